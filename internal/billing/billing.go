@@ -1,0 +1,244 @@
+// Package billing accounts for checks: one unit per live session, from the
+// month's free allowance first and prepaid credit next, held when the session
+// is created, settled when it completes, given back when it expires
+// unfinished. Test sessions cost nothing and count against a daily cap.
+package billing
+
+import (
+	"context"
+	"time"
+
+	"agegate/internal/fault"
+
+	"github.com/google/uuid"
+)
+
+// Unlimited as a limit takes every unit.
+const Unlimited = -1
+
+// Counter names a per-tenant count of units in a period.
+type Counter string
+
+// The counters and their periods.
+const (
+	CounterFree Counter = "free" // period: UTC month, 2006-01
+	CounterTest Counter = "test" // period: UTC day, 2006-01-02
+)
+
+// Source is where a held unit came from.
+type Source string
+
+// The sources of a unit.
+const (
+	SourceFree   Source = "free"
+	SourceCredit Source = "credit"
+)
+
+// Hold is the unit a live session has reserved.
+type Hold struct {
+	SessionID uuid.UUID
+	TenantID  uuid.UUID
+	Source    Source
+	Period    string    // the month of the allowance; empty for credit
+	ExpiresAt time.Time // the session's own expiry
+}
+
+// EntryKind says why the ledger has an entry.
+type EntryKind string
+
+// The kinds of ledger entry, with the delta each one carries.
+const (
+	EntryTopUp   EntryKind = "top_up"  // +n credit
+	EntryHold    EntryKind = "hold"    // -1
+	EntryRelease EntryKind = "release" // +1
+	EntrySettle  EntryKind = "settle"  // 0: the held unit is spent
+)
+
+// Entry is one line of the append-only ledger. The deltas of a tenant's
+// credit entries add up to its balance; those of its free entries of a period
+// to minus the allowance used.
+type Entry struct {
+	ID        uuid.UUID
+	TenantID  uuid.UUID
+	SessionID *uuid.UUID // nil for a top-up
+	Kind      EntryKind
+	Source    Source
+	Period    string
+	Delta     int64
+	CreatedAt time.Time
+}
+
+// Tx is what billing needs of the transaction that changes a session. Every
+// method is one conditional statement.
+type Tx interface {
+	// TakeCounter adds one unless the count has reached limit (Unlimited: no
+	// limit) and reports whether it did.
+	TakeCounter(ctx context.Context, tenantID uuid.UUID, c Counter, period string, limit int64) (bool, error)
+	// ReturnCounter takes one off again, never below zero.
+	ReturnCounter(ctx context.Context, tenantID uuid.UUID, c Counter, period string) error
+	// AddCredit changes the balance by delta unless it would fall below zero,
+	// and reports whether it did.
+	AddCredit(ctx context.Context, tenantID uuid.UUID, delta int64) (bool, error)
+	InsertHold(ctx context.Context, h Hold) error
+	// SettleHold marks the session's open hold as spent and returns it, or
+	// false when there is none open.
+	SettleHold(ctx context.Context, sessionID uuid.UUID) (Hold, bool, error)
+	// ExtendHold moves the expiry of the session's open hold and reports
+	// whether there was one.
+	ExtendHold(ctx context.Context, sessionID uuid.UUID, expiresAt time.Time) (bool, error)
+	// ReleaseExpiredHolds marks the tenant's open holds that expired at or
+	// before now as released and returns them.
+	ReleaseExpiredHolds(ctx context.Context, tenantID uuid.UUID, now time.Time) ([]Hold, error)
+	AppendEntries(ctx context.Context, entries ...Entry) error
+}
+
+// Store keeps the balances outside a session's life.
+type Store interface {
+	// UpdateBilling runs fn in one transaction.
+	UpdateBilling(ctx context.Context, fn func(Tx) error) error
+	// Credit returns the prepaid balance, zero for a tenant that never had any.
+	Credit(ctx context.Context, tenantID uuid.UUID) (int64, error)
+	// Entries returns a tenant's ledger, oldest first.
+	Entries(ctx context.Context, tenantID uuid.UUID) ([]Entry, error)
+}
+
+// Limits are the operator's defaults.
+type Limits struct {
+	FreeChecksPerMonth int64 // Unlimited or 0 and up
+	TestDailyCap       int64 // Unlimited or 0 and up
+}
+
+// Charge is a session that wants its unit.
+type Charge struct {
+	TenantID   uuid.UUID
+	SessionID  uuid.UUID
+	Livemode   bool
+	FreeChecks *int64 // the tenant's own allowance, nil for the default
+	Now        time.Time
+	ExpiresAt  time.Time
+}
+
+// Take reserves what a new session costs, inside the transaction that inserts
+// it. It returns fault.TooMany when a test session is over the daily cap and
+// fault.InsufficientFunds when a live one finds no free check and no credit;
+// the caller then rolls back.
+func (l Limits) Take(ctx context.Context, tx Tx, c Charge) error {
+	if !c.Livemode {
+		return l.takeTest(ctx, tx, c)
+	}
+	hold := Hold{SessionID: c.SessionID, TenantID: c.TenantID, ExpiresAt: c.ExpiresAt}
+	ok, err := l.takeUnit(ctx, tx, c, &hold)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fault.New(fault.InsufficientFunds, "No free check is left this month and the prepaid credit is used up. Top up to resume verifications.")
+	}
+	if err := tx.InsertHold(ctx, hold); err != nil {
+		return err
+	}
+	return appendEntry(ctx, tx, hold, EntryHold, -1, c.Now)
+}
+
+func (l Limits) takeTest(ctx context.Context, tx Tx, c Charge) error {
+	ok, err := tx.TakeCounter(ctx, c.TenantID, CounterTest, c.Now.UTC().Format(time.DateOnly), l.TestDailyCap)
+	if err != nil || ok {
+		return err
+	}
+	tooMany := fault.New(fault.TooMany, "Test session daily cap reached")
+	midnight := c.Now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	tooMany.RetryAfter = midnight.Sub(c.Now)
+	return tooMany
+}
+
+// takeUnit tries the free allowance, then the allowance and credit that
+// expired sessions still hold, then credit. It fills in hold's source.
+func (l Limits) takeUnit(ctx context.Context, tx Tx, c Charge, hold *Hold) (bool, error) {
+	limit := l.FreeChecksPerMonth
+	if c.FreeChecks != nil {
+		limit = *c.FreeChecks
+	}
+	month := c.Now.UTC().Format("2006-01")
+	hold.Source, hold.Period = SourceFree, month
+	ok, err := tx.TakeCounter(ctx, c.TenantID, CounterFree, month, limit)
+	if err != nil || ok {
+		return ok, err
+	}
+	if err := release(ctx, tx, c.TenantID, c.Now); err != nil {
+		return false, err
+	}
+	ok, err = tx.TakeCounter(ctx, c.TenantID, CounterFree, month, limit)
+	if err != nil || ok {
+		return ok, err
+	}
+	hold.Source, hold.Period = SourceCredit, ""
+	return tx.AddCredit(ctx, c.TenantID, -1)
+}
+
+// release gives back what the tenant's expired sessions held.
+func release(ctx context.Context, tx Tx, tenantID uuid.UUID, now time.Time) error {
+	holds, err := tx.ReleaseExpiredHolds(ctx, tenantID, now)
+	if err != nil {
+		return err
+	}
+	for _, h := range holds {
+		if h.Source == SourceFree {
+			err = tx.ReturnCounter(ctx, tenantID, CounterFree, h.Period)
+		} else {
+			_, err = tx.AddCredit(ctx, tenantID, 1)
+		}
+		if err != nil {
+			return err
+		}
+		if err := appendEntry(ctx, tx, h, EntryRelease, 1, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Settle spends the unit of a live session that completed, inside the
+// transaction that completes it. It reports false when the hold is gone: the
+// session expired and another one has the unit, so the caller rolls back.
+func Settle(ctx context.Context, tx Tx, sessionID uuid.UUID, now time.Time) (bool, error) {
+	hold, ok, err := tx.SettleHold(ctx, sessionID)
+	if err != nil || !ok {
+		return false, err
+	}
+	return true, appendEntry(ctx, tx, hold, EntrySettle, 0, now)
+}
+
+// TopUp adds n (1 or more) units of prepaid credit and returns the new
+// balance. It returns fault.Invalid for any other n.
+func TopUp(ctx context.Context, store Store, tenantID uuid.UUID, n int64, now time.Time) (int64, error) {
+	if n < 1 {
+		return 0, fault.New(fault.Invalid, "credit to add must be 1 or more")
+	}
+	err := store.UpdateBilling(ctx, func(tx Tx) error {
+		if _, err := tx.AddCredit(ctx, tenantID, n); err != nil {
+			return err
+		}
+		id, err := uuid.NewV7()
+		if err != nil {
+			return err
+		}
+		return tx.AppendEntries(ctx, Entry{
+			ID: id, TenantID: tenantID, Kind: EntryTopUp, Source: SourceCredit, Delta: n, CreatedAt: now,
+		})
+	})
+	if err != nil {
+		return 0, err
+	}
+	return store.Credit(ctx, tenantID)
+}
+
+func appendEntry(ctx context.Context, tx Tx, h Hold, kind EntryKind, delta int64, now time.Time) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	return tx.AppendEntries(ctx, Entry{
+		ID: id, TenantID: h.TenantID, SessionID: &h.SessionID, Kind: kind,
+		Source: h.Source, Period: h.Period, Delta: delta, CreatedAt: now,
+	})
+}

@@ -1,0 +1,90 @@
+// Package fault is the one error type that crosses the domain's borders: a
+// code for the caller to branch on, a message that is safe to publish, and the
+// wrapped cause for the log. Any other error is unforeseen and becomes a 500
+// with fixed text at the edge.
+package fault
+
+import (
+	"errors"
+	"time"
+)
+
+// Code says what kind of refusal a fault is. The HTTP edge maps each code to
+// one status; nothing else does.
+type Code string
+
+// The codes of the domain, with the HTTP status each one ends as.
+const (
+	Invalid           Code = "invalid"             // 422, see Violations
+	MalformedKey      Code = "malformed_key"       // 401
+	InvalidKey        Code = "invalid_key"         // 401
+	TenantDisabled    Code = "tenant_disabled"     // 403
+	NotFound          Code = "not_found"           // 404
+	Conflict          Code = "conflict"            // 409
+	Gone              Code = "gone"                // 410
+	InsufficientFunds Code = "insufficient_credit" // 402
+	TooMany           Code = "too_many"            // 429
+	Unavailable       Code = "unavailable"         // 503
+)
+
+// Violation is one invalid field of a request: a Pydantic v2 error type and
+// the path to the field, for example "value_error" at ["body", "success_url"].
+// It never carries the value.
+type Violation struct {
+	Type string
+	Loc  []any // strings and ints
+}
+
+// Error is a foreseen refusal. Message is published as it stands and must
+// never contain input; the cause is for the log only.
+type Error struct {
+	Code       Code
+	Message    string
+	Violations []Violation   // for Invalid
+	RetryAfter time.Duration // for TooMany and Unavailable; zero when unknown
+	cause      error
+}
+
+// New returns a fault with a public message.
+func New(code Code, message string) *Error {
+	return &Error{Code: code, Message: message}
+}
+
+// Wrap returns a fault with a public message and the cause behind it.
+func Wrap(cause error, code Code, message string) *Error {
+	return &Error{Code: code, Message: message, cause: cause}
+}
+
+// InvalidFields returns the fault for a request whose fields break a rule the
+// contract cannot express.
+func InvalidFields(violations ...Violation) *Error {
+	return &Error{Code: Invalid, Message: "validation failed", Violations: violations}
+}
+
+// Error returns the public message followed by the cause, for logs.
+func (e *Error) Error() string {
+	if e.cause != nil {
+		return e.Message + ": " + e.cause.Error()
+	}
+	return e.Message
+}
+
+// Unwrap returns the cause, or nil.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Is reports whether target is a fault of the same code, so that
+// errors.Is(err, fault.New(code, "")) holds whatever the messages.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code
+}
+
+// CodeOf returns the code of the first fault in err's chain, or "" when there
+// is none.
+func CodeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}

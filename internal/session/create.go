@@ -1,0 +1,176 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"agegate/internal/billing"
+	"agegate/internal/fault"
+	"agegate/internal/signing"
+	"agegate/internal/tenant"
+
+	"github.com/google/uuid"
+)
+
+// IdempotencyTTL is how long a use of an Idempotency-Key is remembered.
+const IdempotencyTTL = 24 * time.Hour
+
+// CreateRequest is a merchant's wish for a session, its shape already checked
+// against the contract.
+type CreateRequest struct {
+	TargetAge      int
+	SuccessURL     *string // nil: the registered Success URL
+	CancelURL      *string // nil: the registered Cancel URL
+	IdempotencyKey string  // empty: none
+}
+
+// Created is the answer to a creation. VerificationURL is shown only here.
+type Created struct {
+	SessionID       uuid.UUID
+	VerificationURL string
+	ExpiresAt       time.Time
+}
+
+// Create makes a PENDING session and reserves what it costs. It returns
+// fault.Invalid for a callback URL that breaks the registration rule,
+// fault.TooMany or fault.InsufficientFunds when the tenant has no unit left,
+// and fault.Conflict when the idempotency key was used for another request.
+func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRequest) (Created, error) {
+	sess, err := s.newSession(caller, req)
+	if err != nil {
+		return Created{}, err
+	}
+	link, err := signing.NewLinkToken(s.random)
+	if err != nil {
+		return Created{}, err
+	}
+	sess.LinkHash = signing.LinkHash(link)
+	claim, err := s.idempotencyClaim(sess, link, req)
+	if err != nil {
+		return Created{}, err
+	}
+	var earlier IdempotencyClaim
+	err = s.store.UpdateSessions(ctx, func(tx Tx) error {
+		if req.IdempotencyKey != "" {
+			used, claimed, err := tx.ClaimIdempotencyKey(ctx, claim, sess.CreatedAt)
+			if err != nil {
+				return err
+			}
+			if !claimed {
+				earlier = used
+				return errReplay
+			}
+		}
+		if err := tx.InsertSession(ctx, sess); err != nil {
+			return err
+		}
+		return s.cfg.Limits.Take(ctx, tx, billing.Charge{
+			TenantID: sess.TenantID, SessionID: sess.ID, Livemode: sess.Livemode,
+			FreeChecks: caller.Tenant.FreeChecks, Now: sess.CreatedAt, ExpiresAt: sess.ExpiresAt,
+		})
+	})
+	if errors.Is(err, errReplay) {
+		return s.replay(earlier, claim)
+	}
+	if err != nil {
+		return Created{}, err
+	}
+	return s.created(sess.ID, link, sess.ExpiresAt), nil
+}
+
+// errReplay ends a transaction that found its idempotency key used.
+var errReplay = errors.New("session: idempotency key was used")
+
+func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Created {
+	return Created{SessionID: id, VerificationURL: s.cfg.VerifyURL + "/v/" + link, ExpiresAt: expiresAt}
+}
+
+// newSession settles the destinations and freezes them on a new session.
+func (s *Service) newSession(caller tenant.Caller, req CreateRequest) (Session, error) {
+	var violations []fault.Violation
+	effective := func(field string, own *string, registered string) string {
+		url, violation := s.destination(caller.Tenant, own, registered)
+		if violation != "" {
+			violations = append(violations, fault.Violation{Type: violation, Loc: []any{"body", field}})
+		}
+		return url
+	}
+	success := effective("success_url", req.SuccessURL, caller.Tenant.SuccessURL)
+	cancel := effective("cancel_url", req.CancelURL, caller.Tenant.CancelURL)
+	if len(violations) > 0 {
+		return Session{}, fault.InvalidFields(violations...)
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Session{}, err
+	}
+	now := s.now()
+	return Session{
+		ID: id, TenantID: caller.Tenant.ID, Livemode: caller.Livemode, TargetAge: req.TargetAge,
+		SuccessURL: success, CancelURL: cancel, WebhookURL: caller.Tenant.WebhookURL,
+		Status: StatusPending, CreatedAt: now, ExpiresAt: now.Add(s.cfg.TTL),
+	}, nil
+}
+
+// destination returns the URL a session uses, or the violation type that
+// refuses it.
+func (s *Service) destination(t tenant.Tenant, own *string, registered string) (url, violation string) {
+	if own == nil {
+		if registered == "" {
+			return "", "missing"
+		}
+		return registered, ""
+	}
+	endpoint, violation, ok := s.cfg.Rule.Parse(*own)
+	if !ok {
+		return "", violation
+	}
+	if !s.cfg.Rule.Registered(endpoint, t.CallbackURLs()) {
+		return "", "value_error"
+	}
+	return *own, ""
+}
+
+// idempotencyClaim is what is remembered of a creation under an
+// Idempotency-Key, the zero value without one.
+func (s *Service) idempotencyClaim(sess Session, link string, req CreateRequest) (IdempotencyClaim, error) {
+	if req.IdempotencyKey == "" {
+		return IdempotencyClaim{}, nil
+	}
+	sealed, err := s.sealer.Seal([]byte(link), linkContext(sess.ID))
+	if err != nil {
+		return IdempotencyClaim{}, err
+	}
+	key := sha256.Sum256([]byte(req.IdempotencyKey))
+	request := sha256.Sum256(fmt.Appendf(nil, "%d\n%s\n%s", req.TargetAge, orNone(req.SuccessURL), orNone(req.CancelURL)))
+	return IdempotencyClaim{
+		TenantID: sess.TenantID, Livemode: sess.Livemode, KeyHash: key[:], RequestHash: request[:],
+		SessionID: sess.ID, SealedLink: sealed, SessionEnd: sess.ExpiresAt,
+		ExpiresAt: sess.CreatedAt.Add(IdempotencyTTL),
+	}, nil
+}
+
+// replay answers a repeated creation with the session the first one made.
+func (s *Service) replay(earlier, claim IdempotencyClaim) (Created, error) {
+	if string(earlier.RequestHash) != string(claim.RequestHash) {
+		return Created{}, fault.New(fault.Conflict, "Idempotency key reused with a different request")
+	}
+	link, err := s.sealer.Open(earlier.SealedLink, linkContext(earlier.SessionID))
+	if err != nil {
+		return Created{}, err
+	}
+	return s.created(earlier.SessionID, string(link), earlier.SessionEnd), nil
+}
+
+func linkContext(id uuid.UUID) string { return "link|" + id.String() }
+
+// orNone tells an omitted URL from every URL there can be.
+func orNone(s *string) string {
+	if s == nil {
+		return "-"
+	}
+	return *s
+}

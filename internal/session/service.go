@@ -1,0 +1,228 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"agegate/internal/billing"
+	"agegate/internal/fault"
+	"agegate/internal/signing"
+	"agegate/internal/tenant"
+	"agegate/internal/webhook"
+
+	"github.com/google/uuid"
+)
+
+// Config are the operator's choices about sessions.
+type Config struct {
+	VerifyURL string        // base of verification URLs, without a trailing slash
+	TTL       time.Duration // from creation, or from a step of the document check, to expiry
+	TokenTTL  time.Duration // from mint to expiry of a redirect token
+	Rule      tenant.CallbackRule
+	Limits    billing.Limits
+}
+
+// Service is the life of sessions. A real result, a forced one and a document
+// result all end in Resolve.
+type Service struct {
+	cfg     Config
+	store   Store
+	tenants Tenants
+	sealer  *signing.Sealer
+	random  io.Reader
+	now     func() time.Time
+	wake    func() // tells the webhook dispatcher that an event was committed
+}
+
+// NewService returns a service over a store. random must be
+// cryptographically secure; now must return UTC in whole microseconds; wake
+// must not block.
+func NewService(cfg Config, store Store, tenants Tenants, sealer *signing.Sealer, random io.Reader, now func() time.Time, wake func()) *Service {
+	return &Service{cfg: cfg, store: store, tenants: tenants, sealer: sealer, random: random, now: now, wake: wake}
+}
+
+var (
+	errNotFound = fault.New(fault.NotFound, "Session not found")
+	// ErrLate refuses a result for a session that has already ended.
+	ErrLate = fault.New(fault.Gone, "Session is no longer open")
+)
+
+// errLost rolls back a transaction whose conditional update found the session
+// in another state.
+var errLost = errors.New("session: lost the race")
+
+// StatusView is what a lookup tells of a session.
+type StatusView struct {
+	Status Status
+	At     time.Time // when the status took effect
+}
+
+// Status looks a session up, writing EXPIRED first if its time has passed. It
+// returns fault.NotFound, or fault.Conflict for a completed session without a
+// completion time.
+func (s *Service) Status(ctx context.Context, tenantID, id uuid.UUID) (StatusView, error) {
+	sess, err := s.store.SessionByID(ctx, tenantID, id)
+	if err != nil {
+		return StatusView{}, notFoundAs(err, errNotFound)
+	}
+	if now := s.now(); sess.Status == StatusPending && sess.StatusAt(now) == StatusExpired {
+		expired, err := s.store.ExpireSession(ctx, id, now)
+		if err != nil {
+			return StatusView{}, err
+		}
+		if sess.Status = StatusExpired; !expired {
+			if sess, err = s.store.SessionByID(ctx, tenantID, id); err != nil {
+				return StatusView{}, notFoundAs(err, errNotFound)
+			}
+		}
+	}
+	return statusView(sess)
+}
+
+// statusView is the table of status_at sources.
+func statusView(sess Session) (StatusView, error) {
+	switch sess.Status {
+	case StatusPending:
+		return StatusView{sess.Status, sess.CreatedAt}, nil
+	case StatusExpired:
+		return StatusView{sess.Status, sess.ExpiresAt}, nil
+	default:
+		if sess.CompletedAt == nil {
+			return StatusView{}, fault.New(fault.Conflict, "Session completion timestamp missing")
+		}
+		return StatusView{sess.Status, *sess.CompletedAt}, nil
+	}
+}
+
+// Availability says why an estimate is there or not.
+type Availability string
+
+// The values of Availability.
+const (
+	NotConsented Availability = "not_consented"
+	Pending      Availability = "pending"
+	NotEstimated Availability = "not_estimated"
+	Available    Availability = "available"
+)
+
+// EstimateView is what the estimated-age operation tells of a session.
+type EstimateView struct {
+	SessionID    uuid.UUID
+	Availability Availability
+	DetectedAge  *float64 // years; only when Available
+}
+
+// DetectedAge returns the stored estimate of a consented session. It writes
+// nothing. It returns fault.NotFound.
+func (s *Service) DetectedAge(ctx context.Context, tenantID, id uuid.UUID) (EstimateView, error) {
+	sess, err := s.store.SessionByID(ctx, tenantID, id)
+	if err != nil {
+		return EstimateView{}, notFoundAs(err, errNotFound)
+	}
+	view := EstimateView{SessionID: id}
+	switch {
+	case sess.ConsentedAt == nil:
+		view.Availability = NotConsented
+	case !sess.StatusAt(s.now()).Terminal():
+		view.Availability = Pending
+	case sess.DetectedAge == nil:
+		view.Availability = NotEstimated
+	default:
+		view.Availability, view.DetectedAge = Available, sess.DetectedAge
+	}
+	return view, nil
+}
+
+// Resolve applies a verdict to a session and returns the session as it then
+// stands: completed, or still PENDING with the document check on offer. The
+// status change, its event and its billing are one transaction. It returns
+// ErrLate with the session's present state when the session has ended or the
+// verdict does not apply to it.
+func (s *Service) Resolve(ctx context.Context, sess Session, v Verdict) (Session, error) {
+	t, err := s.tenants.Tenant(ctx, sess.TenantID)
+	if err != nil {
+		return sess, err
+	}
+	if v.Estimate != nil && (sess.ConsentedAt == nil || !t.AgeVisibility) {
+		v.Estimate = nil
+	}
+	switch next(v, t.DocumentCheck, sess.DocumentOpen()) {
+	case stepOffer:
+		err = s.offerDocument(ctx, sess, v.Estimate)
+	case stepComplete:
+		err = s.complete(ctx, sess, v)
+	default:
+		err = errLost
+	}
+	return s.settled(ctx, sess, err)
+}
+
+// settled reads the session again after a transition: the row, not the
+// return of COMMIT, is the truth, because a failed commit leaves its outcome
+// unknown.
+func (s *Service) settled(ctx context.Context, sess Session, err error) (Session, error) {
+	after, readErr := s.store.SessionByLink(ctx, sess.LinkHash)
+	switch {
+	case readErr != nil && err != nil && !errors.Is(err, errLost):
+		return sess, err
+	case readErr != nil:
+		return sess, readErr
+	case errors.Is(err, errLost):
+		return after, ErrLate
+	case err != nil && !after.Status.Terminal():
+		return after, err
+	}
+	return after, nil
+}
+
+func (s *Service) complete(ctx context.Context, sess Session, v Verdict) error {
+	now := s.now()
+	var event *webhook.Event
+	if v.Result != ResultSpoof {
+		e, err := webhook.NewEvent(webhook.Completion{
+			TenantID: sess.TenantID.String(), SessionID: sess.ID.String(), Result: webhook.Result(v.Result),
+			Livemode: sess.Livemode, CompletedAt: now, Destination: sess.WebhookURL,
+		})
+		if err != nil {
+			return err
+		}
+		event = &e
+	}
+	err := s.store.UpdateSessions(ctx, func(tx Tx) error {
+		ok, err := tx.CompleteSession(ctx, sess.ID, v.Result.Status(), now, v.Estimate)
+		if err != nil || !ok {
+			return lostUnless(ok, err)
+		}
+		if sess.Livemode {
+			if ok, err := billing.Settle(ctx, tx, sess.ID, now); err != nil || !ok {
+				return lostUnless(ok, err)
+			}
+		}
+		if event == nil {
+			return nil
+		}
+		return tx.InsertEvent(ctx, *event)
+	})
+	if err == nil && event != nil {
+		s.wake()
+	}
+	return err
+}
+
+// lostUnless turns a conditional update's answer into an error.
+func lostUnless(ok bool, err error) error {
+	if err == nil && !ok {
+		return errLost
+	}
+	return err
+}
+
+// notFoundAs gives a store's fault.NotFound its public text.
+func notFoundAs(err error, public *fault.Error) error {
+	if fault.CodeOf(err) == fault.NotFound {
+		return public
+	}
+	return err
+}

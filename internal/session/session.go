@@ -1,0 +1,119 @@
+// Package session is the life of a verification: its states, the one table of
+// transitions between them, and the service that creates, completes and looks
+// up sessions.
+package session
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Status is where a session stands.
+type Status string
+
+// The statuses of a session. All but StatusPending are terminal.
+const (
+	StatusPending  Status = "PENDING"
+	StatusPassed   Status = "PASSED"
+	StatusFallback Status = "FALLBACK"
+	StatusSpoof    Status = "SPOOF"
+	StatusExpired  Status = "EXPIRED"
+)
+
+// Terminal reports whether no transition leads out of s.
+func (s Status) Terminal() bool { return s != StatusPending }
+
+// Result is the outcome of a check in the vocabulary of browsers and webhooks.
+type Result string
+
+// The results and, by Status, what each one makes of a session.
+const (
+	ResultVerified Result = "VERIFIED"
+	ResultFallback Result = "ROUTED_TO_FALLBACK"
+	ResultSpoof    Result = "SPOOF_DETECTED"
+)
+
+// Status returns the terminal status a result maps to.
+func (r Result) Status() Status {
+	switch r {
+	case ResultVerified:
+		return StatusPassed
+	case ResultFallback:
+		return StatusFallback
+	default:
+		return StatusSpoof
+	}
+}
+
+// Source says who found a result.
+type Source int
+
+// The sources of a result.
+const (
+	SourceCamera   Source = iota // estimate and liveness
+	SourceForced                 // force= on a test session
+	SourceDocument               // the document check, or its refusal by the shopper
+)
+
+// Verdict is the result of one check of a session.
+type Verdict struct {
+	Result   Result
+	Source   Source
+	Estimate *float64 // years, one decimal; only from the camera
+}
+
+// Limits of the camera check.
+const (
+	MaxAttempts = 5 // captures begun, however they ended
+	MaxStrikes  = 2 // failed liveness checks; the last one is SPOOF
+)
+
+// MaxLifetime is how long after its creation a session may still be open, a
+// document check included.
+const MaxLifetime = 24 * time.Hour
+
+// RedirectGrace is how long the browser that passed may fetch its redirect
+// again.
+const RedirectGrace = 15 * time.Minute
+
+// Session is one verification. Times are UTC, in whole microseconds. The
+// callback URLs are frozen at creation.
+type Session struct {
+	ID               uuid.UUID
+	TenantID         uuid.UUID
+	Livemode         bool
+	TargetAge        int
+	SuccessURL       string
+	CancelURL        string
+	WebhookURL       string // empty when the tenant had none registered
+	LinkHash         []byte // SHA-256 of the token in the verification URL
+	BrowserHash      []byte // SHA-256 of the first browser's cookie; nil until it starts
+	Status           Status
+	CreatedAt        time.Time
+	ExpiresAt        time.Time
+	CompletedAt      *time.Time // set on PASSED, FALLBACK and SPOOF
+	ConsentedAt      *time.Time // the shopper accepted the visibility disclosure
+	DetectedAge      *float64   // years, one decimal; consented sessions only
+	DocumentOpenedAt *time.Time // the document check was offered
+	Attempts         int
+	Strikes          int
+}
+
+// StatusAt returns the status as a reader at now must treat it: a pending
+// session past its expiry has expired, whether or not that is written yet.
+func (s Session) StatusAt(now time.Time) Status {
+	if s.Status == StatusPending && !now.Before(s.ExpiresAt) {
+		return StatusExpired
+	}
+	return s.Status
+}
+
+// DocumentOpen reports whether the document check was offered and has not
+// ended.
+func (s Session) DocumentOpen() bool {
+	return s.Status == StatusPending && s.DocumentOpenedAt != nil
+}
+
+// AttemptsLeft returns how many captures the shopper may still begin.
+func (s Session) AttemptsLeft() int { return max(0, MaxAttempts-s.Attempts) }

@@ -1,0 +1,88 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"agegate/internal/billing"
+	"agegate/internal/tenant"
+	"agegate/internal/webhook"
+
+	"github.com/google/uuid"
+)
+
+// Store keeps sessions.
+type Store interface {
+	// UpdateSessions runs fn in one transaction: all of it is written, or none.
+	// A returned error may also mean that the outcome of the commit is unknown.
+	UpdateSessions(ctx context.Context, fn func(Tx) error) error
+
+	// SessionByID returns the tenant's session, or fault.NotFound for a missing
+	// one and for another tenant's alike.
+	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (Session, error)
+	// SessionByLink returns the session of a verification link, or
+	// fault.NotFound.
+	SessionByLink(ctx context.Context, linkHash []byte) (Session, error)
+
+	// ExpireSession writes EXPIRED if the session is PENDING and its expiry is
+	// at or before now. It reports whether it did.
+	ExpireSession(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
+	// BindBrowser writes the browser's hash if none is written yet and reports
+	// whether it did.
+	BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byte) (bool, error)
+	// RecordConsent writes the time of consent (nil withdraws it) while the
+	// session is open at now, no attempt has begun, and reports whether it did.
+	RecordConsent(ctx context.Context, id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error)
+	// StartAttempt adds one attempt while the session is open at now, no
+	// document check is open and fewer than limit have begun. It reports
+	// whether it did.
+	StartAttempt(ctx context.Context, id uuid.UUID, now time.Time, limit int) (bool, error)
+	// RecordStrike adds one strike while the session is open at now and returns
+	// the count, or 0 when it is not open.
+	RecordStrike(ctx context.Context, id uuid.UUID, now time.Time) (int, error)
+}
+
+// Tx is one transaction on sessions, their billing and their events.
+type Tx interface {
+	billing.Tx
+
+	InsertSession(ctx context.Context, s Session) error
+	// CompleteSession writes the terminal status, its time and the estimate if
+	// the session is PENDING and expires after completedAt. It reports whether
+	// it did.
+	CompleteSession(ctx context.Context, id uuid.UUID, to Status, completedAt time.Time, estimate *float64) (bool, error)
+	// OfferDocument opens the document check, moves the expiry and writes the
+	// estimate if the session is PENDING, expires after now and has none open.
+	// It reports whether it did.
+	OfferDocument(ctx context.Context, id uuid.UUID, now, expiresAt time.Time, estimate *float64) (bool, error)
+	// ExtendSession moves the expiry if the session is PENDING, expires after
+	// now and has a document check open. It reports whether it did.
+	ExtendSession(ctx context.Context, id uuid.UUID, now, expiresAt time.Time) (bool, error)
+	InsertEvent(ctx context.Context, e webhook.Event) error
+
+	// ClaimIdempotencyKey writes c and reports true, unless the tenant used the
+	// same key in the same mode before and that claim has not expired at now:
+	// then it returns that claim and false. A claim made at the same time by
+	// another transaction is waited for.
+	ClaimIdempotencyKey(ctx context.Context, c IdempotencyClaim, now time.Time) (IdempotencyClaim, bool, error)
+}
+
+// IdempotencyClaim ties an Idempotency-Key to the session its first use made.
+type IdempotencyClaim struct {
+	TenantID    uuid.UUID
+	Livemode    bool
+	KeyHash     []byte // SHA-256 of the header
+	RequestHash []byte // SHA-256 of the request's meaning
+	SessionID   uuid.UUID
+	SealedLink  []byte    // the link token, sealed, to answer the same URL again
+	SessionEnd  time.Time // expires_at as first answered
+	ExpiresAt   time.Time
+}
+
+// Tenants is what sessions need of tenants.
+type Tenants interface {
+	// Tenant returns one tenant, or fault.NotFound.
+	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
+	// RedirectKey returns the secret that signs the tenant's redirect tokens.
+	RedirectKey(ctx context.Context, tenantID uuid.UUID, livemode bool) ([]byte, error)
+}

@@ -1,0 +1,95 @@
+package tenant
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"agegate/internal/fault"
+	"agegate/internal/signing"
+
+	"github.com/google/uuid"
+)
+
+// RotationOverlaps are the times an old webhook secret may go on signing
+// beside the new one.
+var RotationOverlaps = []time.Duration{0, time.Hour, 24 * time.Hour, 72 * time.Hour}
+
+// RotateWebhookSecret makes a new webhook secret and lets the old one sign
+// beside it for overlap, one of RotationOverlaps. It returns the new secret in
+// plain, once; fault.NotFound or fault.Invalid otherwise.
+func (s *Service) RotateWebhookSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, overlap time.Duration) (string, error) {
+	if !slices.Contains(RotationOverlaps, overlap) {
+		return "", fault.New(fault.Invalid, "overlap must be 0, 1h, 24h or 72h")
+	}
+	if _, err := s.store.TenantByID(ctx, tenantID); err != nil {
+		return "", err
+	}
+	secret, plain, err := s.newSecret(tenantID, livemode, SecretWebhook)
+	if err != nil {
+		return "", err
+	}
+	if err := s.store.RotateSecret(ctx, secret, s.now().Add(overlap)); err != nil {
+		return "", err
+	}
+	return signing.FormatWebhookSecret(plain), nil
+}
+
+// WebhookKeys returns the secrets that sign a tenant's webhooks now, newest
+// first; several while a rotation is under way.
+func (s *Service) WebhookKeys(ctx context.Context, tenantID uuid.UUID, livemode bool) ([][]byte, error) {
+	secrets, err := s.store.Secrets(ctx, tenantID, livemode, SecretWebhook, s.now())
+	if err != nil {
+		return nil, err
+	}
+	keys := make([][]byte, 0, len(secrets))
+	for _, secret := range secrets {
+		key, err := s.open(secret)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// RedirectKey returns the secret that signs a tenant's redirect tokens.
+func (s *Service) RedirectKey(ctx context.Context, tenantID uuid.UUID, livemode bool) ([]byte, error) {
+	secrets, err := s.store.Secrets(ctx, tenantID, livemode, SecretRedirect, s.now())
+	if err != nil {
+		return nil, err
+	}
+	for _, secret := range secrets {
+		if secret.State == SecretActive {
+			return s.open(secret)
+		}
+	}
+	return nil, fmt.Errorf("tenant %s has no active redirect secret", tenantID)
+}
+
+func (s *Service) newSecret(tenantID uuid.UUID, livemode bool, kind SecretKind) (Secret, []byte, error) {
+	plain, err := signing.NewSecret(s.random)
+	if err != nil {
+		return Secret{}, nil, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Secret{}, nil, err
+	}
+	secret := Secret{
+		ID: id, TenantID: tenantID, Livemode: livemode,
+		Kind: kind, State: SecretActive, CreatedAt: s.now(),
+	}
+	secret.Sealed, err = s.sealer.Seal(plain, secret.sealContext())
+	return secret, plain, err
+}
+
+func (s *Service) open(secret Secret) ([]byte, error) {
+	return s.sealer.Open(secret.Sealed, secret.sealContext())
+}
+
+// sealContext binds a sealed secret to its row.
+func (s Secret) sealContext() string {
+	return fmt.Sprintf("%s|%s|%t|%s", s.ID, s.TenantID, s.Livemode, s.Kind)
+}

@@ -1,0 +1,218 @@
+package tenant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"agegate/internal/fault"
+	"agegate/internal/signing"
+
+	"github.com/google/uuid"
+)
+
+// Service manages tenants and authenticates their calls.
+type Service struct {
+	store  Store
+	sealer *signing.Sealer
+	rule   CallbackRule
+	random io.Reader
+	now    func() time.Time
+}
+
+// NewService returns a service over a store. random must be
+// cryptographically secure.
+func NewService(store Store, sealer *signing.Sealer, rule CallbackRule, random io.Reader, now func() time.Time) *Service {
+	return &Service{store: store, sealer: sealer, rule: rule, random: random, now: now}
+}
+
+// ModeSecrets are the plain secrets and key of one mode, shown once.
+type ModeSecrets struct {
+	APIKey, WebhookSecret, RedirectSecret string
+}
+
+// Credentials are everything a new tenant is shown once.
+type Credentials struct {
+	Tenant     Tenant
+	Test, Live ModeSecrets
+}
+
+// Create registers a tenant with one API key and one webhook and one redirect
+// secret per mode. It returns fault.Invalid for an unacceptable setting.
+func (s *Service) Create(ctx context.Context, t Tenant) (Credentials, error) {
+	if strings.TrimSpace(t.Name) == "" {
+		return Credentials{}, fault.New(fault.Invalid, "name must not be empty")
+	}
+	err := s.checkSettings(&t.SuccessURL, &t.CancelURL, &t.WebhookURL, t.FreeChecks)
+	if err != nil {
+		return Credentials{}, err
+	}
+	if t.ID, err = uuid.NewV7(); err != nil {
+		return Credentials{}, err
+	}
+	t.CreatedAt = s.now()
+	c := Credentials{Tenant: t}
+	var keys []APIKey
+	var secrets []Secret
+	for livemode, shown := range map[bool]*ModeSecrets{false: &c.Test, true: &c.Live} {
+		key, plain, err := s.newKey(t.ID, livemode)
+		if err != nil {
+			return Credentials{}, err
+		}
+		webhook, webhookPlain, err := s.newSecret(t.ID, livemode, SecretWebhook)
+		if err != nil {
+			return Credentials{}, err
+		}
+		redirect, redirectPlain, err := s.newSecret(t.ID, livemode, SecretRedirect)
+		if err != nil {
+			return Credentials{}, err
+		}
+		keys = append(keys, key)
+		secrets = append(secrets, webhook, redirect)
+		*shown = ModeSecrets{
+			APIKey:         plain,
+			WebhookSecret:  signing.FormatWebhookSecret(webhookPlain),
+			RedirectSecret: signing.FormatRedirectSecret(redirectPlain, livemode),
+		}
+	}
+	return c, s.store.CreateTenant(ctx, t, keys, secrets)
+}
+
+// Update changes the given settings. It returns fault.NotFound or
+// fault.Invalid.
+func (s *Service) Update(ctx context.Context, id uuid.UUID, c Changes) (Tenant, error) {
+	if c.Name != nil && strings.TrimSpace(*c.Name) == "" {
+		return Tenant{}, fault.New(fault.Invalid, "name must not be empty")
+	}
+	if err := s.checkSettings(c.SuccessURL, c.CancelURL, c.WebhookURL, c.FreeChecks); err != nil {
+		return Tenant{}, err
+	}
+	return s.store.UpdateTenant(ctx, id, c)
+}
+
+// SetDisabled turns a tenant's API access off or on. It returns
+// fault.NotFound.
+func (s *Service) SetDisabled(ctx context.Context, id uuid.UUID, disabled bool) error {
+	return s.store.SetTenantDisabled(ctx, id, disabled)
+}
+
+// Tenant returns one tenant, or fault.NotFound.
+func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
+	return s.store.TenantByID(ctx, id)
+}
+
+// Tenants returns all tenants, oldest first.
+func (s *Service) Tenants(ctx context.Context) ([]Tenant, error) { return s.store.Tenants(ctx) }
+
+// checkSettings refuses registered URLs that no session could use and an
+// allowance below -1. Nil and empty URLs pass.
+func (s *Service) checkSettings(success, cancel, webhook *string, freeChecks *int64) error {
+	for field, raw := range map[string]*string{"success URL": success, "cancel URL": cancel, "webhook URL": webhook} {
+		if raw == nil || *raw == "" {
+			continue
+		}
+		if _, violation, ok := s.rule.Parse(*raw); !ok {
+			return fault.New(fault.Invalid, fmt.Sprintf("%s is not acceptable: %s", field, s.rule.explain(violation)))
+		}
+		if u, err := url.Parse(*raw); field == "webhook URL" && (err != nil || u.Fragment != "" || strings.Contains(*raw, "#")) {
+			return fault.New(fault.Invalid, "webhook URL must not have a fragment")
+		}
+	}
+	if freeChecks != nil && *freeChecks < -1 {
+		return fault.New(fault.Invalid, "free checks must be -1 (unlimited), 0 or more")
+	}
+	return nil
+}
+
+// explain puts a violation type into words for an operator.
+func (r CallbackRule) explain(violation string) string {
+	switch violation {
+	case violationTooLong:
+		return fmt.Sprintf("longer than %d characters", MaxURLLength)
+	case violationScheme:
+		if r.AllowInsecure {
+			return "the scheme must be https or http"
+		}
+		return "the scheme must be https (http needs AGEGATE_ALLOW_INSECURE_CALLBACKS=true)"
+	case violationValue:
+		return "it must not carry a user name or password"
+	default:
+		return "it must be an absolute URL with a valid host"
+	}
+}
+
+// CreateKey makes a further API key and returns it in plain, once. It returns
+// fault.NotFound for an unknown tenant.
+func (s *Service) CreateKey(ctx context.Context, tenantID uuid.UUID, livemode bool) (APIKey, string, error) {
+	if _, err := s.store.TenantByID(ctx, tenantID); err != nil {
+		return APIKey{}, "", err
+	}
+	key, plain, err := s.newKey(tenantID, livemode)
+	if err != nil {
+		return APIKey{}, "", err
+	}
+	return key, plain, s.store.InsertKey(ctx, key)
+}
+
+// RevokeKey ends a key for good. It returns fault.NotFound.
+func (s *Service) RevokeKey(ctx context.Context, keyID uuid.UUID) error {
+	return s.store.RevokeKey(ctx, keyID, s.now())
+}
+
+// Keys returns a tenant's keys, oldest first.
+func (s *Service) Keys(ctx context.Context, tenantID uuid.UUID) ([]APIKey, error) {
+	return s.store.Keys(ctx, tenantID)
+}
+
+// Authenticate returns the caller behind an X-API-Key value. It returns
+// fault.MalformedKey for a missing value or one without a known prefix,
+// fault.InvalidKey for any other key that opens nothing, and
+// fault.TenantDisabled.
+func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
+	switch _, err := signing.ParseAPIKey(key); {
+	case errors.Is(err, signing.ErrKeyPrefix):
+		return Caller{}, fault.New(fault.MalformedKey, "Missing or malformed API key")
+	case err != nil:
+		return Caller{}, errInvalidKey
+	}
+	k, t, err := s.store.KeyByHash(ctx, signing.HashAPIKey(key))
+	if fault.CodeOf(err) == fault.NotFound {
+		return Caller{}, errInvalidKey
+	}
+	if err != nil {
+		return Caller{}, err
+	}
+	if k.RevokedAt != nil {
+		return Caller{}, errInvalidKey
+	}
+	if t.Disabled {
+		return Caller{}, errTenantDisabled
+	}
+	minute := s.now().Truncate(time.Minute)
+	if k.LastUsedAt == nil || k.LastUsedAt.Before(minute) {
+		// The record of use is a courtesy: a call does not fail for want of it.
+		_ = s.store.TouchKey(ctx, k.ID, minute)
+	}
+	return Caller{Tenant: t, KeyID: k.ID, Livemode: k.Livemode}, nil
+}
+
+var errInvalidKey = fault.New(fault.InvalidKey, "Invalid API key")
+
+func (s *Service) newKey(tenantID uuid.UUID, livemode bool) (APIKey, string, error) {
+	plain, err := signing.NewAPIKey(s.random, livemode)
+	if err != nil {
+		return APIKey{}, "", err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return APIKey{}, "", err
+	}
+	return APIKey{
+		ID: id, TenantID: tenantID, Livemode: livemode,
+		Hash: signing.HashAPIKey(plain), LastFour: plain[len(plain)-4:], CreatedAt: s.now(),
+	}, plain, nil
+}

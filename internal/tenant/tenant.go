@@ -1,0 +1,138 @@
+// Package tenant holds a merchant account: its settings, its API keys, its
+// signing secrets, and the rule that says which callback URLs it may use.
+package tenant
+
+import (
+	"context"
+	"time"
+
+	"agegate/internal/fault"
+	"agegate/internal/signing"
+
+	"github.com/google/uuid"
+)
+
+// Tenant is a merchant account and its settings.
+type Tenant struct {
+	ID            uuid.UUID
+	Name          string
+	SuccessURL    string // default destination after VERIFIED; empty when unset
+	CancelURL     string // default destination of the fallback page's return action
+	WebhookURL    string // the only destination of completion webhooks
+	DocumentCheck bool   // offer a document check after an age refusal
+	AgeVisibility bool   // store estimates of consenting shoppers
+	FreeChecks    *int64 // monthly free allowance; nil for the operator's default, -1 unlimited
+	Disabled      bool
+	CreatedAt     time.Time
+}
+
+// CallbackURLs returns the registered URLs whose host and port a session's
+// own URLs may use.
+func (t Tenant) CallbackURLs() []string {
+	var urls []string
+	for _, u := range []string{t.SuccessURL, t.CancelURL, t.WebhookURL} {
+		if u != "" {
+			urls = append(urls, u)
+		}
+	}
+	return urls
+}
+
+// APIKey is the stored form of a key; the key itself is shown once.
+type APIKey struct {
+	ID         uuid.UUID
+	TenantID   uuid.UUID
+	Livemode   bool
+	Hash       signing.KeyHash
+	LastFour   string
+	CreatedAt  time.Time
+	LastUsedAt *time.Time // to the minute
+	RevokedAt  *time.Time
+}
+
+// SecretKind says what a secret signs.
+type SecretKind string
+
+// The kinds of secret.
+const (
+	SecretWebhook  SecretKind = "webhook"
+	SecretRedirect SecretKind = "redirect"
+)
+
+// SecretState is where a secret stands in its rotation.
+type SecretState string
+
+// The states of a secret. A redirect secret is staged, then promoted to
+// active, and its predecessor retires; a new webhook secret is active at once
+// while its predecessor retires.
+const (
+	SecretStaged   SecretState = "staged"
+	SecretActive   SecretState = "active"
+	SecretRetiring SecretState = "retiring" // until ExpiresAt
+)
+
+// Secret is one signing secret, sealed.
+type Secret struct {
+	ID        uuid.UUID
+	TenantID  uuid.UUID
+	Livemode  bool
+	Kind      SecretKind
+	State     SecretState
+	Sealed    []byte
+	CreatedAt time.Time
+	ExpiresAt *time.Time // set while retiring
+}
+
+// Caller is an authenticated merchant backend.
+type Caller struct {
+	Tenant   Tenant
+	KeyID    uuid.UUID
+	Livemode bool
+}
+
+// Changes are the settings an operator sets; nil leaves a setting as it is,
+// an empty URL clears it.
+type Changes struct {
+	Name          *string
+	SuccessURL    *string
+	CancelURL     *string
+	WebhookURL    *string
+	DocumentCheck *bool
+	AgeVisibility *bool
+	FreeChecks    *int64
+}
+
+// Store keeps tenants, keys and secrets. Every method that names a row
+// returns fault.NotFound when there is none; every write is atomic.
+type Store interface {
+	// CreateTenant writes the tenant, its first keys and its secrets together.
+	CreateTenant(ctx context.Context, t Tenant, keys []APIKey, secrets []Secret) error
+	// UpdateTenant applies the non-nil changes and returns the new state.
+	UpdateTenant(ctx context.Context, id uuid.UUID, c Changes) (Tenant, error)
+	SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bool) error
+	TenantByID(ctx context.Context, id uuid.UUID) (Tenant, error)
+	// Tenants returns all tenants, oldest first.
+	Tenants(ctx context.Context) ([]Tenant, error)
+
+	InsertKey(ctx context.Context, k APIKey) error
+	// RevokeKey sets the time of revocation unless it is set already.
+	RevokeKey(ctx context.Context, keyID uuid.UUID, at time.Time) error
+	// Keys returns a tenant's keys, oldest first, revoked ones included.
+	Keys(ctx context.Context, tenantID uuid.UUID) ([]APIKey, error)
+	// KeyByHash returns the key and its tenant, revoked and disabled ones
+	// included.
+	KeyByHash(ctx context.Context, hash signing.KeyHash) (APIKey, Tenant, error)
+	// TouchKey moves the last use forward to at, never back.
+	TouchKey(ctx context.Context, keyID uuid.UUID, at time.Time) error
+
+	// Secrets returns a tenant's secrets of a mode and kind that have not
+	// expired at now, newest first.
+	Secrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, now time.Time) ([]Secret, error)
+	// RotateSecret writes next as the active secret and makes the active one
+	// before it retire at expires, together. A staged secret of the same kind
+	// is dropped.
+	RotateSecret(ctx context.Context, next Secret, expires time.Time) error
+}
+
+// errTenantDisabled is the one answer to every call of a disabled tenant.
+var errTenantDisabled = fault.New(fault.TenantDisabled, "Tenant disabled")
