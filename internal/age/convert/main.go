@@ -1,0 +1,134 @@
+// Command convert fills the models directory from node_modules: it turns the
+// TensorFlow.js models of @vladmandic/human into ONNX files, copies the ONNX
+// Runtime library of onnxruntime-node beside them, and writes the manifest
+// last, so that its presence means the rest is complete.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"agegate/internal/age"
+	"agegate/internal/age/onnx"
+	"agegate/internal/age/tfjs"
+)
+
+func main() {
+	log.SetFlags(0)
+	from := flag.String("from", "node_modules", "directory of the installed npm packages")
+	to := flag.String("to", "models", "directory to fill")
+	flag.Parse()
+	if err := run(*from, *to); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(from, to string) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	library, err := copyRuntime(filepath.Join(from, "onnxruntime-node"), to)
+	if err != nil {
+		return err
+	}
+	human := filepath.Join(from, "@vladmandic", "human")
+	version, err := packageVersion(human)
+	if err != nil {
+		return err
+	}
+	manifest := onnx.Manifest{Runtime: library, Models: map[age.Model]onnx.File{}}
+	for role, m := range models {
+		file, err := m.convert(filepath.Join(human, "models"), to)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		file.Source = fmt.Sprintf("npm @vladmandic/human %s, models/%s.json; originally %s", version, m.name, m.origin)
+		manifest.Models[role] = file
+	}
+	text, err := json.MarshalIndent(manifest, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(to, onnx.ManifestName)
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	log.Printf("%s: %d models and ONNX Runtime", path, len(manifest.Models))
+	return nil
+}
+
+func (m model) convert(from, to string) (onnx.File, error) {
+	file := onnx.File{Path: m.name + ".onnx", Input: &m.input, Outputs: map[string]string{}, Licence: m.licence}
+	graph, err := tfjs.Load(filepath.Join(from, m.name+".json"))
+	if err != nil {
+		return file, err
+	}
+	var outputs []tfjs.Output
+	for _, o := range m.outputs {
+		outputs = append(outputs, o.Output)
+		file.Outputs[o.Name] = o.meaning
+	}
+	data, err := graph.ToONNX(outputs)
+	if err != nil {
+		return file, err
+	}
+	path := filepath.Join(to, file.Path)
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		return file, err
+	}
+	file.SHA256, err = onnx.SHA256(path)
+	return file, err
+}
+
+// copyRuntime copies the shared library for this machine.
+func copyRuntime(from, to string) (onnx.File, error) {
+	platform := map[string]string{
+		"linux/amd64":  "linux/x64/libonnxruntime.so.1",
+		"linux/arm64":  "linux/arm64/libonnxruntime.so.1",
+		"darwin/arm64": "darwin/arm64/libonnxruntime.*.dylib",
+	}[runtime.GOOS+"/"+runtime.GOARCH]
+	found, _ := filepath.Glob(filepath.Join(from, "bin", "napi-v6", platform))
+	if platform == "" || len(found) != 1 {
+		return onnx.File{}, fmt.Errorf("onnxruntime-node has no library for %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	version, err := packageVersion(from)
+	if err != nil {
+		return onnx.File{}, err
+	}
+	data, err := os.ReadFile(found[0])
+	if err != nil {
+		return onnx.File{}, err
+	}
+	file := onnx.File{
+		Path:    filepath.Base(found[0]),
+		Source:  "npm onnxruntime-node " + version + ", https://github.com/microsoft/onnxruntime",
+		Licence: "MIT",
+	}
+	path := filepath.Join(to, file.Path)
+	// A library that a running server has mapped must not change under it.
+	if err := os.WriteFile(path+".new", data, 0o644); err != nil {
+		return file, err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return file, err
+	}
+	file.SHA256, err = onnx.SHA256(path)
+	return file, err
+}
+
+func packageVersion(dir string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	if err != nil {
+		return "", fmt.Errorf("run `npm ci --ignore-scripts` first: %w", err)
+	}
+	var pkg struct {
+		Version string `json:"version"`
+	}
+	err = json.Unmarshal(text, &pkg)
+	return pkg.Version, err
+}

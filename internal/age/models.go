@@ -1,0 +1,73 @@
+package age
+
+import "context"
+
+// Model is the role of a neural network in the pipeline. Which file plays the
+// role is the model manifest's business.
+type Model string
+
+// The roles, each with what its model must offer; see Outputs for the names
+// and lengths of the results.
+const (
+	// Detector finds faces, as BlazeFace does (MediaPipe, full-range model).
+	Detector Model = "detector"
+	// Mesh places 468 landmarks on an upright face crop (MediaPipe Face Mesh).
+	Mesh Model = "mesh"
+	// Ager gives a distribution over ages 0 to 99 and a descriptor of the face.
+	Ager Model = "age"
+	// Antispoof scores how little a face crop looks computer-made or printed.
+	Antispoof Model = "antispoof"
+	// Liveness scores how little a face crop looks recorded from a screen.
+	Liveness Model = "liveness"
+)
+
+// Outputs lists, by role, the results a model must give and how many values
+// each one has.
+var Outputs = map[Model]map[string]int{
+	Detector: {
+		"fine_scores":   512,      // logits; two anchors in each cell of a 16×16 grid
+		"fine_boxes":    512 * 16, // centre x, y, width, height, six key points; input pixels from the anchor
+		"coarse_scores": 384,      // logits; six anchors in each cell of an 8×8 grid
+		"coarse_boxes":  384 * 16,
+	},
+	Mesh: {
+		"points":   468 * 3, // x, y, z in input pixels, z falling towards the camera
+		"presence": 1,       // probability that the crop shows a face
+	},
+	Ager: {
+		"distribution": AgeBins,        // probability of each whole age
+		"descriptor":   DescriptorSize, // what the same-face comparison works on
+	},
+	Antispoof: {"real": 1}, // probability
+	Liveness:  {"live": 2}, // probability of live, then of not live
+}
+
+// Input says how a picture becomes a model's input tensor: three planes, red,
+// green, blue, of Height rows of Width values, each pixel × Scale + Offset with
+// pixels 0 to 255.
+type Input struct {
+	Width  int     `json:"width"`
+	Height int     `json:"height"`
+	Scale  float32 `json:"scale"`
+	Offset float32 `json:"offset"`
+}
+
+// Models lends out complete sets of the models, at most as many at a time as
+// there are workers.
+type Models interface {
+	// Acquire waits until a worker is free. It fails only when ctx ends or
+	// after the models were closed.
+	Acquire(ctx context.Context) (Worker, error)
+}
+
+// Worker is one set of models, for one goroutine at a time.
+type Worker interface {
+	// Input returns the model's input format and the buffer to fill before Run.
+	Input(m Model) (Input, []float32)
+	// Run computes the model's outputs from its input buffer.
+	Run(m Model) error
+	// Output returns a result of the latest Run; the next Run overwrites it.
+	Output(m Model, name string) []float32
+	// Release gives the worker back; it must not be used afterwards.
+	Release()
+}

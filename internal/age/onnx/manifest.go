@@ -1,0 +1,110 @@
+// Package onnx runs the capture pipeline's models in ONNX Runtime, inside the
+// process.
+package onnx
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"agegate/internal/age"
+)
+
+// ManifestName is the file in the models directory that describes the others.
+const ManifestName = "manifest.json"
+
+// Manifest describes a models directory: which file plays which role, how its
+// input is prepared, and where everything came from. To use another model of
+// the same shape, put its file beside the others and change its entry.
+type Manifest struct {
+	Runtime File               `json:"runtime"` // the ONNX Runtime shared library
+	Models  map[age.Model]File `json:"models"`
+}
+
+// File is one entry of the manifest. Path is relative to the manifest and
+// stays inside its directory. Outputs names each result the file's role asks
+// for and what it means; the graph's input is called "input".
+type File struct {
+	Path    string            `json:"file"`
+	SHA256  string            `json:"sha256"`
+	Input   *age.Input        `json:"input,omitempty"`
+	Outputs map[string]string `json:"outputs,omitempty"`
+	Source  string            `json:"source"`
+	Licence string            `json:"licence"`
+}
+
+// ErrMissing reports that the models directory is absent or incomplete. Its
+// text says what to run.
+var ErrMissing = errors.New("the age models are not installed: run `make models`, or set AGEGATE_MODELS_DIR to a directory that holds them")
+
+// ReadManifest reads the manifest of a models directory, checks that every
+// role is filled, and compares each file with its SHA-256. A missing manifest
+// or file is ErrMissing.
+func ReadManifest(dir string) (Manifest, error) {
+	var m Manifest
+	text, err := os.ReadFile(filepath.Join(dir, ManifestName))
+	if errors.Is(err, os.ErrNotExist) {
+		return m, fmt.Errorf("%w (no %s in %s)", ErrMissing, ManifestName, dir)
+	} else if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, fmt.Errorf("%s: %w", ManifestName, err)
+	}
+	if err := m.Runtime.verify(dir); err != nil {
+		return m, err
+	}
+	for role, outputs := range age.Outputs {
+		file, ok := m.Models[role]
+		if !ok {
+			return m, fmt.Errorf("%s names no file for the role %q", ManifestName, role)
+		}
+		if file.Input == nil || file.Input.Width < 1 || file.Input.Height < 1 {
+			return m, fmt.Errorf("%s: %s has no input size", ManifestName, file.Path)
+		}
+		for name := range outputs {
+			if _, ok := file.Outputs[name]; !ok {
+				return m, fmt.Errorf("%s: %s lacks the output %q", ManifestName, file.Path, name)
+			}
+		}
+		if err := file.verify(dir); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+func (f File) verify(dir string) error {
+	if !filepath.IsLocal(f.Path) {
+		return fmt.Errorf("%s: %q leaves the models directory", ManifestName, f.Path)
+	}
+	sum, err := SHA256(filepath.Join(dir, f.Path))
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w (no %s in %s)", ErrMissing, f.Path, dir)
+	} else if err != nil {
+		return err
+	}
+	if sum != f.SHA256 {
+		return fmt.Errorf("%s in %s is not the file its manifest describes (SHA-256 differs): run `make models`", f.Path, dir)
+	}
+	return nil
+}
+
+// SHA256 returns the file's digest in hexadecimal.
+func SHA256(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}

@@ -1,0 +1,222 @@
+package onnx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"agegate/internal/age"
+)
+
+// ErrClosed is returned by Acquire after Close.
+var ErrClosed = errors.New("the inference pool is closed")
+
+// Pool holds a fixed number of workers, each with its own single-threaded
+// session of every model, so that the work of one frame stays on one core and
+// the pool's size bounds the processor time of all captures together.
+type Pool struct {
+	Manifest Manifest
+
+	workers []*worker
+	free    chan *worker
+	done    chan struct{}
+	close   sync.Once
+}
+
+// environment guards ONNX Runtime's process-wide state: one library, loaded
+// once, used by every pool and never unloaded.
+var environment struct {
+	sync.Mutex
+	library string
+}
+
+// Open verifies the models directory and starts a pool of workers over it.
+// Missing models or a missing library are ErrMissing.
+func Open(dir string, workers int) (*Pool, error) {
+	if workers < 1 {
+		return nil, fmt.Errorf("an inference pool needs at least one worker, not %d", workers)
+	}
+	manifest, err := ReadManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := initialize(filepath.Join(dir, manifest.Runtime.Path)); err != nil {
+		return nil, err
+	}
+	p := &Pool{Manifest: manifest, free: make(chan *worker, workers), done: make(chan struct{})}
+	for range workers {
+		w, err := newWorker(dir, manifest)
+		if err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+		w.pool = p
+		p.workers = append(p.workers, w)
+		p.free <- w
+	}
+	return p, nil
+}
+
+func initialize(library string) error {
+	environment.Lock()
+	defer environment.Unlock()
+	path, err := filepath.Abs(library)
+	if err != nil {
+		return err
+	}
+	if ort.IsInitialized() {
+		if path != environment.library {
+			return fmt.Errorf("ONNX Runtime was already loaded from another directory")
+		}
+		return nil
+	}
+	ort.SetSharedLibraryPath(path)
+	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
+		return fmt.Errorf("load ONNX Runtime: %w; run `make models` on this machine", err)
+	}
+	environment.library = path
+	return nil
+}
+
+// Acquire waits for a free worker; see age.Models.
+func (p *Pool) Acquire(ctx context.Context) (age.Worker, error) {
+	select {
+	case <-p.done:
+		return nil, ErrClosed
+	default:
+	}
+	select {
+	case w := <-p.free:
+		return w, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-p.done:
+		return nil, ErrClosed
+	}
+}
+
+// Busy returns how many workers are in use, and Size how many there are.
+func (p *Pool) Busy() int { return len(p.workers) - len(p.free) }
+
+// Size returns the number of workers.
+func (p *Pool) Size() int { return len(p.workers) }
+
+// Close refuses further work, waits for the workers in use and frees them.
+func (p *Pool) Close() error {
+	var failures []error
+	p.close.Do(func() {
+		close(p.done)
+		for range p.workers {
+			failures = append(failures, (<-p.free).destroy())
+		}
+	})
+	return errors.Join(failures...)
+}
+
+// worker is one set of sessions.
+type worker struct {
+	pool   *Pool
+	models map[age.Model]*session
+}
+
+// session is one model with its input and output buffers bound to it.
+type session struct {
+	format  age.Input
+	input   *ort.Tensor[float32]
+	outputs map[string]*ort.Tensor[float32]
+	run     *ort.AdvancedSession
+}
+
+func newWorker(dir string, manifest Manifest) (*worker, error) {
+	options, err := ort.NewSessionOptions()
+	if err != nil {
+		return nil, err
+	}
+	defer options.Destroy()
+	if err := errors.Join(
+		options.SetIntraOpNumThreads(1),
+		options.SetInterOpNumThreads(1),
+		options.SetGraphOptimizationLevel(ort.GraphOptimizationLevelEnableAll),
+	); err != nil {
+		return nil, err
+	}
+	w := &worker{models: map[age.Model]*session{}}
+	for role, outputs := range age.Outputs {
+		file := manifest.Models[role]
+		s := &session{format: *file.Input, outputs: map[string]*ort.Tensor[float32]{}}
+		w.models[role] = s
+		if err := s.open(filepath.Join(dir, file.Path), outputs, options); err != nil {
+			return nil, errors.Join(fmt.Errorf("model %s: %w", file.Path, err), w.destroy())
+		}
+	}
+	return w, nil
+}
+
+// open binds buffers to the model at path and starts its session. The shapes
+// are the model's own; each output must hold the number of values its role
+// asks for.
+func (s *session) open(path string, outputs map[string]int, options *ort.SessionOptions) error {
+	var err error
+	s.input, err = ort.NewEmptyTensor[float32](ort.NewShape(1, 3, int64(s.format.Height), int64(s.format.Width)))
+	if err != nil {
+		return err
+	}
+	_, declared, err := ort.GetInputOutputInfo(path)
+	if err != nil {
+		return err
+	}
+	var names []string
+	var values []ort.Value
+	for _, out := range declared {
+		want, ok := outputs[out.Name]
+		if !ok {
+			continue
+		}
+		if got := out.Dimensions.FlattenedSize(); got != int64(want) {
+			return fmt.Errorf("output %s has %d values, want %d", out.Name, got, want)
+		}
+		t, err := ort.NewEmptyTensor[float32](out.Dimensions)
+		if err != nil {
+			return err
+		}
+		s.outputs[out.Name] = t
+		names, values = append(names, out.Name), append(values, t)
+	}
+	if len(names) != len(outputs) {
+		return fmt.Errorf("has %d of the %d outputs its role needs", len(names), len(outputs))
+	}
+	s.run, err = ort.NewAdvancedSession(path, []string{"input"}, names, []ort.Value{s.input}, values, options)
+	return err
+}
+
+func (w *worker) Input(m age.Model) (age.Input, []float32) {
+	s := w.models[m]
+	return s.format, s.input.GetData()
+}
+
+func (w *worker) Run(m age.Model) error { return w.models[m].run.Run() }
+
+func (w *worker) Output(m age.Model, name string) []float32 {
+	return w.models[m].outputs[name].GetData()
+}
+
+func (w *worker) Release() { w.pool.free <- w }
+
+func (w *worker) destroy() error {
+	var failures []error
+	for _, s := range w.models {
+		if s.run != nil {
+			failures = append(failures, s.run.Destroy())
+		}
+		if s.input != nil {
+			failures = append(failures, s.input.Destroy())
+		}
+		for _, t := range s.outputs {
+			failures = append(failures, t.Destroy())
+		}
+	}
+	return errors.Join(failures...)
+}

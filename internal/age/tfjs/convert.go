@@ -1,0 +1,222 @@
+package tfjs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Output names a tensor of the graph, what it shall be called in the ONNX
+// model, and its shape there.
+type Output struct {
+	Node  string
+	Name  string
+	Shape []int64
+}
+
+// ToONNX writes the part of the graph that the outputs depend on as an ONNX
+// model (operator set 18) with one float input called "input", shaped
+// [1,3,height,width]. Every image tensor is kept channels first, the layout
+// ONNX Runtime is quickest with; TensorFlow's channels-last order comes back
+// only where an image is reshaped to a list.
+func (g *Graph) ToONNX(outputs []Output) ([]byte, error) {
+	c := &converter{graph: g, image: map[string]bool{}, done: map[string]bool{}}
+	for _, o := range outputs {
+		if err := c.visit(o.Node); err != nil {
+			return nil, err
+		}
+		if c.image[o.Node] {
+			return nil, fmt.Errorf("output %s is an image, not a list", o.Node)
+		}
+		c.emit("Identity", o.Name, []string{o.Node})
+		c.outputs = append(c.outputs, valueProto(o.Name, o.Shape))
+	}
+	var graph message
+	for _, n := range c.nodes {
+		graph.bytes(1, n)
+	}
+	graph.text(2, "graph")
+	for _, t := range c.tensors {
+		graph.bytes(5, t)
+	}
+	for _, in := range c.inputs {
+		graph.bytes(11, in)
+	}
+	for _, out := range c.outputs {
+		graph.bytes(12, out)
+	}
+	return modelProto(graph), nil
+}
+
+// converter walks the graph from its outputs, so that what no output needs is
+// never written.
+type converter struct {
+	graph                           *Graph
+	nodes, tensors, inputs, outputs []message
+	image                           map[string]bool // tensors with four dimensions, kept channels first
+	done                            map[string]bool
+}
+
+func (c *converter) emit(op, output string, inputs []string, attributes ...attribute) {
+	c.nodes = append(c.nodes, nodeProto(op, output, inputs, attributes))
+}
+
+func (c *converter) constant(name string, t tensor) string {
+	if !c.done[name] {
+		c.done[name] = true
+		c.tensors = append(c.tensors, tensorProto(name, t))
+	}
+	return name
+}
+
+// visit writes the node called name after everything it depends on.
+func (c *converter) visit(name string) error {
+	if c.done[name] {
+		return nil
+	}
+	c.done[name] = true
+	n, ok := c.graph.nodes[name]
+	if !ok {
+		return fmt.Errorf("no node %s", name)
+	}
+	if n.Op == "Const" {
+		c.done[name] = false // written by its user, in the form the user needs
+		return nil
+	}
+	clipped, low, high := c.clip(n)
+	if clipped != "" {
+		if err := c.visit(clipped); err != nil {
+			return err
+		}
+		c.image[name] = c.image[clipped]
+		c.emit("Clip", name, []string{clipped, c.constant(name+"/low", low), c.constant(name+"/high", high)})
+		return nil
+	}
+	for _, in := range n.Inputs {
+		if err := c.visit(in); err != nil {
+			return err
+		}
+	}
+	if err := c.write(n); err != nil {
+		return fmt.Errorf("node %s (%s): %w", n.Name, n.Op, err)
+	}
+	return nil
+}
+
+// clip recognises Maximum(Minimum(x, high), low) with constant bounds, which
+// ONNX Runtime fuses into the convolution before it when written as Clip.
+func (c *converter) clip(n node) (x string, low, high tensor) {
+	if n.Op != "Maximum" {
+		return "", low, high
+	}
+	inner := c.graph.nodes[n.Inputs[0]]
+	low, lowOK := c.graph.consts[n.Inputs[1]]
+	if inner.Op != "Minimum" || !lowOK || len(low.floats) != 1 {
+		return "", low, high
+	}
+	high, highOK := c.graph.consts[inner.Inputs[1]]
+	if !highOK || len(high.floats) != 1 {
+		return "", low, high
+	}
+	low.shape, high.shape = []int64{}, []int64{}
+	return inner.Inputs[0], low, high
+}
+
+// elementwise maps the operators whose meaning does not depend on layout.
+var elementwise = map[string]string{
+	"Add": "Add", "AddV2": "Add", "Mul": "Mul", "Minimum": "Min", "Maximum": "Max",
+	"Relu": "Relu", "Prelu": "PRelu", "Sigmoid": "Sigmoid", "Softmax": "Softmax", "Identity": "Identity",
+}
+
+func (c *converter) write(n node) error {
+	if op, ok := elementwise[n.Op]; ok {
+		c.image[n.Name] = c.image[n.Inputs[0]]
+		c.emit(op, n.Name, c.operands(n))
+		return nil
+	}
+	switch n.Op {
+	case "Placeholder":
+		dims := n.Attrs["shape"].Shape.Dim
+		if len(dims) != 4 {
+			return fmt.Errorf("want a four-dimensional input")
+		}
+		c.image[n.Name] = true
+		c.emit("Identity", n.Name, []string{"input"})
+		c.inputs = append(c.inputs, valueProto("input", []int64{1, dims[3].Size, dims[1].Size, dims[2].Size}))
+	case "Conv2D", "_FusedConv2D", "DepthwiseConv2dNative":
+		return c.convolution(n)
+	case "MaxPool":
+		c.image[n.Name] = true
+		kernel, err := spatial(n, "ksize")
+		if err != nil {
+			return err
+		}
+		strides, err := spatial(n, "strides")
+		if err != nil {
+			return err
+		}
+		c.emit("MaxPool", n.Name, n.Inputs[:1], attribute{"kernel_shape", kernel}, attribute{"strides", strides}, padding(n))
+	case "Pad":
+		return c.pad(n)
+	case "Mean":
+		return c.mean(n)
+	case "Reshape":
+		return c.reshape(n)
+	case "MatMul", "_FusedMatMul":
+		return c.dense(n)
+	default:
+		return fmt.Errorf("unsupported operator")
+	}
+	return nil
+}
+
+// operands returns the inputs of an elementwise node. A per-channel constant
+// beside a channels-first image is given the shape [channels,1,1].
+func (c *converter) operands(n node) []string {
+	names := slices.Clone(n.Inputs)
+	for i, name := range names {
+		t, ok := c.graph.consts[name]
+		if !ok {
+			continue
+		}
+		if !c.image[n.Inputs[0]] {
+			names[i] = c.constant(name, t)
+			continue
+		}
+		t.shape = []int64{int64(len(t.floats)), 1, 1}
+		names[i] = c.constant(name+"/channels", t)
+	}
+	return names
+}
+
+// fused writes the activations TensorFlow.js folded into n after the bias,
+// reading from and returning to n's name.
+func (c *converter) fused(n node) (result string, finish func() error) {
+	var ops []string
+	for _, op := range n.Attrs["fused_ops"].List.S {
+		if string(op) != "BiasAdd" {
+			ops = append(ops, string(op))
+		}
+	}
+	if len(ops) == 0 {
+		return n.Name, func() error { return nil }
+	}
+	result = n.Name + "/linear"
+	return result, func() error {
+		switch strings.Join(ops, "+") {
+		case "Relu":
+			c.emit("Relu", n.Name, []string{result})
+		case "Relu6":
+			zero := c.constant("zero", tensor{shape: []int64{}, floats: []float32{0}})
+			six := c.constant("six", tensor{shape: []int64{}, floats: []float32{6}})
+			c.emit("Clip", n.Name, []string{result, zero, six})
+		case "Prelu":
+			slope := c.graph.consts[n.Inputs[3]]
+			slope.shape = []int64{int64(len(slope.floats)), 1, 1}
+			c.emit("PRelu", n.Name, []string{result, c.constant(n.Inputs[3]+"/channels", slope)})
+		default:
+			return fmt.Errorf("unsupported activation %v", ops)
+		}
+		return nil
+	}
+}

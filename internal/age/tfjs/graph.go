@@ -1,0 +1,149 @@
+// Package tfjs converts the small TensorFlow.js graph models of the capture
+// pipeline to ONNX, so that one native runtime serves them all.
+package tfjs
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+)
+
+// Graph is a TensorFlow.js graph model: its nodes by name and the constants
+// its weight files carry. Layout of the format: model.json holds the topology
+// as a TensorFlow GraphDef in JSON and a weights manifest; the .bin files hold
+// the constants one after the other, little-endian, in manifest order.
+type Graph struct {
+	nodes  map[string]node
+	consts map[string]tensor
+}
+
+type node struct {
+	Name   string          `json:"name"`
+	Op     string          `json:"op"`
+	Inputs []string        `json:"input"`
+	Attrs  map[string]attr `json:"attr"`
+}
+
+// attr is the part of a GraphDef AttrValue these models use. Strings are
+// base64, which encoding/json undoes for []byte.
+type attr struct {
+	S     []byte `json:"s"`
+	B     bool   `json:"b"`
+	Shape struct {
+		Dim []struct {
+			Size int64 `json:"size,string"`
+		} `json:"dim"`
+	} `json:"shape"`
+	List struct {
+		I []json.Number `json:"i"`
+		S [][]byte      `json:"s"`
+	} `json:"list"`
+}
+
+// tensor is a constant; exactly one of floats and ints is set.
+type tensor struct {
+	shape  []int64
+	floats []float32
+	ints   []int64
+}
+
+type modelFile struct {
+	Topology struct {
+		Nodes []node `json:"node"`
+	} `json:"modelTopology"`
+	Manifest []struct {
+		Paths   []string      `json:"paths"`
+		Weights []weightEntry `json:"weights"`
+	} `json:"weightsManifest"`
+}
+
+type weightEntry struct {
+	Name         string  `json:"name"`
+	Shape        []int64 `json:"shape"`
+	DType        string  `json:"dtype"`
+	Quantization *struct {
+		DType string `json:"dtype"`
+	} `json:"quantization"`
+}
+
+// Load reads the model.json at path and the weight files beside it.
+func Load(path string) (*Graph, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var file modelFile
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	g := &Graph{nodes: map[string]node{}, consts: map[string]tensor{}}
+	for _, n := range file.Topology.Nodes {
+		g.nodes[n.Name] = n
+	}
+	for _, group := range file.Manifest {
+		var data []byte
+		for _, p := range group.Paths {
+			part, err := os.ReadFile(filepath.Join(filepath.Dir(path), p))
+			if err != nil {
+				return nil, err
+			}
+			data = append(data, part...)
+		}
+		for _, w := range group.Weights {
+			var t tensor
+			if t, data, err = readWeight(w, data); err != nil {
+				return nil, fmt.Errorf("%s: weight %s: %w", path, w.Name, err)
+			}
+			g.consts[w.Name] = t
+		}
+	}
+	return g, nil
+}
+
+// readWeight takes one constant off the front of data and returns the rest.
+func readWeight(w weightEntry, data []byte) (tensor, []byte, error) {
+	t, count := tensor{shape: w.Shape}, 1
+	for _, d := range w.Shape {
+		count *= int(d)
+	}
+	stored, width := w.DType, 4
+	if w.Quantization != nil {
+		stored = w.Quantization.DType
+	}
+	if stored == "float16" {
+		width = 2
+	}
+	if len(data) < count*width {
+		return t, nil, fmt.Errorf("weight file ends early")
+	}
+	for i := range count {
+		at := data[i*width:]
+		switch stored {
+		case "float32":
+			t.floats = append(t.floats, math.Float32frombits(binary.LittleEndian.Uint32(at)))
+		case "float16":
+			t.floats = append(t.floats, fromHalf(binary.LittleEndian.Uint16(at)))
+		case "int32":
+			t.ints = append(t.ints, int64(int32(binary.LittleEndian.Uint32(at))))
+		default:
+			return t, nil, fmt.Errorf("unsupported type %q", stored)
+		}
+	}
+	return t, data[count*width:], nil
+}
+
+// fromHalf widens an IEEE 754 binary16 value.
+func fromHalf(h uint16) float32 {
+	sign, exponent, fraction := uint32(h>>15)<<31, int(h>>10&0x1f), uint32(h&0x3ff)
+	switch exponent {
+	case 0: // zero or subnormal: fraction × 2⁻²⁴
+		value := float32(fraction) * (1.0 / (1 << 24))
+		return math.Float32frombits(math.Float32bits(value) | sign)
+	case 31: // infinity or not a number
+		return math.Float32frombits(sign | 0x7f800000 | fraction<<13)
+	}
+	return math.Float32frombits(sign | uint32(exponent+127-15)<<23 | fraction<<13)
+}
