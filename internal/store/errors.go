@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	gosqlite "github.com/glebarez/go-sqlite"
+	"github.com/jackc/pgx/v5/pgconn"
+	"gorm.io/gorm"
+
+	"agegate/internal/fault"
+)
+
+// translating is a GORM dialect whose errors are ours: GORM hands it every
+// failure of a statement.
+type translating struct{ gorm.Dialector }
+
+// Translate turns a driver's error into a fault where it is a foreseen one.
+func (translating) Translate(err error) error { return translate(err) }
+
+// sqlState is what we keep of a PostgreSQL error. The server's own text may
+// quote values.
+type sqlState struct{ code, table, constraint string }
+
+// Error names the code and the place, never a value.
+func (e *sqlState) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("postgres: SQLSTATE %s %s %s", e.code, e.table, e.constraint))
+}
+
+// translate maps an error of GORM or a driver to a fault: a missing row to
+// NotFound, a broken unique index to Conflict, a database that is down, full,
+// too slow or too busy to Unavailable. Faults pass unchanged; what is left is
+// a bug of ours.
+func translate(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		err = &sqlState{code: pg.Code, table: pg.TableName, constraint: pg.ConstraintName}
+	}
+	switch {
+	case err == nil, fault.CodeOf(err) != "":
+		return err
+	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, sql.ErrNoRows):
+		return fault.Wrap(err, fault.NotFound, "Not found")
+	case duplicate(err):
+		return fault.Wrap(err, fault.Conflict, "Already exists")
+	case unavailable(err):
+		return fault.Wrap(err, fault.Unavailable, "Database unavailable")
+	}
+	return err
+}
+
+// SQLite's result codes, see sqlite.org/rescode.html. The low byte is the
+// primary code.
+const (
+	sqliteBusy, sqliteLocked, sqliteNoMem, sqliteReadOnly      = 5, 6, 7, 8
+	sqliteInterrupt, sqliteIOErr, sqliteFull, sqliteCantOpen   = 9, 10, 13, 14
+	sqliteConstraintPrimaryKey, sqliteConstraintUnique, loByte = 1555, 2067, 0xff
+)
+
+func duplicate(err error) bool {
+	var state *sqlState
+	if errors.As(err, &state) {
+		return state.code == "23505"
+	}
+	var lite *gosqlite.Error
+	return errors.As(err, &lite) &&
+		(lite.Code() == sqliteConstraintUnique || lite.Code() == sqliteConstraintPrimaryKey)
+}
+
+func unavailable(err error) bool {
+	var lite *gosqlite.Error
+	if errors.As(err, &lite) {
+		switch lite.Code() & loByte {
+		case sqliteBusy, sqliteLocked, sqliteNoMem, sqliteReadOnly,
+			sqliteInterrupt, sqliteIOErr, sqliteFull, sqliteCantOpen:
+			return true
+		}
+		return false
+	}
+	return errors.Is(err, context.DeadlineExceeded) || rolledBack(err) || lostConnection(err) ||
+		hasState(err, "53", "55P03", "57014", "25P03", "25006", "58")
+}
+
+// rolledBack reports that PostgreSQL gave the transaction up for another one:
+// serialization failure or deadlock.
+func rolledBack(err error) bool { return hasState(err, "40001", "40P01") }
+
+// transient reports that a transaction that has not reached COMMIT, or a
+// read, is worth running again.
+func transient(err error) bool { return rolledBack(err) || lostConnection(err) }
+
+// lostConnection reports that the server or the way to it went away, or that a
+// server is only starting.
+func lostConnection(err error) bool {
+	var network net.Error
+	var connect *pgconn.ConnectError
+	return hasState(err, "08", "57P0") ||
+		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.As(err, &connect) || errors.As(err, &network)
+}
+
+// hasState reports whether err is a PostgreSQL error whose SQLSTATE begins
+// with one of the prefixes; see the PostgreSQL manual, appendix A.
+func hasState(err error, prefixes ...string) bool {
+	var state *sqlState
+	if !errors.As(err, &state) {
+		return false
+	}
+	for _, p := range prefixes {
+		if strings.HasPrefix(state.code, p) {
+			return true
+		}
+	}
+	return false
+}

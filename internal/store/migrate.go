@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// Migrations only ever add: an older replica keeps serving while a newer one
+// starts. One folder per dialect, the same numbers in both.
+//
+//go:embed migrations
+var migrations embed.FS
+
+// Migrate brings the schema up to this binary's version. Several processes may
+// call it at once: one migrates, the others wait. It has no deadline of its
+// own, since a migration may run for long.
+func (s *Store) Migrate(ctx context.Context) (err error) {
+	provider, done, err := s.migrator()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	if s.sqlite != nil {
+		// SQLite has no session lock; a lock file keeps a second process from
+		// running the same migration.
+		held, err := lockFile(s.sqlite.path+".migrate.lock", true)
+		if err != nil {
+			return err
+		}
+		defer held.Close() //nolint:errcheck // nothing was written to it
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", translate(err))
+	}
+	return nil
+}
+
+// SchemaVersion returns the number of the last migration applied to the
+// database and of the last one this binary knows. The database may be ahead.
+func (s *Store) SchemaVersion(ctx context.Context) (database, binary int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	provider, done, err := s.migrator()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	database, binary, err = provider.GetVersions(ctx)
+	return database, binary, translate(err)
+}
+
+// migrator returns goose on this database and the function to release it.
+func (s *Store) migrator() (*goose.Provider, func() error, error) {
+	if s.postgres == nil {
+		db, err := s.writer.DB()
+		if err != nil {
+			return nil, nil, err
+		}
+		provider, err := goose.NewProvider(goose.DialectSQLite3, db, folder("sqlite"), goose.WithLogger(goose.NopLogger()))
+		return provider, func() error { return nil }, err
+	}
+	// Try the lock every second for five minutes: the default of 5 s would
+	// keep a fleet that starts at once waiting for nothing.
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return nil, nil, err
+	}
+	db := s.postgres.withoutStatementTimeout().open(2)
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, folder("postgres"),
+		goose.WithSessionLocker(locker), goose.WithLogger(goose.NopLogger()))
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return provider, db.Close, nil
+}
+
+func folder(dialect string) fs.FS {
+	sub, err := fs.Sub(migrations, "migrations/"+dialect)
+	if err != nil {
+		panic(err) // only for an invalid literal
+	}
+	return sub
+}

@@ -1,0 +1,73 @@
+-- +goose Up
+CREATE TABLE tenants (
+    id             uuid PRIMARY KEY,
+    name           text NOT NULL CHECK (name <> ''),
+    success_url    text NOT NULL,
+    cancel_url     text NOT NULL,
+    webhook_url    text NOT NULL,
+    document_check boolean NOT NULL,
+    age_visibility boolean NOT NULL,
+    free_checks    bigint CHECK (free_checks >= -1),
+    disabled       boolean NOT NULL,
+    created_at     timestamptz NOT NULL
+);
+
+CREATE TABLE api_keys (
+    id           uuid PRIMARY KEY,
+    tenant_id    uuid NOT NULL REFERENCES tenants (id),
+    livemode     boolean NOT NULL,
+    hash         bytea NOT NULL CHECK (octet_length(hash) = 32),
+    last_four    text NOT NULL CHECK (length(last_four) = 4),
+    created_at   timestamptz NOT NULL,
+    last_used_at timestamptz,
+    revoked_at   timestamptz
+);
+CREATE UNIQUE INDEX api_keys_hash ON api_keys (hash);
+CREATE INDEX api_keys_tenant ON api_keys (tenant_id);
+
+CREATE TABLE tenant_secrets (
+    id         uuid PRIMARY KEY,
+    tenant_id  uuid NOT NULL REFERENCES tenants (id),
+    livemode   boolean NOT NULL,
+    kind       text NOT NULL CHECK (kind IN ('webhook', 'redirect')),
+    state      text NOT NULL CHECK (state IN ('staged', 'active', 'retiring')),
+    sealed     bytea NOT NULL,
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz,
+    CHECK ((state = 'retiring') = (expires_at IS NOT NULL))
+);
+CREATE UNIQUE INDEX tenant_secrets_active ON tenant_secrets (tenant_id, livemode, kind) WHERE state = 'active';
+CREATE INDEX tenant_secrets_tenant ON tenant_secrets (tenant_id, livemode, kind);
+
+CREATE TABLE usage_counters (
+    tenant_id uuid NOT NULL REFERENCES tenants (id),
+    counter   text NOT NULL CHECK (counter IN ('free', 'test')),
+    period    text NOT NULL CHECK (period <> ''),
+    used      bigint NOT NULL CHECK (used >= 0),
+    PRIMARY KEY (tenant_id, counter, period)
+);
+
+CREATE TABLE credit_balances (
+    tenant_id uuid PRIMARY KEY REFERENCES tenants (id),
+    units     bigint NOT NULL CHECK (units >= 0)
+);
+
+CREATE TABLE ledger_entries (
+    id         uuid PRIMARY KEY,
+    tenant_id  uuid NOT NULL REFERENCES tenants (id),
+    session_id uuid,
+    kind       text NOT NULL CHECK (kind IN ('top_up', 'hold', 'release', 'settle')),
+    source     text NOT NULL CHECK (source IN ('free', 'credit')),
+    period     text NOT NULL,
+    delta      bigint NOT NULL,
+    created_at timestamptz NOT NULL
+);
+CREATE INDEX ledger_entries_tenant ON ledger_entries (tenant_id, created_at, id);
+
+-- +goose Down
+DROP TABLE ledger_entries;
+DROP TABLE credit_balances;
+DROP TABLE usage_counters;
+DROP TABLE tenant_secrets;
+DROP TABLE api_keys;
+DROP TABLE tenants;

@@ -1,0 +1,194 @@
+// Package pgtest gives tests a real PostgreSQL: a private, throw-away cluster
+// per test process, from the binaries of an installed PostgreSQL, and in it a
+// database per test.
+package pgtest
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"agegate/internal/store"
+)
+
+// URL returns the URL of a new database with the current schema, which is
+// dropped when the test ends. The test fails when PostgreSQL is not installed.
+func URL(t testing.TB) string {
+	t.Helper()
+	return create(t, "migrated")
+}
+
+// EmptyURL is like URL, without any schema.
+func EmptyURL(t testing.TB) string {
+	t.Helper()
+	return create(t, "template1")
+}
+
+var databases atomic.Int64
+
+func create(t testing.TB, template string) string {
+	t.Helper()
+	dir, err := cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("test_%d", databases.Add(1))
+	if err := exec1(dir, "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
+		t.Fatalf("create test database: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := exec1(dir, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Errorf("drop test database: %v", err)
+		}
+	})
+	return databaseURL(dir, name)
+}
+
+func databaseURL(dir, name string) string {
+	return fmt.Sprintf("postgres://postgres@/%s?host=%s&sslmode=disable", name, dir)
+}
+
+// exec1 runs one statement in the maintenance database.
+func exec1(dir, statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, databaseURL(dir, "postgres"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // the statement's result counts
+	_, err = conn.Exec(ctx, statement)
+	return err
+}
+
+// cluster starts the process's cluster and returns its socket directory.
+var cluster = sync.OnceValues(func() (string, error) {
+	dir, err := start()
+	if err != nil {
+		return "", err
+	}
+	if err := exec1(dir, "CREATE DATABASE migrated"); err != nil {
+		return "", err
+	}
+	ctx := context.Background()
+	s, err := store.Open(ctx, store.Config{URL: databaseURL(dir, "migrated")})
+	if err != nil {
+		return "", err
+	}
+	// A template may have no connection, so it is closed at once.
+	return dir, errors.Join(s.Migrate(ctx), s.Close())
+})
+
+// The script makes the cluster, runs it until its standard input closes, and
+// removes it.
+//
+//go:embed cluster.sh
+var script string
+
+// start runs the script. Its standard input is a pipe that only this process
+// holds open: however the process ends, the kernel closes it, and nothing is
+// left behind.
+func start() (string, error) {
+	bin, err := binaries()
+	if err != nil {
+		return "", err
+	}
+	// Not TMPDIR: a socket's path may have no more than 107 bytes.
+	dir, err := os.MkdirTemp("/tmp", "agegate-pg-")
+	if err != nil {
+		return "", err
+	}
+	credential, err := unprivileged(dir)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("/bin/sh", "-c", script, "cluster.sh", bin, dir) //nolint:gosec // fixed script
+	cmd.Dir = dir
+	// Its own process group: an interrupt in the terminal ends the test, and
+	// the script then still cleans up.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: credential}
+	if _, err := cmd.StdinPipe(); err != nil {
+		return "", err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	alive = cmd
+	lines := bufio.NewReader(out)
+	if line, _ := lines.ReadString('\n'); line != "ready\n" {
+		rest, _ := io.ReadAll(lines)
+		return "", fmt.Errorf("throw-away PostgreSQL did not start: %s%s", line, rest)
+	}
+	return dir, nil
+}
+
+// alive keeps the pipe to the script from being collected as garbage.
+var alive *exec.Cmd
+
+// unprivileged hands dir to another user when the test runs as root, which
+// PostgreSQL refuses.
+func unprivileged(dir string) (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil //nolint:nilnil // nil means: as the current user
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, errUID := strconv.ParseUint(u.Uid, 10, 32)
+		gid, errGID := strconv.ParseUint(u.Gid, 10, 32)
+		if err := errors.Join(errUID, errGID); err != nil {
+			return nil, err
+		}
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, os.Chown(dir, int(uid), int(gid))
+	}
+	return nil, errors.New("PostgreSQL does not run as root and there is no user postgres or nobody to run it as")
+}
+
+// binaries finds the directory with initdb and postgres: what pg_config says,
+// Debian's and Homebrew's places (the newest version), then PATH.
+func binaries() (string, error) {
+	var dirs []string
+	if out, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
+		dirs = append(dirs, strings.TrimSpace(string(out)))
+	}
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/opt/homebrew/opt/postgresql*/bin"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return "", err
+		}
+		slices.Reverse(found)
+		dirs = append(dirs, found...)
+	}
+	if path, err := exec.LookPath("initdb"); err == nil {
+		dirs = append(dirs, filepath.Dir(path))
+	}
+	for _, dir := range dirs {
+		if _, err := os.Stat(filepath.Join(dir, "initdb")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", errors.New("PostgreSQL's initdb was not found; install PostgreSQL, on Debian: apt-get install postgresql")
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"cmp"
+	"database/sql"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/postgres"
+)
+
+// pgServer is what it takes to open further pools on the PostgreSQL database.
+type pgServer struct{ config *pgx.ConnConfig }
+
+// sessionDefaults are set on every connection unless the URL says otherwise.
+// Milliseconds. The server gives up before the caller's own deadline does, so
+// that a stuck statement frees its connection instead of losing it.
+var sessionDefaults = map[string]string{
+	"statement_timeout":                   "5000",
+	"lock_timeout":                        "3000",
+	"idle_in_transaction_session_timeout": "10000",
+	"timezone":                            "UTC",
+	"application_name":                    "agegate",
+}
+
+func openPostgres(cfg Config) (*Store, error) {
+	config, err := pgx.ParseConfig(cfg.URL)
+	if err != nil {
+		// The parser's own message may quote the URL with its password.
+		return nil, errors.New("database URL is not a valid postgres:// URL")
+	}
+	config.RuntimeParams = withDefaults(config.RuntimeParams)
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 3 * time.Second
+	}
+	pg := &pgServer{config: config}
+	pool := pg.open(cmp.Or(cfg.MaxConns, 20))
+	db, err := openGORM(postgres.New(postgres.Config{Conn: pool}))
+	if err != nil {
+		return nil, errors.Join(translate(err), pool.Close())
+	}
+	return &Store{writer: db, reader: db, postgres: pg}, nil
+}
+
+func withDefaults(params map[string]string) map[string]string {
+	all := maps.Clone(sessionDefaults)
+	maps.Copy(all, params)
+	return all
+}
+
+// open returns a new pool of at most conns connections. Connections are
+// renewed every half hour so that a failover or a rebalanced proxy is followed.
+func (p *pgServer) open(conns int) *sql.DB {
+	pool := stdlib.OpenDB(*p.config)
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	pool.SetConnMaxIdleTime(5 * time.Minute)
+	pool.SetConnMaxLifetime(30 * time.Minute)
+	return pool
+}
+
+// withoutStatementTimeout is the server for migrations, whose statements may
+// run for long. The lock timeout stays: a migration must not queue behind a
+// reader and block everybody else.
+func (p *pgServer) withoutStatementTimeout() *pgServer {
+	config := p.config.Copy()
+	config.RuntimeParams["statement_timeout"] = "0"
+	return &pgServer{config: config}
+}

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/glebarez/sqlite"
+)
+
+// sqliteFile is the file behind a SQLite store.
+type sqliteFile struct{ path string }
+
+// openSQLite opens one writing connection and a read-only pool on the file.
+// SQLite has one writer at a time whatever we do: queueing for it in the pool
+// obeys the context, queueing in the library does not.
+func openSQLite(path string) (*Store, error) {
+	if path == "" || path[0] == ':' {
+		return nil, errors.New("database URL sqlite: needs a file path")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("SQLite path: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("SQLite directory: %w", err)
+	}
+	writer, err := sqlitePool(path, 1, url.Values{
+		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"},
+		"_txlock": {"immediate"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	reader, err := sqlitePool(path, 4, url.Values{
+		"mode":    {"ro"},
+		"_pragma": {"busy_timeout(5000)", "query_only(1)"},
+	})
+	if err != nil {
+		return nil, errors.Join(err, writer.Close())
+	}
+	s := &Store{sqlite: &sqliteFile{path: path}}
+	// The writer first: it creates the file that the readers need.
+	if s.writer, err = openGORM(&sqlite.Dialector{Conn: writer}); err == nil {
+		s.reader, err = openGORM(&sqlite.Dialector{Conn: reader})
+	}
+	if err != nil {
+		return nil, errors.Join(translate(err), reader.Close(), writer.Close())
+	}
+	return s, nil
+}
+
+// sqlitePool keeps its connections open for good: reopening one costs more
+// than a query, and the last one to close would fold the write-ahead log.
+func sqlitePool(path string, conns int, params url.Values) (*sql.DB, error) {
+	dsn := (&url.URL{Scheme: "file", Path: path, RawQuery: params.Encode()}).String()
+	pool, err := sql.Open(sqlite.DriverName, dsn)
+	if err != nil {
+		return nil, fmt.Errorf("open SQLite: %w", err)
+	}
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	return pool, nil
+}
+
+// errLocked says that another process holds a lock file.
+var errLocked = errors.New("lock file is held")
+
+// lockFile takes an exclusive lock on the file, creating it, and waits for it
+// if told to. The kernel frees the lock when the file is closed or the process
+// ends in whatever way.
+func lockFile(path string, wait bool) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's own path
+	if err != nil {
+		return nil, fmt.Errorf("lock file: %w", err)
+	}
+	how := syscall.LOCK_EX
+	if !wait {
+		how |= syscall.LOCK_NB
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), how)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err == nil {
+		return f, nil
+	}
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = errLocked
+	}
+	return nil, errors.Join(err, f.Close())
+}

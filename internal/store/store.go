@@ -1,0 +1,138 @@
+// Package store keeps the gateway's rows in PostgreSQL or SQLite through GORM
+// and implements the storage interfaces of the domain packages. All access
+// goes through Store.Update and Store.View, which carry the deadline, the
+// transaction and the retries. No statement's parameters are ever logged, and
+// no error of this package contains a stored value.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"agegate/internal/fault"
+)
+
+// Timeout bounds one Update, with all its retries, or one View. A caller never
+// waits longer for a database that does not answer.
+const Timeout = 5 * time.Second
+
+// Config names the database.
+type Config struct {
+	// URL is "sqlite:PATH" (relative to the working directory, or absolute) or
+	// "postgres://…" as pgx reads it. It may hold a password: never log it.
+	URL string
+	// MaxConns is the size of the PostgreSQL pool; 0 means 20.
+	MaxConns int
+}
+
+// Store is an open database. It is safe for concurrent use.
+type Store struct {
+	writer   *gorm.DB
+	reader   *gorm.DB // on PostgreSQL the same as writer
+	postgres *pgServer
+	sqlite   *sqliteFile // exactly one of the two is set
+	lock     *os.File    // held from LockServe to Close
+}
+
+// Open connects to the database and makes sure that it answers. On SQLite it
+// creates the directory and the file when they are missing. The schema is left
+// alone; see Migrate.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	var s *Store
+	var err error
+	switch {
+	case strings.HasPrefix(cfg.URL, "sqlite:"):
+		s, err = openSQLite(strings.TrimPrefix(cfg.URL, "sqlite:"))
+	case strings.HasPrefix(cfg.URL, "postgres://"), strings.HasPrefix(cfg.URL, "postgresql://"):
+		s, err = openPostgres(cfg)
+	default:
+		return nil, errors.New("database URL must start with sqlite: or postgres://")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Ping(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Ping reports whether the database answers a query, as fault.Unavailable when
+// it does not.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.View(ctx, func(tx *Tx) error {
+		var one int
+		return tx.db.Raw("SELECT 1").Scan(&one).Error
+	})
+}
+
+// LockServe makes this process the only server of a SQLite file until Close.
+// It fails with fault.Conflict when another process serves the file. Operator
+// commands do not take the lock and work beside a server. PostgreSQL serves
+// any number of replicas, so there it does nothing.
+func (s *Store) LockServe() error {
+	if s.sqlite == nil || s.lock != nil {
+		return nil
+	}
+	f, err := lockFile(s.sqlite.path+".lock", false)
+	if errors.Is(err, errLocked) {
+		return fault.New(fault.Conflict, "another server is already running on this SQLite file")
+	}
+	s.lock = f
+	return err
+}
+
+// Stats returns the state of the connection pool that writes.
+func (s *Store) Stats() sql.DBStats {
+	db, err := s.writer.DB()
+	if err != nil {
+		return sql.DBStats{}
+	}
+	return db.Stats()
+}
+
+// Close releases every connection and the server lock.
+func (s *Store) Close() error {
+	var errs []error
+	if s.reader != s.writer {
+		errs = append(errs, closePool(s.reader))
+	}
+	errs = append(errs, closePool(s.writer)) // last: SQLite folds its log into the file
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func closePool(db *gorm.DB) error {
+	pool, err := db.DB()
+	if err != nil {
+		return err
+	}
+	return pool.Close()
+}
+
+// openGORM puts GORM over a pool. QueryFields names every column, so that a
+// column added by a newer replica does not break this one's statements.
+func openGORM(d gorm.Dialector) (*gorm.DB, error) {
+	return gorm.Open(translating{d}, &gorm.Config{
+		Logger:                 logger.Discard, // statements carry secrets' digests and sealed secrets
+		QueryFields:            true,
+		TranslateError:         true,
+		SkipDefaultTransaction: true,
+		DisableAutomaticPing:   true,
+		NowFunc:                func() time.Time { return at(time.Now()) },
+	})
+}
+
+// at is the one form in which times are stored and compared: UTC in whole
+// microseconds. SQLite compares times as text, which orders correctly only
+// when every value has the same zone.
+func at(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// attempts is how often one Update or View is tried before its failure stands.
+const attempts = 5
+
+// Tx is a running transaction of Update, or a reader of View. It must not
+// outlive the function it was given to. Its methods return faults of
+// internal/fault where a failure is foreseen.
+type Tx struct {
+	db       *gorm.DB
+	postgres bool
+}
+
+// Update runs fn in one transaction and commits it when fn returns nil.
+//
+// The transaction is run again when it certainly left nothing behind: after a
+// deadlock, a serialization failure, or a connection lost before COMMIT. So fn
+// must change nothing outside tx, and start from scratch each time. A COMMIT
+// that fails otherwise has an unknown result and comes back as
+// fault.Unavailable: read the state again before answering.
+//
+// Inside fn, use tx only: calling the Store again waits for a second
+// connection, which on SQLite never comes.
+func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
+	return retry(ctx, func(ctx context.Context) (bool, error) {
+		db := s.writer.WithContext(ctx).Begin()
+		if db.Error != nil {
+			return transient(db.Error), db.Error
+		}
+		committed := false
+		defer func() {
+			if !committed { // also when fn panics
+				db.Rollback()
+			}
+		}()
+		if err := fn(&Tx{db: db, postgres: s.postgres != nil}); err != nil {
+			return transient(err), err
+		}
+		committed = true
+		err := db.Commit().Error
+		return rolledBack(err), err
+	})
+}
+
+// View runs fn outside any transaction, on SQLite against the read-only pool.
+// fn must only read; it is run again after a lost connection.
+func (s *Store) View(ctx context.Context, fn func(tx *Tx) error) error {
+	return retry(ctx, func(ctx context.Context) (bool, error) {
+		err := fn(&Tx{db: s.reader.WithContext(ctx), postgres: s.postgres != nil})
+		return transient(err), err
+	})
+}
+
+// retry calls try until it succeeds, reports that its error is not worth
+// another attempt, or runs out of attempts or time.
+func retry(parent context.Context, try func(ctx context.Context) (again bool, err error)) error {
+	ctx, cancel := context.WithTimeout(parent, Timeout)
+	defer cancel()
+	for n := 1; ; n++ {
+		again, err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(parent.Err(), context.Canceled) {
+			return context.Canceled // the caller has gone; nothing is wrong with the database
+		}
+		if !again || n == attempts || !sleep(ctx, backoff(n)) {
+			return translate(err)
+		}
+	}
+}
+
+// backoff doubles from 10 ms and is spread over half to one and a half times
+// that, so that two transactions that met once do not meet again.
+func backoff(n int) time.Duration {
+	base := 10 * time.Millisecond << (n - 1)
+	return base/2 + rand.N(base) //nolint:gosec // spreading load, not a secret
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
