@@ -182,7 +182,7 @@ func (s *Service) complete(ctx context.Context, sess Session, v Verdict) error {
 	var event *webhook.Event
 	if v.Result != ResultSpoof {
 		e, err := webhook.NewEvent(webhook.Completion{
-			TenantID: sess.TenantID.String(), SessionID: sess.ID.String(), Result: webhook.Result(v.Result),
+			TenantID: sess.TenantID, SessionID: sess.ID, Result: webhook.Result(v.Result),
 			Livemode: sess.Livemode, CompletedAt: now, Destination: sess.WebhookURL,
 		})
 		if err != nil {

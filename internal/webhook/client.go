@@ -1,0 +1,161 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+// Class says what became of an attempt. It is what a merchant is shown: the
+// raw error could tell about the network behind the gateway.
+type Class string
+
+// The classes of attempts.
+const (
+	ClassDelivered Class = "delivered" // a 2xx answer
+	ClassStatus    Class = "status"    // an answer that is neither 2xx nor a redirect
+	ClassRedirect  Class = "redirect"  // a 3xx answer; never followed
+	ClassDNS       Class = "dns"       // the name did not resolve
+	ClassBlocked   Class = "blocked"   // the address is not one the gateway connects to
+	ClassConnect   Class = "connect"   // no connection, or it broke before the answer
+	ClassTLS       Class = "tls"       // no trusted TLS session
+	ClassTimeout   Class = "timeout"   // no answer within AttemptTimeout
+)
+
+// AttemptTimeout bounds one attempt, from the lookup of the name to the
+// headers of the answer.
+const AttemptTimeout = 15 * time.Second
+
+const (
+	excerptBytes   = 1024            // of an answer kept
+	excerptTimeout = time.Second     // for reading it
+	maxHeaderBytes = 16 << 10        // of an answer's header
+	tlsTimeout     = 5 * time.Second // for the handshake
+)
+
+// Answer is the outcome of one POST.
+type Answer struct {
+	Class      Class
+	StatusCode int           // 0 without an answer
+	RetryAfter time.Duration // asked for by a 429 or 503, at most 12 h
+	Excerpt    []byte        // the first 1 KiB of the answer's body, any bytes
+	Latency    time.Duration // until the answer's header, or the failure
+}
+
+// Client posts deliveries. It follows no redirect, uses no proxy, and connects
+// to public addresses only.
+type Client struct {
+	http    *http.Client
+	timeout time.Duration
+}
+
+// NewClient returns a Client that may also connect to the given networks,
+// private ones included.
+func NewClient(allow []netip.Prefix) *Client {
+	return newClient(newDialer(allow), AttemptTimeout)
+}
+
+func newClient(dialer *net.Dialer, timeout time.Duration) *Client {
+	return &Client{
+		timeout: timeout,
+		http: &http.Client{
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport: &http.Transport{
+				Proxy:                  nil,
+				DisableKeepAlives:      true, // each attempt dials, so each address is checked
+				DialContext:            dialer.DialContext,
+				ForceAttemptHTTP2:      true,
+				DisableCompression:     true,
+				TLSHandshakeTimeout:    tlsTimeout,
+				MaxResponseHeaderBytes: maxHeaderBytes,
+			},
+		},
+	}
+}
+
+// Post sends body to url under the signature headers. Whatever goes wrong is
+// an Answer; a cancelled ctx gives ClassTimeout, which a caller that cancels
+// must not record.
+func (c *Client) Post(ctx context.Context, url string, signature http.Header, body []byte) Answer {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	attempt := time.AfterFunc(c.timeout, cancel)
+	defer attempt.Stop()
+
+	start := time.Now()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return Answer{Class: ClassConnect}
+	}
+	req.Header = signature.Clone()
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "agegate-webhook/1")
+
+	res, err := c.http.Do(req)
+	latency := time.Since(start)
+	if err != nil {
+		return Answer{Class: classify(err), Latency: latency}
+	}
+	defer res.Body.Close()
+	attempt.Reset(excerptTimeout) // the verdict is in; the excerpt may not hold it up
+	excerpt, _ := io.ReadAll(io.LimitReader(res.Body, excerptBytes))
+	return Answer{
+		Class:      classOfStatus(res.StatusCode),
+		StatusCode: res.StatusCode,
+		RetryAfter: retryAfter(res.StatusCode, res.Header, time.Now()),
+		Excerpt:    excerpt,
+		Latency:    latency,
+	}
+}
+
+func classOfStatus(status int) Class {
+	switch {
+	case status >= 200 && status < 300:
+		return ClassDelivered
+	case status >= 300 && status < 400:
+		return ClassRedirect
+	default:
+		return ClassStatus
+	}
+}
+
+// classify names the kind of a transport error. The order matters: a blocked
+// address and a failed lookup arrive wrapped as connection errors.
+func classify(err error) Class {
+	var dns *net.DNSError
+	var network net.Error
+	switch {
+	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork), errors.Is(err, ssrf.ErrInvalidHostPort):
+		return ClassBlocked
+	case errors.As(err, &dns):
+		return ClassDNS
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return ClassTimeout
+	case isTLS(err):
+		return ClassTLS
+	case errors.As(err, &network) && network.Timeout():
+		return ClassTimeout
+	default:
+		return ClassConnect
+	}
+}
+
+func isTLS(err error) bool {
+	var (
+		record    tls.RecordHeaderError
+		alert     tls.AlertError
+		untrusted *tls.CertificateVerificationError
+		hostname  x509.HostnameError
+	)
+	return errors.As(err, &record) || errors.As(err, &alert) ||
+		errors.As(err, &untrusted) || errors.As(err, &hostname)
+}

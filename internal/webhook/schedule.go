@@ -1,0 +1,63 @@
+package webhook
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Schedule holds the waits between the attempts of one delivery: the first
+// attempt is made at once, attempt n+1 waits Schedule[n-1] after attempt n.
+type Schedule []time.Duration
+
+// DefaultLive is the schedule of live events: ten attempts in 75 hours.
+func DefaultLive() Schedule {
+	return Schedule{
+		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
+		10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+	}
+}
+
+// DefaultTest is the schedule of test events: a developer waits for these.
+func DefaultTest() Schedule {
+	return Schedule{5 * time.Second, 30 * time.Second, 5 * time.Minute}
+}
+
+// maxRetryAfter bounds how long a receiver may put a delivery off.
+const maxRetryAfter = 12 * time.Hour
+
+// Next returns the wait after the failure of the attempt at the given step
+// (0 for the first), spread over ±10 % by u in [0, 1). It reports false when
+// the schedule is used up. A receiver's Retry-After is the least wait, never
+// shortened by the spread; zero means that none was given.
+func (s Schedule) Next(step int, retryAfter time.Duration, u float64) (time.Duration, bool) {
+	if step < 0 || step >= len(s) {
+		return 0, false
+	}
+	wait := spread(s[step], u)
+	return max(wait, min(retryAfter, maxRetryAfter)), true
+}
+
+// spread returns d ±10 %, by u in [0, 1).
+func spread(d time.Duration, u float64) time.Duration {
+	return time.Duration(float64(d) * (0.9 + 0.2*u))
+}
+
+// retryAfter reads the Retry-After header (RFC 9110, section 10.2.3: seconds
+// or an HTTP date) of a 429 or 503 answer. Anything else, or a moment already
+// past, is zero.
+func retryAfter(status int, header http.Header, now time.Time) time.Duration {
+	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
+		return 0
+	}
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
+		seconds = min(max(seconds, 0), int64(maxRetryAfter/time.Second))
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	return min(max(at.Sub(now), 0), maxRetryAfter)
+}

@@ -1,0 +1,102 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ErrLeaseLost says that the lease ended before the attempt did: somebody else
+// makes, or has made, the next one.
+var ErrLeaseLost = errors.New("webhook: the delivery's lease was lost")
+
+// Queue is the outbox as the Dispatcher works on it. Every method is one
+// transaction. "Now" is the database's clock where it has one, so that
+// replicas whose clocks differ agree on what is due.
+type Queue interface {
+	// DueTenants returns the tenants that have a pending delivery due now, in
+	// no order.
+	DueTenants(ctx context.Context) ([]uuid.UUID, error)
+	// ClaimDeliveries leases up to limit of the tenant's due deliveries, the
+	// longest due first: their next attempt moves to now + lease, so nobody
+	// else claims one until then. Deliveries being claimed by another replica
+	// are passed over, not waited for.
+	ClaimDeliveries(ctx context.Context, tenantID uuid.UUID, limit int, lease time.Duration) ([]Delivery, error)
+	// ReleaseDelivery gives a lease back unused; the delivery is due again
+	// after the wait and the attempt's number is free again. ErrLeaseLost.
+	ReleaseDelivery(ctx context.Context, lease Lease, after time.Duration) error
+	// FinishDelivery records an attempt (its NextAt is set from the outcome),
+	// the delivery's new status, and the endpoint's: the first failure since a
+	// success is remembered, VerdictGone or a failure FailureLimit after the
+	// first disables the endpoint and lets all its pending deliveries wait.
+	// With ErrLeaseLost the attempt is recorded and nothing else changed.
+	FinishDelivery(ctx context.Context, d Delivery, a Attempt, o Outcome) error
+	// PruneEvents deletes up to limit events older than keep, with their
+	// attempts, that no attempt is pending for. It returns how many.
+	PruneEvents(ctx context.Context, keep time.Duration, limit int) (int, error)
+}
+
+// Keys finds the keys that sign a tenant's deliveries at this moment.
+type Keys interface {
+	// WebhookKeys returns the keys newest first; several while a secret
+	// rotates.
+	WebhookKeys(ctx context.Context, tenantID uuid.UUID, livemode bool) ([][]byte, error)
+}
+
+// Scope is whose deliveries an operation may touch: one tenant's, or all. The
+// zero Scope is nobody's.
+type Scope struct {
+	all    bool
+	tenant uuid.UUID
+}
+
+// OfTenant is the scope of one tenant, for its dashboard.
+func OfTenant(id uuid.UUID) Scope { return Scope{tenant: id} }
+
+// OfAll is the scope of the operator.
+func OfAll() Scope { return Scope{all: true} }
+
+// Tenant returns the tenant to look for, or all.
+func (s Scope) Tenant() (id uuid.UUID, all bool) { return s.tenant, s.all }
+
+// Filter selects events; zero fields select all.
+type Filter struct {
+	Scope    Scope
+	Livemode *bool
+	Status   Status
+	Session  uuid.UUID
+	Before   string // an event id: only events made before it, for the next page
+	Limit    int    // 1 to MaxPage; 0 is MaxPage
+}
+
+// MaxPage is the longest list of events returned at once.
+const MaxPage = 100
+
+// Journal is the outbox as operators and merchants see it. Every method is one
+// transaction. What is out of scope is fault.NotFound, as what is missing.
+type Journal interface {
+	// Events returns the records the filter selects, newest first.
+	Events(ctx context.Context, f Filter) ([]Record, error)
+	// EventByID returns a record with its attempts, oldest first, or
+	// fault.NotFound.
+	EventByID(ctx context.Context, scope Scope, id string) (Record, []Attempt, error)
+	// ResendEvent makes an event due now on a fresh schedule, whatever its
+	// status, also when its endpoint is disabled (for one attempt). An event
+	// whose attempt is being made stays as it is. fault.NotFound, or
+	// fault.Conflict when it has no destination.
+	ResendEvent(ctx context.Context, scope Scope, id string) error
+	// ResendFailedEvents does the same for every failed event made at or after
+	// since whose endpoint is enabled, and returns how many. Waiting events
+	// come with EnableEndpoint.
+	ResendFailedEvents(ctx context.Context, scope Scope, since time.Time) (int, error)
+	// Endpoints returns the endpoints that are failing or disabled, in the
+	// order of their ids.
+	Endpoints(ctx context.Context, scope Scope) ([]Endpoint, error)
+	// EnableEndpoint enables an endpoint, forgets its failures and makes its
+	// waiting deliveries due now on a fresh schedule; it returns how many.
+	// fault.NotFound for an endpoint without a record; enabling an enabled one
+	// changes nothing.
+	EnableEndpoint(ctx context.Context, scope Scope, id string) (int, error)
+}
