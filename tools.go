@@ -1,7 +1,6 @@
 //go:build tools
 
-// Package tools pins the programs that make generate runs to the versions in
-// go.mod.
-package tools
+package agegate
 
+// The programs that make generate runs, pinned to the versions in go.mod.
 import _ "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen"

@@ -1,0 +1,26 @@
+package contract
+
+import (
+	"fmt"
+
+	"github.com/labstack/echo/v4"
+	"github.com/oapi-codegen/runtime"
+)
+
+// Binder gives a handler the very value the guard validated, so a body is
+// decoded once and member names match exactly.
+type Binder struct{}
+
+// Bind fills dst from the validated body. An error means that the guard did
+// not run or that dst does not fit the contract's schema: our fault, not the
+// client's. The cause is left out because it may quote the body.
+func (Binder) Bind(dst any, c echo.Context) error {
+	body, ok := c.Request().Body.(interface{ ValidatedValue() any })
+	if !ok {
+		return fmt.Errorf("contract: binding %T: the body was not validated", dst)
+	}
+	if err := runtime.BindJSONValue(body.ValidatedValue(), dst); err != nil {
+		return fmt.Errorf("contract: binding %T: the type does not fit the schema", dst)
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+
+	"agegate/internal/fault"
+)
+
+const (
+	// maxViolations caps the entries of one answer.
+	maxViolations = 50
+	// maxKeyLength caps, in characters, a member name that an entry repeats.
+	maxKeyLength = 64
+)
+
+// violations collects what is wrong with one request. Types are those of
+// Pydantic v2. The validator's errors hold the request's values: only their
+// kind, place and member names are read, never their texts.
+type violations []fault.Violation
+
+func (v *violations) add(kind string, loc ...any) {
+	*v = append(*v, fault.Violation{Type: kind, Loc: loc})
+}
+
+// bodyUnread reports whether the client's body broke off or was not valid
+// HTTP: the request then has no content that could be judged.
+func bodyUnread(err error) bool {
+	var multi openapi3.MultiError
+	if errors.As(err, &multi) {
+		return slices.ContainsFunc(multi, bodyUnread)
+	}
+	var request *openapi3filter.RequestError
+	return errors.As(err, &request) && request.Reason == "reading failed"
+}
+
+// collect adds what the validator found in a request.
+func (v *violations) collect(err error) {
+	switch err := err.(type) {
+	case openapi3.MultiError:
+		for _, e := range err {
+			v.collect(e)
+		}
+	case *openapi3filter.RequestError:
+		switch {
+		case err.Parameter != nil:
+			v.parameter(err.Parameter, err.Err)
+		case err.RequestBody != nil:
+			v.body(err.Err)
+		default: // a body where the operation takes none
+			v.add("extra_forbidden", "body")
+		}
+	default:
+		v.add("value_error", "body")
+	}
+}
+
+func (v *violations) parameter(p *openapi3.Parameter, err error) {
+	loc := []any{p.In, p.Name}
+	if p.In == openapi3.ParameterInHeader {
+		loc[1] = strings.ToLower(p.Name)
+	}
+	var parse *openapi3filter.ParseError
+	switch {
+	case errors.Is(err, openapi3filter.ErrInvalidRequired):
+		v.add("missing", loc...)
+	case errors.As(err, &parse) && p.Schema != nil:
+		v.add(typeError(p.Schema.Value), loc...)
+	default:
+		v.schema(err, loc)
+	}
+}
+
+func (v *violations) body(err error) {
+	var parse *openapi3filter.ParseError
+	switch {
+	case err == nil: // the content type is not one of the contract's
+		v.add("model_attributes_type", "body")
+	case errors.Is(err, openapi3filter.ErrInvalidRequired):
+		v.add("missing", "body")
+	case errors.As(err, &parse):
+		v.add("json_invalid", "body")
+	default:
+		v.schema(err, []any{"body"})
+	}
+}
+
+func (v *violations) schema(err error, base []any) {
+	switch err := err.(type) {
+	case openapi3.MultiError:
+		for _, e := range err {
+			v.schema(e, base)
+		}
+	case *openapi3.SchemaError:
+		loc := slices.Concat(base, location(err.JSONPointer()))
+		if err.SchemaField == "properties" {
+			loc = append(loc, unknownKey(err.Reason))
+		}
+		v.add(violationType(err), loc...)
+	default:
+		v.add("value_error", base...)
+	}
+}
+
+// location turns a JSON pointer into a loc. Request objects are closed, so a
+// numeric step can only be an array's index.
+func location(pointer []string) []any {
+	loc := make([]any, len(pointer))
+	for i, step := range pointer {
+		loc[i] = step
+		if n, err := strconv.Atoi(step); err == nil {
+			loc[i] = n
+		}
+	}
+	return loc
+}
+
+// unknownKey takes the member's name out of `property "name" is unsupported`,
+// the one place where the validator tells it.
+func unknownKey(reason string) string {
+	_, quoted, _ := strings.Cut(reason, " ")
+	quoted, err := strconv.QuotedPrefix(quoted)
+	if err != nil {
+		return ""
+	}
+	name, err := strconv.Unquote(quoted)
+	if err != nil {
+		return ""
+	}
+	if runes := []rune(name); len(runes) > maxKeyLength {
+		return string(runes[:maxKeyLength])
+	}
+	return name
+}
+
+func violationType(err *openapi3.SchemaError) string {
+	switch err.SchemaField {
+	case "required":
+		return "missing"
+	case "properties":
+		return "extra_forbidden"
+	case "type":
+		if _, ok := err.Value.(float64); ok && err.Schema.Type.Is(openapi3.TypeInteger) {
+			return "int_from_float"
+		}
+		return typeError(err.Schema)
+	case "nullable":
+		return typeError(err.Schema)
+	case "minimum":
+		return "greater_than_equal"
+	case "exclusiveMinimum":
+		return "greater_than"
+	case "maximum":
+		return "less_than_equal"
+	case "exclusiveMaximum":
+		return "less_than"
+	case "enum":
+		return "literal_error"
+	case "pattern":
+		return "string_pattern_mismatch"
+	case "minLength":
+		return "string_too_short"
+	case "maxLength":
+		if err.Schema.Format == "uri" {
+			return "url_too_long"
+		}
+		return "string_too_long"
+	case "minItems":
+		return "too_short"
+	case "maxItems":
+		return "too_long"
+	case "format":
+		switch err.Schema.Format {
+		case "uuid":
+			return "uuid_parsing"
+		case "uri":
+			return "url_parsing"
+		}
+	}
+	return "value_error"
+}
+
+// typeError names the error of a value that is not of the schema's type.
+func typeError(schema *openapi3.Schema) string {
+	switch {
+	case schema.Type.Permits(openapi3.TypeInteger):
+		return "int_type"
+	case schema.Type.Permits(openapi3.TypeNumber):
+		return "float_type"
+	case schema.Type.Permits(openapi3.TypeString):
+		return "string_type"
+	case schema.Type.Permits(openapi3.TypeBoolean):
+		return "bool_type"
+	case schema.Type.Permits(openapi3.TypeArray):
+		return "list_type"
+	default:
+		return "model_attributes_type"
+	}
+}
+
+// finish drops what follows from a wrong type (12.5 is also below 13), and
+// caps the number of entries.
+func (v violations) finish() []fault.Violation {
+	mistyped := map[string]bool{}
+	for _, x := range v {
+		if isTypeError(x.Type) {
+			mistyped[key(x.Loc)] = true
+		}
+	}
+	kept := slices.DeleteFunc(v, func(x fault.Violation) bool {
+		return !isTypeError(x.Type) && mistyped[key(x.Loc)]
+	})
+	return kept[:min(len(kept), maxViolations)]
+}
+
+func isTypeError(kind string) bool {
+	return kind == "int_from_float" || strings.HasSuffix(kind, "_type")
+}
+
+// key makes a loc comparable. A loc holds strings and ints only, which always
+// encode.
+func key(loc []any) string {
+	data, _ := json.Marshal(loc)
+	return string(data)
+}

@@ -1,0 +1,174 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"os"
+	"strconv"
+	"syscall"
+
+	"github.com/labstack/echo/v4"
+
+	"agegate/gen"
+	"agegate/internal/fault"
+)
+
+// errorHandler writes every error of every request: a fault by its code, an
+// echo.HTTPError by its status with our text for it, anything else as a 500
+// whose cause goes to the log.
+type errorHandler struct {
+	log    *slog.Logger
+	routes routeNames
+	pages  func(c echo.Context, status int, err error)
+}
+
+func (h *errorHandler) handle(err error, c echo.Context) {
+	status, body := answer(err)
+	if status >= http.StatusInternalServerError {
+		h.report(c, status, err)
+	}
+	if c.Response().Committed {
+		return
+	}
+	setRetryAfter(c, err)
+	switch {
+	case !isAPI(c.Request()) && h.pages != nil:
+		h.pages(c, status, err)
+	case !isAPI(c.Request()):
+		err = c.String(status, http.StatusText(status))
+	default:
+		err = c.JSON(status, body)
+	}
+	// A response that cannot be written has nobody left to be told.
+	_ = err
+}
+
+// statusOf is the one place where a fault's code becomes a status.
+var statusOf = map[fault.Code]int{
+	fault.Invalid:           http.StatusUnprocessableEntity,
+	fault.MalformedKey:      http.StatusUnauthorized,
+	fault.InvalidKey:        http.StatusUnauthorized,
+	fault.TenantDisabled:    http.StatusForbidden,
+	fault.NotFound:          http.StatusNotFound,
+	fault.Conflict:          http.StatusConflict,
+	fault.Gone:              http.StatusGone,
+	fault.InsufficientFunds: http.StatusPaymentRequired,
+	fault.TooMany:           http.StatusTooManyRequests,
+	fault.Unavailable:       http.StatusServiceUnavailable,
+}
+
+// answer returns the status and the contract's body for err.
+func answer(err error) (int, any) {
+	var known *fault.Error
+	if errors.As(err, &known) {
+		status, ok := statusOf[known.Code]
+		switch {
+		case !ok:
+			return detail(http.StatusInternalServerError)
+		case known.Code == fault.Invalid && len(known.Violations) > 0:
+			return status, gen.ValidationError{Detail: fromViolations(known.Violations)}
+		case known.Code == fault.InsufficientFunds:
+			return status, gen.CodedError{Detail: gen.CodedErrorDetail{
+				Code: gen.ErrorCodeInsufficientCredit, Message: known.Message,
+			}}
+		}
+		return status, gen.Error{Detail: known.Message}
+	}
+	var http4xx *echo.HTTPError
+	if errors.As(err, &http4xx) && http4xx.Code >= 400 && http4xx.Code < 500 {
+		return detail(http4xx.Code)
+	}
+	return detail(http.StatusInternalServerError)
+}
+
+// detail returns the fixed text of a status. An echo error's own message is
+// never used: it may quote the request.
+func detail(status int) (int, gen.Error) {
+	if status == http.StatusRequestEntityTooLarge {
+		return status, gen.Error{Detail: "Request body too large"}
+	}
+	return status, gen.Error{Detail: http.StatusText(status)}
+}
+
+func fromViolations(found []fault.Violation) []gen.Violation {
+	list := make([]gen.Violation, len(found))
+	for i, v := range found {
+		list[i] = gen.Violation{Type: v.Type, Loc: v.Loc, Msg: gen.ViolationMessageValidationFailed}
+	}
+	return list
+}
+
+// setRetryAfter tells the client when to come back, in whole seconds rounded
+// up, where the fault knows.
+func setRetryAfter(c echo.Context, err error) {
+	var known *fault.Error
+	if errors.As(err, &known) && known.RetryAfter > 0 {
+		seconds := int(math.Ceil(known.RetryAfter.Seconds()))
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(seconds))
+	}
+}
+
+// report writes the log line of a failure on our side: where, and which kinds
+// of errors led there. Texts of foreign errors stay out, as they may quote
+// input.
+func (h *errorHandler) report(c echo.Context, status int, err error) {
+	ctx := c.Request().Context()
+	attrs := []slog.Attr{
+		slog.String("request_id", RequestID(ctx)),
+		slog.String("method", knownMethod(c.Request().Method)),
+		slog.String("route", h.routes.of(c)),
+		slog.Int("status", status),
+		slog.Any("error", chain(err)),
+	}
+	var panicked *panicError
+	if errors.As(err, &panicked) {
+		attrs = append(attrs, slog.Any("stack", panicked.frames))
+	}
+	h.log.LogAttrs(ctx, slog.LevelError, "request failed", attrs...)
+}
+
+// chain describes err and what it wraps, outermost first.
+func chain(err error) []string {
+	var list []string
+	for err != nil {
+		list = append(list, describe(err))
+		switch wrapper := err.(type) {
+		case interface{ Unwrap() error }:
+			err = wrapper.Unwrap()
+		case interface{ Unwrap() []error }:
+			for _, e := range wrapper.Unwrap() {
+				list = append(list, chain(e)...)
+			}
+			return list
+		default:
+			return list
+		}
+	}
+	return list
+}
+
+// describe names an error by its type, and by its text or code where these
+// cannot hold input.
+func describe(err error) string {
+	switch e := err.(type) {
+	case *fault.Error:
+		return fmt.Sprintf("fault %s: %s", e.Code, e.Message)
+	case *panicError, syscall.Errno:
+		return err.Error()
+	case interface{ SQLState() string }: // Postgres
+		return fmt.Sprintf("%T %s", err, e.SQLState())
+	case interface{ Code() int }: // SQLite
+		return fmt.Sprintf("%T %d", err, e.Code())
+	}
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, os.ErrNotExist} {
+		if err == known {
+			return err.Error()
+		}
+	}
+	return fmt.Sprintf("%T", err)
+}

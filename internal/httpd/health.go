@@ -1,0 +1,58 @@
+package httpd
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// checkTimeout bounds one readiness check.
+const checkTimeout = 2 * time.Second
+
+// mountHealth serves /healthz, which says that the process answers, and
+// /readyz, which says whether it can do its work. Neither is part of the
+// published contract; both are for the machine in front of the gateway.
+func mountHealth(e *echo.Echo, checks map[string]func(context.Context) error) {
+	e.GET("/healthz", func(c echo.Context) error {
+		return c.JSON(http.StatusOK, map[string]string{"status": "ok"})
+	})
+	e.GET("/readyz", func(c echo.Context) error {
+		return ready(c, checks)
+	})
+}
+
+// ready runs the checks at once and answers 200, or 503 with the names of
+// those that failed. Their errors are not shown.
+func ready(c echo.Context, checks map[string]func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), checkTimeout)
+	defer cancel()
+	type result struct {
+		name string
+		err  error
+	}
+	results := make(chan result, len(checks))
+	for name, check := range checks {
+		go func() { results <- result{name, check(ctx)} }()
+	}
+	status, code := map[string]string{}, http.StatusOK
+	for name := range checks {
+		status[name] = "failed" // until it answers in time
+	}
+	for range checks {
+		select {
+		case r := <-results:
+			if r.err == nil {
+				status[r.name] = "ok"
+			}
+		case <-ctx.Done():
+		}
+	}
+	for _, s := range status {
+		if s != "ok" {
+			code = http.StatusServiceUnavailable
+		}
+	}
+	return c.JSON(code, map[string]any{"checks": status})
+}

@@ -1,0 +1,98 @@
+// Package httpd is the edge of the gateway: one echo instance with limits,
+// headers, request ids, the access log and the one error handler, on which the
+// API and the pages are mounted.
+package httpd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"agegate/gen"
+	"agegate/internal/contract"
+)
+
+// Timeouts and limits of every connection. Echo sets none, and 500 slow
+// connections would stay open for ever. The WebSocket of the hosted page takes
+// its connection over and keeps deadlines of its own.
+const (
+	readHeaderTimeout = 3 * time.Second
+	readTimeout       = 10 * time.Second
+	writeTimeout      = 20 * time.Second
+	idleTimeout       = 60 * time.Second
+	maxHeaderBytes    = 16 << 10
+	maxBodyBytes      = 64 << 10 // requests under /api/
+)
+
+// Config is what the edge needs from its surroundings.
+type Config struct {
+	// BaseURL is the gateway's public address, put into the published document.
+	BaseURL string
+	// Logger receives the access log and unforeseen errors.
+	Logger *slog.Logger
+	// Authenticate identifies the caller of an API request and puts it into the
+	// request's context, or returns the fault that ends the request.
+	Authenticate func(echo.Context) error
+	// Checks are the readiness checks by name. Each gets a deadline.
+	Checks map[string]func(context.Context) error
+	// Pages renders an error of a request outside /api/. Nil writes plain text.
+	// Headers that belong to the error are already set.
+	Pages func(c echo.Context, status int, err error)
+	// Mounts register the routes of the API and the pages.
+	Mounts []func(*echo.Echo)
+}
+
+// New returns the handler of the gateway's public listener. It fails when a
+// route under /api/ is not in the contract, or an operation has no route.
+func New(cfg Config) (*echo.Echo, error) {
+	doc, err := gen.GetSpec()
+	if err != nil {
+		return nil, fmt.Errorf("httpd: reading the contract: %w", err)
+	}
+	guard, err := contract.New(doc)
+	if err != nil {
+		return nil, err
+	}
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	// Echo's own logger would write errors out with whatever they quote.
+	e.Logger.SetOutput(io.Discard)
+	e.Binder = contract.Binder{}
+	routes := routeNames{}
+	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
+	e.Use(requestID, accessLog(cfg.Logger, routes), recoverPanic, securityHeaders,
+		noImplicitOptions, limitBody, guard.Middleware(cfg.Authenticate))
+
+	mountHealth(e, cfg.Checks)
+	if err := mountDocs(e, cfg.BaseURL); err != nil {
+		return nil, err
+	}
+	for _, mount := range cfg.Mounts {
+		mount(e)
+	}
+	for _, r := range e.Routes() {
+		routes[r.Path] = true
+	}
+	return e, guard.CheckRoutes(e)
+}
+
+// NewServer returns a server for handler with the gateway's timeouts. Errors of
+// single connections are not logged: they are the network's, and may quote it.
+func NewServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		BaseContext:       func(net.Listener) context.Context { return context.Background() },
+	}
+}

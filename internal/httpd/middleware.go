@@ -1,0 +1,182 @@
+package httpd
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"agegate/internal/contract"
+)
+
+type requestIDKey struct{}
+
+// RequestID returns the id of the request that ctx belongs to, or "".
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+// requestID gives every request an id of our own making. One that a client
+// sends is neither used nor repeated.
+func requestID(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id := rand.Text()
+		ctx := context.WithValue(c.Request().Context(), requestIDKey{}, id)
+		c.SetRequest(c.Request().WithContext(ctx))
+		c.Response().Header().Set(echo.HeaderXRequestID, id)
+		return next(c)
+	}
+}
+
+// accessLog writes one line per request. It names the route's pattern, never
+// the path: a path may hold a session's token.
+func accessLog(log *slog.Logger, routes routeNames) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			start := time.Now()
+			if err := next(c); err != nil {
+				c.Error(err) // writes the response, whose status is logged
+			}
+			log.LogAttrs(c.Request().Context(), slog.LevelInfo, "request",
+				slog.String("method", knownMethod(c.Request().Method)),
+				slog.String("route", routes.of(c)),
+				slog.Int("status", c.Response().Status),
+				slog.Duration("latency", time.Since(start)),
+				slog.String("request_id", RequestID(c.Request().Context())))
+			return nil
+		}
+	}
+}
+
+// knownMethod replaces a method that is the client's invention.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodOptions, http.MethodConnect, http.MethodTrace:
+		return method
+	}
+	return "other"
+}
+
+// routeNames is the set of registered patterns, filled before the first
+// request.
+type routeNames map[string]bool
+
+// of returns the pattern of the request's route, or "none". For a request
+// without a route, echo's path is the client's own.
+func (n routeNames) of(c echo.Context) string {
+	if n[c.Path()] {
+		return c.Path()
+	}
+	return "none"
+}
+
+// recoverPanic turns a panic into an error, so that the client gets a 500 and
+// the log where it happened.
+func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch r := recover(); r {
+			case nil:
+			case http.ErrAbortHandler: // net/http's own way to drop a connection
+				panic(r)
+			default:
+				err = newPanicError(r)
+			}
+		}()
+		return next(c)
+	}
+}
+
+// panicError is a recovered panic: the kind of its value and the places in the
+// code, but not the value, which may hold input.
+type panicError struct {
+	kind   string
+	frames []string
+}
+
+func (e *panicError) Error() string { return "panic: " + e.kind }
+
+func newPanicError(value any) *panicError {
+	e := &panicError{kind: fmt.Sprintf("%T", value)}
+	if err, ok := value.(runtime.Error); ok {
+		e.kind = err.Error()
+	}
+	pcs := make([]uintptr, 32)
+	// Skips runtime.Callers, this function and the deferred one.
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	for {
+		frame, more := frames.Next()
+		e.frames = append(e.frames, fmt.Sprintf("%s:%d", frame.Function, frame.Line))
+		if !more {
+			return e
+		}
+	}
+}
+
+// securityHeaders sets what holds for every response. Pages and the reference
+// replace the policy with their own.
+func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Cache-Control", "no-store")
+		return next(c)
+	}
+}
+
+// noImplicitOptions answers OPTIONS like any other method a route does not
+// have. Echo would answer 204, which no contract or page promises.
+func noImplicitOptions(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().Method == http.MethodOptions && c.Get(echo.ContextKeyHeaderAllow) != nil {
+			return echo.MethodNotAllowedHandler(c)
+		}
+		return next(c)
+	}
+}
+
+// limitBody refuses API requests whose body is over maxBodyBytes before
+// anybody asks who sent them. A body of undeclared length is read to find out.
+func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		req := c.Request()
+		if !isAPI(req) || req.ContentLength == 0 {
+			return next(c)
+		}
+		if req.ContentLength > maxBodyBytes {
+			return errTooLarge
+		}
+		if req.ContentLength > 0 {
+			return next(c)
+		}
+		data, err := io.ReadAll(http.MaxBytesReader(c.Response(), req.Body, maxBodyBytes))
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			return errTooLarge
+		}
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest)
+		}
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+		return next(c)
+	}
+}
+
+var errTooLarge = echo.NewHTTPError(http.StatusRequestEntityTooLarge)
+
+func isAPI(req *http.Request) bool {
+	return strings.HasPrefix(req.URL.Path+"/", contract.Prefix)
+}
