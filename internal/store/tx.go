@@ -94,3 +94,20 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
+
+// update and view are Update and View for a function with a result.
+func update[T any](ctx context.Context, s *Store, fn func(tx *Tx) (T, error)) (result T, err error) {
+	err = s.Update(ctx, func(tx *Tx) (err error) {
+		result, err = fn(tx)
+		return err
+	})
+	return result, err
+}
+
+func view[T any](ctx context.Context, s *Store, fn func(tx *Tx) (T, error)) (result T, err error) {
+	err = s.View(ctx, func(tx *Tx) (err error) {
+		result, err = fn(tx)
+		return err
+	})
+	return result, err
+}

@@ -39,6 +39,53 @@ CREATE TABLE tenant_secrets (
 CREATE UNIQUE INDEX tenant_secrets_active ON tenant_secrets (tenant_id, livemode, kind) WHERE state = 'active';
 CREATE INDEX tenant_secrets_tenant ON tenant_secrets (tenant_id, livemode, kind);
 
+CREATE TABLE sessions (
+    id                 uuid PRIMARY KEY,
+    tenant_id          uuid NOT NULL REFERENCES tenants (id),
+    livemode           boolean NOT NULL,
+    target_age         bigint NOT NULL CHECK (target_age BETWEEN 13 AND 99),
+    success_url        text NOT NULL,
+    cancel_url         text NOT NULL,
+    webhook_url        text NOT NULL,
+    link_hash          bytea NOT NULL CHECK (octet_length(link_hash) = 32),
+    browser_hash       bytea CHECK (octet_length(browser_hash) = 32),
+    status             text NOT NULL CHECK (status IN ('PENDING', 'PASSED', 'FALLBACK', 'SPOOF', 'EXPIRED')),
+    created_at         timestamptz NOT NULL,
+    expires_at         timestamptz NOT NULL,
+    completed_at       timestamptz,
+    consented_at       timestamptz,
+    detected_age       double precision,
+    document_opened_at timestamptz,
+    attempts           bigint NOT NULL CHECK (attempts >= 0),
+    strikes            bigint NOT NULL CHECK (strikes >= 0),
+    -- An estimate is stored only under consent.
+    CHECK (detected_age IS NULL OR consented_at IS NOT NULL)
+);
+CREATE UNIQUE INDEX sessions_link ON sessions (link_hash);
+
+-- Written before its session, hence without a reference to it.
+CREATE TABLE idempotency_claims (
+    tenant_id    uuid NOT NULL REFERENCES tenants (id),
+    livemode     boolean NOT NULL,
+    key_hash     bytea NOT NULL CHECK (octet_length(key_hash) = 32),
+    request_hash bytea NOT NULL CHECK (octet_length(request_hash) = 32),
+    session_id   uuid NOT NULL,
+    sealed_link  bytea NOT NULL,
+    session_end  timestamptz NOT NULL,
+    expires_at   timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, livemode, key_hash)
+);
+
+CREATE TABLE holds (
+    session_id uuid PRIMARY KEY REFERENCES sessions (id),
+    tenant_id  uuid NOT NULL,
+    source     text NOT NULL CHECK (source IN ('free', 'credit')),
+    period     text NOT NULL CHECK ((source = 'free') = (period <> '')),
+    status     text NOT NULL CHECK (status IN ('open', 'settled', 'released')),
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX holds_open ON holds (tenant_id, expires_at) WHERE status = 'open';
+
 CREATE TABLE usage_counters (
     tenant_id uuid NOT NULL REFERENCES tenants (id),
     counter   text NOT NULL CHECK (counter IN ('free', 'test')),
@@ -68,6 +115,9 @@ CREATE INDEX ledger_entries_tenant ON ledger_entries (tenant_id, created_at, id)
 DROP TABLE ledger_entries;
 DROP TABLE credit_balances;
 DROP TABLE usage_counters;
+DROP TABLE holds;
+DROP TABLE idempotency_claims;
+DROP TABLE sessions;
 DROP TABLE tenant_secrets;
 DROP TABLE api_keys;
 DROP TABLE tenants;

@@ -1,0 +1,144 @@
+package store
+
+import (
+	"time"
+
+	"agegate/internal/billing"
+	"agegate/internal/session"
+	"agegate/internal/signing"
+	"agegate/internal/tenant"
+)
+
+// Every conversion between rows and the domain. Times pass through at in both
+// directions: drivers return them in whatever zone they like.
+
+func atOrNil(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := at(*t)
+	return &u
+}
+
+func mapAll[From, To any](from []From, convert func(From) To) []To {
+	to := make([]To, len(from))
+	for i, f := range from {
+		to[i] = convert(f)
+	}
+	return to
+}
+
+func fromTenant(t tenant.Tenant) tenantRow {
+	return tenantRow{
+		ID: t.ID, Name: t.Name,
+		SuccessURL: t.SuccessURL, CancelURL: t.CancelURL, WebhookURL: t.WebhookURL,
+		DocumentCheck: t.DocumentCheck, AgeVisibility: t.AgeVisibility,
+		FreeChecks: t.FreeChecks, Disabled: t.Disabled, CreatedAt: at(t.CreatedAt),
+	}
+}
+
+func toTenant(r tenantRow) tenant.Tenant {
+	return tenant.Tenant{
+		ID: r.ID, Name: r.Name,
+		SuccessURL: r.SuccessURL, CancelURL: r.CancelURL, WebhookURL: r.WebhookURL,
+		DocumentCheck: r.DocumentCheck, AgeVisibility: r.AgeVisibility,
+		FreeChecks: r.FreeChecks, Disabled: r.Disabled, CreatedAt: at(r.CreatedAt),
+	}
+}
+
+func fromKey(k tenant.APIKey) apiKeyRow {
+	return apiKeyRow{
+		ID: k.ID, TenantID: k.TenantID, Livemode: k.Livemode, Hash: k.Hash[:], LastFour: k.LastFour,
+		CreatedAt: at(k.CreatedAt), LastUsedAt: atOrNil(k.LastUsedAt), RevokedAt: atOrNil(k.RevokedAt),
+	}
+}
+
+func toKey(r apiKeyRow) tenant.APIKey {
+	var hash signing.KeyHash
+	copy(hash[:], r.Hash) // a CHECK holds its length
+	return tenant.APIKey{
+		ID: r.ID, TenantID: r.TenantID, Livemode: r.Livemode, Hash: hash, LastFour: r.LastFour,
+		CreatedAt: at(r.CreatedAt), LastUsedAt: atOrNil(r.LastUsedAt), RevokedAt: atOrNil(r.RevokedAt),
+	}
+}
+
+func fromSecret(s tenant.Secret) secretRow {
+	return secretRow{
+		ID: s.ID, TenantID: s.TenantID, Livemode: s.Livemode, Kind: string(s.Kind), State: string(s.State),
+		Sealed: s.Sealed, CreatedAt: at(s.CreatedAt), ExpiresAt: atOrNil(s.ExpiresAt),
+	}
+}
+
+func toSecret(r secretRow) tenant.Secret {
+	return tenant.Secret{
+		ID: r.ID, TenantID: r.TenantID, Livemode: r.Livemode,
+		Kind: tenant.SecretKind(r.Kind), State: tenant.SecretState(r.State),
+		Sealed: r.Sealed, CreatedAt: at(r.CreatedAt), ExpiresAt: atOrNil(r.ExpiresAt),
+	}
+}
+
+func fromSession(s session.Session) sessionRow {
+	return sessionRow{
+		ID: s.ID, TenantID: s.TenantID, Livemode: s.Livemode, TargetAge: s.TargetAge,
+		SuccessURL: s.SuccessURL, CancelURL: s.CancelURL, WebhookURL: s.WebhookURL,
+		LinkHash: s.LinkHash, BrowserHash: s.BrowserHash, Status: string(s.Status),
+		CreatedAt: at(s.CreatedAt), ExpiresAt: at(s.ExpiresAt),
+		CompletedAt: atOrNil(s.CompletedAt), ConsentedAt: atOrNil(s.ConsentedAt),
+		DetectedAge: s.DetectedAge, DocumentOpenedAt: atOrNil(s.DocumentOpenedAt),
+		Attempts: s.Attempts, Strikes: s.Strikes,
+	}
+}
+
+func toSession(r sessionRow) session.Session {
+	return session.Session{
+		ID: r.ID, TenantID: r.TenantID, Livemode: r.Livemode, TargetAge: r.TargetAge,
+		SuccessURL: r.SuccessURL, CancelURL: r.CancelURL, WebhookURL: r.WebhookURL,
+		LinkHash: r.LinkHash, BrowserHash: r.BrowserHash, Status: session.Status(r.Status),
+		CreatedAt: at(r.CreatedAt), ExpiresAt: at(r.ExpiresAt),
+		CompletedAt: atOrNil(r.CompletedAt), ConsentedAt: atOrNil(r.ConsentedAt),
+		DetectedAge: r.DetectedAge, DocumentOpenedAt: atOrNil(r.DocumentOpenedAt),
+		Attempts: r.Attempts, Strikes: r.Strikes,
+	}
+}
+
+func fromClaim(c session.IdempotencyClaim) claimRow {
+	return claimRow{
+		TenantID: c.TenantID, Livemode: c.Livemode, KeyHash: c.KeyHash, RequestHash: c.RequestHash,
+		SessionID: c.SessionID, SealedLink: c.SealedLink, SessionEnd: at(c.SessionEnd), ExpiresAt: at(c.ExpiresAt),
+	}
+}
+
+func toClaim(r claimRow) session.IdempotencyClaim {
+	return session.IdempotencyClaim{
+		TenantID: r.TenantID, Livemode: r.Livemode, KeyHash: r.KeyHash, RequestHash: r.RequestHash,
+		SessionID: r.SessionID, SealedLink: r.SealedLink, SessionEnd: at(r.SessionEnd), ExpiresAt: at(r.ExpiresAt),
+	}
+}
+
+func fromHold(h billing.Hold) holdRow {
+	return holdRow{
+		SessionID: h.SessionID, TenantID: h.TenantID, Source: string(h.Source), Period: h.Period,
+		Status: holdOpen, ExpiresAt: at(h.ExpiresAt),
+	}
+}
+
+func toHold(r holdRow) billing.Hold {
+	return billing.Hold{
+		SessionID: r.SessionID, TenantID: r.TenantID, Source: billing.Source(r.Source), Period: r.Period,
+		ExpiresAt: at(r.ExpiresAt),
+	}
+}
+
+func fromEntry(e billing.Entry) entryRow {
+	return entryRow{
+		ID: e.ID, TenantID: e.TenantID, SessionID: e.SessionID, Kind: string(e.Kind),
+		Source: string(e.Source), Period: e.Period, Delta: e.Delta, CreatedAt: at(e.CreatedAt),
+	}
+}
+
+func toEntry(r entryRow) billing.Entry {
+	return billing.Entry{
+		ID: r.ID, TenantID: r.TenantID, SessionID: r.SessionID, Kind: billing.EntryKind(r.Kind),
+		Source: billing.Source(r.Source), Period: r.Period, Delta: r.Delta, CreatedAt: at(r.CreatedAt),
+	}
+}

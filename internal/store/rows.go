@@ -1,0 +1,124 @@
+package store
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// The rows of the tables, column by column as the migrations declare them.
+// What a column means is said at the domain type it maps to.
+
+type tenantRow struct {
+	ID            uuid.UUID `gorm:"primaryKey"`
+	Name          string
+	SuccessURL    string
+	CancelURL     string
+	WebhookURL    string
+	DocumentCheck bool
+	AgeVisibility bool
+	FreeChecks    *int64
+	Disabled      bool
+	CreatedAt     time.Time
+}
+
+func (tenantRow) TableName() string { return "tenants" }
+
+type apiKeyRow struct {
+	ID         uuid.UUID `gorm:"primaryKey"`
+	TenantID   uuid.UUID
+	Livemode   bool
+	Hash       []byte
+	LastFour   string
+	CreatedAt  time.Time
+	LastUsedAt *time.Time
+	RevokedAt  *time.Time
+}
+
+func (apiKeyRow) TableName() string { return "api_keys" }
+
+// apiKeyTenantRow is a key joined with its tenant.
+type apiKeyTenantRow struct {
+	apiKeyRow `gorm:"embedded"`
+	Tenant    tenantRow `gorm:"foreignKey:TenantID"`
+}
+
+type secretRow struct {
+	ID        uuid.UUID `gorm:"primaryKey"`
+	TenantID  uuid.UUID
+	Livemode  bool
+	Kind      string
+	State     string
+	Sealed    []byte
+	CreatedAt time.Time
+	ExpiresAt *time.Time
+}
+
+func (secretRow) TableName() string { return "tenant_secrets" }
+
+type sessionRow struct {
+	ID               uuid.UUID `gorm:"primaryKey"`
+	TenantID         uuid.UUID
+	Livemode         bool
+	TargetAge        int
+	SuccessURL       string
+	CancelURL        string
+	WebhookURL       string
+	LinkHash         []byte
+	BrowserHash      []byte
+	Status           string
+	CreatedAt        time.Time
+	ExpiresAt        time.Time
+	CompletedAt      *time.Time
+	ConsentedAt      *time.Time
+	DetectedAge      *float64
+	DocumentOpenedAt *time.Time
+	Attempts         int
+	Strikes          int
+}
+
+func (sessionRow) TableName() string { return "sessions" }
+
+type claimRow struct {
+	TenantID    uuid.UUID `gorm:"primaryKey"`
+	Livemode    bool      `gorm:"primaryKey"`
+	KeyHash     []byte    `gorm:"primaryKey"`
+	RequestHash []byte
+	SessionID   uuid.UUID
+	SealedLink  []byte
+	SessionEnd  time.Time
+	ExpiresAt   time.Time
+}
+
+func (claimRow) TableName() string { return "idempotency_claims" }
+
+// The statuses of a hold.
+const (
+	holdOpen     = "open"
+	holdSettled  = "settled"
+	holdReleased = "released"
+)
+
+type holdRow struct {
+	SessionID uuid.UUID `gorm:"primaryKey"`
+	TenantID  uuid.UUID
+	Source    string
+	Period    string
+	Status    string
+	ExpiresAt time.Time
+}
+
+func (holdRow) TableName() string { return "holds" }
+
+type entryRow struct {
+	ID        uuid.UUID `gorm:"primaryKey"`
+	TenantID  uuid.UUID
+	SessionID *uuid.UUID
+	Kind      string
+	Source    string
+	Period    string
+	Delta     int64
+	CreatedAt time.Time
+}
+
+func (entryRow) TableName() string { return "ledger_entries" }

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"agegate/internal/session"
+)
+
+var (
+	_ session.Store = (*Store)(nil)
+	_ session.Tx    = (*Tx)(nil)
+)
+
+// UpdateSessions implements session.Store with Update.
+func (s *Store) UpdateSessions(ctx context.Context, fn func(session.Tx) error) error {
+	return s.Update(ctx, func(tx *Tx) error { return fn(tx) })
+}
+
+// SessionByID implements session.Store.
+func (s *Store) SessionByID(ctx context.Context, tenantID, id uuid.UUID) (session.Session, error) {
+	return view(ctx, s, func(tx *Tx) (session.Session, error) {
+		var row sessionRow
+		err := tx.db.Take(&row, "id = ? AND tenant_id = ?", id, tenantID).Error
+		return toSession(row), err
+	})
+}
+
+// SessionByLink implements session.Store.
+func (s *Store) SessionByLink(ctx context.Context, linkHash []byte) (session.Session, error) {
+	return view(ctx, s, func(tx *Tx) (session.Session, error) {
+		var row sessionRow
+		err := tx.db.Take(&row, "link_hash = ?", linkHash).Error
+		return toSession(row), err
+	})
+}
+
+// pending selects the session while nothing has ended it.
+func (tx *Tx) pending(id uuid.UUID) *gorm.DB {
+	return tx.db.Model(&sessionRow{}).Where("id = ? AND status = ?", id, session.StatusPending)
+}
+
+// open selects the session while it is pending and not past its expiry.
+func (tx *Tx) open(id uuid.UUID, now time.Time) *gorm.DB {
+	return tx.pending(id).Where("expires_at > ?", at(now))
+}
+
+// ExpireSession implements session.Store.
+func (s *Store) ExpireSession(ctx context.Context, id uuid.UUID, now time.Time) (bool, error) {
+	return update(ctx, s, func(tx *Tx) (bool, error) {
+		return changed(tx.pending(id).Where("expires_at <= ?", at(now)).Update("status", session.StatusExpired))
+	})
+}
+
+// BindBrowser implements session.Store.
+func (s *Store) BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byte) (bool, error) {
+	return update(ctx, s, func(tx *Tx) (bool, error) {
+		return changed(tx.db.Model(&sessionRow{}).Where("id = ? AND browser_hash IS NULL", id).
+			Update("browser_hash", browserHash))
+	})
+}
+
+// RecordConsent implements session.Store.
+func (s *Store) RecordConsent(ctx context.Context, id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error) {
+	return update(ctx, s, func(tx *Tx) (bool, error) {
+		return changed(tx.open(id, now).Where("attempts = 0").Update("consented_at", atOrNil(consentedAt)))
+	})
+}
+
+// StartAttempt implements session.Store.
+func (s *Store) StartAttempt(ctx context.Context, id uuid.UUID, now time.Time, limit int) (bool, error) {
+	return update(ctx, s, func(tx *Tx) (bool, error) {
+		return changed(tx.open(id, now).Where("document_opened_at IS NULL AND attempts < ?", limit).
+			Update("attempts", gorm.Expr("attempts + 1")))
+	})
+}
+
+// RecordStrike implements session.Store.
+func (s *Store) RecordStrike(ctx context.Context, id uuid.UUID, now time.Time) (int, error) {
+	return update(ctx, s, func(tx *Tx) (strikes int, err error) {
+		return strikes, tx.db.Raw(`
+			UPDATE sessions SET strikes = strikes + 1
+			WHERE id = ? AND status = ? AND expires_at > ? RETURNING strikes`,
+			id, session.StatusPending, at(now)).Scan(&strikes).Error
+	})
+}
+
+// InsertSession implements session.Tx.
+func (tx *Tx) InsertSession(_ context.Context, s session.Session) error {
+	row := fromSession(s)
+	return tx.db.Create(&row).Error
+}
+
+// CompleteSession implements session.Tx. A nil estimate leaves the one that an
+// earlier step of the session stored.
+func (tx *Tx) CompleteSession(_ context.Context, id uuid.UUID, to session.Status, completedAt time.Time, estimate *float64) (bool, error) {
+	columns := map[string]any{"status": to, "completed_at": at(completedAt)}
+	set(columns, "detected_age", estimate)
+	return changed(tx.open(id, completedAt).Updates(columns))
+}
+
+// OfferDocument implements session.Tx.
+func (tx *Tx) OfferDocument(_ context.Context, id uuid.UUID, now, expiresAt time.Time, estimate *float64) (bool, error) {
+	columns := map[string]any{"document_opened_at": at(now), "expires_at": at(expiresAt)}
+	set(columns, "detected_age", estimate)
+	return changed(tx.open(id, now).Where("document_opened_at IS NULL").Updates(columns))
+}
+
+// ExtendSession implements session.Tx.
+func (tx *Tx) ExtendSession(_ context.Context, id uuid.UUID, now, expiresAt time.Time) (bool, error) {
+	return changed(tx.open(id, now).Where("document_opened_at IS NOT NULL").Update("expires_at", at(expiresAt)))
+}
+
+// ClaimIdempotencyKey implements session.Tx. The insert waits for another
+// transaction's claim of the same key; an expired claim is overwritten.
+func (tx *Tx) ClaimIdempotencyKey(_ context.Context, c session.IdempotencyClaim, now time.Time) (session.IdempotencyClaim, bool, error) {
+	row := fromClaim(c)
+	claimed, err := changed(tx.db.Clauses(clause.OnConflict{
+		Columns:   []clause.Column{{Name: "tenant_id"}, {Name: "livemode"}, {Name: "key_hash"}},
+		DoUpdates: clause.AssignmentColumns([]string{"request_hash", "session_id", "sealed_link", "session_end", "expires_at"}),
+		Where:     clause.Where{Exprs: []clause.Expression{clause.Lte{Column: "idempotency_claims.expires_at", Value: at(now)}}},
+	}).Create(&row))
+	if err != nil || claimed {
+		return c, claimed, err
+	}
+	var earlier claimRow
+	err = tx.db.Take(&earlier, "tenant_id = ? AND livemode = ? AND key_hash = ?", c.TenantID, c.Livemode, c.KeyHash).Error
+	return toClaim(earlier), false, err
+}

@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"agegate/internal/fault"
+	"agegate/internal/signing"
+	"agegate/internal/tenant"
+)
+
+var _ tenant.Store = (*Store)(nil)
+
+// CreateTenant implements tenant.Store.
+func (s *Store) CreateTenant(ctx context.Context, t tenant.Tenant, keys []tenant.APIKey, secrets []tenant.Secret) error {
+	row, keyRows, secretRows := fromTenant(t), mapAll(keys, fromKey), mapAll(secrets, fromSecret)
+	return s.Update(ctx, func(tx *Tx) error {
+		if err := tx.db.Create(&row).Error; err != nil {
+			return err
+		}
+		if len(keyRows) > 0 {
+			if err := tx.db.Create(&keyRows).Error; err != nil {
+				return err
+			}
+		}
+		if len(secretRows) == 0 {
+			return nil
+		}
+		return tx.db.Create(&secretRows).Error
+	})
+}
+
+// UpdateTenant implements tenant.Store.
+func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes) (tenant.Tenant, error) {
+	columns := map[string]any{}
+	set(columns, "name", c.Name)
+	set(columns, "success_url", c.SuccessURL)
+	set(columns, "cancel_url", c.CancelURL)
+	set(columns, "webhook_url", c.WebhookURL)
+	set(columns, "document_check", c.DocumentCheck)
+	set(columns, "age_visibility", c.AgeVisibility)
+	set(columns, "free_checks", c.FreeChecks)
+	return update(ctx, s, func(tx *Tx) (tenant.Tenant, error) {
+		if len(columns) > 0 {
+			if err := mustChange(tx.db.Model(&tenantRow{}).Where("id = ?", id).Updates(columns)); err != nil {
+				return tenant.Tenant{}, err
+			}
+		}
+		return tx.tenant(id)
+	})
+}
+
+func set[T any](columns map[string]any, name string, value *T) {
+	if value != nil {
+		columns[name] = *value
+	}
+}
+
+// SetTenantDisabled implements tenant.Store.
+func (s *Store) SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bool) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		return mustChange(tx.db.Model(&tenantRow{}).Where("id = ?", id).Update("disabled", disabled))
+	})
+}
+
+// TenantByID implements tenant.Store.
+func (s *Store) TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error) {
+	return view(ctx, s, func(tx *Tx) (tenant.Tenant, error) { return tx.tenant(id) })
+}
+
+func (tx *Tx) tenant(id uuid.UUID) (tenant.Tenant, error) {
+	var row tenantRow
+	err := tx.db.Take(&row, "id = ?", id).Error
+	return toTenant(row), err
+}
+
+// Tenants implements tenant.Store.
+func (s *Store) Tenants(ctx context.Context) ([]tenant.Tenant, error) {
+	return view(ctx, s, func(tx *Tx) ([]tenant.Tenant, error) {
+		var rows []tenantRow
+		err := tx.db.Order("created_at, id").Find(&rows).Error
+		return mapAll(rows, toTenant), err
+	})
+}
+
+// InsertKey implements tenant.Store.
+func (s *Store) InsertKey(ctx context.Context, k tenant.APIKey) error {
+	row := fromKey(k)
+	return s.Update(ctx, func(tx *Tx) error { return tx.db.Create(&row).Error })
+}
+
+// RevokeKey implements tenant.Store.
+func (s *Store) RevokeKey(ctx context.Context, keyID uuid.UUID, revokedAt time.Time) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		return mustChange(tx.db.Model(&apiKeyRow{}).Where("id = ?", keyID).
+			Update("revoked_at", gorm.Expr("coalesce(revoked_at, ?)", at(revokedAt))))
+	})
+}
+
+// Keys implements tenant.Store.
+func (s *Store) Keys(ctx context.Context, tenantID uuid.UUID) ([]tenant.APIKey, error) {
+	return view(ctx, s, func(tx *Tx) ([]tenant.APIKey, error) {
+		var rows []apiKeyRow
+		err := tx.db.Where("tenant_id = ?", tenantID).Order("created_at, id").Find(&rows).Error
+		return mapAll(rows, toKey), err
+	})
+}
+
+// KeyByHash implements tenant.Store.
+func (s *Store) KeyByHash(ctx context.Context, hash signing.KeyHash) (tenant.APIKey, tenant.Tenant, error) {
+	row, err := view(ctx, s, func(tx *Tx) (row apiKeyTenantRow, err error) {
+		return row, tx.db.InnerJoins("Tenant").Take(&row, "api_keys.hash = ?", hash[:]).Error
+	})
+	if err != nil {
+		return tenant.APIKey{}, tenant.Tenant{}, err
+	}
+	return toKey(row.apiKeyRow), toTenant(row.Tenant), nil
+}
+
+// TouchKey implements tenant.Store.
+func (s *Store) TouchKey(ctx context.Context, keyID uuid.UUID, usedAt time.Time) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		return mustChange(tx.db.Model(&apiKeyRow{}).Where("id = ?", keyID).
+			Update("last_used_at", gorm.Expr("CASE WHEN last_used_at >= ? THEN last_used_at ELSE ? END", at(usedAt), at(usedAt))))
+	})
+}
+
+// Secrets implements tenant.Store.
+func (s *Store) Secrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, now time.Time) ([]tenant.Secret, error) {
+	return view(ctx, s, func(tx *Tx) ([]tenant.Secret, error) {
+		var rows []secretRow
+		err := tx.secrets(tenantID, livemode, kind).
+			Where("expires_at IS NULL OR expires_at > ?", at(now)).
+			Order("created_at DESC, id DESC").Find(&rows).Error
+		return mapAll(rows, toSecret), err
+	})
+}
+
+// RotateSecret implements tenant.Store.
+func (s *Store) RotateSecret(ctx context.Context, next tenant.Secret, expires time.Time) error {
+	row := fromSecret(next)
+	return s.Update(ctx, func(tx *Tx) error {
+		staged := tx.secrets(next.TenantID, next.Livemode, next.Kind).Where("state = ?", tenant.SecretStaged)
+		if err := staged.Delete(&secretRow{}).Error; err != nil {
+			return err
+		}
+		active := tx.secrets(next.TenantID, next.Livemode, next.Kind).Where("state = ?", tenant.SecretActive)
+		err := active.Updates(map[string]any{"state": tenant.SecretRetiring, "expires_at": at(expires)}).Error
+		if err != nil {
+			return err
+		}
+		return tx.db.Create(&row).Error
+	})
+}
+
+func (tx *Tx) secrets(tenantID uuid.UUID, livemode bool, kind tenant.SecretKind) *gorm.DB {
+	return tx.db.Model(&secretRow{}).
+		Where("tenant_id = ? AND livemode = ? AND kind = ?", tenantID, livemode, kind)
+}
+
+// mustChange returns fault.NotFound for an update that found no row.
+func mustChange(result *gorm.DB) error {
+	if changed, err := changed(result); err != nil || changed {
+		return err
+	}
+	return fault.New(fault.NotFound, "Not found")
+}
+
+// changed makes RowsAffected the verdict of a conditional statement.
+func changed(result *gorm.DB) (bool, error) {
+	return result.RowsAffected > 0, result.Error
+}
