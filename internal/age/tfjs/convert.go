@@ -141,7 +141,9 @@ func (c *converter) write(n node) error {
 			return fmt.Errorf("want a four-dimensional input")
 		}
 		c.image[n.Name] = true
-		c.emit("Identity", n.Name, []string{"input"})
+		if n.Name != "input" {
+			c.emit("Identity", n.Name, []string{"input"})
+		}
 		c.inputs = append(c.inputs, valueProto("input", []int64{1, dims[3].Size, dims[1].Size, dims[2].Size}))
 	case "Conv2D", "_FusedConv2D", "DepthwiseConv2dNative":
 		return c.convolution(n)

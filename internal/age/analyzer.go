@@ -1,0 +1,114 @@
+package age
+
+import "context"
+
+// Observation is what one frame shows. Guidance says whether it can be used;
+// the fields after it are set as far as the analysis came.
+type Observation struct {
+	Guidance      Guidance
+	Width, Height int  // of the frame, in pixels
+	Face          Face // the largest; zero when there is none
+	Pose          Pose
+	Landmarks     []Point // 468, MediaPipe's canonical mesh; nil when there is not exactly one face
+	Presence      float64 // the mesh model's probability of a face
+	Scale         float64 // face width over the frame's shorter side
+	Brightness    float64 // mean luma of the face, 0 to 255
+	Sharpness     float64 // fine structure over contrast, see detail
+	Real, Live    float64 // passive scores, 0 to 1; measured on good frames only
+
+	picture *picture
+	crop    crop
+}
+
+// Analyzer looks at single frames. It keeps nothing between calls and may be
+// used by many captures at once.
+type Analyzer interface {
+	// Analyze looks at one frame. It fails with ErrFrameTooLarge, with ctx's
+	// error while waiting for a worker, or because a model failed; an
+	// unreadable image is an observation with GuidanceBadImage.
+	Analyze(ctx context.Context, jpeg []byte) (*Observation, error)
+	// Features computes what the age is estimated from, on an observation of
+	// Analyze that has a face. It costs more than the rest together, so it is
+	// meant for the frames that decide.
+	Features(ctx context.Context, o *Observation) (*Features, error)
+}
+
+// NewAnalyzer returns the analyzer that runs the given models.
+func NewAnalyzer(models Models) Analyzer { return &analyzer{models} }
+
+type analyzer struct{ models Models }
+
+func (a *analyzer) Analyze(ctx context.Context, jpeg []byte) (*Observation, error) {
+	w, err := a.models.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Release()
+	p, err := decode(jpeg) // with the worker held, so that decoding is bounded too
+	if err == ErrBadImage {
+		return &Observation{Guidance: GuidanceBadImage}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	o := &Observation{Width: p.width, Height: p.height, picture: p}
+	return o, o.look(w)
+}
+
+func (a *analyzer) Features(ctx context.Context, o *Observation) (*Features, error) {
+	w, err := a.models.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Release()
+	return features(w, o.picture, o.crop)
+}
+
+// look fills the observation, stopping at the first problem after which the
+// rest would mean nothing.
+func (o *Observation) look(w Worker) error {
+	faces, err := detect(w, o.picture)
+	if err != nil {
+		return err
+	}
+	o.Guidance = framing(faces, o.Width, o.Height)
+	if o.Guidance == GuidanceNoFace || o.Guidance == GuidanceSeveralFaces {
+		return nil
+	}
+	o.Face, o.crop = faces[0], faces[0].crop()
+	o.Scale = o.Face.Width / float64(min(o.Width, o.Height))
+	o.Brightness, o.Sharpness = surface(o.picture, o.crop)
+	o.Landmarks, o.Pose, o.Presence, err = landmarks(w, o.picture, o.crop)
+	if err != nil {
+		return err
+	}
+	for _, judgement := range []Guidance{lighting(o.Brightness), attitude(o.Pose, o.Presence), focus(o.Sharpness)} {
+		if o.Guidance == GuidanceOK {
+			o.Guidance = judgement
+		}
+	}
+	if o.Guidance != GuidanceOK {
+		return nil
+	}
+	if o.Real, err = score(w, o.picture, o.crop, Antispoof, "real"); err != nil {
+		return err
+	}
+	o.Live, err = score(w, o.picture, o.crop, Liveness, "live")
+	return err
+}
+
+func focus(sharpness float64) Guidance {
+	if sharpness < minSharpness {
+		return GuidanceBlurred
+	}
+	return GuidanceOK
+}
+
+// score runs a passive model on the crop and returns its first value.
+func score(w Worker, p *picture, c crop, m Model, output string) (float64, error) {
+	in, tensor := w.Input(m)
+	p.fill(c.part(0, 0, 1, 1, in.Width, in.Height), in, tensor)
+	if err := w.Run(m); err != nil {
+		return 0, err
+	}
+	return float64(w.Output(m, output)[0]), nil
+}

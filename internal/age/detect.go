@@ -1,0 +1,149 @@
+package age
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Face is one detected face, in pixels of the frame.
+type Face struct {
+	Score         float64 // probability
+	X, Y          float64 // centre of the box
+	Width, Height float64
+	// Keys are the right eye, left eye (the person's own), nose tip, mouth,
+	// right ear and left ear.
+	Keys [6]Point
+}
+
+// Point is a position in pixels of the frame. Z, where known, has the same
+// unit, grows away from the camera, and is 0 at the middle of the head.
+type Point struct{ X, Y, Z float64 }
+
+const (
+	// minFaceScore: BlazeFace gives clear faces 0.8 and more, and chance
+	// patterns seldom over 0.5.
+	minFaceScore = 0.5
+	// sameFaceOverlap is the overlap (intersection over union) from which two
+	// anchors mean the same face; two heads side by side stay below it.
+	sameFaceOverlap = 0.3
+)
+
+// detect finds the faces in the picture, the largest first.
+func detect(w Worker, p *picture) ([]Face, error) {
+	in, tensor := w.Input(Detector)
+	// The longer side fills the input, the rest is black.
+	longer := float64(max(p.width, p.height))
+	square := crop{x: float64(p.width) / 2, y: float64(p.height) / 2, side: longer}
+	g := square.part(0, 0, 1, 1, in.Width, in.Height)
+	p.fill(g, in, tensor)
+	if err := w.Run(Detector); err != nil {
+		return nil, err
+	}
+	found := decodeBoxes(nil, w.Output(Detector, "fine_scores"), w.Output(Detector, "fine_boxes"), 16, 2, in.Width)
+	found = decodeBoxes(found, w.Output(Detector, "coarse_scores"), w.Output(Detector, "coarse_boxes"), 8, 6, in.Width)
+	faces := merge(found)
+	for i := range faces {
+		faces[i].place(g)
+	}
+	slices.SortFunc(faces, func(a, b Face) int { return cmp.Compare(b.Width*b.Height, a.Width*a.Height) })
+	return faces, nil
+}
+
+// decodeBoxes appends the anchors that score as a face. The anchors of one
+// cell share its centre; a box is its centre relative to the anchor, its size,
+// and six key points relative to the anchor, all in input pixels.
+func decodeBoxes(found []Face, scores, boxes []float32, cells, anchors, input int) []Face {
+	limit := float32(math.Log(minFaceScore / (1 - minFaceScore)))
+	stride := float64(input) / float64(cells)
+	for i, score := range scores {
+		if score < limit || score != score {
+			continue
+		}
+		cell := i / anchors
+		x, y := stride*(float64(cell%cells)+0.5), stride*(float64(cell/cells)+0.5)
+		b := boxes[i*16 : i*16+16]
+		f := Face{
+			Score: 1 / (1 + math.Exp(-float64(score))),
+			X:     x + float64(b[0]), Y: y + float64(b[1]),
+			Width: float64(b[2]), Height: float64(b[3]),
+		}
+		for k := range f.Keys {
+			f.Keys[k] = Point{X: x + float64(b[4+2*k]), Y: y + float64(b[5+2*k])}
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// merge replaces each group of anchors that mean the same face by their mean,
+// weighted by score: steadier from frame to frame than the best anchor alone.
+func merge(found []Face) []Face {
+	slices.SortFunc(found, func(a, b Face) int { return cmp.Compare(b.Score, a.Score) })
+	var faces []Face
+	for len(found) > 0 {
+		best := found[0]
+		var sum Face
+		var rest []Face
+		for _, f := range found {
+			if f != best && overlap(best, f) < sameFaceOverlap {
+				rest = append(rest, f)
+				continue
+			}
+			sum.add(f, f.Score)
+		}
+		weight := sum.Score
+		var mean Face
+		mean.add(sum, 1/weight)
+		mean.Score = best.Score
+		faces, found = append(faces, mean), rest
+	}
+	return faces
+}
+
+// add accumulates f with a weight; Score collects the weights.
+func (s *Face) add(f Face, weight float64) {
+	s.Score += weight
+	s.X += f.X * weight
+	s.Y += f.Y * weight
+	s.Width += f.Width * weight
+	s.Height += f.Height * weight
+	for k := range s.Keys {
+		s.Keys[k].X += f.Keys[k].X * weight
+		s.Keys[k].Y += f.Keys[k].Y * weight
+	}
+}
+
+// overlap is the intersection of two boxes over their union.
+func overlap(a, b Face) float64 {
+	width := min(a.X+a.Width/2, b.X+b.Width/2) - max(a.X-a.Width/2, b.X-b.Width/2)
+	height := min(a.Y+a.Height/2, b.Y+b.Height/2) - max(a.Y-a.Height/2, b.Y-b.Height/2)
+	if width <= 0 || height <= 0 {
+		return 0
+	}
+	both := width * height
+	return both / (a.Width*a.Height + b.Width*b.Height - both)
+}
+
+// place moves the face from detector input pixels to frame pixels.
+func (f *Face) place(g grid) {
+	f.X, f.Y = g.point(f.X, f.Y)
+	f.Width, f.Height = f.Width*g.columnX, f.Height*g.rowY
+	for k, key := range f.Keys {
+		f.Keys[k].X, f.Keys[k].Y = g.point(key.X, key.Y)
+	}
+}
+
+// cropMargin is how much larger than the detector's box the crop is that the
+// other models see; the package the models come from uses the same.
+const cropMargin = 1.4
+
+// crop returns the upright square around the face, the eyes level.
+func (f Face) crop() crop {
+	right, left := f.Keys[0], f.Keys[1]
+	return crop{
+		x: f.X, y: f.Y,
+		side:  cropMargin * max(f.Width, f.Height),
+		angle: math.Atan2(left.Y-right.Y, left.X-right.X),
+	}
+}

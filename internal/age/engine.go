@@ -1,0 +1,47 @@
+// Package age decides from camera frames whether a person clears an age. It
+// looks at each frame (Analyzer), guides the person to a usable picture, and
+// over one capture turns the good frames into a verdict (Capture). Frames live
+// in memory only; nothing here writes or logs.
+package age
+
+import (
+	"crypto/rand"
+	"io"
+	"time"
+)
+
+// Engine starts captures over one set of models and one head.
+type Engine struct {
+	analyzer Analyzer
+	head     Head
+}
+
+// NewEngine returns an engine. The head is ExpectedValue unless a calibration
+// is loaded.
+func NewEngine(analyzer Analyzer, head Head) *Engine {
+	return &Engine{analyzer: analyzer, head: head}
+}
+
+// Options are the terms of one capture.
+type Options struct {
+	TargetAge int     // years, from the session
+	Margin    float64 // years; the estimate must reach TargetAge + Margin
+	Assisted  bool    // the person cannot move their head: more frames, stricter scores
+	Now       func() time.Time
+	Rand      io.Reader // for the nonce; crypto/rand when nil
+}
+
+// NewCapture starts a capture; its time runs from now.
+func (e *Engine) NewCapture(o Options) *Capture {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	c := &Capture{engine: e, options: o, started: o.Now(), phase: PhaseFraming}
+	if _, err := io.ReadFull(o.Rand, c.nonce[:]); err != nil {
+		panic("age: no randomness for a nonce: " + err.Error())
+	}
+	return c
+}

@@ -1,0 +1,63 @@
+package age
+
+// AgeBins is the number of whole ages the age model tells apart, from 0.
+const AgeBins = 100
+
+// DescriptorSize is the length of the age model's face descriptor.
+const DescriptorSize = 1024
+
+// Features are what a Head computes the age from: the age model's view of the
+// whole upright crop and of its inner part, from x 0.15 to 0.85 and y 0.05 to
+// 0.85, which leaves out hair and collar.
+type Features struct {
+	Whole, Inner View
+}
+
+// View is the age model's output for one crop.
+type View struct {
+	Distribution [AgeBins]float32        // probability of each whole age
+	Descriptor   [DescriptorSize]float32 // compare with Similarity
+}
+
+// Head computes an age in years from the features of one frame.
+type Head interface {
+	Age(f *Features) float64
+}
+
+// ExpectedValue is the head used without calibration: the mean of the whole
+// crop's age distribution. It is smoother than the most likely age, and
+// flatters teenagers by some eight years.
+type ExpectedValue struct{}
+
+// Age returns Σ age × probability.
+func (ExpectedValue) Age(f *Features) float64 {
+	var sum, mass float64
+	for age, p := range f.Whole.Distribution {
+		sum += float64(age) * float64(p)
+		mass += float64(p)
+	}
+	return sum / mass
+}
+
+// features runs the age model on both crops.
+func features(w Worker, p *picture, c crop) (*Features, error) {
+	f := new(Features)
+	if err := f.Whole.read(w, p, c, 0, 0, 1, 1); err != nil {
+		return nil, err
+	}
+	if err := f.Inner.read(w, p, c, 0.15, 0.05, 0.85, 0.85); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (v *View) read(w Worker, p *picture, c crop, left, top, right, bottom float64) error {
+	in, tensor := w.Input(Ager)
+	p.fill(c.part(left, top, right, bottom, in.Width, in.Height), in, tensor)
+	if err := w.Run(Ager); err != nil {
+		return err
+	}
+	copy(v.Distribution[:], w.Output(Ager, "distribution"))
+	copy(v.Descriptor[:], w.Output(Ager, "descriptor"))
+	return nil
+}

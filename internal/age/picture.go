@@ -1,0 +1,100 @@
+package age
+
+import (
+	"bytes"
+	"image"
+	"image/jpeg"
+)
+
+// picture is a decoded frame, kept in the JPEG's own luma and chroma planes:
+// every crop is sampled straight from them, so the frame is never converted
+// as a whole.
+type picture struct {
+	width, height  int
+	luma           []uint8
+	blue, red      []uint8 // chroma planes; nil in a grey picture
+	lumaStride     int
+	chromaStride   int
+	shiftX, shiftY uint // how much coarser the chroma planes are, as powers of two
+}
+
+// decode reads a baseline JPEG within the limits of a frame. It fails with
+// ErrFrameTooLarge or ErrBadImage, whatever the bytes.
+func decode(data []byte) (*picture, error) {
+	if len(data) > MaxFrameBytes {
+		return nil, ErrFrameTooLarge
+	}
+	config, err := jpeg.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return nil, ErrBadImage
+	}
+	if config.Width < 1 || config.Height < 1 {
+		return nil, ErrBadImage
+	}
+	if config.Width > MaxPixels/config.Height {
+		return nil, ErrFrameTooLarge
+	}
+	if !singleScan(data) {
+		return nil, ErrBadImage
+	}
+	decoded, err := jpeg.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, ErrBadImage
+	}
+	switch img := decoded.(type) {
+	case *image.YCbCr:
+		return fromYCbCr(img)
+	case *image.Gray:
+		return &picture{width: img.Rect.Dx(), height: img.Rect.Dy(), luma: img.Pix, lumaStride: img.Stride}, nil
+	}
+	return nil, ErrBadImage
+}
+
+func fromYCbCr(img *image.YCbCr) (*picture, error) {
+	p := &picture{
+		width: img.Rect.Dx(), height: img.Rect.Dy(),
+		luma: img.Y, blue: img.Cb, red: img.Cr,
+		lumaStride: img.YStride, chromaStride: img.CStride,
+	}
+	switch img.SubsampleRatio {
+	case image.YCbCrSubsampleRatio444:
+	case image.YCbCrSubsampleRatio422:
+		p.shiftX = 1
+	case image.YCbCrSubsampleRatio420:
+		p.shiftX, p.shiftY = 1, 1
+	case image.YCbCrSubsampleRatio440:
+		p.shiftY = 1
+	default:
+		return nil, ErrBadImage
+	}
+	return p, nil
+}
+
+// singleScan reports whether the JPEG is sequential with one scan, which is
+// what cameras and browsers write. Each further scan of a progressive file
+// costs a few bytes and a pass over the whole picture: 1 MiB of them would
+// keep a core busy for many seconds. Segment layout: ITU-T T.81, annex B.
+func singleScan(data []byte) bool {
+	const startOfFrame, startOfFrameExtended, startOfScan = 0xc0, 0xc1, 0xda
+	framed := false
+	for at := 2; at+4 <= len(data); {
+		if data[at] != 0xff {
+			return false
+		}
+		marker := data[at+1]
+		if marker == 0xff { // padding before a marker
+			at++
+			continue
+		}
+		switch {
+		case marker == startOfFrame || marker == startOfFrameExtended:
+			framed = true
+		case marker == startOfScan:
+			return framed && !bytes.Contains(data[at+2:], []byte{0xff, startOfScan})
+		case marker >= 0xc2 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc:
+			return false // progressive, lossless or arithmetic
+		}
+		at += 2 + int(data[at+2])<<8 + int(data[at+3])
+	}
+	return false
+}

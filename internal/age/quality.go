@@ -1,0 +1,120 @@
+package age
+
+import "math"
+
+// Guidance tells the person in front of the camera what to change.
+type Guidance string
+
+// The guidance a frame can give, in the order in which problems are named:
+// one at a time, the one that hides the others first.
+const (
+	GuidanceOK           Guidance = "ok"
+	GuidanceBadImage     Guidance = "bad_image"
+	GuidanceNoFace       Guidance = "no_face"
+	GuidanceSeveralFaces Guidance = "several_faces"
+	GuidanceTooFar       Guidance = "too_far"
+	GuidanceTooClose     Guidance = "too_close"
+	GuidanceOffCenter    Guidance = "off_center"
+	GuidanceTooDark      Guidance = "too_dark"
+	GuidanceTooBright    Guidance = "too_bright"
+	GuidanceCovered      Guidance = "covered"
+	GuidanceTurnedAway   Guidance = "turned_away"
+	GuidanceBlurred      Guidance = "blurred"
+	GuidanceHoldStill    Guidance = "hold_still"
+)
+
+// Limits of a good frame.
+const (
+	minFacePixels = 80.0 // box width; below, the age model's input is mostly interpolation
+	minFaceScale  = 0.20 // box width over the frame's shorter side: about an arm and a half away
+	maxFaceScale  = 0.85 // beyond, chin or forehead leave the frame
+	maxOffCenter  = 0.25 // distance of the box centre from the frame's, over the frame's side
+	bystander     = 0.4  // a second face this large beside the first counts as a person
+	minBrightness = 40.0 // mean luma of the face, 0 to 255
+	maxBrightness = 225.0
+	minSharpness  = 0.02 // see sharpness
+	minPresence   = 0.5  // the mesh model's own boundary between face and no face
+	maxYaw        = 25.0 // degrees; the age model saw mostly frontal faces
+	maxPitch      = 25.0
+	maxRoll       = 35.0
+)
+
+// framing judges how many faces there are and where the first one is.
+func framing(faces []Face, width, height int) Guidance {
+	if len(faces) == 0 {
+		return GuidanceNoFace
+	}
+	f := faces[0]
+	if len(faces) > 1 && faces[1].Width >= bystander*f.Width {
+		return GuidanceSeveralFaces
+	}
+	scale := f.Width / float64(min(width, height))
+	switch {
+	case scale < minFaceScale || f.Width < minFacePixels:
+		return GuidanceTooFar
+	case scale > maxFaceScale:
+		return GuidanceTooClose
+	case math.Abs(f.X/float64(width)-0.5) > maxOffCenter || math.Abs(f.Y/float64(height)-0.5) > maxOffCenter:
+		return GuidanceOffCenter
+	}
+	return GuidanceOK
+}
+
+// lighting judges the face's brightness.
+func lighting(brightness float64) Guidance {
+	switch {
+	case brightness < minBrightness:
+		return GuidanceTooDark
+	case brightness > maxBrightness:
+		return GuidanceTooBright
+	}
+	return GuidanceOK
+}
+
+// attitude judges what the mesh says about the face.
+func attitude(pose Pose, presence float64) Guidance {
+	switch {
+	case presence < minPresence:
+		return GuidanceCovered
+	case math.Abs(pose.Yaw) > maxYaw || math.Abs(pose.Pitch) > maxPitch || math.Abs(pose.Roll) > maxRoll:
+		return GuidanceTurnedAway
+	}
+	return GuidanceOK
+}
+
+// surfaceSize is the side of the grey sample that brightness and sharpness are
+// measured on.
+const surfaceSize = 96
+
+// surface measures the inner face: its mean luma, 0 to 255, and its sharpness.
+func surface(p *picture, c crop) (brightness, sharpness float64) {
+	grey := p.grey(c.part(0.25, 0.25, 0.75, 0.75, surfaceSize, surfaceSize))
+	mean, variance := moments(grey)
+	return mean, detail(grey) / max(variance, 1)
+}
+
+// detail is the mean square of the Laplacian (four neighbours). Divided by the
+// variance of the picture itself it measures how much of the contrast is fine
+// structure, whatever the light and the skin.
+func detail(grey []float32) float64 {
+	var sum float64
+	for y := 1; y < surfaceSize-1; y++ {
+		for x := 1; x < surfaceSize-1; x++ {
+			i := y*surfaceSize + x
+			d := grey[i-1] + grey[i+1] + grey[i-surfaceSize] + grey[i+surfaceSize] - 4*grey[i]
+			sum += float64(d * d)
+		}
+	}
+	return sum / ((surfaceSize - 2) * (surfaceSize - 2))
+}
+
+func moments(values []float32) (mean, variance float64) {
+	for _, v := range values {
+		mean += float64(v)
+	}
+	mean /= float64(len(values))
+	for _, v := range values {
+		variance += (float64(v) - mean) * (float64(v) - mean)
+	}
+	return mean, variance / float64(len(values))
+}
