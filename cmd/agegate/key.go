@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"agegate/internal/signing"
+	"agegate/internal/tenant"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) keyCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "key", Short: "Manage API keys"}
+	cmd.AddCommand(c.keyCreate(), c.keyRevoke(), c.keyList())
+	return cmd
+}
+
+func (c *cli) keyCreate() *cobra.Command {
+	var mode string
+	var asJSON bool
+	cmd := &cobra.Command{Use: "create TENANT_ID --mode test|live", Short: "Make a further API key, shown once", Args: exactlyOneID("TENANT_ID")}
+	cmd.Flags().StringVar(&mode, "mode", "", "test or live")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	_ = cmd.MarkFlagRequired("mode")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := idArgument(args)
+		if err != nil {
+			return err
+		}
+		livemode, err := parseMode(mode)
+		if err != nil {
+			return err
+		}
+		return c.withOperator(cmd.Context(), func(op operator) error {
+			key, plain, err := op.tenants.CreateKey(cmd.Context(), id, livemode)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), struct {
+					KeyID uuid.UUID `json:"key_id"`
+					Key   string    `json:"key"`
+				}{key.ID, plain})
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "Key %s\n%s\nKeep it now: it is not shown again.\n", key.ID, plain)
+			return nil
+		})
+	}
+	return cmd
+}
+
+// parseMode reads test or live.
+func parseMode(mode string) (livemode bool, err error) {
+	switch mode {
+	case "test":
+		return false, nil
+	case "live":
+		return true, nil
+	}
+	return false, errors.New("--mode must be test or live")
+}
+
+func (c *cli) keyRevoke() *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke KEY_ID", Short: "End an API key for good", Args: exactlyOneID("KEY_ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := idArgument(args)
+			if err != nil {
+				return err
+			}
+			return c.withOperator(cmd.Context(), func(op operator) error {
+				if err := op.tenants.RevokeKey(cmd.Context(), id); err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "Key %s is revoked.\n", id)
+				return nil
+			})
+		},
+	}
+}
+
+// listedKey is one key as key list prints it: never the key itself.
+type listedKey struct {
+	KeyID      uuid.UUID  `json:"key_id"`
+	Key        string     `json:"key"`
+	CreatedAt  time.Time  `json:"created_at"`
+	LastUsedAt *time.Time `json:"last_used_at"`
+	RevokedAt  *time.Time `json:"revoked_at"`
+}
+
+func fromKey(k tenant.APIKey) listedKey {
+	prefix := signing.TestKeyPrefix
+	if k.Livemode {
+		prefix = signing.LiveKeyPrefix
+	}
+	return listedKey{k.ID, prefix + "…" + k.LastFour, k.CreatedAt, k.LastUsedAt, k.RevokedAt}
+}
+
+func (c *cli) keyList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "list TENANT_ID", Short: "List a tenant's API keys", Args: exactlyOneID("TENANT_ID")}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := idArgument(args)
+		if err != nil {
+			return err
+		}
+		return c.withOperator(cmd.Context(), func(op operator) error {
+			keys, err := op.tenants.Keys(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			listed := []listedKey{}
+			for _, k := range keys {
+				listed = append(listed, fromKey(k))
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), listed)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tKEY\tCREATED\tLAST USED\tREVOKED")
+			for _, k := range listed {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime), orNever(k.LastUsedAt), orNever(k.RevokedAt))
+			}
+			return w.Flush()
+		})
+	}
+	return cmd
+}
+
+func orNever(t *time.Time) string {
+	if t == nil {
+		return "never"
+	}
+	return t.Format(time.DateTime)
+}

@@ -1,0 +1,76 @@
+// Command agegate is the age-verification gateway and its operator tools.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"agegate/internal/config"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	time.Local = time.UTC // the database driver returns local times
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "agegate:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the program: it returns when the command has ended or ctx is done.
+func run(ctx context.Context, args []string, env config.Lookup, stdout, stderr io.Writer) error {
+	cli := &cli{env: env, flags: map[string]*string{}}
+	root := &cobra.Command{
+		Use:           "agegate",
+		Short:         "Open, self-hosted age-verification gateway",
+		Long:          "agegate verifies that a shopper appears to be over an age, and tells the merchant\nby signed redirect, signed webhook and status lookup.\n\nEvery AGEGATE_ variable has a flag of the same name; a flag wins over its variable.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	cli.addConfigFlags(root)
+	root.AddCommand(cli.serveCommand(), cli.migrateCommand(), cli.tenantCommand(), cli.keyCommand(), versionCommand())
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return root.ExecuteContext(ctx)
+}
+
+// cli is what the subcommands share: where the configuration comes from.
+type cli struct {
+	env   config.Lookup
+	flags map[string]*string // by variable name
+}
+
+// addConfigFlags gives every variable that is no secret its flag.
+func (c *cli) addConfigFlags(root *cobra.Command) {
+	for _, v := range config.Variables {
+		if v.Secret {
+			continue
+		}
+		help := v.Help + " [" + v.Name + "]"
+		if v.Default != "" {
+			help += fmt.Sprintf(" (default %s)", v.Default)
+		}
+		c.flags[v.Name] = root.PersistentFlags().String(v.Flag(), "", help)
+	}
+}
+
+// load reads the configuration: flags first, then the environment.
+func (c *cli) load(required ...string) (config.Config, error) {
+	return config.Load(func(name string) (string, bool) {
+		if flag := c.flags[name]; flag != nil && *flag != "" {
+			return *flag, true
+		}
+		return c.env(name)
+	}, required...)
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"agegate/internal/billing"
+	"agegate/internal/tenant"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func (c *cli) tenantCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "tenant", Short: "Manage merchant accounts"}
+	cmd.AddCommand(c.tenantCreate(), c.tenantSet(), c.tenantCredit(), c.tenantList(),
+		c.tenantSwitch("disable", "Refuse a tenant's API calls", true),
+		c.tenantSwitch("enable", "Accept a tenant's API calls again", false))
+	return cmd
+}
+
+// tenantFlags are the settings that create and set share.
+type tenantFlags struct {
+	name, success, cancel, webhook string
+	documentCheck, ageVisibility   bool
+	freeChecks                     int64
+}
+
+func (f *tenantFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.name, "name", "", "name shown to shoppers")
+	flags.StringVar(&f.success, "success-url", "", "default destination after VERIFIED")
+	flags.StringVar(&f.cancel, "cancel-url", "", "default destination of the fallback page")
+	flags.StringVar(&f.webhook, "webhook-url", "", "destination of completion webhooks")
+	flags.BoolVar(&f.documentCheck, "document-check", false, "offer a document check after an age refusal")
+	flags.BoolVar(&f.ageVisibility, "age-visibility", false, "store the estimates of consenting shoppers")
+	flags.Int64Var(&f.freeChecks, "free-checks", 0, "free live checks a month; -1 unlimited (default: the gateway's)")
+}
+
+// changes returns the settings given on the command line.
+func (f *tenantFlags) changes(flags *pflag.FlagSet) tenant.Changes {
+	var c tenant.Changes
+	given := func(name string, set func()) {
+		if flags.Changed(name) {
+			set()
+		}
+	}
+	given("name", func() { c.Name = &f.name })
+	given("success-url", func() { c.SuccessURL = &f.success })
+	given("cancel-url", func() { c.CancelURL = &f.cancel })
+	given("webhook-url", func() { c.WebhookURL = &f.webhook })
+	given("document-check", func() { c.DocumentCheck = &f.documentCheck })
+	given("age-visibility", func() { c.AgeVisibility = &f.ageVisibility })
+	given("free-checks", func() { c.FreeChecks = &f.freeChecks })
+	return c
+}
+
+// pair is one value per mode.
+type pair struct {
+	Test string `json:"test"`
+	Live string `json:"live"`
+}
+
+// createdTenant is what tenant create prints: the only time the keys and
+// secrets are shown.
+type createdTenant struct {
+	TenantID        uuid.UUID `json:"tenant_id"`
+	Name            string    `json:"name"`
+	APIKeys         pair      `json:"api_keys"`
+	WebhookSecrets  pair      `json:"webhook_secrets"`
+	RedirectSecrets pair      `json:"redirect_secrets"`
+}
+
+func (c *cli) tenantCreate() *cobra.Command {
+	var f tenantFlags
+	var credit int64
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "create --name NAME",
+		Short: "Create a tenant with its keys and secrets, shown once",
+		Args:  cobra.NoArgs,
+	}
+	f.add(cmd.Flags())
+	cmd.Flags().Int64Var(&credit, "credit", 0, "prepaid credit to start with")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	_ = cmd.MarkFlagRequired("name")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if credit < 0 {
+			return fmt.Errorf("--credit must be 0 or more")
+		}
+		return c.withOperator(cmd.Context(), func(op operator) error {
+			created, err := op.tenants.Create(cmd.Context(), tenant.Tenant{
+				Name: f.name, SuccessURL: f.success, CancelURL: f.cancel, WebhookURL: f.webhook,
+				DocumentCheck: f.documentCheck, AgeVisibility: f.ageVisibility, FreeChecks: f.changes(cmd.Flags()).FreeChecks,
+			})
+			if err != nil {
+				return err
+			}
+			if credit > 0 {
+				if _, err := billing.TopUp(cmd.Context(), op.store, created.Tenant.ID, credit, now()); err != nil {
+					return err
+				}
+			}
+			return printCreated(cmd, created, asJSON)
+		})
+	}
+	return cmd
+}
+
+func printCreated(cmd *cobra.Command, c tenant.Credentials, asJSON bool) error {
+	out := createdTenant{
+		TenantID: c.Tenant.ID, Name: c.Tenant.Name,
+		APIKeys:         pair{c.Test.APIKey, c.Live.APIKey},
+		WebhookSecrets:  pair{c.Test.WebhookSecret, c.Live.WebhookSecret},
+		RedirectSecrets: pair{c.Test.RedirectSecret, c.Live.RedirectSecret},
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), out)
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "Tenant\t%s\t%s\n", out.TenantID, out.Name)
+	fmt.Fprintf(w, "API key\ttest\t%s\n\tlive\t%s\n", out.APIKeys.Test, out.APIKeys.Live)
+	fmt.Fprintf(w, "Webhook secret\ttest\t%s\n\tlive\t%s\n", out.WebhookSecrets.Test, out.WebhookSecrets.Live)
+	fmt.Fprintf(w, "Redirect secret\ttest\t%s\n\tlive\t%s\n", out.RedirectSecrets.Test, out.RedirectSecrets.Live)
+	fmt.Fprintln(w, "Keep these now: they are not shown again.")
+	return w.Flush()
+}
+
+func (c *cli) tenantSet() *cobra.Command {
+	var f tenantFlags
+	cmd := &cobra.Command{
+		Use:   "set TENANT_ID",
+		Short: "Change a tenant's settings; an empty URL clears it",
+		Long:  "Change a tenant's settings. Sessions that exist already keep the URLs they were\ncreated with. An empty URL clears the setting.",
+		Args:  exactlyOneID("TENANT_ID"),
+	}
+	f.add(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := idArgument(args)
+		if err != nil {
+			return err
+		}
+		return c.withOperator(cmd.Context(), func(op operator) error {
+			t, err := op.tenants.Update(cmd.Context(), id, f.changes(cmd.Flags()))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s (%s) is updated.\n", t.ID, t.Name)
+			return nil
+		})
+	}
+	return cmd
+}
+
+func (c *cli) tenantSwitch(use, short string, disabled bool) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " TENANT_ID", Short: short, Args: exactlyOneID("TENANT_ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := idArgument(args)
+			if err != nil {
+				return err
+			}
+			return c.withOperator(cmd.Context(), func(op operator) error {
+				if err := op.tenants.SetDisabled(cmd.Context(), id, disabled); err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s is %sd.\n", id, use)
+				return nil
+			})
+		},
+	}
+}
+
+func (c *cli) tenantCredit() *cobra.Command {
+	var add int64
+	cmd := &cobra.Command{
+		Use: "credit TENANT_ID --add N", Short: "Add prepaid credit", Args: exactlyOneID("TENANT_ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := idArgument(args)
+			if err != nil {
+				return err
+			}
+			return c.withOperator(cmd.Context(), func(op operator) error {
+				if _, err := op.tenants.Tenant(cmd.Context(), id); err != nil {
+					return err
+				}
+				balance, err := billing.TopUp(cmd.Context(), op.store, id, add, now())
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s has %d units of credit.\n", id, balance)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().Int64Var(&add, "add", 0, "units to add, 1 or more")
+	_ = cmd.MarkFlagRequired("add")
+	return cmd
+}
+
+// listedTenant is one tenant as tenant list prints it.
+type listedTenant struct {
+	TenantID      uuid.UUID `json:"tenant_id"`
+	Name          string    `json:"name"`
+	SuccessURL    string    `json:"success_url"`
+	CancelURL     string    `json:"cancel_url"`
+	WebhookURL    string    `json:"webhook_url"`
+	DocumentCheck bool      `json:"document_check"`
+	AgeVisibility bool      `json:"age_visibility"`
+	FreeChecks    *int64    `json:"free_checks"` // null: the gateway's default
+	Credit        int64     `json:"credit"`
+	Disabled      bool      `json:"disabled"`
+	CreatedAt     time.Time `json:"created_at"`
+}
+
+func (c *cli) tenantList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "list", Short: "List tenants", Args: cobra.NoArgs}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.withOperator(cmd.Context(), func(op operator) error {
+			tenants, err := op.tenants.Tenants(cmd.Context())
+			if err != nil {
+				return err
+			}
+			listed := []listedTenant{}
+			for _, t := range tenants {
+				credit, err := op.store.Credit(cmd.Context(), t.ID)
+				if err != nil {
+					return err
+				}
+				listed = append(listed, listedTenant{
+					t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, t.AgeVisibility,
+					t.FreeChecks, credit, t.Disabled, t.CreatedAt.UTC(),
+				})
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), listed)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED")
+			for _, t := range listed {
+				fmt.Fprintf(w, "%s\t%s\t%d\t%t\t%s\n", t.TenantID, t.Name, t.Credit, t.Disabled, t.CreatedAt.Format(time.DateTime))
+			}
+			return w.Flush()
+		})
+	}
+	return cmd
+}

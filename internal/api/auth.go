@@ -1,0 +1,44 @@
+package api
+
+import (
+	"context"
+
+	"agegate/internal/tenant"
+
+	"github.com/labstack/echo/v4"
+)
+
+// KeyHeader carries the API key.
+const KeyHeader = "X-API-Key"
+
+type callerKey struct{}
+
+// Authenticator turns an API key into its caller, or a fault.
+type Authenticator interface {
+	Authenticate(ctx context.Context, key string) (tenant.Caller, error)
+}
+
+// Authenticate returns the contract's authentication step: it puts the caller
+// behind the X-API-Key header into the request's context, or returns the fault
+// that refuses it. A repeated header is a malformed one.
+func Authenticate(tenants Authenticator) func(echo.Context) error {
+	return func(c echo.Context) error {
+		req := c.Request()
+		var key string
+		if values := req.Header.Values(KeyHeader); len(values) == 1 {
+			key = values[0]
+		}
+		caller, err := tenants.Authenticate(req.Context(), key)
+		if err != nil {
+			return err
+		}
+		c.SetRequest(req.WithContext(context.WithValue(req.Context(), callerKey{}, caller)))
+		return nil
+	}
+}
+
+// callerFrom returns the authenticated caller. The contract's guard lets no
+// request through without one, so its absence is a bug.
+func callerFrom(ctx context.Context) tenant.Caller {
+	return ctx.Value(callerKey{}).(tenant.Caller)
+}

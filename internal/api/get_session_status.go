@@ -1,0 +1,17 @@
+package api
+
+import (
+	"context"
+
+	"agegate/gen"
+)
+
+// GetSessionStatus looks a session up
+// (GET /api/v1/sessions/{session_id}/status).
+func (a *API) GetSessionStatus(ctx context.Context, req gen.GetSessionStatusRequestObject) (gen.GetSessionStatusResponseObject, error) {
+	view, err := a.sessions.Status(ctx, callerFrom(ctx).Tenant.ID, req.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	return fromStatusView(view), nil
+}

@@ -1,0 +1,122 @@
+// Package config reads the gateway's configuration from AGEGATE_ variables
+// and the flags that mirror them into one validated struct.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// Estimators.
+const (
+	EstimatorONNX = "onnx" // models run in process
+	EstimatorOff  = "off"  // live pages say that the check is unavailable
+)
+
+// Config is the whole configuration of a process. It is built once and not
+// changed.
+type Config struct {
+	Listen                 string
+	DatabaseURL            string // may hold a password: never logged
+	BaseURL                string // without a trailing slash
+	VerifyURL              string // without a trailing slash
+	SecretKey              []byte // 32 bytes; seals secrets at rest
+	ModelsDir              string
+	SessionTTL             time.Duration
+	TestDailyCap           int64   // -1 unlimited
+	FreeChecksPerMonth     int64   // -1 unlimited
+	AgeMargin              float64 // years, 0 or more
+	RedirectTokenTTL       time.Duration
+	WebhookRetryLive       []time.Duration // after each failed attempt but the last
+	WebhookRetryTest       []time.Duration
+	WebhookAllowNets       []netip.Prefix
+	AllowInsecureCallbacks bool
+	Estimator              string // EstimatorONNX or EstimatorOff
+	InferenceWorkers       int    // 0: the number of cores
+	MetricsListen          string // empty: no metrics
+	LogLevel               slog.Level
+}
+
+// Variable is one setting: its environment name, default and meaning.
+type Variable struct {
+	Name    string // AGEGATE_…
+	Default string
+	Help    string
+	Secret  bool // has no flag: command lines are visible to other users
+	set     func(c *Config, value string) error
+}
+
+// Flag returns the name of the flag that mirrors the variable: listen for
+// AGEGATE_LISTEN.
+func (v Variable) Flag() string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(v.Name, "AGEGATE_")), "_", "-")
+}
+
+// Lookup finds the value of a variable, as os.LookupEnv does.
+type Lookup func(name string) (string, bool)
+
+// Load reads every variable and returns all that is wrong with them at once,
+// by name and never with a value. An empty value counts as unset, except
+// where a variable's default is empty anyway. required names variables that
+// must be set for the command at hand.
+func Load(lookup Lookup, required ...string) (Config, error) {
+	var c Config
+	var errs []error
+	for _, v := range Variables {
+		value, _ := lookup(v.Name)
+		if value == "" {
+			value = v.Default
+		}
+		if err := v.set(&c, value); err != nil {
+			errs = append(errs, fmt.Errorf("%s %w", v.Name, err))
+		}
+	}
+	for _, name := range required {
+		if value, _ := lookup(name); value == "" {
+			errs = append(errs, fmt.Errorf("%s must be set%s", name, hint(name)))
+		}
+	}
+	if len(errs) > 0 {
+		return Config{}, fmt.Errorf("the configuration is not usable:\n%w", errors.Join(errs...))
+	}
+	c.deriveURLs()
+	return c, nil
+}
+
+func hint(name string) string {
+	if name == SecretKeyName {
+		return ": 32 random bytes in base64, for example from openssl rand -base64 32"
+	}
+	return ""
+}
+
+// deriveURLs fills in the addresses that follow from others.
+func (c *Config) deriveURLs() {
+	if c.BaseURL == "" {
+		c.BaseURL = "http://" + localAddress(c.Listen)
+	}
+	if c.VerifyURL == "" {
+		c.VerifyURL = c.BaseURL
+	}
+}
+
+// localAddress names the host of a listen address as a browser on this
+// machine would: an empty or unspecified one is localhost.
+func localAddress(listen string) string {
+	host, port, ok := cutLast(listen, ":")
+	if !ok || host == "" || host == "0.0.0.0" || host == "[::]" {
+		return "localhost:" + port
+	}
+	return listen
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}

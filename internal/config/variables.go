@@ -1,0 +1,199 @@
+package config
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// SecretKeyName is the variable every command that touches secrets requires.
+const SecretKeyName = "AGEGATE_SECRET_KEY"
+
+// Variables are all settings, in the order they are documented.
+var Variables = []Variable{
+	{Name: "AGEGATE_LISTEN", Default: ":8080", Help: "address the gateway listens on",
+		set: func(c *Config, v string) error { return setAddress(&c.Listen, v) }},
+	{Name: "AGEGATE_DATABASE_URL", Default: "sqlite:./data/agegate.db", Help: "sqlite:PATH or postgres://…",
+		set: setDatabaseURL},
+	{Name: "AGEGATE_BASE_URL", Help: "public address of the API (default: http on the listen address)",
+		set: func(c *Config, v string) error { return setOrigin(&c.BaseURL, v) }},
+	{Name: "AGEGATE_VERIFY_URL", Help: "public address of the hosted page (default: the base URL)",
+		set: func(c *Config, v string) error { return setOrigin(&c.VerifyURL, v) }},
+	{Name: SecretKeyName, Help: "32 bytes in base64; seals signing secrets at rest", Secret: true,
+		set: setSecretKey},
+	{Name: "AGEGATE_MODELS_DIR", Default: "models", Help: "directory of the model files and their manifest",
+		set: func(c *Config, v string) error { c.ModelsDir = v; return nil }},
+	{Name: "AGEGATE_SESSION_TTL", Default: "30m", Help: "time from creation to expiry",
+		set: func(c *Config, v string) error { return setDuration(&c.SessionTTL, v, time.Second, 24*time.Hour) }},
+	{Name: "AGEGATE_TEST_DAILY_CAP", Default: "200", Help: "test sessions per tenant and UTC day; -1 for no cap",
+		set: func(c *Config, v string) error { return setLimit(&c.TestDailyCap, v) }},
+	{Name: "AGEGATE_FREE_CHECKS_PER_MONTH", Default: "500", Help: "free live checks per tenant and UTC month; -1 for no limit",
+		set: func(c *Config, v string) error { return setLimit(&c.FreeChecksPerMonth, v) }},
+	{Name: "AGEGATE_AGE_MARGIN", Default: "7", Help: "years added to the target age before a face passes",
+		set: setAgeMargin},
+	{Name: "AGEGATE_REDIRECT_TOKEN_TTL", Default: "10m", Help: "life of a redirect token",
+		set: func(c *Config, v string) error { return setDuration(&c.RedirectTokenTTL, v, time.Second, 24*time.Hour) }},
+	{Name: "AGEGATE_WEBHOOK_RETRY_LIVE", Default: "5s,5m,30m,2h,5h,10h,14h,20h,24h", Help: "waits between the attempts of a live webhook; the first is made at once",
+		set: func(c *Config, v string) error { return setDurations(&c.WebhookRetryLive, v) }},
+	{Name: "AGEGATE_WEBHOOK_RETRY_TEST", Default: "5s,30s,5m", Help: "the same for test webhooks",
+		set: func(c *Config, v string) error { return setDurations(&c.WebhookRetryTest, v) }},
+	{Name: "AGEGATE_WEBHOOK_ALLOW_NETS", Help: "CIDRs of private networks webhooks may reach, comma-separated",
+		set: setAllowNets},
+	{Name: "AGEGATE_ALLOW_INSECURE_CALLBACKS", Default: "false", Help: "accept http callback URLs (development)",
+		set: func(c *Config, v string) (err error) { c.AllowInsecureCallbacks, err = parseBool(v); return err }},
+	{Name: "AGEGATE_ESTIMATOR", Default: EstimatorONNX, Help: "onnx, or off: no live checks",
+		set: setEstimator},
+	{Name: "AGEGATE_INFERENCE_WORKERS", Default: "0", Help: "frames estimated at the same time; 0 for the number of cores",
+		set: setWorkers},
+	{Name: "AGEGATE_METRICS_LISTEN", Help: "address of the metrics listener; empty for none",
+		set: func(c *Config, v string) error { return setOptionalAddress(&c.MetricsListen, v) }},
+	{Name: "AGEGATE_LOG_LEVEL", Default: "info", Help: "debug, info, warn or error",
+		set: setLogLevel},
+}
+
+func setAddress(dst *string, v string) error {
+	if _, port, err := net.SplitHostPort(v); err != nil || port == "" {
+		return errors.New("must be host:port or :port")
+	}
+	*dst = v
+	return nil
+}
+
+func setOptionalAddress(dst *string, v string) error {
+	if v == "" {
+		return nil
+	}
+	return setAddress(dst, v)
+}
+
+func setDatabaseURL(c *Config, v string) error {
+	path, isSQLite := strings.CutPrefix(v, "sqlite:")
+	if isSQLite && path != "" || strings.HasPrefix(v, "postgres://") || strings.HasPrefix(v, "postgresql://") {
+		c.DatabaseURL = v
+		return nil
+	}
+	return errors.New("must be sqlite:PATH or postgres://…")
+}
+
+func setOrigin(dst *string, v string) error {
+	if v == "" {
+		return nil
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
+		u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/" {
+		return errors.New("must be an http or https address without a path, such as https://age.example.com")
+	}
+	*dst = u.Scheme + "://" + u.Host
+	return nil
+}
+
+func setSecretKey(c *Config, v string) error {
+	if v == "" {
+		return nil
+	}
+	key, err := base64.StdEncoding.DecodeString(v)
+	if err != nil || len(key) != 32 {
+		return errors.New("must be 32 bytes in base64")
+	}
+	c.SecretKey = key
+	return nil
+}
+
+func setDuration(dst *time.Duration, v string, least, most time.Duration) error {
+	d, err := time.ParseDuration(v)
+	if err != nil || d < least || d > most {
+		return fmt.Errorf("must be a duration from %s to %s, such as 30m", least, most)
+	}
+	*dst = d
+	return nil
+}
+
+func setDurations(dst *[]time.Duration, v string) error {
+	var all []time.Duration
+	for _, part := range strings.Split(v, ",") {
+		d, err := time.ParseDuration(strings.TrimSpace(part))
+		if err != nil || d < 0 {
+			return errors.New("must be durations separated by commas, such as 5s,5m,30m")
+		}
+		all = append(all, d)
+	}
+	*dst = all
+	return nil
+}
+
+func setLimit(dst *int64, v string) error {
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < -1 {
+		return errors.New("must be a whole number, -1 for no limit")
+	}
+	*dst = n
+	return nil
+}
+
+func setAgeMargin(c *Config, v string) error {
+	f, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(f >= 0 && f <= 50) {
+		return errors.New("must be a number of years from 0 to 50: a margin below 0 would pass people younger than the target age")
+	}
+	c.AgeMargin = f
+	return nil
+}
+
+func setAllowNets(c *Config, v string) error {
+	for _, part := range strings.Split(v, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		prefix, err := netip.ParsePrefix(part)
+		if err != nil {
+			return errors.New("must be CIDRs separated by commas, such as 127.0.0.0/8,::1/128")
+		}
+		c.WebhookAllowNets = append(c.WebhookAllowNets, prefix)
+	}
+	return nil
+}
+
+func parseBool(v string) (bool, error) {
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		return false, errors.New("must be true or false")
+	}
+	return b, nil
+}
+
+func setEstimator(c *Config, v string) error {
+	if v != EstimatorONNX && v != EstimatorOff {
+		return errors.New("must be onnx or off")
+	}
+	c.Estimator = v
+	return nil
+}
+
+func setWorkers(c *Config, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 || n > 1024 {
+		return errors.New("must be a whole number from 0 to 1024")
+	}
+	c.InferenceWorkers = n
+	return nil
+}
+
+func setLogLevel(c *Config, v string) error {
+	levels := map[string]slog.Level{
+		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+	}
+	level, ok := levels[strings.ToLower(v)]
+	if !ok {
+		return errors.New("must be debug, info, warn or error")
+	}
+	c.LogLevel = level
+	return nil
+}

@@ -1,0 +1,249 @@
+// Package demo is a sample shop: what a merchant's own site does with the
+// gateway, in one small server. It uses nothing of the gateway but the client
+// generated from the published contract, a published webhook library and the
+// token check that any language writes in ten lines.
+package demo
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"agegate/gen/client"
+
+	"github.com/google/uuid"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+//go:embed *.html shop.css
+var files embed.FS
+
+var pages = template.Must(template.ParseFS(files, "*.html"))
+
+// Credentials are what the shop keeps of its tenant.
+type Credentials struct {
+	APIKey         string `json:"api_key"`
+	WebhookSecret  string `json:"webhook_secret"`
+	RedirectSecret string `json:"redirect_secret"`
+}
+
+// Shop is the sample shop. It keeps its orders in memory.
+type Shop struct {
+	gateway  *client.ClientWithResponses
+	webhooks *standardwebhooks.Webhook
+	redirect []byte
+	now      func() time.Time
+
+	mu     sync.Mutex
+	orders map[string]*order // by session ID
+}
+
+// order is one purchase and the story of its verification.
+type order struct {
+	Session   string
+	TargetAge int
+	VerifyURL string
+	Story     []step
+	Accepted  bool
+	Ended     bool
+	events    map[string]bool // webhook IDs seen: a repeat is no news
+}
+
+// step is one thing that happened to an order.
+type step struct {
+	At   time.Time
+	Who  string // shop, browser, webhook or lookup
+	What string
+	Good bool
+}
+
+// New returns a shop whose backend calls the gateway at baseURL.
+func New(baseURL string, c Credentials, now func() time.Time) (*Shop, error) {
+	gateway, err := client.NewClientWithResponses(baseURL, client.WithRequestEditorFn(
+		func(_ context.Context, req *http.Request) error {
+			req.Header.Set("X-API-Key", c.APIKey)
+			return nil
+		}), client.WithHTTPClient(&http.Client{Timeout: 10 * time.Second}))
+	if err != nil {
+		return nil, err
+	}
+	webhooks, err := standardwebhooks.NewWebhook(c.WebhookSecret)
+	if err != nil {
+		return nil, errors.New("the webhook secret is not usable")
+	}
+	redirect, err := redirectKey(c.RedirectSecret)
+	if err != nil {
+		return nil, err
+	}
+	return &Shop{gateway: gateway, webhooks: webhooks, redirect: redirect, now: now, orders: map[string]*order{}}, nil
+}
+
+// Handler returns the shop's pages and its webhook receiver.
+func (s *Shop) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.home)
+	mux.HandleFunc("POST /buy", s.buy)
+	mux.HandleFunc("GET /thanks", s.thanks)
+	mux.HandleFunc("GET /cancelled", s.cancelled)
+	mux.HandleFunc("GET /orders/{session}", s.order)
+	mux.HandleFunc("POST /webhook", s.webhook)
+	mux.Handle("GET /shop.css", http.FileServerFS(files))
+	return http.NewCrossOriginProtection().Handler(mux)
+}
+
+func (s *Shop) home(w http.ResponseWriter, _ *http.Request) {
+	render(w, http.StatusOK, "home.html", nil)
+}
+
+// buy creates a session and sends the browser to the gateway.
+func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
+	age, err := strconv.Atoi(r.PostFormValue("age"))
+	if err != nil {
+		age = 18
+	}
+	answer, err := s.gateway.CreateSessionWithResponse(r.Context(), nil, client.CreateSessionRequest{TargetAge: age})
+	if err != nil || answer.JSON201 == nil {
+		render(w, http.StatusBadGateway, "problem.html", "The gateway did not create a session.")
+		return
+	}
+	created := answer.JSON201
+	s.mu.Lock()
+	s.orders[created.SessionID.String()] = &order{
+		Session: created.SessionID.String(), TargetAge: age, VerifyURL: created.VerificationURL, events: map[string]bool{},
+	}
+	s.mu.Unlock()
+	s.tell(created.SessionID.String(), step{Who: "shop", What: "created a session over REST and sent the browser to the gateway", Good: true})
+	http.Redirect(w, r, created.VerificationURL, http.StatusSeeOther)
+}
+
+// thanks is the shop's success URL. The browser may write anything here: only
+// the token decides.
+func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	session := q.Get("session")
+	if !s.known(session) {
+		render(w, http.StatusBadRequest, "problem.html", "This is not one of our orders.")
+		return
+	}
+	err := verifyRedirect(s.redirect, q, session, s.now())
+	if err != nil {
+		s.tell(session, step{Who: "browser", What: "came back, and the redirect was refused: " + err.Error()})
+	} else {
+		s.tell(session, step{Who: "browser", What: "came back with a redirect token that verifies: VERIFIED", Good: true})
+	}
+	http.Redirect(w, r, "/orders/"+session, http.StatusSeeOther)
+}
+
+func (s *Shop) cancelled(w http.ResponseWriter, _ *http.Request) {
+	render(w, http.StatusOK, "cancelled.html", nil)
+}
+
+// order shows the story so far and asks the gateway for the status, the third
+// way to know.
+func (s *Shop) order(w http.ResponseWriter, r *http.Request) {
+	session := r.PathValue("session")
+	o, ok := s.snapshot(session)
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	if !o.Ended {
+		s.lookUp(r.Context(), session, &o)
+	}
+	o, _ = s.snapshot(session)
+	render(w, http.StatusOK, "order.html", o)
+}
+
+func (s *Shop) lookUp(ctx context.Context, session string, o *order) {
+	id, err := uuid.Parse(session)
+	if err != nil {
+		return
+	}
+	answer, err := s.gateway.GetSessionStatusWithResponse(ctx, id)
+	if err != nil || answer.JSON200 == nil || answer.JSON200.Status == client.SessionStatusPending {
+		return
+	}
+	status := answer.JSON200.Status
+	s.tell(session, step{Who: "lookup", What: "status lookup says " + string(status), Good: status == client.SessionStatusPassed})
+	s.mu.Lock()
+	s.orders[o.Session].Ended = true
+	s.mu.Unlock()
+}
+
+// webhook is the shop's webhook receiver: verify, then answer quickly.
+func (s *Shop) webhook(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
+	if err != nil || s.webhooks.Verify(body, r.Header) != nil {
+		http.Error(w, "signature does not verify", http.StatusUnauthorized)
+		return
+	}
+	var event client.CompletionEvent
+	if err := json.Unmarshal(body, &event); err != nil {
+		http.Error(w, "not a completion event", http.StatusBadRequest)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+	session := event.SessionID.String()
+	if !s.known(session) || s.seen(session, r.Header.Get("webhook-id")) {
+		return
+	}
+	passed := event.Status == client.ResultStatusVerified && event.IsAdult
+	s.tell(session, step{Who: "webhook", What: "a signed webhook arrived: " + string(event.Status), Good: passed})
+}
+
+// tell adds a step to an order's story. An order is accepted by its first
+// proof: a verified token, a verified webhook or a lookup that says PASSED.
+func (s *Shop) tell(session string, st step) {
+	st.At = s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.orders[session]
+	o.Story = append(o.Story, st)
+	if st.Good && st.Who != "shop" {
+		o.Accepted = true
+	}
+}
+
+func (s *Shop) known(session string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.orders[session] != nil
+}
+
+// seen remembers a webhook ID and reports whether it was there already.
+func (s *Shop) seen(session, event string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.orders[session]
+	before := o.events[event]
+	o.events[event] = true
+	return before
+}
+
+func (s *Shop) snapshot(session string) (order, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.orders[session]
+	if o == nil {
+		return order{}, false
+	}
+	c := *o
+	c.Story = append([]step(nil), o.Story...)
+	return c, true
+}
+
+func render(w http.ResponseWriter, status int, page string, data any) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	// The connection is the only thing that can fail here.
+	_ = pages.ExecuteTemplate(w, page, data)
+}

@@ -1,0 +1,43 @@
+package demo
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// redirectKey returns the HMAC key of a redirect secret: the base64 after the
+// last underscore of its prefix.
+func redirectKey(secret string) ([]byte, error) {
+	_, encoded, _ := strings.Cut(strings.TrimPrefix(secret, "rdsec_"), "_")
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(key) != 32 {
+		return nil, errors.New("the redirect secret is not usable")
+	}
+	return key, nil
+}
+
+// verifyRedirect is the merchant's side of the redirect token: recompute the
+// MAC over session|status|is_adult|expires_ts, then the expiry, then require
+// the expected session, VERIFIED and true.
+func verifyRedirect(key []byte, q url.Values, session string, now time.Time) error {
+	expires, mac, _ := strings.Cut(q.Get("token"), ".")
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(q.Get("session") + "|" + q.Get("status") + "|" + q.Get("is_adult") + "|" + expires))
+	given, err := base64.RawURLEncoding.DecodeString(mac)
+	if err != nil || !hmac.Equal(given, h.Sum(nil)) {
+		return errors.New("its signature does not match")
+	}
+	if ts, err := strconv.ParseInt(expires, 10, 64); err != nil || now.Unix() > ts {
+		return errors.New("it has expired")
+	}
+	if q.Get("session") != session || q.Get("status") != "VERIFIED" || q.Get("is_adult") != "true" {
+		return errors.New("it is not the pass expected")
+	}
+	return nil
+}
