@@ -1,0 +1,252 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"agegate/internal/webhook"
+)
+
+var (
+	_ webhook.Queue   = (*Store)(nil)
+	_ webhook.Journal = (*Store)(nil)
+)
+
+// InsertEvent writes an event that is due at once, or waits when its endpoint
+// is disabled, or is never sent for want of a destination. A session's second
+// event is fault.Conflict.
+//
+// An endpoint that is being disabled at this moment may be missed: the event
+// then costs one attempt more before it waits.
+func (tx *Tx) InsertEvent(_ context.Context, e webhook.Event) error {
+	endpoint := webhook.EndpointID(e.TenantID, e.Livemode, e.Destination)
+	status, due := webhook.StatusPending, tx.in(0)
+	if endpoint == "" {
+		status, due = webhook.StatusNoDestination, nil
+	} else if disabled, err := tx.endpointDisabled(endpoint); err != nil {
+		return err
+	} else if disabled {
+		status, due = webhook.StatusWaiting, nil
+	}
+	return tx.db.Table("webhook_events").Create(map[string]any{
+		"id": e.ID, "tenant_id": e.TenantID, "session_id": e.SessionID, "livemode": e.Livemode,
+		"destination": e.Destination, "endpoint_id": endpoint, "body": e.Body,
+		"status": status, "created_at": tx.in(0), "next_attempt_at": due,
+		"attempts": 0, "step": 0, "last_class": "", "last_status": 0,
+	}).Error
+}
+
+func (tx *Tx) endpointDisabled(id string) (bool, error) {
+	var n int64
+	err := tx.db.Table("webhook_endpoints").Where("id = ? AND disabled_at IS NOT NULL", id).Count(&n).Error
+	return n > 0, err
+}
+
+// dueTenants hops through the index of due deliveries from tenant to tenant,
+// so its cost grows with the tenants and not with what they have queued.
+const dueTenants = `
+WITH RECURSIVE pending (tenant_id) AS (
+	SELECT * FROM (
+		SELECT tenant_id FROM webhook_events WHERE status = 'pending' ORDER BY tenant_id LIMIT 1
+	) AS lowest
+	UNION ALL
+	SELECT (
+		SELECT e.tenant_id FROM webhook_events e
+		WHERE e.status = 'pending' AND e.tenant_id > pending.tenant_id ORDER BY e.tenant_id LIMIT 1
+	) FROM pending WHERE pending.tenant_id IS NOT NULL
+)
+SELECT tenant_id FROM pending WHERE tenant_id IS NOT NULL AND EXISTS (
+	SELECT 1 FROM webhook_events e
+	WHERE e.status = 'pending' AND e.tenant_id = pending.tenant_id AND e.next_attempt_at <= ?
+)`
+
+// DueTenants implements webhook.Queue.
+func (s *Store) DueTenants(ctx context.Context) (tenants []uuid.UUID, err error) {
+	err = s.View(ctx, func(tx *Tx) error {
+		tenants = nil
+		return tx.db.Raw(dueTenants, tx.in(0)).Scan(&tenants).Error
+	})
+	return tenants, err
+}
+
+const claimed = ` RETURNING id, tenant_id, session_id, livemode, destination, body, attempts, step, next_attempt_at`
+
+// claimPostgres passes over rows that another replica is claiming. The query
+// is materialized because the planner may otherwise run it once per row, each
+// time with another LIMIT's worth.
+const claimPostgres = `
+WITH due AS MATERIALIZED (
+	SELECT id AS due_id FROM webhook_events
+	WHERE tenant_id = @tenant AND status = 'pending' AND next_attempt_at <= @now
+	ORDER BY next_attempt_at LIMIT @limit FOR UPDATE SKIP LOCKED
+)
+UPDATE webhook_events SET next_attempt_at = @until, lease_token = @token, attempts = attempts + 1
+FROM due WHERE id = due_id` + claimed
+
+const claimSQLite = `
+UPDATE webhook_events SET next_attempt_at = @until, lease_token = @token, attempts = attempts + 1
+WHERE id IN (
+	SELECT id FROM webhook_events
+	WHERE tenant_id = @tenant AND status = 'pending' AND next_attempt_at <= @now
+	ORDER BY next_attempt_at LIMIT @limit
+)` + claimed
+
+// ClaimDeliveries implements webhook.Queue.
+func (s *Store) ClaimDeliveries(ctx context.Context, tenantID uuid.UUID, limit int, lease time.Duration) ([]webhook.Delivery, error) {
+	var rows []eventRow
+	token := uuid.New()
+	err := s.Update(ctx, func(tx *Tx) error {
+		rows = nil
+		statement := claimSQLite
+		if tx.postgres {
+			statement = claimPostgres
+		}
+		return tx.db.Raw(statement, map[string]any{
+			"tenant": tenantID, "limit": limit, "token": token, "now": tx.in(0), "until": tx.in(lease),
+		}).Scan(&rows).Error
+	})
+	if err != nil {
+		return nil, err
+	}
+	deliveries := make([]webhook.Delivery, 0, len(rows))
+	for _, row := range rows {
+		deliveries = append(deliveries, webhook.Delivery{
+			Event: row.toEvent(),
+			Lease: webhook.Lease{
+				EventID: row.ID, Token: token, Number: row.Attempts, At: row.NextAttemptAt.UTC().Add(-lease),
+			},
+			Step: row.Step,
+		})
+	}
+	return deliveries, nil
+}
+
+// leased selects the delivery while its lease holds.
+func (tx *Tx) leased(lease webhook.Lease) *gorm.DB {
+	return tx.db.Table("webhook_events").Where("id = ? AND lease_token = ?", lease.EventID, lease.Token)
+}
+
+// ReleaseDelivery implements webhook.Queue.
+func (s *Store) ReleaseDelivery(ctx context.Context, lease webhook.Lease, after time.Duration) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		res := tx.leased(lease).Updates(map[string]any{
+			// Its endpoint may have been disabled meanwhile.
+			"next_attempt_at": gorm.Expr("CASE WHEN status = 'pending' THEN ? END", tx.in(after)),
+			"lease_token":     nil,
+			"attempts":        gorm.Expr("attempts - 1"),
+		})
+		return lostUnlessOne(res)
+	})
+}
+
+// FinishDelivery implements webhook.Queue.
+func (s *Store) FinishDelivery(ctx context.Context, d webhook.Delivery, a webhook.Attempt, o webhook.Outcome) error {
+	lost := false
+	err := s.Update(ctx, func(tx *Tx) error {
+		// The endpoint comes before its events in every transaction, so that
+		// two of them cannot wait for each other.
+		disabled, err := tx.noteEndpoint(d, o.Verdict)
+		if err != nil {
+			return err
+		}
+		status, next := after(tx, o, disabled)
+		if err := tx.insertAttempt(d.ID, a, next); err != nil {
+			return err
+		}
+		res := tx.leased(d.Lease).Updates(map[string]any{
+			"status": status, "next_attempt_at": next, "lease_token": nil, "step": gorm.Expr("step + 1"),
+			"last_at": at(a.At), "last_class": a.Class, "last_status": a.StatusCode,
+		})
+		lost = res.Error == nil && res.RowsAffected == 0
+		return res.Error
+	})
+	if err == nil && lost {
+		return webhook.ErrLeaseLost
+	}
+	return err
+}
+
+// after returns the delivery's status after an attempt and the moment of the
+// next one, nil when none follows by itself.
+func after(tx *Tx, o webhook.Outcome, endpointDisabled bool) (webhook.Status, any) {
+	switch {
+	case o.Verdict == webhook.VerdictDelivered:
+		return webhook.StatusDelivered, nil
+	case o.Verdict == webhook.VerdictExhausted:
+		return webhook.StatusFailed, nil
+	case endpointDisabled:
+		return webhook.StatusWaiting, nil
+	default:
+		return webhook.StatusPending, tx.in(o.RetryIn)
+	}
+}
+
+// insertAttempt writes an attempt once, however often the transaction is run.
+func (tx *Tx) insertAttempt(eventID string, a webhook.Attempt, next any) error {
+	return tx.db.Exec(`
+		INSERT INTO webhook_attempts (event_id, number, at, class, status_code, latency_us, excerpt, next_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event_id, number) DO NOTHING`,
+		eventID, a.Number, at(a.At), a.Class, a.StatusCode, a.Latency.Microseconds(), nonNil(a.Excerpt), next).Error
+}
+
+func nonNil(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+func lostUnlessOne(res *gorm.DB) error {
+	if res.Error == nil && res.RowsAffected == 0 {
+		return webhook.ErrLeaseLost
+	}
+	return res.Error
+}
+
+// noteEndpoint keeps the endpoint's record and reports whether it is disabled.
+func (tx *Tx) noteEndpoint(d webhook.Delivery, v webhook.Verdict) (disabled bool, err error) {
+	id := webhook.EndpointID(d.TenantID, d.Livemode, d.Destination)
+	if v == webhook.VerdictDelivered {
+		return false, tx.db.Exec(
+			"UPDATE webhook_endpoints SET first_failure_at = NULL WHERE id = ? AND first_failure_at IS NOT NULL", id).Error
+	}
+	if err := tx.db.Exec(`
+		INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, first_failure_at, disabled_reason)
+		VALUES (?, ?, ?, ?, ?, '') ON CONFLICT (id) DO UPDATE
+		SET first_failure_at = COALESCE(webhook_endpoints.first_failure_at, excluded.first_failure_at)`,
+		id, d.TenantID, d.Livemode, d.Destination, tx.in(0)).Error; err != nil {
+		return false, err
+	}
+	reason, since := webhook.DisabledFailing, tx.in(-webhook.FailureLimit)
+	if v == webhook.VerdictGone {
+		reason, since = webhook.DisabledGone, tx.in(0)
+	}
+	res := tx.db.Exec(`
+		UPDATE webhook_endpoints SET disabled_at = ?, disabled_reason = ?
+		WHERE id = ? AND disabled_at IS NULL AND first_failure_at <= ?`, tx.in(0), reason, id, since)
+	if res.Error != nil || res.RowsAffected == 0 {
+		if res.Error != nil {
+			return false, res.Error
+		}
+		return tx.endpointDisabled(id)
+	}
+	return true, tx.db.Exec(`
+		UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL
+		WHERE endpoint_id = ? AND status = 'pending'`, id).Error
+}
+
+// PruneEvents implements webhook.Queue.
+func (s *Store) PruneEvents(ctx context.Context, keep time.Duration, limit int) (n int, err error) {
+	err = s.Update(ctx, func(tx *Tx) error {
+		res := tx.db.Exec(`
+			DELETE FROM webhook_events WHERE id IN (
+				SELECT id FROM webhook_events WHERE created_at < ? AND status <> 'pending' ORDER BY created_at LIMIT ?
+			)`, tx.in(-keep), limit)
+		n = int(res.RowsAffected)
+		return res.Error
+	})
+	return n, err
+}

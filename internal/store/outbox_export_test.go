@@ -1,0 +1,8 @@
+package store
+
+import "context"
+
+// ExecRaw lets a test arrange what time would otherwise have to bring about.
+func (s *Store) ExecRaw(ctx context.Context, statement string, args ...any) error {
+	return s.Update(ctx, func(tx *Tx) error { return tx.db.Exec(statement, args...).Error })
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"agegate/internal/fault"
+	"agegate/internal/webhook"
+)
+
+// inScope narrows a query to what the scope may see.
+func inScope(db *gorm.DB, scope webhook.Scope) *gorm.DB {
+	if tenant, all := scope.Tenant(); !all {
+		return db.Where("tenant_id = ?", tenant)
+	}
+	return db
+}
+
+// Events implements webhook.Journal.
+func (s *Store) Events(ctx context.Context, f webhook.Filter) ([]webhook.Record, error) {
+	limit := f.Limit
+	if limit <= 0 || limit > webhook.MaxPage {
+		limit = webhook.MaxPage
+	}
+	var rows []eventRow
+	err := s.View(ctx, func(tx *Tx) error {
+		rows = nil
+		q := inScope(tx.db, f.Scope).Order("id DESC").Limit(limit)
+		if f.Livemode != nil {
+			q = q.Where("livemode = ?", *f.Livemode)
+		}
+		if f.Status != "" {
+			q = q.Where("status = ?", f.Status)
+		}
+		if f.Session != uuid.Nil {
+			q = q.Where("session_id = ?", f.Session)
+		}
+		if f.Before != "" {
+			q = q.Where("id < ?", f.Before)
+		}
+		return q.Find(&rows).Error
+	})
+	if err != nil {
+		return nil, err
+	}
+	records := make([]webhook.Record, 0, len(rows))
+	for _, row := range rows {
+		records = append(records, row.toRecord())
+	}
+	return records, nil
+}
+
+// EventByID implements webhook.Journal.
+func (s *Store) EventByID(ctx context.Context, scope webhook.Scope, id string) (webhook.Record, []webhook.Attempt, error) {
+	var row eventRow
+	var rows []attemptRow
+	err := s.View(ctx, func(tx *Tx) error {
+		row, rows = eventRow{}, nil
+		if err := inScope(tx.db, scope).Where("id = ?", id).Take(&row).Error; err != nil {
+			return err
+		}
+		return tx.db.Where("event_id = ?", id).Order("number").Find(&rows).Error
+	})
+	if err != nil {
+		return webhook.Record{}, nil, err
+	}
+	attempts := make([]webhook.Attempt, 0, len(rows))
+	for _, row := range rows {
+		attempts = append(attempts, row.toAttempt())
+	}
+	return row.toRecord(), attempts, nil
+}
+
+// renewed makes deliveries due now on a fresh schedule.
+func (tx *Tx) renewed() map[string]any {
+	return map[string]any{
+		"status": webhook.StatusPending, "next_attempt_at": tx.in(0), "step": 0, "lease_token": nil,
+	}
+}
+
+// ResendEvent implements webhook.Journal.
+func (s *Store) ResendEvent(ctx context.Context, scope webhook.Scope, id string) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		res := inScope(tx.db.Table("webhook_events"), scope).
+			Where("id = ? AND status <> ?", id, webhook.StatusNoDestination).
+			Where("NOT (status = 'pending' AND lease_token IS NOT NULL AND next_attempt_at > ?)", tx.in(0)).
+			Updates(tx.renewed())
+		if res.Error != nil || res.RowsAffected == 1 {
+			return res.Error
+		}
+		var row eventRow
+		if err := inScope(tx.db, scope).Where("id = ?", id).Take(&row).Error; err != nil {
+			return err
+		}
+		if row.Status == webhook.StatusNoDestination {
+			return fault.New(fault.Conflict, "No webhook URL was registered when the session was created")
+		}
+		return nil // its attempt is being made
+	})
+}
+
+// ResendFailedEvents implements webhook.Journal.
+func (s *Store) ResendFailedEvents(ctx context.Context, scope webhook.Scope, since time.Time) (n int, err error) {
+	err = s.Update(ctx, func(tx *Tx) error {
+		res := inScope(tx.db.Table("webhook_events"), scope).
+			Where("status = ? AND created_at >= ?", webhook.StatusFailed, at(since)).
+			Where("endpoint_id NOT IN (SELECT id FROM webhook_endpoints WHERE disabled_at IS NOT NULL)").
+			Updates(tx.renewed())
+		n = int(res.RowsAffected)
+		return res.Error
+	})
+	return n, err
+}
+
+// Endpoints implements webhook.Journal.
+func (s *Store) Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Endpoint, error) {
+	var rows []endpointRow
+	err := s.View(ctx, func(tx *Tx) error {
+		rows = nil
+		return inScope(tx.db, scope).
+			Where("disabled_at IS NOT NULL OR first_failure_at IS NOT NULL").Order("id").Find(&rows).Error
+	})
+	if err != nil {
+		return nil, err
+	}
+	endpoints := make([]webhook.Endpoint, 0, len(rows))
+	for _, row := range rows {
+		endpoints = append(endpoints, row.toEndpoint())
+	}
+	return endpoints, nil
+}
+
+// EnableEndpoint implements webhook.Journal.
+func (s *Store) EnableEndpoint(ctx context.Context, scope webhook.Scope, id string) (n int, err error) {
+	err = s.Update(ctx, func(tx *Tx) error {
+		res := inScope(tx.db.Table("webhook_endpoints"), scope).Where("id = ?", id).
+			Updates(map[string]any{"first_failure_at": nil, "disabled_at": nil, "disabled_reason": ""})
+		if res.Error != nil {
+			return res.Error
+		}
+		if res.RowsAffected == 0 {
+			return fault.New(fault.NotFound, "Endpoint not found")
+		}
+		res = tx.db.Table("webhook_events").
+			Where("endpoint_id = ? AND status = ?", id, webhook.StatusWaiting).Updates(tx.renewed())
+		n = int(res.RowsAffected)
+		return res.Error
+	})
+	return n, err
+}

@@ -1,0 +1,211 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/fault"
+	"agegate/internal/webhook"
+)
+
+func (o outbox) endpoint() webhook.Endpoint {
+	o.t.Helper()
+	endpoints, err := o.Endpoints(o.t.Context(), webhook.OfTenant(o.tenant))
+	o.must(err)
+	if len(endpoints) != 1 {
+		o.t.Fatalf("%d endpoints, want 1", len(endpoints))
+	}
+	return endpoints[0]
+}
+
+func TestEndpointGoneWaitsUntilEnabled(t *testing.T) {
+	eachOutbox(t, func(t *testing.T, o outbox) {
+		first, second, third := o.insert(o.tenant, receiver), o.insert(o.tenant, receiver), o.insert(o.tenant, receiver)
+		elsewhere := o.insert(o.tenant, receiver+"/other")
+		claimed := o.claim(2) // the third is not under way when the endpoint goes
+		o.finish(claimed[0], webhook.ClassStatus, gone)
+		o.finish(claimed[1], webhook.ClassStatus, retryNow)
+		late := o.insert(o.tenant, receiver)
+		for _, e := range []webhook.Event{first, second, third, late} {
+			o.wantStatus(e.ID, webhook.StatusWaiting)
+		}
+		if left := o.claim(10); len(left) != 1 || left[0].ID != elsewhere.ID {
+			t.Fatalf("claimed %+v, want only the other endpoint's", left)
+		}
+		endpoint := o.endpoint()
+		if endpoint.DisabledReason != webhook.DisabledGone || endpoint.DisabledAt == nil || endpoint.URL != receiver ||
+			endpoint.ID != webhook.EndpointID(o.tenant, true, receiver) {
+			t.Fatalf("endpoint %+v", endpoint)
+		}
+
+		stranger := webhook.OfTenant(o.newTenant())
+		if _, err := o.EnableEndpoint(t.Context(), stranger, endpoint.ID); fault.CodeOf(err) != fault.NotFound {
+			t.Fatalf("a stranger enables it: %v", err)
+		}
+		n, err := o.EnableEndpoint(t.Context(), webhook.OfTenant(o.tenant), endpoint.ID)
+		if err != nil || n != 4 {
+			t.Fatalf("enabled %d deliveries, %v; want 4", n, err)
+		}
+		if again := o.claim(10); len(again) != 4 || again[0].Step != 0 {
+			t.Fatalf("claimed %d after enabling, want 4", len(again))
+		}
+	})
+}
+
+func TestEndpointFailingForFiveDays(t *testing.T) {
+	eachOutbox(t, func(t *testing.T, o outbox) {
+		backdate := func(age time.Duration) {
+			o.must(o.ExecRaw(t.Context(), "UPDATE webhook_endpoints SET first_failure_at = ?", time.Now().UTC().Add(-age)))
+		}
+		o.insert(o.tenant, receiver)
+		o.finish(o.claimOne(), webhook.ClassStatus, retryNow)
+		backdate(webhook.FailureLimit - time.Minute)
+		o.finish(o.claimOne(), webhook.ClassStatus, retryNow)
+		if o.endpoint().DisabledAt != nil {
+			t.Fatal("disabled a minute early")
+		}
+
+		// A success in between starts the five days anew.
+		o.insert(o.tenant, receiver)
+		claimed := o.claim(2)
+		o.finish(claimed[0], webhook.ClassDelivered, delivered)
+		if endpoints, err := o.Endpoints(t.Context(), webhook.OfAll()); err != nil || len(endpoints) != 0 {
+			t.Fatalf("after a success: %+v, %v", endpoints, err)
+		}
+		o.finish(claimed[1], webhook.ClassStatus, retryNow)
+		if since := time.Since(*o.endpoint().FirstFailureAt); since > time.Hour {
+			t.Fatalf("failing since %s", since)
+		}
+
+		backdate(webhook.FailureLimit + time.Second)
+		last := o.claimOne()
+		o.finish(last, webhook.ClassStatus, retryNow)
+		o.wantStatus(last.ID, webhook.StatusWaiting)
+		if endpoint := o.endpoint(); endpoint.DisabledReason != webhook.DisabledFailing {
+			t.Fatalf("endpoint %+v", endpoint)
+		}
+	})
+}
+
+func TestResend(t *testing.T) {
+	eachOutbox(t, func(t *testing.T, o outbox) {
+		event := o.insert(o.tenant, receiver)
+		mine := webhook.OfTenant(o.tenant)
+		d := o.claimOne()
+		o.must(o.ResendEvent(t.Context(), mine, event.ID)) // under way: stays as it is
+		if len(o.claim(1)) != 0 {
+			t.Fatal("an attempt under way was doubled")
+		}
+		o.finish(d, webhook.ClassStatus, exhausted)
+		o.wantStatus(event.ID, webhook.StatusFailed)
+
+		for _, scope := range []webhook.Scope{{}, webhook.OfTenant(o.newTenant())} {
+			if err := o.ResendEvent(t.Context(), scope, event.ID); fault.CodeOf(err) != fault.NotFound {
+				t.Fatalf("out of scope: %v", err)
+			}
+		}
+		o.must(o.ResendEvent(t.Context(), mine, event.ID))
+		d = o.claimOne()
+		if d.Step != 0 || d.Lease.Number != 2 || string(d.Body) != string(event.Body) {
+			t.Fatalf("resent %+v", d)
+		}
+		o.finish(d, webhook.ClassDelivered, delivered)
+		o.must(o.ResendEvent(t.Context(), mine, event.ID)) // delivered ones too
+		o.finish(o.claimOne(), webhook.ClassStatus, gone)
+
+		// One attempt is allowed while the endpoint is disabled, and only one.
+		o.must(o.ResendEvent(t.Context(), mine, event.ID))
+		o.finish(o.claimOne(), webhook.ClassStatus, retryNow)
+		o.wantStatus(event.ID, webhook.StatusWaiting)
+	})
+}
+
+func TestResendFailedSince(t *testing.T) {
+	eachOutbox(t, func(t *testing.T, o outbox) {
+		old, failed, fine, disabled := o.insert(o.tenant, receiver), o.insert(o.tenant, receiver),
+			o.insert(o.tenant, receiver), o.insert(o.tenant, receiver+"/gone")
+		outcomes := map[string]webhook.Outcome{old.ID: exhausted, failed.ID: exhausted, fine.ID: delivered, disabled.ID: exhausted}
+		for _, d := range o.claim(10) {
+			o.finish(d, webhook.ClassStatus, outcomes[d.ID])
+		}
+		o.insert(o.tenant, receiver+"/gone")
+		o.finish(o.claimOne(), webhook.ClassStatus, gone)
+		o.must(o.ExecRaw(t.Context(), "UPDATE webhook_events SET created_at = ? WHERE id = ?", time.Now().UTC().Add(-2*time.Hour), old.ID))
+
+		since := time.Now().Add(-time.Hour)
+		if n, err := o.ResendFailedEvents(t.Context(), webhook.OfTenant(o.newTenant()), since); err != nil || n != 0 {
+			t.Fatalf("a stranger resent %d, %v", n, err)
+		}
+		if n, err := o.ResendFailedEvents(t.Context(), webhook.OfAll(), since); err != nil || n != 1 {
+			t.Fatalf("resent %d, %v; want 1", n, err)
+		}
+		if d := o.claim(10); len(d) != 1 || d[0].ID != failed.ID {
+			t.Fatalf("claimed %+v, want only %s", d, failed.ID)
+		}
+	})
+}
+
+func TestEventsFilter(t *testing.T) {
+	eachOutbox(t, func(t *testing.T, o outbox) {
+		other := o.newTenant()
+		a, b, c := o.insert(o.tenant, receiver), o.insert(o.tenant, ""), o.insert(other, receiver)
+		live, test := true, false
+		mine := webhook.OfTenant(o.tenant)
+		for name, tc := range map[string]struct {
+			filter webhook.Filter
+			want   []string
+		}{
+			"nobody":   {webhook.Filter{}, nil},
+			"all":      {webhook.Filter{Scope: webhook.OfAll()}, []string{c.ID, b.ID, a.ID}},
+			"tenant":   {webhook.Filter{Scope: mine}, []string{b.ID, a.ID}},
+			"status":   {webhook.Filter{Scope: mine, Status: webhook.StatusPending}, []string{a.ID}},
+			"live":     {webhook.Filter{Scope: mine, Livemode: &live}, []string{b.ID, a.ID}},
+			"test":     {webhook.Filter{Scope: mine, Livemode: &test}, nil},
+			"session":  {webhook.Filter{Scope: mine, Session: b.SessionID}, []string{b.ID}},
+			"page one": {webhook.Filter{Scope: webhook.OfAll(), Limit: 2}, []string{c.ID, b.ID}},
+			"page two": {webhook.Filter{Scope: webhook.OfAll(), Limit: 2, Before: b.ID}, []string{a.ID}},
+		} {
+			records, err := o.Events(t.Context(), tc.filter)
+			o.must(err)
+			var got []string
+			for _, r := range records {
+				got = append(got, r.ID)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("%s: %v, want %v", name, got, tc.want)
+			}
+		}
+		if _, _, err := o.EventByID(t.Context(), mine, c.ID); fault.CodeOf(err) != fault.NotFound {
+			t.Errorf("another tenant's event: %v", err)
+		}
+		if _, err := o.EnableEndpoint(t.Context(), mine, "ep_"+uuid.NewString()); fault.CodeOf(err) != fault.NotFound {
+			t.Errorf("unknown endpoint: %v", err)
+		}
+	})
+}
+
+func TestPruneKeepsThirtyDays(t *testing.T) {
+	eachOutbox(t, func(t *testing.T, o outbox) {
+		done, due, young := o.insert(o.tenant, receiver), o.insert(o.tenant, receiver), o.insert(o.tenant, receiver)
+		for _, d := range o.claim(10) {
+			outcome := delivered
+			if d.ID == due.ID {
+				outcome = retryHour
+			}
+			o.finish(d, webhook.ClassStatus, outcome)
+		}
+		o.must(o.ExecRaw(t.Context(), "UPDATE webhook_events SET created_at = ? WHERE id <> ?",
+			time.Now().UTC().Add(-webhook.Retention-time.Minute), young.ID))
+		if n, err := o.PruneEvents(t.Context(), webhook.Retention, 100); err != nil || n != 1 {
+			t.Fatalf("pruned %d, %v; want 1", n, err)
+		}
+		if _, _, err := o.EventByID(t.Context(), webhook.OfAll(), done.ID); fault.CodeOf(err) != fault.NotFound {
+			t.Fatalf("pruned event: %v", err)
+		}
+		o.wantStatus(due.ID, webhook.StatusPending)
+		o.wantStatus(young.ID, webhook.StatusDelivered)
+	})
+}

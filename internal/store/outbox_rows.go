@@ -1,0 +1,109 @@
+package store
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"agegate/internal/webhook"
+)
+
+// eventRow is a row of webhook_events.
+type eventRow struct {
+	ID            string
+	TenantID      uuid.UUID
+	SessionID     uuid.UUID
+	Livemode      bool
+	Destination   string
+	EndpointID    string
+	Body          []byte
+	Status        webhook.Status
+	CreatedAt     time.Time
+	NextAttemptAt *time.Time
+	LeaseToken    *uuid.UUID
+	Attempts      int
+	Step          int
+	LastAt        *time.Time
+	LastClass     webhook.Class
+	LastStatus    int
+}
+
+// TableName tells GORM.
+func (eventRow) TableName() string { return "webhook_events" }
+
+func (r eventRow) toEvent() webhook.Event {
+	return webhook.Event{
+		ID: r.ID, TenantID: r.TenantID, SessionID: r.SessionID,
+		Livemode: r.Livemode, Destination: r.Destination, Body: r.Body,
+	}
+}
+
+func (r eventRow) toRecord() webhook.Record {
+	return webhook.Record{
+		Event: r.toEvent(), EndpointID: r.EndpointID, Status: r.Status, CreatedAt: r.CreatedAt.UTC(),
+		Attempts: r.Attempts, NextAt: inUTC(r.NextAttemptAt),
+		LastAt: inUTC(r.LastAt), LastClass: r.LastClass, LastStatus: r.LastStatus,
+	}
+}
+
+// attemptRow is a row of webhook_attempts.
+type attemptRow struct {
+	EventID    string
+	Number     int
+	At         time.Time
+	Class      webhook.Class
+	StatusCode int
+	LatencyUs  int64
+	Excerpt    []byte
+	NextAt     *time.Time
+}
+
+// TableName tells GORM.
+func (attemptRow) TableName() string { return "webhook_attempts" }
+
+func (r attemptRow) toAttempt() webhook.Attempt {
+	return webhook.Attempt{
+		Number: r.Number, At: r.At.UTC(), Class: r.Class, StatusCode: r.StatusCode,
+		Latency: time.Duration(r.LatencyUs) * time.Microsecond, Excerpt: r.Excerpt, NextAt: inUTC(r.NextAt),
+	}
+}
+
+// endpointRow is a row of webhook_endpoints.
+type endpointRow struct {
+	ID             string
+	TenantID       uuid.UUID
+	Livemode       bool
+	URL            string
+	FirstFailureAt *time.Time
+	DisabledAt     *time.Time
+	DisabledReason webhook.DisabledReason
+}
+
+// TableName tells GORM.
+func (endpointRow) TableName() string { return "webhook_endpoints" }
+
+func (r endpointRow) toEndpoint() webhook.Endpoint {
+	return webhook.Endpoint{
+		ID: r.ID, TenantID: r.TenantID, Livemode: r.Livemode, URL: r.URL,
+		FirstFailureAt: inUTC(r.FirstFailureAt), DisabledAt: inUTC(r.DisabledAt), DisabledReason: r.DisabledReason,
+	}
+}
+
+func inUTC(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	utc := t.UTC()
+	return &utc
+}
+
+// in is the moment d from now as an argument of a statement, by the database's
+// clock where it has one: replicas whose clocks differ then agree. SQLite is
+// this machine.
+func (tx *Tx) in(d time.Duration) any {
+	if tx.postgres {
+		return gorm.Expr("statement_timestamp() + make_interval(secs => ?)", d.Seconds())
+	}
+	return at(time.Now().Add(d))
+}
