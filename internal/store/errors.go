@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	gosqlite "github.com/glebarez/go-sqlite"
@@ -33,8 +34,8 @@ func (e *sqlState) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("postgres: SQLSTATE %s %s %s", e.code, e.table, e.constraint))
 }
 
-// translate maps an error of GORM or a driver to a fault: a missing row to
-// NotFound, a broken unique index to Conflict, a database that is down, full,
+// translate maps an error of GORM or a driver to a fault: a missing row, or a
+// reference to one, to NotFound, a broken unique index to Conflict, a database that is down, full,
 // too slow or too busy to Unavailable. Faults pass unchanged; what is left is
 // a bug of ours.
 func translate(err error) error {
@@ -45,7 +46,7 @@ func translate(err error) error {
 	switch {
 	case err == nil, fault.CodeOf(err) != "":
 		return err
-	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, sql.ErrNoRows):
+	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, sql.ErrNoRows), dangling(err):
 		return fault.Wrap(err, fault.NotFound, "Not found")
 	case duplicate(err):
 		return fault.Wrap(err, fault.Conflict, "Already exists")
@@ -55,35 +56,33 @@ func translate(err error) error {
 	return err
 }
 
-// SQLite's result codes, see sqlite.org/rescode.html. The low byte is the
-// primary code.
+// SQLite's result codes, see sqlite.org/rescode.html.
 const (
-	sqliteBusy, sqliteLocked, sqliteNoMem, sqliteReadOnly      = 5, 6, 7, 8
-	sqliteInterrupt, sqliteIOErr, sqliteFull, sqliteCantOpen   = 9, 10, 13, 14
-	sqliteConstraintPrimaryKey, sqliteConstraintUnique, loByte = 1555, 2067, 0xff
+	sqliteBusy                 = 5
+	sqliteLocked               = 6
+	sqliteNoMem                = 7
+	sqliteReadOnly             = 8
+	sqliteInterrupt            = 9
+	sqliteIOErr                = 10
+	sqliteFull                 = 13
+	sqliteCantOpen             = 14
+	sqliteConstraintForeignKey = 787
+	sqliteConstraintPrimaryKey = 1555
+	sqliteConstraintUnique     = 2067
 )
 
 func duplicate(err error) bool {
-	var state *sqlState
-	if errors.As(err, &state) {
-		return state.code == "23505"
-	}
-	var lite *gosqlite.Error
-	return errors.As(err, &lite) &&
-		(lite.Code() == sqliteConstraintUnique || lite.Code() == sqliteConstraintPrimaryKey)
+	return hasState(err, "23505") || hasCode(err, sqliteConstraintUnique, sqliteConstraintPrimaryKey)
+}
+
+func dangling(err error) bool {
+	return hasState(err, "23503") || hasCode(err, sqliteConstraintForeignKey)
 }
 
 func unavailable(err error) bool {
-	var lite *gosqlite.Error
-	if errors.As(err, &lite) {
-		switch lite.Code() & loByte {
-		case sqliteBusy, sqliteLocked, sqliteNoMem, sqliteReadOnly,
-			sqliteInterrupt, sqliteIOErr, sqliteFull, sqliteCantOpen:
-			return true
-		}
-		return false
-	}
-	return errors.Is(err, context.DeadlineExceeded) || rolledBack(err) || lostConnection(err) ||
+	return hasCode(err, sqliteBusy, sqliteLocked, sqliteNoMem, sqliteReadOnly,
+		sqliteInterrupt, sqliteIOErr, sqliteFull, sqliteCantOpen) ||
+		errors.Is(err, context.DeadlineExceeded) || rolledBack(err) || lostConnection(err) ||
 		hasState(err, "53", "55P03", "57014", "25P03", "25006", "58")
 }
 
@@ -119,4 +118,12 @@ func hasState(err error, prefixes ...string) bool {
 		}
 	}
 	return false
+}
+
+// hasCode reports whether err is a SQLite error of one of the codes. A code
+// below 256 is a primary one and stands for all its extended ones.
+func hasCode(err error, codes ...int) bool {
+	var lite *gosqlite.Error
+	return errors.As(err, &lite) &&
+		(slices.Contains(codes, lite.Code()) || slices.Contains(codes, lite.Code()&0xff))
 }

@@ -39,9 +39,11 @@ func (apiKeyRow) TableName() string { return "api_keys" }
 
 // apiKeyTenantRow is a key joined with its tenant.
 type apiKeyTenantRow struct {
-	apiKeyRow `gorm:"embedded"`
-	Tenant    tenantRow `gorm:"foreignKey:TenantID"`
+	Key    apiKeyRow `gorm:"embedded"`
+	Tenant tenantRow `gorm:"foreignKey:TenantID"`
 }
+
+func (apiKeyTenantRow) TableName() string { return "api_keys" }
 
 type secretRow struct {
 	ID        uuid.UUID `gorm:"primaryKey"`

@@ -117,7 +117,7 @@ func (s *Store) KeyByHash(ctx context.Context, hash signing.KeyHash) (tenant.API
 	if err != nil {
 		return tenant.APIKey{}, tenant.Tenant{}, err
 	}
-	return toKey(row.apiKeyRow), toTenant(row.Tenant), nil
+	return toKey(row.Key), toTenant(row.Tenant), nil
 }
 
 // TouchKey implements tenant.Store.

@@ -1,0 +1,107 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/billing"
+	"agegate/internal/fault"
+	"agegate/internal/session"
+	"agegate/internal/store"
+	"agegate/internal/tenant"
+)
+
+// start is the moment the fixtures were made: not UTC and finer than a
+// microsecond, to see that the store takes times as they come.
+var start = time.Date(2026, 3, 31, 23, 59, 59, 123456789, time.FixedZone("", 2*60*60))
+
+// stored is a time as the store returns it.
+func stored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+func id(t testing.TB) uuid.UUID {
+	t.Helper()
+	id, err := uuid.NewV7()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func digest(s string) []byte {
+	sum := sha256.Sum256([]byte(s))
+	return sum[:]
+}
+
+// newTenant stores a tenant without keys and secrets.
+func newTenant(t testing.TB, s *store.Store) tenant.Tenant {
+	t.Helper()
+	row := tenant.Tenant{ID: id(t), Name: "Bottle Shop", CreatedAt: stored(start)}
+	if err := s.CreateTenant(t.Context(), row, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	return row
+}
+
+// sessionOf returns a pending session that expires 30 minutes after start.
+func sessionOf(t testing.TB, owner tenant.Tenant) session.Session {
+	t.Helper()
+	id := id(t)
+	return session.Session{
+		ID: id, TenantID: owner.ID, Livemode: true, TargetAge: 18,
+		SuccessURL: "https://shop.example/ok?a=b&c=é", CancelURL: "https://shop.example/no",
+		LinkHash: digest(id.String()), Status: session.StatusPending,
+		CreatedAt: stored(start), ExpiresAt: stored(start.Add(30 * time.Minute)),
+	}
+}
+
+// newSession stores a pending session.
+func newSession(t testing.TB, s *store.Store, owner tenant.Tenant) session.Session {
+	t.Helper()
+	row := sessionOf(t, owner)
+	inTx(t, s, func(ctx context.Context, tx session.Tx) error { return tx.InsertSession(ctx, row) })
+	return row
+}
+
+// inTx runs fn in a transaction that must succeed.
+func inTx(t testing.TB, s *store.Store, fn func(ctx context.Context, tx session.Tx) error) {
+	t.Helper()
+	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error { return fn(t.Context(), tx) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hold returns the session's hold on one unit.
+func hold(s session.Session, source billing.Source, period string) billing.Hold {
+	return billing.Hold{SessionID: s.ID, TenantID: s.TenantID, Source: source, Period: period, ExpiresAt: s.ExpiresAt}
+}
+
+func byLink(t testing.TB, s *store.Store, want session.Session) session.Session {
+	t.Helper()
+	got, err := s.SessionByLink(t.Context(), want.LinkHash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func wantCode(t testing.TB, what string, err error, code fault.Code) {
+	t.Helper()
+	if fault.CodeOf(err) != code {
+		t.Errorf("%s: error %v, want %s", what, err, code)
+	}
+}
+
+func wantNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sealed(s string) []byte { return bytes.Repeat([]byte(s), 8) }
