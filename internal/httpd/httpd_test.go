@@ -1,0 +1,189 @@
+package httpd_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/labstack/echo/v4"
+
+	"agegate/internal/httpd"
+)
+
+func TestPanicIsAnswered(t *testing.T) {
+	e, log := newEdge(t, &stub{panics: canary}, nil)
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, row{body: `{"target_age":18}`}.request())
+	if got := strings.TrimSpace(rec.Body.String()); rec.Code != 500 || got != detail("Internal Server Error") {
+		t.Errorf("got %d %s", rec.Code, got)
+	}
+	id := rec.Header().Get("X-Request-ID")
+	for _, want := range []string{"panic: string", "CreateSession:", id} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %q: %s", want, log)
+		}
+	}
+	if strings.Contains(log.String(), canary) {
+		t.Errorf("the panic's value was logged: %s", log)
+	}
+}
+
+func TestRequestIDIsOurs(t *testing.T) {
+	e, log := newEdge(t, &stub{}, nil)
+	req := row{body: `{"target_age":18}`}.request()
+	req.Header.Set("X-Request-ID", canary)
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, req)
+	id := rec.Header().Get("X-Request-ID")
+	if len(id) < 20 || id == canary || !strings.Contains(log.String(), id) {
+		t.Errorf("id %q, log %s", id, log)
+	}
+}
+
+func TestAccessLogNamesTheRoute(t *testing.T) {
+	e, log := newEdge(t, &stub{}, func(c *httpd.Config) {
+		c.Mounts = append(c.Mounts, func(e *echo.Echo) {
+			e.GET("/v/:token", func(c echo.Context) error { return c.NoContent(204) })
+		})
+	})
+	e.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/v/"+canary+"?force="+canary, nil))
+	var line map[string]any
+	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+		t.Fatal(err)
+	}
+	if line["route"] != "/v/:token" || line["status"] != float64(204) || line["method"] != "GET" || strings.Contains(log.String(), canary) {
+		t.Errorf("logged %s", log)
+	}
+}
+
+func TestPagesRenderTheirErrors(t *testing.T) {
+	e, _ := newEdge(t, &stub{}, func(c *httpd.Config) {
+		c.Pages = func(c echo.Context, status int, err error) { _ = c.HTML(status, "<p>sorry") }
+	})
+	for path, want := range map[string]string{"/v/x": "<p>sorry", "/api/x": detail("Not Found")} {
+		rec := httptest.NewRecorder()
+		e.ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+		if got := strings.TrimSpace(rec.Body.String()); rec.Code != 404 || got != want {
+			t.Errorf("%s: got %d %s", path, rec.Code, got)
+		}
+	}
+}
+
+func TestBootFailsOnRoutesOutsideTheContract(t *testing.T) {
+	for name, mount := range map[string]func(*echo.Echo){
+		"undocumented route":   func(e *echo.Echo) { e.GET("/api/v1/secret", nil) },
+		"undocumented method":  func(e *echo.Echo) { e.DELETE("/api/v1/sessions/:session_id/status", nil) },
+		"operation not served": func(e *echo.Echo) {},
+	} {
+		if _, err := httpd.New(httpd.Config{BaseURL: baseURL, Mounts: []func(*echo.Echo){mount}}); err == nil {
+			t.Errorf("%s: the boot did not fail", name)
+		}
+	}
+}
+
+func TestHealth(t *testing.T) {
+	failing := errors.New(canary)
+	e, _ := newEdge(t, &stub{}, func(c *httpd.Config) {
+		c.Checks = map[string]func(context.Context) error{
+			"database": func(context.Context) error { return failing },
+			"models":   func(context.Context) error { return nil },
+		}
+	})
+	get := func(path string) (int, string) {
+		rec := httptest.NewRecorder()
+		e.ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+		return rec.Code, strings.TrimSpace(rec.Body.String())
+	}
+	if code, body := get("/healthz"); code != 200 || body != `{"status":"ok"}` {
+		t.Errorf("healthz: %d %s", code, body)
+	}
+	if code, body := get("/readyz"); code != 503 || body != `{"checks":{"database":"failed","models":"ok"}}` {
+		t.Errorf("readyz: %d %s", code, body)
+	}
+	failing = nil
+	if code, _ := get("/readyz"); code != 200 {
+		t.Errorf("readyz after recovery: %d", code)
+	}
+}
+
+func TestPublishedDocument(t *testing.T) {
+	e, _ := newEdge(t, &stub{}, nil)
+	for _, path := range []string{"/openapi.yaml", "/openapi.json"} {
+		rec := httptest.NewRecorder()
+		e.ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+		doc, err := openapi3.NewLoader().LoadFromData(rec.Body.Bytes())
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if doc.OpenAPI != "3.1.0" || len(doc.Servers) != 1 || doc.Servers[0].URL != baseURL || doc.Webhooks["sessionCompleted"] == nil {
+			t.Errorf("%s: version %s, servers %v, webhooks %v", path, doc.OpenAPI, doc.Servers, doc.Webhooks)
+		}
+	}
+}
+
+func TestReferenceIsServedByUsAlone(t *testing.T) {
+	e, _ := newEdge(t, &stub{}, nil)
+	for path, contentType := range map[string]string{
+		"/docs": "text/html", "/docs/init.js": "text/javascript",
+		"/docs/swagger-ui-bundle.js": "text/javascript", "/docs/swagger-ui.css": "text/css",
+		"/docs/favicon-32x32.png": "image/png",
+	} {
+		for _, encoding := range []string{"", "gzip"} {
+			rec := httptest.NewRecorder()
+			req := httptest.NewRequest("GET", path, nil)
+			req.Header.Set("Accept-Encoding", encoding)
+			e.ServeHTTP(rec, req)
+			if rec.Code != 200 || !strings.HasPrefix(rec.Header().Get("Content-Type"), contentType) {
+				t.Errorf("%s: %d %s", path, rec.Code, rec.Header().Get("Content-Type"))
+			}
+			if policy := rec.Header().Get("Content-Security-Policy"); strings.Contains(policy, "script-src 'self' 'unsafe") || !strings.Contains(policy, "script-src 'self'") {
+				t.Errorf("%s: policy %s", path, policy)
+			}
+			if path == "/docs" && (strings.Contains(rec.Body.String(), "http") || strings.Contains(rec.Body.String(), "<script>")) {
+				t.Errorf("the page loads from elsewhere or has an inline script: %s", rec.Body)
+			}
+		}
+	}
+}
+
+// The wire itself: a broken chunked body is the client's fault, and a header
+// block over the limit never reaches a handler.
+func TestWire(t *testing.T) {
+	e, log := newEdge(t, &stub{}, nil)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httpd.NewServer(e)
+	go server.Serve(listener)
+	defer server.Close()
+
+	head := "POST " + createPath + " HTTP/1.1\r\nHost: x\r\nX-API-Key: " + goodKey + "\r\nContent-Type: application/json\r\nConnection: close\r\n"
+	for name, tt := range map[string]struct{ request, status string }{
+		"chunked":        {head + "Transfer-Encoding: chunked\r\n\r\n11\r\n{\"target_age\":18}\r\n0\r\n\r\n", "201"},
+		"broken chunks":  {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n" + canary + "\r\n", "400"},
+		"huge header":    {head + "X-Big: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", "431"},
+		"empty path id":  {"GET /api/v1/sessions//status HTTP/1.1\r\nHost: x\r\nX-API-Key: " + goodKey + "\r\nConnection: close\r\n\r\n", "422"},
+		"declared large": {head + "Content-Length: 99999999\r\n\r\n", "413"},
+	} {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		go io.WriteString(conn, tt.request)
+		answer, err := io.ReadAll(conn)
+		conn.Close()
+		if line := string(answer); !strings.HasPrefix(line, "HTTP/1.1 "+tt.status) {
+			t.Errorf("%s: got %.60q, %v", name, line, err)
+		}
+	}
+	if strings.Contains(log.String(), canary) {
+		t.Errorf("input was logged: %s", log)
+	}
+}
