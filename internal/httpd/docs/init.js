@@ -2,7 +2,7 @@
 
 SwaggerUIBundle({
   dom_id: "#reference",
-  url: "/openapi.json",
+  url: "/openapi.yaml",
   deepLinking: true,
   defaultModelsExpandDepth: 0,
   docExpansion: "list",
