@@ -16,7 +16,7 @@ type Features struct {
 // View is the age model's output for one crop.
 type View struct {
 	Distribution [AgeBins]float32        // probability of each whole age
-	Descriptor   [DescriptorSize]float32 // compare with Similarity
+	Descriptor   [DescriptorSize]float32 // points the same way for the same face
 }
 
 // Head computes an age in years from the features of one frame.

@@ -32,9 +32,9 @@ const (
 	bystander     = 0.4  // a second face this large beside the first counts as a person
 	minBrightness = 40.0 // mean luma of the face, 0 to 255
 	maxBrightness = 225.0
-	minSharpness  = 0.02 // see sharpness
-	minPresence   = 0.5  // the mesh model's own boundary between face and no face
-	maxYaw        = 25.0 // degrees; the age model saw mostly frontal faces
+	minSharpness  = 0.008 // see detail; a face resolved by some 40 pixels. Heavier blur adds years to the estimate
+	minPresence   = 0.5   // the mesh model's own boundary between face and no face
+	maxYaw        = 25.0  // degrees; the age model saw mostly frontal faces
 	maxPitch      = 25.0
 	maxRoll       = 35.0
 )

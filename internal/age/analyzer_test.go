@@ -1,0 +1,138 @@
+package age_test
+
+import (
+	"errors"
+	"image"
+	"image/color"
+	"math"
+	"testing"
+
+	xdraw "golang.org/x/image/draw"
+
+	"agegate/internal/age"
+	"agegate/internal/age/agetest"
+)
+
+func TestGuidance(t *testing.T) {
+	face := agetest.Face(t)
+	light := func(add, gain float64) image.Image {
+		return shade(face, func(v float64) float64 { return add + gain*v })
+	}
+	centre := [3]int{320, 240, 300}
+	rows := []struct {
+		name  string
+		frame image.Image
+		want  age.Guidance
+	}{
+		{"a face", agetest.Scene(face, centre), age.GuidanceOK},
+		{"the sample as it is", face, age.GuidanceOK},
+		{"tilted head", rotate(agetest.Scene(face, centre), 20), age.GuidanceOK},
+		{"nobody", agetest.Scene(face), age.GuidanceNoFace},
+		{"two people", agetest.Scene(face, [3]int{160, 240, 300}, [3]int{480, 240, 300}), age.GuidanceSeveralFaces},
+		{"a poster far behind", agetest.Scene(face, [3]int{320, 240, 400}, [3]int{580, 80, 110}), age.GuidanceOK},
+		{"far away", agetest.Scene(face, [3]int{320, 240, 110}), age.GuidanceTooFar},
+		{"too close", agetest.Scene(face, [3]int{320, 240, 640}), age.GuidanceTooClose},
+		{"at the edge", agetest.Scene(face, [3]int{110, 240, 200}), age.GuidanceOffCenter},
+		{"dark", agetest.Scene(light(0, 0.2), centre), age.GuidanceTooDark},
+		{"glaring", agetest.Scene(light(190, 0.3), centre), age.GuidanceTooBright},
+		{"blurred", agetest.Scene(shrink(face, 40), centre), age.GuidanceBlurred},
+		{"head on its side", rotate(agetest.Scene(face, centre), 50), age.GuidanceTurnedAway},
+	}
+	analyzer := age.NewAnalyzer(agetest.Pool(t))
+	for _, row := range rows {
+		o, err := analyzer.Analyze(t.Context(), agetest.JPEG(t, row.frame))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Guidance != row.want {
+			t.Errorf("%s: guidance %s, want %s (scale %.2f, brightness %.0f, sharpness %.3f, presence %.2f, pose %.0f, score %.2f)",
+				row.name, o.Guidance, row.want, o.Scale, o.Brightness, o.Sharpness, o.Presence, o.Pose, o.Face.Score)
+		}
+	}
+}
+
+// TestSampleFace pins what the pipeline says about the sample face at any
+// size and tilt: an adult in their twenties, facing the camera, live.
+func TestSampleFace(t *testing.T) {
+	analyzer, face := age.NewAnalyzer(agetest.Pool(t)), agetest.Face(t)
+	for _, side := range []int{200, 300, 400} {
+		for _, tilt := range []float64{-20, 0, 20} {
+			frame := rotate(agetest.Scene(face, [3]int{320, 240, side}), tilt)
+			o, err := analyzer.Analyze(t.Context(), agetest.JPEG(t, frame))
+			if err != nil || o.Guidance != age.GuidanceOK {
+				t.Fatalf("side %d tilt %v: %v, %v", side, tilt, o, err)
+			}
+			f, err := analyzer.Features(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if years := (age.ExpectedValue{}).Age(f); math.Abs(years-27.5) > 2.5 {
+				t.Errorf("side %d tilt %v: %.1f years, want 27.5 ± 2.5", side, tilt, years)
+			}
+			if math.Abs(o.Pose.Yaw) > 8 || math.Abs(o.Pose.Pitch) > 10 || math.Abs(o.Pose.Roll-tilt) > 6 {
+				t.Errorf("side %d tilt %v: pose %+.1f", side, tilt, o.Pose)
+			}
+			if o.Real < 0.8 || o.Live < 0.15 {
+				t.Errorf("side %d tilt %v: real %.2f, live %.2f", side, tilt, o.Real, o.Live)
+			}
+		}
+	}
+}
+
+func TestUnreadableImages(t *testing.T) {
+	good := agetest.FaceJPEG(t)
+	analyzer := age.NewAnalyzer(agetest.Pool(t))
+	rows := []struct {
+		name string
+		jpeg []byte
+	}{
+		{"nothing", nil},
+		{"text", []byte("GET / HTTP/1.1\r\n\r\n")},
+		{"cut short", good[:len(good)/3]},
+		{"one pixel wide header only", good[:20]},
+	}
+	for _, row := range rows {
+		o, err := analyzer.Analyze(t.Context(), row.jpeg)
+		if err != nil || o.Guidance != age.GuidanceBadImage {
+			t.Errorf("%s: %v, %v, want guidance bad_image", row.name, o, err)
+		}
+	}
+	large := agetest.JPEG(t, image.NewGray(image.Rect(0, 0, 2001, 1000)))
+	if _, err := analyzer.Analyze(t.Context(), large); !errors.Is(err, age.ErrFrameTooLarge) {
+		t.Errorf("2.001 megapixels: %v, want ErrFrameTooLarge", err)
+	}
+	for _, size := range []image.Point{{1, 1}, {1, 1000}, {2000, 1000}} {
+		o, err := analyzer.Analyze(t.Context(), agetest.JPEG(t, image.NewGray(image.Rectangle{Max: size})))
+		if err != nil || o.Guidance != age.GuidanceNoFace {
+			t.Errorf("blank %v: %v, %v, want guidance no_face", size, o, err)
+		}
+	}
+}
+
+func shade(img image.Image, f func(float64) float64) image.Image {
+	out := image.NewRGBA(img.Bounds())
+	level := func(v uint32) uint8 { return uint8(max(0, min(255, f(float64(v>>8))))) }
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			r, g, b, _ := img.At(x, y).RGBA()
+			out.SetRGBA(x, y, color.RGBA{level(r), level(g), level(b), 255})
+		}
+	}
+	return out
+}
+
+func shrink(img image.Image, side int) image.Image {
+	out := image.NewRGBA(image.Rect(0, 0, side, side))
+	xdraw.CatmullRom.Scale(out, out.Bounds(), img, img.Bounds(), xdraw.Src, nil)
+	return out
+}
+
+// rotate turns a picture clockwise about its centre.
+func rotate(img image.Image, degrees float64) image.Image {
+	out := image.NewRGBA(img.Bounds())
+	sin, cos := math.Sincos(degrees * math.Pi / 180)
+	x, y := float64(img.Bounds().Dx())/2, float64(img.Bounds().Dy())/2
+	turn := [6]float64{cos, -sin, x - cos*x + sin*y, sin, cos, y - sin*x - cos*y}
+	xdraw.BiLinear.Transform(out, turn, img, img.Bounds(), xdraw.Src, nil)
+	return out
+}

@@ -1,0 +1,54 @@
+package age_test
+
+import (
+	"testing"
+
+	"agegate/internal/age"
+	"agegate/internal/age/agetest"
+)
+
+// BenchmarkStage measures the steps of one 640×480 frame, each on one core.
+// The age stage covers both crops.
+func BenchmarkStage(b *testing.B) {
+	worker, err := agetest.Pool(b).Acquire(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer worker.Release()
+	stages := age.Stages(b, worker, goodFrame(b))
+	for _, name := range []string{"decode", "sample224", "detect", "surface", "mesh", "antispoof", "liveness", "age"} {
+		b.Run(name, func(b *testing.B) { perFrame(b, stages[name]) })
+	}
+}
+
+// BenchmarkFrame measures whole 640×480 frames on one core: one that guides,
+// and one that also decides.
+func BenchmarkFrame(b *testing.B) {
+	analyzer, frame := age.NewAnalyzer(agetest.Pool(b)), goodFrame(b)
+	guide := func() error { _, err := analyzer.Analyze(b.Context(), frame); return err }
+	decide := func() error {
+		o, err := analyzer.Analyze(b.Context(), frame)
+		if err != nil {
+			return err
+		}
+		_, err = analyzer.Features(b.Context(), o)
+		return err
+	}
+	b.Run("guide", func(b *testing.B) { perFrame(b, guide) })
+	b.Run("decide", func(b *testing.B) { perFrame(b, decide) })
+}
+
+// perFrame reports milliseconds.
+func perFrame(b *testing.B, f func() error) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := f(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms/frame")
+}
+
+func goodFrame(tb testing.TB) []byte {
+	return agetest.JPEG(tb, agetest.Scene(agetest.Face(tb), [3]int{320, 240, 400}))
+}

@@ -1,0 +1,69 @@
+package age
+
+import (
+	"math"
+	"testing"
+)
+
+// TestDecodeBoxes places one anchor by hand: cell 17 of the fine grid is
+// column 1, row 1, its centre at (24, 24).
+func TestDecodeBoxes(t *testing.T) {
+	scores, boxes := make([]float32, 512), make([]float32, 512*16)
+	for i := range scores {
+		scores[i] = -10
+	}
+	scores[5] = float32(math.NaN())
+	scores[2*17+1] = 2
+	copy(boxes[(2*17+1)*16:], []float32{1, -2, 30, 40, 5, 6})
+	found := decodeBoxes(nil, scores, boxes, 16, 2, 256)
+	if len(found) != 1 {
+		t.Fatalf("%d faces, want 1", len(found))
+	}
+	f := found[0]
+	if f.X != 25 || f.Y != 22 || f.Width != 30 || f.Height != 40 || f.Keys[0] != (Point{29, 30, 0}) {
+		t.Errorf("%+v", f)
+	}
+	if math.Abs(f.Score-0.8808) > 1e-4 {
+		t.Errorf("score %v, want the logistic of 2", f.Score)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	at := func(score, x float64) Face { return Face{Score: score, X: x, Y: 50, Width: 40, Height: 40} }
+	faces := merge([]Face{at(0.6, 54), at(0.9, 50), at(0.7, 150), at(0.9, 50)})
+	if len(faces) != 2 {
+		t.Fatalf("%d faces, want 2: %v", len(faces), faces)
+	}
+	if want := (0.9*50*2 + 0.6*54) / 2.4; math.Abs(faces[0].X-want) > 1e-9 || faces[0].Score != 0.9 {
+		t.Errorf("first face %+v, want x %v and the best score", faces[0], want)
+	}
+	if math.Abs(faces[1].X-150) > 1e-9 {
+		t.Errorf("second face %+v", faces[1])
+	}
+}
+
+func TestPose(t *testing.T) {
+	eyes := func(yaw, roll float64) (right, left Point) {
+		sinYaw, cosYaw := math.Sincos(yaw * math.Pi / 180)
+		sinRoll, cosRoll := math.Sincos(roll * math.Pi / 180)
+		x, z := 50*cosYaw, 50*sinYaw
+		return Point{-x * cosRoll, -x * sinRoll, -z}, Point{x * cosRoll, x * sinRoll, z}
+	}
+	for _, want := range []Pose{{0, 0, 0}, {30, 0, 0}, {-30, 10, 0}, {0, -20, 15}} {
+		right, left := eyes(want.Yaw, want.Roll)
+		sin, cos := math.Sincos((want.Pitch + levelPitch) * math.Pi / 180)
+		got := poseOf(right, left, Point{0, -80 * cos, 80 * sin}, Point{0, 80 * cos, -80 * sin})
+		if math.Abs(got.Yaw-want.Yaw)+math.Abs(got.Pitch-want.Pitch)+math.Abs(got.Roll-want.Roll) > 1e-9 {
+			t.Errorf("pose %+v, want %+v", got, want)
+		}
+	}
+}
+
+func TestExpectedValue(t *testing.T) {
+	f := new(Features)
+	f.Whole.Distribution[10], f.Whole.Distribution[40] = 0.25, 0.75
+	f.Inner.Distribution[90] = 1 // the inner crop does not count
+	if got := (ExpectedValue{}).Age(f); math.Abs(got-32.5) > 1e-6 {
+		t.Errorf("age %v, want 32.5", got)
+	}
+}
