@@ -63,8 +63,11 @@ func Open(dir string, workers int) (*Pool, error) {
 func initialize(library string) error {
 	environment.Lock()
 	defer environment.Unlock()
-	path, err := filepath.Abs(library)
+	path, err := filepath.EvalSymlinks(library)
 	if err != nil {
+		return err
+	}
+	if path, err = filepath.Abs(path); err != nil {
 		return err
 	}
 	if ort.IsInitialized() {

@@ -1,0 +1,132 @@
+package onnx_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/age"
+	"agegate/internal/age/agetest"
+	"agegate/internal/age/onnx"
+)
+
+func TestPoolBoundsItsWorkers(t *testing.T) {
+	pool, err := onnx.Open(filepath.Join(agetest.Root(), "models"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pool.Busy() != 1 || pool.Size() != 1 {
+		t.Errorf("busy %d of %d, want 1 of 1", pool.Busy(), pool.Size())
+	}
+	impatient, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := pool.Acquire(impatient); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second worker: %v, want the context's error", err)
+	}
+	waiting := make(chan error)
+	go func() {
+		second, err := pool.Acquire(context.Background())
+		if err == nil {
+			second.Release()
+		}
+		waiting <- err
+	}()
+	first.Release()
+	if err := <-waiting; err != nil {
+		t.Errorf("the one who waited: %v", err)
+	}
+	if err := pool.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := pool.Acquire(t.Context()); !errors.Is(err, onnx.ErrClosed) {
+		t.Errorf("after Close: %v, want ErrClosed", err)
+	}
+}
+
+// TestOpenRefuses: whatever is wrong with a models directory is found at the
+// start, and what is merely absent says how to get it.
+func TestOpenRefuses(t *testing.T) {
+	rows := []struct {
+		name    string
+		change  func(dir string, m *onnx.Manifest)
+		missing bool
+		want    string
+	}{
+		{"no manifest", func(dir string, m *onnx.Manifest) { m.Models = nil; os.Remove(filepath.Join(dir, onnx.ManifestName)) }, true, "make models"},
+		{"no model file", func(dir string, m *onnx.Manifest) { os.Remove(filepath.Join(dir, "faceres.onnx")) }, true, "no faceres.onnx"},
+		{"no library", func(dir string, m *onnx.Manifest) { os.Remove(filepath.Join(dir, m.Runtime.Path)) }, true, "make models"},
+		{"changed model", func(dir string, m *onnx.Manifest) {
+			os.Remove(filepath.Join(dir, "liveness.onnx"))
+			os.WriteFile(filepath.Join(dir, "liveness.onnx"), []byte("other"), 0o600)
+		}, false, "SHA-256 differs"},
+		{"role unfilled", func(dir string, m *onnx.Manifest) { delete(m.Models, age.Mesh) }, false, `no file for the role "mesh"`},
+		{"file elsewhere", func(dir string, m *onnx.Manifest) { m.Runtime.Path = "../lib.so" }, false, "leaves the models directory"},
+		{"wrong model in a role", func(dir string, m *onnx.Manifest) {
+			file := m.Models[age.Antispoof]
+			file.Path, file.SHA256 = m.Models[age.Liveness].Path, m.Models[age.Liveness].SHA256
+			m.Models[age.Antispoof] = file
+		}, false, "model liveness.onnx: has 0 of the 1 outputs"},
+	}
+	source := filepath.Join(agetest.Root(), "models")
+	agetest.Pool(t) // the library of the real directory is the one in use
+	for _, row := range rows {
+		manifest, err := onnx.ReadManifest(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := linked(t, source)
+		write(t, dir, manifest)
+		row.change(dir, &manifest)
+		if manifest.Models != nil {
+			write(t, dir, manifest)
+		}
+		pool, err := onnx.Open(dir, 1)
+		if err == nil {
+			t.Errorf("%s: opened", row.name)
+			pool.Close()
+			continue
+		}
+		if errors.Is(err, onnx.ErrMissing) != row.missing || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v, want %q", row.name, err, row.want)
+		}
+	}
+}
+
+// linked returns a directory with links to the models.
+func linked(t *testing.T, source string) string {
+	t.Helper()
+	dir := t.TempDir()
+	entries, err := os.ReadDir(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() == onnx.ManifestName {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(source, e.Name()), filepath.Join(dir, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func write(t *testing.T, dir string, m onnx.Manifest) {
+	t.Helper()
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, onnx.ManifestName), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
