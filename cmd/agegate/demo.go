@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"agegate/internal/app"
+	"agegate/internal/config"
+	"agegate/internal/demo"
+	"agegate/internal/tenant"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+)
+
+// Files of the demo, in its data directory.
+const (
+	secretKeyFile   = "secret.key"
+	credentialsFile = "demo-shop.json"
+)
+
+func (c *cli) demoCommand() *cobra.Command {
+	var dataDir, shopListen string
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run the gateway with a sample shop beside it",
+		Long:  "Run the gateway on embedded defaults with a sample shop beside it. The first run\nmakes a secret key, a SQLite database and a demo tenant in the data directory;\nlater runs use them again. Not for production: it accepts http callback URLs and\nlets webhooks reach this machine.",
+		Args:  cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&dataDir, "data", "data", "directory for the key, the database and the shop's credentials")
+	cmd.Flags().StringVar(&shopListen, "shop-listen", "localhost:8081", "address of the sample shop")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := os.MkdirAll(dataDir, 0o700); err != nil {
+			return err
+		}
+		cfg, err := c.loadDemo(dataDir)
+		if err != nil {
+			return err
+		}
+		return runDemo(cmd.Context(), cfg, dataDir, shopListen, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	return cmd
+}
+
+// loadDemo reads the configuration with defaults that suit one machine.
+func (c *cli) loadDemo(dataDir string) (config.Config, error) {
+	key, err := demoSecretKey(filepath.Join(dataDir, secretKeyFile))
+	if err != nil {
+		return config.Config{}, err
+	}
+	defaults := map[string]string{
+		config.SecretKeyName:               key,
+		"AGEGATE_DATABASE_URL":             "sqlite:" + filepath.Join(dataDir, "agegate.db"),
+		"AGEGATE_ALLOW_INSECURE_CALLBACKS": "true",
+		"AGEGATE_WEBHOOK_ALLOW_NETS":       "127.0.0.0/8,::1/128",
+	}
+	outer := c.env
+	c.env = func(name string) (string, bool) {
+		if value, ok := outer(name); ok && value != "" {
+			return value, true
+		}
+		value, ok := defaults[name]
+		return value, ok
+	}
+	return c.load(config.SecretKeyName)
+}
+
+// demoSecretKey returns the key kept in path, making it the first time.
+func demoSecretKey(path string) (string, error) {
+	key, err := os.ReadFile(path)
+	if err == nil {
+		return string(key), nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	raw := make([]byte, 32)
+	if _, err := rand.Read(raw); err != nil {
+		return "", err
+	}
+	made := base64.StdEncoding.EncodeToString(raw)
+	return made, os.WriteFile(path, []byte(made), 0o600)
+}
+
+func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string, stdout, stderr io.Writer) (err error) {
+	gateway, err := app.New(ctx, cfg, newLogger(stderr, cfg.LogLevel), now)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, gateway.Close()) }()
+	shopURL := "http://" + shopListen
+	credentials, err := demoTenant(ctx, gateway.Tenants, filepath.Join(dataDir, credentialsFile), shopURL)
+	if err != nil {
+		return err
+	}
+	shop, err := demo.New(cfg.BaseURL, credentials, now)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", shopListen)
+	if err != nil {
+		return fmt.Errorf("--shop-listen: %w", err)
+	}
+	server := &http.Server{Handler: shop.Handler(), ReadHeaderTimeout: 3 * time.Second}
+	printDemo(stdout, cfg.BaseURL, shopURL, credentials.APIKey)
+
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return gateway.Run(ctx) })
+	group.Go(func() error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		return server.Close()
+	})
+	return group.Wait()
+}
+
+// demoTenant returns the shop's credentials, creating its tenant the first
+// time. Its URLs follow the shop's address.
+func demoTenant(ctx context.Context, tenants *tenant.Service, path, shopURL string) (demo.Credentials, error) {
+	type kept struct {
+		demo.Credentials
+		ShopURL string `json:"shop_url"`
+	}
+	var k kept
+	data, err := os.ReadFile(path)
+	if err == nil {
+		if err := json.Unmarshal(data, &k); err != nil {
+			return demo.Credentials{}, fmt.Errorf("%s is damaged; remove it to make a new demo tenant", path)
+		}
+		if k.ShopURL == shopURL {
+			return k.Credentials, nil
+		}
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return demo.Credentials{}, err
+	}
+	created, err := tenants.Create(ctx, tenant.Tenant{
+		Name: "Corner Cellar", SuccessURL: shopURL + "/thanks", CancelURL: shopURL + "/cancelled",
+		WebhookURL: shopURL + "/webhook", AgeVisibility: true,
+	})
+	if err != nil {
+		return demo.Credentials{}, err
+	}
+	k = kept{demo.Credentials{
+		APIKey: created.Test.APIKey, WebhookSecret: created.Test.WebhookSecret, RedirectSecret: created.Test.RedirectSecret,
+	}, shopURL}
+	data, err = json.MarshalIndent(k, "", "  ")
+	if err != nil {
+		return demo.Credentials{}, err
+	}
+	return k.Credentials, os.WriteFile(path, data, 0o600)
+}
+
+func printDemo(w io.Writer, baseURL, shopURL, apiKey string) {
+	fmt.Fprintf(w, `
+agegate is running.
+
+  Sample shop     %s     open this: buy, verify, watch the result arrive
+  API reference   %s/docs
+  Contract        %s/openapi.yaml
+
+Create a session yourself, and open the verification_url it answers with:
+
+  curl -s %s/api/v1/sessions/create \
+    -H 'X-API-Key: %s' \
+    -H 'Content-Type: application/json' \
+    -d '{"target_age": 18}'
+
+Ctrl-C stops both.
+
+`, shopURL, baseURL, baseURL, baseURL, apiKey)
+}

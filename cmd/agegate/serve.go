@@ -1,0 +1,37 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+
+	"agegate/internal/app"
+	"agegate/internal/config"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) serveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Run the gateway",
+		Long:  "Run the gateway until SIGTERM or Ctrl-C. It migrates the database when it starts.\nAny number of replicas may serve one PostgreSQL database; a SQLite file has one\nserver.",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			cfg, err := c.load(config.SecretKeyName)
+			if err != nil {
+				return err
+			}
+			gateway, err := app.New(cmd.Context(), cfg, newLogger(cmd.ErrOrStderr(), cfg.LogLevel), now)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, gateway.Close()) }()
+			return gateway.Run(cmd.Context())
+		},
+	}
+}
+
+func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}

@@ -1,0 +1,166 @@
+package signing
+
+import (
+	"crypto/rand"
+	"errors"
+	"net/url"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// countingKey is bytes 00..1f, the key of every known answer.
+func countingKey() []byte {
+	key := make([]byte, SecretLen)
+	for i := range key {
+		key[i] = byte(i)
+	}
+	return key
+}
+
+const (
+	knownSession = "3f2b8c1e-9d4a-4f6b-8a57-0c1d2e3f4a5b"
+	knownToken   = "1767225600.slfl0m62Hp6cILJ_niu6Z16vtBKHc9YORSXIuOaA8vg"
+)
+
+var known = Redirect{Session: knownSession, Status: "VERIFIED", IsAdult: true}
+
+func TestRedirectTokenKnownAnswer(t *testing.T) {
+	if got := known.Token(countingKey(), time.Unix(1767225600, 0)); got != knownToken {
+		t.Errorf("got %s, want %s", got, knownToken)
+	}
+}
+
+func TestVerifyRedirectToken(t *testing.T) {
+	at := time.Unix(1767225600, 0)
+	for _, tt := range []struct {
+		name  string
+		token string
+		claim Redirect
+		now   time.Time
+		want  error
+	}{
+		{"good", knownToken, known, at.Add(-time.Minute), nil},
+		{"in its last second", knownToken, known, at, nil},
+		{"a second late", knownToken, known, at.Add(time.Second), ErrTokenExpired},
+		{"another session", knownToken, Redirect{"3f2b8c1e-9d4a-4f6b-8a57-0c1d2e3f4a5c", "VERIFIED", true}, at, ErrTokenSignature},
+		{"another status", knownToken, Redirect{knownSession, "ROUTED_TO_FALLBACK", true}, at, ErrTokenSignature},
+		{"not adult", knownToken, Redirect{knownSession, "VERIFIED", false}, at, ErrTokenSignature},
+		{"longer life", "1767225601.slfl0m62Hp6cILJ_niu6Z16vtBKHc9YORSXIuOaA8vg", known, at, ErrTokenSignature},
+		{"leading zero", "0" + knownToken, known, at, ErrTokenMalformed},
+		{"padded", knownToken + "=", known, at, ErrTokenMalformed},
+		{"line break", knownToken + "\n", known, at, ErrTokenMalformed},
+		{"truncated", knownToken[:30], known, at, ErrTokenMalformed},
+		{"no dot", "1767225600", known, at, ErrTokenMalformed},
+		{"empty", "", known, at, ErrTokenMalformed},
+	} {
+		if err := VerifyRedirectToken(countingKey(), tt.token, tt.claim, tt.now); !errors.Is(err, tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestNoMutatedTokenVerifies(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		mutated := []byte(knownToken)
+		i := rapid.IntRange(0, len(mutated)-1).Draw(t, "position")
+		mutated[i] = rapid.ByteRange(0, 127).Filter(func(b byte) bool { return b != mutated[i] }).Draw(t, "byte")
+		if VerifyRedirectToken(countingKey(), string(mutated), known, time.Unix(0, 0)) == nil {
+			t.Fatalf("%q verifies", mutated)
+		}
+	})
+}
+
+func TestRedirectURL(t *testing.T) {
+	for _, tt := range []struct{ name, success, want string }{
+		{"no query", "https://s.example/ok", "https://s.example/ok?token=T&session=" + knownSession + "&status=VERIFIED&is_adult=true"},
+		{"keeps others in place", "https://s.example/ok?b=2&a=1%20x", "https://s.example/ok?b=2&a=1%20x&token=T&session=" + knownSession + "&status=VERIFIED&is_adult=true"},
+		{"replaces its own", "https://s.example/?token=evil&x=1&t%6fken=evil&status", "https://s.example/?x=1&token=T&session=" + knownSession + "&status=VERIFIED&is_adult=true"},
+		{"keeps the fragment", "https://s.example/#a", "https://s.example/?token=T&session=" + knownSession + "&status=VERIFIED&is_adult=true#a"},
+	} {
+		got, err := RedirectURL(tt.success, known, "T")
+		if err != nil || got != tt.want {
+			t.Errorf("%s: got %s, %v, want %s", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+func FuzzVerifyRedirectToken(f *testing.F) {
+	f.Add(knownToken)
+	f.Add("-1.AA")
+	f.Add("1767225600." + "slfl0m62Hp6cILJ_niu6Z16vtBKHc9YORSXIuOaA8v")
+	f.Fuzz(func(t *testing.T, token string) {
+		err := VerifyRedirectToken(countingKey(), token, known, time.Unix(1767225600, 0))
+		if err == nil && token != knownToken {
+			t.Errorf("%q verifies", token)
+		}
+	})
+}
+
+func FuzzRedirectURL(f *testing.F) {
+	f.Add("https://s.example/ok?a=1&token=x#f")
+	f.Fuzz(func(t *testing.T, success string) {
+		to, err := RedirectURL(success, known, "T")
+		if err != nil {
+			return
+		}
+		u, err := url.Parse(to)
+		if err != nil {
+			t.Fatalf("%q does not parse", to)
+		}
+		if q, err := url.ParseQuery(u.RawQuery); err == nil && (len(q["token"]) != 1 || q.Get("token") != "T") {
+			t.Errorf("%q does not carry exactly our token", to)
+		}
+	})
+}
+
+func TestSealer(t *testing.T) {
+	sealer, err := NewSealer(countingKey(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := sealer.Seal([]byte("secret"), "row 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := sealer.Open(sealed, "row 1"); err != nil || string(plain) != "secret" {
+		t.Errorf("got %q, %v", plain, err)
+	}
+	other, err := NewSealer(make([]byte, SecretLen), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, open := range map[string]func() ([]byte, error){
+		"another row":  func() ([]byte, error) { return sealer.Open(sealed, "row 2") },
+		"another key":  func() ([]byte, error) { return other.Open(sealed, "row 1") },
+		"one bit off":  func() ([]byte, error) { sealed[len(sealed)-1] ^= 1; return sealer.Open(sealed, "row 1") },
+		"too short":    func() ([]byte, error) { return sealer.Open(sealed[:5], "row 1") },
+		"short sealer": func() ([]byte, error) { _, err := NewSealer(make([]byte, 16), rand.Reader); return nil, err },
+	} {
+		if _, err := open(); err == nil {
+			t.Errorf("%s: opened", name)
+		}
+	}
+}
+
+func TestSecretFormats(t *testing.T) {
+	const encoded = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+	for got, want := range map[string]string{
+		FormatWebhookSecret(countingKey()):         "whsec_" + encoded,
+		FormatRedirectSecret(countingKey(), false): "rdsec_test_" + encoded,
+		FormatRedirectSecret(countingKey(), true):  "rdsec_live_" + encoded,
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if back, err := ParseSecret(got); err != nil || string(back) != string(countingKey()) {
+			t.Errorf("%s does not parse back: %v", want, err)
+		}
+	}
+	for _, bad := range []string{"", "whsec_", "whsec_AAEC", "xxsec_" + encoded, "whsec_!" + encoded[1:]} {
+		if _, err := ParseSecret(bad); err == nil {
+			t.Errorf("%q parses", bad)
+		}
+	}
+}
