@@ -105,16 +105,16 @@ func echoPath(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// CheckRoutes reports every route under Prefix that the contract does not
-// cover, and every operation that no route serves. The boot must fail on it:
-// the guard lets requests of routes it does not know pass.
+// CheckRoutes reports every route that answers under Prefix without being in
+// the contract, and every operation that no route serves. The boot must fail
+// on it: the guard lets requests of routes it does not know pass.
 func (c *Contract) CheckRoutes(e *echo.Echo) error {
 	var errs []error
 	served := map[route]bool{}
 	for _, r := range e.Routes() {
 		key := route{r.Method, r.Path}
 		served[key] = true
-		if strings.HasPrefix(r.Path, Prefix) && c.operations[key] == nil {
+		if reachesPrefix(r.Path) && c.operations[key] == nil {
 			errs = append(errs, fmt.Errorf("contract: route %s %s is not in the contract", r.Method, r.Path))
 		}
 	}
@@ -124,6 +124,12 @@ func (c *Contract) CheckRoutes(e *echo.Echo) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// reachesPrefix reports whether a route can answer for a path under Prefix,
+// which one that begins with a parameter or a wildcard can as well.
+func reachesPrefix(path string) bool {
+	return strings.HasPrefix(path, Prefix) || strings.HasPrefix(path, "/:") || strings.HasPrefix(path, "/*")
 }
 
 // Middleware returns the guard, to be installed with echo's Use so that the

@@ -29,7 +29,8 @@ type errorHandler struct {
 
 func (h *errorHandler) handle(err error, c echo.Context) {
 	status, body := answer(err)
-	if status >= http.StatusInternalServerError {
+	clientGone := errors.Is(c.Request().Context().Err(), context.Canceled)
+	if status >= http.StatusInternalServerError && !clientGone {
 		h.report(c, status, err)
 	}
 	if c.Response().Committed {
@@ -70,7 +71,7 @@ func answer(err error) (int, any) {
 		switch {
 		case !ok:
 			return detail(http.StatusInternalServerError)
-		case known.Code == fault.Invalid && len(known.Violations) > 0:
+		case known.Code == fault.Invalid:
 			return status, gen.ValidationError{Detail: fromViolations(known.Violations)}
 		case known.Code == fault.InsufficientFunds:
 			return status, gen.CodedError{Detail: gen.CodedErrorDetail{
@@ -95,7 +96,11 @@ func detail(status int) (int, gen.Error) {
 	return status, gen.Error{Detail: http.StatusText(status)}
 }
 
+// fromViolations never returns an empty list, which the contract rules out.
 func fromViolations(found []fault.Violation) []gen.Violation {
+	if len(found) == 0 {
+		found = []fault.Violation{{Type: "value_error", Loc: []any{"body"}}}
+	}
 	list := make([]gen.Violation, len(found))
 	for i, v := range found {
 		list[i] = gen.Violation{Type: v.Type, Loc: v.Loc, Msg: gen.ViolationMessageValidationFailed}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"time"
 
@@ -93,6 +92,5 @@ func NewServer(handler http.Handler) *http.Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
-		BaseContext:       func(net.Listener) context.Context { return context.Background() },
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
 
+	"agegate/gen"
 	"agegate/internal/httpd"
 )
 
@@ -79,9 +80,15 @@ func TestBootFailsOnRoutesOutsideTheContract(t *testing.T) {
 	for name, mount := range map[string]func(*echo.Echo){
 		"undocumented route":   func(e *echo.Echo) { e.GET("/api/v1/secret", nil) },
 		"undocumented method":  func(e *echo.Echo) { e.DELETE("/api/v1/sessions/:session_id/status", nil) },
+		"catch-all":            func(e *echo.Echo) { e.GET("/*", nil) },
 		"operation not served": func(e *echo.Echo) {},
 	} {
-		if _, err := httpd.New(httpd.Config{BaseURL: baseURL, Mounts: []func(*echo.Echo){mount}}); err == nil {
+		serveAll := func(e *echo.Echo) { gen.RegisterHandlers(e, gen.NewStrictHandler(&stub{}, nil)) }
+		mounts := []func(*echo.Echo){serveAll, mount}
+		if name == "operation not served" {
+			mounts = mounts[1:]
+		}
+		if _, err := httpd.New(httpd.Config{BaseURL: baseURL, Mounts: mounts}); err == nil {
 			t.Errorf("%s: the boot did not fail", name)
 		}
 	}
