@@ -1,0 +1,82 @@
+package web
+
+import (
+	"encoding/hex"
+	"net/http"
+	"time"
+
+	"agegate/internal/session"
+	"agegate/internal/signing"
+	"agegate/internal/tenant"
+
+	"github.com/labstack/echo/v4"
+)
+
+// visit is one request for a session: the session, its merchant and whether
+// this browser is the one the session belongs to.
+type visit struct {
+	sess   session.Session
+	tenant tenant.Tenant
+	cookie string // empty when the browser has none for this session
+	owner  bool
+	link   string // path of the verification link
+}
+
+// visit reads the session of the request. It returns fault.NotFound for an
+// unknown link.
+func (p *Pages) visit(c echo.Context) (visit, error) {
+	ctx := c.Request().Context()
+	sess, err := p.cfg.Sessions.ByLink(ctx, c.Param("token"))
+	if err != nil {
+		return visit{}, err
+	}
+	t, err := p.cfg.Tenants.Tenant(ctx, sess.TenantID)
+	if err != nil {
+		return visit{}, err
+	}
+	v := visit{sess: sess, tenant: t, link: "/v/" + c.Param("token")}
+	if cookie, err := c.Cookie(p.cookieName(sess)); err == nil {
+		v.cookie, v.owner = cookie.Value, sess.Owns(cookie.Value)
+	}
+	return v, nil
+}
+
+// status is the session's status now.
+func (p *Pages) status(v visit) session.Status { return v.sess.StatusAt(p.cfg.Sessions.Now()) }
+
+// cookieName is a name of its own for each session, so that checks for two
+// shops in one browser neither disturb each other nor can be linked.
+func (p *Pages) cookieName(sess session.Session) string {
+	name := "agegate-" + hex.EncodeToString(sess.LinkHash[:8])
+	if p.secure {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// claim ties the session to this browser, unless another one came first, and
+// gives the browser its cookie. It reports whether the session is this
+// browser's.
+func (p *Pages) claim(c echo.Context, v *visit) (bool, error) {
+	if v.owner {
+		return true, nil
+	}
+	if v.sess.BrowserHash != nil {
+		return false, nil
+	}
+	cookie, err := signing.NewLinkToken(p.cfg.Random)
+	if err != nil {
+		return false, err
+	}
+	bound, err := p.cfg.Sessions.Bind(c.Request().Context(), v.sess, cookie)
+	if err != nil || !bound {
+		return false, err
+	}
+	v.cookie, v.owner, v.sess.BrowserHash = cookie, true, signing.LinkHash(cookie)
+	c.SetCookie(&http.Cookie{
+		Name: p.cookieName(v.sess), Value: cookie, Path: "/",
+		MaxAge: int((session.MaxLifetime + session.RedirectGrace) / time.Second),
+		Secure: p.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+	return true, nil
+}

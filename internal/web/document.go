@@ -1,0 +1,53 @@
+package web
+
+import (
+	"net/http"
+
+	"agegate/internal/session"
+
+	"github.com/labstack/echo/v4"
+)
+
+// showDocument answers GET /v/{token}/document, where a shopper who accepted
+// the offer stands.
+func (p *Pages) showDocument(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	if p.screenOf(v) != screenDocument {
+		return c.Redirect(http.StatusSeeOther, v.link)
+	}
+	if p.cfg.Documents != nil {
+		return p.cfg.Documents.Begin(c, v.sess)
+	}
+	return p.render(c, http.StatusOK, "document", &documentView{
+		layout: p.layoutOf(v), outcome: outcomeOf(v), TargetAge: v.sess.TargetAge, Unavailable: true,
+	})
+}
+
+// document answers POST /v/{token}/document: the shopper accepts or declines
+// the offer.
+func (p *Pages) document(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	if p.screenOf(v) != screenDocument {
+		return p.onward(c, v, v.link)
+	}
+	next := v.link
+	switch ctx := c.Request().Context(); c.FormValue("choice") {
+	case "accept":
+		next += "/document"
+		v.sess, err = p.cfg.Sessions.StepDocument(ctx, v.sess)
+	case "decline":
+		v.sess, err = p.cfg.Sessions.Resolve(ctx, v.sess, session.Verdict{Result: session.ResultFallback, Source: session.SourceDocument})
+	default:
+		return echo.ErrBadRequest
+	}
+	if err != nil && !isLate(err) {
+		return err
+	}
+	return p.onward(c, v, next)
+}

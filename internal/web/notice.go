@@ -1,0 +1,73 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+// notices are the pages that only say something, and the picture on each. The
+// texts are notice.<name>.title and .body.
+var notices = map[string]string{
+	"completed":     "done",
+	"elsewhere":     "info",
+	"expired":       "clock",
+	"no_attempts":   "info",
+	"unavailable":   "clock",
+	"busy":          "clock",
+	"force_live":    "info",
+	"force_unknown": "info",
+	"unknown":       "info",
+	"refused":       "info",
+	"error":         "info",
+}
+
+type noticeView struct {
+	layout
+	outcome
+	Name  string
+	Icon  string
+	Retry string // path to try again, or empty
+}
+
+// notice writes a page about a session; its way out is the session's.
+func (p *Pages) notice(c echo.Context, status int, name string, v visit) error {
+	return p.render(c, status, "notice", &noticeView{
+		layout: p.layoutOf(v), outcome: outcomeOf(v), Name: name, Icon: notices[name],
+	})
+}
+
+// unavailable says that no camera check can be made now.
+func (p *Pages) unavailable(c echo.Context, v visit) error {
+	c.Response().Header().Set(echo.HeaderRetryAfter, "30")
+	return p.render(c, http.StatusServiceUnavailable, "notice", &noticeView{
+		layout: p.layoutOf(v), outcome: outcomeOf(v), Name: "unavailable", Icon: notices["unavailable"], Retry: v.link,
+	})
+}
+
+// Error writes the page of a failed request. It is the edge's hook for paths
+// outside the API.
+func (p *Pages) Error(c echo.Context, status int, _ error) {
+	name := "error"
+	switch status {
+	case http.StatusNotFound:
+		name = "unknown"
+	case http.StatusGone:
+		name = "expired"
+	case http.StatusForbidden, http.StatusBadRequest, http.StatusMethodNotAllowed:
+		name = "refused"
+	case http.StatusServiceUnavailable:
+		name = "busy"
+	}
+	v := &noticeView{Name: name, Icon: notices[name]}
+	if status >= http.StatusInternalServerError && c.Param("token") != "" {
+		v.Retry = "/v/" + c.Param("token")
+		if c.Response().Header().Get(echo.HeaderRetryAfter) == "" && status == http.StatusServiceUnavailable {
+			c.Response().Header().Set(echo.HeaderRetryAfter, "5")
+		}
+	}
+	if err := p.render(c, status, "notice", v); err != nil {
+		p.cfg.Logger.Error("error page failed", "status", status)
+		_ = c.NoContent(status) // nobody is left to tell
+	}
+}

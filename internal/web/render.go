@@ -1,0 +1,187 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"text/template/parse"
+
+	"github.com/labstack/echo/v4"
+)
+
+// layout is what the frame around every page needs. Each screen's view embeds
+// it; render fills in what it knows itself.
+type layout struct {
+	Locale    *locale
+	Languages []*locale
+	Static    string // base of the static files
+	Path      string // of the page a language link leads back to
+	Test      bool   // a test session: carries the banner
+	Forcible  bool   // and is still open: the banner has the outcomes
+	Link      string // path of the verification link
+}
+
+func (l *layout) base() *layout { return l }
+
+// view is the data of one screen.
+type view interface{ base() *layout }
+
+const languageCookie = "agegate-lang"
+
+// render writes a screen in the browser's language.
+func (p *Pages) render(c echo.Context, status int, screen string, v view) error {
+	l := v.base()
+	l.Locale, l.Languages = p.locale(c), p.catalogue.locales
+	l.Static, l.Path = p.assets.base, c.Request().URL.Path
+	var page bytes.Buffer
+	t, ok := p.screens[l.Locale.Tag][screen]
+	if !ok {
+		return fmt.Errorf("web: no screen %q", screen)
+	}
+	if err := t.ExecuteTemplate(&page, "layout.html", v); err != nil {
+		return fmt.Errorf("web: screen %s: %w", screen, err)
+	}
+	h := c.Response().Header()
+	h.Set("Content-Security-Policy", p.policy)
+	h.Set("Permissions-Policy", "camera=(self), microphone=(), geolocation=(), display-capture=()")
+	h.Set("Cache-Control", "no-store")
+	// Not no-referrer: browsers would send a null Origin with our own forms.
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Content-Language", l.Locale.Tag)
+	h.Set("Vary", "Accept-Language, Cookie")
+	return c.HTMLBlob(status, page.Bytes())
+}
+
+// locale is the language picked with ?lang= (and remembered), picked earlier,
+// or asked for by the browser.
+func (p *Pages) locale(c echo.Context) *locale {
+	if l, ok := p.catalogue.byTag(c.QueryParam("lang")); ok {
+		c.SetCookie(&http.Cookie{
+			Name: languageCookie, Value: l.Tag, Path: "/", MaxAge: 365 * 24 * 3600,
+			Secure: p.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		})
+		return l
+	}
+	if cookie, err := c.Cookie(languageCookie); err == nil {
+		if l, ok := p.catalogue.byTag(cookie.Value); ok {
+			return l
+		}
+	}
+	return p.catalogue.match(c.Request().Header.Get("Accept-Language"))
+}
+
+// parseScreens parses every page once per language and checks that the texts
+// it names exist.
+func parseScreens(files fs.FS, c *catalogue) (map[string]map[string]*template.Template, error) {
+	names, err := fs.Glob(files, "*.html")
+	if err != nil {
+		return nil, err
+	}
+	screens := map[string]map[string]*template.Template{}
+	for _, l := range c.locales {
+		screens[l.Tag] = map[string]*template.Template{}
+		funcs := template.FuncMap{"t": l.text, "texts": l.group, "trouble": troubleOf}
+		for _, name := range names {
+			if name == "layout.html" {
+				continue
+			}
+			t, err := template.New("").Funcs(funcs).Option("missingkey=error").ParseFS(files, "layout.html", name)
+			if err != nil {
+				return nil, err
+			}
+			if err := checkTexts(t, l); err != nil {
+				return nil, err
+			}
+			screens[l.Tag][strings.TrimSuffix(path.Base(name), ".html")] = t
+		}
+	}
+	for _, needed := range []string{"intro", "consent", "camera", "document", "fallback", "spoof", "notice", "onward"} {
+		if screens[reference][needed] == nil {
+			return nil, fmt.Errorf("web: template %s.html is missing", needed)
+		}
+	}
+	return screens, checkComposed(c.locales[0])
+}
+
+// checkComposed looks up the keys that templates put together from a name.
+func checkComposed(l *locale) error {
+	var keys []string
+	for name := range notices {
+		keys = append(keys, "notice."+name+".title", "notice."+name+".body")
+	}
+	for _, kind := range troubles {
+		keys = append(keys, "trouble."+kind+".title", "trouble."+kind+".body", "trouble."+kind+".action")
+	}
+	for _, key := range keys {
+		if _, err := l.text(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkTexts looks up every literal key that a template gives to t.
+func checkTexts(t *template.Template, l *locale) error {
+	for _, part := range t.Templates() {
+		if part.Tree == nil {
+			continue
+		}
+		for _, key := range textKeys(part.Tree.Root) {
+			if _, err := l.text(key); err != nil {
+				return fmt.Errorf("%s: %w", part.Name(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// textKeys walks a template for commands of the form: t "key" ….
+func textKeys(node parse.Node) []string {
+	var keys []string
+	walk := func(nodes ...parse.Node) {
+		for _, n := range nodes {
+			keys = append(keys, textKeys(n)...)
+		}
+	}
+	branch := func(b *parse.BranchNode) {
+		walk(b.Pipe, b.List)
+		if b.ElseList != nil {
+			walk(b.ElseList)
+		}
+	}
+	switch n := node.(type) {
+	case *parse.ListNode:
+		walk(n.Nodes...)
+	case *parse.ActionNode:
+		walk(n.Pipe)
+	case *parse.TemplateNode:
+		if n.Pipe != nil {
+			walk(n.Pipe)
+		}
+	case *parse.IfNode:
+		branch(&n.BranchNode)
+	case *parse.RangeNode:
+		branch(&n.BranchNode)
+	case *parse.WithNode:
+		branch(&n.BranchNode)
+	case *parse.PipeNode:
+		for _, command := range n.Cmds {
+			walk(command)
+		}
+	case *parse.CommandNode:
+		name, isName := n.Args[0].(*parse.IdentifierNode)
+		if isName && name.Ident == "t" && len(n.Args) > 1 {
+			if key, ok := n.Args[1].(*parse.StringNode); ok {
+				keys = append(keys, key.Text)
+			}
+		}
+		walk(n.Args...)
+	}
+	return keys
+}

@@ -1,0 +1,258 @@
+package web
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"net/url"
+	"time"
+
+	"agegate/internal/age"
+	"agegate/internal/fault"
+	"agegate/internal/session"
+
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
+	"github.com/labstack/echo/v4"
+)
+
+// Budgets of one camera stream. An honest page stays far below all of them.
+const (
+	streamIdle   = 10 * time.Second // between two frames
+	streamTime   = 3 * time.Minute
+	streamFrames = 1500     // over 8 a second for the whole time
+	streamBytes  = 96 << 20 // of messages
+	answerTime   = 10 * time.Second
+	messageLimit = age.FrameHeaderBytes + age.MaxFrameBytes + 1024 // what is little over is refused by name, what is more unread
+)
+
+// Close codes that tell the page how to go on, beside those of RFC 6455. The
+// page knows them by number.
+const (
+	closeReload    websocket.StatusCode = 4000 // the session has moved on
+	closeTakenOver websocket.StatusCode = 4001 // another tab of this browser goes on
+	closeIdle      websocket.StatusCode = 4002
+	closeSpent     websocket.StatusCode = 4003 // a budget is used up
+)
+
+// hello is the first message of a stream: what must precede every frame.
+type hello struct {
+	Nonce string `json:"nonce"` // 32 hex digits
+}
+
+// guidance answers one frame. It never holds a verdict, an age or a score.
+type guidance struct {
+	Seq      uint32       `json:"seq"`
+	Guidance age.Guidance `json:"guidance"`
+	Phase    age.Phase    `json:"phase"`
+	Prompt   age.Prompt   `json:"prompt"`
+	Done     int          `json:"done"`
+	Total    int          `json:"total"`
+}
+
+// onwardMessage is the last message: the page loads the session's page again,
+// whatever the verdict was.
+type onwardMessage struct {
+	Next string `json:"next"` // "reload"
+}
+
+// stream answers GET /v/{token}/stream, the WebSocket of a camera check.
+func (p *Pages) stream(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	if !v.owner {
+		return echo.ErrForbidden
+	}
+	opts := &websocket.AcceptOptions{OriginPatterns: []string{hostOf(p.cfg.VerifyURL)}}
+	conn, err := websocket.Accept(c.Response(), c.Request(), opts)
+	if err != nil {
+		return nil //nolint:nilerr // Accept has answered
+	}
+	defer conn.CloseNow() //nolint:errcheck // nothing is left to be told
+	if !p.capturable(v) {
+		return ignore(conn.Close(closeReload, "the session has moved on"))
+	}
+	connection := &link{conn: conn}
+	leave, ok := p.captures.enter(v.sess.ID, connection)
+	if !ok {
+		return ignore(conn.Close(websocket.StatusTryAgainLater, "all places are taken"))
+	}
+	defer leave()
+	// The check outlives the browser's interest: a verdict is written even if
+	// the connection is lost while it is found.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), streamTime)
+	defer cancel()
+	stream := &stream{pages: p, link: connection, visit: v, capture: p.cfg.NewCapture(v.sess.TargetAge, assisted(c))}
+	code, reason := stream.run(ctx)
+	connection.end(code, reason)
+	return nil
+}
+
+func hostOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// ignore drops the error of a courtesy to a peer who may be gone.
+func ignore(error) error { return nil }
+
+// stream is one camera check over one connection.
+type stream struct {
+	pages   *Pages
+	link    *link
+	visit   visit
+	capture Capture
+}
+
+// run answers frames until the check ends and returns how to close.
+func (s *stream) run(ctx context.Context) (websocket.StatusCode, string) {
+	s.link.conn.SetReadLimit(messageLimit)
+	idle := time.AfterFunc(streamIdle, func() { s.link.end(closeIdle, "no frame came") })
+	defer idle.Stop()
+	nonce := s.capture.Nonce()
+	if err := s.link.send(ctx, hello{Nonce: hex.EncodeToString(nonce[:])}); err != nil {
+		return websocket.StatusGoingAway, ""
+	}
+	bytes := 0
+	for range streamFrames {
+		kind, message, err := s.link.conn.Read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return closeSpent, "time is up"
+		case err != nil:
+			return websocket.StatusNormalClosure, ""
+		case kind != websocket.MessageBinary:
+			return websocket.StatusUnsupportedData, "frames only"
+		}
+		idle.Stop()
+		if bytes += len(message); bytes > streamBytes {
+			return closeSpent, "too many bytes"
+		}
+		if code, reason := s.answer(ctx, message); code != 0 {
+			return code, reason
+		}
+		idle.Reset(streamIdle)
+	}
+	return closeSpent, "too many frames"
+}
+
+// answer takes one message and answers it. It returns how to close, or zero
+// to go on.
+func (s *stream) answer(ctx context.Context, message []byte) (websocket.StatusCode, string) {
+	frame, err := age.ParseFrame(message)
+	if err != nil {
+		return websocket.StatusPolicyViolation, "not a frame of this check"
+	}
+	frameCtx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	step, err := s.capture.Add(frameCtx, frame)
+	switch {
+	case isForeign(err):
+		return websocket.StatusPolicyViolation, "not a frame of this check"
+	case errors.Is(err, context.DeadlineExceeded):
+		return websocket.StatusTryAgainLater, "busy"
+	case err != nil:
+		s.pages.cfg.Logger.Error("camera check failed", "error", err)
+		return websocket.StatusTryAgainLater, "failed"
+	}
+	moved, err := s.record(ctx, step)
+	switch {
+	case err != nil:
+		s.pages.cfg.Logger.Error("result of a camera check not written", "code", fault.CodeOf(err))
+		return websocket.StatusTryAgainLater, "failed"
+	case moved:
+		_ = s.link.send(ctx, onwardMessage{Next: "reload"}) // the close code says the same
+		return closeReload, "done"
+	}
+	err = s.link.send(ctx, guidance{
+		Seq: frame.Seq, Guidance: step.Guidance, Phase: step.Phase, Prompt: step.Prompt, Done: step.Done, Total: step.Total,
+	})
+	if err != nil {
+		return websocket.StatusGoingAway, ""
+	}
+	return 0, ""
+}
+
+// isForeign reports what no honest page causes.
+func isForeign(err error) bool {
+	for _, known := range []error{age.ErrMalformedFrame, age.ErrForeignFrame, age.ErrFrameOrder, age.ErrFrameTooLarge, age.ErrFinished} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// record writes what a step means for the session and reports whether the
+// page has to move on.
+func (s *stream) record(ctx context.Context, step age.Step) (moved bool, err error) {
+	if step.AttemptStarted {
+		err := s.pages.cfg.Sessions.StartAttempt(ctx, s.visit.sess)
+		if isLate(err) || fault.CodeOf(err) == fault.TooMany {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	if step.Verdict == "" {
+		return false, nil
+	}
+	err = s.settle(ctx, step)
+	if isLate(err) {
+		err = nil
+	}
+	return true, err
+}
+
+// settle applies a verdict.
+func (s *stream) settle(ctx context.Context, step age.Step) error {
+	sessions := s.pages.cfg.Sessions
+	verdict := session.Verdict{Source: session.SourceCamera, Estimate: &step.Age}
+	switch step.Verdict {
+	case age.VerdictMet:
+		verdict.Result = session.ResultVerified
+	case age.VerdictBelow:
+		verdict.Result = session.ResultFallback
+	case age.VerdictSpoof:
+		_, err := sessions.Strike(ctx, s.visit.sess)
+		return err
+	default:
+		return nil // not captured: the page offers another attempt
+	}
+	return s.resolve(ctx, verdict)
+}
+
+// resolve tries again when the database does not answer: what the camera has
+// found must not be lost to a short failure, and a second Resolve of the same
+// verdict does no harm.
+func (s *stream) resolve(ctx context.Context, verdict session.Verdict) error {
+	for pause := time.Second; ; pause *= 2 {
+		_, err := s.pages.cfg.Sessions.Resolve(ctx, s.visit.sess, verdict)
+		if fault.CodeOf(err) != fault.Unavailable || pause > 4*time.Second {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// link is a connection that several goroutines may end.
+type link struct{ conn *websocket.Conn }
+
+func (l *link) send(ctx context.Context, message any) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return wsjson.Write(ctx, l.conn, message)
+}
+
+// end closes the connection with a code; only the first end counts.
+func (l *link) end(code websocket.StatusCode, reason string) { _ = l.conn.Close(code, reason) }

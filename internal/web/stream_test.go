@@ -1,0 +1,279 @@
+package web
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/age"
+	"agegate/internal/session"
+	"agegate/internal/tenant"
+
+	"github.com/coder/websocket"
+)
+
+// script is a capture that answers with prepared steps, in order, and checks
+// frames as the real one does.
+type script struct {
+	steps []age.Step
+	next  uint32
+}
+
+var scriptNonce = [16]byte{1, 2, 3}
+
+func (s *script) Nonce() [16]byte { return scriptNonce }
+
+func (s *script) Add(_ context.Context, f age.Frame) (age.Step, error) {
+	if f.Nonce != scriptNonce {
+		return age.Step{}, age.ErrForeignFrame
+	}
+	if f.Seq != s.next {
+		return age.Step{}, age.ErrFrameOrder
+	}
+	s.next++
+	if len(s.steps) == 0 {
+		return age.Step{}, errors.New("the script is over")
+	}
+	step := s.steps[0]
+	s.steps = s.steps[1:]
+	return step, nil
+}
+
+// scripted makes a capture of these steps for every check.
+func scripted(steps ...age.Step) func(int, bool) Capture {
+	return func(int, bool) Capture { return &script{steps: steps} }
+}
+
+var (
+	stepFraming = age.Step{Guidance: age.GuidanceTooFar, Phase: age.PhaseFraming, Total: 2}
+	stepBegun   = age.Step{Guidance: age.GuidanceOK, Phase: age.PhaseChallenge, Prompt: age.PromptHoldStill, Done: 1, Total: 2, AttemptStarted: true}
+)
+
+func verdict(v age.Verdict, years float64) age.Step {
+	return age.Step{Guidance: age.GuidanceOK, Phase: age.PhaseDone, Done: 2, Total: 2, Verdict: v, Age: years}
+}
+
+// camera is a page's connection.
+type camera struct {
+	t    *testing.T
+	conn *websocket.Conn
+}
+
+func (b *browser) camera(link string) *camera {
+	b.t.Helper()
+	conn, _, err := websocket.Dial(b.t.Context(), strings.Replace(link, "http", "ws", 1)+"/stream", &websocket.DialOptions{HTTPClient: b.client})
+	must(b.t, err)
+	b.t.Cleanup(func() { conn.CloseNow() })
+	return &camera{t: b.t, conn: conn}
+}
+
+func frame(nonce [16]byte, seq uint32) []byte {
+	message := append([]byte{}, nonce[:]...)
+	return append(binary.BigEndian.AppendUint32(message, seq), "jpeg"...)
+}
+
+func (c *camera) send(message []byte) {
+	c.t.Helper()
+	must(c.t, c.conn.Write(c.t.Context(), websocket.MessageBinary, message))
+}
+
+func (c *camera) read() string {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Second)
+	defer cancel()
+	_, message, err := c.conn.Read(ctx)
+	must(c.t, err)
+	return strings.TrimSpace(string(message))
+}
+
+// closes fails unless the server ends the connection with the code.
+func (c *camera) closes(code websocket.StatusCode) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Second)
+	defer cancel()
+	_, message, err := c.conn.Read(ctx)
+	if websocket.CloseStatus(err) != code {
+		c.t.Errorf("got %q, %v; want close code %d", message, err, code)
+	}
+}
+
+// begun returns a session that this browser has started, and its camera.
+func (f *fixture) begun(b *browser) (string, *camera) {
+	f.t.Helper()
+	link := f.session(true)
+	b.post(link+"/start", nil)
+	c := b.camera(link)
+	var first hello
+	must(f.t, json.Unmarshal([]byte(c.read()), &first))
+	if first.Nonce != hex.EncodeToString(scriptNonce[:]) {
+		f.t.Fatalf("nonce %s", first.Nonce)
+	}
+	return link, c
+}
+
+func TestVerdictsOfTheCamera(t *testing.T) {
+	tests := []struct {
+		name     string
+		verdict  age.Step
+		settings tenant.Tenant
+		status   session.Status
+		shows    string // empty: the success redirect
+	}{
+		{"met", verdict(age.VerdictMet, 31.4), tenant.Tenant{}, session.StatusPassed, ""},
+		{"below", verdict(age.VerdictBelow, 16.2), tenant.Tenant{}, session.StatusFallback, "screen-fallback"},
+		{"below with document check", verdict(age.VerdictBelow, 16.2), tenant.Tenant{DocumentCheck: true}, session.StatusPending, "screen-document"},
+		{"first failed liveness check", verdict(age.VerdictSpoof, 0), tenant.Tenant{}, session.StatusPending, "again"},
+		{"no capture", verdict(age.VerdictNoCapture, 0), tenant.Tenant{}, session.StatusPending, "again"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, test.settings, scripted(stepFraming, stepBegun, test.verdict))
+			shopper := f.browser()
+			link, c := f.begun(shopper)
+			c.send(frame(scriptNonce, 0))
+			if got, want := c.read(), `{"seq":0,"guidance":"too_far","phase":"framing","prompt":"","done":0,"total":2}`; got != want {
+				t.Errorf("guidance %s", got)
+			}
+			c.send(frame(scriptNonce, 1))
+			c.read()
+			if got := f.stored(link).Attempts; got != 1 {
+				t.Errorf("%d attempts", got)
+			}
+			c.send(frame(scriptNonce, 2))
+			if got := c.read(); got != `{"next":"reload"}` {
+				t.Errorf("last message %s", got)
+			}
+			c.closes(closeReload)
+			s := f.stored(link)
+			if s.Status != test.status || s.DetectedAge != nil {
+				t.Errorf("status %s, age %v", s.Status, s.DetectedAge)
+			}
+			if test.shows == "" {
+				passing(t, shopper.get(link), s.ID.String())
+			} else {
+				shopper.get(link).shows(t, http.StatusOK, test.shows)
+			}
+		})
+	}
+}
+
+func TestTheSecondFailedLivenessCheckIsSpoof(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, verdict(age.VerdictSpoof, 0)))
+	shopper := f.browser()
+	link, c := f.begun(shopper)
+	for n := range 2 {
+		if n > 0 {
+			c = shopper.camera(link)
+			c.read()
+		}
+		c.send(frame(scriptNonce, 0))
+		c.read()
+		c.send(frame(scriptNonce, 1))
+		c.read()
+		c.closes(closeReload)
+	}
+	shopper.get(link).shows(t, http.StatusOK, "screen-spoof")
+}
+
+func TestTheEstimateIsKeptOnlyWithConsent(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{AgeVisibility: true}, scripted(stepBegun, verdict(age.VerdictMet, 31.4)))
+	shopper := f.browser()
+	link := f.session(true)
+	shopper.post(link+"/start", nil)
+	shopper.post(link+"/consent", map[string][]string{"share": {"yes"}})
+	c := shopper.camera(link)
+	c.read()
+	c.send(frame(scriptNonce, 0))
+	c.read()
+	c.send(frame(scriptNonce, 1))
+	c.read()
+	if s := f.stored(link); s.DetectedAge == nil || *s.DetectedAge != 31.4 {
+		t.Errorf("estimate %v", s.DetectedAge)
+	}
+}
+
+func TestMessagesNoPageSendsEndTheCheck(t *testing.T) {
+	oversized := make([]byte, age.FrameHeaderBytes+age.MaxFrameBytes+1)
+	copy(oversized, frame(scriptNonce, 1))
+	tests := []struct {
+		name    string
+		kind    websocket.MessageType
+		message []byte
+		code    websocket.StatusCode
+	}{
+		{"text", websocket.MessageText, []byte(`{"verdict":"met"}`), websocket.StatusUnsupportedData},
+		{"empty", websocket.MessageBinary, nil, websocket.StatusPolicyViolation},
+		{"header only", websocket.MessageBinary, frame(scriptNonce, 1)[:20], websocket.StatusPolicyViolation},
+		{"foreign nonce", websocket.MessageBinary, frame([16]byte{9}, 1), websocket.StatusPolicyViolation},
+		{"repeated", websocket.MessageBinary, frame(scriptNonce, 0), websocket.StatusPolicyViolation},
+		{"skipped", websocket.MessageBinary, frame(scriptNonce, 2), websocket.StatusPolicyViolation},
+		{"a byte too large", websocket.MessageBinary, oversized, websocket.StatusPolicyViolation},
+		{"far too large", websocket.MessageBinary, make([]byte, 2<<20), websocket.StatusMessageTooBig},
+	}
+	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, verdict(age.VerdictMet, 40)))
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			link, c := f.begun(f.browser())
+			c.send(frame(scriptNonce, 0))
+			c.read()
+			_ = c.conn.Write(t.Context(), test.kind, test.message) // a huge one may already be refused
+			c.closes(test.code)
+			if s := f.stored(link); s.Status != session.StatusPending || s.Attempts != 1 {
+				t.Errorf("status %s after %d attempts", s.Status, s.Attempts)
+			}
+		})
+	}
+}
+
+func TestASecondTabTakesOver(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming, stepFraming))
+	shopper := f.browser()
+	link, first := f.begun(shopper)
+	second := shopper.camera(link)
+	second.read()
+	first.closes(closeTakenOver)
+	second.send(frame(scriptNonce, 0))
+	second.read()
+}
+
+func TestAStreamOfAnEndedSessionIsSentOn(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
+	shopper := f.browser()
+	link, c := f.begun(shopper)
+	c.conn.CloseNow()
+	f.advance(time.Hour)
+	shopper.camera(link).closes(closeReload)
+}
+
+func TestStreamRefusesAnotherSite(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
+	shopper := f.browser()
+	link, _ := f.begun(shopper)
+	_, resp, err := websocket.Dial(t.Context(), strings.Replace(link, "http", "ws", 1)+"/stream", &websocket.DialOptions{
+		HTTPClient: shopper.client, HTTPHeader: http.Header{"Origin": {"https://evil.example"}},
+	})
+	if err == nil || resp.StatusCode != http.StatusForbidden {
+		t.Errorf("%v, %v", resp, err)
+	}
+}
+
+func TestCloseEndsTheChecks(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
+	shopper := f.browser()
+	link, c := f.begun(shopper)
+	closed := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		closed <- f.pages.Close(ctx)
+	}()
+	c.closes(websocket.StatusGoingAway)
+	must(t, <-closed)
+	shopper.camera(link).closes(websocket.StatusTryAgainLater)
+}

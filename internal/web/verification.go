@@ -1,0 +1,207 @@
+package web
+
+import (
+	"net/http"
+
+	"agegate/internal/session"
+
+	"github.com/labstack/echo/v4"
+)
+
+// screen is what a browser is to see of a session.
+type screen int
+
+const (
+	screenIntro screen = iota
+	screenConsent
+	screenCamera
+	screenDocument
+	screenPassed
+	screenFallback
+	screenSpoof
+	screenCompleted // ended, and not this browser's business
+	screenElsewhere // begun in another browser
+	screenExpired
+	screenNoAttempts
+	screenUnavailable // the estimator is off
+)
+
+// screenOf chooses the screen for a session's state; it is the one place that
+// does.
+func (p *Pages) screenOf(v visit) screen {
+	switch p.status(v) {
+	case session.StatusExpired:
+		return screenExpired
+	case session.StatusPending:
+		return p.openScreen(v)
+	}
+	switch {
+	case !v.owner:
+		return screenCompleted
+	case v.sess.Status == session.StatusPassed:
+		return screenPassed
+	case v.sess.Status == session.StatusFallback:
+		return screenFallback
+	default:
+		return screenSpoof
+	}
+}
+
+func (p *Pages) openScreen(v visit) screen {
+	begun := v.sess.BrowserHash != nil
+	switch {
+	case begun && !v.owner:
+		return screenElsewhere
+	case v.sess.DocumentOpen():
+		return screenDocument
+	case p.cfg.NewCapture == nil && v.sess.Livemode:
+		return screenUnavailable
+	case !begun || p.cfg.NewCapture == nil:
+		return screenIntro
+	case v.sess.AttemptsLeft() == 0:
+		return screenNoAttempts
+	case v.tenant.AgeVisibility && v.sess.Attempts == 0:
+		return screenConsent
+	default:
+		return screenCamera
+	}
+}
+
+// show answers GET /v/{token}: the page of the session's state, or the
+// outcome that a test session's force parameter asks for.
+func (p *Pages) show(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	if outcomes, forced := c.QueryParams()["force"]; forced {
+		return p.force(c, v, outcomes[0])
+	}
+	return p.showState(c, v)
+}
+
+// showState writes the page of the session's state.
+func (p *Pages) showState(c echo.Context, v visit) error {
+	l := p.layoutOf(v)
+	switch p.screenOf(v) {
+	case screenIntro:
+		return p.render(c, http.StatusOK, "intro", &introView{
+			layout: l, outcome: outcomeOf(v), TargetAge: v.sess.TargetAge,
+			Consents: v.tenant.AgeVisibility, CameraOff: p.cfg.NewCapture == nil,
+		})
+	case screenConsent:
+		return p.render(c, http.StatusOK, "consent", &outcomeView{layout: l, outcome: outcomeOf(v)})
+	case screenCamera:
+		return p.renderCamera(c, v)
+	case screenDocument:
+		return p.render(c, http.StatusOK, "document", &documentView{layout: l, outcome: outcomeOf(v), TargetAge: v.sess.TargetAge})
+	case screenPassed:
+		return p.redirect(c, v)
+	case screenFallback:
+		return p.render(c, http.StatusOK, "fallback", &outcomeView{layout: l, outcome: outcomeOf(v)})
+	case screenSpoof:
+		return p.render(c, http.StatusOK, "spoof", &outcomeView{layout: l, outcome: outcomeOf(v)})
+	case screenElsewhere:
+		return p.notice(c, http.StatusOK, "elsewhere", v)
+	case screenExpired:
+		return p.notice(c, http.StatusGone, "expired", v)
+	case screenNoAttempts:
+		return p.notice(c, http.StatusOK, "no_attempts", v)
+	case screenUnavailable:
+		return p.unavailable(c, v)
+	default:
+		return p.notice(c, http.StatusOK, "completed", v)
+	}
+}
+
+// redirect sends the browser that passed to the merchant, or says that the
+// check is complete when it is too late for that.
+func (p *Pages) redirect(c echo.Context, v visit) error {
+	url, ok, err := p.cfg.Sessions.Redirect(c.Request().Context(), v.sess, v.cookie)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return p.notice(c, http.StatusOK, "completed", v)
+	}
+	h := c.Response().Header()
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	return c.Redirect(http.StatusSeeOther, url)
+}
+
+// onward ends a form's POST: on to the page of the state, by a redirect. A
+// pass is left to a page of its own, because browsers hold a form's whole
+// chain of redirects to form-action, and the merchant's site is not in it.
+func (p *Pages) onward(c echo.Context, v visit, path string) error {
+	if p.screenOf(v) == screenPassed {
+		return p.render(c, http.StatusOK, "onward", &outcomeView{layout: p.layoutOf(v), outcome: outcomeOf(v)})
+	}
+	return c.Redirect(http.StatusSeeOther, path)
+}
+
+// outcome is what the way out of a page needs.
+type outcome struct {
+	Merchant string
+	Leave    string // the session's cancel URL
+}
+
+func outcomeOf(v visit) outcome {
+	return outcome{Merchant: v.tenant.Name, Leave: v.sess.CancelURL}
+}
+
+type outcomeView struct {
+	layout
+	outcome
+}
+
+type introView struct {
+	layout
+	outcome
+	TargetAge int
+	Consents  bool // the shopper will be asked about sharing the estimate
+	CameraOff bool // only forced outcomes work
+}
+
+type documentView struct {
+	layout
+	outcome
+	TargetAge   int
+	Unavailable bool // the shopper accepted, and nothing here can read documents
+}
+
+func (p *Pages) layoutOf(v visit) layout {
+	test := !v.sess.Livemode
+	return layout{Test: test, Forcible: test && p.status(v) == session.StatusPending, Link: v.link}
+}
+
+// start answers POST /v/{token}/start: the shopper goes on from the
+// introduction, and the session becomes this browser's.
+func (p *Pages) start(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	if p.screenOf(v) == screenIntro {
+		if _, err := p.claim(c, &v); err != nil {
+			return err
+		}
+	}
+	return p.onward(c, v, v.link)
+}
+
+// consent answers POST /v/{token}/consent: whether the estimate may be shared.
+func (p *Pages) consent(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	if p.screenOf(v) != screenConsent {
+		return p.onward(c, v, v.link)
+	}
+	err = p.cfg.Sessions.Consent(c.Request().Context(), v.sess, c.FormValue("share") == "yes")
+	if err != nil && !isLate(err) {
+		return err
+	}
+	return p.onward(c, v, v.link+"/camera")
+}

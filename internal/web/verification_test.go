@@ -1,0 +1,161 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/session"
+	"agegate/internal/tenant"
+)
+
+// passing reports whether an answer is the success redirect.
+func passing(t *testing.T, a answer, id string) {
+	t.Helper()
+	if a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("status %d, want 303", a.StatusCode)
+	}
+	to, err := url.Parse(a.Header.Get("Location"))
+	must(t, err)
+	q := to.Query()
+	if to.Host != "shop.example" || q.Get("order") != "7" || q.Get("session") != id || q.Get("status") != "VERIFIED" || q.Get("is_adult") != "true" || !strings.Contains(q.Get("token"), ".") {
+		t.Errorf("redirect to %s", to)
+	}
+	if a.Header.Get("Referrer-Policy") != "no-referrer" || a.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("redirect headers %v", a.Header)
+	}
+}
+
+func TestTheShopperIsLedThroughTheScreens(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{AgeVisibility: true}, scripted())
+	link := f.session(true)
+	path := strings.TrimPrefix(link, f.server.URL)
+	shopper := f.browser()
+
+	shopper.get(link).shows(t, http.StatusOK, "screen-intro")
+	if f.stored(link).BrowserHash != nil {
+		t.Error("opening the link alone has bound the session")
+	}
+	shopper.post(link+"/start", nil).leadsTo(t, path)
+	shopper.get(link).shows(t, http.StatusOK, "screen-consent")
+	if body := shopper.get(link).body; strings.Contains(body, "checked") {
+		t.Error("the consent box is ticked")
+	}
+	shopper.post(link+"/consent", url.Values{"share": {"yes"}}).leadsTo(t, path+"/camera")
+	if f.stored(link).ConsentedAt == nil {
+		t.Error("consent was not recorded")
+	}
+	shopper.get(link+"/camera").shows(t, http.StatusOK, "screen-primer")
+	shopper.post(link+"/consent", nil).leadsTo(t, path+"/camera")
+	if f.stored(link).ConsentedAt != nil {
+		t.Error("consent was not withdrawn")
+	}
+}
+
+func TestASessionBelongsToTheBrowserThatStartedIt(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	link := f.session(true)
+	first, second := f.browser(), f.browser()
+	first.post(link+"/start", nil)
+	second.get(link).shows(t, http.StatusOK, "notice-elsewhere")
+	second.post(link+"/start", nil)
+	second.get(link).shows(t, http.StatusOK, "notice-elsewhere")
+	second.get(link+"/camera").leadsTo(t, strings.TrimPrefix(link, f.server.URL))
+	if a := second.get(link + "/stream"); a.StatusCode != http.StatusForbidden {
+		t.Errorf("stream of another browser: %d", a.StatusCode)
+	}
+	first.get(link).shows(t, http.StatusOK, "screen-primer")
+}
+
+func TestScreensOfASessionThatCannotGoOn(t *testing.T) {
+	tests := []struct {
+		name     string
+		livemode bool
+		off      bool // estimator
+		prepare  func(f *fixture, link string)
+		status   int
+		shows    string
+	}{
+		{"expired", true, false, func(f *fixture, _ string) { f.advance(time.Hour) }, http.StatusGone, "notice-expired"},
+		{"estimator off, live", true, true, nil, http.StatusServiceUnavailable, "notice-unavailable"},
+		{"estimator off, test", false, true, nil, http.StatusOK, "camera-off"},
+		{"completed in another browser", false, false, func(f *fixture, link string) {
+			f.browser().get(link + "?force=fallback")
+		}, http.StatusOK, "notice-completed"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			capture := scripted()
+			if test.off {
+				capture = nil
+			}
+			f := newFixture(t, tenant.Tenant{}, capture)
+			link := f.session(test.livemode)
+			if test.prepare != nil {
+				test.prepare(f, link)
+			}
+			a := f.browser().get(link)
+			a.shows(t, test.status, test.shows)
+			if test.status == http.StatusServiceUnavailable && a.Header.Get("Retry-After") == "" {
+				t.Error("no Retry-After")
+			}
+			if !strings.Contains(a.body, f.tenant.CancelURL) {
+				t.Error("no way out")
+			}
+		})
+	}
+}
+
+func TestUnknownLink(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	f.browser().get(f.server.URL+"/v/nothing").shows(t, http.StatusNotFound, "notice-unknown")
+	f.browser().post(f.server.URL+"/v/nothing/start", nil).shows(t, http.StatusNotFound, "notice-unknown")
+}
+
+func TestAttemptsRunOut(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	link := f.session(true)
+	shopper := f.browser()
+	shopper.post(link+"/start", nil)
+	for range session.MaxAttempts {
+		shopper.get(link).shows(t, http.StatusOK, "screen-primer")
+		must(t, f.sessions.StartAttempt(t.Context(), f.stored(link)))
+	}
+	shopper.get(link).shows(t, http.StatusOK, "notice-no_attempts")
+	if f.stored(link).Status != session.StatusPending {
+		t.Error("the session did not stay open")
+	}
+}
+
+func TestUnsafeRequestsOfAnotherSiteAreRefused(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	link := f.session(true)
+	for header, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, link+"/start", nil)
+		must(t, err)
+		req.Header.Set(header, value)
+		f.browser().do(req).shows(t, http.StatusForbidden, "notice-refused")
+	}
+	if f.stored(link).BrowserHash != nil {
+		t.Error("another site's form has bound the session")
+	}
+}
+
+func TestPageHeaders(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	h := f.browser().get(f.session(true)).Header
+	policy := h.Get("Content-Security-Policy")
+	for _, part := range []string{"default-src 'none'", "script-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"} {
+		if !strings.Contains(policy, part) {
+			t.Errorf("policy %q lacks %q", policy, part)
+		}
+	}
+	if strings.Contains(policy, "unsafe") {
+		t.Errorf("policy %q", policy)
+	}
+	if h.Get("Permissions-Policy") == "" || h.Get("Cache-Control") != "no-store" {
+		t.Errorf("headers %v", h)
+	}
+}

@@ -1,0 +1,155 @@
+// Package web is the hosted page: what a shopper's browser sees of a session,
+// from the introduction through the camera to the result. All state is the
+// server's; the browser holds one cookie that ties it to the session.
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"html/template"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"agegate/internal/age"
+	"agegate/internal/session"
+	"agegate/internal/tenant"
+	"agegate/templates"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+)
+
+// Config is what the pages need from their surroundings.
+type Config struct {
+	Sessions *session.Service
+	Tenants  Tenants
+	// NewCapture starts a camera check. Nil means that the estimator is off:
+	// live sessions are told so, forced outcomes of test sessions still work.
+	NewCapture func(targetAge int, assisted bool) Capture
+	// Documents reads identity documents. Nil: the check can be offered and
+	// declined, but a shopper who accepts is told that it is not available.
+	Documents DocumentReader
+	// VerifyURL is the public base of the pages, without a trailing slash. Its
+	// scheme decides whether cookies are Secure.
+	VerifyURL string
+	// MaxCaptures bounds the camera checks of this process; 0 means 256.
+	MaxCaptures int
+	Logger      *slog.Logger // nil discards
+	Random      io.Reader    // nil means crypto/rand
+}
+
+// Tenants is what the pages need of tenants.
+type Tenants interface {
+	// Tenant returns one tenant, or fault.NotFound.
+	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
+}
+
+// Capture is one camera check, for one goroutine at a time; see age.Capture.
+type Capture interface {
+	Nonce() [16]byte
+	// Add takes the next frame. Any error ends the capture.
+	Add(ctx context.Context, f age.Frame) (age.Step, error)
+}
+
+// DocumentReader is the identity-document check behind the offer.
+type DocumentReader interface {
+	// Begin answers the request of a shopper who accepted the offer. The check
+	// ends with session.Service.Resolve and session.SourceDocument.
+	Begin(c echo.Context, sess session.Session) error
+}
+
+// Pages are the handlers of the hosted page.
+type Pages struct {
+	cfg       Config
+	catalogue *catalogue
+	screens   map[string]map[string]*template.Template // by language, then by screen
+	assets    *assets
+	captures  *captures
+	csrf      *http.CrossOriginProtection
+	policy    string // Content-Security-Policy
+	secure    bool   // cookies carry Secure and the __Host- prefix
+}
+
+// New parses every template in every language and fails on the first that is
+// missing or that names a text the catalogues have not.
+func New(cfg Config) (*Pages, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Reader
+	}
+	if cfg.MaxCaptures == 0 {
+		cfg.MaxCaptures = 256
+	}
+	verify, err := url.Parse(cfg.VerifyURL)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pages{
+		cfg: cfg, captures: newCaptures(cfg.MaxCaptures), csrf: http.NewCrossOriginProtection(),
+		policy: contentPolicy(verify), secure: verify.Scheme == "https",
+	}
+	// A reverse proxy may change the Host that the Origin is compared with.
+	if err := p.csrf.AddTrustedOrigin(verify.Scheme + "://" + verify.Host); err != nil {
+		return nil, err
+	}
+	if p.catalogue, err = loadCatalogue(templates.Locales); err != nil {
+		return nil, err
+	}
+	if p.screens, err = parseScreens(templates.Pages, p.catalogue); err != nil {
+		return nil, err
+	}
+	static, err := fs.Sub(templates.Static, "static")
+	if err != nil {
+		return nil, err
+	}
+	p.assets, err = loadAssets(static)
+	return p, err
+}
+
+// Register mounts the pages and their static files.
+func (p *Pages) Register(e *echo.Echo) {
+	getOrHead := []string{http.MethodGet, http.MethodHead}
+	e.Match(getOrHead, "/static/*", p.assets.serve)
+	e.Match(getOrHead, "/v/:token", p.show)
+	e.Match(getOrHead, "/v/:token/camera", p.showCamera)
+	e.Match(getOrHead, "/v/:token/document", p.showDocument)
+	e.GET("/v/:token/stream", p.stream)
+	e.POST("/v/:token/start", p.start, p.sameOrigin)
+	e.POST("/v/:token/consent", p.consent, p.sameOrigin)
+	e.POST("/v/:token/document", p.document, p.sameOrigin)
+}
+
+// Close ends the camera checks under way, telling their pages to come back,
+// and waits for them until ctx ends.
+func (p *Pages) Close(ctx context.Context) error { return p.captures.close(ctx) }
+
+// sameOrigin refuses unsafe requests that another site's page makes.
+func (p *Pages) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if p.csrf.Check(c.Request()) != nil {
+			return echo.ErrForbidden
+		}
+		c.Request().Body = http.MaxBytesReader(c.Response(), c.Request().Body, maxFormBytes)
+		return next(c)
+	}
+}
+
+// maxFormBytes is far more than any form of ours needs.
+const maxFormBytes = 4 << 10
+
+// contentPolicy allows our own files only. connect-src names the WebSocket's
+// origin because older Safaris do not count it as 'self'.
+func contentPolicy(verify *url.URL) string {
+	socket := "ws" + strings.TrimPrefix(verify.Scheme, "http") + "://" + verify.Host
+	return strings.Join([]string{
+		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:",
+		"media-src blob:", "connect-src 'self' " + socket, "form-action 'self'",
+		"base-uri 'none'", "frame-ancestors 'none'",
+	}, "; ")
+}

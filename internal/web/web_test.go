@@ -1,0 +1,193 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"agegate/internal/billing"
+	"agegate/internal/fault"
+	"agegate/internal/session"
+	"agegate/internal/signing"
+	"agegate/internal/store"
+	"agegate/internal/tenant"
+
+	"github.com/labstack/echo/v4"
+)
+
+// fixture is the pages over a real SQLite database and a clock of its own.
+type fixture struct {
+	t        *testing.T
+	pages    *Pages
+	sessions *session.Service
+	tenants  *tenant.Service
+	server   *httptest.Server
+	tenant   tenant.Tenant
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (f *fixture) clock() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now
+}
+
+func (f *fixture) advance(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = f.now.Add(d)
+}
+
+// newFixture starts the pages for one tenant. The capture may be nil: then the
+// estimator is off.
+func newFixture(t *testing.T, settings tenant.Tenant, capture func(targetAge int, assisted bool) Capture) *fixture {
+	t.Helper()
+	f := &fixture{t: t, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
+	db, err := store.Open(t.Context(), store.Config{URL: "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")})
+	must(t, err)
+	t.Cleanup(func() { must(t, db.Close()) })
+	must(t, db.Migrate(t.Context()))
+	sealer, err := signing.NewSealer(make([]byte, 32), rand.Reader)
+	must(t, err)
+	rule := tenant.CallbackRule{}
+	f.tenants = tenant.NewService(db, sealer, rule, rand.Reader, f.clock)
+	settings.Name = "Corner Shop"
+	settings.SuccessURL, settings.CancelURL = "https://shop.example/done?order=7", "https://shop.example/cart"
+	created, err := f.tenants.Create(t.Context(), settings)
+	must(t, err)
+	f.tenant = created.Tenant
+	server := httptest.NewUnstartedServer(nil)
+	base := "http://" + server.Listener.Addr().String()
+	f.sessions = session.NewService(session.Config{
+		VerifyURL: base, TTL: 30 * time.Minute, TokenTTL: 10 * time.Minute, Rule: rule,
+		Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited, TestDailyCap: billing.Unlimited},
+	}, db, f.tenants, sealer, rand.Reader, f.clock, func() {})
+	f.pages, err = New(Config{Sessions: f.sessions, Tenants: f.tenants, NewCapture: capture, VerifyURL: base})
+	must(t, err)
+	e := echo.New()
+	e.HTTPErrorHandler = func(err error, c echo.Context) { edge(f.pages, err, c) }
+	f.pages.Register(e)
+	server.Config.Handler = e
+	server.Start()
+	f.server = server
+	t.Cleanup(server.Close)
+	return f
+}
+
+// edge stands for the gateway's error handler.
+func edge(p *Pages, err error, c echo.Context) {
+	status := http.StatusInternalServerError
+	var known *echo.HTTPError
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		status = http.StatusNotFound
+	case errors.As(err, &known):
+		status = known.Code
+	}
+	if !c.Response().Committed {
+		p.Error(c, status, err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// session makes a session and returns its verification URL.
+func (f *fixture) session(livemode bool) string {
+	f.t.Helper()
+	created, err := f.sessions.Create(f.t.Context(), tenant.Caller{Tenant: f.tenant, Livemode: livemode}, session.CreateRequest{TargetAge: 18})
+	must(f.t, err)
+	return created.VerificationURL
+}
+
+// stored returns the session behind a verification URL.
+func (f *fixture) stored(link string) session.Session {
+	f.t.Helper()
+	sess, err := f.sessions.ByLink(context.Background(), link[strings.LastIndex(link, "/")+1:])
+	must(f.t, err)
+	return sess
+}
+
+// browser is a client with a cookie jar that does not follow redirects.
+type browser struct {
+	t      *testing.T
+	client *http.Client
+}
+
+func (f *fixture) browser() *browser {
+	jar, err := cookiejar.New(nil)
+	must(f.t, err)
+	return &browser{t: f.t, client: &http.Client{
+		Jar:           jar,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// answer is a response with its body read.
+type answer struct {
+	*http.Response
+	body string
+}
+
+func (b *browser) do(req *http.Request) answer {
+	b.t.Helper()
+	resp, err := b.client.Do(req)
+	must(b.t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	must(b.t, err)
+	return answer{resp, string(body)}
+}
+
+func (b *browser) get(link string) answer {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, link, nil)
+	must(b.t, err)
+	return b.do(req)
+}
+
+// post submits a form as the page itself does.
+func (b *browser) post(link string, form url.Values) answer {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, link, strings.NewReader(form.Encode()))
+	must(b.t, err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	return b.do(req)
+}
+
+// shows fails unless the answer has the status and the element with the test
+// id.
+func (a answer) shows(t *testing.T, status int, testID string) {
+	t.Helper()
+	if a.StatusCode != status {
+		t.Errorf("status %d, want %d", a.StatusCode, status)
+	}
+	if !strings.Contains(a.body, `data-testid="`+testID+`"`) {
+		t.Errorf("the page does not show %s:\n%s", testID, a.body)
+	}
+}
+
+// leadsTo fails unless the answer is a redirect to the address.
+func (a answer) leadsTo(t *testing.T, address string) {
+	t.Helper()
+	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != address {
+		t.Errorf("status %d to %q, want 303 to %q", a.StatusCode, a.Header.Get("Location"), address)
+	}
+}

@@ -1,0 +1,73 @@
+// The camera: opening it, naming what went wrong, and taking pictures.
+
+/** Widest picture sent, in pixels; the server needs no more. */
+const maxWidth = 640;
+
+/**
+ * Opens a camera: the one with the given id, or the one facing the user.
+ * Rejects with an Error whose name is explained by problemOf.
+ */
+export async function openCamera(deviceId) {
+  if (!navigator.mediaDevices?.getUserMedia) throw new DOMException("", "NotSupportedError");
+  const size = { width: { ideal: 640 }, height: { ideal: 480 }, frameRate: { ideal: 24 } };
+  const which = deviceId ? { deviceId: { exact: deviceId } } : { facingMode: "user" };
+  try {
+    return await navigator.mediaDevices.getUserMedia({ audio: false, video: { ...size, ...which } });
+  } catch (error) {
+    // The chosen camera is gone or cannot do it: any camera is better than none.
+    if (!deviceId && error.name !== "OverconstrainedError") throw error;
+    if (error.name !== "OverconstrainedError" && error.name !== "NotFoundError") throw error;
+    return navigator.mediaDevices.getUserMedia({ audio: false, video: true });
+  }
+}
+
+/** Returns the cameras by id and label. Labels exist once the camera was allowed. */
+export async function cameras() {
+  const devices = await navigator.mediaDevices.enumerateDevices();
+  return devices.filter((d) => d.kind === "videoinput" && d.deviceId);
+}
+
+/** Returns the name of the screen that explains why a camera did not open. */
+export function problemOf(error) {
+  if (!window.isSecureContext) return "insecure";
+  switch (error.name) {
+    case "NotSupportedError":
+      return "embedded";
+    case "NotAllowedError":
+    case "SecurityError":
+      return isEmbedded() ? "embedded" : "refused";
+    case "NotFoundError":
+    case "OverconstrainedError":
+      return "missing";
+    case "NotReadableError":
+    case "AbortError":
+      return "in_use";
+    default:
+      return "failed";
+  }
+}
+
+/** Guesses whether the page runs inside another app's web view or a frame. */
+function isEmbedded() {
+  return window.self !== window.top ||
+    /; wv\)|FBA[NV]|Instagram|Line\/|MicroMessenger|Snapchat|TikTok|BytedanceWebview/i.test(navigator.userAgent);
+}
+
+/**
+ * Returns a function that takes a picture of the video as JPEG bytes, or null
+ * while there is none. The argument is the share of the full size and quality
+ * to use, from 0 to 1.
+ */
+export function photographer(video) {
+  const canvas = document.createElement("canvas");
+  const context = canvas.getContext("2d", { alpha: false });
+  return async (share) => {
+    if (video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA || !video.videoWidth) return null;
+    const scale = Math.min(1, (maxWidth * share) / video.videoWidth);
+    canvas.width = Math.round(video.videoWidth * scale);
+    canvas.height = Math.round(video.videoHeight * scale);
+    context.drawImage(video, 0, 0, canvas.width, canvas.height);
+    const blob = await new Promise((done) => canvas.toBlob(done, "image/jpeg", 0.8));
+    return blob && blob.arrayBuffer();
+  };
+}

@@ -1,0 +1,76 @@
+// The stream of pictures to the server: one at a time, the next one when the
+// answer to the last has come, so that the rate follows the server and the
+// network by itself.
+
+/** Least time from one picture to the next, in milliseconds: 8 a second. */
+const leastGap = 125;
+/** Round trips longer than this, in milliseconds, make the pictures smaller. */
+const slow = 600;
+
+/**
+ * Streams pictures from take() over a WebSocket until it closes.
+ *   on.guidance(message)  the server's answer to a picture
+ *   on.reload()           the check has ended: load the page again
+ *   on.close(code, lived) the connection is over; lived: it had worked
+ * Returns { stop() }, after which nothing is called any more.
+ */
+export function openStream(path, take, on) {
+  const url = new URL(path, location.href);
+  url.protocol = url.protocol.replace("http", "ws");
+  const socket = new WebSocket(url);
+  socket.binaryType = "arraybuffer";
+  let nonce = null;
+  let seq = 0;
+  let share = 1;
+  let sentAt = 0;
+  let timer = 0;
+  let stopped = false;
+
+  async function send() {
+    const jpeg = await take(share);
+    if (stopped || socket.readyState !== WebSocket.OPEN) return;
+    if (!jpeg) {
+      timer = setTimeout(send, leastGap);
+      return;
+    }
+    const message = new Uint8Array(20 + jpeg.byteLength);
+    message.set(nonce);
+    new DataView(message.buffer).setUint32(16, seq++);
+    message.set(new Uint8Array(jpeg), 20);
+    sentAt = performance.now();
+    socket.send(message);
+  }
+
+  function answered() {
+    const trip = performance.now() - sentAt;
+    share = trip > slow ? Math.max(0.6, share - 0.1) : Math.min(1, share + 0.02);
+    timer = setTimeout(send, Math.max(leastGap - trip, trip > 250 ? trip * 0.2 : 0));
+  }
+
+  socket.onmessage = (event) => {
+    if (stopped) return;
+    const message = JSON.parse(event.data);
+    if (message.nonce) {
+      nonce = Uint8Array.from(message.nonce.match(/../g), (hex) => parseInt(hex, 16));
+      send();
+    } else if (message.next) {
+      stop();
+      on.reload();
+    } else {
+      on.guidance(message);
+      answered();
+    }
+  };
+  socket.onclose = (event) => {
+    if (stopped) return;
+    stop();
+    on.close(event.code, nonce !== null);
+  };
+
+  function stop() {
+    stopped = true;
+    clearTimeout(timer);
+    socket.close(1000);
+  }
+  return { stop };
+}
