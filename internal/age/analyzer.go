@@ -11,6 +11,7 @@ type Observation struct {
 	Pose          Pose
 	Landmarks     []Point // 468, MediaPipe's canonical mesh; nil when there is not exactly one face
 	Presence      float64 // the mesh model's probability of a face
+	Warmth        float64 // redness of the lips over that of the skin, see warmth
 	Scale         float64 // face width over the frame's shorter side
 	Brightness    float64 // mean luma of the face, 0 to 255
 	Sharpness     float64 // fine structure over contrast, see detail
@@ -81,11 +82,8 @@ func (o *Observation) look(w Worker) error {
 	if err != nil {
 		return err
 	}
-	for _, judgement := range []Guidance{lighting(o.Brightness), attitude(o.Pose, o.Presence), focus(o.Sharpness)} {
-		if o.Guidance == GuidanceOK {
-			o.Guidance = judgement
-		}
-	}
+	o.Warmth = o.picture.warmth(o.Landmarks, o.Face.Width)
+	o.Guidance = first(o.Guidance, lighting(o.Brightness), attitude(o.Pose, o.Presence, o.Warmth), focus(o.Sharpness))
 	if o.Guidance != GuidanceOK {
 		return nil
 	}
@@ -96,9 +94,12 @@ func (o *Observation) look(w Worker) error {
 	return err
 }
 
-func focus(sharpness float64) Guidance {
-	if sharpness < minSharpness {
-		return GuidanceBlurred
+// first returns the first problem, or GuidanceOK.
+func first(judgements ...Guidance) Guidance {
+	for _, g := range judgements {
+		if g != GuidanceOK {
+			return g
+		}
 	}
 	return GuidanceOK
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"image"
 	"image/color"
+	"image/draw"
 	"math"
 	"testing"
 
@@ -36,6 +37,9 @@ func TestGuidance(t *testing.T) {
 		{"dark", agetest.Scene(light(0, 0.2), centre), age.GuidanceTooDark},
 		{"glaring", agetest.Scene(light(190, 0.3), centre), age.GuidanceTooBright},
 		{"blurred", agetest.Scene(shrink(face, 40), centre), age.GuidanceBlurred},
+		{"masked", agetest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.RGBA{200, 220, 240, 255}), centre), age.GuidanceCovered},
+		{"masked in black", agetest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.Gray{20}), centre), age.GuidanceCovered},
+		{"grey camera", agetest.Scene(grey(face), centre), age.GuidanceOK},
 		{"head on its side", rotate(agetest.Scene(face, centre), 50), age.GuidanceTurnedAway},
 	}
 	analyzer := age.NewAnalyzer(agetest.Pool(t))
@@ -118,6 +122,20 @@ func shade(img image.Image, f func(float64) float64) image.Image {
 			out.SetRGBA(x, y, color.RGBA{level(r), level(g), level(b), 255})
 		}
 	}
+	return out
+}
+
+// paint covers a rectangle of the picture.
+func paint(img image.Image, r image.Rectangle, c color.Color) image.Image {
+	out := image.NewRGBA(img.Bounds())
+	draw.Draw(out, out.Bounds(), img, image.Point{}, draw.Src)
+	draw.Draw(out, r, image.NewUniform(c), image.Point{}, draw.Src)
+	return out
+}
+
+func grey(img image.Image) image.Image {
+	out := image.NewGray(img.Bounds())
+	draw.Draw(out, out.Bounds(), img, image.Point{}, draw.Src)
 	return out
 }
 

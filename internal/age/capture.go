@@ -68,7 +68,7 @@ type demand struct {
 // limits only catch the plain cases. Without head turns more is asked.
 var (
 	usual    = demand{frames: 5, real: 0.2, live: 0.1}
-	assisted = demand{frames: 10, real: 0.3, live: 0.2}
+	assisted = demand{frames: 10, real: 0.3, live: 0.15}
 )
 
 // maxDrift is how far the face may move between two deciding frames, over its

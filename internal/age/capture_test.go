@@ -91,7 +91,7 @@ func play(t *testing.T, c *age.Capture) []age.Step {
 func TestVerdict(t *testing.T) {
 	screen := func(s *shot) { s.Real = 0.1 }
 	replay := func(s *shot) { s.Live = 0.05 }
-	weak := func(s *shot) { s.Live = 0.15 }
+	weak := func(s *shot) { s.Live = 0.12 }
 	rows := []struct {
 		name    string
 		options age.Options

@@ -1,0 +1,146 @@
+package calibration
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"agegate/internal/age"
+	"agegate/internal/age/onnx"
+)
+
+// FileName is the calibration in a models directory.
+const FileName = "calibration.json"
+
+// Format is the version of the file and of what its head is computed from.
+const Format = 1
+
+// refit is what every refusal ends in.
+const refit = "fit one with `agegate calibrate CSV|DIR --out FILE` as " + FileName + " in the models directory"
+
+// ErrMissing reports a models directory without a calibration. The stock
+// estimate that then decides flatters teenagers by some eight years.
+var ErrMissing = errors.New("the age estimate is not calibrated: " + refit)
+
+// ErrOtherModels reports a calibration that was fitted on other models than
+// the directory holds, for which its numbers mean nothing.
+var ErrOtherModels = errors.New("the age calibration was fitted on other models: " + refit)
+
+// File is a calibration as it is stored.
+type File struct {
+	Format   int                  `json:"format"`
+	FittedAt time.Time            `json:"fitted_at"`
+	Data     Data                 `json:"data"`
+	Models   map[age.Model]string `json:"models"`  // SHA-256 of the models that make the features
+	Metrics  json.RawMessage      `json:"metrics"` // cross-validated, by picture
+	Head     Head                 `json:"head"`
+}
+
+// Data describes what a calibration was fitted on.
+type Data struct {
+	Name     string `json:"name"`
+	Pictures int    `json:"pictures"` // that showed a usable face
+	Youngest int    `json:"youngest"` // years
+	Oldest   int    `json:"oldest"`
+}
+
+// featureModels are the models whose change makes a calibration void: the one
+// that places the crop and the one that looks at it.
+var featureModels = []age.Model{age.Detector, age.Ager}
+
+// ModelHashes returns the SHA-256 of the models that a calibration depends on.
+func ModelHashes(m onnx.Manifest) map[age.Model]string {
+	hashes := map[age.Model]string{}
+	for _, role := range featureModels {
+		hashes[role] = m.Models[role].SHA256
+	}
+	return hashes
+}
+
+// LoadHead returns the head of the calibration in a models directory, and the
+// calibration for what it says about itself. Without a calibration it returns
+// age.ExpectedValue, nil and ErrMissing; with one fitted on other models it
+// fails with ErrOtherModels, with a damaged one by naming the fault.
+func LoadHead(dir string, manifest onnx.Manifest) (age.Head, *File, error) {
+	text, err := os.ReadFile(filepath.Join(dir, FileName))
+	if errors.Is(err, os.ErrNotExist) {
+		return age.ExpectedValue{}, nil, ErrMissing
+	} else if err != nil {
+		return nil, nil, err
+	}
+	f, err := Parse(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w; %s", FileName, err, refit)
+	}
+	for role, want := range ModelHashes(manifest) {
+		if f.Models[role] != want {
+			return nil, nil, fmt.Errorf("%w (the %s model differs)", ErrOtherModels, role)
+		}
+	}
+	return &f.Head, f, nil
+}
+
+// Parse reads a calibration and checks that its head can be computed.
+func Parse(text []byte) (*File, error) {
+	f := new(File)
+	if err := json.Unmarshal(text, f); err != nil {
+		return nil, err
+	}
+	if f.Format != Format {
+		return nil, fmt.Errorf("has format %d, not %d", f.Format, Format)
+	}
+	return f, f.Head.check()
+}
+
+// Write stores the calibration, replacing an older one at once.
+func (f *File) Write(path string) error {
+	text, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	part := path + ".part"
+	if err := os.WriteFile(part, append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
+}
+
+// floats are stored as base64 of little-endian IEEE 754 singles.
+type floats []float32
+
+// MarshalJSON implements json.Marshaler.
+func (f floats) MarshalJSON() ([]byte, error) {
+	data, err := binary.Append(nil, binary.LittleEndian, []float32(f))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(base64.StdEncoding.EncodeToString(data))
+}
+
+// UnmarshalJSON implements json.Unmarshaler. A value that is not finite is an
+// error.
+func (f *floats) UnmarshalJSON(text []byte) error {
+	var data []byte
+	if err := json.Unmarshal(text, &data); err != nil {
+		return err
+	}
+	if len(data)%4 != 0 {
+		return errors.New("a list of numbers is cut off")
+	}
+	*f = make(floats, len(data)/4)
+	if _, err := binary.Decode(data, binary.LittleEndian, []float32(*f)); err != nil {
+		return err
+	}
+	for _, v := range *f {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return errors.New("a number is not finite")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package age
+
+// Landmarks on skin that is seldom covered, and around the mouth, in
+// MediaPipe's mesh.
+var (
+	browAndBridge = []int{151, 9, 8, 6}
+	lips          = []int{0, 17, 37, 267, 84, 314, 61, 291}
+)
+
+// minSkinWarmth is the difference of red and blue chroma below which the
+// colours of a picture say nothing about skin, as in a grey one.
+const minSkinWarmth = 8.0
+
+// warmth is how much redder the lips are than neutral, over the same of the
+// skin between the eyes. Lips are at least as red as the skin, whatever its
+// tone; cloth over them seldom is. The result is 1 where the skin itself shows
+// no colour.
+func (p *picture) warmth(mesh []Point, faceWidth float64) float64 {
+	patch := faceWidth / 20
+	skin := p.redness(mesh, browAndBridge, patch)
+	if skin < minSkinWarmth {
+		return 1
+	}
+	return p.redness(mesh, lips, patch) / skin
+}
+
+// redness is the mean of red less blue chroma on a 5×5 lattice, patch pixels
+// wide, about each landmark.
+func (p *picture) redness(mesh []Point, indices []int, patch float64) float64 {
+	if p.blue == nil {
+		return 0
+	}
+	var sum, count float64
+	for _, i := range indices {
+		for step := range 25 {
+			x := int(mesh[i].X + float64(step%5-2)*patch/4)
+			y := int(mesh[i].Y + float64(step/5-2)*patch/4)
+			if x >= 0 && y >= 0 && x < p.width && y < p.height {
+				at := (y>>p.shiftY)*p.chromaStride + x>>p.shiftX
+				sum += float64(p.red[at]) - float64(p.blue[at])
+				count++
+			}
+		}
+	}
+	return sum / max(count, 1)
+}
