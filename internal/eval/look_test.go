@@ -1,0 +1,82 @@
+package eval_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"agegate/internal/age"
+	"agegate/internal/age/agetest"
+	"agegate/internal/eval"
+)
+
+// TestEvaluateSampleFace looks at the sample face, tightly cut and as a PNG
+// far larger than a frame, and at a picture without a face.
+func TestEvaluateSampleFace(t *testing.T) {
+	var large bytes.Buffer
+	if err := png.Encode(&large, agetest.Scene(agetest.Face(t), [3]int{320, 240, 400})); err != nil {
+		t.Fatal(err)
+	}
+	var none bytes.Buffer
+	if err := png.Encode(&none, image.NewGray(image.Rect(0, 0, 300, 200))); err != nil {
+		t.Fatal(err)
+	}
+	set, err := eval.ReadSet(write(t, map[string]string{
+		"28_tight.jpg": string(agetest.FaceJPEG(t)), "28_scene.png": large.String(), "40_none.png": none.String(),
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var progress []int
+	o := eval.Options{Workers: 2, Pad: 0.2, Progress: func(done, total int) { progress = append(progress, done, total) }}
+	looks, err := eval.LookAt(t.Context(), age.NewAnalyzer(agetest.Pool(t)), set, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{1, 3, 2, 3, 3, 3}; !slices.Equal(progress, want) {
+		t.Errorf("progress %v, want %v", progress, want)
+	}
+	r := eval.Evaluate(looks, age.ExpectedValue{}, 18)
+	if r.Pictures != 3 || r.Measured != 2 || len(r.Refused) != 1 || r.Refused[0] != (eval.Refusal{Reason: age.GuidanceNoFace, Count: 1}) {
+		t.Errorf("%d pictures, %d measured, refused %v", r.Pictures, r.Measured, r.Refused)
+	}
+	if len(r.Bands) != 1 || r.Bands[0].Count != 2 || r.Bands[0].MAE > 6 {
+		t.Errorf("bands %+v: the face is made to look 28", r.Bands)
+	}
+}
+
+func TestLookAtNamesUnreadablePictures(t *testing.T) {
+	whole := agetest.FaceJPEG(t)
+	for name, text := range map[string]string{
+		"20_empty.jpg": "", "20_text.jpg": "hello", "20_cut.jpg": string(whole[:len(whole)/2]),
+	} {
+		set, err := eval.ReadSet(write(t, map[string]string{name: text}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = eval.LookAt(t.Context(), age.NewAnalyzer(agetest.Pool(t)), set, eval.Options{})
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := eval.LookAt(t.Context(), age.NewAnalyzer(agetest.Pool(t)), []eval.Picture{{Path: filepath.Join(t.TempDir(), "gone.jpg")}}, eval.Options{})
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "gone.jpg") {
+		t.Errorf("missing picture: %v", err)
+	}
+}
+
+func TestLookAtStopsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	set := make([]eval.Picture, 1000) // without files: nothing may be opened
+	if _, err := eval.LookAt(ctx, nil, set, eval.Options{Workers: 2}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

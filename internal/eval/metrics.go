@@ -1,0 +1,263 @@
+package eval
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"agegate/internal/age"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Sample is a picture's label beside its estimate, both in years.
+type Sample struct {
+	Age      int
+	Group    string
+	Estimate float64
+}
+
+// Share is a proportion with its 95 % interval.
+type Share struct {
+	Count int     `json:"count"`
+	Of    int     `json:"of"`
+	Rate  float64 `json:"rate"` // 0 when Of is 0
+	Low   float64 `json:"low"`  // Wilson score interval
+	High  float64 `json:"high"`
+}
+
+// NewShare returns count out of of with its Wilson score interval (E. B.
+// Wilson, 1927), which is sound for small counts and never leaves 0 to 1. Out
+// of nothing, the interval is everything.
+func NewShare(count, of int) Share {
+	if of == 0 {
+		return Share{High: 1}
+	}
+	z := distuv.UnitNormal.Quantile(0.975)
+	n, p := float64(of), float64(count)/float64(of)
+	centre := (p + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return Share{Count: count, Of: of, Rate: p, Low: max(0, centre-half), High: min(1, centre+half)}
+}
+
+// Margins are the values of AGEGATE_AGE_MARGIN that a report compares.
+var Margins = []int{3, 5, 7, 10}
+
+// Passing says which share of some ages passes the target at each of Margins.
+type Passing struct {
+	From   int     `json:"from"` // years, both ends included
+	To     int     `json:"to"`
+	Shares []Share `json:"shares"` // in the order of Margins
+}
+
+// Band is the error over a band of ages, in years.
+type Band struct {
+	From  int     `json:"from"`
+	To    int     `json:"to"`
+	Count int     `json:"count"`
+	MAE   float64 `json:"mae"`  // mean absolute error
+	Bias  float64 `json:"bias"` // mean error; positive flatters
+}
+
+// Group is what a report says about one of the set's groups.
+type Group struct {
+	Name      string  `json:"name"`
+	Count     int     `json:"count"`
+	MAE       float64 `json:"mae"`
+	Bias      float64 `json:"bias"`
+	FalsePass Passing `json:"false_pass"` // the five ages below the target
+	Pass      Passing `json:"pass"`       // the target and the 17 ages above it
+}
+
+// Refusal counts the pictures that the page would not have counted.
+type Refusal struct {
+	Reason age.Guidance `json:"reason"`
+	Count  int          `json:"count"`
+}
+
+// Report is what a set says about an estimator. Every figure is about single
+// pictures.
+type Report struct {
+	Target      int       `json:"target"` // years
+	Margins     []int     `json:"margins"`
+	Pictures    int       `json:"pictures"`
+	Measured    int       `json:"measured"` // pictures that were not refused
+	Refused     []Refusal `json:"refused"`
+	Bands       []Band    `json:"bands"`
+	FalsePass   []Passing `json:"false_pass"`     // the five ages below the target together, then each age below it
+	Pass        []Passing `json:"pass"`           // adults, by how near the target they are
+	Groups      []Group   `json:"groups"`         // empty when the set names none
+	Recommended *int      `json:"recommended"`    // margin, nil when the set cannot tell
+	MaxFalse    float64   `json:"max_false_pass"` // what Recommended keeps to
+	Spread      []Spread  `json:"spread"`
+}
+
+// Spread is where the estimates of one age lie, in years.
+type Spread struct {
+	Age    int     `json:"age"`
+	Count  int     `json:"count"`
+	Low    float64 `json:"p10"`
+	Median float64 `json:"median"`
+	High   float64 `json:"p90"`
+}
+
+// bands are the ages that errors are reported over.
+var bands = [][2]int{{0, 7}, {8, 12}, {13, 17}, {18, 24}, {25, 35}, {36, 50}, {51, 120}}
+
+// MaxFalsePass is the false-pass rate of the five ages below the target that
+// the recommended margin keeps to.
+const MaxFalsePass = 0.05
+
+// maxMargin is the largest margin recommended; beyond it the estimator is
+// useless rather than strict.
+const maxMargin = 20
+
+// fewest is how many pictures a recommendation needs just below the target.
+const fewest = 30
+
+// Measure compares estimates with labels for a target age.
+func Measure(samples []Sample, target int) Report {
+	r := Report{Target: target, Margins: Margins, Pictures: len(samples), Measured: len(samples), MaxFalse: MaxFalsePass}
+	for _, b := range bands {
+		if in := within(samples, b[0], b[1]); len(in) > 0 {
+			mae, bias := errorsOf(in)
+			r.Bands = append(r.Bands, Band{b[0], b[1], len(in), mae, bias})
+		}
+	}
+	r.FalsePass = append(r.FalsePass, passing(samples, target, target-5, target-1))
+	for years := range target {
+		if len(within(samples, years, years)) > 0 {
+			r.FalsePass = append(r.FalsePass, passing(samples, target, years, years))
+		}
+	}
+	for _, b := range [][2]int{{target, target + 6}, {target + 7, target + 17}, {target + 18, 120}} {
+		r.Pass = append(r.Pass, passing(samples, target, b[0], b[1]))
+	}
+	r.Groups = groups(samples, target)
+	r.Recommended = recommend(samples, target)
+	r.Spread = spread(samples)
+	return r
+}
+
+func within(samples []Sample, from, to int) []Sample {
+	var in []Sample
+	for _, s := range samples {
+		if s.Age >= from && s.Age <= to {
+			in = append(in, s)
+		}
+	}
+	return in
+}
+
+// errorsOf returns the mean absolute and the mean error of samples, which must
+// not be empty.
+func errorsOf(samples []Sample) (mae, bias float64) {
+	n := float64(len(samples))
+	for _, s := range samples {
+		e := s.Estimate - float64(s.Age)
+		mae, bias = mae+math.Abs(e)/n, bias+e/n
+	}
+	return mae, bias
+}
+
+// passRate is the share of samples that reach the cutoff.
+func passRate(samples []Sample, cutoff int) Share {
+	count := 0
+	for _, s := range samples {
+		if s.Estimate >= float64(cutoff) {
+			count++
+		}
+	}
+	return NewShare(count, len(samples))
+}
+
+func passing(samples []Sample, target, from, to int) Passing {
+	p := Passing{From: from, To: to}
+	in := within(samples, from, to)
+	for _, margin := range Margins {
+		p.Shares = append(p.Shares, passRate(in, target+margin))
+	}
+	return p
+}
+
+func groups(samples []Sample, target int) []Group {
+	byName := map[string][]Sample{}
+	for _, s := range samples {
+		if s.Group != "" {
+			byName[s.Group] = append(byName[s.Group], s)
+		}
+	}
+	var out []Group
+	for name, in := range byName {
+		g := Group{Name: name, Count: len(in)}
+		g.MAE, g.Bias = errorsOf(in)
+		g.FalsePass = passing(in, target, target-5, target-1)
+		g.Pass = passing(in, target, target, target+17)
+		out = append(out, g)
+	}
+	slices.SortFunc(out, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// recommend is the smallest whole margin at which at most MaxFalsePass of the
+// five ages below the target pass.
+func recommend(samples []Sample, target int) *int {
+	below := within(samples, target-5, target-1)
+	if len(below) < fewest {
+		return nil
+	}
+	for margin := 0; margin <= maxMargin; margin++ {
+		if passRate(below, target+margin).Rate <= MaxFalsePass {
+			return &margin
+		}
+	}
+	return nil
+}
+
+func spread(samples []Sample) []Spread {
+	byAge := map[int][]float64{}
+	for _, s := range samples {
+		byAge[s.Age] = append(byAge[s.Age], s.Estimate)
+	}
+	var out []Spread
+	for years, estimates := range byAge {
+		slices.Sort(estimates)
+		at := func(p float64) float64 { return estimates[int(p*float64(len(estimates)-1)+0.5)] }
+		out = append(out, Spread{years, len(estimates), at(0.1), at(0.5), at(0.9)})
+	}
+	slices.SortFunc(out, func(a, b Spread) int { return cmp.Compare(a.Age, b.Age) })
+	return out
+}
+
+// refusals counts the guidance of the looks that gave no features, the most
+// frequent first.
+func refusals(looks []Look) []Refusal {
+	counts := map[age.Guidance]int{}
+	for _, l := range looks {
+		if l.Features == nil {
+			counts[l.Guidance]++
+		}
+	}
+	out := []Refusal{}
+	for reason, n := range counts {
+		out = append(out, Refusal{reason, n})
+	}
+	slices.SortFunc(out, func(a, b Refusal) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Reason, b.Reason))
+	})
+	return out
+}
+
+// Evaluate estimates every look that the page would count with the head, to
+// the tenth of a year that the page decides on, and reports on them.
+func Evaluate(looks []Look, head age.Head, target int) Report {
+	var samples []Sample
+	for _, l := range looks {
+		if l.Features != nil {
+			samples = append(samples, Sample{l.Age, l.Group, math.Round(head.Age(l.Features)*10) / 10})
+		}
+	}
+	r := Measure(samples, target)
+	r.Pictures, r.Refused = len(looks), refusals(looks)
+	return r
+}

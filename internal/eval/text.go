@@ -1,0 +1,80 @@
+package eval
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// WriteText prints the report for people.
+func (r Report) WriteText(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "%d pictures, %d measured. Each is one frame; the page decides on the median of several.\n", r.Pictures, r.Measured)
+	for _, refusal := range r.Refused {
+		fmt.Fprintf(w, "refused: %s\t%d\n", refusal.Reason, refusal.Count)
+	}
+	fmt.Fprintf(w, "\nAGE\tPICTURES\tMAE\tBIAS\n")
+	for _, b := range r.Bands {
+		fmt.Fprintf(w, "%s\t%d\t%.2f\t%+.2f\n", span(b.From, b.To), b.Count, b.MAE, b.Bias)
+	}
+	fmt.Fprintf(w, "\nBELOW %d, BUT PASSES\tPICTURES%s\n", r.Target, r.heading())
+	for _, p := range r.FalsePass {
+		p.row(w, "")
+	}
+	fmt.Fprintf(w, "\n%d OR OVER, PASSES\tPICTURES%s\n", r.Target, r.heading())
+	for _, p := range r.Pass {
+		p.row(w, "")
+	}
+	if len(r.Groups) > 0 {
+		fmt.Fprintf(w, "\nGROUP\tPICTURES\tMAE\tBIAS\n")
+		for _, g := range r.Groups {
+			fmt.Fprintf(w, "%s\t%d\t%.2f\t%+.2f\n", g.Name, g.Count, g.MAE, g.Bias)
+		}
+		fmt.Fprintf(w, "\nGROUP, AGES, PASSES\tPICTURES%s\n", r.heading())
+		for _, g := range r.Groups {
+			g.FalsePass.row(w, g.Name+", ")
+			g.Pass.row(w, g.Name+", ")
+		}
+	}
+	if r.Recommended != nil {
+		fmt.Fprintf(w, "\nRecommended: AGEGATE_AGE_MARGIN=%d, the smallest with which at most %.0f %% of the ages %s pass.\n",
+			*r.Recommended, 100*r.MaxFalse, span(r.Target-5, r.Target-1))
+	} else {
+		fmt.Fprintf(w, "\nNo margin can be recommended: it takes %d pictures of the ages %s, and a margin up to %d at which %.0f %% of them or fewer pass.\n",
+			fewest, span(r.Target-5, r.Target-1), maxMargin, 100*r.MaxFalse)
+	}
+	return w.Flush()
+}
+
+// heading names the columns of a passing row.
+func (r Report) heading() string {
+	var s strings.Builder
+	for _, margin := range r.Margins {
+		fmt.Fprintf(&s, "\tMARGIN %d (CUTOFF %d)", margin, r.Target+margin)
+	}
+	return s.String()
+}
+
+// row prints the shares with their intervals, in percent.
+func (p Passing) row(w io.Writer, prefix string) {
+	fmt.Fprintf(w, "%s%s\t%d", prefix, span(p.From, p.To), p.Shares[0].Of)
+	for _, s := range p.Shares {
+		if s.Of == 0 {
+			fmt.Fprint(w, "\t-")
+		} else {
+			fmt.Fprintf(w, "\t%.1f %% (%.1f–%.1f)", 100*s.Rate, 100*s.Low, 100*s.High)
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+func span(from, to int) string {
+	switch {
+	case from == to:
+		return fmt.Sprint(from)
+	case to >= 120:
+		return fmt.Sprintf("%d+", from)
+	}
+	return fmt.Sprintf("%d–%d", from, to)
+}
