@@ -15,10 +15,11 @@ const checkTimeout = 2 * time.Second
 // /readyz, which says whether it can do its work. Neither is part of the
 // published contract; both are for the machine in front of the gateway.
 func mountHealth(e *echo.Echo, checks map[string]func(context.Context) error) {
-	e.GET("/healthz", func(c echo.Context) error {
+	methods := []string{http.MethodGet, http.MethodHead} // some balancers ask with HEAD
+	e.Match(methods, "/healthz", func(c echo.Context) error {
 		return c.JSON(http.StatusOK, map[string]string{"status": "ok"})
 	})
-	e.GET("/readyz", func(c echo.Context) error {
+	e.Match(methods, "/readyz", func(c echo.Context) error {
 		return ready(c, checks)
 	})
 }
