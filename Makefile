@@ -1,18 +1,49 @@
-# agegate: make run and make test need only Go, Node.js and, for the tests,
-# Debian's chromium and postgresql (make deps installs them as root).
+# agegate. `make run` and `make test` set up what they need; `make` lists all.
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
+GOLANGCI := v2.15.0
+DEBIAN_PACKAGES := chromium postgresql
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test bench lint verify deps clean
-
-help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-20s %s\n", $$1, $$2}'
+.PHONY: help run build deps test test-go test-browser bench lint verify clean
 
 include contract.mk models.mk
 
-run: build models ## run the gateway with a sample shop: http://localhost:8081
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
+
+run: build models ## run the gateway and a sample shop, ready to click through
 	bin/agegate demo
 
 build: ## compile bin/agegate
 	go build -ldflags '-X main.version=$(VERSION)' -o bin/agegate ./cmd/agegate
+
+deps: ## install what the tests need: PostgreSQL and Chromium (as root, on Debian)
+	@if command -v chromium >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(DEBIAN_PACKAGES); \
+	else echo "The tests need these packages: $(DEBIAN_PACKAGES)" >&2; exit 1; fi
+
+test: test-go test-browser ## run every test: Go on both databases, then the browser
+
+test-go: deps models
+	go test -timeout 20m ./...
+
+test-browser: deps models build
+	node --test --test-reporter=spec e2e/
+
+bench: models deps ## run the benchmarks, which print ratios against bare baselines
+	go test -run '^$$' -bench . -benchtime 2s ./internal/bench/... ./internal/age/... ./internal/contract/...
+
+lint: .tools/golangci-lint node_modules/.package-lock.json lint-openapi ## lint the code and the contract, and verify what is generated
+	.tools/golangci-lint run
+	$(MAKE) verify
+
+verify: verify-generated ## fail when generated code or go.mod differ from their sources
+	go mod tidy -diff
+
+.tools/golangci-lint:
+	GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
+
+clean: ## remove what was built; data/ stays
+	rm -rf bin .tools models/*.onnx models/manifest.json node_modules

@@ -1,0 +1,370 @@
+package session_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"agegate/internal/billing"
+	"agegate/internal/fault"
+	"agegate/internal/session"
+	"agegate/internal/signing"
+	"agegate/internal/store"
+	"agegate/internal/store/storetest"
+	"agegate/internal/tenant"
+	"agegate/internal/webhook"
+
+	"pgregory.net/rapid"
+)
+
+// TestSessionLife drives the service with random sequences of everything that
+// can happen to sessions, beside a model of a few lines that says what must
+// come of it.
+func TestSessionLife(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.Store) {
+		rapid.Check(t, func(t *rapid.T) {
+			m := newMachine(t, db)
+			t.Repeat(map[string]func(*rapid.T){
+				"":         m.check,
+				"create":   m.create,
+				"consent":  m.consent,
+				"attempt":  m.attempt,
+				"strike":   m.strike,
+				"resolve":  m.resolve,
+				"document": m.stepDocument,
+				"wait":     m.wait,
+				"look up":  m.lookUp,
+				"settings": m.settings,
+			})
+		})
+	})
+}
+
+const (
+	ttl       = 30 * time.Minute
+	freeLimit = 3
+	testLimit = 4
+	credit    = 2
+)
+
+// model is what a session must look like.
+type model struct {
+	session.Session
+	link string
+}
+
+func (m *model) expired(now time.Time) bool {
+	return m.Status == session.StatusPending && !now.Before(m.ExpiresAt)
+}
+
+func (m *model) open(now time.Time) bool {
+	return m.Status == session.StatusPending && now.Before(m.ExpiresAt)
+}
+
+type machine struct {
+	db       *store.Store
+	tenants  *tenant.Service
+	sessions *session.Service
+	tenant   tenant.Tenant
+	now      time.Time
+	models   []*model
+}
+
+func newMachine(t *rapid.T, db *store.Store) *machine {
+	m := &machine{db: db, now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)}
+	clock := func() time.Time { return m.now }
+	sealer, err := signing.NewSealer(make([]byte, signing.SecretLen), rand.Reader)
+	ok(t, err)
+	m.tenants = tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, clock)
+	m.sessions = session.NewService(session.Config{
+		VerifyURL: "https://v.example", TTL: ttl, TokenTTL: 10 * time.Minute,
+		Limits: billing.Limits{FreeChecksPerMonth: freeLimit, TestDailyCap: testLimit},
+	}, db, m.tenants, sealer, rand.Reader, clock, func() {})
+	created, err := m.tenants.Create(context.Background(), tenant.Tenant{
+		Name: "Shop", SuccessURL: "https://s.example/", CancelURL: "https://s.example/",
+		WebhookURL: "https://s.example/hook", AgeVisibility: true,
+	})
+	ok(t, err)
+	m.tenant = created.Tenant
+	_, err = billing.TopUp(context.Background(), db, m.tenant.ID, credit, m.now)
+	ok(t, err)
+	return m
+}
+
+func ok(t *rapid.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// used counts the units that live sessions hold or have spent, or the test
+// sessions made. One sequence stays within one day.
+func (m *machine) used(livemode bool) int {
+	n := 0
+	for _, s := range m.models {
+		if s.Livemode == livemode && (!livemode || s.Status != session.StatusExpired && !s.expired(m.now)) {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *machine) create(t *rapid.T) {
+	livemode := rapid.Bool().Draw(t, "live")
+	caller := tenant.Caller{Tenant: m.tenant, Livemode: livemode}
+	got, err := m.sessions.Create(context.Background(), caller, session.CreateRequest{TargetAge: 18})
+	switch used := m.used(livemode); {
+	case livemode && used >= freeLimit+credit:
+		expect(t, err, fault.InsufficientFunds)
+	case !livemode && used >= testLimit:
+		expect(t, err, fault.TooMany)
+	default:
+		ok(t, err)
+		link := got.VerificationURL[len("https://v.example/v/"):]
+		s, err := m.sessions.ByLink(context.Background(), link)
+		ok(t, err)
+		if s.Status != session.StatusPending || !s.ExpiresAt.Equal(m.now.Add(ttl)) || s.Livemode != livemode {
+			t.Fatalf("created %+v", s)
+		}
+		m.models = append(m.models, &model{s, link})
+	}
+}
+
+func expect(t *rapid.T, err error, code fault.Code) {
+	t.Helper()
+	if fault.CodeOf(err) != code {
+		t.Fatalf("got %v, want %s", err, code)
+	}
+}
+
+// pick draws one session and its present row, or skips.
+func (m *machine) pick(t *rapid.T) (*model, session.Session) {
+	if len(m.models) == 0 {
+		t.Skip("no session yet")
+	}
+	s := m.models[rapid.IntRange(0, len(m.models)-1).Draw(t, "session")]
+	row, err := m.sessions.ByLink(context.Background(), s.link)
+	ok(t, err)
+	return s, row
+}
+
+func (m *machine) consent(t *rapid.T) {
+	s, row := m.pick(t)
+	accepted := rapid.Bool().Draw(t, "accepted")
+	err := m.sessions.Consent(context.Background(), row, accepted)
+	switch {
+	case !m.tenant.AgeVisibility:
+		expect(t, err, fault.Conflict)
+	case !s.open(m.now) || s.Attempts > 0:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		if s.ConsentedAt = nil; accepted {
+			at := m.now
+			s.ConsentedAt = &at
+		}
+	}
+}
+
+func (m *machine) attempt(t *rapid.T) {
+	s, row := m.pick(t)
+	err := m.sessions.StartAttempt(context.Background(), row)
+	switch {
+	case !s.open(m.now):
+		expect(t, err, fault.Gone)
+	case s.Attempts >= session.MaxAttempts:
+		expect(t, err, fault.TooMany)
+	case s.DocumentOpenedAt != nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		s.Attempts++
+	}
+}
+
+func (m *machine) strike(t *rapid.T) {
+	s, row := m.pick(t)
+	if s.DocumentOpen() {
+		t.Skip("no capture runs while the document check is open")
+	}
+	_, err := m.sessions.Strike(context.Background(), row)
+	if !s.open(m.now) {
+		expect(t, err, fault.Gone)
+		return
+	}
+	ok(t, err)
+	if s.Strikes++; s.Strikes >= session.MaxStrikes {
+		m.end(s, session.StatusSpoof)
+	}
+}
+
+func (m *machine) end(s *model, to session.Status) {
+	at := m.now
+	s.Status, s.CompletedAt = to, &at
+}
+
+func (m *machine) resolve(t *rapid.T) {
+	s, row := m.pick(t)
+	v := session.Verdict{
+		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback, session.ResultSpoof}).Draw(t, "result"),
+		Source: rapid.SampledFrom([]session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument}).Draw(t, "source"),
+	}
+	if v.Source == session.SourceCamera {
+		years := 25.5
+		v.Estimate = &years
+	}
+	_, err := m.sessions.Resolve(context.Background(), row, v)
+	open := s.DocumentOpenedAt != nil
+	applies := s.open(m.now) &&
+		(v.Source != session.SourceCamera || !open) &&
+		(v.Source != session.SourceDocument || open && v.Result != session.ResultSpoof)
+	if !applies {
+		if !errors.Is(err, session.ErrLate) {
+			t.Fatalf("%+v on %s: got %v, want a refusal", v, s.Status, err)
+		}
+		return
+	}
+	ok(t, err)
+	if v.Estimate != nil && s.ConsentedAt != nil && m.tenant.AgeVisibility {
+		s.DetectedAge = v.Estimate
+	}
+	if v.Result == session.ResultFallback && m.tenant.DocumentCheck && !open {
+		at := m.now
+		s.DocumentOpenedAt = &at
+		m.extend(s)
+		return
+	}
+	m.end(s, v.Result.Status())
+}
+
+func (m *machine) extend(s *model) {
+	at := m.now.Add(ttl)
+	if limit := s.CreatedAt.Add(session.MaxLifetime); at.After(limit) {
+		at = limit
+	}
+	if at.After(s.ExpiresAt) {
+		s.ExpiresAt = at
+	}
+}
+
+func (m *machine) stepDocument(t *rapid.T) {
+	s, row := m.pick(t)
+	_, err := m.sessions.StepDocument(context.Background(), row)
+	if !s.open(m.now) || s.DocumentOpenedAt == nil {
+		expect(t, err, fault.Gone)
+		return
+	}
+	ok(t, err)
+	m.extend(s)
+}
+
+// wait moves the clock, within one UTC day so that the counters' periods stay.
+func (m *machine) wait(t *rapid.T) {
+	d := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Minute, ttl - time.Microsecond, ttl}).Draw(t, "time")
+	if next := m.now.Add(d); next.Day() == m.now.Day() {
+		m.now = next
+	}
+}
+
+func (m *machine) settings(t *rapid.T) {
+	document, visible := rapid.Bool().Draw(t, "document check"), rapid.Bool().Draw(t, "age visibility")
+	updated, err := m.tenants.Update(context.Background(), m.tenant.ID, tenant.Changes{DocumentCheck: &document, AgeVisibility: &visible})
+	ok(t, err)
+	m.tenant = updated
+}
+
+func (m *machine) lookUp(t *rapid.T) {
+	s, _ := m.pick(t)
+	view, err := m.sessions.Status(context.Background(), m.tenant.ID, s.ID)
+	ok(t, err)
+	if s.expired(m.now) {
+		s.Status = session.StatusExpired
+	}
+	want := map[session.Status]*time.Time{
+		session.StatusPending: &s.CreatedAt, session.StatusExpired: &s.ExpiresAt,
+		session.StatusPassed: s.CompletedAt, session.StatusFallback: s.CompletedAt, session.StatusSpoof: s.CompletedAt,
+	}[s.Status]
+	if view.Status != s.Status || !view.At.Equal(*want) {
+		t.Fatalf("lookup says %+v, want %s at %s", view, s.Status, want)
+	}
+}
+
+// check compares every row with its model, the events with the completions,
+// and the ledger with the balance.
+func (m *machine) check(t *rapid.T) {
+	for _, s := range m.models {
+		row, err := m.db.SessionByID(context.Background(), m.tenant.ID, s.ID)
+		ok(t, err)
+		if got, want := describe(row), describe(s.Session); got != want {
+			t.Fatalf("row   %s\nmodel %s", got, want)
+		}
+	}
+	m.checkEvents(t)
+	m.checkBilling(t)
+}
+
+func (m *machine) checkEvents(t *rapid.T) {
+	records, err := m.db.Events(context.Background(), webhook.Filter{Scope: webhook.OfTenant(m.tenant.ID)})
+	ok(t, err)
+	events := map[string]int{}
+	for _, r := range records {
+		events[r.Event.SessionID.String()]++
+	}
+	for _, s := range m.models {
+		want := 0
+		if s.Status == session.StatusPassed || s.Status == session.StatusFallback {
+			want = 1
+		}
+		if events[s.ID.String()] != want {
+			t.Fatalf("a %s session has %d events", s.Status, events[s.ID.String()])
+		}
+	}
+}
+
+func (m *machine) checkBilling(t *rapid.T) {
+	entries, err := m.db.Entries(context.Background(), m.tenant.ID)
+	ok(t, err)
+	var sum int64
+	settled := 0
+	for _, e := range entries {
+		if e.Source == billing.SourceCredit {
+			sum += e.Delta
+		}
+		if e.Kind == billing.EntrySettle {
+			settled++
+		}
+	}
+	balance, err := m.db.Credit(context.Background(), m.tenant.ID)
+	ok(t, err)
+	if sum != balance || balance < 0 {
+		t.Fatalf("the ledger adds up to %d, the balance is %d", sum, balance)
+	}
+	want := 0
+	for _, s := range m.models {
+		if s.Livemode && s.CompletedAt != nil {
+			want++
+		}
+	}
+	if settled != want {
+		t.Fatalf("%d units are settled, %d live sessions completed", settled, want)
+	}
+}
+
+func describe(s session.Session) string {
+	at := func(p *time.Time) string {
+		if p == nil {
+			return "-"
+		}
+		return p.UTC().Format(time.RFC3339Nano)
+	}
+	years := "-"
+	if s.DetectedAge != nil {
+		years = fmt.Sprint(*s.DetectedAge)
+	}
+	return fmt.Sprintf("%s expires %s completed %s consented %s document %s age %s attempts %d strikes %d",
+		s.Status, at(&s.ExpiresAt), at(s.CompletedAt), at(s.ConsentedAt), at(s.DocumentOpenedAt), years, s.Attempts, s.Strikes)
+}
