@@ -51,7 +51,7 @@ func accessLog(log *slog.Logger, routes routeNames) echo.MiddlewareFunc {
 				slog.String("method", knownMethod(c.Request().Method)),
 				slog.String("route", routes.of(c)),
 				slog.Int("status", c.Response().Status),
-				slog.Duration("latency", time.Since(start)),
+				slog.Float64("latency_ms", float64(time.Since(start).Microseconds())/1000),
 				slog.String("request_id", RequestID(c.Request().Context())))
 			return nil
 		}
