@@ -5,7 +5,7 @@
 converter := $(filter-out %_test.go,$(wildcard internal/age/tfjs/*.go internal/age/convert/*.go)) internal/age/models.go internal/age/onnx/manifest.go
 
 .PHONY: models
-models: models/manifest.json
+models: models/manifest.json ## convert the face models and fetch ONNX Runtime, from npm
 
 node_modules/.package-lock.json: package.json package-lock.json .npmrc
 	npm ci --ignore-scripts --no-audit --no-fund

@@ -1,6 +1,9 @@
 package age
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Observation is what one frame shows. Guidance says whether it can be used;
 // the fields after it are set as far as the analysis came.
@@ -46,7 +49,7 @@ func (a *analyzer) Analyze(ctx context.Context, jpeg []byte) (*Observation, erro
 	}
 	defer w.Release()
 	p, err := decode(jpeg) // with the worker held, so that decoding is bounded too
-	if err == ErrBadImage {
+	if errors.Is(err, ErrBadImage) {
 		return &Observation{Guidance: GuidanceBadImage}, nil
 	} else if err != nil {
 		return nil, err

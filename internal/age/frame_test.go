@@ -53,14 +53,14 @@ func FuzzFrame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, message []byte) {
 		frame, err := ParseFrame(message)
 		if err != nil {
-			if err != ErrMalformedFrame && err != ErrFrameTooLarge {
+			if !errors.Is(err, ErrMalformedFrame) && !errors.Is(err, ErrFrameTooLarge) {
 				t.Fatalf("unexpected error %v", err)
 			}
 			return
 		}
 		p, err := decode(frame.JPEG)
 		if err != nil {
-			if err != ErrBadImage && err != ErrFrameTooLarge {
+			if !errors.Is(err, ErrBadImage) && !errors.Is(err, ErrFrameTooLarge) {
 				t.Fatalf("unexpected error %v", err)
 			}
 			return
@@ -96,7 +96,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"over 1 MiB", append(bytes.Clone(good), make([]byte, MaxFrameBytes)...), ErrFrameTooLarge},
 	}
 	for _, row := range rows {
-		if _, err := decode(row.jpeg); err != row.want {
+		if _, err := decode(row.jpeg); !errors.Is(err, row.want) {
 			t.Errorf("%s: %v, want %v", row.name, err, row.want)
 		}
 	}

@@ -41,14 +41,18 @@ func (g grid) point(u, v float64) (x, y float64) {
 }
 
 // Chroma contributions of the JFIF conversion to RGB, by chroma byte.
-var redFromRed, greenFromRed, greenFromBlue, blueFromBlue [256]float32
+var (
+	redFromRed    = chromaTable(1.402)
+	greenFromRed  = chromaTable(-0.714136)
+	greenFromBlue = chromaTable(-0.344136)
+	blueFromBlue  = chromaTable(1.772)
+)
 
-func init() {
-	for i := range 256 {
-		c := float32(i) - 128
-		redFromRed[i], blueFromBlue[i] = 1.402*c, 1.772*c
-		greenFromRed[i], greenFromBlue[i] = -0.714136*c, -0.344136*c
+func chromaTable(factor float32) (table [256]float32) {
+	for i := range table {
+		table[i] = factor * (float32(i) - 128)
 	}
+	return table
 }
 
 // fill samples the picture over the grid into planar RGB, scaled as the model

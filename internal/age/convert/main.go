@@ -18,6 +18,10 @@ import (
 	"agegate/internal/age/tfjs"
 )
 
+// readable: the files are public, and the server may run as another user than
+// the one who installs them.
+const readable = 0o644
+
 func main() {
 	log.SetFlags(0)
 	from := flag.String("from", "node_modules", "directory of the installed npm packages")
@@ -55,7 +59,7 @@ func run(from, to string) error {
 		return err
 	}
 	path := filepath.Join(to, onnx.ManifestName)
-	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(path, append(text, '\n'), readable); err != nil {
 		return err
 	}
 	log.Printf("%s: %d models and ONNX Runtime", path, len(manifest.Models))
@@ -78,7 +82,7 @@ func (m model) convert(from, to string) (onnx.File, error) {
 		return file, err
 	}
 	path := filepath.Join(to, file.Path)
-	if err := os.WriteFile(path, data, 0o644); err != nil {
+	if err := os.WriteFile(path, data, readable); err != nil {
 		return file, err
 	}
 	file.SHA256, err = onnx.SHA256(path)
@@ -111,7 +115,7 @@ func copyRuntime(from, to string) (onnx.File, error) {
 	}
 	path := filepath.Join(to, file.Path)
 	// A library that a running server has mapped must not change under it.
-	if err := os.WriteFile(path+".new", data, 0o644); err != nil {
+	if err := os.WriteFile(path+".new", data, readable); err != nil {
 		return file, err
 	}
 	if err := os.Rename(path+".new", path); err != nil {

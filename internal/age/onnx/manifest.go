@@ -101,7 +101,7 @@ func SHA256(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // opened for reading
 	hash := sha256.New()
 	if _, err := io.Copy(hash, file); err != nil {
 		return "", err

@@ -138,7 +138,7 @@ func newWorker(dir string, manifest Manifest) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer options.Destroy()
+	defer func() { _ = options.Destroy() }() // sessions keep a copy
 	if err := errors.Join(
 		options.SetIntraOpNumThreads(1),
 		options.SetInterOpNumThreads(1),
