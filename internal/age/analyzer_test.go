@@ -83,6 +83,29 @@ func TestSampleFace(t *testing.T) {
 	}
 }
 
+// TestMirror: a mirrored face is turned and tilted the other way and looks up
+// just as much.
+func TestMirror(t *testing.T) {
+	analyzer := age.NewAnalyzer(agetest.Pool(t))
+	scene := rotate(agetest.Scene(agetest.Face(t), [3]int{300, 240, 320}), 12)
+	look := func(img image.Image) *age.Observation {
+		o, err := analyzer.Analyze(t.Context(), agetest.JPEG(t, img))
+		if err != nil || o.Guidance != age.GuidanceOK {
+			t.Fatal(o, err)
+		}
+		return o
+	}
+	straight, mirrored := look(scene), look(mirror(scene))
+	p, m := straight.Pose, mirrored.Pose
+	if math.Abs(p.Yaw+m.Yaw) > 4 || math.Abs(p.Pitch-m.Pitch) > 4 || math.Abs(p.Roll+m.Roll) > 4 {
+		t.Errorf("pose %+.1f, mirrored %+.1f", p, m)
+	}
+	if math.Abs(straight.Face.X+mirrored.Face.X-640) > 8 || math.Abs(straight.Landmarks[1].X+mirrored.Landmarks[1].X-640) > 8 {
+		t.Errorf("face at %.0f, mirrored at %.0f; nose at %.0f and %.0f", straight.Face.X, mirrored.Face.X,
+			straight.Landmarks[1].X, mirrored.Landmarks[1].X)
+	}
+}
+
 func TestUnreadableImages(t *testing.T) {
 	good := agetest.FaceJPEG(t)
 	analyzer := age.NewAnalyzer(agetest.Pool(t))
@@ -136,6 +159,13 @@ func paint(img image.Image, r image.Rectangle, c color.Color) image.Image {
 func grey(img image.Image) image.Image {
 	out := image.NewGray(img.Bounds())
 	draw.Draw(out, out.Bounds(), img, image.Point{}, draw.Src)
+	return out
+}
+
+func mirror(img image.Image) image.Image {
+	out := image.NewRGBA(img.Bounds())
+	width := float64(img.Bounds().Dx())
+	xdraw.NearestNeighbor.Transform(out, [6]float64{-1, 0, width, 0, 1, 0}, img, img.Bounds(), xdraw.Src, nil)
 	return out
 }
 
