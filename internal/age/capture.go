@@ -20,7 +20,7 @@ const (
 // Prompt asks the person for an action during the challenge.
 type Prompt string
 
-// The prompts of a capture; none is "".
+// PromptHoldStill asks to look into the camera and wait; no prompt is "".
 const PromptHoldStill Prompt = "hold_still"
 
 // Verdict is how a capture ended; "" while it runs.

@@ -101,16 +101,16 @@ func merge(found []Face) []Face {
 	return faces
 }
 
-// add accumulates f with a weight; Score collects the weights.
-func (s *Face) add(f Face, weight float64) {
-	s.Score += weight
-	s.X += f.X * weight
-	s.Y += f.Y * weight
-	s.Width += f.Width * weight
-	s.Height += f.Height * weight
-	for k := range s.Keys {
-		s.Keys[k].X += f.Keys[k].X * weight
-		s.Keys[k].Y += f.Keys[k].Y * weight
+// add accumulates another face with a weight; Score collects the weights.
+func (f *Face) add(other Face, weight float64) {
+	f.Score += weight
+	f.X += other.X * weight
+	f.Y += other.Y * weight
+	f.Width += other.Width * weight
+	f.Height += other.Height * weight
+	for k := range f.Keys {
+		f.Keys[k].X += other.Keys[k].X * weight
+		f.Keys[k].Y += other.Keys[k].Y * weight
 	}
 }
 
@@ -139,7 +139,7 @@ func (f *Face) place(g grid) {
 const cropMargin = 1.4
 
 // crop returns the upright square around the face, the eyes level.
-func (f Face) crop() crop {
+func (f *Face) crop() crop {
 	right, left := f.Keys[0], f.Keys[1]
 	return crop{
 		x: f.X, y: f.Y,

@@ -38,7 +38,7 @@ func TestParseFrame(t *testing.T) {
 func FuzzFrame(f *testing.F) {
 	header := make([]byte, FrameHeaderBytes)
 	f.Add([]byte{})
-	f.Add(append(header, "not a picture"...))
+	f.Add(append(bytes.Clone(header), "not a picture"...))
 	for _, img := range []image.Image{
 		image.NewGray(image.Rect(0, 0, 9, 5)),
 		image.NewYCbCr(image.Rect(0, 0, 17, 16), image.YCbCrSubsampleRatio420),

@@ -33,7 +33,7 @@ func main() {
 }
 
 func run(from, to string) error {
-	if err := os.MkdirAll(to, 0o755); err != nil {
+	if err := os.MkdirAll(to, 0o755); err != nil { //nolint:gosec // see readable
 		return err
 	}
 	library, err := copyRuntime(filepath.Join(from, "onnxruntime-node"), to)
@@ -115,7 +115,7 @@ func copyRuntime(from, to string) (onnx.File, error) {
 	}
 	path := filepath.Join(to, file.Path)
 	// A library that a running server has mapped must not change under it.
-	if err := os.WriteFile(path+".new", data, readable); err != nil {
+	if err := os.WriteFile(path+".new", data, readable); err != nil { //nolint:gosec // the path is a flag of ours
 		return file, err
 	}
 	if err := os.Rename(path+".new", path); err != nil {

@@ -62,15 +62,15 @@ func TestOpenRefuses(t *testing.T) {
 		want    string
 	}{
 		{"no manifest", func(dir string, m *onnx.Manifest) { m.Models = nil; os.Remove(filepath.Join(dir, onnx.ManifestName)) }, true, "make models"},
-		{"no model file", func(dir string, m *onnx.Manifest) { os.Remove(filepath.Join(dir, "faceres.onnx")) }, true, "no faceres.onnx"},
+		{"no model file", func(dir string, _ *onnx.Manifest) { os.Remove(filepath.Join(dir, "faceres.onnx")) }, true, "no faceres.onnx"},
 		{"no library", func(dir string, m *onnx.Manifest) { os.Remove(filepath.Join(dir, m.Runtime.Path)) }, true, "make models"},
-		{"changed model", func(dir string, m *onnx.Manifest) {
+		{"changed model", func(dir string, _ *onnx.Manifest) {
 			os.Remove(filepath.Join(dir, "liveness.onnx"))
 			os.WriteFile(filepath.Join(dir, "liveness.onnx"), []byte("other"), 0o600)
 		}, false, "SHA-256 differs"},
-		{"role unfilled", func(dir string, m *onnx.Manifest) { delete(m.Models, age.Mesh) }, false, `no file for the role "mesh"`},
-		{"file elsewhere", func(dir string, m *onnx.Manifest) { m.Runtime.Path = "../lib.so" }, false, "leaves the models directory"},
-		{"wrong model in a role", func(dir string, m *onnx.Manifest) {
+		{"role unfilled", func(_ string, m *onnx.Manifest) { delete(m.Models, age.Mesh) }, false, `no file for the role "mesh"`},
+		{"file elsewhere", func(_ string, m *onnx.Manifest) { m.Runtime.Path = "../lib.so" }, false, "leaves the models directory"},
+		{"wrong model in a role", func(_ string, m *onnx.Manifest) {
 			file := m.Models[age.Antispoof]
 			file.Path, file.SHA256 = m.Models[age.Liveness].Path, m.Models[age.Liveness].SHA256
 			m.Models[age.Antispoof] = file

@@ -26,7 +26,7 @@ type message []byte
 
 func (m *message) integer(field protowire.Number, v int64) {
 	*m = protowire.AppendTag(*m, field, protowire.VarintType)
-	*m = protowire.AppendVarint(*m, uint64(v))
+	*m = protowire.AppendVarint(*m, uint64(v)) //nolint:gosec // int64 on the wire is two's complement
 }
 
 func (m *message) bytes(field protowire.Number, v []byte) {
@@ -96,7 +96,7 @@ func tensorProto(name string, t tensor) message {
 	if t.ints != nil {
 		m.integer(2, elemInt64)
 		for _, v := range t.ints {
-			raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
+			raw = binary.LittleEndian.AppendUint64(raw, uint64(v)) //nolint:gosec // two's complement
 		}
 	} else {
 		m.integer(2, elemFloat)
