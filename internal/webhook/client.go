@@ -156,6 +156,6 @@ func isTLS(err error) bool {
 		untrusted *tls.CertificateVerificationError
 		hostname  x509.HostnameError
 	)
-	return errors.As(err, &record) || errors.As(err, &alert) ||
+	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record) || errors.As(err, &alert) ||
 		errors.As(err, &untrusted) || errors.As(err, &hostname)
 }

@@ -48,6 +48,8 @@ type Dispatcher struct {
 	keys   Keys
 	client *Client
 	cfg    Config
+	poll   time.Duration // pollInterval and drainTime, shorter in tests
+	drain  time.Duration
 
 	wake chan struct{}
 
@@ -61,6 +63,7 @@ type Dispatcher struct {
 func NewDispatcher(queue Queue, keys Keys, client *Client, cfg Config) *Dispatcher {
 	return &Dispatcher{
 		queue: queue, keys: keys, client: client, cfg: cfg,
+		poll: pollInterval, drain: drainTime,
 		wake:     make(chan struct{}, 1),
 		inFlight: make(map[uuid.UUID]int),
 	}
@@ -91,10 +94,10 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-d.wake:
-		case <-time.After(spread(pollInterval, rand.Float64())):
+		case <-time.After(spread(d.poll, rand.Float64())):
 		}
 	}
-	giveUp := time.AfterFunc(drainTime, abort)
+	giveUp := time.AfterFunc(d.drain, abort)
 	defer giveUp.Stop()
 	d.running.Wait()
 	pruning.Wait()

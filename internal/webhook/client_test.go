@@ -1,0 +1,150 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+
+// shortTimeout is the attempt's timeout in tests of receivers that hang.
+const shortTimeout = 300 * time.Millisecond
+
+func post(t testing.TB, c *Client, url string) Answer {
+	t.Helper()
+	return c.Post(t.Context(), url, sign(t, time.Now(), vectorBody, vectorKey()), []byte(vectorBody))
+}
+
+func TestClientSendsTheDelivery(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	var got *http.Request
+	var body []byte
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		body, _ = io.ReadAll(r.Body)
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer receiver.Close()
+	answer := post(t, NewClient(loopback), receiver.URL+"/hook?shop=1")
+	if answer.Class != ClassDelivered || answer.StatusCode != 204 || answer.Latency <= 0 {
+		t.Fatalf("answer %+v", answer)
+	}
+	if got.Method != http.MethodPost || got.RequestURI != "/hook?shop=1" || string(body) != vectorBody ||
+		got.Header.Get("Content-Type") != "application/json" {
+		t.Fatalf("%s %s %v\n%s", got.Method, got.RequestURI, got.Header, body)
+	}
+	if report := Verify(vectorKey(), got.Header, body, time.Now()); !report.Valid {
+		t.Fatalf("what arrived does not verify: %+v", report.Findings)
+	}
+}
+
+func TestClientAnswers(t *testing.T) {
+	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	for name, tc := range map[string]struct {
+		handler http.HandlerFunc
+		class   Class
+		status  int
+		after   time.Duration
+		excerpt string
+	}{
+		"200": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "thanks") }, ClassDelivered, 200, 0, "thanks"},
+		"500": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "oh", 500) }, ClassStatus, 500, 0, "oh\n"},
+		"410": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(410) }, ClassStatus, 410, 0, ""},
+		"429": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "90")
+			w.WriteHeader(429)
+		}, ClassStatus, 429, 90 * time.Second, ""},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/followed" {
+				t.Error("the redirect was followed")
+			}
+			w.Header().Set("Location", "/followed")
+			w.WriteHeader(307)
+		}, ClassRedirect, 307, 0, ""},
+		"redirect to nowhere": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(302) }, ClassRedirect, 302, 0, ""},
+		"hangs":               {hang, ClassTimeout, 0, 0, ""},
+		"resets":              {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, ClassConnect, 0, 0, ""},
+		"endless body": {func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				if _, err := w.Write(bytes.Repeat([]byte("x"), 4096)); err != nil {
+					return
+				}
+			}
+		}, ClassDelivered, 200, 0, strings.Repeat("x", 1024)},
+		"slow body": {func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, "so far")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, ClassDelivered, 200, 0, "so far"},
+		"huge header": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Huge", strings.Repeat("x", 64<<10))
+		}, ClassConnect, 0, 0, ""},
+		"compressed": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			io.WriteString(w, "\x1f\x8b not really")
+		}, ClassDelivered, 200, 0, "\x1f\x8b not really"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body) // the server sees a client leave only after its body
+				tc.handler(w, r)
+			}))
+			defer receiver.Close()
+			answer := post(t, newClient(newDialer(loopback), shortTimeout), receiver.URL)
+			if answer.Class != tc.class || answer.StatusCode != tc.status || answer.RetryAfter != tc.after || string(answer.Excerpt) != tc.excerpt {
+				t.Fatalf("class %s, status %d, retry after %s, excerpt %.40q", answer.Class, answer.StatusCode, answer.RetryAfter, answer.Excerpt)
+			}
+		})
+	}
+}
+
+func TestClientTransportFailures(t *testing.T) {
+	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
+	defer untrusted.Close()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := closed.Addr().String()
+	closed.Close()
+
+	dialer := newDialer(loopback)
+	dialer.Resolver = resolver(t, func(string, bool) []netip.Addr { return nil })
+	client := newClient(dialer, 5*time.Second)
+	for url, want := range map[string]Class{
+		untrusted.URL: ClassTLS,
+		strings.Replace(plain.URL, "http:", "https:", 1): ClassTLS,
+		"http://" + refused:         ClassConnect,
+		"http://no-such-name.test/": ClassDNS,
+		"http://10.0.0.1/":          ClassBlocked,
+		"gopher://127.0.0.1/":       ClassConnect,
+		"://":                       ClassConnect,
+	} {
+		if answer := post(t, client, url); answer.Class != want || answer.StatusCode != 0 {
+			t.Errorf("%s: class %s, want %s", url, answer.Class, want)
+		}
+	}
+}
+
+func TestClientCancelled(t *testing.T) {
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	defer receiver.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if answer := NewClient(loopback).Post(ctx, receiver.URL, http.Header{}, nil); answer.Class != ClassTimeout {
+		t.Fatalf("class %s", answer.Class)
+	}
+}

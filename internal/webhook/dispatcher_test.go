@@ -1,0 +1,297 @@
+package webhook_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"agegate/internal/store"
+	"agegate/internal/store/storetest"
+	"agegate/internal/tenant"
+	"agegate/internal/webhook"
+)
+
+var signingKey = []byte("a signing key of 32 bytes, fixed")
+
+type fixedKeys struct{ failures atomic.Int32 }
+
+func (k *fixedKeys) WebhookKeys(context.Context, uuid.UUID, bool) ([][]byte, error) {
+	if k.failures.Add(-1) >= 0 {
+		return nil, errors.New("no keys at the moment")
+	}
+	return [][]byte{signingKey}, nil
+}
+
+// post is one POST a receiver saw.
+type post struct{ id, body string }
+
+// receiver records every POST that verifies, and answers as told.
+type receiver struct {
+	*httptest.Server
+	mu    sync.Mutex
+	posts []post
+}
+
+// newReceiver starts a receiver; answer is given the number of the POST, from 0.
+func newReceiver(t testing.TB, answer func(n int, w http.ResponseWriter, r *http.Request)) *receiver {
+	r := new(receiver)
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		if report := webhook.Verify(signingKey, req.Header, body, time.Now()); !report.Valid {
+			t.Errorf("a delivery does not verify: %+v", report.Findings)
+		}
+		r.mu.Lock()
+		n := len(r.posts)
+		r.posts = append(r.posts, post{req.Header.Get("webhook-id"), string(body)})
+		r.mu.Unlock()
+		answer(n, w, req)
+	}))
+	return r
+}
+
+func (r *receiver) seen() []post {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]post(nil), r.posts...)
+}
+
+func status(code int) func(int, http.ResponseWriter, *http.Request) {
+	return func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+// quick is a schedule of three attempts that a test can wait for.
+var quick = webhook.Schedule{10 * time.Millisecond, 20 * time.Millisecond}
+
+// world is a store, a tenant and a dispatcher that can be started.
+type world struct {
+	t      testing.TB
+	store  *store.Store
+	tenant uuid.UUID
+	keys   fixedKeys
+}
+
+func newWorld(t testing.TB, s *store.Store) *world {
+	w := &world{t: t, store: s}
+	w.tenant = w.newTenant()
+	return w
+}
+
+func (w *world) newTenant() uuid.UUID {
+	created := tenant.Tenant{ID: uuid.Must(uuid.NewV7()), Name: "shop", CreatedAt: time.Now().UTC()}
+	if err := w.store.CreateTenant(context.Background(), created, nil, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	return created.ID
+}
+
+// start runs a dispatcher and returns it with the function that stops it and
+// waits for its end.
+func (w *world) start(schedule webhook.Schedule, drain time.Duration) (*webhook.Dispatcher, func()) {
+	d := webhook.NewDispatcher(w.store, &w.keys, webhook.NewLocalClient(300*time.Millisecond), webhook.Config{
+		Live: schedule, Test: schedule, Logger: slog.New(slog.DiscardHandler),
+	})
+	d.Hurry(10*time.Millisecond, drain)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.Run(ctx)
+	}()
+	return d, func() {
+		cancel()
+		<-done
+	}
+}
+
+func (w *world) insert(tenantID uuid.UUID, url string) webhook.Event {
+	event, err := webhook.NewEvent(webhook.Completion{
+		TenantID: tenantID, SessionID: uuid.New(), Result: webhook.ResultVerified, CompletedAt: time.Now(), Destination: url,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx := context.Background()
+	if err := w.store.Update(ctx, func(tx *store.Tx) error { return tx.InsertEvent(ctx, event) }); err != nil {
+		w.t.Fatal(err)
+	}
+	return event
+}
+
+// eventually waits for the event to reach a status.
+func (w *world) eventually(id string, want webhook.Status) (webhook.Record, []webhook.Attempt) {
+	w.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		record, attempts, err := w.store.EventByID(context.Background(), webhook.OfAll(), id)
+		if err == nil && record.Status == want {
+			return record, attempts
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatalf("status %q after 20 s, want %q (%v), attempts %+v", record.Status, want, err, attempts)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func TestDispatcherOutcomes(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		for name, tc := range map[string]struct {
+			answer func(int, http.ResponseWriter, *http.Request)
+			want   webhook.Status
+			posts  int
+			class  webhook.Class
+		}{
+			"accepted": {status(200), webhook.StatusDelivered, 1, webhook.ClassDelivered},
+			"refused":  {status(500), webhook.StatusFailed, 3, webhook.ClassStatus},
+			"redirect": {status(302), webhook.StatusFailed, 3, webhook.ClassRedirect},
+			"gone":     {status(410), webhook.StatusWaiting, 1, webhook.ClassStatus},
+			"hangs": {func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+				webhook.StatusFailed, 3, webhook.ClassTimeout},
+			"recovers": {func(n int, w http.ResponseWriter, _ *http.Request) {
+				if n < 2 {
+					w.WriteHeader(503)
+				}
+			}, webhook.StatusDelivered, 3, webhook.ClassDelivered},
+		} {
+			t.Run(name, func(t *testing.T) {
+				w := newWorld(t, s)
+				r := newReceiver(t, tc.answer)
+				defer r.Close()
+				d, stop := w.start(quick, 5*time.Second)
+				defer stop()
+				event := w.insert(w.tenant, r.URL)
+				d.Wake()
+				record, attempts := w.eventually(event.ID, tc.want)
+				posts := r.seen()
+				if len(posts) != tc.posts || len(attempts) != tc.posts || record.LastClass != tc.class {
+					t.Fatalf("%d posts, attempts %+v", len(posts), attempts)
+				}
+				for _, p := range posts {
+					if p.id != event.ID || p.body != string(event.Body) {
+						t.Fatalf("posted %+v, want %s", p, event.ID)
+					}
+				}
+			})
+		}
+	})
+}
+
+// Eight attempts of the hanging tenant are under way, never more, and another
+// tenant is served meanwhile.
+func TestDispatcherCapsEachTenant(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		var now, most atomic.Int32
+		release := make(chan struct{})
+		hanging := newReceiver(t, func(int, http.ResponseWriter, *http.Request) {
+			n := now.Add(1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			<-release
+			now.Add(-1)
+		})
+		defer hanging.Close()
+		fine := newReceiver(t, status(200))
+		defer fine.Close()
+		var queued []webhook.Event
+		for range 20 {
+			queued = append(queued, w.insert(w.tenant, hanging.URL))
+		}
+		other := w.insert(w.newTenant(), fine.URL)
+		_, stop := w.start(webhook.DefaultTest(), 5*time.Second)
+		defer stop()
+		w.eventually(other.ID, webhook.StatusDelivered)
+		close(release)
+		for _, e := range queued {
+			// Those that timed out wait for their schedule; the rest were never held up.
+			if _, attempts, err := s.EventByID(t.Context(), webhook.OfAll(), e.ID); err != nil || len(attempts) > 1 {
+				t.Fatalf("%+v, %v", attempts, err)
+			}
+		}
+		if n := most.Load(); n > 8 {
+			t.Fatalf("%d attempts of one tenant at once", n)
+		}
+	})
+}
+
+// A shutdown that cannot wait gives the delivery back: the next dispatcher
+// sends it at once instead of when the lease runs out.
+func TestDispatcherLeavesNoLease(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		arrived := make(chan struct{}, 1)
+		r := newReceiver(t, func(n int, _ http.ResponseWriter, r *http.Request) {
+			if n == 0 {
+				arrived <- struct{}{}
+				<-r.Context().Done()
+			}
+		})
+		defer r.Close()
+		_, stop := w.start(quick, time.Millisecond)
+		event := w.insert(w.tenant, r.URL)
+		<-arrived
+		stop()
+		record, _, err := s.EventByID(t.Context(), webhook.OfAll(), event.ID)
+		if err != nil || record.NextAt == nil || record.NextAt.After(time.Now().Add(time.Second)) {
+			t.Fatalf("after the shutdown: %+v, %v", record, err)
+		}
+		_, stop = w.start(quick, time.Second)
+		defer stop()
+		w.eventually(event.ID, webhook.StatusDelivered)
+	})
+}
+
+// Whatever a receiver answers and however often dispatchers stop, an event is
+// delivered or its schedule is used up, under one id and one body.
+func TestDispatcherAtLeastOnceProperty(t *testing.T) {
+	s := storetest.Open(t, "sqlite:"+filepath.Join(t.TempDir(), "agegate.db"))
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t, s)
+		answers := rapid.SliceOfN(rapid.SampledFrom([]int{200, 204, 302, 429, 500}), 3, 12).Draw(rt, "answers")
+		r := newReceiver(t, func(n int, res http.ResponseWriter, _ *http.Request) { res.WriteHeader(answers[n%len(answers)]) })
+		defer r.Close()
+		events := map[string]webhook.Event{}
+		for range rapid.IntRange(1, 5).Draw(rt, "events") {
+			e := w.insert(w.tenant, r.URL)
+			events[e.ID] = e
+		}
+		for range rapid.IntRange(0, 3).Draw(rt, "restarts") {
+			_, stop := w.start(quick, time.Duration(rapid.IntRange(0, 5).Draw(rt, "drain"))*time.Millisecond)
+			stop()
+		}
+		_, stop := w.start(quick, time.Second)
+		defer stop()
+		times := map[string]int{}
+		for id := range events {
+			for ended := false; !ended; time.Sleep(2 * time.Millisecond) {
+				record, _, err := s.EventByID(context.Background(), webhook.OfAll(), id)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				ended = record.Status == webhook.StatusDelivered || record.Status == webhook.StatusFailed
+			}
+		}
+		for _, p := range r.seen() {
+			if p.body != string(events[p.id].Body) {
+				rt.Fatalf("id or body changed: %+v", p)
+			}
+			times[p.id]++
+		}
+		for id := range events {
+			if times[id] == 0 {
+				rt.Fatalf("%s was never sent", id)
+			}
+		}
+	})
+}
