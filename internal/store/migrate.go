@@ -44,7 +44,7 @@ func (s *Store) Migrate(ctx context.Context) (err error) {
 // SchemaVersion returns the number of the last migration applied to the
 // database and of the last one this binary knows. The database may be ahead.
 func (s *Store) SchemaVersion(ctx context.Context) (database, binary int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	provider, done, err := s.migrator()
 	if err != nil {

@@ -6,6 +6,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -19,8 +20,7 @@ import (
 	"agegate/internal/fault"
 )
 
-// Timeout bounds one Update, with all its retries, or one View. A caller never
-// waits longer for a database that does not answer.
+// Timeout is the default of Config.Timeout.
 const Timeout = 5 * time.Second
 
 // Config names the database.
@@ -30,6 +30,9 @@ type Config struct {
 	URL string
 	// MaxConns is the size of the PostgreSQL pool; 0 means 20.
 	MaxConns int
+	// Timeout bounds one Update, with all its retries, or one View: a caller
+	// never waits longer for a database that does not answer. 0 means Timeout.
+	Timeout time.Duration
 }
 
 // Store is an open database. It is safe for concurrent use.
@@ -39,6 +42,7 @@ type Store struct {
 	postgres *pgServer
 	sqlite   *sqliteFile // exactly one of the two is set
 	lock     *os.File    // held from LockServe to Close
+	timeout  time.Duration
 }
 
 // Open connects to the database and makes sure that it answers. On SQLite it
@@ -58,6 +62,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.timeout = cmp.Or(cfg.Timeout, Timeout)
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -31,7 +31,7 @@ type Tx struct {
 // Inside fn, use tx only: calling the Store again waits for a second
 // connection, which on SQLite never comes.
 func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
-	return retry(ctx, func(ctx context.Context) (bool, error) {
+	return s.retry(ctx, func(ctx context.Context) (bool, error) {
 		db := s.writer.WithContext(ctx).Begin()
 		if db.Error != nil {
 			return transient(db.Error), db.Error
@@ -52,9 +52,11 @@ func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 // View runs fn outside any transaction, on SQLite against the read-only pool.
-// fn must only read; it is run again after a lost connection.
+// fn must only read; it is run again after a lost connection. The SQLite driver
+// does not interrupt a SELECT that has begun, so every query must be short by
+// its own shape.
 func (s *Store) View(ctx context.Context, fn func(tx *Tx) error) error {
-	return retry(ctx, func(ctx context.Context) (bool, error) {
+	return s.retry(ctx, func(ctx context.Context) (bool, error) {
 		err := fn(&Tx{db: s.reader.WithContext(ctx), postgres: s.postgres != nil})
 		return transient(err), err
 	})
@@ -62,8 +64,8 @@ func (s *Store) View(ctx context.Context, fn func(tx *Tx) error) error {
 
 // retry calls try until it succeeds, reports that its error is not worth
 // another attempt, or runs out of attempts or time.
-func retry(parent context.Context, try func(ctx context.Context) (again bool, err error)) error {
-	ctx, cancel := context.WithTimeout(parent, Timeout)
+func (s *Store) retry(parent context.Context, try func(ctx context.Context) (again bool, err error)) error {
+	ctx, cancel := context.WithTimeout(parent, s.timeout)
 	defer cancel()
 	for n := 1; ; n++ {
 		again, err := try(ctx)

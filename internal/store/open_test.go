@@ -1,0 +1,183 @@
+package store_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"agegate/internal/fault"
+	"agegate/internal/store"
+	"agegate/internal/store/pgtest"
+)
+
+func open(t *testing.T, url string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func sqliteURL(t *testing.T) string {
+	t.Helper()
+	return "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")
+}
+
+// each runs body as a subtest per dialect with the URL of an empty database
+// without a schema.
+func each(t *testing.T, body func(t *testing.T, url string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { body(t, sqliteURL(t)) })
+	t.Run("postgres", func(t *testing.T) { body(t, pgtest.EmptyURL(t)) })
+}
+
+func TestOpenRefusesAnUnusableURLWithoutQuotingIt(t *testing.T) {
+	for _, url := range []string{
+		"", "hunter2", "mysql://root:hunter2@db/x", "sqlite:", "sqlite::memory:",
+		"postgres://root:hunter2@db:port/x", "postgres://root:hunter2@[db/x", "postgres://db/x?sslmode=hunter2",
+	} {
+		s, err := store.Open(t.Context(), store.Config{URL: url})
+		if err == nil {
+			t.Errorf("%q was opened", url)
+			_ = s.Close()
+		} else if strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q is quoted in %q", url, err)
+		}
+	}
+}
+
+func TestOpenSaysThatPostgresIsDown(t *testing.T) {
+	_, err := store.Open(t.Context(), store.Config{URL: "postgres://u:hunter2@/x?host=" + t.TempDir()})
+	if fault.CodeOf(err) != fault.Unavailable || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSQLiteFileHasExactlyTheNameGiven(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new dir", "a?mode=ro&b#c%41 é.db")
+	if err := open(t, "sqlite:"+path).Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSQLiteFileIsPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	open(t, "sqlite:"+filepath.Join(dir, "agegate.db"))
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("directory mode %v, %v", info.Mode(), err)
+	}
+	if _, err := store.Open(t.Context(), store.Config{URL: "sqlite:" + filepath.Join(dir, "agegate.db", "x")}); err == nil {
+		t.Error("opened a file below a file")
+	}
+}
+
+func TestOnlyOneServerPerSQLiteFile(t *testing.T) {
+	url := sqliteURL(t)
+	server, beside := open(t, url), open(t, url)
+	if err := errors.Join(server.LockServe(), server.LockServe(), server.Migrate(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if err := beside.LockServe(); fault.CodeOf(err) != fault.Conflict {
+		t.Errorf("a second server got %v", err)
+	}
+	err := beside.Update(t.Context(), func(tx *store.Tx) error { return tx.Exec("CREATE TABLE beside (id integer)") })
+	if err != nil {
+		t.Errorf("an operator command beside the server: %v", err)
+	}
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := beside.LockServe(); err != nil {
+		t.Errorf("after the server ended: %v", err)
+	}
+}
+
+func TestReplicasShareOnePostgres(t *testing.T) {
+	url := pgtest.EmptyURL(t)
+	if err := errors.Join(open(t, url).LockServe(), open(t, url).LockServe()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReplicasMigrateAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		done := make(chan error)
+		for range 6 {
+			replica := open(t, url)
+			go func() { done <- replica.Migrate(t.Context()) }()
+		}
+		for range 6 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		s := open(t, url)
+		database, binary, err := s.SchemaVersion(t.Context())
+		if err != nil || database != binary || binary < 1 {
+			t.Errorf("schema version %d of %d, %v", database, binary, err)
+		}
+		err = s.View(t.Context(), func(tx *store.Tx) error {
+			n, err := tx.Count("SELECT count(*) FROM goose_db_version WHERE version_id = 1")
+			if n != 1 {
+				t.Errorf("migration 1 ran %d times", n)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestSchemaVersionBeforeMigration(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		database, binary, err := open(t, url).SchemaVersion(t.Context())
+		if err != nil || database != 0 || binary < 1 {
+			t.Errorf("schema version %d of %d, %v", database, binary, err)
+		}
+	})
+}
+
+// A newer replica adds a column while this one serves.
+func TestAddedColumnBreaksNothing(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		old, newer := open(t, url), open(t, url)
+		if err := old.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []string{"before", "after"} {
+			if _, err := old.Tenants(t.Context()); err != nil {
+				t.Errorf("%s: %v", step, err)
+			}
+			if step == "before" {
+				err := newer.Update(t.Context(), func(tx *store.Tx) error {
+					return tx.Exec("ALTER TABLE tenants ADD COLUMN motto text NOT NULL DEFAULT ''")
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+func TestDialectsHaveTheSameMigrations(t *testing.T) {
+	names := func(dialect string) string {
+		paths, err := fs.Glob(os.DirFS("migrations/"+dialect), "*.sql")
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("migrations of %s: %v, %v", dialect, paths, err)
+		}
+		return strings.Join(paths, " ")
+	}
+	if sqlite, postgres := names("sqlite"), names("postgres"); sqlite != postgres {
+		t.Errorf("sqlite: %s\npostgres: %s", sqlite, postgres)
+	}
+}
