@@ -295,3 +295,26 @@ func TestDispatcherAtLeastOnceProperty(t *testing.T) {
 		}
 	})
 }
+
+// Our own failure to sign is no attempt and no mark against the endpoint.
+func TestDispatcherWithoutKeysTriesLater(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		r := newReceiver(t, status(200))
+		defer r.Close()
+		w.keys.failures.Store(1)
+		event := w.insert(w.tenant, r.URL)
+		_, stop := w.start(quick, time.Second)
+		for w.keys.failures.Load() > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		stop()
+		record, attempts, err := s.EventByID(t.Context(), webhook.OfAll(), event.ID)
+		if err != nil || len(attempts) != 0 || record.Attempts != 0 || record.Status != webhook.StatusPending || len(r.seen()) != 0 {
+			t.Fatalf("%+v, %+v, %v", record, attempts, err)
+		}
+		if endpoints, err := s.Endpoints(t.Context(), webhook.OfAll()); err != nil || len(endpoints) != 0 {
+			t.Fatalf("%+v, %v", endpoints, err)
+		}
+	})
+}
