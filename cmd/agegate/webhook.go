@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"agegate/internal/webhook"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) webhookCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "webhook",
+		Short: "Inspect and repair webhook deliveries",
+		Long:  "Inspect and repair webhook deliveries. Deliveries and their attempts are kept for\n30 days. What becomes due is sent by the running gateway within a second or so.",
+	}
+	cmd.AddCommand(c.webhookList(), c.webhookShow(), c.webhookResend(), c.webhookRotate(),
+		c.webhookEndpoints(), c.webhookEnable(), webhookVerify())
+	return cmd
+}
+
+// withWebhooks runs fn over the deliveries. A running gateway finds by itself
+// what fn makes due.
+func (c *cli) withWebhooks(ctx context.Context, fn func(*webhook.Operations) error) error {
+	return c.withOperator(ctx, func(op operator) error {
+		return fn(webhook.NewOperations(op.store, nil))
+	})
+}
+
+// listedEvent is a delivery as webhook list and show print it. The
+// destination's path may hold a secret of the merchant and is left out.
+type listedEvent struct {
+	EventID    string     `json:"event_id"`
+	TenantID   uuid.UUID  `json:"tenant_id"`
+	SessionID  uuid.UUID  `json:"session_id"`
+	Livemode   bool       `json:"livemode"`
+	EndpointID string     `json:"endpoint_id"`
+	Status     string     `json:"status"`
+	CreatedAt  time.Time  `json:"created_at"`
+	Attempts   int        `json:"attempts"`
+	NextAt     *time.Time `json:"next_attempt_at"`
+	LastAt     *time.Time `json:"last_attempt_at"`
+	LastClass  string     `json:"last_class"`
+	LastStatus int        `json:"last_status_code"`
+}
+
+func fromRecord(r webhook.Record) listedEvent {
+	return listedEvent{
+		r.ID, r.TenantID, r.SessionID, r.Livemode, r.EndpointID, string(r.Status), r.CreatedAt,
+		r.Attempts, r.NextAt, r.LastAt, string(r.LastClass), r.LastStatus,
+	}
+}
+
+// tenantFlag adds --tenant and returns the scope it sets.
+func tenantFlag(cmd *cobra.Command) func() (webhook.Scope, error) {
+	var id string
+	cmd.Flags().StringVar(&id, "tenant", "", "only this tenant's")
+	return func() (webhook.Scope, error) {
+		if id == "" {
+			return webhook.OfAll(), nil
+		}
+		parsed, err := idArgument([]string{id})
+		return webhook.OfTenant(parsed), err
+	}
+}
+
+func (c *cli) webhookList() *cobra.Command {
+	var status, before string
+	var limit int
+	var asJSON bool
+	cmd := &cobra.Command{Use: "list", Short: "List deliveries, newest first", Args: cobra.NoArgs}
+	scope := tenantFlag(cmd)
+	cmd.Flags().StringVar(&status, "status", "", "pending, delivered, failed, waiting or no_destination")
+	cmd.Flags().StringVar(&before, "before", "", "only events made before this event ID, for the next page")
+	cmd.Flags().IntVar(&limit, "limit", webhook.MaxPage, "how many, 1 to 100")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		of, err := scope()
+		if err != nil {
+			return err
+		}
+		if limit < 1 || limit > webhook.MaxPage {
+			return fmt.Errorf("--limit must be from 1 to %d", webhook.MaxPage)
+		}
+		return c.withWebhooks(cmd.Context(), func(ops *webhook.Operations) error {
+			records, err := ops.Events(cmd.Context(), webhook.Filter{Scope: of, Status: webhook.Status(status), Before: before, Limit: limit})
+			if err != nil {
+				return err
+			}
+			listed := []listedEvent{}
+			for _, r := range records {
+				listed = append(listed, fromRecord(r))
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), listed)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "EVENT\tSESSION\tSTATUS\tATTEMPTS\tLAST\tNEXT")
+			for _, e := range listed {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", e.EventID, e.SessionID, e.Status, e.Attempts, answerOf(e.LastClass, e.LastStatus), orNever(e.NextAt))
+			}
+			return w.Flush()
+		})
+	}
+	return cmd
+}
+
+// answerOf puts an attempt's class and HTTP status into one word or two.
+func answerOf(class string, status int) string {
+	if status == 0 {
+		return class
+	}
+	return fmt.Sprintf("%s %d", class, status)
+}
+
+// listedAttempt is one attempt as webhook show prints it.
+type listedAttempt struct {
+	Number     int        `json:"number"`
+	At         time.Time  `json:"at"`
+	Class      string     `json:"class"`
+	StatusCode int        `json:"status_code"`
+	LatencyMS  int64      `json:"latency_ms"`
+	Answer     string     `json:"answer"` // the first 1 KiB
+	NextAt     *time.Time `json:"next_attempt_at"`
+}
+
+func (c *cli) webhookShow() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "show EVENT_ID", Short: "Show a delivery with its attempts", Args: exactlyOneID("EVENT_ID")}
+	scope := tenantFlag(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		of, err := scope()
+		if err != nil {
+			return err
+		}
+		return c.withWebhooks(cmd.Context(), func(ops *webhook.Operations) error {
+			record, attempts, err := ops.EventByID(cmd.Context(), of, args[0])
+			if err != nil {
+				return err
+			}
+			listed := []listedAttempt{}
+			for _, a := range attempts {
+				listed = append(listed, listedAttempt{
+					a.Number, a.At, string(a.Class), a.StatusCode, a.Latency.Milliseconds(), string(a.Excerpt), a.NextAt,
+				})
+			}
+			event := fromRecord(record)
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), struct {
+					listedEvent
+					Body string          `json:"body"`
+					List []listedAttempt `json:"attempt_list"`
+				}{event, string(record.Body), listed})
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintf(w, "Event\t%s\nSession\t%s\nTenant\t%s\nEndpoint\t%s\nStatus\t%s\nBody\t%s\n\n",
+				event.EventID, event.SessionID, event.TenantID, event.EndpointID, event.Status, record.Body)
+			fmt.Fprintln(w, "ATTEMPT\tAT\tRESULT\tLATENCY\tNEXT\tANSWER")
+			for _, a := range listed {
+				fmt.Fprintf(w, "%d\t%s\t%s\t%d ms\t%s\t%.60q\n", a.Number, a.At.Format(time.DateTime), answerOf(a.Class, a.StatusCode), a.LatencyMS, orNever(a.NextAt), a.Answer)
+			}
+			return w.Flush()
+		})
+	}
+	return cmd
+}
+
+func (c *cli) webhookResend() *cobra.Command {
+	var since string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "resend [EVENT_ID]", Short: "Send one event again, or all failed since a time",
+		Long: "Send an event again under the same webhook-id and body, or with --failed-since all\nevents whose schedule was used up, made since a time or within a duration.",
+		Args: cobra.MaximumNArgs(1),
+	}
+	scope := tenantFlag(cmd)
+	cmd.Flags().StringVar(&since, "failed-since", "", "RFC 3339 time, or a duration such as 24h")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if (len(args) == 1) == (since != "") {
+			return fmt.Errorf("give either an EVENT_ID or --failed-since")
+		}
+		of, err := scope()
+		if err != nil {
+			return err
+		}
+		return c.withWebhooks(cmd.Context(), func(ops *webhook.Operations) error {
+			n := 1
+			if len(args) == 1 {
+				err = ops.ResendEvent(cmd.Context(), of, args[0])
+			} else {
+				var from time.Time
+				if from, err = parseSince(since); err == nil {
+					n, err = ops.ResendFailedEvents(cmd.Context(), of, from)
+				}
+			}
+			if err != nil {
+				return err
+			}
+			return printCount(cmd, asJSON, "resent", n, "events are due again")
+		})
+	}
+	return cmd
+}
+
+func parseSince(s string) (time.Time, error) {
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return now().Add(-d), nil
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("--failed-since must be an RFC 3339 time or a duration such as 24h")
+	}
+	return at.UTC(), nil
+}
+
+func printCount(cmd *cobra.Command, asJSON bool, name string, n int, what string) error {
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), map[string]int{name: n})
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%d %s.\n", n, what)
+	return err
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/textproto"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"agegate/internal/signing"
+	"agegate/internal/webhook"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) webhookRotate() *cobra.Command {
+	var mode string
+	var overlap time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "rotate TENANT_ID --mode test|live", Short: "Make a new webhook secret, shown once",
+		Long: "Make a new webhook secret. Webhooks are signed with the old one too until the\noverlap ends.",
+		Args: exactlyOneID("TENANT_ID"),
+	}
+	cmd.Flags().StringVar(&mode, "mode", "", "test or live")
+	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old secret signs too: 0, 1h, 24h or 72h")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	_ = cmd.MarkFlagRequired("mode")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := idArgument(args)
+		if err != nil {
+			return err
+		}
+		livemode, err := parseMode(mode)
+		if err != nil {
+			return err
+		}
+		return c.withOperator(cmd.Context(), func(op operator) error {
+			secret, err := op.tenants.RotateWebhookSecret(cmd.Context(), id, livemode, overlap)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), map[string]string{"webhook_secret": secret})
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s\nKeep it now: it is not shown again. The old secret signs too for %s.\n", secret, overlap)
+			return nil
+		})
+	}
+	return cmd
+}
+
+// listedEndpoint is an endpoint as webhook endpoints prints it.
+type listedEndpoint struct {
+	EndpointID     string     `json:"endpoint_id"`
+	TenantID       uuid.UUID  `json:"tenant_id"`
+	Livemode       bool       `json:"livemode"`
+	FirstFailureAt *time.Time `json:"first_failure_at"`
+	DisabledAt     *time.Time `json:"disabled_at"`
+	DisabledReason string     `json:"disabled_reason"`
+}
+
+func (c *cli) webhookEndpoints() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "endpoints", Short: "List endpoints that are failing or disabled", Args: cobra.NoArgs}
+	scope := tenantFlag(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		of, err := scope()
+		if err != nil {
+			return err
+		}
+		return c.withWebhooks(cmd.Context(), func(ops *webhook.Operations) error {
+			endpoints, err := ops.Endpoints(cmd.Context(), of)
+			if err != nil {
+				return err
+			}
+			listed := []listedEndpoint{}
+			for _, e := range endpoints {
+				listed = append(listed, listedEndpoint{e.ID, e.TenantID, e.Livemode, e.FirstFailureAt, e.DisabledAt, string(e.DisabledReason)})
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), listed)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON")
+			for _, e := range listed {
+				fmt.Fprintf(w, "%s\t%s\t%t\t%s\t%s\t%s\n", e.EndpointID, e.TenantID, e.Livemode, orNever(e.FirstFailureAt), orNever(e.DisabledAt), e.DisabledReason)
+			}
+			return w.Flush()
+		})
+	}
+	return cmd
+}
+
+func (c *cli) webhookEnable() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "enable ENDPOINT_ID", Short: "Enable a disabled endpoint and send what waits for it",
+		Args: exactlyOneID("ENDPOINT_ID"),
+	}
+	scope := tenantFlag(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		of, err := scope()
+		if err != nil {
+			return err
+		}
+		return c.withWebhooks(cmd.Context(), func(ops *webhook.Operations) error {
+			n, err := ops.EnableEndpoint(cmd.Context(), of, args[0])
+			if err != nil {
+				return err
+			}
+			return printCount(cmd, asJSON, "due", n, "waiting events are due")
+		})
+	}
+	return cmd
+}
+
+// maxDelivery bounds what webhook verify reads of headers or body.
+const maxDelivery = 1 << 20
+
+func webhookVerify() *cobra.Command {
+	var headerFile, bodyFile string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Say whether a received delivery verifies, and exactly why not",
+		Long: "Check a delivery as a receiver should. The secret is read from WEBHOOK_SECRET.\n" +
+			"Without --body, standard input holds the headers, an empty line and the body.\n" +
+			"The exit status is 1 when the delivery does not verify.",
+		Args: cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&headerFile, "headers", "", "file with one header a line")
+	cmd.Flags().StringVar(&bodyFile, "body", "", "file with the raw body")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.MarkFlagsRequiredTogether("headers", "body")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		key, err := signing.ParseSecret(os.Getenv("WEBHOOK_SECRET"))
+		if err != nil {
+			return fmt.Errorf("WEBHOOK_SECRET: %w", err)
+		}
+		header, body, err := readDelivery(cmd.InOrStdin(), headerFile, bodyFile)
+		if err != nil {
+			return err
+		}
+		report := webhook.Verify(key, header, body, now())
+		if err := printReport(cmd, report, asJSON); err != nil {
+			return err
+		}
+		if !report.Valid {
+			return errors.New("the delivery does not verify")
+		}
+		return nil
+	}
+	return cmd
+}
+
+// readDelivery reads the headers and the raw body from files, or both from
+// one stream.
+func readDelivery(stdin io.Reader, headerFile, bodyFile string) (http.Header, []byte, error) {
+	var raw []byte
+	var err error
+	if headerFile != "" {
+		raw, err = os.ReadFile(headerFile)
+		raw = append(bytes.TrimRight(raw, "\r\n"), "\r\n\r\n"...)
+	} else {
+		raw, err = io.ReadAll(io.LimitReader(stdin, maxDelivery))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	reader := bufio.NewReader(bytes.NewReader(raw))
+	header, err := textproto.NewReader(reader).ReadMIMEHeader()
+	if err != nil {
+		return nil, nil, errors.New("the headers cannot be read: give one \"name: value\" a line, then an empty line")
+	}
+	if bodyFile != "" {
+		body, err := os.ReadFile(bodyFile)
+		return http.Header(header), body, err
+	}
+	body, err := io.ReadAll(reader)
+	return http.Header(header), body, err
+}
+
+func printReport(cmd *cobra.Command, report webhook.Report, asJSON bool) error {
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), report)
+	}
+	for _, f := range report.Findings {
+		mark := "ok  "
+		if !f.OK {
+			mark = "FAIL"
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s  %-9s  %s\n", mark, f.Check, f.Detail)
+	}
+	return nil
+}
