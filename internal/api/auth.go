@@ -40,5 +40,9 @@ func Authenticate(tenants Authenticator) func(echo.Context) error {
 // callerFrom returns the authenticated caller. The contract's guard lets no
 // request through without one, so its absence is a bug.
 func callerFrom(ctx context.Context) tenant.Caller {
-	return ctx.Value(callerKey{}).(tenant.Caller)
+	caller, ok := ctx.Value(callerKey{}).(tenant.Caller)
+	if !ok {
+		panic("api: an operation ran without authentication")
+	}
+	return caller
 }

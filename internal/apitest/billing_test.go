@@ -122,7 +122,7 @@ func TestTestSessionDailyCap(t *testing.T) {
 			t.Errorf("Retry-After: %v", err)
 		}
 		off := midnight.Sub(g.Clock.Now()) - time.Duration(seconds)*time.Second
-		if res.StatusCode != 429 || body != `{"detail":"Test session daily cap reached"}`+"\n" || off.Abs() > time.Minute {
+		if res.StatusCode != http.StatusTooManyRequests || body != `{"detail":"Test session daily cap reached"}`+"\n" || off.Abs() > time.Minute {
 			t.Errorf("status %d, body %s, Retry-After %d", res.StatusCode, body, seconds)
 		}
 		g.Clock.Advance(time.Until(midnight) + time.Second)

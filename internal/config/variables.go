@@ -118,7 +118,7 @@ func setDuration(dst *time.Duration, v string, least, most time.Duration) error 
 
 func setDurations(dst *[]time.Duration, v string) error {
 	var all []time.Duration
-	for _, part := range strings.Split(v, ",") {
+	for part := range strings.SplitSeq(v, ",") {
 		d, err := time.ParseDuration(strings.TrimSpace(part))
 		if err != nil || d < 0 {
 			return errors.New("must be durations separated by commas, such as 5s,5m,30m")
@@ -148,7 +148,7 @@ func setAgeMargin(c *Config, v string) error {
 }
 
 func setAllowNets(c *Config, v string) error {
-	for _, part := range strings.Split(v, ",") {
+	for part := range strings.SplitSeq(v, ",") {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}

@@ -127,11 +127,12 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 // the token decides.
 func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	session := q.Get("session")
-	if !s.known(session) {
+	o, ok := s.snapshot(q.Get("session"))
+	if !ok {
 		render(w, http.StatusBadRequest, "problem.html", "This is not one of our orders.")
 		return
 	}
+	session := o.Session
 	err := verifyRedirect(s.redirect, q, session, s.now())
 	if err != nil {
 		s.tell(session, step{Who: "browser", What: "came back, and the redirect was refused: " + err.Error()})

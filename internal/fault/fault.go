@@ -82,8 +82,7 @@ func (e *Error) Is(target error) bool {
 // CodeOf returns the code of the first fault in err's chain, or "" when there
 // is none.
 func CodeOf(err error) Code {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return ""

@@ -312,7 +312,7 @@ func (m *machine) checkEvents(t *rapid.T) {
 	ok(t, err)
 	events := map[string]int{}
 	for _, r := range records {
-		events[r.Event.SessionID.String()]++
+		events[r.SessionID.String()]++
 	}
 	for _, s := range m.models {
 		want := 0

@@ -80,7 +80,7 @@ func RedirectURL(successURL string, r Redirect, token string) (string, error) {
 		{"is_adult", strconv.FormatBool(r.IsAdult)},
 	}
 	var query []string
-	for _, pair := range strings.Split(u.RawQuery, "&") {
+	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		if pair != "" && !isOneOf(pair, ours) {
 			query = append(query, pair)
 		}

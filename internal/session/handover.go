@@ -1,0 +1,127 @@
+package session
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"time"
+
+	"agegate/internal/fault"
+	"agegate/internal/signing"
+)
+
+// HandoverTTL is how long a phone has to take a handover.
+const HandoverTTL = 5 * time.Minute
+
+// Handover lets a phone make the camera check of a session that another
+// browser began. That browser stays the session's own: it follows, and it is
+// the one that is redirected. A session has at most one handover.
+type Handover struct {
+	LinkHash  []byte // of the session
+	Nonce     []byte // 16 bytes; with the browser's cookie, what the token is made of
+	TokenHash []byte // SHA-256 of the token in the phone's link
+	ExpiresAt time.Time
+	PhoneHash []byte // SHA-256 of the phone's cookie; nil until one has taken it
+}
+
+// HandoverStore keeps handovers.
+type HandoverStore interface {
+	// PutHandover writes the handover of a session in place of an earlier one.
+	PutHandover(ctx context.Context, h Handover) error
+	// HandoverOf returns the handover of a session, or fault.NotFound.
+	HandoverOf(ctx context.Context, linkHash []byte) (Handover, error)
+	// HandoverByToken returns a handover by its token's hash, or fault.NotFound.
+	HandoverByToken(ctx context.Context, tokenHash []byte) (Handover, error)
+	// TakeHandover writes the phone's hash if none is written and the handover
+	// expires after now. It reports whether it did.
+	TakeHandover(ctx context.Context, tokenHash, phoneHash []byte, now time.Time) (bool, error)
+}
+
+// Handovers is the service of handovers.
+type Handovers struct {
+	sessions Store
+	store    HandoverStore
+	random   io.Reader
+	now      func() time.Time
+}
+
+// NewHandovers returns the service over a store. random must be
+// cryptographically secure.
+func NewHandovers(sessions Store, store HandoverStore, random io.Reader, now func() time.Time) *Handovers {
+	return &Handovers{sessions: sessions, store: store, random: random, now: now}
+}
+
+// Offer is what the browser shows of its handover.
+type Offer struct {
+	Token string
+	Code  string // four digits that both screens show, for the person to compare
+	Taken bool   // a phone has it
+	Open  bool   // no phone has it, and there is still time
+}
+
+// Offer makes a new handover of the session for the browser that holds cookie,
+// which must be the session's own. An earlier one ends, and so does its phone.
+func (h *Handovers) Offer(ctx context.Context, sess Session, cookie string) error {
+	nonce := make([]byte, 16)
+	if _, err := io.ReadFull(h.random, nonce); err != nil {
+		return err
+	}
+	return h.store.PutHandover(ctx, Handover{
+		LinkHash: sess.LinkHash, Nonce: nonce, TokenHash: signing.LinkHash(handoverToken(cookie, nonce)),
+		ExpiresAt: h.now().Add(HandoverTTL),
+	})
+}
+
+// Offered returns the session's handover as the browser that holds cookie made
+// it, or fault.NotFound.
+func (h *Handovers) Offered(ctx context.Context, sess Session, cookie string) (Offer, error) {
+	row, err := h.store.HandoverOf(ctx, sess.LinkHash)
+	if err != nil {
+		return Offer{}, err
+	}
+	token := handoverToken(cookie, row.Nonce)
+	taken := row.PhoneHash != nil
+	return Offer{Token: token, Code: HandoverCode(token), Taken: taken, Open: !taken && h.now().Before(row.ExpiresAt)}, nil
+}
+
+// Open returns the session behind a phone's link and whether the phone that
+// holds cookie is the one that has taken it. It returns fault.NotFound for an
+// unknown link, and fault.Gone for one that nobody took in time or that
+// another phone has.
+func (h *Handovers) Open(ctx context.Context, token, cookie string) (sess Session, taken bool, err error) {
+	row, err := h.store.HandoverByToken(ctx, signing.LinkHash(token))
+	if err != nil {
+		return Session{}, false, err
+	}
+	taken = row.PhoneHash != nil && hmac.Equal(row.PhoneHash, signing.LinkHash(cookie))
+	if !taken && (row.PhoneHash != nil || !h.now().Before(row.ExpiresAt)) {
+		return Session{}, false, fault.New(fault.Gone, "This code was used or is too old")
+	}
+	sess, err = h.sessions.SessionByLink(ctx, row.LinkHash)
+	return sess, taken, err
+}
+
+// Take gives the handover to the phone that holds cookie, unless another one
+// has it or it is too late. It reports whether it did.
+func (h *Handovers) Take(ctx context.Context, token, cookie string) (bool, error) {
+	return h.store.TakeHandover(ctx, signing.LinkHash(token), signing.LinkHash(cookie), h.now())
+}
+
+// handoverToken derives the token from the browser's own secret, so that the
+// browser can show its code again although only a hash is stored.
+func handoverToken(cookie string, nonce []byte) string {
+	mac := hmac.New(sha256.New, []byte(cookie))
+	mac.Write([]byte("handover|"))
+	mac.Write(nonce)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// HandoverCode is the four digits that belong to a token.
+func HandoverCode(token string) string {
+	sum := sha256.Sum256([]byte("code|" + token))
+	return fmt.Sprintf("%04d", binary.BigEndian.Uint32(sum[:])%10_000)
+}
