@@ -35,7 +35,7 @@ func (p *Pages) visit(c echo.Context) (visit, error) {
 		return visit{}, err
 	}
 	v := visit{sess: sess, tenant: t, link: "/v/" + c.Param("token")}
-	if cookie, err := c.Cookie(p.cookieName(sess)); err == nil {
+	if cookie, err := c.Cookie(p.cookieName(sess.LinkHash, "")); err == nil {
 		v.cookie, v.owner = cookie.Value, sess.Owns(cookie.Value)
 	}
 	return v, nil
@@ -46,8 +46,8 @@ func (p *Pages) status(v visit) session.Status { return v.sess.StatusAt(p.cfg.Se
 
 // cookieName is a name of its own for each session, so that checks for two
 // shops in one browser neither disturb each other nor can be linked.
-func (p *Pages) cookieName(sess session.Session) string {
-	name := "agegate-" + hex.EncodeToString(sess.LinkHash[:8])
+func (p *Pages) cookieName(linkHash []byte, kind string) string {
+	name := "agegate-" + kind + hex.EncodeToString(linkHash[:8])
 	if p.secure {
 		return "__Host-" + name
 	}
@@ -73,10 +73,15 @@ func (p *Pages) claim(c echo.Context, v *visit) (bool, error) {
 		return false, err
 	}
 	v.cookie, v.owner, v.sess.BrowserHash = cookie, true, signing.LinkHash(cookie)
+	p.setCookie(c, p.cookieName(v.sess.LinkHash, ""), cookie, session.MaxLifetime+session.RedirectGrace)
+	return true, nil
+}
+
+// setCookie gives the browser a cookie that scripts cannot read and that other
+// sites' requests carry only when a link is followed.
+func (p *Pages) setCookie(c echo.Context, name, value string, life time.Duration) {
 	c.SetCookie(&http.Cookie{
-		Name: p.cookieName(v.sess), Value: cookie, Path: "/",
-		MaxAge: int((session.MaxLifetime + session.RedirectGrace) / time.Second),
+		Name: name, Value: value, Path: "/", MaxAge: int(life / time.Second),
 		Secure: p.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
-	return true, nil
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 )
@@ -9,11 +10,13 @@ import (
 type cameraView struct {
 	layout
 	outcome
-	TargetAge int
-	Again     bool // an earlier attempt of this session ended without a result
-	Left      int  // attempts left
-	Assisted  bool // the shopper cannot move their head
-	Troubles  []string
+	Camera   string // path of this page
+	Handover string // path of the hand-over to a phone; empty when there is none
+	OnPhone  bool   // this is the phone of a hand-over
+	Again    bool   // an earlier attempt of this session ended without a result
+	Left     int    // attempts left
+	Assisted bool   // the shopper cannot move their head
+	Troubles []string
 }
 
 // troubles are the screens of the camera page that say why it cannot go on
@@ -24,12 +27,20 @@ var troubles = []string{
 
 type troubleView struct {
 	outcome
-	Kind string
+	Kind     string
+	Handover string
 }
+
+// handoverHelps are the troubles that another device does not have.
+var handoverHelps = []string{"missing", "refused", "in_use", "insecure", "embedded", "failed"}
 
 // troubleOf is the view of one trouble screen of a camera page.
 func troubleOf(v *cameraView, kind string) troubleView {
-	return troubleView{outcome: v.outcome, Kind: kind}
+	t := troubleView{outcome: v.outcome, Kind: kind}
+	if slices.Contains(handoverHelps, kind) {
+		t.Handover = v.Handover
+	}
+	return t
 }
 
 // showCamera answers GET /v/{token}/camera, the camera step.
@@ -45,11 +56,18 @@ func (p *Pages) showCamera(c echo.Context) error {
 }
 
 func (p *Pages) renderCamera(c echo.Context, v visit) error {
-	return p.render(c, http.StatusOK, "camera", &cameraView{
-		layout: p.layoutOf(v), outcome: outcomeOf(v), TargetAge: v.sess.TargetAge,
-		Again: v.sess.Attempts > 0, Left: v.sess.AttemptsLeft(), Assisted: assisted(c),
-		Troubles: troubles,
-	})
+	return p.render(c, http.StatusOK, "camera", p.cameraViewOf(c, v))
+}
+
+func (p *Pages) cameraViewOf(c echo.Context, v visit) *cameraView {
+	view := &cameraView{
+		layout: p.layoutOf(v), outcome: outcomeOf(v), Camera: v.link + "/camera",
+		Again: v.sess.Attempts > 0, Left: v.sess.AttemptsLeft(), Assisted: assisted(c), Troubles: troubles,
+	}
+	if p.cfg.Handovers != nil {
+		view.Handover = v.link + "/handover"
+	}
+	return view
 }
 
 // assisted reports that the page's "I cannot move my head" was followed.

@@ -11,6 +11,8 @@ import (
 var notices = map[string]string{
 	"completed":     "done",
 	"elsewhere":     "info",
+	"handover_gone": "clock",
+	"handover_done": "done",
 	"expired":       "clock",
 	"no_attempts":   "info",
 	"unavailable":   "clock",

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"net/http"
 	"path"
 	"strings"
 	"text/template/parse"
+	"time"
 
 	"github.com/labstack/echo/v4"
 )
@@ -20,9 +20,9 @@ type layout struct {
 	Languages []*locale
 	Static    string // base of the static files
 	Path      string // of the page a language link leads back to
+	Link      string // path of the page that shows the session's state
 	Test      bool   // a test session: carries the banner
 	Forcible  bool   // and is still open: the banner has the outcomes
-	Link      string // path of the verification link
 }
 
 func (l *layout) base() *layout { return l }
@@ -62,10 +62,7 @@ func (p *Pages) render(c echo.Context, status int, screen string, v view) error 
 // or asked for by the browser.
 func (p *Pages) locale(c echo.Context) *locale {
 	if l, ok := p.catalogue.byTag(c.QueryParam("lang")); ok {
-		c.SetCookie(&http.Cookie{
-			Name: languageCookie, Value: l.Tag, Path: "/", MaxAge: 365 * 24 * 3600,
-			Secure: p.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		})
+		p.setCookie(c, languageCookie, l.Tag, 365*24*time.Hour)
 		return l
 	}
 	if cookie, err := c.Cookie(languageCookie); err == nil {
@@ -101,7 +98,7 @@ func parseScreens(files fs.FS, c *catalogue) (map[string]map[string]*template.Te
 			screens[l.Tag][strings.TrimSuffix(path.Base(name), ".html")] = t
 		}
 	}
-	for _, needed := range []string{"intro", "consent", "camera", "document", "fallback", "spoof", "notice", "onward"} {
+	for _, needed := range []string{"intro", "consent", "camera", "document", "fallback", "spoof", "notice", "onward", "handover", "phone"} {
 		if screens[reference][needed] == nil {
 			return nil, fmt.Errorf("web: template %s.html is missing", needed)
 		}

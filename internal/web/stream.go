@@ -62,6 +62,12 @@ func (p *Pages) stream(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	return p.capture(c, v)
+}
+
+// capture makes a camera check over a WebSocket for the browser, or the phone,
+// that the session belongs to.
+func (p *Pages) capture(c echo.Context, v visit) error {
 	if !v.owner {
 		return echo.ErrForbidden
 	}

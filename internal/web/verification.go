@@ -172,7 +172,7 @@ type documentView struct {
 
 func (p *Pages) layoutOf(v visit) layout {
 	test := !v.sess.Livemode
-	return layout{Test: test, Forcible: test && p.status(v) == session.StatusPending, Link: v.link}
+	return layout{Link: v.link, Test: test, Forcible: test && p.status(v) == session.StatusPending}
 }
 
 // start answers POST /v/{token}/start: the shopper goes on from the

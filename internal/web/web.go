@@ -33,6 +33,9 @@ type Config struct {
 	// Documents reads identity documents. Nil: the check can be offered and
 	// declined, but a shopper who accepts is told that it is not available.
 	Documents DocumentReader
+	// Handovers lets a phone make the camera check for a browser that has no
+	// camera. Nil leaves that way out.
+	Handovers *session.Handovers
 	// VerifyURL is the public base of the pages, without a trailing slash. Its
 	// scheme decides whether cookies are Secure.
 	VerifyURL string
@@ -123,6 +126,9 @@ func (p *Pages) Register(e *echo.Echo) {
 	e.POST("/v/:token/start", p.start, p.sameOrigin)
 	e.POST("/v/:token/consent", p.consent, p.sameOrigin)
 	e.POST("/v/:token/document", p.document, p.sameOrigin)
+	if p.cfg.Handovers != nil {
+		p.registerHandover(e)
+	}
 }
 
 // Close ends the camera checks under way, telling their pages to come back,

@@ -74,7 +74,10 @@ func newFixture(t *testing.T, settings tenant.Tenant, capture func(targetAge int
 		VerifyURL: base, TTL: 30 * time.Minute, TokenTTL: 10 * time.Minute, Rule: rule,
 		Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited, TestDailyCap: billing.Unlimited},
 	}, db, f.tenants, sealer, rand.Reader, f.clock, func() {})
-	f.pages, err = New(Config{Sessions: f.sessions, Tenants: f.tenants, NewCapture: capture, VerifyURL: base})
+	f.pages, err = New(Config{
+		Sessions: f.sessions, Tenants: f.tenants, NewCapture: capture, VerifyURL: base,
+		Handovers: session.NewHandovers(db, db, rand.Reader, f.clock),
+	})
 	must(t, err)
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { edge(f.pages, err, c) }

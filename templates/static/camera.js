@@ -16,6 +16,7 @@ let media = null; // the open MediaStream
 let stream = null; // the open connection
 let camera = ""; // id of the chosen camera
 let failures = 0; // connections in a row that never worked
+let reached = false; // the server answered in spite of them
 let retry = 0; // timer of the next connection
 let current = "";
 
@@ -49,6 +50,7 @@ function leave() {
 async function start() {
   stop();
   failures = 0;
+  reached = false;
   // A browser that has the permission already shows no question.
   const question = setTimeout(() => show("asking"), 300);
   try {
@@ -85,6 +87,7 @@ function connect() {
   stream = openStream(page.dataset.stream, take, {
     guidance(message) {
       failures = 0;
+      reached = false;
       show("live");
       guide(message);
     },
@@ -118,13 +121,19 @@ function lost(code, lived) {
   retry = setTimeout(reconnect, Math.min(8000, 500 * 2 ** failures));
 }
 
-/** Tries the connection again; one that is refused for good shows the page of the session's state. */
+/**
+ * Tries the connection again. When the server answers but still refuses the
+ * stream, the page of the session's state knows why.
+ */
 async function reconnect() {
   if (failures >= 3) {
     try {
       await fetch(page.dataset.link, { method: "HEAD", redirect: "manual", cache: "no-store" });
-      leave();
-      return;
+      if (reached) {
+        leave();
+        return;
+      }
+      reached = true;
     } catch {
       // Still no network.
     }

@@ -1,0 +1,52 @@
+package storetest
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"agegate/internal/fault"
+	"agegate/internal/session"
+	"agegate/internal/store"
+)
+
+func TestHandover(t *testing.T) {
+	Each(t, func(t *testing.T, s *store.Store) {
+		sess := newSession(t, s, newTenant(t, s))
+		want := session.Handover{
+			LinkHash: sess.LinkHash, Nonce: make([]byte, 16), TokenHash: digest("first"), ExpiresAt: stored(start.Add(session.HandoverTTL)),
+		}
+		if err := s.PutHandover(t.Context(), want); err != nil {
+			t.Fatal(err)
+		}
+		for name, read := range map[string]func() (session.Handover, error){
+			"of the session": func() (session.Handover, error) { return s.HandoverOf(t.Context(), sess.LinkHash) },
+			"by its token":   func() (session.Handover, error) { return s.HandoverByToken(t.Context(), digest("first")) },
+		} {
+			if got, err := read(); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("handover %s = %+v, %v\nwant %+v", name, got, err, want)
+			}
+		}
+		_, err := s.HandoverByToken(t.Context(), digest("unknown"))
+		wantCode(t, "an unknown token", err, fault.NotFound)
+
+		take := func(token, phone string, after time.Duration, want bool) {
+			t.Helper()
+			if got, err := s.TakeHandover(t.Context(), digest(token), digest(phone), start.Add(after)); got != want || err != nil {
+				t.Errorf("%s takes %s after %v: %v, %v", phone, token, after, got, err)
+			}
+		}
+		take("first", "late phone", session.HandoverTTL, false)
+		take("first", "phone", session.HandoverTTL-microsecond, true)
+		take("first", "phone", time.Minute, false)
+		take("first", "other phone", time.Minute, false)
+
+		want.TokenHash = digest("second")
+		if err := s.PutHandover(t.Context(), want); err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.HandoverByToken(t.Context(), digest("first"))
+		wantCode(t, "a replaced token", err, fault.NotFound)
+		take("second", "other phone", time.Minute, true)
+	})
+}

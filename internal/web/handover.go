@@ -1,0 +1,116 @@
+package web
+
+import (
+	"encoding/base64"
+	"html/template"
+	"net/http"
+
+	"agegate/internal/fault"
+	"agegate/internal/session"
+
+	"github.com/labstack/echo/v4"
+	"rsc.io/qr"
+)
+
+// registerHandover mounts the pages on which a phone makes the camera check
+// for another browser.
+func (p *Pages) registerHandover(e *echo.Echo) {
+	getOrHead := []string{http.MethodGet, http.MethodHead}
+	e.Match(getOrHead, "/v/:token/handover", p.showHandover)
+	e.GET("/v/:token/handover/state", p.handoverState)
+	e.POST("/v/:token/handover", p.offerHandover, p.sameOrigin)
+	e.Match(getOrHead, "/h/:handover", p.showPhone)
+	e.GET("/h/:handover/stream", p.phoneStream)
+	e.POST("/h/:handover/start", p.startPhone, p.sameOrigin)
+}
+
+type handoverView struct {
+	layout
+	outcome
+	State   string       // see handoverStateOf
+	QR      template.URL // PNG of the phone's link
+	Address string       // the phone's link
+	Code    string
+}
+
+// offerHandover answers POST /v/{token}/handover: a new code for a phone.
+func (p *Pages) offerHandover(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	if !p.capturable(v) {
+		return p.onward(c, v, v.link)
+	}
+	if err := p.cfg.Handovers.Offer(c.Request().Context(), v.sess, v.cookie); err != nil {
+		return err
+	}
+	return p.onward(c, v, v.link+"/handover")
+}
+
+// showHandover answers GET /v/{token}/handover: the code to scan, and what the
+// phone is doing.
+func (p *Pages) showHandover(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	offer, state, err := p.handoverStateOf(c, v)
+	if err != nil {
+		return err
+	}
+	if state == handoverOver {
+		return c.Redirect(http.StatusSeeOther, v.link)
+	}
+	view := &handoverView{
+		layout: p.layoutOf(v), outcome: outcomeOf(v), State: state, Code: offer.Code,
+		Address: p.cfg.VerifyURL + "/h/" + offer.Token,
+	}
+	code, err := qr.Encode(view.Address, qr.M)
+	if err != nil {
+		return err
+	}
+	view.QR = template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(code.PNG())) //nolint:gosec // our own picture
+	return p.render(c, http.StatusOK, "handover", view)
+}
+
+// The states of a handover as its page knows them.
+const (
+	handoverWaiting = "waiting" // for a phone
+	handoverPhone   = "phone"   // a phone has it
+	handoverExpired = "expired" // nobody took it in time
+	handoverOver    = "over"    // the session's own page has more to say
+)
+
+// handoverState answers GET /v/{token}/handover/state, which the page polls.
+func (p *Pages) handoverState(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	_, state, err := p.handoverStateOf(c, v)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.JSON(http.StatusOK, map[string]string{"state": state})
+}
+
+func (p *Pages) handoverStateOf(c echo.Context, v visit) (session.Offer, string, error) {
+	if !p.capturable(v) {
+		return session.Offer{}, handoverOver, nil
+	}
+	offer, err := p.cfg.Handovers.Offered(c.Request().Context(), v.sess, v.cookie)
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		return offer, handoverOver, nil
+	case err != nil:
+		return offer, "", err
+	case offer.Taken:
+		return offer, handoverPhone, nil
+	case offer.Open:
+		return offer, handoverWaiting, nil
+	default:
+		return offer, handoverExpired, nil
+	}
+}

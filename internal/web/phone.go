@@ -1,0 +1,104 @@
+package web
+
+import (
+	"net/http"
+
+	"agegate/internal/fault"
+	"agegate/internal/session"
+	"agegate/internal/signing"
+
+	"github.com/labstack/echo/v4"
+)
+
+type phoneView struct {
+	layout
+	outcome
+	Code  string
+	Start string // path of the form
+}
+
+// phoneVisit reads the session behind a phone's link. Its owner flag says that
+// this phone has taken the handover and acts for the session's own browser.
+func (p *Pages) phoneVisit(c echo.Context) (visit, error) {
+	ctx, token := c.Request().Context(), c.Param("handover")
+	v := visit{link: "/h/" + token}
+	if cookie, err := c.Cookie(p.phoneCookie(token)); err == nil {
+		v.cookie = cookie.Value
+	}
+	var err error
+	if v.sess, v.owner, err = p.cfg.Handovers.Open(ctx, token, v.cookie); err != nil {
+		return visit{}, err
+	}
+	v.tenant, err = p.cfg.Tenants.Tenant(ctx, v.sess.TenantID)
+	return v, err
+}
+
+// showPhone answers GET /h/{handover}: the code to compare, then the camera,
+// then the word that this phone is done.
+func (p *Pages) showPhone(c echo.Context) error {
+	v, err := p.phoneVisit(c)
+	if code := fault.CodeOf(err); code == fault.NotFound || code == fault.Gone {
+		return p.render(c, http.StatusGone, "notice", &noticeView{Name: "handover_gone", Icon: notices["handover_gone"]})
+	}
+	if err != nil {
+		return err
+	}
+	l := layout{Test: !v.sess.Livemode, Link: v.link}
+	switch {
+	case p.status(v) != session.StatusPending || v.sess.DocumentOpen() || v.sess.AttemptsLeft() == 0:
+		return p.render(c, http.StatusOK, "notice", &noticeView{layout: l, Name: "handover_done", Icon: notices["handover_done"]})
+	case !v.owner:
+		return p.render(c, http.StatusOK, "phone", &phoneView{
+			layout: l, outcome: outcome{Merchant: v.tenant.Name},
+			Code: session.HandoverCode(c.Param("handover")), Start: v.link + "/start",
+		})
+	case !p.capturable(v):
+		return p.unavailable(c, v)
+	default:
+		view := p.cameraViewOf(c, v)
+		view.layout, view.Leave = l, ""
+		view.Camera, view.Handover, view.OnPhone = v.link, "", true
+		return p.render(c, http.StatusOK, "camera", view)
+	}
+}
+
+// startPhone answers POST /h/{handover}/start: the person says that both codes
+// are the same, and the handover becomes this phone's.
+func (p *Pages) startPhone(c echo.Context) error {
+	v, err := p.phoneVisit(c)
+	if err == nil && !v.owner {
+		err = p.takeHandover(c)
+	}
+	if code := fault.CodeOf(err); err != nil && code != fault.NotFound && code != fault.Gone {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, "/h/"+c.Param("handover"))
+}
+
+func (p *Pages) takeHandover(c echo.Context) error {
+	token := c.Param("handover")
+	cookie, err := signing.NewLinkToken(p.cfg.Random)
+	if err != nil {
+		return err
+	}
+	taken, err := p.cfg.Handovers.Take(c.Request().Context(), token, cookie)
+	if err != nil || !taken {
+		return err
+	}
+	p.setCookie(c, p.phoneCookie(token), cookie, session.MaxLifetime)
+	return nil
+}
+
+// phoneStream answers GET /h/{handover}/stream: the camera check, made here
+// for the session's own browser.
+func (p *Pages) phoneStream(c echo.Context) error {
+	v, err := p.phoneVisit(c)
+	if err != nil {
+		return err
+	}
+	return p.capture(c, v)
+}
+
+func (p *Pages) phoneCookie(token string) string {
+	return p.cookieName(signing.LinkHash(token), "phone-")
+}
