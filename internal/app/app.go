@@ -20,6 +20,7 @@ import (
 	"agegate/internal/billing"
 	"agegate/internal/config"
 	"agegate/internal/httpd"
+	"agegate/internal/metrics"
 	"agegate/internal/session"
 	"agegate/internal/signing"
 	"agegate/internal/store"
@@ -40,18 +41,24 @@ type App struct {
 	Sessions *session.Service
 
 	log        *slog.Logger
+	metrics    *metrics.Metrics
 	pool       *onnx.Pool // nil when the estimator is off
 	pages      *web.Pages
 	dispatcher *webhook.Dispatcher
-	server     *http.Server
-	listener   net.Listener
+	servers    []server
+}
+
+// server is one HTTP server on its listener.
+type server struct {
+	*http.Server
+	net.Listener
 }
 
 // New builds a gateway from its configuration: it migrates the database, loads
 // the models and listens, but serves nothing before Run. now must return UTC
 // in whole microseconds. A second server on the same SQLite file is refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
-	a := &App{log: log}
+	a := &App{log: log, metrics: metrics.New()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -73,10 +80,34 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err := a.buildServices(cfg, now); err != nil {
 		return nil, err
 	}
-	if a.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
+	handler, err := a.buildHandler(cfg, newCapture)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.listen(cfg.Listen, handler); err != nil {
 		return nil, fmt.Errorf("AGEGATE_LISTEN: %w", err)
 	}
-	return a, a.buildServer(cfg, newCapture)
+	if cfg.MetricsListen == "" {
+		return a, nil
+	}
+	a.metrics.WatchDatabase(a.Store.Stats)
+	a.metrics.WatchQueue(a.Store)
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", a.metrics.Handler())
+	if err := a.listen(cfg.MetricsListen, mux); err != nil {
+		return nil, fmt.Errorf("AGEGATE_METRICS_LISTEN: %w", err)
+	}
+	return a, nil
+}
+
+// listen opens an address for a handler; Run serves it.
+func (a *App) listen(address string, handler http.Handler) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	a.servers = append(a.servers, server{httpd.NewServer(handler), listener})
+	return nil
 }
 
 // openEstimator loads the models and returns what starts a camera check, nil
@@ -96,10 +127,25 @@ func (a *App) openEstimator(cfg config.Config) (func(targetAge int, assisted boo
 	}
 	a.pool = pool
 	a.log.Warn("no calibration is loaded: the stock model flatters teenagers by years")
+	a.metrics.WatchInference(pool.Busy, pool.Size)
 	engine := age.NewEngine(age.NewAnalyzer(pool), age.ExpectedValue{})
 	return func(targetAge int, assisted bool) web.Capture {
-		return engine.NewCapture(age.Options{TargetAge: targetAge, Margin: cfg.AgeMargin, Assisted: assisted})
+		capture := engine.NewCapture(age.Options{TargetAge: targetAge, Margin: cfg.AgeMargin, Assisted: assisted})
+		return timedCapture{capture, a.metrics}
 	}, nil
+}
+
+// timedCapture measures how long each frame takes.
+type timedCapture struct {
+	*age.Capture
+	metrics *metrics.Metrics
+}
+
+// Add implements web.Capture.
+func (c timedCapture) Add(ctx context.Context, f age.Frame) (age.Step, error) {
+	start := time.Now()
+	defer func() { c.metrics.Frame(time.Since(start)) }()
+	return c.Capture.Add(ctx, f)
 }
 
 func (a *App) buildServices(cfg config.Config, now func() time.Time) error {
@@ -111,71 +157,96 @@ func (a *App) buildServices(cfg config.Config, now func() time.Time) error {
 	a.Tenants = tenant.NewService(a.Store, sealer, rule, rand.Reader, now)
 	a.dispatcher = webhook.NewDispatcher(a.Store, a.Tenants, webhook.NewClient(cfg.WebhookAllowNets), webhook.Config{
 		Live: cfg.WebhookRetryLive, Test: cfg.WebhookRetryTest, Logger: a.log,
+		Observe: func(class webhook.Class, livemode bool) { a.metrics.WebhookAttempt(string(class), livemode) },
 	})
 	a.Sessions = session.NewService(session.Config{
 		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Rule: rule,
-		Limits: billing.Limits{FreeChecksPerMonth: cfg.FreeChecksPerMonth, TestDailyCap: cfg.TestDailyCap},
+		Limits:  billing.Limits{FreeChecksPerMonth: cfg.FreeChecksPerMonth, TestDailyCap: cfg.TestDailyCap},
+		Observe: func(entered session.Status, livemode bool) { a.metrics.Session(string(entered), livemode) },
 	}, a.Store, a.Tenants, sealer, rand.Reader, now, a.dispatcher.Wake)
 	return nil
 }
 
-func (a *App) buildServer(cfg config.Config, newCapture func(int, bool) web.Capture) (err error) {
+func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) web.Capture) (_ http.Handler, err error) {
 	a.pages, err = web.New(web.Config{
 		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: newCapture,
+		Handovers: session.NewHandovers(a.Store, a.Store, rand.Reader, now),
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	handler, err := httpd.New(httpd.Config{
+	return httpd.New(httpd.Config{
 		BaseURL:      cfg.BaseURL,
 		Logger:       a.log,
 		Authenticate: api.Authenticate(a.Tenants),
-		Checks:       map[string]func(context.Context) error{"database": a.Store.Ping},
-		Pages:        a.pages.Error,
-		Mounts:       []func(e *echo.Echo){api.New(a.Sessions).Register, a.pages.Register},
+		Checks: map[string]func(context.Context) error{
+			"database": a.Store.Ping,
+			"models":   func(context.Context) error { return a.modelsReady(cfg) },
+		},
+		Pages:   a.pages.Error,
+		Observe: a.metrics.Request,
+		Mounts:  []func(e *echo.Echo){api.New(a.Sessions).Register, a.pages.Register},
 	})
-	if err != nil {
-		return err
+}
+
+// modelsReady is the readiness check of the estimator. New has failed already
+// when models are missing, so it only says what was configured.
+func (a *App) modelsReady(cfg config.Config) error {
+	if cfg.Estimator == config.EstimatorONNX && a.pool == nil {
+		return errors.New("the models are not loaded")
 	}
-	a.server = httpd.NewServer(handler)
 	return nil
 }
 
 // Addr is the address the gateway listens on.
-func (a *App) Addr() string { return a.listener.Addr().String() }
+func (a *App) Addr() string { return a.servers[0].Listener.Addr().String() }
 
 // Run serves until ctx is done, then lets requests, captures and webhook
 // attempts finish within bounds. It returns nil after an orderly end.
 func (a *App) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	delivering := make(chan struct{})
 	go func() {
 		defer close(delivering)
 		a.dispatcher.Run(ctx)
 	}()
-	serving := make(chan error, 1)
-	go func() { serving <- a.server.Serve(a.listener) }()
+	failed := make(chan error, len(a.servers))
+	for _, s := range a.servers {
+		go func() { failed <- s.Serve(s.Listener) }()
+	}
 	a.log.Info("serving", "address", a.Addr())
 
+	var err error
 	select {
-	case err := <-serving:
-		return err
+	case err = <-failed:
+		cancel()
 	case <-ctx.Done():
 	}
 	a.log.Info("shutting down")
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
-	defer cancel()
-	err := errors.Join(a.pages.Close(ending), a.server.Shutdown(ending))
+	err = errors.Join(err, a.shutDown(context.WithoutCancel(ctx)))
 	<-delivering
 	return err
+}
+
+// shutDown ends the captures and lets requests finish.
+func (a *App) shutDown(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
+	defer cancel()
+	errs := []error{a.pages.Close(ctx)}
+	for _, s := range a.servers {
+		errs = append(errs, s.Shutdown(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // Close frees what New opened. Run has returned by then.
 func (a *App) Close() error {
 	var errs []error
-	if a.listener != nil {
+	for _, s := range a.servers {
 		// Run's Shutdown closes it too.
-		if err := a.listener.Close(); !errors.Is(err, net.ErrClosed) {
+		if err := s.Listener.Close(); !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
 	}

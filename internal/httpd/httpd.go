@@ -43,6 +43,9 @@ type Config struct {
 	// Pages renders an error of a request outside /api/. Nil writes plain text.
 	// Headers that belong to the error are already set.
 	Pages func(c echo.Context, status int, err error)
+	// Observe is told of every answered request; the method and the route are
+	// from closed sets. Nil: nobody is.
+	Observe func(method, route string, status int, took time.Duration)
 	// Mounts register the routes of the API and the pages.
 	Mounts []func(*echo.Echo)
 }
@@ -65,7 +68,7 @@ func New(cfg Config) (*echo.Echo, error) {
 	e.Binder = contract.Binder{}
 	routes := routeNames{}
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
-	e.Use(requestID, accessLog(cfg.Logger, routes), recoverPanic, securityHeaders,
+	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders,
 		noImplicitOptions, limitBody, guard.Middleware(cfg.Authenticate))
 
 	mountHealth(e, cfg.Checks)

@@ -38,20 +38,24 @@ func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// accessLog writes one line per request. It names the route's pattern, never
+// accessLog writes one line per request and tells observe. It names the route's pattern, never
 // the path: a path may hold a session's token.
-func accessLog(log *slog.Logger, routes routeNames) echo.MiddlewareFunc {
+func accessLog(log *slog.Logger, routes routeNames, observe func(string, string, int, time.Duration)) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			start := time.Now()
 			if err := next(c); err != nil {
 				c.Error(err) // writes the response, whose status is logged
 			}
+			method, route, status, took := knownMethod(c.Request().Method), routes.of(c), c.Response().Status, time.Since(start)
+			if observe != nil {
+				observe(method, route, status, took)
+			}
 			log.LogAttrs(c.Request().Context(), slog.LevelInfo, "request",
-				slog.String("method", knownMethod(c.Request().Method)),
-				slog.String("route", routes.of(c)),
-				slog.Int("status", c.Response().Status),
-				slog.Float64("latency_ms", float64(time.Since(start).Microseconds())/1000),
+				slog.String("method", method),
+				slog.String("route", route),
+				slog.Int("status", status),
+				slog.Float64("latency_ms", float64(took.Microseconds())/1000),
 				slog.String("request_id", RequestID(c.Request().Context())))
 			return nil
 		}

@@ -78,6 +78,7 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	if err != nil {
 		return Created{}, err
 	}
+	s.observe(StatusPending, sess.Livemode)
 	return s.created(sess.ID, link, sess.ExpiresAt), nil
 }
 

@@ -22,6 +22,7 @@ type Config struct {
 	TokenTTL  time.Duration // from mint to expiry of a redirect token
 	Rule      tenant.CallbackRule
 	Limits    billing.Limits
+	Observe   func(entered Status, livemode bool) // told of creations and completions; nil: nobody is
 }
 
 // Service is the life of sessions. A real result, a forced one and a document
@@ -205,10 +206,20 @@ func (s *Service) complete(ctx context.Context, sess Session, v Verdict) error {
 		}
 		return tx.InsertEvent(ctx, *event)
 	})
-	if err == nil && event != nil {
+	if err != nil {
+		return err
+	}
+	if event != nil {
 		s.wake()
 	}
-	return err
+	s.observe(v.Result.Status(), sess.Livemode)
+	return nil
+}
+
+func (s *Service) observe(entered Status, livemode bool) {
+	if s.cfg.Observe != nil {
+		s.cfg.Observe(entered, livemode)
+	}
 }
 
 // lostUnless turns a conditional update's answer into an error.

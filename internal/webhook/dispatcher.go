@@ -39,6 +39,8 @@ const Retention = 30 * 24 * time.Hour
 type Config struct {
 	Live, Test Schedule
 	Logger     *slog.Logger
+	// Observe is told of every attempt that was made. Nil: nobody is.
+	Observe func(class Class, livemode bool)
 }
 
 // Dispatcher delivers the events of the outbox. Any number of replicas may run
@@ -177,6 +179,9 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery) {
 	if ctx.Err() != nil {
 		d.release(log, delivery.Lease, 0) // aborted by the shutdown, not by the receiver
 		return
+	}
+	if d.cfg.Observe != nil {
+		d.cfg.Observe(answer.Class, delivery.Livemode)
 	}
 	schedule := d.cfg.Test
 	if delivery.Livemode {

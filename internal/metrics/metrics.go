@@ -1,0 +1,138 @@
+// Package metrics counts what the gateway does, for Prometheus. It has no
+// metric for expiry: an expired session is an absence of events.
+package metrics
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// scrapeTime bounds the queries of one scrape.
+const scrapeTime = 2 * time.Second
+
+// Metrics are the gateway's counters. They are safe for concurrent use.
+type Metrics struct {
+	registry  *prometheus.Registry
+	requests  *prometheus.HistogramVec
+	sessions  *prometheus.CounterVec
+	attempts  *prometheus.CounterVec
+	inference prometheus.Histogram
+}
+
+// New returns metrics with the process's own collectors registered.
+func New() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "agegate_http_request_duration_seconds",
+			Help:    "Time to answer a request, by method, route pattern and status.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
+		}, []string{"method", "route", "status"}),
+		sessions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "agegate_sessions_total",
+			Help: "Sessions that entered a status, by status and mode.",
+		}, []string{"status", "mode"}),
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "agegate_webhook_attempts_total",
+			Help: "Webhook attempts, by result class and mode.",
+		}, []string{"class", "mode"}),
+		inference: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "agegate_frame_duration_seconds",
+			Help:    "Time to look at one camera frame, waiting for a worker included.",
+			Buckets: []float64{.005, .01, .02, .03, .05, .1, .15, .25, .5, 1},
+		}),
+	}
+	m.registry.MustRegister(m.requests, m.sessions, m.attempts, m.inference,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Request counts an answered request. method and route must come from closed
+// sets, never from the client.
+func (m *Metrics) Request(method, route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// Session counts a session that entered a status.
+func (m *Metrics) Session(status string, livemode bool) {
+	m.sessions.WithLabelValues(status, mode(livemode)).Inc()
+}
+
+// WebhookAttempt counts a webhook attempt.
+func (m *Metrics) WebhookAttempt(class string, livemode bool) {
+	m.attempts.WithLabelValues(class, mode(livemode)).Inc()
+}
+
+// Frame counts a camera frame that was looked at.
+func (m *Metrics) Frame(took time.Duration) { m.inference.Observe(took.Seconds()) }
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}
+
+func mode(livemode bool) string {
+	if livemode {
+		return "live"
+	}
+	return "test"
+}
+
+// Queue is the webhook outbox as seen at a scrape.
+type Queue interface {
+	// QueueState returns how many deliveries are pending and how long the
+	// oldest due one has been due.
+	QueueState(ctx context.Context) (pending int64, oldestDue time.Duration, err error)
+}
+
+// WatchQueue publishes the outbox. A scrape that fails leaves its metrics out.
+func (m *Metrics) WatchQueue(q Queue) {
+	m.registry.MustRegister(&queueCollector{
+		queue:  q,
+		depth:  prometheus.NewDesc("agegate_webhook_queue_depth", "Webhook deliveries that are pending.", nil, nil),
+		oldest: prometheus.NewDesc("agegate_webhook_oldest_due_seconds", "How long the oldest due webhook delivery has waited.", nil, nil),
+	})
+}
+
+type queueCollector struct {
+	queue         Queue
+	depth, oldest *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (c *queueCollector) Describe(out chan<- *prometheus.Desc) { out <- c.depth; out <- c.oldest }
+
+// Collect implements prometheus.Collector.
+func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+	defer cancel()
+	pending, oldest, err := c.queue.QueueState(ctx)
+	if err != nil {
+		return
+	}
+	out <- prometheus.MustNewConstMetric(c.depth, prometheus.GaugeValue, float64(pending))
+	out <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, oldest.Seconds())
+}
+
+// WatchDatabase publishes the connection pool.
+func (m *Metrics) WatchDatabase(stats func() sql.DBStats) {
+	m.gauge("agegate_database_connections_in_use", "Database connections in use.", func() float64 { return float64(stats().InUse) })
+	m.gauge("agegate_database_connections_open", "Database connections open.", func() float64 { return float64(stats().OpenConnections) })
+}
+
+// WatchInference publishes the pool of inference workers.
+func (m *Metrics) WatchInference(busy, size func() int) {
+	m.gauge("agegate_inference_workers_busy", "Inference workers at work.", func() float64 { return float64(busy()) })
+	m.gauge("agegate_inference_workers", "Inference workers in all.", func() float64 { return float64(size()) })
+}
+
+func (m *Metrics) gauge(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+}
