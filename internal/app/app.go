@@ -80,7 +80,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err := a.buildServices(cfg, now); err != nil {
 		return nil, err
 	}
-	handler, err := a.buildHandler(cfg, newCapture)
+	handler, err := a.buildHandler(cfg, newCapture, now)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (a *App) buildServices(cfg config.Config, now func() time.Time) error {
 	return nil
 }
 
-func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) web.Capture) (_ http.Handler, err error) {
+func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) web.Capture, now func() time.Time) (_ http.Handler, err error) {
 	a.pages, err = web.New(web.Config{
 		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: newCapture,
 		Handovers: session.NewHandovers(a.Store, a.Store, rand.Reader, now),
