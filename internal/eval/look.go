@@ -9,6 +9,7 @@ import (
 	"image/draw"
 	"image/jpeg"
 	_ "image/png" // sets may hold PNG
+	"math/rand/v2"
 	"os"
 	"sync"
 
@@ -55,11 +56,63 @@ func LookAt(ctx context.Context, analyzer age.Analyzer, set []Picture, o Options
 		if err != nil {
 			return err
 		}
-		looks[i], err = look(ctx, analyzer, frame)
+		looks[i], err = look(ctx, analyzer, frame, frameQuality)
 		looks[i].Picture = set[i]
 		return err
 	})
 	return looks, err
+}
+
+// alterations is how many altered views of a picture a fit learns from, beside
+// the picture and its mirror image.
+const alterations = 4
+
+// Lesson is a picture with everything a fit learns from it: Features of the
+// picture itself, Views of the picture mirrored and altered as other cameras
+// might have taken it. Views that the page would not count are left out.
+type Lesson struct {
+	Look
+	Views []*age.Features
+}
+
+// LearnFrom looks at every picture as LookAt does, and at the altered views of
+// those that the page would count. The alterations depend on seed and on the
+// picture's place in the set.
+func LearnFrom(ctx context.Context, analyzer age.Analyzer, set []Picture, o Options, seed uint64) ([]Lesson, error) {
+	lessons := make([]Lesson, len(set))
+	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
+		frame, err := Frame(set[i].Path, o.Pad)
+		if err != nil {
+			return err
+		}
+		l := &lessons[i]
+		l.Look, err = look(ctx, analyzer, frame, frameQuality)
+		l.Picture = set[i]
+		if err != nil || l.Features == nil {
+			return err
+		}
+		l.Views, err = views(ctx, analyzer, frame, rand.New(rand.NewPCG(seed, uint64(i))))
+		return err
+	})
+	return lessons, err
+}
+
+func views(ctx context.Context, analyzer age.Analyzer, frame *image.RGBA, random *rand.Rand) ([]*age.Features, error) {
+	var out []*age.Features
+	for i := range 1 + alterations {
+		view, quality := mirrored(frame), frameQuality
+		if i > 0 {
+			view, quality = altered(frame, random)
+		}
+		l, err := look(ctx, analyzer, view, quality)
+		if err != nil {
+			return nil, err
+		}
+		if l.Features != nil {
+			out = append(out, l.Features)
+		}
+	}
+	return out, nil
 }
 
 // each calls do for every index, o.Workers at a time, until one fails.
@@ -87,9 +140,9 @@ func each(ctx context.Context, total int, o Options, do func(ctx context.Context
 	return group.Wait()
 }
 
-func look(ctx context.Context, analyzer age.Analyzer, frame image.Image) (Look, error) {
+func look(ctx context.Context, analyzer age.Analyzer, frame image.Image, quality int) (Look, error) {
 	var data bytes.Buffer
-	if err := jpeg.Encode(&data, frame, &jpeg.Options{Quality: frameQuality}); err != nil {
+	if err := jpeg.Encode(&data, frame, &jpeg.Options{Quality: quality}); err != nil {
 		return Look{}, err
 	}
 	seen, err := analyzer.Analyze(ctx, data.Bytes())

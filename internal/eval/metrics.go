@@ -248,13 +248,25 @@ func refusals(looks []Look) []Refusal {
 	return out
 }
 
-// Evaluate estimates every look that the page would count with the head, to
-// the tenth of a year that the page decides on, and reports on them.
+// Evaluate estimates every look that the page would count with the head, and
+// reports on them.
 func Evaluate(looks []Look, head age.Head, target int) Report {
+	var estimates []float64
+	for _, l := range looks {
+		if l.Features != nil {
+			estimates = append(estimates, head.Age(l.Features))
+		}
+	}
+	return Compare(looks, estimates, target)
+}
+
+// Compare reports on estimates of the looks that the page would count, in
+// their order. It rounds to the tenth of a year that the page decides on.
+func Compare(looks []Look, estimates []float64, target int) Report {
 	var samples []Sample
 	for _, l := range looks {
 		if l.Features != nil {
-			samples = append(samples, Sample{l.Age, l.Group, math.Round(head.Age(l.Features)*10) / 10})
+			samples = append(samples, Sample{l.Age, l.Group, math.Round(estimates[len(samples)]*10) / 10})
 		}
 	}
 	r := Measure(samples, target)

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"agegate/internal/age"
+	"agegate/internal/age/calibration"
+	"agegate/internal/age/onnx"
+	"agegate/internal/eval"
+
+	"github.com/spf13/cobra"
+)
+
+// facesHelp describes the set that eval and calibrate read.
+const facesHelp = `The set is a CSV file with the columns file, age and optionally group, or a
+directory of JPEG and PNG pictures whose names begin with the age. Pictures are
+read where they are; nothing of them is written or logged.`
+
+func (c *cli) evalCommand() *cobra.Command {
+	var target int
+	var pad float64
+	var plot string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "eval CSV|DIR",
+		Short: "Measure the age estimate on labelled face pictures",
+		Long: "Measure the age estimate on labelled face pictures: errors by age, who passes at\nwhich margin, and the margin to set.\n\n" + facesHelp +
+			"\n\nEach picture goes through the page's own pipeline as a single frame. The page\nitself takes the median over several frames and judges liveness too.",
+		Args: oneSet,
+	}
+	cmd.Flags().IntVar(&target, "target", 18, "target age that the pass rates are about, 13 to 99")
+	addPadFlag(cmd, &pad)
+	cmd.Flags().StringVar(&plot, "svg", "", "also draw the estimates by age into this file")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if target < 13 || target > 99 {
+			return errors.New("--target must be from 13 to 99")
+		}
+		set, err := eval.ReadSet(args[0])
+		if err != nil {
+			return err
+		}
+		return c.withModels(pad, cmd.ErrOrStderr(), func(p *onnx.Pool, modelsDir string, o eval.Options) error {
+			head, _, err := calibration.LoadHead(modelsDir, p.Manifest)
+			if errors.Is(err, calibration.ErrMissing) {
+				fmt.Fprintln(cmd.ErrOrStderr(), "Warning:", err)
+			} else if err != nil {
+				return err
+			}
+			looks, err := eval.LookAt(cmd.Context(), age.NewAnalyzer(p), set, o)
+			if err != nil {
+				return err
+			}
+			report := eval.Evaluate(looks, head, target)
+			if err := writePlot(plot, report); err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), report)
+			}
+			return report.WriteText(cmd.OutOrStdout())
+		})
+	}
+	return cmd
+}
+
+// oneSet requires the one argument that names a set of pictures.
+func oneSet(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return errors.New("give exactly one CSV file or directory of labelled pictures")
+	}
+	return nil
+}
+
+func addPadFlag(cmd *cobra.Command, pad *float64) {
+	cmd.Flags().Float64Var(pad, "pad", 0.2, "grey border around each picture, as a fraction of its size: face sets are\noften cut too tight for a detector; 0 for pictures as a camera takes them")
+}
+
+// withModels runs fn with the configured models, as many workers as configured
+// and progress on errOut.
+func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*onnx.Pool, string, eval.Options) error) error {
+	if !(pad >= 0 && pad <= 2) {
+		return errors.New("--pad must be from 0 to 2")
+	}
+	cfg, err := c.load()
+	if err != nil {
+		return err
+	}
+	workers := cfg.InferenceWorkers
+	if workers == 0 {
+		workers = runtime.NumCPU()
+	}
+	pool, err := onnx.Open(cfg.ModelsDir, workers)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return fn(pool, cfg.ModelsDir, eval.Options{Workers: workers, Pad: pad, Progress: progress(errOut)})
+}
+
+// progress prints how many pictures are done, at most every two seconds.
+func progress(w io.Writer) func(done, total int) {
+	var last time.Time
+	return func(done, total int) {
+		if done < total && time.Since(last) < 2*time.Second {
+			return
+		}
+		last = time.Now()
+		fmt.Fprintf(w, "%d of %d pictures\n", done, total)
+	}
+}
+
+// writePlot draws the report into a file, unless none is named.
+func writePlot(path string, report eval.Report) error {
+	if path == "" {
+		return nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.WritePlot(file), file.Close())
+}

@@ -1,0 +1,31 @@
+package calibration
+
+import (
+	"math"
+
+	"agegate/internal/age"
+)
+
+// features is how many numbers a frame's features become.
+const features = 2 * (age.AgeBins + age.DescriptorSize)
+
+// numbers lists a frame's features as the projection takes them: the square
+// roots of both age distributions, between which distance means something
+// (Hellinger), and both descriptors at length one.
+func numbers(f *age.Features) []float32 {
+	out := make([]float32, 0, features)
+	for _, view := range []*age.View{&f.Whole, &f.Inner} {
+		for _, p := range view.Distribution {
+			out = append(out, float32(math.Sqrt(float64(max(p, 0)))))
+		}
+		var square float64
+		for _, v := range view.Descriptor {
+			square += float64(v) * float64(v)
+		}
+		length := float32(max(math.Sqrt(square), 1e-12))
+		for _, v := range view.Descriptor {
+			out = append(out, v/length)
+		}
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package calibration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"agegate/internal/age"
+
+	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Example is one labelled picture. The first of its views is the picture as it
+// is, which decides; the others are the same picture altered, which only teach.
+type Example struct {
+	Age   int // years
+	Views []*age.Features
+}
+
+// Fewest is how many examples a fit needs.
+const Fewest = 200
+
+// ErrTooFew reports a set that is too small to learn from.
+var ErrTooFew = fmt.Errorf("a calibration needs at least %d pictures with a usable face, of more than one age", Fewest)
+
+// How a head is fitted. The figures were chosen by cross-validation on 2,000
+// pictures; the results move little around them.
+const (
+	components = 100
+	networks   = 5
+)
+
+var recipe = training{hidden: 64, epochs: 20, batch: 128, rate: 2e-3, decay: 1, dropout: 0.3}
+
+// Fit fits a head. The same examples and seed give the same head.
+func Fit(examples []Example, seed uint64) (*Head, error) {
+	h, err := spanOf(examples)
+	if err != nil {
+		return nil, err
+	}
+	plain := mat.NewDense(len(examples), features, nil)
+	for i, e := range examples {
+		for j, v := range numbers(e.Views[0]) {
+			plain.Set(i, j, float64(v))
+		}
+	}
+	h.Projection = *principal(plain, components, seed)
+	lessons := h.lessons(examples)
+	for i := range uint64(networks) {
+		h.Networks = append(h.Networks, recipe.train(lessons, seed+i))
+	}
+	return h, nil
+}
+
+// spanOf returns a head that knows only which ages the examples span.
+func spanOf(examples []Example) (*Head, error) {
+	if len(examples) < Fewest {
+		return nil, ErrTooFew
+	}
+	h := &Head{Youngest: examples[0].Age, Oldest: examples[0].Age}
+	for _, e := range examples {
+		if len(e.Views) == 0 {
+			return nil, errors.New("an example has no view")
+		}
+		h.Youngest, h.Oldest = min(h.Youngest, e.Age), max(h.Oldest, e.Age)
+	}
+	if h.Youngest == h.Oldest {
+		return nil, ErrTooFew
+	}
+	return h, nil
+}
+
+// lessons projects every view of every example.
+func (h *Head) lessons(all []Example) examples {
+	ex := examples{inputs: components}
+	for _, e := range all {
+		for _, view := range e.Views {
+			ex.rows = append(ex.rows, h.Projection.apply(numbers(view))...)
+			ex.targets = append(ex.targets, float32(toTarget(float64(e.Age))))
+		}
+	}
+	return ex
+}
+
+// CrossValidate estimates every example by a head fitted without it: the
+// examples are dealt into folds at random, and each fold is estimated by a head
+// fitted on the others, projection included. Two pictures of one person may
+// fall into different folds; a set that names no persons cannot avoid it.
+func CrossValidate(ctx context.Context, all []Example, folds, workers int, seed uint64) ([]float64, error) {
+	estimates := make([]float64, len(all))
+	order := rand.New(rand.NewPCG(seed, 2)).Perm(len(all))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(workers, 1))
+	for fold := range folds {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			var fitting []Example
+			for i, at := range order {
+				if i%folds != fold {
+					fitting = append(fitting, all[at])
+				}
+			}
+			head, err := Fit(fitting, seed)
+			if err != nil {
+				return err
+			}
+			for i, at := range order {
+				if i%folds == fold {
+					estimates[at] = head.Age(all[at].Views[0])
+				}
+			}
+			return nil
+		})
+	}
+	return estimates, group.Wait()
+}
