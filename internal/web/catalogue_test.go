@@ -1,11 +1,15 @@
 package web
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"agegate/internal/tenant"
+	"agegate/templates"
 )
 
 func TestCatalogueRefusesWhatIsIncomplete(t *testing.T) {
@@ -59,5 +63,29 @@ func TestLanguageIsChosen(t *testing.T) {
 	}
 	if a := shopper.get(link + "?lang=xx"); a.StatusCode != 200 {
 		t.Errorf("unknown language: %d", a.StatusCode)
+	}
+}
+
+// Every word the camera check can answer with must have its text in the
+// catalogues: the constants of the types in the source are the list.
+func TestEveryGuidanceAndPromptHasAText(t *testing.T) {
+	c, err := loadCatalogue(templates.Locales)
+	must(t, err)
+	sources, err := filepath.Glob("../age/*.go")
+	must(t, err)
+	constant := regexp.MustCompile(`(?m)^\s*(?:const )?(Guidance|Prompt)\w+\s+(?:Guidance|Prompt)\s*=\s*"(\w+)"`)
+	known := map[string]int{}
+	for _, source := range sources {
+		code, err := os.ReadFile(source)
+		must(t, err)
+		for _, m := range constant.FindAllStringSubmatch(string(code), -1) {
+			known[m[1]]++
+			if _, err := c.locales[0].text(strings.ToLower(m[1]) + "." + m[2]); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if known["Guidance"] < 10 || known["Prompt"] < 1 {
+		t.Errorf("found only %v in the source", known)
 	}
 }
