@@ -78,12 +78,19 @@ func exec1(dir, statement string) error {
 	return err
 }
 
+// Durability is off: the data is worth nothing after the test, and nothing
+// crashes the server.
+const fast = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off -c full_page_writes=off " +
+	"-c max_connections=300 -c shared_buffers=64MB"
+
 // cluster starts the process's cluster and returns its socket directory.
 var cluster = sync.OnceValues(func() (string, error) {
-	dir, err := start()
+	script, err := start(fast)
 	if err != nil {
 		return "", err
 	}
+	alive = script
+	dir := script.dir
 	if err := exec1(dir, "CREATE DATABASE migrated"); err != nil {
 		return "", err
 	}
@@ -96,55 +103,68 @@ var cluster = sync.OnceValues(func() (string, error) {
 	return dir, errors.Join(s.Migrate(ctx), s.Close())
 })
 
-// The script makes the cluster, runs it until its standard input closes, and
+// alive keeps the pipe to the cluster's script from being collected as garbage.
+var alive *running
+
+// The script makes a cluster, runs it until its standard input closes, and
 // removes it.
 //
 //go:embed cluster.sh
 var script string
 
+// running is a script at work.
+type running struct {
+	dir    string // of the cluster and its socket
+	cmd    *exec.Cmd
+	orders io.WriteCloser
+	lines  *bufio.Reader
+}
+
 // start runs the script. Its standard input is a pipe that only this process
 // holds open: however the process ends, the kernel closes it, and nothing is
 // left behind.
-func start() (string, error) {
+func start(options string) (*running, error) {
 	bin, err := binaries()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	// Not TMPDIR: a socket's path may have no more than 107 bytes.
 	dir, err := os.MkdirTemp("/tmp", "agegate-pg-")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	credential, err := unprivileged(dir)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	cmd := exec.Command("/bin/sh", "-c", script, "cluster.sh", bin, dir) //nolint:gosec // fixed script
+	cmd := exec.Command("/bin/sh", "-c", script, "cluster.sh", bin, dir, options) //nolint:gosec // fixed script
 	cmd.Dir = dir
 	// Its own process group: an interrupt in the terminal ends the test, and
 	// the script then still cleans up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: credential}
-	if _, err := cmd.StdinPipe(); err != nil {
-		return "", err
+	r := &running{dir: dir, cmd: cmd}
+	if r.orders, err = cmd.StdinPipe(); err != nil {
+		return nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
+	r.lines = bufio.NewReader(out)
 	if err := cmd.Start(); err != nil {
-		return "", err
+		return nil, err
 	}
-	alive = cmd
-	lines := bufio.NewReader(out)
-	if line, _ := lines.ReadString('\n'); line != "ready\n" {
-		rest, _ := io.ReadAll(lines)
-		return "", fmt.Errorf("throw-away PostgreSQL did not start: %s%s", line, rest)
-	}
-	return dir, nil
+	return r, r.ready()
 }
 
-// alive keeps the pipe to the script from being collected as garbage.
-var alive *exec.Cmd
+// ready waits until the script reports that the server answers.
+func (r *running) ready() error {
+	if line, _ := r.lines.ReadString('\n'); line != "ready\n" {
+		rest, _ := io.ReadAll(r.lines)
+		return fmt.Errorf("throw-away PostgreSQL did not start: %s%s", line, rest)
+	}
+	return nil
+}
 
 // unprivileged hands dir to another user when the test runs as root, which
 // PostgreSQL refuses.

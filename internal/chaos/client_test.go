@@ -1,0 +1,125 @@
+//go:build linux
+
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// client speaks to gateways as a merchant's backend and a shopper's browser
+// do. It follows no redirect and keeps no cookies.
+type client struct {
+	http *http.Client
+}
+
+func newClient() *client {
+	return &client{&http.Client{
+		Timeout:       30 * time.Second,
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 100},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// reply is what became of one request.
+type reply struct {
+	status int // 0 without an answer
+	body   string
+	sent   time.Time
+	took   time.Duration
+	cut    bool // the request was sent, and the connection ended without an answer
+}
+
+func (c *client) do(method, url, key, body string) reply {
+	var wrote atomic.Bool
+	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
+		WroteRequest: func(info httptrace.WroteRequestInfo) { wrote.Store(info.Err == nil) },
+	})
+	r := reply{sent: time.Now()}
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return r
+	}
+	if key != "" {
+		req.Header.Set("X-API-Key", key)
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := c.http.Do(req)
+	if err == nil {
+		var data []byte
+		data, err = io.ReadAll(res.Body)
+		res.Body.Close()
+		r.body = string(data)
+	}
+	r.took = time.Since(r.sent)
+	if err != nil {
+		r.cut = wrote.Load()
+		return r
+	}
+	r.status = res.StatusCode
+	return r
+}
+
+// session is an acknowledged creation.
+type session struct {
+	id   string
+	key  string // of its tenant
+	path string // of its verification page
+}
+
+// create makes a session; ok says that it was acknowledged.
+func (c *client) create(gateway, key string) (s session, r reply, ok bool) {
+	r = c.do(http.MethodPost, gateway+"/api/v1/sessions/create", key, `{"target_age":18}`)
+	var made struct {
+		SessionID       string `json:"session_id"`
+		VerificationURL string `json:"verification_url"`
+	}
+	if r.status != http.StatusCreated || json.Unmarshal([]byte(r.body), &made) != nil {
+		return s, r, false
+	}
+	_, path, _ := strings.Cut(strings.TrimPrefix(made.VerificationURL, "http://"), "/")
+	return session{made.SessionID, key, "/" + path}, r, true
+}
+
+// outcomes are the values of force and the statuses they lead to.
+var outcomes = map[string]string{"verified": "PASSED", "fallback": "FALLBACK", "spoof": "SPOOF"}
+
+// ended is what a page tells of a session that has ended in a way it does not
+// tell this browser.
+const ended = "ended"
+
+// force opens a session's page with a forced outcome and returns the status
+// that the answer tells, "" for none.
+func (c *client) force(gateway string, s session, outcome string) (string, reply) {
+	r := c.do(http.MethodGet, gateway+s.path+"?force="+outcome, "", "")
+	switch {
+	case r.status == http.StatusSeeOther:
+		return "PASSED", r
+	case r.status != http.StatusOK:
+		return "", r
+	case strings.Contains(r.body, `"screen-fallback"`):
+		return "FALLBACK", r
+	case strings.Contains(r.body, `"screen-spoof"`):
+		return "SPOOF", r
+	case strings.Contains(r.body, `"notice-completed"`):
+		return ended, r
+	default:
+		return "", r
+	}
+}
+
+// status looks a session up; "" without an answer.
+func (c *client) status(gateway string, s session) (string, reply) {
+	r := c.do(http.MethodGet, gateway+"/api/v1/sessions/"+s.id+"/status", s.key, "")
+	var told struct{ Status string }
+	if r.status != http.StatusOK || json.Unmarshal([]byte(r.body), &told) != nil {
+		return "", r
+	}
+	return told.Status, r
+}

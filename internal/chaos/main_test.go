@@ -1,0 +1,84 @@
+//go:build linux
+
+package chaos
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"agegate/internal/store/pgtest"
+)
+
+var full = flag.Bool("full", false, "run every fault at full size and hold the marks of time")
+
+// Programs under test, built by TestMain.
+var (
+	binary string // cmd/agegate
+	skewed string // the same gateway with another clock
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "agegate-chaos-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary, skewed = filepath.Join(dir, "agegate"), filepath.Join(dir, "skewed")
+	for pkg, path := range map[string]string{"agegate/cmd/agegate": binary, "agegate/internal/chaos/skewed": skewed} {
+		if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "building %s: %v\n%s", pkg, err, out)
+			return 1
+		}
+	}
+	code := m.Run()
+	printTable(os.Stdout)
+	return code
+}
+
+// sized returns the full run's number in the full run, else the short run's.
+func sized[T any](whole, short T) T {
+	if *full {
+		return whole
+	}
+	return short
+}
+
+// beside lets the test run beside others, except that a fault with marks of
+// time has the machine for itself in the full run.
+func beside(t *testing.T, timed bool) {
+	if !*full || !timed {
+		t.Parallel()
+	}
+}
+
+// database is one a gateway runs on.
+type database struct{ name, url string }
+
+// onEach runs the fault on SQLite and on PostgreSQL.
+func onEach(t *testing.T, timed bool, fault func(t *testing.T, db database)) {
+	beside(t, timed)
+	t.Run("sqlite", func(t *testing.T) {
+		beside(t, timed)
+		fault(t, sqlite(t))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		beside(t, timed)
+		fault(t, postgres(t))
+	})
+}
+
+func sqlite(t *testing.T) database {
+	return database{"SQLite", "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")}
+}
+
+func postgres(t *testing.T) database { return database{"PostgreSQL", pgtest.URL(t)} }
