@@ -32,7 +32,7 @@ const (
 	networks   = 5
 )
 
-var recipe = training{hidden: 64, epochs: 20, batch: 128, rate: 2e-3, decay: 1, dropout: 0.3}
+var recipe = training{hidden: 64, batch: 128, epochs: 20, fewest: 600, rate: 2e-3, decay: 1, dropout: 0.3}
 
 // Fit fits a head. The same examples and seed give the same head.
 func Fit(examples []Example, seed uint64) (*Head, error) {

@@ -40,7 +40,11 @@ func (h *Head) Age(f *age.Features) float64 {
 	inner := age.Features{Whole: f.Inner}
 	stock := min(age.ExpectedValue{}.Age(f), age.ExpectedValue{}.Age(&inner))
 	share := min(max((stock-float64(h.Oldest)+handover/2)/handover, 0), 1)
-	return fitted + share*max(stock-fitted, 0)
+	years := fitted + share*max(stock-fitted, 0)
+	if math.IsNaN(years) {
+		return 0 // the models gave no numbers: nobody is let through on that
+	}
+	return years
 }
 
 // handover is how many years of stock estimate, half of them below the oldest

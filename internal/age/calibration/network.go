@@ -53,9 +53,10 @@ type examples struct {
 // training is how a network is trained. The figures were chosen by
 // cross-validation on 2,000 pictures; results move little around them.
 type training struct {
-	hidden, epochs, batch int
-	rate, decay           float64 // of AdamW
-	dropout               float32 // share of hidden units left out at each step
+	hidden, batch  int
+	epochs, fewest int     // passes over the examples, and the fewest steps, which small sets need
+	rate, decay    float64 // of AdamW
+	dropout        float32 // share of hidden units left out at each step
 }
 
 // train fits a network to the examples by AdamW (Loshchilov and Hutter, 2019)
@@ -66,13 +67,14 @@ func (t training) train(ex examples, seed uint64) *network {
 	s := newStep(t, ex.inputs, random)
 	order := random.Perm(len(ex.targets))
 	perEpoch := len(order) / t.batch
-	for i := range t.epochs * perEpoch {
+	steps := max(t.epochs*perEpoch, t.fewest)
+	for i := range steps {
 		at := i % perEpoch * t.batch
 		if at == 0 {
 			random.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
 		}
 		s.gradient(ex, order[at:at+t.batch], random)
-		s.update(i+1, t.rate*(1+math.Cos(math.Pi*float64(i)/float64(t.epochs*perEpoch)))/2)
+		s.update(i+1, t.rate*(1+math.Cos(math.Pi*float64(i)/float64(steps)))/2)
 	}
 	return &network{Weights: s.layer.weights, Biases: s.layer.biases, Output: s.layer.output, Offset: s.layer.offset[0]}
 }

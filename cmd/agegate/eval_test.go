@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"agegate/internal/age/agetest"
+)
+
+// runFaces runs the program over the checkout's models and returns what it
+// printed.
+func runFaces(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errOut strings.Builder
+	env := func(name string) (string, bool) {
+		return filepath.Join(agetest.Root(), "models"), name == "AGEGATE_MODELS_DIR"
+	}
+	err = run(t.Context(), args, env, &out, &errOut)
+	return out.String(), errOut.String(), err
+}
+
+func sampleFaces(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "28_sample.jpg"), agetest.FaceJPEG(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestEvalCommand(t *testing.T) {
+	dir := sampleFaces(t)
+	plot := filepath.Join(dir, "plot.svg")
+	out, progress, err := runFaces(t, "eval", dir, "--target", "21", "--svg", plot, "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report struct {
+		Target, Pictures, Measured int
+		Bands                      []struct{ MAE float64 }
+	}
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Target != 21 || report.Pictures != 1 || report.Measured != 1 || report.Bands[0].MAE > 8 {
+		t.Errorf("%+v", report)
+	}
+	if progress != "1 of 1 pictures\n" {
+		t.Errorf("progress %q: the shipped calibration needs no warning", progress)
+	}
+	if text, err := os.ReadFile(plot); err != nil || !strings.HasPrefix(string(text), "<svg ") {
+		t.Errorf("plot: %v", err)
+	}
+}
+
+func TestFaceCommandsRefuse(t *testing.T) {
+	dir, empty := sampleFaces(t), t.TempDir()
+	out := filepath.Join(empty, "calibration.json")
+	rows := []struct {
+		args []string
+		want string
+	}{
+		{[]string{"eval"}, "exactly one CSV file or directory"},
+		{[]string{"eval", dir, dir}, "exactly one CSV file or directory"},
+		{[]string{"eval", empty}, empty + " holds no labelled picture"},
+		{[]string{"eval", filepath.Join(dir, "none.csv")}, "none.csv"},
+		{[]string{"eval", dir, "--target", "12"}, "from 13 to 99"},
+		{[]string{"eval", dir, "--pad", "-1"}, "--pad"},
+		{[]string{"eval", dir, "--pad", "NaN"}, "--pad"},
+		{[]string{"calibrate", dir}, `"out"`},
+		{[]string{"calibrate", empty, "--out", out}, "holds no labelled picture"},
+		{[]string{"calibrate", dir, "--out", out}, "at least 200 pictures"},
+	}
+	for _, row := range rows {
+		if _, _, err := runFaces(t, row.args...); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("agegate %s: %v does not say %q", strings.Join(row.args, " "), err, row.want)
+		}
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a refused calibrate left a file")
+	}
+}

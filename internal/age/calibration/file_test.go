@@ -1,0 +1,180 @@
+package calibration_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/age"
+	"agegate/internal/age/agetest"
+	"agegate/internal/age/calibration"
+	"agegate/internal/age/onnx"
+)
+
+func manifest(detector, ager string) onnx.Manifest {
+	return onnx.Manifest{Models: map[age.Model]onnx.File{
+		age.Detector: {SHA256: detector}, age.Ager: {SHA256: ager}, age.Mesh: {SHA256: "any"},
+	}}
+}
+
+// stored writes a calibration for the models "d" and "a" and returns its
+// directory.
+func stored(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	f := calibration.File{
+		Format: calibration.Format, FittedAt: time.Unix(1_800_000_000, 0).UTC(), Head: *head(t),
+		Data:    calibration.Data{Name: "made up", Pictures: 430, Youngest: 8, Oldest: 50},
+		Models:  calibration.ModelHashes(manifest("d", "a")),
+		Metrics: json.RawMessage(`{"target":18}`),
+	}
+	if err := f.Write(filepath.Join(dir, calibration.FileName)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestLoadHead(t *testing.T) {
+	loaded, info, err := calibration.LoadHead(stored(t), manifest("d", "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Data.Name != "made up" || info.FittedAt.Unix() != 1_800_000_000 {
+		t.Errorf("says %+v", info.Data)
+	}
+	for _, p := range people(43, 6) {
+		if got, want := loaded.Age(p.Views[0]), head(t).Age(p.Views[0]); got != want {
+			t.Errorf("age %d: %v after the file, %v before", p.Age, got, want)
+		}
+	}
+}
+
+func TestLoadHeadWithoutCalibration(t *testing.T) {
+	loaded, info, err := calibration.LoadHead(t.TempDir(), manifest("d", "a"))
+	if !errors.Is(err, calibration.ErrMissing) || info != nil || loaded != (age.ExpectedValue{}) {
+		t.Errorf("%v, %v, %v", loaded, info, err)
+	}
+}
+
+func TestLoadHeadRefusesOtherModels(t *testing.T) {
+	dir := stored(t)
+	for _, m := range []onnx.Manifest{manifest("d", "x"), manifest("x", "a"), {}} {
+		loaded, _, err := calibration.LoadHead(dir, m)
+		if !errors.Is(err, calibration.ErrOtherModels) || loaded != nil {
+			t.Errorf("%+v: %v", m.Models, err)
+		} else if !strings.Contains(err.Error(), "agegate calibrate") {
+			t.Errorf("%q does not say what to run", err)
+		}
+	}
+}
+
+func TestLoadHeadRefusesDamage(t *testing.T) {
+	notANumber := base64.StdEncoding.EncodeToString([]byte{0, 0, 0xc0, 0x7f})
+	rows := []struct {
+		name   string
+		damage func(text string, f map[string]any) string
+		want   string
+	}{
+		{"cut off", func(text string, _ map[string]any) string { return text[:len(text)/2] }, "unexpected end"},
+		{"empty", func(string, map[string]any) string { return "" }, "unexpected end"},
+		{"other format", func(_ string, f map[string]any) string { f["format"] = 2; return "" }, "format 2, not 1"},
+		{"not a number", func(_ string, f map[string]any) string { networkOf(f)["biases"] = notANumber; return "" }, "not finite"},
+		{"offset too large", func(_ string, f map[string]any) string { networkOf(f)["offset"] = 1e60; return "" }, "offset"},
+		{"half a number", func(_ string, f map[string]any) string { networkOf(f)["output"] = "AAAA"; return "" }, "cut off"},
+		{"unit missing", func(_ string, f map[string]any) string { networkOf(f)["output"] = "AAAAAA=="; return "" }, "has 64 biases and 1 outputs"},
+		{"no network", func(_ string, f map[string]any) string { headOf(f)["networks"] = nil; return "" }, "no networks"},
+		{"null network", func(_ string, f map[string]any) string { headOf(f)["networks"] = []any{nil}; return "" }, "empty network"},
+		{"no basis", func(_ string, f map[string]any) string {
+			headOf(f)["projection"].(map[string]any)["basis"] = ""
+			return ""
+		}, "projection"},
+		{"ages reversed", func(_ string, f map[string]any) string { headOf(f)["oldest"] = 3; return "" }, "ages 8 to 3"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			dir := stored(t)
+			path := filepath.Join(dir, calibration.FileName)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var f map[string]any
+			if err := json.Unmarshal(text, &f); err != nil {
+				t.Fatal(err)
+			}
+			damaged := []byte(row.damage(string(text), f))
+			if len(damaged) == 0 && row.name != "empty" {
+				if damaged, err = json.Marshal(f); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			loaded, _, err := calibration.LoadHead(dir, manifest("d", "a"))
+			if err == nil || loaded != nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("%v does not say %q", err, row.want)
+			}
+		})
+	}
+}
+
+func headOf(f map[string]any) map[string]any { return f["head"].(map[string]any) }
+
+func networkOf(f map[string]any) map[string]any {
+	return headOf(f)["networks"].([]any)[0].(map[string]any)
+}
+
+// TestShippedCalibration: the file in models/ belongs to the models that this
+// version installs, and keeps what it is shipped for.
+func TestShippedCalibration(t *testing.T) {
+	pool := agetest.Pool(t)
+	dir := filepath.Join(agetest.Root(), "models")
+	_, info, err := calibration.LoadHead(dir, pool.Manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m struct {
+		Margins []int
+		Bands   []struct {
+			From int
+			MAE  float64
+		}
+		FalsePass, Pass []struct{ Shares []struct{ Rate float64 } }
+	}
+	text := strings.ReplaceAll(string(info.Metrics), "false_pass", "falsepass")
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range m.Bands {
+		if b.From == 13 && b.MAE >= 3.5 {
+			t.Errorf("MAE of 13 to 17 is %.2f years", b.MAE)
+		}
+	}
+	if m.Margins[2] != 7 || m.FalsePass[0].Shares[2].Rate > 0.04 || m.Pass[1].Shares[2].Rate < 0.65 {
+		t.Errorf("at 25: %.3f of minors and %.3f of 25 to 35 pass", m.FalsePass[0].Shares[2].Rate, m.Pass[1].Shares[2].Rate)
+	}
+	info2, err := os.Stat(filepath.Join(dir, calibration.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info2.Size() > 1_500_000 {
+		t.Errorf("the file weighs %d bytes", info2.Size())
+	}
+}
+
+func BenchmarkAge(b *testing.B) {
+	h, err := fitted()
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := people(1, 9)[0].Views[0]
+	for b.Loop() {
+		h.Age(f)
+	}
+}

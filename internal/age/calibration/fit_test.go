@@ -1,0 +1,156 @@
+package calibration_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"testing"
+
+	"agegate/internal/age"
+	"agegate/internal/age/calibration"
+)
+
+// person makes the features of somebody of an age, as an age model would give
+// them that flatters the young: it reads 12 + 0.75 × age. The descriptor says
+// the age as well, between much that it says about other things.
+func person(years float64, random *rand.Rand) *age.Features {
+	f := new(age.Features)
+	for _, view := range []*age.View{&f.Whole, &f.Inner} {
+		centre := 12 + 0.75*years + random.NormFloat64()
+		var sum float32
+		for bin := range view.Distribution {
+			d := (float64(bin) - centre) / 5
+			view.Distribution[bin] = float32(math.Exp(-d * d / 2))
+			sum += view.Distribution[bin]
+		}
+		for bin := range view.Distribution {
+			view.Distribution[bin] /= sum
+		}
+		for i := range view.Descriptor {
+			view.Descriptor[i] = float32(1 + 0.2*random.NormFloat64() + math.Sin(float64(i)+years/20))
+		}
+	}
+	return f
+}
+
+func people(n int, seed uint64) []calibration.Example {
+	random := rand.New(rand.NewPCG(seed, 0))
+	var out []calibration.Example
+	for i := range n {
+		years := 8 + i%43
+		views := []*age.Features{person(float64(years), random), person(float64(years), random)}
+		out = append(out, calibration.Example{Age: years, Views: views})
+	}
+	return out
+}
+
+// fitted is a head fitted on made-up people, once for all tests.
+var fitted = sync.OnceValues(func() (*calibration.Head, error) {
+	return calibration.Fit(people(430, 1), 1)
+})
+
+func head(t *testing.T) *calibration.Head {
+	t.Helper()
+	h, err := fitted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func meanError(estimates []float64, people []calibration.Example) float64 {
+	var sum float64
+	for i, p := range people {
+		sum += math.Abs(estimates[i] - float64(p.Age))
+	}
+	return sum / float64(len(people))
+}
+
+func TestFitCorrectsAFlatteringModel(t *testing.T) {
+	strangers := people(86, 2)
+	var stock, calibrated []float64
+	for _, p := range strangers {
+		stock = append(stock, age.ExpectedValue{}.Age(p.Views[0]))
+		calibrated = append(calibrated, head(t).Age(p.Views[0]))
+	}
+	if got := meanError(stock, strangers); got < 4 {
+		t.Fatalf("the made-up model errs by %.2f years only: nothing to correct", got)
+	}
+	if got := meanError(calibrated, strangers); got > 2 {
+		t.Errorf("errs by %.2f years after the fit", got)
+	}
+}
+
+func TestCrossValidateEstimatesStrangers(t *testing.T) {
+	all := people(430, 3)
+	estimates, err := calibration.CrossValidate(t.Context(), all, 2, 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Labels that say nothing about the features cannot be told by a fit that
+	// has not seen them.
+	if got := meanError(estimates, all); got > 2.5 {
+		t.Errorf("errs by %.2f years", got)
+	}
+	random := rand.New(rand.NewPCG(4, 0))
+	random.Shuffle(len(all), func(i, j int) { all[i].Age, all[j].Age = all[j].Age, all[i].Age })
+	if estimates, err = calibration.CrossValidate(t.Context(), all, 2, 2, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := meanError(estimates, all); got < 8 {
+		t.Errorf("errs by only %.2f years on shuffled labels: the fit saw what it was judged on", got)
+	}
+}
+
+func TestFitIsRepeatable(t *testing.T) {
+	again, err := calibration.Fit(people(430, 1), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(again, head(t)) {
+		t.Error("the same examples and seed gave another head")
+	}
+}
+
+func TestFitRefusesTooLittle(t *testing.T) {
+	same := people(430, 1)
+	for i := range same {
+		same[i].Age = 30
+	}
+	for name, examples := range map[string][]calibration.Example{
+		"nothing": nil, "too few": people(calibration.Fewest-1, 1), "one age": same,
+	} {
+		if _, err := calibration.Fit(examples, 1); !errors.Is(err, calibration.ErrTooFew) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestOldFacesFollowTheStockEstimate: no label is above 50, so above it the
+// stock estimate decides, from faces just below it on without a step.
+func TestOldFacesFollowTheStockEstimate(t *testing.T) {
+	h := head(t)
+	reading := func(stock int) *age.Features { // with a descriptor like a 40-year-old's
+		f := person(40, rand.New(rand.NewPCG(5, 0)))
+		for _, view := range []*age.View{&f.Whole, &f.Inner} {
+			view.Distribution = [age.AgeBins]float32{}
+			view.Distribution[stock] = 1
+		}
+		return f
+	}
+	for _, stock := range []int{55, 60, 75, 99} {
+		if got := h.Age(reading(stock)); math.Abs(got-float64(stock)) > 1e-6 {
+			t.Errorf("stock %d: estimate %.2f", stock, got)
+		}
+	}
+	one := reading(80)
+	one.Inner.Distribution = [age.AgeBins]float32{30: 1}
+	if got := h.Age(one); got > 50 {
+		t.Errorf("one crop alone lifts the estimate to %.1f", got)
+	}
+	if got := h.Age(new(age.Features)); !(got >= 0 && got <= 50) {
+		t.Errorf("features without meaning give %v", got)
+	}
+}
