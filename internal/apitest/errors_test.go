@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/tenant"
 )
@@ -67,6 +68,43 @@ func TestAuthentication(t *testing.T) {
 			op.Name, op.Key, op.Status, op.JSON = "disabled "+op.Path, off.Live.APIKey, http.StatusForbidden, disabled
 			g.Do(t, op)
 		}
+	})
+}
+
+func TestRevocationAndDisablingTakeEffectWithinTwoSeconds(t *testing.T) {
+	Each(t, func(t *testing.T, g *Gateway) {
+		c := g.Shop(t, "", nil)
+		s := g.Create(t, c.Live.APIKey, 18)
+		row := Row{Name: "before", Path: "/api/v1/sessions/" + s.SessionID + "/status", Key: c.Test.APIKey, Status: 200}
+		g.Do(t, row)
+		keys, err := g.App.Tenants.Keys(t.Context(), c.Tenant.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range keys {
+			if !k.Livemode {
+				err = g.App.Tenants.RevokeKey(t.Context(), k.ID)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Clock.Advance(2 * time.Second)
+		row.Name, row.Status, row.JSON = "revoked", 401, invalidKey
+		g.Do(t, row)
+		row.Name, row.Key, row.Status, row.JSON = "other key", c.Live.APIKey, 200, ""
+		g.Do(t, row)
+		if err := g.App.Tenants.SetDisabled(t.Context(), c.Tenant.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		g.Clock.Advance(2 * time.Second)
+		row.Name, row.Status, row.JSON = "disabled", 403, disabled
+		g.Do(t, row)
+		if err := g.App.Tenants.SetDisabled(t.Context(), c.Tenant.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		row.Name, row.Status, row.JSON = "enabled", 200, ""
+		g.Do(t, row)
 	})
 }
 

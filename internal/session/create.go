@@ -39,7 +39,11 @@ type Created struct {
 // fault.TooMany or fault.InsufficientFunds when the tenant has no unit left,
 // and fault.Conflict when the idempotency key was used for another request.
 func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRequest) (Created, error) {
-	sess, err := s.newSession(caller, req)
+	t, err := s.tenants.Tenant(ctx, caller.TenantID)
+	if err != nil {
+		return Created{}, err
+	}
+	sess, err := s.newSession(t, caller.Livemode, req)
 	if err != nil {
 		return Created{}, err
 	}
@@ -69,7 +73,7 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 		}
 		return s.cfg.Limits.Take(ctx, tx, billing.Charge{
 			TenantID: sess.TenantID, SessionID: sess.ID, Livemode: sess.Livemode,
-			FreeChecks: caller.Tenant.FreeChecks, Now: sess.CreatedAt, ExpiresAt: sess.ExpiresAt,
+			FreeChecks: t.FreeChecks, Now: sess.CreatedAt, ExpiresAt: sess.ExpiresAt,
 		})
 	})
 	if errors.Is(err, errReplay) {
@@ -90,17 +94,17 @@ func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Create
 }
 
 // newSession settles the destinations and freezes them on a new session.
-func (s *Service) newSession(caller tenant.Caller, req CreateRequest) (Session, error) {
+func (s *Service) newSession(t tenant.Tenant, livemode bool, req CreateRequest) (Session, error) {
 	var violations []fault.Violation
 	effective := func(field string, own *string, registered string) string {
-		url, violation := s.destination(caller.Tenant, own, registered)
+		url, violation := s.destination(t, own, registered)
 		if violation != "" {
 			violations = append(violations, fault.Violation{Type: violation, Loc: []any{"body", field}})
 		}
 		return url
 	}
-	success := effective("success_url", req.SuccessURL, caller.Tenant.SuccessURL)
-	cancel := effective("cancel_url", req.CancelURL, caller.Tenant.CancelURL)
+	success := effective("success_url", req.SuccessURL, t.SuccessURL)
+	cancel := effective("cancel_url", req.CancelURL, t.CancelURL)
 	if len(violations) > 0 {
 		return Session{}, fault.InvalidFields(violations...)
 	}
@@ -110,8 +114,8 @@ func (s *Service) newSession(caller tenant.Caller, req CreateRequest) (Session, 
 	}
 	now := s.now()
 	return Session{
-		ID: id, TenantID: caller.Tenant.ID, Livemode: caller.Livemode, TargetAge: req.TargetAge,
-		SuccessURL: success, CancelURL: cancel, WebhookURL: caller.Tenant.WebhookURL,
+		ID: id, TenantID: t.ID, Livemode: livemode, TargetAge: req.TargetAge,
+		SuccessURL: success, CancelURL: cancel, WebhookURL: t.WebhookURL,
 		Status: StatusPending, CreatedAt: now, ExpiresAt: now.Add(s.cfg.TTL),
 	}, nil
 }

@@ -115,7 +115,7 @@ func (m *machine) used(livemode bool) int {
 
 func (m *machine) create(t *rapid.T) {
 	livemode := rapid.Bool().Draw(t, "live")
-	caller := tenant.Caller{Tenant: m.tenant, Livemode: livemode}
+	caller := tenant.Caller{TenantID: m.tenant.ID, Livemode: livemode}
 	got, err := m.sessions.Create(context.Background(), caller, session.CreateRequest{TargetAge: 18})
 	switch used := m.used(livemode); {
 	case livemode && used >= freeLimit+credit:

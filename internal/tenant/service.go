@@ -2,7 +2,6 @@ package tenant
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -22,6 +21,7 @@ type Service struct {
 	rule   CallbackRule
 	random io.Reader
 	now    func() time.Time
+	keys   keyCache
 }
 
 // NewService returns a service over a store. random must be
@@ -167,40 +167,6 @@ func (s *Service) RevokeKey(ctx context.Context, keyID uuid.UUID) error {
 func (s *Service) Keys(ctx context.Context, tenantID uuid.UUID) ([]APIKey, error) {
 	return s.store.Keys(ctx, tenantID)
 }
-
-// Authenticate returns the caller behind an X-API-Key value. It returns
-// fault.MalformedKey for a missing value or one without a known prefix,
-// fault.InvalidKey for any other key that opens nothing, and
-// fault.TenantDisabled.
-func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
-	switch _, err := signing.ParseAPIKey(key); {
-	case errors.Is(err, signing.ErrKeyPrefix):
-		return Caller{}, fault.New(fault.MalformedKey, "Missing or malformed API key")
-	case err != nil:
-		return Caller{}, errInvalidKey
-	}
-	k, t, err := s.store.KeyByHash(ctx, signing.HashAPIKey(key))
-	if fault.CodeOf(err) == fault.NotFound {
-		return Caller{}, errInvalidKey
-	}
-	if err != nil {
-		return Caller{}, err
-	}
-	if k.RevokedAt != nil {
-		return Caller{}, errInvalidKey
-	}
-	if t.Disabled {
-		return Caller{}, errTenantDisabled
-	}
-	minute := s.now().Truncate(time.Minute)
-	if k.LastUsedAt == nil || k.LastUsedAt.Before(minute) {
-		// The record of use is a courtesy: a call does not fail for want of it.
-		_ = s.store.TouchKey(ctx, k.ID, minute)
-	}
-	return Caller{Tenant: t, KeyID: k.ID, Livemode: k.Livemode}, nil
-}
-
-var errInvalidKey = fault.New(fault.InvalidKey, "Invalid API key")
 
 func (s *Service) newKey(tenantID uuid.UUID, livemode bool) (APIKey, string, error) {
 	plain, err := signing.NewAPIKey(s.random, livemode)

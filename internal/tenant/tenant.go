@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	"agegate/internal/fault"
 	"agegate/internal/signing"
 
 	"github.com/google/uuid"
@@ -85,8 +84,7 @@ type Secret struct {
 
 // Caller is an authenticated merchant backend.
 type Caller struct {
-	Tenant   Tenant
-	KeyID    uuid.UUID
+	TenantID uuid.UUID
 	Livemode bool
 }
 
@@ -133,6 +131,3 @@ type Store interface {
 	// is dropped.
 	RotateSecret(ctx context.Context, next Secret, expires time.Time) error
 }
-
-// errTenantDisabled is the one answer to every call of a disabled tenant.
-var errTenantDisabled = fault.New(fault.TenantDisabled, "Tenant disabled")

@@ -114,7 +114,7 @@ func must(t *testing.T, err error) {
 // session makes a session and returns its verification URL.
 func (f *fixture) session(livemode bool) string {
 	f.t.Helper()
-	created, err := f.sessions.Create(f.t.Context(), tenant.Caller{Tenant: f.tenant, Livemode: livemode}, session.CreateRequest{TargetAge: 18})
+	created, err := f.sessions.Create(f.t.Context(), tenant.Caller{TenantID: f.tenant.ID, Livemode: livemode}, session.CreateRequest{TargetAge: 18})
 	must(f.t, err)
 	return created.VerificationURL
 }

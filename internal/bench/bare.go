@@ -1,0 +1,150 @@
+// Package bench measures the whole gateway against bare handlers that run the
+// same SQL and nothing else, in the same run, and prints the ratios.
+package bench
+
+import (
+	"database/sql"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"agegate/internal/signing"
+
+	"github.com/google/uuid"
+)
+
+// bare is what is left of the gateway without its contract, its checks and its
+// mapper: net/http, the database driver and the same statements.
+type bare struct {
+	read, write *sql.DB
+	postgres    bool
+	keys        sync.Map // hash to rememberedKey
+}
+
+const (
+	keySQL = `SELECT k.id, k.tenant_id, k.livemode, k.hash, k.last_four, k.created_at, k.last_used_at, k.revoked_at,
+		t.id, t.name, t.success_url, t.cancel_url, t.webhook_url, t.document_check, t.age_visibility, t.free_checks, t.disabled, t.created_at
+		FROM api_keys k JOIN tenants t ON t.id = k.tenant_id WHERE k.hash = $1 LIMIT 1`
+	tenantSQL = `SELECT id, name, success_url, cancel_url, webhook_url, document_check, age_visibility, free_checks, disabled, created_at
+		FROM tenants WHERE id = $1 LIMIT 1`
+	sessionSQL = `SELECT id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash, browser_hash,
+		status, created_at, expires_at, completed_at, consented_at, detected_age, document_opened_at, attempts, strikes
+		FROM sessions WHERE id = $1 AND tenant_id = $2 LIMIT 1`
+	insertSQL = `INSERT INTO sessions (id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash,
+		status, created_at, expires_at, attempts, strikes)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'PENDING', $9, $10, 0, 0)`
+	counterSQL = `INSERT INTO usage_counters (tenant_id, counter, period, used) VALUES ($1, 'test', $2, 1)
+		ON CONFLICT (tenant_id, counter, period) DO UPDATE SET used = usage_counters.used + 1 WHERE usage_counters.used < $3`
+)
+
+// caller returns the tenant's ID behind the key, remembered for a second as
+// the gateway does.
+func (b *bare) caller(r *http.Request) (id string, err error) {
+	hash := signing.HashAPIKey(r.Header.Get("X-API-Key"))
+	if known, ok := b.keys.Load(hash); ok {
+		if k, ok := known.(rememberedKey); ok && time.Now().Before(k.until) {
+			return k.tenant, nil
+		}
+	}
+	var skip [16]any
+	targets := make([]any, 0, 18)
+	for i := range skip {
+		if targets = append(targets, &skip[i]); i == 7 {
+			targets = append(targets, &id)
+		}
+	}
+	targets = append(targets, new(any))
+	err = b.read.QueryRowContext(r.Context(), keySQL, hash[:]).Scan(targets...)
+	b.keys.Store(hash, rememberedKey{id, time.Now().Add(time.Second)})
+	return id, err
+}
+
+type rememberedKey struct {
+	tenant string
+	until  time.Time
+}
+
+func (b *bare) status(w http.ResponseWriter, r *http.Request) {
+	tenantID, err := b.caller(r)
+	if err != nil {
+		http.Error(w, "key", http.StatusUnauthorized)
+		return
+	}
+	id := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/api/v1/sessions/"), "/status")
+	var status string
+	var created any
+	var skip [16]any
+	err = b.read.QueryRowContext(r.Context(), sessionSQL, id, tenantID).Scan(
+		&skip[0], &skip[1], &skip[2], &skip[3], &skip[4], &skip[5], &skip[6], &skip[7], &skip[8],
+		&status, &created, &skip[9], &skip[10], &skip[11], &skip[12], &skip[13], &skip[14], &skip[15])
+	if err != nil {
+		http.Error(w, "session", http.StatusNotFound)
+		return
+	}
+	answer(w, http.StatusOK, map[string]any{"status": status, "status_at": created})
+}
+
+func (b *bare) create(w http.ResponseWriter, r *http.Request) {
+	tenantID, err := b.caller(r)
+	if err != nil {
+		http.Error(w, "key", http.StatusUnauthorized)
+		return
+	}
+	var success, cancel, webhook string
+	var skip [7]any
+	err = b.read.QueryRowContext(r.Context(), tenantSQL, tenantID).Scan(
+		&skip[0], &skip[1], &success, &cancel, &webhook, &skip[2], &skip[3], &skip[4], &skip[5], &skip[6])
+	if err != nil {
+		http.Error(w, "tenant", http.StatusInternalServerError)
+		return
+	}
+	var body struct {
+		TargetAge int `json:"target_age"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		http.Error(w, "body", http.StatusUnprocessableEntity)
+		return
+	}
+	id, now := uuid.Must(uuid.NewV7()), time.Now().UTC()
+	link := uuid.NewString() + id.String()
+	if err := b.insert(r, id, tenantID, body.TargetAge, success, cancel, webhook, link, now); err != nil {
+		http.Error(w, "database", http.StatusInternalServerError)
+		return
+	}
+	answer(w, http.StatusCreated, map[string]any{
+		"session_id": id, "verification_url": "https://verify.example/v/" + link, "expires_at": now.Add(time.Hour),
+	})
+}
+
+func (b *bare) insert(r *http.Request, id uuid.UUID, tenantID string, age int, success, cancel, webhook, link string, now time.Time) error {
+	tx, err := b.write.BeginTx(r.Context(), nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // does nothing after Commit
+	_, err = tx.ExecContext(r.Context(), insertSQL, id.String(), tenantID, false, age, success, cancel, webhook,
+		signing.LinkHash(link), b.time(now), b.time(now.Add(time.Hour)))
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(r.Context(), counterSQL, tenantID, now.Format(time.DateOnly), 1<<40); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// time writes a time as the gateway does on the database at hand.
+func (b *bare) time(t time.Time) any {
+	if b.postgres {
+		return t
+	}
+	return t.Format("2006-01-02 15:04:05.000000-07:00")
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}

@@ -1,0 +1,86 @@
+package tenant
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"agegate/internal/fault"
+	"agegate/internal/signing"
+)
+
+// keyTTL is how long a replica may go on trusting a key that was revoked, or
+// whose tenant was disabled, elsewhere.
+const keyTTL = time.Second
+
+var (
+	errInvalidKey     = fault.New(fault.InvalidKey, "Invalid API key")
+	errTenantDisabled = fault.New(fault.TenantDisabled, "Tenant disabled")
+)
+
+// Authenticate returns the caller behind an X-API-Key value. It returns
+// fault.MalformedKey for a missing value or one without a known prefix,
+// fault.InvalidKey for any other key that opens nothing, and
+// fault.TenantDisabled.
+func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
+	switch _, err := signing.ParseAPIKey(key); {
+	case errors.Is(err, signing.ErrKeyPrefix):
+		return Caller{}, fault.New(fault.MalformedKey, "Missing or malformed API key")
+	case err != nil:
+		return Caller{}, errInvalidKey
+	}
+	hash, now := signing.HashAPIKey(key), s.now()
+	if caller, ok := s.keys.get(hash, now); ok {
+		return caller, nil
+	}
+	k, t, err := s.store.KeyByHash(ctx, hash)
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		return Caller{}, errInvalidKey
+	case err != nil:
+		return Caller{}, err
+	case k.RevokedAt != nil:
+		return Caller{}, errInvalidKey
+	case t.Disabled:
+		return Caller{}, errTenantDisabled
+	}
+	if minute := now.Truncate(time.Minute); k.LastUsedAt == nil || k.LastUsedAt.Before(minute) {
+		// The record of use is a courtesy: a call does not fail for want of it.
+		_ = s.store.TouchKey(ctx, k.ID, minute)
+	}
+	caller := Caller{TenantID: t.ID, Livemode: k.Livemode}
+	s.keys.put(hash, caller, now)
+	return caller, nil
+}
+
+// keyCache remembers good keys for keyTTL. It holds nothing of a tenant but
+// its ID, so that settings are never stale.
+type keyCache struct {
+	mu      sync.Mutex
+	callers map[signing.KeyHash]cachedCaller
+}
+
+type cachedCaller struct {
+	Caller
+	until time.Time
+}
+
+// maxCachedKeys bounds the cache; it is simply emptied when full.
+const maxCachedKeys = 10_000
+
+func (c *keyCache) get(hash signing.KeyHash, now time.Time) (Caller, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cached, ok := c.callers[hash]
+	return cached.Caller, ok && now.Before(cached.until)
+}
+
+func (c *keyCache) put(hash signing.KeyHash, caller Caller, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.callers == nil || len(c.callers) >= maxCachedKeys {
+		c.callers = make(map[signing.KeyHash]cachedCaller)
+	}
+	c.callers[hash] = cachedCaller{caller, now.Add(keyTTL)}
+}
