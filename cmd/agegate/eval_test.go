@@ -15,10 +15,9 @@ import (
 func runFaces(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errOut strings.Builder
-	env := func(name string) (string, bool) {
-		return filepath.Join(agetest.Root(), "models"), name == "AGEGATE_MODELS_DIR"
-	}
-	err = run(t.Context(), args, env, &out, &errOut)
+	env := map[string]string{"AGEGATE_MODELS_DIR": filepath.Join(agetest.Root(), "models")}
+	lookup := func(name string) (string, bool) { value, ok := env[name]; return value, ok }
+	err = run(t.Context(), args, lookup, &out, &errOut)
 	return out.String(), errOut.String(), err
 }
 
