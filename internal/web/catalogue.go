@@ -27,14 +27,20 @@ type locale struct {
 }
 
 // text returns the text of a key with its {placeholders} filled from pairs of
-// name and value. An unknown key is an error, so that no page shows one.
+// name and value. An unknown key is an error, so that no page shows one. In
+// right-to-left text a value is isolated (Unicode UAX #9), or the punctuation
+// around a Latin name would move.
 func (l *locale) text(key string, pairs ...any) (string, error) {
 	text, ok := l.texts[key]
 	if !ok {
 		return "", fmt.Errorf("locale %s has no text %q", l.Tag, key)
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
-		text = strings.ReplaceAll(text, fmt.Sprintf("{%v}", pairs[i]), fmt.Sprint(pairs[i+1]))
+		value := fmt.Sprint(pairs[i+1])
+		if l.Dir == "rtl" {
+			value = "\u2068" + value + "\u2069"
+		}
+		text = strings.ReplaceAll(text, fmt.Sprintf("{%v}", pairs[i]), value)
 	}
 	return text, nil
 }

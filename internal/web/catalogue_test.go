@@ -48,6 +48,32 @@ func TestTemplatesMayNotNameUnknownTexts(t *testing.T) {
 	}
 }
 
+func TestLanguageFollowsTheBrowser(t *testing.T) {
+	c, err := loadCatalogue(templates.Locales)
+	must(t, err)
+	for header, want := range map[string]string{
+		"":                          "en",
+		"fr-CH, fr;q=0.9, en;q=0.8": "fr",
+		"sv, de;q=0.5":              "de",
+		"pt-BR":                     "pt",
+		"zh-CN":                     "zh-Hans",
+		"ar-EG":                     "ar",
+		"en-GB, es;q=0.9":           "en",
+		"sw":                        "en",
+		"not a header; q=":          "en",
+		"ja":                        "ja",
+		"nl-BE":                     "nl",
+		"pl":                        "pl",
+		"it-CH":                     "it",
+		"tr":                        "tr",
+		"es-419, en;q=0.5":          "es",
+	} {
+		if got := c.match(header).Tag; got != want {
+			t.Errorf("%q gives %s, want %s", header, got, want)
+		}
+	}
+}
+
 func TestLanguageIsChosen(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	link := f.session(true)
