@@ -19,6 +19,7 @@ type Observation struct {
 	Brightness    float64 // mean luma of the face, 0 to 255
 	Sharpness     float64 // fine structure over contrast, see detail
 	Real, Live    float64 // passive scores, 0 to 1; measured on good frames only
+	Grain         *Grain  // the picture in small, to know it again
 
 	picture *picture
 	crop    crop
@@ -54,7 +55,7 @@ func (a *analyzer) Analyze(ctx context.Context, jpeg []byte) (*Observation, erro
 	} else if err != nil {
 		return nil, err
 	}
-	o := &Observation{Width: p.width, Height: p.height, picture: p}
+	o := &Observation{Width: p.width, Height: p.height, picture: p, Grain: p.grain()}
 	return o, o.look(w)
 }
 

@@ -3,7 +3,6 @@ package age
 import (
 	"context"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -16,12 +15,6 @@ const (
 	PhaseChallenge Phase = "challenge" // collecting what decides; the attempt counts
 	PhaseDone      Phase = "done"      // Step.Verdict is set
 )
-
-// Prompt asks the person for an action during the challenge.
-type Prompt string
-
-// PromptHoldStill asks to look into the camera and wait; no prompt is "".
-const PromptHoldStill Prompt = "hold_still"
 
 // Verdict is how a capture ended; "" while it runs.
 type Verdict string
@@ -48,16 +41,26 @@ type Step struct {
 // Budgets of one capture.
 const (
 	framingTime   = 60 * time.Second
-	challengeTime = 20 * time.Second
+	challengeTime = 25 * time.Second
 	maxFrames     = 600 // about 7 frames a second for the whole time
 )
 
-// settledFrames is how many good frames in a row end the framing, so that a
-// face passing by does not cost an attempt.
-const settledFrames = 2
+// settledFrames is how many good frames in a row, the head at rest, end the
+// framing: a face passing by does not cost an attempt.
+const settledFrames = 3
 
-// demand is what a passive decision needs: a number of good frames and the
-// median of each passive score.
+// atRest is the most degrees that the head may turn between two settled frames.
+const atRest = 6.0
+
+// frontal is the most degrees of yaw and pitch that the challenge starts from.
+const frontal = 15.0
+
+// roomToApproach is the largest face, over the frame's shorter side, that the
+// challenge starts with: it must be able to come closer.
+const roomToApproach = 0.6
+
+// demand is what a decision needs beside the challenge: a number of good
+// frames and the median of each passive score.
 type demand struct {
 	frames     int
 	real, live float64
@@ -68,27 +71,32 @@ type demand struct {
 // limits only catch the plain cases. Without head turns more is asked.
 var (
 	usual    = demand{frames: 5, real: 0.2, live: 0.1}
-	assisted = demand{frames: 10, real: 0.3, live: 0.15}
+	assisted = demand{frames: 12, real: 0.3, live: 0.15}
 )
 
-// maxDrift is how far the face may move between two deciding frames, over its
+// maxDrift is how far the face may move between two good frames, over its
 // width, before the person is asked to hold still.
 const maxDrift = 0.35
 
 // Capture is one attempt in front of the camera. It is for one goroutine.
+//
+// While framing it waits for a level face at rest. Then the challenge asks for
+// actions, and the level frames before, between and after them decide the age.
 type Capture struct {
 	engine  *Engine
 	options Options
 	nonce   [16]byte
 
-	phase    Phase
-	started  time.Time // of the phase
-	next     uint32    // sequence number expected
-	settled  int       // good frames in a row while framing
-	previous Face      // in the last good frame
-	ages     []float64
-	real     []float64
-	live     []float64
+	phase   Phase
+	started time.Time    // of the phase
+	next    uint32       // sequence number expected
+	settled int          // good frames in a row while framing
+	good    *Observation // the last good frame
+
+	challenge challenge
+	track     track
+	memory    memory
+	evidence  evidence
 }
 
 // Nonce must precede every frame of this capture.
@@ -98,24 +106,35 @@ func (c *Capture) Nonce() [16]byte { return c.nonce }
 // ErrFrameOrder, ErrFrameTooLarge and ErrFinished end the attempt, as does
 // ctx's error or that of a failing model; nothing after them is accepted.
 func (c *Capture) Add(ctx context.Context, f Frame) (Step, error) {
-	if err := c.admit(f); err != nil {
-		c.phase = PhaseDone
-		return Step{}, err
-	}
-	if c.exhausted() {
-		return c.finish(VerdictNoCapture, 0), nil
-	}
-	o, err := c.engine.analyzer.Analyze(ctx, f.JPEG)
-	if err != nil {
-		c.phase = PhaseDone
-		return Step{}, err
-	}
-	step, err := c.weigh(ctx, o)
+	step, err := c.add(ctx, f)
 	if err != nil {
 		c.phase = PhaseDone
 		return Step{}, err
 	}
 	return step, nil
+}
+
+func (c *Capture) add(ctx context.Context, f Frame) (Step, error) {
+	if err := c.admit(f); err != nil {
+		return Step{}, err
+	}
+	now := c.options.Now() // before the models run, whose time is not the person's
+	if c.exhausted(now) {
+		return c.finish(VerdictNoCapture, 0), nil
+	}
+	o, err := c.engine.analyzer.Analyze(ctx, f.JPEG)
+	if err != nil {
+		return Step{}, err
+	}
+	if o.Landmarks == nil {
+		c.settled = 0
+		return c.step(o.Guidance), nil
+	}
+	novelty := c.memory.add(f.JPEG, o)
+	if c.phase == PhaseFraming {
+		return c.frame(ctx, o, novelty, now)
+	}
+	return c.watch(ctx, o, novelty, now)
 }
 
 // admit checks what needs no look at the image.
@@ -134,52 +153,151 @@ func (c *Capture) admit(f Frame) error {
 	return nil
 }
 
-func (c *Capture) exhausted() bool {
+func (c *Capture) exhausted(now time.Time) bool {
 	allowed := framingTime
 	if c.phase == PhaseChallenge {
 		allowed = challengeTime
 	}
-	return c.next > maxFrames || c.options.Now().Sub(c.started) > allowed
+	return c.next > maxFrames || now.Sub(c.started) > allowed
 }
 
-// weigh counts a good frame towards the decision.
-func (c *Capture) weigh(ctx context.Context, o *Observation) (Step, error) {
-	guidance := o.Guidance
-	if guidance == GuidanceOK {
-		if c.drifted(o.Face) {
-			guidance = GuidanceHoldStill
-		}
-		c.previous = o.Face
+// frame waits for a good face at rest, and starts the challenge from it.
+func (c *Capture) frame(ctx context.Context, o *Observation, n novelty, now time.Time) (Step, error) {
+	if n != fresh {
+		return c.step(o.Guidance), nil
+	}
+	guidance := c.steady(o)
+	switch {
+	case guidance != GuidanceOK:
+	case math.Abs(o.Pose.Yaw) > frontal || math.Abs(o.Pose.Pitch) > frontal:
+		guidance = GuidanceTurnedAway
+	case o.Scale > roomToApproach:
+		guidance = GuidanceTooClose
 	}
 	if guidance != GuidanceOK {
 		c.settled = 0
 		return c.step(guidance), nil
 	}
-	starts := false
-	if c.phase == PhaseFraming {
-		if c.settled++; c.settled < settledFrames {
-			return c.step(GuidanceOK), nil
-		}
-		starts, c.phase, c.started = true, PhaseChallenge, c.options.Now()
+	if c.settled++; c.settled < settledFrames {
+		return c.step(GuidanceOK), nil
 	}
-	features, err := c.engine.analyzer.Features(ctx, o)
-	if err != nil {
+	c.phase, c.started = PhaseChallenge, now
+	c.track = track{last: o, at: now}
+	c.challenge.begin(o, now)
+	if err := c.evidence.collect(ctx, c.engine, o, 1); err != nil {
 		return Step{}, err
 	}
-	c.ages = append(c.ages, c.engine.head.Age(features))
-	c.real, c.live = append(c.real, o.Real), append(c.live, o.Live)
 	step := c.step(GuidanceOK)
-	if len(c.ages) == c.demand().frames {
-		step = c.decide()
-	}
-	step.AttemptStarted = starts
+	step.AttemptStarted = true
 	return step, nil
 }
 
-// drifted reports whether the face moved too far since the last good frame.
-func (c *Capture) drifted(f Face) bool {
-	return c.previous.Width > 0 &&
-		math.Hypot(f.X-c.previous.X, f.Y-c.previous.Y) > maxDrift*c.previous.Width
+// steady is the frame's guidance, or to hold still if the face moved too far
+// since the last good frame.
+func (c *Capture) steady(o *Observation) Guidance {
+	if o.Guidance != GuidanceOK {
+		return o.Guidance
+	}
+	last := c.good
+	c.good = o
+	if last != nil && (math.Hypot(o.Face.X-last.Face.X, o.Face.Y-last.Face.Y) > maxDrift*last.Face.Width ||
+		math.Hypot(o.Pose.Yaw-last.Pose.Yaw, o.Pose.Pitch-last.Pose.Pitch) > atRest) {
+		return GuidanceHoldStill
+	}
+	return GuidanceOK
+}
+
+// watch follows the face through the challenge.
+func (c *Capture) watch(ctx context.Context, o *Observation, n novelty, now time.Time) (Step, error) {
+	if n == repeated || c.track.jumps(o, now) {
+		return c.finish(VerdictSpoof, 0), nil
+	}
+	if n == stalled {
+		return c.step(GuidanceOK), nil
+	}
+	if c.options.Assisted {
+		return c.sit(ctx, o)
+	}
+	switch c.challenge.judge(o, now) {
+	case failed:
+		return c.finish(VerdictSpoof, 0), nil
+	case missed:
+		return c.finish(VerdictNoCapture, 0), nil
+	case acted:
+		return c.confirm(ctx, o)
+	case atLevel:
+		c.challenge.rested = o
+		return c.decide(ctx, o)
+	}
+	return c.step(c.follow(o)), nil
+}
+
+// follow is the guidance for a frame in the middle of an action, which need
+// not be a good one, or on the way back from it.
+func (c *Capture) follow(o *Observation) Guidance {
+	switch o.Guidance {
+	case GuidanceOK:
+		if c.challenge.prompt() == PromptHoldStill {
+			return GuidanceTurnedAway
+		}
+	case GuidanceTurnedAway, GuidanceBlurred, GuidanceOffCenter:
+		if c.challenge.prompt() != PromptHoldStill {
+			return GuidanceOK
+		}
+	}
+	return o.Guidance
+}
+
+// confirm checks that an action was made by a solid head, and by the same
+// person as before.
+func (c *Capture) confirm(ctx context.Context, o *Observation) (Step, error) {
+	f, err := c.engine.analyzer.Features(ctx, o)
+	if err != nil {
+		return Step{}, err
+	}
+	turn := c.challenge.sequence[c.challenge.done-1] != PromptComeCloser
+	flat := turn && relief(c.challenge.rested, o) < minRelief
+	if flat || !c.evidence.same(f) {
+		return c.finish(VerdictSpoof, 0), nil
+	}
+	return c.step(c.follow(o)), nil
+}
+
+// decide takes a level frame into account and decides once the challenge is
+// over and there is enough to go by.
+func (c *Capture) decide(ctx context.Context, o *Observation) (Step, error) {
+	switch guidance := c.steady(o); guidance {
+	case GuidanceOK:
+	case GuidanceHoldStill: // still coming back, as asked
+		return c.step(GuidanceOK), nil
+	default:
+		return c.step(guidance), nil
+	}
+	limit := 2 * (c.challenge.done + 1) // so that what decides is spread over the challenge
+	if c.challenge.over() {
+		limit = c.demand().frames
+	}
+	if err := c.evidence.collect(ctx, c.engine, o, limit); err != nil {
+		return Step{}, err
+	}
+	if !c.challenge.complete() || len(c.evidence.ages) < c.demand().frames {
+		return c.step(GuidanceOK), nil
+	}
+	return c.conclude(), nil
+}
+
+// sit takes a frame of a person who cannot move their head.
+func (c *Capture) sit(ctx context.Context, o *Observation) (Step, error) {
+	if guidance := c.steady(o); guidance != GuidanceOK {
+		return c.step(guidance), nil
+	}
+	if err := c.evidence.collect(ctx, c.engine, o, c.demand().frames); err != nil {
+		return Step{}, err
+	}
+	if len(c.evidence.ages) < c.demand().frames {
+		return c.step(GuidanceOK), nil
+	}
+	return c.conclude(), nil
 }
 
 func (c *Capture) demand() demand {
@@ -189,15 +307,15 @@ func (c *Capture) demand() demand {
 	return usual
 }
 
-// decide compares the median estimate with the cutoff, unless the face does
-// not look live.
-func (c *Capture) decide() Step {
-	if d := c.demand(); median(c.real) < d.real || median(c.live) < d.live {
+// conclude compares the median estimate with the cutoff, unless the face does
+// not look live or was not always the same.
+func (c *Capture) conclude() Step {
+	if !c.evidence.isLive(c.demand()) {
 		return c.finish(VerdictSpoof, 0)
 	}
 	// Decided on the rounded value, so that what is shown and stored never
 	// contradicts the verdict.
-	years := math.Round(median(c.ages)*10) / 10
+	years := math.Round(median(c.evidence.ages)*10) / 10
 	if years >= float64(c.options.TargetAge)+c.options.Margin {
 		return c.finish(VerdictMet, years)
 	}
@@ -212,15 +330,15 @@ func (c *Capture) finish(v Verdict, years float64) Step {
 }
 
 func (c *Capture) step(g Guidance) Step {
-	s := Step{Guidance: g, Phase: c.phase, Done: len(c.ages), Total: c.demand().frames}
-	if c.phase == PhaseChallenge {
+	s := Step{Guidance: g, Phase: c.phase, Done: c.challenge.done, Total: len(c.challenge.sequence)}
+	if c.options.Assisted {
+		s.Done, s.Total = len(c.evidence.ages), c.demand().frames
+	}
+	switch {
+	case c.phase == PhaseChallenge && c.options.Assisted:
 		s.Prompt = PromptHoldStill
+	case c.phase == PhaseChallenge:
+		s.Prompt = c.challenge.prompt()
 	}
 	return s
-}
-
-// median of a list that is not empty.
-func median(values []float64) float64 {
-	v := slices.Sorted(slices.Values(values))
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }

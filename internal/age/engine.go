@@ -28,7 +28,7 @@ type Options struct {
 	Margin    float64 // years; the estimate must reach TargetAge + Margin
 	Assisted  bool    // the person cannot move their head: more frames, stricter scores
 	Now       func() time.Time
-	Rand      io.Reader // for the nonce; crypto/rand when nil
+	Rand      io.Reader // for the nonce and the challenge; crypto/rand when nil
 }
 
 // NewCapture starts a capture; its time runs from now.
@@ -43,5 +43,6 @@ func (e *Engine) NewCapture(o Options) *Capture {
 	if _, err := io.ReadFull(o.Rand, c.nonce[:]); err != nil {
 		panic("age: no randomness for a nonce: " + err.Error())
 	}
+	c.challenge.sequence = draw(o.Rand)
 	return c
 }

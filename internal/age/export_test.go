@@ -29,3 +29,9 @@ func Stages(tb testing.TB, w Worker, jpeg []byte) map[string]func() error {
 		"age":       func() error { _, err := features(w, p, c); return err },
 	}
 }
+
+// What the challenge's limits are compared with.
+var (
+	Relief   = relief
+	Likeness = likeness
+)

@@ -4,6 +4,8 @@ package agetest
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -41,25 +43,30 @@ func Pool(tb testing.TB) *onnx.Pool {
 	return p
 }
 
-// FaceJPEG returns the sample face of @vladmandic/human, 256×256: a picture
-// made by a generator, of nobody. It stays in node_modules; it is not part of
-// this project.
+// FaceJPEG returns the sample face, see SampleJPEG.
 func FaceJPEG(tb testing.TB) []byte {
 	tb.Helper()
-	source, err := os.ReadFile(filepath.Join(Root(), "node_modules", "@vladmandic", "human", "src", "sample.ts"))
-	if err != nil {
-		tb.Fatalf("run `npm ci --ignore-scripts`: %v", err)
-	}
-	_, text, _ := strings.Cut(string(source), "export const face: string = `")
-	text, _, found := strings.Cut(text, "`")
-	if !found {
-		tb.Fatal("sample.ts no longer holds the face")
-	}
-	data, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
+	data, err := SampleJPEG()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return data
+}
+
+// SampleJPEG returns the sample face of @vladmandic/human, 256×256: a picture
+// made by a generator, of nobody. It stays in node_modules; it is not part of
+// this project.
+func SampleJPEG() ([]byte, error) {
+	source, err := os.ReadFile(filepath.Join(Root(), "node_modules", "@vladmandic", "human", "src", "sample.ts"))
+	if err != nil {
+		return nil, fmt.Errorf("run `npm ci --ignore-scripts`: %w", err)
+	}
+	_, text, _ := strings.Cut(string(source), "export const face: string = `")
+	text, _, found := strings.Cut(text, "`")
+	if !found {
+		return nil, errors.New("sample.ts no longer holds the face")
+	}
+	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
 }
 
 // Face returns the sample face as an image.

@@ -1,0 +1,241 @@
+package age
+
+import (
+	"crypto/rand"
+	"io"
+	"math"
+	"math/big"
+	"time"
+)
+
+// Prompt asks the person for an action during the challenge; none is "".
+type Prompt string
+
+// The prompts. Left and right are the person's own.
+const (
+	PromptHoldStill  Prompt = "hold_still" // look into the camera and wait
+	PromptTurnLeft   Prompt = "turn_left"
+	PromptTurnRight  Prompt = "turn_right"
+	PromptLookUp     Prompt = "look_up"
+	PromptComeCloser Prompt = "come_closer"
+)
+
+// Actions are the prompts a challenge is drawn from.
+var Actions = []Prompt{PromptTurnLeft, PromptTurnRight, PromptLookUp, PromptComeCloser}
+
+// sequences are all challenges: two or three different actions in every order,
+// at least one of them a turn, which shows best that a face is not flat.
+var sequences = orders(nil, nil)
+
+func orders(all [][]Prompt, chosen []Prompt) [][]Prompt {
+	used := map[Prompt]bool{}
+	for _, p := range chosen {
+		used[p] = true
+	}
+	if len(chosen) >= 2 && (used[PromptTurnLeft] || used[PromptTurnRight]) {
+		all = append(all, chosen)
+	}
+	if len(chosen) == 3 {
+		return all
+	}
+	for _, p := range Actions {
+		if !used[p] {
+			all = orders(all, append(chosen[:len(chosen):len(chosen)], p))
+		}
+	}
+	return all
+}
+
+// draw picks one of the sequences, each as likely as the others.
+func draw(random io.Reader) []Prompt {
+	i, err := rand.Int(random, big.NewInt(int64(len(sequences))))
+	if err != nil {
+		panic("age: no randomness for a challenge: " + err.Error())
+	}
+	return sequences[i.Int64()]
+}
+
+// Times of the challenge, by the server's clock. A frame arrives later than it
+// was taken, so an action seen too early was certainly made too early.
+const (
+	promptTime  = 6 * time.Second        // from prompt to action
+	minReaction = 150 * time.Millisecond // nobody begins to move earlier after seeing a prompt
+	minMotion   = 150 * time.Millisecond // nor completes an action sooner after beginning it
+)
+
+// How many frames in a row it takes to believe a movement, either way.
+const (
+	heldFrames  = 2
+	levelFrames = 2
+)
+
+// movement is how far a head is from where it was when it was level.
+type movement struct {
+	yaw, pitch float64 // degrees, as in Pose
+	closer     float64 // face width over the width then
+}
+
+// amount is how much of the action the movement is; 1 fulfils the prompt.
+func (m movement) amount(p Prompt) float64 {
+	switch p {
+	case PromptTurnLeft:
+		return m.yaw / turned
+	case PromptTurnRight:
+		return -m.yaw / turned
+	case PromptLookUp:
+		return m.pitch / raised
+	case PromptComeCloser:
+		return (m.closer - 1) / (approached - 1)
+	}
+	return 0
+}
+
+// Limits of the movements.
+const (
+	turned     = 15.0 // degrees of yaw: far enough for depth to show, near enough to keep looking at the screen
+	raised     = 11.0 // degrees of pitch
+	approached = 1.22 // times the face's width
+	level      = 7.0  // degrees from the neutral pose within which a head is level
+	clearly    = 1.3  // times these amounts, an action that was not asked for is meant
+)
+
+func (m movement) level() bool {
+	return math.Abs(m.yaw) < level && math.Abs(m.pitch) < level
+}
+
+// wrong reports whether another action than the prompted one was clearly made.
+func (m movement) wrong(prompt Prompt) bool {
+	for _, p := range Actions {
+		if p != prompt && m.amount(p) >= clearly && m.amount(p) > m.amount(prompt) {
+			return true
+		}
+	}
+	return false
+}
+
+// challenge asks for one action after another and judges them.
+type challenge struct {
+	sequence []Prompt
+	done     int
+	neutral  Pose         // of the level head
+	width    float64      // scale of the face when the prompt was shown
+	rested   *Observation // the latest level frame
+	shown    time.Time    // when the present prompt was; zero while the head returns to level
+	waiting  time.Time    // since when a prompt, or a return to level, has been waited for
+	held     int          // frames in a row that fulfil the prompt, or are level when that is awaited
+	strayed  int          // frames in a row that show another action
+	midway   bool         // the head was seen between level and the action
+}
+
+// outcome of one frame for the challenge.
+type outcome int
+
+const (
+	goesOn  outcome = iota
+	atLevel         // the head is level: the frame may decide
+	acted           // the frame completes an action
+	missed          // the prompt's time is over
+	failed          // no live person does this
+)
+
+// begin starts the challenge from a level face.
+func (c *challenge) begin(o *Observation, now time.Time) {
+	c.neutral = o.Pose
+	c.reveal(o, now)
+}
+
+// reveal shows the next prompt. Nearness is measured anew each time, since
+// people stay where they came to.
+func (c *challenge) reveal(o *Observation, now time.Time) {
+	c.shown, c.waiting = now, now
+	c.width, c.rested = o.Scale, o
+	c.held, c.strayed = 0, 0
+}
+
+// prompt is what to show now.
+func (c *challenge) prompt() Prompt {
+	if c.shown.IsZero() || c.over() {
+		return PromptHoldStill
+	}
+	return c.sequence[c.done]
+}
+
+// over reports whether every action was made, and complete whether the head
+// has come back since.
+func (c *challenge) over() bool     { return c.done == len(c.sequence) }
+func (c *challenge) complete() bool { return c.over() && c.held >= levelFrames }
+
+// movement of the observed face since it was level.
+func (c *challenge) movement(o *Observation) movement {
+	return movement{
+		yaw:    o.Pose.Yaw - c.neutral.Yaw,
+		pitch:  o.Pose.Pitch - c.neutral.Pitch,
+		closer: o.Scale / c.width,
+	}
+}
+
+// judge weighs a frame whose face could be followed. A challenge in which the
+// head was never seen on its way is one of pictures shown in turn.
+func (c *challenge) judge(o *Observation, now time.Time) outcome {
+	m := c.movement(o)
+	switch {
+	case now.Sub(c.waiting) > promptTime:
+		return missed
+	case c.shown.IsZero():
+		return c.rest(o, m, now)
+	}
+	return c.act(m, now)
+}
+
+// rest waits until the head is level again, then shows the next prompt.
+func (c *challenge) rest(o *Observation, m movement, now time.Time) outcome {
+	if !m.level() {
+		c.held = 0
+		c.midway = c.midway || m.amount(c.sequence[c.done-1]) < 0.9
+		return goesOn
+	}
+	if c.held++; c.held < levelFrames {
+		return atLevel
+	}
+	if !c.over() {
+		c.reveal(o, now)
+	} else if !c.midway {
+		return failed
+	}
+	return atLevel
+}
+
+// act waits for the prompted action.
+func (c *challenge) act(m movement, now time.Time) outcome {
+	prompt := c.sequence[c.done]
+	near := m.amount(prompt)
+	switch {
+	case m.wrong(prompt):
+		if c.strayed++; c.strayed >= heldFrames {
+			return failed
+		}
+		return goesOn
+	case near >= 1:
+		return c.hold(now)
+	}
+	c.held, c.strayed = 0, 0
+	if m.level() && near < 0.4 {
+		return atLevel
+	}
+	c.midway = true
+	return goesOn
+}
+
+// hold weighs a frame that shows the prompted action.
+func (c *challenge) hold(now time.Time) outcome {
+	c.strayed = 0
+	if now.Sub(c.shown) < minReaction+minMotion {
+		return failed
+	}
+	if c.held++; c.held < heldFrames {
+		return goesOn
+	}
+	c.done++
+	c.held, c.shown, c.waiting = 0, time.Time{}, now
+	return acted
+}

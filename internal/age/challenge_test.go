@@ -1,0 +1,118 @@
+package age_test
+
+import (
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"agegate/internal/age"
+)
+
+// TestDishonest: every rule of the challenge, broken by itself.
+func TestDishonest(t *testing.T) {
+	swap := func(p age.Prompt) age.Prompt {
+		return map[age.Prompt]age.Prompt{age.PromptTurnLeft: age.PromptTurnRight, age.PromptTurnRight: age.PromptTurnLeft}[p]
+	}
+	up := map[age.Prompt]age.Prompt{age.PromptTurnLeft: age.PromptLookUp}
+	rows := []struct {
+		name   string
+		change func(*person)
+		want   age.Verdict
+	}{
+		{"the opposite turn", func(p *person) { p.act = func(a age.Prompt) stance { return obey(swap(a)) } }, age.VerdictSpoof},
+		{"another action", func(p *person) { p.act = func(a age.Prompt) stance { return obey(up[a]) } }, age.VerdictSpoof},
+		{"nothing", func(p *person) { p.act = func(age.Prompt) stance { return stance{} } }, age.VerdictNoCapture},
+		{"too little", func(p *person) {
+			p.act = func(a age.Prompt) stance { return stance{}.toward(obey(a), 0.6) }
+		}, age.VerdictNoCapture},
+		{"never back to level", func(p *person) {
+			p.act = func(a age.Prompt) stance {
+				if a == age.PromptHoldStill {
+					return obey(age.PromptTurnLeft)
+				}
+				return obey(a)
+			}
+		}, age.VerdictNoCapture},
+		{"before anybody could", func(p *person) { p.react, p.move = 0, 100*time.Millisecond }, age.VerdictSpoof},
+		{"pictures in turn", func(p *person) { p.move = 0 }, age.VerdictSpoof},
+		{"a print that turns", func(p *person) { p.flat = true }, age.VerdictSpoof},
+		{"another face when turned", func(p *person) {
+			p.face = func(int) int {
+				if p.prompt == age.PromptTurnLeft {
+					return 1
+				}
+				return 0
+			}
+		}, age.VerdictSpoof},
+		{"another face when level", func(p *person) {
+			p.face = func(int) int {
+				if p.prompt == age.PromptTurnRight {
+					return 1
+				}
+				return 0
+			}
+		}, age.VerdictSpoof},
+		{"printed", func(p *person) { p.change = func(_ int, o *age.Observation) { o.Real = 0.1 } }, age.VerdictSpoof},
+		{"recorded", func(p *person) { p.change = func(_ int, o *age.Observation) { o.Live = 0.05 } }, age.VerdictSpoof},
+		{"somebody else steps in", func(p *person) {
+			p.change = func(n int, o *age.Observation) {
+				if n >= 6 {
+					o.Face.X += 140
+				}
+			}
+		}, age.VerdictSpoof},
+		{"a sudden zoom", func(p *person) {
+			p.change = func(n int, o *age.Observation) {
+				if n >= 6 {
+					o.Face.Width *= 1.6
+				}
+			}
+		}, age.VerdictSpoof},
+		{"frames again", func(p *person) {
+			p.frame = func(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n%12)) }
+		}, age.VerdictSpoof},
+		{"nearly the same pictures again", func(p *person) {
+			p.change = func(n int, o *age.Observation) {
+				o.Grain = new(age.Grain)
+				for i := range o.Grain {
+					o.Grain[i] = uint8(i * (n%9 + 1))
+				}
+				o.Grain[n] ^= 1
+			}
+		}, age.VerdictSpoof},
+		{"a frozen camera", func(p *person) {
+			p.frame = func(n int) []byte { return []byte{byte(min(n, 5))} }
+		}, age.VerdictNoCapture},
+		{"nobody comes", func(p *person) {
+			p.change = func(_ int, o *age.Observation) { *o = age.Observation{Guidance: age.GuidanceNoFace} }
+		}, age.VerdictNoCapture},
+		{"leaves in the middle", func(p *person) {
+			p.change = func(n int, o *age.Observation) {
+				if n > 6 {
+					*o = age.Observation{Guidance: age.GuidanceNoFace}
+				}
+			}
+		}, age.VerdictNoCapture},
+	}
+	for _, row := range rows {
+		p := honest(plain, 40)
+		row.change(p)
+		steps := p.play(t)
+		if last := steps[len(steps)-1]; last.Verdict != row.want || last.Age != 0 {
+			t.Errorf("%s: %+v after %d frames, want %s", row.name, last, len(steps), row.want)
+		}
+	}
+}
+
+// TestAssisted: without head turns the passive scores must be better.
+func TestAssisted(t *testing.T) {
+	weak := func(p *person) { p.change = func(_ int, o *age.Observation) { o.Live = 0.12 } }
+	for options, want := range map[bool]age.Verdict{false: age.VerdictMet, true: age.VerdictSpoof} {
+		p := honest(age.Options{TargetAge: 18, Margin: 7, Assisted: options}, 40)
+		weak(p)
+		steps := p.play(t)
+		if last := steps[len(steps)-1]; last.Verdict != want {
+			t.Errorf("assisted %v: %+v, want %s", options, last, want)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package age_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"math"
+	"testing"
+	"time"
+
+	"agegate/internal/age"
+)
+
+// person is an analyzer that shows somebody who does what the capture asks
+// for, one frame every gap, and an age model that sees their years. Its fields
+// are the ways in which a clip can be dishonest.
+type person struct {
+	options age.Options
+	gap     time.Duration // between frames
+	react   time.Duration // from a prompt to the first movement
+	move    time.Duration // from level to the whole action
+	flat    bool          // a picture instead of a head
+	years   []int         // of the deciding frames, in order; the last one again and again
+	act     func(p age.Prompt) stance
+	change  func(n int, o *age.Observation) // a last touch on frame n
+	face    func(n int) int                 // whose face frame n shows
+	frame   func(n int) []byte              // the bytes of frame n
+
+	now    time.Time
+	shown  int
+	prompt age.Prompt
+	since  time.Time // of the prompt
+	from   stance
+	asked  int // deciding frames
+}
+
+// stance is how a head is held.
+type stance struct{ yaw, pitch, closer float64 }
+
+func (s stance) toward(t stance, part float64) stance {
+	part = min(max(part, 0), 1)
+	return stance{s.yaw + part*(t.yaw-s.yaw), s.pitch + part*(t.pitch-s.pitch), s.closer + part*(t.closer-s.closer)}
+}
+
+func obey(p age.Prompt) stance {
+	return map[age.Prompt]stance{
+		age.PromptTurnLeft: {yaw: 20}, age.PromptTurnRight: {yaw: -20},
+		age.PromptLookUp: {pitch: 16}, age.PromptComeCloser: {closer: 0.4},
+	}[p]
+}
+
+func honest(options age.Options, years ...int) *person {
+	return &person{
+		options: options, years: years, act: obey,
+		gap: 150 * time.Millisecond, react: 300 * time.Millisecond, move: 450 * time.Millisecond,
+		face: func(int) int { return 0 }, change: func(int, *age.Observation) {},
+		frame: func(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) },
+		now:   time.Unix(1767225600, 0),
+	}
+}
+
+func (p *person) stance() stance {
+	moved := p.now.Sub(p.since) - p.react
+	return p.from.toward(p.act(p.prompt), float64(moved)/float64(max(p.move, 1)))
+}
+
+func (p *person) see(prompt age.Prompt) {
+	if prompt != p.prompt {
+		p.from, p.prompt, p.since = p.stance(), prompt, p.now
+	}
+}
+
+// Analyze shows the next frame: an egg-shaped head of 60 points, or a print
+// of one, in parallel projection.
+func (p *person) Analyze(context.Context, []byte) (*age.Observation, error) {
+	s := p.stance()
+	n := p.shown
+	p.shown++
+	o := &age.Observation{
+		Guidance: age.GuidanceOK, Width: 640, Height: 480, Real: 0.9, Live: 0.9,
+		Face: age.Face{Score: 0.9, X: 320, Y: 240, Width: 160 * (1 + s.closer)}, Pose: age.Pose{Yaw: s.yaw, Pitch: s.pitch},
+	}
+	o.Scale = o.Face.Width / 480
+	if math.Hypot(s.yaw, s.pitch) > 25 {
+		o.Guidance = age.GuidanceTurnedAway
+	}
+	sinYaw, cosYaw := math.Sincos(s.yaw * math.Pi / 180)
+	sinPitch, cosPitch := math.Sincos(s.pitch * math.Pi / 180)
+	for i := range 60 {
+		x, y := math.Sin(float64(i)), math.Cos(float64(3*i))
+		z := -math.Sqrt(max(0, 2-x*x-y*y))
+		if p.flat {
+			z = 0
+		}
+		x, z = x*cosYaw-z*sinYaw, x*sinYaw+z*cosYaw
+		y = y*cosPitch + z*sinPitch
+		o.Landmarks = append(o.Landmarks, age.Point{X: o.Face.X + x*o.Face.Width/2, Y: o.Face.Y + y*o.Face.Width/2})
+	}
+	p.change(n, o)
+	return o, nil
+}
+
+func (p *person) Features(context.Context, *age.Observation) (*age.Features, error) {
+	f := new(age.Features)
+	f.Whole.Distribution[p.years[min(p.asked, len(p.years)-1)]] = 1
+	if p.stance() == (stance{}) {
+		p.asked++
+	}
+	face := p.face(p.shown - 1)
+	f.Whole.Descriptor[face], f.Inner.Descriptor[face] = 1, 1
+	return f, nil
+}
+
+// play runs a capture to its verdict and returns every step.
+func (p *person) play(t testing.TB) []age.Step {
+	t.Helper()
+	p.options.Now = func() time.Time { return p.now }
+	if p.options.Rand == nil {
+		p.options.Rand = bytes.NewReader(make([]byte, 64))
+	}
+	c := age.NewEngine(p, age.ExpectedValue{}).NewCapture(p.options)
+	var steps []age.Step
+	for seq := range uint32(1000) {
+		step, err := c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: seq, JPEG: p.frame(int(seq))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if steps = append(steps, step); step.Verdict != "" {
+			return steps
+		}
+		p.see(step.Prompt)
+		p.now = p.now.Add(p.gap)
+	}
+	t.Fatal("no verdict")
+	return nil
+}

@@ -1,0 +1,101 @@
+package puppet
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"agegate/internal/age"
+)
+
+// Actor is a person before the camera: never quite still, slow to react, and
+// turning in an arc of time. Times are in seconds from any beginning and must
+// not go back.
+type Actor struct {
+	Home   Pose                     // how they sit when nothing is asked
+	Reply  func(age.Prompt) Gesture // what they do on a prompt
+	random *rand.Rand
+	sway   [5]wave
+	prompt age.Prompt
+	from   Gesture // what they moved from
+	to     Gesture
+	start  float64 // of the movement
+	lasts  float64
+}
+
+// Gesture is a departure from how a person sits.
+type Gesture struct {
+	Yaw, Pitch float64 // degrees
+	Closer     float64 // how much larger the face becomes; 0 is not at all
+}
+
+type wave struct{ size, rate, phase float64 }
+
+func (w wave) at(t float64) float64 { return w.size * math.Sin(2*math.Pi*(w.rate*t+w.phase)) }
+
+// NewActor returns somebody who does what is asked, each a little differently.
+func NewActor(random *rand.Rand, home Pose) *Actor {
+	a := &Actor{Home: home, random: random}
+	a.Reply = a.Obey
+	for i := range a.sway {
+		a.sway[i] = wave{0.5 + random.Float64(), 0.15 + 0.3*random.Float64(), random.Float64()}
+	}
+	return a
+}
+
+// Obey makes the gesture that a prompt asks for.
+func (a *Actor) Obey(p age.Prompt) Gesture {
+	some := 0.9 + 0.3*a.random.Float64()
+	aside := 4 * (a.random.Float64() - 0.5)
+	switch p {
+	case age.PromptTurnLeft:
+		return Gesture{Yaw: 26 * some, Pitch: aside}
+	case age.PromptTurnRight:
+		return Gesture{Yaw: -26 * some, Pitch: aside}
+	case age.PromptLookUp:
+		return Gesture{Yaw: aside, Pitch: 20 * some}
+	case age.PromptComeCloser:
+		return Gesture{Closer: 0.4 * some}
+	}
+	return Gesture{}
+}
+
+// See tells the person at time t what the page asks for. They begin to move a
+// fifth to half a second after a change and take about as long.
+func (a *Actor) See(p age.Prompt, t float64) {
+	if p == a.prompt {
+		return
+	}
+	a.prompt = p
+	a.from = a.gesture(t)
+	a.to = a.Reply(p)
+	if p == age.PromptHoldStill {
+		a.to.Closer = a.from.Closer * 0.5 * math.Round(a.random.Float64()) // some stay, some go back
+	}
+	a.start = t + 0.2 + 0.3*a.random.Float64()
+	a.lasts = 0.35 + 0.35*a.random.Float64()
+}
+
+// gesture at time t.
+func (a *Actor) gesture(t float64) Gesture {
+	s := 0.0
+	if a.lasts > 0 {
+		s = smooth((t - a.start) / a.lasts)
+	}
+	return Gesture{
+		Yaw:    a.from.Yaw + s*(a.to.Yaw-a.from.Yaw),
+		Pitch:  a.from.Pitch + s*(a.to.Pitch-a.from.Pitch),
+		Closer: a.from.Closer + s*(a.to.Closer-a.from.Closer),
+	}
+}
+
+// Pose is how the person holds the head at time t.
+func (a *Actor) Pose(t float64) Pose {
+	g, p := a.gesture(t), a.Home
+	p.Yaw += g.Yaw + a.sway[0].at(t)
+	p.Pitch += g.Pitch + a.sway[1].at(t)
+	p.Roll += a.sway[2].at(t)
+	p.X += p.Width / 60 * a.sway[3].at(t)
+	p.Y += p.Width / 60 * a.sway[4].at(t)
+	p.Width *= 1 + g.Closer
+	return p
+}

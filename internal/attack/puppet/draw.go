@@ -1,0 +1,134 @@
+package puppet
+
+import (
+	"image"
+	"image/color"
+	"math"
+
+	xdraw "golang.org/x/image/draw"
+)
+
+// Pose is how the head is held and where it is.
+type Pose struct {
+	Yaw, Pitch, Roll float64 // degrees, as age.Pose: to the person's left, up, clockwise as seen
+	X, Y             float64 // of the face's centre, in pixels of the frame
+	Width            float64 // of the face, in pixels of the frame
+}
+
+// distance of the camera, over the width of the face: an arm's length.
+const distance = 3.5
+
+// Draw draws the head into the frame, before whatever is there.
+func (h *Head) Draw(frame *image.RGBA, p Pose) { h.draw(frame, p, 1) }
+
+// DrawFlat draws the picture as a print that is turned and tilted by hand.
+func (h *Head) DrawFlat(frame *image.RGBA, p Pose) { h.draw(frame, p, 0) }
+
+// Backdrop fills the frame with what is behind the head.
+func (h *Head) Backdrop(frame *image.RGBA) {
+	xdraw.BiLinear.Scale(frame, frame.Bounds(), h.backdrop, h.backdrop.Bounds(), xdraw.Src, nil)
+}
+
+// corner is a vertex on the frame: position, depth, and place in the texture.
+type corner struct{ x, y, z, u, v float64 }
+
+func (h *Head) draw(frame *image.RGBA, p Pose, relief float64) {
+	corners := make([]corner, len(h.vertices))
+	for i, v := range h.vertices {
+		corners[i] = h.place(v, p, relief)
+	}
+	size := frame.Bounds().Size()
+	canvas := &canvas{frame: frame, texture: h.texture, depth: make([]float32, size.X*size.Y)}
+	for row := range gridSide - 1 {
+		for column := range gridSide - 1 {
+			a := row*gridSide + column
+			b, c, d := a+1, a+gridSide, a+gridSide+1
+			canvas.triangle(corners[a], corners[b], corners[c])
+			canvas.triangle(corners[b], corners[d], corners[c])
+		}
+	}
+}
+
+// place turns a vertex about the head's centre and projects it. The picture
+// is taken as it is at rest: only what the turn changes is perspective.
+func (h *Head) place(v vertex, p Pose, relief float64) corner {
+	x, y, z := v.x-h.centre.X, v.y-h.centre.Y, v.z*relief-h.centre.Z*relief
+	follow := 1 + (v.follow-1)*relief // a print moves as a whole
+	sinYaw, cosYaw := math.Sincos(p.Yaw * follow * math.Pi / 180)
+	sinPitch, cosPitch := math.Sincos(p.Pitch * follow * math.Pi / 180)
+	// z grows away from the camera: the person's left is at larger x, and the
+	// nose, at negative z, goes there.
+	tx, tz := x*cosYaw-z*sinYaw, x*sinYaw+z*cosYaw
+	ty, tz := y*cosPitch+tz*sinPitch, tz*cosPitch-y*sinPitch
+	near := distance * h.width
+	enlarge := (near + z) / (near + tz)
+	tx, ty = tx*enlarge, ty*enlarge
+	sinRoll, cosRoll := math.Sincos(p.Roll * math.Pi / 180)
+	scale := p.Width / h.width
+	return corner{
+		x: p.X + scale*(tx*cosRoll-ty*sinRoll), y: p.Y + scale*(tx*sinRoll+ty*cosRoll),
+		z: near + tz, u: v.x, v: v.y,
+	}
+}
+
+// canvas draws textured triangles, the nearer ones over the others.
+type canvas struct {
+	frame, texture *image.RGBA
+	depth          []float32 // 1/z of what is drawn; 0 is nothing
+}
+
+func (c *canvas) triangle(p, q, r corner) {
+	area := (q.x-p.x)*(r.y-p.y) - (r.x-p.x)*(q.y-p.y)
+	if area <= 0 { // turned away
+		return
+	}
+	size := c.frame.Bounds().Size()
+	left, right := max(int(min(p.x, q.x, r.x)), 0), min(int(max(p.x, q.x, r.x))+1, size.X)
+	top, bottom := max(int(min(p.y, q.y, r.y)), 0), min(int(max(p.y, q.y, r.y))+1, size.Y)
+	for y := top; y < bottom; y++ {
+		for x := left; x < right; x++ {
+			fx, fy := float64(x)+0.5, float64(y)+0.5
+			b := ((fx-p.x)*(r.y-p.y) - (r.x-p.x)*(fy-p.y)) / area
+			g := ((q.x-p.x)*(fy-p.y) - (fx-p.x)*(q.y-p.y)) / area
+			a := 1 - b - g
+			if a < 0 || b < 0 || g < 0 {
+				continue
+			}
+			nearness := float32(1 / (a*p.z + b*q.z + g*r.z))
+			if at := y*size.X + x; nearness >= c.depth[at] {
+				c.depth[at] = nearness
+				c.paint(x, y, a*p.u+b*q.u+g*r.u, a*p.v+b*q.v+g*r.v)
+			}
+		}
+	}
+}
+
+// feather is how many texture pixels the picture's edge fades over.
+const feather = 14.0
+
+// paint blends the texture at u, v over the pixel.
+func (c *canvas) paint(x, y int, u, v float64) {
+	size := c.texture.Bounds().Size()
+	alpha := smooth(min(u, v, float64(size.X)-u, float64(size.Y)-v) / feather)
+	r, g, b := sample(c.texture, u-0.5, v-0.5)
+	under := c.frame.RGBAAt(x, y)
+	mix := func(over float64, under uint8) uint8 {
+		return uint8(alpha*over + (1-alpha)*float64(under) + 0.5)
+	}
+	c.frame.SetRGBA(x, y, color.RGBA{mix(r, under.R), mix(g, under.G), mix(b, under.B), 255})
+}
+
+// sample interpolates the four texels around a position.
+func sample(t *image.RGBA, u, v float64) (r, g, b float64) {
+	size := t.Bounds().Size()
+	u, v = min(max(u, 0), float64(size.X-1)), min(max(v, 0), float64(size.Y-1))
+	x, y := min(int(u), size.X-2), min(int(v), size.Y-2)
+	wx, wy := u-float64(x), v-float64(y)
+	at := y*t.Stride + 4*x
+	channel := func(i int) float64 {
+		top := float64(t.Pix[at+i])*(1-wx) + float64(t.Pix[at+4+i])*wx
+		bottom := float64(t.Pix[at+t.Stride+i])*(1-wx) + float64(t.Pix[at+t.Stride+4+i])*wx
+		return top*(1-wy) + bottom*wy
+	}
+	return channel(0), channel(1), channel(2)
+}
