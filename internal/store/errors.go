@@ -95,11 +95,12 @@ func rolledBack(err error) bool { return hasState(err, "40001", "40P01") }
 func transient(err error) bool { return rolledBack(err) || lostConnection(err) }
 
 // lostConnection reports that the server or the way to it went away, or that a
-// server is only starting.
+// server is only starting. SafeToRetry is how the driver reports a connection
+// that it found closed before it sent anything.
 func lostConnection(err error) bool {
 	var network net.Error
 	var connect *pgconn.ConnectError
-	return hasState(err, "08", "57P0") ||
+	return hasState(err, "08", "57P0") || pgconn.SafeToRetry(err) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.As(err, &connect) || errors.As(err, &network)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"agegate/internal/fault"
 	"agegate/internal/store"
 	"agegate/internal/store/pgtest"
@@ -194,6 +196,29 @@ func TestConnectionLostBeforeCommitIsRunAgain(t *testing.T) {
 				return tx.Exec("SELECT pg_terminate_backend(pg_backend_pid())")
 			}
 			return add(tx, 1)
+		})
+		if err != nil || tried != 2 {
+			t.Errorf("%s: %d attempts, %v", name, tried, err)
+		}
+	}
+}
+
+func TestStatementOnAClosedConnectionIsRunAgain(t *testing.T) {
+	url := pgtest.EmptyURL(t)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close(t.Context())
+	_, closed := conn.Exec(t.Context(), "SELECT 1")
+	s := open(t, url)
+	for name, run := range map[string]func(context.Context, func(*store.Tx) error) error{"Update": s.Update, "View": s.View} {
+		tried := 0
+		err := run(t.Context(), func(*store.Tx) error {
+			if tried++; tried == 1 {
+				return closed
+			}
+			return nil
 		})
 		if err != nil || tried != 2 {
 			t.Errorf("%s: %d attempts, %v", name, tried, err)
