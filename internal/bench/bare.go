@@ -29,10 +29,8 @@ const (
 		FROM api_keys k JOIN tenants t ON t.id = k.tenant_id WHERE k.hash = $1 LIMIT 1`
 	tenantSQL = `SELECT id, name, success_url, cancel_url, webhook_url, document_check, age_visibility, free_checks, disabled, created_at
 		FROM tenants WHERE id = $1 LIMIT 1`
-	sessionSQL = `SELECT id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash, browser_hash,
-		status, created_at, expires_at, completed_at, consented_at, detected_age, document_opened_at, attempts, strikes
-		FROM sessions WHERE id = $1 AND tenant_id = $2 LIMIT 1`
-	insertSQL = `INSERT INTO sessions (id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash,
+	sessionSQL = `SELECT status, created_at, expires_at, completed_at FROM sessions WHERE id = $1 AND tenant_id = $2 LIMIT 1`
+	insertSQL  = `INSERT INTO sessions (id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash,
 		status, created_at, expires_at, attempts, strikes)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'PENDING', $9, $10, 0, 0)`
 	counterSQL = `INSERT INTO usage_counters (tenant_id, counter, period, used) VALUES ($1, 'test', $2, 1)
@@ -74,11 +72,8 @@ func (b *bare) status(w http.ResponseWriter, r *http.Request) {
 	}
 	id := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/api/v1/sessions/"), "/status")
 	var status string
-	var created any
-	var skip [16]any
-	err = b.read.QueryRowContext(r.Context(), sessionSQL, id, tenantID).Scan(
-		&skip[0], &skip[1], &skip[2], &skip[3], &skip[4], &skip[5], &skip[6], &skip[7], &skip[8],
-		&status, &created, &skip[9], &skip[10], &skip[11], &skip[12], &skip[13], &skip[14], &skip[15])
+	var created, expires, completed any
+	err = b.read.QueryRowContext(r.Context(), sessionSQL, id, tenantID).Scan(&status, &created, &expires, &completed)
 	if err != nil {
 		http.Error(w, "session", http.StatusNotFound)
 		return

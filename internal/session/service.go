@@ -64,36 +64,36 @@ type StatusView struct {
 // returns fault.NotFound, or fault.Conflict for a completed session without a
 // completion time.
 func (s *Service) Status(ctx context.Context, tenantID, id uuid.UUID) (StatusView, error) {
-	sess, err := s.store.SessionByID(ctx, tenantID, id)
+	standing, err := s.store.StandingByID(ctx, tenantID, id)
 	if err != nil {
 		return StatusView{}, notFoundAs(err, errNotFound)
 	}
-	if now := s.now(); sess.Status == StatusPending && sess.StatusAt(now) == StatusExpired {
-		expired, err := s.store.ExpireSession(ctx, id, now)
-		if err != nil {
-			return StatusView{}, err
-		}
-		if sess.Status = StatusExpired; !expired {
-			if sess, err = s.store.SessionByID(ctx, tenantID, id); err != nil {
-				return StatusView{}, notFoundAs(err, errNotFound)
-			}
-		}
+	now := s.now()
+	if standing.Status == statusAt(standing.Status, standing.ExpiresAt, now) {
+		return statusView(standing)
 	}
-	return statusView(sess)
+	if _, err := s.store.ExpireSession(ctx, id, now); err != nil {
+		return StatusView{}, err
+	}
+	// Read again: a result, or another lookup, may have come first.
+	if standing, err = s.store.StandingByID(ctx, tenantID, id); err != nil {
+		return StatusView{}, notFoundAs(err, errNotFound)
+	}
+	return statusView(standing)
 }
 
 // statusView is the table of status_at sources.
-func statusView(sess Session) (StatusView, error) {
-	switch sess.Status {
+func statusView(standing Standing) (StatusView, error) {
+	switch standing.Status {
 	case StatusPending:
-		return StatusView{sess.Status, sess.CreatedAt}, nil
+		return StatusView{standing.Status, standing.CreatedAt}, nil
 	case StatusExpired:
-		return StatusView{sess.Status, sess.ExpiresAt}, nil
+		return StatusView{standing.Status, standing.ExpiresAt}, nil
 	default:
-		if sess.CompletedAt == nil {
+		if standing.CompletedAt == nil {
 			return StatusView{}, fault.New(fault.Conflict, "Session completion timestamp missing")
 		}
-		return StatusView{sess.Status, *sess.CompletedAt}, nil
+		return StatusView{standing.Status, *standing.CompletedAt}, nil
 	}
 }
 

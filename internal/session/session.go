@@ -102,11 +102,21 @@ type Session struct {
 
 // StatusAt returns the status as a reader at now must treat it: a pending
 // session past its expiry has expired, whether or not that is written yet.
-func (s Session) StatusAt(now time.Time) Status {
-	if s.Status == StatusPending && !now.Before(s.ExpiresAt) {
+func (s Session) StatusAt(now time.Time) Status { return statusAt(s.Status, s.ExpiresAt, now) }
+
+func statusAt(s Status, expiresAt, now time.Time) Status {
+	if s == StatusPending && !now.Before(expiresAt) {
 		return StatusExpired
 	}
-	return s.Status
+	return s
+}
+
+// Standing is the little of a session that a status lookup reads. Merchants
+// poll it, so it is kept apart from the whole row.
+type Standing struct {
+	Status               Status
+	CreatedAt, ExpiresAt time.Time
+	CompletedAt          *time.Time
 }
 
 // DocumentOpen reports whether the document check was offered and has not

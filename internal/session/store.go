@@ -20,6 +20,8 @@ type Store interface {
 	// SessionByID returns the tenant's session, or fault.NotFound for a missing
 	// one and for another tenant's alike.
 	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (Session, error)
+	// StandingByID is SessionByID for a status lookup.
+	StandingByID(ctx context.Context, tenantID, id uuid.UUID) (Standing, error)
 	// SessionByLink returns the session of a verification link, or
 	// fault.NotFound.
 	SessionByLink(ctx context.Context, linkHash []byte) (Session, error)
