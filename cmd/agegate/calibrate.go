@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"agegate/internal/age"
@@ -67,13 +66,13 @@ func (c *cli) calibrateCommand() *cobra.Command {
 // ages.
 func calibrate(cmd *cobra.Command, lessons []eval.Lesson, workers int) (*calibration.File, eval.Report, error) {
 	examples, looks := examplesOf(lessons)
-	note(cmd.ErrOrStderr(), "cross-validating on %d pictures", len(examples))
+	fmt.Fprintf(cmd.ErrOrStderr(), "cross-validating on %d pictures\n", len(examples))
 	estimates, err := calibration.CrossValidate(cmd.Context(), examples, calibrationFolds, workers, calibrationSeed)
 	if err != nil {
 		return nil, eval.Report{}, err
 	}
 	report := eval.Compare(looks, estimates, calibrationTarget)
-	note(cmd.ErrOrStderr(), "fitting on all of them")
+	fmt.Fprintln(cmd.ErrOrStderr(), "fitting on all of them")
 	head, err := calibration.Fit(examples, calibrationSeed)
 	if err != nil {
 		return nil, report, err
@@ -101,5 +100,3 @@ func examplesOf(lessons []eval.Lesson) ([]calibration.Example, []eval.Look) {
 	}
 	return examples, looks
 }
-
-func note(w io.Writer, format string, values ...any) { fmt.Fprintf(w, format+"\n", values...) }

@@ -83,7 +83,7 @@ func addPadFlag(cmd *cobra.Command, pad *float64) {
 
 // withModels runs fn with the configured models, as many workers as configured
 // and progress on errOut.
-func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*onnx.Pool, string, eval.Options) error) error {
+func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*onnx.Pool, string, eval.Options) error) (err error) {
 	if !(pad >= 0 && pad <= 2) {
 		return errors.New("--pad must be from 0 to 2")
 	}
@@ -99,7 +99,7 @@ func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*onnx.Pool, stri
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
+	defer func() { err = errors.Join(err, pool.Close()) }()
 	return fn(pool, cfg.ModelsDir, eval.Options{Workers: workers, Pad: pad, Progress: progress(errOut)})
 }
 
@@ -120,7 +120,7 @@ func writePlot(path string, report eval.Report) error {
 	if path == "" {
 		return nil
 	}
-	file, err := os.Create(path)
+	file, err := os.Create(path) //nolint:gosec // the operator names it
 	if err != nil {
 		return err
 	}

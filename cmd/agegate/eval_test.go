@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agegate/internal/age/agetest"
+	"agegate/internal/eval"
 )
 
 // runFaces runs the program over the checkout's models and returns what it
@@ -37,10 +38,7 @@ func TestEvalCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var report struct {
-		Target, Pictures, Measured int
-		Bands                      []struct{ MAE float64 }
-	}
+	var report eval.Report
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatal(err)
 	}

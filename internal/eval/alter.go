@@ -84,7 +84,7 @@ func relight(img *image.RGBA, random *rand.Rand) {
 	for i := 0; i < len(img.Pix); i += 4 {
 		pixel := img.Pix[i : i+3]
 		if grey {
-			luma := uint8((299*int(pixel[0]) + 587*int(pixel[1]) + 114*int(pixel[2])) / 1000)
+			luma := uint8((299*int(pixel[0]) + 587*int(pixel[1]) + 114*int(pixel[2])) / 1000) //nolint:gosec // at most 255
 			pixel[0], pixel[1], pixel[2] = luma, luma, luma
 		}
 		grain := 0.0

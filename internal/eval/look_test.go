@@ -6,8 +6,10 @@ import (
 	"errors"
 	"image"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -78,5 +80,37 @@ func TestLookAtStopsWithItsContext(t *testing.T) {
 	set := make([]eval.Picture, 1000) // without files: nothing may be opened
 	if _, err := eval.LookAt(ctx, nil, set, eval.Options{Workers: 2}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// TestLearnFromIsRepeatable: a fit learns from the picture, its mirror image
+// and altered views, the same ones whenever the seed is the same.
+func TestLearnFromIsRepeatable(t *testing.T) {
+	set, err := eval.ReadSet(write(t, map[string]string{"28_face.jpg": string(agetest.FaceJPEG(t))}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	learn := func(seed uint64) eval.Lesson {
+		lessons, err := eval.LearnFrom(t.Context(), age.NewAnalyzer(agetest.Pool(t)), set, eval.Options{Workers: 2, Pad: 0.2}, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lessons[0]
+	}
+	first := learn(1)
+	if first.Features == nil || len(first.Views) < 3 || len(first.Views) > 5 {
+		t.Fatalf("guidance %s, %d views", first.Guidance, len(first.Views))
+	}
+	for i, view := range first.Views {
+		years := age.ExpectedValue{}.Age(view)
+		if *view == *first.Features || math.Abs(years-age.ExpectedValue{}.Age(first.Features)) > 10 {
+			t.Errorf("view %d reads %.1f years", i, years)
+		}
+	}
+	if !reflect.DeepEqual(learn(1), first) {
+		t.Error("the same seed gave other views")
+	}
+	if reflect.DeepEqual(learn(2).Views[1:], first.Views[1:]) {
+		t.Error("another seed gave the same views")
 	}
 }

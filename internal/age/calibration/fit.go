@@ -90,7 +90,7 @@ func (h *Head) lessons(all []Example) examples {
 // fall into different folds; a set that names no persons cannot avoid it.
 func CrossValidate(ctx context.Context, all []Example, folds, workers int, seed uint64) ([]float64, error) {
 	estimates := make([]float64, len(all))
-	order := rand.New(rand.NewPCG(seed, 2)).Perm(len(all))
+	order := rand.New(rand.NewPCG(seed, 2)).Perm(len(all)) //nolint:gosec // repeatable on purpose
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(workers, 1))
 	for fold := range folds {

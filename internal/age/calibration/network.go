@@ -63,7 +63,7 @@ type training struct {
 // with a rate that falls to zero along a cosine. The same seed gives the same
 // network.
 func (t training) train(ex examples, seed uint64) *network {
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // repeatable on purpose
 	s := newStep(t, ex.inputs, random)
 	order := random.Perm(len(ex.targets))
 	perEpoch := len(order) / t.batch

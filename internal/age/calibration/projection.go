@@ -48,7 +48,7 @@ func principal(rows *mat.Dense, components int, seed uint64) *projection {
 	centred.Apply(func(_, j int, v float64) float64 { return v - mean[j] }, rows)
 
 	const spare, rounds = 10, 4
-	random := rand.New(rand.NewPCG(seed, 1))
+	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // repeatable on purpose
 	directions := mat.NewDense(d, components+spare, nil)
 	directions.Apply(func(int, int, float64) float64 { return random.NormFloat64() }, directions)
 	for range rounds {
