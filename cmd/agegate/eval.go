@@ -30,7 +30,7 @@ func (c *cli) evalCommand() *cobra.Command {
 		Use:   "eval CSV|DIR",
 		Short: "Measure the age estimate on labelled face pictures",
 		Long: "Measure the age estimate on labelled face pictures: errors by age, who passes at\nwhich margin, and the margin to set.\n\n" + facesHelp +
-			"\n\nEach picture goes through the page's own pipeline as a single frame. The page\nitself takes the median over several frames and judges liveness too.",
+			"\n\nEach picture goes through the page's own pipeline as a single frame. The page\nitself takes the median over several frames and judges liveness too. Pictures that\nthe calibration was fitted on make it look better than it is.",
 		Args: oneSet,
 	}
 	cmd.Flags().IntVar(&target, "target", 18, "target age that the pass rates are about, 13 to 99")

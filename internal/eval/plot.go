@@ -16,7 +16,7 @@ var plotTemplate = template.Must(template.New("plot").Funcs(template.FuncMap{
 <g stroke="#ddd">{{range .Ticks}}<path d="M{{x .}} 40V840M60 {{y .}}H860"/>{{end}}</g>
 <g text-anchor="middle">{{range .Ticks}}<text x="{{x .}}" y="862">{{.}}</text>{{end}}<text x="460" y="888">true age, years</text></g>
 <g text-anchor="end">{{range .Ticks}}<text x="52" y="{{y .}}" dy="5">{{.}}</text>{{end}}</g>
-<text transform="translate(16 440) rotate(-90)" text-anchor="middle">estimate, years: tenth, fiftieth and ninetieth of a hundred</text>
+<text transform="translate(16 440) rotate(-90)" text-anchor="middle">estimate, years: median and the middle 80 % of pictures</text>
 <path d="M60 840L860 40" stroke="#888" fill="none"/>
 <path d="M{{x .Target}} 40V840" stroke="#c33" stroke-dasharray="6 4"/>
 {{range .Cutoffs}}<path d="M60 {{y .}}H860" stroke="#39c" stroke-dasharray="6 4"/><text x="856" y="{{y .}}" dy="-3" text-anchor="end" fill="#267">cutoff {{.}}</text>
