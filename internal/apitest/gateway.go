@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"encoding/base64"
 	"io"
 	"log/slog"
@@ -47,6 +48,7 @@ func (c *Clock) Advance(d time.Duration) {
 // Gateway is a running gateway.
 type Gateway struct {
 	URL   string
+	DB    string // the database's URL
 	App   *app.App
 	Clock *Clock
 	Log   *Log
@@ -110,7 +112,7 @@ func Start(t testing.TB, databaseURL string, settings ...string) *Gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Gateway{Clock: &Clock{}, Log: &Log{}}
+	g := &Gateway{DB: databaseURL, Clock: &Clock{}, Log: &Log{}}
 	logger := slog.New(slog.NewTextHandler(g.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if g.App, err = app.New(t.Context(), cfg, logger, g.Clock.Now); err != nil {
 		t.Fatal(err)
@@ -121,6 +123,7 @@ func Start(t testing.TB, databaseURL string, settings ...string) *Gateway {
 	go func() { ended <- g.App.Run(ctx) }()
 	g.stop = sync.OnceFunc(func() {
 		cancel()
+		http.DefaultClient.CloseIdleConnections() // or the gateway waits for their last request
 		if err := <-ended; err != nil {
 			t.Errorf("gateway: %v", err)
 		}
@@ -148,6 +151,25 @@ func (g *Gateway) Shop(t testing.TB, webhookURL string, edit func(*tenant.Tenant
 		t.Fatal(err)
 	}
 	return c
+}
+
+// Exec runs a statement on the database behind the gateway's back.
+func (g *Gateway) Exec(t testing.TB, statement string) {
+	t.Helper()
+	driver, dsn := "pgx", g.DB
+	if path, ok := strings.CutPrefix(g.DB, "sqlite:"); ok {
+		driver, dsn = "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)"
+	}
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Path returns the gateway's own address of a public verification URL.

@@ -29,6 +29,7 @@ import (
 	"agegate/internal/webhook"
 
 	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/errgroup"
 )
 
 // shutdownTime bounds how long requests may go on after a shutdown began.
@@ -45,13 +46,7 @@ type App struct {
 	pool       *onnx.Pool // nil when the estimator is off
 	pages      *web.Pages
 	dispatcher *webhook.Dispatcher
-	servers    []server
-}
-
-// server is one HTTP server on its listener.
-type server struct {
-	*http.Server
-	net.Listener
+	servers    []*httpd.Server // the gateway's, then that of the metrics
 }
 
 // New builds a gateway from its configuration: it migrates the database, loads
@@ -106,7 +101,7 @@ func (a *App) listen(address string, handler http.Handler) error {
 	if err != nil {
 		return err
 	}
-	a.servers = append(a.servers, server{httpd.NewServer(handler), listener})
+	a.servers = append(a.servers, httpd.NewServer(handler, listener))
 	return nil
 }
 
@@ -200,7 +195,7 @@ func (a *App) modelsReady(cfg config.Config) error {
 }
 
 // Addr is the address the gateway listens on.
-func (a *App) Addr() string { return a.servers[0].Listener.Addr().String() }
+func (a *App) Addr() string { return a.servers[0].Addr() }
 
 // Run serves until ctx is done, then lets requests, captures and webhook
 // attempts finish within bounds. It returns nil after an orderly end.
@@ -214,7 +209,7 @@ func (a *App) Run(ctx context.Context) error {
 	}()
 	failed := make(chan error, len(a.servers))
 	for _, s := range a.servers {
-		go func() { failed <- s.Serve(s.Listener) }()
+		go func() { failed <- s.Serve() }()
 	}
 	a.log.Info("serving", "address", a.Addr())
 
@@ -234,21 +229,19 @@ func (a *App) Run(ctx context.Context) error {
 func (a *App) shutDown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
 	defer cancel()
-	errs := []error{a.pages.Close(ctx)}
+	var parts errgroup.Group
+	parts.Go(func() error { return a.pages.Close(ctx) })
 	for _, s := range a.servers {
-		errs = append(errs, s.Shutdown(ctx))
+		parts.Go(func() error { return s.Shutdown(ctx) })
 	}
-	return errors.Join(errs...)
+	return parts.Wait()
 }
 
 // Close frees what New opened. Run has returned by then.
 func (a *App) Close() error {
 	var errs []error
 	for _, s := range a.servers {
-		// Run's Shutdown closes it too.
-		if err := s.Listener.Close(); !errors.Is(err, net.ErrClosed) {
-			errs = append(errs, err)
-		}
+		errs = append(errs, s.Close())
 	}
 	if a.pool != nil {
 		errs = append(errs, a.pool.Close())

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -82,18 +81,4 @@ func New(cfg Config) (*echo.Echo, error) {
 		routes[r.Path] = true
 	}
 	return e, guard.CheckRoutes(e)
-}
-
-// NewServer returns a server for handler with the gateway's timeouts. Errors of
-// single connections are not logged: they are the network's, and may quote it.
-func NewServer(handler http.Handler) *http.Server {
-	return &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
-	}
 }

@@ -163,13 +163,7 @@ func TestReferenceIsServedByUsAlone(t *testing.T) {
 // block over the limit never reaches a handler.
 func TestWire(t *testing.T) {
 	e, log := newEdge(t, &stub{}, nil)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httpd.NewServer(e)
-	go server.Serve(listener)
-	defer server.Close()
+	server := serve(t, e)
 
 	head := "POST " + createPath + " HTTP/1.1\r\nHost: x\r\nX-API-Key: " + goodKey + "\r\nContent-Type: application/json\r\nConnection: close\r\n"
 	for name, tt := range map[string]struct{ request, status string }{
@@ -179,7 +173,7 @@ func TestWire(t *testing.T) {
 		"empty path id":  {"GET /api/v1/sessions//status HTTP/1.1\r\nHost: x\r\nX-API-Key: " + goodKey + "\r\nConnection: close\r\n\r\n", "422"},
 		"declared large": {head + "Content-Length: 99999999\r\n\r\n", "413"},
 	} {
-		conn, err := net.Dial("tcp", listener.Addr().String())
+		conn, err := net.Dial("tcp", server.Addr())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,102 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// drainTime is how long Shutdown waits for clients to let go of connections
+// between two requests.
+const drainTime = time.Second
+
+// Server serves a handler on a listener with the gateway's timeouts, and ends
+// without cutting a request off.
+type Server struct {
+	http     *http.Server
+	listener net.Listener
+	ending   atomic.Bool
+	open     atomic.Int64 // connections
+}
+
+// NewServer returns a server that serves once Serve is called. Errors of
+// single connections are not logged: they are the network's, and may quote it.
+func NewServer(handler http.Handler, listener net.Listener) *Server {
+	s := &Server{listener: listener}
+	s.http = &http.Server{
+		Handler:           s.partingAnswers(handler),
+		ConnState:         s.count,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+	}
+	return s
+}
+
+// Addr is the address the server listens on.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Serve serves until Shutdown or Close, and then returns nil.
+func (s *Server) Serve() error {
+	err := s.http.Serve(s.listener)
+	if s.ending.Load() {
+		return nil
+	}
+	return err
+}
+
+// Shutdown accepts no more connections and returns when every request has been
+// answered, or ctx is done. A client may send its next request at the moment
+// its idle connection is closed, and would never know what became of it. So
+// each connection is first asked, with an answer, to be the last, and only
+// those that had nothing to ask for drainTime are closed on their clients.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.ending.Store(true)
+	err := s.listener.Close()
+	limit, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	for s.open.Load() > 0 && limit.Err() == nil {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-limit.Done():
+		}
+	}
+	return errors.Join(err, s.http.Shutdown(ctx))
+}
+
+// Close ends the server at once. It may follow Shutdown.
+func (s *Server) Close() error {
+	s.ending.Store(true)
+	err := s.listener.Close()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
+	return errors.Join(err, s.http.Close())
+}
+
+// partingAnswers ends each connection with the answer it is given during a
+// shutdown.
+func (s *Server) partingAnswers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if s.ending.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, req)
+	})
+}
+
+func (s *Server) count(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.open.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		s.open.Add(-1)
+	}
+}

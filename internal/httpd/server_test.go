@@ -1,0 +1,77 @@
+package httpd_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+
+	"agegate/internal/httpd"
+)
+
+// serve runs a server on a loopback address until the test ends.
+func serve(t *testing.T, handler http.Handler) *httpd.Server {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httpd.NewServer(handler, listener)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve() }()
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return server
+}
+
+// A client cannot know that a shutdown began when it sends its next request on
+// a connection it was given to keep.
+func TestShutdownAnswersKeptConnections(t *testing.T) {
+	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	conn, err := net.Dial("tcp", server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answers := bufio.NewReader(conn)
+	ask := func() *http.Response {
+		t.Helper()
+		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatalf("no answer: %v", err)
+		}
+		defer res.Body.Close()
+		if _, err := io.ReadAll(res.Body); err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	if res := ask(); res.Close {
+		t.Error("the connection is not kept")
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Shutdown(t.Context()) }()
+	for { // until new connections are refused
+		other, err := net.Dial("tcp", server.Addr())
+		if err != nil {
+			break
+		}
+		other.Close()
+	}
+	if res := ask(); res.StatusCode != http.StatusOK || !res.Close {
+		t.Errorf("during the shutdown: status %d, last answer %t", res.StatusCode, res.Close)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
