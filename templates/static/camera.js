@@ -6,6 +6,7 @@ const page = document.getElementById("camera");
 const video = document.getElementById("preview");
 const picker = document.getElementById("cameras");
 const stage = document.getElementById("stage");
+const cue = document.getElementById("cue");
 const texts = new Map([...document.getElementById("texts").content.children].map((e) => [e.dataset.key, e.textContent]));
 const take = photographer(video);
 
@@ -144,21 +145,23 @@ async function reconnect() {
 let lastSeen = "";
 let lastShown = "";
 
-/** Shows what to do, once two answers in a row agree, so that texts do not flicker. */
+/**
+ * Shows what to do: a prompt at once, anything else when two answers in a row
+ * agree, so that texts do not flicker.
+ */
 function guide({ guidance, prompt, done, total }) {
   const good = guidance === "ok";
   const key = good && prompt ? `prompt.${prompt}` : guidance;
   stage.classList.toggle("good", good);
   progress(done, total);
-  if (key !== lastSeen && lastShown !== "") {
-    lastSeen = key;
-    return;
-  }
+  const settled = key === lastSeen || lastShown === "" || key.startsWith("prompt.");
   lastSeen = key;
-  if (key === lastShown) return;
+  if (!settled || key === lastShown) return;
   lastShown = key;
   document.getElementById("guidance-text").textContent = texts.get(key) ?? texts.get("hold_still");
   document.getElementById("guidance-icon").replaceChildren(icon(key));
+  cue.dataset.side = sides[key] ?? "";
+  cue.replaceChildren(...(sides[key] ? [icon(key)] : []));
 }
 
 function progress(done, total) {
@@ -179,6 +182,8 @@ const strokes = {
   "prompt.look_up": "M5 11l7-7 7 7M12 4v16",
   several_faces: "M8 11a3 3 0 100-6 3 3 0 000 6zM16 11a3 3 0 100-6M2.500 19c.6-3.300 2.700-5 5.500-5s4.900 1.700 5.500 5M16 14c2.800 0 4.900 1.700 5.500 5",
 };
+// Where in the preview the sign of a prompt stands.
+const sides = { "prompt.turn_left": "left", "prompt.turn_right": "right", "prompt.look_up": "top", "prompt.come_closer": "bottom" };
 const oval = "M12 3c-4 0-6.500 3.700-6.500 9s2.900 9 6.500 9 6.500-3.700 6.500-9-2.500-9-6.500-9z";
 
 function icon(key) {

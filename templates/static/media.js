@@ -47,6 +47,21 @@ export function problemOf(error) {
   }
 }
 
+/**
+ * Waits until the video shows a new frame, at most a second: a slow camera
+ * would otherwise be sent twice, which the server takes for a still picture.
+ */
+function nextFrame(video) {
+  if (!video.requestVideoFrameCallback) return Promise.resolve();
+  return new Promise((done) => {
+    const late = setTimeout(done, 1000);
+    video.requestVideoFrameCallback(() => {
+      clearTimeout(late);
+      done();
+    });
+  });
+}
+
 /** Guesses whether the page runs inside another app's web view or a frame. */
 function isEmbedded() {
   return window.self !== window.top ||
@@ -54,14 +69,15 @@ function isEmbedded() {
 }
 
 /**
- * Returns a function that takes a picture of the video as JPEG bytes, or null
- * while there is none. The argument is the share of the full size and quality
- * to use, from 0 to 1.
+ * Returns a function that takes the next picture of the video as JPEG bytes,
+ * or null while there is none. The argument is the share of the full size to
+ * use, from 0 to 1.
  */
 export function photographer(video) {
   const canvas = document.createElement("canvas");
   const context = canvas.getContext("2d", { alpha: false });
   return async (share) => {
+    await nextFrame(video);
     if (video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA || !video.videoWidth) return null;
     const scale = Math.min(1, (maxWidth * share) / video.videoWidth);
     canvas.width = Math.round(video.videoWidth * scale);
