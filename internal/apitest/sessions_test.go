@@ -110,6 +110,19 @@ func TestExpiry(t *testing.T) {
 	}, "AGEGATE_SESSION_TTL=30m")
 }
 
+func TestCompletionTimeIsNeverFabricated(t *testing.T) {
+	Each(t, func(t *testing.T, g *Gateway) {
+		c := g.Shop(t, "", nil)
+		for force, status := range map[string]string{"verified": "PASSED", "fallback": "FALLBACK", "spoof": "SPOOF"} {
+			s := g.Create(t, c.Test.APIKey, 18)
+			g.Force(t, Browser(), s, force)
+			g.Exec(t, "UPDATE sessions SET completed_at = NULL WHERE id = '"+s.SessionID+"'")
+			g.Do(t, Row{Name: status, Path: "/api/v1/sessions/" + s.SessionID + "/status", Key: c.Test.APIKey,
+				Status: http.StatusConflict, JSON: `{"detail":"Session completion timestamp missing"}`})
+		}
+	})
+}
+
 func TestTenantIsolation(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		mine, other := g.Shop(t, "", nil), g.Shop(t, "", nil)

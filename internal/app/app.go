@@ -11,10 +11,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime"
+	"sync"
 	"time"
 
-	"agegate/internal/age"
 	"agegate/internal/age/onnx"
 	"agegate/internal/api"
 	"agegate/internal/billing"
@@ -42,6 +41,7 @@ type App struct {
 	Sessions *session.Service
 
 	log        *slog.Logger
+	now        func() time.Time
 	metrics    *metrics.Metrics
 	pool       *onnx.Pool // nil when the estimator is off
 	pages      *web.Pages
@@ -53,7 +53,7 @@ type App struct {
 // the models and listens, but serves nothing before Run. now must return UTC
 // in whole microseconds. A second server on the same SQLite file is refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
-	a := &App{log: log, metrics: metrics.New()}
+	a := &App{log: log, now: now, metrics: metrics.New()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -72,10 +72,10 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err != nil {
 		return nil, err
 	}
-	if err := a.buildServices(cfg, now); err != nil {
+	if err := a.buildServices(cfg); err != nil {
 		return nil, err
 	}
-	handler, err := a.buildHandler(cfg, newCapture, now)
+	handler, err := a.buildHandler(cfg, newCapture)
 	if err != nil {
 		return nil, err
 	}
@@ -105,51 +105,13 @@ func (a *App) listen(address string, handler http.Handler) error {
 	return nil
 }
 
-// openEstimator loads the models and returns what starts a camera check, nil
-// when the estimator is off.
-func (a *App) openEstimator(cfg config.Config) (func(targetAge int, assisted bool) web.Capture, error) {
-	if cfg.Estimator == config.EstimatorOff {
-		a.log.Warn("the estimator is off: live sessions cannot be verified")
-		return nil, nil
-	}
-	workers := cfg.InferenceWorkers
-	if workers == 0 {
-		workers = runtime.NumCPU()
-	}
-	pool, err := onnx.Open(cfg.ModelsDir, workers)
-	if err != nil {
-		return nil, err
-	}
-	a.pool = pool
-	a.log.Warn("no calibration is loaded: the stock model flatters teenagers by years")
-	a.metrics.WatchInference(pool.Busy, pool.Size)
-	engine := age.NewEngine(age.NewAnalyzer(pool), age.ExpectedValue{})
-	return func(targetAge int, assisted bool) web.Capture {
-		capture := engine.NewCapture(age.Options{TargetAge: targetAge, Margin: cfg.AgeMargin, Assisted: assisted})
-		return timedCapture{capture, a.metrics}
-	}, nil
-}
-
-// timedCapture measures how long each frame takes.
-type timedCapture struct {
-	*age.Capture
-	metrics *metrics.Metrics
-}
-
-// Add implements web.Capture.
-func (c timedCapture) Add(ctx context.Context, f age.Frame) (age.Step, error) {
-	start := time.Now()
-	defer func() { c.metrics.Frame(time.Since(start)) }()
-	return c.Capture.Add(ctx, f)
-}
-
-func (a *App) buildServices(cfg config.Config, now func() time.Time) error {
+func (a *App) buildServices(cfg config.Config) error {
 	sealer, err := signing.NewSealer(cfg.SecretKey, rand.Reader)
 	if err != nil {
 		return fmt.Errorf("%s: %w", config.SecretKeyName, err)
 	}
 	rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
-	a.Tenants = tenant.NewService(a.Store, sealer, rule, rand.Reader, now)
+	a.Tenants = tenant.NewService(a.Store, sealer, rule, rand.Reader, a.now)
 	a.dispatcher = webhook.NewDispatcher(a.Store, a.Tenants, webhook.NewClient(cfg.WebhookAllowNets), webhook.Config{
 		Live: cfg.WebhookRetryLive, Test: cfg.WebhookRetryTest, Logger: a.log,
 		Observe: func(class webhook.Class, livemode bool) { a.metrics.WebhookAttempt(string(class), livemode) },
@@ -158,14 +120,14 @@ func (a *App) buildServices(cfg config.Config, now func() time.Time) error {
 		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Rule: rule,
 		Limits:  billing.Limits{FreeChecksPerMonth: cfg.FreeChecksPerMonth, TestDailyCap: cfg.TestDailyCap},
 		Observe: func(entered session.Status, livemode bool) { a.metrics.Session(string(entered), livemode) },
-	}, a.Store, a.Tenants, sealer, rand.Reader, now, a.dispatcher.Wake)
+	}, a.Store, a.Tenants, sealer, rand.Reader, a.now, a.dispatcher.Wake)
 	return nil
 }
 
-func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) web.Capture, now func() time.Time) (_ http.Handler, err error) {
+func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) web.Capture) (_ http.Handler, err error) {
 	a.pages, err = web.New(web.Config{
 		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: newCapture,
-		Handovers: session.NewHandovers(a.Store, a.Store, rand.Reader, now),
+		Handovers: session.NewHandovers(a.Store, a.Store, rand.Reader, a.now),
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
 	})
 	if err != nil {
@@ -202,11 +164,9 @@ func (a *App) Addr() string { return a.servers[0].Addr() }
 func (a *App) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	delivering := make(chan struct{})
-	go func() {
-		defer close(delivering)
-		a.dispatcher.Run(ctx)
-	}()
+	var workers sync.WaitGroup
+	workers.Go(func() { a.dispatcher.Run(ctx) })
+	workers.Go(func() { a.pruneClaims(ctx) })
 	failed := make(chan error, len(a.servers))
 	for _, s := range a.servers {
 		go func() { failed <- s.Serve() }()
@@ -221,8 +181,22 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	a.log.Info("shutting down")
 	err = errors.Join(err, a.shutDown(context.WithoutCancel(ctx)))
-	<-delivering
+	workers.Wait()
 	return err
+}
+
+// pruneClaims forgets expired idempotency keys, at the start and every hour.
+func (a *App) pruneClaims(ctx context.Context) {
+	for {
+		if _, err := a.Store.PruneClaims(ctx, a.now()); err != nil && ctx.Err() == nil {
+			a.log.Error("forgetting idempotency keys failed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Hour):
+		}
+	}
 }
 
 // shutDown ends the captures and lets requests finish.

@@ -144,3 +144,12 @@ func (tx *Tx) ClaimIdempotencyKey(_ context.Context, c session.IdempotencyClaim,
 	err = tx.db.Take(&earlier, "tenant_id = ? AND livemode = ? AND key_hash = ?", c.TenantID, c.Livemode, c.KeyHash).Error
 	return toClaim(earlier), false, err
 }
+
+// PruneClaims deletes the idempotency claims that expired at or before now and
+// returns how many.
+func (s *Store) PruneClaims(ctx context.Context, now time.Time) (int64, error) {
+	return update(ctx, s, func(tx *Tx) (int64, error) {
+		res := tx.db.Where("expires_at <= ?", at(now)).Delete(&claimRow{})
+		return res.RowsAffected, res.Error
+	})
+}

@@ -76,6 +76,8 @@ CREATE TABLE idempotency_claims (
     PRIMARY KEY (tenant_id, livemode, key_hash)
 );
 
+CREATE INDEX idempotency_claims_expiry ON idempotency_claims (expires_at);
+
 CREATE TABLE holds (
     session_id uuid PRIMARY KEY REFERENCES sessions (id),
     tenant_id  uuid NOT NULL,

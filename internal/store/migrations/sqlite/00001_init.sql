@@ -76,6 +76,8 @@ CREATE TABLE idempotency_claims (
     PRIMARY KEY (tenant_id, livemode, key_hash)
 );
 
+CREATE INDEX idempotency_claims_expiry ON idempotency_claims (expires_at);
+
 CREATE TABLE holds (
     session_id TEXT PRIMARY KEY REFERENCES sessions (id) CHECK (length(session_id) = 36),
     tenant_id  TEXT NOT NULL CHECK (length(tenant_id) = 36),

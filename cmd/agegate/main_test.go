@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"agegate/internal/signing"
+)
+
+// console runs commands on one database, as an operator does.
+type console struct {
+	t   *testing.T
+	env map[string]string
+}
+
+func newConsole(t *testing.T) *console {
+	return &console{t, map[string]string{
+		"AGEGATE_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "agegate.db"),
+		"AGEGATE_SECRET_KEY":   "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+	}}
+}
+
+func (c *console) try(args ...string) (string, error) {
+	var out bytes.Buffer
+	err := run(c.t.Context(), args, func(name string) (string, bool) { v, ok := c.env[name]; return v, ok }, &out, &out)
+	return out.String(), err
+}
+
+func (c *console) run(args ...string) string {
+	c.t.Helper()
+	out, err := c.try(args...)
+	if err != nil {
+		c.t.Fatalf("agegate %s: %v", strings.Join(args, " "), err)
+	}
+	return out
+}
+
+// parsed runs a command that prints JSON.
+func parsed[T any](c *console, args ...string) T {
+	c.t.Helper()
+	var v T
+	dec := json.NewDecoder(strings.NewReader(c.run(args...)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&v); err != nil {
+		c.t.Fatalf("agegate %s: %v", strings.Join(args, " "), err)
+	}
+	return v
+}
+
+func TestTenantCreatePrintsEverythingOnce(t *testing.T) {
+	c := newConsole(t)
+	made := parsed[createdTenant](c, "tenant", "create", "--name", "Shop", "--success-url", "https://s.example/ok",
+		"--webhook-url", "https://s.example/hook", "--document-check", "--age-visibility", "--free-checks", "-1", "--credit", "5", "--json")
+	for key, livemode := range map[string]bool{made.APIKeys.Test: false, made.APIKeys.Live: true} {
+		if got, err := signing.ParseAPIKey(key); err != nil || got != livemode {
+			t.Errorf("API key of live mode %t: %t, %v", livemode, got, err)
+		}
+	}
+	for secret, shape := range map[string]string{
+		made.WebhookSecrets.Test: `^whsec_[A-Za-z0-9+/]{43}=$`, made.WebhookSecrets.Live: `^whsec_[A-Za-z0-9+/]{43}=$`,
+		made.RedirectSecrets.Test: `^rdsec_test_[A-Za-z0-9+/]{43}=$`, made.RedirectSecrets.Live: `^rdsec_live_[A-Za-z0-9+/]{43}=$`,
+	} {
+		if !regexp.MustCompile(shape).MatchString(secret) {
+			t.Errorf("a secret is not of the shape %s", shape)
+		}
+	}
+	listing := c.run("tenant", "list", "--json") + c.run("tenant", "list") + c.run("key", "list", made.TenantID.String())
+	for _, secret := range []string{made.APIKeys.Test, made.APIKeys.Live, made.WebhookSecrets.Test, made.RedirectSecrets.Live} {
+		if strings.Contains(listing, secret) {
+			t.Error("a listing shows a key or a secret")
+		}
+	}
+	tenants := parsed[[]listedTenant](c, "tenant", "list", "--json")
+	if len(tenants) != 1 || tenants[0].Credit != 5 || !tenants[0].DocumentCheck || *tenants[0].FreeChecks != -1 {
+		t.Errorf("listed %+v", tenants)
+	}
+}
+
+func TestTenantSettings(t *testing.T) {
+	c := newConsole(t)
+	id := parsed[createdTenant](c, "tenant", "create", "--name", "Shop", "--cancel-url", "https://s.example/", "--document-check", "--json").TenantID.String()
+	c.run("tenant", "set", id, "--cancel-url", "", "--document-check=false", "--name", "New")
+	c.run("tenant", "disable", id)
+	c.run("tenant", "credit", id, "--add", "7")
+	got := parsed[[]listedTenant](c, "tenant", "list", "--json")[0]
+	if got.CancelURL != "" || got.DocumentCheck || got.Name != "New" || !got.Disabled || got.Credit != 7 {
+		t.Errorf("got %+v", got)
+	}
+	c.run("tenant", "enable", id)
+	if parsed[[]listedTenant](c, "tenant", "list", "--json")[0].Disabled {
+		t.Error("still disabled")
+	}
+}
+
+func TestKeys(t *testing.T) {
+	c := newConsole(t)
+	id := parsed[createdTenant](c, "tenant", "create", "--name", "Shop", "--json").TenantID.String()
+	made := parsed[struct {
+		KeyID string `json:"key_id"`
+		Key   string `json:"key"`
+	}](c, "key", "create", id, "--mode", "live", "--json")
+	if livemode, err := signing.ParseAPIKey(made.Key); err != nil || !livemode {
+		t.Errorf("%t, %v", livemode, err)
+	}
+	c.run("key", "revoke", made.KeyID)
+	for _, k := range parsed[[]listedKey](c, "key", "list", id, "--json") {
+		if (k.RevokedAt != nil) != (k.KeyID.String() == made.KeyID) {
+			t.Errorf("key %s revoked at %v", k.KeyID, k.RevokedAt)
+		}
+	}
+}
+
+func TestWebhookCommands(t *testing.T) {
+	c := newConsole(t)
+	made := parsed[createdTenant](c, "tenant", "create", "--name", "Shop", "--json")
+	rotated := parsed[map[string]string](c, "webhook", "rotate", made.TenantID.String(), "--mode", "test", "--overlap", "1h", "--json")
+	if s := rotated["webhook_secret"]; s == made.WebhookSecrets.Test || !strings.HasPrefix(s, "whsec_") {
+		t.Error("the secret is not new")
+	}
+	if got := parsed[[]listedEvent](c, "webhook", "list", "--json"); len(got) != 0 {
+		t.Errorf("listed %v", got)
+	}
+	if got := parsed[[]listedEndpoint](c, "webhook", "endpoints", "--json"); len(got) != 0 {
+		t.Errorf("listed %v", got)
+	}
+	if got := parsed[map[string]int](c, "webhook", "resend", "--failed-since", "24h", "--json"); got["resent"] != 0 {
+		t.Errorf("resent %v", got)
+	}
+}
+
+func TestClearErrors(t *testing.T) {
+	c := newConsole(t)
+	id := parsed[createdTenant](c, "tenant", "create", "--name", "Shop", "--json").TenantID.String()
+	const nobody = "0190c0de-0000-7000-8000-000000000001"
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"tenant", "create"}, `required flag(s) "name" not set`},
+		{[]string{"tenant", "create", "--name", " "}, "name must not be empty"},
+		{[]string{"tenant", "create", "--name", "X", "--success-url", "http://s.example/"}, "success URL is not acceptable: the scheme must be https"},
+		{[]string{"tenant", "create", "--name", "X", "--webhook-url", "https://s.example/#f"}, "webhook URL must not have a fragment"},
+		{[]string{"tenant", "create", "--name", "X", "--free-checks", "-2"}, "free checks must be"},
+		{[]string{"tenant", "set", nobody, "--name", "X"}, "not found"},
+		{[]string{"tenant", "set", "x"}, "the ID must be a UUID"},
+		{[]string{"tenant", "disable"}, "give exactly one TENANT_ID"},
+		{[]string{"tenant", "credit", id, "--add", "0"}, "credit to add must be 1 or more"},
+		{[]string{"tenant", "credit", nobody, "--add", "1"}, "not found"},
+		{[]string{"key", "create", id, "--mode", "prod"}, "--mode must be test or live"},
+		{[]string{"key", "create", nobody, "--mode", "test"}, "not found"},
+		{[]string{"key", "revoke", nobody}, "not found"},
+		{[]string{"webhook", "show", "evt_" + nobody}, "not found"},
+		{[]string{"webhook", "resend"}, "give either an EVENT_ID or --failed-since"},
+		{[]string{"webhook", "rotate", id, "--mode", "test", "--overlap", "2h"}, "overlap must be"},
+		{[]string{"nonsense"}, `unknown command "nonsense"`},
+	} {
+		_, err := c.try(tt.args...)
+		if err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(tt.want)) {
+			t.Errorf("agegate %s: got %v, want %q", strings.Join(tt.args, " "), err, tt.want)
+		}
+	}
+}
+
+func TestAFlagWinsOverItsVariable(t *testing.T) {
+	c := newConsole(t)
+	c.env["AGEGATE_LOG_LEVEL"] = "nonsense"
+	c.env["AGEGATE_AGE_MARGIN"] = "-1"
+	_, err := c.try("migrate", "--log-level", "info")
+	if err == nil || strings.Contains(err.Error(), "LOG_LEVEL") || !strings.Contains(err.Error(), "AGEGATE_AGE_MARGIN must be") {
+		t.Errorf("got %v", err)
+	}
+	c.run("migrate", "--age-margin", "3", "--log-level", "info")
+}
+
+func TestServeNamesWhatIsMissing(t *testing.T) {
+	c := newConsole(t)
+	c.env["AGEGATE_MODELS_DIR"] = t.TempDir()
+	if _, err := c.try("serve", "--listen", "127.0.0.1:0"); err == nil || !strings.Contains(err.Error(), "make models") {
+		t.Errorf("without models: %v", err)
+	}
+	delete(c.env, "AGEGATE_SECRET_KEY")
+	if _, err := c.try("serve"); err == nil || !strings.Contains(err.Error(), "AGEGATE_SECRET_KEY must be set") {
+		t.Errorf("without a key: %v", err)
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	c := newConsole(t)
+	help := c.run("--help")
+	for _, want := range []string{"serve", "migrate", "tenant", "key", "webhook", "demo", "version", "--database-url", "AGEGATE_DATABASE_URL"} {
+		if !strings.Contains(help, want) {
+			t.Errorf("the help does not name %s", want)
+		}
+	}
+	if strings.Contains(help, "--secret-key ") {
+		t.Error("the secret key has a flag")
+	}
+	if out := c.run("version"); !strings.HasPrefix(out, "agegate ") {
+		t.Errorf("version prints %q", out)
+	}
+}

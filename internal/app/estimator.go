@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	"agegate/internal/age"
+	"agegate/internal/age/calibration"
+	"agegate/internal/age/onnx"
+	"agegate/internal/config"
+	"agegate/internal/metrics"
+	"agegate/internal/web"
+)
+
+// openEstimator loads the models and their calibration and returns what starts
+// a camera check, nil when the estimator is off.
+func (a *App) openEstimator(cfg config.Config) (func(targetAge int, assisted bool) web.Capture, error) {
+	if cfg.Estimator == config.EstimatorOff {
+		a.log.Warn("the estimator is off: live sessions cannot be verified")
+		return nil, nil
+	}
+	workers := cfg.InferenceWorkers
+	if workers == 0 {
+		workers = runtime.NumCPU()
+	}
+	pool, err := onnx.Open(cfg.ModelsDir, workers)
+	if err != nil {
+		return nil, err
+	}
+	a.pool = pool
+	a.metrics.WatchInference(pool.Busy, pool.Size)
+	head, file, err := calibration.LoadHead(cfg.ModelsDir, pool.Manifest)
+	switch {
+	case errors.Is(err, calibration.ErrMissing):
+		a.log.Warn("no calibration is loaded: the stock model flatters teenagers by years; see agegate calibrate --help")
+	case err != nil:
+		return nil, err
+	default:
+		a.log.Info("calibration loaded", "data", file.Data.Name, "pictures", file.Data.Pictures)
+	}
+	engine := age.NewEngine(age.NewAnalyzer(pool), head)
+	return func(targetAge int, assisted bool) web.Capture {
+		capture := engine.NewCapture(age.Options{TargetAge: targetAge, Margin: cfg.AgeMargin, Assisted: assisted})
+		return timedCapture{capture, a.metrics}
+	}, nil
+}
+
+// timedCapture measures how long each frame takes.
+type timedCapture struct {
+	*age.Capture
+	metrics *metrics.Metrics
+}
+
+// Add implements web.Capture.
+func (c timedCapture) Add(ctx context.Context, f age.Frame) (age.Step, error) {
+	start := time.Now()
+	defer func() { c.metrics.Frame(time.Since(start)) }()
+	return c.Capture.Add(ctx, f)
+}

@@ -1,0 +1,111 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const goodKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
+func lookup(env map[string]string) Lookup {
+	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+}
+
+func TestDefaults(t *testing.T) {
+	c, err := Load(lookup(map[string]string{SecretKeyName: goodKey}), SecretKeyName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ok := range map[string]bool{
+		"listen":        c.Listen == ":8080",
+		"database":      c.DatabaseURL == "sqlite:./data/agegate.db",
+		"base URL":      c.BaseURL == "http://localhost:8080",
+		"verify URL":    c.VerifyURL == c.BaseURL,
+		"key":           len(c.SecretKey) == 32 && c.SecretKey[31] == 31,
+		"session TTL":   c.SessionTTL == 30*time.Minute,
+		"test cap":      c.TestDailyCap == 200,
+		"free checks":   c.FreeChecksPerMonth == 500,
+		"margin":        c.AgeMargin == 7,
+		"token TTL":     c.RedirectTokenTTL == 10*time.Minute,
+		"live retries":  len(c.WebhookRetryLive) == 9 && c.WebhookRetryLive[8] == 24*time.Hour,
+		"test retries":  slices.Equal(c.WebhookRetryTest, []time.Duration{5 * time.Second, 30 * time.Second, 5 * time.Minute}),
+		"no allow nets": c.WebhookAllowNets == nil,
+		"secure":        !c.AllowInsecureCallbacks,
+		"estimator":     c.Estimator == EstimatorONNX,
+		"no metrics":    c.MetricsListen == "",
+	} {
+		if !ok {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
+func TestEveryVariableRefusesNonsense(t *testing.T) {
+	const nonsense = "no-sense-at-all"
+	env := map[string]string{}
+	var free []string // variables that take any text
+	for _, v := range Variables {
+		env[v.Name] = nonsense
+		if v.Name == "AGEGATE_MODELS_DIR" {
+			free = append(free, v.Name)
+		}
+	}
+	_, err := Load(lookup(env))
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	if strings.Contains(err.Error(), nonsense) {
+		t.Errorf("the error repeats a value: %v", err)
+	}
+	for _, v := range Variables {
+		if strings.Contains(err.Error(), v.Name+" must be") == slices.Contains(free, v.Name) {
+			t.Errorf("%s is not named, or wrongly, in: %v", v.Name, err)
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	for _, tt := range []struct {
+		name, value string
+		ok          bool
+	}{
+		{"AGEGATE_AGE_MARGIN", "0", true},
+		{"AGEGATE_AGE_MARGIN", "7.5", true},
+		{"AGEGATE_AGE_MARGIN", "-0.1", false},
+		{"AGEGATE_AGE_MARGIN", "NaN", false},
+		{"AGEGATE_FREE_CHECKS_PER_MONTH", "-1", true},
+		{"AGEGATE_FREE_CHECKS_PER_MONTH", "-2", false},
+		{"AGEGATE_TEST_DAILY_CAP", "1e3", false},
+		{"AGEGATE_SESSION_TTL", "0s", false},
+		{"AGEGATE_SESSION_TTL", "90s", true},
+		{"AGEGATE_WEBHOOK_RETRY_TEST", "1s,2m, 3h", true},
+		{"AGEGATE_WEBHOOK_RETRY_TEST", "1s,,2s", false},
+		{"AGEGATE_WEBHOOK_ALLOW_NETS", "127.0.0.0/8,::1/128", true},
+		{"AGEGATE_WEBHOOK_ALLOW_NETS", "127.0.0.1", false},
+		{"AGEGATE_DATABASE_URL", "postgres://u:p@h/d", true},
+		{"AGEGATE_DATABASE_URL", "mysql://h/d", false},
+		{"AGEGATE_DATABASE_URL", "sqlite:", false},
+		{"AGEGATE_BASE_URL", "https://age.example.com/", true},
+		{"AGEGATE_BASE_URL", "https://age.example.com/x", false},
+		{"AGEGATE_BASE_URL", "age.example.com", false},
+		{"AGEGATE_LISTEN", "127.0.0.1:80", true},
+		{"AGEGATE_LISTEN", "8080", false},
+		{"AGEGATE_ESTIMATOR", "off", true},
+		{"AGEGATE_LOG_LEVEL", "DEBUG", true},
+		{SecretKeyName, goodKey[:20], false},
+	} {
+		_, err := Load(lookup(map[string]string{tt.name: tt.value}))
+		if (err == nil) != tt.ok {
+			t.Errorf("%s=%s: %v", tt.name, tt.value, err)
+		}
+	}
+}
+
+func TestRequiredVariable(t *testing.T) {
+	_, err := Load(lookup(nil), SecretKeyName)
+	if err == nil || !strings.Contains(err.Error(), SecretKeyName+" must be set") {
+		t.Errorf("got %v", err)
+	}
+}

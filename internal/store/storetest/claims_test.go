@@ -1,0 +1,37 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/session"
+	"agegate/internal/store"
+)
+
+func TestPruneClaimsForgetsOnlyWhatExpired(t *testing.T) {
+	Each(t, func(t *testing.T, s *store.Store) {
+		owner := newTenant(t, s).ID
+		claimed := func(key string, now, expires time.Duration) (first bool) {
+			inTx(t, s, func(ctx context.Context, tx session.Tx) (err error) {
+				c := claim(owner, key, "request", uuid.New(), start.Add(expires))
+				_, first, err = tx.ClaimIdempotencyKey(ctx, c, start.Add(now))
+				return err
+			})
+			return first
+		}
+		claimed("expired", 0, time.Minute)
+		claimed("kept", 0, time.Minute+microsecond)
+		if n, err := s.PruneClaims(t.Context(), start.Add(time.Minute)); err != nil || n != 1 {
+			t.Errorf("pruned %d, %v; want 1", n, err)
+		}
+		if !claimed("expired", time.Second, time.Hour) {
+			t.Error("an expired claim was kept")
+		}
+		if claimed("kept", time.Second, time.Hour) {
+			t.Error("a claim was forgotten too early")
+		}
+	})
+}
