@@ -24,6 +24,7 @@ const (
 	readTimeout       = 10 * time.Second
 	writeTimeout      = 20 * time.Second
 	idleTimeout       = 60 * time.Second
+	requestTimeout    = 5500 * time.Millisecond // for all that is asked of the database
 	maxHeaderBytes    = 16 << 10
 	maxBodyBytes      = 64 << 10 // requests under /api/
 )
@@ -68,7 +69,7 @@ func New(cfg Config) (*echo.Echo, error) {
 	routes := routeNames{}
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
 	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders,
-		noImplicitOptions, limitBody, guard.Middleware(cfg.Authenticate))
+		noImplicitOptions, limitBody, deadline, guard.Middleware(cfg.Authenticate))
 
 	mountHealth(e, cfg.Checks)
 	if err := mountDocs(e, cfg.BaseURL); err != nil {

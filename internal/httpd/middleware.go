@@ -179,6 +179,21 @@ func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// deadline bounds a request as a whole. Each transaction has a deadline of its
+// own, and a request that waits for several in a row, of a database that does
+// not answer, would keep its client waiting for their sum. A WebSocket's
+// handler sets its own.
+func deadline(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		outer := c.Request()
+		ctx, cancel := context.WithTimeout(outer.Context(), requestTimeout)
+		defer cancel()
+		defer c.SetRequest(outer) // whose context tells whether the client has gone
+		c.SetRequest(outer.WithContext(ctx))
+		return next(c)
+	}
+}
+
 var errTooLarge = echo.NewHTTPError(http.StatusRequestEntityTooLarge)
 
 func isAPI(req *http.Request) bool {

@@ -5,7 +5,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"agegate/internal/httpd"
 )
@@ -73,5 +77,30 @@ func TestShutdownAnswersKeptConnections(t *testing.T) {
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// A database that does not answer must not keep clients waiting for the sum of
+// all that a request asks of it.
+func TestRequestsHaveADeadline(t *testing.T) {
+	const limit = 6 * time.Second
+	e, _ := newEdge(t, &stub{}, func(cfg *httpd.Config) {
+		cfg.Authenticate = func(c echo.Context) error {
+			if by, ok := c.Request().Context().Deadline(); !ok || time.Until(by) > limit {
+				t.Errorf("authentication: deadline %v, %t", by, ok)
+			}
+			return nil
+		}
+		cfg.Mounts = append(cfg.Mounts, func(e *echo.Echo) {
+			e.GET("/page", func(c echo.Context) error {
+				if by, ok := c.Request().Context().Deadline(); !ok || time.Until(by) > limit {
+					t.Errorf("page: deadline %v, %t", by, ok)
+				}
+				return nil
+			})
+		})
+	})
+	for _, req := range []*http.Request{row{body: `{"target_age":18}`}.request(), httptest.NewRequest(http.MethodGet, "/page", nil)} {
+		e.ServeHTTP(httptest.NewRecorder(), req)
 	}
 }
