@@ -27,6 +27,9 @@ var files embed.FS
 
 var pages = template.Must(template.ParseFS(files, "*.html"))
 
+// orderCookie remembers a browser's latest order.
+const orderCookie = "order"
+
 // Credentials are what the shop keeps of its tenant.
 type Credentials struct {
 	APIKey         string `json:"api_key"`
@@ -120,6 +123,7 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	s.tell(created.SessionID.String(), step{Who: "shop", What: "created a session over REST and sent the browser to the gateway", Good: true})
+	http.SetCookie(w, &http.Cookie{Name: orderCookie, Value: created.SessionID.String(), Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 	http.Redirect(w, r, created.VerificationURL, http.StatusSeeOther)
 }
 
@@ -142,7 +146,15 @@ func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/orders/"+session, http.StatusSeeOther)
 }
 
-func (s *Shop) cancelled(w http.ResponseWriter, _ *http.Request) {
+// cancelled is the shop's cancel URL. It tells nothing of the session, so the
+// shop's own cookie leads back to the order.
+func (s *Shop) cancelled(w http.ResponseWriter, r *http.Request) {
+	if cookie, err := r.Cookie(orderCookie); err == nil {
+		if o, ok := s.snapshot(cookie.Value); ok {
+			http.Redirect(w, r, "/orders/"+o.Session, http.StatusSeeOther)
+			return
+		}
+	}
 	render(w, http.StatusOK, "cancelled.html", nil)
 }
 

@@ -1,0 +1,128 @@
+package demo_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/apitest"
+	"agegate/internal/demo"
+	"agegate/internal/tenant"
+)
+
+// TestShopLoop buys in the sample shop against a real gateway: redirect,
+// webhook and lookup must each reach the order's story.
+func TestShopLoop(t *testing.T) {
+	for _, tt := range []struct {
+		force, landing string
+		story          []string
+		not            string
+	}{
+		{"verified", "Sold.", []string{"redirect token that verifies", "a signed webhook arrived: VERIFIED", "status lookup says PASSED"}, "Not sold"},
+		{"fallback", "Not sold", []string{"a signed webhook arrived: ROUTED_TO_FALLBACK", "status lookup says FALLBACK"}, "Sold."},
+	} {
+		t.Run(tt.force, func(t *testing.T) {
+			g, shop := openShop(t)
+			browser := apitest.Browser()
+			session, verification := buy(t, browser, shop)
+			_, back := open(t, browser, g.Path(verification)+"?force="+tt.force)
+			if back == "" {
+				back = shop + "/cancelled"
+			}
+			if _, onward := open(t, browser, back); onward != "/orders/"+session {
+				t.Errorf("the shop leads on to %q", onward)
+			}
+			page := waitForStory(t, browser, shop+"/orders/"+session, tt.story)
+			if !strings.Contains(page, tt.landing) || strings.Contains(page, tt.not) {
+				t.Errorf("the order's page does not say %q:\n%s", tt.landing, page)
+			}
+		})
+	}
+}
+
+func TestShopRefusesForgeries(t *testing.T) {
+	_, shop := openShop(t)
+	browser := apitest.Browser()
+	session, _ := buy(t, browser, shop)
+	open(t, browser, shop+"/thanks?session="+session+"&status=VERIFIED&is_adult=true&token=9999999999.AAAA")
+	page, _ := open(t, browser, shop+"/orders/"+session)
+	if !strings.Contains(page, "refused: its signature does not match") || strings.Contains(page, "Sold.") {
+		t.Errorf("a forged redirect got through:\n%s", page)
+	}
+	unsigned, err := http.Post(shop+"/webhook", "application/json", strings.NewReader(`{"session_id":"`+session+`","status":"VERIFIED","is_adult":true}`))
+	if err != nil || unsigned.StatusCode != http.StatusUnauthorized {
+		t.Errorf("an unsigned webhook is answered with %v, %v", unsigned.StatusCode, err)
+	}
+}
+
+// openShop runs a gateway and a shop that is its tenant.
+func openShop(t *testing.T) (*apitest.Gateway, string) {
+	t.Helper()
+	g := apitest.Start(t, apitest.SQLite(t))
+	var handler http.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	c := g.Shop(t, server.URL+"/webhook", func(shop *tenant.Tenant) {
+		shop.SuccessURL, shop.CancelURL = server.URL+"/thanks", server.URL+"/cancelled"
+	})
+	shop, err := demo.New(g.URL, demo.Credentials{
+		APIKey: c.Test.APIKey, WebhookSecret: c.Test.WebhookSecret, RedirectSecret: c.Test.RedirectSecret,
+	}, g.Clock.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler = shop.Handler()
+	return g, server.URL
+}
+
+// buy starts an order and returns its session and verification URL.
+func buy(t *testing.T, browser *http.Client, shop string) (session, verification string) {
+	t.Helper()
+	res, err := browser.PostForm(shop+"/buy", map[string][]string{"age": {"18"}})
+	if err != nil || res.StatusCode != http.StatusSeeOther || len(res.Cookies()) != 1 {
+		t.Fatalf("buying: %v, %v", res, err)
+	}
+	return res.Cookies()[0].Value, res.Header.Get("Location")
+}
+
+// open loads a page and returns its text and where it leads on to.
+func open(t *testing.T, browser *http.Client, url string) (text, location string) {
+	t.Helper()
+	res, err := browser.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body), res.Header.Get("Location")
+}
+
+// waitForStory opens the order's page until its story has every step.
+func waitForStory(t *testing.T, browser *http.Client, url string, story []string) string {
+	t.Helper()
+	var page string
+	for range 200 {
+		page, _ = open(t, browser, url)
+		if told(page, story) {
+			return page
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("the story lacks a step of %q:\n%s", story, page)
+	return ""
+}
+
+func told(page string, story []string) bool {
+	for _, step := range story {
+		if !strings.Contains(page, step) {
+			return false
+		}
+	}
+	return true
+}
