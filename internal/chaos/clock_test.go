@@ -12,7 +12,7 @@ import (
 // TestClocksApart runs two replicas whose clocks are ten minutes apart against
 // a receiver that refuses each event twice.
 func TestClocksApart(t *testing.T) {
-	beside(t, true)
+	beside(t, false)
 	db := postgres(t)
 	r := newReport(t, "10 clocks of two replicas 10 minutes apart", db)
 	receiver := newReceiver(t, func(before int) answer {

@@ -23,6 +23,10 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	// The tests wait more than they work, for leases to end most of all.
+	if err := flag.Set("test.parallel", "32"); err != nil {
+		panic(err)
+	}
 	os.Exit(run(m))
 }
 

@@ -1,0 +1,6 @@
+# Faults: kill, starve and cut off the real binary, and audit what it said.
+
+.PHONY: chaos
+
+chaos: deps ## break the running gateway in ten ways and print what it kept
+	go test -count=1 -timeout 15m -v ./internal/chaos -args -full
