@@ -54,9 +54,23 @@ func (p *Pages) cookieName(linkHash []byte, kind string) string {
 	return name
 }
 
-// claim ties the session to this browser, unless another one came first, and
-// gives the browser its cookie. It reports whether the session is this
-// browser's.
+// greet gives the browser the cookie that it will claim the session with. To
+// look at a link claims nothing; but a form sent twice must claim it once.
+func (p *Pages) greet(c echo.Context, v *visit) error {
+	if v.cookie != "" || v.sess.BrowserHash != nil {
+		return nil
+	}
+	cookie, err := signing.NewLinkToken(p.cfg.Random)
+	if err != nil {
+		return err
+	}
+	v.cookie = cookie
+	p.setCookie(c, p.cookieName(v.sess.LinkHash, ""), cookie, session.MaxLifetime+session.RedirectGrace)
+	return nil
+}
+
+// claim ties the session to this browser, unless another one came first. It
+// reports whether the session is this browser's.
 func (p *Pages) claim(c echo.Context, v *visit) (bool, error) {
 	if v.owner {
 		return true, nil
@@ -64,16 +78,14 @@ func (p *Pages) claim(c echo.Context, v *visit) (bool, error) {
 	if v.sess.BrowserHash != nil {
 		return false, nil
 	}
-	cookie, err := signing.NewLinkToken(p.cfg.Random)
-	if err != nil {
+	if err := p.greet(c, v); err != nil {
 		return false, err
 	}
-	bound, err := p.cfg.Sessions.Bind(c.Request().Context(), v.sess, cookie)
+	bound, err := p.cfg.Sessions.Bind(c.Request().Context(), v.sess, v.cookie)
 	if err != nil || !bound {
 		return false, err
 	}
-	v.cookie, v.owner, v.sess.BrowserHash = cookie, true, signing.LinkHash(cookie)
-	p.setCookie(c, p.cookieName(v.sess.LinkHash, ""), cookie, session.MaxLifetime+session.RedirectGrace)
+	v.owner, v.sess.BrowserHash = true, signing.LinkHash(v.cookie)
 	return true, nil
 }
 

@@ -18,7 +18,7 @@ var (
 )
 
 // found returns what the expression finds in a page.
-func found(t *testing.T, expression *regexp.Regexp, body string) string {
+func found(t testing.TB, expression *regexp.Regexp, body string) string {
 	t.Helper()
 	m := expression.FindStringSubmatch(body)
 	if m == nil {

@@ -29,7 +29,7 @@ type noticeView struct {
 	outcome
 	Name  string
 	Icon  string
-	Retry string // path to try again, or empty
+	Retry string // reference to try again, or empty
 }
 
 // notice writes a page about a session; its way out is the session's.
@@ -62,8 +62,12 @@ func (p *Pages) Error(c echo.Context, status int, _ error) {
 		name = "busy"
 	}
 	v := &noticeView{Name: name, Icon: notices[name]}
-	if status >= http.StatusInternalServerError && c.Param("token") != "" {
-		v.Retry = "/v/" + c.Param("token")
+	if status >= http.StatusInternalServerError {
+		// Relative, because nothing of the request is repeated in an error.
+		v.Retry = "?"
+		if c.Request().Method == http.MethodPost {
+			v.Retry = "."
+		}
 		if c.Response().Header().Get(echo.HeaderRetryAfter) == "" && status == http.StatusServiceUnavailable {
 			c.Response().Header().Set(echo.HeaderRetryAfter, "5")
 		}

@@ -48,6 +48,9 @@ func (p *Pages) showPhone(c echo.Context) error {
 	case p.status(v) != session.StatusPending || v.sess.DocumentOpen() || v.sess.AttemptsLeft() == 0:
 		return p.render(c, http.StatusOK, "notice", &noticeView{layout: l, Name: "handover_done", Icon: notices["handover_done"]})
 	case !v.owner:
+		if err := p.greetPhone(c, &v); err != nil {
+			return err
+		}
 		return p.render(c, http.StatusOK, "phone", &phoneView{
 			layout: l, outcome: outcome{Merchant: v.tenant.Name},
 			Code: session.HandoverCode(c.Param("handover")), Start: v.link + "/start",
@@ -67,7 +70,7 @@ func (p *Pages) showPhone(c echo.Context) error {
 func (p *Pages) startPhone(c echo.Context) error {
 	v, err := p.phoneVisit(c)
 	if err == nil && !v.owner {
-		err = p.takeHandover(c)
+		err = p.takeHandover(c, v)
 	}
 	if code := fault.CodeOf(err); err != nil && code != fault.NotFound && code != fault.Gone {
 		return err
@@ -75,17 +78,25 @@ func (p *Pages) startPhone(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/h/"+c.Param("handover"))
 }
 
-func (p *Pages) takeHandover(c echo.Context) error {
-	token := c.Param("handover")
+func (p *Pages) takeHandover(c echo.Context, v visit) error {
+	if err := p.greetPhone(c, &v); err != nil {
+		return err
+	}
+	_, err := p.cfg.Handovers.Take(c.Request().Context(), c.Param("handover"), v.cookie)
+	return err
+}
+
+// greetPhone gives the phone the cookie that it will take the handover with.
+func (p *Pages) greetPhone(c echo.Context, v *visit) error {
+	if v.cookie != "" {
+		return nil
+	}
 	cookie, err := signing.NewLinkToken(p.cfg.Random)
 	if err != nil {
 		return err
 	}
-	taken, err := p.cfg.Handovers.Take(c.Request().Context(), token, cookie)
-	if err != nil || !taken {
-		return err
-	}
-	p.setCookie(c, p.phoneCookie(token), cookie, session.MaxLifetime)
+	v.cookie = cookie
+	p.setCookie(c, p.phoneCookie(c.Param("handover")), cookie, session.MaxLifetime)
 	return nil
 }
 

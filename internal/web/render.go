@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"net/http"
 	"path"
 	"strings"
 	"text/template/parse"
@@ -16,13 +17,13 @@ import (
 // layout is what the frame around every page needs. Each screen's view embeds
 // it; render fills in what it knows itself.
 type layout struct {
-	Locale    *locale
-	Languages []*locale
-	Static    string // base of the static files
-	Path      string // of the page a language link leads back to
-	Link      string // path of the page that shows the session's state
-	Test      bool   // a test session: carries the banner
-	Forcible  bool   // and is still open: the banner has the outcomes
+	Locale      *locale
+	Languages   []*locale
+	Static      string // base of the static files
+	Revisitable bool   // the page has an address of its own, so a link may lead back to it
+	Link        string // path of the page that shows the session's state
+	Test        bool   // a test session: carries the banner
+	Forcible    bool   // and is still open: the banner has the outcomes
 }
 
 func (l *layout) base() *layout { return l }
@@ -36,7 +37,7 @@ const languageCookie = "agegate-lang"
 func (p *Pages) render(c echo.Context, status int, screen string, v view) error {
 	l := v.base()
 	l.Locale, l.Languages = p.locale(c), p.catalogue.locales
-	l.Static, l.Path = p.assets.base, c.Request().URL.Path
+	l.Static, l.Revisitable = p.assets.base, c.Request().Method != http.MethodPost
 	var page bytes.Buffer
 	t, ok := p.screens[l.Locale.Tag][screen]
 	if !ok {

@@ -16,14 +16,24 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Budgets of one camera stream. An honest page stays far below all of them.
+// budget is what one camera stream may use.
+type budget struct {
+	idle   time.Duration // between two frames
+	whole  time.Duration
+	frames int
+	bytes  int // of messages
+}
+
+// streamBudget is far more than an honest page needs: at most eight frames a
+// second of well under 100 KB.
+var streamBudget = budget{idle: 10 * time.Second, whole: 3 * time.Minute, frames: 1500, bytes: 96 << 20}
+
 const (
-	streamIdle   = 10 * time.Second // between two frames
-	streamTime   = 3 * time.Minute
-	streamFrames = 1500     // over 8 a second for the whole time
-	streamBytes  = 96 << 20 // of messages
-	answerTime   = 10 * time.Second
-	messageLimit = age.FrameHeaderBytes + age.MaxFrameBytes + 1024 // what is little over is refused by name, what is more unread
+	// answerTime bounds the wait for a free set of models and for the network.
+	answerTime = 10 * time.Second
+	// messageLimit is more than a frame may weigh, so that a frame little too
+	// large is refused by name; what is over it is not read at all.
+	messageLimit = age.FrameHeaderBytes + age.MaxFrameBytes + 1024
 )
 
 // Close codes that tell the page how to go on, beside those of RFC 6455. The
@@ -88,8 +98,7 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	defer leave()
 	// The check outlives the browser's interest: a verdict is written even if
 	// the connection is lost while it is found.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), streamTime)
-	defer cancel()
+	ctx := context.WithoutCancel(c.Request().Context())
 	stream := &stream{pages: p, link: connection, visit: v, capture: p.cfg.NewCapture(v.sess.TargetAge, assisted(c))}
 	code, reason := stream.run(ctx)
 	connection.end(code, reason)
@@ -118,31 +127,33 @@ type stream struct {
 // run answers frames until the check ends and returns how to close.
 func (s *stream) run(ctx context.Context) (websocket.StatusCode, string) {
 	s.link.conn.SetReadLimit(messageLimit)
-	idle := time.AfterFunc(streamIdle, func() { s.link.end(closeIdle, "no frame came") })
+	budget := s.pages.budget
+	// Timers end the connection with a code; an expired context would cut it.
+	idle := time.AfterFunc(budget.idle, func() { s.link.end(closeIdle, "no frame came") })
 	defer idle.Stop()
+	whole := time.AfterFunc(budget.whole, func() { s.link.end(closeSpent, "time is up") })
+	defer whole.Stop()
 	nonce := s.capture.Nonce()
 	if err := s.link.send(ctx, hello{Nonce: hex.EncodeToString(nonce[:])}); err != nil {
 		return websocket.StatusGoingAway, ""
 	}
 	bytes := 0
-	for range streamFrames {
+	for range budget.frames {
 		kind, message, err := s.link.conn.Read(ctx)
 		switch {
-		case ctx.Err() != nil:
-			return closeSpent, "time is up"
 		case err != nil:
 			return websocket.StatusNormalClosure, ""
 		case kind != websocket.MessageBinary:
 			return websocket.StatusUnsupportedData, "frames only"
 		}
 		idle.Stop()
-		if bytes += len(message); bytes > streamBytes {
+		if bytes += len(message); bytes > budget.bytes {
 			return closeSpent, "too many bytes"
 		}
 		if code, reason := s.answer(ctx, message); code != 0 {
 			return code, reason
 		}
-		idle.Reset(streamIdle)
+		idle.Reset(budget.idle)
 	}
 	return closeSpent, "too many frames"
 }

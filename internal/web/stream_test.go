@@ -61,7 +61,7 @@ func verdict(v age.Verdict, years float64) age.Step {
 
 // camera is a page's connection.
 type camera struct {
-	t    *testing.T
+	t    testing.TB
 	conn *websocket.Conn
 }
 
@@ -227,6 +227,36 @@ func TestMessagesNoPageSendsEndTheCheck(t *testing.T) {
 			if s := f.stored(link); s.Status != session.StatusPending || s.Attempts != 1 {
 				t.Errorf("status %s after %d attempts", s.Status, s.Attempts)
 			}
+		})
+	}
+}
+
+func TestBudgetsOfAStream(t *testing.T) {
+	one := frame(scriptNonce, 0)
+	tests := []struct {
+		name   string
+		limit  func(*budget)
+		frames int
+		code   websocket.StatusCode
+	}{
+		{"idle", func(b *budget) { b.idle = 500 * time.Millisecond }, 1, closeIdle},
+		{"time", func(b *budget) { b.whole = 500 * time.Millisecond }, 1, closeSpent},
+		{"frames", func(b *budget) { b.frames = 2 }, 2, closeSpent},
+		{"bytes", func(b *budget) { b.bytes = 2*len(one) - 1 }, 1, closeSpent},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, tenant.Tenant{}, scripted(stepFraming, stepFraming, stepFraming))
+			test.limit(&f.pages.budget)
+			_, c := f.begun(f.browser())
+			for n := range test.frames {
+				c.send(frame(scriptNonce, uint32(n)))
+				c.read()
+			}
+			if test.name == "bytes" {
+				c.send(frame(scriptNonce, 1))
+			}
+			c.closes(test.code)
 		})
 	}
 }

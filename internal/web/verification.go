@@ -85,6 +85,9 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 	l := p.layoutOf(v)
 	switch p.screenOf(v) {
 	case screenIntro:
+		if err := p.greet(c, &v); err != nil {
+			return err
+		}
 		return p.render(c, http.StatusOK, "intro", &introView{
 			layout: l, outcome: outcomeOf(v), TargetAge: v.sess.TargetAge,
 			Consents: v.tenant.AgeVisibility, CameraOff: p.cfg.NewCapture == nil,

@@ -54,6 +54,51 @@ func TestTheShopperIsLedThroughTheScreens(t *testing.T) {
 	}
 }
 
+// A link is looked at by mail scanners and previews too, and a form may be
+// sent twice before its answer is read.
+func TestAFormSentTwiceClaimsTheSessionOnce(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	link := f.session(true)
+	shopper := f.browser()
+	shopper.get(link)
+	lost := f.browser() // the same cookie, but its answer is never seen
+	address, err := url.Parse(link)
+	must(t, err)
+	lost.client.Jar.SetCookies(address, shopper.client.Jar.Cookies(address))
+	lost.post(link+"/start", nil)
+	shopper.post(link+"/start", nil)
+	shopper.get(link).shows(t, http.StatusOK, "screen-primer")
+}
+
+func TestCookies(t *testing.T) {
+	for base, want := range map[string]string{"https": "__Host-agegate-", "http": "agegate-"} {
+		f := newFixture(t, tenant.Tenant{}, scripted())
+		f.pages.secure = base == "https"
+		cookies := f.browser().get(f.session(true)).Cookies()
+		if len(cookies) != 1 {
+			t.Fatalf("%d cookies", len(cookies))
+		}
+		c := cookies[0]
+		if !strings.HasPrefix(c.Name, want) || c.Secure != f.pages.secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
+			t.Errorf("%s: %v", base, c)
+		}
+	}
+}
+
+func TestAnErrorRepeatsNothingOfTheRequest(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	for _, path := range []string{"/v/canary", "/v/canary/camera?canary=canary", "/v/canary/stream", "/h/canary", "/static/canary/canary.js", "/canary"} {
+		a := f.browser().get(f.server.URL + path)
+		if a.StatusCode < 400 || strings.Contains(a.body, "canary") {
+			t.Errorf("%s: %d\n%s", path, a.StatusCode, a.body)
+		}
+	}
+	a := f.browser().post(f.server.URL+"/v/canary/start", url.Values{"canary": {"canary"}})
+	if a.StatusCode != http.StatusNotFound || strings.Contains(a.body, "canary") {
+		t.Errorf("POST: %d\n%s", a.StatusCode, a.body)
+	}
+}
+
 func TestASessionBelongsToTheBrowserThatStartedIt(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	link := f.session(true)

@@ -75,6 +75,7 @@ type Pages struct {
 	csrf      *http.CrossOriginProtection
 	policy    string // Content-Security-Policy
 	secure    bool   // cookies carry Secure and the __Host- prefix
+	budget    budget // of each camera stream
 }
 
 // New parses every template in every language and fails on the first that is
@@ -96,6 +97,7 @@ func New(cfg Config) (*Pages, error) {
 	p := &Pages{
 		cfg: cfg, captures: newCaptures(cfg.MaxCaptures), csrf: http.NewCrossOriginProtection(),
 		policy: contentPolicy(verify), secure: verify.Scheme == "https",
+		budget: streamBudget,
 	}
 	// A reverse proxy may change the Host that the Origin is compared with.
 	if err := p.csrf.AddTrustedOrigin(verify.Scheme + "://" + verify.Host); err != nil {
@@ -120,6 +122,7 @@ func (p *Pages) Register(e *echo.Echo) {
 	getOrHead := []string{http.MethodGet, http.MethodHead}
 	e.Match(getOrHead, "/static/*", p.assets.serve)
 	e.Match(getOrHead, "/v/:token", p.show)
+	e.Match(getOrHead, "/v/:token/", p.show) // where the page of a failed form leads back to
 	e.Match(getOrHead, "/v/:token/camera", p.showCamera)
 	e.Match(getOrHead, "/v/:token/document", p.showDocument)
 	e.GET("/v/:token/stream", p.stream)

@@ -27,7 +27,7 @@ import (
 
 // fixture is the pages over a real SQLite database and a clock of its own.
 type fixture struct {
-	t        *testing.T
+	t        testing.TB
 	pages    *Pages
 	sessions *session.Service
 	tenants  *tenant.Service
@@ -52,7 +52,7 @@ func (f *fixture) advance(d time.Duration) {
 
 // newFixture starts the pages for one tenant. The capture may be nil: then the
 // estimator is off.
-func newFixture(t *testing.T, settings tenant.Tenant, capture func(targetAge int, assisted bool) Capture) *fixture {
+func newFixture(t testing.TB, settings tenant.Tenant, capture func(targetAge int, assisted bool) Capture) *fixture {
 	t.Helper()
 	f := &fixture{t: t, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
 	db, err := store.Open(t.Context(), store.Config{URL: "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")})
@@ -104,7 +104,7 @@ func edge(p *Pages, err error, c echo.Context) {
 	}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func (f *fixture) stored(link string) session.Session {
 
 // browser is a client with a cookie jar that does not follow redirects.
 type browser struct {
-	t      *testing.T
+	t      testing.TB
 	client *http.Client
 }
 
@@ -177,7 +177,7 @@ func (b *browser) post(link string, form url.Values) answer {
 
 // shows fails unless the answer has the status and the element with the test
 // id.
-func (a answer) shows(t *testing.T, status int, testID string) {
+func (a answer) shows(t testing.TB, status int, testID string) {
 	t.Helper()
 	if a.StatusCode != status {
 		t.Errorf("status %d, want %d", a.StatusCode, status)
@@ -188,7 +188,7 @@ func (a answer) shows(t *testing.T, status int, testID string) {
 }
 
 // leadsTo fails unless the answer is a redirect to the address.
-func (a answer) leadsTo(t *testing.T, address string) {
+func (a answer) leadsTo(t testing.TB, address string) {
 	t.Helper()
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != address {
 		t.Errorf("status %d to %q, want 303 to %q", a.StatusCode, a.Header.Get("Location"), address)
