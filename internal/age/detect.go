@@ -86,7 +86,7 @@ func merge(found []Face) []Face {
 		var sum Face
 		var rest []Face
 		for _, f := range found {
-			if f != best && overlap(best, f) < sameFaceOverlap {
+			if f != best && overlap(best, f) < sameFaceOverlap && !best.within(f) {
 				rest = append(rest, f)
 				continue
 			}
@@ -123,6 +123,16 @@ func overlap(a, b Face) float64 {
 	}
 	both := width * height
 	return both / (a.Width*a.Height + b.Width*b.Height - both)
+}
+
+// within reports whether the middle of the smaller box lies in the larger one: a face so
+// close that it fills the frame is found in parts and as a whole.
+func (f Face) within(other Face) bool {
+	larger, x, y := other, f.X, f.Y
+	if f.Width > other.Width {
+		larger, x, y = f, other.X, other.Y
+	}
+	return math.Abs(x-larger.X) < 0.5*larger.Width && math.Abs(y-larger.Y) < 0.5*larger.Height
 }
 
 // place moves the face from detector input pixels to frame pixels.

@@ -67,3 +67,23 @@ func TestExpectedValue(t *testing.T) {
 		t.Errorf("age %v, want 32.5", got)
 	}
 }
+
+// TestMergeCloseFace: a face that fills the frame is found as a whole and in
+// parts; two heads beside each other are two faces.
+func TestMergeCloseFace(t *testing.T) {
+	at := func(x, y, side float64) Face { return Face{Score: 0.9, X: x, Y: y, Width: side, Height: side} }
+	for _, tt := range []struct {
+		name  string
+		found []Face
+		want  int
+	}{
+		{"a part inside", []Face{at(100, 100, 180), at(130, 120, 80)}, 1},
+		{"the part first", []Face{at(130, 120, 80), at(100, 100, 180)}, 1},
+		{"cheek to cheek", []Face{at(60, 100, 80), at(125, 100, 80)}, 2},
+		{"a child in front", []Face{at(100, 100, 100), at(160, 130, 60)}, 2},
+	} {
+		if got := len(merge(tt.found)); got != tt.want {
+			t.Errorf("%s: %d faces, want %d", tt.name, got, tt.want)
+		}
+	}
+}
