@@ -69,30 +69,27 @@ func (p *Pages) greet(c echo.Context, v *visit) error {
 	return nil
 }
 
-// claim ties the session to this browser, unless another one came first. It
-// reports whether the session is this browser's.
-func (p *Pages) claim(c echo.Context, v *visit) (bool, error) {
-	if v.owner {
-		return true, nil
-	}
-	if v.sess.BrowserHash != nil {
-		return false, nil
+// claim ties the session to this browser, unless another one came first; the
+// visit's owner flag then says whose it is.
+func (p *Pages) claim(c echo.Context, v *visit) error {
+	if v.owner || v.sess.BrowserHash != nil {
+		return nil
 	}
 	if err := p.greet(c, v); err != nil {
-		return false, err
+		return err
 	}
 	bound, err := p.cfg.Sessions.Bind(c.Request().Context(), v.sess, v.cookie)
 	if err != nil || !bound {
-		return false, err
+		return err
 	}
 	v.owner, v.sess.BrowserHash = true, signing.LinkHash(v.cookie)
-	return true, nil
+	return nil
 }
 
 // setCookie gives the browser a cookie that scripts cannot read and that other
 // sites' requests carry only when a link is followed.
 func (p *Pages) setCookie(c echo.Context, name, value string, life time.Duration) {
-	c.SetCookie(&http.Cookie{
+	c.SetCookie(&http.Cookie{ //nolint:gosec // Secure wherever the pages are served over https
 		Name: name, Value: value, Path: "/", MaxAge: int(life / time.Second),
 		Secure: p.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -87,7 +88,7 @@ func TestLanguageIsChosen(t *testing.T) {
 			t.Errorf("%s was not remembered", l.Tag)
 		}
 	}
-	if a := shopper.get(link + "?lang=xx"); a.StatusCode != 200 {
+	if a := shopper.get(link + "?lang=xx"); a.StatusCode != http.StatusOK {
 		t.Errorf("unknown language: %d", a.StatusCode)
 	}
 }

@@ -30,7 +30,7 @@ func (p *Pages) force(c echo.Context, v visit, name string) error {
 		return p.showState(c, v)
 	}
 	if p.status(v) == session.StatusPending {
-		if _, err := p.claim(c, &v); err != nil {
+		if err := p.claim(c, &v); err != nil {
 			return err
 		}
 		after, err := p.cfg.Sessions.Resolve(c.Request().Context(), v.sess, session.Verdict{Result: result, Source: session.SourceForced})

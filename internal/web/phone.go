@@ -37,8 +37,8 @@ func (p *Pages) phoneVisit(c echo.Context) (visit, error) {
 // then the word that this phone is done.
 func (p *Pages) showPhone(c echo.Context) error {
 	v, err := p.phoneVisit(c)
-	if code := fault.CodeOf(err); code == fault.NotFound || code == fault.Gone {
-		return p.render(c, http.StatusGone, "notice", &noticeView{Name: "handover_gone", Icon: notices["handover_gone"]})
+	if isGone(err) {
+		return p.handoverGone(c)
 	}
 	if err != nil {
 		return err
@@ -72,10 +72,23 @@ func (p *Pages) startPhone(c echo.Context) error {
 	if err == nil && !v.owner {
 		err = p.takeHandover(c, v)
 	}
-	if code := fault.CodeOf(err); err != nil && code != fault.NotFound && code != fault.Gone {
+	if isGone(err) {
+		return p.handoverGone(c)
+	}
+	if err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, "/h/"+c.Param("handover"))
+	return c.Redirect(http.StatusSeeOther, v.link)
+}
+
+// isGone reports that a phone's link leads nowhere: unknown, too old or used.
+func isGone(err error) bool {
+	code := fault.CodeOf(err)
+	return code == fault.NotFound || code == fault.Gone
+}
+
+func (p *Pages) handoverGone(c echo.Context) error {
+	return p.render(c, http.StatusGone, "notice", &noticeView{Name: "handover_gone", Icon: notices["handover_gone"]})
 }
 
 func (p *Pages) takeHandover(c echo.Context, v visit) error {

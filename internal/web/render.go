@@ -142,44 +142,50 @@ func checkTexts(t *template.Template, l *locale) error {
 // textKeys walks a template for commands of the form: t "key" ….
 func textKeys(node parse.Node) []string {
 	var keys []string
-	walk := func(nodes ...parse.Node) {
-		for _, n := range nodes {
-			keys = append(keys, textKeys(n)...)
+	if command, ok := node.(*parse.CommandNode); ok && len(command.Args) > 1 {
+		name, isName := command.Args[0].(*parse.IdentifierNode)
+		key, isKey := command.Args[1].(*parse.StringNode)
+		if isName && name.Ident == "t" && isKey {
+			keys = append(keys, key.Text)
 		}
 	}
-	branch := func(b *parse.BranchNode) {
-		walk(b.Pipe, b.List)
-		if b.ElseList != nil {
-			walk(b.ElseList)
-		}
-	}
-	switch n := node.(type) {
-	case *parse.ListNode:
-		walk(n.Nodes...)
-	case *parse.ActionNode:
-		walk(n.Pipe)
-	case *parse.TemplateNode:
-		if n.Pipe != nil {
-			walk(n.Pipe)
-		}
-	case *parse.IfNode:
-		branch(&n.BranchNode)
-	case *parse.RangeNode:
-		branch(&n.BranchNode)
-	case *parse.WithNode:
-		branch(&n.BranchNode)
-	case *parse.PipeNode:
-		for _, command := range n.Cmds {
-			walk(command)
-		}
-	case *parse.CommandNode:
-		name, isName := n.Args[0].(*parse.IdentifierNode)
-		if isName && name.Ident == "t" && len(n.Args) > 1 {
-			if key, ok := n.Args[1].(*parse.StringNode); ok {
-				keys = append(keys, key.Text)
-			}
-		}
-		walk(n.Args...)
+	for _, child := range children(node) {
+		keys = append(keys, textKeys(child)...)
 	}
 	return keys
+}
+
+func children(node parse.Node) []parse.Node {
+	switch n := node.(type) {
+	case *parse.ListNode:
+		return n.Nodes
+	case *parse.ActionNode:
+		return []parse.Node{n.Pipe}
+	case *parse.TemplateNode:
+		if n.Pipe != nil {
+			return []parse.Node{n.Pipe}
+		}
+	case *parse.IfNode:
+		return branches(n.BranchNode)
+	case *parse.RangeNode:
+		return branches(n.BranchNode)
+	case *parse.WithNode:
+		return branches(n.BranchNode)
+	case *parse.PipeNode:
+		commands := make([]parse.Node, len(n.Cmds))
+		for i, command := range n.Cmds {
+			commands[i] = command
+		}
+		return commands
+	case *parse.CommandNode:
+		return n.Args
+	}
+	return nil
+}
+
+func branches(b parse.BranchNode) []parse.Node {
+	if b.ElseList == nil {
+		return []parse.Node{b.Pipe, b.List}
+	}
+	return []parse.Node{b.Pipe, b.List, b.ElseList}
 }

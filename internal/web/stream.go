@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -82,9 +83,9 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 		return echo.ErrForbidden
 	}
 	opts := &websocket.AcceptOptions{OriginPatterns: []string{hostOf(p.cfg.VerifyURL)}}
-	conn, err := websocket.Accept(c.Response(), c.Request(), opts)
+	conn, err := websocket.Accept(&quietRefusal{ResponseWriter: c.Response()}, c.Request(), opts)
 	if err != nil {
-		return nil //nolint:nilerr // Accept has answered
+		return nil // Accept has answered
 	}
 	defer conn.CloseNow() //nolint:errcheck // nothing is left to be told
 	if !p.capturable(v) {
@@ -104,6 +105,28 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	connection.end(code, reason)
 	return nil
 }
+
+// quietRefusal drops the body of an error answer: the library's own texts
+// quote the request's headers.
+type quietRefusal struct {
+	http.ResponseWriter
+	refused bool
+}
+
+func (q *quietRefusal) WriteHeader(status int) {
+	q.refused = status >= http.StatusBadRequest
+	q.ResponseWriter.WriteHeader(status)
+}
+
+func (q *quietRefusal) Write(data []byte) (int, error) {
+	if q.refused {
+		return len(data), nil
+	}
+	return q.ResponseWriter.Write(data)
+}
+
+// Unwrap is for the library, which takes the connection over.
+func (q *quietRefusal) Unwrap() http.ResponseWriter { return q.ResponseWriter }
 
 func hostOf(base string) string {
 	u, err := url.Parse(base)

@@ -186,7 +186,7 @@ func (p *Pages) start(c echo.Context) error {
 		return err
 	}
 	if p.screenOf(v) == screenIntro {
-		if _, err := p.claim(c, &v); err != nil {
+		if err := p.claim(c, &v); err != nil {
 			return err
 		}
 	}
