@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -107,5 +108,21 @@ func TestRequiredVariable(t *testing.T) {
 	_, err := Load(lookup(nil), SecretKeyName)
 	if err == nil || !strings.Contains(err.Error(), SecretKeyName+" must be set") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestREADMENamesEveryVariable(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range Variables {
+		row := "| `" + v.Name + "` | "
+		if v.Default != "" && v.Name != "AGEGATE_INFERENCE_WORKERS" {
+			row += "`" + v.Default + "` |"
+		}
+		if !strings.Contains(string(readme), row) {
+			t.Errorf("README.md has no row %s", row)
+		}
 	}
 }
