@@ -1,0 +1,135 @@
+// Attack species, each performed before the running page at a target age that
+// the face itself would pass. "spoof" ends the session at its second strike;
+// "again" is an attempt without a result.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, visitor } from "./lib/browser.mjs";
+import { perform, pictures } from "./lib/camera.mjs";
+import { eventually, startGateway } from "./lib/gateway.mjs";
+import { hears, part, sees, toCamera } from "./lib/walk.mjs";
+
+let gateway, tenant, browser;
+before(async () => {
+  gateway = await startGateway();
+  tenant = gateway.tenant();
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+const adult = { age: 13 };
+const opposite = { turn_left: "turn_right", turn_right: "turn_left", look_up: "turn_left", come_closer: "turn_right" };
+const nothing = { turn_left: "level", turn_right: "level", look_up: "level", come_closer: "level" };
+const stranger = (gestures) => Object.fromEntries(Object.entries(gestures).map(([name, list]) => [`stranger.${name}`, list]));
+
+const species = [
+  { name: "a still photo, held by hand", camera: () => ({ still: true, reply: nothing }), ends: "again" },
+  { name: "a person who does not move", camera: () => ({ reply: nothing }), ends: "again" },
+  { name: "a recording in another order", camera: () => ({ reply: opposite }), ends: "spoof" },
+  { name: "a print, turned and tilted by hand", camera: () => ({ pictures: pictures("--flat") }), ends: "spoof" },
+  { name: "pictures cut to the prompt", camera: () => ({ abrupt: true }), ends: "spoof" },
+  {
+    name: "another head for the actions",
+    camera: () => ({
+      pictures: { ...pictures(), ...stranger(pictures("--stranger")) },
+      swapped: ["turn_left", "turn_right", "look_up", "come_closer"],
+    }),
+    ends: "spoof",
+  },
+];
+
+for (const { name, camera, ends } of species) {
+  test(`refused: ${name}`, async () => {
+    const session = await gateway.session(tenant, adult);
+    const page = await visitor(browser);
+    await perform(page, camera());
+    await toCamera(page, session.url);
+    await sees(page, "again");
+    assert.equal(await session.status(), "PENDING");
+    if (ends === "spoof") {
+      await part(page, "open-camera").click();
+      await sees(page, "screen-spoof");
+      assert.equal(await session.status(), "SPOOF");
+    }
+    page.kept();
+  });
+}
+
+test("refused: the pictures of an earlier check, byte for byte", async () => {
+  // The tape of an honest check that passed.
+  const first = await gateway.session(tenant, adult);
+  const witness = await visitor(browser);
+  await perform(witness);
+  const tape = [];
+  witness.on("websocket", (socket) => socket.on("framesent", ({ payload }) => tape.push(payload.subarray(20).toString("base64"))));
+  const asked = hears(witness);
+  await toCamera(witness, first.url);
+  await eventually("the honest check passed", async () => (await first.status()) === "PASSED");
+  const order = firstPrompt(asked);
+
+  // One check in a few asks for the same thing first; take one that does not.
+  for (;;) {
+    const session = await gateway.session(tenant, adult);
+    const page = await visitor(browser);
+    await perform(page, { tape });
+    const heard = hears(page);
+    await toCamera(page, session.url);
+    const prompt = await eventually("a prompt", () => firstPrompt(heard));
+    if (prompt === order) {
+      await page.context().close();
+      continue;
+    }
+    await sees(page, "again");
+    assert.equal(await session.status(), "PENDING");
+    page.kept();
+    return;
+  }
+});
+
+const firstPrompt = (messages) => messages.find((m) => m.prompt && m.prompt !== "hold_still")?.prompt;
+
+test("refused: messages that no page of ours sends", async () => {
+  const session = await gateway.session(tenant, adult);
+  const page = await visitor(browser);
+  await perform(page);
+  const tape = [];
+  page.on("websocket", (socket) => socket.on("framesent", ({ payload }) => tape.push([...payload])));
+  await toCamera(page, session.url);
+  await eventually("pictures were sent", () => tape.length > 2);
+  const foreign = tape[0]; // its nonce is that of the page's own connection
+
+  const code = (kind) =>
+    page.evaluate(
+      ([kind, foreign]) =>
+        new Promise((resolve) => {
+          const link = document.getElementById("camera").dataset.stream;
+          const socket = new WebSocket(new URL(link, location.href.replace("http", "ws")));
+          socket.binaryType = "arraybuffer";
+          socket.onclose = (event) => resolve(event.code);
+          socket.onmessage = ({ data }) => {
+            const nonce = Uint8Array.from(JSON.parse(data).nonce.match(/../g), (hex) => parseInt(hex, 16));
+            const picture = (seq, jpeg = foreign.slice(20)) => Uint8Array.from([...nonce, 0, 0, 0, seq, ...jpeg]);
+            switch (kind) {
+              case "verdict": return socket.send(JSON.stringify({ verdict: "met", age: 40 }));
+              case "foreign nonce": return socket.send(Uint8Array.from(foreign));
+              case "skipped": return socket.send(picture(5));
+              case "short": return socket.send(nonce.slice(0, 7));
+              case "huge": {
+                const message = new Uint8Array(20 + (1 << 20) + 1);
+                message.set(nonce);
+                return socket.send(message);
+              }
+            }
+          };
+        }),
+      [kind, foreign],
+    );
+  assert.equal(await code("verdict"), 1003);
+  assert.equal(await code("foreign nonce"), 1008);
+  assert.equal(await code("skipped"), 1008);
+  assert.equal(await code("short"), 1008);
+  assert.equal(await code("huge"), 1008);
+  assert.equal(await session.status(), "PENDING");
+});

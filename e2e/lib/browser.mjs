@@ -1,0 +1,64 @@
+// Chromium, and the rules every page of ours keeps: no request to another
+// host, no violation of the page's own policy, no script error.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { chromium } from "playwright-core";
+
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** How long a step may take on a busy machine, in milliseconds. */
+export const patience = 60_000;
+
+/** Starts Chromium with a fake camera device; args are added to its own. */
+export async function launch(...args) {
+  if (!existsSync(executablePath)) throw new Error(`${executablePath} is missing: run make deps`);
+  return chromium.launch({
+    executablePath,
+    args: [
+      "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+      "--disable-component-update", "--disable-sync", "--use-fake-ui-for-media-stream",
+      "--use-fake-device-for-media-stream", ...args,
+    ],
+  });
+}
+
+/**
+ * Opens a visitor of their own: a fresh profile with one page. The returned
+ * page has a method kept() that fails if a rule was broken so far.
+ *   hosts     origins that may be asked, beside the page's own
+ *   broken    a pattern of console errors that this test provokes
+ */
+export async function visitor(browser, { hosts = [], broken = /^$/, camera = true, ...options } = {}) {
+  const context = await browser.newContext({
+    permissions: camera ? ["camera"] : [],
+    viewport: { width: 1280, height: 800 },
+    ...options,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(patience);
+  watch(page, hosts, broken);
+  return page;
+}
+
+/** Adds another page of the same profile. */
+export async function anotherTab(page, { hosts = [], broken = /^$/ } = {}) {
+  const tab = await page.context().newPage();
+  tab.setDefaultTimeout(patience);
+  watch(tab, hosts, broken);
+  return tab;
+}
+
+function watch(page, hosts, broken) {
+  const breaches = [];
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.protocol === "data:" || url.protocol === "blob:") return;
+    const allowed = ["localhost", ...hosts];
+    if (!allowed.includes(url.hostname)) breaches.push(`request to ${url.origin}`);
+  });
+  page.on("pageerror", (error) => breaches.push(`script error: ${error.message}`));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !broken.test(message.text())) breaches.push(`console: ${message.text()} (${message.location().url})`);
+  });
+  page.kept = () => assert.deepEqual(breaches, []);
+}

@@ -1,0 +1,54 @@
+// Fake cameras: pictures of the sample face rendered by the repository's own
+// clip maker, played by lib/actor.js inside the page.
+import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { root, scratch } from "./gateway.mjs";
+
+const actor = readFileSync(new URL("actor.js", import.meta.url), "utf8");
+const rendered = new Map();
+
+/** Runs the clip maker; it says itself what is missing. */
+function clip(...args) {
+  execFileSync("go", ["run", "./internal/attack/clip", ...args], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+}
+
+/** Returns the pictures of every gesture in base64, from level to the whole movement. */
+export function pictures(...flags) {
+  const key = flags.join(" ");
+  if (!rendered.has(key)) {
+    const dir = scratch();
+    clip("--out", dir, ...flags);
+    const gestures = readdirSync(dir).map((gesture) => [
+      gesture,
+      readdirSync(join(dir, gesture)).sort().map((file) => readFileSync(join(dir, gesture, file), "base64")),
+    ]);
+    rmSync(dir, { recursive: true });
+    rendered.set(key, Object.fromEntries(gestures));
+  }
+  return rendered.get(key);
+}
+
+/** Renders a video file for Chromium's own fake device. */
+export const video = (file, script) => clip("--video", file, "--script", script);
+
+/**
+ * Puts a person before the camera of the pages that a context opens from now
+ * on. What the person does can be changed:
+ *   pictures  what the person looks like, see pictures()
+ *   reply     prompt → gesture made instead of the one asked for
+ *   abrupt    gestures without the way there
+ *   still     a picture held to the camera, with a little shaking
+ *   frozen    the same picture, bit for bit
+ *   swapped   gestures made by a stranger
+ *   places    [x, y, w, h] of each copy of the person; none: an empty room
+ *   filter    CSS filter over the picture
+ *   refusal   name of the DOMException that getUserMedia rejects with
+ *   devices   labels of the cameras
+ *   canary    text to hide in every JPEG that is sent
+ *   tape      JPEGs in base64 that are sent instead of the camera's
+ */
+export async function perform(target, options = {}) {
+  const config = { pictures: pictures(), reply: {}, ...options };
+  await target.addInitScript(`window.__actor = ${JSON.stringify(config)};\n${actor}`);
+}

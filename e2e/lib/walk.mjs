@@ -1,0 +1,52 @@
+// Steps of a shopper through the hosted page.
+import assert from "node:assert/strict";
+import { patience } from "./browser.mjs";
+
+/** The element that a data-testid names. */
+export const part = (page, id) => page.locator(`[data-testid="${id}"]:visible`);
+
+/** Waits for a screen by its data-testid. */
+export const sees = (page, id) => part(page, id).waitFor({ timeout: patience });
+
+/** Goes from the introduction to the primer before the camera. */
+export async function toPrimer(page, url, { share = null } = {}) {
+  await page.goto(url);
+  await part(page, "start").click();
+  if (share !== null) {
+    if (share) await part(page, "share").check();
+    await part(page, "continue").click();
+  }
+  await sees(page, "screen-primer");
+}
+
+/** Goes from the introduction to the running camera. */
+export async function toCamera(page, url, options) {
+  await toPrimer(page, url, options);
+  await part(page, "open-camera").click();
+}
+
+/** Waits until the guidance shown has the given key, such as too_dark or prompt.turn_left. */
+export async function isTold(page, key) {
+  await page.waitForFunction(
+    (wanted) => {
+      const texts = [...document.getElementById("texts").content.children];
+      const shown = document.getElementById("guidance-text").textContent;
+      return texts.some((e) => e.dataset.key === wanted && e.textContent === shown);
+    },
+    key,
+    { timeout: patience },
+  );
+}
+
+/** Collects what the server tells the page while the camera runs. */
+export function hears(page) {
+  const messages = [];
+  page.on("websocket", (socket) => socket.on("framereceived", ({ payload }) => messages.push(JSON.parse(payload))));
+  return messages;
+}
+
+/** Fails if the page can be scrolled sideways. */
+export async function fitsWidth(page) {
+  const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(content <= window, `${content} pixels of content in a window of ${window}`);
+}
