@@ -96,7 +96,14 @@ func canonicalHost(u *url.URL) (string, bool) {
 		}
 		return addr.String(), true
 	}
-	host = strings.ToLower(host)
+	if len(host) > maxHostBytes {
+		return "", false
+	}
+	// Only ASCII is lowered here: strings.ToLower makes an i of the dotted İ,
+	// which is another host to browsers. The IDNA mapping knows better.
+	if isPlainASCII(host) {
+		host = strings.ToLower(host)
+	}
 	if !isPlainASCII(host) || strings.Contains(host, "xn--") {
 		ascii, err := idna.Lookup.ToASCII(host)
 		if err != nil {
@@ -106,6 +113,10 @@ func canonicalHost(u *url.URL) (string, bool) {
 	}
 	return host, isHostname(host)
 }
+
+// maxHostBytes is more than any spelling of a name of 253 characters needs. It
+// bounds the work of the IDNA mapping.
+const maxHostBytes = 1024
 
 func isPlainASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return c >= utf8.RuneSelf })

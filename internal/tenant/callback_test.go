@@ -23,6 +23,8 @@ func TestCallbackRuleParse(t *testing.T) {
 		{"unicode", strict, "https://bücher.example/", Endpoint{"xn--bcher-kva.example", 443}, ""},
 		{"unicode upper", strict, "https://BÜCHER.example/", Endpoint{"xn--bcher-kva.example", 443}, ""},
 		{"punycode", strict, "https://xn--bcher-kva.example/", Endpoint{"xn--bcher-kva.example", 443}, ""},
+		{"Kelvin sign", strict, "https://\u212a.example/", Endpoint{"k.example", 443}, ""},
+		{"dotted capital I is no i", strict, "https://sh\u0130p.example/", Endpoint{"xn--ship-swc.example", 443}, ""},
 		{"full-width dot", strict, "https://shop。example/", Endpoint{"shop.example", 443}, ""},
 		{"IPv4", strict, "https://192.0.2.1/", Endpoint{"192.0.2.1", 443}, ""},
 		{"IPv6", strict, "https://[2001:DB8:0:0::1]:444/", Endpoint{"2001:db8::1", 444}, ""},
@@ -55,6 +57,7 @@ func TestCallbackRuleParse(t *testing.T) {
 		{"port too large", strict, "https://shop.example:65536/", Endpoint{}, violationParsing},
 		{"port zero", strict, "https://shop.example:0/", Endpoint{}, violationParsing},
 		{"percent in the host", strict, "https://shop%2eexample/", Endpoint{}, violationParsing},
+		{"host too long", strict, "https://" + strings.Repeat("\u4e00", 400) + "/", Endpoint{}, violationParsing},
 		{"too long", strict, "https://shop.example/" + strings.Repeat("a", MaxURLLength), Endpoint{}, violationTooLong},
 	} {
 		got, kind, ok := tt.rule.Parse(tt.raw)
