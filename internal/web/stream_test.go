@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -306,4 +308,29 @@ func TestCloseEndsTheChecks(t *testing.T) {
 	c.closes(websocket.StatusGoingAway)
 	must(t, <-closed)
 	shopper.camera(link).closes(websocket.StatusTryAgainLater)
+}
+
+// The library's own refusals quote what they refuse.
+func TestRefusedHandshakeEchoesNothing(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	shopper := f.browser()
+	link := f.session(true)
+	shopper.post(link+"/start", nil)
+	good := map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
+	for _, name := range []string{"Origin", "Connection", "Upgrade", "Sec-WebSocket-Version", "Sec-WebSocket-Key"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link+"/stream", nil)
+		must(t, err)
+		for header, value := range good {
+			req.Header.Set(header, value)
+		}
+		req.Header.Set(name, "https://cAnArY.example")
+		res, err := shopper.client.Do(req)
+		must(t, err)
+		body, err := io.ReadAll(res.Body)
+		must(t, err)
+		must(t, res.Body.Close())
+		if res.StatusCode < 400 || strings.Contains(string(body)+fmt.Sprint(res.Header), "cAnArY") {
+			t.Errorf("%s: %d %v %s", name, res.StatusCode, res.Header, body)
+		}
+	}
 }
