@@ -117,7 +117,9 @@ func (c *client) force(gateway string, s session, outcome string) (string, reply
 // status looks a session up; "" without an answer.
 func (c *client) status(gateway string, s session) (string, reply) {
 	r := c.do(http.MethodGet, gateway+"/api/v1/sessions/"+s.id+"/status", s.key, "")
-	var told struct{ Status string }
+	var told struct {
+		Status string `json:"status"`
+	}
 	if r.status != http.StatusOK || json.Unmarshal([]byte(r.body), &told) != nil {
 		return "", r
 	}

@@ -31,7 +31,7 @@ func TestClocksApart(t *testing.T) {
 	time.Sleep(sized(20*time.Second, 3*time.Second))
 	stop()
 	creations, completions := l.acknowledged()
-	r.did("%d creations and %d completions over both, each event refused twice", creations, completions)
+	r.didf("%d creations and %d completions over both, each event refused twice", creations, completions)
 	r.audit(db, l.account, receiver)
 
 	var early, stale []string

@@ -54,7 +54,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	stop()
 	creations, completions := l.acknowledged()
-	r.did("full %d times under load; %d creations, %d completions", rounds, creations, completions)
+	r.didf("full %d times under load; %d creations, %d completions", rounds, creations, completions)
 	r.none(fmt.Sprintf("of %d creations on the full disk not 503 with the envelope", writes), refusals)
 	r.mark(fmt.Sprintf("of %d look-ups on the full disk failed", reads), "0", fmt.Sprint(failedReads), failedReads == 0)
 	r.within("first acknowledgement with room again, no restart", recovery, time.Second)
@@ -75,6 +75,8 @@ func (g *gateway) limitFiles(bytes uint64) {
 
 // envelope reports whether a reply is a 503 as the contract has it.
 func envelope(r reply) bool {
-	var body struct{ Detail string }
+	var body struct {
+		Detail string `json:"detail"`
+	}
 	return r.status == http.StatusServiceUnavailable && json.Unmarshal([]byte(r.body), &body) == nil && body.Detail != ""
 }

@@ -16,7 +16,7 @@ var schedule = []time.Duration{
 
 // TestFlappingReceiver sends to a receiver that answers 500, hangs or breaks
 // the connection.
-func TestFlappingReceiver(t *testing.T) {
+func TestFlappingReceiver(t *testing.T) { //nolint:tparallel // beside decides
 	onEach(t, false, func(t *testing.T, db database) {
 		r := newReport(t, " 4 flapping receiver", db)
 		receiver := newReceiver(t, func(int) answer {
@@ -40,7 +40,7 @@ func TestFlappingReceiver(t *testing.T) {
 		db.settle(t)
 
 		held := db.read(t)
-		r.did("%d events, 30 %% answered 500, 10 %% hang, 5 %% reset", len(held.events))
+		r.didf("%d events, 30 %% answered 500, 10 %% hang, 5 %% reset", len(held.events))
 		seen := receiver.byEvent()
 		var open, unequal, early []string
 		posts := 0

@@ -162,7 +162,9 @@ func (g *gateway) newShop(webhookURL string) string {
 		g.t.Fatalf("tenant create: %v\n%s", err, &stderr)
 	}
 	var made struct {
-		Keys struct{ Test string } `json:"api_keys"`
+		Keys struct {
+			Test string `json:"test"`
+		} `json:"api_keys"`
 	}
 	if err := json.Unmarshal(out, &made); err != nil {
 		g.t.Fatal(err)

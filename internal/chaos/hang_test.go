@@ -11,7 +11,7 @@ import (
 
 // TestHangingReceiver queues events for a tenant whose receiver hangs and
 // measures what the other tenants notice.
-func TestHangingReceiver(t *testing.T) {
+func TestHangingReceiver(t *testing.T) { //nolint:tparallel // beside decides
 	onEach(t, true, func(t *testing.T, db database) {
 		r := newReport(t, " 5 one tenant's receiver hangs", db)
 		hanging, receiver := newReceiver(t, always(hang)), newReceiver(t, always(accept))
@@ -43,7 +43,7 @@ func TestHangingReceiver(t *testing.T) {
 			latencies = append(latencies, p.at.Sub(asked[p.session]))
 		}
 		pending := db.count(t, "SELECT count(*) FROM webhook_events WHERE status = 'pending'")
-		r.did("%d queued for the hanging receiver, %d still pending at the end, %d events of 5 others", queued, pending, len(asked))
+		r.didf("%d queued for the hanging receiver, %d still pending at the end, %d events of 5 others", queued, pending, len(asked))
 		r.within("p99 from completing to webhook, others", p99(latencies), 250*time.Millisecond)
 		r.within("p99 of the others' requests", p99(answers), 250*time.Millisecond)
 		if pending < queued/2 {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestKill kills the gateway at random points under load.
-func TestKill(t *testing.T) {
+func TestKill(t *testing.T) { //nolint:tparallel // beside decides
 	onEach(t, false, func(t *testing.T, db database) {
 		r := newReport(t, " 1 kill -9 under load", db)
 		receiver := newReceiver(t, always(accept))
@@ -25,7 +25,7 @@ func TestKill(t *testing.T) {
 		}
 		stop()
 		creations, completions := l.acknowledged()
-		r.did("%d kills, %d creations and %d completions acknowledged", kills, creations, completions)
+		r.didf("%d kills, %d creations and %d completions acknowledged", kills, creations, completions)
 		r.audit(db, l.account, receiver)
 	})
 }

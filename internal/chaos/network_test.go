@@ -52,7 +52,7 @@ func TestNetwork(t *testing.T) {
 	stop()
 
 	creations, completions := l.acknowledged()
-	r.did("black hole of %s, 200 ms latency, %d times 1 %% of connections reset; %d creations, %d completions", hole, resets, creations, completions)
+	r.didf("black hole of %s, 200 ms latency, %d times 1 %% of connections reset; %d creations, %d completions", hole, resets, creations, completions)
 	r.within("longest request", l.slowest, 6*time.Second)
 	r.within("first acknowledgement after the black hole", recovery, 2*time.Second)
 	if !g.running() {

@@ -44,7 +44,7 @@ func TestOppositeVerdicts(t *testing.T) {
 	close(work)
 	all.Wait()
 
-	r.did("%d sessions, each forced to PASSED and FALLBACK at once, %d kills", total, kills)
+	r.didf("%d sessions, each forced to PASSED and FALLBACK at once, %d kills", total, kills)
 	r.none("double wins", race.doubleWins(receiver))
 	r.audit(db, race.account, receiver)
 }

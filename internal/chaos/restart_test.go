@@ -31,7 +31,7 @@ func TestDatabaseRestart(t *testing.T) {
 	time.Sleep(time.Second)
 	stop()
 	creations, completions := l.acknowledged()
-	r.did("%d restarts, %d creations and %d completions acknowledged", restarts, creations, completions)
+	r.didf("%d restarts, %d creations and %d completions acknowledged", restarts, creations, completions)
 	if !g.running() {
 		t.Error("the gateway has ended")
 	}

@@ -88,7 +88,9 @@ func (db database) read(t *testing.T) rows {
 		if err := scan(&id, &e.session, &e.status, &body); err != nil {
 			return err
 		}
-		var payload struct{ Status string }
+		var payload struct {
+			Status string `json:"status"`
+		}
 		err := json.Unmarshal(body, &payload)
 		e.result, e.body = payload.Status, sha256.Sum256(body)
 		all.events[id] = e

@@ -33,7 +33,7 @@ func TestStartTogether(t *testing.T) {
 	stop()
 	versions := db.count(t, "SELECT count(DISTINCT version_id) FROM goose_db_version")
 	applied := db.count(t, "SELECT count(*) FROM goose_db_version")
-	r.did("all six ready after %s, then load over all", time.Since(start).Round(time.Millisecond))
+	r.didf("all six ready after %s, then load over all", time.Since(start).Round(time.Millisecond))
 	r.mark("migrations applied", fmt.Sprintf("%d, once", versions), fmt.Sprint(applied), applied == versions)
 	r.audit(db, l.account, receiver)
 }
@@ -53,7 +53,7 @@ var additions = []string{
 
 // TestColumnAdded changes the schema under a serving gateway as a newer one
 // would, and then starts the old one again.
-func TestColumnAdded(t *testing.T) {
+func TestColumnAdded(t *testing.T) { //nolint:tparallel // beside decides
 	onEach(t, true, func(t *testing.T, db database) {
 		r := newReport(t, " 9 columns added under an old binary", db)
 		receiver := newReceiver(t, always(accept))
@@ -85,7 +85,7 @@ func TestColumnAdded(t *testing.T) {
 			t.Errorf("exit code %d", code)
 		}
 		creations, completions := l.acknowledged()
-		r.did("%d statements under load, then a restart on the newer schema; %d creations, %d completions", len(additions), creations, completions)
+		r.didf("%d statements under load, then a restart on the newer schema; %d creations, %d completions", len(additions), creations, completions)
 		r.audit(db, l.account, receiver)
 	})
 }

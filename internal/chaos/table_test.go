@@ -44,8 +44,8 @@ func newReport(t *testing.T, fault string, db database) *report {
 	return r
 }
 
-// did says what was done to the gateway.
-func (r *report) did(format string, args ...any) { r.done = fmt.Sprintf(format, args...) }
+// didf says what was done to the gateway.
+func (r *report) didf(format string, args ...any) { r.done = fmt.Sprintf(format, args...) }
 
 func (r *report) mark(name, want, got string, ok bool) {
 	r.t.Helper()

@@ -11,7 +11,7 @@ import (
 
 // TestTerminate ends the gateway by SIGTERM under load, once with webhooks
 // under way to a receiver that hangs.
-func TestTerminate(t *testing.T) {
+func TestTerminate(t *testing.T) { //nolint:tparallel // beside decides
 	onEach(t, true, func(t *testing.T, db database) {
 		r := newReport(t, " 8 SIGTERM under load", db)
 		hanging, receiver := newReceiver(t, always(hang)), newReceiver(t, always(accept))
@@ -45,7 +45,7 @@ func TestTerminate(t *testing.T) {
 		cut := l.cut
 		l.mu.Unlock()
 		creations, completions := l.acknowledged()
-		r.did("%d times, the last with 5 webhooks hanging; %d creations, %d completions", terms, creations, completions)
+		r.didf("%d times, the last with 5 webhooks hanging; %d creations, %d completions", terms, creations, completions)
 		r.none("requests sent and not answered", cut)
 		r.none("exits with an error", codes)
 		r.none("exits that left leases behind", leases)

@@ -45,10 +45,11 @@ var databases atomic.Int64
 
 func create(t testing.TB, template string) string {
 	t.Helper()
-	dir, err := cluster()
+	c, err := cluster()
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := c.dir
 	name := fmt.Sprintf("test_%d", databases.Add(1))
 	if err := exec1(dir, "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
 		t.Fatalf("create test database: %v", err)
@@ -83,28 +84,23 @@ func exec1(dir, statement string) error {
 const fast = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off -c full_page_writes=off " +
 	"-c max_connections=300 -c shared_buffers=64MB"
 
-// cluster starts the process's cluster and returns its socket directory.
-var cluster = sync.OnceValues(func() (string, error) {
-	script, err := start(fast)
+// cluster starts the process's cluster.
+var cluster = sync.OnceValues(func() (*running, error) {
+	c, err := start(fast)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	alive = script
-	dir := script.dir
-	if err := exec1(dir, "CREATE DATABASE migrated"); err != nil {
-		return "", err
+	if err := exec1(c.dir, "CREATE DATABASE migrated"); err != nil {
+		return nil, err
 	}
 	ctx := context.Background()
-	s, err := store.Open(ctx, store.Config{URL: databaseURL(dir, "migrated")})
+	s, err := store.Open(ctx, store.Config{URL: databaseURL(c.dir, "migrated")})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	// A template may have no connection, so it is closed at once.
-	return dir, errors.Join(s.Migrate(ctx), s.Close())
+	return c, errors.Join(s.Migrate(ctx), s.Close())
 })
-
-// alive keeps the pipe to the cluster's script from being collected as garbage.
-var alive *running
 
 // The script makes a cluster, runs it until its standard input closes, and
 // removes it.
