@@ -255,9 +255,8 @@ func (c *Capture) confirm(ctx context.Context, o *Observation) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	turn := c.challenge.sequence[c.challenge.done-1] != PromptComeCloser
-	flat := turn && relief(c.challenge.rested, o) < minRelief
-	if flat || !c.evidence.same(f) {
+	action := c.challenge.sequence[c.challenge.done-1]
+	if relief(c.challenge.rested, o) < minRelief[action] || likeness(c.evidence.first, f) < minLikeness {
 		return c.finish(VerdictSpoof, 0), nil
 	}
 	return c.step(c.follow(o)), nil

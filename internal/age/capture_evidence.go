@@ -5,13 +5,21 @@ import (
 	"slices"
 )
 
-// Limits of the evidence.
+// minLikeness separates the same person from another, see likeness. Over 250
+// faces (UTKFace) turned by 24 degrees or raised by 18 with depth from their
+// landmarks, a face and itself give at least 0.79 in 99 of 100 cases; of 5,000
+// pairs of different people 99 in 100 give at most 0.60. Level faces resemble
+// themselves by 0.95 and more under slightly other light, so less is allowed.
 const (
-	// minRelief separates heads from pictures, see relief.
-	minRelief = 0.012
-	// minLikeness separates the same person from another, see likeness.
-	minLikeness = 0.5
+	minLikeness      = 0.70 // of a prompted frame
+	minLevelLikeness = 0.78 // of a frame that decides
 )
+
+// minRelief separates heads from pictures, by prompt, see relief. Over the
+// same faces, turns gave 0.030 to 0.049 and raised heads 0.016 to 0.045, where
+// prints turned by 34 degrees gave 0.005 to 0.014. A prompt is fulfilled from
+// about two thirds of those turns on. Coming closer shows no relief.
+var minRelief = map[Prompt]float64{PromptTurnLeft: 0.018, PromptTurnRight: 0.018, PromptLookUp: 0.009}
 
 // evidence is what the good frames of one capture say.
 type evidence struct {
@@ -35,13 +43,10 @@ func (e *evidence) collect(ctx context.Context, engine *Engine, o *Observation, 
 	if e.first == nil {
 		e.first = f
 	}
-	e.stranger = e.stranger || !e.same(f)
+	e.stranger = e.stranger || likeness(e.first, f) < minLevelLikeness
 	e.ages = append(e.ages, engine.head.Age(f))
 	return nil
 }
-
-// same reports whether the face is the one the capture began with.
-func (e *evidence) same(f *Features) bool { return likeness(e.first, f) >= minLikeness }
 
 // isLive reports whether one live face was seen all the time.
 func (e *evidence) isLive(d demand) bool {

@@ -52,13 +52,13 @@ func main() {
 
 // studio is what every clip is made with.
 type studio struct {
-	head   *puppet.Head
-	draw   func(*puppet.Head, *image.RGBA, puppet.Pose)
-	camera *puppet.Camera
-	random *rand.Rand
-	home   puppet.Pose
-	width  int
-	height int
+	head    *puppet.Head
+	surface puppet.Surface
+	camera  *puppet.Camera
+	random  *rand.Rand
+	home    puppet.Pose
+	width   int
+	height  int
 }
 
 func run(ctx context.Context, args []string) error {
@@ -91,12 +91,12 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	s := &studio{head: person, draw: (*puppet.Head).Draw, random: rand.New(rand.NewPCG(*seed, 0)), width: *width, height: *height}
+	s := &studio{head: person, surface: puppet.Solid, random: rand.New(rand.NewPCG(*seed, 0)), width: *width, height: *height}
 	s.camera = puppet.NewCamera(s.random)
 	s.camera.Noise = *noise
 	s.home = puppet.Pose{X: float64(*width) / 2, Y: float64(*height) / 2, Width: *size}
 	if *flat {
-		s.draw = (*puppet.Head).DrawFlat
+		s.surface = puppet.Flat
 	}
 	if *other {
 		s.head = stranger
@@ -152,6 +152,6 @@ func (s *studio) pictures(dir, which string, frames int) error {
 func (s *studio) picture(pose puppet.Pose) *image.RGBA {
 	frame := image.NewRGBA(image.Rect(0, 0, s.width, s.height))
 	s.head.Backdrop(frame)
-	s.draw(s.head, frame, pose)
+	s.head.Draw(frame, s.surface, pose)
 	return frame
 }

@@ -11,15 +11,16 @@ import (
 // turning in an arc of time. Times are in seconds from any beginning and must
 // not go back.
 type Actor struct {
-	Home   Pose                     // how they sit when nothing is asked
-	Reply  func(age.Prompt) Gesture // what they do on a prompt
-	random *rand.Rand
-	sway   [5]wave
-	prompt age.Prompt
-	from   Gesture // what they moved from
-	to     Gesture
-	start  float64 // of the movement
-	lasts  float64
+	Home     Pose                          // how they sit when nothing is asked
+	Reply    func(age.Prompt) Gesture      // what they do on a prompt
+	Reaction func() (wait, motion float64) // seconds until they move, and that it takes
+	random   *rand.Rand
+	sway     [5]wave
+	prompt   age.Prompt
+	from     Gesture // what they moved from
+	to       Gesture
+	start    float64 // of the movement
+	lasts    float64
 }
 
 // Gesture is a departure from how a person sits.
@@ -35,7 +36,7 @@ func (w wave) at(t float64) float64 { return w.size * math.Sin(2*math.Pi*(w.rate
 // NewActor returns somebody who does what is asked, each a little differently.
 func NewActor(random *rand.Rand, home Pose) *Actor {
 	a := &Actor{Home: home, random: random}
-	a.Reply = a.Obey
+	a.Reply, a.Reaction = a.Obey, a.human
 	for i := range a.sway {
 		a.sway[i] = wave{0.5 + random.Float64(), 0.15 + 0.3*random.Float64(), random.Float64()}
 	}
@@ -59,8 +60,12 @@ func (a *Actor) Obey(p age.Prompt) Gesture {
 	return Gesture{}
 }
 
-// See tells the person at time t what the page asks for. They begin to move a
-// fifth to half a second after a change and take about as long.
+// human is a fifth to half a second, and as long or a little longer.
+func (a *Actor) human() (wait, motion float64) {
+	return 0.2 + 0.3*a.random.Float64(), 0.35 + 0.35*a.random.Float64()
+}
+
+// See tells the person at time t what the page asks for.
 func (a *Actor) See(p age.Prompt, t float64) {
 	if p == a.prompt {
 		return
@@ -71,15 +76,15 @@ func (a *Actor) See(p age.Prompt, t float64) {
 	if p == age.PromptHoldStill {
 		a.to.Closer = a.from.Closer * 0.5 * math.Round(a.random.Float64()) // some stay, some go back
 	}
-	a.start = t + 0.2 + 0.3*a.random.Float64()
-	a.lasts = 0.35 + 0.35*a.random.Float64()
+	a.start, a.lasts = a.Reaction()
+	a.start += t
 }
 
 // gesture at time t.
 func (a *Actor) gesture(t float64) Gesture {
 	s := 0.0
-	if a.lasts > 0 {
-		s = smooth((t - a.start) / a.lasts)
+	if t > a.start {
+		s = smooth((t - a.start) / max(a.lasts, 1e-3))
 	}
 	return Gesture{
 		Yaw:    a.from.Yaw + s*(a.to.Yaw-a.from.Yaw),

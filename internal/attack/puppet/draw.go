@@ -18,11 +18,34 @@ type Pose struct {
 // distance of the camera, over the width of the face: an arm's length.
 const distance = 3.5
 
-// Draw draws the head into the frame, before whatever is there.
-func (h *Head) Draw(frame *image.RGBA, p Pose) { h.draw(frame, p, 1) }
+// Surface says how deep a point of the picture lies behind the middle of the
+// face, x and y in face widths from there, and how much of a turn it makes.
+type Surface func(v vertex, x, y float64) (depth, follow float64)
 
-// DrawFlat draws the picture as a print that is turned and tilted by hand.
-func (h *Head) DrawFlat(frame *image.RGBA, p Pose) { h.draw(frame, p, 0) }
+// The surfaces a picture can be on.
+var (
+	// Solid is a head in front of what stands still.
+	Solid Surface = func(v vertex, _, _ float64) (float64, float64) { return v.z - turningDepth, v.follow }
+	// Flat is a print or a screen.
+	Flat Surface = func(vertex, float64, float64) (float64, float64) { return 0, 1 }
+	// Bent is a print curved about an upright axis, as one would hold it
+	// before one's own face.
+	Bent Surface = func(_ vertex, x, _ float64) (float64, float64) {
+		const radius = 1.2
+		return radius - math.Sqrt(max(0.1, radius*radius-x*x)), 1
+	}
+)
+
+// Draw draws the picture on a surface into the frame, before what is there.
+func (h *Head) Draw(frame *image.RGBA, s Surface, p Pose) { h.draw(frame, s, p, nil) }
+
+// DrawFace draws only the face, cut out along an oval.
+func (h *Head) DrawFace(frame *image.RGBA, s Surface, p Pose) {
+	h.draw(frame, s, p, func(u, v float64) float64 {
+		x, y := (u-h.centre.X)/(0.62*h.width), (v-h.centre.Y)/(0.8*h.width)
+		return smooth((1 - math.Hypot(x, y)) / 0.08)
+	})
+}
 
 // Backdrop fills the frame with what is behind the head.
 func (h *Head) Backdrop(frame *image.RGBA) {
@@ -32,13 +55,13 @@ func (h *Head) Backdrop(frame *image.RGBA) {
 // corner is a vertex on the frame: position, depth, and place in the texture.
 type corner struct{ x, y, z, u, v float64 }
 
-func (h *Head) draw(frame *image.RGBA, p Pose, relief float64) {
+func (h *Head) draw(frame *image.RGBA, s Surface, p Pose, stencil func(u, v float64) float64) {
 	corners := make([]corner, len(h.vertices))
 	for i, v := range h.vertices {
-		corners[i] = h.place(v, p, relief)
+		corners[i] = h.place(v, s, p)
 	}
 	size := frame.Bounds().Size()
-	canvas := &canvas{frame: frame, texture: h.texture, depth: make([]float32, size.X*size.Y)}
+	canvas := &canvas{frame: frame, texture: h.texture, stencil: stencil, depth: make([]float32, size.X*size.Y)}
 	for row := range gridSide - 1 {
 		for column := range gridSide - 1 {
 			a := row*gridSide + column
@@ -51,9 +74,10 @@ func (h *Head) draw(frame *image.RGBA, p Pose, relief float64) {
 
 // place turns a vertex about the head's centre and projects it. The picture
 // is taken as it is at rest: only what the turn changes is perspective.
-func (h *Head) place(v vertex, p Pose, relief float64) corner {
-	x, y, z := v.x-h.centre.X, v.y-h.centre.Y, v.z*relief-h.centre.Z*relief
-	follow := 1 + (v.follow-1)*relief // a print moves as a whole
+func (h *Head) place(v vertex, s Surface, p Pose) corner {
+	x, y := v.x-h.centre.X, v.y-h.centre.Y
+	z, follow := s(v, x/h.width, y/h.width)
+	z *= h.width
 	sinYaw, cosYaw := math.Sincos(p.Yaw * follow * math.Pi / 180)
 	sinPitch, cosPitch := math.Sincos(p.Pitch * follow * math.Pi / 180)
 	// z grows away from the camera: the person's left is at larger x, and the
@@ -74,7 +98,8 @@ func (h *Head) place(v vertex, p Pose, relief float64) corner {
 // canvas draws textured triangles, the nearer ones over the others.
 type canvas struct {
 	frame, texture *image.RGBA
-	depth          []float32 // 1/z of what is drawn; 0 is nothing
+	stencil        func(u, v float64) float64 // opacity; nil is all
+	depth          []float32                  // 1/z of what is drawn; 0 is nothing
 }
 
 func (c *canvas) triangle(p, q, r corner) {
@@ -110,6 +135,9 @@ const feather = 14.0
 func (c *canvas) paint(x, y int, u, v float64) {
 	size := c.texture.Bounds().Size()
 	alpha := smooth(min(u, v, float64(size.X)-u, float64(size.Y)-v) / feather)
+	if c.stencil != nil {
+		alpha *= c.stencil(u, v)
+	}
 	r, g, b := sample(c.texture, u-0.5, v-0.5)
 	under := c.frame.RGBAAt(x, y)
 	mix := func(over float64, under uint8) uint8 {

@@ -26,13 +26,13 @@ const gridSide = 65
 type Head struct {
 	texture  *image.RGBA
 	backdrop *image.RGBA // the picture out of focus, to stand behind itself
-	centre   age.Point   // what it turns about; the origin of z is the middle of the face
+	centre   age.Point   // the middle of the face
 	width    float64     // of the face, in pixels of the texture
 	vertices []vertex    // gridSide × gridSide, rows first
 }
 
-// vertex is a point of the picture: where it is, how deep, and how much it
-// follows the head.
+// vertex is a point of the picture: where it is, in pixels, how deep, in face
+// widths, and how much it follows the head.
 type vertex struct{ x, y, z, follow float64 }
 
 // NewHead finds the one face in the picture and gives the picture its depth.
@@ -51,7 +51,7 @@ func NewHead(ctx context.Context, analyzer age.Analyzer, jpeg []byte, picture im
 	h := &Head{texture: image.NewRGBA(image.Rect(0, 0, b.Dx(), b.Dy())), width: o.Face.Width}
 	draw.Draw(h.texture, h.texture.Bounds(), picture, b.Min, draw.Src)
 	h.backdrop = defocus(h.texture)
-	h.centre = age.Point{X: o.Face.X, Y: o.Face.Y, Z: turningDepth * o.Face.Width}
+	h.centre = age.Point{X: o.Face.X, Y: o.Face.Y}
 	h.shape(o.Landmarks)
 	return h, nil
 }
@@ -76,7 +76,7 @@ func (h *Head) shape(mesh []age.Point) {
 			}
 			depth, distance := depthAt(mesh, v.x, v.y)
 			rim := smooth((distance/h.width - solidRim/2) / solidRim)
-			v.z = depth*(1-rim) + rim*rimDepth*h.width
+			v.z = depth/h.width*(1-rim) + rim*rimDepth
 			v.follow = 1 - smooth((distance/h.width-solidRim)/(softRim-solidRim))
 			h.vertices = append(h.vertices, v)
 		}
