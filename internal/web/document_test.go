@@ -9,6 +9,8 @@ import (
 
 	"agegate/internal/session"
 	"agegate/internal/tenant"
+
+	"github.com/labstack/echo/v4"
 )
 
 func TestDocumentOffer(t *testing.T) {
@@ -40,6 +42,25 @@ func TestDocumentChoiceMustBeKnown(t *testing.T) {
 	shopper := f.browser()
 	shopper.get(link + "?force=fallback")
 	shopper.post(link+"/document", nil).shows(t, http.StatusBadRequest, "notice-refused")
+}
+
+// reader stands for an installed document check.
+type reader struct{}
+
+func (reader) Begin(c echo.Context, _ session.Session) error {
+	return c.String(http.StatusOK, "show your document")
+}
+
+func TestAnInstalledReaderTakesOver(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
+	f.pages.cfg.Documents = reader{}
+	link := f.session(false)
+	shopper := f.browser()
+	shopper.get(link + "?force=fallback")
+	shopper.post(link+"/document", url.Values{"choice": {"accept"}})
+	if a := shopper.get(link + "/document"); a.body != "show your document" {
+		t.Errorf("%d %s", a.StatusCode, a.body)
+	}
 }
 
 // A form must not lead to the merchant's site by a chain of redirects, which

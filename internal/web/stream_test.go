@@ -295,6 +295,23 @@ func TestStreamRefusesAnotherSite(t *testing.T) {
 	}
 }
 
+func TestPlacesForChecksAreBounded(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
+	f.pages.captures.limit = 1
+	_, first := f.begun(f.browser())
+	waiting := f.browser()
+	link := f.session(true)
+	waiting.post(link+"/start", nil)
+	waiting.camera(link).closes(websocket.StatusTryAgainLater)
+	must(t, first.conn.Close(websocket.StatusNormalClosure, ""))
+	for taken := 1; taken > 0; time.Sleep(time.Millisecond) {
+		f.pages.captures.mu.Lock()
+		taken = len(f.pages.captures.open)
+		f.pages.captures.mu.Unlock()
+	}
+	waiting.camera(link).read()
+}
+
 func TestCloseEndsTheChecks(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
 	shopper := f.browser()

@@ -212,6 +212,13 @@ document.addEventListener("visibilitychange", () => {
     start();
   }
 });
+window.addEventListener("offline", () => {
+  if (current !== "live") return;
+  clearTimeout(retry);
+  stream?.stop();
+  stream = null;
+  show("network");
+});
 window.addEventListener("online", () => {
   if (current === "network") connect();
 });

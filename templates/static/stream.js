@@ -4,6 +4,8 @@
 
 /** Least time from one picture to the next, in milliseconds: 8 a second. */
 const leastGap = 125;
+/** Longest wait for the server, in milliseconds; it gives up itself a little earlier. */
+const patience = 11_000;
 /** Round trips longer than this, in milliseconds, make the pictures smaller. */
 const slow = 600;
 
@@ -24,6 +26,7 @@ export function openStream(path, take, on) {
   let share = 1;
   let sentAt = 0;
   let timer = 0;
+  let watchdog = setTimeout(silent, patience);
   let stopped = false;
 
   async function send() {
@@ -39,6 +42,7 @@ export function openStream(path, take, on) {
     message.set(new Uint8Array(jpeg), 20);
     sentAt = performance.now();
     socket.send(message);
+    watchdog = setTimeout(silent, patience);
   }
 
   function answered() {
@@ -49,6 +53,7 @@ export function openStream(path, take, on) {
 
   socket.onmessage = (event) => {
     if (stopped) return;
+    clearTimeout(watchdog);
     const message = JSON.parse(event.data);
     if (message.nonce) {
       nonce = Uint8Array.from(message.nonce.match(/../g), (hex) => parseInt(hex, 16));
@@ -67,9 +72,16 @@ export function openStream(path, take, on) {
     on.close(event.code, nonce !== null);
   };
 
+  /** A network that is gone does not say so: the answer just never comes. */
+  function silent() {
+    stop();
+    on.close(1006, nonce !== null);
+  }
+
   function stop() {
     stopped = true;
     clearTimeout(timer);
+    clearTimeout(watchdog);
     socket.close(1000);
   }
   return { stop };
