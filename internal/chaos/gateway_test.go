@@ -7,7 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -40,14 +40,7 @@ const retries = "AGEGATE_WEBHOOK_RETRY_TEST=200ms,400ms,800ms,1s,1s,1s"
 // are further NAME=VALUE variables.
 func newGateway(t *testing.T, db database, settings ...string) *gateway {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	addr := freeAddr()
 	g := &gateway{t: t, program: binary, args: []string{"serve"}, url: "http://" + addr, log: &tail{}}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "AGEGATE_") {
@@ -67,6 +60,13 @@ func newGateway(t *testing.T, db database, settings ...string) *gateway {
 		}
 	})
 	return g
+}
+
+// freeAddr returns a loopback address for a server that goes away and comes
+// back. Meanwhile nobody else takes it, as might happen on 127.0.0.1, from
+// where clients connect by random ports.
+func freeAddr() string {
+	return fmt.Sprintf("127.%d.%d.%d:8080", 1+rand.N(254), rand.N(256), 1+rand.N(254))
 }
 
 // launch starts the process. It ends with ours, whatever becomes of us.

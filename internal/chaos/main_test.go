@@ -57,10 +57,11 @@ func sized[T any](whole, short T) T {
 	return short
 }
 
-// beside lets the test run beside others, except that a fault with marks of
-// time has the machine for itself in the full run.
-func beside(t *testing.T, timed bool) {
-	if !*full || !timed {
+// beside lets the test run beside others, except that a fault which must run
+// alone has the machine for itself in the full run: it has marks of time, or
+// would starve the others.
+func beside(t *testing.T, alone bool) {
+	if !*full || !alone {
 		t.Parallel()
 	}
 }
@@ -69,14 +70,14 @@ func beside(t *testing.T, timed bool) {
 type database struct{ name, url string }
 
 // onEach runs the fault on SQLite and on PostgreSQL.
-func onEach(t *testing.T, timed bool, fault func(t *testing.T, db database)) {
-	beside(t, timed)
+func onEach(t *testing.T, alone bool, fault func(t *testing.T, db database)) {
+	beside(t, alone)
 	t.Run("sqlite", func(t *testing.T) {
-		beside(t, timed)
+		beside(t, alone)
 		fault(t, sqlite(t))
 	})
 	t.Run("postgres", func(t *testing.T) {
-		beside(t, timed)
+		beside(t, alone)
 		fault(t, postgres(t))
 	})
 }

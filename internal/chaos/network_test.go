@@ -17,7 +17,7 @@ import (
 // TestNetwork puts a proxy that misbehaves between the gateway and PostgreSQL.
 func TestNetwork(t *testing.T) {
 	beside(t, true)
-	server := pgtest.NewServer(t)
+	server := pgtest.NewServer(t, freeAddr())
 	network := newNetwork(t, server.Addr)
 	direct, db := database{"PostgreSQL", server.URL(server.Addr)}, database{"PostgreSQL", server.URL(network.proxy.Listen)}
 	r := newReport(t, " 6 bad network to PostgreSQL", db)

@@ -12,7 +12,7 @@ import (
 // TestOppositeVerdicts lets two replicas complete the same sessions, each
 // with the other verdict, and kills them by turns.
 func TestOppositeVerdicts(t *testing.T) {
-	beside(t, false)
+	beside(t, true)
 	db := postgres(t)
 	r := newReport(t, " 3 two replicas, opposite verdicts", db)
 	receiver := newReceiver(t, always(accept))

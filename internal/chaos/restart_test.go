@@ -13,7 +13,7 @@ import (
 // TestDatabaseRestart crashes PostgreSQL under load.
 func TestDatabaseRestart(t *testing.T) {
 	beside(t, true)
-	server := pgtest.NewServer(t)
+	server := pgtest.NewServer(t, freeAddr())
 	db := database{"PostgreSQL", server.URL(server.Addr)}
 	r := newReport(t, " 2 PostgreSQL restarted, -m immediate", db)
 	receiver := newReceiver(t, always(accept))

@@ -11,23 +11,19 @@ import (
 // Server is a PostgreSQL of one test alone, as durable as PostgreSQL is by
 // default, which the test may crash.
 type Server struct {
-	// Addr is where it listens on the loopback, beside its socket.
-	Addr    string
+	Addr    string // where it listens, beside its socket
 	running *running
 }
 
-// NewServer starts a server that ends with the test.
-func NewServer(t testing.TB) *Server {
+// NewServer starts a server that ends with the test. addr is a loopback address
+// with a port that nobody else takes, also while the server is down.
+func NewServer(t testing.TB, addr string) *Server {
 	t.Helper()
-	addr, err := freeAddr()
+	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := start("-c listen_addresses=127.0.0.1 -c max_connections=300 -p " + port)
+	r, err := start("-c listen_addresses=" + host + " -c max_connections=300 -p " + port)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,13 +50,4 @@ func (s *Server) Crash() error {
 		return err
 	}
 	return s.running.ready()
-}
-
-// freeAddr returns a loopback address that nothing listens on.
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
