@@ -30,7 +30,7 @@ func TestImportsRunOneWay(t *testing.T) {
 		if err != nil {
 			t.Fatalf("go list %s: %v", pkg, err)
 		}
-		for _, dep := range strings.Fields(string(out)) {
+		for dep := range strings.FieldsSeq(string(out)) {
 			for _, f := range forbidden {
 				if dep != pkg && (dep == f || strings.HasSuffix(f, "/") && strings.HasPrefix(dep, f)) {
 					t.Errorf("%s reaches %s", pkg, dep)

@@ -1,8 +1,8 @@
 package contract
 
 import (
-	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,8 +32,7 @@ func (v *violations) add(kind string, loc ...any) {
 // bodyUnread reports whether the client's body broke off or was not valid
 // HTTP: the request then has no content that could be judged.
 func bodyUnread(err error) bool {
-	var multi openapi3.MultiError
-	if errors.As(err, &multi) {
+	if multi, ok := errors.AsType[openapi3.MultiError](err); ok {
 		return slices.ContainsFunc(multi, bodyUnread)
 	}
 	var request *openapi3filter.RequestError
@@ -139,12 +138,23 @@ func unknownKey(reason string) string {
 	return name
 }
 
+// plainTypes are the keywords whose violation has one name.
+var plainTypes = map[string]string{
+	"required":         "missing",
+	"properties":       "extra_forbidden",
+	"minimum":          "greater_than_equal",
+	"exclusiveMinimum": "greater_than",
+	"maximum":          "less_than_equal",
+	"exclusiveMaximum": "less_than",
+	"enum":             "literal_error",
+	"pattern":          "string_pattern_mismatch",
+	"minLength":        "string_too_short",
+	"minItems":         "too_short",
+	"maxItems":         "too_long",
+}
+
 func violationType(err *openapi3.SchemaError) string {
 	switch err.SchemaField {
-	case "required":
-		return "missing"
-	case "properties":
-		return "extra_forbidden"
 	case "type":
 		if _, ok := err.Value.(float64); ok && err.Schema.Type.Is(openapi3.TypeInteger) {
 			return "int_from_float"
@@ -152,29 +162,11 @@ func violationType(err *openapi3.SchemaError) string {
 		return typeError(err.Schema)
 	case "nullable":
 		return typeError(err.Schema)
-	case "minimum":
-		return "greater_than_equal"
-	case "exclusiveMinimum":
-		return "greater_than"
-	case "maximum":
-		return "less_than_equal"
-	case "exclusiveMaximum":
-		return "less_than"
-	case "enum":
-		return "literal_error"
-	case "pattern":
-		return "string_pattern_mismatch"
-	case "minLength":
-		return "string_too_short"
 	case "maxLength":
 		if err.Schema.Format == "uri" {
 			return "url_too_long"
 		}
 		return "string_too_long"
-	case "minItems":
-		return "too_short"
-	case "maxItems":
-		return "too_long"
 	case "format":
 		switch err.Schema.Format {
 		case "uuid":
@@ -182,6 +174,9 @@ func violationType(err *openapi3.SchemaError) string {
 		case "uri":
 			return "url_parsing"
 		}
+	}
+	if kind, ok := plainTypes[err.SchemaField]; ok {
+		return kind
 	}
 	return "value_error"
 }
@@ -223,9 +218,7 @@ func isTypeError(kind string) bool {
 	return kind == "int_from_float" || strings.HasSuffix(kind, "_type")
 }
 
-// key makes a loc comparable. A loc holds strings and ints only, which always
-// encode.
+// key makes a loc comparable.
 func key(loc []any) string {
-	data, _ := json.Marshal(loc)
-	return string(data)
+	return fmt.Sprintf("%q", loc)
 }

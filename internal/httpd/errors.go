@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -65,8 +66,7 @@ var statusOf = map[fault.Code]int{
 
 // answer returns the status and the contract's body for err.
 func answer(err error) (int, any) {
-	var known *fault.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*fault.Error](err); ok {
 		status, ok := statusOf[known.Code]
 		switch {
 		case !ok:
@@ -130,8 +130,7 @@ func (h *errorHandler) report(c echo.Context, status int, err error) {
 		slog.Int("status", status),
 		slog.Any("error", chain(err)),
 	}
-	var panicked *panicError
-	if errors.As(err, &panicked) {
+	if panicked, ok := errors.AsType[*panicError](err); ok {
 		attrs = append(attrs, slog.Any("stack", panicked.frames))
 	}
 	h.log.LogAttrs(ctx, slog.LevelError, "request failed", attrs...)
@@ -170,10 +169,8 @@ func describe(err error) string {
 	case interface{ Code() int }: // SQLite
 		return fmt.Sprintf("%T %d", err, e.Code())
 	}
-	for _, known := range []error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, os.ErrNotExist} {
-		if err == known {
-			return err.Error()
-		}
+	if slices.Contains([]error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, os.ErrNotExist}, err) {
+		return err.Error()
 	}
 	return fmt.Sprintf("%T", err)
 }

@@ -21,7 +21,7 @@ import (
 // its connection over and keeps deadlines of its own.
 const (
 	readHeaderTimeout = 3 * time.Second
-	readTimeout       = 10 * time.Second
+	readTimeout       = 8 * time.Second
 	writeTimeout      = 20 * time.Second
 	idleTimeout       = 60 * time.Second
 	requestTimeout    = 5500 * time.Millisecond // for all that is asked of the database

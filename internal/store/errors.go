@@ -25,12 +25,12 @@ type translating struct{ gorm.Dialector }
 // Translate turns a driver's error into a fault where it is a foreseen one.
 func (translating) Translate(err error) error { return translate(err) }
 
-// sqlState is what we keep of a PostgreSQL error. The server's own text may
+// sqlStateError is what we keep of a PostgreSQL error. The server's own text may
 // quote values.
-type sqlState struct{ code, table, constraint string }
+type sqlStateError struct{ code, table, constraint string }
 
 // Error names the code and the place, never a value.
-func (e *sqlState) Error() string {
+func (e *sqlStateError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("postgres: SQLSTATE %s %s %s", e.code, e.table, e.constraint))
 }
 
@@ -39,9 +39,8 @@ func (e *sqlState) Error() string {
 // too slow or too busy to Unavailable. Faults pass unchanged; what is left is
 // a bug of ours.
 func translate(err error) error {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
-		err = &sqlState{code: pg.Code, table: pg.TableName, constraint: pg.ConstraintName}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		err = &sqlStateError{code: pg.Code, table: pg.TableName, constraint: pg.ConstraintName}
 	}
 	switch {
 	case err == nil, fault.CodeOf(err) != "":
@@ -109,7 +108,7 @@ func lostConnection(err error) bool {
 // hasState reports whether err is a PostgreSQL error whose SQLSTATE begins
 // with one of the prefixes; see the PostgreSQL manual, appendix A.
 func hasState(err error, prefixes ...string) bool {
-	var state *sqlState
+	var state *sqlStateError
 	if !errors.As(err, &state) {
 		return false
 	}

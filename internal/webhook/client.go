@@ -105,7 +105,7 @@ func (c *Client) Post(ctx context.Context, url string, signature http.Header, bo
 	if err != nil {
 		return Answer{Class: classify(err), Latency: latency}
 	}
-	defer res.Body.Close()
+	defer res.Body.Close()        //nolint:errcheck // read-only
 	attempt.Reset(excerptTimeout) // the verdict is in; the excerpt may not hold it up
 	excerpt, _ := io.ReadAll(io.LimitReader(res.Body, excerptBytes))
 	return Answer{

@@ -112,7 +112,7 @@ func (d *Dispatcher) round(ctx, attempts context.Context) error {
 		return err
 	}
 	// In random order, so that no tenant is always the last to find room.
-	rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] })
+	rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] }) //nolint:gosec // fairness, not a secret
 	for _, tenant := range tenants {
 		room := d.room(tenant)
 		if room == 0 {

@@ -266,10 +266,10 @@ func concurrently(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-func claim(owner uuid.UUID, key, request string, session_ uuid.UUID, expiresAt time.Time) session.IdempotencyClaim {
+func claim(owner uuid.UUID, key, request string, made uuid.UUID, expiresAt time.Time) session.IdempotencyClaim {
 	return session.IdempotencyClaim{
 		TenantID: owner, Livemode: true, KeyHash: digest(key), RequestHash: digest(request),
-		SessionID: session_, SealedLink: sealed("link"), SessionEnd: stored(start), ExpiresAt: stored(expiresAt),
+		SessionID: made, SealedLink: sealed("link"), SessionEnd: stored(start), ExpiresAt: stored(expiresAt),
 	}
 }
 
