@@ -1,6 +1,6 @@
 // Attack species, each performed before the running page at a target age that
-// the face itself would pass. "spoof" ends the session at its second strike;
-// "again" is an attempt without a result.
+// the face itself would pass. Each ends in another attempt; where that must be
+// a strike, "spoof", the second one ends the session.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { launch, visitor } from "./lib/browser.mjs";
@@ -28,7 +28,7 @@ const species = [
   { name: "a still photo, held by hand", camera: () => ({ still: true, reply: nothing }), ends: "again" },
   { name: "a person who does not move", camera: () => ({ reply: nothing }), ends: "again" },
   { name: "a recording in another order", camera: () => ({ reply: opposite }), ends: "spoof" },
-  { name: "a print, turned and tilted by hand", camera: () => ({ pictures: pictures("--flat") }), ends: "spoof" },
+  { name: "a print, turned and tilted by hand", camera: () => ({ pictures: pictures("--flat") }), ends: "again" },
   { name: "pictures cut to the prompt", camera: () => ({ abrupt: true }), ends: "spoof" },
   {
     name: "another head for the actions",
@@ -36,7 +36,7 @@ const species = [
       pictures: { ...pictures(), ...stranger(pictures("--stranger")) },
       swapped: ["turn_left", "turn_right", "look_up", "come_closer"],
     }),
-    ends: "spoof",
+    ends: "again",
   },
 ];
 

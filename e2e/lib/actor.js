@@ -69,8 +69,8 @@
     const shake = config.frozen ? 0 : 1;
     context.fillStyle = "#777";
     context.fillRect(0, 0, 640, 480);
-    context.filter = config.filter ?? "none";
-    for (const [x, y, w, h] of config.places ?? [[0, 0, 640, 480]]) {
+    context.filter = config.filter || "none";
+    for (const [x, y, w, h] of config.places || [[0, 0, 640, 480]]) {
       context.drawImage(list[index], x + shake * (Math.random() - 0.5), y + shake * (Math.random() - 0.5), w, h);
     }
     context.filter = "none";

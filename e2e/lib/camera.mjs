@@ -52,3 +52,18 @@ export async function perform(target, options = {}) {
   const config = { pictures: pictures(), reply: {}, ...options };
   await target.addInitScript(`window.__actor = ${JSON.stringify(config)};\n${actor}`);
 }
+
+/** Changes what the person before a page's camera does. */
+export const direct = (page, options) => page.evaluate((changed) => Object.assign(window.__actor, changed), options);
+
+/** The camera is pulled out. */
+export const unplug = (page) =>
+  page.evaluate(() => {
+    for (const track of window.__streams.at(-1).stream.getTracks()) {
+      track.stop();
+      track.dispatchEvent(new Event("ended"));
+    }
+  });
+
+/** Whether the page holds a running camera. */
+export const isFilming = (page) => page.evaluate(() => window.__streams.some(({ stream }) => stream.active));

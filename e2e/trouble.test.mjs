@@ -1,0 +1,182 @@
+// Every way in which a camera or a connection fails, and the way on from each.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { anotherTab, launch, visitor } from "./lib/browser.mjs";
+import { direct, isFilming, perform, unplug } from "./lib/camera.mjs";
+import { eventually, startGateway } from "./lib/gateway.mjs";
+import { part, sees, toCamera, toPrimer } from "./lib/walk.mjs";
+
+let gateway, tenant, browser;
+before(async () => {
+  gateway = await startGateway();
+  tenant = gateway.tenant();
+  browser = await launch("--host-resolver-rules=MAP age.test 127.0.0.1");
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+const link = async () => (await gateway.session(tenant, { age: 13 })).url;
+
+/** A shopper who stands still before the running camera. */
+async function filmed({ actor = {}, ...options } = {}) {
+  const page = await visitor(browser, options);
+  await perform(page, { places: [], ...actor });
+  return page;
+}
+
+/** The button of the trouble screen that is shown. */
+const action = (page) => page.locator('[data-screen]:visible [data-do="open"]');
+
+const failures = [
+  { name: "no camera", error: "NotFoundError", screen: "missing" },
+  { name: "permission refused", error: "NotAllowedError", screen: "refused" },
+  { name: "camera used by another program", error: "NotReadableError", screen: "in_use" },
+  { name: "some other failure", error: "UnknownError", screen: "failed" },
+  {
+    name: "inside another app", error: "NotAllowedError", screen: "embedded",
+    userAgent: "Mozilla/5.0 (Linux; Android 16; wv) AppleWebKit/537.36 Chrome/156.0 Mobile Safari/537.36",
+  },
+];
+for (const { name, error, screen, ...options } of failures) {
+  test(`${name}: says so, offers a phone, and tries again`, async () => {
+    const page = await filmed({ actor: { refusal: error }, ...options });
+    await toCamera(page, await link());
+    await sees(page, `screen-${screen}`);
+    await sees(page, "use-phone");
+    await sees(page, "leave");
+    await direct(page, { refusal: null });
+    await action(page).click();
+    await sees(page, "screen-live");
+    page.kept();
+  });
+}
+
+test("no secure page: says so", async () => {
+  const page = await filmed({ hosts: ["age.test"] });
+  await toCamera(page, (await link()).replace("localhost", "age.test"));
+  await sees(page, "screen-insecure");
+  await sees(page, "leave");
+  page.kept();
+});
+
+test("several cameras: one can be chosen", async () => {
+  const page = await filmed({ actor: { devices: ["Front", "Back"] } });
+  await toCamera(page, await link());
+  await part(page, "cameras").selectOption({ label: "Back" });
+  const wanted = await eventually("the other camera was opened", () =>
+    page.evaluate(() => window.__streams[1]?.constraints.video.deviceId?.exact));
+  assert.equal(wanted, "camera-1");
+  await sees(page, "screen-live");
+  page.kept();
+});
+
+test("camera unplugged: says so and goes on when it is back", async () => {
+  const page = await filmed();
+  await toCamera(page, await link());
+  await sees(page, "screen-live");
+  await unplug(page);
+  await sees(page, "screen-unplugged");
+  await action(page).click();
+  await sees(page, "screen-live");
+  page.kept();
+});
+
+test("tab hidden: the camera goes off, and on again with the tab", async () => {
+  const page = await filmed();
+  await toCamera(page, await link());
+  await sees(page, "screen-live");
+  const hide = (hidden) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, hidden);
+  await hide(true);
+  assert.equal(await isFilming(page), false);
+  await hide(false);
+  await eventually("the camera is on again", () => isFilming(page));
+  await sees(page, "screen-live");
+  page.kept();
+});
+
+test("server busy: the page waits and goes on by itself", async () => {
+  const page = await filmed();
+  let asked = 0;
+  await page.routeWebSocket(/\/stream$/, (socket) => {
+    if (asked++ === 0) socket.close({ code: 1013 });
+    else socket.connectToServer();
+  });
+  await toCamera(page, await link());
+  await sees(page, "screen-waiting");
+  await sees(page, "screen-live");
+  page.kept();
+});
+
+test("reload in the middle: the shopper begins again from the primer", async () => {
+  const page = await filmed();
+  await toCamera(page, await link());
+  await sees(page, "screen-live");
+  await page.reload();
+  await part(page, "open-camera").click();
+  await sees(page, "screen-live");
+  page.kept();
+});
+
+test("Back from the camera, and forward again: no dead end", async () => {
+  const page = await filmed();
+  const url = await link();
+  await page.goto(gateway.shop);
+  await toCamera(page, url);
+  await sees(page, "screen-live");
+  await page.goBack();
+  await page.goForward();
+  await eventually("a screen with a way on", () => part(page, "open-camera").or(part(page, "start")).isVisible());
+  page.kept();
+});
+
+test("a second tab takes over, and the first can take it back", async () => {
+  const first = await filmed();
+  const url = await link();
+  await toCamera(first, url);
+  await sees(first, "screen-live");
+  const second = await anotherTab(first);
+  await perform(second, { places: [] });
+  await second.goto(url);
+  await part(second, "open-camera").click();
+  await sees(second, "screen-live");
+  await sees(first, "screen-other_tab");
+  assert.equal(await isFilming(first), false);
+  await action(first).click();
+  await sees(first, "screen-live");
+  await sees(second, "screen-other_tab");
+  first.kept();
+  second.kept();
+});
+
+test("a second browser is told where the check was begun", async () => {
+  const url = await link();
+  const first = await filmed();
+  await toPrimer(first, url);
+  const second = await visitor(browser);
+  await second.goto(url);
+  await sees(second, "notice-elsewhere");
+  await sees(second, "return");
+  second.kept();
+});
+
+// Last, since it ends the gateway for a while.
+test("network drop: the page goes on by itself and the person passes", async () => {
+  const session = await gateway.session(tenant, { age: 13 });
+  const page = await filmed({ broken: /WebSocket connection|ERR_CONNECTION|net::ERR/ });
+  await toCamera(page, session.url);
+  await sees(page, "screen-live");
+  await gateway.halt("SIGKILL");
+  await sees(page, "screen-network");
+  await gateway.start();
+  await sees(page, "screen-live");
+  await direct(page, { places: null });
+  await page.waitForURL((url) => url.searchParams.get("status") === "VERIFIED");
+  assert.equal(await session.status(), "PASSED");
+  page.kept();
+});
