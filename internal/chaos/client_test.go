@@ -36,7 +36,8 @@ type reply struct {
 	cut    bool // the request was sent, and the connection ended without an answer
 }
 
-func (c *client) do(method, url, key, body string) reply {
+// do makes one request; header holds names and values by turns.
+func (c *client) do(method, url, body string, header ...string) reply {
 	var wrote atomic.Bool
 	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
 		WroteRequest: func(info httptrace.WroteRequestInfo) { wrote.Store(info.Err == nil) },
@@ -46,9 +47,8 @@ func (c *client) do(method, url, key, body string) reply {
 	if err != nil {
 		return r
 	}
-	if key != "" {
-		req.Header.Set("X-API-Key", key)
-		req.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
 	}
 	res, err := c.http.Do(req)
 	if err == nil {
@@ -73,9 +73,11 @@ type session struct {
 	path string // of its verification page
 }
 
-// create makes a session; ok says that it was acknowledged.
-func (c *client) create(gateway, key string) (s session, r reply, ok bool) {
-	r = c.do(http.MethodPost, gateway+"/api/v1/sessions/create", key, `{"target_age":18}`)
+// create makes a session, or repeats an earlier try under the same idempotency
+// key; ok says that it was acknowledged.
+func (c *client) create(gateway, key, idempotencyKey string) (s session, r reply, ok bool) {
+	r = c.do(http.MethodPost, gateway+"/api/v1/sessions/create", `{"target_age":18}`,
+		"X-API-Key", key, "Content-Type", "application/json", "Idempotency-Key", idempotencyKey)
 	var made struct {
 		SessionID       string `json:"session_id"`
 		VerificationURL string `json:"verification_url"`
@@ -97,7 +99,7 @@ const ended = "ended"
 // force opens a session's page with a forced outcome and returns the status
 // that the answer tells, "" for none.
 func (c *client) force(gateway string, s session, outcome string) (string, reply) {
-	r := c.do(http.MethodGet, gateway+s.path+"?force="+outcome, "", "")
+	r := c.do(http.MethodGet, gateway+s.path+"?force="+outcome, "")
 	switch {
 	case r.status == http.StatusSeeOther:
 		return "PASSED", r
@@ -116,7 +118,7 @@ func (c *client) force(gateway string, s session, outcome string) (string, reply
 
 // status looks a session up; "" without an answer.
 func (c *client) status(gateway string, s session) (string, reply) {
-	r := c.do(http.MethodGet, gateway+"/api/v1/sessions/"+s.id+"/status", s.key, "")
+	r := c.do(http.MethodGet, gateway+"/api/v1/sessions/"+s.id+"/status", "", "X-API-Key", s.key)
 	var told struct {
 		Status string `json:"status"`
 	}

@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -29,14 +30,14 @@ func TestDiskFull(t *testing.T) {
 	var recovery time.Duration
 	for range rounds {
 		time.Sleep(time.Second)
-		s, _, ok := l.create(g.url, l.keys[0])
+		s, _, ok := l.create(g.url, l.keys[0], rand.Text())
 		if !ok {
 			t.Fatal("no session before the disk is full")
 		}
 		l.noteCreate(s, reply{status: http.StatusCreated}, true)
 		g.limitFiles(10_000) // in the middle of a page
 		for range 20 {
-			_, a, ok := l.create(g.url, l.keys[0])
+			_, a, ok := l.create(g.url, l.keys[0], rand.Text())
 			writes++
 			if ok || !envelope(a) {
 				refusals = append(refusals, fmt.Sprintf("create: %d %.100s", a.status, a.body))

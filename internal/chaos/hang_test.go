@@ -3,6 +3,8 @@
 package chaos
 
 import (
+	"crypto/rand"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -25,7 +27,7 @@ func TestHangingReceiver(t *testing.T) { //nolint:tparallel // beside decides
 		asked := map[string]time.Time{} // when the completion was sent, by session
 		var answers []time.Duration
 		for n := range sized(400, 40) {
-			s, created, ok := l.create(g.url, others[n%len(others)])
+			s, created, ok := l.create(g.url, others[n%len(others)], fmt.Sprint(n))
 			if !ok {
 				t.Fatalf("create: status %d", created.status)
 			}
@@ -60,7 +62,7 @@ func (l *load) complete(t *testing.T, g *gateway, keys []string, n int) {
 	for range 8 {
 		all.Go(func() {
 			for i := range work {
-				s, r, ok := l.create(g.url, keys[i%len(keys)])
+				s, r, ok := l.create(g.url, keys[i%len(keys)], rand.Text())
 				if !ok {
 					t.Errorf("create: status %d", r.status)
 					continue

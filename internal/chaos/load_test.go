@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -12,8 +13,8 @@ import (
 	"time"
 )
 
-// load is shoppers: each creates a session, completes it, insisting until it
-// is answered, and looks it up.
+// load is shoppers: each creates a session, completes it, insisting on both
+// until they are answered, and looks it up.
 type load struct {
 	*client
 	*account
@@ -81,12 +82,15 @@ func rest(ctx context.Context, d time.Duration) {
 const retryPause = 20 * time.Millisecond
 
 func (l *load) visit(ctx context.Context) {
-	gateway := l.gateways[rand.N(len(l.gateways))]
-	s, r, ok := l.create(gateway, l.keys[rand.N(len(l.keys))])
+	gateway, key, order := l.gateways[rand.N(len(l.gateways))], l.keys[rand.N(len(l.keys))], cryptorand.Text()
+	s, r, ok := l.create(gateway, key, order)
 	l.noteCreate(s, r, ok)
-	if !ok {
+	for ; !ok; l.noteCreate(s, r, ok) {
+		if ctx.Err() != nil {
+			return
+		}
 		rest(ctx, retryPause)
-		return
+		s, r, ok = l.create(gateway, key, order)
 	}
 	outcome := []string{"verified", "fallback", "verified", "fallback", "spoof"}[rand.N(5)]
 	for told := ""; told == ""; {

@@ -62,7 +62,7 @@ func (x *race) run(n int) {
 	var s session
 	for ok := false; !ok; {
 		var r reply
-		s, r, ok = x.create(x.replicas[n%2].url, x.keys[n%len(x.keys)])
+		s, r, ok = x.create(x.replicas[n%2].url, x.keys[n%len(x.keys)], fmt.Sprint(n))
 		x.noteCreate(s, r, ok)
 		if !ok {
 			time.Sleep(retryPause)

@@ -21,6 +21,7 @@ type rows struct {
 	status   map[string]string // by session
 	events   map[string]event  // by id
 	attempts map[string]int    // rows by event
+	claimed  map[string]bool   // sessions of idempotency keys
 }
 
 type event struct {
@@ -74,7 +75,7 @@ func (db database) read(t *testing.T) rows {
 	t.Helper()
 	conn := db.connect(t)
 	defer conn.Close()
-	all := rows{map[string]string{}, map[string]event{}, map[string]int{}}
+	all := rows{map[string]string{}, map[string]event{}, map[string]int{}, map[string]bool{}}
 	each(t, conn, "SELECT CAST(id AS text), status FROM sessions", func(scan func(...any) error) error {
 		var id, status string
 		err := scan(&id, &status)
@@ -94,6 +95,12 @@ func (db database) read(t *testing.T) rows {
 		err := json.Unmarshal(body, &payload)
 		e.result, e.body = payload.Status, sha256.Sum256(body)
 		all.events[id] = e
+		return err
+	})
+	each(t, conn, "SELECT CAST(session_id AS text) FROM idempotency_claims", func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		all.claimed[id] = true
 		return err
 	})
 	each(t, conn, "SELECT event_id, count(*) FROM webhook_attempts GROUP BY event_id", func(scan func(...any) error) error {
@@ -137,6 +144,7 @@ func (r *report) audit(db database, told *account, receiver *receiver) {
 	r.none("acknowledged creations lost", told.lostCreations(held))
 	r.none("acknowledged completions lost", told.lostCompletions(held))
 	r.none("answers that contradict an acknowledgement", told.disputed)
+	r.none("sessions made again for one idempotency key", held.unclaimed())
 	r.none("state and event disagree", held.disagreements())
 	undelivered, unequal, repeats := held.deliveries(receiver)
 	r.none("events never delivered", undelivered)
@@ -166,6 +174,17 @@ func (a *account) lostCompletions(held rows) (lost []string) {
 		}
 	}
 	return lost
+}
+
+// unclaimed lists the sessions that no idempotency key leads to. Every creation
+// has one, so each of these is the second of its key.
+func (held rows) unclaimed() (found []string) {
+	for id := range held.status {
+		if !held.claimed[id] {
+			found = append(found, "session "+id)
+		}
+	}
+	return found
 }
 
 // disagreements lists sessions whose event is missing, double or of another
