@@ -1,0 +1,57 @@
+package security
+
+import (
+	"math/rand/v2"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// canary is what no answer and no log line may repeat. memberCanary stands in
+// names of JSON members, which the contract lets a 422 repeat in a loc.
+const (
+	canary       = "zqcanary7x"
+	memberCanary = "zqmember7x"
+)
+
+// hostile returns the canary in one of the dresses that injections wear.
+func hostile(rng *rand.Rand) string {
+	return pick(rng, []string{
+		canary, strings.ToUpper(canary), `"><script>alert('` + canary + `')</script>`, `' OR 1=1; DROP TABLE sessions; -- ` + canary,
+		"../../../../etc/" + canary, "${jndi:ldap://" + canary + "}", "{{" + canary + "}}", "%s%n%d" + canary, "\x00" + canary,
+		"\r\nX-Injected: " + canary, canary + "\xff\xfe", "\u202e" + canary, strings.Repeat(canary, 60), "javascript:" + canary,
+		"https://" + canary + ".example/?" + canary, "svc_test_" + canary, "svc_live_" + strings.Repeat("0", 28) + canary,
+	})
+}
+
+// visible makes a value that a header line or a request target can carry.
+func visible(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f {
+			return '_'
+		}
+		return c
+	}, s)
+}
+
+// escaped makes a value for a path or query, sometimes as raw as it may be.
+func escaped(rng *rand.Rand, s string) string {
+	if rng.IntN(3) == 0 {
+		return strings.NewReplacer(" ", "+", "#", "_").Replace(visible(s))
+	}
+	return url.PathEscape(s)
+}
+
+func pick[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }
+
+var memberLoc = regexp.MustCompile(`"loc":\["body","(?:[^"\\]|\\.)*` + memberCanary + `(?:[^"\\]|\\.)*"\]`)
+
+// repeats reports whether an answer or a log holds a canary. Names of unknown
+// members are allowed where the contract promises them: in the loc of a 422.
+func repeats(status int, text string) bool {
+	if status == 422 {
+		text = memberLoc.ReplaceAllString(text, "")
+	}
+	text = strings.ToLower(text)
+	return strings.Contains(text, canary) || strings.Contains(text, memberCanary)
+}

@@ -1,0 +1,51 @@
+package security
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"agegate/internal/apitest"
+	"agegate/internal/store/pgtest"
+	"agegate/internal/tenant"
+)
+
+var full = flag.Bool("full", false, "run every attack at full size and hold the mark of time")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	printTable(os.Stdout)
+	os.Exit(code)
+}
+
+// sized returns the full run's number in the full run, else the short run's.
+func sized(whole, short int) int {
+	if *full {
+		return whole
+	}
+	return short
+}
+
+// onEach runs an attack against a gateway with models on SQLite and on
+// PostgreSQL.
+func onEach(t *testing.T, name string, attack func(t *testing.T, g *apitest.Gateway, r *row)) {
+	models, err := filepath.Abs("../../models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := []string{
+		"AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=" + models, "AGEGATE_INFERENCE_WORKERS=1",
+		"AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_FREE_CHECKS_PER_MONTH=-1",
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		attack(t, apitest.Start(t, apitest.SQLite(t), settings...), newRow(t, name+", SQLite"))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		attack(t, apitest.Start(t, pgtest.URL(t), settings...), newRow(t, name+", PostgreSQL"))
+	})
+}
+
+// consenting edits a tenant so that every page of the gateway can be reached.
+func consenting(shop *tenant.Tenant) { shop.AgeVisibility, shop.DocumentCheck = true, true }

@@ -1,0 +1,128 @@
+package security
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// request is an HTTP/1.1 request as it goes over the wire. Go's client would
+// refuse or repair much of what is tried here.
+type request struct {
+	method, target string
+	header         []string // "Name: value"
+	body           string
+	chunked        bool
+}
+
+func (r request) wire() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", r.method, r.target)
+	for _, line := range r.header {
+		b.WriteString(line + "\r\n")
+	}
+	switch {
+	case r.chunked:
+		fmt.Fprintf(&b, "Transfer-Encoding: chunked\r\n\r\n")
+		if r.body != "" {
+			fmt.Fprintf(&b, "%x\r\n%s\r\n", len(r.body), r.body)
+		}
+		b.WriteString("0\r\n\r\n")
+	case r.body != "" || r.method == http.MethodPost:
+		b.WriteString("Content-Length: " + strconv.Itoa(len(r.body)) + "\r\n\r\n" + r.body)
+	default:
+		b.WriteString("\r\n")
+	}
+	return b.Bytes()
+}
+
+// answer is a response with all that a client gets to see of it.
+type answer struct {
+	status int
+	header http.Header
+	raw    string // header and body
+}
+
+// wireTime bounds a request. Nothing asked here takes long.
+const wireTime = 30 * time.Second
+
+// wire is a client that keeps one connection while the server does.
+type wire struct {
+	address string
+	conn    net.Conn
+	reader  *bufio.Reader
+}
+
+func newWire(t testing.TB, baseURL string) *wire {
+	w := &wire{address: strings.TrimPrefix(baseURL, "http://")}
+	t.Cleanup(w.close)
+	return w
+}
+
+func (w *wire) close() {
+	if w.conn != nil {
+		_ = w.conn.Close()
+		w.conn = nil
+	}
+}
+
+// do sends a request and reads its answer. A kept connection that the server
+// has closed meanwhile is replaced once.
+func (w *wire) do(r request) (answer, error) {
+	kept := w.conn != nil
+	a, err := w.once(r)
+	if err != nil && kept {
+		w.close()
+		a, err = w.once(r)
+	}
+	if err != nil {
+		w.close()
+	}
+	return a, err
+}
+
+func (w *wire) once(r request) (answer, error) {
+	if w.conn == nil {
+		conn, err := net.DialTimeout("tcp", w.address, wireTime)
+		if err != nil {
+			return answer{}, err
+		}
+		w.conn, w.reader = conn, bufio.NewReader(conn)
+	}
+	if err := w.conn.SetDeadline(time.Now().Add(wireTime)); err != nil {
+		return answer{}, err
+	}
+	// Written beside the reading: a server may answer before it has read all.
+	conn := w.conn
+	go func() { _, _ = conn.Write(r.wire()) }()
+	res, err := http.ReadResponse(w.reader, &http.Request{Method: r.method})
+	if err != nil {
+		return answer{}, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusSwitchingProtocols {
+		defer w.close()
+	}
+	head, err := httputil.DumpResponse(res, false)
+	if err != nil {
+		return answer{}, err
+	}
+	var body []byte
+	if res.StatusCode != http.StatusSwitchingProtocols {
+		if body, err = io.ReadAll(res.Body); err != nil {
+			return answer{}, err
+		}
+	}
+	if res.Close {
+		w.close()
+	}
+	return answer{res.StatusCode, res.Header, string(head) + string(body)}, nil
+}

@@ -1,0 +1,18 @@
+# Attacks on the gateway, and the fuzzers of its parsers.
+
+.PHONY: security fuzz
+
+security: deps models ## attack the gateway, print what was measured and fail on any miss (under 10 minutes)
+	cd internal/security && go test -timeout 15m -args -full
+
+FUZZTIME ?= 30s
+
+# New inputs that reach new code are kept small for a moment only: by default
+# Go spends a minute on each, in which nothing else is tried.
+fuzz: ## fuzz the parsers of foreign input, FUZZTIME each
+	@set -e; for target in \
+		contract:FuzzDecodeJSON tenant:FuzzCallbackRule signing:FuzzVerifyRedirectToken signing:FuzzRedirectURL \
+		signing:FuzzParseAPIKey webhook:FuzzVerify age:FuzzFrame; do \
+		echo "== $$target"; \
+		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./internal/$${target%:*}; \
+	done
