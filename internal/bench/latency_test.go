@@ -88,13 +88,13 @@ func BenchmarkGuidance(b *testing.B) {
 }
 
 func blurredFace(b *testing.B) []byte {
-	small := agetest.Scene(agetest.Face(b), [3]int{32, 32, 64})
-	coarse, ok := small.SubImage(image.Rect(0, 0, 64, 64)).(*image.RGBA)
+	small := agetest.Scene(agetest.Face(b), [3]int{18, 18, 36})
+	coarse, ok := small.SubImage(image.Rect(0, 0, 36, 36)).(*image.RGBA)
 	if !ok {
 		b.Fatal("the scene is not RGBA")
 	}
-	copied := image.NewRGBA(image.Rect(0, 0, 64, 64))
-	for y := range 64 {
+	copied := image.NewRGBA(image.Rect(0, 0, 36, 36))
+	for y := range 36 {
 		copy(copied.Pix[y*copied.Stride:(y+1)*copied.Stride], coarse.Pix[y*coarse.Stride:])
 	}
 	return agetest.JPEG(b, agetest.Scene(copied, [3]int{320, 240, 320}))
