@@ -99,7 +99,7 @@ func TestFuzzedRequests(t *testing.T) {
 					got, err := client.do(sent)
 					mu.Lock()
 					statuses[got.status]++
-					switch what := fmt.Sprintf("%d %q", got.status, sent.wire()[:min(400, len(sent.wire()))]); {
+					switch what := fmt.Sprintf("%d %s", got.status, sent); {
 					case err != nil:
 						unanswered = append(unanswered, err.Error()+" "+what)
 					case got.status >= 500:

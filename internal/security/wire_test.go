@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,25 +22,29 @@ type request struct {
 	chunked        bool
 }
 
-func (r request) wire() []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", r.method, r.target)
-	for _, line := range r.header {
-		b.WriteString(line + "\r\n")
-	}
+// send writes the request without making a copy of its body.
+func (r request) send(w io.Writer) {
+	head, tail := fmt.Sprintf("%s %s HTTP/1.1\r\n%s\r\n", r.method, r.target, strings.Join(r.header, "\r\n")), ""
 	switch {
+	case r.chunked && r.body != "":
+		head += fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n", len(r.body))
+		tail = "\r\n0\r\n\r\n"
 	case r.chunked:
-		fmt.Fprintf(&b, "Transfer-Encoding: chunked\r\n\r\n")
-		if r.body != "" {
-			fmt.Fprintf(&b, "%x\r\n%s\r\n", len(r.body), r.body)
-		}
-		b.WriteString("0\r\n\r\n")
+		head += "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
 	case r.body != "" || r.method == http.MethodPost:
-		b.WriteString("Content-Length: " + strconv.Itoa(len(r.body)) + "\r\n\r\n" + r.body)
+		head += fmt.Sprintf("Content-Length: %d\r\n\r\n", len(r.body))
 	default:
-		b.WriteString("\r\n")
+		head += "\r\n"
 	}
-	return b.Bytes()
+	whole := io.MultiReader(strings.NewReader(head), strings.NewReader(r.body), strings.NewReader(tail))
+	_, _ = io.Copy(w, struct{ io.Reader }{whole}) // the answer tells whether it went well
+}
+
+// String is how a request is shown, cut where it is long.
+func (r request) String() string {
+	var b bytes.Buffer
+	r.send(&b)
+	return fmt.Sprintf("%.400q", b.Bytes())
 }
 
 // answer is a response with all that a client gets to see of it.
@@ -102,7 +105,7 @@ func (w *wire) once(r request) (answer, error) {
 	}
 	// Written beside the reading: a server may answer before it has read all.
 	conn := w.conn
-	go func() { _, _ = conn.Write(r.wire()) }()
+	go r.send(conn)
 	res, err := http.ReadResponse(w.reader, &http.Request{Method: r.method})
 	if err != nil {
 		return answer{}, err
