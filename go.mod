@@ -84,4 +84,5 @@ require (
 	modernc.org/sqlite v1.61.1 // indirect
 )
 
+// A test of go-sqlite's leads tidy to this version, which cannot be downloaded.
 exclude github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
