@@ -7,7 +7,7 @@ DEBIAN_PACKAGES := chromium postgresql
 .DEFAULT_GOAL := help
 .PHONY: help run build deps test test-go test-browser bench lint verify clean
 
-include contract.mk models.mk
+include contract.mk models.mk attack.mk chaos.mk security.mk
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -33,7 +33,7 @@ test-browser: deps models build
 	node --test --test-reporter=spec e2e/
 
 bench: models deps ## run the benchmarks, which print ratios against bare baselines
-	go test -run '^$$' -bench . -benchtime 2s ./internal/bench/... ./internal/age/... ./internal/contract/...
+	go test -run '^$$' -bench . -benchtime 2s ./internal/bench ./internal/age ./internal/contract ./internal/web
 
 lint: .tools/golangci-lint node_modules/.package-lock.json lint-openapi ## lint the code and the contract, and verify what is generated
 	.tools/golangci-lint run
