@@ -70,9 +70,13 @@ func TestSQLiteFileHasExactlyTheNameGiven(t *testing.T) {
 
 func TestSQLiteFileIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	open(t, "sqlite:"+filepath.Join(dir, "agegate.db"))
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("directory mode %v, %v", info.Mode(), err)
+	if err := open(t, "sqlite:"+filepath.Join(dir, "agegate.db")).Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]fs.FileMode{".": 0o700, "agegate.db": 0o600, "agegate.db-wal": 0o600} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: mode %v, %v, want %v", name, info.Mode(), err, want)
+		}
 	}
 	if _, err := store.Open(t.Context(), store.Config{URL: "sqlite:" + filepath.Join(dir, "agegate.db", "x")}); err == nil {
 		t.Error("opened a file below a file")

@@ -29,6 +29,9 @@ func openSQLite(path string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("SQLite directory: %w", err)
 	}
+	if err := createPrivate(path); err != nil {
+		return nil, fmt.Errorf("SQLite file: %w", err)
+	}
 	writer, err := sqlitePool(path, 1, url.Values{
 		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"},
 		"_txlock": {"immediate"},
@@ -52,6 +55,17 @@ func openSQLite(path string) (*Store, error) {
 		return nil, errors.Join(translate(err), reader.Close(), writer.Close())
 	}
 	return s, nil
+}
+
+// createPrivate makes a new database file readable to its owner only; SQLite's
+// own default is everybody. Its side files take the mode after it. The mode of
+// a file that is there stays the operator's.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's own path
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // sqlitePool keeps its connections open for good: reopening one costs more

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"agegate/internal/fault"
 	"agegate/internal/signing"
@@ -44,8 +46,8 @@ type Credentials struct {
 // Create registers a tenant with one API key and one webhook and one redirect
 // secret per mode. It returns fault.Invalid for an unacceptable setting.
 func (s *Service) Create(ctx context.Context, t Tenant) (Credentials, error) {
-	if strings.TrimSpace(t.Name) == "" {
-		return Credentials{}, fault.New(fault.Invalid, "name must not be empty")
+	if err := checkName(t.Name); err != nil {
+		return Credentials{}, err
 	}
 	err := s.checkSettings(&t.SuccessURL, &t.CancelURL, &t.WebhookURL, t.FreeChecks)
 	if err != nil {
@@ -85,8 +87,10 @@ func (s *Service) Create(ctx context.Context, t Tenant) (Credentials, error) {
 // Update changes the given settings. It returns fault.NotFound or
 // fault.Invalid.
 func (s *Service) Update(ctx context.Context, id uuid.UUID, c Changes) (Tenant, error) {
-	if c.Name != nil && strings.TrimSpace(*c.Name) == "" {
-		return Tenant{}, fault.New(fault.Invalid, "name must not be empty")
+	if c.Name != nil {
+		if err := checkName(*c.Name); err != nil {
+			return Tenant{}, err
+		}
 	}
 	if err := s.checkSettings(c.SuccessURL, c.CancelURL, c.WebhookURL, c.FreeChecks); err != nil {
 		return Tenant{}, err
@@ -107,6 +111,20 @@ func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 
 // Tenants returns all tenants, oldest first.
 func (s *Service) Tenants(ctx context.Context) ([]Tenant, error) { return s.store.Tenants(ctx) }
+
+// checkName refuses a name that is empty, or that could rearrange the terminal
+// or the page it is shown on.
+func checkName(name string) error {
+	if strings.TrimSpace(name) == "" {
+		return fault.New(fault.Invalid, "name must not be empty")
+	}
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(c rune) bool {
+		return unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)
+	}) {
+		return fault.New(fault.Invalid, "name must not have control characters")
+	}
+	return nil
+}
 
 // checkSettings refuses registered URLs that no session could use and an
 // allowance below -1. Nil and empty URLs pass.
