@@ -19,6 +19,8 @@ type Observation struct {
 	Brightness    float64 // mean luma of the face, 0 to 255
 	Sharpness     float64 // fine structure over contrast, see detail
 	Real, Live    float64 // passive scores, 0 to 1; measured on good frames only
+	Raster        float64 // how much a regular pattern stands out, see raster; on good frames only
+	Eyes          *Eyes   // the eyes alone
 	Grain         *Grain  // the picture in small, to know it again
 
 	picture *picture
@@ -86,11 +88,13 @@ func (o *Observation) look(w Worker) error {
 	if err != nil {
 		return err
 	}
+	o.Eyes = o.picture.eyes(o.Landmarks)
 	o.Warmth = o.picture.warmth(o.Landmarks, o.Face.Width)
 	o.Guidance = first(o.Guidance, lighting(o.Brightness), attitude(o.Pose, o.Presence, o.Warmth), focus(o.Sharpness))
 	if o.Guidance != GuidanceOK {
 		return nil
 	}
+	o.Raster = o.picture.raster(o.crop)
 	if o.Real, err = score(w, o.picture, o.crop, Antispoof, "real"); err != nil {
 		return err
 	}

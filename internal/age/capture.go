@@ -285,7 +285,8 @@ func (c *Capture) decide(ctx context.Context, o *Observation) (Step, error) {
 	return c.conclude(), nil
 }
 
-// sit takes a frame of a person who cannot move their head.
+// sit takes a frame of a person who cannot move their head. Nothing is asked
+// of them, but everybody blinks within the time, and a picture never does.
 func (c *Capture) sit(ctx context.Context, o *Observation) (Step, error) {
 	if guidance := c.steady(o); guidance != GuidanceOK {
 		return c.step(guidance), nil
@@ -293,7 +294,7 @@ func (c *Capture) sit(ctx context.Context, o *Observation) (Step, error) {
 	if err := c.evidence.collect(ctx, c.engine, o, c.demand().frames); err != nil {
 		return Step{}, err
 	}
-	if len(c.evidence.ages) < c.demand().frames {
+	if len(c.evidence.ages) < c.demand().frames || !c.evidence.blink.seen {
 		return c.step(GuidanceOK), nil
 	}
 	return c.conclude(), nil

@@ -26,7 +26,7 @@ func TestVerdictOnAge(t *testing.T) {
 		{"exactly the cutoff", plain, []int{25}, age.VerdictMet, 25},
 		{"a year below it", plain, []int{24}, age.VerdictBelow, 24},
 		{"fractional margin", age.Options{TargetAge: 18, Margin: 7.5}, []int{25}, age.VerdictBelow, 25},
-		{"the median decides, not odd frames", plain, []int{20, 90, 21, 22, 90}, age.VerdictBelow, 22},
+		{"the median decides, not odd frames", plain, []int{20, 90, 21, 22, 90, 22}, age.VerdictBelow, 22},
 		{"assisted", still, []int{40}, age.VerdictMet, 40},
 	}
 	for _, row := range rows {
@@ -53,13 +53,13 @@ func TestCourse(t *testing.T) {
 	}
 	steps := p.play(t)
 	for i, want := range []age.Step{
-		{Guidance: age.GuidanceNoFace, Phase: age.PhaseFraming, Total: 2},
-		{Guidance: age.GuidanceOK, Phase: age.PhaseFraming, Total: 2},
-		{Guidance: age.GuidanceBlurred, Phase: age.PhaseFraming, Total: 2},
-		{Guidance: age.GuidanceOK, Phase: age.PhaseFraming, Total: 2},
-		{Guidance: age.GuidanceOK, Phase: age.PhaseFraming, Total: 2},
-		{Guidance: age.GuidanceOK, Phase: age.PhaseChallenge, Prompt: age.PromptTurnLeft, Total: 2, AttemptStarted: true},
-		{Guidance: age.GuidanceOK, Phase: age.PhaseChallenge, Prompt: age.PromptTurnLeft, Total: 2},
+		{Guidance: age.GuidanceNoFace, Phase: age.PhaseFraming, Total: 3},
+		{Guidance: age.GuidanceOK, Phase: age.PhaseFraming, Total: 3},
+		{Guidance: age.GuidanceBlurred, Phase: age.PhaseFraming, Total: 3},
+		{Guidance: age.GuidanceOK, Phase: age.PhaseFraming, Total: 3},
+		{Guidance: age.GuidanceOK, Phase: age.PhaseFraming, Total: 3},
+		{Guidance: age.GuidanceOK, Phase: age.PhaseChallenge, Prompt: age.PromptTurnLeft, Total: 3, AttemptStarted: true},
+		{Guidance: age.GuidanceOK, Phase: age.PhaseChallenge, Prompt: age.PromptTurnLeft, Total: 3},
 	} {
 		if steps[i] != want {
 			t.Errorf("step %d: %+v, want %+v", i, steps[i], want)
@@ -74,7 +74,9 @@ func TestCourse(t *testing.T) {
 			prompts = append(prompts, s.Prompt)
 		}
 	}
-	want := []age.Prompt{age.PromptTurnLeft, age.PromptHoldStill, age.PromptTurnRight, age.PromptHoldStill}
+	want := []age.Prompt{
+		age.PromptTurnLeft, age.PromptHoldStill, age.PromptTurnRight, age.PromptHoldStill, age.PromptTurnLeft, age.PromptHoldStill,
+	}
 	if !equal(prompts, want) {
 		t.Errorf("prompts %v, want %v", prompts, want)
 	}

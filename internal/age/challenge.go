@@ -23,36 +23,46 @@ const (
 // Actions are the prompts a challenge is drawn from.
 var Actions = []Prompt{PromptTurnLeft, PromptTurnRight, PromptLookUp, PromptComeCloser}
 
-// sequences are all challenges: two or three different actions in every order,
-// at least one of them a turn, which shows best that a face is not flat.
-var sequences = orders(nil, nil)
+// sequences are all challenges: three actions, none twice in a row, at least
+// one of them a turn, which shows best that a face is not flat, and nobody has
+// to come closer twice. There are 32.
+var sequences = orders()
 
-func orders(all [][]Prompt, chosen []Prompt) [][]Prompt {
-	used := map[Prompt]bool{}
-	for _, p := range chosen {
-		used[p] = true
-	}
-	if len(chosen) >= 2 && (used[PromptTurnLeft] || used[PromptTurnRight]) {
-		all = append(all, chosen)
-	}
-	if len(chosen) == 3 {
-		return all
-	}
-	for _, p := range Actions {
-		if !used[p] {
-			all = orders(all, append(chosen[:len(chosen):len(chosen)], p))
+func orders() (all [][]Prompt) {
+	for _, a := range Actions {
+		for _, b := range Actions {
+			for _, c := range Actions {
+				closer := a == PromptComeCloser && c == PromptComeCloser
+				turn := isTurn(a) || isTurn(b) || isTurn(c)
+				if a != b && b != c && turn && !closer {
+					all = append(all, []Prompt{a, b, c})
+				}
+			}
 		}
 	}
 	return all
 }
 
-// draw picks one of the sequences, each as likely as the others.
-func draw(random io.Reader) []Prompt {
-	i, err := rand.Int(random, big.NewInt(int64(len(sequences))))
+func isTurn(p Prompt) bool { return p == PromptTurnLeft || p == PromptTurnRight }
+
+// draw picks one of the sequences, each as likely as the others, and before
+// each action how many frames the head has to be level, so that a recording
+// meets neither the order nor the time.
+func draw(random io.Reader) (sequence []Prompt, pauses []int) {
+	sequence = sequences[below(random, len(sequences))]
+	for range sequence {
+		pauses = append(pauses, levelFrames+below(random, 3))
+	}
+	return sequence, append(pauses, levelFrames)
+}
+
+// below is a number from 0 to n-1, each as likely as the others.
+func below(random io.Reader, n int) int {
+	i, err := rand.Int(random, big.NewInt(int64(n)))
 	if err != nil {
 		panic("age: no randomness for a challenge: " + err.Error())
 	}
-	return sequences[i.Int64()]
+	return int(i.Int64())
 }
 
 // Times of the challenge, by the server's clock. A frame arrives later than it
@@ -116,6 +126,7 @@ func (m movement) wrong(prompt Prompt) bool {
 // challenge asks for one action after another and judges them.
 type challenge struct {
 	sequence []Prompt
+	pauses   []int // level frames before the next prompt, by actions done
 	done     int
 	neutral  Pose         // of the level head
 	width    float64      // scale of the face when the prompt was shown
@@ -124,7 +135,8 @@ type challenge struct {
 	waiting  time.Time    // since when a prompt, or a return to level, has been waited for
 	held     int          // frames in a row that fulfil the prompt, or are level when that is awaited
 	strayed  int          // frames in a row that show another action
-	midway   bool         // the head was seen between level and the action
+	way      way          // to the action, or back
+	glided   bool         // the head was seen on some way
 }
 
 // outcome of one frame for the challenge.
@@ -149,7 +161,7 @@ func (c *challenge) begin(o *Observation, now time.Time) {
 func (c *challenge) reveal(o *Observation, now time.Time) {
 	c.shown, c.waiting = now, now
 	c.width, c.rested = o.Scale, o
-	c.held, c.strayed = 0, 0
+	c.held, c.strayed, c.way = 0, 0, way{}
 }
 
 // prompt is what to show now.
@@ -163,7 +175,7 @@ func (c *challenge) prompt() Prompt {
 // over reports whether every action was made, and complete whether the head
 // has come back since.
 func (c *challenge) over() bool     { return c.done == len(c.sequence) }
-func (c *challenge) complete() bool { return c.over() && c.held >= levelFrames }
+func (c *challenge) complete() bool { return c.over() && c.held >= c.pauses[c.done] }
 
 // movement of the observed face since it was level.
 func (c *challenge) movement(o *Observation) movement {
@@ -189,17 +201,22 @@ func (c *challenge) judge(o *Observation, now time.Time) outcome {
 
 // rest waits until the head is level again, then shows the next prompt.
 func (c *challenge) rest(o *Observation, m movement, now time.Time) outcome {
+	action := c.sequence[c.done-1]
+	c.way.add(m.amount(action))
 	if !m.level() {
 		c.held = 0
-		c.midway = c.midway || m.amount(c.sequence[c.done-1]) < 0.9
+		if c.strays(m, action) {
+			return failed
+		}
 		return goesOn
 	}
-	if c.held++; c.held < levelFrames {
+	if c.held++; c.held < c.pauses[c.done] {
 		return atLevel
 	}
+	c.glided = c.glided || c.way.glides()
 	if !c.over() {
 		c.reveal(o, now)
-	} else if !c.midway {
+	} else if !c.glided {
 		return failed
 	}
 	return atLevel
@@ -209,26 +226,35 @@ func (c *challenge) rest(o *Observation, m movement, now time.Time) outcome {
 func (c *challenge) act(m movement, now time.Time) outcome {
 	prompt := c.sequence[c.done]
 	near := m.amount(prompt)
+	c.way.add(near)
 	switch {
-	case m.wrong(prompt):
-		if c.strayed++; c.strayed >= heldFrames {
-			return failed
-		}
+	case c.strays(m, prompt):
+		return failed
+	case c.strayed > 0:
 		return goesOn
 	case near >= 1:
 		return c.hold(now)
 	}
-	c.held, c.strayed = 0, 0
+	c.held = 0
 	if m.level() && near < 0.4 {
 		return atLevel
 	}
-	c.midway = true
 	return goesOn
+}
+
+// strays counts frames that clearly show another action than the one asked
+// for, or come back from, and reports when it is meant.
+func (c *challenge) strays(m movement, prompt Prompt) bool {
+	if !m.wrong(prompt) {
+		c.strayed = 0
+		return false
+	}
+	c.strayed++
+	return c.strayed >= heldFrames
 }
 
 // hold weighs a frame that shows the prompted action.
 func (c *challenge) hold(now time.Time) outcome {
-	c.strayed = 0
 	if now.Sub(c.shown) < minReaction+minMotion {
 		return failed
 	}
@@ -236,6 +262,31 @@ func (c *challenge) hold(now time.Time) outcome {
 		return goesOn
 	}
 	c.done++
-	c.held, c.shown, c.waiting = 0, time.Time{}, now
+	c.glided = c.glided || c.way.glides()
+	c.held, c.shown, c.waiting, c.way = 0, time.Time{}, now, way{last: c.way.last, low: c.way.last, high: c.way.last, begun: true}
 	return acted
 }
+
+// way is a head's course to an action, or back: what the amounts of the action
+// ranged over, and the longest stride between two frames.
+type way struct {
+	begun           bool
+	last, low, high float64
+	stride          float64
+}
+
+// longestStride is the share of a way that a moving head covers at most
+// between two frames: the briskest turns take a third of a second, of which
+// frames 0.2 seconds apart show three quarters at once.
+const longestStride = 0.78
+
+func (w *way) add(amount float64) {
+	if !w.begun {
+		*w = way{begun: true, last: amount, low: amount, high: amount}
+	}
+	w.stride = max(w.stride, math.Abs(amount-w.last))
+	w.last, w.low, w.high = amount, min(w.low, amount), max(w.high, amount)
+}
+
+// glides reports whether the way was seen, not only its ends.
+func (w *way) glides() bool { return w.stride < longestStride*(w.high-w.low) }

@@ -104,15 +104,34 @@ func TestDishonest(t *testing.T) {
 	}
 }
 
-// TestAssisted: without head turns the passive scores must be better.
+// TestAssisted: without head turns the passive scores must be better, and the
+// eyes must blink.
 func TestAssisted(t *testing.T) {
-	weak := func(p *person) { p.change = func(_ int, o *age.Observation) { o.Live = 0.12 } }
-	for options, want := range map[bool]age.Verdict{false: age.VerdictMet, true: age.VerdictSpoof} {
-		p := honest(age.Options{TargetAge: 18, Margin: 7, Assisted: options}, 40)
-		weak(p)
+	free := plain
+	rows := []struct {
+		name    string
+		options age.Options
+		change  func(*person)
+		want    age.Verdict
+	}{
+		{"weak score, head free", free, func(p *person) { p.change = weak }, age.VerdictMet},
+		{"weak score", still, func(p *person) { p.change = weak }, age.VerdictSpoof},
+		{"no blink", still, func(p *person) { p.blinks = false }, age.VerdictNoCapture},
+		{"a screen", still, func(p *person) {
+			p.change = func(_ int, o *age.Observation) { o.Raster = 3 }
+		}, age.VerdictSpoof},
+		{"moves all the time", still, func(p *person) {
+			p.change = func(n int, o *age.Observation) { o.Face.X += float64(n%2) * 70 }
+		}, age.VerdictNoCapture},
+	}
+	for _, row := range rows {
+		p := honest(row.options, 40)
+		row.change(p)
 		steps := p.play(t)
-		if last := steps[len(steps)-1]; last.Verdict != want {
-			t.Errorf("assisted %v: %+v, want %s", options, last, want)
+		if last := steps[len(steps)-1]; last.Verdict != row.want {
+			t.Errorf("%s: %+v, want %s", row.name, last, row.want)
 		}
 	}
 }
+
+func weak(_ int, o *age.Observation) { o.Live = 0.12 }

@@ -43,6 +43,6 @@ func (e *Engine) NewCapture(o Options) *Capture {
 	if _, err := io.ReadFull(o.Rand, c.nonce[:]); err != nil {
 		panic("age: no randomness for a nonce: " + err.Error())
 	}
-	c.challenge.sequence = draw(o.Rand)
+	c.challenge.sequence, c.challenge.pauses = draw(o.Rand)
 	return c
 }

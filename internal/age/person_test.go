@@ -20,7 +20,8 @@ type person struct {
 	react   time.Duration // from a prompt to the first movement
 	move    time.Duration // from level to the whole action
 	flat    bool          // a picture instead of a head
-	years   []int         // of the deciding frames, in order; the last one again and again
+	blinks  bool
+	years   []int // of the deciding frames, in order; the last one again and again
 	act     func(p age.Prompt) stance
 	change  func(n int, o *age.Observation) // a last touch on frame n
 	face    func(n int) int                 // whose face frame n shows
@@ -51,7 +52,7 @@ func obey(p age.Prompt) stance {
 
 func honest(options age.Options, years ...int) *person {
 	return &person{
-		options: options, years: years, act: obey,
+		options: options, years: years, act: obey, blinks: true,
 		gap: 150 * time.Millisecond, react: 300 * time.Millisecond, move: 450 * time.Millisecond,
 		face: func(int) int { return 0 }, change: func(int, *age.Observation) {},
 		frame: func(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) },
@@ -96,6 +97,7 @@ func (p *person) Analyze(context.Context, []byte) (*age.Observation, error) {
 		y = y*cosPitch + z*sinPitch
 		o.Landmarks = append(o.Landmarks, age.Point{X: o.Face.X + x*o.Face.Width/2, Y: o.Face.Y + y*o.Face.Width/2})
 	}
+	o.Eyes = eyes(n%15 == 14 && p.blinks)
 	p.change(n, o)
 	return o, nil
 }
@@ -133,4 +135,16 @@ func (p *person) play(t testing.TB) []age.Step {
 	}
 	t.Fatal("no verdict")
 	return nil
+}
+
+// eyes that are open show a dark spot in the middle, shut ones a dark line.
+func eyes(shut bool) *age.Eyes {
+	e := new(age.Eyes)
+	for i := range e[0] {
+		x, y := i%20, i/20
+		if shut && y > 9 || !shut && x > 6 && x < 13 {
+			e[0][i], e[1][i] = 100, 100
+		}
+	}
+	return e
 }

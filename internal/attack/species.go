@@ -76,6 +76,7 @@ func print(surface puppet.Surface, behave func(*take)) func(*cast, uint64) *take
 		k.show = func(frame *image.RGBA, t float64) {
 			c.stranger.Backdrop(frame)
 			pose, hand := k.actor.Pose(t), shaky.Pose(6*t)
+			pose.Shut = 0
 			pose.X, pose.Y, pose.Roll = pose.X+hand.X/4, pose.Y+hand.Y/4, pose.Roll+hand.Roll
 			c.person.Draw(frame, surface, pose)
 		}
@@ -94,6 +95,7 @@ func mask(c *cast, seed uint64) *take {
 		worn.X += pose.Width * 0.3 * math.Sin(pose.Yaw*math.Pi/180) // it is before the axis of the turn
 		worn.Y -= pose.Width * 0.3 * math.Sin(pose.Pitch*math.Pi/180)
 		worn.Width *= 1.08
+		worn.Shut = 0
 		c.person.DrawFace(frame, puppet.Flat, worn)
 	}
 	return k

@@ -21,6 +21,8 @@ type Actor struct {
 	to       Gesture
 	start    float64 // of the movement
 	lasts    float64
+	blinks   float64 // when the present or next blink begins
+	closed   float64 // for how long
 }
 
 // Gesture is a departure from how a person sits.
@@ -102,5 +104,19 @@ func (a *Actor) Pose(t float64) Pose {
 	p.X += p.Width / 60 * a.sway[3].at(t)
 	p.Y += p.Width / 60 * a.sway[4].at(t)
 	p.Width *= 1 + g.Closer
+	p.Shut = a.lids(t)
 	return p
+}
+
+// lids says how far the eyes are shut: a blink every two to six seconds, of a
+// fifth to a third of a second.
+func (a *Actor) lids(t float64) float64 {
+	for t > a.blinks+a.closed {
+		a.blinks = max(t, a.blinks) + 2 + 4*a.random.Float64()
+		a.closed = 0.2 + 0.13*a.random.Float64()
+	}
+	if t < a.blinks {
+		return 0
+	}
+	return smooth(3 * (0.5 - math.Abs((t-a.blinks)/a.closed-0.5)))
 }

@@ -2,10 +2,11 @@ package puppet
 
 import (
 	"image"
-	"image/color"
 	"math"
 
 	xdraw "golang.org/x/image/draw"
+
+	"agegate/internal/age"
 )
 
 // Pose is how the head is held and where it is.
@@ -13,6 +14,7 @@ type Pose struct {
 	Yaw, Pitch, Roll float64 // degrees, as age.Pose: to the person's left, up, clockwise as seen
 	X, Y             float64 // of the face's centre, in pixels of the frame
 	Width            float64 // of the face, in pixels of the frame
+	Shut             float64 // how far the eyes are shut, 0 to 1
 }
 
 // distance of the camera, over the width of the face: an arm's length.
@@ -49,7 +51,14 @@ func (h *Head) DrawFace(frame *image.RGBA, s Surface, p Pose) {
 
 // Backdrop fills the frame with what is behind the head.
 func (h *Head) Backdrop(frame *image.RGBA) {
-	xdraw.BiLinear.Scale(frame, frame.Bounds(), h.backdrop, h.backdrop.Bounds(), xdraw.Src, nil)
+	size := frame.Bounds().Size()
+	ready, ok := h.backdrops.Load(size)
+	if !ok {
+		large := image.NewRGBA(frame.Bounds())
+		xdraw.BiLinear.Scale(large, large.Bounds(), h.backdrop, h.backdrop.Bounds(), xdraw.Src, nil)
+		ready, _ = h.backdrops.LoadOrStore(size, large)
+	}
+	copy(frame.Pix, ready.(*image.RGBA).Pix)
 }
 
 // corner is a vertex on the frame: position, depth, and place in the texture.
@@ -61,7 +70,7 @@ func (h *Head) draw(frame *image.RGBA, s Surface, p Pose, stencil func(u, v floa
 		corners[i] = h.place(v, s, p)
 	}
 	size := frame.Bounds().Size()
-	canvas := &canvas{frame: frame, texture: h.texture, stencil: stencil, depth: make([]float32, size.X*size.Y)}
+	canvas := &canvas{frame: frame, texture: h.texture, stencil: stencil, eyes: h.eyes, shut: p.Shut, depth: make([]float32, size.X*size.Y)}
 	for row := range gridSide - 1 {
 		for column := range gridSide - 1 {
 			a := row*gridSide + column
@@ -99,7 +108,9 @@ func (h *Head) place(v vertex, s Surface, p Pose) corner {
 type canvas struct {
 	frame, texture *image.RGBA
 	stencil        func(u, v float64) float64 // opacity; nil is all
-	depth          []float32                  // 1/z of what is drawn; 0 is nothing
+	eyes           [2]age.Point
+	shut           float64
+	depth          []float32 // 1/z of what is drawn; 0 is nothing
 }
 
 func (c *canvas) triangle(p, q, r corner) {
@@ -135,15 +146,41 @@ const feather = 14.0
 func (c *canvas) paint(x, y int, u, v float64) {
 	size := c.texture.Bounds().Size()
 	alpha := smooth(min(u, v, float64(size.X)-u, float64(size.Y)-v) / feather)
+	if c.shut > 0 {
+		v = c.lid(u, v)
+	}
 	if c.stencil != nil {
 		alpha *= c.stencil(u, v)
 	}
 	r, g, b := sample(c.texture, u-0.5, v-0.5)
-	under := c.frame.RGBAAt(x, y)
-	mix := func(over float64, under uint8) uint8 {
-		return uint8(alpha*over + (1-alpha)*float64(under) + 0.5)
+	under := c.frame.Pix[y*c.frame.Stride+4*x:]
+	for i, over := range [3]float64{r, g, b} {
+		under[i] = uint8(alpha*over + (1-alpha)*float64(under[i]) + 0.5)
 	}
-	c.frame.SetRGBA(x, y, color.RGBA{mix(r, under.R), mix(g, under.G), mix(b, under.B), 255})
+	under[3] = 255
+}
+
+// lid draws the skin above an eye down over it: it returns the row of the
+// texture to show at a place.
+func (c *canvas) lid(u, v float64) float64 {
+	for _, e := range c.eyes {
+		x, y := (u-e.X)/e.Z, (v-e.Y)/e.Z
+		const above, under, open = -1.1, 0.42, -0.36 // from the brow, past the lower lid; the upper lid's edge
+		if math.Abs(x) > 1.25 || y < above || y > under {
+			continue
+		}
+		edge := open + c.shut*smooth((1.25-math.Abs(x))/0.4)*(under-0.06-open)
+		if y < edge {
+			y = above + (y-above)*(open-above)/(edge-above)
+		} else {
+			y = open + (y-edge)*(under-open)/(under-edge)
+			if c.shut > 0.9 {
+				y = max(y, under-0.1)
+			}
+		}
+		return e.Y + y*e.Z
+	}
+	return v
 }
 
 // sample interpolates the four texels around a position.

@@ -12,6 +12,7 @@ import (
 	"image/draw"
 	"math"
 	"slices"
+	"sync"
 
 	xdraw "golang.org/x/image/draw"
 
@@ -21,14 +22,15 @@ import (
 // gridSide is the number of vertices along each side of the bent picture.
 const gridSide = 65
 
-// Head is a picture of a face with depth. It is immutable and may be drawn by
-// many goroutines.
+// Head is a picture of a face with depth. Many goroutines may draw it.
 type Head struct {
-	texture  *image.RGBA
-	backdrop *image.RGBA // the picture out of focus, to stand behind itself
-	centre   age.Point   // the middle of the face
-	width    float64     // of the face, in pixels of the texture
-	vertices []vertex    // gridSide × gridSide, rows first
+	texture   *image.RGBA
+	backdrop  *image.RGBA  // the picture out of focus, to stand behind itself
+	backdrops sync.Map     // of ready ones, by size
+	centre    age.Point    // the middle of the face
+	width     float64      // of the face, in pixels of the texture
+	eyes      [2]age.Point // the middle of each; Z is half the width
+	vertices  []vertex     // gridSide × gridSide, rows first
 }
 
 // vertex is a point of the picture: where it is, in pixels, how deep, in face
@@ -52,6 +54,10 @@ func NewHead(ctx context.Context, analyzer age.Analyzer, jpeg []byte, picture im
 	draw.Draw(h.texture, h.texture.Bounds(), picture, b.Min, draw.Src)
 	h.backdrop = defocus(h.texture)
 	h.centre = age.Point{X: o.Face.X, Y: o.Face.Y}
+	for i, corners := range [2][2]int{{33, 133}, {263, 362}} { // in MediaPipe's mesh
+		a, b := o.Landmarks[corners[0]], o.Landmarks[corners[1]]
+		h.eyes[i] = age.Point{X: (a.X + b.X) / 2, Y: (a.Y + b.Y) / 2, Z: math.Hypot(a.X-b.X, a.Y-b.Y) / 2}
+	}
 	h.shape(o.Landmarks)
 	return h, nil
 }
