@@ -8,10 +8,15 @@ export const part = (page, id) => page.locator(`[data-testid="${id}"]:visible`);
 /** Waits for a screen by its data-testid. */
 export const sees = (page, id) => part(page, id).waitFor({ timeout: patience });
 
-/** Goes from the introduction to the primer before the camera. */
-export async function toPrimer(page, url, { share = null } = {}) {
-  await page.goto(url);
-  await part(page, "start").click();
+/**
+ * Goes from the introduction to the primer before the camera; begun means that
+ * the introduction is past. share is the choice on the consent screen.
+ */
+export async function toPrimer(page, url, { share = null, begun = false } = {}) {
+  if (!begun) {
+    await page.goto(url);
+    await part(page, "start").click();
+  }
   if (share !== null) {
     if (share) await part(page, "share").check();
     await part(page, "continue").click();
@@ -24,6 +29,30 @@ export async function toCamera(page, url, options) {
   await toPrimer(page, url, options);
   await part(page, "open-camera").click();
 }
+
+/**
+ * Waits until the camera check has led the browser to a page that done()
+ * accepts. Like a shopper, begins another attempt where the page offers one,
+ * which a busy machine makes it do now and then; twice at most.
+ */
+export async function gets(page, done, attempts = 3) {
+  const again = part(page, "again");
+  for (let left = attempts; left > 0; left--) {
+    const ended = await Promise.race([
+      done().then(() => true),
+      again.waitFor({ timeout: patience }).then(() => false, () => true),
+    ]);
+    if (ended) break;
+    if (left === 1) break;
+    await part(page, "open-camera").click();
+    await sees(page, "screen-live");
+  }
+  await done();
+}
+
+/** Waits until the browser is at the merchant's success URL. */
+export const passes = (page) =>
+  gets(page, () => page.waitForURL((url) => url.searchParams.get("status") === "VERIFIED" || /orders/.test(url.pathname)));
 
 /** Waits until the guidance shown has the given key, such as too_dark or prompt.turn_left. */
 export async function isTold(page, key) {

@@ -1,0 +1,162 @@
+// What the page shows of every state a session can be in, and the choices it
+// leaves to the shopper.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, visitor } from "./lib/browser.mjs";
+import { perform } from "./lib/camera.mjs";
+import { eventually, startGateway } from "./lib/gateway.mjs";
+import { part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
+
+let gateway, tenant, browser;
+before(async () => {
+  gateway = await startGateway();
+  tenant = gateway.tenant();
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+/** Opens an address and returns its page and HTTP status. */
+async function opens(url, options) {
+  const page = await visitor(browser, { broken: /status of \d+/, ...options });
+  const response = await page.goto(url);
+  return { page, status: response.status() };
+}
+
+test("unknown link", async () => {
+  const { page, status } = await opens(`${gateway.url}/v/${"x".repeat(43)}`);
+  assert.equal(status, 404);
+  await sees(page, "notice-unknown");
+  page.kept();
+});
+
+test("already completed, for another browser and for the one that completed it", async () => {
+  const session = await gateway.session(tenant);
+  const own = await visitor(browser);
+  await own.goto(session.url);
+  await part(own, "force-verified").click();
+  await own.waitForURL(`${gateway.shop}/?passed**`);
+  await own.goto(session.url);
+  await own.waitForURL(`${gateway.shop}/?passed**`);
+  const { page, status } = await opens(session.url);
+  assert.equal(status, 200);
+  await sees(page, "notice-completed");
+  await sees(page, "return");
+  page.kept();
+});
+
+test("expired", async () => {
+  const hasty = await startGateway({ AGEGATE_SESSION_TTL: "1s", AGEGATE_ESTIMATOR: "off" });
+  try {
+    const session = await hasty.session(hasty.tenant());
+    await eventually("the session expired", async () => (await session.status()) === "EXPIRED");
+    const { page, status } = await opens(session.url);
+    assert.equal(status, 410);
+    await sees(page, "notice-expired");
+    await sees(page, "return");
+    page.kept();
+  } finally {
+    await hasty.stop();
+  }
+});
+
+test("estimator off: live sessions are told so, test sessions can be forced", async () => {
+  const blind = await startGateway({ AGEGATE_ESTIMATOR: "off" });
+  try {
+    const shop = blind.tenant();
+    const live = await opens((await blind.session(shop, { live: true })).url);
+    assert.equal(live.status, 503);
+    await sees(live.page, "notice-unavailable");
+    await sees(live.page, "retry");
+    await sees(live.page, "return");
+    const trial = await opens((await blind.session(shop)).url);
+    await sees(trial.page, "camera-off");
+    await part(trial.page, "force-fallback").click();
+    await sees(trial.page, "screen-fallback");
+    live.page.kept();
+    trial.page.kept();
+  } finally {
+    await blind.stop();
+  }
+});
+
+test("a live session shows no test banner, and nothing can be forced on it", async () => {
+  const session = await gateway.session(tenant, { live: true });
+  const { page } = await opens(session.url);
+  await sees(page, "screen-intro");
+  assert.equal(await part(page, "test-banner").count(), 0);
+  const response = await page.goto(`${session.url}?force=verified`);
+  assert.equal(response.status(), 400);
+  await sees(page, "notice-force_live");
+  assert.equal(await session.status(), "PENDING");
+  page.kept();
+});
+
+test("an unknown outcome is refused", async () => {
+  const { page, status } = await opens(`${(await gateway.session(tenant)).url}?force=maybe`);
+  assert.equal(status, 400);
+  await sees(page, "notice-force_unknown");
+  page.kept();
+});
+
+for (const [share, availability] of [[true, "available"], [false, "not_consented"]]) {
+  test(`sharing the estimate ${share ? "ticked" : "left unticked"}: ${availability}`, async () => {
+    const session = await gateway.session(gateway.tenant("--age-visibility"), { age: 13 });
+    const page = await visitor(browser);
+    await perform(page);
+    await page.goto(session.url);
+    await part(page, "start").click();
+    assert.equal(await part(page, "share").isChecked(), false);
+    await toCamera(page, session.url, { share, begun: true });
+    await passes(page);
+    const answer = await session.detectedAge();
+    assert.equal(answer.availability, availability);
+    if (share) assert.ok(answer.detected_age >= 20, `an estimate of ${answer.detected_age} passed the cutoff of 20`);
+    else assert.equal(answer.detected_age, null);
+    page.kept();
+  });
+}
+
+test("document offer: declined it ends in fallback, accepted it stays open", async () => {
+  const shop = gateway.tenant("--document-check");
+  const session = await gateway.session(shop, { age: 60 });
+  const page = await visitor(browser);
+  await page.goto(session.url);
+  await part(page, "force-fallback").click();
+  await sees(page, "screen-document");
+  assert.equal(await session.status(), "PENDING");
+  await part(page, "accept").click();
+  await page.waitForLoadState();
+  assert.equal(await session.status(), "PENDING");
+  await part(page, "decline").click();
+  await sees(page, "screen-fallback");
+  assert.equal(await session.status(), "FALLBACK");
+  page.kept();
+});
+
+test("without JavaScript the page says what is missing and lets the shopper leave", async () => {
+  const page = await visitor(browser, { javaScriptEnabled: false });
+  const session = await gateway.session(tenant);
+  await page.goto(session.url);
+  await sees(page, "no-script");
+  await part(page, "start").click();
+  await page.waitForLoadState();
+  await sees(page, "no-script");
+  await sees(page, "leave");
+  page.kept();
+});
+
+test("Back from the fallback page leads to the result again, not to a second try", async () => {
+  const session = await gateway.session(tenant, { age: 60 });
+  const page = await visitor(browser);
+  await toPrimer(page, session.url);
+  await part(page, "force-fallback").click();
+  await sees(page, "screen-fallback");
+  await page.goBack();
+  await page.reload();
+  await sees(page, "screen-fallback");
+  assert.equal(await session.status(), "FALLBACK");
+  page.kept();
+});
