@@ -49,7 +49,7 @@ func changed(rng *rand.Rand, s string) string {
 // Real redirects and deliveries of a running gateway, and what becomes of them
 // when anything about them is changed.
 func TestForgeriesAreRefused(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 3)) //nolint:gosec // repeatable on purpose
+	rng := rand.New(rand.NewPCG(3, 3))
 	onEach(t, "Changed redirect tokens and webhook deliveries", func(t *testing.T, g *apitest.Gateway, r *row) {
 		receiver := apitest.NewReceiver(t)
 		shop := g.Shop(t, receiver.URL, nil)
@@ -98,7 +98,7 @@ func forgedRedirect(rng *rand.Rand, key []byte, token string, v signing.Redirect
 
 // forgedDeliveries returns the changed deliveries that our check or that of
 // the published library lets pass.
-func forgedDeliveries(t *testing.T, rng *rand.Rand, n int, secret string, real apitest.Delivery) (held []string) {
+func forgedDeliveries(t *testing.T, rng *rand.Rand, n int, secret string, sent apitest.Delivery) (held []string) {
 	t.Helper()
 	key, err := signing.ParseSecret(secret)
 	if err != nil {
@@ -109,18 +109,18 @@ func forgedDeliveries(t *testing.T, rng *rand.Rand, n int, secret string, real a
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !webhook.Verify(key, real.Header, real.Body, now).Valid || library.Verify(real.Body, real.Header) != nil {
+	if !webhook.Verify(key, sent.Header, sent.Body, now).Valid || library.Verify(sent.Body, sent.Header) != nil {
 		t.Fatal("the real delivery is refused")
 	}
 	for range n {
-		header, body := http.Header{}, string(real.Body)
-		for name, values := range real.Header {
+		header, body := http.Header{}, string(sent.Body)
+		for name, values := range sent.Header {
 			header[name] = []string{values[0]}
 		}
 		if name := pick(rng, []string{"webhook-id", "webhook-timestamp", "webhook-signature", "body", "body"}); name == "body" {
 			body = changed(rng, body)
 			if rng.IntN(3) == 0 {
-				body = strings.Replace(string(real.Body), pick(rng, []string{"VERIFIED", "true", "false", "session"}), "true ", 1)
+				body = strings.Replace(string(sent.Body), pick(rng, []string{"VERIFIED", "true", "false", "session"}), "true ", 1)
 			}
 		} else {
 			header.Set(name, changed(rng, header.Get(name)))

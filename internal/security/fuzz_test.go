@@ -91,7 +91,7 @@ func TestFuzzedRequests(t *testing.T) {
 		var wg sync.WaitGroup
 		for worker := range workers {
 			own := *known
-			own.rng = rand.New(rand.NewPCG(1, uint64(worker))) //nolint:gosec // repeatable on purpose
+			own.rng = rand.New(rand.NewPCG(1, uint64(worker)))
 			client := newWire(t, g.URL)
 			wg.Go(func() {
 				for range r.count / workers {
@@ -132,9 +132,9 @@ func unreached(log string) (missing []string) {
 	return missing
 }
 
-func linesWith(log string, any ...string) (found []string) {
+func linesWith(log string, words ...string) (found []string) {
 	for line := range strings.Lines(log) {
-		if slices.ContainsFunc(any, func(s string) bool { return strings.Contains(strings.ToLower(line), strings.ToLower(s)) }) {
+		if slices.ContainsFunc(words, func(s string) bool { return strings.Contains(strings.ToLower(line), strings.ToLower(s)) }) {
 			found = append(found, line)
 		}
 	}

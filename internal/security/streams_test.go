@@ -20,7 +20,7 @@ import (
 func TestHostileStreams(t *testing.T) {
 	onEach(t, "Hostile camera streams", func(t *testing.T, g *apitest.Gateway, r *row) {
 		shop := g.Shop(t, "", nil)
-		rng := rand.New(rand.NewPCG(2, 2)) //nolint:gosec // repeatable on purpose
+		rng := rand.New(rand.NewPCG(2, 2))
 		r.count = sized(300, 15)
 		var echoed, stuck []string
 		for range r.count {

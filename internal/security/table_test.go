@@ -56,12 +56,6 @@ func (r *row) none(name string, found []string) {
 	}
 }
 
-// all marks that something held every time.
-func (r *row) all(name string, got, want int) {
-	r.t.Helper()
-	r.mark(name, fmt.Sprint(want), fmt.Sprint(got), got == want)
-}
-
 func printTable(w io.Writer) {
 	if len(table) == 0 {
 		return
