@@ -31,10 +31,6 @@ type evidence struct {
 	blink      blink
 }
 
-// maxRaster is the median that a face may show, see raster. Persons and prints
-// gave 1.2 to 2.1 on any frame, simulated screens 1.8 to 5.0, half over 3.6.
-const maxRaster = 2.4
-
 // collect takes a good frame: its passive scores always, its age while fewer
 // than limit frames decide.
 func (e *evidence) collect(ctx context.Context, engine *Engine, o *Observation, limit int) error {
@@ -57,7 +53,7 @@ func (e *evidence) collect(ctx context.Context, engine *Engine, o *Observation, 
 
 // isLive reports whether one live face was seen all the time.
 func (e *evidence) isLive(d demand) bool {
-	return !e.stranger && median(e.raster) <= maxRaster && median(e.real) >= d.real && median(e.live) >= d.live
+	return !e.stranger && median(e.raster) <= d.raster && median(e.real) >= d.real && median(e.live) >= d.live
 }
 
 // median of a list that is not empty.

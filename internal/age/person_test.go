@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
-	"testing"
 	"time"
 
 	"agegate/internal/age"
@@ -113,8 +112,15 @@ func (p *person) Features(context.Context, *age.Observation) (*age.Features, err
 	return f, nil
 }
 
+// tester is what testing and rapid have in common.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+	Context() context.Context
+}
+
 // play runs a capture to its verdict and returns every step.
-func (p *person) play(t testing.TB) []age.Step {
+func (p *person) play(t tester) []age.Step {
 	t.Helper()
 	p.options.Now = func() time.Time { return p.now }
 	if p.options.Rand == nil {

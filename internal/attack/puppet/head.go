@@ -5,6 +5,7 @@
 package puppet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,21 +93,24 @@ func (h *Head) shape(mesh []age.Point) {
 // depthAt is the mean depth of the six nearest landmarks, the nearer ones
 // counting more, and the distance of the nearest.
 func depthAt(mesh []age.Point, x, y float64) (depth, distance float64) {
-	near := slices.Clone(mesh)
-	away := func(p age.Point) float64 { return math.Hypot(p.X-x, p.Y-y) }
-	slices.SortFunc(near, func(a, b age.Point) int {
-		if away(a) < away(b) {
-			return -1
+	type near struct{ square, z float64 }
+	nearest := make([]near, 0, 7)
+	for _, p := range mesh {
+		n := near{(p.X-x)*(p.X-x) + (p.Y-y)*(p.Y-y), p.Z}
+		if len(nearest) == 6 && n.square >= nearest[5].square {
+			continue
 		}
-		return 1
-	})
+		at, _ := slices.BinarySearchFunc(nearest, n, func(a, b near) int { return cmp.Compare(a.square, b.square) })
+		nearest = slices.Insert(nearest, at, n)
+		nearest = nearest[:min(len(nearest), 6)]
+	}
 	var weights float64
-	for _, p := range near[:6] {
-		w := 1 / (away(p)*away(p) + 1)
-		depth += w * p.Z
+	for _, n := range nearest {
+		w := 1 / (n.square + 1)
+		depth += w * n.z
 		weights += w
 	}
-	return depth / weights, away(near[0])
+	return depth / weights, math.Sqrt(nearest[0].square)
 }
 
 // smooth rises from 0 at 0 to 1 at 1 without a kink.

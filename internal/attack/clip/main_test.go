@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"image/jpeg"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"agegate/internal/age"
+	"agegate/internal/age/agetest"
+)
+
+// TestPictures: the last picture of every gesture shows the whole action.
+func TestPictures(t *testing.T) {
+	dir := t.TempDir()
+	if err := run(t.Context(), []string{"--out", dir, "--frames", "3"}); err != nil {
+		t.Fatal(err)
+	}
+	analyzer := age.NewAnalyzer(agetest.Pool(t))
+	look := func(gesture age.Prompt) *age.Observation {
+		data, err := os.ReadFile(filepath.Join(dir, string(gesture), "02.jpg"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := analyzer.Analyze(t.Context(), data)
+		if err != nil || o.Landmarks == nil {
+			t.Fatal(gesture, o, err)
+		}
+		return o
+	}
+	level := look("level")
+	for gesture, moved := range map[age.Prompt]func(o *age.Observation) bool{
+		age.PromptTurnLeft:   func(o *age.Observation) bool { return o.Pose.Yaw-level.Pose.Yaw > 15 },
+		age.PromptTurnRight:  func(o *age.Observation) bool { return o.Pose.Yaw-level.Pose.Yaw < -15 },
+		age.PromptLookUp:     func(o *age.Observation) bool { return o.Pose.Pitch-level.Pose.Pitch > 11 },
+		age.PromptComeCloser: func(o *age.Observation) bool { return o.Scale > 1.22*level.Scale },
+	} {
+		if o := look(gesture); !moved(o) {
+			t.Errorf("%s: pose %+v, scale %.2f, from %+v, %.2f", gesture, o.Pose, o.Scale, level.Pose, level.Scale)
+		}
+	}
+}
+
+// TestVideo: both forms hold the frames of the script.
+func TestVideo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.y4m")
+	args := []string{"--video", path, "--fps", "4", "--width", "320", "--height", "240", "--script", "level:1 turn_left:0.5"}
+	if err := run(t.Context(), args); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := fmt.Sprintf("YUV4MPEG2 W%d H%d F%d:1 Ip A1:1 C420jpeg\n", 320, 240, 4)
+	if want := len(header) + 6*(len("FRAME\n")+320*240*3/2); len(data) != want || !bytes.HasPrefix(data, []byte(header)) {
+		t.Errorf("%d bytes of y4m, want %d", len(data), want)
+	}
+	args[1] = filepath.Join(t.TempDir(), "a.mjpeg")
+	if err := run(t.Context(), args); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = os.ReadFile(args[1]); err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(data, []byte{0xff, 0xd8, 0xff}); n != 6 {
+		t.Errorf("%d JPEGs, want 6", n)
+	}
+	if img, err := jpeg.Decode(bytes.NewReader(data)); err != nil || img.Bounds().Dx() != 320 {
+		t.Error(err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, args := range [][]string{
+		{}, {"--out", t.TempDir(), "--gesture", "nod"}, {"--video", "a.avi"},
+		{"--video", filepath.Join(t.TempDir(), "a.y4m"), "--script", "nod:1"},
+		{"--video", filepath.Join(t.TempDir(), "a.y4m"), "--script", "level"},
+	} {
+		if err := run(t.Context(), args); err == nil {
+			t.Errorf("%v: no error", args)
+		}
+	}
+}
