@@ -1,0 +1,137 @@
+// Fit for everybody: every screen checked by axe in both themes and at the
+// narrowest width; by keyboard alone; with reduced motion; light to load.
+// E2E_SHOTS=DIR writes a picture of every screen, in both sizes and themes.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { launch, visitor } from "./lib/browser.mjs";
+import { perform } from "./lib/camera.mjs";
+import { root, startGateway } from "./lib/gateway.mjs";
+import { tour } from "./lib/tour.mjs";
+import { fitsWidth, part, passes, sees, toPrimer } from "./lib/walk.mjs";
+
+const axe = readFileSync(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
+const standard = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+const phone = { width: 360, height: 740 };
+const laptop = { width: 1280, height: 800 };
+const shots = process.env.E2E_SHOTS;
+
+let gateway, browser, stops;
+before(async () => {
+  gateway = await startGateway();
+  browser = await launch();
+  stops = tour(gateway);
+  if (shots) mkdirSync(shots, { recursive: true });
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+async function isAccessible(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate((tags) => axe.run({ runOnly: tags }), standard);
+  const found = violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target} ${n.failureSummary}`));
+  assert.deepEqual(found, []);
+}
+
+test("every screen", async (t) => {
+  for (const [name, visit] of Object.entries(stops)) {
+    await t.test(name, async () => {
+      const met = [];
+      const meet = async () => {
+        met.push(await visitor(browser));
+        return met.at(-1);
+      };
+      const page = await visitor(browser, { broken: /status of \d+/ });
+      await visit(page, meet);
+      for (const [size, colorScheme] of [[phone, "light"], [laptop, "dark"]]) {
+        await page.setViewportSize(size);
+        await page.emulateMedia({ colorScheme });
+        await isAccessible(page);
+        await fitsWidth(page);
+      }
+      if (shots) await photograph(page, name);
+      page.kept();
+      for (const other of [page, ...met]) await other.context().close();
+    });
+  }
+});
+
+async function photograph(page, name) {
+  for (const size of [phone, laptop]) {
+    for (const colorScheme of ["light", "dark"]) {
+      await page.setViewportSize(size);
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: join(shots, `${name}-${size.width}-${colorScheme}.png`) });
+    }
+  }
+}
+
+test("the whole check by keyboard alone", async () => {
+  const session = await gateway.session(gateway.tenant("--age-visibility"), { age: 13 });
+  const page = await visitor(browser);
+  await perform(page);
+  await page.goto(session.url);
+  await press(page, "start");
+  await sees(page, "screen-consent");
+  await press(page, "share", "Space");
+  assert.equal(await part(page, "share").isChecked(), true);
+  await press(page, "continue");
+  await sees(page, "screen-primer");
+  await press(page, "open-camera");
+  await passes(page);
+  assert.equal((await session.detectedAge()).availability, "available");
+  page.kept();
+});
+
+/** Moves to an element with the Tab key alone and presses a key on it. */
+async function press(page, id, key = "Enter") {
+  const focused = () => page.evaluate(() => document.activeElement?.dataset.testid);
+  for (let tabs = 0; (await focused()) !== id; tabs++) {
+    assert.ok(tabs < 30, `${id} is not reached by Tab`);
+    await page.keyboard.press("Tab");
+    if ((await focused()) !== id) continue;
+    const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+    assert.notEqual(outline, "none", `the focus on ${id} shows`);
+  }
+  await page.keyboard.press(key);
+}
+
+test("screens that change by themselves move the focus to their heading", async () => {
+  const page = await visitor(browser);
+  await perform(page, { refusal: "NotFoundError" });
+  await toPrimer(page, (await gateway.session(gateway.tenant())).url);
+  await part(page, "open-camera").click();
+  await sees(page, "screen-missing");
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), "H1");
+  page.kept();
+});
+
+test("reduced motion is honoured", async () => {
+  const page = await visitor(browser, { reducedMotion: "reduce" });
+  await toPrimer(page, (await gateway.session(gateway.tenant())).url);
+  const moving = await page.evaluate(() => {
+    for (const e of document.querySelectorAll("[data-screen]")) e.hidden = false;
+    return [...document.querySelectorAll("*")]
+      .map((e) => getComputedStyle(e))
+      .filter((s) => parseFloat(s.transitionDuration) > 0 || (s.animationName !== "none" && parseFloat(s.animationDuration) < 2))
+      .length;
+  });
+  assert.equal(moving, 0);
+  page.kept();
+});
+
+test("the page is under 60 KB compressed before the camera starts", async () => {
+  const page = await visitor(browser);
+  const client = await page.context().newCDPSession(page);
+  await client.send("Network.enable");
+  let bytes = 0;
+  client.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
+  const url = (await gateway.session(gateway.tenant("--age-visibility"))).url;
+  await toPrimer(page, url, { share: true });
+  await page.waitForLoadState("networkidle");
+  assert.ok(bytes > 0 && bytes < 60_000, `${bytes} bytes with all screens up to the primer`);
+  page.kept();
+});

@@ -1,0 +1,103 @@
+// Every screen of the hosted page, and how a visitor comes to see it.
+import { perform } from "./camera.mjs";
+import { part, sees, toCamera, toPrimer } from "./walk.mjs";
+
+/** The screens of the camera page that a script shows and hides. */
+const hiddenScreens = [
+  "asking", "processing", "missing", "refused", "in_use", "insecure", "embedded", "unplugged", "failed", "network",
+  "waiting", "other_tab",
+];
+
+/**
+ * Returns the tour as { name: visit }. visit(page, meet) leads a fresh page to
+ * the screen; meet() opens another visitor's page where one is needed.
+ */
+export function tour(gateway) {
+  const shop = gateway.tenant("--age-visibility");
+  const plain = gateway.tenant();
+  const document = gateway.tenant("--document-check");
+  const link = async (tenant = plain) => (await gateway.session(tenant)).url;
+  const forced = (outcome, tenant) => async (page) => page.goto(`${await link(tenant)}?force=${outcome}`);
+  const offered = async (page) => {
+    await toPrimer(page, await link());
+    await part(page, "use-phone").click();
+    await sees(page, "handover-waiting");
+    return page.locator('[data-testid="address"]').textContent();
+  };
+
+  const stops = {
+    intro: async (page) => page.goto(await link(shop)),
+    "intro-live": async (page) => page.goto((await gateway.session(plain, { live: true })).url),
+    "intro-arabic": async (page) => page.goto(`${await link()}?lang=ar`),
+    "intro-german": async (page) => page.goto(`${await link(shop)}?lang=de`),
+    languages: async (page) => {
+      await page.goto(await link());
+      await part(page, "languages").click();
+    },
+    consent: async (page) => {
+      await page.goto(await link(shop));
+      await part(page, "start").click();
+      await sees(page, "screen-consent");
+    },
+    primer: async (page) => toPrimer(page, await link()),
+    "primer-assisted": async (page) => {
+      await toPrimer(page, await link());
+      await part(page, "assisted").click();
+      await sees(page, "assisted-on");
+    },
+    live: async (page) => {
+      await perform(page, { devices: ["Front", "Back"], reply: { turn_left: "level", turn_right: "level", look_up: "level", come_closer: "level" } });
+      await toCamera(page, await link());
+      await sees(page, "screen-live");
+      await page.waitForFunction(() => document.getElementById("stage").classList.contains("good"));
+    },
+    "live-no-face": async (page) => {
+      await perform(page, { places: [] });
+      await toCamera(page, await link());
+      await sees(page, "screen-live");
+    },
+    document: forced("fallback", document),
+    "document-unavailable": async (page) => {
+      await forced("fallback", document)(page);
+      await part(page, "accept").click();
+      await sees(page, "document-unavailable");
+    },
+    fallback: forced("fallback"),
+    spoof: forced("spoof"),
+    "handover-waiting": offered,
+    phone: async (page, meet) => page.goto(await offered(await meet())),
+    "handover-phone": async (page, meet) => {
+      const phone = await meet();
+      await phone.goto(await offered(page));
+      await part(phone, "codes-match").click();
+      await sees(page, "handover-phone");
+    },
+    "phone-camera": async (page, meet) => {
+      await page.goto(await offered(await meet()));
+      await part(page, "codes-match").click();
+      await sees(page, "screen-primer");
+    },
+    elsewhere: async (page, meet) => {
+      const url = await link();
+      await toPrimer(await meet(), url);
+      await page.goto(url);
+    },
+    completed: async (page, meet) => {
+      const url = await link();
+      await (await meet()).goto(`${url}?force=fallback`);
+      await page.goto(url);
+    },
+    "handover-gone": async (page) => page.goto(`${gateway.url}/h/${"x".repeat(43)}`),
+    unknown: async (page) => page.goto(`${gateway.url}/v/${"x".repeat(43)}`),
+    "force-unknown": forced("maybe"),
+  };
+  for (const name of hiddenScreens) {
+    stops[`camera-${name}`] = async (page) => {
+      await toPrimer(page, await link());
+      await page.evaluate((name) => {
+        for (const e of document.querySelectorAll("[data-screen]")) e.hidden = e.dataset.screen !== name;
+      }, name);
+    };
+  }
+  return stops;
+}
