@@ -21,7 +21,7 @@ import (
 // its connection over and keeps deadlines of its own.
 const (
 	readHeaderTimeout = 3 * time.Second
-	readTimeout       = 8 * time.Second
+	readTimeout       = 5 * time.Second // less than requestTimeout, or a slow client would look like a slow database
 	writeTimeout      = 20 * time.Second
 	idleTimeout       = 60 * time.Second
 	requestTimeout    = 5500 * time.Millisecond // for all that is asked of the database

@@ -29,6 +29,7 @@ var slow = []struct{ name, first, drip string }{
 	{"stops in the request line", "GET /v/", ""},
 	{"drips headers", "GET /healthz HTTP/1.1\r\nHost: x\r\n", "X-A: " + strings.Repeat("a", 100)},
 	{"drips an API body", "POST /api/v1/sessions/create HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-API-Key: KEY\r\nContent-Length: 1000\r\n\r\n", `{"target_age":18` + strings.Repeat(" ", 100)},
+	{"sends the end of its body late", "POST /api/v1/sessions/create HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-API-Key: KEY\r\nContent-Length: 17\r\n\r\n{\"target_ag", `e":18} `},
 	{"drips chunks", "POST /api/v1/sessions/create HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-API-Key: KEY\r\nTransfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\na\r\n", 20)},
 	{"drips a form", "POST /v/TOKEN/consent HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\n", "share=" + strings.Repeat("y", 100)},
 	{"stops in a body nobody reads", "POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nabc", ""},
@@ -43,22 +44,28 @@ func TestSlowConnections(t *testing.T) {
 	fill := strings.NewReplacer("KEY", shop.Test.APIKey, "TOKEN", s.VerificationURL[strings.LastIndex(s.VerificationURL, "/")+1:])
 
 	var wg sync.WaitGroup
-	held := make([]time.Duration, r.count)
+	held, answers := make([]time.Duration, r.count), make([]string, r.count)
 	for i := range r.count {
 		way := slow[i%len(slow)]
-		wg.Go(func() { held[i] = hold(strings.TrimPrefix(g.URL, "http://"), fill.Replace(way.first), way.drip) })
+		wg.Go(func() {
+			held[i], answers[i] = hold(strings.TrimPrefix(g.URL, "http://"), fill.Replace(way.first), way.drip)
+		})
 	}
 	done := make(chan struct{})
 	go func() { wg.Wait(); close(done) }()
 	good, bad := goodRequests(t, g, shop.Test.APIKey, s.SessionID, done)
 
-	var open []string
+	var open, failed []string
 	for i, d := range held {
+		if strings.HasPrefix(answers[i], "HTTP/1.1 5") {
+			failed = append(failed, slow[i%len(slow)].name+": "+answers[i])
+		}
 		if d > closeTime && *full || d >= watchTime {
 			open = append(open, fmt.Sprintf("%s: %s", slow[i%len(slow)].name, d))
 		}
 	}
 	r.none("connections not closed within 10 s", open)
+	r.none("answers of 5xx to them", failed)
 	r.mark("longest a connection was held", "", slices.Max(held).Round(100*time.Millisecond).String(), true)
 	r.none(fmt.Sprintf("of %d good requests, not answered", len(good)), bad)
 	slices.Sort(good)
@@ -67,19 +74,20 @@ func TestSlowConnections(t *testing.T) {
 }
 
 // hold keeps a connection as long as the server lets it, and returns how long
-// that was. A connection that cannot be made was not held.
-func hold(address, first, drip string) time.Duration {
+// that was and what the server said. A connection that cannot be made was not
+// held.
+func hold(address, first, drip string) (held time.Duration, answer string) {
 	start := time.Now()
 	conn, err := net.DialTimeout("tcp", address, watchTime)
 	if err != nil {
-		return 0
+		return 0, ""
 	}
 	defer conn.Close()
-	ended := make(chan struct{})
+	said, ended := new(strings.Builder), make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = conn.SetReadDeadline(start.Add(watchTime))
-		_, _ = io.Copy(io.Discard, conn)
+		_, _ = io.Copy(said, conn)
 	}()
 	_, err = io.WriteString(conn, first)
 	tick := time.NewTicker(time.Second)
@@ -87,14 +95,14 @@ func hold(address, first, drip string) time.Duration {
 	for err == nil && drip != "" {
 		select {
 		case <-ended:
-			return time.Since(start)
+			return time.Since(start), said.String()
 		case <-tick.C:
 			_, err = io.WriteString(conn, drip[:1])
 			drip = drip[1:]
 		}
 	}
 	<-ended
-	return time.Since(start)
+	return time.Since(start), said.String()
 }
 
 // goodRequests asks for a session's status, 50 times a second, until done is
