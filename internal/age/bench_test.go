@@ -16,7 +16,7 @@ func BenchmarkStage(b *testing.B) {
 	}
 	defer worker.Release()
 	stages := age.Stages(b, worker, goodFrame(b))
-	for _, name := range []string{"decode", "sample224", "detect", "surface", "mesh", "antispoof", "liveness", "age"} {
+	for _, name := range []string{"decode", "sample224", "detect", "surface", "raster", "mesh", "antispoof", "liveness", "age"} {
 		b.Run(name, func(b *testing.B) { perFrame(b, stages[name]) })
 	}
 }

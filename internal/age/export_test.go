@@ -23,6 +23,7 @@ func Stages(tb testing.TB, w Worker, jpeg []byte) map[string]func() error {
 		"sample224": func() error { p.fill(c.part(0, 0, 1, 1, in.Width, in.Height), in, tensor); return nil },
 		"detect":    func() error { _, err := detect(w, p); return err },
 		"surface":   func() error { surface(p, c); return nil },
+		"raster":    func() error { p.raster(c); return nil },
 		"mesh":      func() error { _, _, _, err := landmarks(w, p, c); return err },
 		"antispoof": scored(Antispoof, "real"),
 		"liveness":  scored(Liveness, "live"),

@@ -26,7 +26,7 @@ func (p *picture) raster(c crop) float64 {
 	for y := range rows {
 		rows[y] = make([]complex128, rasterSide)
 		for x := range rows[y] {
-			rows[y][x] = complex(hann(x)*hann(y)*float64(p.luma[(top+y)*p.lumaStride+left+x]), 0)
+			rows[y][x] = complex(hann[x]*hann[y]*float64(p.luma[(top+y)*p.lumaStride+left+x]), 0)
 		}
 		fft.Coefficients(rows[y], rows[y])
 	}
@@ -71,6 +71,9 @@ func blocky(f int) bool {
 func abs(i int) int { return max(i, -i) }
 
 // hann is the window that keeps the square's edges out of the spectrum.
-func hann(i int) float64 {
-	return 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/rasterSide)
-}
+var hann = func() (window [rasterSide]float64) {
+	for i := range window {
+		window[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/rasterSide)
+	}
+	return window
+}()

@@ -22,12 +22,12 @@ var bonaFide = []species{
 
 // attacks are the presentations that should not.
 var attacks = []species{
-	{"print, held still", print(puppet.Flat, (*take).stay)},
-	{"print, turned and tilted as prompted", print(puppet.Flat, (*take).turnMore)},
-	{"print, bent and turned as prompted", print(puppet.Bent, (*take).turnMore)},
+	{"print, held still", printed(puppet.Flat, (*take).stay)},
+	{"print, turned and tilted as prompted", printed(puppet.Flat, (*take).turnMore)},
+	{"print, bent and turned as prompted", printed(puppet.Bent, (*take).turnMore)},
 	{"print, cut out, worn as a mask", mask},
 	{"print, in the mode without head turns", func(c *cast, seed uint64) *take {
-		return sitting(print(puppet.Flat, (*take).stay)(c, seed))
+		return sitting(printed(puppet.Flat, (*take).stay)(c, seed))
 	}},
 	{"screen, recording with its own order", screen(false)},
 	{"screen, in the mode without head turns", func(c *cast, seed uint64) *take { return sitting(screen(false)(c, seed)) }},
@@ -67,8 +67,8 @@ func (k *take) turnMore() {
 	}
 }
 
-// print shows the face on paper, held by a hand.
-func print(surface puppet.Surface, behave func(*take)) func(*cast, uint64) *take {
+// printed shows the face on paper, held by a hand.
+func printed(surface puppet.Surface, behave func(*take)) func(*cast, uint64) *take {
 	return func(c *cast, seed uint64) *take {
 		k := newTake(c, seed)
 		behave(k)

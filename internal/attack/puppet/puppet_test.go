@@ -45,8 +45,8 @@ func TestPuppet(t *testing.T) {
 			for name, surface := range map[string]puppet.Surface{"head": puppet.Solid, "print": puppet.Flat} {
 				o := look(h, surface, p)
 				yaw, pitch := o.Pose.Yaw-level.Pose.Yaw, o.Pose.Pitch-level.Pose.Pitch
-				error := math.Max(math.Abs(yaw-p.Yaw), math.Abs(pitch-p.Pitch))
-				if name == "head" && error > 9 || name == "print" && error < 14 {
+				off := math.Max(math.Abs(yaw-p.Yaw), math.Abs(pitch-p.Pitch))
+				if name == "head" && off > 9 || name == "print" && off < 14 {
 					t.Errorf("%s drawn at %.0f, %.0f is read at %.0f, %.0f", name, p.Yaw, p.Pitch, yaw, pitch)
 				}
 			}
