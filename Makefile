@@ -30,7 +30,7 @@ test-go: deps models
 	go test -timeout 20m ./...
 
 test-browser: deps models build
-	node --test --test-reporter=spec e2e/
+	node --test --test-concurrency=1 --test-reporter=spec e2e/*.test.mjs
 
 bench: models deps ## run the benchmarks, which print ratios against bare baselines
 	go test -run '^$$' -bench . -benchtime 2s ./internal/bench ./internal/age ./internal/contract ./internal/web

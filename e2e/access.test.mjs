@@ -9,7 +9,7 @@ import { launch, visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { root, startGateway } from "./lib/gateway.mjs";
 import { tour } from "./lib/tour.mjs";
-import { fitsWidth, part, passes, sees, toPrimer } from "./lib/walk.mjs";
+import { fitsWidth, openCamera, part, passes, sees, toPrimer } from "./lib/walk.mjs";
 
 const axe = readFileSync(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
 const standard = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
@@ -103,7 +103,7 @@ test("screens that change by themselves move the focus to their heading", async 
   const page = await visitor(browser);
   await perform(page, { refusal: "NotFoundError" });
   await toPrimer(page, (await gateway.session(gateway.tenant())).url);
-  await part(page, "open-camera").click();
+  await openCamera(page);
   await sees(page, "screen-missing");
   assert.equal(await page.evaluate(() => document.activeElement.tagName), "H1");
   page.kept();

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { launch, visitor } from "./lib/browser.mjs";
 import { perform, pictures } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
-import { hears, part, sees, toCamera } from "./lib/walk.mjs";
+import { hears, openCamera, part, sees, toCamera } from "./lib/walk.mjs";
 
 let gateway, tenant, browser;
 before(async () => {
@@ -49,7 +49,7 @@ for (const { name, camera, ends } of species) {
     await sees(page, "again");
     assert.equal(await session.status(), "PENDING");
     if (ends === "spoof") {
-      await part(page, "open-camera").click();
+      await openCamera(page);
       await sees(page, "screen-spoof");
       assert.equal(await session.status(), "SPOOF");
     }

@@ -8,7 +8,7 @@ import { launch, visitor } from "./lib/browser.mjs";
 import { video } from "./lib/camera.mjs";
 import { eventually, scratch, startGateway } from "./lib/gateway.mjs";
 import { sampleJPEG } from "./lib/sample.mjs";
-import { hears, isTold, part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
+import { hears, isTold, openCamera, part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 
 let gateway, tenant, dir, browser;
 before(async () => {
@@ -37,7 +37,7 @@ test("a person who cannot move their head passes without prompts", async () => {
   await toPrimer(page, session.url);
   await part(page, "assisted").click();
   await sees(page, "assisted-on");
-  await part(page, "open-camera").click();
+  await openCamera(page);
   await passes(page);
   page.kept();
 });

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { launch, visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { startGateway } from "./lib/gateway.mjs";
-import { gets, part, sees, toCamera, toPrimer } from "./lib/walk.mjs";
+import { gets, openCamera, part, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 
 let gateway, tenant, browser;
 before(async () => {
@@ -42,7 +42,7 @@ test("the phone makes the check, the desktop is redirected, the code works once"
   assert.equal((await thief.goto(address)).status(), 410);
   await sees(thief, "notice-handover_gone");
 
-  await part(phone, "open-camera").click();
+  await openCamera(phone);
   await gets(phone, () => sees(phone, "notice-handover_done"));
   await desktop.waitForURL(`${gateway.shop}/?passed**`);
   assert.equal(await session.status(), "PASSED");

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { launch, visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
-import { gets, hears, part, passes, sees } from "./lib/walk.mjs";
+import { gets, hears, openCamera, part, passes, sees } from "./lib/walk.mjs";
 
 let gateway, browser;
 before(async () => {
@@ -24,7 +24,7 @@ async function buy(page, age) {
   await page.click("button");
   await part(page, "start").click();
   await part(page, "continue").click();
-  await part(page, "open-camera").click();
+  await openCamera(page);
 }
 
 /** The story of the order that the shop shows, once it holds all of what. */

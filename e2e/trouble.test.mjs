@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { anotherTab, launch, visitor } from "./lib/browser.mjs";
 import { direct, isFilming, perform, unplug } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
-import { part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
+import { openCamera, part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 
 let gateway, tenant, browser;
 before(async () => {
@@ -118,7 +118,7 @@ test("reload in the middle: the shopper begins again from the primer", async () 
   await toCamera(page, await link());
   await sees(page, "screen-live");
   await page.reload();
-  await part(page, "open-camera").click();
+  await openCamera(page);
   await sees(page, "screen-live");
   page.kept();
 });
@@ -143,7 +143,7 @@ test("a second tab takes over, and the first can take it back", async () => {
   const second = await anotherTab(first);
   await perform(second, { places: [] });
   await second.goto(url);
-  await part(second, "open-camera").click();
+  await openCamera(second);
   await sees(second, "screen-live");
   await sees(first, "screen-other_tab");
   assert.equal(await isFilming(first), false);

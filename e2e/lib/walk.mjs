@@ -22,12 +22,22 @@ export async function toPrimer(page, url, { share = null, begun = false } = {}) 
     await part(page, "continue").click();
   }
   await sees(page, "screen-primer");
+  await isReady(page);
+}
+
+/** Waits until the camera page's script listens to its buttons. */
+const isReady = (page) => page.locator("#camera[data-state]").waitFor({ state: "attached" });
+
+/** Follows the primer's button to the camera. */
+export async function openCamera(page) {
+  await isReady(page);
+  await part(page, "open-camera").click();
 }
 
 /** Goes from the introduction to the running camera. */
 export async function toCamera(page, url, options) {
   await toPrimer(page, url, options);
-  await part(page, "open-camera").click();
+  await openCamera(page);
 }
 
 /**
@@ -44,7 +54,7 @@ export async function gets(page, done, attempts = 3) {
     ]);
     if (ended) break;
     if (left === 1) break;
-    await part(page, "open-camera").click();
+    await openCamera(page);
     await sees(page, "screen-live");
   }
   await done();
