@@ -20,36 +20,22 @@ func (c *cli) keyCommand() *cobra.Command {
 }
 
 func (c *cli) keyCreate() *cobra.Command {
-	var mode string
 	var asJSON bool
-	cmd := &cobra.Command{Use: "create TENANT_ID --mode test|live", Short: "Make a further API key, shown once", Args: exactlyOneID("TENANT_ID")}
-	cmd.Flags().StringVar(&mode, "mode", "", "test or live")
+	cmd := c.modeCommand("create", "Make a further API key, shown once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+		key, plain, err := op.tenants.CreateKey(cmd.Context(), id, livemode)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), struct {
+				KeyID uuid.UUID `json:"key_id"`
+				Key   string    `json:"key"`
+			}{key.ID, plain})
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "Key %s\n%s\nKeep it now: it is not shown again.\n", key.ID, plain)
+		return nil
+	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	_ = cmd.MarkFlagRequired("mode")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id, err := idArgument(args)
-		if err != nil {
-			return err
-		}
-		livemode, err := parseMode(mode)
-		if err != nil {
-			return err
-		}
-		return c.withOperator(cmd.Context(), func(op operator) error {
-			key, plain, err := op.tenants.CreateKey(cmd.Context(), id, livemode)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), struct {
-					KeyID uuid.UUID `json:"key_id"`
-					Key   string    `json:"key"`
-				}{key.ID, plain})
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Key %s\n%s\nKeep it now: it is not shown again.\n", key.ID, plain)
-			return nil
-		})
-	}
 	return cmd
 }
 

@@ -132,6 +132,19 @@ func TestWebhookCommands(t *testing.T) {
 	}
 }
 
+func TestRedirectCommands(t *testing.T) {
+	c := newConsole(t)
+	id := parsed[createdTenant](c, "tenant", "create", "--name", "Shop", "--json").TenantID.String()
+	if _, err := c.try("redirect", "promote", id, "--mode", "live"); err == nil {
+		t.Error("promoted what was never staged")
+	}
+	staged := parsed[map[string]string](c, "redirect", "stage", id, "--mode", "live", "--json")
+	if !strings.HasPrefix(staged["redirect_secret"], "rdsec_live_") {
+		t.Errorf("staged %d characters", len(staged["redirect_secret"]))
+	}
+	c.run("redirect", "promote", id, "--mode", "live")
+}
+
 func TestClearErrors(t *testing.T) {
 	c := newConsole(t)
 	id := parsed[createdTenant](c, "tenant", "create", "--name", "Shop", "--json").TenantID.String()

@@ -20,39 +20,21 @@ import (
 )
 
 func (c *cli) webhookRotate() *cobra.Command {
-	var mode string
 	var overlap time.Duration
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "rotate TENANT_ID --mode test|live", Short: "Make a new webhook secret, shown once",
-		Long: "Make a new webhook secret. Webhooks are signed with the old one too until the\noverlap ends.",
-		Args: exactlyOneID("TENANT_ID"),
-	}
-	cmd.Flags().StringVar(&mode, "mode", "", "test or live")
+	cmd := c.modeCommand("rotate", "Make a new webhook secret, shown once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+		secret, err := op.tenants.RotateWebhookSecret(cmd.Context(), id, livemode, overlap)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), map[string]string{"webhook_secret": secret})
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\nKeep it now: it is not shown again. The old secret signs too for %s.\n", secret, overlap)
+		return nil
+	})
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old secret signs too: 0, 1h, 24h or 72h")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	_ = cmd.MarkFlagRequired("mode")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id, err := idArgument(args)
-		if err != nil {
-			return err
-		}
-		livemode, err := parseMode(mode)
-		if err != nil {
-			return err
-		}
-		return c.withOperator(cmd.Context(), func(op operator) error {
-			secret, err := op.tenants.RotateWebhookSecret(cmd.Context(), id, livemode, overlap)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]string{"webhook_secret": secret})
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s\nKeep it now: it is not shown again. The old secret signs too for %s.\n", secret, overlap)
-			return nil
-		})
-	}
 	return cmd
 }
 

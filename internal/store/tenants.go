@@ -141,19 +141,44 @@ func (s *Store) Secrets(ctx context.Context, tenantID uuid.UUID, livemode bool, 
 
 // RotateSecret implements tenant.Store.
 func (s *Store) RotateSecret(ctx context.Context, next tenant.Secret, expires time.Time) error {
-	row := fromSecret(next)
 	return s.Update(ctx, func(tx *Tx) error {
-		staged := tx.secrets(next.TenantID, next.Livemode, next.Kind).Where("state = ?", tenant.SecretStaged)
-		if err := staged.Delete(&secretRow{}).Error; err != nil {
+		if err := tx.retireActive(next.TenantID, next.Livemode, next.Kind, expires); err != nil {
 			return err
 		}
-		active := tx.secrets(next.TenantID, next.Livemode, next.Kind).Where("state = ?", tenant.SecretActive)
-		err := active.Updates(map[string]any{"state": tenant.SecretRetiring, "expires_at": at(expires)}).Error
-		if err != nil {
-			return err
-		}
-		return tx.db.Create(&row).Error
+		return tx.replaceStaged(next)
 	})
+}
+
+// StageSecret implements tenant.Store.
+func (s *Store) StageSecret(ctx context.Context, next tenant.Secret) error {
+	return s.Update(ctx, func(tx *Tx) error { return tx.replaceStaged(next) })
+}
+
+// PromoteSecret implements tenant.Store.
+func (s *Store) PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, expires time.Time) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		if err := tx.retireActive(tenantID, livemode, kind, expires); err != nil {
+			return err
+		}
+		return mustChange(tx.secrets(tenantID, livemode, kind).Where("state = ?", tenant.SecretStaged).
+			Update("state", tenant.SecretActive))
+	})
+}
+
+// retireActive lets the active secret go on being known until expires.
+func (tx *Tx) retireActive(tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, expires time.Time) error {
+	return tx.secrets(tenantID, livemode, kind).Where("state = ?", tenant.SecretActive).
+		Updates(map[string]any{"state": tenant.SecretRetiring, "expires_at": at(expires)}).Error
+}
+
+// replaceStaged inserts next in place of a staged secret.
+func (tx *Tx) replaceStaged(next tenant.Secret) error {
+	staged := tx.secrets(next.TenantID, next.Livemode, next.Kind).Where("state = ?", tenant.SecretStaged)
+	if err := staged.Delete(&secretRow{}).Error; err != nil {
+		return err
+	}
+	row := fromSecret(next)
+	return tx.db.Create(&row).Error
 }
 
 func (tx *Tx) secrets(tenantID uuid.UUID, livemode bool, kind tenant.SecretKind) *gorm.DB {

@@ -36,6 +36,34 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, tenantID uuid.UUID, l
 	return signing.FormatWebhookSecret(plain), nil
 }
 
+// RedirectRetirement is how long a replaced redirect secret stays known, so
+// that its rotation can be told from a forgery.
+const RedirectRetirement = 24 * time.Hour
+
+// StageRedirectSecret makes the redirect secret that will sign after
+// PromoteRedirectSecret, and returns it in plain, once, for the merchant to
+// accept beside the present one. It returns fault.NotFound.
+func (s *Service) StageRedirectSecret(ctx context.Context, tenantID uuid.UUID, livemode bool) (string, error) {
+	if _, err := s.store.TenantByID(ctx, tenantID); err != nil {
+		return "", err
+	}
+	secret, plain, err := s.newSecret(tenantID, livemode, SecretRedirect)
+	if err != nil {
+		return "", err
+	}
+	secret.State = SecretStaged
+	if err := s.store.StageSecret(ctx, secret); err != nil {
+		return "", err
+	}
+	return signing.FormatRedirectSecret(plain, livemode), nil
+}
+
+// PromoteRedirectSecret lets the staged redirect secret sign from now on. It
+// returns fault.NotFound when none is staged.
+func (s *Service) PromoteRedirectSecret(ctx context.Context, tenantID uuid.UUID, livemode bool) error {
+	return s.store.PromoteSecret(ctx, tenantID, livemode, SecretRedirect, s.now().Add(RedirectRetirement))
+}
+
 // WebhookKeys returns the secrets that sign a tenant's webhooks now, newest
 // first; several while a rotation is under way.
 func (s *Service) WebhookKeys(ctx context.Context, tenantID uuid.UUID, livemode bool) ([][]byte, error) {

@@ -130,4 +130,11 @@ type Store interface {
 	// before it retire at expires, together. A staged secret of the same kind
 	// is dropped.
 	RotateSecret(ctx context.Context, next Secret, expires time.Time) error
+	// StageSecret writes next as the staged secret, in place of one staged
+	// before.
+	StageSecret(ctx context.Context, next Secret) error
+	// PromoteSecret makes the staged secret active and the active one before it
+	// retire at expires, together. Without a staged one it returns
+	// fault.NotFound and changes nothing.
+	PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, expires time.Time) error
 }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) redirectCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "redirect",
+		Short: "Replace a tenant's redirect secret without a gap",
+		Long: "Replace a tenant's redirect secret without a gap: stage a new one, let the merchant\n" +
+			"accept tokens under both, then promote it. From then on it signs.",
+	}
+	cmd.AddCommand(c.redirectStage(), c.redirectPromote())
+	return cmd
+}
+
+// modeCommand is a command on one tenant and mode.
+func (c *cli) modeCommand(use, short string, fn func(cmd *cobra.Command, op operator, tenantID uuid.UUID, livemode bool) error) *cobra.Command {
+	var mode string
+	cmd := &cobra.Command{Use: use + " TENANT_ID --mode test|live", Short: short, Args: exactlyOneID("TENANT_ID")}
+	cmd.Flags().StringVar(&mode, "mode", "", "test or live")
+	_ = cmd.MarkFlagRequired("mode")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := idArgument(args)
+		if err != nil {
+			return err
+		}
+		livemode, err := parseMode(mode)
+		if err != nil {
+			return err
+		}
+		return c.withOperator(cmd.Context(), func(op operator) error { return fn(cmd, op, id, livemode) })
+	}
+	return cmd
+}
+
+func (c *cli) redirectStage() *cobra.Command {
+	var asJSON bool
+	cmd := c.modeCommand("stage", "Make the next redirect secret, shown once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+		secret, err := op.tenants.StageRedirectSecret(cmd.Context(), id, livemode)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), map[string]string{"redirect_secret": secret})
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\nKeep it now: it is not shown again. It signs after agegate redirect promote.\n", secret)
+		return nil
+	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (c *cli) redirectPromote() *cobra.Command {
+	return c.modeCommand("promote", "Sign with the staged redirect secret from now on", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+		if err := op.tenants.PromoteRedirectSecret(cmd.Context(), id, livemode); err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), "The staged redirect secret signs now; the one before is retired.")
+		return nil
+	})
+}
