@@ -59,22 +59,27 @@ func (r Row) Interval() (low, high float64) {
 	return low, high
 }
 
-// Range plays n presentations of every kind and returns the rows, worst
-// first: persons, attacks, and those beyond the challenge. The same n gives
-// the same presentations in every run. progress may be nil.
-func Range(ctx context.Context, models age.Models, n int, progress func(done, total int)) ([]Row, error) {
+// Range plays n presentations of every kind and returns the rows, worst first:
+// persons, attacks, and those beyond the challenge. The same presentations
+// are played in every run, as many as there is time for until the deadline, if
+// it is not zero. progress may be nil.
+func Range(ctx context.Context, models age.Models, n int, deadline time.Time, progress func(done, total int)) ([]Row, error) {
 	analyzer := age.NewAnalyzer(models)
 	person, stranger, err := puppet.Sample(ctx, analyzer)
 	if err != nil {
 		return nil, err
 	}
-	r := &shooting{cast: &cast{person, stranger}, engine: age.NewEngine(analyzer, age.ExpectedValue{})}
+	r := &shooting{cast: &cast{person, stranger}, engine: age.NewEngine(analyzer, age.ExpectedValue{}), deadline: deadline}
+	var all []species
 	for _, group := range [][]species{bonaFide, attacks, beyond} {
+		all = append(all, group...)
 		for _, s := range group {
-			for i := range n {
-				r.jobs = append(r.jobs, job{s, len(r.rows), uint64(len(r.rows)*10_000 + i)}) //nolint:gosec // small
-			}
 			r.rows = append(r.rows, Row{Species: s.name, BonaFide: &group[0] == &bonaFide[0], Beyond: &group[0] == &beyond[0]})
+		}
+	}
+	for i := range n {
+		for row, s := range all {
+			r.jobs = append(r.jobs, job{s, row, uint64(row*10_000 + i)}) //nolint:gosec // small
 		}
 	}
 	if err := r.run(ctx, progress); err != nil {
@@ -107,9 +112,10 @@ type job struct {
 
 // shooting is one run of the range.
 type shooting struct {
-	cast   *cast
-	engine *age.Engine
-	jobs   []job
+	cast     *cast
+	engine   *age.Engine
+	jobs     []job
+	deadline time.Time
 
 	mu    sync.Mutex
 	rows  []Row
@@ -142,7 +148,8 @@ func (r *shooting) run(ctx context.Context, progress func(done, total int)) erro
 func (r *shooting) take(progress func(done, total int)) (job, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err != nil || r.next == len(r.jobs) {
+	late := !r.deadline.IsZero() && time.Now().After(r.deadline)
+	if r.err != nil || r.next == len(r.jobs) || late && r.next%len(r.rows) == 0 {
 		return job{}, false
 	}
 	r.next++

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/age/agetest"
 	"agegate/internal/attack"
@@ -13,7 +14,7 @@ import (
 // With so few a single lucky recording is more than the goal, so what is
 // tested is that no kind comes through as a rule.
 func TestRange(t *testing.T) {
-	rows, err := attack.Range(t.Context(), agetest.Pool(t), 2, nil)
+	rows, err := attack.Range(t.Context(), agetest.Pool(t), 2, time.Time{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"agegate/internal/age/agetest"
 	"agegate/internal/age/onnx"
@@ -17,8 +18,9 @@ import (
 
 func main() {
 	n := flag.Int("n", 60, "presentations of each kind")
+	limit := flag.Duration("time", 9*time.Minute, "after which no more presentations are begun")
 	flag.Parse()
-	met, err := run(context.Background(), *n)
+	met, err := run(context.Background(), *n, time.Now().Add(*limit))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "attack:", err)
 		os.Exit(2)
@@ -29,12 +31,12 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, n int) (met bool, err error) {
+func run(ctx context.Context, n int, deadline time.Time) (met bool, err error) {
 	pool, err := onnx.Open(filepath.Join(agetest.Root(), "models"), runtime.NumCPU())
 	if err != nil {
 		return false, err
 	}
-	rows, err := attack.Range(ctx, pool, n, func(done, total int) {
+	rows, err := attack.Range(ctx, pool, n, deadline, func(done, total int) {
 		if done%20 == 0 || done == total {
 			fmt.Fprintf(os.Stderr, "\r%d of %d presentations", done, total)
 		}
