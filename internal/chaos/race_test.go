@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -24,12 +25,14 @@ func TestOppositeVerdicts(t *testing.T) {
 	total, kills := sized(10_000, 300), sized(20, 2)
 	race := &race{client: newClient(), account: newAccount(), replicas: replicas, keys: keys, claims: map[string]map[string]bool{}}
 
+	ctx, cancel := context.WithTimeout(t.Context(), sized(4*time.Minute, time.Minute))
+	defer cancel()
 	work := make(chan int)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
 			for n := range work {
-				race.run(n)
+				race.run(ctx, n)
 			}
 		})
 	}
@@ -45,6 +48,9 @@ func TestOppositeVerdicts(t *testing.T) {
 	all.Wait()
 
 	r.didf("%d sessions, each forced to PASSED and FALLBACK at once, %d kills", total, kills)
+	if ctx.Err() != nil {
+		t.Error("not every session was answered in time")
+	}
 	r.none("double wins", race.doubleWins(receiver))
 	r.audit(db, race.account, receiver)
 }
@@ -58,32 +64,35 @@ type race struct {
 	claims   map[string]map[string]bool // statuses told, by session
 }
 
-func (x *race) run(n int) {
+func (x *race) run(ctx context.Context, n int) {
 	var s session
 	for ok := false; !ok; {
+		if ctx.Err() != nil {
+			return
+		}
 		var r reply
 		s, r, ok = x.create(x.replicas[n%2].url, x.keys[n%len(x.keys)], fmt.Sprint(n))
 		x.noteCreate(s, r, ok)
 		if !ok {
-			time.Sleep(retryPause)
+			rest(ctx, retryPause)
 		}
 	}
 	var both sync.WaitGroup
 	for i, outcome := range []string{"verified", "fallback"} {
-		both.Go(func() { x.insist(x.replicas[(n/2+i)%2].url, s, outcome) })
+		both.Go(func() { x.insist(ctx, x.replicas[(n/2+i)%2].url, s, outcome) })
 	}
 	both.Wait()
 }
 
 // insist forces an outcome until there is an answer.
-func (x *race) insist(gateway string, s session, outcome string) {
-	for {
+func (x *race) insist(ctx context.Context, gateway string, s session, outcome string) {
+	for ctx.Err() == nil {
 		told, r := x.force(gateway, s, outcome)
 		x.noteClaim(s, told, r)
 		if told != "" {
 			return
 		}
-		time.Sleep(retryPause)
+		rest(ctx, retryPause)
 	}
 }
 
