@@ -38,6 +38,7 @@ func TestSessionLife(t *testing.T) {
 				"wait":     m.wait,
 				"look up":  m.lookUp,
 				"settings": m.settings,
+				"resend":   m.resend,
 			})
 		})
 	})
@@ -290,6 +291,23 @@ func (m *machine) lookUp(t *rapid.T) {
 	}[s.Status]
 	if view.Status != s.Status || !view.At.Equal(*want) {
 		t.Fatalf("lookup says %+v, want %s at %s", view, s.Status, want)
+	}
+}
+
+// resend makes an event due again: the same event, under the same ID.
+func (m *machine) resend(t *rapid.T) {
+	s, _ := m.pick(t)
+	filter := webhook.Filter{Scope: webhook.OfTenant(m.tenant.ID), Session: s.ID}
+	before, err := m.db.Events(context.Background(), filter)
+	ok(t, err)
+	if len(before) == 0 {
+		t.Skip("no event")
+	}
+	ok(t, webhook.NewOperations(m.db, nil).ResendEvent(context.Background(), filter.Scope, before[0].ID))
+	after, err := m.db.Events(context.Background(), filter)
+	ok(t, err)
+	if len(after) != 1 || after[0].ID != before[0].ID || string(after[0].Body) != string(before[0].Body) {
+		t.Fatalf("resending made %+v of %+v", after, before)
 	}
 }
 
