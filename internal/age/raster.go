@@ -21,15 +21,8 @@ func (p *picture) raster(c crop) float64 {
 	if left < 0 || top < 0 || left+rasterSide > p.width || top+rasterSide > p.height {
 		return 0
 	}
-	rows := make([][]complex128, rasterSide)
 	fft := fourier.NewCmplxFFT(rasterSide)
-	for y := range rows {
-		rows[y] = make([]complex128, rasterSide)
-		for x := range rows[y] {
-			rows[y][x] = complex(hann[x]*hann[y]*float64(p.luma[(top+y)*p.lumaStride+left+x]), 0)
-		}
-		fft.Coefficients(rows[y], rows[y])
-	}
+	rows := p.spectra(fft, left, top)
 	column := make([]complex128, rasterSide)
 	rings := make([][]float64, rasterSide/2)
 	for x := range rasterSide / 2 {
@@ -38,15 +31,9 @@ func (p *picture) raster(c crop) float64 {
 		}
 		fft.Coefficients(column, column)
 		for y, v := range column {
-			fy := y
-			if y > rasterSide/2 {
-				fy = y - rasterSide
+			if ring := ringOf(x, y); ring >= 0 {
+				rings[ring] = append(rings[ring], math.Hypot(real(v), imag(v)))
 			}
-			ring := int(math.Hypot(float64(x), float64(fy)))
-			if ring < lowestRing || ring >= len(rings) || blocky(x) && abs(fy) <= 2 || blocky(fy) && x <= 2 {
-				continue
-			}
-			rings[ring] = append(rings[ring], math.Hypot(real(v), imag(v)))
 		}
 	}
 	var peak float64
@@ -57,6 +44,32 @@ func (p *picture) raster(c crop) float64 {
 		}
 	}
 	return peak
+}
+
+// spectra transforms the rows of the square.
+func (p *picture) spectra(fft *fourier.CmplxFFT, left, top int) [][]complex128 {
+	rows := make([][]complex128, rasterSide)
+	for y := range rows {
+		rows[y] = make([]complex128, rasterSide)
+		for x := range rows[y] {
+			rows[y][x] = complex(hann[x]*hann[y]*float64(p.luma[(top+y)*p.lumaStride+left+x]), 0)
+		}
+		fft.Coefficients(rows[y], rows[y])
+	}
+	return rows
+}
+
+// ringOf is the distance of a coefficient from zero, or -1 where it is not
+// looked at.
+func ringOf(x, y int) int {
+	if y > rasterSide/2 {
+		y -= rasterSide
+	}
+	ring := int(math.Hypot(float64(x), float64(y)))
+	if ring < lowestRing || ring >= rasterSide/2 || blocky(x) && abs(y) <= 2 || blocky(y) && x <= 2 {
+		return -1
+	}
+	return ring
 }
 
 // lowestRing leaves out the face's own forms: eyes, mouth, shadows.

@@ -79,7 +79,7 @@ func Range(ctx context.Context, models age.Models, n int, deadline time.Time, pr
 	}
 	for i := range n {
 		for row, s := range all {
-			r.jobs = append(r.jobs, job{s, row, uint64(row*10_000 + i)}) //nolint:gosec // small
+			r.jobs = append(r.jobs, job{s, row, uint64(row*10_000 + i)})
 		}
 	}
 	if err := r.run(ctx, progress); err != nil {

@@ -9,7 +9,7 @@ import (
 // meaning is printed with every table.
 const meaning = `
 APCER: attack presentations classified as bona fide; BPCER: persons refused,
-here with those who got no result (ISO/IEC 30107-3). 95 %% intervals after
+here with those who got no result (ISO/IEC 30107-3). 95 % intervals after
 Clopper and Pearson. Every row was played to the real capture with the real
 models.
 
@@ -18,7 +18,7 @@ was made for, and together they refuse the species listed. What they do not
 show: how real prints, screens, masks and people fare. All clips are drawn
 from one generated face, and one disguise of it, on ideal surfaces under one
 light; a real test takes some hundred people and many instruments. No error in
-30 still allows a true rate of up to 12 %%.
+30 still allows a true rate of up to 12 %.
 
 Beyond the challenge: whatever moves as a head does is a head to a challenge
 that only asks for movement. Against a face that obeys on a screen stand the
@@ -51,7 +51,7 @@ func Write(out io.Writer, rows []Row) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, meaning)
+	_, err := io.WriteString(out, meaning)
 	return err
 }
 

@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	s := &studio{head: person, surface: puppet.Solid, random: rand.New(rand.NewPCG(*seed, 0)), width: *width, height: *height}
+	s := &studio{head: person, surface: puppet.Solid, random: rand.New(rand.NewPCG(*seed, 0)), width: *width, height: *height} //nolint:gosec // every run must be the same
 	s.camera = puppet.NewCamera(s.random)
 	s.camera.Noise = *noise
 	s.home = puppet.Pose{X: float64(*width) / 2, Y: float64(*height) / 2, Width: *size}
@@ -123,7 +123,7 @@ func (s *studio) pictures(dir, which string, frames int) error {
 		}
 		known = true
 		folder := filepath.Join(dir, string(gesture))
-		if err := os.MkdirAll(folder, 0o755); err != nil {
+		if err := os.MkdirAll(folder, 0o750); err != nil {
 			return err
 		}
 		actor := puppet.NewActor(s.random, s.home)
@@ -138,7 +138,7 @@ func (s *studio) pictures(dir, which string, frames int) error {
 			if err != nil {
 				return err
 			}
-			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%02d.jpg", i)), jpeg, 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%02d.jpg", i)), jpeg, 0o600); err != nil {
 				return err
 			}
 		}

@@ -58,7 +58,7 @@ func (h *Head) Backdrop(frame *image.RGBA) {
 		xdraw.BiLinear.Scale(large, large.Bounds(), h.backdrop, h.backdrop.Bounds(), xdraw.Src, nil)
 		ready, _ = h.backdrops.LoadOrStore(size, large)
 	}
-	copy(frame.Pix, ready.(*image.RGBA).Pix)
+	copy(frame.Pix, ready.(*image.RGBA).Pix) //nolint:forcetypeassert // nothing else is stored
 }
 
 // corner is a vertex on the frame: position, depth, and place in the texture.
