@@ -55,8 +55,10 @@ test("the same face at 60 ends on the fallback page, whose way back is the cance
   await perform(page);
   await buy(page, 60);
   await gets(page, () => sees(page, "screen-fallback"));
+  assert.equal(await part(page, "return").getAttribute("href"), `${gateway.shop}/cancelled`);
   await part(page, "return").click();
-  await page.waitForURL(`${gateway.shop}/cancelled`);
+  await page.waitForURL(`${gateway.shop}/**`);
+  assert.doesNotMatch(await page.locator("h1").innerText(), /Sold\./);
   page.kept();
 });
 
