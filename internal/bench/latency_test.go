@@ -125,7 +125,7 @@ func stream(b *testing.B, g *apitest.Gateway, s apitest.Created, jpeg []byte, n 
 		b.Error(err, res)
 		return nil
 	}
-	defer conn.CloseNow() //nolint:errcheck // over
+	defer conn.CloseNow()
 	var hello struct {
 		Nonce string `json:"nonce"`
 	}
@@ -144,7 +144,7 @@ func stream(b *testing.B, g *apitest.Gateway, s apitest.Created, jpeg []byte, n 
 	defer tick.Stop()
 	for seq := range n {
 		<-tick.C
-		binary.BigEndian.PutUint32(message[16:20], uint32(seq)) //nolint:gosec // a few hundred
+		binary.BigEndian.PutUint32(message[16:20], uint32(seq))
 		start := time.Now()
 		var guidance struct {
 			Guidance string `json:"guidance"`

@@ -191,7 +191,7 @@ func receiverAt(t *testing.T, handler http.HandlerFunc) (*httptest.Server, netip
 	if err != nil {
 		t.Fatal(err)
 	}
-	receiver := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}} //nolint:gosec // a test's server
+	receiver := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}}
 	receiver.Start()
 	t.Cleanup(receiver.Close)
 	return receiver, netip.MustParsePrefix("127.0.0.77/32")

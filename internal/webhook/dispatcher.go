@@ -96,7 +96,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-d.wake:
-		case <-time.After(spread(d.poll, rand.Float64())):
+		case <-time.After(spread(d.poll, rand.Float64())): //nolint:gosec // spreading load, not a secret
 		}
 	}
 	giveUp := time.AfterFunc(d.drain, abort)
@@ -187,7 +187,7 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery) {
 	if delivery.Livemode {
 		schedule = d.cfg.Live
 	}
-	outcome := judge(answer, schedule, delivery.Step, rand.Float64())
+	outcome := judge(answer, schedule, delivery.Step, rand.Float64()) //nolint:gosec // spreading load, not a secret
 	attempt := Attempt{
 		Number:     delivery.Lease.Number,
 		At:         delivery.Lease.At,
@@ -251,7 +251,7 @@ func (d *Dispatcher) prune(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(spread(pruneInterval, rand.Float64())):
+		case <-time.After(spread(pruneInterval, rand.Float64())): //nolint:gosec // spreading load, not a secret
 		}
 	}
 }
