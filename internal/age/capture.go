@@ -69,9 +69,9 @@ type demand struct {
 
 // Of 864 good still pictures of people (UTKFace), 0.5 % score under 0.23 real
 // and 0.20 live, 5 % under 0.34 and 0.50: the scores are weak, so the usual
-// limits only catch the plain cases. The raster of 400 of them, compressed
-// again, was over 2.55 in 5 % and over 2.72 in 1 %; simulated screens gave 1.8
-// to 5.0, half over 3.6. Without head turns more is asked.
+// limits only catch the plain cases. The raster of 150 of them, compressed
+// hard or twice, was over 2.52 in 5 % and over 2.67 in 1 %; that of simulated
+// screens was 3.1 to 5.0. Without head turns more is asked.
 var (
 	usual    = demand{frames: 5, real: 0.2, live: 0.1, raster: 2.8}
 	assisted = demand{frames: 12, real: 0.3, live: 0.15, raster: 2.6}

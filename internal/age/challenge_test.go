@@ -35,6 +35,13 @@ func TestDishonest(t *testing.T) {
 		}, age.VerdictNoCapture},
 		{"before anybody could", func(p *person) { p.react, p.move = 0, 100*time.Millisecond }, age.VerdictSpoof},
 		{"pictures in turn", func(p *person) { p.move = 0 }, age.VerdictSpoof},
+		{"pictures in turn, but for the first action", func(p *person) {
+			p.change = func(n int, _ *age.Observation) {
+				if n > 9 {
+					p.move = 0
+				}
+			}
+		}, age.VerdictSpoof},
 		{"a print that turns", func(p *person) { p.flat = true }, age.VerdictSpoof},
 		{"another face when turned", func(p *person) {
 			p.face = func(int) int {

@@ -66,7 +66,7 @@ func ringOf(x, y int) int {
 		y -= rasterSide
 	}
 	ring := int(math.Hypot(float64(x), float64(y)))
-	if ring < lowestRing || ring >= rasterSide/2 || blocky(x) && abs(y) <= 2 || blocky(y) && x <= 2 {
+	if ring < lowestRing || ring >= rasterSide/2 {
 		return -1
 	}
 	return ring
@@ -74,14 +74,6 @@ func ringOf(x, y int) int {
 
 // lowestRing leaves out the face's own forms: eyes, mouth, shadows.
 const lowestRing = 16
-
-// blocky reports whether JPEG's blocks of eight pixels have this frequency.
-func blocky(f int) bool {
-	f = abs(f) % (rasterSide / 8)
-	return f <= 1 || f >= rasterSide/8-1
-}
-
-func abs(i int) int { return max(i, -i) }
 
 // hann is the window that keeps the square's edges out of the spectrum.
 var hann = func() (window [rasterSide]float64) {

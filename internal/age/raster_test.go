@@ -10,7 +10,8 @@ import (
 	"agegate/internal/age/agetest"
 )
 
-// TestRaster: a pattern over the face stands out, whatever its direction; a
+// TestRaster: a pattern over the face stands out, whatever its direction, and
+// also where JPEG's blocks have their frequencies; a
 // face, and JPEG's own blocks at a poor quality, do not.
 func TestRaster(t *testing.T) {
 	analyzer := age.NewAnalyzer(agetest.Pool(t))
@@ -35,7 +36,7 @@ func TestRaster(t *testing.T) {
 	if bare > 2.4 {
 		t.Errorf("raster %.2f of a bare face", bare)
 	}
-	for _, pattern := range [][2]float64{{0.3, 0.02}, {0.03, 0.22}, {0.2, 0.17}} {
+	for _, pattern := range [][2]float64{{0.3, 0.02}, {0.03, 0.22}, {0.2, 0.17}, {0.25, 0.01}, {0, 0.375}} {
 		if r := measure(pattern[0], pattern[1], 0.05); r < bare+1 {
 			t.Errorf("raster %.2f under the pattern %v, %.2f without", r, pattern, bare)
 		}
