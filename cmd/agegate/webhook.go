@@ -23,11 +23,15 @@ func (c *cli) webhookCommand() *cobra.Command {
 	return cmd
 }
 
-// withWebhooks runs fn over the deliveries. A running gateway finds by itself
-// what fn makes due.
-func (c *cli) withWebhooks(ctx context.Context, fn func(*webhook.Operations) error) error {
+// withWebhooks runs fn over the deliveries that scope, made by tenantFlag,
+// allows. A running gateway finds by itself what fn makes due.
+func (c *cli) withWebhooks(ctx context.Context, scope func() (webhook.Scope, error), fn func(*webhook.Operations, webhook.Scope) error) error {
+	of, err := scope()
+	if err != nil {
+		return err
+	}
 	return c.withOperator(ctx, func(op operator) error {
-		return fn(webhook.NewOperations(op.store, nil))
+		return fn(webhook.NewOperations(op.store, nil), of)
 	})
 }
 
@@ -79,14 +83,10 @@ func (c *cli) webhookList() *cobra.Command {
 	cmd.Flags().IntVar(&limit, "limit", webhook.MaxPage, "how many, 1 to 100")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		of, err := scope()
-		if err != nil {
-			return err
-		}
 		if limit < 1 || limit > webhook.MaxPage {
 			return fmt.Errorf("--limit must be from 1 to %d", webhook.MaxPage)
 		}
-		return c.withWebhooks(cmd.Context(), func(ops *webhook.Operations) error {
+		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, of webhook.Scope) error {
 			records, err := ops.Events(cmd.Context(), webhook.Filter{Scope: of, Status: webhook.Status(status), Before: before, Limit: limit})
 			if err != nil {
 				return err
@@ -134,11 +134,7 @@ func (c *cli) webhookShow() *cobra.Command {
 	scope := tenantFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		of, err := scope()
-		if err != nil {
-			return err
-		}
-		return c.withWebhooks(cmd.Context(), func(ops *webhook.Operations) error {
+		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, of webhook.Scope) error {
 			record, attempts, err := ops.EventByID(cmd.Context(), of, args[0])
 			if err != nil {
 				return err
@@ -185,12 +181,9 @@ func (c *cli) webhookResend() *cobra.Command {
 		if (len(args) == 1) == (since != "") {
 			return fmt.Errorf("give either an EVENT_ID or --failed-since")
 		}
-		of, err := scope()
-		if err != nil {
-			return err
-		}
-		return c.withWebhooks(cmd.Context(), func(ops *webhook.Operations) error {
+		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, of webhook.Scope) error {
 			n := 1
+			var err error
 			if len(args) == 1 {
 				err = ops.ResendEvent(cmd.Context(), of, args[0])
 			} else {

@@ -54,11 +54,7 @@ func (c *cli) webhookEndpoints() *cobra.Command {
 	scope := tenantFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		of, err := scope()
-		if err != nil {
-			return err
-		}
-		return c.withWebhooks(cmd.Context(), func(ops *webhook.Operations) error {
+		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, of webhook.Scope) error {
 			endpoints, err := ops.Endpoints(cmd.Context(), of)
 			if err != nil {
 				return err
@@ -90,11 +86,7 @@ func (c *cli) webhookEnable() *cobra.Command {
 	scope := tenantFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		of, err := scope()
-		if err != nil {
-			return err
-		}
-		return c.withWebhooks(cmd.Context(), func(ops *webhook.Operations) error {
+		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, of webhook.Scope) error {
 			n, err := ops.EnableEndpoint(cmd.Context(), of, args[0])
 			if err != nil {
 				return err

@@ -139,21 +139,12 @@ func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) web.Cap
 		Authenticate: api.Authenticate(a.Tenants),
 		Checks: map[string]func(context.Context) error{
 			"database": a.Store.Ping,
-			"models":   func(context.Context) error { return a.modelsReady(cfg) },
+			"models":   func(context.Context) error { return nil }, // New fails without those it needs
 		},
 		Pages:   a.pages.Error,
 		Observe: a.metrics.Request,
 		Mounts:  []func(e *echo.Echo){api.New(a.Sessions).Register, a.pages.Register},
 	})
-}
-
-// modelsReady is the readiness check of the estimator. New has failed already
-// when models are missing, so it only says what was configured.
-func (a *App) modelsReady(cfg config.Config) error {
-	if cfg.Estimator == config.EstimatorONNX && a.pool == nil {
-		return errors.New("the models are not loaded")
-	}
-	return nil
 }
 
 // Addr is the address the gateway listens on.

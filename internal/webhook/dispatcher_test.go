@@ -209,7 +209,7 @@ func TestDispatcherCapsEachTenant(t *testing.T) {
 			queued = append(queued, w.insert(w.tenant, hanging.URL))
 		}
 		other := w.insert(w.newTenant(), fine.URL)
-		_, stop := w.start(webhook.DefaultTest(), 5*time.Second)
+		_, stop := w.start(webhook.Schedule{5 * time.Second, 30 * time.Second, 5 * time.Minute}, 5*time.Second)
 		defer stop()
 		w.eventually(other.ID, webhook.StatusDelivered)
 		close(release)

@@ -10,19 +10,6 @@ import (
 // attempt is made at once, attempt n+1 waits Schedule[n-1] after attempt n.
 type Schedule []time.Duration
 
-// DefaultLive is the schedule of live events: ten attempts in 75 hours.
-func DefaultLive() Schedule {
-	return Schedule{
-		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
-		10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
-	}
-}
-
-// DefaultTest is the schedule of test events: a developer waits for these.
-func DefaultTest() Schedule {
-	return Schedule{5 * time.Second, 30 * time.Second, 5 * time.Minute}
-}
-
 // maxRetryAfter bounds how long a receiver may put a delivery off.
 const maxRetryAfter = 12 * time.Hour
 

@@ -8,21 +8,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestDefaultSchedules(t *testing.T) {
-	sum := func(s Schedule) (total time.Duration) {
-		for _, d := range s {
-			total += d
-		}
-		return total
-	}
-	if live := DefaultLive(); len(live) != 9 || sum(live) != 75*time.Hour+35*time.Minute+5*time.Second {
-		t.Errorf("live: %v", live)
-	}
-	if test := DefaultTest(); len(test) != 3 || sum(test) != 5*time.Minute+35*time.Second {
-		t.Errorf("test: %v", test)
-	}
-}
-
 func TestScheduleNext(t *testing.T) {
 	s := Schedule{10 * time.Second, time.Hour}
 	for name, tc := range map[string]struct {
