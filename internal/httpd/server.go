@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -26,7 +27,7 @@ type Server struct {
 // NewServer returns a server that serves once Serve is called. Errors of
 // single connections are not logged: they are the network's, and may quote it.
 func NewServer(handler http.Handler, listener net.Listener) *Server {
-	s := &Server{listener: listener}
+	s := &Server{listener: closedOnce{listener, sync.OnceValue(listener.Close)}}
 	s.http = &http.Server{
 		Handler:           s.partingAnswers(handler),
 		ConnState:         s.count,
@@ -74,12 +75,17 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // Close ends the server at once. It may follow Shutdown.
 func (s *Server) Close() error {
 	s.ending.Store(true)
-	err := s.listener.Close()
-	if errors.Is(err, net.ErrClosed) {
-		err = nil
-	}
-	return errors.Join(err, s.http.Close())
+	return errors.Join(s.listener.Close(), s.http.Close())
 }
+
+// closedOnce may be closed again: by the server, and by the http.Server that
+// has not noticed yet.
+type closedOnce struct {
+	net.Listener
+	close func() error
+}
+
+func (l closedOnce) Close() error { return l.close() }
 
 // partingAnswers ends each connection with the answer it is given during a
 // shutdown.

@@ -104,3 +104,51 @@ func TestRequestsHaveADeadline(t *testing.T) {
 		e.ServeHTTP(httptest.NewRecorder(), req)
 	}
 }
+
+// slowListener tells of its end only when it is let: the moment between a
+// listener's close and the server noticing.
+type slowListener struct {
+	net.Listener
+	let chan struct{}
+}
+
+func (l slowListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.let
+	}
+	return conn, err
+}
+
+// A server may be ended before it noticed that its listener is closed.
+func TestShutdownClosesListenerOnce(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := slowListener{listener, make(chan struct{})}
+	server := httpd.NewServer(http.NotFoundHandler(), slow)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve() }()
+	conn, err := net.Dial("tcp", server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET / HTTP/1.0\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(conn); err != nil { // it serves, and holds no connection now
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { close(slow.let) })
+	if err := server.Shutdown(t.Context()); err != nil {
+		t.Errorf("shutdown: %v", err)
+	}
+	if err := <-served; err != nil {
+		t.Errorf("serve: %v", err)
+	}
+	if err := server.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
