@@ -14,9 +14,7 @@ import (
 )
 
 func (c *cli) keyCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: "Manage API keys"}
-	cmd.AddCommand(c.keyCreate(), c.keyRevoke(), c.keyList())
-	return cmd
+	return group("key", "Manage API keys", "", c.keyCreate(), c.keyRevoke(), c.keyList())
 }
 
 func (c *cli) keyCreate() *cobra.Command {
@@ -60,7 +58,7 @@ func (c *cli) keyRevoke() *cobra.Command {
 			}
 			return c.withOperator(cmd.Context(), func(op operator) error {
 				if err := op.tenants.RevokeKey(cmd.Context(), id); err != nil {
-					return err
+					return missing("API key", err)
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "Key %s is revoked.\n", id)
 				return nil
@@ -91,11 +89,7 @@ func (c *cli) keyList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list TENANT_ID", Short: "List a tenant's API keys", Args: exactlyOneID("TENANT_ID")}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id, err := idArgument(args)
-		if err != nil {
-			return err
-		}
-		return c.withOperator(cmd.Context(), func(op operator) error {
+		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
 			keys, err := op.tenants.Keys(cmd.Context(), id)
 			if err != nil {
 				return err

@@ -163,18 +163,29 @@ func TestClearErrors(t *testing.T) {
 		{[]string{"tenant", "set", nobody, "--name", "X"}, "not found"},
 		{[]string{"tenant", "set", "x"}, "the ID must be a UUID"},
 		{[]string{"tenant", "disable"}, "give exactly one TENANT_ID"},
-		{[]string{"tenant", "credit", id, "--add", "0"}, "credit to add must be 1 or more"},
-		{[]string{"tenant", "credit", nobody, "--add", "1"}, "not found"},
+		{[]string{"tenant", "credit", id, "--add", "0"}, "credit to add must be from 1 to"},
+		{[]string{"tenant", "credit", id, "--add", "9223372036854775807"}, "credit to add must be from 1 to"},
+		{[]string{"tenant", "create", "--name", "X", "--credit", "1000000001"}, "--credit must be from 0 to"},
+		{[]string{"tenant", "credit", nobody, "--add", "1"}, "tenant not found"},
+		{[]string{"tenant", "set", id}, "at least one setting"},
+		{[]string{"tenant", "enable", nobody}, "tenant not found"},
 		{[]string{"key", "create", id, "--mode", "prod"}, "--mode must be test or live"},
-		{[]string{"key", "create", nobody, "--mode", "test"}, "not found"},
-		{[]string{"key", "revoke", nobody}, "not found"},
-		{[]string{"webhook", "show", "evt_" + nobody}, "not found"},
+		{[]string{"key", "create", nobody, "--mode", "test"}, "tenant not found"},
+		{[]string{"key", "list", nobody}, "tenant not found"},
+		{[]string{"key", "revoke", nobody}, "API key not found"},
+		{[]string{"redirect", "promote", id, "--mode", "test"}, "staged redirect secret not found"},
+		{[]string{"webhook", "show", "evt_" + nobody}, "event not found"},
+		{[]string{"webhook", "resend", "evt_" + nobody}, "event not found"},
+		{[]string{"webhook", "list", "--tenant", nobody}, "tenant not found"},
+		{[]string{"webhook", "list", "--status", "lost"}, "--status must be pending, "},
 		{[]string{"webhook", "resend"}, "give either an EVENT_ID or --failed-since"},
 		{[]string{"webhook", "rotate", id, "--mode", "test", "--overlap", "2h"}, "overlap must be"},
 		{[]string{"nonsense"}, `unknown command "nonsense"`},
+		{[]string{"tenant", "nonsense"}, `unknown command "nonsense" for "agegate tenant"`},
+		{[]string{"tenant", "list", "--database-url", "postgres://u:canary@127.0.0.1:1/none"}, "AGEGATE_DATABASE_URL: Database unavailable"},
 	} {
 		_, err := c.try(tt.args...)
-		if err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(tt.want)) {
+		if err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(tt.want)) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("agegate %s: got %v, want %q", strings.Join(tt.args, " "), err, tt.want)
 		}
 	}
@@ -201,6 +212,25 @@ func TestServeNamesWhatIsMissing(t *testing.T) {
 	if _, err := c.try("serve"); err == nil || !strings.Contains(err.Error(), "AGEGATE_SECRET_KEY must be set") {
 		t.Errorf("without a key: %v", err)
 	}
+}
+
+func TestTheSecretKeyMustFitTheDatabase(t *testing.T) {
+	c := newConsole(t)
+	id := parsed[createdTenant](c, "tenant", "create", "--name", "Shop", "--json").TenantID.String()
+	c.env["AGEGATE_SECRET_KEY"] = "HxweHRwbGhkYFxYVFBMSERAPDg0MCwoJCAcGBQQDAgE="
+	for _, args := range [][]string{{"tenant", "create", "--name", "X"}, {"serve", "--listen", "127.0.0.1:0", "--estimator", "off"}} {
+		if _, err := c.try(args...); err == nil || !strings.Contains(err.Error(), "AGEGATE_SECRET_KEY does not fit the database") {
+			t.Errorf("agegate %s: %v", args[0], err)
+		}
+	}
+	// The way back after the loss of the key.
+	for _, args := range [][]string{{"webhook", "rotate", "--overlap", "0"}, {"redirect", "stage"}} {
+		if out := c.run(append(args, id, "--mode", "test")...); !strings.Contains(out, "Warning: AGEGATE_SECRET_KEY does not fit") {
+			t.Errorf("agegate %s does not warn: %q", args[0], out)
+		}
+	}
+	c.run("redirect", "promote", id, "--mode", "test")
+	c.run("tenant", "create", "--name", "Y")
 }
 
 func TestHelpAndVersion(t *testing.T) {

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 
-	"agegate/internal/store"
-
 	"github.com/spf13/cobra"
 )
 
@@ -19,16 +17,12 @@ func (c *cli) migrateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			db, err := store.Open(cmd.Context(), store.Config{URL: cfg.DatabaseURL})
+			db, err := openDatabase(cmd.Context(), cfg)
 			if err != nil {
 				return err
 			}
-			defer db.Close()
-			if err := db.Migrate(cmd.Context()); err != nil {
-				return err
-			}
 			fmt.Fprintln(cmd.OutOrStdout(), "The database schema is up to date.")
-			return nil
+			return db.Close()
 		},
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"io"
 	"time"
 
+	"agegate/internal/app"
 	"agegate/internal/config"
+	"agegate/internal/fault"
 	"agegate/internal/signing"
 	"agegate/internal/store"
 	"agegate/internal/tenant"
@@ -31,20 +33,71 @@ func (c *cli) withOperator(ctx context.Context, fn func(operator) error) error {
 	if err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, store.Config{URL: cfg.DatabaseURL})
+	db, err := openDatabase(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if err := db.Migrate(ctx); err != nil {
-		return err
-	}
 	sealer, err := signing.NewSealer(cfg.SecretKey, rand.Reader)
 	if err != nil {
 		return err
 	}
 	rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
 	return fn(operator{db, tenant.NewService(db, sealer, rule, rand.Reader, now)})
+}
+
+// openDatabase opens the configured database and brings its schema up to date.
+func openDatabase(ctx context.Context, cfg config.Config) (*store.Store, error) {
+	db, err := store.Open(ctx, store.Config{URL: cfg.DatabaseURL})
+	if err != nil {
+		return nil, fmt.Errorf("AGEGATE_DATABASE_URL: %w", err)
+	}
+	if err := db.Migrate(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// withTenant is withOperator for a command whose only argument is the ID of a
+// tenant, which must exist.
+func (c *cli) withTenant(ctx context.Context, args []string, fn func(operator, uuid.UUID) error) error {
+	id, err := idArgument(args)
+	if err != nil {
+		return err
+	}
+	return c.withOperator(ctx, func(op operator) error {
+		if _, err := op.tenants.Tenant(ctx, id); err != nil {
+			return missing("tenant", err)
+		}
+		return fn(op, id)
+	})
+}
+
+// warnOfKey says when a secret is about to be sealed under a key that does not
+// fit the database. It is no error: after the loss of a key, new secrets for
+// every tenant are the way back.
+func (op operator) warnOfKey(cmd *cobra.Command) {
+	if err := app.CheckSecretKey(cmd.Context(), op.tenants); err != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Warning: %v. The gateway can use the new secret only under the key set now.\n", err)
+	}
+}
+
+// missing says what it is that was not found. Other errors pass unchanged.
+func missing(what string, err error) error {
+	if fault.CodeOf(err) == fault.NotFound {
+		return fmt.Errorf("%s not found", what)
+	}
+	return err
+}
+
+// group is a command that only holds others. Without one of them it prints its
+// help; one it does not have is an error.
+func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return cmd.Help()
+	}}
+	cmd.AddCommand(commands...)
+	return cmd
 }
 
 // now is the clock of the whole program: UTC, in the microseconds that both

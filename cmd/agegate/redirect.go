@@ -8,14 +8,10 @@ import (
 )
 
 func (c *cli) redirectCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "redirect",
-		Short: "Replace a tenant's redirect secret without a gap",
-		Long: "Replace a tenant's redirect secret without a gap: stage a new one, let the merchant\n" +
+	return group("redirect", "Replace a tenant's redirect secret without a gap",
+		"Replace a tenant's redirect secret without a gap: stage a new one, let the merchant\n"+
 			"accept tokens under both, then promote it. From then on it signs.",
-	}
-	cmd.AddCommand(c.redirectStage(), c.redirectPromote())
-	return cmd
+		c.redirectStage(), c.redirectPromote())
 }
 
 // modeCommand is a command on one tenant and mode.
@@ -25,15 +21,11 @@ func (c *cli) modeCommand(use, short string, fn func(cmd *cobra.Command, op oper
 	cmd.Flags().StringVar(&mode, "mode", "", "test or live")
 	_ = cmd.MarkFlagRequired("mode")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id, err := idArgument(args)
-		if err != nil {
-			return err
-		}
 		livemode, err := parseMode(mode)
 		if err != nil {
 			return err
 		}
-		return c.withOperator(cmd.Context(), func(op operator) error { return fn(cmd, op, id, livemode) })
+		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error { return fn(cmd, op, id, livemode) })
 	}
 	return cmd
 }
@@ -41,6 +33,7 @@ func (c *cli) modeCommand(use, short string, fn func(cmd *cobra.Command, op oper
 func (c *cli) redirectStage() *cobra.Command {
 	var asJSON bool
 	cmd := c.modeCommand("stage", "Make the next redirect secret, shown once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+		op.warnOfKey(cmd)
 		secret, err := op.tenants.StageRedirectSecret(cmd.Context(), id, livemode)
 		if err != nil {
 			return err
@@ -58,7 +51,7 @@ func (c *cli) redirectStage() *cobra.Command {
 func (c *cli) redirectPromote() *cobra.Command {
 	return c.modeCommand("promote", "Sign with the staged redirect secret from now on", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
 		if err := op.tenants.PromoteRedirectSecret(cmd.Context(), id, livemode); err != nil {
-			return err
+			return missing("staged redirect secret", err)
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), "The staged redirect secret signs now; the one before is retired.")
 		return nil

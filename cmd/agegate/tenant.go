@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
 
+	"agegate/internal/app"
 	"agegate/internal/billing"
 	"agegate/internal/tenant"
 
@@ -14,11 +16,10 @@ import (
 )
 
 func (c *cli) tenantCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "tenant", Short: "Manage merchant accounts"}
-	cmd.AddCommand(c.tenantCreate(), c.tenantSet(), c.tenantCredit(), c.tenantList(),
+	return group("tenant", "Manage merchant accounts", "",
+		c.tenantCreate(), c.tenantSet(), c.tenantCredit(), c.tenantList(),
 		c.tenantSwitch("disable", "Refuse a tenant's API calls", true),
 		c.tenantSwitch("enable", "Accept a tenant's API calls again", false))
-	return cmd
 }
 
 // tenantFlags are the settings that create and set share.
@@ -86,10 +87,13 @@ func (c *cli) tenantCreate() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	_ = cmd.MarkFlagRequired("name")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if credit < 0 {
-			return fmt.Errorf("--credit must be 0 or more")
+		if credit < 0 || credit > billing.MaxTopUp {
+			return fmt.Errorf("--credit must be from 0 to %d", billing.MaxTopUp)
 		}
 		return c.withOperator(cmd.Context(), func(op operator) error {
+			if err := app.CheckSecretKey(cmd.Context(), op.tenants); err != nil {
+				return err
+			}
 			created, err := op.tenants.Create(cmd.Context(), tenant.Tenant{
 				Name: f.name, SuccessURL: f.success, CancelURL: f.cancel, WebhookURL: f.webhook,
 				DocumentCheck: f.documentCheck, AgeVisibility: f.ageVisibility, FreeChecks: f.changes(cmd.Flags()).FreeChecks,
@@ -137,12 +141,12 @@ func (c *cli) tenantSet() *cobra.Command {
 	}
 	f.add(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id, err := idArgument(args)
-		if err != nil {
-			return err
-		}
-		return c.withOperator(cmd.Context(), func(op operator) error {
-			t, err := op.tenants.Update(cmd.Context(), id, f.changes(cmd.Flags()))
+		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
+			changes := f.changes(cmd.Flags())
+			if changes == (tenant.Changes{}) {
+				return errors.New("give at least one setting to change")
+			}
+			t, err := op.tenants.Update(cmd.Context(), id, changes)
 			if err != nil {
 				return err
 			}
@@ -157,11 +161,7 @@ func (c *cli) tenantSwitch(use, short string, disabled bool) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " TENANT_ID", Short: short, Args: exactlyOneID("TENANT_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := idArgument(args)
-			if err != nil {
-				return err
-			}
-			return c.withOperator(cmd.Context(), func(op operator) error {
+			return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
 				if err := op.tenants.SetDisabled(cmd.Context(), id, disabled); err != nil {
 					return err
 				}
@@ -177,14 +177,7 @@ func (c *cli) tenantCredit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "credit TENANT_ID --add N", Short: "Add prepaid credit", Args: exactlyOneID("TENANT_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := idArgument(args)
-			if err != nil {
-				return err
-			}
-			return c.withOperator(cmd.Context(), func(op operator) error {
-				if _, err := op.tenants.Tenant(cmd.Context(), id); err != nil {
-					return err
-				}
+			return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
 				balance, err := billing.TopUp(cmd.Context(), op.store, id, add, now())
 				if err != nil {
 					return err

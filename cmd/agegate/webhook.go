@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -13,14 +15,10 @@ import (
 )
 
 func (c *cli) webhookCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "webhook",
-		Short: "Inspect and repair webhook deliveries",
-		Long:  "Inspect and repair webhook deliveries. Deliveries and their attempts are kept for\n30 days. What becomes due is sent by the running gateway within a second or so.",
-	}
-	cmd.AddCommand(c.webhookList(), c.webhookShow(), c.webhookResend(), c.webhookRotate(),
+	return group("webhook", "Inspect and repair webhook deliveries",
+		"Inspect and repair webhook deliveries. Deliveries and their attempts are kept for\n30 days. What becomes due is sent by the running gateway within a second or so.",
+		c.webhookList(), c.webhookShow(), c.webhookResend(), c.webhookRotate(),
 		c.webhookEndpoints(), c.webhookEnable(), webhookVerify())
-	return cmd
 }
 
 // withWebhooks runs fn over the deliveries that scope, made by tenantFlag,
@@ -31,6 +29,11 @@ func (c *cli) withWebhooks(ctx context.Context, scope func() (webhook.Scope, err
 		return err
 	}
 	return c.withOperator(ctx, func(op operator) error {
+		if id, all := of.Tenant(); !all {
+			if _, err := op.tenants.Tenant(ctx, id); err != nil {
+				return missing("tenant", err)
+			}
+		}
 		return fn(webhook.NewOperations(op.store, nil), of)
 	})
 }
@@ -72,19 +75,28 @@ func tenantFlag(cmd *cobra.Command) func() (webhook.Scope, error) {
 	}
 }
 
+var statuses = []webhook.Status{
+	webhook.StatusPending, webhook.StatusDelivered, webhook.StatusFailed, webhook.StatusWaiting, webhook.StatusNoDestination,
+}
+
+const statusNames = "pending, delivered, failed, waiting or no_destination"
+
 func (c *cli) webhookList() *cobra.Command {
 	var status, before string
 	var limit int
 	var asJSON bool
 	cmd := &cobra.Command{Use: "list", Short: "List deliveries, newest first", Args: cobra.NoArgs}
 	scope := tenantFlag(cmd)
-	cmd.Flags().StringVar(&status, "status", "", "pending, delivered, failed, waiting or no_destination")
+	cmd.Flags().StringVar(&status, "status", "", statusNames)
 	cmd.Flags().StringVar(&before, "before", "", "only events made before this event ID, for the next page")
 	cmd.Flags().IntVar(&limit, "limit", webhook.MaxPage, "how many, 1 to 100")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if limit < 1 || limit > webhook.MaxPage {
 			return fmt.Errorf("--limit must be from 1 to %d", webhook.MaxPage)
+		}
+		if status != "" && !slices.Contains(statuses, webhook.Status(status)) {
+			return errors.New("--status must be " + statusNames)
 		}
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, of webhook.Scope) error {
 			records, err := ops.Events(cmd.Context(), webhook.Filter{Scope: of, Status: webhook.Status(status), Before: before, Limit: limit})
@@ -137,7 +149,7 @@ func (c *cli) webhookShow() *cobra.Command {
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, of webhook.Scope) error {
 			record, attempts, err := ops.EventByID(cmd.Context(), of, args[0])
 			if err != nil {
-				return err
+				return missing("event", err)
 			}
 			listed := []listedAttempt{}
 			for _, a := range attempts {
@@ -179,7 +191,7 @@ func (c *cli) webhookResend() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (len(args) == 1) == (since != "") {
-			return fmt.Errorf("give either an EVENT_ID or --failed-since")
+			return errors.New("give either an EVENT_ID or --failed-since")
 		}
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, of webhook.Scope) error {
 			n := 1
@@ -193,7 +205,7 @@ func (c *cli) webhookResend() *cobra.Command {
 				}
 			}
 			if err != nil {
-				return err
+				return missing("event", err)
 			}
 			return printCount(cmd, asJSON, "resent", n, "events are due again")
 		})

@@ -23,6 +23,7 @@ func (c *cli) webhookRotate() *cobra.Command {
 	var overlap time.Duration
 	var asJSON bool
 	cmd := c.modeCommand("rotate", "Make a new webhook secret, shown once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+		op.warnOfKey(cmd)
 		secret, err := op.tenants.RotateWebhookSecret(cmd.Context(), id, livemode, overlap)
 		if err != nil {
 			return err

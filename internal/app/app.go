@@ -63,16 +63,19 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 		return nil, fmt.Errorf("AGEGATE_DATABASE_URL: %w", err)
 	}
 	if err := a.Store.LockServe(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("AGEGATE_DATABASE_URL: %w", err)
 	}
 	if err := a.Store.Migrate(ctx); err != nil {
 		return nil, err
 	}
-	newCapture, err := a.openEstimator(cfg)
-	if err != nil {
+	if err := a.buildServices(cfg); err != nil {
 		return nil, err
 	}
-	if err := a.buildServices(cfg); err != nil {
+	if err := CheckSecretKey(ctx, a.Tenants); err != nil {
+		return nil, err
+	}
+	newCapture, err := a.openEstimator(cfg)
+	if err != nil {
 		return nil, err
 	}
 	handler, err := a.buildHandler(cfg, newCapture)
@@ -121,6 +124,20 @@ func (a *App) buildServices(cfg config.Config) error {
 		Limits:  billing.Limits{FreeChecksPerMonth: cfg.FreeChecksPerMonth, TestDailyCap: cfg.TestDailyCap},
 		Observe: func(entered session.Status, livemode bool) { a.metrics.Session(string(entered), livemode) },
 	}, a.Store, a.Tenants, sealer, rand.Reader, a.now, a.dispatcher.Wake)
+	return nil
+}
+
+// CheckSecretKey makes sure that the service's key is the one that a database
+// with tenants was set up with. Under another one, no redirect or webhook of
+// theirs could be signed.
+func CheckSecretKey(ctx context.Context, tenants *tenant.Service) error {
+	all, err := tenants.Tenants(ctx)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	if _, err := tenants.RedirectKey(ctx, all[0].ID, false); err != nil {
+		return fmt.Errorf("%s does not fit the database: %w", config.SecretKeyName, err)
+	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ package billing
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"agegate/internal/fault"
@@ -15,6 +16,11 @@ import (
 
 // Unlimited as a limit takes every unit.
 const Unlimited = -1
+
+// MaxTopUp is the most units added at once: a slip of the operator must not
+// bring a balance near the end of a 64-bit integer, past which SQLite would go
+// on in floating point.
+const MaxTopUp = 1_000_000_000
 
 // Counter names a per-tenant count of units in a period.
 type Counter string
@@ -208,11 +214,11 @@ func Settle(ctx context.Context, tx Tx, sessionID uuid.UUID, now time.Time) (boo
 	return true, appendEntry(ctx, tx, hold, EntrySettle, 0, now)
 }
 
-// TopUp adds n (1 or more) units of prepaid credit and returns the new
+// TopUp adds n (1 to MaxTopUp) units of prepaid credit and returns the new
 // balance. It returns fault.Invalid for any other n.
 func TopUp(ctx context.Context, store Store, tenantID uuid.UUID, n int64, now time.Time) (int64, error) {
-	if n < 1 {
-		return 0, fault.New(fault.Invalid, "credit to add must be 1 or more")
+	if n < 1 || n > MaxTopUp {
+		return 0, fault.New(fault.Invalid, fmt.Sprintf("credit to add must be from 1 to %d", MaxTopUp))
 	}
 	err := store.UpdateBilling(ctx, func(tx Tx) error {
 		if _, err := tx.AddCredit(ctx, tenantID, n); err != nil {
