@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -107,14 +106,15 @@ func decodeArray(dec *json.Decoder, depth int) (any, error) {
 }
 
 // canonical rewrites 18.0 and 1.8e1 as 18, which is how a binder recognizes an
-// integer. Beyond 2^53 a float64 no longer tells integers apart: such numbers
-// stay as they are written.
+// integer. From 2^53 on a float64 no longer tells integers apart: such numbers
+// stay as they are written. What is beyond float64 becomes the nearest one, so
+// that it is out of range and not of a wrong type.
 func canonical(n json.Number) json.Number {
-	if !strings.ContainsAny(string(n), ".eE") {
-		return n
-	}
 	f, err := strconv.ParseFloat(string(n), 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+	switch {
+	case err != nil: // f is an infinity
+		return json.Number(strconv.FormatFloat(math.Copysign(math.MaxFloat64, f), 'g', -1, 64))
+	case f != math.Trunc(f) || math.Abs(f) >= 1<<53:
 		return n
 	}
 	return json.Number(strconv.FormatInt(int64(f), 10))

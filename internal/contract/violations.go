@@ -199,8 +199,8 @@ func typeError(schema *openapi3.Schema) string {
 	}
 }
 
-// finish drops what follows from a wrong type (12.5 is also below 13), and
-// caps the number of entries.
+// finish drops what follows from a wrong type (12.5 is also below 13), puts
+// unknown members last, and caps the number of entries.
 func (v violations) finish() []fault.Violation {
 	mistyped := map[string]bool{}
 	for _, x := range v {
@@ -208,10 +208,17 @@ func (v violations) finish() []fault.Violation {
 			mistyped[key(x.Loc)] = true
 		}
 	}
-	kept := slices.DeleteFunc(v, func(x fault.Violation) bool {
-		return !isTypeError(x.Type) && mistyped[key(x.Loc)]
-	})
-	return kept[:min(len(kept), maxViolations)]
+	var known, unknown []fault.Violation
+	for _, x := range v {
+		switch {
+		case x.Type == "extra_forbidden":
+			unknown = append(unknown, x)
+		case isTypeError(x.Type) || !mistyped[key(x.Loc)]:
+			known = append(known, x)
+		}
+	}
+	known = append(known, unknown...)
+	return known[:min(len(known), maxViolations)]
 }
 
 func isTypeError(kind string) bool {
