@@ -45,11 +45,14 @@ func (r CallbackRule) Parse(raw string) (Endpoint, string, bool) {
 		return Endpoint{}, violationParsing, false
 	}
 	u, err := url.Parse(raw)
-	if err != nil || !u.IsAbs() || u.Opaque != "" || u.Host == "" {
+	if err != nil || !u.IsAbs() {
 		return Endpoint{}, violationParsing, false
 	}
 	if u.Scheme != "https" && (u.Scheme != "http" || !r.AllowInsecure) {
 		return Endpoint{}, violationScheme, false
+	}
+	if u.Opaque != "" || u.Host == "" {
+		return Endpoint{}, violationParsing, false
 	}
 	if u.User != nil {
 		return Endpoint{}, violationValue, false

@@ -34,6 +34,7 @@ func TestCallbackRuleParse(t *testing.T) {
 
 		{"http", strict, "http://shop.example/", Endpoint{}, violationScheme},
 		{"other scheme", insecure, "ftp://shop.example/", Endpoint{}, violationScheme},
+		{"other scheme without a host", strict, "javascript:alert(1)", Endpoint{}, violationScheme},
 		{"empty", strict, "", Endpoint{}, violationParsing},
 		{"relative", strict, "/ok", Endpoint{}, violationParsing},
 		{"scheme-relative", strict, "//shop.example/", Endpoint{}, violationParsing},
