@@ -67,7 +67,8 @@ func VerifyRedirectToken(key []byte, token string, r Redirect, now time.Time) er
 
 // RedirectURL sets the four result parameters on successURL: token, session,
 // status and is_adult. They replace parameters of the same name; every other
-// parameter, its spelling and order, and the fragment are kept.
+// parameter, its spelling and order, and the fragment are kept. The result is
+// ASCII, as a Location header must be.
 func RedirectURL(successURL string, r Redirect, token string) (string, error) {
 	u, err := url.Parse(successURL)
 	if err != nil {
@@ -82,7 +83,7 @@ func RedirectURL(successURL string, r Redirect, token string) (string, error) {
 	var query []string
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		if pair != "" && !isOneOf(pair, ours) {
-			query = append(query, pair)
+			query = append(query, escapeQuery(pair))
 		}
 	}
 	for _, p := range ours {
@@ -90,6 +91,20 @@ func RedirectURL(successURL string, r Redirect, token string) (string, error) {
 	}
 	u.RawQuery = strings.Join(query, "&")
 	return u.String(), nil
+}
+
+// escapeQuery escapes what browsers escape in a query: the query percent-encode
+// set of the URL standard (url.spec.whatwg.org).
+func escapeQuery(s string) string {
+	var out strings.Builder
+	for _, b := range []byte(s) {
+		if b <= ' ' || b > '~' || strings.IndexByte(`"#<>`, b) >= 0 {
+			fmt.Fprintf(&out, "%%%02X", b)
+		} else {
+			out.WriteByte(b)
+		}
+	}
+	return out.String()
 }
 
 // isOneOf reports whether the name of an encoded name=value pair is one of ours.
