@@ -71,6 +71,8 @@ func answer(err error) (int, any) {
 		switch {
 		case !ok:
 			return detail(http.StatusInternalServerError)
+		case known.Code == fault.Unavailable: // of what, is for the log
+			return detail(status)
 		case known.Code == fault.Invalid:
 			return status, gen.ValidationError{Detail: fromViolations(known.Violations)}
 		case known.Code == fault.InsufficientFunds:

@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	gosqlite "github.com/glebarez/go-sqlite"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -35,9 +36,9 @@ func (e *sqlStateError) Error() string {
 }
 
 // translate maps an error of GORM or a driver to a fault: a missing row, or a
-// reference to one, to NotFound, a broken unique index to Conflict, a database that is down, full,
-// too slow or too busy to Unavailable. Faults pass unchanged; what is left is
-// a bug of ours.
+// reference to one, to NotFound, a broken unique index to Conflict, a database
+// that is down, full, too slow or too busy to Unavailable. Faults pass
+// unchanged; what is left is a bug of ours.
 func translate(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		err = &sqlStateError{code: pg.Code, table: pg.TableName, constraint: pg.ConstraintName}
@@ -50,10 +51,16 @@ func translate(err error) error {
 	case duplicate(err):
 		return fault.Wrap(err, fault.Conflict, "Already exists")
 	case unavailable(err):
-		return fault.Wrap(err, fault.Unavailable, "Database unavailable")
+		down := fault.Wrap(err, fault.Unavailable, "Database unavailable")
+		down.RetryAfter = retryAfter
+		return down
 	}
 	return err
 }
+
+// retryAfter is what callers are asked to wait for the database: long enough
+// to spare one that starts again, short enough for a shopper to wait.
+const retryAfter = 5 * time.Second
 
 // SQLite's result codes, see sqlite.org/rescode.html.
 const (

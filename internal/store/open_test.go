@@ -53,7 +53,8 @@ func TestOpenRefusesAnUnusableURLWithoutQuotingIt(t *testing.T) {
 
 func TestOpenSaysThatPostgresIsDown(t *testing.T) {
 	_, err := store.Open(t.Context(), store.Config{URL: "postgres://u:hunter2@/x?host=" + t.TempDir()})
-	if fault.CodeOf(err) != fault.Unavailable || strings.Contains(err.Error(), "hunter2") {
+	var down *fault.Error
+	if !errors.As(err, &down) || down.Code != fault.Unavailable || down.RetryAfter <= 0 || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("error %v", err)
 	}
 }
