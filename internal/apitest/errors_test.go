@@ -53,6 +53,8 @@ func TestAuthentication(t *testing.T) {
 			{"no key", "", malformed},
 			{"no prefix", canary, malformed},
 			{"prefix of another case", "SVC_TEST_" + canary, malformed},
+			{"good one twice", good + "\n" + good, malformed},
+			{"something before the prefix", "Bearer " + good, malformed},
 			{"prefix alone", "svc_test_", invalidKey},
 			{"wrong checksum", wrongSum, invalidKey},
 			{"unknown", "svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb", invalidKey},
@@ -172,9 +174,11 @@ func TestCreateValidation(t *testing.T) {
 			{Name: "user information", Body: body(`"success_url":"https://shop.example@evil.example/"`), Status: 422, JSON: one("value_error", "body", "success_url")},
 			{Name: "relative", Body: body(`"success_url":"/ok"`), Status: 422, JSON: one("url_parsing", "body", "success_url")},
 			{Name: "scheme", Body: body(`"success_url":"ftp://shop.example/"`), Status: 422, JSON: one("url_scheme", "body", "success_url")},
+			{Name: "script without a host", Body: body(`"success_url":"javascript:alert(1)"`), Status: 422, JSON: one("url_scheme", "body", "success_url")},
 			{Name: "script", Body: body(`"success_url":"javascript://shop.example/%0aalert(1)"`), Status: 422, JSON: one("url_scheme", "body", "success_url")},
 			{Name: "backslash", Body: body(`"success_url":"https://evil.example\\@shop.example/"`), Status: 422, JSON: one("url_parsing", "body", "success_url")},
-			{Name: "too long", Body: body(`"success_url":"https://shop.example/` + strings.Repeat("a", 2048) + `"`), Status: 422, JSON: one("url_too_long", "body", "success_url")},
+			{Name: "longest, in characters", Body: body(`"success_url":"https://shop.example/` + strings.Repeat("é", 2048-21) + `"`), Status: 201, JSON: ok},
+			{Name: "too long", Body: body(`"success_url":"https://shop.example/` + strings.Repeat("é", 2049-21) + `"`), Status: 422, JSON: one("url_too_long", "body", "success_url")},
 		} {
 			row.Path, row.Key = createPath, full.Test.APIKey
 			g.Do(t, row)

@@ -28,7 +28,7 @@ type Row struct {
 	Name   string
 	Method string // default GET, or POST with a body
 	Path   string
-	Key    string // X-API-Key; empty sends none
+	Key    string // X-API-Key; empty sends none, lines send several
 	Header map[string]string
 	Body   string
 
@@ -72,7 +72,7 @@ func (g *Gateway) send(t testing.TB, row Row) (*http.Response, string) {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if row.Key != "" {
-		req.Header.Set("X-API-Key", row.Key)
+		req.Header["X-Api-Key"] = strings.Split(row.Key, "\n")
 	}
 	for name, value := range row.Header {
 		req.Header.Set(name, value)
