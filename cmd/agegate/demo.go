@@ -12,11 +12,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"agegate/internal/app"
 	"agegate/internal/config"
 	"agegate/internal/demo"
+	"agegate/internal/fault"
 	"agegate/internal/tenant"
 
 	"github.com/spf13/cobra"
@@ -26,6 +28,7 @@ import (
 // Files of the demo, in its data directory.
 const (
 	secretKeyFile   = "secret.key"
+	databaseFile    = "agegate.db"
 	credentialsFile = "demo-shop.json" //nolint:gosec // a file name
 )
 
@@ -40,6 +43,9 @@ func (c *cli) demoCommand() *cobra.Command {
 	cmd.Flags().StringVar(&dataDir, "data", "data", "directory for the key, the database and the shop's credentials")
 	cmd.Flags().StringVar(&shopListen, "shop-listen", "localhost:8081", "address of the sample shop")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if _, _, err := net.SplitHostPort(shopListen); err != nil {
+			return errors.New("--shop-listen must be host:port or :port")
+		}
 		if err := os.MkdirAll(dataDir, 0o700); err != nil {
 			return err
 		}
@@ -54,15 +60,17 @@ func (c *cli) demoCommand() *cobra.Command {
 
 // loadDemo reads the configuration with defaults that suit one machine.
 func (c *cli) loadDemo(dataDir string) (config.Config, error) {
-	key, err := demoSecretKey(filepath.Join(dataDir, secretKeyFile))
-	if err != nil {
-		return config.Config{}, err
-	}
 	defaults := map[string]string{
-		config.SecretKeyName:               key,
-		"AGEGATE_DATABASE_URL":             "sqlite:" + filepath.Join(dataDir, "agegate.db"),
+		"AGEGATE_DATABASE_URL":             "sqlite:" + filepath.Join(dataDir, databaseFile),
 		"AGEGATE_ALLOW_INSECURE_CALLBACKS": "true",
 		"AGEGATE_WEBHOOK_ALLOW_NETS":       "127.0.0.0/8,::1/128",
+	}
+	if given, _ := c.env(config.SecretKeyName); given == "" {
+		key, err := demoSecretKey(dataDir)
+		if err != nil {
+			return config.Config{}, err
+		}
+		defaults[config.SecretKeyName] = key
 	}
 	outer := c.env
 	c.env = func(name string) (string, bool) {
@@ -75,14 +83,22 @@ func (c *cli) loadDemo(dataDir string) (config.Config, error) {
 	return c.load(config.SecretKeyName)
 }
 
-// demoSecretKey returns the key kept in path, making it the first time.
-func demoSecretKey(path string) (string, error) {
+// demoSecretKey returns the key kept in the data directory, making it the first
+// time.
+func demoSecretKey(dataDir string) (string, error) {
+	path := filepath.Join(dataDir, secretKeyFile)
 	key, err := os.ReadFile(path) //nolint:gosec // the operator's own data directory
 	if err == nil {
+		if raw, err := base64.StdEncoding.DecodeString(string(key)); err != nil || len(raw) != 32 {
+			return "", fmt.Errorf("%s is damaged; restore it, or remove the directory %s to start afresh", path, dataDir)
+		}
 		return string(key), nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return "", err
+	}
+	if _, err := os.Stat(filepath.Join(dataDir, databaseFile)); err == nil {
+		return "", fmt.Errorf("%s has a database but not its %s; restore it, or remove the directory to start afresh", dataDir, secretKeyFile)
 	}
 	raw := make([]byte, 32)
 	if _, err := rand.Read(raw); err != nil {
@@ -99,6 +115,9 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	}
 	defer func() { err = errors.Join(err, gateway.Close()) }()
 	shopURL := "http://" + shopListen
+	if strings.HasPrefix(shopListen, ":") {
+		shopURL = "http://localhost" + shopListen
+	}
 	credentials, err := demoTenant(ctx, gateway.Tenants, filepath.Join(dataDir, credentialsFile), shopURL)
 	if err != nil {
 		return err
@@ -130,7 +149,7 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 }
 
 // demoTenant returns the shop's credentials, creating its tenant the first
-// time. Its URLs follow the shop's address.
+// time, and again for another address of the shop or another database.
 func demoTenant(ctx context.Context, tenants *tenant.Service, path, shopURL string) (demo.Credentials, error) {
 	type kept struct {
 		demo.Credentials
@@ -142,8 +161,9 @@ func demoTenant(ctx context.Context, tenants *tenant.Service, path, shopURL stri
 		if err := json.Unmarshal(data, &k); err != nil {
 			return demo.Credentials{}, fmt.Errorf("%s is damaged; remove it to make a new demo tenant", path)
 		}
-		if k.ShopURL == shopURL {
-			return k.Credentials, nil
+		_, err := tenants.Authenticate(ctx, k.APIKey)
+		if k.ShopURL == shopURL && fault.CodeOf(err) != fault.InvalidKey {
+			return k.Credentials, err
 		}
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return demo.Credentials{}, err

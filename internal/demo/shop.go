@@ -112,8 +112,12 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 		age = 18
 	}
 	answer, err := s.gateway.CreateSessionWithResponse(r.Context(), nil, client.CreateSessionRequest{TargetAge: age})
-	if err != nil || answer.JSON201 == nil {
-		render(w, http.StatusBadGateway, "problem.html", "The gateway did not create a session.")
+	if err != nil {
+		render(w, http.StatusBadGateway, "problem.html", "The gateway cannot be reached.")
+		return
+	}
+	if answer.JSON201 == nil {
+		render(w, http.StatusBadGateway, "problem.html", "The gateway did not create a session: it answered "+answer.Status()+".")
 		return
 	}
 	created := answer.JSON201

@@ -58,10 +58,23 @@ func TestShopRefusesForgeries(t *testing.T) {
 	}
 }
 
+func TestShopSaysWhatTheGatewayAnswered(t *testing.T) {
+	_, shop := openShop(t, "AGEGATE_TEST_DAILY_CAP=0")
+	res, err := apitest.Browser().PostForm(shop+"/buy", map[string][]string{"age": {"18"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusBadGateway || !strings.Contains(string(page), "429 Too Many Requests") {
+		t.Errorf("%d, %v:\n%s", res.StatusCode, err, page)
+	}
+}
+
 // openShop runs a gateway and a shop that is its tenant.
-func openShop(t *testing.T) (*apitest.Gateway, string) {
+func openShop(t *testing.T, settings ...string) (*apitest.Gateway, string) {
 	t.Helper()
-	g := apitest.Start(t, apitest.SQLite(t))
+	g := apitest.Start(t, apitest.SQLite(t), settings...)
 	var handler http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
