@@ -2,7 +2,12 @@
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 GOLANGCI := v2.15.0
-DEBIAN_PACKAGES := chromium postgresql
+DEBIAN_PACKAGES := chromium postgresql python3 curl
+
+# ONNX Runtime is called through C. Go's own stamp of the version, which fails
+# in a checkout that belongs to another user, is not used.
+export CGO_ENABLED := 1
+export GOFLAGS += -buildvcs=false
 
 .DEFAULT_GOAL := help
 .PHONY: help run build deps test test-go test-browser bench lint verify clean
@@ -15,11 +20,15 @@ help: ## list the targets
 run: build models ## run the gateway and a sample shop, ready to click through
 	bin/agegate demo
 
-build: ## compile bin/agegate
+have-%:
+	@command -v $* >/dev/null || { echo "There is no $* here: agegate needs Go, a C compiler, and Node.js 20 or newer with npm." >&2; exit 1; }
+
+build: have-go ## compile bin/agegate
 	go build -ldflags '-X main.version=$(VERSION)' -o bin/agegate ./cmd/agegate
 
-deps: ## install what the tests need: PostgreSQL and Chromium (as root, on Debian)
-	@if command -v chromium >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then :; \
+deps: ## install what the tests need: PostgreSQL, Chromium, Python, curl (as root, on Debian)
+	@if command -v chromium >/dev/null && command -v python3 >/dev/null && command -v curl >/dev/null && \
+		{ command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; }; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(DEBIAN_PACKAGES); \
 	else echo "The tests need these packages: $(DEBIAN_PACKAGES)" >&2; exit 1; fi
@@ -46,4 +55,4 @@ verify: verify-generated ## fail when generated code or go.mod differ from their
 	GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 
 clean: ## remove what was built; data/ stays
-	rm -rf bin .tools models/*.onnx models/manifest.json node_modules
+	rm -rf bin .tools models/*.onnx models/libonnxruntime* models/manifest.json node_modules
