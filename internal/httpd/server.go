@@ -20,6 +20,7 @@ const drainTime = time.Second
 type Server struct {
 	http     *http.Server
 	listener net.Listener
+	drain    time.Duration
 	ending   atomic.Bool
 	open     atomic.Int64 // connections
 }
@@ -27,7 +28,7 @@ type Server struct {
 // NewServer returns a server that serves once Serve is called. Errors of
 // single connections are not logged: they are the network's, and may quote it.
 func NewServer(handler http.Handler, listener net.Listener) *Server {
-	s := &Server{listener: closedOnce{listener, sync.OnceValue(listener.Close)}}
+	s := &Server{drain: drainTime, listener: closedOnce{listener, sync.OnceValue(listener.Close)}}
 	s.http = &http.Server{
 		Handler:           s.partingAnswers(handler),
 		ConnState:         s.count,
@@ -61,7 +62,7 @@ func (s *Server) Serve() error {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.ending.Store(true)
 	err := s.listener.Close()
-	limit, cancel := context.WithTimeout(ctx, drainTime)
+	limit, cancel := context.WithTimeout(ctx, s.drain)
 	defer cancel()
 	for s.open.Load() > 0 && limit.Err() == nil {
 		select {

@@ -39,6 +39,7 @@ func serve(t *testing.T, handler http.Handler) *httpd.Server {
 // a connection it was given to keep.
 func TestShutdownAnswersKeptConnections(t *testing.T) {
 	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	server.SetDrain(time.Minute) // however slowly the next request comes
 	conn, err := net.Dial("tcp", server.Addr())
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +78,34 @@ func TestShutdownAnswersKeptConnections(t *testing.T) {
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// A client that asks nothing more does not hold the shutdown up.
+func TestShutdownClosesIdleConnections(t *testing.T) {
+	server := serve(t, http.NotFoundHandler())
+	server.SetDrain(time.Millisecond)
+	conn, err := net.Dial("tcp", server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewReader(conn)
+	res, err := http.ReadResponse(answers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(res.Body); err != nil || res.Close {
+		t.Fatalf("the connection is not kept: %v", err)
+	}
+	if err := server.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := answers.ReadByte(); err != io.EOF {
+		t.Errorf("the connection is open: %v", err)
 	}
 }
 

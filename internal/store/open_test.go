@@ -7,15 +7,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/fault"
 	"agegate/internal/store"
 	"agegate/internal/store/pgtest"
 )
 
+// open opens a store whose deadline no slow moment of the machine reaches.
 func open(t *testing.T, url string) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{URL: url})
+	s, err := store.Open(t.Context(), store.Config{URL: url, Timeout: 2 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,9 @@ func create(t testing.TB, template string) string {
 }
 
 func databaseURL(dir, name string) string {
-	return fmt.Sprintf("postgres://postgres@/%s?host=%s&sslmode=disable", name, dir)
+	// The server's own limits are for production: on a slow machine, a test's
+	// many transactions on one row wait for longer.
+	return fmt.Sprintf("postgres://postgres@/%s?host=%s&sslmode=disable&lock_timeout=60000&statement_timeout=60000", name, dir)
 }
 
 // exec1 runs one statement in the maintenance database.

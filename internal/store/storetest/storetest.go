@@ -5,10 +5,15 @@ package storetest
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"agegate/internal/store"
 	"agegate/internal/store/pgtest"
 )
+
+// patience is the stores' deadline in tests: many transactions queue for one
+// file, and a slow moment of the machine is no failure.
+const patience = 2 * time.Minute
 
 // URLs returns a new, migrated database per dialect, by the dialect's name.
 func URLs(t testing.TB) map[string]func(testing.TB) string {
@@ -33,7 +38,7 @@ func Each(t *testing.T, body func(t *testing.T, s *store.Store)) {
 // Open opens and migrates the database for the length of the test.
 func Open(t testing.TB, url string) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{URL: url})
+	s, err := store.Open(t.Context(), store.Config{URL: url, Timeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
