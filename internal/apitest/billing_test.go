@@ -3,6 +3,7 @@ package apitest
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,12 @@ const insufficient = `{"detail":{"code":"insufficient_credit","message":"No free
 
 func freeChecks(n int64) func(*tenant.Tenant) {
 	return func(shop *tenant.Tenant) { shop.FreeChecks = &n }
+}
+
+// midMonth moves the clock far from the turns of a day and of a month, when
+// what a test has used up is there again.
+func (g *Gateway) midMonth() {
+	g.Clock.Set(time.Date(2031, time.March, 10, 12, 0, 0, 0, time.UTC))
 }
 
 func (g *Gateway) topUp(t *testing.T, c tenant.Credentials, n int64) {
@@ -51,6 +58,7 @@ func (g *Gateway) account(t *testing.T, c tenant.Credentials) int64 {
 
 func TestFreeAllowanceThenCreditThenRefusal(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
+		g.midMonth()
 		c := g.Shop(t, "", freeChecks(2))
 		g.topUp(t, c, 1)
 		for range 3 {
@@ -71,6 +79,7 @@ func TestFreeAllowanceThenCreditThenRefusal(t *testing.T) {
 
 func TestUnlimitedAndNoAllowance(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
+		g.midMonth()
 		unlimited, none := g.Shop(t, "", freeChecks(billing.Unlimited)), g.Shop(t, "", freeChecks(0))
 		for range 5 {
 			g.Create(t, unlimited.Live.APIKey, 18)
@@ -81,6 +90,7 @@ func TestUnlimitedAndNoAllowance(t *testing.T) {
 
 func TestExpiredSessionGivesItsUnitBack(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
+		g.midMonth()
 		for name, setUp := range map[string]func() tenant.Credentials{
 			"free": func() tenant.Credentials { return g.Shop(t, "", freeChecks(1)) },
 			"credit": func() tenant.Credentials {
@@ -110,28 +120,84 @@ func TestExpiredSessionGivesItsUnitBack(t *testing.T) {
 
 func TestTestSessionDailyCap(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
-		c := g.Shop(t, "", freeChecks(0))
+		midnight := time.Date(2031, time.March, 11, 0, 0, 0, 0, time.UTC)
+		g.Clock.Set(midnight.Add(-time.Hour))
+		c, other := g.Shop(t, "", freeChecks(0)), g.Shop(t, "", nil)
 		for range 3 {
 			g.Create(t, c.Test.APIKey, 18)
 		}
-		capped := Row{Path: createPath, Key: c.Test.APIKey, Body: `{"target_age":18}`}
-		res, body := g.send(t, capped)
-		midnight := g.Clock.Now().Truncate(24 * time.Hour).Add(24 * time.Hour)
-		var seconds int
-		if _, err := fmt.Sscan(res.Header.Get("Retry-After"), &seconds); err != nil {
-			t.Errorf("Retry-After: %v", err)
+		res, body := g.send(t, Row{Path: createPath, Key: c.Test.APIKey, Body: `{"target_age":18}`})
+		seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
+		if err != nil || seconds > 3600 || seconds < 1800 {
+			t.Errorf("an hour before midnight, Retry-After is %q", res.Header.Get("Retry-After"))
 		}
-		off := midnight.Sub(g.Clock.Now()) - time.Duration(seconds)*time.Second
-		if res.StatusCode != http.StatusTooManyRequests || body != `{"detail":"Test session daily cap reached"}`+"\n" || off.Abs() > time.Minute {
-			t.Errorf("status %d, body %s, Retry-After %d", res.StatusCode, body, seconds)
+		if res.StatusCode != http.StatusTooManyRequests || body != `{"detail":"Test session daily cap reached"}`+"\n" {
+			t.Errorf("status %d, body %s", res.StatusCode, body)
 		}
-		g.Clock.Advance(time.Until(midnight) + time.Second)
+		g.Do(t, Row{Name: "422 before 429", Path: createPath, Key: c.Test.APIKey, Body: `{}`, Status: 422,
+			JSON: violations(violation("missing", "body", "target_age"))})
+		g.Create(t, other.Test.APIKey, 18)
+		g.Create(t, other.Live.APIKey, 18)
+		g.Clock.Set(midnight)
 		g.Create(t, c.Test.APIKey, 18)
 	}, "AGEGATE_TEST_DAILY_CAP=3")
 }
 
+func TestAllowanceIsOfTheMonth(t *testing.T) {
+	Each(t, func(t *testing.T, g *Gateway) {
+		turn := time.Date(2031, time.April, 1, 0, 0, 0, 0, time.UTC)
+		g.Clock.Set(turn.Add(-20 * time.Minute))
+		c := g.Shop(t, "", freeChecks(1))
+		g.topUp(t, c, 1)
+		full := Row{Path: createPath, Key: c.Live.APIKey, Body: `{"target_age":18}`, Status: 402, JSON: insufficient}
+		create := func(name string, units int) {
+			t.Helper()
+			for range units {
+				g.Create(t, c.Live.APIKey, 18)
+			}
+			full.Name = name
+			g.Do(t, full)
+			g.account(t, c)
+		}
+		create("in March, one free and one of credit", 2)
+		g.Clock.Set(turn)
+		create("in April, one free", 1)
+		// The sessions of March expire: the credit comes back, and the free check of March.
+		g.Clock.Set(turn.Add(20 * time.Minute))
+		create("when the sessions of March have expired", 1)
+	})
+}
+
+func TestAllowanceIsChangedWithinAMonth(t *testing.T) {
+	Each(t, func(t *testing.T, g *Gateway) {
+		g.midMonth()
+		c := g.Shop(t, "", freeChecks(2))
+		row := Row{Path: createPath, Key: c.Live.APIKey, Body: `{"target_age":18}`}
+		for _, step := range []struct{ limit, more int64 }{ // how many more sessions there may be
+			{2, 2}, {3, 1}, {1, 0}, {0, 0}, {3, 0}, {5, 2},
+		} {
+			if _, err := g.App.Tenants.Update(t.Context(), c.Tenant.ID, tenant.Changes{FreeChecks: &step.limit}); err != nil {
+				t.Fatal(err)
+			}
+			row.Status, row.JSON = http.StatusCreated, ""
+			for range step.more {
+				row.Name = fmt.Sprint("within ", step.limit)
+				g.Do(t, row)
+			}
+			row.Name, row.Status, row.JSON = fmt.Sprint("over ", step.limit), http.StatusPaymentRequired, insufficient
+			g.Do(t, row)
+		}
+		unlimited := int64(billing.Unlimited)
+		if _, err := g.App.Tenants.Update(t.Context(), c.Tenant.ID, tenant.Changes{FreeChecks: &unlimited}); err != nil {
+			t.Fatal(err)
+		}
+		g.Create(t, c.Live.APIKey, 18)
+	})
+}
+
 func TestNeverOverspentUnderConcurrency(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
+		g.midMonth()
 		c := g.Shop(t, "", freeChecks(10))
 		g.topUp(t, c, 7)
 		var made, refused atomic.Int32

@@ -38,6 +38,13 @@ func (c *Clock) Now() time.Time {
 	return time.Now().Add(c.offset).UTC().Truncate(time.Microsecond)
 }
 
+// Set moves the clock to t, from where it goes on.
+func (c *Clock) Set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.offset = time.Until(t)
+}
+
 // Advance moves the clock forward.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()

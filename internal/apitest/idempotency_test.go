@@ -10,6 +10,7 @@ import (
 
 func TestIdempotencyKey(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
+		g.midMonth()
 		c, other := g.Shop(t, "", freeChecks(2)), g.Shop(t, "", nil)
 		row := Row{Name: "first", Path: createPath, Key: c.Live.APIKey, Body: `{"target_age":18}`, Status: 201,
 			Header: map[string]string{"Idempotency-Key": "order-1"}}
@@ -29,7 +30,7 @@ func TestIdempotencyKey(t *testing.T) {
 		if body := g.Do(t, row); body == first {
 			t.Error("another tenant's session was answered")
 		}
-		row.Key, row.Name, row.Status = c.Live.APIKey, "empty key", 422
+		row.Key, row.Name, row.Status = c.Live.APIKey, "too long a key", 422
 		row.Header = map[string]string{"Idempotency-Key": strings.Repeat("k", 256)}
 		g.Do(t, row)
 		g.Clock.Advance(24*time.Hour + time.Second)
@@ -43,6 +44,7 @@ func TestIdempotencyKey(t *testing.T) {
 
 func TestRefusedCreationLeavesTheIdempotencyKeyFree(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
+		g.midMonth()
 		c := g.Shop(t, "", freeChecks(0))
 		row := Row{Name: "no credit", Path: createPath, Key: c.Live.APIKey, Body: `{"target_age":18}`, Status: 402,
 			Header: map[string]string{"Idempotency-Key": "order-1"}}

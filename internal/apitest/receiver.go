@@ -55,7 +55,7 @@ func (r *Receiver) Answer(status int) {
 // Wait returns the first n deliveries, failing the test when they do not come.
 func (r *Receiver) Wait(t testing.TB, n int) []Delivery {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		r.mu.Lock()
 		got := append([]Delivery(nil), r.got...)

@@ -46,7 +46,13 @@ func TestSuccessRedirect(t *testing.T) {
 		} else if body := read(t, stranger); strings.Contains(body, "token=") {
 			t.Error("another browser's page carries a token")
 		}
-		g.Clock.Advance(16 * time.Minute)
+		g.Clock.Advance(12 * time.Minute) // the first token has expired
+		if again, err = browser.Get(g.Path(s.VerificationURL)); err != nil {
+			t.Fatal(err)
+		}
+		read(t, again)
+		g.checkRedirect(t, again, c, s)
+		g.Clock.Advance(3 * time.Minute)
 		late, err := browser.Get(g.Path(s.VerificationURL))
 		if err != nil || late.StatusCode != http.StatusOK {
 			t.Errorf("after 15 minutes: %v, %v, want the neutral page", late, err)
