@@ -46,6 +46,7 @@ type App struct {
 	pool       *onnx.Pool // nil when the estimator is off
 	pages      *web.Pages
 	dispatcher *webhook.Dispatcher
+	routes     []*echo.Route
 	servers    []*httpd.Server // the gateway's, then that of the metrics
 }
 
@@ -82,6 +83,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err != nil {
 		return nil, err
 	}
+	a.routes = handler.Routes()
 	if err := a.listen(cfg.Listen, handler); err != nil {
 		return nil, fmt.Errorf("AGEGATE_LISTEN: %w", err)
 	}
@@ -141,7 +143,7 @@ func CheckSecretKey(ctx context.Context, tenants *tenant.Service) error {
 	return nil
 }
 
-func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) web.Capture) (_ http.Handler, err error) {
+func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) web.Capture) (_ *echo.Echo, err error) {
 	a.pages, err = web.New(web.Config{
 		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: newCapture,
 		Handovers: session.NewHandovers(a.Store, a.Store, rand.Reader, a.now),
@@ -166,6 +168,9 @@ func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) web.Cap
 
 // Addr is the address the gateway listens on.
 func (a *App) Addr() string { return a.servers[0].Addr() }
+
+// Routes returns all that is served on Addr, for the tests that attack it.
+func (a *App) Routes() []*echo.Route { return a.routes }
 
 // Run serves until ctx is done, then lets requests, captures and webhook
 // attempts finish within bounds. It returns nil after an orderly end.

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -31,18 +31,25 @@ func newClient() *client {
 type reply struct {
 	status int // 0 without an answer
 	body   string
-	sent   time.Time
+	sent   time.Time // when it was begun
+	wrote  time.Time // when the request was out, zero if it never was
 	took   time.Duration
-	cut    bool // the request was sent, and the connection ended without an answer
 }
 
 // do makes one request; header holds names and values by turns.
 func (c *client) do(method, url, body string, header ...string) reply {
-	var wrote atomic.Bool
-	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
-		WroteRequest: func(info httptrace.WroteRequestInfo) { wrote.Store(info.Err == nil) },
-	})
 	r := reply{sent: time.Now()}
+	var mu sync.Mutex // of wrote: a request is written beside the waiting for its answer
+	var wrote time.Time
+	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			mu.Lock()
+			defer mu.Unlock()
+			if wrote = (time.Time{}); info.Err == nil {
+				wrote = time.Now()
+			}
+		},
+	})
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return r
@@ -58,11 +65,12 @@ func (c *client) do(method, url, body string, header ...string) reply {
 		r.body = string(data)
 	}
 	r.took = time.Since(r.sent)
-	if err != nil {
-		r.cut = wrote.Load()
-		return r
+	if err == nil {
+		r.status = res.StatusCode
 	}
-	r.status = res.StatusCode
+	mu.Lock()
+	defer mu.Unlock()
+	r.wrote = wrote
 	return r
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"agegate/internal/report"
 )
 
 // TestDiskFull forbids the gateway to let any file grow, under load, and
@@ -18,23 +20,19 @@ import (
 func TestDiskFull(t *testing.T) {
 	beside(t, true)
 	db := sqlite(t)
-	r := newReport(t, " 7 disk full", db)
+	r := report.New(t, db.named(" 7 disk full"))
 	receiver := newReceiver(t, always(accept))
 	g := newGateway(t, db)
 	l := newLoad(g.newShops(4, receiver), 10*time.Millisecond, g)
 	g.start()
 	stop := l.start(6)
-	rounds := sized(5, 2)
+	rounds := report.Sized(5, 2)
 	var refusals []string
 	var writes, reads, failedReads int
 	var recovery time.Duration
 	for range rounds {
 		time.Sleep(time.Second)
-		s, _, ok := l.create(g.url, l.keys[0], rand.Text())
-		if !ok {
-			t.Fatal("no session before the disk is full")
-		}
-		l.noteCreate(s, reply{status: http.StatusCreated}, true)
+		s, _, _ := l.insistOnCreate(t.Context(), g.url, l.keys[0])
 		g.limitFiles(10_000) // in the middle of a page
 		for range 20 {
 			_, a, ok := l.create(g.url, l.keys[0], rand.Text())
@@ -50,19 +48,18 @@ func TestDiskFull(t *testing.T) {
 		}
 		g.limitFiles(unix.RLIM_INFINITY)
 		freed := time.Now()
-		time.Sleep(time.Second)
-		recovery = max(recovery, l.firstAfter(freed))
+		recovery = max(recovery, l.awaitAfter(t, freed))
 	}
 	stop()
 	creations, completions := l.acknowledged()
-	r.didf("full %d times under load; %d creations, %d completions", rounds, creations, completions)
-	r.none(fmt.Sprintf("of %d creations on the full disk not 503 with the envelope", writes), refusals)
-	r.mark(fmt.Sprintf("of %d look-ups on the full disk failed", reads), "0", fmt.Sprint(failedReads), failedReads == 0)
-	r.within("first acknowledgement with room again, no restart", recovery, time.Second)
+	r.Didf("full %d times under load; %d creations, %d completions", rounds, creations, completions)
+	r.None(fmt.Sprintf("of %d creations on the full disk not 503 with the envelope", writes), refusals)
+	r.Mark(fmt.Sprintf("of %d look-ups on the full disk failed", reads), "0", fmt.Sprint(failedReads), failedReads == 0)
+	r.Within("first acknowledgement with room again, no restart", recovery, time.Second)
 	if !g.running() {
 		t.Error("the gateway has ended")
 	}
-	r.audit(db, l.account, receiver)
+	audit(t, r, db, l.account, receiver)
 }
 
 // limitFiles sets how large a file the gateway may write, in bytes.

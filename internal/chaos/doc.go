@@ -5,6 +5,5 @@
 //	go test ./internal/chaos                  a few of each fault
 //	go test -v ./internal/chaos -args -full   every fault at full size
 //
-// Marks of time hold in the full run only: they mean nothing on a machine that
-// runs other tests beside. Linux only.
+// Marks of time hold in the full run only, see package report. Linux only.
 package chaos

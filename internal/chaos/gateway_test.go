@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"agegate/internal/report"
 )
 
 // gateway is a process of the real binary, which can be killed and started
@@ -40,7 +43,7 @@ const retries = "AGEGATE_WEBHOOK_RETRY_TEST=200ms,400ms,800ms,1s,1s,1s"
 // are further NAME=VALUE variables.
 func newGateway(t *testing.T, db database, settings ...string) *gateway {
 	t.Helper()
-	addr := freeAddr()
+	addr := freeAddr(t)
 	g := &gateway{t: t, program: binary, args: []string{"serve"}, url: "http://" + addr, log: &tail{}}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "AGEGATE_") {
@@ -63,10 +66,20 @@ func newGateway(t *testing.T, db database, settings ...string) *gateway {
 }
 
 // freeAddr returns a loopback address for a server that goes away and comes
-// back. Meanwhile nobody else takes it, as might happen on 127.0.0.1, from
-// where clients connect by random ports.
-func freeAddr() string {
-	return fmt.Sprintf("127.%d.%d.%d:8080", 1+rand.N(254), rand.N(256), 1+rand.N(254))
+// back. Meanwhile nobody else takes it: the port is one that neither clients
+// nor listeners are given when they do not choose, and free of a server that
+// listens on every address, as one of a developer's may.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		addr := fmt.Sprintf("127.%d.%d.%d:%d", 1+rand.N(254), rand.N(256), 1+rand.N(254), 10_000+rand.N(20_000))
+		if l, err := net.Listen("tcp", addr); err == nil {
+			l.Close()
+			return addr
+		}
+	}
+	t.Fatal("no free address on the loopback network")
+	return ""
 }
 
 // launch starts the process. It ends with ours, whatever becomes of us.
@@ -89,7 +102,7 @@ func (g *gateway) launch() {
 // await waits until the gateway is ready.
 func (g *gateway) await() {
 	g.t.Helper()
-	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+	for limit := time.Now().Add(report.HangLimit); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
 		select {
 		case <-g.exited:
 			g.t.Fatalf("the gateway ended when it started: %s\n%s", g.cmd.ProcessState, g.log)
@@ -104,7 +117,7 @@ func (g *gateway) await() {
 			return
 		}
 	}
-	g.t.Fatalf("the gateway is not ready after 30 s\n%s", g.log)
+	g.t.Fatalf("the gateway is not ready after %s\n%s", report.HangLimit, g.log)
 }
 
 func (g *gateway) start() {
@@ -131,7 +144,7 @@ func (g *gateway) terminate() (time.Duration, int) {
 	}
 	select {
 	case <-g.exited:
-	case <-time.After(time.Minute):
+	case <-time.After(report.HangLimit):
 		g.kill()
 	}
 	return time.Since(start), g.cmd.ProcessState.ExitCode()

@@ -6,18 +6,20 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"agegate/internal/report"
 )
 
 // TestKill kills the gateway at random points under load.
 func TestKill(t *testing.T) { //nolint:tparallel // beside decides
 	onEach(t, false, func(t *testing.T, db database) {
-		r := newReport(t, " 1 kill -9 under load", db)
+		r := report.New(t, db.named(" 1 kill -9 under load"))
 		receiver := newReceiver(t, always(accept))
 		g := newGateway(t, db)
 		l := newLoad(g.newShops(4, receiver), 30*time.Millisecond, g)
 		g.start()
 		stop := l.start(6)
-		kills := sized(100, 4)
+		kills := report.Sized(100, 4)
 		for range kills {
 			time.Sleep(200*time.Millisecond + rand.N(1800*time.Millisecond))
 			g.kill()
@@ -25,7 +27,7 @@ func TestKill(t *testing.T) { //nolint:tparallel // beside decides
 		}
 		stop()
 		creations, completions := l.acknowledged()
-		r.didf("%d kills, %d creations and %d completions acknowledged", kills, creations, completions)
-		r.audit(db, l.account, receiver)
+		r.Didf("%d kills, %d creations and %d completions acknowledged", kills, creations, completions)
+		audit(t, r, db, l.account, receiver)
 	})
 }

@@ -9,8 +9,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"sort"
 	"sync"
+	"testing"
 	"time"
+
+	"agegate/internal/report"
 )
 
 // load is shoppers: each creates a session, completes it, insisting on both
@@ -28,12 +32,19 @@ type account struct {
 	mu       sync.Mutex
 	created  map[string]bool   // by session
 	told     map[string]string // status by session
-	acks     []time.Time       // of creations and completions
+	acks     []time.Time       // of creations and completions, in order
 	answers  map[string]int    // by operation and status
 	slowest  time.Duration
-	cut      []string // requests that were sent and got no answer
+	cut      []cut    // requests that were sent and got no answer
 	odd      []string // answers other than success and 503
 	disputed []string // answers that contradict an acknowledgement
+}
+
+// cut is a request whose connection ended without an answer.
+type cut struct {
+	operation string
+	wrote     time.Time
+	took      time.Duration
 }
 
 func newAccount() *account {
@@ -82,29 +93,79 @@ func rest(ctx context.Context, d time.Duration) {
 const retryPause = 20 * time.Millisecond
 
 func (l *load) visit(ctx context.Context) {
-	gateway, key, order := l.gateways[rand.N(len(l.gateways))], l.keys[rand.N(len(l.keys))], cryptorand.Text()
-	s, r, ok := l.create(gateway, key, order)
-	l.noteCreate(s, r, ok)
-	for ; !ok; l.noteCreate(s, r, ok) {
-		if ctx.Err() != nil {
-			return
-		}
-		rest(ctx, retryPause)
-		s, r, ok = l.create(gateway, key, order)
+	gateway, key := l.gateways[rand.N(len(l.gateways))], l.keys[rand.N(len(l.keys))]
+	s, _, ok := l.insistOnCreate(ctx, gateway, key)
+	if !ok {
+		return
 	}
 	outcome := []string{"verified", "fallback", "verified", "fallback", "spoof"}[rand.N(5)]
-	for told := ""; told == ""; {
-		told, r = l.force(gateway, s, outcome)
-		l.noteForce(s, outcomes[outcome], told, r)
-		if told == "" {
-			if ctx.Err() != nil {
-				return
-			}
-			rest(ctx, retryPause)
-		}
+	if _, ok := l.insistOnForce(ctx, gateway, s, outcome); !ok {
+		return
 	}
 	status, r := l.status(gateway, s)
 	l.noteStatus(s, outcomes[outcome], status, r)
+}
+
+// insistOnCreate makes a session and returns the reply that acknowledged it;
+// ok is false when ctx ended before.
+func (l *load) insistOnCreate(ctx context.Context, gateway, key string) (s session, r reply, ok bool) {
+	order := cryptorand.Text()
+	for {
+		s, r, ok = l.create(gateway, key, order)
+		l.noteCreate(s, r, ok)
+		if ok || ctx.Err() != nil {
+			return s, r, ok
+		}
+		rest(ctx, retryPause)
+	}
+}
+
+// insistOnForce is insistOnCreate for an outcome.
+func (l *load) insistOnForce(ctx context.Context, gateway string, s session, outcome string) (r reply, ok bool) {
+	for {
+		var told string
+		told, r = l.force(gateway, s, outcome)
+		l.noteForce(s, outcomes[outcome], told, r)
+		if told != "" || ctx.Err() != nil {
+			return r, told != ""
+		}
+		rest(ctx, retryPause)
+	}
+}
+
+// complete makes a session end as PASSED, whatever the gateway is busy with,
+// and returns the replies that acknowledged both.
+func (l *load) complete(t *testing.T, gateway, key string) (s session, created, completed reply) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), report.HangLimit)
+	defer cancel()
+	s, created, ok := l.insistOnCreate(ctx, gateway, key)
+	if ok {
+		completed, ok = l.insistOnForce(ctx, gateway, s, "verified")
+	}
+	if !ok {
+		t.Errorf("no session could be completed in %s", report.HangLimit)
+	}
+	return s, created, completed
+}
+
+// completeMany makes n sessions end as PASSED, as fast as it can.
+func (l *load) completeMany(t *testing.T, gateway string, keys []string, n int) {
+	t.Helper()
+	var all sync.WaitGroup
+	work := make(chan int)
+	for range 8 {
+		all.Go(func() {
+			for i := range work {
+				l.complete(t, gateway, keys[i%len(keys)])
+			}
+		})
+	}
+	for i := range n {
+		work <- i
+	}
+	close(work)
+	all.Wait()
 }
 
 // note counts an answer. The account is locked.
@@ -112,8 +173,8 @@ func (a *account) note(operation string, r reply, wanted ...int) {
 	a.answers[fmt.Sprintf("%s %d", operation, r.status)]++
 	a.slowest = max(a.slowest, r.took)
 	switch {
-	case r.cut:
-		a.cut = append(a.cut, fmt.Sprintf("%s after %s", operation, r.took))
+	case r.status == 0 && !r.wrote.IsZero():
+		a.cut = append(a.cut, cut{operation, r.wrote, r.took})
 	case r.status != 0 && r.status != http.StatusServiceUnavailable && !slices.Contains(wanted, r.status):
 		a.odd = append(a.odd, fmt.Sprintf("%s: %d %.100s", operation, r.status, r.body))
 	}
@@ -163,22 +224,24 @@ func (a *account) acknowledged() (creations, completions int) {
 func (a *account) longestGap() (longest time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	slices.SortFunc(a.acks, time.Time.Compare)
 	for i := 1; i < len(a.acks); i++ {
 		longest = max(longest, a.acks[i].Sub(a.acks[i-1]))
 	}
 	return longest
 }
 
-// firstAfter returns how long after a moment the next acknowledgement came.
-func (a *account) firstAfter(moment time.Time) time.Duration {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	first := time.Hour
-	for _, ack := range a.acks {
-		if d := ack.Sub(moment); d > 0 {
-			first = min(first, d)
+// awaitAfter waits for an acknowledgement after a moment and returns how long
+// after it the first one came.
+func (a *account) awaitAfter(t *testing.T, moment time.Time) time.Duration {
+	t.Helper()
+	for limit := time.Now().Add(report.HangLimit); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+		a.mu.Lock()
+		acks := a.acks[sort.Search(len(a.acks), func(i int) bool { return a.acks[i].After(moment) }):]
+		a.mu.Unlock()
+		if len(acks) > 0 {
+			return acks[0].Sub(moment)
 		}
 	}
-	return first
+	t.Fatalf("nothing was acknowledged for %s", report.HangLimit)
+	return 0
 }

@@ -10,10 +10,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"agegate/internal/report"
 	"agegate/internal/store/pgtest"
 )
-
-var full = flag.Bool("full", false, "run every fault at full size and hold the marks of time")
 
 // Programs under test, built by TestMain.
 var (
@@ -23,8 +22,9 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// The tests wait more than they work, for leases to end most of all.
-	if err := flag.Set("test.parallel", "32"); err != nil {
+	// The tests wait more than they work, for leases to end most of all. But the
+	// short form is not alone on its machine.
+	if err := flag.Set("test.parallel", report.Sized("32", "8")); err != nil {
 		panic(err)
 	}
 	os.Exit(run(m))
@@ -45,29 +45,24 @@ func run(m *testing.M) int {
 		}
 	}
 	code := m.Run()
-	printTable(os.Stdout)
+	report.Print(os.Stdout)
 	return code
-}
-
-// sized returns the full run's number in the full run, else the short run's.
-func sized[T any](whole, short T) T {
-	if *full {
-		return whole
-	}
-	return short
 }
 
 // beside lets the test run beside others, except that a fault which must run
 // alone has the machine for itself in the full run: it has marks of time, or
 // would starve the others.
 func beside(t *testing.T, alone bool) {
-	if !*full || !alone {
+	if !report.Full() || !alone {
 		t.Parallel()
 	}
 }
 
 // database is one a gateway runs on.
 type database struct{ name, url string }
+
+// named is the name of a fault on this database, as the table shows it.
+func (db database) named(fault string) string { return fault + ", " + db.name }
 
 // onEach runs the fault on SQLite and on PostgreSQL.
 func onEach(t *testing.T, alone bool, fault func(t *testing.T, db database)) {

@@ -11,16 +11,17 @@ import (
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 
+	"agegate/internal/report"
 	"agegate/internal/store/pgtest"
 )
 
 // TestNetwork puts a proxy that misbehaves between the gateway and PostgreSQL.
 func TestNetwork(t *testing.T) {
 	beside(t, true)
-	server := pgtest.NewServer(t, freeAddr())
+	server := pgtest.NewServer(t, freeAddr(t))
 	network := newNetwork(t, server.Addr)
 	direct, db := database{"PostgreSQL", server.URL(server.Addr)}, database{"PostgreSQL", server.URL(network.proxy.Listen)}
-	r := newReport(t, " 6 bad network to PostgreSQL", db)
+	r := report.New(t, db.named(" 6 bad network to PostgreSQL"))
 	receiver := newReceiver(t, always(accept))
 	g := newGateway(t, db)
 	l := newLoad(g.newShops(4, receiver), 20*time.Millisecond, g)
@@ -28,21 +29,21 @@ func TestNetwork(t *testing.T) {
 	stop := l.start(8)
 	time.Sleep(time.Second)
 
-	hole := sized(10*time.Second, 3*time.Second)
+	hole := report.Sized(10*time.Second, 3*time.Second)
 	network.add("to", "timeout", "upstream", 1, `{}`)
 	network.add("from", "timeout", "downstream", 1, `{}`)
 	time.Sleep(hole)
 	network.remove("to", "from")
 	back := time.Now()
-	time.Sleep(3 * time.Second)
-	recovery := l.firstAfter(back)
+	recovery := l.awaitAfter(t, back)
+	time.Sleep(3*time.Second - recovery)
 
 	network.add("slow", "latency", "downstream", 1, `{"latency":200}`)
-	time.Sleep(sized(10*time.Second, 2*time.Second))
+	time.Sleep(report.Sized(10*time.Second, 2*time.Second))
 	network.remove("slow")
 
 	// The share of connections that are reset is drawn anew at every update.
-	resets := sized(200, 40)
+	resets := report.Sized(200, 40)
 	for range resets {
 		network.update("resets", 0.01)
 		time.Sleep(50 * time.Millisecond)
@@ -52,13 +53,13 @@ func TestNetwork(t *testing.T) {
 	stop()
 
 	creations, completions := l.acknowledged()
-	r.didf("black hole of %s, 200 ms latency, %d times 1 %% of connections reset; %d creations, %d completions", hole, resets, creations, completions)
-	r.within("longest request", l.slowest, 6*time.Second)
-	r.within("first acknowledgement after the black hole", recovery, 2*time.Second)
+	r.Didf("black hole of %s, 200 ms latency, %d times 1 %% of connections reset; %d creations, %d completions", hole, resets, creations, completions)
+	r.Within("longest request", l.slowest, 6*time.Second)
+	r.Within("first acknowledgement after the black hole", recovery, 2*time.Second)
 	if !g.running() {
 		t.Error("the gateway has ended")
 	}
-	r.audit(direct, l.account, receiver)
+	audit(t, r, direct, l.account, receiver)
 }
 
 // network is a proxy with switches.

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
+
+	"agegate/internal/report"
 )
 
 // TestOppositeVerdicts lets two replicas complete the same sessions, each
@@ -15,17 +16,17 @@ import (
 func TestOppositeVerdicts(t *testing.T) {
 	beside(t, true)
 	db := postgres(t)
-	r := newReport(t, " 3 two replicas, opposite verdicts", db)
+	r := report.New(t, db.named(" 3 two replicas, opposite verdicts"))
 	receiver := newReceiver(t, always(accept))
 	replicas := [2]*gateway{newGateway(t, db), newGateway(t, db)}
 	keys := replicas[0].newShops(4, receiver)
 	for _, g := range replicas {
 		g.start()
 	}
-	total, kills := sized(10_000, 300), sized(20, 2)
-	race := &race{client: newClient(), account: newAccount(), replicas: replicas, keys: keys, claims: map[string]map[string]bool{}}
+	total, kills := report.Sized(10_000, 300), report.Sized(20, 2)
+	race := &race{load: newLoad(keys, 0, replicas[:]...), claims: map[string]map[string]bool{}}
 
-	ctx, cancel := context.WithTimeout(t.Context(), sized(4*time.Minute, time.Minute))
+	ctx, cancel := context.WithTimeout(t.Context(), report.HangLimit)
 	defer cancel()
 	work := make(chan int)
 	var all sync.WaitGroup
@@ -47,39 +48,28 @@ func TestOppositeVerdicts(t *testing.T) {
 	close(work)
 	all.Wait()
 
-	r.didf("%d sessions, each forced to PASSED and FALLBACK at once, %d kills", total, kills)
+	r.Didf("%d sessions, each forced to PASSED and FALLBACK at once, %d kills", total, kills)
 	if ctx.Err() != nil {
 		t.Error("not every session was answered in time")
 	}
-	r.none("double wins", race.doubleWins(receiver))
-	r.audit(db, race.account, receiver)
+	r.None("double wins", race.doubleWins(receiver))
+	audit(t, r, db, race.account, receiver)
 }
 
 // race is many sessions' two verdicts.
 type race struct {
-	*client
-	*account
-	replicas [2]*gateway
-	keys     []string
-	claims   map[string]map[string]bool // statuses told, by session
+	*load
+	claims map[string]map[string]bool // statuses told, by session
 }
 
 func (x *race) run(ctx context.Context, n int) {
-	var s session
-	for ok := false; !ok; {
-		if ctx.Err() != nil {
-			return
-		}
-		var r reply
-		s, r, ok = x.create(x.replicas[n%2].url, x.keys[n%len(x.keys)], fmt.Sprint(n))
-		x.noteCreate(s, r, ok)
-		if !ok {
-			rest(ctx, retryPause)
-		}
+	s, _, ok := x.insistOnCreate(ctx, x.gateways[n%2], x.keys[n%len(x.keys)])
+	if !ok {
+		return
 	}
 	var both sync.WaitGroup
 	for i, outcome := range []string{"verified", "fallback"} {
-		both.Go(func() { x.insist(ctx, x.replicas[(n/2+i)%2].url, s, outcome) })
+		both.Go(func() { x.insist(ctx, x.gateways[(n/2+i)%2], s, outcome) })
 	}
 	both.Wait()
 }

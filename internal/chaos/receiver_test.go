@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -17,13 +18,13 @@ import (
 // post is one webhook request as the receiver got it.
 type post struct {
 	event   string // webhook-id
-	stamp   string // webhook-timestamp
+	stamp   int64  // webhook-timestamp: when the gateway began it, 0 if unreadable
 	body    [sha256.Size]byte
 	session string
 	status  string
 	at      time.Time
-	done    time.Time // when it was answered, or given up by either side
-	ok      bool      // it was answered 2xx
+	ok      bool // it was answered 2xx
+	left    bool // the sender gave up waiting for the answer
 }
 
 // receiver is a merchant's webhook receiver that remembers every request.
@@ -74,10 +75,8 @@ func newReceiver(t *testing.T, choose func(before int) answer) *receiver {
 		if err != nil {
 			return // the sender died before it had sent all
 		}
-		p := &post{
-			event: req.Header.Get("webhook-id"), stamp: req.Header.Get("webhook-timestamp"),
-			body: sha256.Sum256(body), at: time.Now(),
-		}
+		p := &post{event: req.Header.Get("webhook-id"), body: sha256.Sum256(body), at: time.Now()}
+		p.stamp, _ = strconv.ParseInt(req.Header.Get("webhook-timestamp"), 10, 64)
 		var payload struct {
 			SessionID string `json:"session_id"`
 			Status    string `json:"status"`
@@ -92,7 +91,7 @@ func newReceiver(t *testing.T, choose func(before int) answer) *receiver {
 		ok := act(w, req)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		p.done, p.ok = time.Now(), ok
+		p.ok, p.left = ok, req.Context().Err() != nil
 	}))
 	t.Cleanup(func() {
 		server.CloseClientConnections()

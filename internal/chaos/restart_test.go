@@ -7,21 +7,22 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/report"
 	"agegate/internal/store/pgtest"
 )
 
 // TestDatabaseRestart crashes PostgreSQL under load.
 func TestDatabaseRestart(t *testing.T) {
 	beside(t, true)
-	server := pgtest.NewServer(t, freeAddr())
+	server := pgtest.NewServer(t, freeAddr(t))
 	db := database{"PostgreSQL", server.URL(server.Addr)}
-	r := newReport(t, " 2 PostgreSQL restarted, -m immediate", db)
+	r := report.New(t, db.named(" 2 PostgreSQL restarted, -m immediate"))
 	receiver := newReceiver(t, always(accept))
 	g := newGateway(t, db)
 	l := newLoad(g.newShops(4, receiver), 10*time.Millisecond, g)
 	g.start()
 	stop := l.start(6)
-	restarts := sized(10, 2)
+	restarts := report.Sized(10, 2)
 	for range restarts {
 		time.Sleep(time.Second + rand.N(time.Second))
 		if err := server.Crash(); err != nil {
@@ -31,10 +32,10 @@ func TestDatabaseRestart(t *testing.T) {
 	time.Sleep(time.Second)
 	stop()
 	creations, completions := l.acknowledged()
-	r.didf("%d restarts, %d creations and %d completions acknowledged", restarts, creations, completions)
+	r.Didf("%d restarts, %d creations and %d completions acknowledged", restarts, creations, completions)
 	if !g.running() {
 		t.Error("the gateway has ended")
 	}
-	r.within("longest gap between acknowledgements", l.longestGap(), 3*time.Second)
-	r.audit(db, l.account, receiver)
+	r.Within("longest gap between acknowledgements", l.longestGap(), 3*time.Second)
+	audit(t, r, db, l.account, receiver)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/report"
 	"agegate/internal/store/pgtest"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestStartTogether(t *testing.T) {
 	beside(t, true)
 	db := database{"PostgreSQL", pgtest.EmptyURL(t)}
-	r := newReport(t, " 9 six replicas start at once", db)
+	r := report.New(t, db.named(" 9 six replicas start at once"))
 	replicas := make([]*gateway, 6)
 	for i := range replicas {
 		replicas[i] = newGateway(t, db)
@@ -33,9 +34,9 @@ func TestStartTogether(t *testing.T) {
 	stop()
 	versions := db.count(t, "SELECT count(DISTINCT version_id) FROM goose_db_version")
 	applied := db.count(t, "SELECT count(*) FROM goose_db_version")
-	r.didf("all six ready after %s, then load over all", time.Since(start).Round(time.Millisecond))
-	r.mark("migrations applied", fmt.Sprintf("%d, once", versions), fmt.Sprint(applied), applied == versions)
-	r.audit(db, l.account, receiver)
+	r.Didf("all six ready after %s, then load over all", time.Since(start).Round(time.Millisecond))
+	r.Mark("migrations applied", fmt.Sprintf("%d, once", versions), fmt.Sprint(applied), applied == versions)
+	audit(t, r, db, l.account, receiver)
 }
 
 // additions are what a newer gateway's migration may do while this one serves.
@@ -55,7 +56,7 @@ var additions = []string{
 // would, and then starts the old one again.
 func TestColumnAdded(t *testing.T) { //nolint:tparallel // beside decides
 	onEach(t, true, func(t *testing.T, db database) {
-		r := newReport(t, " 9 columns added under an old binary", db)
+		r := report.New(t, db.named(" 9 columns added under an old binary"))
 		receiver := newReceiver(t, always(accept))
 		g := newGateway(t, db)
 		l := newLoad(g.newShops(4, receiver), 10*time.Millisecond, g)
@@ -80,13 +81,13 @@ func TestColumnAdded(t *testing.T) { //nolint:tparallel // beside decides
 			}
 		}
 		l.mu.Unlock()
-		r.none("failed requests", failed)
+		r.TimelyNone("requests failed or refused", failed) // a failure is held by the audit
 		if code := restart(g); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
 		creations, completions := l.acknowledged()
-		r.didf("%d statements under load, then a restart on the newer schema; %d creations, %d completions", len(additions), creations, completions)
-		r.audit(db, l.account, receiver)
+		r.Didf("%d statements under load, then a restart on the newer schema; %d creations, %d completions", len(additions), creations, completions)
+		audit(t, r, db, l.account, receiver)
 	})
 }
 

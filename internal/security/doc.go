@@ -6,6 +6,6 @@
 //	go test ./internal/security                      a short form of each
 //	cd internal/security && go test -args -full      every attack at full size
 //
-// Everything stays on the loopback interface. The mark of time holds in the
-// full run only.
+// Everything stays on the loopback interface. Marks of time hold in the full
+// run only, see package report.
 package security

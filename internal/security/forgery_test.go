@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agegate/internal/apitest"
+	"agegate/internal/report"
 	"agegate/internal/signing"
 	"agegate/internal/webhook"
 
@@ -50,7 +51,7 @@ func changed(rng *rand.Rand, s string) string {
 // when anything about them is changed.
 func TestForgeriesAreRefused(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	onEach(t, "Changed redirect tokens and webhook deliveries", func(t *testing.T, g *apitest.Gateway, r *row) {
+	onEach(t, "Changed redirect tokens and webhook deliveries", func(t *testing.T, g *apitest.Gateway, r *report.Row) {
 		receiver := apitest.NewReceiver(t)
 		shop := g.Shop(t, receiver.URL, nil)
 		session := g.Create(t, shop.Test.APIKey, 18)
@@ -65,8 +66,8 @@ func TestForgeriesAreRefused(t *testing.T) {
 		if err := signing.VerifyRedirectToken(key, token, vouched, now); err != nil {
 			t.Fatal("the real token is refused:", err)
 		}
-		n := sized(5_000, 1_000)
-		r.count = 2 * n
+		n := report.Sized(5_000, 1_000)
+		r.Didf("%d changes of each", n)
 		var tokens []string
 		for range n {
 			k, tok, v := forgedRedirect(rng, key, token, vouched)
@@ -74,8 +75,8 @@ func TestForgeriesAreRefused(t *testing.T) {
 				tokens = append(tokens, fmt.Sprintf("%q %+v", tok, v))
 			}
 		}
-		r.none("changed tokens that hold", tokens)
-		r.none("changed deliveries that hold", forgedDeliveries(t, rng, n, shop.Test.WebhookSecret, receiver.Wait(t, 1)[0]))
+		r.None("changed tokens that hold", tokens)
+		r.None("changed deliveries that hold", forgedDeliveries(t, rng, n, shop.Test.WebhookSecret, receiver.Wait(t, 1)[0]))
 	})
 }
 

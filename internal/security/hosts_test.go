@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"agegate/internal/apitest"
+	"agegate/internal/report"
 	"agegate/internal/store/pgtest"
 	"agegate/internal/tenant"
 )
@@ -50,14 +51,15 @@ func places(t *testing.T, urls []string) []string {
 // The gateway may refuse what a browser understands, but must never accept a
 // URL that a browser takes elsewhere.
 func TestSpellingsOfCallbackHosts(t *testing.T) {
-	r := newRow(t, "Spellings of callback hosts against the WHATWG parser")
+	r := report.New(t, "Spellings of callback hosts against the WHATWG parser")
 	g := apitest.Start(t, pgtest.URL(t), "AGEGATE_TEST_DAILY_CAP=-1")
 	shop := g.Shop(t, registered[2], func(s *tenant.Tenant) { s.SuccessURL, s.CancelURL = registered[0], registered[1] })
 	home := places(t, registered)
 	equal, odd := spellings()
-	r.count = len(equal) + len(odd)
-	if r.count < 300 {
-		t.Errorf("only %d spellings", r.count)
+	count := len(equal) + len(odd)
+	r.Didf("%d spellings", count)
+	if count < 300 {
+		t.Errorf("only %d spellings", count)
 	}
 	var elsewhere, refused []string
 	for i, place := range places(t, slices.Concat(equal, odd)) {
@@ -69,8 +71,8 @@ func TestSpellingsOfCallbackHosts(t *testing.T) {
 			refused = append(refused, fmt.Sprintf("%q", url))
 		}
 	}
-	r.none("accepted, but another host or port to a browser", elsewhere)
-	r.none("plainly equal, but refused", refused)
+	r.None("accepted, but another host or port to a browser", elsewhere)
+	r.None("plainly equal, but refused", refused)
 }
 
 func accepted(t *testing.T, g *apitest.Gateway, key, url string) bool {
@@ -79,11 +81,8 @@ func accepted(t *testing.T, g *apitest.Gateway, key, url string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := newWire(t, g.URL).do(request{method: http.MethodPost, target: "/api/v1/sessions/create", body: string(body),
+	got := newWire(t, g.URL).insist(t, request{method: http.MethodPost, target: "/api/v1/sessions/create", body: string(body),
 		header: []string{"Host: gateway.example", "X-API-Key: " + key, "Content-Type: application/json", "Connection: close"}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if got.status != http.StatusCreated && got.status != http.StatusUnprocessableEntity {
 		t.Fatalf("%q: %s", url, got.raw)
 	}
@@ -92,22 +91,24 @@ func accepted(t *testing.T, g *apitest.Gateway, key, url string) bool {
 
 // Every character of Unicode in the place of one letter of the host.
 func TestEveryCharacterInACallbackHost(t *testing.T) {
-	r := newRow(t, "Every character in the place of a letter of the host")
+	r := report.New(t, "Every character in the place of a letter of the host")
 	rule := tenant.CallbackRule{}
 	home := places(t, registered)
 	var taken []string
+	count := 0
 	for c := rune(1); c <= 0x3ffff; c++ {
 		if c >= 0xd800 && c < 0xe000 {
 			continue
 		}
 		for _, form := range []string{"https://sh%sp.example/", "https://sh%sip.example/", "https://stra%se.example/", "https://hooks%sexample:8443/"} {
-			r.count++
+			count++
 			url := fmt.Sprintf(form, string(c))
 			if e, _, ok := rule.Parse(url); ok && rule.Registered(e, registered) {
 				taken = append(taken, url)
 			}
 		}
 	}
+	r.Didf("%d hosts", count)
 	var elsewhere []string
 	for i, place := range places(t, taken) {
 		if !slices.Contains(home, place) {
@@ -117,7 +118,7 @@ func TestEveryCharacterInACallbackHost(t *testing.T) {
 	if len(taken) == 0 {
 		t.Error("not even the plain spelling is accepted")
 	}
-	r.none("accepted, but another host or port to a browser", elsewhere)
+	r.None("accepted, but another host or port to a browser", elsewhere)
 }
 
 // spellings returns URLs of the registered hosts that everybody reads alike,

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"agegate/internal/apitest"
+	"agegate/internal/report"
 )
 
 // memoryBound is the most that one request may make the gateway allocate, kept
@@ -16,7 +17,7 @@ import (
 const memoryBound = 8 << 20
 
 func TestHugeBodies(t *testing.T) {
-	r := newRow(t, "Huge bodies, eight at a time")
+	r := report.New(t, "Huge bodies, eight at a time")
 	g := apitest.Start(t, apitest.SQLite(t), "AGEGATE_TEST_DAILY_CAP=-1")
 	shop := g.Shop(t, "", consenting)
 	s := g.Create(t, shop.Test.APIKey, 18)
@@ -45,9 +46,10 @@ func TestHugeBodies(t *testing.T) {
 	var wrong []string
 	var most uint64
 	var greedy string
-	for range sized(20, 2) {
+	rounds := report.Sized(20, 2)
+	r.Didf("%d kinds, %d times eight at once", len(huge), rounds)
+	for range rounds {
 		for _, h := range huge {
-			r.count += 8
 			bodies, allocated := eightTimes(t, g, request{method: http.MethodPost, target: h.target, body: h.body, chunked: h.chunked,
 				header: []string{"Host: x", "Content-Type: " + h.kind, "X-API-Key: " + shop.Test.APIKey}})
 			for _, status := range bodies {
@@ -60,8 +62,8 @@ func TestHugeBodies(t *testing.T) {
 			}
 		}
 	}
-	r.none("answers other than 413, 422 or the page's own", wrong)
-	r.mark("most memory for a request: "+greedy, fmt.Sprintf("< %d MB", memoryBound>>20), fmt.Sprintf("%.1f MB", float64(most)/(1<<20)), most < memoryBound)
+	r.None("answers other than 413, 422 or the page's own", wrong)
+	r.Mark("most memory for a request: "+greedy, fmt.Sprintf("< %d MB", memoryBound>>20), fmt.Sprintf("%.1f MB", float64(most)/(1<<20)), most < memoryBound)
 }
 
 // eightTimes sends a request eight times at once. It returns the statuses and

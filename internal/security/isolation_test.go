@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agegate/internal/apitest"
+	"agegate/internal/report"
 	"agegate/internal/webhook"
 
 	"github.com/google/uuid"
@@ -15,11 +16,12 @@ import (
 // A stranger's request for somebody else's session must be answered byte for
 // byte like one for a session that there never was.
 func TestForeignSessionsLookMissing(t *testing.T) {
-	onEach(t, "Foreign sessions against missing ones", func(t *testing.T, g *apitest.Gateway, r *row) {
+	onEach(t, "Foreign sessions against missing ones", func(t *testing.T, g *apitest.Gateway, r *report.Row) {
 		receiver := apitest.NewReceiver(t)
 		owner, stranger := g.Shop(t, receiver.URL, consenting), g.Shop(t, "", consenting)
 		client := newWire(t, g.URL)
 		var told, opened []string
+		count := 0
 		for _, key := range []string{owner.Test.APIKey, owner.Live.APIKey} {
 			for _, state := range []string{"PENDING", "PASSED", "FALLBACK", "SPOOF", "EXPIRED"} {
 				id := sessionIn(t, g, key, state)
@@ -29,7 +31,7 @@ func TestForeignSessionsLookMissing(t *testing.T) {
 						for _, foreign := range []string{stranger.Test.APIKey, stranger.Live.APIKey} {
 							path := func(id string) string { return "/api/v1/sessions/" + spelled(id) + "/" + operation }
 							theirs, none := lookUp(t, client, path(id), foreign), lookUp(t, client, path(missing), foreign)
-							r.count++
+							count++
 							if theirs != none {
 								told = append(told, state+" "+operation+": "+theirs)
 							}
@@ -41,9 +43,10 @@ func TestForeignSessionsLookMissing(t *testing.T) {
 				}
 			}
 		}
-		r.none("answers that differ from those of a missing session", told)
-		r.none("answers other than 404", opened)
-		r.none("foreign events told from missing ones", foreignEvents(t, g, owner.Test.APIKey, stranger.Tenant.ID))
+		r.Didf("%d pairs of look-ups", count)
+		r.None("answers that differ from those of a missing session", told)
+		r.None("answers other than 404", opened)
+		r.None("foreign events told from missing ones", foreignEvents(t, g, owner.Test.APIKey, stranger.Tenant.ID))
 	})
 }
 
@@ -63,10 +66,7 @@ func sessionIn(t *testing.T, g *apitest.Gateway, key, state string) string {
 // lookUp returns the whole answer but for its date and request id.
 func lookUp(t *testing.T, client *wire, path, key string) string {
 	t.Helper()
-	got, err := client.do(request{method: http.MethodGet, target: path, header: []string{"Host: gateway.example", "X-API-Key: " + key}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := client.insist(t, request{method: http.MethodGet, target: path, header: []string{"Host: gateway.example", "X-API-Key: " + key}})
 	var kept []string
 	for line := range strings.Lines(got.raw) {
 		if !strings.HasPrefix(line, "Date:") && !strings.HasPrefix(line, "X-Request-Id:") {

@@ -7,30 +7,21 @@ import (
 	"testing"
 
 	"agegate/internal/apitest"
+	"agegate/internal/report"
 	"agegate/internal/store/pgtest"
 	"agegate/internal/tenant"
 )
 
-var full = flag.Bool("full", false, "run every attack at full size and hold the mark of time")
-
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
-	printTable(os.Stdout)
+	report.Print(os.Stdout)
 	os.Exit(code)
-}
-
-// sized returns the full run's number in the full run, else the short run's.
-func sized(whole, short int) int {
-	if *full {
-		return whole
-	}
-	return short
 }
 
 // onEach runs an attack against a gateway with models on SQLite and on
 // PostgreSQL.
-func onEach(t *testing.T, name string, attack func(t *testing.T, g *apitest.Gateway, r *row)) {
+func onEach(t *testing.T, name string, attack func(t *testing.T, g *apitest.Gateway, r *report.Row)) {
 	models, err := filepath.Abs("../../models")
 	if err != nil {
 		t.Fatal(err)
@@ -40,10 +31,10 @@ func onEach(t *testing.T, name string, attack func(t *testing.T, g *apitest.Gate
 		"AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_FREE_CHECKS_PER_MONTH=-1",
 	}
 	t.Run("sqlite", func(t *testing.T) {
-		attack(t, apitest.Start(t, apitest.SQLite(t), settings...), newRow(t, name+", SQLite"))
+		attack(t, apitest.Start(t, apitest.SQLite(t), settings...), report.New(t, name+", SQLite"))
 	})
 	t.Run("postgres", func(t *testing.T) {
-		attack(t, apitest.Start(t, pgtest.URL(t), settings...), newRow(t, name+", PostgreSQL"))
+		attack(t, apitest.Start(t, pgtest.URL(t), settings...), report.New(t, name+", PostgreSQL"))
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"agegate/internal/apitest"
+	"agegate/internal/report"
 	"agegate/internal/signing"
 	"agegate/internal/tenant"
 )
@@ -23,7 +24,7 @@ const urlCanary = "zqurlcanary7x"
 // After a whole loop of sessions, the log and the database hold none of what
 // opens, signs or proves something, in no usual notation.
 func TestSecretsAreNowhere(t *testing.T) {
-	onEach(t, "Secrets in the log and the database", func(t *testing.T, g *apitest.Gateway, r *row) {
+	onEach(t, "Secrets in the log and the database", func(t *testing.T, g *apitest.Gateway, r *report.Row) {
 		receiver := apitest.NewReceiver(t)
 		shop := g.Shop(t, receiver.URL, consenting)
 		secrets := credentials(t, shop)
@@ -31,7 +32,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 			maps.Copy(secrets, walk(t, g, key, fmt.Sprint(i)))
 		}
 		receiver.Wait(t, 2)
-		r.count = len(secrets)
+		r.Didf("%d secrets, each in 5 notations", len(secrets))
 		columns, file := dump(t, g)
 		if len(columns) < 60 {
 			t.Errorf("only %d columns were found", len(columns))
@@ -61,11 +62,11 @@ func TestSecretsAreNowhere(t *testing.T) {
 		if !strings.Contains(columns["sessions.success_url"], urlCanary) {
 			t.Error("the dump misses what is stored on purpose")
 		}
-		r.none("secrets in the log, at level debug", logged)
-		r.none(fmt.Sprintf("secrets in %d columns of all tables", len(columns)), stored)
-		r.none("secrets in the bytes of the database's files", inFile)
-		r.none("callback URLs in the log", linesWith(g.Log.String(), urlCanary, "shop.example"))
-		r.none("session callback URLs in further columns", urls)
+		r.None("secrets in the log, at level debug", logged)
+		r.None(fmt.Sprintf("secrets in %d columns of all tables", len(columns)), stored)
+		r.None("secrets in the bytes of the database's files", inFile)
+		r.None("callback URLs in the log", linesWith(g.Log.String(), urlCanary, "shop.example"))
+		r.None("session callback URLs in further columns", urls)
 	})
 }
 

@@ -8,9 +8,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"agegate/internal/apitest"
+	"agegate/internal/report"
 
 	"github.com/coder/websocket"
 )
@@ -18,12 +18,13 @@ import (
 // Camera streams of a browser that owns its session, with messages no honest
 // page sends.
 func TestHostileStreams(t *testing.T) {
-	onEach(t, "Hostile camera streams", func(t *testing.T, g *apitest.Gateway, r *row) {
+	onEach(t, "Hostile camera streams", func(t *testing.T, g *apitest.Gateway, r *report.Row) {
 		shop := g.Shop(t, "", nil)
 		rng := rand.New(rand.NewPCG(2, 2))
-		r.count = sized(300, 15)
+		streams := report.Sized(300, 15)
+		r.Didf("%d streams, each ended by a message out of order", streams)
 		var echoed, stuck []string
-		for range r.count {
+		for range streams {
 			link := g.Path(g.Create(t, shop.Live.APIKey, 18).VerificationURL)
 			browser := apitest.Browser()
 			post(t, browser, link+"/start")
@@ -40,17 +41,17 @@ func TestHostileStreams(t *testing.T) {
 			}
 			_ = conn.CloseNow()
 		}
-		r.none("canaries in a message or close reason", echoed)
-		r.none("streams that outlived a message out of order", stuck)
-		r.none("lines of the log with a canary", linesWith(g.Log.String(), canary))
-		r.none("errors in the log", linesWith(g.Log.String(), "level=ERROR"))
+		r.None("canaries in a message or close reason", echoed)
+		r.None("streams that outlived a message out of order", stuck)
+		r.None("lines of the log with a canary", linesWith(g.Log.String(), canary))
+		r.None("errors in the log", linesWith(g.Log.String(), "level=ERROR"))
 	})
 }
 
 // abuse sends some frames and then one that must end the stream. It returns
 // everything the server said and whether it ended the stream.
 func abuse(ctx context.Context, conn *websocket.Conn, rng *rand.Rand) (said string, ended bool) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, report.HangLimit)
 	defer cancel()
 	_, first, err := conn.Read(ctx)
 	if err != nil {
