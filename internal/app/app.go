@@ -185,6 +185,9 @@ func (a *App) Run(ctx context.Context) error {
 		go func() { failed <- s.Serve() }()
 	}
 	a.log.Info("serving", "address", a.Addr())
+	if len(a.servers) > 1 {
+		a.log.Info("serving metrics", "address", a.servers[1].Addr())
+	}
 
 	var err error
 	select {

@@ -1,0 +1,83 @@
+package metrics_test
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/apitest"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+)
+
+// TestMetrics scrapes a gateway that has had one session of each end.
+func TestMetrics(t *testing.T) {
+	apitest.Each(t, func(t *testing.T, g *apitest.Gateway) {
+		receiver := apitest.NewReceiver(t)
+		shop := g.Shop(t, receiver.URL, nil)
+		for _, outcome := range []string{"verified", "fallback", "spoof"} {
+			g.Force(t, apitest.Browser(), g.Create(t, shop.Test.APIKey, 18), outcome)
+		}
+		expired := g.Create(t, shop.Test.APIKey, 18)
+		g.Clock.Advance(31 * time.Minute)
+		if status := g.StatusOf(t, shop.Test.APIKey, expired); status != "EXPIRED" {
+			t.Fatalf("the last session is %s", status)
+		}
+		want := []string{
+			`agegate_sessions_total{mode="test",status="PENDING"} 4`,
+			`agegate_sessions_total{mode="test",status="PASSED"} 1`,
+			`agegate_sessions_total{mode="test",status="FALLBACK"} 1`,
+			`agegate_sessions_total{mode="test",status="SPOOF"} 1`,
+			`agegate_webhook_attempts_total{class="delivered",mode="test"} 2`,
+			`agegate_http_request_duration_seconds_count{method="POST",route="/api/v1/sessions/create",status="201"} 4`,
+			`agegate_webhook_queue_depth 0`,
+			`agegate_webhook_oldest_due_seconds 0`,
+			`agegate_database_connections_open `,
+			`go_goroutines `,
+		}
+		text := scrape(t, g, want)
+		for _, not := range []string{`status="EXPIRED"`, shop.Test.APIKey, expired.SessionID, "/v/" + expired.VerificationURL[len(expired.VerificationURL)-43:]} {
+			if strings.Contains(text, not) {
+				t.Errorf("the metrics hold %q", not)
+			}
+		}
+		problems, err := promlint.New(strings.NewReader(text)).Lint()
+		if err != nil || len(problems) > 0 {
+			t.Errorf("Prometheus' linter: %v, %v", problems, err)
+		}
+	}, "AGEGATE_METRICS_LISTEN=127.0.0.1:0")
+}
+
+// scrape reads the metrics until they hold every line.
+func scrape(t *testing.T, g *apitest.Gateway, want []string) string {
+	t.Helper()
+	address := regexp.MustCompile(`msg="serving metrics" address=(\S+)`)
+	for limit := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		lack, text := "the metrics' address", ""
+		if m := address.FindStringSubmatch(g.Log.String()); m != nil {
+			res, err := http.Get("http://" + m[1] + "/metrics")
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(res.Body)
+			if err != nil || res.Body.Close() != nil {
+				t.Fatal(err)
+			}
+			text, lack = string(body), ""
+			for _, line := range want {
+				if !strings.Contains(text, "\n"+line) {
+					lack = line
+				}
+			}
+		}
+		if lack == "" {
+			return text
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("no %s in:\n%s", lack, text)
+		}
+	}
+}
