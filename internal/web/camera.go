@@ -22,7 +22,7 @@ type cameraView struct {
 // troubles are the screens of the camera page that say why it cannot go on
 // and how it can. The texts are trouble.<kind>.title, .body and .action.
 var troubles = []string{
-	"missing", "refused", "in_use", "insecure", "embedded", "unplugged", "failed", "network", "waiting", "other_tab",
+	"missing", "refused", "in_use", "frozen", "insecure", "embedded", "unplugged", "failed", "network", "waiting", "other_tab",
 }
 
 type troubleView struct {
@@ -32,7 +32,7 @@ type troubleView struct {
 }
 
 // handoverHelps are the troubles that another device does not have.
-var handoverHelps = []string{"missing", "refused", "in_use", "insecure", "embedded", "failed"}
+var handoverHelps = []string{"missing", "refused", "in_use", "frozen", "insecure", "embedded", "failed"}
 
 // troubleOf is the view of one trouble screen of a camera page.
 func troubleOf(v *cameraView, kind string) troubleView {

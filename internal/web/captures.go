@@ -4,40 +4,50 @@ import (
 	"context"
 	"sync"
 
+	"agegate/internal/session"
+
 	"github.com/coder/websocket"
-	"github.com/google/uuid"
 )
 
-// captures are the camera checks of this process: a bounded number of them,
-// and one for each session. A second replica may run one more for the same
-// session; the limit of attempts and the first result hold for both.
+// captures are the camera checks of this process: a bounded number of them, a
+// quarter of which no single tenant can take, and one for each session. A
+// second replica may run one more for the same session; the limit of attempts
+// and the first result hold for both.
 type captures struct {
 	limit int
 
 	mu      sync.Mutex
-	open    map[*link]uuid.UUID
+	open    map[*link]session.Session
 	closing bool
 	idle    sync.WaitGroup
 }
 
 func newCaptures(limit int) *captures {
-	return &captures{limit: limit, open: map[*link]uuid.UUID{}}
+	return &captures{limit: limit, open: map[*link]session.Session{}}
 }
 
-// enter registers a check and ends an earlier one of the same session, whose
-// tab is told. It reports false when no more can be taken.
-func (c *captures) enter(id uuid.UUID, l *link) (leave func(), ok bool) {
+// enter registers a check. It ends an earlier one of the same session, whose
+// tab is told and whose place is free at once, however slowly it leaves. It
+// reports false when no more can be taken.
+func (c *captures) enter(sess session.Session, l *link) (leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closing || len(c.open) >= c.limit {
-		return nil, false
-	}
-	for other, session := range c.open {
-		if session == id {
-			go other.end(closeTakenOver, "another tab goes on")
+	held := 0 // by the tenant
+	for _, other := range c.open {
+		if other.TenantID == sess.TenantID {
+			held++
 		}
 	}
-	c.open[l] = id
+	if c.closing || len(c.open) >= c.limit || held >= c.limit-c.limit/4 {
+		return nil, false
+	}
+	for earlier, other := range c.open {
+		if other.ID == sess.ID {
+			delete(c.open, earlier)
+			go earlier.end(closeTakenOver, "another tab goes on")
+		}
+	}
+	c.open[l] = sess
 	c.idle.Add(1)
 	return func() {
 		c.mu.Lock()

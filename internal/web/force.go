@@ -23,9 +23,9 @@ func (p *Pages) force(c echo.Context, v visit, name string) error {
 	result, known := outcomes[name]
 	switch {
 	case v.sess.Livemode:
-		return p.notice(c, http.StatusBadRequest, "force_live", v)
+		return p.refuseForce(c, "force_live", v)
 	case !known:
-		return p.notice(c, http.StatusBadRequest, "force_unknown", v)
+		return p.refuseForce(c, "force_unknown", v)
 	case c.Request().Method != http.MethodGet:
 		return p.showState(c, v)
 	}

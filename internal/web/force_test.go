@@ -102,7 +102,11 @@ func TestRefusedForce(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t, tenant.Tenant{}, scripted())
 			link := f.session(test.livemode)
-			f.browser().get(link+"?"+test.query).shows(t, http.StatusBadRequest, test.shows)
+			a := f.browser().get(link + "?" + test.query)
+			a.shows(t, http.StatusBadRequest, test.shows)
+			if back := `href="` + strings.TrimPrefix(link, f.server.URL) + `" data-testid="check"`; !strings.Contains(a.body, back) {
+				t.Errorf("no way back to the check:\n%s", a.body)
+			}
 			if s := f.stored(link); s.Status != session.StatusPending || s.BrowserHash != nil {
 				t.Errorf("something changed: %s", s.Status)
 			}

@@ -20,6 +20,7 @@ func (p *Pages) registerHandover(e *echo.Echo) {
 	e.GET("/v/:token/handover/state", p.handoverState)
 	e.POST("/v/:token/handover", p.offerHandover, p.sameOrigin)
 	e.Match(getOrHead, "/h/:handover", p.showPhone)
+	e.Match(getOrHead, "/h/:handover/", p.showPhone) // where the page of a failed form leads back to
 	e.GET("/h/:handover/stream", p.phoneStream)
 	e.POST("/h/:handover/start", p.startPhone, p.sameOrigin)
 }

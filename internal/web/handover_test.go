@@ -138,3 +138,21 @@ func TestAPhoneIsToldWhenTheSessionHasEnded(t *testing.T) {
 	f.advance(time.Hour)
 	phone.get(phoneLink).shows(t, http.StatusOK, "notice-handover_done")
 }
+
+// A form that was refused leads back to the page it came from, without
+// repeating anything of the request.
+func TestARefusedFormLeadsBack(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	link, phoneLink, _ := f.handedOver(f.browser(), true)
+	for page, shows := range map[string]string{link: "notice-elsewhere", phoneLink: "screen-phone"} {
+		visitor := f.browser()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, page+"/start", nil)
+		must(t, err)
+		req.Header.Set("Sec-Fetch-Site", "cross-site")
+		a := visitor.do(req)
+		a.shows(t, http.StatusForbidden, "notice-refused")
+		back, err := req.URL.Parse(found(t, regexp.MustCompile(`href="([^"]*)" data-testid="check"`), a.body))
+		must(t, err)
+		visitor.get(back.String()).shows(t, http.StatusOK, shows)
+	}
+}

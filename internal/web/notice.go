@@ -29,6 +29,7 @@ type noticeView struct {
 	outcome
 	Name  string
 	Icon  string
+	Check string // reference back to the check, or empty
 	Retry string // reference to try again, or empty
 }
 
@@ -36,6 +37,13 @@ type noticeView struct {
 func (p *Pages) notice(c echo.Context, status int, name string, v visit) error {
 	return p.render(c, status, "notice", &noticeView{
 		layout: p.layoutOf(v), outcome: outcomeOf(v), Name: name, Icon: notices[name],
+	})
+}
+
+// refuseForce says why an outcome cannot be forced, and leads back to the check.
+func (p *Pages) refuseForce(c echo.Context, name string, v visit) error {
+	return p.render(c, http.StatusBadRequest, "notice", &noticeView{
+		layout: p.layoutOf(v), outcome: outcomeOf(v), Name: name, Icon: notices[name], Check: v.link,
 	})
 }
 
@@ -62,8 +70,11 @@ func (p *Pages) Error(c echo.Context, status int, _ error) {
 		name = "busy"
 	}
 	v := &noticeView{Name: name, Icon: notices[name]}
-	if status >= http.StatusInternalServerError {
-		// Relative, because nothing of the request is repeated in an error.
+	// References are relative: nothing of the request is repeated in an error.
+	switch {
+	case name == "refused":
+		v.Check = "." // the page of the form that was sent
+	case status >= http.StatusInternalServerError:
 		v.Retry = "?"
 		if c.Request().Method == http.MethodPost {
 			v.Retry = "."

@@ -92,7 +92,7 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 		return ignore(conn.Close(closeReload, "the session has moved on"))
 	}
 	connection := &link{conn: conn}
-	leave, ok := p.captures.enter(v.sess.ID, connection)
+	leave, ok := p.captures.enter(v.sess, connection)
 	if !ok {
 		return ignore(conn.Close(websocket.StatusTryAgainLater, "all places are taken"))
 	}
@@ -150,16 +150,16 @@ type stream struct {
 // run answers frames until the check ends and returns how to close.
 func (s *stream) run(ctx context.Context) (websocket.StatusCode, string) {
 	s.link.conn.SetReadLimit(messageLimit)
-	budget := s.pages.budget
+	budget := &s.pages.budget
+	nonce := s.capture.Nonce()
+	if err := s.link.send(ctx, hello{Nonce: hex.EncodeToString(nonce[:])}); err != nil {
+		return websocket.StatusGoingAway, ""
+	}
 	// Timers end the connection with a code; an expired context would cut it.
 	idle := time.AfterFunc(budget.idle, func() { s.link.end(closeIdle, "no frame came") })
 	defer idle.Stop()
 	whole := time.AfterFunc(budget.whole, func() { s.link.end(closeSpent, "time is up") })
 	defer whole.Stop()
-	nonce := s.capture.Nonce()
-	if err := s.link.send(ctx, hello{Nonce: hex.EncodeToString(nonce[:])}); err != nil {
-		return websocket.StatusGoingAway, ""
-	}
 	bytes := 0
 	for range budget.frames {
 		kind, message, err := s.link.conn.Read(ctx)

@@ -18,6 +18,7 @@ import (
 	"agegate/internal/tenant"
 
 	"github.com/coder/websocket"
+	"github.com/google/uuid"
 )
 
 // script is a capture that answers with prepared steps, in order, and checks
@@ -241,8 +242,8 @@ func TestBudgetsOfAStream(t *testing.T) {
 		frames int
 		code   websocket.StatusCode
 	}{
-		{"idle", func(b *budget) { b.idle = 500 * time.Millisecond }, 1, closeIdle},
-		{"time", func(b *budget) { b.whole = 500 * time.Millisecond }, 1, closeSpent},
+		{"idle", func(b *budget) { b.idle = time.Millisecond }, 0, closeIdle},
+		{"time", func(b *budget) { b.whole = time.Millisecond }, 0, closeSpent},
 		{"frames", func(b *budget) { b.frames = 2 }, 2, closeSpent},
 		{"bytes", func(b *budget) { b.bytes = 2*len(one) - 1 }, 1, closeSpent},
 	}
@@ -260,6 +261,38 @@ func TestBudgetsOfAStream(t *testing.T) {
 			}
 			c.closes(test.code)
 		})
+	}
+}
+
+// A client that says nothing any more, not even that it has read the server's
+// end of the stream, does not keep its place.
+func TestASilentClientLosesItsPlace(t *testing.T) {
+	silent := &silenced{script: script{steps: []age.Step{stepFraming}}}
+	f := newFixture(t, tenant.Tenant{}, func(int, bool) Capture { return silent })
+	silent.budget = &f.pages.budget
+	_, c := f.begun(f.browser())
+	c.send(frame(scriptNonce, 0))
+	c.read()
+	f.waitForPlaces(0)
+}
+
+// silenced ends the patience with its client at the first frame.
+type silenced struct {
+	script
+	budget *budget
+}
+
+func (s *silenced) Add(ctx context.Context, frame age.Frame) (age.Step, error) {
+	s.budget.idle = time.Millisecond
+	return s.script.Add(ctx, frame)
+}
+
+// waitForPlaces waits until so many places are taken.
+func (f *fixture) waitForPlaces(n int) {
+	for taken := -1; taken != n; time.Sleep(time.Millisecond) {
+		f.pages.captures.mu.Lock()
+		taken = len(f.pages.captures.open)
+		f.pages.captures.mu.Unlock()
 	}
 }
 
@@ -304,12 +337,33 @@ func TestPlacesForChecksAreBounded(t *testing.T) {
 	waiting.post(link+"/start", nil)
 	waiting.camera(link).closes(websocket.StatusTryAgainLater)
 	must(t, first.conn.Close(websocket.StatusNormalClosure, ""))
-	for taken := 1; taken > 0; time.Sleep(time.Millisecond) {
-		f.pages.captures.mu.Lock()
-		taken = len(f.pages.captures.open)
-		f.pages.captures.mu.Unlock()
-	}
+	f.waitForPlaces(0)
 	waiting.camera(link).read()
+}
+
+func TestATenantLeavesPlacesToOthers(t *testing.T) {
+	c := newCaptures(8)
+	enters := func(tenantID uuid.UUID) bool {
+		_, ok := c.enter(session.Session{ID: uuid.New(), TenantID: tenantID}, &link{})
+		return ok
+	}
+	crowded, other := uuid.New(), uuid.New()
+	for n := range 6 {
+		if !enters(crowded) {
+			t.Fatalf("the crowd's visitor %d was turned away", n)
+		}
+	}
+	if enters(crowded) {
+		t.Error("one tenant got more than three quarters of the places")
+	}
+	for range 2 {
+		if !enters(other) {
+			t.Error("the crowd left no place to another tenant")
+		}
+	}
+	if enters(other) {
+		t.Error("more checks than places")
+	}
 }
 
 func TestCloseEndsTheChecks(t *testing.T) {

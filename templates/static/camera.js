@@ -13,12 +13,22 @@ const take = photographer(video);
 // Close codes of the server, see internal/web/stream.go.
 const closed = { reload: 4000, takenOver: 4001, idle: 4002, spent: 4003, tryLater: 1013 };
 
+/**
+ * A camera whose pictures are good but all the same is frozen. That is how long
+ * the page waits for another one, in milliseconds and in pictures: on a slow
+ * network a few good ones in a row, far apart, mean nothing.
+ */
+const frozen = { after: 6000, pictures: 6 };
+
 let media = null; // the open MediaStream
+let turn = 0; // counts the times that the camera was opened or stopped
 let stream = null; // the open connection
 let camera = ""; // id of the chosen camera
 let failures = 0; // connections in a row that never worked
 let reached = false; // the server answered in spite of them
 let retry = 0; // timer of the next connection
+let phase = ""; // of the check, as the server last told it
+let still = null; // good pictures in a row that did not start the challenge
 let current = "";
 
 function show(name) {
@@ -30,6 +40,7 @@ function show(name) {
 }
 
 function stop() {
+  turn++;
   clearTimeout(retry);
   stream?.stop();
   stream = null;
@@ -50,18 +61,26 @@ function leave() {
 
 async function start() {
   stop();
+  const mine = turn;
   failures = 0;
   reached = false;
   // A browser that has the permission already shows no question.
   const question = setTimeout(() => show("asking"), 300);
+  let opened;
   try {
-    media = await openCamera(camera);
+    opened = await openCamera(camera);
   } catch (error) {
-    show(problemOf(error));
+    if (mine === turn) show(problemOf(error));
     return;
   } finally {
     clearTimeout(question);
   }
+  if (mine !== turn) {
+    // Asked for twice, or no longer wanted.
+    for (const track of opened.getTracks()) track.stop();
+    return;
+  }
+  media = opened;
   const [track] = media.getVideoTracks();
   track.onended = () => {
     stop();
@@ -84,17 +103,48 @@ async function listCameras(used) {
 function connect() {
   clearTimeout(retry);
   stream?.stop();
+  phase = "";
+  still = null;
   progress(0, 1);
   stream = openStream(page.dataset.stream, take, {
     guidance(message) {
       failures = 0;
       reached = false;
+      phase = message.phase;
+      if (isFrozen(message.guidance)) {
+        stop();
+        show("frozen");
+        return;
+      }
       show("live");
       guide(message);
     },
-    reload: leave,
+    reload: end,
     close: lost,
   });
+}
+
+/**
+ * Goes on after the server ended the check. When nothing had begun, there is no
+ * result to see: the shopper is told to try again.
+ */
+function end() {
+  if (phase !== "framing") {
+    leave();
+    return;
+  }
+  stop();
+  document.getElementById("again").hidden = false;
+  show("primer");
+}
+
+function isFrozen(guidance) {
+  if (guidance !== "ok" || phase !== "framing") {
+    still = null;
+    return false;
+  }
+  still ??= { since: performance.now(), pictures: 0 };
+  return ++still.pictures > frozen.pictures && performance.now() - still.since > frozen.after;
 }
 
 /** Goes on after the connection ended by itself. */
@@ -196,6 +246,7 @@ function icon(key) {
 }
 
 for (const button of page.querySelectorAll('[data-do="open"]')) {
+  button.disabled = false; // the primer's is, until somebody listens
   button.addEventListener("click", () => (media ? connect() : start()));
 }
 picker.addEventListener("change", () => {
