@@ -14,6 +14,7 @@ import { fitsWidth, openCamera, part, passes, sees, toPrimer } from "./lib/walk.
 const axe = readFileSync(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
 const standard = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 const phone = { width: 360, height: 740 };
+const enlarged = { width: 320, height: 256 }; // a laptop's window at 400 %
 const laptop = { width: 1280, height: 800 };
 const shots = process.env.E2E_SHOTS;
 
@@ -56,6 +57,8 @@ test("every screen", async (t) => {
         await isAccessible(page);
         await fitsWidth(page);
       }
+      await page.setViewportSize(enlarged);
+      await fitsWidth(page);
       if (shots) await photograph(page, name);
       page.kept();
       for (const other of [page, ...met]) await other.context().close();

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { anotherTab, launch, visitor } from "./lib/browser.mjs";
 import { direct, isFilming, perform, unplug } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
-import { openCamera, part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
+import { answersAlways, openCamera, part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 
 let gateway, tenant, browser;
 before(async () => {
@@ -58,6 +58,63 @@ test("no secure page: says so", async () => {
   await toCamera(page, (await link()).replace("localhost", "age.test"));
   await sees(page, "screen-insecure");
   await sees(page, "leave");
+  page.kept();
+});
+
+test("frozen: says so, offers a phone, and goes on when the picture moves", async () => {
+  const page = await filmed({ actor: { places: null, still: true, frozen: true } });
+  await toCamera(page, await link());
+  await sees(page, "screen-frozen");
+  assert.equal(await isFilming(page), false);
+  await sees(page, "use-phone");
+  await sees(page, "leave");
+  await direct(page, { still: false, frozen: false });
+  await action(page).click();
+  await passes(page);
+  page.kept();
+});
+
+test("no face in time: says so and offers the camera again", async () => {
+  const page = await filmed();
+  await answersAlways(page, { guidance: "no_face", phase: "framing", prompt: "", done: 0, total: 3 }, 3);
+  await toCamera(page, await link());
+  await sees(page, "again");
+  assert.equal(await isFilming(page), false);
+  await openCamera(page);
+  await sees(page, "screen-live");
+  page.kept();
+});
+
+test("before its script has come, the page lets nobody press the camera's button, but leave", async () => {
+  const page = await filmed();
+  let arrive;
+  const held = new Promise((resolve) => (arrive = resolve));
+  await page.route("**/camera.js", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto(await link(), { waitUntil: "commit" });
+  await part(page, "start").click({ noWaitAfter: true });
+  await sees(page, "screen-primer");
+  assert.equal(await part(page, "open-camera").isDisabled(), true);
+  await sees(page, "leave");
+  arrive();
+  await openCamera(page);
+  await sees(page, "screen-live");
+  page.kept();
+});
+
+test("the camera's button pressed twice opens one camera", async () => {
+  const page = await filmed();
+  await toPrimer(page, await link());
+  await part(page, "open-camera").evaluate((button) => {
+    button.click();
+    button.click();
+  });
+  await sees(page, "screen-live");
+  const running = () => page.evaluate(() => window.__streams.filter(({ stream }) => stream.active).length);
+  await eventually("both presses were answered", () => page.evaluate(() => window.__streams.length === 2));
+  await eventually("one camera is left", async () => (await running()) === 1);
   page.kept();
 });
 

@@ -7,7 +7,7 @@
   const context = canvas.getContext("2d", { alpha: false });
   const rate = 20; // pictures a second
   const reaction = 0.3; // seconds from reading to moving
-  const movement = 0.55; // seconds of a movement
+  const movement = 0.8; // seconds of a movement: slow enough to be followed at four pictures a second
   const state = { asked: "level", since: 0, gesture: "level", part: 0, frame: 0 };
   const noise = makeNoise();
   let pictures = null;

@@ -6,8 +6,8 @@ import { chromium } from "playwright-core";
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
-/** How long a step may take on a busy machine, in milliseconds. */
-export const patience = 60_000;
+/** When a step hangs, in milliseconds: far beyond what a busy machine needs. */
+export const patience = 180_000;
 
 /** Starts Chromium with a fake camera device; args are added to its own. */
 export async function launch(...args) {

@@ -55,11 +55,10 @@ class Gateway {
     child.stderr.setEncoding("utf8").on("data", (text) => (this.log += text));
     let ended = false;
     child.once("exit", () => (ended = true));
-    for (;;) {
+    await eventually("the gateway is ready", () => {
       if (ended) throw new Error(`the gateway did not start:\n${this.log}`);
-      if (await fetch(`${this.url}/readyz`).then((r) => r.ok, () => false)) return;
-      await pause(100);
-    }
+      return fetch(`${this.url}/readyz`).then((r) => r.ok, () => false);
+    });
   }
 
   /** Ends the process by a signal and waits for it; the data stay. */
@@ -121,7 +120,7 @@ function freePort() {
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Calls look() until it returns something true, and returns that. */
-export async function eventually(what, look, patience = 30_000) {
+export async function eventually(what, look, patience = 180_000) {
   for (const end = Date.now() + patience; Date.now() < end; await pause(100)) {
     const found = await look();
     if (found) return found;

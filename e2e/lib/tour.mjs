@@ -1,10 +1,10 @@
 // Every screen of the hosted page, and how a visitor comes to see it.
 import { perform } from "./camera.mjs";
-import { part, sees, toCamera, toPrimer } from "./walk.mjs";
+import { answersAlways, isTold, part, sees, toCamera, toPrimer } from "./walk.mjs";
 
 /** The screens of the camera page that a script shows and hides. */
 const hiddenScreens = [
-  "asking", "processing", "missing", "refused", "in_use", "insecure", "embedded", "unplugged", "failed", "network",
+  "asking", "processing", "missing", "refused", "in_use", "frozen", "insecure", "embedded", "unplugged", "failed", "network",
   "waiting", "other_tab",
 ];
 
@@ -46,15 +46,16 @@ export function tour(gateway) {
       await sees(page, "assisted-on");
     },
     live: async (page) => {
-      await perform(page, { devices: ["Front", "Back"], reply: { turn_left: "level", turn_right: "level", look_up: "level", come_closer: "level" } });
+      await perform(page, { devices: ["Front", "Back"] });
+      await answersAlways(page, { guidance: "ok", phase: "challenge", prompt: "turn_left", done: 1, total: 3 });
       await toCamera(page, await link());
-      await sees(page, "screen-live");
-      await page.waitForFunction(() => document.getElementById("stage").classList.contains("good"));
+      await isTold(page, "prompt.turn_left");
     },
     "live-no-face": async (page) => {
       await perform(page, { places: [] });
+      await answersAlways(page, { guidance: "no_face", phase: "framing", prompt: "", done: 0, total: 3 });
       await toCamera(page, await link());
-      await sees(page, "screen-live");
+      await isTold(page, "no_face");
     },
     document: forced("fallback", document),
     "document-unavailable": async (page) => {

@@ -22,17 +22,11 @@ export async function toPrimer(page, url, { share = null, begun = false } = {}) 
     await part(page, "continue").click();
   }
   await sees(page, "screen-primer");
-  await isReady(page);
+  await page.locator('[data-testid="open-camera"]:enabled').waitFor();
 }
 
-/** Waits until the camera page's script listens to its buttons. */
-const isReady = (page) => page.locator("#camera[data-state]").waitFor({ state: "attached" });
-
-/** Follows the primer's button to the camera. */
-export async function openCamera(page) {
-  await isReady(page);
-  await part(page, "open-camera").click();
-}
+/** Follows the primer's button to the camera, once the page's script has enabled it. */
+export const openCamera = (page) => part(page, "open-camera").click();
 
 /** Goes from the introduction to the running camera. */
 export async function toCamera(page, url, options) {
@@ -43,21 +37,18 @@ export async function toCamera(page, url, options) {
 /**
  * Waits until the camera check has led the browser to a page that done()
  * accepts. Like a shopper, begins another attempt where the page offers one,
- * which a busy machine makes it do now and then; twice at most.
+ * which a busy machine makes it do now and then, as often as a session allows.
  */
-export async function gets(page, done, attempts = 3) {
-  const again = part(page, "again");
-  for (let left = attempts; left > 0; left--) {
-    const ended = await Promise.race([
-      done().then(() => true),
-      again.waitFor({ timeout: patience }).then(() => false, () => true),
-    ]);
-    if (ended) break;
-    if (left === 1) break;
+export async function gets(page, done, attempts = 5) {
+  const ended = done().then(() => true);
+  for (let left = attempts - 1; left > 0; left--) {
+    const again = part(page, "again").waitFor().then(() => false);
+    again.catch(() => {}); // the page has gone on
+    if (await Promise.race([ended, again])) return;
     await openCamera(page);
     await sees(page, "screen-live");
   }
-  await done();
+  await ended;
 }
 
 /** Waits until the browser is at the merchant's success URL. */
@@ -76,6 +67,18 @@ export async function isTold(page, key) {
     { timeout: patience },
   );
 }
+
+/**
+ * Puts a server before the page that answers every picture with the same
+ * message, so that the screen stays as it is; after `pictures` of them it ends
+ * the check.
+ */
+export const answersAlways = (page, message, pictures = Infinity) =>
+  page.routeWebSocket(/\/stream/, (socket) => {
+    let seen = 0;
+    socket.send(JSON.stringify({ nonce: "00".repeat(16) }));
+    socket.onMessage(() => socket.send(JSON.stringify(++seen > pictures ? { next: "reload" } : { seq: seen - 1, ...message })));
+  });
 
 /** Collects what the server tells the page while the camera runs. */
 export function hears(page) {
