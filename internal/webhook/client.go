@@ -36,7 +36,10 @@ const (
 const AttemptTimeout = 15 * time.Second
 
 const (
-	excerptBytes   = 1024            // of an answer kept
+	// excerptBytes of an answer are kept. A receiver may repeat the request in
+	// them, which tells nobody more: who may read an attempt may read its event,
+	// and the signature is of that one delivery, a few minutes long.
+	excerptBytes   = 1024
 	excerptTimeout = time.Second     // for reading it
 	maxHeaderBytes = 16 << 10        // of an answer's header
 	tlsTimeout     = 5 * time.Second // for the handshake
@@ -54,8 +57,8 @@ type Answer struct {
 // Client posts deliveries. It follows no redirect, uses no proxy, and connects
 // to public addresses only.
 type Client struct {
-	http    *http.Client
-	timeout time.Duration
+	transport http.RoundTripper // without an http.Client, which would look into redirects
+	timeout   time.Duration
 }
 
 // NewClient returns a Client that may also connect to the given networks,
@@ -67,17 +70,14 @@ func NewClient(allow []netip.Prefix) *Client {
 func newClient(dialer *net.Dialer, timeout time.Duration) *Client {
 	return &Client{
 		timeout: timeout,
-		http: &http.Client{
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport: &http.Transport{
-				Proxy:                  nil,
-				DisableKeepAlives:      true, // each attempt dials, so each address is checked
-				DialContext:            dialer.DialContext,
-				ForceAttemptHTTP2:      true,
-				DisableCompression:     true,
-				TLSHandshakeTimeout:    tlsTimeout,
-				MaxResponseHeaderBytes: maxHeaderBytes,
-			},
+		transport: &http.Transport{
+			Proxy:                  nil,
+			DisableKeepAlives:      true, // each attempt dials, so each address is checked
+			DialContext:            dialer.DialContext,
+			ForceAttemptHTTP2:      true,
+			DisableCompression:     true,
+			TLSHandshakeTimeout:    tlsTimeout,
+			MaxResponseHeaderBytes: maxHeaderBytes,
 		},
 	}
 }
@@ -100,14 +100,18 @@ func (c *Client) Post(ctx context.Context, url string, signature http.Header, bo
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "agegate-webhook/1")
 
-	res, err := c.http.Do(req)
+	res, err := c.transport.RoundTrip(req)
 	latency := time.Since(start)
 	if err != nil {
 		return Answer{Class: classify(err), Latency: latency}
 	}
-	defer res.Body.Close()        //nolint:errcheck // read-only
-	attempt.Reset(excerptTimeout) // the verdict is in; the excerpt may not hold it up
-	excerpt, _ := io.ReadAll(io.LimitReader(res.Body, excerptBytes))
+	defer res.Body.Close() //nolint:errcheck // read-only
+	var excerpt []byte
+	// Reading from a connection that switched protocols heeds no context.
+	if res.StatusCode != http.StatusSwitchingProtocols {
+		attempt.Reset(excerptTimeout) // the verdict is in; the excerpt may not hold it up
+		excerpt, _ = io.ReadAll(io.LimitReader(res.Body, excerptBytes))
+	}
 	return Answer{
 		Class:      classOfStatus(res.StatusCode),
 		StatusCode: res.StatusCode,

@@ -3,12 +3,15 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -24,7 +27,6 @@ func post(t testing.TB, c *Client, url string) Answer {
 }
 
 func TestClientSendsTheDelivery(t *testing.T) {
-	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	var got *http.Request
 	var body []byte
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -70,8 +72,22 @@ func TestClientAnswers(t *testing.T) {
 			w.WriteHeader(307)
 		}, ClassRedirect, 307, 0, ""},
 		"redirect to nowhere": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(302) }, ClassRedirect, 302, 0, ""},
-		"hangs":               {hang, ClassTimeout, 0, 0, ""},
-		"resets":              {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, ClassConnect, 0, 0, ""},
+		"redirect to no URL": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "://%zz")
+			w.WriteHeader(302)
+		}, ClassRedirect, 302, 0, ""},
+		"switches protocols": {func(w http.ResponseWriter, r *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
+			_, _ = io.Copy(io.Discard, conn) // says nothing more, until the client leaves
+		}, ClassStatus, 101, 0, ""},
+		"hangs":  {hang, ClassTimeout, 0, 0, ""},
+		"resets": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, ClassConnect, 0, 0, ""},
 		"endless body": {func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				if _, err := w.Write(bytes.Repeat([]byte("x"), 4096)); err != nil {
@@ -98,11 +114,71 @@ func TestClientAnswers(t *testing.T) {
 				tc.handler(w, r)
 			}))
 			defer receiver.Close()
-			answer := post(t, newClient(newDialer(loopback), shortTimeout), receiver.URL)
+			timeout := AttemptTimeout
+			if tc.class == ClassTimeout {
+				timeout = shortTimeout
+			}
+			answer := post(t, newClient(newDialer(loopback), timeout), receiver.URL)
 			if answer.Class != tc.class || answer.StatusCode != tc.status || answer.RetryAfter != tc.after || string(answer.Excerpt) != tc.excerpt {
 				t.Fatalf("class %s, status %d, retry after %s, excerpt %.40q", answer.Class, answer.StatusCode, answer.RetryAfter, answer.Excerpt)
 			}
 		})
+	}
+}
+
+// HTTP/2 is held to the same rules, and each attempt still dials, so that each
+// is checked.
+func TestClientOverHTTP2(t *testing.T) {
+	var connections atomic.Int32
+	receiver := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("sent by %s", r.Proto)
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch r.URL.Path {
+		case "/hang":
+			<-r.Context().Done()
+		case "/huge":
+			w.Header().Set("X-Huge", strings.Repeat("x", 64<<10))
+		case "/endless":
+			for r.Context().Err() == nil {
+				_, _ = w.Write(bytes.Repeat([]byte("x"), 4096))
+			}
+		}
+	}))
+	receiver.EnableHTTP2 = true
+	receiver.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	receiver.StartTLS()
+	defer receiver.Close()
+	client := func(timeout time.Duration) *Client {
+		c := newClient(newDialer(loopback), timeout)
+		roots := x509.NewCertPool()
+		roots.AddCert(receiver.Certificate())
+		c.transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
+		return c
+	}
+	patient := client(AttemptTimeout)
+	for path, want := range map[string]Class{"/": ClassDelivered, "/again": ClassDelivered, "/huge": ClassConnect, "/endless": ClassDelivered} {
+		if answer := post(t, patient, receiver.URL+path); answer.Class != want || len(answer.Excerpt) > excerptBytes {
+			t.Errorf("%s: class %s, %d bytes of answer", path, answer.Class, len(answer.Excerpt))
+		}
+	}
+	if n := connections.Load(); n != 4 {
+		t.Errorf("%d connections for 4 attempts", n)
+	}
+	if answer := post(t, client(shortTimeout), receiver.URL+"/hang"); answer.Class != ClassTimeout {
+		t.Errorf("hanging: class %s", answer.Class)
+	}
+}
+
+// A proxy would connect where the guard forbids.
+func TestClientUsesNoProxy(t *testing.T) {
+	if NewClient(nil).transport.(*http.Transport).Proxy != nil {
+		t.Error("a proxy may come from the environment")
 	}
 }
 
@@ -120,7 +196,7 @@ func TestClientTransportFailures(t *testing.T) {
 
 	dialer := newDialer(loopback)
 	dialer.Resolver = resolver(t, func(string, bool) []netip.Addr { return nil })
-	client := newClient(dialer, 5*time.Second)
+	client := newClient(dialer, AttemptTimeout)
 	for url, want := range map[string]Class{
 		untrusted.URL: ClassTLS,
 		strings.Replace(plain.URL, "http:", "https:", 1): ClassTLS,

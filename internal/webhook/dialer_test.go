@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 )
@@ -63,7 +62,7 @@ func guarded(r *net.Resolver, allow ...netip.Prefix) (*Client, *atomic.Int32) {
 		}
 		return err
 	}
-	return newClient(dialer, 5*time.Second), reached
+	return newClient(dialer, AttemptTimeout), reached
 }
 
 // resolver is a DNS server that answers every name with the given addresses
