@@ -176,7 +176,7 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery) {
 		return
 	}
 	answer := d.client.Post(ctx, delivery.Destination, header, delivery.Body)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && answer.StatusCode == 0 {
 		d.release(log, delivery.Lease, 0) // aborted by the shutdown, not by the receiver
 		return
 	}

@@ -32,7 +32,8 @@ func spread(d time.Duration, u float64) time.Duration {
 
 // retryAfter reads the Retry-After header (RFC 9110, section 10.2.3: seconds
 // or an HTTP date) of a 429 or 503 answer. Anything else, or a moment already
-// past, is zero.
+// past, is zero. A date is by the receiver's clock, which the answer's Date
+// tells; now is for an answer without one.
 func retryAfter(status int, header http.Header, now time.Time) time.Duration {
 	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
 		return 0
@@ -45,6 +46,9 @@ func retryAfter(status int, header http.Header, now time.Time) time.Duration {
 	at, err := http.ParseTime(value)
 	if err != nil {
 		return 0
+	}
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = date
 	}
 	return min(max(at.Sub(now), 0), maxRetryAfter)
 }

@@ -64,23 +64,28 @@ func TestRetryAfter(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status int
 		value  string
+		date   string // the receiver's clock, "" for none
 		want   time.Duration
 	}{
-		"seconds":            {429, "120", 2 * time.Minute},
-		"unavailable":        {503, "1", time.Second},
-		"other status":       {500, "120", 0},
-		"none":               {429, "", 0},
-		"date":               {503, "Thu, 01 Jan 2026 00:10:00 GMT", 10 * time.Minute},
-		"date past":          {503, "Wed, 31 Dec 2025 00:10:00 GMT", 0},
-		"date far":           {503, "Thu, 01 Jan 2037 00:00:00 GMT", 12 * time.Hour},
-		"negative":           {429, "-5", 0},
-		"too long":           {429, "86400", 12 * time.Hour},
-		"would overflow":     {429, "9223372036854775807", 12 * time.Hour},
-		"longer than an int": {429, "99999999999999999999", 0},
-		"text":               {429, "soon", 0},
+		"seconds":                       {429, "120", "", 2 * time.Minute},
+		"unavailable":                   {503, "1", "", time.Second},
+		"other status":                  {500, "120", "", 0},
+		"none":                          {429, "", "", 0},
+		"date":                          {503, "Thu, 01 Jan 2026 00:10:00 GMT", "", 10 * time.Minute},
+		"date past":                     {503, "Wed, 31 Dec 2025 00:10:00 GMT", "", 0},
+		"date far":                      {503, "Thu, 01 Jan 2037 00:00:00 GMT", "", 12 * time.Hour},
+		"negative":                      {429, "-5", "", 0},
+		"too long":                      {429, "86400", "", 12 * time.Hour},
+		"would overflow":                {429, "9223372036854775807", "", 12 * time.Hour},
+		"longer than an int":            {429, "99999999999999999999", "", 0},
+		"text":                          {429, "soon", "", 0},
+		"date, receiver's clock ahead":  {503, "Thu, 01 Jan 2026 01:10:00 GMT", "Thu, 01 Jan 2026 01:00:00 GMT", 10 * time.Minute},
+		"date, receiver's clock behind": {503, "Wed, 31 Dec 2025 23:10:00 GMT", "Wed, 31 Dec 2025 23:00:00 GMT", 10 * time.Minute},
+		"date, receiver's clock broken": {503, "Thu, 01 Jan 2026 00:10:00 GMT", "yesterday", 10 * time.Minute},
 	} {
 		header := http.Header{}
 		header.Set("Retry-After", tc.value)
+		header.Set("Date", tc.date)
 		if got := retryAfter(tc.status, header, now); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
