@@ -160,7 +160,7 @@ func (m *machine) consent(t *rapid.T) {
 	switch {
 	case !m.tenant.AgeVisibility:
 		expect(t, err, fault.Conflict)
-	case !s.open(m.now) || s.Attempts > 0:
+	case !s.open(m.now) || s.Attempts > 0 || s.DocumentOpenedAt != nil:
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)

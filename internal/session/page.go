@@ -38,7 +38,7 @@ func (s Session) Owns(cookie string) bool {
 
 // Consent records whether the shopper accepts the visibility disclosure. It
 // returns fault.Conflict when the tenant does not ask for it, and ErrLate once
-// a capture has begun or the session has ended.
+// a capture has begun, a document check is open or the session has ended.
 func (s *Service) Consent(ctx context.Context, sess Session, accepted bool) error {
 	t, err := s.tenants.Tenant(ctx, sess.TenantID)
 	if err != nil {

@@ -33,7 +33,8 @@ type Store interface {
 	// whether it did.
 	BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byte) (bool, error)
 	// RecordConsent writes the time of consent (nil withdraws it) while the
-	// session is open at now, no attempt has begun, and reports whether it did.
+	// session is open at now, no attempt has begun and no document check is
+	// open. It reports whether it did.
 	RecordConsent(ctx context.Context, id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error)
 	// StartAttempt adds one attempt while the session is open at now, no
 	// document check is open and fewer than limit have begun. It reports

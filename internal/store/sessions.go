@@ -80,7 +80,8 @@ func (s *Store) BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byt
 // RecordConsent implements session.Store.
 func (s *Store) RecordConsent(ctx context.Context, id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error) {
 	return update(ctx, s, func(tx *Tx) (bool, error) {
-		return changed(tx.open(id, now).Where("attempts = 0").Update("consented_at", atOrNil(consentedAt)))
+		return changed(tx.open(id, now).Where("attempts = 0 AND document_opened_at IS NULL").
+			Update("consented_at", atOrNil(consentedAt)))
 	})
 }
 

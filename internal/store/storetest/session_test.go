@@ -147,6 +147,7 @@ func TestConditionalUpdates(t *testing.T) {
 		{"bind a second browser", bind, bound, inTime, false, nil},
 		{"consent in time", consent, fresh, inTime, true, nil},
 		{"consent after an attempt", consent, attempted, inTime, false, nil},
+		{"consent with the document check open", consent, offered, inTime, false, nil},
 		{"consent too late", consent, fresh, tooLate, false, nil},
 		{"consent after completion", consent, passed, inTime, false, nil},
 		{"first attempt", attempt, fresh, inTime, true, func(before, s session.Session) bool {
