@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"strings"
 	"time"
@@ -107,16 +108,9 @@ func (c *Config) deriveURLs() {
 // localAddress names the host of a listen address as a browser on this
 // machine would: an empty or unspecified one is localhost.
 func localAddress(listen string) string {
-	host, port, ok := cutLast(listen, ":")
-	if !ok || host == "" || host == "0.0.0.0" || host == "[::]" {
+	host, port, err := net.SplitHostPort(listen)
+	if err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) {
 		return "localhost:" + port
 	}
 	return listen
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }

@@ -64,12 +64,10 @@ SELECT tenant_id FROM pending WHERE tenant_id IS NOT NULL AND EXISTS (
 )`
 
 // DueTenants implements webhook.Queue.
-func (s *Store) DueTenants(ctx context.Context) (tenants []uuid.UUID, err error) {
-	err = s.View(ctx, func(tx *Tx) error {
-		tenants = nil
-		return tx.db.Raw(dueTenants, tx.in(0)).Scan(&tenants).Error
+func (s *Store) DueTenants(ctx context.Context) ([]uuid.UUID, error) {
+	return view(ctx, s, func(tx *Tx) (tenants []uuid.UUID, err error) {
+		return tenants, tx.db.Raw(dueTenants, tx.in(0)).Scan(&tenants).Error
 	})
-	return tenants, err
 }
 
 const claimed = ` RETURNING id, tenant_id, session_id, livemode, destination, body, attempts, step, next_attempt_at`
@@ -96,32 +94,23 @@ WHERE id IN (
 
 // ClaimDeliveries implements webhook.Queue.
 func (s *Store) ClaimDeliveries(ctx context.Context, tenantID uuid.UUID, limit int, lease time.Duration) ([]webhook.Delivery, error) {
-	var rows []eventRow
 	token := uuid.New()
-	err := s.Update(ctx, func(tx *Tx) error {
-		rows = nil
+	return update(ctx, s, func(tx *Tx) ([]webhook.Delivery, error) {
 		statement := claimSQLite
 		if tx.postgres {
 			statement = claimPostgres
 		}
-		return tx.db.Raw(statement, map[string]any{
+		var rows []eventRow
+		err := tx.db.Raw(statement, map[string]any{
 			"tenant": tenantID, "limit": limit, "token": token, "now": tx.in(0), "until": tx.in(lease),
 		}).Scan(&rows).Error
+		return mapAll(rows, func(row eventRow) webhook.Delivery {
+			return webhook.Delivery{
+				Event: row.toEvent(), Step: row.Step,
+				Lease: webhook.Lease{EventID: row.ID, Token: token, Number: row.Attempts, At: at(*row.NextAttemptAt).Add(-lease)},
+			}
+		}), err
 	})
-	if err != nil {
-		return nil, err
-	}
-	deliveries := make([]webhook.Delivery, 0, len(rows))
-	for _, row := range rows {
-		deliveries = append(deliveries, webhook.Delivery{
-			Event: row.toEvent(),
-			Lease: webhook.Lease{
-				EventID: row.ID, Token: token, Number: row.Attempts, At: row.NextAttemptAt.UTC().Add(-lease),
-			},
-			Step: row.Step,
-		})
-	}
-	return deliveries, nil
 }
 
 // leased selects the delivery while its lease holds.
@@ -227,10 +216,10 @@ func (tx *Tx) noteEndpoint(d webhook.Delivery, v webhook.Verdict) (disabled bool
 	res := tx.db.Exec(`
 		UPDATE webhook_endpoints SET disabled_at = ?, disabled_reason = ?
 		WHERE id = ? AND disabled_at IS NULL AND first_failure_at <= ?`, tx.in(0), reason, id, since)
-	if res.Error != nil || res.RowsAffected == 0 {
-		if res.Error != nil {
-			return false, res.Error
-		}
+	switch {
+	case res.Error != nil:
+		return false, res.Error
+	case res.RowsAffected == 0:
 		return tx.endpointDisabled(id)
 	}
 	return true, tx.db.Exec(`
@@ -239,14 +228,12 @@ func (tx *Tx) noteEndpoint(d webhook.Delivery, v webhook.Verdict) (disabled bool
 }
 
 // PruneEvents implements webhook.Queue.
-func (s *Store) PruneEvents(ctx context.Context, keep time.Duration, limit int) (n int, err error) {
-	err = s.Update(ctx, func(tx *Tx) error {
+func (s *Store) PruneEvents(ctx context.Context, keep time.Duration, limit int) (int, error) {
+	return update(ctx, s, func(tx *Tx) (int, error) {
 		res := tx.db.Exec(`
 			DELETE FROM webhook_events WHERE id IN (
 				SELECT id FROM webhook_events WHERE created_at < ? AND status <> 'pending' ORDER BY created_at LIMIT ?
 			)`, tx.in(-keep), limit)
-		n = int(res.RowsAffected)
-		return res.Error
+		return int(res.RowsAffected), res.Error
 	})
-	return n, err
 }

@@ -25,9 +25,7 @@ func (s *Store) Events(ctx context.Context, f webhook.Filter) ([]webhook.Record,
 	if limit <= 0 || limit > webhook.MaxPage {
 		limit = webhook.MaxPage
 	}
-	var rows []eventRow
-	err := s.View(ctx, func(tx *Tx) error {
-		rows = nil
+	return view(ctx, s, func(tx *Tx) ([]webhook.Record, error) {
 		q := inScope(tx.db, f.Scope).Order("id DESC").Limit(limit)
 		if f.Livemode != nil {
 			q = q.Where("livemode = ?", *f.Livemode)
@@ -41,16 +39,10 @@ func (s *Store) Events(ctx context.Context, f webhook.Filter) ([]webhook.Record,
 		if f.Before != "" {
 			q = q.Where("id < ?", f.Before)
 		}
-		return q.Find(&rows).Error
+		var rows []eventRow
+		err := q.Find(&rows).Error
+		return mapAll(rows, eventRow.toRecord), err
 	})
-	if err != nil {
-		return nil, err
-	}
-	records := make([]webhook.Record, 0, len(rows))
-	for _, row := range rows {
-		records = append(records, row.toRecord())
-	}
-	return records, nil
 }
 
 // EventByID implements webhook.Journal.
@@ -67,11 +59,7 @@ func (s *Store) EventByID(ctx context.Context, scope webhook.Scope, id string) (
 	if err != nil {
 		return webhook.Record{}, nil, err
 	}
-	attempts := make([]webhook.Attempt, 0, len(rows))
-	for _, row := range rows {
-		attempts = append(attempts, row.toAttempt())
-	}
-	return row.toRecord(), attempts, nil
+	return row.toRecord(), mapAll(rows, attemptRow.toAttempt), nil
 }
 
 // renewed makes deliveries due now on a fresh schedule.
@@ -103,51 +91,39 @@ func (s *Store) ResendEvent(ctx context.Context, scope webhook.Scope, id string)
 }
 
 // ResendFailedEvents implements webhook.Journal.
-func (s *Store) ResendFailedEvents(ctx context.Context, scope webhook.Scope, since time.Time) (n int, err error) {
-	err = s.Update(ctx, func(tx *Tx) error {
+func (s *Store) ResendFailedEvents(ctx context.Context, scope webhook.Scope, since time.Time) (int, error) {
+	return update(ctx, s, func(tx *Tx) (int, error) {
 		res := inScope(tx.db.Table("webhook_events"), scope).
 			Where("status = ? AND created_at >= ?", webhook.StatusFailed, at(since)).
 			Where("endpoint_id NOT IN (SELECT id FROM webhook_endpoints WHERE disabled_at IS NOT NULL)").
 			Updates(tx.renewed())
-		n = int(res.RowsAffected)
-		return res.Error
+		return int(res.RowsAffected), res.Error
 	})
-	return n, err
 }
 
 // Endpoints implements webhook.Journal.
 func (s *Store) Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Endpoint, error) {
-	var rows []endpointRow
-	err := s.View(ctx, func(tx *Tx) error {
-		rows = nil
-		return inScope(tx.db, scope).
+	return view(ctx, s, func(tx *Tx) ([]webhook.Endpoint, error) {
+		var rows []endpointRow
+		err := inScope(tx.db, scope).
 			Where("disabled_at IS NOT NULL OR first_failure_at IS NOT NULL").Order("id").Find(&rows).Error
+		return mapAll(rows, endpointRow.toEndpoint), err
 	})
-	if err != nil {
-		return nil, err
-	}
-	endpoints := make([]webhook.Endpoint, 0, len(rows))
-	for _, row := range rows {
-		endpoints = append(endpoints, row.toEndpoint())
-	}
-	return endpoints, nil
 }
 
 // EnableEndpoint implements webhook.Journal.
-func (s *Store) EnableEndpoint(ctx context.Context, scope webhook.Scope, id string) (n int, err error) {
-	err = s.Update(ctx, func(tx *Tx) error {
+func (s *Store) EnableEndpoint(ctx context.Context, scope webhook.Scope, id string) (int, error) {
+	return update(ctx, s, func(tx *Tx) (int, error) {
 		res := inScope(tx.db.Table("webhook_endpoints"), scope).Where("id = ?", id).
 			Updates(map[string]any{"first_failure_at": nil, "disabled_at": nil, "disabled_reason": ""})
 		if res.Error != nil {
-			return res.Error
+			return 0, res.Error
 		}
 		if res.RowsAffected == 0 {
-			return fault.New(fault.NotFound, "Endpoint not found")
+			return 0, fault.New(fault.NotFound, "Endpoint not found")
 		}
 		res = tx.db.Table("webhook_events").
 			Where("endpoint_id = ? AND status = ?", id, webhook.StatusWaiting).Updates(tx.renewed())
-		n = int(res.RowsAffected)
-		return res.Error
+		return int(res.RowsAffected), res.Error
 	})
-	return n, err
 }

@@ -90,6 +90,34 @@ func TestEndpointFailingForFiveDays(t *testing.T) {
 	})
 }
 
+// A merchant with little traffic: two failures with nothing tried for five days
+// between them are not five days of failures.
+func TestEndpointFailingAfterQuietDays(t *testing.T) {
+	eachOutbox(t, func(t *testing.T, o outbox) {
+		backdate := func(age time.Duration) {
+			at := time.Now().UTC().Add(-age)
+			o.must(o.ExecRaw(t.Context(), "UPDATE webhook_endpoints SET first_failure_at = ?", at))
+			o.must(o.ExecRaw(t.Context(), "UPDATE webhook_events SET last_at = ? WHERE last_at IS NOT NULL", at))
+		}
+		o.insert(o.tenant, receiver)
+		o.finish(o.claimOne(), webhook.ClassStatus, exhausted)
+		backdate(2 * webhook.FailureLimit)
+
+		later := o.insert(o.tenant, receiver)
+		o.finish(o.claimOne(), webhook.ClassStatus, retryNow)
+		o.wantStatus(later.ID, webhook.StatusPending)
+		if since := time.Since(*o.endpoint().FirstFailureAt); since > time.Hour {
+			t.Fatalf("failing since %s", since)
+		}
+
+		// Days of retries are days of failures.
+		backdate(webhook.FailureLimit - time.Minute)
+		o.must(o.ExecRaw(t.Context(), "UPDATE webhook_endpoints SET first_failure_at = ?", time.Now().UTC().Add(-2*webhook.FailureLimit)))
+		o.finish(o.claimOne(), webhook.ClassStatus, retryNow)
+		o.wantStatus(later.ID, webhook.StatusWaiting)
+	})
+}
+
 func TestResend(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		event := o.insert(o.tenant, receiver)

@@ -41,9 +41,9 @@ func (r eventRow) toEvent() webhook.Event {
 
 func (r eventRow) toRecord() webhook.Record {
 	return webhook.Record{
-		Event: r.toEvent(), EndpointID: r.EndpointID, Status: r.Status, CreatedAt: r.CreatedAt.UTC(),
-		Attempts: r.Attempts, NextAt: inUTC(r.NextAttemptAt),
-		LastAt: inUTC(r.LastAt), LastClass: r.LastClass, LastStatus: r.LastStatus,
+		Event: r.toEvent(), EndpointID: r.EndpointID, Status: r.Status, CreatedAt: at(r.CreatedAt),
+		Attempts: r.Attempts, NextAt: atOrNil(r.NextAttemptAt),
+		LastAt: atOrNil(r.LastAt), LastClass: r.LastClass, LastStatus: r.LastStatus,
 	}
 }
 
@@ -64,8 +64,8 @@ func (attemptRow) TableName() string { return "webhook_attempts" }
 
 func (r attemptRow) toAttempt() webhook.Attempt {
 	return webhook.Attempt{
-		Number: r.Number, At: r.At.UTC(), Class: r.Class, StatusCode: r.StatusCode,
-		Latency: time.Duration(r.LatencyUs) * time.Microsecond, Excerpt: r.Excerpt, NextAt: inUTC(r.NextAt),
+		Number: r.Number, At: at(r.At), Class: r.Class, StatusCode: r.StatusCode,
+		Latency: time.Duration(r.LatencyUs) * time.Microsecond, Excerpt: r.Excerpt, NextAt: atOrNil(r.NextAt),
 	}
 }
 
@@ -86,16 +86,8 @@ func (endpointRow) TableName() string { return "webhook_endpoints" }
 func (r endpointRow) toEndpoint() webhook.Endpoint {
 	return webhook.Endpoint{
 		ID: r.ID, TenantID: r.TenantID, Livemode: r.Livemode, URL: r.URL,
-		FirstFailureAt: inUTC(r.FirstFailureAt), DisabledAt: inUTC(r.DisabledAt), DisabledReason: r.DisabledReason,
+		FirstFailureAt: atOrNil(r.FirstFailureAt), DisabledAt: atOrNil(r.DisabledAt), DisabledReason: r.DisabledReason,
 	}
-}
-
-func inUTC(t *time.Time) *time.Time {
-	if t == nil {
-		return nil
-	}
-	utc := t.UTC()
-	return &utc
 }
 
 // in is the moment d from now as an argument of a statement, by the database's
