@@ -43,10 +43,10 @@ func mountDocs(e *echo.Echo, baseURL string) error {
 	if err != nil {
 		return err
 	}
-	e.GET("/openapi.yaml", document("application/yaml; charset=utf-8", asYAML))
-	e.GET("/openapi.json", document("application/json", asJSON))
+	e.Match(reading, "/openapi.yaml", document("application/yaml; charset=utf-8", asYAML))
+	e.Match(reading, "/openapi.json", document("application/json", asJSON))
 	for route, file := range files {
-		e.GET(route, file)
+		e.Match(reading, route, file)
 	}
 	return nil
 }

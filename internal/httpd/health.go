@@ -15,11 +15,10 @@ const checkTimeout = 2 * time.Second
 // /readyz, which says whether it can do its work. Neither is part of the
 // published contract; both are for the machine in front of the gateway.
 func mountHealth(e *echo.Echo, checks map[string]func(context.Context) error) {
-	methods := []string{http.MethodGet, http.MethodHead} // some balancers ask with HEAD
-	e.Match(methods, "/healthz", func(c echo.Context) error {
+	e.Match(reading, "/healthz", func(c echo.Context) error {
 		return c.JSON(http.StatusOK, map[string]string{"status": "ok"})
 	})
-	e.Match(methods, "/readyz", func(c echo.Context) error {
+	e.Match(reading, "/readyz", func(c echo.Context) error {
 		return ready(c, checks)
 	})
 }

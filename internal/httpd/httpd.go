@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -28,6 +29,10 @@ const (
 	maxHeaderBytes    = 16 << 10
 	maxBodyBytes      = 64 << 10 // requests under /api/
 )
+
+// reading are the methods of what is served beside the API and the pages. Some
+// balancers and link checkers ask with HEAD.
+var reading = []string{http.MethodGet, http.MethodHead}
 
 // Config is what the edge needs from its surroundings.
 type Config struct {

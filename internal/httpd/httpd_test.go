@@ -134,6 +134,17 @@ func TestPublishedDocument(t *testing.T) {
 	}
 }
 
+func TestWhatIsPublishedAnswersHead(t *testing.T) {
+	e, _ := newEdge(t, &stub{}, nil)
+	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/docs", "/docs/init.js", "/healthz", "/readyz"} {
+		rec := httptest.NewRecorder()
+		e.ServeHTTP(rec, httptest.NewRequest("HEAD", path, nil))
+		if rec.Code != 200 {
+			t.Errorf("%s: %d", path, rec.Code)
+		}
+	}
+}
+
 func TestReferenceIsServedByUsAlone(t *testing.T) {
 	e, _ := newEdge(t, &stub{}, nil)
 	for path, contentType := range map[string]string{
