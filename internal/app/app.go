@@ -27,6 +27,7 @@ import (
 	"agegate/internal/web"
 	"agegate/internal/webhook"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/errgroup"
 )
@@ -123,8 +124,11 @@ func (a *App) buildServices(cfg config.Config) error {
 	})
 	a.Sessions = session.NewService(session.Config{
 		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Rule: rule,
-		Limits:  billing.Limits{FreeChecksPerMonth: cfg.FreeChecksPerMonth, TestDailyCap: cfg.TestDailyCap},
-		Observe: func(entered session.Status, livemode bool) { a.metrics.Session(string(entered), livemode) },
+		Limits: billing.Limits{FreeChecksPerMonth: cfg.FreeChecksPerMonth, TestDailyCap: cfg.TestDailyCap},
+		Observe: func(id uuid.UUID, entered session.Status, livemode bool) {
+			a.metrics.Session(string(entered), livemode)
+			a.log.Info("session", "session_id", id, "status", entered, "livemode", livemode)
+		},
 	}, a.Store, a.Tenants, sealer, rand.Reader, a.now, a.dispatcher.Wake)
 	return nil
 }

@@ -82,7 +82,7 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	if err != nil {
 		return Created{}, err
 	}
-	s.observe(StatusPending, sess.Livemode)
+	s.observe(sess.ID, StatusPending, sess.Livemode)
 	return s.created(sess.ID, link, sess.ExpiresAt), nil
 }
 

@@ -22,7 +22,7 @@ type Config struct {
 	TokenTTL  time.Duration // from mint to expiry of a redirect token
 	Rule      tenant.CallbackRule
 	Limits    billing.Limits
-	Observe   func(entered Status, livemode bool) // told of creations and completions; nil: nobody is
+	Observe   func(id uuid.UUID, entered Status, livemode bool) // told of creations and completions; nil: nobody is
 }
 
 // Service is the life of sessions. A real result, a forced one and a document
@@ -212,13 +212,13 @@ func (s *Service) complete(ctx context.Context, sess Session, v Verdict) error {
 	if event != nil {
 		s.wake()
 	}
-	s.observe(v.Result.Status(), sess.Livemode)
+	s.observe(sess.ID, v.Result.Status(), sess.Livemode)
 	return nil
 }
 
-func (s *Service) observe(entered Status, livemode bool) {
+func (s *Service) observe(id uuid.UUID, entered Status, livemode bool) {
 	if s.cfg.Observe != nil {
-		s.cfg.Observe(entered, livemode)
+		s.cfg.Observe(id, entered, livemode)
 	}
 }
 

@@ -199,7 +199,7 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery) {
 	d.record(log, func(ctx context.Context) error {
 		return d.queue.FinishDelivery(ctx, delivery, attempt, outcome)
 	})
-	log.Debug("webhook: attempted", "class", answer.Class, "status", answer.StatusCode, "latency", answer.Latency)
+	log.Info("webhook: attempted", "class", answer.Class, "status", answer.StatusCode, "latency", answer.Latency)
 }
 
 // sign stamps the attempt with the database's clock: a replica whose own clock

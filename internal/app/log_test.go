@@ -1,0 +1,46 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/apitest"
+)
+
+// TestTheLogTellsASessionsLife reads what an operator sees of one session.
+func TestTheLogTellsASessionsLife(t *testing.T) {
+	g := apitest.Start(t, apitest.SQLite(t))
+	receiver := apitest.NewReceiver(t)
+	shop := g.Shop(t, receiver.URL, nil)
+	s := g.Create(t, shop.Test.APIKey, 18)
+	g.Force(t, apitest.Browser(), s, "verified")
+	event := receiver.Wait(t, 1)[0].Header.Get("webhook-id")
+
+	steps := []string{
+		"msg=session session_id=" + s.SessionID + " status=PENDING livemode=false",
+		"msg=session session_id=" + s.SessionID + " status=PASSED livemode=false",
+		`msg="webhook: attempted" event=` + event,
+	}
+	for limit := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		told := ""
+		for line := range strings.Lines(g.Log.String()) {
+			if len(steps) > 0 && strings.Contains(line, "level=INFO "+steps[0]) {
+				steps = steps[1:]
+			}
+			told += line
+		}
+		if len(steps) == 0 {
+			break
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("no line %q in the log:\n%s", steps[0], told)
+		}
+	}
+	_, link, _ := strings.Cut(s.VerificationURL, "/v/")
+	for _, secret := range []string{link, shop.Test.APIKey, shop.Test.RedirectSecret, shop.Test.WebhookSecret, receiver.URL} {
+		if strings.Contains(g.Log.String(), secret) {
+			t.Error("the log holds a secret, a link or a callback URL")
+		}
+	}
+}
