@@ -202,14 +202,19 @@ func (tx *Tx) noteEndpoint(d webhook.Delivery, v webhook.Verdict) (disabled bool
 		return false, tx.db.Exec(
 			"UPDATE webhook_endpoints SET first_failure_at = NULL WHERE id = ? AND first_failure_at IS NOT NULL", id).Error
 	}
+	reason, since := webhook.DisabledFailing, tx.in(-webhook.FailureLimit)
+	// A run of failures ends with a success, and where nothing was tried for as
+	// long as would disable the endpoint.
 	if err := tx.db.Exec(`
 		INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, first_failure_at, disabled_reason)
 		VALUES (?, ?, ?, ?, ?, '') ON CONFLICT (id) DO UPDATE
-		SET first_failure_at = COALESCE(webhook_endpoints.first_failure_at, excluded.first_failure_at)`,
-		id, d.TenantID, d.Livemode, d.Destination, tx.in(0)).Error; err != nil {
+		SET first_failure_at = COALESCE(CASE WHEN webhook_endpoints.first_failure_at > ? OR EXISTS (
+			SELECT 1 FROM webhook_events e
+			WHERE e.endpoint_id = webhook_endpoints.id AND e.status IN ('pending', 'failed', 'waiting') AND e.last_at > ?
+		) THEN webhook_endpoints.first_failure_at END, excluded.first_failure_at)`,
+		id, d.TenantID, d.Livemode, d.Destination, tx.in(0), since, since).Error; err != nil {
 		return false, err
 	}
-	reason, since := webhook.DisabledFailing, tx.in(-webhook.FailureLimit)
 	if v == webhook.VerdictGone {
 		reason, since = webhook.DisabledGone, tx.in(0)
 	}

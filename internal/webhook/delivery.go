@@ -79,7 +79,7 @@ func judge(answer Answer, schedule Schedule, step int, u float64) Outcome {
 }
 
 // FailureLimit is how long an endpoint may do nothing but fail before it is
-// disabled.
+// disabled. As long a time without any attempt ends the run of failures.
 const FailureLimit = 5 * 24 * time.Hour
 
 // DisabledReason says why an endpoint is disabled.
@@ -98,7 +98,7 @@ type Endpoint struct {
 	TenantID       uuid.UUID
 	Livemode       bool
 	URL            string
-	FirstFailureAt *time.Time // of the failures since its last success; nil after a success
+	FirstFailureAt *time.Time // of its present run of failures; nil after a success
 	DisabledAt     *time.Time // nil while enabled
 	DisabledReason DisabledReason
 }

@@ -31,7 +31,8 @@ type Queue interface {
 	// the delivery's new status, and the endpoint's: the first failure since a
 	// success is remembered, VerdictGone or a failure FailureLimit after the
 	// first disables the endpoint and lets all its pending deliveries wait.
-	// With ErrLeaseLost the attempt is recorded and nothing else changed.
+	// With ErrLeaseLost the attempt and what it means for the endpoint are
+	// recorded, and the delivery is left to the lease that holds.
 	FinishDelivery(ctx context.Context, d Delivery, a Attempt, o Outcome) error
 	// PruneEvents deletes up to limit events older than keep, with their
 	// attempts, that no attempt is pending for. It returns how many.
