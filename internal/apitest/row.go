@@ -83,6 +83,16 @@ func (g *Gateway) send(t testing.TB, row Row) (*http.Response, string) {
 	}
 	body := read(t, res)
 	checkContract(t, row, req, res, body)
+	for name, want := range map[string]string{
+		"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+	} {
+		if got := res.Header.Get(name); got != want {
+			t.Errorf("%s: %s is %q, want %q", row.Name, name, got, want)
+		}
+	}
+	if res.Header.Get("X-Request-ID") == "" {
+		t.Errorf("%s: the answer has no request id", row.Name)
+	}
 	return res, body
 }
 

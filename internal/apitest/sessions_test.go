@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/session"
 	"agegate/internal/tenant"
 )
 
@@ -97,7 +98,14 @@ func TestExpiry(t *testing.T) {
 		if res, _ := g.Force(t, Browser(), s, "verified"); res.StatusCode != http.StatusGone {
 			t.Errorf("a late result: page status %d, want 410", res.StatusCode)
 		}
+		g.Do(t, Row{Name: "estimate", Path: "/api/v1/sessions/" + s.SessionID + "/detected-age", Key: c.Test.APIKey, Status: 200})
+		if row := g.session(t, s); row.Status != session.StatusPending {
+			t.Errorf("before the lookup, %s is written", row.Status)
+		}
 		got := g.lookUp(t, c.Test.APIKey, s.SessionID)
+		if row := g.session(t, s); row.Status != session.StatusExpired {
+			t.Errorf("after the lookup, %s is written", row.Status)
+		}
 		if got.Status != "EXPIRED" || got.StatusAt.Format(time.RFC3339Nano) != s.ExpiresAt {
 			t.Errorf("got %+v, want EXPIRED at %s", got, s.ExpiresAt)
 		}
@@ -150,7 +158,7 @@ func TestFrozenDestinations(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		first, second := NewReceiver(t), NewReceiver(t)
 		c := g.Shop(t, first.URL, nil)
-		s := g.Create(t, c.Test.APIKey, 18)
+		s, refused := g.Create(t, c.Test.APIKey, 18), g.Create(t, c.Test.APIKey, 18)
 		moved := "https://moved.example/"
 		if _, err := g.App.Tenants.Update(t.Context(), c.Tenant.ID, tenant.Changes{SuccessURL: &moved, CancelURL: &moved, WebhookURL: &second.URL}); err != nil {
 			t.Fatal(err)
@@ -160,6 +168,24 @@ func TestFrozenDestinations(t *testing.T) {
 			t.Errorf("redirected to %s", to)
 		}
 		first.Wait(t, 1)
+		if _, page := g.Force(t, Browser(), refused, "fallback"); !strings.Contains(page, `"https://shop.example/back"`) {
+			t.Errorf("the fallback page does not lead to the frozen cancel URL: %s", page)
+		}
+		first.Wait(t, 2)
+
+		none := ""
+		if _, err := g.App.Tenants.Update(t.Context(), c.Tenant.ID, tenant.Changes{CancelURL: &none}); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range []Row{
+			{Name: "removed", Body: `{"target_age":18}`, Status: 422, JSON: violations(violation("missing", "body", "cancel_url"))},
+			{Name: "no longer registered", Body: `{"target_age":18,"cancel_url":"https://shop.example/back"}`, Status: 422,
+				JSON: violations(violation("value_error", "body", "cancel_url"))},
+			{Name: "its own", Body: `{"target_age":18,"cancel_url":"https://moved.example/back"}`, Status: 201},
+		} {
+			row.Path, row.Key = createPath, c.Test.APIKey
+			g.Do(t, row)
+		}
 	})
 }
 
