@@ -35,6 +35,9 @@ func (c *cli) calibrateCommand() *cobra.Command {
 	addPadFlag(cmd, &pad)
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := placeFor("--out", out); err != nil {
+			return err
+		}
 		set, err := eval.ReadSet(args[0])
 		if err != nil {
 			return err

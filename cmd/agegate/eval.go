@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -40,6 +41,9 @@ func (c *cli) evalCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if target < 13 || target > 99 {
 			return errors.New("--target must be from 13 to 99")
+		}
+		if err := placeFor("--svg", plot); err != nil {
+			return err
 		}
 		set, err := eval.ReadSet(args[0])
 		if err != nil {
@@ -113,6 +117,18 @@ func progress(w io.Writer) func(done, total int) {
 		last = time.Now()
 		fmt.Fprintf(w, "%d of %d pictures\n", done, total)
 	}
+}
+
+// placeFor makes sure, before the work for a file begins, that its directory
+// is there. An empty path needs none.
+func placeFor(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s: there is no directory %s", flag, filepath.Dir(path))
+	}
+	return nil
 }
 
 // writePlot draws the report into a file, unless none is named.

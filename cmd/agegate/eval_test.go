@@ -67,7 +67,9 @@ func TestFaceCommandsRefuse(t *testing.T) {
 		{[]string{"eval", dir, "--target", "12"}, "from 13 to 99"},
 		{[]string{"eval", dir, "--pad", "-1"}, "--pad"},
 		{[]string{"eval", dir, "--pad", "NaN"}, "--pad"},
+		{[]string{"eval", dir, "--svg", filepath.Join(dir, "none", "plot.svg")}, "--svg: there is no directory"},
 		{[]string{"calibrate", dir}, `"out"`},
+		{[]string{"calibrate", dir, "--out", filepath.Join(dir, "none", "c.json")}, "--out: there is no directory"},
 		{[]string{"calibrate", empty, "--out", out}, "holds no labelled picture"},
 		{[]string{"calibrate", dir, "--out", out}, "at least 200 pictures"},
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -146,6 +147,7 @@ func TestRedirectCommands(t *testing.T) {
 }
 
 func TestClearErrors(t *testing.T) {
+	t.Setenv("WEBHOOK_SECRET", "")
 	c := newConsole(t)
 	id := parsed[createdTenant](c, "tenant", "create", "--name", "Shop", "--json").TenantID.String()
 	const nobody = "0190c0de-0000-7000-8000-000000000001"
@@ -180,6 +182,7 @@ func TestClearErrors(t *testing.T) {
 		{[]string{"webhook", "list", "--status", "lost"}, "--status must be pending, "},
 		{[]string{"webhook", "resend"}, "give either an EVENT_ID or --failed-since"},
 		{[]string{"webhook", "rotate", id, "--mode", "test", "--overlap", "2h"}, "overlap must be"},
+		{[]string{"webhook", "verify"}, "WEBHOOK_SECRET must be set"},
 		{[]string{"nonsense"}, `unknown command "nonsense"`},
 		{[]string{"tenant", "nonsense"}, `unknown command "nonsense" for "agegate tenant"`},
 		{[]string{"tenant", "list", "--database-url", "postgres://u:canary@127.0.0.1:1/none"}, "AGEGATE_DATABASE_URL: Database unavailable"},
@@ -246,5 +249,31 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 	if out := c.run("version"); !strings.HasPrefix(out, "agegate ") {
 		t.Errorf("version prints %q", out)
+	}
+}
+
+// TestWebhookVerify reads the contract's known answer: signed right, and old.
+func TestWebhookVerify(t *testing.T) {
+	c, dir := newConsole(t), t.TempDir()
+	headers, body := filepath.Join(dir, "headers"), filepath.Join(dir, "body")
+	for path, text := range map[string]string{
+		headers: "webhook-id: evt_0190c0de-0000-7000-8000-000000000001\nwebhook-timestamp: 1767225600\n" +
+			"webhook-signature: v1,HPLpc4ifH6GmEayx2xf9moVUseVcUDt5r1AiPSWht3g=\n",
+		body: `{"type":"session.completed","timestamp":"2026-01-01T00:00:00Z","session_id":"3f2b8c1e-9d4a-4f6b-8a57-0c1d2e3f4a5b",` +
+			`"status":"VERIFIED","is_adult":true,"livemode":false,"target_age":18}`,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for secret, want := range map[string]string{
+		"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=": "ok    signature",
+		"AQECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=": "FAIL  signature",
+	} {
+		t.Setenv("WEBHOOK_SECRET", "whsec_"+secret)
+		out, err := c.try("webhook", "verify", "--headers", headers, "--body", body)
+		if err == nil || !strings.Contains(out, want) || !strings.Contains(out, "FAIL  timestamp") || strings.Contains(out, secret) {
+			t.Errorf("%v, want %q in:\n%s", err, want, out)
+		}
 	}
 }

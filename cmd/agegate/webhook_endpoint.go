@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -117,7 +118,11 @@ func webhookVerify() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.MarkFlagsRequiredTogether("headers", "body")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		key, err := signing.ParseSecret(os.Getenv("WEBHOOK_SECRET"))
+		secret := os.Getenv("WEBHOOK_SECRET")
+		if !strings.HasPrefix(secret, signing.WebhookSecretPrefix) {
+			return fmt.Errorf("WEBHOOK_SECRET must be set to the secret that begins with %s", signing.WebhookSecretPrefix)
+		}
+		key, err := signing.ParseSecret(secret)
 		if err != nil {
 			return fmt.Errorf("WEBHOOK_SECRET: %w", err)
 		}
