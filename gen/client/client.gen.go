@@ -266,7 +266,7 @@ type Timestamp = time.Time
 
 // ValidationError defines model for ValidationError.
 type ValidationError struct {
-	// Detail One entry per violation, at most 50.
+	// Detail One entry per violation, at most 50, unknown fields last.
 	Detail []Violation `json:"detail"`
 }
 

@@ -67,6 +67,8 @@ func (v *violations) parameter(p *openapi3.Parameter, err error) {
 	}
 	var parse *openapi3filter.ParseError
 	switch {
+	case errors.Is(err, openapi3filter.ErrInvalidRequired) && p.In == openapi3.ParameterInPath:
+		v.add(formatError(p.Schema.Value), loc...) // the segment is there, and empty
 	case errors.Is(err, openapi3filter.ErrInvalidRequired):
 		v.add("missing", loc...)
 	case errors.As(err, &parse) && p.Schema != nil:
@@ -168,17 +170,24 @@ func violationType(err *openapi3.SchemaError) string {
 		}
 		return "string_too_long"
 	case "format":
-		switch err.Schema.Format {
-		case "uuid":
-			return "uuid_parsing"
-		case "uri":
-			return "url_parsing"
-		}
+		return formatError(err.Schema)
 	}
 	if kind, ok := plainTypes[err.SchemaField]; ok {
 		return kind
 	}
 	return "value_error"
+}
+
+// formatError names the error of a string that is not of the schema's format.
+func formatError(schema *openapi3.Schema) string {
+	switch schema.Format {
+	case "uuid":
+		return "uuid_parsing"
+	case "uri":
+		return "url_parsing"
+	default:
+		return "value_error"
+	}
 }
 
 // typeError names the error of a value that is not of the schema's type.

@@ -257,6 +257,7 @@ func TestParameters(t *testing.T) {
 		lookup("upper case", strings.ToUpper(sessionID), 200, ""),
 		lookup("escaped letter", "%30"+sessionID[1:], 200, ""),
 		lookup("escaped slash", "a%2F"+canary, 422, badID),
+		lookup("empty", "", 422, badID),
 		lookup("word", canary, 422, badID),
 		lookup("short", sessionID[:35], 422, badID),
 		lookup("bare digits", strings.ReplaceAll(sessionID, "-", ""), 422, badID),
