@@ -15,7 +15,6 @@ type cameraView struct {
 	OnPhone  bool   // this is the phone of a hand-over
 	Again    bool   // an earlier attempt of this session ended without a result
 	Left     int    // attempts left
-	Assisted bool   // the shopper cannot move their head
 	Troubles []string
 }
 
@@ -56,13 +55,13 @@ func (p *Pages) showCamera(c echo.Context) error {
 }
 
 func (p *Pages) renderCamera(c echo.Context, v visit) error {
-	return p.render(c, http.StatusOK, "camera", p.cameraViewOf(c, v))
+	return p.render(c, http.StatusOK, "camera", p.cameraViewOf(v))
 }
 
-func (p *Pages) cameraViewOf(c echo.Context, v visit) *cameraView {
+func (p *Pages) cameraViewOf(v visit) *cameraView {
 	view := &cameraView{
 		layout: p.layoutOf(v), outcome: outcomeOf(v), Camera: v.link + "/camera",
-		Again: v.sess.Attempts > 0, Left: v.sess.AttemptsLeft(), Assisted: assisted(c), Troubles: troubles,
+		Again: v.sess.Attempts > 0, Left: v.sess.AttemptsLeft(), Troubles: troubles,
 	}
 	if p.cfg.Handovers != nil {
 		view.Handover = v.link + "/handover"

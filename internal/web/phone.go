@@ -58,7 +58,7 @@ func (p *Pages) showPhone(c echo.Context) error {
 	case !p.capturable(v):
 		return p.unavailable(c, v)
 	default:
-		view := p.cameraViewOf(c, v)
+		view := p.cameraViewOf(v)
 		view.layout, view.Leave = l, ""
 		view.Camera, view.Handover, view.OnPhone = v.link, "", true
 		return p.render(c, http.StatusOK, "camera", view)

@@ -24,6 +24,7 @@ type layout struct {
 	Link        string // path of the page that shows the session's state
 	Test        bool   // a test session: carries the banner
 	Forcible    bool   // and is still open: the banner has the outcomes
+	Assisted    bool   // the shopper cannot move their head
 }
 
 func (l *layout) base() *layout { return l }
@@ -38,6 +39,7 @@ func (p *Pages) render(c echo.Context, status int, screen string, v view) error 
 	l := v.base()
 	l.Locale, l.Languages = p.locale(c), p.catalogue.locales
 	l.Static, l.Revisitable = p.assets.base, c.Request().Method != http.MethodPost
+	l.Assisted = assisted(c)
 	var page bytes.Buffer
 	t, ok := p.screens[l.Locale.Tag][screen]
 	if !ok {

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -203,4 +205,19 @@ func TestPageHeaders(t *testing.T) {
 	if h.Get("Permissions-Policy") == "" || h.Get("Cache-Control") != "no-store" {
 		t.Errorf("headers %v", h)
 	}
+}
+
+// Who cannot move their head says so once: the next attempt and another
+// language keep it.
+func TestTheCheckWithoutHeadTurnsStaysChosen(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{AgeVisibility: true}, scripted())
+	shopper := f.browser()
+	link := f.session(true)
+	shopper.post(link+"/start", nil)
+	camera := shopper.get(link + "/camera?assisted=1")
+	camera.shows(t, http.StatusOK, "assisted-on")
+	next := found(t, regexp.MustCompile(`data-link="([^"]*)"`), camera.body)
+	shopper.get(f.server.URL+next).shows(t, http.StatusOK, "assisted-on")
+	other := html.UnescapeString(found(t, regexp.MustCompile(`href="([^"]*lang=de[^"]*)"`), camera.body))
+	shopper.get(link+"/camera"+other).shows(t, http.StatusOK, "assisted-on")
 }

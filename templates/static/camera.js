@@ -52,7 +52,7 @@ function stop() {
   video.srcObject = null;
 }
 
-/** Leaves for the page of the session's state, whatever it is now. */
+/** Leaves for the page of the session's state, whatever it is now: the camera's leads on to it. */
 function leave() {
   show("processing");
   stop();
