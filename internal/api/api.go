@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"agegate/gen"
+	"agegate/internal/fault"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
 
@@ -17,6 +18,7 @@ import (
 // Sessions is what the operations need of the session service.
 type Sessions interface {
 	Create(ctx context.Context, caller tenant.Caller, req session.CreateRequest) (session.Created, error)
+	CheckDestinations(ctx context.Context, caller tenant.Caller, success, cancel *string) ([]fault.Violation, error)
 	Status(ctx context.Context, tenantID, id uuid.UUID) (session.StatusView, error)
 	DetectedAge(ctx context.Context, tenantID, id uuid.UUID) (session.EstimateView, error)
 }

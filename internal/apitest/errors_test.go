@@ -169,6 +169,10 @@ func TestCreateValidation(t *testing.T) {
 			{Name: "mistyped field", Body: body(`"sucess_url":"https://shop.example/"`), Status: 422, JSON: one("extra_forbidden", "body", "sucess_url")},
 			{Name: "all at once", Body: `{"target_age":"x","success_url":5,"webhook_url":1}`, Status: 422,
 				JSON: violations(violation("string_type", "body", "success_url"), violation("int_type", "body", "target_age"), violation("extra_forbidden", "body", "webhook_url"))},
+			{Name: "all at once, with what the domain refuses", Body: `{"target_age":12,"success_url":"https://` + canary + `.example/","cancel_url":7,"webhook_url":1}`, Status: 422, Not: []string{canary},
+				JSON: violations(violation("string_type", "body", "cancel_url"), violation("greater_than_equal", "body", "target_age"), violation("value_error", "body", "success_url"), violation("extra_forbidden", "body", "webhook_url"))},
+			{Name: "one violation a member", Body: `{"target_age":12,"success_url":"ftp://shop.example/` + strings.Repeat("a", 2048) + `"}`, Status: 422,
+				JSON: violations(violation("url_too_long", "body", "success_url"), violation("greater_than_equal", "body", "target_age"))},
 
 			{Name: "own path on a registered host", Body: body(`"success_url":"https://shop.example/other?x=1#top"`), Status: 201, JSON: ok},
 			{Name: "host in upper case", Body: body(`"success_url":"https://SHOP.example/"`), Status: 201, JSON: ok},
@@ -191,6 +195,8 @@ func TestCreateValidation(t *testing.T) {
 		}
 		g.Do(t, Row{Name: "nothing registered", Path: createPath, Key: bare.Test.APIKey, Body: `{"target_age":18}`, Status: 422,
 			JSON: violations(violation("missing", "body", "success_url"), violation("missing", "body", "cancel_url"))})
+		g.Do(t, Row{Name: "nothing registered, and too young", Path: createPath, Key: bare.Test.APIKey, Body: `{"target_age":12}`, Status: 422,
+			JSON: violations(violation("greater_than_equal", "body", "target_age"), violation("missing", "body", "success_url"), violation("missing", "body", "cancel_url"))})
 		g.Do(t, Row{Name: "unregistered, live key", Path: createPath, Key: full.Live.APIKey, Body: body(`"success_url":"https://other.example/"`), Status: 422,
 			JSON: violations(violation("value_error", "body", "success_url"))})
 		if strings.Contains(g.Log.String(), canary) {

@@ -156,17 +156,19 @@ func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) web.Cap
 	if err != nil {
 		return nil, err
 	}
+	operations := api.New(a.Sessions)
 	return httpd.New(httpd.Config{
 		BaseURL:      cfg.BaseURL,
 		Logger:       a.log,
 		Authenticate: api.Authenticate(a.Tenants),
+		Rule:         operations.Rule,
 		Checks: map[string]func(context.Context) error{
 			"database": a.Store.Ping,
 			"models":   func(context.Context) error { return nil }, // New fails without those it needs
 		},
 		Pages:   a.pages.Error,
 		Observe: a.metrics.Request,
-		Mounts:  []func(e *echo.Echo){api.New(a.Sessions).Register, a.pages.Register},
+		Mounts:  []func(e *echo.Echo){operations.Register, a.pages.Register},
 	})
 }
 

@@ -44,7 +44,7 @@ func BenchmarkGuard(b *testing.B) {
 	}
 	guarded := echo.New()
 	guarded.Binder = contract.Binder{}
-	guarded.Use(c.Middleware(func(echo.Context) error { return nil }))
+	guarded.Use(c.Middleware(func(echo.Context) error { return nil }, nil))
 	gen.RegisterHandlers(guarded, gen.NewStrictHandler(answering{}, nil))
 
 	const status = "/api/v1/sessions/0190c0de-5a3b-7c1d-9e2f-4b6a8d0c1e3f/status"

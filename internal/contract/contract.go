@@ -132,12 +132,17 @@ func reachesPrefix(path string) bool {
 	return strings.HasPrefix(path, Prefix) || strings.HasPrefix(path, "/:") || strings.HasPrefix(path, "/*")
 }
 
+// Rule returns what the domain has against a JSON body that breaks the contract
+// already, so that one answer tells all. Members may be missing, unknown or of
+// any type. A body that keeps the contract is left to the handler. Nil: nothing.
+type Rule func(ctx echo.Context, body map[string]any) ([]fault.Violation, error)
+
 // Middleware returns the guard, to be installed with echo's Use so that the
 // route is known. Requests of operations with security go to authenticate
 // first, whose error ends the request; then the request is validated, and
-// every violation is reported in one fault of code fault.Invalid. Requests
-// outside the contract pass untouched.
-func (c *Contract) Middleware(authenticate func(echo.Context) error) echo.MiddlewareFunc {
+// every violation, of the contract and of the domain's rule, is reported in one
+// fault of code fault.Invalid. Requests outside the contract pass untouched.
+func (c *Contract) Middleware(authenticate func(echo.Context) error, domain Rule) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(ctx echo.Context) error {
 			op := c.operations[route{ctx.Request().Method, ctx.Path()}]
@@ -149,17 +154,24 @@ func (c *Contract) Middleware(authenticate func(echo.Context) error) echo.Middle
 					return err
 				}
 			}
-			if err := c.validate(ctx, op); err != nil {
+			found, err := c.validate(ctx, op)
+			if err != nil {
 				return err
 			}
-			return next(ctx)
+			if len(found) == 0 {
+				return next(ctx)
+			}
+			if err := found.ask(ctx, domain); err != nil {
+				return err
+			}
+			return fault.InvalidFields(found.finish()...)
 		}
 	}
 }
 
-// validate returns nil, a fault.Invalid, or an echo.HTTPError for a body that
-// could not be read. The validator's own errors hold input and end here.
-func (c *Contract) validate(ctx echo.Context, op *operation) error {
+// validate returns the violations of a request, or an echo.HTTPError for a body
+// that could not be read. The validator's own errors hold input and end here.
+func (c *Contract) validate(ctx echo.Context, op *operation) (found violations, _ error) {
 	req := ctx.Request()
 	err := openapi3filter.ValidateRequest(req.Context(), &openapi3filter.RequestValidationInput{
 		Request:    req,
@@ -167,7 +179,6 @@ func (c *Contract) validate(ctx echo.Context, op *operation) error {
 		Route:      op.route,
 		Options:    c.options,
 	})
-	var found violations
 	for _, name := range op.headers {
 		if len(req.Header.Values(name)) > 1 {
 			found.add("value_error", openapi3.ParameterInHeader, strings.ToLower(name))
@@ -175,14 +186,11 @@ func (c *Contract) validate(ctx echo.Context, op *operation) error {
 	}
 	if err != nil {
 		if bodyUnread(err) {
-			return echo.NewHTTPError(http.StatusBadRequest)
+			return nil, echo.NewHTTPError(http.StatusBadRequest)
 		}
 		found.collect(err)
 	}
-	if len(found) == 0 {
-		return nil
-	}
-	return fault.InvalidFields(found.finish()...)
+	return found, nil
 }
 
 // pathParams returns the path's parameters unescaped. Echo hands them over

@@ -9,6 +9,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/labstack/echo/v4"
 
 	"agegate/internal/fault"
 )
@@ -107,6 +108,30 @@ func (v *violations) schema(err error, base []any) {
 	default:
 		v.add("value_error", base...)
 	}
+}
+
+// ask adds what the domain has against a body whose members can be told apart,
+// except where the contract has something against the same member.
+func (v *violations) ask(ctx echo.Context, domain Rule) error {
+	taken := map[string]bool{}
+	for _, x := range *v {
+		taken[key(x.Loc)] = true
+	}
+	if domain == nil || taken[key([]any{"body"})] {
+		return nil
+	}
+	value, err := decodeBody(ctx.Request().Body, nil, nil, nil)
+	body, ok := value.(map[string]any)
+	if err != nil || !ok {
+		return nil //nolint:nilerr // a request without a body
+	}
+	more, err := domain(ctx, body)
+	for _, x := range more {
+		if !taken[key(x.Loc)] {
+			*v = append(*v, x)
+		}
+	}
+	return err
 }
 
 // location turns a JSON pointer into a loc. Request objects are closed, so a

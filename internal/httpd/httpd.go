@@ -43,6 +43,8 @@ type Config struct {
 	// Authenticate identifies the caller of an API request and puts it into the
 	// request's context, or returns the fault that ends the request.
 	Authenticate func(echo.Context) error
+	// Rule is what the domain asks of API requests beyond the contract.
+	Rule contract.Rule
 	// Checks are the readiness checks by name. Each gets a deadline.
 	Checks map[string]func(context.Context) error
 	// Pages renders an error of a request outside /api/. Nil writes plain text.
@@ -74,7 +76,7 @@ func New(cfg Config) (*echo.Echo, error) {
 	routes := routeNames{}
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
 	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders,
-		noImplicitOptions, limitBody, deadline, guard.Middleware(cfg.Authenticate))
+		noImplicitOptions, limitBody, deadline, guard.Middleware(cfg.Authenticate, cfg.Rule))
 
 	mountHealth(e, cfg.Checks)
 	if err := mountDocs(e, cfg.BaseURL); err != nil {

@@ -95,16 +95,7 @@ func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Create
 
 // newSession settles the destinations and freezes them on a new session.
 func (s *Service) newSession(t tenant.Tenant, livemode bool, req CreateRequest) (Session, error) {
-	var violations []fault.Violation
-	effective := func(field string, own *string, registered string) string {
-		url, violation := s.destination(t, own, registered)
-		if violation != "" {
-			violations = append(violations, fault.Violation{Type: violation, Loc: []any{"body", field}})
-		}
-		return url
-	}
-	success := effective("success_url", req.SuccessURL, t.SuccessURL)
-	cancel := effective("cancel_url", req.CancelURL, t.CancelURL)
+	success, cancel, violations := s.destinations(t, req.SuccessURL, req.CancelURL)
 	if len(violations) > 0 {
 		return Session{}, fault.InvalidFields(violations...)
 	}
@@ -118,6 +109,31 @@ func (s *Service) newSession(t tenant.Tenant, livemode bool, req CreateRequest) 
 		SuccessURL: success, CancelURL: cancel, WebhookURL: t.WebhookURL,
 		Status: StatusPending, CreatedAt: now, ExpiresAt: now.Add(s.cfg.TTL),
 	}, nil
+}
+
+// CheckDestinations returns what Create would have against a request for its
+// callback URLs, nil where it names none.
+func (s *Service) CheckDestinations(ctx context.Context, caller tenant.Caller, success, cancel *string) ([]fault.Violation, error) {
+	t, err := s.tenants.Tenant(ctx, caller.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	_, _, violations := s.destinations(t, success, cancel)
+	return violations, nil
+}
+
+// destinations returns the callback URLs a session uses, or what refuses them.
+func (s *Service) destinations(t tenant.Tenant, ownSuccess, ownCancel *string) (success, cancel string, violations []fault.Violation) {
+	effective := func(field string, own *string, registered string) string {
+		url, violation := s.destination(t, own, registered)
+		if violation != "" {
+			violations = append(violations, fault.Violation{Type: violation, Loc: []any{"body", field}})
+		}
+		return url
+	}
+	success = effective("success_url", ownSuccess, t.SuccessURL)
+	cancel = effective("cancel_url", ownCancel, t.CancelURL)
+	return success, cancel, violations
 }
 
 // destination returns the URL a session uses, or the violation type that
