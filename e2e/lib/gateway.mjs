@@ -1,6 +1,7 @@
 // The gateway under test: the real binary on free ports with its own data
 // directory, and what a merchant and an operator do with it.
 import { execFileSync, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -21,7 +22,7 @@ export const scratch = () => mkdtempSync(join(tmpdir(), "agegate-e2e-"));
  */
 export async function startGateway(env = {}) {
   if (!existsSync(binary)) throw new Error(`${binary} is missing: run make build`);
-  const gateway = new Gateway(scratch(), await freePort(), await freePort(), env);
+  const gateway = new Gateway(scratch(), await freePort(11_000), await freePort(21_000), env);
   await gateway.start();
   return gateway;
 }
@@ -106,13 +107,16 @@ class Gateway {
   }
 }
 
-function freePort() {
+/**
+ * Returns a free port of the ten thousand from first on, which should lie below
+ * those that the system gives to outgoing connections: one of these could take
+ * the port before the gateway does.
+ */
+function freePort(first) {
   return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "localhost", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
+    const port = first + randomInt(10_000);
+    const server = createServer().once("error", (error) => (error.code === "EADDRINUSE" ? resolve(freePort(first)) : reject(error)));
+    server.listen(port, "localhost", () => server.close(() => resolve(port)));
   });
 }
 

@@ -1,5 +1,5 @@
 // The camera step: which screen is shown, and how every failure goes on.
-import { openCamera, cameras, photographer, problemOf } from "./media.js";
+import { openCamera, cameras, photographer, problemOf, stillness } from "./media.js";
 import { openStream } from "./stream.js";
 
 const page = document.getElementById("camera");
@@ -13,12 +13,8 @@ const take = photographer(video);
 // Close codes of the server, see internal/web/stream.go.
 const closed = { reload: 4000, takenOver: 4001, idle: 4002, spent: 4003, tryLater: 1013 };
 
-/**
- * A camera whose pictures are good but all the same is frozen. That is how long
- * the page waits for another one, in milliseconds and in pictures: on a slow
- * network a few good ones in a row, far apart, mean nothing.
- */
-const frozen = { after: 6000, pictures: 6 };
+/** A camera that shows the very same picture for so many milliseconds is frozen. */
+const frozenAfter = 6000;
 
 let media = null; // the open MediaStream
 let turn = 0; // counts the times that the camera was opened or stopped
@@ -28,7 +24,7 @@ let failures = 0; // connections in a row that never worked
 let reached = false; // the server answered in spite of them
 let retry = 0; // timer of the next connection
 let phase = ""; // of the check, as the server last told it
-let still = null; // good pictures in a row that did not start the challenge
+let stillFor = null; // tells for how long the open camera's picture has not changed
 let current = "";
 
 function show(name) {
@@ -88,6 +84,7 @@ async function start() {
     show("unplugged");
   };
   video.srcObject = media;
+  stillFor = stillness(video);
   show("live");
   await video.play().catch(() => {}); // muted inline video may play; if not, no picture comes and the server says so
   await listCameras(track.getSettings().deviceId);
@@ -104,14 +101,13 @@ function connect() {
   clearTimeout(retry);
   stream?.stop();
   phase = "";
-  still = null;
   progress(0, 1);
   stream = openStream(page.dataset.stream, take, {
     guidance(message) {
       failures = 0;
       reached = false;
       phase = message.phase;
-      if (isFrozen(message.guidance)) {
+      if (stillFor() > frozenAfter) {
         stop();
         show("frozen");
         return;
@@ -136,15 +132,6 @@ function end() {
   stop();
   document.getElementById("again").hidden = false;
   show("primer");
-}
-
-function isFrozen(guidance) {
-  if (guidance !== "ok" || phase !== "framing") {
-    still = null;
-    return false;
-  }
-  still ??= { since: performance.now(), pictures: 0 };
-  return ++still.pictures > frozen.pictures && performance.now() - still.since > frozen.after;
 }
 
 /** Goes on after the connection ended by itself. */

@@ -87,3 +87,24 @@ export function photographer(video) {
     return blob && blob.arrayBuffer();
   };
 }
+
+/** Size at which pictures are compared: enough for the noise of any real one to show. */
+const grain = { width: 160, height: 120 };
+
+/**
+ * Returns a function that looks at the video and returns for how many
+ * milliseconds each look has seen the very same picture, which a camera that
+ * works never shows twice.
+ */
+export function stillness(video) {
+  const canvas = Object.assign(document.createElement("canvas"), grain);
+  const context = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
+  let last = null;
+  let since = 0;
+  return () => {
+    context.drawImage(video, 0, 0, grain.width, grain.height);
+    const seen = context.getImageData(0, 0, grain.width, grain.height).data;
+    if (!last || seen.some((value, i) => value !== last[i])) [last, since] = [seen, performance.now()];
+    return performance.now() - since;
+  };
+}
