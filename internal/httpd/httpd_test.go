@@ -96,7 +96,7 @@ func TestBootFailsOnRoutesOutsideTheContract(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	failing := errors.New(canary)
-	e, _ := newEdge(t, &stub{}, func(c *httpd.Config) {
+	e, log := newEdge(t, &stub{}, func(c *httpd.Config) {
 		c.Checks = map[string]func(context.Context) error{
 			"database": func(context.Context) error { return failing },
 			"models":   func(context.Context) error { return nil },
@@ -116,6 +116,9 @@ func TestHealth(t *testing.T) {
 	failing = nil
 	if code, _ := get("/readyz"); code != 200 {
 		t.Errorf("readyz after recovery: %d", code)
+	}
+	if n := strings.Count(log.String(), `"msg":"request"`); n != 1 {
+		t.Errorf("%d lines of access log, want that of the failure alone", n)
 	}
 }
 

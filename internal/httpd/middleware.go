@@ -38,8 +38,9 @@ func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// accessLog writes one line per request and tells observe. It names the route's pattern, never
-// the path: a path may hold a session's token.
+// accessLog writes one line per request and tells observe. It names the route's
+// pattern, never the path: a path may hold a session's token. Probes that are
+// answered well come every few seconds and are lines of debug.
 func accessLog(log *slog.Logger, routes routeNames, observe func(string, string, int, time.Duration)) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -51,7 +52,11 @@ func accessLog(log *slog.Logger, routes routeNames, observe func(string, string,
 			if observe != nil {
 				observe(method, route, status, took)
 			}
-			log.LogAttrs(c.Request().Context(), slog.LevelInfo, "request",
+			level := slog.LevelInfo
+			if status == http.StatusOK && (route == "/healthz" || route == "/readyz") {
+				level = slog.LevelDebug
+			}
+			log.LogAttrs(c.Request().Context(), level, "request",
 				slog.String("method", method),
 				slog.String("route", route),
 				slog.Int("status", status),
