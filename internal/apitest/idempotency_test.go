@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"agegate/internal/tenant"
 )
 
 func TestIdempotencyKey(t *testing.T) {
@@ -18,6 +20,19 @@ func TestIdempotencyKey(t *testing.T) {
 		row.Name, row.Body = "same meaning", `{ "target_age": 18.0 }`
 		if again := g.Do(t, row); again != first {
 			t.Errorf("the repetition answers %s, the first use %s", again, first)
+		}
+		none := ""
+		if _, err := g.App.Tenants.Update(t.Context(), c.Tenant.ID, tenant.Changes{CancelURL: &none}); err != nil {
+			t.Fatal(err)
+		}
+		row.Name = "after the tenant's settings changed"
+		if again := g.Do(t, row); again != first {
+			t.Errorf("the repetition answers %s, the first use %s", again, first)
+		}
+		g.Do(t, Row{Name: "first use of a refused request", Path: createPath, Key: c.Live.APIKey, Body: row.Body, Status: 422,
+			Header: map[string]string{"Idempotency-Key": "order-2"}, JSON: violations(violation("missing", "body", "cancel_url"))})
+		if _, err := g.App.Tenants.Update(t.Context(), c.Tenant.ID, tenant.Changes{CancelURL: &c.Tenant.CancelURL}); err != nil {
+			t.Fatal(err)
 		}
 		row.Name, row.Body, row.Status, row.JSON = "another body", `{"target_age":21}`, 409, `{"detail":"Idempotency key reused with a different request"}`
 		g.Do(t, row)

@@ -43,9 +43,9 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	if err != nil {
 		return Created{}, err
 	}
-	sess, err := s.newSession(t, caller.Livemode, req)
-	if err != nil {
-		return Created{}, err
+	sess, violations := s.newSession(t, caller.Livemode, req)
+	if len(violations) > 0 && req.IdempotencyKey == "" {
+		return Created{}, fault.InvalidFields(violations...)
 	}
 	link, err := signing.NewLinkToken(s.random)
 	if err != nil {
@@ -67,6 +67,11 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 				earlier = used
 				return errReplay
 			}
+		}
+		// After the claim: a repeated request keeps its answer, whatever became
+		// of the tenant's settings.
+		if len(violations) > 0 {
+			return fault.InvalidFields(violations...)
 		}
 		if err := tx.InsertSession(ctx, sess); err != nil {
 			return err
@@ -93,22 +98,16 @@ func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Create
 	return Created{SessionID: id, VerificationURL: s.cfg.VerifyURL + "/v/" + link, ExpiresAt: expiresAt}
 }
 
-// newSession settles the destinations and freezes them on a new session.
-func (s *Service) newSession(t tenant.Tenant, livemode bool, req CreateRequest) (Session, error) {
+// newSession settles the destinations and freezes them on a new session. With
+// violations the session lacks them and must not be stored.
+func (s *Service) newSession(t tenant.Tenant, livemode bool, req CreateRequest) (Session, []fault.Violation) {
 	success, cancel, violations := s.destinations(t, req.SuccessURL, req.CancelURL)
-	if len(violations) > 0 {
-		return Session{}, fault.InvalidFields(violations...)
-	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return Session{}, err
-	}
 	now := s.now()
 	return Session{
-		ID: id, TenantID: t.ID, Livemode: livemode, TargetAge: req.TargetAge,
+		ID: uuid.Must(uuid.NewV7()), TenantID: t.ID, Livemode: livemode, TargetAge: req.TargetAge,
 		SuccessURL: success, CancelURL: cancel, WebhookURL: t.WebhookURL,
 		Status: StatusPending, CreatedAt: now, ExpiresAt: now.Add(s.cfg.TTL),
-	}, nil
+	}, violations
 }
 
 // CheckDestinations returns what Create would have against a request for its
