@@ -11,7 +11,7 @@ import (
 // pairs of different people 99 in 100 give at most 0.60. Level faces resemble
 // themselves by 0.95 and more under slightly other light, so less is allowed.
 const (
-	minLikeness      = 0.70 // of a prompted frame
+	minLikeness      = 0.70 // of a prompted frame, or one under way
 	minLevelLikeness = 0.78 // of a frame that decides
 )
 
@@ -24,7 +24,8 @@ var minRelief = map[Prompt]float64{PromptTurnLeft: 0.018, PromptTurnRight: 0.018
 // evidence is what the good frames of one capture say.
 type evidence struct {
 	first      *Features // of the frame that every other face is compared with
-	stranger   bool      // a deciding frame showed another person
+	stranger   bool      // a frame that counts showed another person
+	glimpses   int       // of this person under way
 	ages       []float64
 	real, live []float64
 	raster     []float64
@@ -51,9 +52,27 @@ func (e *evidence) collect(ctx context.Context, engine *Engine, o *Observation, 
 	return nil
 }
 
+// glance takes a frame of the head under way, if there is one. A blurred or
+// covered face says nothing.
+func (e *evidence) glance(ctx context.Context, engine *Engine, o *Observation) error {
+	if o == nil || o.Guidance == GuidanceBlurred || o.Guidance == GuidanceCovered {
+		return nil
+	}
+	f, err := engine.analyzer.Features(ctx, o)
+	if err != nil {
+		return err
+	}
+	if likeness(e.first, f) >= minLikeness {
+		e.glimpses++
+	} else {
+		e.stranger = true
+	}
+	return nil
+}
+
 // isLive reports whether one live face was seen all the time.
 func (e *evidence) isLive(d demand) bool {
-	return !e.stranger && median(e.raster) <= d.raster && median(e.real) >= d.real && median(e.live) >= d.live
+	return !e.stranger && e.glimpses >= d.glimpses && median(e.raster) <= d.raster && median(e.real) >= d.real && median(e.live) >= d.live
 }
 
 // median of a list that is not empty.

@@ -136,7 +136,7 @@ type challenge struct {
 	held     int          // frames in a row that fulfil the prompt, or are level when that is awaited
 	strayed  int          // frames in a row that show another action
 	way      way          // to the action, or back
-	glided   int          // ways on which the head was seen
+	glimpse  *Observation // of the head under way, when the frame ended a way on which it was seen
 }
 
 // outcome of one frame for the challenge.
@@ -161,7 +161,7 @@ func (c *challenge) begin(o *Observation, now time.Time) {
 func (c *challenge) reveal(o *Observation, now time.Time) {
 	c.shown, c.waiting = now, now
 	c.width, c.rested = o.Scale, o
-	c.held, c.strayed, c.way = 0, 0, way{}
+	c.held, c.strayed = 0, 0
 }
 
 // prompt is what to show now.
@@ -186,21 +186,18 @@ func (c *challenge) movement(o *Observation) movement {
 	}
 }
 
-// minGlided is on how many of the six ways, to three actions and back, the
-// head must have been seen. Of people 5 to 8 frames a second show 4 to 6, of
-// pictures shown in turn at most 1.
-const minGlided = 2
-
-// travelled counts the way that has come to its end.
-func (c *challenge) travelled() {
-	if c.way.glides() {
-		c.glided++
+// travelled keeps what was seen of the way that has come to its end. Coming
+// closer shows nothing: any picture can be enlarged bit by bit.
+func (c *challenge) travelled(action Prompt) {
+	if action != PromptComeCloser && c.way.glides() {
+		c.glimpse = c.way.glimpse
 	}
+	c.way = way{}
 }
 
-// judge weighs a frame whose face could be followed. A challenge in which the
-// head was hardly seen on its way is one of pictures shown in turn.
+// judge weighs a frame whose face could be followed.
 func (c *challenge) judge(o *Observation, now time.Time) outcome {
+	c.glimpse = nil
 	m := c.movement(o)
 	switch {
 	case now.Sub(c.waiting) > promptTime:
@@ -208,13 +205,13 @@ func (c *challenge) judge(o *Observation, now time.Time) outcome {
 	case c.shown.IsZero():
 		return c.rest(o, m, now)
 	}
-	return c.act(m, now)
+	return c.act(o, m, now)
 }
 
 // rest waits until the head is level again, then shows the next prompt.
 func (c *challenge) rest(o *Observation, m movement, now time.Time) outcome {
 	action := c.sequence[c.done-1]
-	c.way.add(m.amount(action))
+	c.way.add(m.amount(action), o)
 	if !m.level() {
 		c.held = 0
 		if c.strays(m, action) {
@@ -222,30 +219,28 @@ func (c *challenge) rest(o *Observation, m movement, now time.Time) outcome {
 		}
 		return goesOn
 	}
-	if c.held++; c.held < c.pauses[c.done] {
+	if c.held++; c.held != c.pauses[c.done] { // beyond it only when all is over
 		return atLevel
 	}
-	c.travelled()
+	c.travelled(action)
 	if !c.over() {
 		c.reveal(o, now)
-	} else if c.glided < minGlided {
-		return failed
 	}
 	return atLevel
 }
 
 // act waits for the prompted action.
-func (c *challenge) act(m movement, now time.Time) outcome {
+func (c *challenge) act(o *Observation, m movement, now time.Time) outcome {
 	prompt := c.sequence[c.done]
 	near := m.amount(prompt)
-	c.way.add(near)
+	c.way.add(near, o)
 	switch {
 	case c.strays(m, prompt):
 		return failed
 	case c.strayed > 0:
 		return goesOn
 	case near >= 1:
-		return c.hold(now)
+		return c.hold(o, near, now)
 	}
 	c.held = 0
 	if m.level() && near < 0.4 {
@@ -266,38 +261,47 @@ func (c *challenge) strays(m movement, prompt Prompt) bool {
 }
 
 // hold weighs a frame that shows the prompted action.
-func (c *challenge) hold(now time.Time) outcome {
+func (c *challenge) hold(o *Observation, near float64, now time.Time) outcome {
 	if now.Sub(c.shown) < minReaction+minMotion {
 		return failed
 	}
 	if c.held++; c.held < heldFrames {
 		return goesOn
 	}
+	c.travelled(c.sequence[c.done])
 	c.done++
-	c.travelled()
-	c.held, c.shown, c.waiting, c.way = 0, time.Time{}, now, way{last: c.way.last, low: c.way.last, high: c.way.last, begun: true}
+	c.held, c.shown, c.waiting = 0, time.Time{}, now
+	c.way.add(near, o)
 	return acted
 }
 
 // way is a head's course to an action, or back: what the amounts of the action
-// ranged over, and the longest stride between two frames.
+// ranged over, the longest stride between two frames, and the frame nearest to
+// underWay, which is nil before the first.
 type way struct {
-	begun           bool
 	last, low, high float64
-	stride          float64
+	stride, nearest float64
+	glimpse         *Observation
 }
+
+// underWay is an amount at which a head is no longer level and the action not
+// yet made.
+const underWay = 0.75
 
 // longestStride is the share of a way that a moving head covers at most
 // between two frames: the briskest turns take a third of a second, of which
 // frames 0.2 seconds apart show three quarters at once.
 const longestStride = 0.78
 
-func (w *way) add(amount float64) {
-	if !w.begun {
-		*w = way{begun: true, last: amount, low: amount, high: amount}
+func (w *way) add(amount float64, o *Observation) {
+	if w.glimpse == nil {
+		*w = way{last: amount, low: amount, high: amount, nearest: amount, glimpse: o}
 	}
 	w.stride = max(w.stride, math.Abs(amount-w.last))
 	w.last, w.low, w.high = amount, min(w.low, amount), max(w.high, amount)
+	if math.Abs(amount-underWay) < math.Abs(w.nearest-underWay) {
+		w.nearest, w.glimpse = amount, o
+	}
 }
 
 // glides reports whether the way was seen, not only its ends.

@@ -2,6 +2,7 @@ package age_test
 
 import (
 	"encoding/binary"
+	"math"
 	"testing"
 	"time"
 
@@ -40,6 +41,26 @@ func TestDishonest(t *testing.T) {
 				if n > 9 {
 					p.move = 0
 				}
+			}
+		}, age.VerdictSpoof},
+		{"pictures in turn, moving closer smoothly", func(p *person) {
+			p.options.Rand = drawing(age.PromptTurnLeft, age.PromptComeCloser, age.PromptTurnRight)
+			p.change = func(int, *age.Observation) {
+				p.react, p.move = 300*time.Millisecond, 0
+				if p.prompt == age.PromptComeCloser || p.from.closer > 0 {
+					p.move = 450 * time.Millisecond
+				}
+				if p.stance().closer > 0 {
+					p.react = 0
+				}
+			}
+		}, age.VerdictSpoof},
+		{"another head on the way", func(p *person) {
+			p.face = func(int) int {
+				if yaw := math.Abs(p.stance().yaw); yaw > 3 && yaw < 17 {
+					return 1
+				}
+				return 0
 			}
 		}, age.VerdictSpoof},
 		{"a print that turns", func(p *person) { p.flat = true }, age.VerdictSpoof},
@@ -123,6 +144,11 @@ func TestAssisted(t *testing.T) {
 	}{
 		{"weak score, head free", free, func(p *person) { p.change = weak }, age.VerdictMet},
 		{"weak score", still, func(p *person) { p.change = weak }, age.VerdictSpoof},
+		{"another face, once enough frames decide", still, func(p *person) {
+			p.blinks = false
+			p.face = func(n int) int { return n / 20 % 2 }
+			p.change = func(n int, o *age.Observation) { o.Eyes = eyes(n/20%2 == 1) }
+		}, age.VerdictSpoof},
 		{"no blink", still, func(p *person) { p.blinks = false }, age.VerdictNoCapture},
 		{"a screen", still, func(p *person) {
 			p.change = func(_ int, o *age.Observation) { o.Raster = 3 }

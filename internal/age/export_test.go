@@ -31,8 +31,9 @@ func Stages(tb testing.TB, w Worker, jpeg []byte) map[string]func() error {
 	}
 }
 
-// What the challenge's limits are compared with.
+// What the tests of the challenge know of it.
 var (
-	Relief   = relief
-	Likeness = likeness
+	Sequences = sequences
+	Relief    = relief
+	Likeness  = likeness
 )

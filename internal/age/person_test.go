@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"io"
 	"math"
+	"slices"
 	"time"
 
 	"agegate/internal/age"
@@ -31,7 +33,26 @@ type person struct {
 	prompt age.Prompt
 	since  time.Time // of the prompt
 	from   stance
-	asked  int // deciding frames
+	asked  int                          // deciding frames
+	seen   map[*age.Observation]glimpse // what Features is asked about
+}
+
+// glimpse is what one frame shows.
+type glimpse struct {
+	face  int
+	level bool
+}
+
+// drawing is the randomness by which a capture draws a certain challenge,
+// with the shortest pauses: 16 bytes of nonce, one that picks the sequence,
+// and one for each pause.
+func drawing(want ...age.Prompt) io.Reader {
+	for i, sequence := range age.Sequences {
+		if slices.Equal(sequence, want) {
+			return bytes.NewReader(append(append(make([]byte, 16), byte(i)), make([]byte, 16)...))
+		}
+	}
+	panic("no such challenge")
 }
 
 // stance is how a head is held.
@@ -56,6 +77,7 @@ func honest(options age.Options, years ...int) *person {
 		face: func(int) int { return 0 }, change: func(int, *age.Observation) {},
 		frame: func(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) },
 		now:   time.Unix(1767225600, 0),
+		seen:  map[*age.Observation]glimpse{},
 	}
 }
 
@@ -98,17 +120,17 @@ func (p *person) Analyze(context.Context, []byte) (*age.Observation, error) {
 	}
 	o.Eyes = eyes(n%15 == 14 && p.blinks)
 	p.change(n, o)
+	p.seen[o] = glimpse{p.face(n), s == stance{}}
 	return o, nil
 }
 
-func (p *person) Features(context.Context, *age.Observation) (*age.Features, error) {
-	f := new(age.Features)
+func (p *person) Features(_ context.Context, o *age.Observation) (*age.Features, error) {
+	f, shown := new(age.Features), p.seen[o]
 	f.Whole.Distribution[p.years[min(p.asked, len(p.years)-1)]] = 1
-	if p.stance() == (stance{}) {
+	if shown.level {
 		p.asked++
 	}
-	face := p.face(p.shown - 1)
-	f.Whole.Descriptor[face], f.Inner.Descriptor[face] = 1, 1
+	f.Whole.Descriptor[shown.face], f.Inner.Descriptor[shown.face] = 1, 1
 	return f, nil
 }
 

@@ -2,6 +2,8 @@ package attack
 
 import (
 	"context"
+	"hash/fnv"
+	"io"
 	"runtime"
 	"slices"
 	"sync"
@@ -79,7 +81,7 @@ func Range(ctx context.Context, models age.Models, n int, deadline time.Time, pr
 	}
 	for i := range n {
 		for row, s := range all {
-			r.jobs = append(r.jobs, job{s, row, uint64(row*10_000 + i)})
+			r.jobs = append(r.jobs, job{s, row, s.seed(i)})
 		}
 	}
 	if err := r.run(ctx, progress); err != nil {
@@ -102,6 +104,13 @@ func order(first bool) int {
 		return -1
 	}
 	return 1
+}
+
+// seed is that of the species' presentation i, whatever other species there are.
+func (s species) seed(i int) uint64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, s.name) // never fails
+	return h.Sum64() + uint64(i)     //nolint:gosec // not negative
 }
 
 type job struct {

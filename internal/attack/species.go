@@ -39,6 +39,8 @@ var attacks = []species{
 	{"injected gestures, instant", instant},
 	{"injected pictures of each pose", poses},
 	{"heads swapped between prompts", swapped},
+	{"own head between pictures of another", between},
+	{"own head blinks for another, without head turns", blinking},
 	{"loop of identical frames", loop(0)},
 	{"loop of frames, slightly changed", loop(1)},
 	{"frames with another capture's nonce", foreign},
@@ -158,16 +160,35 @@ func skipping(c *cast, seed uint64) *take {
 	return k
 }
 
-// instant and poses drive the puppet from the answers themselves, faster than
-// any body: at once, or after a pause but without any way between.
-func instant(c *cast, seed uint64) *take { return jumping(c, seed, 0, 0.08) }
-
-func poses(c *cast, seed uint64) *take { return jumping(c, seed, 0.4, 0) }
-
-func jumping(c *cast, seed uint64, wait, motion float64) *take {
+// instant makes every gesture faster than any body.
+func instant(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
 	k.eager = true
-	k.actor.Reaction = func() (float64, float64) { return wait, motion }
+	k.actor.Reaction = func() (float64, float64) { return 0, 0.08 }
+	return k
+}
+
+// poses shows a picture of each pose, after a pause and without any way
+// between, and enlarges one bit by bit to come closer.
+func poses(c *cast, seed uint64) *take {
+	k := newTake(c, seed)
+	k.eager = true
+	human, asked, before := k.actor.Reaction, age.PromptHoldStill, age.PromptHoldStill
+	k.see = func(p age.Prompt, t float64) {
+		if p != asked {
+			asked, before = p, asked
+		}
+		k.actor.See(p, t)
+	}
+	k.actor.Reaction = func() (float64, float64) {
+		switch age.PromptComeCloser {
+		case asked:
+			return human()
+		case before:
+			return 0, 0.5
+		}
+		return 0.4, 0
+	}
 	return k
 }
 
@@ -186,6 +207,42 @@ func swapped(c *cast, seed uint64) *take {
 			head = c.stranger
 		}
 		head.Draw(frame, puppet.Solid, k.actor.Pose(t))
+	}
+	return k
+}
+
+// between holds pictures of another person, level and in every pose, before
+// one's own head, which makes the way from one to the next.
+func between(c *cast, seed uint64) *take {
+	k := newTake(c, seed)
+	k.show = func(frame *image.RGBA, t float64) {
+		c.person.Backdrop(frame)
+		pose, head, home := k.actor.Pose(t), c.person, k.actor.Home
+		switch aside, up := pose.Yaw-home.Yaw, pose.Pitch-home.Pitch; {
+		case math.Abs(aside) > 16:
+			pose.Yaw = home.Yaw + math.Copysign(24, aside)
+		case up > 12:
+			pose.Pitch = home.Pitch + 18
+		case math.Max(math.Abs(aside), up) > 6:
+			head = c.stranger
+		}
+		head.Draw(frame, puppet.Solid, pose)
+	}
+	return k
+}
+
+// blinking shows a picture until its age is known, and then now and then a
+// living head instead.
+func blinking(c *cast, seed uint64) *take {
+	k := sitting(newTake(c, seed))
+	k.show = func(frame *image.RGBA, t float64) {
+		c.person.Backdrop(frame)
+		pose, head := k.actor.Pose(t), c.person
+		pose.Shut = 0
+		if t > 4 && math.Mod(t, 1) < 0.4 {
+			head = c.stranger
+		}
+		head.Draw(frame, puppet.Solid, pose)
 	}
 	return k
 }

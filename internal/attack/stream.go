@@ -144,6 +144,7 @@ func (d *display) light(frame *image.RGBA, t float64) {
 // asks; they are measured so that nobody has to guess.
 var beyond = []species{
 	{"screen, an obeying face live on it", screen(true)},
+	{"injected recording, in the mode without head turns", func(c *cast, seed uint64) *take { return sitting(newTake(c, seed)) }},
 	{"injected stream of an obeying puppet", func(c *cast, seed uint64) *take {
 		k := newTake(c, seed)
 		k.show = func(frame *image.RGBA, t float64) {
