@@ -15,9 +15,9 @@ type Observation struct {
 	Landmarks     []Point // 468, MediaPipe's canonical mesh; nil when there is not exactly one face
 	Presence      float64 // the mesh model's probability of a face
 	Warmth        float64 // redness of the lips over that of the skin, see warmth
+	EyeLight      float64 // luma of the eyes over that of the skin, see eyeLight
 	Scale         float64 // face width over the frame's shorter side
-	Brightness    float64 // mean luma of the face, 0 to 255
-	Sharpness     float64 // fine structure over contrast, see detail
+	Surface               // of the inner face
 	Real, Live    float64 // passive scores, 0 to 1; measured on good frames only
 	Raster        float64 // how much a regular pattern stands out, see raster; on good frames only
 	Eyes          *Eyes   // the eyes alone
@@ -83,14 +83,15 @@ func (o *Observation) look(w Worker) error {
 	}
 	o.Face, o.crop = faces[0], faces[0].crop()
 	o.Scale = o.Face.Width / float64(min(o.Width, o.Height))
-	o.Brightness, o.Sharpness = surface(o.picture, o.crop)
+	o.Surface = surface(o.picture, o.crop)
 	o.Landmarks, o.Pose, o.Presence, err = landmarks(w, o.picture, o.crop)
 	if err != nil {
 		return err
 	}
 	o.Eyes = o.picture.eyes(o.Landmarks)
 	o.Warmth = o.picture.warmth(o.Landmarks, o.Face.Width)
-	o.Guidance = first(o.Guidance, lighting(o.Brightness), attitude(o.Pose, o.Presence, o.Warmth), focus(o.Sharpness))
+	o.EyeLight = o.picture.eyeLight(o.Landmarks, o.Eyes, o.Face.Width)
+	o.Guidance = first(o.Guidance, o.lighting(), cover(o.Presence, o.Warmth, o.EyeLight), attitude(o.Pose), o.texture())
 	if o.Guidance != GuidanceOK {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"image/draw"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	xdraw "golang.org/x/image/draw"
@@ -39,6 +40,9 @@ func TestGuidance(t *testing.T) {
 		{"blurred", agetest.Scene(shrink(face, 40), centre), age.GuidanceBlurred},
 		{"masked", agetest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.RGBA{200, 220, 240, 255}), centre), age.GuidanceCovered},
 		{"masked in black", agetest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.Gray{20}), centre), age.GuidanceCovered},
+		{"overexposed", agetest.Scene(light(-250, 3.2), centre), age.GuidanceTooBright},
+		{"dim and grainy", grainy(agetest.Scene(light(0, 0.5), centre), 24), age.GuidanceTooDark},
+		{"sunglasses", agetest.Scene(paint(face, image.Rect(58, 78, 190, 114), color.Gray{20}), centre), age.GuidanceCovered},
 		{"grey camera", agetest.Scene(grey(face), centre), age.GuidanceOK},
 		{"head on its side", rotate(agetest.Scene(face, centre), 50), age.GuidanceTurnedAway},
 	}
@@ -49,8 +53,8 @@ func TestGuidance(t *testing.T) {
 			t.Fatal(err)
 		}
 		if o.Guidance != row.want {
-			t.Errorf("%s: guidance %s, want %s (scale %.2f, brightness %.0f, sharpness %.3f, presence %.2f, pose %.0f, score %.2f)",
-				row.name, o.Guidance, row.want, o.Scale, o.Brightness, o.Sharpness, o.Presence, o.Pose, o.Face.Score)
+			t.Errorf("%s: guidance %s, want %s (scale %.2f, surface %.3f, presence %.2f, eye light %.2f, pose %.0f, score %.2f)",
+				row.name, o.Guidance, row.want, o.Scale, o.Surface, o.Presence, o.EyeLight, o.Pose, o.Face.Score)
 		}
 	}
 }
@@ -146,6 +150,12 @@ func shade(img image.Image, f func(float64) float64) image.Image {
 		}
 	}
 	return out
+}
+
+// grainy adds a camera's noise, normally distributed.
+func grainy(img image.Image, deviation float64) image.Image {
+	random := rand.New(rand.NewPCG(1, 1))
+	return shade(img, func(v float64) float64 { return v + deviation*random.NormFloat64() })
 }
 
 // paint covers a rectangle of the picture.

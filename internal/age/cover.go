@@ -3,8 +3,9 @@ package age
 // Landmarks on skin that is seldom covered, and around the mouth, in
 // MediaPipe's mesh.
 var (
-	browAndBridge = []int{151, 9, 8, 6}
-	lips          = []int{0, 17, 37, 267, 84, 314, 61, 291}
+	browAndBridge  = []int{151, 9, 8, 6}
+	browsAndCheeks = []int{151, 9, 50, 280}
+	lips           = []int{0, 17, 37, 267, 84, 314, 61, 291}
 )
 
 // minSkinWarmth is the difference of red and blue chroma below which the
@@ -24,20 +25,38 @@ func (p *picture) warmth(mesh []Point, faceWidth float64) float64 {
 	return p.redness(mesh, lips, patch) / skin
 }
 
-// redness is the mean of red less blue chroma on a 5×5 lattice, patch pixels
-// wide, about each landmark.
+// redness is the mean of red less blue chroma about the landmarks.
 func (p *picture) redness(mesh []Point, indices []int, patch float64) float64 {
 	if p.blue == nil {
 		return 0
 	}
+	return p.around(mesh, indices, patch, func(x, y int) float64 {
+		at := (y>>p.shiftY)*p.chromaStride + x>>p.shiftX
+		return float64(p.red[at]) - float64(p.blue[at])
+	})
+}
+
+// eyeLight is the luma of the eyes over that of forehead and cheeks, whatever
+// the light and the skin: about 0.6, little behind sunglasses.
+func (p *picture) eyeLight(mesh []Point, eyes *Eyes, faceWidth float64) float64 {
+	right, _ := moments(eyes[0][:])
+	left, _ := moments(eyes[1][:])
+	skin := p.around(mesh, browsAndCheeks, faceWidth/20, func(x, y int) float64 {
+		return float64(p.luma[y*p.lumaStride+x])
+	})
+	return (right + left) / 2 / max(skin, 1)
+}
+
+// around is the mean of a value on a 5×5 lattice, patch pixels wide, about each
+// landmark; 0 when all of it is outside the picture.
+func (p *picture) around(mesh []Point, indices []int, patch float64, value func(x, y int) float64) float64 {
 	var sum, count float64
 	for _, i := range indices {
 		for step := range 25 {
 			x := int(mesh[i].X + float64(step%5-2)*patch/4)
 			y := int(mesh[i].Y + float64(step/5-2)*patch/4)
 			if x >= 0 && y >= 0 && x < p.width && y < p.height {
-				at := (y>>p.shiftY)*p.chromaStride + x>>p.shiftX
-				sum += float64(p.red[at]) - float64(p.blue[at])
+				sum += value(x, y)
 				count++
 			}
 		}
