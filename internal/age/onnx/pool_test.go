@@ -10,7 +10,9 @@ import (
 
 // TestConvertedModelsAgreeWithTensorFlow compares the converted models with
 // TensorFlow.js running the originals on the same made-up picture. The figures
-// came once from the package's own tfjs, CPU backend.
+// came once from the package's own tfjs, CPU backend. They agree to about
+// 1e-6; other processors may compute in another order, and a model converted
+// wrongly differs by far more than is allowed here.
 func TestConvertedModelsAgreeWithTensorFlow(t *testing.T) {
 	type value struct {
 		index int
@@ -49,7 +51,7 @@ func TestConvertedModelsAgreeWithTensorFlow(t *testing.T) {
 			sum += math.Abs(float64(v))
 		}
 		check := func(what string, got, want float64) {
-			if math.Abs(got-want) > 1e-5*max(1, math.Abs(want)) {
+			if math.Abs(got-want) > 1e-2*max(row.meanAbsolute, math.Abs(want)) {
 				t.Errorf("%s %s %s = %v, want %v", row.model, row.output, what, got, want)
 			}
 		}
