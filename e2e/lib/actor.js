@@ -1,8 +1,9 @@
 // Runs inside the browser, before the page's own scripts: a camera that shows
 // a person who reads the page's prompts and acts on them. The page cannot tell
-// it from a device. Configured by window.__actor, see camera.mjs.
+// it from a device. Configured by window.__actor, see camera.mjs; what was
+// changed since stays changed in the pages that follow.
 (() => {
-  const config = window.__actor;
+  const config = Object.assign(window.__actor, JSON.parse(sessionStorage.getItem("directions")));
   const canvas = Object.assign(document.createElement("canvas"), { width: 640, height: 480 });
   const context = canvas.getContext("2d", { alpha: false });
   const rate = 20; // pictures a second

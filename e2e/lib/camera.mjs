@@ -53,8 +53,13 @@ export async function perform(target, options = {}) {
   await target.addInitScript(`window.__actor = ${JSON.stringify(config)};\n${actor}`);
 }
 
-/** Changes what the person before a page's camera does. */
-export const direct = (page, options) => page.evaluate((changed) => Object.assign(window.__actor, changed), options);
+/** Changes what the person before a page's camera does, also after another page was loaded. */
+export const direct = (page, options) =>
+  page.evaluate((changed) => {
+    Object.assign(window.__actor, changed);
+    const earlier = JSON.parse(sessionStorage.getItem("directions"));
+    sessionStorage.setItem("directions", JSON.stringify({ ...earlier, ...changed }));
+  }, options);
 
 /** The camera is pulled out. */
 export const unplug = (page) =>

@@ -32,20 +32,21 @@ func newCaptures(limit int) *captures {
 func (c *captures) enter(sess session.Session, l *link) (leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closing {
+		return nil, false
+	}
 	held := 0 // by the tenant
-	for _, other := range c.open {
-		if other.TenantID == sess.TenantID {
+	for other, its := range c.open {
+		switch {
+		case its.ID == sess.ID:
+			delete(c.open, other)
+			go other.end(closeTakenOver, "another tab goes on")
+		case its.TenantID == sess.TenantID:
 			held++
 		}
 	}
-	if c.closing || len(c.open) >= c.limit || held >= c.limit-c.limit/4 {
+	if len(c.open) >= c.limit || held >= c.limit-c.limit/4 {
 		return nil, false
-	}
-	for earlier, other := range c.open {
-		if other.ID == sess.ID {
-			delete(c.open, earlier)
-			go earlier.end(closeTakenOver, "another tab goes on")
-		}
 	}
 	c.open[l] = sess
 	c.idle.Add(1)
