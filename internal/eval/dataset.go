@@ -28,8 +28,9 @@ type Picture struct {
 // ReadSet reads a set of labelled pictures: a CSV file with the columns file,
 // age and optionally group, with or without a heading, file being relative to
 // the CSV's directory; or a directory, searched with everything under it, whose
-// .jpg, .jpeg and .png files have names that begin with the age. An error names
-// the file, and in a CSV the line, that cannot be used.
+// .jpg, .jpeg and .png files have names that begin with the age; hidden files
+// are passed over. An error names the file, and in a CSV the line, that cannot
+// be used.
 func ReadSet(path string) ([]Picture, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -49,8 +50,14 @@ func ReadSet(path string) ([]Picture, error) {
 func readDir(dir string) ([]Picture, error) {
 	var set []Picture
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		hidden := path != dir && strings.HasPrefix(entry.Name(), ".") // such as macOS writes beside each file
+		switch {
+		case err != nil:
 			return err
+		case hidden && entry.IsDir():
+			return filepath.SkipDir
+		case hidden || entry.IsDir():
+			return nil
 		}
 		switch strings.ToLower(filepath.Ext(path)) {
 		case ".jpg", ".jpeg", ".png":
@@ -77,7 +84,7 @@ func readCSV(path string) ([]Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := csv.NewReader(bytes.NewReader(text))
+	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	in.TrimLeadingSpace = true
 	in.FieldsPerRecord = -1 // counted below, to name the line
 	var set []Picture
@@ -112,7 +119,7 @@ func readCSV(path string) ([]Picture, error) {
 func parseHeading(row []string) (columns, bool) {
 	var names []string
 	for _, name := range row {
-		names = append(names, strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))))
+		names = append(names, strings.ToLower(strings.TrimSpace(name)))
 	}
 	at := columns{slices.Index(names, "file"), slices.Index(names, "age"), slices.Index(names, "group")}
 	return at, at.file >= 0 && at.age >= 0
@@ -120,7 +127,7 @@ func parseHeading(row []string) (columns, bool) {
 
 func (at columns) picture(row []string) (Picture, error) {
 	if len(row) <= max(at.file, at.age) {
-		return Picture{}, errors.New("a row needs a file and an age")
+		return Picture{}, errors.New("a row needs a file and an age, separated by a comma")
 	}
 	p := Picture{Path: strings.TrimSpace(row[at.file])}
 	if p.Path == "" {

@@ -35,9 +35,11 @@ func TestReadSet(t *testing.T) {
 	}{
 		{"CSV without heading", map[string]string{"set.csv": "a.jpg,17\nb.jpg, 31,indoors\n"}, "set.csv",
 			[]eval.Picture{{"a.jpg", 17, ""}, {"b.jpg", 31, "indoors"}}},
+		{"CSV with a byte order mark and Windows line ends", map[string]string{"set.csv": "\ufeffa.jpg,17\r\n\"b.jpg\",31\r\n"}, "set.csv",
+			[]eval.Picture{{"a.jpg", 17, ""}, {"b.jpg", 31, ""}}},
 		{"CSV with heading in another order", map[string]string{"set.csv": "\ufeffGroup,Age,File\nx,8,\"c,d.jpg\"\n"}, "set.csv",
 			[]eval.Picture{{"c,d.jpg", 8, "x"}}},
-		{"directory with everything under it", map[string]string{"25_0_a.jpg": "", "sub/9.PNG": "", "README": "", "notes.csv": ""}, ".",
+		{"directory with everything under it", map[string]string{"25_0_a.jpg": "", "sub/9.PNG": "", "README": "", "notes.csv": "", "._25_0_a.jpg": "", ".trash/x.jpg": ""}, ".",
 			[]eval.Picture{{"25_0_a.jpg", 25, ""}, {"sub/9.PNG", 9, ""}}},
 	}
 	for _, row := range rows {
