@@ -113,6 +113,9 @@ func (v *violations) schema(err error, base []any) {
 // ask adds what the domain has against a body whose members can be told apart,
 // except where the contract has something against the same member.
 func (v *violations) ask(ctx echo.Context, domain Rule) error {
+	if len(*v) >= maxViolations {
+		return nil // the answer is full, and a hostile body is not read again
+	}
 	taken := map[string]bool{}
 	for _, x := range *v {
 		taken[key(x.Loc)] = true
