@@ -62,16 +62,19 @@ type blink struct {
 	seen bool
 }
 
-func (b *blink) add(e *Eyes) {
+// add takes the next frame's eyes and reports whether they look shut.
+func (b *blink) add(e *Eyes) bool {
 	if b.open == nil {
 		b.open = e
-		return
+		return false
 	}
-	switch likeness := e.resemblance(b.open); {
+	likeness := e.resemblance(b.open)
+	switch {
 	case likeness > sameEyes:
 		b.open = e
 		b.seen = b.seen || b.shut
 	case likeness < otherEyes:
 		b.shut = true
 	}
+	return likeness < otherEyes
 }

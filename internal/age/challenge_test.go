@@ -149,6 +149,7 @@ func TestAssisted(t *testing.T) {
 			p.face = func(n int) int { return n / 20 % 2 }
 			p.change = func(n int, o *age.Observation) { o.Eyes = eyes(n/20%2 == 1) }
 		}, age.VerdictSpoof},
+		{"a finger before the eyes", still, func(p *person) { p.shut = 0.67 }, age.VerdictSpoof},
 		{"no blink", still, func(p *person) { p.blinks = false }, age.VerdictNoCapture},
 		{"a screen", still, func(p *person) {
 			p.change = func(_ int, o *age.Observation) { o.Raster = 3 }

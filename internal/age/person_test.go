@@ -22,7 +22,8 @@ type person struct {
 	move    time.Duration // from level to the whole action
 	flat    bool          // a picture instead of a head
 	blinks  bool
-	years   []int // of the deciding frames, in order; the last one again and again
+	shut    float64 // how much the face with shut eyes resembles itself, 0 to 1
+	years   []int   // of the deciding frames, in order; the last one again and again
 	act     func(p age.Prompt) stance
 	change  func(n int, o *age.Observation) // a last touch on frame n
 	face    func(n int) int                 // whose face frame n shows
@@ -40,6 +41,7 @@ type person struct {
 // glimpse is what one frame shows.
 type glimpse struct {
 	face  int
+	alike float64 // to the face as it was, 0 to 1
 	level bool
 }
 
@@ -72,7 +74,7 @@ func obey(p age.Prompt) stance {
 
 func honest(options age.Options, years ...int) *person {
 	return &person{
-		options: options, years: years, act: obey, blinks: true,
+		options: options, years: years, act: obey, blinks: true, shut: 0.75,
 		gap: 150 * time.Millisecond, react: 300 * time.Millisecond, move: 450 * time.Millisecond,
 		face: func(int) int { return 0 }, change: func(int, *age.Observation) {},
 		frame: func(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) },
@@ -118,9 +120,12 @@ func (p *person) Analyze(context.Context, []byte) (*age.Observation, error) {
 		y = y*cosPitch + z*sinPitch
 		o.Landmarks = append(o.Landmarks, age.Point{X: o.Face.X + x*o.Face.Width/2, Y: o.Face.Y + y*o.Face.Width/2})
 	}
-	o.Eyes = eyes(n%15 == 14 && p.blinks)
+	shown := glimpse{face: p.face(n), alike: 1, level: s == stance{}}
+	if o.Eyes = eyes(false); n%15 == 14 && p.blinks {
+		o.Eyes, shown.alike = eyes(true), p.shut
+	}
 	p.change(n, o)
-	p.seen[o] = glimpse{p.face(n), s == stance{}}
+	p.seen[o] = shown
 	return o, nil
 }
 
@@ -130,7 +135,10 @@ func (p *person) Features(_ context.Context, o *age.Observation) (*age.Features,
 	if shown.level {
 		p.asked++
 	}
-	f.Whole.Descriptor[shown.face], f.Inner.Descriptor[shown.face] = 1, 1
+	for _, view := range []*age.View{&f.Whole, &f.Inner} {
+		view.Descriptor[shown.face] = float32(shown.alike)
+		view.Descriptor[age.DescriptorSize-1] = float32(math.Sqrt(1 - shown.alike*shown.alike))
+	}
 	return f, nil
 }
 

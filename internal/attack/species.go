@@ -2,6 +2,8 @@ package attack
 
 import (
 	"image"
+	"image/color"
+	"image/draw"
 	"math"
 
 	"agegate/internal/age"
@@ -29,6 +31,7 @@ var attacks = []species{
 	{"print, in the mode without head turns", func(c *cast, seed uint64) *take {
 		return sitting(printed(puppet.Flat, (*take).stay)(c, seed))
 	}},
+	{"print, a finger before its eyes, without head turns", fingered},
 	{"screen, recording with its own order", screen(false)},
 	{"screen, in the mode without head turns", func(c *cast, seed uint64) *take { return sitting(screen(false)(c, seed)) }},
 	{"still picture as a stream", still(0)},
@@ -84,6 +87,23 @@ func printed(surface puppet.Surface, behave func(*take)) func(*cast, uint64) *ta
 		}
 		return k
 	}
+}
+
+// fingered passes a finger before the eyes of a print, as if they blinked.
+func fingered(c *cast, seed uint64) *take {
+	k := sitting(printed(puppet.Flat, (*take).stay)(c, seed))
+	show := k.show
+	k.show = func(frame *image.RGBA, t float64) {
+		show(frame, t)
+		if t < 2.5 || math.Mod(t, 1.5) > 0.3 {
+			return
+		}
+		pose := k.actor.Pose(t)
+		across, down := int(0.5*pose.Width), int(0.07*pose.Width)
+		finger := image.Rect(-across, -down, across, down).Add(image.Pt(int(pose.X), int(pose.Y-0.2*pose.Width)))
+		draw.Draw(frame, finger, image.NewUniform(color.RGBA{200, 155, 135, 255}), image.Point{}, draw.Src)
+	}
+	return k
 }
 
 // mask shows the face as cut-out paper before a living head.
