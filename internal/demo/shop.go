@@ -56,8 +56,13 @@ type order struct {
 	Story     []step
 	Accepted  bool
 	Ended     bool
+	webhook   bool            // it ended in a way that sends one
+	notified  bool            // and that one has come
 	events    map[string]bool // webhook IDs seen: a repeat is no news
 }
+
+// Unfinished reports that the story goes on, so that its page looks again.
+func (o order) Unfinished() bool { return !o.Ended || o.webhook && !o.notified }
 
 // step is one thing that happened to an order.
 type step struct {
@@ -192,6 +197,7 @@ func (s *Shop) lookUp(ctx context.Context, session string, o *order) {
 	s.tell(session, step{Who: "lookup", What: "status lookup says " + string(status), Good: status == client.SessionStatusPassed})
 	s.mu.Lock()
 	s.orders[o.Session].Ended = true
+	s.orders[o.Session].webhook = status == client.SessionStatusPassed || status == client.SessionStatusFallback
 	s.mu.Unlock()
 }
 
@@ -224,6 +230,7 @@ func (s *Shop) tell(session string, st step) {
 	defer s.mu.Unlock()
 	o := s.orders[session]
 	o.Story = append(o.Story, st)
+	o.notified = o.notified || st.Who == "webhook"
 	if st.Good && st.Who != "shop" {
 		o.Accepted = true
 	}

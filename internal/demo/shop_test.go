@@ -36,10 +36,27 @@ func TestShopLoop(t *testing.T) {
 				t.Errorf("the shop leads on to %q", onward)
 			}
 			page := waitForStory(t, browser, shop+"/orders/"+session, tt.story)
+			if strings.Contains(page, `http-equiv="refresh"`) {
+				t.Error("the page of a finished order looks for more")
+			}
 			if !strings.Contains(page, tt.landing) || strings.Contains(page, tt.not) {
 				t.Errorf("the order's page does not say %q:\n%s", tt.landing, page)
 			}
 		})
+	}
+}
+
+// The lookup may know the result before the webhook has come: the page goes on
+// looking until both have told their part.
+func TestTheStoryWaitsForTheWebhook(t *testing.T) {
+	g, shop := openShop(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24") // the shop's own is refused
+	browser := apitest.Browser()
+	session, verification := buy(t, browser, shop)
+	_, back := open(t, browser, g.Path(verification)+"?force=verified")
+	open(t, browser, back)
+	page := waitForStory(t, browser, shop+"/orders/"+session, []string{"status lookup says PASSED"})
+	if !strings.Contains(page, `http-equiv="refresh"`) {
+		t.Errorf("the page has stopped before the webhook:\n%s", page)
 	}
 }
 
@@ -120,7 +137,7 @@ func open(t *testing.T, browser *http.Client, url string) (text, location string
 func waitForStory(t *testing.T, browser *http.Client, url string, story []string) string {
 	t.Helper()
 	var page string
-	for range 200 {
+	for range 1200 {
 		page, _ = open(t, browser, url)
 		if told(page, story) {
 			return page
