@@ -63,6 +63,9 @@ func decodeBoxes(found []Face, scores, boxes []float32, cells, anchors, input in
 		cell := i / anchors
 		x, y := stride*(float64(cell%cells)+0.5), stride*(float64(cell/cells)+0.5)
 		b := boxes[i*16 : i*16+16]
+		if !(b[2] > 0 && b[3] > 0) { // all that is measured in face widths relies on it
+			continue
+		}
 		f := Face{
 			Score: 1 / (1 + math.Exp(-float64(score))),
 			X:     x + float64(b[0]), Y: y + float64(b[1]),
