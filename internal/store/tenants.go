@@ -165,9 +165,11 @@ func (s *Store) PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode 
 	})
 }
 
-// retireActive lets the active secret go on being known until expires.
+// retireActive lets the active secret go on being known until expires, and those
+// that retire already no longer than that.
 func (tx *Tx) retireActive(tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, expires time.Time) error {
-	return tx.secrets(tenantID, livemode, kind).Where("state = ?", tenant.SecretActive).
+	return tx.secrets(tenantID, livemode, kind).
+		Where("state = ? OR state = ? AND expires_at > ?", tenant.SecretActive, tenant.SecretRetiring, at(expires)).
 		Updates(map[string]any{"state": tenant.SecretRetiring, "expires_at": at(expires)}).Error
 }
 

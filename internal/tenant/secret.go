@@ -16,9 +16,9 @@ import (
 // beside the new one.
 var RotationOverlaps = []time.Duration{0, time.Hour, 24 * time.Hour, 72 * time.Hour}
 
-// RotateWebhookSecret makes a new webhook secret and lets the old one sign
-// beside it for overlap, one of RotationOverlaps. It returns the new secret in
-// plain, once; fault.NotFound or fault.Invalid otherwise.
+// RotateWebhookSecret makes a new webhook secret and lets the old ones sign
+// beside it for overlap, one of RotationOverlaps, at most. It returns the new
+// secret in plain, once; fault.NotFound or fault.Invalid otherwise.
 func (s *Service) RotateWebhookSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, overlap time.Duration) (string, error) {
 	if !slices.Contains(RotationOverlaps, overlap) {
 		return "", fault.New(fault.Invalid, "overlap must be 0, 1h, 24h or 72h")

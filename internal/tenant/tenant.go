@@ -127,14 +127,14 @@ type Store interface {
 	// expired at now, newest first.
 	Secrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, now time.Time) ([]Secret, error)
 	// RotateSecret writes next as the active secret and makes the active one
-	// before it retire at expires, together. A staged secret of the same kind
-	// is dropped.
+	// before it, and whatever retires later, retire at expires, together. A
+	// staged secret of the same kind is dropped.
 	RotateSecret(ctx context.Context, next Secret, expires time.Time) error
 	// StageSecret writes next as the staged secret, in place of one staged
 	// before.
 	StageSecret(ctx context.Context, next Secret) error
-	// PromoteSecret makes the staged secret active and the active one before it
-	// retire at expires, together. Without a staged one it returns
+	// PromoteSecret makes the staged secret active and the active one before it,
+	// and whatever retires later, retire at expires, together. Without a staged one it returns
 	// fault.NotFound and changes nothing.
 	PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, expires time.Time) error
 }

@@ -197,6 +197,18 @@ func TestRotateSecret(t *testing.T) {
 				t.Errorf("%s at %v: %+v, %v\nwant %+v", step.kind, step.now, got, err, step.want)
 			}
 		}
+		// A rotation at once spares no secret that an earlier one let sign on.
+		third := secret(t, row.ID, tenant.SecretWebhook, start.Add(2*time.Hour))
+		now := start.Add(2 * time.Hour)
+		wantNoError(t, s.RotateSecret(t.Context(), third, now))
+		if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || !reflect.DeepEqual(got, []tenant.Secret{third}) {
+			t.Errorf("after a rotation at once: %+v, %v\nwant %+v", got, err, third)
+		}
+		// One with an overlap gives none of them longer than it had.
+		wantNoError(t, s.RotateSecret(t.Context(), secret(t, row.ID, tenant.SecretWebhook, now), now.Add(time.Hour)))
+		if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || len(got) != 2 {
+			t.Errorf("after a rotation with an overlap: %+v, %v", got, err)
+		}
 		if got, err := s.Secrets(t.Context(), row.ID, false, tenant.SecretWebhook, start); err != nil || len(got) != 0 {
 			t.Errorf("test mode has %d secrets, %v", len(got), err)
 		}
