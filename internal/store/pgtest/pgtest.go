@@ -70,7 +70,7 @@ func databaseURL(dir, name string) string {
 
 // exec1 runs one statement in the maintenance database.
 func exec1(dir, statement string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, databaseURL(dir, "postgres"))
 	if err != nil {
