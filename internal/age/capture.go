@@ -322,10 +322,15 @@ func (c *Capture) demand() demand {
 }
 
 // conclude compares the median estimate with the cutoff, unless the face does
-// not look live or was not always the same.
+// not look live or was not always the same. A head that was not seen on its
+// way, because frames came too slowly, is no spoof, but not captured.
 func (c *Capture) conclude() Step {
-	if !c.evidence.isLive(c.demand()) {
+	unseen := c.evidence.glimpses < c.demand().glimpses
+	switch {
+	case !c.evidence.isLive(c.demand()) || unseen && c.challenge.cut:
 		return c.finish(VerdictSpoof, 0)
+	case unseen:
+		return c.finish(VerdictNoCapture, 0)
 	}
 	// Decided on the rounded value, so that what is shown and stored never
 	// contradicts the verdict.

@@ -78,7 +78,7 @@ func (e *evidence) glance(ctx context.Context, engine *Engine, o *Observation) e
 
 // isLive reports whether one live face was seen all the time.
 func (e *evidence) isLive(d demand) bool {
-	return !e.stranger && e.glimpses >= d.glimpses && median(e.raster) <= d.raster && median(e.real) >= d.real && median(e.live) >= d.live
+	return !e.stranger && median(e.raster) <= d.raster && median(e.real) >= d.real && median(e.live) >= d.live
 }
 
 // median of a list that is not empty.

@@ -137,6 +137,7 @@ type challenge struct {
 	strayed  int          // frames in a row that show another action
 	way      way          // to the action, or back
 	glimpse  *Observation // of the head under way, when the frame ended a way on which it was seen
+	cut      bool         // a way was missing, though frames came fast enough to show it
 }
 
 // outcome of one frame for the challenge.
@@ -162,6 +163,7 @@ func (c *challenge) reveal(o *Observation, now time.Time) {
 	c.shown, c.waiting = now, now
 	c.width, c.rested = o.Scale, o
 	c.held, c.strayed = 0, 0
+	c.way.add(c.movement(o).amount(c.prompt()), o, now)
 }
 
 // prompt is what to show now.
@@ -189,8 +191,12 @@ func (c *challenge) movement(o *Observation) movement {
 // travelled keeps what was seen of the way that has come to its end. Coming
 // closer shows nothing: any picture can be enlarged bit by bit.
 func (c *challenge) travelled(action Prompt) {
-	if action != PromptComeCloser && c.way.glides() {
+	switch {
+	case action == PromptComeCloser:
+	case c.way.glides():
 		c.glimpse = c.way.glimpse
+	default:
+		c.cut = c.cut || c.way.gap <= closeGap
 	}
 	c.way = way{}
 }
@@ -211,7 +217,7 @@ func (c *challenge) judge(o *Observation, now time.Time) outcome {
 // rest waits until the head is level again, then shows the next prompt.
 func (c *challenge) rest(o *Observation, m movement, now time.Time) outcome {
 	action := c.sequence[c.done-1]
-	c.way.add(m.amount(action), o)
+	c.way.add(m.amount(action), o, now)
 	if !m.level() {
 		c.held = 0
 		if c.strays(m, action) {
@@ -233,7 +239,7 @@ func (c *challenge) rest(o *Observation, m movement, now time.Time) outcome {
 func (c *challenge) act(o *Observation, m movement, now time.Time) outcome {
 	prompt := c.sequence[c.done]
 	near := m.amount(prompt)
-	c.way.add(near, o)
+	c.way.add(near, o, now)
 	switch {
 	case c.strays(m, prompt):
 		return failed
@@ -271,18 +277,24 @@ func (c *challenge) hold(o *Observation, near float64, now time.Time) outcome {
 	c.travelled(c.sequence[c.done])
 	c.done++
 	c.held, c.shown, c.waiting = 0, time.Time{}, now
-	c.way.add(near, o)
+	c.way.add(near, o, now)
 	return acted
 }
 
 // way is a head's course to an action, or back: what the amounts of the action
-// ranged over, the longest stride between two frames, and the frame nearest to
-// underWay, which is nil before the first.
+// ranged over, the longest stride between two frames and the time it took, and
+// the frame nearest to underWay, which is nil before the first.
 type way struct {
 	last, low, high float64
+	at              time.Time // of last
 	stride, nearest float64
+	gap             time.Duration
 	glimpse         *Observation
 }
+
+// closeGap is how near in time two frames are between which no head makes its
+// way unseen.
+const closeGap = 300 * time.Millisecond
 
 // underWay is an amount at which a head is no longer level and the action not
 // yet made.
@@ -293,12 +305,14 @@ const underWay = 0.75
 // frames 0.2 seconds apart show three quarters at once.
 const longestStride = 0.78
 
-func (w *way) add(amount float64, o *Observation) {
+func (w *way) add(amount float64, o *Observation, now time.Time) {
 	if w.glimpse == nil {
 		*w = way{last: amount, low: amount, high: amount, nearest: amount, glimpse: o}
 	}
-	w.stride = max(w.stride, math.Abs(amount-w.last))
-	w.last, w.low, w.high = amount, min(w.low, amount), max(w.high, amount)
+	if stride := math.Abs(amount - w.last); stride > w.stride {
+		w.stride, w.gap = stride, now.Sub(w.at)
+	}
+	w.last, w.low, w.high, w.at = amount, min(w.low, amount), max(w.high, amount), now
 	if math.Abs(amount-underWay) < math.Abs(w.nearest-underWay) {
 		w.nearest, w.glimpse = amount, o
 	}

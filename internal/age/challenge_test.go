@@ -36,6 +36,7 @@ func TestDishonest(t *testing.T) {
 		}, age.VerdictNoCapture},
 		{"before anybody could", func(p *person) { p.react, p.move = 0, 100*time.Millisecond }, age.VerdictSpoof},
 		{"pictures in turn", func(p *person) { p.move = 0 }, age.VerdictSpoof},
+		{"a slow network, on which turns look like that", func(p *person) { p.gap, p.move = 500*time.Millisecond, 0 }, age.VerdictNoCapture},
 		{"pictures in turn, but for the first action", func(p *person) {
 			p.change = func(n int, _ *age.Observation) {
 				if n > 9 {
