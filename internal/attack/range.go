@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"cmp"
 	"context"
 	"hash/fnv"
 	"io"
@@ -61,7 +62,8 @@ func (r Row) Interval() (low, high float64) {
 	return low, high
 }
 
-// Range plays n presentations of every kind and returns the rows, worst first:
+// Range plays n presentations of every kind, or a multiple of n where luck
+// decides more than skill, and returns the rows, worst first:
 // persons, attacks, and those beyond the challenge. The same presentations
 // are played in every run, as many as there is time for until the deadline, if
 // it is not zero. progress may be nil.
@@ -79,11 +81,15 @@ func Range(ctx context.Context, models age.Models, n int, deadline time.Time, pr
 			r.rows = append(r.rows, Row{Species: s.name, BonaFide: &group[0] == &bonaFide[0], Beyond: &group[0] == &beyond[0]})
 		}
 	}
-	for i := range n {
+	for round := range n {
 		for row, s := range all {
-			r.jobs = append(r.jobs, job{s, row, s.seed(i)})
+			times := max(oftener[s.name], 1)
+			for i := range times {
+				r.jobs = append(r.jobs, job{s, row, s.seed(round*times + i)})
+			}
 		}
 	}
+	r.round = len(r.jobs) / max(n, 1)
 	if err := r.run(ctx, progress); err != nil {
 		return nil, err
 	}
@@ -94,7 +100,7 @@ func Range(ctx context.Context, models age.Models, n int, deadline time.Time, pr
 		case a.Beyond != b.Beyond:
 			return order(b.Beyond)
 		}
-		return b.Errors() - a.Errors()
+		return cmp.Compare(b.Rate(), a.Rate())
 	})
 	return r.rows, nil
 }
@@ -124,6 +130,7 @@ type shooting struct {
 	cast     *cast
 	engine   *age.Engine
 	jobs     []job
+	round    int // jobs until every species has had its turn
 	deadline time.Time
 
 	mu    sync.Mutex
@@ -158,7 +165,7 @@ func (r *shooting) take(progress func(done, total int)) (job, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	late := !r.deadline.IsZero() && time.Now().After(r.deadline)
-	if r.err != nil || r.next == len(r.jobs) || late && r.next%len(r.rows) == 0 {
+	if r.err != nil || r.next == len(r.jobs) || late && r.next%r.round == 0 {
 		return job{}, false
 	}
 	r.next++

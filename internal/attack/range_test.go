@@ -22,7 +22,7 @@ func TestRange(t *testing.T) {
 		t.Fatalf("%d rows", len(rows))
 	}
 	for _, r := range rows {
-		if r.N != 2 || r.Accepted+r.Spoof+r.NoCapture+r.Ended != r.N {
+		if r.N == 0 || r.N%2 != 0 || r.Accepted+r.Spoof+r.NoCapture+r.Ended != r.N {
 			t.Errorf("%+v does not add up", r)
 		}
 		if !r.Beyond && r.Errors() > r.N/2 {
