@@ -51,7 +51,7 @@ func TestConvertedModelsAgreeWithTensorFlow(t *testing.T) {
 			sum += math.Abs(float64(v))
 		}
 		check := func(what string, got, want float64) {
-			if math.Abs(got-want) > 1e-2*max(row.meanAbsolute, math.Abs(want)) {
+			if math.Abs(got-want) > 1e-3*max(row.meanAbsolute, math.Abs(want)) {
 				t.Errorf("%s %s %s = %v, want %v", row.model, row.output, what, got, want)
 			}
 		}
