@@ -20,7 +20,8 @@ import (
 // facesHelp describes the set that eval and calibrate read.
 const facesHelp = `The set is a CSV file with the columns file, age and optionally group, or a
 directory of JPEG and PNG pictures whose names begin with the age. Pictures are
-read where they are; nothing of them is written or logged.`
+read where they are; nothing of them is written or logged. They must be upright
+without their EXIF rotation, which is not applied.`
 
 func (c *cli) evalCommand() *cobra.Command {
 	var target int

@@ -17,8 +17,8 @@ import (
 )
 
 func main() {
-	n := flag.Int("n", 60, "presentations of each kind")
-	limit := flag.Duration("time", 9*time.Minute, "after which no more presentations are begun")
+	n := flag.Int("n", 30, "presentations of each kind")
+	limit := flag.Duration("time", 15*time.Minute, "after which no more presentations are begun")
 	flag.Parse()
 	met, err := run(context.Background(), *n, time.Now().Add(*limit))
 	if err != nil {
