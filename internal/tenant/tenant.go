@@ -134,7 +134,7 @@ type Store interface {
 	// before.
 	StageSecret(ctx context.Context, next Secret) error
 	// PromoteSecret makes the staged secret active and the active one before it,
-	// and whatever retires later, retire at expires, together. Without a staged one it returns
-	// fault.NotFound and changes nothing.
+	// and whatever retires later, retire at expires, together. Without a staged
+	// one it returns fault.NotFound and changes nothing.
 	PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, expires time.Time) error
 }
