@@ -33,26 +33,29 @@ type noticeView struct {
 	Retry string // reference to try again, or empty
 }
 
-// notice writes a page about a session; its way out is the session's.
+// noticeOf is a page about a session; its way out is the session's.
+func (p *Pages) noticeOf(v visit, name string) *noticeView {
+	return &noticeView{layout: p.layoutOf(v), outcome: outcomeOf(v), Name: name, Icon: notices[name]}
+}
+
+// notice writes a page about a session.
 func (p *Pages) notice(c echo.Context, status int, name string, v visit) error {
-	return p.render(c, status, "notice", &noticeView{
-		layout: p.layoutOf(v), outcome: outcomeOf(v), Name: name, Icon: notices[name],
-	})
+	return p.render(c, status, "notice", p.noticeOf(v, name))
 }
 
 // refuseForce says why an outcome cannot be forced, and leads back to the check.
 func (p *Pages) refuseForce(c echo.Context, name string, v visit) error {
-	return p.render(c, http.StatusBadRequest, "notice", &noticeView{
-		layout: p.layoutOf(v), outcome: outcomeOf(v), Name: name, Icon: notices[name], Check: v.link,
-	})
+	view := p.noticeOf(v, name)
+	view.Check = v.link
+	return p.render(c, http.StatusBadRequest, "notice", view)
 }
 
 // unavailable says that no camera check can be made now.
 func (p *Pages) unavailable(c echo.Context, v visit) error {
 	c.Response().Header().Set(echo.HeaderRetryAfter, "30")
-	return p.render(c, http.StatusServiceUnavailable, "notice", &noticeView{
-		layout: p.layoutOf(v), outcome: outcomeOf(v), Name: "unavailable", Icon: notices["unavailable"], Retry: v.link,
-	})
+	view := p.noticeOf(v, "unavailable")
+	view.Retry = v.link
+	return p.render(c, http.StatusServiceUnavailable, "notice", view)
 }
 
 // Error writes the page of a failed request. It is the edge's hook for paths
@@ -78,9 +81,6 @@ func (p *Pages) Error(c echo.Context, status int, _ error) {
 		v.Retry = "?"
 		if c.Request().Method == http.MethodPost {
 			v.Retry = "."
-		}
-		if c.Response().Header().Get(echo.HeaderRetryAfter) == "" && status == http.StatusServiceUnavailable {
-			c.Response().Header().Set(echo.HeaderRetryAfter, "5")
 		}
 	}
 	if err := p.render(c, status, "notice", v); err != nil {
