@@ -15,8 +15,8 @@ FUZZTIME ?= 30s
 # Go spends a minute on each, in which nothing else is tried.
 fuzz: ## fuzz the parsers of foreign input, FUZZTIME each
 	@set -e; for target in \
-		contract:FuzzDecodeJSON tenant:FuzzCallbackRule signing:FuzzVerifyRedirectToken signing:FuzzRedirectURL \
-		signing:FuzzParseAPIKey webhook:FuzzVerify age:FuzzFrame; do \
+		contract:FuzzDecodeJSON tenant:FuzzCallbackRule credential:FuzzVerifyRedirectToken credential:FuzzRedirectURL \
+		credential:FuzzParseAPIKey webhook:FuzzVerify age:FuzzFrame; do \
 		echo "== $$target"; \
 		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./internal/$${target%:*}; \
 	done

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"agegate/internal/signing"
+	"agegate/internal/credential"
 	"agegate/internal/tenant"
 
 	"github.com/google/uuid"
@@ -77,9 +77,9 @@ type listedKey struct {
 }
 
 func fromKey(k tenant.APIKey) listedKey {
-	prefix := signing.TestKeyPrefix
+	prefix := credential.TestKeyPrefix
 	if k.Livemode {
-		prefix = signing.LiveKeyPrefix
+		prefix = credential.LiveKeyPrefix
 	}
 	return listedKey{k.ID, prefix + "…" + k.LastFour, k.CreatedAt, k.LastUsedAt, k.RevokedAt}
 }

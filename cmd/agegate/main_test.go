@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"agegate/internal/signing"
+	"agegate/internal/credential"
 )
 
 // console runs commands on one database, as an operator does.
@@ -57,7 +57,7 @@ func TestTenantCreatePrintsEverythingOnce(t *testing.T) {
 	made := parsed[createdTenant](c, "tenant", "create", "--name", "Shop", "--success-url", "https://s.example/ok",
 		"--webhook-url", "https://s.example/hook", "--document-check", "--age-visibility", "--free-checks", "-1", "--credit", "5", "--json")
 	for key, livemode := range map[string]bool{made.APIKeys.Test: false, made.APIKeys.Live: true} {
-		if got, err := signing.ParseAPIKey(key); err != nil || got != livemode {
+		if got, err := credential.ParseAPIKey(key); err != nil || got != livemode {
 			t.Errorf("API key of live mode %t: %t, %v", livemode, got, err)
 		}
 	}
@@ -104,7 +104,7 @@ func TestKeys(t *testing.T) {
 		KeyID string `json:"key_id"`
 		Key   string `json:"key"`
 	}](c, "key", "create", id, "--mode", "live", "--json")
-	if livemode, err := signing.ParseAPIKey(made.Key); err != nil || !livemode {
+	if livemode, err := credential.ParseAPIKey(made.Key); err != nil || !livemode {
 		t.Errorf("%t, %v", livemode, err)
 	}
 	c.run("key", "revoke", made.KeyID)

@@ -11,8 +11,8 @@ import (
 
 	"agegate/internal/app"
 	"agegate/internal/config"
+	"agegate/internal/credential"
 	"agegate/internal/fault"
-	"agegate/internal/signing"
 	"agegate/internal/store"
 	"agegate/internal/tenant"
 
@@ -38,7 +38,7 @@ func (c *cli) withOperator(ctx context.Context, fn func(operator) error) error {
 		return err
 	}
 	defer db.Close()
-	sealer, err := signing.NewSealer(cfg.SecretKey, rand.Reader)
+	sealer, err := credential.NewSealer(cfg.SecretKey, rand.Reader)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"agegate/internal/signing"
+	"agegate/internal/credential"
 	"agegate/internal/webhook"
 
 	"github.com/google/uuid"
@@ -119,10 +119,10 @@ func webhookVerify() *cobra.Command {
 	cmd.MarkFlagsRequiredTogether("headers", "body")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		secret := os.Getenv("WEBHOOK_SECRET")
-		if !strings.HasPrefix(secret, signing.WebhookSecretPrefix) {
-			return fmt.Errorf("WEBHOOK_SECRET must be set to the secret that begins with %s", signing.WebhookSecretPrefix)
+		if !strings.HasPrefix(secret, credential.WebhookSecretPrefix) {
+			return fmt.Errorf("WEBHOOK_SECRET must be set to the secret that begins with %s", credential.WebhookSecretPrefix)
 		}
-		key, err := signing.ParseSecret(secret)
+		key, err := credential.ParseSecret(secret)
 		if err != nil {
 			return fmt.Errorf("WEBHOOK_SECRET: %w", err)
 		}

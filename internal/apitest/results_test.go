@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/credential"
 	"agegate/internal/session"
-	"agegate/internal/signing"
 	"agegate/internal/tenant"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -68,19 +68,19 @@ func (g *Gateway) checkRedirect(t *testing.T, res *http.Response, c tenant.Crede
 	if err != nil || res.StatusCode != http.StatusSeeOther {
 		t.Fatalf("status %d, %v; want a redirect", res.StatusCode, err)
 	}
-	key, err := signing.ParseSecret(c.Test.RedirectSecret)
+	key, err := credential.ParseSecret(c.Test.RedirectSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
 	q := to.Query()
-	want := signing.Redirect{Session: s.SessionID, Status: "VERIFIED", IsAdult: true}
+	want := credential.Redirect{Session: s.SessionID, Status: "VERIFIED", IsAdult: true}
 	if q.Get("session") != s.SessionID || q.Get("status") != "VERIFIED" || q.Get("is_adult") != "true" {
 		t.Errorf("redirect parameters %v", q)
 	}
-	if err := signing.VerifyRedirectToken(key, q.Get("token"), want, g.Clock.Now()); err != nil {
+	if err := credential.VerifyRedirectToken(key, q.Get("token"), want, g.Clock.Now()); err != nil {
 		t.Errorf("token: %v", err)
 	}
-	if err := signing.VerifyRedirectToken(key, q.Get("token"), want, g.Clock.Now().Add(601*time.Second)); !errors.Is(err, signing.ErrTokenExpired) {
+	if err := credential.VerifyRedirectToken(key, q.Get("token"), want, g.Clock.Now().Add(601*time.Second)); !errors.Is(err, credential.ErrTokenExpired) {
 		t.Errorf("token after 10 minutes: %v", err)
 	}
 	return to

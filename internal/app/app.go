@@ -18,10 +18,10 @@ import (
 	"agegate/internal/api"
 	"agegate/internal/billing"
 	"agegate/internal/config"
+	"agegate/internal/credential"
 	"agegate/internal/httpd"
 	"agegate/internal/metrics"
 	"agegate/internal/session"
-	"agegate/internal/signing"
 	"agegate/internal/store"
 	"agegate/internal/tenant"
 	"agegate/internal/web"
@@ -112,7 +112,7 @@ func (a *App) listen(address string, handler http.Handler) error {
 }
 
 func (a *App) buildServices(cfg config.Config) error {
-	sealer, err := signing.NewSealer(cfg.SecretKey, rand.Reader)
+	sealer, err := credential.NewSealer(cfg.SecretKey, rand.Reader)
 	if err != nil {
 		return fmt.Errorf("%s: %w", config.SecretKeyName, err)
 	}

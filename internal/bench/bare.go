@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"agegate/internal/signing"
+	"agegate/internal/credential"
 
 	"github.com/google/uuid"
 )
@@ -40,7 +40,7 @@ const (
 // caller returns the tenant's ID behind the key, remembered for a second as
 // the gateway does.
 func (b *bare) caller(r *http.Request) (id string, err error) {
-	hash := signing.HashAPIKey(r.Header.Get("X-API-Key"))
+	hash := credential.HashAPIKey(r.Header.Get("X-API-Key"))
 	if known, ok := b.keys.Load(hash); ok {
 		if k, ok := known.(rememberedKey); ok && time.Now().Before(k.until) {
 			return k.tenant, nil
@@ -120,7 +120,7 @@ func (b *bare) insert(r *http.Request, id uuid.UUID, tenantID string, age int, s
 	}
 	defer tx.Rollback() //nolint:errcheck // does nothing after Commit
 	_, err = tx.ExecContext(r.Context(), insertSQL, id.String(), tenantID, false, age, success, cancel, webhook,
-		signing.LinkHash(link), b.time(now), b.time(now.Add(time.Hour)))
+		credential.LinkHash(link), b.time(now), b.time(now.Add(time.Hour)))
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"agegate/internal/apitest"
+	"agegate/internal/credential"
 	"agegate/internal/report"
-	"agegate/internal/signing"
 	"agegate/internal/webhook"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -57,13 +57,13 @@ func TestForgeriesAreRefused(t *testing.T) {
 		session := g.Create(t, shop.Test.APIKey, 18)
 		res, _ := g.Force(t, apitest.Browser(), session, "verified")
 		token := mustURL(t, res.Header.Get("Location")).Query().Get("token")
-		key, err := signing.ParseSecret(shop.Test.RedirectSecret)
+		key, err := credential.ParseSecret(shop.Test.RedirectSecret)
 		if err != nil {
 			t.Fatal(err)
 		}
-		vouched := signing.Redirect{Session: session.SessionID, Status: "VERIFIED", IsAdult: true}
+		vouched := credential.Redirect{Session: session.SessionID, Status: "VERIFIED", IsAdult: true}
 		now := time.Now()
-		if err := signing.VerifyRedirectToken(key, token, vouched, now); err != nil {
+		if err := credential.VerifyRedirectToken(key, token, vouched, now); err != nil {
 			t.Fatal("the real token is refused:", err)
 		}
 		n := report.Sized(5_000, 1_000)
@@ -71,7 +71,7 @@ func TestForgeriesAreRefused(t *testing.T) {
 		var tokens []string
 		for range n {
 			k, tok, v := forgedRedirect(rng, key, token, vouched)
-			if signing.VerifyRedirectToken(k, tok, v, now) == nil {
+			if credential.VerifyRedirectToken(k, tok, v, now) == nil {
 				tokens = append(tokens, fmt.Sprintf("%q %+v", tok, v))
 			}
 		}
@@ -81,7 +81,7 @@ func TestForgeriesAreRefused(t *testing.T) {
 }
 
 // forgedRedirect changes the token, what it is to vouch for, or the key.
-func forgedRedirect(rng *rand.Rand, key []byte, token string, v signing.Redirect) ([]byte, string, signing.Redirect) {
+func forgedRedirect(rng *rand.Rand, key []byte, token string, v credential.Redirect) ([]byte, string, credential.Redirect) {
 	switch rng.IntN(6) {
 	case 0:
 		v.Session = changed(rng, v.Session)
@@ -101,7 +101,7 @@ func forgedRedirect(rng *rand.Rand, key []byte, token string, v signing.Redirect
 // the published library lets pass.
 func forgedDeliveries(t *testing.T, rng *rand.Rand, n int, secret string, sent apitest.Delivery) (held []string) {
 	t.Helper()
-	key, err := signing.ParseSecret(secret)
+	key, err := credential.ParseSecret(secret)
 	if err != nil {
 		t.Fatal(err)
 	}

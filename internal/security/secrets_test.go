@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"agegate/internal/apitest"
+	"agegate/internal/credential"
 	"agegate/internal/report"
-	"agegate/internal/signing"
 	"agegate/internal/tenant"
 )
 
@@ -79,7 +79,7 @@ func credentials(t *testing.T, shop tenant.Credentials) map[string]string {
 	}
 	for _, name := range slices.Collect(maps.Keys(secrets)) {
 		if strings.HasSuffix(name, "secret") {
-			raw, err := signing.ParseSecret(secrets[name])
+			raw, err := credential.ParseSecret(secrets[name])
 			if err != nil {
 				t.Fatal(err)
 			}

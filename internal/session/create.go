@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"agegate/internal/billing"
+	"agegate/internal/credential"
 	"agegate/internal/fault"
-	"agegate/internal/signing"
 	"agegate/internal/tenant"
 
 	"github.com/google/uuid"
@@ -47,11 +47,11 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	if len(violations) > 0 && req.IdempotencyKey == "" {
 		return Created{}, fault.InvalidFields(violations...)
 	}
-	link, err := signing.NewLinkToken(s.random)
+	link, err := credential.NewLinkToken(s.random)
 	if err != nil {
 		return Created{}, err
 	}
-	sess.LinkHash = signing.LinkHash(link)
+	sess.LinkHash = credential.LinkHash(link)
 	claim, err := s.idempotencyClaim(sess, link, req)
 	if err != nil {
 		return Created{}, err

@@ -10,8 +10,8 @@ import (
 	"io"
 	"time"
 
+	"agegate/internal/credential"
 	"agegate/internal/fault"
-	"agegate/internal/signing"
 )
 
 // HandoverTTL is how long a phone has to take a handover.
@@ -71,7 +71,7 @@ func (h *Handovers) Offer(ctx context.Context, sess Session, cookie string) erro
 		return err
 	}
 	return h.store.PutHandover(ctx, Handover{
-		LinkHash: sess.LinkHash, Nonce: nonce, TokenHash: signing.LinkHash(handoverToken(cookie, nonce)),
+		LinkHash: sess.LinkHash, Nonce: nonce, TokenHash: credential.LinkHash(handoverToken(cookie, nonce)),
 		ExpiresAt: h.now().Add(HandoverTTL),
 	})
 }
@@ -93,11 +93,11 @@ func (h *Handovers) Offered(ctx context.Context, sess Session, cookie string) (O
 // unknown link, and fault.Gone for one that nobody took in time or that
 // another phone has.
 func (h *Handovers) Open(ctx context.Context, token, cookie string) (sess Session, taken bool, err error) {
-	row, err := h.store.HandoverByToken(ctx, signing.LinkHash(token))
+	row, err := h.store.HandoverByToken(ctx, credential.LinkHash(token))
 	if err != nil {
 		return Session{}, false, err
 	}
-	taken = row.PhoneHash != nil && hmac.Equal(row.PhoneHash, signing.LinkHash(cookie))
+	taken = row.PhoneHash != nil && hmac.Equal(row.PhoneHash, credential.LinkHash(cookie))
 	if !taken && (row.PhoneHash != nil || !h.now().Before(row.ExpiresAt)) {
 		return Session{}, false, fault.New(fault.Gone, "This code was used or is too old")
 	}
@@ -108,7 +108,7 @@ func (h *Handovers) Open(ctx context.Context, token, cookie string) (sess Sessio
 // Take gives the handover to the phone that holds cookie, unless another one
 // has it or it is too late. It reports whether it did.
 func (h *Handovers) Take(ctx context.Context, token, cookie string) (bool, error) {
-	return h.store.TakeHandover(ctx, signing.LinkHash(token), signing.LinkHash(cookie), h.now())
+	return h.store.TakeHandover(ctx, credential.LinkHash(token), credential.LinkHash(cookie), h.now())
 }
 
 // handoverToken derives the token from the browser's own secret, so that the

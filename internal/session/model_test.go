@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"agegate/internal/billing"
+	"agegate/internal/credential"
 	"agegate/internal/fault"
 	"agegate/internal/session"
-	"agegate/internal/signing"
 	"agegate/internal/store"
 	"agegate/internal/store/storetest"
 	"agegate/internal/tenant"
@@ -77,7 +77,7 @@ type machine struct {
 func newMachine(t *rapid.T, db *store.Store) *machine {
 	m := &machine{db: db, now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return m.now }
-	sealer, err := signing.NewSealer(make([]byte, signing.SecretLen), rand.Reader)
+	sealer, err := credential.NewSealer(make([]byte, credential.SecretLen), rand.Reader)
 	ok(t, err)
 	m.tenants = tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, clock)
 	m.sessions = session.NewService(session.Config{

@@ -5,20 +5,20 @@ import (
 	"context"
 	"time"
 
+	"agegate/internal/credential"
 	"agegate/internal/fault"
-	"agegate/internal/signing"
 )
 
 // ByLink returns the session of a verification link, or fault.NotFound.
 func (s *Service) ByLink(ctx context.Context, link string) (Session, error) {
-	sess, err := s.store.SessionByLink(ctx, signing.LinkHash(link))
+	sess, err := s.store.SessionByLink(ctx, credential.LinkHash(link))
 	return sess, notFoundAs(err, errNotFound)
 }
 
 // Bind ties the session to the browser that holds cookie, unless another one
 // came first. It reports whether the session is now this browser's.
 func (s *Service) Bind(ctx context.Context, sess Session, cookie string) (bool, error) {
-	hash := signing.LinkHash(cookie)
+	hash := credential.LinkHash(cookie)
 	if sess.BrowserHash == nil {
 		bound, err := s.store.BindBrowser(ctx, sess.ID, hash)
 		if err != nil || bound {
@@ -33,7 +33,7 @@ func (s *Service) Bind(ctx context.Context, sess Session, cookie string) (bool, 
 
 // Owns reports whether cookie is that of the browser the session is bound to.
 func (s Session) Owns(cookie string) bool {
-	return s.BrowserHash != nil && bytes.Equal(s.BrowserHash, signing.LinkHash(cookie))
+	return s.BrowserHash != nil && bytes.Equal(s.BrowserHash, credential.LinkHash(cookie))
 }
 
 // Consent records whether the shopper accepts the visibility disclosure. It
@@ -106,8 +106,8 @@ func (s *Service) Redirect(ctx context.Context, sess Session, cookie string) (st
 	if err != nil {
 		return "", false, err
 	}
-	claims := signing.Redirect{Session: sess.ID.String(), Status: string(ResultVerified), IsAdult: true}
-	url, err := signing.RedirectURL(sess.SuccessURL, claims, claims.Token(key, now.Add(s.cfg.TokenTTL)))
+	claims := credential.Redirect{Session: sess.ID.String(), Status: string(ResultVerified), IsAdult: true}
+	url, err := credential.RedirectURL(sess.SuccessURL, claims, claims.Token(key, now.Add(s.cfg.TokenTTL)))
 	return url, err == nil, err
 }
 

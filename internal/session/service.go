@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"agegate/internal/billing"
+	"agegate/internal/credential"
 	"agegate/internal/fault"
-	"agegate/internal/signing"
 	"agegate/internal/tenant"
 	"agegate/internal/webhook"
 
@@ -31,7 +31,7 @@ type Service struct {
 	cfg     Config
 	store   Store
 	tenants Tenants
-	sealer  *signing.Sealer
+	sealer  *credential.Sealer
 	random  io.Reader
 	now     func() time.Time
 	wake    func() // tells the webhook dispatcher that an event was committed
@@ -40,7 +40,7 @@ type Service struct {
 // NewService returns a service over a store. random must be
 // cryptographically secure; now must return UTC in whole microseconds; wake
 // must not block.
-func NewService(cfg Config, store Store, tenants Tenants, sealer *signing.Sealer, random io.Reader, now func() time.Time, wake func()) *Service {
+func NewService(cfg Config, store Store, tenants Tenants, sealer *credential.Sealer, random io.Reader, now func() time.Time, wake func()) *Service {
 	return &Service{cfg: cfg, store: store, tenants: tenants, sealer: sealer, random: random, now: now, wake: wake}
 }
 

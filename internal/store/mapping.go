@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"agegate/internal/billing"
+	"agegate/internal/credential"
 	"agegate/internal/session"
-	"agegate/internal/signing"
 	"agegate/internal/tenant"
 )
 
@@ -54,7 +54,7 @@ func fromKey(k tenant.APIKey) apiKeyRow {
 }
 
 func toKey(r apiKeyRow) tenant.APIKey {
-	var hash signing.KeyHash
+	var hash credential.KeyHash
 	copy(hash[:], r.Hash) // a CHECK holds its length
 	return tenant.APIKey{
 		ID: r.ID, TenantID: r.TenantID, Livemode: r.Livemode, Hash: hash, LastFour: r.LastFour,

@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
+	"agegate/internal/credential"
 	"agegate/internal/fault"
-	"agegate/internal/signing"
 	"agegate/internal/tenant"
 )
 
@@ -110,7 +110,7 @@ func (s *Store) Keys(ctx context.Context, tenantID uuid.UUID) ([]tenant.APIKey, 
 }
 
 // KeyByHash implements tenant.Store.
-func (s *Store) KeyByHash(ctx context.Context, hash signing.KeyHash) (tenant.APIKey, tenant.Tenant, error) {
+func (s *Store) KeyByHash(ctx context.Context, hash credential.KeyHash) (tenant.APIKey, tenant.Tenant, error) {
 	row, err := view(ctx, s, func(tx *Tx) (row apiKeyTenantRow, err error) {
 		return row, tx.db.InnerJoins("Tenant").Take(&row, "api_keys.hash = ?", hash[:]).Error
 	})

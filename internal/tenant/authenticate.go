@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"agegate/internal/credential"
 	"agegate/internal/fault"
-	"agegate/internal/signing"
 )
 
 // keyTTL is how long a replica may go on trusting a key that was revoked, or
@@ -24,13 +24,13 @@ var (
 // fault.InvalidKey for any other key that opens nothing, and
 // fault.TenantDisabled.
 func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
-	switch _, err := signing.ParseAPIKey(key); {
-	case errors.Is(err, signing.ErrKeyPrefix):
+	switch _, err := credential.ParseAPIKey(key); {
+	case errors.Is(err, credential.ErrKeyPrefix):
 		return Caller{}, fault.New(fault.MalformedKey, "Missing or malformed API key")
 	case err != nil:
 		return Caller{}, errInvalidKey
 	}
-	hash, now := signing.HashAPIKey(key), s.now()
+	hash, now := credential.HashAPIKey(key), s.now()
 	if caller, ok := s.keys.get(hash, now); ok {
 		return caller, nil
 	}
@@ -58,7 +58,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 // its ID, so that settings are never stale.
 type keyCache struct {
 	mu      sync.Mutex
-	callers map[signing.KeyHash]cachedCaller
+	callers map[credential.KeyHash]cachedCaller
 }
 
 type cachedCaller struct {
@@ -69,18 +69,18 @@ type cachedCaller struct {
 // maxCachedKeys bounds the cache; it is simply emptied when full.
 const maxCachedKeys = 10_000
 
-func (c *keyCache) get(hash signing.KeyHash, now time.Time) (Caller, bool) {
+func (c *keyCache) get(hash credential.KeyHash, now time.Time) (Caller, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cached, ok := c.callers[hash]
 	return cached.Caller, ok && now.Before(cached.until)
 }
 
-func (c *keyCache) put(hash signing.KeyHash, caller Caller, now time.Time) {
+func (c *keyCache) put(hash credential.KeyHash, caller Caller, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.callers == nil || len(c.callers) >= maxCachedKeys {
-		c.callers = make(map[signing.KeyHash]cachedCaller)
+		c.callers = make(map[credential.KeyHash]cachedCaller)
 	}
 	c.callers[hash] = cachedCaller{caller, now.Add(keyTTL)}
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"agegate/internal/credential"
 	"agegate/internal/fault"
-	"agegate/internal/signing"
 
 	"github.com/google/uuid"
 )
@@ -33,7 +33,7 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, tenantID uuid.UUID, l
 	if err := s.store.RotateSecret(ctx, secret, s.now().Add(overlap)); err != nil {
 		return "", err
 	}
-	return signing.FormatWebhookSecret(plain), nil
+	return credential.FormatWebhookSecret(plain), nil
 }
 
 // RedirectRetirement is how long a replaced redirect secret stays known, so
@@ -55,7 +55,7 @@ func (s *Service) StageRedirectSecret(ctx context.Context, tenantID uuid.UUID, l
 	if err := s.store.StageSecret(ctx, secret); err != nil {
 		return "", err
 	}
-	return signing.FormatRedirectSecret(plain, livemode), nil
+	return credential.FormatRedirectSecret(plain, livemode), nil
 }
 
 // PromoteRedirectSecret lets the staged redirect secret sign from now on. It
@@ -97,7 +97,7 @@ func (s *Service) RedirectKey(ctx context.Context, tenantID uuid.UUID, livemode 
 }
 
 func (s *Service) newSecret(tenantID uuid.UUID, livemode bool, kind SecretKind) (Secret, []byte, error) {
-	plain, err := signing.NewSecret(s.random)
+	plain, err := credential.NewSecret(s.random)
 	if err != nil {
 		return Secret{}, nil, err
 	}

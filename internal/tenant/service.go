@@ -10,8 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"agegate/internal/credential"
 	"agegate/internal/fault"
-	"agegate/internal/signing"
 
 	"github.com/google/uuid"
 )
@@ -19,7 +19,7 @@ import (
 // Service manages tenants and authenticates their calls.
 type Service struct {
 	store  Store
-	sealer *signing.Sealer
+	sealer *credential.Sealer
 	rule   CallbackRule
 	random io.Reader
 	now    func() time.Time
@@ -28,7 +28,7 @@ type Service struct {
 
 // NewService returns a service over a store. random must be
 // cryptographically secure.
-func NewService(store Store, sealer *signing.Sealer, rule CallbackRule, random io.Reader, now func() time.Time) *Service {
+func NewService(store Store, sealer *credential.Sealer, rule CallbackRule, random io.Reader, now func() time.Time) *Service {
 	return &Service{store: store, sealer: sealer, rule: rule, random: random, now: now}
 }
 
@@ -77,8 +77,8 @@ func (s *Service) Create(ctx context.Context, t Tenant) (Credentials, error) {
 		secrets = append(secrets, webhook, redirect)
 		*shown = ModeSecrets{
 			APIKey:         plain,
-			WebhookSecret:  signing.FormatWebhookSecret(webhookPlain),
-			RedirectSecret: signing.FormatRedirectSecret(redirectPlain, livemode),
+			WebhookSecret:  credential.FormatWebhookSecret(webhookPlain),
+			RedirectSecret: credential.FormatRedirectSecret(redirectPlain, livemode),
 		}
 	}
 	return c, s.store.CreateTenant(ctx, t, keys, secrets)
@@ -187,7 +187,7 @@ func (s *Service) Keys(ctx context.Context, tenantID uuid.UUID) ([]APIKey, error
 }
 
 func (s *Service) newKey(tenantID uuid.UUID, livemode bool) (APIKey, string, error) {
-	plain, err := signing.NewAPIKey(s.random, livemode)
+	plain, err := credential.NewAPIKey(s.random, livemode)
 	if err != nil {
 		return APIKey{}, "", err
 	}
@@ -197,6 +197,6 @@ func (s *Service) newKey(tenantID uuid.UUID, livemode bool) (APIKey, string, err
 	}
 	return APIKey{
 		ID: id, TenantID: tenantID, Livemode: livemode,
-		Hash: signing.HashAPIKey(plain), LastFour: plain[len(plain)-4:], CreatedAt: s.now(),
+		Hash: credential.HashAPIKey(plain), LastFour: plain[len(plain)-4:], CreatedAt: s.now(),
 	}, plain, nil
 }

@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	"agegate/internal/signing"
+	"agegate/internal/credential"
 
 	"github.com/google/uuid"
 )
@@ -42,7 +42,7 @@ type APIKey struct {
 	ID         uuid.UUID
 	TenantID   uuid.UUID
 	Livemode   bool
-	Hash       signing.KeyHash
+	Hash       credential.KeyHash
 	LastFour   string
 	CreatedAt  time.Time
 	LastUsedAt *time.Time // to the minute
@@ -119,7 +119,7 @@ type Store interface {
 	Keys(ctx context.Context, tenantID uuid.UUID) ([]APIKey, error)
 	// KeyByHash returns the key and its tenant, revoked and disabled ones
 	// included.
-	KeyByHash(ctx context.Context, hash signing.KeyHash) (APIKey, Tenant, error)
+	KeyByHash(ctx context.Context, hash credential.KeyHash) (APIKey, Tenant, error)
 	// TouchKey moves the last use forward to at, never back.
 	TouchKey(ctx context.Context, keyID uuid.UUID, at time.Time) error
 

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"agegate/internal/credential"
 	"agegate/internal/session"
-	"agegate/internal/signing"
 	"agegate/internal/tenant"
 
 	"github.com/labstack/echo/v4"
@@ -60,7 +60,7 @@ func (p *Pages) greet(c echo.Context, v *visit) error {
 	if v.cookie != "" || v.sess.BrowserHash != nil {
 		return nil
 	}
-	cookie, err := signing.NewLinkToken(p.cfg.Random)
+	cookie, err := credential.NewLinkToken(p.cfg.Random)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (p *Pages) claim(c echo.Context, v *visit) error {
 	if err != nil || !bound {
 		return err
 	}
-	v.owner, v.sess.BrowserHash = true, signing.LinkHash(v.cookie)
+	v.owner, v.sess.BrowserHash = true, credential.LinkHash(v.cookie)
 	return nil
 }
 

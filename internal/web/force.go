@@ -4,8 +4,8 @@ import (
 	"errors"
 	"net/http"
 
+	"agegate/internal/credential"
 	"agegate/internal/session"
-	"agegate/internal/signing"
 
 	"github.com/labstack/echo/v4"
 )
@@ -40,10 +40,10 @@ func (p *Pages) force(c echo.Context, v visit, name string) error {
 		if v.sess = after; err == nil && !v.owner {
 			// The session was begun in another browser, but this request
 			// decided it, so this one is led to the result.
-			if v.cookie, err = signing.NewLinkToken(p.cfg.Random); err != nil {
+			if v.cookie, err = credential.NewLinkToken(p.cfg.Random); err != nil {
 				return err
 			}
-			v.sess.BrowserHash = signing.LinkHash(v.cookie)
+			v.sess.BrowserHash = credential.LinkHash(v.cookie)
 		}
 	}
 	// Whoever forces sees the result, also when it was forced before; only the

@@ -3,9 +3,9 @@ package web
 import (
 	"net/http"
 
+	"agegate/internal/credential"
 	"agegate/internal/fault"
 	"agegate/internal/session"
-	"agegate/internal/signing"
 
 	"github.com/labstack/echo/v4"
 )
@@ -104,7 +104,7 @@ func (p *Pages) greetPhone(c echo.Context, v *visit) error {
 	if v.cookie != "" {
 		return nil
 	}
-	cookie, err := signing.NewLinkToken(p.cfg.Random)
+	cookie, err := credential.NewLinkToken(p.cfg.Random)
 	if err != nil {
 		return err
 	}
@@ -124,5 +124,5 @@ func (p *Pages) phoneStream(c echo.Context) error {
 }
 
 func (p *Pages) phoneCookie(token string) string {
-	return p.cookieName(signing.LinkHash(token), "phone-")
+	return p.cookieName(credential.LinkHash(token), "phone-")
 }

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"agegate/internal/billing"
+	"agegate/internal/credential"
 	"agegate/internal/fault"
 	"agegate/internal/session"
-	"agegate/internal/signing"
 	"agegate/internal/store"
 	"agegate/internal/tenant"
 
@@ -59,7 +59,7 @@ func newFixture(t testing.TB, settings tenant.Tenant, capture func(targetAge int
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
 	must(t, db.Migrate(t.Context()))
-	sealer, err := signing.NewSealer(make([]byte, 32), rand.Reader)
+	sealer, err := credential.NewSealer(make([]byte, 32), rand.Reader)
 	must(t, err)
 	rule := tenant.CallbackRule{}
 	f.tenants = tenant.NewService(db, sealer, rule, rand.Reader, f.clock)

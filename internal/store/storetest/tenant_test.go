@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/credential"
 	"agegate/internal/fault"
-	"agegate/internal/signing"
 	"agegate/internal/store"
 	"agegate/internal/tenant"
 )
@@ -16,7 +16,7 @@ import (
 func key(t testing.TB, tenantID uuid.UUID, plain string) tenant.APIKey {
 	t.Helper()
 	return tenant.APIKey{
-		ID: id(t), TenantID: tenantID, Livemode: true, Hash: signing.HashAPIKey(plain),
+		ID: id(t), TenantID: tenantID, Livemode: true, Hash: credential.HashAPIKey(plain),
 		LastFour: "abcd", CreatedAt: stored(start),
 	}
 }
@@ -100,7 +100,7 @@ func TestMissingRowsAreNotFound(t *testing.T) {
 		wantCode(t, "RevokeKey", s.RevokeKey(ctx, nobody, start), fault.NotFound)
 		wantCode(t, "TouchKey", s.TouchKey(ctx, nobody, start), fault.NotFound)
 		wantCode(t, "InsertKey of no tenant", s.InsertKey(ctx, key(t, nobody, "k")), fault.NotFound)
-		_, _, err = s.KeyByHash(ctx, signing.HashAPIKey("none"))
+		_, _, err = s.KeyByHash(ctx, credential.HashAPIKey("none"))
 		wantCode(t, "KeyByHash", err, fault.NotFound)
 		_, err = s.SessionByID(ctx, nobody, nobody)
 		wantCode(t, "SessionByID", err, fault.NotFound)

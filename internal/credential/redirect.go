@@ -1,7 +1,7 @@
-// Package signing holds the formats that prove something came from the
+// Package credential holds the formats that prove something came from the
 // gateway: redirect tokens, API keys, and the sealing of secrets at rest.
 // Every function is pure and has a known answer in its test.
-package signing
+package credential
 
 import (
 	"crypto/hmac"
