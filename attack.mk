@@ -2,4 +2,4 @@
 .PHONY: attack
 
 attack: models ## play attacks to the liveness check and print how many come through (about 11 minutes)
-	go run ./internal/attack/report
+	go run ./internal/proof/attack/report

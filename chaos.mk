@@ -3,4 +3,4 @@
 .PHONY: chaos
 
 chaos: deps ## break the running gateway in ten ways and print what it kept
-	go test -count=1 -timeout 15m -v ./internal/chaos -args -full
+	go test -count=1 -timeout 15m -v ./internal/proof/chaos -args -full

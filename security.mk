@@ -3,7 +3,7 @@
 .PHONY: security model fuzz
 
 security: deps models ## attack the gateway, print what was measured and fail on any miss (under 10 minutes)
-	cd internal/security && go test -timeout 15m -args -full
+	cd internal/proof/security && go test -timeout 15m -args -full
 
 model: deps ## live many random lives of sessions on both databases, beside a model
 	go test -count=1 -timeout 20m -run 'TestSessionLife/sqlite' ./internal/session -rapid.checks=2000

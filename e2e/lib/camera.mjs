@@ -10,7 +10,7 @@ const rendered = new Map();
 
 /** Runs the clip maker; it says itself what is missing. */
 function clip(...args) {
-  execFileSync("go", ["run", "./internal/attack/clip", ...args], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync("go", ["run", "./internal/tools/clip", ...args], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
 }
 
 /** Returns the pictures of every gesture in base64, from level to the whole movement. */

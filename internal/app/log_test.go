@@ -5,16 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/apitest"
+	"agegate/internal/proof/harness"
 )
 
 // TestTheLogTellsASessionsLife reads what an operator sees of one session.
 func TestTheLogTellsASessionsLife(t *testing.T) {
-	g := apitest.Start(t, apitest.SQLite(t))
-	receiver := apitest.NewReceiver(t)
+	g := harness.Start(t, harness.SQLite(t))
+	receiver := harness.NewReceiver(t)
 	shop := g.Shop(t, receiver.URL, nil)
 	s := g.Create(t, shop.Test.APIKey, 18)
-	g.Force(t, apitest.Browser(), s, "verified")
+	g.Force(t, harness.Browser(), s, "verified")
 	event := receiver.Wait(t, 1)[0].Header.Get("webhook-id")
 
 	steps := []string{

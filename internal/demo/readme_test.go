@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"agegate/internal/age/agetest"
-	"agegate/internal/apitest"
+	"agegate/internal/proof/harness"
 	"agegate/internal/tenant"
 )
 
@@ -21,8 +21,8 @@ import (
 // way the README names, and what is forged is refused.
 func TestREADME(t *testing.T) {
 	samples := readSamples(t)
-	g := apitest.Start(t, apitest.SQLite(t))
-	receiver := apitest.NewReceiver(t)
+	g := harness.Start(t, harness.SQLite(t))
+	receiver := harness.NewReceiver(t)
 	shop := g.Shop(t, receiver.URL, func(s *tenant.Tenant) { s.SuccessURL = "https://shop.example/ok?order=1" })
 
 	shell := func(sample string, env ...string) []byte {
@@ -30,9 +30,9 @@ func TestREADME(t *testing.T) {
 		command := strings.ReplaceAll(sample, "http://localhost:8080", g.URL)
 		return output(t, exec.CommandContext(t.Context(), "sh", "-c", command), append(env, "API_KEY="+shop.Test.APIKey)...)
 	}
-	var session apitest.Created
+	var session harness.Created
 	unmarshal(t, shell(samples.find(t, "sh", "sessions/create")), &session)
-	res, _ := g.Force(t, apitest.Browser(), session, "verified")
+	res, _ := g.Force(t, harness.Browser(), session, "verified")
 	pass, err := url.Parse(res.Header.Get("Location"))
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ console.log(JSON.stringify(cases.map((c) => isPass(new URLSearchParams(c.Query),
 
 // testWebhookSample hands the sample a delivery, then the same with another
 // body.
-func testWebhookSample(t *testing.T, samples samples, d apitest.Delivery, session, secret string) {
+func testWebhookSample(t *testing.T, samples samples, d harness.Delivery, session, secret string) {
 	headers := map[string]string{}
 	for name := range d.Header {
 		headers[strings.ToLower(name)] = d.Header.Get(name)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/apitest"
 	"agegate/internal/demo"
+	"agegate/internal/proof/harness"
 	"agegate/internal/tenant"
 )
 
@@ -26,7 +26,7 @@ func TestShopLoop(t *testing.T) {
 	} {
 		t.Run(tt.force, func(t *testing.T) {
 			g, shop := openShop(t)
-			browser := apitest.Browser()
+			browser := harness.Browser()
 			session, verification := buy(t, browser, shop)
 			_, back := open(t, browser, g.Path(verification)+"?force="+tt.force)
 			if back == "" {
@@ -50,7 +50,7 @@ func TestShopLoop(t *testing.T) {
 // looking until both have told their part.
 func TestTheStoryWaitsForTheWebhook(t *testing.T) {
 	g, shop := openShop(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24") // the shop's own is refused
-	browser := apitest.Browser()
+	browser := harness.Browser()
 	session, verification := buy(t, browser, shop)
 	_, back := open(t, browser, g.Path(verification)+"?force=verified")
 	open(t, browser, back)
@@ -62,7 +62,7 @@ func TestTheStoryWaitsForTheWebhook(t *testing.T) {
 
 func TestShopRefusesForgeries(t *testing.T) {
 	_, shop := openShop(t)
-	browser := apitest.Browser()
+	browser := harness.Browser()
 	session, _ := buy(t, browser, shop)
 	open(t, browser, shop+"/thanks?session="+session+"&status=VERIFIED&is_adult=true&token=9999999999.AAAA")
 	page, _ := open(t, browser, shop+"/orders/"+session)
@@ -77,7 +77,7 @@ func TestShopRefusesForgeries(t *testing.T) {
 
 func TestShopSaysWhatTheGatewayAnswered(t *testing.T) {
 	_, shop := openShop(t, "AGEGATE_TEST_DAILY_CAP=0")
-	res, err := apitest.Browser().PostForm(shop+"/buy", map[string][]string{"age": {"18"}})
+	res, err := harness.Browser().PostForm(shop+"/buy", map[string][]string{"age": {"18"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +89,9 @@ func TestShopSaysWhatTheGatewayAnswered(t *testing.T) {
 }
 
 // openShop runs a gateway and a shop that is its tenant.
-func openShop(t *testing.T, settings ...string) (*apitest.Gateway, string) {
+func openShop(t *testing.T, settings ...string) (*harness.Gateway, string) {
 	t.Helper()
-	g := apitest.Start(t, apitest.SQLite(t), settings...)
+	g := harness.Start(t, harness.SQLite(t), settings...)
 	var handler http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)

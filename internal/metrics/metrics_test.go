@@ -8,18 +8,18 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/apitest"
+	"agegate/internal/proof/harness"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
 // TestMetrics scrapes a gateway that has had one session of each end.
 func TestMetrics(t *testing.T) {
-	apitest.Each(t, func(t *testing.T, g *apitest.Gateway) {
-		receiver := apitest.NewReceiver(t)
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		receiver := harness.NewReceiver(t)
 		shop := g.Shop(t, receiver.URL, nil)
 		for _, outcome := range []string{"verified", "fallback", "spoof"} {
-			g.Force(t, apitest.Browser(), g.Create(t, shop.Test.APIKey, 18), outcome)
+			g.Force(t, harness.Browser(), g.Create(t, shop.Test.APIKey, 18), outcome)
 		}
 		expired := g.Create(t, shop.Test.APIKey, 18)
 		g.Clock.Advance(31 * time.Minute)
@@ -52,7 +52,7 @@ func TestMetrics(t *testing.T) {
 }
 
 // scrape reads the metrics until they hold every line.
-func scrape(t *testing.T, g *apitest.Gateway, want []string) string {
+func scrape(t *testing.T, g *harness.Gateway, want []string) string {
 	t.Helper()
 	address := regexp.MustCompile(`msg="serving metrics" address=(\S+)`)
 	for limit := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {

@@ -1,0 +1,166 @@
+package bench
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"image"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"agegate/internal/age/agetest"
+	"agegate/internal/proof/harness"
+	"agegate/internal/store/pgtest"
+
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
+)
+
+// report prints quantiles of latencies in milliseconds.
+func report(b *testing.B, took []time.Duration) {
+	slices.Sort(took)
+	for name, q := range map[string]float64{"p50_ms": 0.50, "p95_ms": 0.95, "p99_ms": 0.99} {
+		b.ReportMetric(float64(took[int(q*float64(len(took)-1))].Microseconds())/1000, name)
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkWebhook prints the time from the answer that completes a session to
+// the POST at the merchant's receiver.
+func BenchmarkWebhook(b *testing.B) {
+	for name, database := range map[string]func(testing.TB) string{"sqlite": harness.SQLite, "postgres": pgtest.URL} {
+		b.Run(name, func(b *testing.B) {
+			arrived := make(chan time.Time, 1)
+			receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				arrived <- time.Now()
+				w.WriteHeader(http.StatusNoContent)
+			}))
+			b.Cleanup(receiver.Close)
+			g := harness.Start(b, database(b), "AGEGATE_TEST_DAILY_CAP=-1")
+			shop := g.Shop(b, receiver.URL, nil)
+			var took []time.Duration
+			for b.Loop() {
+				s := g.Create(b, shop.Test.APIKey, 18)
+				g.Force(b, harness.Browser(), s, "verified")
+				completed := time.Now()
+				took = append(took, max(0, (<-arrived).Sub(completed)))
+			}
+			report(b, took)
+		})
+	}
+}
+
+// shoppers in front of the camera at the same time, and how often each sends
+// a frame.
+const (
+	shoppers   = 4
+	frameEvery = 250 * time.Millisecond
+)
+
+// BenchmarkGuidance prints how long the server takes to answer a frame while
+// several shoppers send four a second each. Every frame passes all stages of
+// guidance: the face is well placed, but blurred.
+func BenchmarkGuidance(b *testing.B) {
+	g := harness.Start(b, harness.SQLite(b), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../../models")
+	shop := g.Shop(b, "", nil)
+	frame := blurredFace(b)
+	var mu sync.Mutex
+	var took []time.Duration
+	var wg sync.WaitGroup
+	for range shoppers {
+		s := g.Create(b, shop.Test.APIKey, 18)
+		wg.Go(func() {
+			times := stream(b, g, s, frame, max(20, b.N/shoppers))
+			mu.Lock()
+			defer mu.Unlock()
+			took = append(took, times...)
+		})
+	}
+	wg.Wait()
+	if len(took) > 0 {
+		report(b, took)
+	}
+}
+
+func blurredFace(b *testing.B) []byte {
+	small := agetest.Scene(agetest.Face(b), [3]int{18, 18, 36})
+	coarse, ok := small.SubImage(image.Rect(0, 0, 36, 36)).(*image.RGBA)
+	if !ok {
+		b.Fatal("the scene is not RGBA")
+	}
+	copied := image.NewRGBA(image.Rect(0, 0, 36, 36))
+	for y := range 36 {
+		copy(copied.Pix[y*copied.Stride:(y+1)*copied.Stride], coarse.Pix[y*coarse.Stride:])
+	}
+	return agetest.JPEG(b, agetest.Scene(copied, [3]int{320, 240, 320}))
+}
+
+// stream plays a shopper who sends the same frame n times, and returns how
+// long each answer took.
+func stream(b *testing.B, g *harness.Gateway, s harness.Created, jpeg []byte, n int) []time.Duration {
+	browser := harness.Browser()
+	page := g.Path(s.VerificationURL)
+	for _, open := range []func() (*http.Response, error){
+		func() (*http.Response, error) { return browser.Get(page) },
+		func() (*http.Response, error) {
+			return browser.Post(page+"/start", "application/x-www-form-urlencoded", nil)
+		},
+	} {
+		res, err := open()
+		if err != nil {
+			b.Error(err)
+			return nil
+		}
+		_ = res.Body.Close()
+	}
+	ctx, cancel := context.WithTimeout(b.Context(), 5*time.Minute)
+	defer cancel()
+	conn, res, err := websocket.Dial(ctx, strings.Replace(page, "http", "ws", 1)+"/stream", &websocket.DialOptions{HTTPClient: browser})
+	if err != nil {
+		b.Error(err, res)
+		return nil
+	}
+	defer conn.CloseNow()
+	var hello struct {
+		Nonce string `json:"nonce"`
+	}
+	if err := wsjson.Read(ctx, conn, &hello); err != nil {
+		b.Error(err)
+		return nil
+	}
+	message, err := hex.DecodeString(hello.Nonce)
+	if err != nil {
+		b.Error(err)
+		return nil
+	}
+	message = append(append(message, 0, 0, 0, 0), jpeg...)
+	var took []time.Duration
+	tick := time.NewTicker(frameEvery)
+	defer tick.Stop()
+	for seq := range n {
+		<-tick.C
+		binary.BigEndian.PutUint32(message[16:20], uint32(seq))
+		start := time.Now()
+		var guidance struct {
+			Guidance string `json:"guidance"`
+		}
+		if err := conn.Write(ctx, websocket.MessageBinary, message); err != nil {
+			b.Error(err)
+			return took
+		}
+		if err := wsjson.Read(ctx, conn, &guidance); err != nil {
+			b.Error(err)
+			return took
+		}
+		took = append(took, time.Since(start))
+		if guidance.Guidance != "blurred" {
+			b.Errorf("guidance %q, want blurred", guidance.Guidance)
+		}
+	}
+	return took
+}

@@ -1,0 +1,11 @@
+// Package security attacks a running gateway and keeps accounts of it: fuzzed
+// requests with a canary in every field, foreign sessions, spellings of hosts,
+// forged tokens and deliveries, slow and huge clients, and a search of the log
+// and the database for what must not be there.
+//
+//	go test ./internal/proof/security                      a short form of each
+//	cd internal/proof/security && go test -args -full      every attack at full size
+//
+// Everything stays on the loopback interface. Marks of time hold in the full
+// run only, see package report.
+package security
