@@ -3,7 +3,7 @@
 # the manifest is written last and stands for the whole models directory. A file
 # it names that is gone, or was changed since, is made anew with all others.
 
-converter := $(filter-out %_test.go,$(wildcard internal/age/tfjs/*.go internal/age/convert/*.go)) internal/age/models.go internal/age/onnx/manifest.go
+converter := $(filter-out %_test.go,$(wildcard internal/tools/tfjs/*.go internal/tools/convert/*.go)) internal/age/models.go internal/age/onnx/manifest.go
 
 installed := $(patsubst %,models/%,$(shell sed -n 's/.*"file": "\(.*\)".*/\1/p' models/manifest.json 2>/dev/null))
 
@@ -16,6 +16,6 @@ node_modules/.package-lock.json: package.json package-lock.json .npmrc | have-no
 	@touch $@
 
 models/manifest.json: node_modules/.package-lock.json $(converter) $(installed) | have-go
-	go run ./internal/age/convert
+	go run ./internal/tools/convert
 
 $(installed): ;

@@ -2,7 +2,7 @@ package main
 
 import (
 	"agegate/internal/age"
-	"agegate/internal/age/tfjs"
+	"agegate/internal/tools/tfjs"
 )
 
 // model says how one model of @vladmandic/human plays its role.

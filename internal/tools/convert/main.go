@@ -15,7 +15,7 @@ import (
 
 	"agegate/internal/age"
 	"agegate/internal/age/onnx"
-	"agegate/internal/age/tfjs"
+	"agegate/internal/tools/tfjs"
 )
 
 // readable: the files are public, and the server may run as another user than
