@@ -3,7 +3,7 @@
 # the manifest is written last and stands for the whole models directory. A file
 # it names that is gone, or was changed since, is made anew with all others.
 
-converter := $(filter-out %_test.go,$(wildcard internal/tools/tfjs/*.go internal/tools/convert/*.go)) internal/age/models.go internal/age/onnx/manifest.go
+converter := $(filter-out %_test.go,$(wildcard internal/tools/tfjs/*.go internal/tools/convert/*.go)) internal/inference/model.go internal/inference/manifest.go
 
 installed := $(patsubst %,models/%,$(shell sed -n 's/.*"file": "\(.*\)".*/\1/p' models/manifest.json 2>/dev/null))
 

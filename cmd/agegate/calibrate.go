@@ -7,8 +7,8 @@ import (
 
 	"agegate/internal/age"
 	"agegate/internal/age/calibration"
-	"agegate/internal/age/onnx"
 	"agegate/internal/eval"
+	"agegate/internal/inference"
 
 	"github.com/spf13/cobra"
 )
@@ -45,7 +45,7 @@ func (c *cli) calibrateCommand() *cobra.Command {
 		if name == "" {
 			name = filepath.Base(args[0])
 		}
-		return c.withModels(pad, cmd.ErrOrStderr(), func(p *onnx.Pool, _ string, o eval.Options) error {
+		return c.withModels(pad, cmd.ErrOrStderr(), func(p *inference.Pool, _ string, o eval.Options) error {
 			lessons, err := eval.LearnFrom(cmd.Context(), age.NewAnalyzer(p), set, o, calibrationSeed)
 			if err != nil {
 				return err

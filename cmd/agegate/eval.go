@@ -11,8 +11,8 @@ import (
 
 	"agegate/internal/age"
 	"agegate/internal/age/calibration"
-	"agegate/internal/age/onnx"
 	"agegate/internal/eval"
+	"agegate/internal/inference"
 
 	"github.com/spf13/cobra"
 )
@@ -50,7 +50,7 @@ func (c *cli) evalCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.withModels(pad, cmd.ErrOrStderr(), func(p *onnx.Pool, modelsDir string, o eval.Options) error {
+		return c.withModels(pad, cmd.ErrOrStderr(), func(p *inference.Pool, modelsDir string, o eval.Options) error {
 			head, _, err := calibration.LoadHead(modelsDir, p.Manifest)
 			if errors.Is(err, calibration.ErrMissing) {
 				fmt.Fprintln(cmd.ErrOrStderr(), "Warning:", err)
@@ -88,7 +88,7 @@ func addPadFlag(cmd *cobra.Command, pad *float64) {
 
 // withModels runs fn with the configured models, as many workers as configured
 // and progress on errOut.
-func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*onnx.Pool, string, eval.Options) error) (err error) {
+func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*inference.Pool, string, eval.Options) error) (err error) {
 	if !(pad >= 0 && pad <= 2) {
 		return errors.New("--pad must be from 0 to 2")
 	}
@@ -100,7 +100,7 @@ func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*onnx.Pool, stri
 	if workers == 0 {
 		workers = runtime.NumCPU()
 	}
-	pool, err := onnx.Open(cfg.ModelsDir, workers)
+	pool, err := inference.Open(cfg.ModelsDir, workers)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"agegate/internal/age/agetest"
 	"agegate/internal/eval"
+	"agegate/internal/vision/visiontest"
 )
 
 // runFaces runs the program over the checkout's models and returns what it
@@ -16,7 +16,7 @@ import (
 func runFaces(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errOut strings.Builder
-	env := map[string]string{"AGEGATE_MODELS_DIR": filepath.Join(agetest.Root(), "models")}
+	env := map[string]string{"AGEGATE_MODELS_DIR": filepath.Join(visiontest.Root(), "models")}
 	lookup := func(name string) (string, bool) { value, ok := env[name]; return value, ok }
 	err = run(t.Context(), args, lookup, &out, &errOut)
 	return out.String(), errOut.String(), err
@@ -25,7 +25,7 @@ func runFaces(t *testing.T, args ...string) (stdout, stderr string, err error) {
 func sampleFaces(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "28_sample.jpg"), agetest.FaceJPEG(t), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "28_sample.jpg"), visiontest.FaceJPEG(t), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return dir

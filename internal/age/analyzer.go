@@ -3,6 +3,8 @@ package age
 import (
 	"context"
 	"errors"
+
+	"agegate/internal/inference"
 )
 
 // Observation is what one frame shows. Guidance says whether it can be used;
@@ -41,9 +43,9 @@ type Analyzer interface {
 }
 
 // NewAnalyzer returns the analyzer that runs the given models.
-func NewAnalyzer(models Models) Analyzer { return &analyzer{models} }
+func NewAnalyzer(models inference.Models) Analyzer { return &analyzer{models} }
 
-type analyzer struct{ models Models }
+type analyzer struct{ models inference.Models }
 
 func (a *analyzer) Analyze(ctx context.Context, jpeg []byte) (*Observation, error) {
 	w, err := a.models.Acquire(ctx)
@@ -72,7 +74,7 @@ func (a *analyzer) Features(ctx context.Context, o *Observation) (*Features, err
 
 // look fills the observation, stopping at the first problem after which the
 // rest would mean nothing.
-func (o *Observation) look(w Worker) error {
+func (o *Observation) look(w inference.Worker) error {
 	faces, err := detect(w, o.picture)
 	if err != nil {
 		return err
@@ -96,10 +98,10 @@ func (o *Observation) look(w Worker) error {
 		return nil
 	}
 	o.Raster = o.picture.raster(o.crop)
-	if o.Real, err = score(w, o.picture, o.crop, Antispoof, "real"); err != nil {
+	if o.Real, err = score(w, o.picture, o.crop, inference.Antispoof, "real"); err != nil {
 		return err
 	}
-	o.Live, err = score(w, o.picture, o.crop, Liveness, "live")
+	o.Live, err = score(w, o.picture, o.crop, inference.Liveness, "live")
 	return err
 }
 
@@ -114,7 +116,7 @@ func first(judgements ...Guidance) Guidance {
 }
 
 // score runs a passive model on the crop and returns its first value.
-func score(w Worker, p *picture, c crop, m Model, output string) (float64, error) {
+func score(w inference.Worker, p *picture, c crop, m inference.Model, output string) (float64, error) {
 	in, tensor := w.Input(m)
 	p.fill(c.part(0, 0, 1, 1, in.Width, in.Height), in, tensor)
 	if err := w.Run(m); err != nil {

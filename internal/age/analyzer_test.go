@@ -12,11 +12,11 @@ import (
 	xdraw "golang.org/x/image/draw"
 
 	"agegate/internal/age"
-	"agegate/internal/age/agetest"
+	"agegate/internal/vision/visiontest"
 )
 
 func TestGuidance(t *testing.T) {
-	face := agetest.Face(t)
+	face := visiontest.Face(t)
 	light := func(add, gain float64) image.Image {
 		return shade(face, func(v float64) float64 { return add + gain*v })
 	}
@@ -26,29 +26,29 @@ func TestGuidance(t *testing.T) {
 		frame image.Image
 		want  age.Guidance
 	}{
-		{"a face", agetest.Scene(face, centre), age.GuidanceOK},
+		{"a face", visiontest.Scene(face, centre), age.GuidanceOK},
 		{"the sample as it is", face, age.GuidanceOK},
-		{"tilted head", rotate(agetest.Scene(face, centre), 20), age.GuidanceOK},
-		{"nobody", agetest.Scene(face), age.GuidanceNoFace},
-		{"two people", agetest.Scene(face, [3]int{160, 240, 300}, [3]int{480, 240, 300}), age.GuidanceSeveralFaces},
-		{"a poster far behind", agetest.Scene(face, [3]int{320, 240, 400}, [3]int{580, 80, 110}), age.GuidanceOK},
-		{"far away", agetest.Scene(face, [3]int{320, 240, 110}), age.GuidanceTooFar},
-		{"too close", agetest.Scene(face, [3]int{320, 240, 640}), age.GuidanceTooClose},
-		{"at the edge", agetest.Scene(face, [3]int{110, 240, 200}), age.GuidanceOffCenter},
-		{"dark", agetest.Scene(light(0, 0.2), centre), age.GuidanceTooDark},
-		{"glaring", agetest.Scene(light(190, 0.3), centre), age.GuidanceTooBright},
-		{"blurred", agetest.Scene(shrink(face, 40), centre), age.GuidanceBlurred},
-		{"masked", agetest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.RGBA{200, 220, 240, 255}), centre), age.GuidanceCovered},
-		{"masked in black", agetest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.Gray{20}), centre), age.GuidanceCovered},
-		{"overexposed", agetest.Scene(light(-250, 3.2), centre), age.GuidanceTooBright},
-		{"dim and grainy", grainy(agetest.Scene(light(0, 0.5), centre), 24), age.GuidanceTooDark},
-		{"sunglasses", agetest.Scene(paint(face, image.Rect(58, 78, 190, 114), color.Gray{20}), centre), age.GuidanceCovered},
-		{"grey camera", agetest.Scene(grey(face), centre), age.GuidanceOK},
-		{"head on its side", rotate(agetest.Scene(face, centre), 50), age.GuidanceTurnedAway},
+		{"tilted head", rotate(visiontest.Scene(face, centre), 20), age.GuidanceOK},
+		{"nobody", visiontest.Scene(face), age.GuidanceNoFace},
+		{"two people", visiontest.Scene(face, [3]int{160, 240, 300}, [3]int{480, 240, 300}), age.GuidanceSeveralFaces},
+		{"a poster far behind", visiontest.Scene(face, [3]int{320, 240, 400}, [3]int{580, 80, 110}), age.GuidanceOK},
+		{"far away", visiontest.Scene(face, [3]int{320, 240, 110}), age.GuidanceTooFar},
+		{"too close", visiontest.Scene(face, [3]int{320, 240, 640}), age.GuidanceTooClose},
+		{"at the edge", visiontest.Scene(face, [3]int{110, 240, 200}), age.GuidanceOffCenter},
+		{"dark", visiontest.Scene(light(0, 0.2), centre), age.GuidanceTooDark},
+		{"glaring", visiontest.Scene(light(190, 0.3), centre), age.GuidanceTooBright},
+		{"blurred", visiontest.Scene(shrink(face, 40), centre), age.GuidanceBlurred},
+		{"masked", visiontest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.RGBA{200, 220, 240, 255}), centre), age.GuidanceCovered},
+		{"masked in black", visiontest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.Gray{20}), centre), age.GuidanceCovered},
+		{"overexposed", visiontest.Scene(light(-250, 3.2), centre), age.GuidanceTooBright},
+		{"dim and grainy", grainy(visiontest.Scene(light(0, 0.5), centre), 24), age.GuidanceTooDark},
+		{"sunglasses", visiontest.Scene(paint(face, image.Rect(58, 78, 190, 114), color.Gray{20}), centre), age.GuidanceCovered},
+		{"grey camera", visiontest.Scene(grey(face), centre), age.GuidanceOK},
+		{"head on its side", rotate(visiontest.Scene(face, centre), 50), age.GuidanceTurnedAway},
 	}
-	analyzer := age.NewAnalyzer(agetest.Pool(t))
+	analyzer := age.NewAnalyzer(visiontest.Pool(t))
 	for _, row := range rows {
-		o, err := analyzer.Analyze(t.Context(), agetest.JPEG(t, row.frame))
+		o, err := analyzer.Analyze(t.Context(), visiontest.JPEG(t, row.frame))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,11 +62,11 @@ func TestGuidance(t *testing.T) {
 // TestSampleFace pins what the pipeline says about the sample face at any
 // size and tilt: an adult in their twenties, facing the camera, live.
 func TestSampleFace(t *testing.T) {
-	analyzer, face := age.NewAnalyzer(agetest.Pool(t)), agetest.Face(t)
+	analyzer, face := age.NewAnalyzer(visiontest.Pool(t)), visiontest.Face(t)
 	for _, side := range []int{200, 300, 400} {
 		for _, tilt := range []float64{-20, 0, 20} {
-			frame := rotate(agetest.Scene(face, [3]int{320, 240, side}), tilt)
-			o, err := analyzer.Analyze(t.Context(), agetest.JPEG(t, frame))
+			frame := rotate(visiontest.Scene(face, [3]int{320, 240, side}), tilt)
+			o, err := analyzer.Analyze(t.Context(), visiontest.JPEG(t, frame))
 			if err != nil || o.Guidance != age.GuidanceOK {
 				t.Fatalf("side %d tilt %v: %v, %v", side, tilt, o, err)
 			}
@@ -90,10 +90,10 @@ func TestSampleFace(t *testing.T) {
 // TestMirror: a mirrored face is turned and tilted the other way and looks up
 // just as much.
 func TestMirror(t *testing.T) {
-	analyzer := age.NewAnalyzer(agetest.Pool(t))
-	scene := rotate(agetest.Scene(agetest.Face(t), [3]int{300, 240, 320}), 12)
+	analyzer := age.NewAnalyzer(visiontest.Pool(t))
+	scene := rotate(visiontest.Scene(visiontest.Face(t), [3]int{300, 240, 320}), 12)
 	look := func(img image.Image) *age.Observation {
-		o, err := analyzer.Analyze(t.Context(), agetest.JPEG(t, img))
+		o, err := analyzer.Analyze(t.Context(), visiontest.JPEG(t, img))
 		if err != nil || o.Guidance != age.GuidanceOK {
 			t.Fatal(o, err)
 		}
@@ -111,8 +111,8 @@ func TestMirror(t *testing.T) {
 }
 
 func TestUnreadableImages(t *testing.T) {
-	good := agetest.FaceJPEG(t)
-	analyzer := age.NewAnalyzer(agetest.Pool(t))
+	good := visiontest.FaceJPEG(t)
+	analyzer := age.NewAnalyzer(visiontest.Pool(t))
 	rows := []struct {
 		name string
 		jpeg []byte
@@ -128,12 +128,12 @@ func TestUnreadableImages(t *testing.T) {
 			t.Errorf("%s: %v, %v, want guidance bad_image", row.name, o, err)
 		}
 	}
-	large := agetest.JPEG(t, image.NewGray(image.Rect(0, 0, 2001, 1000)))
+	large := visiontest.JPEG(t, image.NewGray(image.Rect(0, 0, 2001, 1000)))
 	if _, err := analyzer.Analyze(t.Context(), large); !errors.Is(err, age.ErrFrameTooLarge) {
 		t.Errorf("2.001 megapixels: %v, want ErrFrameTooLarge", err)
 	}
 	for _, size := range []image.Point{{1, 1}, {1, 1000}, {2000, 1000}} {
-		o, err := analyzer.Analyze(t.Context(), agetest.JPEG(t, image.NewGray(image.Rectangle{Max: size})))
+		o, err := analyzer.Analyze(t.Context(), visiontest.JPEG(t, image.NewGray(image.Rectangle{Max: size})))
 		if err != nil || o.Guidance != age.GuidanceNoFace {
 			t.Errorf("blank %v: %v, %v, want guidance no_face", size, o, err)
 		}

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"agegate/internal/age"
-	"agegate/internal/age/agetest"
+	"agegate/internal/vision/visiontest"
 )
 
 // BenchmarkStage measures the steps of one 640×480 frame, each on one core.
 // The age stage covers both crops.
 func BenchmarkStage(b *testing.B) {
-	worker, err := agetest.Pool(b).Acquire(b.Context())
+	worker, err := visiontest.Pool(b).Acquire(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func BenchmarkStage(b *testing.B) {
 // BenchmarkFrame measures whole 640×480 frames on one core: one that guides,
 // and one that also decides.
 func BenchmarkFrame(b *testing.B) {
-	analyzer, frame := age.NewAnalyzer(agetest.Pool(b)), goodFrame(b)
+	analyzer, frame := age.NewAnalyzer(visiontest.Pool(b)), goodFrame(b)
 	guide := func() error { _, err := analyzer.Analyze(b.Context(), frame); return err }
 	decide := func() error {
 		o, err := analyzer.Analyze(b.Context(), frame)
@@ -50,5 +50,5 @@ func perFrame(b *testing.B, f func() error) {
 }
 
 func goodFrame(tb testing.TB) []byte {
-	return agetest.JPEG(tb, agetest.Scene(agetest.Face(tb), [3]int{320, 240, 400}))
+	return visiontest.JPEG(tb, visiontest.Scene(visiontest.Face(tb), [3]int{320, 240, 400}))
 }

@@ -3,6 +3,8 @@ package age
 import (
 	"math"
 
+	"agegate/internal/inference"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -63,7 +65,7 @@ func likeness(a, b *Features) float64 {
 	return (cosine(&a.Whole.Descriptor, &b.Whole.Descriptor) + cosine(&a.Inner.Descriptor, &b.Inner.Descriptor)) / 2
 }
 
-func cosine(a, b *[DescriptorSize]float32) float64 {
+func cosine(a, b *[inference.DescriptorSize]float32) float64 {
 	var dot, aa, bb float64
 	for i, x := range a {
 		y := b[i]

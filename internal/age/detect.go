@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"agegate/internal/inference"
 )
 
 // Face is one detected face, in pixels of the frame.
@@ -30,18 +32,18 @@ const (
 )
 
 // detect finds the faces in the picture, the largest first.
-func detect(w Worker, p *picture) ([]Face, error) {
-	in, tensor := w.Input(Detector)
+func detect(w inference.Worker, p *picture) ([]Face, error) {
+	in, tensor := w.Input(inference.Detector)
 	// The longer side fills the input, the rest is black.
 	longer := float64(max(p.width, p.height))
 	square := crop{x: float64(p.width) / 2, y: float64(p.height) / 2, side: longer}
 	g := square.part(0, 0, 1, 1, in.Width, in.Height)
 	p.fill(g, in, tensor)
-	if err := w.Run(Detector); err != nil {
+	if err := w.Run(inference.Detector); err != nil {
 		return nil, err
 	}
-	found := decodeBoxes(nil, w.Output(Detector, "fine_scores"), w.Output(Detector, "fine_boxes"), 16, 2, in.Width)
-	found = decodeBoxes(found, w.Output(Detector, "coarse_scores"), w.Output(Detector, "coarse_boxes"), 8, 6, in.Width)
+	found := decodeBoxes(nil, w.Output(inference.Detector, "fine_scores"), w.Output(inference.Detector, "fine_boxes"), 16, 2, in.Width)
+	found = decodeBoxes(found, w.Output(inference.Detector, "coarse_scores"), w.Output(inference.Detector, "coarse_boxes"), 8, 6, in.Width)
 	faces := merge(found)
 	for i := range faces {
 		faces[i].place(g)

@@ -1,10 +1,14 @@
 package age
 
-import "testing"
+import (
+	"testing"
+
+	"agegate/internal/inference"
+)
 
 // Stages runs the steps of one frame apart, for the benchmarks; each function
 // does its stage once.
-func Stages(tb testing.TB, w Worker, jpeg []byte) map[string]func() error {
+func Stages(tb testing.TB, w inference.Worker, jpeg []byte) map[string]func() error {
 	p, err := decode(jpeg)
 	if err != nil {
 		tb.Fatal(err)
@@ -14,8 +18,8 @@ func Stages(tb testing.TB, w Worker, jpeg []byte) map[string]func() error {
 		tb.Fatal(faces, err)
 	}
 	c := faces[0].crop()
-	in, tensor := w.Input(Ager)
-	scored := func(m Model, output string) func() error {
+	in, tensor := w.Input(inference.Ager)
+	scored := func(m inference.Model, output string) func() error {
 		return func() error { _, err := score(w, p, c, m, output); return err }
 	}
 	return map[string]func() error{
@@ -25,8 +29,8 @@ func Stages(tb testing.TB, w Worker, jpeg []byte) map[string]func() error {
 		"surface":   func() error { surface(p, c); return nil },
 		"raster":    func() error { p.raster(c); return nil },
 		"mesh":      func() error { _, _, _, err := landmarks(w, p, c); return err },
-		"antispoof": scored(Antispoof, "real"),
-		"liveness":  scored(Liveness, "live"),
+		"antispoof": scored(inference.Antispoof, "real"),
+		"liveness":  scored(inference.Liveness, "live"),
 		"age":       func() error { _, err := features(w, p, c); return err },
 	}
 }

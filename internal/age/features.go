@@ -1,10 +1,6 @@
 package age
 
-// AgeBins is the number of whole ages the age model tells apart, from 0.
-const AgeBins = 100
-
-// DescriptorSize is the length of the age model's face descriptor.
-const DescriptorSize = 1024
+import "agegate/internal/inference"
 
 // Features are what a Head computes the age from: the age model's view of the
 // whole upright crop and of its inner part, from x 0.15 to 0.85 and y 0.05 to
@@ -15,8 +11,8 @@ type Features struct {
 
 // View is the age model's output for one crop.
 type View struct {
-	Distribution [AgeBins]float32        // probability of each whole age
-	Descriptor   [DescriptorSize]float32 // points the same way for the same face
+	Distribution [inference.AgeBins]float32        // probability of each whole age
+	Descriptor   [inference.DescriptorSize]float32 // points the same way for the same face
 }
 
 // Head computes an age in years from the features of one frame.
@@ -40,7 +36,7 @@ func (ExpectedValue) Age(f *Features) float64 {
 }
 
 // features runs the age model on both crops.
-func features(w Worker, p *picture, c crop) (*Features, error) {
+func features(w inference.Worker, p *picture, c crop) (*Features, error) {
 	f := new(Features)
 	if err := f.Whole.read(w, p, c, 0, 0, 1, 1); err != nil {
 		return nil, err
@@ -51,13 +47,13 @@ func features(w Worker, p *picture, c crop) (*Features, error) {
 	return f, nil
 }
 
-func (v *View) read(w Worker, p *picture, c crop, left, top, right, bottom float64) error {
-	in, tensor := w.Input(Ager)
+func (v *View) read(w inference.Worker, p *picture, c crop, left, top, right, bottom float64) error {
+	in, tensor := w.Input(inference.Ager)
 	p.fill(c.part(left, top, right, bottom, in.Width, in.Height), in, tensor)
-	if err := w.Run(Ager); err != nil {
+	if err := w.Run(inference.Ager); err != nil {
 		return err
 	}
-	copy(v.Distribution[:], w.Output(Ager, "distribution"))
-	copy(v.Descriptor[:], w.Output(Ager, "descriptor"))
+	copy(v.Distribution[:], w.Output(inference.Ager, "distribution"))
+	copy(v.Descriptor[:], w.Output(inference.Ager, "descriptor"))
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"image/color"
 	"image/jpeg"
 	"testing"
+
+	"agegate/internal/inference"
 )
 
 func TestParseFrame(t *testing.T) {
@@ -69,7 +71,7 @@ func FuzzFrame(f *testing.F) {
 			t.Fatalf("%d×%d was let in", p.width, p.height)
 		}
 		c := crop{x: float64(p.width) / 3, y: float64(p.height), side: float64(p.width + p.height), angle: 1}
-		p.fill(c.part(0, 0, 1, 1, 16, 16), Input{Width: 16, Height: 16, Scale: 1}, tensor)
+		p.fill(c.part(0, 0, 1, 1, 16, 16), inference.Input{Width: 16, Height: 16, Scale: 1}, tensor)
 		for _, v := range tensor {
 			if !(v >= 0 && v <= 255) {
 				t.Fatalf("sample %v", v)

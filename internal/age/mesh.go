@@ -1,6 +1,10 @@
 package age
 
-import "math"
+import (
+	"math"
+
+	"agegate/internal/inference"
+)
 
 // Indices of the landmarks used here, in MediaPipe's canonical face mesh.
 const (
@@ -17,14 +21,14 @@ type Pose struct{ Yaw, Pitch, Roll float64 }
 
 // landmarks places the face mesh within the crop. presence is the model's
 // probability that the crop shows a face at all.
-func landmarks(w Worker, p *picture, c crop) (points []Point, pose Pose, presence float64, err error) {
-	in, tensor := w.Input(Mesh)
+func landmarks(w inference.Worker, p *picture, c crop) (points []Point, pose Pose, presence float64, err error) {
+	in, tensor := w.Input(inference.Mesh)
 	g := c.part(0, 0, 1, 1, in.Width, in.Height)
 	p.fill(g, in, tensor)
-	if err := w.Run(Mesh); err != nil {
+	if err := w.Run(inference.Mesh); err != nil {
 		return nil, pose, 0, err
 	}
-	raw := w.Output(Mesh, "points")
+	raw := w.Output(inference.Mesh, "points")
 	at := func(i int) Point {
 		return Point{float64(raw[3*i]), float64(raw[3*i+1]), float64(raw[3*i+2])}
 	}
@@ -37,7 +41,7 @@ func landmarks(w Worker, p *picture, c crop) (points []Point, pose Pose, presenc
 		x, y := g.point(q.X, q.Y)
 		points[i] = Point{x, y, q.Z * scale}
 	}
-	return points, pose, float64(w.Output(Mesh, "presence")[0]), nil
+	return points, pose, float64(w.Output(inference.Mesh, "presence")[0]), nil
 }
 
 // levelPitch is what the line from forehead to chin leans by on faces that

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agegate/internal/age"
+	"agegate/internal/inference"
 )
 
 // person is an analyzer that shows somebody who does what the capture asks
@@ -137,7 +138,7 @@ func (p *person) Features(_ context.Context, o *age.Observation) (*age.Features,
 	}
 	for _, view := range []*age.View{&f.Whole, &f.Inner} {
 		view.Descriptor[shown.face] = float32(shown.alike)
-		view.Descriptor[age.DescriptorSize-1] = float32(math.Sqrt(1 - shown.alike*shown.alike))
+		view.Descriptor[inference.DescriptorSize-1] = float32(math.Sqrt(1 - shown.alike*shown.alike))
 	}
 	return f, nil
 }

@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"agegate/internal/age"
-	"agegate/internal/age/agetest"
+	"agegate/internal/vision/visiontest"
 )
 
 // TestRaster: a pattern over the face stands out, whatever its direction, and
 // also where JPEG's blocks have their frequencies; a
 // face, and JPEG's own blocks at a poor quality, do not.
 func TestRaster(t *testing.T) {
-	analyzer := age.NewAnalyzer(agetest.Pool(t))
-	face := agetest.Scene(agetest.Face(t), [3]int{320, 240, 360})
+	analyzer := age.NewAnalyzer(visiontest.Pool(t))
+	face := visiontest.Scene(visiontest.Face(t), [3]int{320, 240, 360})
 	measure := func(across, down, depth float64) float64 {
 		frame := image.NewRGBA(face.Rect)
 		for y := range 480 {
@@ -26,7 +26,7 @@ func TestRaster(t *testing.T) {
 				frame.SetRGBA(x, y, color.RGBA{level(c.R), level(c.G), level(c.B), 255})
 			}
 		}
-		o, err := analyzer.Analyze(t.Context(), agetest.JPEG(t, frame))
+		o, err := analyzer.Analyze(t.Context(), visiontest.JPEG(t, frame))
 		if err != nil || o.Guidance != age.GuidanceOK {
 			t.Fatal(o, err)
 		}

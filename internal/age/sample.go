@@ -1,6 +1,10 @@
 package age
 
-import "math"
+import (
+	"math"
+
+	"agegate/internal/inference"
+)
 
 // crop is a square of the picture, turned by angle about its centre: the
 // upright face. Lengths are in pixels, the angle in radians, clockwise as
@@ -58,7 +62,7 @@ func chromaTable(factor float32) (table [256]float32) {
 // fill samples the picture over the grid into planar RGB, scaled as the model
 // wants it. Luma is interpolated, chroma taken from the nearest sample; what
 // lies outside the picture is black.
-func (p *picture) fill(g grid, in Input, tensor []float32) {
+func (p *picture) fill(g grid, in inference.Input, tensor []float32) {
 	size := g.width * g.height
 	red, green, blue := tensor[:size], tensor[size:2*size], tensor[2*size:3*size]
 	p.each(g, func(i, x, y int, luma float32) {

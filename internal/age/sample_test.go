@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"agegate/internal/inference"
+
 	"pgregory.net/rapid"
 )
 
@@ -25,7 +27,7 @@ func TestFillMatchesTheStandardLibrary(t *testing.T) {
 	}
 	tensor := make([]float32, 3*32*24)
 	identity := grid{width: 32, height: 24, x: 0.5, y: 0.5, columnX: 1, rowY: 1}
-	p.fill(identity, Input{Width: 32, Height: 24, Scale: 2, Offset: 10}, tensor)
+	p.fill(identity, inference.Input{Width: 32, Height: 24, Scale: 2, Offset: 10}, tensor)
 	for y := range 24 {
 		for x := range 32 {
 			want := color.RGBAModel.Convert(source.At(x, y)).(color.RGBA)

@@ -14,12 +14,12 @@ import (
 	"sync"
 	"time"
 
-	"agegate/internal/age/onnx"
 	"agegate/internal/api"
 	"agegate/internal/billing"
 	"agegate/internal/config"
 	"agegate/internal/credential"
 	"agegate/internal/httpd"
+	"agegate/internal/inference"
 	"agegate/internal/metrics"
 	"agegate/internal/session"
 	"agegate/internal/store"
@@ -44,7 +44,7 @@ type App struct {
 	log        *slog.Logger
 	now        func() time.Time
 	metrics    *metrics.Metrics
-	pool       *onnx.Pool // nil when the estimator is off
+	pool       *inference.Pool // nil when the estimator is off
 	pages      *web.Pages
 	dispatcher *webhook.Dispatcher
 	routes     []*echo.Route

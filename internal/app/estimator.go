@@ -8,8 +8,8 @@ import (
 
 	"agegate/internal/age"
 	"agegate/internal/age/calibration"
-	"agegate/internal/age/onnx"
 	"agegate/internal/config"
+	"agegate/internal/inference"
 	"agegate/internal/metrics"
 	"agegate/internal/web"
 )
@@ -25,7 +25,7 @@ func (a *App) openEstimator(cfg config.Config) (func(targetAge int, assisted boo
 	if workers == 0 {
 		workers = runtime.NumCPU()
 	}
-	pool, err := onnx.Open(cfg.ModelsDir, workers)
+	pool, err := inference.Open(cfg.ModelsDir, workers)
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"agegate/internal/age/agetest"
 	"agegate/internal/proof/harness"
 	"agegate/internal/tenant"
+	"agegate/internal/vision/visiontest"
 )
 
 // TestREADME integrates a merchant with nothing but the README's samples, run
@@ -141,7 +141,7 @@ type samples []struct{ language, code string }
 
 func readSamples(t *testing.T) samples {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(agetest.Root(), "README.md"))
+	text, err := os.ReadFile(filepath.Join(visiontest.Root(), "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func (s samples) find(t *testing.T, language, text string) string {
 func script(t *testing.T, interpreter, name, text string) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Symlink(filepath.Join(agetest.Root(), "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+	if err := os.Symlink(filepath.Join(visiontest.Root(), "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, name)

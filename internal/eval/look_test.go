@@ -15,15 +15,15 @@ import (
 	"testing"
 
 	"agegate/internal/age"
-	"agegate/internal/age/agetest"
 	"agegate/internal/eval"
+	"agegate/internal/vision/visiontest"
 )
 
 // TestEvaluateSampleFace looks at the sample face, tightly cut and as a PNG
 // far larger than a frame, and at a picture without a face.
 func TestEvaluateSampleFace(t *testing.T) {
 	var large bytes.Buffer
-	if err := png.Encode(&large, agetest.Scene(agetest.Face(t), [3]int{320, 240, 400})); err != nil {
+	if err := png.Encode(&large, visiontest.Scene(visiontest.Face(t), [3]int{320, 240, 400})); err != nil {
 		t.Fatal(err)
 	}
 	var none bytes.Buffer
@@ -31,14 +31,14 @@ func TestEvaluateSampleFace(t *testing.T) {
 		t.Fatal(err)
 	}
 	set, err := eval.ReadSet(write(t, map[string]string{
-		"28_tight.jpg": string(agetest.FaceJPEG(t)), "28_scene.png": large.String(), "40_none.png": none.String(),
+		"28_tight.jpg": string(visiontest.FaceJPEG(t)), "28_scene.png": large.String(), "40_none.png": none.String(),
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var progress []int
 	o := eval.Options{Workers: 2, Pad: 0.2, Progress: func(done, total int) { progress = append(progress, done, total) }}
-	looks, err := eval.LookAt(t.Context(), age.NewAnalyzer(agetest.Pool(t)), set, o)
+	looks, err := eval.LookAt(t.Context(), age.NewAnalyzer(visiontest.Pool(t)), set, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestEvaluateSampleFace(t *testing.T) {
 }
 
 func TestLookAtNamesUnreadablePictures(t *testing.T) {
-	whole := agetest.FaceJPEG(t)
+	whole := visiontest.FaceJPEG(t)
 	for name, text := range map[string]string{
 		"20_empty.jpg": "", "20_text.jpg": "hello", "20_cut.jpg": string(whole[:len(whole)/2]),
 	} {
@@ -63,12 +63,12 @@ func TestLookAtNamesUnreadablePictures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = eval.LookAt(t.Context(), age.NewAnalyzer(agetest.Pool(t)), set, eval.Options{})
+		_, err = eval.LookAt(t.Context(), age.NewAnalyzer(visiontest.Pool(t)), set, eval.Options{})
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err := eval.LookAt(t.Context(), age.NewAnalyzer(agetest.Pool(t)), []eval.Picture{{Path: filepath.Join(t.TempDir(), "gone.jpg")}}, eval.Options{})
+	_, err := eval.LookAt(t.Context(), age.NewAnalyzer(visiontest.Pool(t)), []eval.Picture{{Path: filepath.Join(t.TempDir(), "gone.jpg")}}, eval.Options{})
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "gone.jpg") {
 		t.Errorf("missing picture: %v", err)
 	}
@@ -86,12 +86,12 @@ func TestLookAtStopsWithItsContext(t *testing.T) {
 // TestLearnFromIsRepeatable: a fit learns from the picture, its mirror image
 // and altered views, the same ones whenever the seed is the same.
 func TestLearnFromIsRepeatable(t *testing.T) {
-	set, err := eval.ReadSet(write(t, map[string]string{"28_face.jpg": string(agetest.FaceJPEG(t))}))
+	set, err := eval.ReadSet(write(t, map[string]string{"28_face.jpg": string(visiontest.FaceJPEG(t))}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	learn := func(seed uint64) eval.Lesson {
-		lessons, err := eval.LearnFrom(t.Context(), age.NewAnalyzer(agetest.Pool(t)), set, eval.Options{Workers: 2, Pad: 0.2}, seed)
+		lessons, err := eval.LearnFrom(t.Context(), age.NewAnalyzer(visiontest.Pool(t)), set, eval.Options{Workers: 2, Pad: 0.2}, seed)
 		if err != nil {
 			t.Fatal(err)
 		}

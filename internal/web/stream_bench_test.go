@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"agegate/internal/age"
-	"agegate/internal/age/agetest"
 	"agegate/internal/tenant"
+	"agegate/internal/vision/visiontest"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 // four frames a second through the whole stack on SQLite, and reports how long
 // a frame waits for its answer. One operation is one frame of each shopper.
 func BenchmarkStream(b *testing.B) {
-	engine := age.NewEngine(age.NewAnalyzer(agetest.Pool(b)), age.ExpectedValue{})
+	engine := age.NewEngine(age.NewAnalyzer(visiontest.Pool(b)), age.ExpectedValue{})
 	f := newFixture(b, tenant.Tenant{}, func(target int, assisted bool) Capture {
 		return engine.NewCapture(age.Options{TargetAge: target, Margin: 7, Assisted: assisted})
 	})
@@ -87,10 +87,10 @@ func (f *fixture) shop(b *testing.B, frames [][]byte) (trips []time.Duration) {
 
 // movingFace returns pictures of the sample face, no two alike.
 func movingFace(tb testing.TB) [][]byte {
-	face := agetest.Face(tb)
+	face := visiontest.Face(tb)
 	frames := make([][]byte, 64)
 	for i := range frames {
-		frames[i] = agetest.JPEG(tb, agetest.Scene(face, [3]int{300 + i%9*5, 235 + i%5*2, 300 + i%7*2}))
+		frames[i] = visiontest.JPEG(tb, visiontest.Scene(face, [3]int{300 + i%9*5, 235 + i%5*2, 300 + i%7*2}))
 	}
 	return frames
 }

@@ -4,10 +4,11 @@ import (
 	"math"
 
 	"agegate/internal/age"
+	"agegate/internal/inference"
 )
 
 // features is how many numbers a frame's features become.
-const features = 2 * (age.AgeBins + age.DescriptorSize)
+const features = 2 * (inference.AgeBins + inference.DescriptorSize)
 
 // numbers lists a frame's features as the projection takes them: the square
 // roots of both age distributions, between which distance means something

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"agegate/internal/age"
-	"agegate/internal/age/onnx"
+	"agegate/internal/inference"
 )
 
 // FileName is the calibration in a models directory.
@@ -34,12 +34,12 @@ var ErrOtherModels = errors.New("the age calibration was fitted on other models:
 
 // File is a calibration as it is stored.
 type File struct {
-	Format   int                  `json:"format"`
-	FittedAt time.Time            `json:"fitted_at"`
-	Data     Data                 `json:"data"`
-	Models   map[age.Model]string `json:"models"`  // SHA-256 of the models that make the features
-	Metrics  json.RawMessage      `json:"metrics"` // cross-validated, by picture
-	Head     Head                 `json:"head"`
+	Format   int                        `json:"format"`
+	FittedAt time.Time                  `json:"fitted_at"`
+	Data     Data                       `json:"data"`
+	Models   map[inference.Model]string `json:"models"`  // SHA-256 of the models that make the features
+	Metrics  json.RawMessage            `json:"metrics"` // cross-validated, by picture
+	Head     Head                       `json:"head"`
 }
 
 // Data describes what a calibration was fitted on.
@@ -52,11 +52,11 @@ type Data struct {
 
 // featureModels are the models whose change makes a calibration void: the one
 // that places the crop and the one that looks at it.
-var featureModels = []age.Model{age.Detector, age.Ager}
+var featureModels = []inference.Model{inference.Detector, inference.Ager}
 
 // ModelHashes returns the SHA-256 of the models that a calibration depends on.
-func ModelHashes(m onnx.Manifest) map[age.Model]string {
-	hashes := map[age.Model]string{}
+func ModelHashes(m inference.Manifest) map[inference.Model]string {
+	hashes := map[inference.Model]string{}
 	for _, role := range featureModels {
 		hashes[role] = m.Models[role].SHA256
 	}
@@ -67,7 +67,7 @@ func ModelHashes(m onnx.Manifest) map[age.Model]string {
 // calibration for what it says about itself. Without a calibration it returns
 // age.ExpectedValue, nil and ErrMissing; with one fitted on other models it
 // fails with ErrOtherModels, with a damaged one by naming the fault.
-func LoadHead(dir string, manifest onnx.Manifest) (age.Head, *File, error) {
+func LoadHead(dir string, manifest inference.Manifest) (age.Head, *File, error) {
 	text, err := os.ReadFile(filepath.Join(dir, FileName)) //nolint:gosec // the operator chose the directory
 	if errors.Is(err, os.ErrNotExist) {
 		return age.ExpectedValue{}, nil, ErrMissing

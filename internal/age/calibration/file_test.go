@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"agegate/internal/age"
-	"agegate/internal/age/agetest"
 	"agegate/internal/age/calibration"
-	"agegate/internal/age/onnx"
 	"agegate/internal/eval"
+	"agegate/internal/inference"
+	"agegate/internal/vision/visiontest"
 )
 
-func manifest(detector, ager string) onnx.Manifest {
-	return onnx.Manifest{Models: map[age.Model]onnx.File{
-		age.Detector: {SHA256: detector}, age.Ager: {SHA256: ager}, age.Mesh: {SHA256: "any"},
+func manifest(detector, ager string) inference.Manifest {
+	return inference.Manifest{Models: map[inference.Model]inference.File{
+		inference.Detector: {SHA256: detector}, inference.Ager: {SHA256: ager}, inference.Mesh: {SHA256: "any"},
 	}}
 }
 
@@ -64,7 +64,7 @@ func TestLoadHeadWithoutCalibration(t *testing.T) {
 
 func TestLoadHeadRefusesOtherModels(t *testing.T) {
 	dir := stored(t)
-	for _, m := range []onnx.Manifest{manifest("d", "x"), manifest("x", "a"), {}} {
+	for _, m := range []inference.Manifest{manifest("d", "x"), manifest("x", "a"), {}} {
 		loaded, _, err := calibration.LoadHead(dir, m)
 		if !errors.Is(err, calibration.ErrOtherModels) || loaded != nil {
 			t.Errorf("%+v: %v", m.Models, err)
@@ -134,8 +134,8 @@ func networkOf(f map[string]any) map[string]any {
 // TestShippedCalibration: the file in models/ belongs to the models that this
 // version installs, and keeps what it is shipped for.
 func TestShippedCalibration(t *testing.T) {
-	pool := agetest.Pool(t)
-	dir := filepath.Join(agetest.Root(), "models")
+	pool := visiontest.Pool(t)
+	dir := filepath.Join(visiontest.Root(), "models")
 	_, info, err := calibration.LoadHead(dir, pool.Manifest)
 	if err != nil {
 		t.Fatal(err)

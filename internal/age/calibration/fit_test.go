@@ -10,6 +10,7 @@ import (
 
 	"agegate/internal/age"
 	"agegate/internal/age/calibration"
+	"agegate/internal/inference"
 )
 
 // person makes the features of somebody of an age, as an age model would give
@@ -135,7 +136,7 @@ func TestOldFacesFollowTheStockEstimate(t *testing.T) {
 	reading := func(stock int) *age.Features { // with a descriptor like a 40-year-old's
 		f := person(40, rand.New(rand.NewPCG(5, 0)))
 		for _, view := range []*age.View{&f.Whole, &f.Inner} {
-			view.Distribution = [age.AgeBins]float32{}
+			view.Distribution = [inference.AgeBins]float32{}
 			view.Distribution[stock] = 1
 		}
 		return f
@@ -146,7 +147,7 @@ func TestOldFacesFollowTheStockEstimate(t *testing.T) {
 		}
 	}
 	one := reading(80)
-	one.Inner.Distribution = [age.AgeBins]float32{30: 1}
+	one.Inner.Distribution = [inference.AgeBins]float32{30: 1}
 	if got := h.Age(one); got > 50 {
 		t.Errorf("one crop alone lifts the estimate to %.1f", got)
 	}

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"agegate/internal/age"
+	"agegate/internal/inference"
 	"agegate/internal/proof/attack/puppet"
 )
 
@@ -67,7 +68,7 @@ func (r Row) Interval() (low, high float64) {
 // persons, attacks, and those beyond the challenge. The same presentations
 // are played in every run, as many as there is time for until the deadline, if
 // it is not zero. progress may be nil.
-func Range(ctx context.Context, models age.Models, n int, deadline time.Time, progress func(done, total int)) ([]Row, error) {
+func Range(ctx context.Context, models inference.Models, n int, deadline time.Time, progress func(done, total int)) ([]Row, error) {
 	analyzer := age.NewAnalyzer(models)
 	person, stranger, err := puppet.Sample(ctx, analyzer)
 	if err != nil {

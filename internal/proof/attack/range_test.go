@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/age/agetest"
 	"agegate/internal/proof/attack"
+	"agegate/internal/vision/visiontest"
 )
 
 // TestRange plays a few presentations of every kind; make attack plays more.
 // With so few a single lucky recording is more than the goal, so what is
 // tested is that no kind comes through as a rule.
 func TestRange(t *testing.T) {
-	rows, err := attack.Range(t.Context(), agetest.Pool(t), 2, time.Time{}, nil)
+	rows, err := attack.Range(t.Context(), visiontest.Pool(t), 2, time.Time{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/age/agetest"
 	"agegate/internal/proof/harness"
 	"agegate/internal/store/pgtest"
+	"agegate/internal/vision/visiontest"
 
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
@@ -88,7 +88,7 @@ func BenchmarkGuidance(b *testing.B) {
 }
 
 func blurredFace(b *testing.B) []byte {
-	small := agetest.Scene(agetest.Face(b), [3]int{18, 18, 36})
+	small := visiontest.Scene(visiontest.Face(b), [3]int{18, 18, 36})
 	coarse, ok := small.SubImage(image.Rect(0, 0, 36, 36)).(*image.RGBA)
 	if !ok {
 		b.Fatal("the scene is not RGBA")
@@ -97,7 +97,7 @@ func blurredFace(b *testing.B) []byte {
 	for y := range 36 {
 		copy(copied.Pix[y*copied.Stride:(y+1)*copied.Stride], coarse.Pix[y*coarse.Stride:])
 	}
-	return agetest.JPEG(b, agetest.Scene(copied, [3]int{320, 240, 320}))
+	return visiontest.JPEG(b, visiontest.Scene(copied, [3]int{320, 240, 320}))
 }
 
 // stream plays a shopper who sends the same frame n times, and returns how

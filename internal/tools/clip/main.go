@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"agegate/internal/age"
-	"agegate/internal/age/agetest"
-	"agegate/internal/age/onnx"
+	"agegate/internal/inference"
 	"agegate/internal/proof/attack/puppet"
+	"agegate/internal/vision/visiontest"
 )
 
 const usage = `Renders the sample face as a camera would see it.
@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	pool, err := onnx.Open(filepath.Join(agetest.Root(), "models"), 1)
+	pool, err := inference.Open(filepath.Join(visiontest.Root(), "models"), 1)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"agegate/internal/age"
-	"agegate/internal/age/agetest"
+	"agegate/internal/vision/visiontest"
 )
 
 // TestPictures: the last picture of every gesture shows the whole action.
@@ -18,7 +18,7 @@ func TestPictures(t *testing.T) {
 	if err := run(t.Context(), []string{"--out", dir, "--frames", "3"}); err != nil {
 		t.Fatal(err)
 	}
-	analyzer := age.NewAnalyzer(agetest.Pool(t))
+	analyzer := age.NewAnalyzer(visiontest.Pool(t))
 	look := func(gesture age.Prompt) *age.Observation {
 		data, err := os.ReadFile(filepath.Join(dir, string(gesture), "02.jpg"))
 		if err != nil {

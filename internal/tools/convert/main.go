@@ -13,8 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"agegate/internal/age"
-	"agegate/internal/age/onnx"
+	"agegate/internal/inference"
 	"agegate/internal/tools/tfjs"
 )
 
@@ -45,7 +44,7 @@ func run(from, to string) error {
 	if err != nil {
 		return err
 	}
-	manifest := onnx.Manifest{Runtime: library, Models: map[age.Model]onnx.File{}}
+	manifest := inference.Manifest{Runtime: library, Models: map[inference.Model]inference.File{}}
 	for role, m := range models {
 		file, err := m.convert(filepath.Join(human, "models"), to)
 		if err != nil {
@@ -58,7 +57,7 @@ func run(from, to string) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(to, onnx.ManifestName)
+	path := filepath.Join(to, inference.ManifestName)
 	if err := os.WriteFile(path, append(text, '\n'), readable); err != nil {
 		return err
 	}
@@ -66,8 +65,8 @@ func run(from, to string) error {
 	return nil
 }
 
-func (m model) convert(from, to string) (onnx.File, error) {
-	file := onnx.File{Path: m.name + ".onnx", Input: &m.input, Outputs: map[string]string{}, Licence: m.licence}
+func (m model) convert(from, to string) (inference.File, error) {
+	file := inference.File{Path: m.name + ".onnx", Input: &m.input, Outputs: map[string]string{}, Licence: m.licence}
 	graph, err := tfjs.Load(filepath.Join(from, m.name+".json"))
 	if err != nil {
 		return file, err
@@ -85,12 +84,12 @@ func (m model) convert(from, to string) (onnx.File, error) {
 	if err := os.WriteFile(path, data, readable); err != nil {
 		return file, err
 	}
-	file.SHA256, err = onnx.SHA256(path)
+	file.SHA256, err = inference.SHA256(path)
 	return file, err
 }
 
 // copyRuntime copies the shared library for this machine.
-func copyRuntime(from, to string) (onnx.File, error) {
+func copyRuntime(from, to string) (inference.File, error) {
 	platform := map[string]string{
 		"linux/amd64":  "linux/x64/libonnxruntime.so.1",
 		"linux/arm64":  "linux/arm64/libonnxruntime.so.1",
@@ -98,17 +97,17 @@ func copyRuntime(from, to string) (onnx.File, error) {
 	}[runtime.GOOS+"/"+runtime.GOARCH]
 	found, _ := filepath.Glob(filepath.Join(from, "bin", "napi-v6", platform))
 	if platform == "" || len(found) != 1 {
-		return onnx.File{}, fmt.Errorf("onnxruntime-node has no library for %s/%s", runtime.GOOS, runtime.GOARCH)
+		return inference.File{}, fmt.Errorf("onnxruntime-node has no library for %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
 	version, err := packageVersion(from)
 	if err != nil {
-		return onnx.File{}, err
+		return inference.File{}, err
 	}
 	data, err := os.ReadFile(found[0])
 	if err != nil {
-		return onnx.File{}, err
+		return inference.File{}, err
 	}
-	file := onnx.File{
+	file := inference.File{
 		Path:    filepath.Base(found[0]),
 		Source:  "npm onnxruntime-node " + version + ", https://github.com/microsoft/onnxruntime",
 		Licence: "MIT",
@@ -121,7 +120,7 @@ func copyRuntime(from, to string) (onnx.File, error) {
 	if err := os.Rename(path+".new", path); err != nil {
 		return file, err
 	}
-	file.SHA256, err = onnx.SHA256(path)
+	file.SHA256, err = inference.SHA256(path)
 	return file, err
 }
 

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"agegate/internal/age"
+	"agegate/internal/inference"
 	"agegate/internal/tools/tfjs"
 )
 
 // model says how one model of @vladmandic/human plays its role.
 type model struct {
 	name    string // of models/<name>.json
-	input   age.Input
+	input   inference.Input
 	outputs []output
 	origin  string
 	licence string
@@ -22,10 +22,10 @@ type output struct {
 // models fills every role. Input scaling is the one each model was trained
 // with. The gender output of faceres and the contours of facemesh are left
 // out: nothing here uses them.
-var models = map[age.Model]model{
-	age.Detector: {
+var models = map[inference.Model]model{
+	inference.Detector: {
 		name:  "blazeface",
-		input: age.Input{Width: 256, Height: 256, Scale: 1 / 127.5, Offset: -1},
+		input: inference.Input{Width: 256, Height: 256, Scale: 1 / 127.5, Offset: -1},
 		outputs: []output{
 			{tfjs.Output{Node: "Identity", Name: "fine_scores", Shape: []int64{1, 512, 1}}, "face logit by anchor, 16×16 cells of two"},
 			{tfjs.Output{Node: "Identity_2", Name: "fine_boxes", Shape: []int64{1, 512, 16}}, "box and six key points by anchor, in input pixels from its centre"},
@@ -35,9 +35,9 @@ var models = map[age.Model]model{
 		origin:  "https://github.com/google/mediapipe (BlazeFace, back camera)",
 		licence: "Apache-2.0",
 	},
-	age.Mesh: {
+	inference.Mesh: {
 		name:  "facemesh",
-		input: age.Input{Width: 192, Height: 192, Scale: 1.0 / 255},
+		input: inference.Input{Width: 192, Height: 192, Scale: 1.0 / 255},
 		outputs: []output{
 			{tfjs.Output{Node: "Identity_2", Name: "points", Shape: []int64{1, 1404}}, "468 landmarks: x, y, z in input pixels"},
 			{tfjs.Output{Node: "Identity_1", Name: "presence", Shape: []int64{1, 1}}, "probability that the crop shows a face"},
@@ -45,9 +45,9 @@ var models = map[age.Model]model{
 		origin:  "https://github.com/google/mediapipe (Face Mesh)",
 		licence: "Apache-2.0",
 	},
-	age.Ager: {
+	inference.Ager: {
 		name:  "faceres",
-		input: age.Input{Width: 224, Height: 224, Scale: 1},
+		input: inference.Input{Width: 224, Height: 224, Scale: 1},
 		outputs: []output{
 			{tfjs.Output{Node: "age_pred/Softmax", Name: "distribution", Shape: []int64{1, 100}}, "probability of each age from 0 to 99"},
 			{tfjs.Output{Node: "global_pooling/Mean", Name: "descriptor", Shape: []int64{1, 1024}}, "face descriptor"},
@@ -55,18 +55,18 @@ var models = map[age.Model]model{
 		origin:  "https://github.com/HSE-asavchenko/HSE_FaceRec_tf",
 		licence: "MIT as distributed; see NOTICE",
 	},
-	age.Antispoof: {
+	inference.Antispoof: {
 		name:  "antispoof",
-		input: age.Input{Width: 128, Height: 128, Scale: 1.0 / 255},
+		input: inference.Input{Width: 128, Height: 128, Scale: 1.0 / 255},
 		outputs: []output{
 			{tfjs.Output{Node: "Identity", Name: "real", Shape: []int64{1, 1}}, "probability that the face is real"},
 		},
 		origin:  "https://www.kaggle.com/anku420/fake-face-detection",
 		licence: "MIT as distributed; see NOTICE",
 	},
-	age.Liveness: {
+	inference.Liveness: {
 		name:  "liveness",
-		input: age.Input{Width: 32, Height: 32, Scale: 1.0 / 255},
+		input: inference.Input{Width: 32, Height: 32, Scale: 1.0 / 255},
 		outputs: []output{
 			{tfjs.Output{Node: "Identity", Name: "live", Shape: []int64{1, 2}}, "probability of a live face, then of a recorded one"},
 		},

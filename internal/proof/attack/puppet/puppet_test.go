@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"agegate/internal/age"
-	"agegate/internal/age/agetest"
 	"agegate/internal/proof/attack/puppet"
+	"agegate/internal/vision/visiontest"
 )
 
 // TestPuppet: the pipeline reads from a head the turn it was drawn with, and
 // from a print hardly any.
 func TestPuppet(t *testing.T) {
-	analyzer := age.NewAnalyzer(agetest.Pool(t))
+	analyzer := age.NewAnalyzer(visiontest.Pool(t))
 	person, stranger, err := puppet.Sample(t.Context(), analyzer)
 	if err != nil {
 		t.Fatal(err)

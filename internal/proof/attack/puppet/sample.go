@@ -10,12 +10,12 @@ import (
 	"math"
 
 	"agegate/internal/age"
-	"agegate/internal/age/agetest"
+	"agegate/internal/vision/visiontest"
 )
 
 // Sample returns the sample face as a head, and as the head of another person.
 func Sample(ctx context.Context, analyzer age.Analyzer) (person, stranger *Head, err error) {
-	data, err := agetest.SampleJPEG()
+	data, err := visiontest.SampleJPEG()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,9 +11,9 @@ import (
 	"runtime"
 	"time"
 
-	"agegate/internal/age/agetest"
-	"agegate/internal/age/onnx"
+	"agegate/internal/inference"
 	"agegate/internal/proof/attack"
+	"agegate/internal/vision/visiontest"
 )
 
 func main() {
@@ -32,7 +32,7 @@ func main() {
 }
 
 func run(ctx context.Context, n int, deadline time.Time) (met bool, err error) {
-	pool, err := onnx.Open(filepath.Join(agetest.Root(), "models"), runtime.NumCPU())
+	pool, err := inference.Open(filepath.Join(visiontest.Root(), "models"), runtime.NumCPU())
 	if err != nil {
 		return false, err
 	}

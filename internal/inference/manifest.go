@@ -1,6 +1,6 @@
-// Package onnx runs the capture pipeline's models in ONNX Runtime, inside the
+// Package inference runs the capture pipeline's models in ONNX Runtime, inside the
 // process.
-package onnx
+package inference
 
 import (
 	"crypto/sha256"
@@ -11,8 +11,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-
-	"agegate/internal/age"
 )
 
 // ManifestName is the file in the models directory that describes the others.
@@ -22,8 +20,8 @@ const ManifestName = "manifest.json"
 // input is prepared, and where everything came from. To use another model of
 // the same shape, put its file beside the others and change its entry.
 type Manifest struct {
-	Runtime File               `json:"runtime"` // the ONNX Runtime shared library
-	Models  map[age.Model]File `json:"models"`
+	Runtime File           `json:"runtime"` // the ONNX Runtime shared library
+	Models  map[Model]File `json:"models"`
 }
 
 // File is one entry of the manifest. Path is relative to the manifest and
@@ -32,7 +30,7 @@ type Manifest struct {
 type File struct {
 	Path    string            `json:"file"`
 	SHA256  string            `json:"sha256"`
-	Input   *age.Input        `json:"input,omitempty"`
+	Input   *Input            `json:"input,omitempty"`
 	Outputs map[string]string `json:"outputs,omitempty"`
 	Source  string            `json:"source"`
 	Licence string            `json:"licence"`
@@ -59,7 +57,7 @@ func ReadManifest(dir string) (Manifest, error) {
 	if err := m.Runtime.verify(dir); err != nil {
 		return m, err
 	}
-	for role, outputs := range age.Outputs {
+	for role, outputs := range Outputs {
 		file, ok := m.Models[role]
 		if !ok {
 			return m, fmt.Errorf("%s names no file for the role %q", ManifestName, role)

@@ -1,11 +1,11 @@
-package onnx_test
+package inference_test
 
 import (
 	"math"
 	"testing"
 
-	"agegate/internal/age"
-	"agegate/internal/age/agetest"
+	"agegate/internal/inference"
+	"agegate/internal/vision/visiontest"
 )
 
 // TestConvertedModelsAgreeWithTensorFlow compares the converted models with
@@ -19,23 +19,23 @@ func TestConvertedModelsAgreeWithTensorFlow(t *testing.T) {
 		want  float64
 	}
 	rows := []struct {
-		model        age.Model
+		model        inference.Model
 		output       string
 		meanAbsolute float64
 		values       []value
 	}{
-		{age.Detector, "fine_scores", 28.660317, []value{{0, -12.968282}, {170, -4.1148782}, {511, -3.3490143}}},
-		{age.Detector, "fine_boxes", 7.9517494, []value{{0, -3.1971993}, {2730, -6.5192828}, {8191, -7.2921715}}},
-		{age.Detector, "coarse_scores", 10.575582, []value{{0, -4.9799299}, {128, -7.5097408}, {383, -15.873211}}},
-		{age.Detector, "coarse_boxes", 25.656981, []value{{0, 9.9475603}, {2048, -8.5936508}, {6143, -8.6963196}}},
-		{age.Mesh, "points", 65.610536, []value{{0, 94.791695}, {468, 47.967026}, {1403, 9.5649233}}},
-		{age.Mesh, "presence", 0.0011305447, nil},
-		{age.Ager, "distribution", 0.01, []value{{0, 0.026182944}, {33, 0.022517085}, {99, 0.0012747375}}},
-		{age.Ager, "descriptor", 0.0097061793, nil},
-		{age.Antispoof, "real", 0.70304763, nil},
-		{age.Liveness, "live", 0.5, []value{{0, 0.95166141}, {1, 0.048338547}}},
+		{inference.Detector, "fine_scores", 28.660317, []value{{0, -12.968282}, {170, -4.1148782}, {511, -3.3490143}}},
+		{inference.Detector, "fine_boxes", 7.9517494, []value{{0, -3.1971993}, {2730, -6.5192828}, {8191, -7.2921715}}},
+		{inference.Detector, "coarse_scores", 10.575582, []value{{0, -4.9799299}, {128, -7.5097408}, {383, -15.873211}}},
+		{inference.Detector, "coarse_boxes", 25.656981, []value{{0, 9.9475603}, {2048, -8.5936508}, {6143, -8.6963196}}},
+		{inference.Mesh, "points", 65.610536, []value{{0, 94.791695}, {468, 47.967026}, {1403, 9.5649233}}},
+		{inference.Mesh, "presence", 0.0011305447, nil},
+		{inference.Ager, "distribution", 0.01, []value{{0, 0.026182944}, {33, 0.022517085}, {99, 0.0012747375}}},
+		{inference.Ager, "descriptor", 0.0097061793, nil},
+		{inference.Antispoof, "real", 0.70304763, nil},
+		{inference.Liveness, "live", 0.5, []value{{0, 0.95166141}, {1, 0.048338547}}},
 	}
-	worker, err := agetest.Pool(t).Acquire(t.Context())
+	worker, err := visiontest.Pool(t).Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestConvertedModelsAgreeWithTensorFlow(t *testing.T) {
 }
 
 // paint fills the input with a picture that is easy to make anywhere.
-func paint(in age.Input, tensor []float32) {
+func paint(in inference.Input, tensor []float32) {
 	for c := range 3 {
 		for y := range in.Height {
 			for x := range in.Width {

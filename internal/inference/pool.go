@@ -1,4 +1,4 @@
-package onnx
+package inference
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"sync"
 
 	ort "github.com/yalue/onnxruntime_go"
-
-	"agegate/internal/age"
 )
 
 // ErrClosed is returned by Acquire after Close.
@@ -84,8 +82,8 @@ func initialize(library string) error {
 	return nil
 }
 
-// Acquire waits for a free worker; see age.Models.
-func (p *Pool) Acquire(ctx context.Context) (age.Worker, error) {
+// Acquire waits for a free worker; see Models.
+func (p *Pool) Acquire(ctx context.Context) (Worker, error) {
 	select {
 	case <-p.done:
 		return nil, ErrClosed
@@ -122,12 +120,12 @@ func (p *Pool) Close() error {
 // worker is one set of sessions.
 type worker struct {
 	pool   *Pool
-	models map[age.Model]*session
+	models map[Model]*session
 }
 
 // session is one model with its input and output buffers bound to it.
 type session struct {
-	format  age.Input
+	format  Input
 	input   *ort.Tensor[float32]
 	outputs map[string]*ort.Tensor[float32]
 	run     *ort.AdvancedSession
@@ -146,8 +144,8 @@ func newWorker(dir string, manifest Manifest) (*worker, error) {
 	); err != nil {
 		return nil, err
 	}
-	w := &worker{models: map[age.Model]*session{}}
-	for role, outputs := range age.Outputs {
+	w := &worker{models: map[Model]*session{}}
+	for role, outputs := range Outputs {
 		file := manifest.Models[role]
 		s := &session{format: *file.Input, outputs: map[string]*ort.Tensor[float32]{}}
 		w.models[role] = s
@@ -195,14 +193,14 @@ func (s *session) open(path string, outputs map[string]int, options *ort.Session
 	return err
 }
 
-func (w *worker) Input(m age.Model) (age.Input, []float32) {
+func (w *worker) Input(m Model) (Input, []float32) {
 	s := w.models[m]
 	return s.format, s.input.GetData()
 }
 
-func (w *worker) Run(m age.Model) error { return w.models[m].run.Run() }
+func (w *worker) Run(m Model) error { return w.models[m].run.Run() }
 
-func (w *worker) Output(m age.Model, name string) []float32 {
+func (w *worker) Output(m Model, name string) []float32 {
 	return w.models[m].outputs[name].GetData()
 }
 

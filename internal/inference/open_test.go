@@ -1,4 +1,4 @@
-package onnx_test
+package inference_test
 
 import (
 	"context"
@@ -10,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/age"
-	"agegate/internal/age/agetest"
-	"agegate/internal/age/onnx"
+	"agegate/internal/inference"
+	"agegate/internal/vision/visiontest"
 )
 
 func TestPoolBoundsItsWorkers(t *testing.T) {
-	pool, err := onnx.Open(filepath.Join(agetest.Root(), "models"), 1)
+	pool, err := inference.Open(filepath.Join(visiontest.Root(), "models"), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +46,7 @@ func TestPoolBoundsItsWorkers(t *testing.T) {
 	if err := pool.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := pool.Acquire(t.Context()); !errors.Is(err, onnx.ErrClosed) {
+	if _, err := pool.Acquire(t.Context()); !errors.Is(err, inference.ErrClosed) {
 		t.Errorf("after Close: %v, want ErrClosed", err)
 	}
 }
@@ -57,29 +56,32 @@ func TestPoolBoundsItsWorkers(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	rows := []struct {
 		name    string
-		change  func(dir string, m *onnx.Manifest)
+		change  func(dir string, m *inference.Manifest)
 		missing bool
 		want    string
 	}{
-		{"no manifest", func(dir string, m *onnx.Manifest) { m.Models = nil; os.Remove(filepath.Join(dir, onnx.ManifestName)) }, true, "make models"},
-		{"no model file", func(dir string, _ *onnx.Manifest) { os.Remove(filepath.Join(dir, "faceres.onnx")) }, true, "no faceres.onnx"},
-		{"no library", func(dir string, m *onnx.Manifest) { os.Remove(filepath.Join(dir, m.Runtime.Path)) }, true, "make models"},
-		{"changed model", func(dir string, _ *onnx.Manifest) {
+		{"no manifest", func(dir string, m *inference.Manifest) {
+			m.Models = nil
+			os.Remove(filepath.Join(dir, inference.ManifestName))
+		}, true, "make models"},
+		{"no model file", func(dir string, _ *inference.Manifest) { os.Remove(filepath.Join(dir, "faceres.onnx")) }, true, "no faceres.onnx"},
+		{"no library", func(dir string, m *inference.Manifest) { os.Remove(filepath.Join(dir, m.Runtime.Path)) }, true, "make models"},
+		{"changed model", func(dir string, _ *inference.Manifest) {
 			os.Remove(filepath.Join(dir, "liveness.onnx"))
 			os.WriteFile(filepath.Join(dir, "liveness.onnx"), []byte("other"), 0o600)
 		}, false, "SHA-256 differs"},
-		{"role unfilled", func(_ string, m *onnx.Manifest) { delete(m.Models, age.Mesh) }, false, `no file for the role "mesh"`},
-		{"file elsewhere", func(_ string, m *onnx.Manifest) { m.Runtime.Path = "../lib.so" }, false, "leaves the models directory"},
-		{"wrong model in a role", func(_ string, m *onnx.Manifest) {
-			file := m.Models[age.Antispoof]
-			file.Path, file.SHA256 = m.Models[age.Liveness].Path, m.Models[age.Liveness].SHA256
-			m.Models[age.Antispoof] = file
+		{"role unfilled", func(_ string, m *inference.Manifest) { delete(m.Models, inference.Mesh) }, false, `no file for the role "mesh"`},
+		{"file elsewhere", func(_ string, m *inference.Manifest) { m.Runtime.Path = "../lib.so" }, false, "leaves the models directory"},
+		{"wrong model in a role", func(_ string, m *inference.Manifest) {
+			file := m.Models[inference.Antispoof]
+			file.Path, file.SHA256 = m.Models[inference.Liveness].Path, m.Models[inference.Liveness].SHA256
+			m.Models[inference.Antispoof] = file
 		}, false, "model liveness.onnx: has 0 of the 1 outputs"},
 	}
-	source := filepath.Join(agetest.Root(), "models")
-	agetest.Pool(t) // the library of the real directory is the one in use
+	source := filepath.Join(visiontest.Root(), "models")
+	visiontest.Pool(t) // the library of the real directory is the one in use
 	for _, row := range rows {
-		manifest, err := onnx.ReadManifest(source)
+		manifest, err := inference.ReadManifest(source)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,13 +91,13 @@ func TestOpenRefuses(t *testing.T) {
 		if manifest.Models != nil {
 			write(t, dir, manifest)
 		}
-		pool, err := onnx.Open(dir, 1)
+		pool, err := inference.Open(dir, 1)
 		if err == nil {
 			t.Errorf("%s: opened", row.name)
 			pool.Close()
 			continue
 		}
-		if errors.Is(err, onnx.ErrMissing) != row.missing || !strings.Contains(err.Error(), row.want) {
+		if errors.Is(err, inference.ErrMissing) != row.missing || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: %v, want %q", row.name, err, row.want)
 		}
 	}
@@ -110,7 +112,7 @@ func linked(t *testing.T, source string) string {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if e.Name() == onnx.ManifestName {
+		if e.Name() == inference.ManifestName {
 			continue
 		}
 		if err := os.Symlink(filepath.Join(source, e.Name()), filepath.Join(dir, e.Name())); err != nil {
@@ -120,13 +122,13 @@ func linked(t *testing.T, source string) string {
 	return dir
 }
 
-func write(t *testing.T, dir string, m onnx.Manifest) {
+func write(t *testing.T, dir string, m inference.Manifest) {
 	t.Helper()
 	text, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, onnx.ManifestName), text, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, inference.ManifestName), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,6 +1,12 @@
-package age
+package inference
 
 import "context"
+
+// Lengths of the age model's outputs.
+const (
+	AgeBins        = 100  // whole ages told apart, from 0
+	DescriptorSize = 1024 // of the face descriptor
+)
 
 // Model is the role of a neural network in the pipeline. Which file plays the
 // role is the model manifest's business.

@@ -1,5 +1,5 @@
-// Package agetest gives tests the models and a face to show them.
-package agetest
+// Package visiontest gives tests the models and a face to show them.
+package visiontest
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 
 	xdraw "golang.org/x/image/draw"
 
-	"agegate/internal/age/onnx"
+	"agegate/internal/inference"
 )
 
 // Root returns the top directory of the checkout.
@@ -28,13 +28,13 @@ func Root() string {
 	return filepath.Join(filepath.Dir(file), "..", "..", "..")
 }
 
-var pool = sync.OnceValues(func() (*onnx.Pool, error) {
-	return onnx.Open(filepath.Join(Root(), "models"), 2)
+var pool = sync.OnceValues(func() (*inference.Pool, error) {
+	return inference.Open(filepath.Join(Root(), "models"), 2)
 })
 
 // Pool returns the process's pool of models, two workers, never closed. A
 // missing model fails the test.
-func Pool(tb testing.TB) *onnx.Pool {
+func Pool(tb testing.TB) *inference.Pool {
 	tb.Helper()
 	p, err := pool()
 	if err != nil {
