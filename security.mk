@@ -16,7 +16,7 @@ FUZZTIME ?= 30s
 fuzz: ## fuzz the parsers of foreign input, FUZZTIME each
 	@set -e; for target in \
 		contract:FuzzDecodeJSON tenant:FuzzCallbackRule credential:FuzzVerifyRedirectToken credential:FuzzRedirectURL \
-		credential:FuzzParseAPIKey webhook:FuzzVerify age:FuzzFrame; do \
+		credential:FuzzParseAPIKey webhook:FuzzVerify age:FuzzParseFrame vision:FuzzDecode; do \
 		echo "== $$target"; \
 		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./internal/$${target%:*}; \
 	done

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"agegate/internal/age"
 	"agegate/internal/age/calibration"
 	"agegate/internal/eval"
 	"agegate/internal/inference"
+	"agegate/internal/vision"
 
 	"github.com/spf13/cobra"
 )
@@ -46,7 +46,7 @@ func (c *cli) calibrateCommand() *cobra.Command {
 			name = filepath.Base(args[0])
 		}
 		return c.withModels(pad, cmd.ErrOrStderr(), func(p *inference.Pool, _ string, o eval.Options) error {
-			lessons, err := eval.LearnFrom(cmd.Context(), age.NewAnalyzer(p), set, o, calibrationSeed)
+			lessons, err := eval.LearnFrom(cmd.Context(), vision.NewAnalyzer(p), set, o, calibrationSeed)
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func examplesOf(lessons []eval.Lesson) ([]calibration.Example, []eval.Look) {
 	for _, l := range lessons {
 		looks = append(looks, l.Look)
 		if l.Features != nil {
-			views := append([]*age.Features{l.Features}, l.Views...)
+			views := append([]*vision.Features{l.Features}, l.Views...)
 			examples = append(examples, calibration.Example{Age: l.Age, Views: views})
 		}
 	}

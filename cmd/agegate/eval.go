@@ -9,10 +9,10 @@ import (
 	"runtime"
 	"time"
 
-	"agegate/internal/age"
 	"agegate/internal/age/calibration"
 	"agegate/internal/eval"
 	"agegate/internal/inference"
+	"agegate/internal/vision"
 
 	"github.com/spf13/cobra"
 )
@@ -57,7 +57,7 @@ func (c *cli) evalCommand() *cobra.Command {
 			} else if err != nil {
 				return err
 			}
-			looks, err := eval.LookAt(cmd.Context(), age.NewAnalyzer(p), set, o)
+			looks, err := eval.LookAt(cmd.Context(), vision.NewAnalyzer(p), set, o)
 			if err != nil {
 				return err
 			}

@@ -3,7 +3,11 @@ package age
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
+
+	"agegate/internal/liveness"
+	"agegate/internal/vision"
 )
 
 // Phase is how far a capture has come.
@@ -29,9 +33,9 @@ const (
 
 // Step is the server's answer to one frame.
 type Step struct {
-	Guidance       Guidance
+	Guidance       vision.Guidance
 	Phase          Phase
-	Prompt         Prompt
+	Prompt         liveness.Prompt
 	Done, Total    int     // progress of the challenge
 	AttemptStarted bool    // true once, at the step that starts the challenge
 	Verdict        Verdict // set on the last step
@@ -59,30 +63,6 @@ const frontal = 15.0
 // challenge starts with: it must be able to come closer.
 const roomToApproach = 0.6
 
-// demand is what a decision needs beside the challenge: numbers of good frames
-// and of glimpses, the least median of each passive score, and the greatest of
-// raster.
-type demand struct {
-	frames     int
-	glimpses   int // of the head on its way to a turn or a raised head, or back
-	real, live float64
-	raster     float64
-}
-
-// Of 864 good still pictures of people (UTKFace), 0.5 % score under 0.23 real
-// and 0.20 live, 5 % under 0.34 and 0.50: the scores are weak, so the usual
-// limits only catch the plain cases. The raster of 150 of them, compressed
-// hard or twice and enlarged, was over 2.45 in 10 % and over 2.67 in 1 %; that
-// of simulated screens 2.2 to 5.0, of simulated people 1.4 to 2.2. Without head
-// turns more is asked.
-//
-// Of four to six ways people show nearly all, pictures shown in turn at most
-// one.
-var (
-	usual    = demand{frames: 5, glimpses: 2, real: 0.2, live: 0.1, raster: 2.8}
-	assisted = demand{frames: 12, real: 0.3, live: 0.15, raster: 2.4}
-)
-
 // maxDrift is how far the face may move between two good frames, over its
 // width, before the person is asked to hold still.
 const maxDrift = 0.35
@@ -97,22 +77,23 @@ type Capture struct {
 	nonce   [16]byte
 
 	phase   Phase
-	started time.Time    // of the phase
-	next    uint32       // sequence number expected
-	settled int          // good frames in a row while framing
-	good    *Observation // the last good frame
+	started time.Time           // of the phase
+	next    uint32              // sequence number expected
+	settled int                 // good frames in a row while framing
+	good    *vision.Observation // the last good frame
 
-	challenge challenge
-	track     track
-	memory    memory
-	evidence  evidence
+	challenge *liveness.Challenge
+	track     liveness.Track
+	memory    liveness.Memory
+	evidence  liveness.Evidence
+	ages      []float64 // years, of the frames that decide
 }
 
 // Nonce must precede every frame of this capture.
 func (c *Capture) Nonce() [16]byte { return c.nonce }
 
 // Add takes the next frame and says what to do. ErrForeignFrame,
-// ErrFrameOrder, ErrFrameTooLarge and ErrFinished end the attempt, as does
+// ErrFrameOrder, vision.ErrFrameTooLarge and ErrFinished end the attempt, as does
 // ctx's error or that of a failing model; nothing after them is accepted.
 func (c *Capture) Add(ctx context.Context, f Frame) (Step, error) {
 	step, err := c.add(ctx, f)
@@ -139,7 +120,7 @@ func (c *Capture) add(ctx context.Context, f Frame) (Step, error) {
 		c.settled = 0
 		return c.step(o.Guidance), nil
 	}
-	novelty := c.memory.add(f.JPEG, o)
+	novelty := c.memory.Add(f.JPEG, o)
 	if c.phase == PhaseFraming {
 		return c.frame(ctx, o, novelty, now)
 	}
@@ -155,8 +136,8 @@ func (c *Capture) admit(f Frame) error {
 		return ErrForeignFrame
 	case f.Seq != c.next:
 		return ErrFrameOrder
-	case len(f.JPEG) > MaxFrameBytes:
-		return ErrFrameTooLarge
+	case len(f.JPEG) > vision.MaxFrameBytes:
+		return vision.ErrFrameTooLarge
 	}
 	c.next++
 	return nil
@@ -171,75 +152,74 @@ func (c *Capture) exhausted(now time.Time) bool {
 }
 
 // frame waits for a good face at rest, and starts the challenge from it.
-func (c *Capture) frame(ctx context.Context, o *Observation, n novelty, now time.Time) (Step, error) {
-	if n != fresh {
+func (c *Capture) frame(ctx context.Context, o *vision.Observation, n liveness.Novelty, now time.Time) (Step, error) {
+	if n != liveness.Fresh {
 		return c.step(o.Guidance), nil
 	}
 	guidance := c.steady(o)
 	switch {
-	case guidance != GuidanceOK:
+	case guidance != vision.GuidanceOK:
 	case math.Abs(o.Pose.Yaw) > frontal || math.Abs(o.Pose.Pitch) > frontal:
-		guidance = GuidanceTurnedAway
+		guidance = vision.GuidanceTurnedAway
 	case o.Scale > roomToApproach:
-		guidance = GuidanceTooClose
+		guidance = vision.GuidanceTooClose
 	}
-	if guidance != GuidanceOK {
+	if guidance != vision.GuidanceOK {
 		c.settled = 0
 		return c.step(guidance), nil
 	}
 	if c.settled++; c.settled < settledFrames {
-		return c.step(GuidanceOK), nil
+		return c.step(vision.GuidanceOK), nil
 	}
 	c.phase, c.started = PhaseChallenge, now
-	c.track = track{last: o, at: now}
-	c.challenge.begin(o, now)
-	if err := c.evidence.collect(ctx, c.engine, o, 1); err != nil {
+	c.track = liveness.NewTrack(o, now)
+	c.challenge.Begin(o, now)
+	if err := c.collect(ctx, o, 1); err != nil {
 		return Step{}, err
 	}
-	step := c.step(GuidanceOK)
+	step := c.step(vision.GuidanceOK)
 	step.AttemptStarted = true
 	return step, nil
 }
 
 // steady is the frame's guidance, or to hold still if the face moved too far
 // since the last good frame.
-func (c *Capture) steady(o *Observation) Guidance {
-	if o.Guidance != GuidanceOK {
+func (c *Capture) steady(o *vision.Observation) vision.Guidance {
+	if o.Guidance != vision.GuidanceOK {
 		return o.Guidance
 	}
 	last := c.good
 	c.good = o
 	if last != nil && (math.Hypot(o.Face.X-last.Face.X, o.Face.Y-last.Face.Y) > maxDrift*last.Face.Width ||
 		math.Hypot(o.Pose.Yaw-last.Pose.Yaw, o.Pose.Pitch-last.Pose.Pitch) > atRest) {
-		return GuidanceHoldStill
+		return vision.GuidanceHoldStill
 	}
-	return GuidanceOK
+	return vision.GuidanceOK
 }
 
 // watch follows the face through the challenge.
-func (c *Capture) watch(ctx context.Context, o *Observation, n novelty, now time.Time) (Step, error) {
-	if n == repeated || c.track.jumps(o, now) {
+func (c *Capture) watch(ctx context.Context, o *vision.Observation, n liveness.Novelty, now time.Time) (Step, error) {
+	if n == liveness.Repeated || c.track.Jumps(o, now) {
 		return c.finish(VerdictSpoof, 0), nil
 	}
-	if n == stalled {
-		return c.step(GuidanceOK), nil
+	if n == liveness.Stalled {
+		return c.step(vision.GuidanceOK), nil
 	}
 	if c.options.Assisted {
 		return c.sit(ctx, o)
 	}
-	outcome := c.challenge.judge(o, now)
-	if err := c.evidence.glance(ctx, c.engine, c.challenge.glimpse); err != nil {
+	outcome := c.challenge.Judge(o, now)
+	if err := c.evidence.Glance(ctx, c.engine.analyzer, c.challenge.Glimpse()); err != nil {
 		return Step{}, err
 	}
 	switch outcome {
-	case failed:
+	case liveness.Failed:
 		return c.finish(VerdictSpoof, 0), nil
-	case missed:
+	case liveness.Missed:
 		return c.finish(VerdictNoCapture, 0), nil
-	case acted:
+	case liveness.Acted:
 		return c.confirm(ctx, o)
-	case atLevel:
-		c.challenge.rested = o
+	case liveness.AtLevel:
 		return c.decide(ctx, o)
 	}
 	return c.step(c.follow(o)), nil
@@ -247,15 +227,15 @@ func (c *Capture) watch(ctx context.Context, o *Observation, n novelty, now time
 
 // follow is the guidance for a frame in the middle of an action, which need
 // not be a good one, or on the way back from it.
-func (c *Capture) follow(o *Observation) Guidance {
+func (c *Capture) follow(o *vision.Observation) vision.Guidance {
 	switch o.Guidance {
-	case GuidanceOK:
-		if c.challenge.prompt() == PromptHoldStill {
-			return GuidanceTurnedAway
+	case vision.GuidanceOK:
+		if c.challenge.Prompt() == liveness.PromptHoldStill {
+			return vision.GuidanceTurnedAway
 		}
-	case GuidanceTurnedAway, GuidanceBlurred, GuidanceOffCenter:
-		if c.challenge.prompt() != PromptHoldStill {
-			return GuidanceOK
+	case vision.GuidanceTurnedAway, vision.GuidanceBlurred, vision.GuidanceOffCenter:
+		if c.challenge.Prompt() != liveness.PromptHoldStill {
+			return vision.GuidanceOK
 		}
 	}
 	return o.Guidance
@@ -263,13 +243,12 @@ func (c *Capture) follow(o *Observation) Guidance {
 
 // confirm checks that an action was made by a solid head, and by the same
 // person as before.
-func (c *Capture) confirm(ctx context.Context, o *Observation) (Step, error) {
+func (c *Capture) confirm(ctx context.Context, o *vision.Observation) (Step, error) {
 	f, err := c.engine.analyzer.Features(ctx, o)
 	if err != nil {
 		return Step{}, err
 	}
-	action := c.challenge.sequence[c.challenge.done-1]
-	if relief(c.challenge.rested, o) < minRelief[action] || likeness(c.evidence.first, f) < minLikeness {
+	if !c.challenge.Solid(o) || !c.evidence.Matches(f) {
 		return c.finish(VerdictSpoof, 0), nil
 	}
 	return c.step(c.follow(o)), nil
@@ -277,64 +256,78 @@ func (c *Capture) confirm(ctx context.Context, o *Observation) (Step, error) {
 
 // decide takes a level frame into account and decides once the challenge is
 // over and there is enough to go by.
-func (c *Capture) decide(ctx context.Context, o *Observation) (Step, error) {
+func (c *Capture) decide(ctx context.Context, o *vision.Observation) (Step, error) {
 	switch guidance := c.steady(o); guidance {
-	case GuidanceOK:
-	case GuidanceHoldStill: // still coming back, as asked
-		return c.step(GuidanceOK), nil
+	case vision.GuidanceOK:
+	case vision.GuidanceHoldStill: // still coming back, as asked
+		return c.step(vision.GuidanceOK), nil
 	default:
 		return c.step(guidance), nil
 	}
-	limit := 2 * (c.challenge.done + 1) // so that what decides is spread over the challenge
-	if c.challenge.over() {
-		limit = c.demand().frames
+	done, _ := c.challenge.Progress()
+	limit := 2 * (done + 1) // so that what decides is spread over the challenge
+	if c.challenge.Over() {
+		limit = c.demand().Frames
 	}
-	if err := c.evidence.collect(ctx, c.engine, o, limit); err != nil {
+	if err := c.collect(ctx, o, limit); err != nil {
 		return Step{}, err
 	}
-	if !c.challenge.complete() || len(c.evidence.ages) < c.demand().frames {
-		return c.step(GuidanceOK), nil
+	if !c.challenge.Complete() || len(c.ages) < c.demand().Frames {
+		return c.step(vision.GuidanceOK), nil
 	}
 	return c.conclude(), nil
+}
+
+// collect takes a good frame into the evidence, and its age while fewer than
+// limit frames decide.
+func (c *Capture) collect(ctx context.Context, o *vision.Observation, limit int) error {
+	f, err := c.evidence.Collect(ctx, c.engine.analyzer, o, len(c.ages) < limit)
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		c.ages = append(c.ages, c.engine.head.Age(f))
+	}
+	return nil
 }
 
 // sit takes a frame of a person who cannot move their head. Nothing is asked
 // of them, but everybody blinks within the time, and a picture never does. All
 // frames decide, so that nobody else can do the blinking.
-func (c *Capture) sit(ctx context.Context, o *Observation) (Step, error) {
-	if guidance := c.steady(o); guidance != GuidanceOK {
+func (c *Capture) sit(ctx context.Context, o *vision.Observation) (Step, error) {
+	if guidance := c.steady(o); guidance != vision.GuidanceOK {
 		return c.step(guidance), nil
 	}
-	if err := c.evidence.collect(ctx, c.engine, o, maxFrames); err != nil {
+	if err := c.collect(ctx, o, maxFrames); err != nil {
 		return Step{}, err
 	}
-	if len(c.evidence.ages) < c.demand().frames || !c.evidence.blink.seen {
-		return c.step(GuidanceOK), nil
+	if len(c.ages) < c.demand().Frames || !c.evidence.Blinked() {
+		return c.step(vision.GuidanceOK), nil
 	}
 	return c.conclude(), nil
 }
 
-func (c *Capture) demand() demand {
+func (c *Capture) demand() liveness.Demand {
 	if c.options.Assisted {
-		return assisted
+		return liveness.Assisted
 	}
-	return usual
+	return liveness.Usual
 }
 
 // conclude compares the median estimate with the cutoff, unless the face does
 // not look live or was not always the same. A head that was not seen on its
 // way, because frames came too slowly, is no spoof, but not captured.
 func (c *Capture) conclude() Step {
-	unseen := c.evidence.glimpses < c.demand().glimpses
+	unseen := c.evidence.Glimpses() < c.demand().Glimpses
 	switch {
-	case !c.evidence.isLive(c.demand()) || unseen && c.challenge.cut:
+	case !c.evidence.IsLive(c.demand()) || unseen && c.challenge.Cut():
 		return c.finish(VerdictSpoof, 0)
 	case unseen:
 		return c.finish(VerdictNoCapture, 0)
 	}
 	// Decided on the rounded value, so that what is shown and stored never
 	// contradicts the verdict.
-	years := math.Round(median(c.evidence.ages)*10) / 10
+	years := math.Round(median(c.ages)*10) / 10
 	if years >= float64(c.options.TargetAge)+c.options.Margin {
 		return c.finish(VerdictMet, years)
 	}
@@ -343,22 +336,29 @@ func (c *Capture) conclude() Step {
 
 func (c *Capture) finish(v Verdict, years float64) Step {
 	c.phase = PhaseDone
-	step := c.step(GuidanceOK)
+	step := c.step(vision.GuidanceOK)
 	step.Verdict, step.Age = v, years
 	return step
 }
 
-func (c *Capture) step(g Guidance) Step {
-	s := Step{Guidance: g, Phase: c.phase, Done: c.challenge.done, Total: len(c.challenge.sequence)}
+func (c *Capture) step(g vision.Guidance) Step {
+	s := Step{Guidance: g, Phase: c.phase}
+	s.Done, s.Total = c.challenge.Progress()
 	if c.options.Assisted {
-		s.Total = c.demand().frames
-		s.Done = min(len(c.evidence.ages), s.Total)
+		s.Total = c.demand().Frames
+		s.Done = min(len(c.ages), s.Total)
 	}
 	switch {
 	case c.phase == PhaseChallenge && c.options.Assisted:
-		s.Prompt = PromptHoldStill
+		s.Prompt = liveness.PromptHoldStill
 	case c.phase == PhaseChallenge:
-		s.Prompt = c.challenge.prompt()
+		s.Prompt = c.challenge.Prompt()
 	}
 	return s
+}
+
+// median of a list that is not empty.
+func median(values []float64) float64 {
+	v := slices.Sorted(slices.Values(values))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }

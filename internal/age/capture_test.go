@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"agegate/internal/age"
+	"agegate/internal/liveness"
+	"agegate/internal/vision"
 )
 
 var (
@@ -43,39 +45,39 @@ func TestVerdictOnAge(t *testing.T) {
 // prompt.
 func TestCourse(t *testing.T) {
 	p := honest(plain, 30)
-	p.change = func(n int, o *age.Observation) {
+	p.change = func(n int, o *vision.Observation) {
 		switch n {
 		case 0:
-			*o = age.Observation{Guidance: age.GuidanceNoFace}
+			*o = vision.Observation{Guidance: vision.GuidanceNoFace}
 		case 2:
-			o.Guidance = age.GuidanceBlurred
+			o.Guidance = vision.GuidanceBlurred
 		}
 	}
 	steps := p.play(t)
 	for i, want := range []age.Step{
-		{Guidance: age.GuidanceNoFace, Phase: age.PhaseFraming, Total: 3},
-		{Guidance: age.GuidanceOK, Phase: age.PhaseFraming, Total: 3},
-		{Guidance: age.GuidanceBlurred, Phase: age.PhaseFraming, Total: 3},
-		{Guidance: age.GuidanceOK, Phase: age.PhaseFraming, Total: 3},
-		{Guidance: age.GuidanceOK, Phase: age.PhaseFraming, Total: 3},
-		{Guidance: age.GuidanceOK, Phase: age.PhaseChallenge, Prompt: age.PromptTurnLeft, Total: 3, AttemptStarted: true},
-		{Guidance: age.GuidanceOK, Phase: age.PhaseChallenge, Prompt: age.PromptTurnLeft, Total: 3},
+		{Guidance: vision.GuidanceNoFace, Phase: age.PhaseFraming, Total: 3},
+		{Guidance: vision.GuidanceOK, Phase: age.PhaseFraming, Total: 3},
+		{Guidance: vision.GuidanceBlurred, Phase: age.PhaseFraming, Total: 3},
+		{Guidance: vision.GuidanceOK, Phase: age.PhaseFraming, Total: 3},
+		{Guidance: vision.GuidanceOK, Phase: age.PhaseFraming, Total: 3},
+		{Guidance: vision.GuidanceOK, Phase: age.PhaseChallenge, Prompt: liveness.PromptTurnLeft, Total: 3, AttemptStarted: true},
+		{Guidance: vision.GuidanceOK, Phase: age.PhaseChallenge, Prompt: liveness.PromptTurnLeft, Total: 3},
 	} {
 		if steps[i] != want {
 			t.Errorf("step %d: %+v, want %+v", i, steps[i], want)
 		}
 	}
-	var prompts []age.Prompt
+	var prompts []liveness.Prompt
 	for i, s := range steps[5 : len(steps)-1] {
-		if s.Guidance != age.GuidanceOK && s.Guidance != age.GuidanceTurnedAway || s.AttemptStarted != (i == 0) {
+		if s.Guidance != vision.GuidanceOK && s.Guidance != vision.GuidanceTurnedAway || s.AttemptStarted != (i == 0) {
 			t.Errorf("step %d: %+v", i+5, s)
 		}
 		if len(prompts) == 0 || prompts[len(prompts)-1] != s.Prompt {
 			prompts = append(prompts, s.Prompt)
 		}
 	}
-	want := []age.Prompt{
-		age.PromptTurnLeft, age.PromptHoldStill, age.PromptTurnRight, age.PromptHoldStill, age.PromptTurnLeft, age.PromptHoldStill,
+	want := []liveness.Prompt{
+		liveness.PromptTurnLeft, liveness.PromptHoldStill, liveness.PromptTurnRight, liveness.PromptHoldStill, liveness.PromptTurnLeft, liveness.PromptHoldStill,
 	}
 	if !equal(prompts, want) {
 		t.Errorf("prompts %v, want %v", prompts, want)
@@ -85,7 +87,7 @@ func TestCourse(t *testing.T) {
 	}
 }
 
-func equal(a, b []age.Prompt) bool {
+func equal(a, b []liveness.Prompt) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -107,7 +109,7 @@ func TestForeignMessages(t *testing.T) {
 		{"another nonce", func(f *age.Frame) { f.Nonce[15]++ }, age.ErrForeignFrame},
 		{"a frame skipped", func(f *age.Frame) { f.Seq++ }, age.ErrFrameOrder},
 		{"a frame again", func(f *age.Frame) { f.Seq-- }, age.ErrFrameOrder},
-		{"too large", func(f *age.Frame) { f.JPEG = make([]byte, age.MaxFrameBytes+1) }, age.ErrFrameTooLarge},
+		{"too large", func(f *age.Frame) { f.JPEG = make([]byte, vision.MaxFrameBytes+1) }, vision.ErrFrameTooLarge},
 	}
 	for _, row := range rows {
 		c := age.NewEngine(honest(plain, 40), age.ExpectedValue{}).NewCapture(plain)

@@ -1,5 +1,5 @@
 // Package age decides from camera frames whether a person clears an age. It
-// looks at each frame (Analyzer), guides the person to a usable picture, and
+// looks at each frame (vision.Analyzer), guides the person to a usable picture, and
 // over one capture turns the good frames into a verdict (Capture). Frames live
 // in memory only; nothing here writes or logs.
 package age
@@ -8,17 +8,20 @@ import (
 	"crypto/rand"
 	"io"
 	"time"
+
+	"agegate/internal/liveness"
+	"agegate/internal/vision"
 )
 
 // Engine starts captures over one set of models and one head.
 type Engine struct {
-	analyzer Analyzer
+	analyzer vision.Analyzer
 	head     Head
 }
 
 // NewEngine returns an engine. The head is ExpectedValue unless a calibration
 // is loaded.
-func NewEngine(analyzer Analyzer, head Head) *Engine {
+func NewEngine(analyzer vision.Analyzer, head Head) *Engine {
 	return &Engine{analyzer: analyzer, head: head}
 }
 
@@ -43,6 +46,6 @@ func (e *Engine) NewCapture(o Options) *Capture {
 	if _, err := io.ReadFull(o.Rand, c.nonce[:]); err != nil {
 		panic("age: no randomness for a nonce: " + err.Error())
 	}
-	c.challenge.sequence, c.challenge.pauses = draw(o.Rand)
+	c.challenge = liveness.NewChallenge(o.Rand)
 	return c
 }

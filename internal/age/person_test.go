@@ -11,6 +11,8 @@ import (
 
 	"agegate/internal/age"
 	"agegate/internal/inference"
+	"agegate/internal/liveness"
+	"agegate/internal/vision"
 )
 
 // person is an analyzer that shows somebody who does what the capture asks
@@ -25,18 +27,18 @@ type person struct {
 	blinks  bool
 	shut    float64 // how much the face with shut eyes resembles itself, 0 to 1
 	years   []int   // of the deciding frames, in order; the last one again and again
-	act     func(p age.Prompt) stance
-	change  func(n int, o *age.Observation) // a last touch on frame n
-	face    func(n int) int                 // whose face frame n shows
-	frame   func(n int) []byte              // the bytes of frame n
+	act     func(p liveness.Prompt) stance
+	change  func(n int, o *vision.Observation) // a last touch on frame n
+	face    func(n int) int                    // whose face frame n shows
+	frame   func(n int) []byte                 // the bytes of frame n
 
 	now    time.Time
 	shown  int
-	prompt age.Prompt
+	prompt liveness.Prompt
 	since  time.Time // of the prompt
 	from   stance
-	asked  int                          // deciding frames
-	seen   map[*age.Observation]glimpse // what Features is asked about
+	asked  int                             // deciding frames
+	seen   map[*vision.Observation]glimpse // what Features is asked about
 }
 
 // glimpse is what one frame shows.
@@ -49,8 +51,8 @@ type glimpse struct {
 // drawing is the randomness by which a capture draws a certain challenge,
 // with the shortest pauses: 16 bytes of nonce, one that picks the sequence,
 // and one for each pause.
-func drawing(want ...age.Prompt) io.Reader {
-	for i, sequence := range age.Sequences {
+func drawing(want ...liveness.Prompt) io.Reader {
+	for i, sequence := range liveness.Sequences {
 		if slices.Equal(sequence, want) {
 			return bytes.NewReader(append(append(make([]byte, 16), byte(i)), make([]byte, 16)...))
 		}
@@ -66,10 +68,10 @@ func (s stance) toward(t stance, part float64) stance {
 	return stance{s.yaw + part*(t.yaw-s.yaw), s.pitch + part*(t.pitch-s.pitch), s.closer + part*(t.closer-s.closer)}
 }
 
-func obey(p age.Prompt) stance {
-	return map[age.Prompt]stance{
-		age.PromptTurnLeft: {yaw: 20}, age.PromptTurnRight: {yaw: -20},
-		age.PromptLookUp: {pitch: 16}, age.PromptComeCloser: {closer: 0.4},
+func obey(p liveness.Prompt) stance {
+	return map[liveness.Prompt]stance{
+		liveness.PromptTurnLeft: {yaw: 20}, liveness.PromptTurnRight: {yaw: -20},
+		liveness.PromptLookUp: {pitch: 16}, liveness.PromptComeCloser: {closer: 0.4},
 	}[p]
 }
 
@@ -77,10 +79,10 @@ func honest(options age.Options, years ...int) *person {
 	return &person{
 		options: options, years: years, act: obey, blinks: true, shut: 0.75,
 		gap: 150 * time.Millisecond, react: 300 * time.Millisecond, move: 450 * time.Millisecond,
-		face: func(int) int { return 0 }, change: func(int, *age.Observation) {},
+		face: func(int) int { return 0 }, change: func(int, *vision.Observation) {},
 		frame: func(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) },
 		now:   time.Unix(1767225600, 0),
-		seen:  map[*age.Observation]glimpse{},
+		seen:  map[*vision.Observation]glimpse{},
 	}
 }
 
@@ -89,7 +91,7 @@ func (p *person) stance() stance {
 	return p.from.toward(p.act(p.prompt), float64(moved)/float64(max(p.move, 1)))
 }
 
-func (p *person) see(prompt age.Prompt) {
+func (p *person) see(prompt liveness.Prompt) {
 	if prompt != p.prompt {
 		p.from, p.prompt, p.since = p.stance(), prompt, p.now
 	}
@@ -97,17 +99,17 @@ func (p *person) see(prompt age.Prompt) {
 
 // Analyze shows the next frame: an egg-shaped head of 60 points, or a print
 // of one, in parallel projection.
-func (p *person) Analyze(context.Context, []byte) (*age.Observation, error) {
+func (p *person) Analyze(context.Context, []byte) (*vision.Observation, error) {
 	s := p.stance()
 	n := p.shown
 	p.shown++
-	o := &age.Observation{
-		Guidance: age.GuidanceOK, Width: 640, Height: 480, Real: 0.9, Live: 0.9,
-		Face: age.Face{Score: 0.9, X: 320, Y: 240, Width: 160 * (1 + s.closer)}, Pose: age.Pose{Yaw: s.yaw, Pitch: s.pitch},
+	o := &vision.Observation{
+		Guidance: vision.GuidanceOK, Width: 640, Height: 480, Real: 0.9, Live: 0.9,
+		Face: vision.Face{Score: 0.9, X: 320, Y: 240, Width: 160 * (1 + s.closer)}, Pose: vision.Pose{Yaw: s.yaw, Pitch: s.pitch},
 	}
 	o.Scale = o.Face.Width / 480
 	if math.Hypot(s.yaw, s.pitch) > 25 {
-		o.Guidance = age.GuidanceTurnedAway
+		o.Guidance = vision.GuidanceTurnedAway
 	}
 	sinYaw, cosYaw := math.Sincos(s.yaw * math.Pi / 180)
 	sinPitch, cosPitch := math.Sincos(s.pitch * math.Pi / 180)
@@ -119,7 +121,7 @@ func (p *person) Analyze(context.Context, []byte) (*age.Observation, error) {
 		}
 		x, z = x*cosYaw-z*sinYaw, x*sinYaw+z*cosYaw
 		y = y*cosPitch + z*sinPitch
-		o.Landmarks = append(o.Landmarks, age.Point{X: o.Face.X + x*o.Face.Width/2, Y: o.Face.Y + y*o.Face.Width/2})
+		o.Landmarks = append(o.Landmarks, vision.Point{X: o.Face.X + x*o.Face.Width/2, Y: o.Face.Y + y*o.Face.Width/2})
 	}
 	shown := glimpse{face: p.face(n), alike: 1, level: s == stance{}}
 	if o.Eyes = eyes(false); n%15 == 14 && p.blinks {
@@ -130,13 +132,13 @@ func (p *person) Analyze(context.Context, []byte) (*age.Observation, error) {
 	return o, nil
 }
 
-func (p *person) Features(_ context.Context, o *age.Observation) (*age.Features, error) {
-	f, shown := new(age.Features), p.seen[o]
+func (p *person) Features(_ context.Context, o *vision.Observation) (*vision.Features, error) {
+	f, shown := new(vision.Features), p.seen[o]
 	f.Whole.Distribution[p.years[min(p.asked, len(p.years)-1)]] = 1
 	if shown.level {
 		p.asked++
 	}
-	for _, view := range []*age.View{&f.Whole, &f.Inner} {
+	for _, view := range []*vision.View{&f.Whole, &f.Inner} {
 		view.Descriptor[shown.face] = float32(shown.alike)
 		view.Descriptor[inference.DescriptorSize-1] = float32(math.Sqrt(1 - shown.alike*shown.alike))
 	}
@@ -175,8 +177,8 @@ func (p *person) play(t tester) []age.Step {
 }
 
 // eyes that are open show a dark spot in the middle, shut ones a dark line.
-func eyes(shut bool) *age.Eyes {
-	e := new(age.Eyes)
+func eyes(shut bool) *vision.Eyes {
+	e := new(vision.Eyes)
 	for i := range e[0] {
 		x, y := i%20, i/20
 		if shut && y > 9 || !shut && x > 6 && x < 13 {

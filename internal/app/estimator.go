@@ -11,6 +11,7 @@ import (
 	"agegate/internal/config"
 	"agegate/internal/inference"
 	"agegate/internal/metrics"
+	"agegate/internal/vision"
 	"agegate/internal/web"
 )
 
@@ -40,7 +41,7 @@ func (a *App) openEstimator(cfg config.Config) (func(targetAge int, assisted boo
 	default:
 		a.log.Info("calibration loaded", "data", file.Data.Name, "pictures", file.Data.Pictures)
 	}
-	engine := age.NewEngine(age.NewAnalyzer(pool), head)
+	engine := age.NewEngine(vision.NewAnalyzer(pool), head)
 	return func(targetAge int, assisted bool) web.Capture {
 		capture := engine.NewCapture(age.Options{TargetAge: targetAge, Margin: cfg.AgeMargin, Assisted: assisted})
 		return timedCapture{capture, a.metrics}

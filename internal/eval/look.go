@@ -13,10 +13,10 @@ import (
 	"os"
 	"sync"
 
+	"agegate/internal/vision"
+
 	xdraw "golang.org/x/image/draw"
 	"golang.org/x/sync/errgroup"
-
-	"agegate/internal/age"
 )
 
 // frameSide and frameQuality are those of the page: it sends JPEGs of at most
@@ -30,11 +30,11 @@ const (
 const maxPicturePixels = 100_000_000
 
 // Look is what the pipeline made of one picture. Features is set exactly when
-// Guidance is age.GuidanceOK.
+// Guidance is vision.GuidanceOK.
 type Look struct {
 	Picture
-	Guidance age.Guidance
-	Features *age.Features
+	Guidance vision.Guidance
+	Features *vision.Features
 }
 
 // Options say how to look at a set.
@@ -49,7 +49,7 @@ type Options struct {
 // LookAt sends every picture through the pipeline as a single frame: shrunk to
 // a frame's size, encoded as JPEG, judged, and its features computed when the
 // page would count it. An unreadable picture is an error that names it.
-func LookAt(ctx context.Context, analyzer age.Analyzer, set []Picture, o Options) ([]Look, error) {
+func LookAt(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Options) ([]Look, error) {
 	looks := make([]Look, len(set))
 	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
 		frame, err := Frame(set[i].Path, o.Pad)
@@ -72,13 +72,13 @@ const alterations = 4
 // might have taken it. Views that the page would not count are left out.
 type Lesson struct {
 	Look
-	Views []*age.Features
+	Views []*vision.Features
 }
 
 // LearnFrom looks at every picture as LookAt does, and at the altered views of
 // those that the page would count. The alterations depend on seed and on the
 // picture's place in the set.
-func LearnFrom(ctx context.Context, analyzer age.Analyzer, set []Picture, o Options, seed uint64) ([]Lesson, error) {
+func LearnFrom(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Options, seed uint64) ([]Lesson, error) {
 	lessons := make([]Lesson, len(set))
 	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
 		frame, err := Frame(set[i].Path, o.Pad)
@@ -98,8 +98,8 @@ func LearnFrom(ctx context.Context, analyzer age.Analyzer, set []Picture, o Opti
 	return lessons, err
 }
 
-func views(ctx context.Context, analyzer age.Analyzer, frame *image.RGBA, random *rand.Rand) ([]*age.Features, error) {
-	var out []*age.Features
+func views(ctx context.Context, analyzer vision.Analyzer, frame *image.RGBA, random *rand.Rand) ([]*vision.Features, error) {
+	var out []*vision.Features
 	for i := range 1 + alterations {
 		view, quality := mirrored(frame), frameQuality
 		if i > 0 {
@@ -141,7 +141,7 @@ func each(ctx context.Context, total int, o Options, do func(ctx context.Context
 	return group.Wait()
 }
 
-func look(ctx context.Context, analyzer age.Analyzer, frame image.Image, quality int) (Look, error) {
+func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image, quality int) (Look, error) {
 	var data bytes.Buffer
 	if err := jpeg.Encode(&data, frame, &jpeg.Options{Quality: quality}); err != nil {
 		return Look{}, err
@@ -151,7 +151,7 @@ func look(ctx context.Context, analyzer age.Analyzer, frame image.Image, quality
 		return Look{}, err
 	}
 	l := Look{Guidance: seen.Guidance}
-	if seen.Guidance == age.GuidanceOK {
+	if seen.Guidance == vision.GuidanceOK {
 		l.Features, err = analyzer.Features(ctx, seen)
 	}
 	return l, err

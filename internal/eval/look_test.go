@@ -16,6 +16,7 @@ import (
 
 	"agegate/internal/age"
 	"agegate/internal/eval"
+	"agegate/internal/vision"
 	"agegate/internal/vision/visiontest"
 )
 
@@ -38,7 +39,7 @@ func TestEvaluateSampleFace(t *testing.T) {
 	}
 	var progress []int
 	o := eval.Options{Workers: 2, Pad: 0.2, Progress: func(done, total int) { progress = append(progress, done, total) }}
-	looks, err := eval.LookAt(t.Context(), age.NewAnalyzer(visiontest.Pool(t)), set, o)
+	looks, err := eval.LookAt(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func TestEvaluateSampleFace(t *testing.T) {
 		t.Errorf("progress %v, want %v", progress, want)
 	}
 	r := eval.Evaluate(looks, age.ExpectedValue{}, 18)
-	if r.Pictures != 3 || r.Measured != 2 || len(r.Refused) != 1 || r.Refused[0] != (eval.Refusal{Reason: age.GuidanceNoFace, Count: 1}) {
+	if r.Pictures != 3 || r.Measured != 2 || len(r.Refused) != 1 || r.Refused[0] != (eval.Refusal{Reason: vision.GuidanceNoFace, Count: 1}) {
 		t.Errorf("%d pictures, %d measured, refused %v", r.Pictures, r.Measured, r.Refused)
 	}
 	if len(r.Bands) != 1 || r.Bands[0].Count != 2 || r.Bands[0].MAE > 6 {
@@ -63,12 +64,12 @@ func TestLookAtNamesUnreadablePictures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = eval.LookAt(t.Context(), age.NewAnalyzer(visiontest.Pool(t)), set, eval.Options{})
+		_, err = eval.LookAt(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, eval.Options{})
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err := eval.LookAt(t.Context(), age.NewAnalyzer(visiontest.Pool(t)), []eval.Picture{{Path: filepath.Join(t.TempDir(), "gone.jpg")}}, eval.Options{})
+	_, err := eval.LookAt(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), []eval.Picture{{Path: filepath.Join(t.TempDir(), "gone.jpg")}}, eval.Options{})
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "gone.jpg") {
 		t.Errorf("missing picture: %v", err)
 	}
@@ -91,7 +92,7 @@ func TestLearnFromIsRepeatable(t *testing.T) {
 		t.Fatal(err)
 	}
 	learn := func(seed uint64) eval.Lesson {
-		lessons, err := eval.LearnFrom(t.Context(), age.NewAnalyzer(visiontest.Pool(t)), set, eval.Options{Workers: 2, Pad: 0.2}, seed)
+		lessons, err := eval.LearnFrom(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, eval.Options{Workers: 2, Pad: 0.2}, seed)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"agegate/internal/age"
+	"agegate/internal/vision"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -71,8 +72,8 @@ type Group struct {
 
 // Refusal counts the pictures that the page would not have counted.
 type Refusal struct {
-	Reason age.Guidance `json:"reason"`
-	Count  int          `json:"count"`
+	Reason vision.Guidance `json:"reason"`
+	Count  int             `json:"count"`
 }
 
 // Report is what a set says about an estimator. Every figure is about single
@@ -232,7 +233,7 @@ func spread(samples []Sample) []Spread {
 // refusals counts the guidance of the looks that gave no features, the most
 // frequent first.
 func refusals(looks []Look) []Refusal {
-	counts := map[age.Guidance]int{}
+	counts := map[vision.Guidance]int{}
 	for _, l := range looks {
 		if l.Features == nil {
 			counts[l.Guidance]++

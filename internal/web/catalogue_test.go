@@ -98,8 +98,12 @@ func TestLanguageIsChosen(t *testing.T) {
 func TestEveryGuidanceAndPromptHasAText(t *testing.T) {
 	c, err := loadCatalogue(templates.Locales)
 	must(t, err)
-	sources, err := filepath.Glob("../age/*.go")
-	must(t, err)
+	var sources []string
+	for _, room := range []string{"vision", "liveness"} {
+		files, err := filepath.Glob("../" + room + "/*.go")
+		must(t, err)
+		sources = append(sources, files...)
+	}
 	constant := regexp.MustCompile(`(?m)^\s*(?:const )?(Guidance|Prompt)\w+\s+(?:Guidance|Prompt)\s*=\s*"(\w+)"`)
 	known := map[string]int{}
 	for _, source := range sources {

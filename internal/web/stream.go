@@ -10,7 +10,9 @@ import (
 
 	"agegate/internal/age"
 	"agegate/internal/fault"
+	"agegate/internal/liveness"
 	"agegate/internal/session"
+	"agegate/internal/vision"
 
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
@@ -34,7 +36,7 @@ const (
 	answerTime = 10 * time.Second
 	// messageLimit is more than a frame may weigh, so that a frame little too
 	// large is refused by name; what is over it is not read at all.
-	messageLimit = age.FrameHeaderBytes + age.MaxFrameBytes + 1024
+	messageLimit = age.FrameHeaderBytes + vision.MaxFrameBytes + 1024
 )
 
 // Close codes that tell the page how to go on, beside those of RFC 6455. The
@@ -53,12 +55,12 @@ type hello struct {
 
 // guidance answers one frame. It never holds a verdict, an age or a score.
 type guidance struct {
-	Seq      uint32       `json:"seq"`
-	Guidance age.Guidance `json:"guidance"`
-	Phase    age.Phase    `json:"phase"`
-	Prompt   age.Prompt   `json:"prompt"`
-	Done     int          `json:"done"`
-	Total    int          `json:"total"`
+	Seq      uint32          `json:"seq"`
+	Guidance vision.Guidance `json:"guidance"`
+	Phase    age.Phase       `json:"phase"`
+	Prompt   liveness.Prompt `json:"prompt"`
+	Done     int             `json:"done"`
+	Total    int             `json:"total"`
 }
 
 // onwardMessage is the last message: the page loads the session's page again,
@@ -220,7 +222,7 @@ func (s *stream) answer(ctx context.Context, message []byte) (websocket.StatusCo
 
 // isForeign reports what no honest page causes.
 func isForeign(err error) bool {
-	for _, known := range []error{age.ErrMalformedFrame, age.ErrForeignFrame, age.ErrFrameOrder, age.ErrFrameTooLarge, age.ErrFinished} {
+	for _, known := range []error{age.ErrMalformedFrame, age.ErrForeignFrame, age.ErrFrameOrder, vision.ErrFrameTooLarge, age.ErrFinished} {
 		if errors.Is(err, known) {
 			return true
 		}

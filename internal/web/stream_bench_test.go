@@ -12,6 +12,7 @@ import (
 
 	"agegate/internal/age"
 	"agegate/internal/tenant"
+	"agegate/internal/vision"
 	"agegate/internal/vision/visiontest"
 )
 
@@ -24,7 +25,7 @@ const (
 // four frames a second through the whole stack on SQLite, and reports how long
 // a frame waits for its answer. One operation is one frame of each shopper.
 func BenchmarkStream(b *testing.B) {
-	engine := age.NewEngine(age.NewAnalyzer(visiontest.Pool(b)), age.ExpectedValue{})
+	engine := age.NewEngine(vision.NewAnalyzer(visiontest.Pool(b)), age.ExpectedValue{})
 	f := newFixture(b, tenant.Tenant{}, func(target int, assisted bool) Capture {
 		return engine.NewCapture(age.Options{TargetAge: target, Margin: 7, Assisted: assisted})
 	})

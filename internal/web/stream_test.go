@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"agegate/internal/age"
+	"agegate/internal/liveness"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
+	"agegate/internal/vision"
 
 	"github.com/coder/websocket"
 )
@@ -53,12 +55,12 @@ func scripted(steps ...age.Step) func(int, bool) Capture {
 }
 
 var (
-	stepFraming = age.Step{Guidance: age.GuidanceTooFar, Phase: age.PhaseFraming, Total: 2}
-	stepBegun   = age.Step{Guidance: age.GuidanceOK, Phase: age.PhaseChallenge, Prompt: age.PromptHoldStill, Done: 1, Total: 2, AttemptStarted: true}
+	stepFraming = age.Step{Guidance: vision.GuidanceTooFar, Phase: age.PhaseFraming, Total: 2}
+	stepBegun   = age.Step{Guidance: vision.GuidanceOK, Phase: age.PhaseChallenge, Prompt: liveness.PromptHoldStill, Done: 1, Total: 2, AttemptStarted: true}
 )
 
 func verdict(v age.Verdict, years float64) age.Step {
-	return age.Step{Guidance: age.GuidanceOK, Phase: age.PhaseDone, Done: 2, Total: 2, Verdict: v, Age: years}
+	return age.Step{Guidance: vision.GuidanceOK, Phase: age.PhaseDone, Done: 2, Total: 2, Verdict: v, Age: years}
 }
 
 // camera is a page's connection.
@@ -201,7 +203,7 @@ func TestTheEstimateIsKeptOnlyWithConsent(t *testing.T) {
 }
 
 func TestMessagesNoPageSendsEndTheCheck(t *testing.T) {
-	oversized := make([]byte, age.FrameHeaderBytes+age.MaxFrameBytes+1)
+	oversized := make([]byte, age.FrameHeaderBytes+vision.MaxFrameBytes+1)
 	copy(oversized, frame(scriptNonce, 1))
 	tests := []struct {
 		name    string

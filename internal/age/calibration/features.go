@@ -3,8 +3,8 @@ package calibration
 import (
 	"math"
 
-	"agegate/internal/age"
 	"agegate/internal/inference"
+	"agegate/internal/vision"
 )
 
 // features is how many numbers a frame's features become.
@@ -13,9 +13,9 @@ const features = 2 * (inference.AgeBins + inference.DescriptorSize)
 // numbers lists a frame's features as the projection takes them: the square
 // roots of both age distributions, between which distance means something
 // (Hellinger), and both descriptors at length one.
-func numbers(f *age.Features) []float32 {
+func numbers(f *vision.Features) []float32 {
 	out := make([]float32, 0, features)
-	for _, view := range []*age.View{&f.Whole, &f.Inner} {
+	for _, view := range []*vision.View{&f.Whole, &f.Inner} {
 		for _, p := range view.Distribution {
 			out = append(out, float32(math.Sqrt(float64(max(p, 0)))))
 		}

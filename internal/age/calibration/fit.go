@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"agegate/internal/age"
+	"agegate/internal/vision"
 
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/mat"
@@ -16,7 +16,7 @@ import (
 // is, which decides; the others are the same picture altered, which only teach.
 type Example struct {
 	Age   int // years
-	Views []*age.Features
+	Views []*vision.Features
 }
 
 // Fewest is how many examples a fit needs.

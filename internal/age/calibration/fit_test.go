@@ -11,14 +11,15 @@ import (
 	"agegate/internal/age"
 	"agegate/internal/age/calibration"
 	"agegate/internal/inference"
+	"agegate/internal/vision"
 )
 
 // person makes the features of somebody of an age, as an age model would give
 // them that flatters the young: it reads 12 + 0.75 × age. The descriptor says
 // the age as well, between much that it says about other things.
-func person(years float64, random *rand.Rand) *age.Features {
-	f := new(age.Features)
-	for _, view := range []*age.View{&f.Whole, &f.Inner} {
+func person(years float64, random *rand.Rand) *vision.Features {
+	f := new(vision.Features)
+	for _, view := range []*vision.View{&f.Whole, &f.Inner} {
 		centre := 12 + 0.75*years + random.NormFloat64()
 		var sum float32
 		for bin := range view.Distribution {
@@ -41,7 +42,7 @@ func people(n int, seed uint64) []calibration.Example {
 	var out []calibration.Example
 	for i := range n {
 		years := 8 + i%43
-		views := []*age.Features{person(float64(years), random), person(float64(years), random)}
+		views := []*vision.Features{person(float64(years), random), person(float64(years), random)}
 		out = append(out, calibration.Example{Age: years, Views: views})
 	}
 	return out
@@ -133,9 +134,9 @@ func TestFitRefusesTooLittle(t *testing.T) {
 // stock estimate decides, from faces just below it on without a step.
 func TestOldFacesFollowTheStockEstimate(t *testing.T) {
 	h := head(t)
-	reading := func(stock int) *age.Features { // with a descriptor like a 40-year-old's
+	reading := func(stock int) *vision.Features { // with a descriptor like a 40-year-old's
 		f := person(40, rand.New(rand.NewPCG(5, 0)))
-		for _, view := range []*age.View{&f.Whole, &f.Inner} {
+		for _, view := range []*vision.View{&f.Whole, &f.Inner} {
 			view.Distribution = [inference.AgeBins]float32{}
 			view.Distribution[stock] = 1
 		}
@@ -151,7 +152,7 @@ func TestOldFacesFollowTheStockEstimate(t *testing.T) {
 	if got := h.Age(one); got > 50 {
 		t.Errorf("one crop alone lifts the estimate to %.1f", got)
 	}
-	if got := h.Age(new(age.Features)); !(got >= 0 && got <= 50) {
+	if got := h.Age(new(vision.Features)); !(got >= 0 && got <= 50) {
 		t.Errorf("features without meaning give %v", got)
 	}
 }

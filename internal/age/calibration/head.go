@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"agegate/internal/age"
+	"agegate/internal/vision"
 )
 
 // Head estimates the age in years. It implements age.Head and may be used by
@@ -30,14 +31,14 @@ var _ age.Head = (*Head)(nil)
 // as old as the oldest label: there the stock estimate, which is hardly biased
 // at that end, takes over step by step. It never lowers an estimate, and the
 // lower reading of the two crops is the one that counts.
-func (h *Head) Age(f *age.Features) float64 {
+func (h *Head) Age(f *vision.Features) float64 {
 	input := h.Projection.apply(numbers(f))
 	var sum float64
 	for _, n := range h.Networks {
 		sum += float64(n.value(input))
 	}
 	fitted := min(max(fromTarget(sum/float64(len(h.Networks))), 0), float64(h.Oldest))
-	inner := age.Features{Whole: f.Inner}
+	inner := vision.Features{Whole: f.Inner}
 	stock := min(age.ExpectedValue{}.Age(f), age.ExpectedValue{}.Age(&inner))
 	share := min(max((stock-float64(h.Oldest)+handover/2)/handover, 0), 1)
 	years := fitted + share*max(stock-fitted, 0)

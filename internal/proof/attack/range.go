@@ -15,6 +15,7 @@ import (
 	"agegate/internal/age"
 	"agegate/internal/inference"
 	"agegate/internal/proof/attack/puppet"
+	"agegate/internal/vision"
 )
 
 // Goal is the largest share of errors allowed in any row.
@@ -69,7 +70,7 @@ func (r Row) Interval() (low, high float64) {
 // are played in every run, as many as there is time for until the deadline, if
 // it is not zero. progress may be nil.
 func Range(ctx context.Context, models inference.Models, n int, deadline time.Time, progress func(done, total int)) ([]Row, error) {
-	analyzer := age.NewAnalyzer(models)
+	analyzer := vision.NewAnalyzer(models)
 	person, stranger, err := puppet.Sample(ctx, analyzer)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"image/draw"
 	"math"
 
-	"agegate/internal/age"
+	"agegate/internal/liveness"
 	"agegate/internal/proof/attack/puppet"
 )
 
@@ -66,13 +66,13 @@ func sitting(k *take) *take {
 
 // stay ignores every prompt.
 func (k *take) stay() {
-	k.actor.Reply = func(age.Prompt) puppet.Gesture { return puppet.Gesture{} }
+	k.actor.Reply = func(liveness.Prompt) puppet.Gesture { return puppet.Gesture{} }
 }
 
 // turnMore obeys, by more than a head would be turned: a flat thing shows less
 // of a turn than a head.
 func (k *take) turnMore() {
-	k.actor.Reply = func(p age.Prompt) puppet.Gesture {
+	k.actor.Reply = func(p liveness.Prompt) puppet.Gesture {
 		g := k.actor.Obey(p)
 		more := 1 + 0.8*k.random.Float64()
 		return puppet.Gesture{Yaw: more * g.Yaw, Pitch: more * g.Pitch, Closer: g.Closer}
@@ -131,10 +131,10 @@ func mask(c *cast, seed uint64) *take {
 }
 
 // performer makes its gestures when it likes and as it likes.
-func (k *take) performer(order []age.Prompt, begin, each float64) func(age.Prompt, float64) {
-	return func(_ age.Prompt, t float64) {
+func (k *take) performer(order []liveness.Prompt, begin, each float64) func(liveness.Prompt, float64) {
+	return func(_ liveness.Prompt, t float64) {
 		i := int(math.Floor((t - begin) / each))
-		now := age.PromptHoldStill
+		now := liveness.PromptHoldStill
 		if i >= 0 && i < 2*len(order) && i%2 == 0 {
 			now = order[i/2]
 		}
@@ -143,8 +143,8 @@ func (k *take) performer(order []age.Prompt, begin, each float64) func(age.Promp
 }
 
 // anyOrder is an order that the attacker expects.
-func (k *take) anyOrder() []age.Prompt {
-	order := append([]age.Prompt{}, age.Actions...)
+func (k *take) anyOrder() []liveness.Prompt {
+	order := append([]liveness.Prompt{}, liveness.Actions...)
 	k.random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	return order[:2+k.random.IntN(2)]
 }
@@ -177,8 +177,8 @@ func screen(obeys bool) func(*cast, uint64) *take {
 func skipping(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
 	made := false
-	k.actor.Reply = func(p age.Prompt) puppet.Gesture {
-		if p == age.PromptHoldStill || made {
+	k.actor.Reply = func(p liveness.Prompt) puppet.Gesture {
+		if p == liveness.PromptHoldStill || made {
 			return puppet.Gesture{}
 		}
 		made = true
@@ -200,15 +200,15 @@ func instant(c *cast, seed uint64) *take {
 func poses(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
 	k.eager = true
-	human, asked, before := k.actor.Reaction, age.PromptHoldStill, age.PromptHoldStill
-	k.see = func(p age.Prompt, t float64) {
+	human, asked, before := k.actor.Reaction, liveness.PromptHoldStill, liveness.PromptHoldStill
+	k.see = func(p liveness.Prompt, t float64) {
 		if p != asked {
 			asked, before = p, asked
 		}
 		k.actor.See(p, t)
 	}
 	k.actor.Reaction = func() (float64, float64) {
-		switch age.PromptComeCloser {
+		switch liveness.PromptComeCloser {
 		case asked:
 			return human()
 		case before:
@@ -222,15 +222,15 @@ func poses(c *cast, seed uint64) *take {
 // swapped puts another person's head there for the movements.
 func swapped(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
-	asked := age.PromptHoldStill
-	k.see = func(p age.Prompt, t float64) {
+	asked := liveness.PromptHoldStill
+	k.see = func(p liveness.Prompt, t float64) {
 		asked = p
 		k.actor.See(p, t)
 	}
 	k.show = func(frame *image.RGBA, t float64) {
 		c.person.Backdrop(frame)
 		head := c.person
-		if asked != age.PromptHoldStill && asked != "" {
+		if asked != liveness.PromptHoldStill && asked != "" {
 			head = c.stranger
 		}
 		head.Draw(frame, puppet.Solid, k.actor.Pose(t))

@@ -10,6 +10,7 @@ import (
 
 	"agegate/internal/age"
 	"agegate/internal/proof/attack/puppet"
+	"agegate/internal/vision"
 )
 
 // still streams one picture, each time with its own noise.
@@ -98,7 +99,7 @@ func fabricated(c *cast, seed uint64) *take {
 		case 2:
 			f.Seq = k.random.Uint32()
 		default:
-			f.JPEG = make([]byte, age.MaxFrameBytes+1)
+			f.JPEG = make([]byte, vision.MaxFrameBytes+1)
 		}
 	}
 	return k

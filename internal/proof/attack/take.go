@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"agegate/internal/age"
+	"agegate/internal/liveness"
 	"agegate/internal/proof/attack/puppet"
+	"agegate/internal/vision"
 )
 
 // take is one presentation to a camera: a person or an instrument, the room
@@ -30,7 +32,7 @@ type take struct {
 	// show draws what is before the camera at a time; see is called first, with
 	// what the page shows.
 	show func(frame *image.RGBA, t float64)
-	see  func(p age.Prompt, t float64)
+	see  func(p liveness.Prompt, t float64)
 	// shoot makes the JPEG of frame n; nil is the camera.
 	shoot func(n int, frame *image.RGBA) ([]byte, error)
 	// send changes the message; nil sends it as the page does.
@@ -85,7 +87,7 @@ func (k *take) play(ctx context.Context, engine *age.Engine) (result, error) {
 	t := 0.0
 	clock := func() time.Time { return time.Unix(0, int64(t*float64(time.Second))) }
 	capture := engine.NewCapture(age.Options{TargetAge: 13, Assisted: k.assisted, Now: clock, Rand: chance{k.random}})
-	var shown, last age.Prompt
+	var shown, last liveness.Prompt
 	for n := 0; ; n++ {
 		k.see(shown, t)
 		frame := image.NewRGBA(image.Rectangle{Max: k.size})
@@ -126,7 +128,7 @@ func (k *take) picture(n int, frame *image.RGBA) ([]byte, error) {
 
 // ended reports whether the capture refused the message for good.
 func ended(err error) bool {
-	for _, known := range []error{age.ErrForeignFrame, age.ErrFrameOrder, age.ErrFrameTooLarge, age.ErrMalformedFrame} {
+	for _, known := range []error{age.ErrForeignFrame, age.ErrFrameOrder, vision.ErrFrameTooLarge, age.ErrMalformedFrame} {
 		if errors.Is(err, known) {
 			return true
 		}

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"agegate/internal/age"
+	"agegate/internal/liveness"
 	"agegate/internal/proof/attack/puppet"
 )
 
@@ -52,16 +52,16 @@ func (s *studio) film(path string, script []string, rate int) error {
 }
 
 // cue reads a line of the script, "turn_left:1.5".
-func cue(line string) (age.Prompt, float64, error) {
+func cue(line string) (liveness.Prompt, float64, error) {
 	name, text, _ := strings.Cut(line, ":")
 	seconds, err := strconv.ParseFloat(text, 64)
-	if err != nil || seconds <= 0 || !slices.Contains(gestures(), age.Prompt(name)) {
+	if err != nil || seconds <= 0 || !slices.Contains(gestures(), liveness.Prompt(name)) {
 		return "", 0, fmt.Errorf("%q is not a gesture of %v with its seconds, as in turn_left:1.5", line, gestures())
 	}
 	if name == "level" {
-		name = string(age.PromptHoldStill)
+		name = string(liveness.PromptHoldStill)
 	}
-	return age.Prompt(name), seconds, nil
+	return liveness.Prompt(name), seconds, nil
 }
 
 // mjpegFrame writes one frame: such a file is JPEGs one after another.

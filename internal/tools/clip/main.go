@@ -12,9 +12,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"agegate/internal/age"
 	"agegate/internal/inference"
+	"agegate/internal/liveness"
 	"agegate/internal/proof/attack/puppet"
+	"agegate/internal/vision"
 	"agegate/internal/vision/visiontest"
 )
 
@@ -87,7 +88,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	person, stranger, err := puppet.Sample(ctx, age.NewAnalyzer(pool))
+	person, stranger, err := puppet.Sample(ctx, vision.NewAnalyzer(pool))
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 // gestures are what can be played: rest, and the actions.
-func gestures() []age.Prompt { return append([]age.Prompt{"level"}, age.Actions...) }
+func gestures() []liveness.Prompt { return append([]liveness.Prompt{"level"}, liveness.Actions...) }
 
 // pictures writes the gestures from level to the whole action.
 func (s *studio) pictures(dir, which string, frames int) error {

@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"agegate/internal/age"
+	"agegate/internal/liveness"
+	"agegate/internal/vision"
 	"agegate/internal/vision/visiontest"
 )
 
@@ -18,8 +19,8 @@ func TestPictures(t *testing.T) {
 	if err := run(t.Context(), []string{"--out", dir, "--frames", "3"}); err != nil {
 		t.Fatal(err)
 	}
-	analyzer := age.NewAnalyzer(visiontest.Pool(t))
-	look := func(gesture age.Prompt) *age.Observation {
+	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
+	look := func(gesture liveness.Prompt) *vision.Observation {
 		data, err := os.ReadFile(filepath.Join(dir, string(gesture), "02.jpg"))
 		if err != nil {
 			t.Fatal(err)
@@ -31,11 +32,11 @@ func TestPictures(t *testing.T) {
 		return o
 	}
 	level := look("level")
-	for gesture, moved := range map[age.Prompt]func(o *age.Observation) bool{
-		age.PromptTurnLeft:   func(o *age.Observation) bool { return o.Pose.Yaw-level.Pose.Yaw > 15 },
-		age.PromptTurnRight:  func(o *age.Observation) bool { return o.Pose.Yaw-level.Pose.Yaw < -15 },
-		age.PromptLookUp:     func(o *age.Observation) bool { return o.Pose.Pitch-level.Pose.Pitch > 11 },
-		age.PromptComeCloser: func(o *age.Observation) bool { return o.Scale > 1.22*level.Scale },
+	for gesture, moved := range map[liveness.Prompt]func(o *vision.Observation) bool{
+		liveness.PromptTurnLeft:   func(o *vision.Observation) bool { return o.Pose.Yaw-level.Pose.Yaw > 15 },
+		liveness.PromptTurnRight:  func(o *vision.Observation) bool { return o.Pose.Yaw-level.Pose.Yaw < -15 },
+		liveness.PromptLookUp:     func(o *vision.Observation) bool { return o.Pose.Pitch-level.Pose.Pitch > 11 },
+		liveness.PromptComeCloser: func(o *vision.Observation) bool { return o.Scale > 1.22*level.Scale },
 	} {
 		if o := look(gesture); !moved(o) {
 			t.Errorf("%s: pose %+v, scale %.2f, from %+v, %.2f", gesture, o.Pose, o.Scale, level.Pose, level.Scale)

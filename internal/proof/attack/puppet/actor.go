@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"agegate/internal/age"
+	"agegate/internal/liveness"
 )
 
 // Actor is a person before the camera: never quite still, slow to react, and
@@ -12,11 +12,11 @@ import (
 // not go back.
 type Actor struct {
 	Home     Pose                          // how they sit when nothing is asked
-	Reply    func(age.Prompt) Gesture      // what they do on a prompt
+	Reply    func(liveness.Prompt) Gesture // what they do on a prompt
 	Reaction func() (wait, motion float64) // seconds until they move, and that it takes
 	random   *rand.Rand
 	sway     [5]wave
-	prompt   age.Prompt
+	prompt   liveness.Prompt
 	from     Gesture // what they moved from
 	to       Gesture
 	start    float64 // of the movement
@@ -46,17 +46,17 @@ func NewActor(random *rand.Rand, home Pose) *Actor {
 }
 
 // Obey makes the gesture that a prompt asks for.
-func (a *Actor) Obey(p age.Prompt) Gesture {
+func (a *Actor) Obey(p liveness.Prompt) Gesture {
 	some := 0.9 + 0.3*a.random.Float64()
 	aside := 4 * (a.random.Float64() - 0.5)
 	switch p {
-	case age.PromptTurnLeft:
+	case liveness.PromptTurnLeft:
 		return Gesture{Yaw: 26 * some, Pitch: aside}
-	case age.PromptTurnRight:
+	case liveness.PromptTurnRight:
 		return Gesture{Yaw: -26 * some, Pitch: aside}
-	case age.PromptLookUp:
+	case liveness.PromptLookUp:
 		return Gesture{Yaw: aside, Pitch: 20 * some}
-	case age.PromptComeCloser:
+	case liveness.PromptComeCloser:
 		return Gesture{Closer: 0.4 * some}
 	}
 	return Gesture{}
@@ -68,14 +68,14 @@ func (a *Actor) human() (wait, motion float64) {
 }
 
 // See tells the person at time t what the page asks for.
-func (a *Actor) See(p age.Prompt, t float64) {
+func (a *Actor) See(p liveness.Prompt, t float64) {
 	if p == a.prompt {
 		return
 	}
 	a.prompt = p
 	a.from = a.gesture(t)
 	a.to = a.Reply(p)
-	if p == age.PromptHoldStill {
+	if p == liveness.PromptHoldStill {
 		a.to.Closer = a.from.Closer * 0.5 * math.Round(a.random.Float64()) // some stay, some go back
 	}
 	a.start, a.lasts = a.Reaction()

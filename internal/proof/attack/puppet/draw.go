@@ -4,14 +4,14 @@ import (
 	"image"
 	"math"
 
-	xdraw "golang.org/x/image/draw"
+	"agegate/internal/vision"
 
-	"agegate/internal/age"
+	xdraw "golang.org/x/image/draw"
 )
 
 // Pose is how the head is held and where it is.
 type Pose struct {
-	Yaw, Pitch, Roll float64 // degrees, as age.Pose: to the person's left, up, clockwise as seen
+	Yaw, Pitch, Roll float64 // degrees, as vision.Pose: to the person's left, up, clockwise as seen
 	X, Y             float64 // of the face's centre, in pixels of the frame
 	Width            float64 // of the face, in pixels of the frame
 	Shut             float64 // how far the eyes are shut, 0 to 1
@@ -108,7 +108,7 @@ func (h *Head) place(v vertex, s Surface, p Pose) corner {
 type canvas struct {
 	frame, texture *image.RGBA
 	stencil        func(u, v float64) float64 // opacity; nil is all
-	eyes           [2]age.Point
+	eyes           [2]vision.Point
 	shut           float64
 	depth          []float32 // 1/z of what is drawn; 0 is nothing
 }

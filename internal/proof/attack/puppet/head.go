@@ -15,9 +15,9 @@ import (
 	"slices"
 	"sync"
 
-	xdraw "golang.org/x/image/draw"
+	"agegate/internal/vision"
 
-	"agegate/internal/age"
+	xdraw "golang.org/x/image/draw"
 )
 
 // gridSide is the number of vertices along each side of the bent picture.
@@ -26,12 +26,12 @@ const gridSide = 65
 // Head is a picture of a face with depth. Many goroutines may draw it.
 type Head struct {
 	texture   *image.RGBA
-	backdrop  *image.RGBA  // the picture out of focus, to stand behind itself
-	backdrops sync.Map     // of ready ones, by size
-	centre    age.Point    // the middle of the face
-	width     float64      // of the face, in pixels of the texture
-	eyes      [2]age.Point // the middle of each; Z is half the width
-	vertices  []vertex     // gridSide × gridSide, rows first
+	backdrop  *image.RGBA     // the picture out of focus, to stand behind itself
+	backdrops sync.Map        // of ready ones, by size
+	centre    vision.Point    // the middle of the face
+	width     float64         // of the face, in pixels of the texture
+	eyes      [2]vision.Point // the middle of each; Z is half the width
+	vertices  []vertex        // gridSide × gridSide, rows first
 }
 
 // vertex is a point of the picture: where it is, in pixels, how deep, in face
@@ -39,7 +39,7 @@ type Head struct {
 type vertex struct{ x, y, z, follow float64 }
 
 // NewHead finds the one face in the picture and gives the picture its depth.
-func NewHead(ctx context.Context, analyzer age.Analyzer, jpeg []byte, picture image.Image) (*Head, error) {
+func NewHead(ctx context.Context, analyzer vision.Analyzer, jpeg []byte, picture image.Image) (*Head, error) {
 	o, err := analyzer.Analyze(ctx, jpeg)
 	if err != nil {
 		return nil, err
@@ -54,10 +54,10 @@ func NewHead(ctx context.Context, analyzer age.Analyzer, jpeg []byte, picture im
 	h := &Head{texture: image.NewRGBA(image.Rect(0, 0, b.Dx(), b.Dy())), width: o.Face.Width}
 	draw.Draw(h.texture, h.texture.Bounds(), picture, b.Min, draw.Src)
 	h.backdrop = defocus(h.texture)
-	h.centre = age.Point{X: o.Face.X, Y: o.Face.Y}
+	h.centre = vision.Point{X: o.Face.X, Y: o.Face.Y}
 	for i, corners := range [2][2]int{{33, 133}, {263, 362}} { // in MediaPipe's mesh
 		a, b := o.Landmarks[corners[0]], o.Landmarks[corners[1]]
-		h.eyes[i] = age.Point{X: (a.X + b.X) / 2, Y: (a.Y + b.Y) / 2, Z: math.Hypot(a.X-b.X, a.Y-b.Y) / 2}
+		h.eyes[i] = vision.Point{X: (a.X + b.X) / 2, Y: (a.Y + b.Y) / 2, Z: math.Hypot(a.X-b.X, a.Y-b.Y) / 2}
 	}
 	h.shape(o.Landmarks)
 	return h, nil
@@ -73,7 +73,7 @@ const (
 
 // shape gives every vertex the depth of the landmarks near it. What surrounds
 // the face follows it less and less, so that the picture never tears.
-func (h *Head) shape(mesh []age.Point) {
+func (h *Head) shape(mesh []vision.Point) {
 	size := h.texture.Bounds().Size()
 	for row := range gridSide {
 		for column := range gridSide {
@@ -92,7 +92,7 @@ func (h *Head) shape(mesh []age.Point) {
 
 // depthAt is the mean depth of the six nearest landmarks, the nearer ones
 // counting more, and the distance of the nearest.
-func depthAt(mesh []age.Point, x, y float64) (depth, distance float64) {
+func depthAt(mesh []vision.Point, x, y float64) (depth, distance float64) {
 	type near struct{ square, z float64 }
 	nearest := make([]near, 0, 7)
 	for _, p := range mesh {

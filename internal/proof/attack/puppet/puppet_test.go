@@ -6,21 +6,21 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"agegate/internal/age"
 	"agegate/internal/proof/attack/puppet"
+	"agegate/internal/vision"
 	"agegate/internal/vision/visiontest"
 )
 
 // TestPuppet: the pipeline reads from a head the turn it was drawn with, and
 // from a print hardly any.
 func TestPuppet(t *testing.T) {
-	analyzer := age.NewAnalyzer(visiontest.Pool(t))
+	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
 	person, stranger, err := puppet.Sample(t.Context(), analyzer)
 	if err != nil {
 		t.Fatal(err)
 	}
 	camera := puppet.NewCamera(rand.New(rand.NewPCG(1, 1)))
-	look := func(h *puppet.Head, s puppet.Surface, p puppet.Pose) *age.Observation {
+	look := func(h *puppet.Head, s puppet.Surface, p puppet.Pose) *vision.Observation {
 		t.Helper()
 		p.X, p.Y, p.Width = 320, 240, 180
 		frame := image.NewRGBA(image.Rect(0, 0, 640, 480))
@@ -38,7 +38,7 @@ func TestPuppet(t *testing.T) {
 	}
 	for _, h := range []*puppet.Head{person, stranger} {
 		level := look(h, puppet.Solid, puppet.Pose{})
-		if level.Guidance != age.GuidanceOK || math.Abs(level.Face.X-320) > 10 || math.Abs(level.Face.Width-180) > 25 {
+		if level.Guidance != vision.GuidanceOK || math.Abs(level.Face.X-320) > 10 || math.Abs(level.Face.Width-180) > 25 {
 			t.Errorf("level: %s, face %+v", level.Guidance, level.Face)
 		}
 		for _, p := range []puppet.Pose{{Yaw: 22}, {Yaw: -22}, {Pitch: 18}} {

@@ -9,12 +9,12 @@ import (
 	"image/jpeg"
 	"math"
 
-	"agegate/internal/age"
+	"agegate/internal/vision"
 	"agegate/internal/vision/visiontest"
 )
 
 // Sample returns the sample face as a head, and as the head of another person.
-func Sample(ctx context.Context, analyzer age.Analyzer) (person, stranger *Head, err error) {
+func Sample(ctx context.Context, analyzer vision.Analyzer) (person, stranger *Head, err error) {
 	data, err := visiontest.SampleJPEG()
 	if err != nil {
 		return nil, nil, err

@@ -10,23 +10,25 @@ import (
 	"pgregory.net/rapid"
 
 	"agegate/internal/age"
+	"agegate/internal/liveness"
+	"agegate/internal/vision"
 )
 
 // TestDrawnChallenges: whatever is drawn, a person who obeys passes in time,
 // is asked for three actions, never the same twice in a row, with a turn among
 // them.
 func TestDrawnChallenges(t *testing.T) {
-	seen := map[[3]age.Prompt]int{}
+	seen := map[[3]liveness.Prompt]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		p := honest(plain, 40)
 		p.options.Rand = bytes.NewReader(rapid.SliceOfN(rapid.Byte(), 256, 256).Draw(t, "random"))
 		p.gap = time.Duration(rapid.IntRange(125, 250).Draw(t, "gap")) * time.Millisecond
 		p.react = time.Duration(rapid.IntRange(200, 900).Draw(t, "reaction")) * time.Millisecond
 		p.move = time.Duration(rapid.IntRange(400, 1200).Draw(t, "motion")) * time.Millisecond
-		var asked []age.Prompt
+		var asked []liveness.Prompt
 		var last age.Step
 		for _, s := range p.play(t) {
-			if s.Prompt != "" && s.Prompt != age.PromptHoldStill && s.Prompt != last.Prompt {
+			if s.Prompt != "" && s.Prompt != liveness.PromptHoldStill && s.Prompt != last.Prompt {
 				asked = append(asked, s.Prompt)
 			}
 			if s.Done < last.Done || s.Done > s.Total || s.Total != 3 || (s.Age != 0) != (s.Verdict != "") {
@@ -42,14 +44,14 @@ func TestDrawnChallenges(t *testing.T) {
 			if i > 0 && a == asked[i-1] {
 				t.Fatalf("asked for %v", asked)
 			}
-			if a == age.PromptTurnLeft || a == age.PromptTurnRight {
+			if a == liveness.PromptTurnLeft || a == liveness.PromptTurnRight {
 				turns++
 			}
 		}
 		if turns == 0 {
 			t.Fatalf("no turn in %v", asked)
 		}
-		seen[[3]age.Prompt(asked)]++
+		seen[[3]liveness.Prompt(asked)]++
 	})
 	if len(seen) < 8 {
 		t.Errorf("only %d different challenges", len(seen))
@@ -90,7 +92,7 @@ func FuzzMessages(f *testing.F) {
 			case 3:
 				frame.Seq -= 1 + uint32(op)
 			case 4:
-				frame.JPEG = make([]byte, age.MaxFrameBytes+1)
+				frame.JPEG = make([]byte, vision.MaxFrameBytes+1)
 			}
 			step, err := c.Add(t.Context(), frame)
 			switch {

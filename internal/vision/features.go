@@ -1,8 +1,8 @@
-package age
+package vision
 
 import "agegate/internal/inference"
 
-// Features are what a Head computes the age from: the age model's view of the
+// Features are what an age is computed from: the age model's view of the
 // whole upright crop and of its inner part, from x 0.15 to 0.85 and y 0.05 to
 // 0.85, which leaves out hair and collar.
 type Features struct {
@@ -13,26 +13,6 @@ type Features struct {
 type View struct {
 	Distribution [inference.AgeBins]float32        // probability of each whole age
 	Descriptor   [inference.DescriptorSize]float32 // points the same way for the same face
-}
-
-// Head computes an age in years from the features of one frame.
-type Head interface {
-	Age(f *Features) float64
-}
-
-// ExpectedValue is the head used without calibration: the mean of the whole
-// crop's age distribution. It is smoother than the most likely age, and
-// flatters teenagers by some eight years.
-type ExpectedValue struct{}
-
-// Age returns Σ age × probability.
-func (ExpectedValue) Age(f *Features) float64 {
-	var sum, mass float64
-	for age, p := range f.Whole.Distribution {
-		sum += float64(age) * float64(p)
-		mass += float64(p)
-	}
-	return sum / mass
 }
 
 // features runs the age model on both crops.

@@ -1,4 +1,4 @@
-package age_test
+package vision_test
 
 import (
 	"image"
@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"agegate/internal/age"
+	"agegate/internal/vision"
 	"agegate/internal/vision/visiontest"
 )
 
@@ -14,7 +14,7 @@ import (
 // also where JPEG's blocks have their frequencies; a
 // face, and JPEG's own blocks at a poor quality, do not.
 func TestRaster(t *testing.T) {
-	analyzer := age.NewAnalyzer(visiontest.Pool(t))
+	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
 	face := visiontest.Scene(visiontest.Face(t), [3]int{320, 240, 360})
 	measure := func(across, down, depth float64) float64 {
 		frame := image.NewRGBA(face.Rect)
@@ -27,7 +27,7 @@ func TestRaster(t *testing.T) {
 			}
 		}
 		o, err := analyzer.Analyze(t.Context(), visiontest.JPEG(t, frame))
-		if err != nil || o.Guidance != age.GuidanceOK {
+		if err != nil || o.Guidance != vision.GuidanceOK {
 			t.Fatal(o, err)
 		}
 		return o.Raster

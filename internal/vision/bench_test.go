@@ -1,9 +1,9 @@
-package age_test
+package vision_test
 
 import (
 	"testing"
 
-	"agegate/internal/age"
+	"agegate/internal/vision"
 	"agegate/internal/vision/visiontest"
 )
 
@@ -15,7 +15,7 @@ func BenchmarkStage(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer worker.Release()
-	stages := age.Stages(b, worker, goodFrame(b))
+	stages := vision.Stages(b, worker, goodFrame(b))
 	for _, name := range []string{"decode", "sample224", "detect", "surface", "raster", "mesh", "antispoof", "liveness", "age"} {
 		b.Run(name, func(b *testing.B) { perFrame(b, stages[name]) })
 	}
@@ -24,7 +24,7 @@ func BenchmarkStage(b *testing.B) {
 // BenchmarkFrame measures whole 640×480 frames on one core: one that guides,
 // and one that also decides.
 func BenchmarkFrame(b *testing.B) {
-	analyzer, frame := age.NewAnalyzer(visiontest.Pool(b)), goodFrame(b)
+	analyzer, frame := vision.NewAnalyzer(visiontest.Pool(b)), goodFrame(b)
 	guide := func() error { _, err := analyzer.Analyze(b.Context(), frame); return err }
 	decide := func() error {
 		o, err := analyzer.Analyze(b.Context(), frame)

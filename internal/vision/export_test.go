@@ -1,4 +1,4 @@
-package age
+package vision
 
 import (
 	"testing"
@@ -34,10 +34,3 @@ func Stages(tb testing.TB, w inference.Worker, jpeg []byte) map[string]func() er
 		"age":       func() error { _, err := features(w, p, c); return err },
 	}
 }
-
-// What the tests of the challenge know of it.
-var (
-	Sequences = sequences
-	Relief    = relief
-	Likeness  = likeness
-)

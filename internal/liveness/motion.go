@@ -1,9 +1,11 @@
-package age
+package liveness
 
 import (
 	"crypto/sha256"
 	"math"
 	"time"
+
+	"agegate/internal/vision"
 )
 
 // Limits of motion between two frames that follow each other. A brisk turn
@@ -23,15 +25,18 @@ const (
 	longestGap = time.Second
 )
 
-// track follows the face from frame to frame.
-type track struct {
-	last *Observation
+// Track follows the face from frame to frame.
+type Track struct {
+	last *vision.Observation
 	at   time.Time
 }
 
-// jumps takes the next frame with a face and reports whether the face moved
+// NewTrack starts at a frame with a face.
+func NewTrack(o *vision.Observation, now time.Time) Track { return Track{last: o, at: now} }
+
+// Jumps takes the next frame with a face and reports whether the face moved
 // as no head does since the one before.
-func (t *track) jumps(o *Observation, now time.Time) bool {
+func (t *Track) Jumps(o *vision.Observation, now time.Time) bool {
 	last, gap := t.last, max(now.Sub(t.at), leastGap)
 	t.last, t.at = o, now
 	if last == nil || gap > longestGap {
@@ -47,28 +52,29 @@ func (t *track) jumps(o *Observation, now time.Time) bool {
 }
 
 // minChange is the least root-mean-square difference, in levels of luma, of
-// two frames of a real camera at GrainSize points: sensor noise and the
+// two frames of a real camera at the points of vision.Grain: sensor noise and the
 // smallest movement give more.
 const minChange = 0.35
 
-// memory knows every frame of a capture again.
-type memory struct {
+// Memory knows every frame of a capture again.
+type Memory struct {
 	hashes map[[sha256.Size]byte]int
-	grains []*Grain
+	grains []*vision.Grain
 }
 
-// novelty of a frame.
-type novelty int
+// Novelty of a frame.
+type Novelty int
 
+// What a frame can be to those before it.
 const (
-	fresh    novelty = iota
-	stalled          // the same as the frame before: a camera slower than the page
-	repeated         // the same as an earlier one, which no camera gives
+	Fresh    Novelty = iota
+	Stalled          // the same as the frame before: a camera slower than the page
+	Repeated         // the same as an earlier one, which no camera gives
 )
 
-// add takes the next frame with a face. Equal bytes are the same frame, and so
+// Add takes the next frame with a face. Equal bytes are the same frame, and so
 // are nearly equal pictures.
-func (m *memory) add(jpeg []byte, o *Observation) novelty {
+func (m *Memory) Add(jpeg []byte, o *vision.Observation) Novelty {
 	if m.hashes == nil {
 		m.hashes = map[[sha256.Size]byte]int{}
 	}
@@ -76,45 +82,15 @@ func (m *memory) add(jpeg []byte, o *Observation) novelty {
 	hash := sha256.Sum256(jpeg)
 	before, known := m.hashes[hash]
 	for i := index - 1; i >= 0 && !known; i-- {
-		known, before = o.Grain.change(m.grains[i]) < minChange, i
+		known, before = o.Grain.Change(m.grains[i]) < minChange, i
 	}
 	if known && before == index-1 {
-		return stalled
+		return Stalled
 	}
 	if known {
-		return repeated
+		return Repeated
 	}
 	m.hashes[hash] = index
 	m.grains = append(m.grains, o.Grain)
-	return fresh
-}
-
-// Grain is a frame's luma at 32 × 32 single pixels on a lattice: enough to
-// know a picture again, and not averaged, so that noise shows.
-type Grain [grainSide * grainSide]uint8
-
-const grainSide = 32
-
-// grain samples the picture.
-func (p *picture) grain() *Grain {
-	g := new(Grain)
-	for i := range g {
-		x := (2*(i%grainSide) + 1) * p.width / (2 * grainSide)
-		y := (2*(i/grainSide) + 1) * p.height / (2 * grainSide)
-		g[i] = p.luma[y*p.lumaStride+x]
-	}
-	return g
-}
-
-// change is the root mean square difference; without a grain it is infinite.
-func (g *Grain) change(other *Grain) float64 {
-	if g == nil || other == nil {
-		return math.Inf(1)
-	}
-	var sum int
-	for i, v := range g {
-		d := int(v) - int(other[i])
-		sum += d * d
-	}
-	return math.Sqrt(float64(sum) / float64(len(g)))
+	return Fresh
 }

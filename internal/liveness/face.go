@@ -1,9 +1,10 @@
-package age
+package liveness
 
 import (
 	"math"
 
 	"agegate/internal/inference"
+	"agegate/internal/vision"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -14,8 +15,8 @@ import (
 // root mean square over the face's width. Two views of a plane are always
 // related by a homography (Hartley and Zisserman, Multiple View Geometry,
 // section 13.1).
-func relief(from, to *Observation) float64 {
-	before, after := from.centred(), to.centred()
+func relief(from, to *vision.Observation) float64 {
+	before, after := centred(from), centred(to)
 	h, ok := homography(before, after)
 	if !ok {
 		return 0
@@ -32,17 +33,17 @@ func relief(from, to *Observation) float64 {
 
 // centred returns the landmarks from the middle of the face, in face widths,
 // which keeps the fit well conditioned.
-func (o *Observation) centred() []Point {
-	points := make([]Point, len(o.Landmarks))
+func centred(o *vision.Observation) []vision.Point {
+	points := make([]vision.Point, len(o.Landmarks))
 	for i, p := range o.Landmarks {
-		points[i] = Point{X: (p.X - o.Face.X) / o.Face.Width, Y: (p.Y - o.Face.Y) / o.Face.Width}
+		points[i] = vision.Point{X: (p.X - o.Face.X) / o.Face.Width, Y: (p.Y - o.Face.Y) / o.Face.Width}
 	}
 	return points
 }
 
 // homography fits the map by least squares over the points, the lower right
 // element being 1.
-func homography(from, to []Point) (h [8]float64, ok bool) {
+func homography(from, to []vision.Point) (h [8]float64, ok bool) {
 	equations, values := mat.NewDense(2*len(from), 8, nil), mat.NewVecDense(2*len(from), nil)
 	for i, p := range from {
 		q := to[i]
@@ -61,7 +62,7 @@ func homography(from, to []Point) (h [8]float64, ok bool) {
 
 // likeness is the cosine between the descriptors of two faces, the mean of
 // both crops: 1 for the same picture.
-func likeness(a, b *Features) float64 {
+func likeness(a, b *vision.Features) float64 {
 	return (cosine(&a.Whole.Descriptor, &b.Whole.Descriptor) + cosine(&a.Inner.Descriptor, &b.Inner.Descriptor)) / 2
 }
 

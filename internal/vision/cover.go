@@ -1,4 +1,4 @@
-package age
+package vision
 
 // Landmarks on skin that is seldom covered, and around the mouth, in
 // MediaPipe's mesh.

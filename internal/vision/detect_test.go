@@ -1,4 +1,4 @@
-package age
+package vision
 
 import (
 	"math"
@@ -58,15 +58,6 @@ func TestPose(t *testing.T) {
 		if math.Abs(got.Yaw-want.Yaw)+math.Abs(got.Pitch-want.Pitch)+math.Abs(got.Roll-want.Roll) > 1e-9 {
 			t.Errorf("pose %+v, want %+v", got, want)
 		}
-	}
-}
-
-func TestExpectedValue(t *testing.T) {
-	f := new(Features)
-	f.Whole.Distribution[10], f.Whole.Distribution[40] = 0.25, 0.75
-	f.Inner.Distribution[90] = 1 // the inner crop does not count
-	if got := (ExpectedValue{}).Age(f); math.Abs(got-32.5) > 1e-6 {
-		t.Errorf("age %v, want 32.5", got)
 	}
 }
 

@@ -1,4 +1,4 @@
-package age_test
+package vision_test
 
 import (
 	"errors"
@@ -11,7 +11,8 @@ import (
 
 	xdraw "golang.org/x/image/draw"
 
-	"agegate/internal/age"
+	"agegate/internal/inference"
+	"agegate/internal/vision"
 	"agegate/internal/vision/visiontest"
 )
 
@@ -24,29 +25,29 @@ func TestGuidance(t *testing.T) {
 	rows := []struct {
 		name  string
 		frame image.Image
-		want  age.Guidance
+		want  vision.Guidance
 	}{
-		{"a face", visiontest.Scene(face, centre), age.GuidanceOK},
-		{"the sample as it is", face, age.GuidanceOK},
-		{"tilted head", rotate(visiontest.Scene(face, centre), 20), age.GuidanceOK},
-		{"nobody", visiontest.Scene(face), age.GuidanceNoFace},
-		{"two people", visiontest.Scene(face, [3]int{160, 240, 300}, [3]int{480, 240, 300}), age.GuidanceSeveralFaces},
-		{"a poster far behind", visiontest.Scene(face, [3]int{320, 240, 400}, [3]int{580, 80, 110}), age.GuidanceOK},
-		{"far away", visiontest.Scene(face, [3]int{320, 240, 110}), age.GuidanceTooFar},
-		{"too close", visiontest.Scene(face, [3]int{320, 240, 640}), age.GuidanceTooClose},
-		{"at the edge", visiontest.Scene(face, [3]int{110, 240, 200}), age.GuidanceOffCenter},
-		{"dark", visiontest.Scene(light(0, 0.2), centre), age.GuidanceTooDark},
-		{"glaring", visiontest.Scene(light(190, 0.3), centre), age.GuidanceTooBright},
-		{"blurred", visiontest.Scene(shrink(face, 40), centre), age.GuidanceBlurred},
-		{"masked", visiontest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.RGBA{200, 220, 240, 255}), centre), age.GuidanceCovered},
-		{"masked in black", visiontest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.Gray{20}), centre), age.GuidanceCovered},
-		{"overexposed", visiontest.Scene(light(-250, 3.2), centre), age.GuidanceTooBright},
-		{"dim and grainy", grainy(visiontest.Scene(light(0, 0.5), centre), 24), age.GuidanceTooDark},
-		{"sunglasses", visiontest.Scene(paint(face, image.Rect(58, 78, 190, 114), color.Gray{20}), centre), age.GuidanceCovered},
-		{"grey camera", visiontest.Scene(grey(face), centre), age.GuidanceOK},
-		{"head on its side", rotate(visiontest.Scene(face, centre), 50), age.GuidanceTurnedAway},
+		{"a face", visiontest.Scene(face, centre), vision.GuidanceOK},
+		{"the sample as it is", face, vision.GuidanceOK},
+		{"tilted head", rotate(visiontest.Scene(face, centre), 20), vision.GuidanceOK},
+		{"nobody", visiontest.Scene(face), vision.GuidanceNoFace},
+		{"two people", visiontest.Scene(face, [3]int{160, 240, 300}, [3]int{480, 240, 300}), vision.GuidanceSeveralFaces},
+		{"a poster far behind", visiontest.Scene(face, [3]int{320, 240, 400}, [3]int{580, 80, 110}), vision.GuidanceOK},
+		{"far away", visiontest.Scene(face, [3]int{320, 240, 110}), vision.GuidanceTooFar},
+		{"too close", visiontest.Scene(face, [3]int{320, 240, 640}), vision.GuidanceTooClose},
+		{"at the edge", visiontest.Scene(face, [3]int{110, 240, 200}), vision.GuidanceOffCenter},
+		{"dark", visiontest.Scene(light(0, 0.2), centre), vision.GuidanceTooDark},
+		{"glaring", visiontest.Scene(light(190, 0.3), centre), vision.GuidanceTooBright},
+		{"blurred", visiontest.Scene(shrink(face, 40), centre), vision.GuidanceBlurred},
+		{"masked", visiontest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.RGBA{200, 220, 240, 255}), centre), vision.GuidanceCovered},
+		{"masked in black", visiontest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.Gray{20}), centre), vision.GuidanceCovered},
+		{"overexposed", visiontest.Scene(light(-250, 3.2), centre), vision.GuidanceTooBright},
+		{"dim and grainy", grainy(visiontest.Scene(light(0, 0.5), centre), 24), vision.GuidanceTooDark},
+		{"sunglasses", visiontest.Scene(paint(face, image.Rect(58, 78, 190, 114), color.Gray{20}), centre), vision.GuidanceCovered},
+		{"grey camera", visiontest.Scene(grey(face), centre), vision.GuidanceOK},
+		{"head on its side", rotate(visiontest.Scene(face, centre), 50), vision.GuidanceTurnedAway},
 	}
-	analyzer := age.NewAnalyzer(visiontest.Pool(t))
+	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
 	for _, row := range rows {
 		o, err := analyzer.Analyze(t.Context(), visiontest.JPEG(t, row.frame))
 		if err != nil {
@@ -62,19 +63,19 @@ func TestGuidance(t *testing.T) {
 // TestSampleFace pins what the pipeline says about the sample face at any
 // size and tilt: an adult in their twenties, facing the camera, live.
 func TestSampleFace(t *testing.T) {
-	analyzer, face := age.NewAnalyzer(visiontest.Pool(t)), visiontest.Face(t)
+	analyzer, face := vision.NewAnalyzer(visiontest.Pool(t)), visiontest.Face(t)
 	for _, side := range []int{200, 300, 400} {
 		for _, tilt := range []float64{-20, 0, 20} {
 			frame := rotate(visiontest.Scene(face, [3]int{320, 240, side}), tilt)
 			o, err := analyzer.Analyze(t.Context(), visiontest.JPEG(t, frame))
-			if err != nil || o.Guidance != age.GuidanceOK {
+			if err != nil || o.Guidance != vision.GuidanceOK {
 				t.Fatalf("side %d tilt %v: %v, %v", side, tilt, o, err)
 			}
 			f, err := analyzer.Features(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if years := (age.ExpectedValue{}).Age(f); math.Abs(years-27.5) > 2.5 {
+			if years := mean(f.Whole.Distribution); math.Abs(years-27.5) > 2.5 {
 				t.Errorf("side %d tilt %v: %.1f years, want 27.5 ± 2.5", side, tilt, years)
 			}
 			if math.Abs(o.Pose.Yaw) > 8 || math.Abs(o.Pose.Pitch) > 10 || math.Abs(o.Pose.Roll-tilt) > 6 {
@@ -87,14 +88,22 @@ func TestSampleFace(t *testing.T) {
 	}
 }
 
+// mean is the mean age of a distribution, in years.
+func mean(distribution [inference.AgeBins]float32) (years float64) {
+	for age, p := range distribution {
+		years += float64(age) * float64(p)
+	}
+	return years
+}
+
 // TestMirror: a mirrored face is turned and tilted the other way and looks up
 // just as much.
 func TestMirror(t *testing.T) {
-	analyzer := age.NewAnalyzer(visiontest.Pool(t))
+	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
 	scene := rotate(visiontest.Scene(visiontest.Face(t), [3]int{300, 240, 320}), 12)
-	look := func(img image.Image) *age.Observation {
+	look := func(img image.Image) *vision.Observation {
 		o, err := analyzer.Analyze(t.Context(), visiontest.JPEG(t, img))
-		if err != nil || o.Guidance != age.GuidanceOK {
+		if err != nil || o.Guidance != vision.GuidanceOK {
 			t.Fatal(o, err)
 		}
 		return o
@@ -112,7 +121,7 @@ func TestMirror(t *testing.T) {
 
 func TestUnreadableImages(t *testing.T) {
 	good := visiontest.FaceJPEG(t)
-	analyzer := age.NewAnalyzer(visiontest.Pool(t))
+	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
 	rows := []struct {
 		name string
 		jpeg []byte
@@ -124,17 +133,17 @@ func TestUnreadableImages(t *testing.T) {
 	}
 	for _, row := range rows {
 		o, err := analyzer.Analyze(t.Context(), row.jpeg)
-		if err != nil || o.Guidance != age.GuidanceBadImage {
+		if err != nil || o.Guidance != vision.GuidanceBadImage {
 			t.Errorf("%s: %v, %v, want guidance bad_image", row.name, o, err)
 		}
 	}
 	large := visiontest.JPEG(t, image.NewGray(image.Rect(0, 0, 2001, 1000)))
-	if _, err := analyzer.Analyze(t.Context(), large); !errors.Is(err, age.ErrFrameTooLarge) {
+	if _, err := analyzer.Analyze(t.Context(), large); !errors.Is(err, vision.ErrFrameTooLarge) {
 		t.Errorf("2.001 megapixels: %v, want ErrFrameTooLarge", err)
 	}
 	for _, size := range []image.Point{{1, 1}, {1, 1000}, {2000, 1000}} {
 		o, err := analyzer.Analyze(t.Context(), visiontest.JPEG(t, image.NewGray(image.Rectangle{Max: size})))
-		if err != nil || o.Guidance != age.GuidanceNoFace {
+		if err != nil || o.Guidance != vision.GuidanceNoFace {
 			t.Errorf("blank %v: %v, %v, want guidance no_face", size, o, err)
 		}
 	}

@@ -7,29 +7,31 @@ import (
 	"time"
 
 	"agegate/internal/age"
+	"agegate/internal/liveness"
+	"agegate/internal/vision"
 )
 
 // TestDishonest: every rule of the challenge, broken by itself.
 func TestDishonest(t *testing.T) {
-	swap := func(p age.Prompt) age.Prompt {
-		return map[age.Prompt]age.Prompt{age.PromptTurnLeft: age.PromptTurnRight, age.PromptTurnRight: age.PromptTurnLeft}[p]
+	swap := func(p liveness.Prompt) liveness.Prompt {
+		return map[liveness.Prompt]liveness.Prompt{liveness.PromptTurnLeft: liveness.PromptTurnRight, liveness.PromptTurnRight: liveness.PromptTurnLeft}[p]
 	}
-	up := map[age.Prompt]age.Prompt{age.PromptTurnLeft: age.PromptLookUp}
+	up := map[liveness.Prompt]liveness.Prompt{liveness.PromptTurnLeft: liveness.PromptLookUp}
 	rows := []struct {
 		name   string
 		change func(*person)
 		want   age.Verdict
 	}{
-		{"the opposite turn", func(p *person) { p.act = func(a age.Prompt) stance { return obey(swap(a)) } }, age.VerdictSpoof},
-		{"another action", func(p *person) { p.act = func(a age.Prompt) stance { return obey(up[a]) } }, age.VerdictSpoof},
-		{"nothing", func(p *person) { p.act = func(age.Prompt) stance { return stance{} } }, age.VerdictNoCapture},
+		{"the opposite turn", func(p *person) { p.act = func(a liveness.Prompt) stance { return obey(swap(a)) } }, age.VerdictSpoof},
+		{"another action", func(p *person) { p.act = func(a liveness.Prompt) stance { return obey(up[a]) } }, age.VerdictSpoof},
+		{"nothing", func(p *person) { p.act = func(liveness.Prompt) stance { return stance{} } }, age.VerdictNoCapture},
 		{"too little", func(p *person) {
-			p.act = func(a age.Prompt) stance { return stance{}.toward(obey(a), 0.6) }
+			p.act = func(a liveness.Prompt) stance { return stance{}.toward(obey(a), 0.6) }
 		}, age.VerdictNoCapture},
 		{"never back to level", func(p *person) {
-			p.act = func(a age.Prompt) stance {
-				if a == age.PromptHoldStill {
-					return obey(age.PromptTurnLeft)
+			p.act = func(a liveness.Prompt) stance {
+				if a == liveness.PromptHoldStill {
+					return obey(liveness.PromptTurnLeft)
 				}
 				return obey(a)
 			}
@@ -38,17 +40,17 @@ func TestDishonest(t *testing.T) {
 		{"pictures in turn", func(p *person) { p.move = 0 }, age.VerdictSpoof},
 		{"a slow network, on which turns look like that", func(p *person) { p.gap, p.move = 500*time.Millisecond, 0 }, age.VerdictNoCapture},
 		{"pictures in turn, but for the first action", func(p *person) {
-			p.change = func(n int, _ *age.Observation) {
+			p.change = func(n int, _ *vision.Observation) {
 				if n > 9 {
 					p.move = 0
 				}
 			}
 		}, age.VerdictSpoof},
 		{"pictures in turn, moving closer smoothly", func(p *person) {
-			p.options.Rand = drawing(age.PromptTurnLeft, age.PromptComeCloser, age.PromptTurnRight)
-			p.change = func(int, *age.Observation) {
+			p.options.Rand = drawing(liveness.PromptTurnLeft, liveness.PromptComeCloser, liveness.PromptTurnRight)
+			p.change = func(int, *vision.Observation) {
 				p.react, p.move = 300*time.Millisecond, 0
-				if p.prompt == age.PromptComeCloser || p.from.closer > 0 {
+				if p.prompt == liveness.PromptComeCloser || p.from.closer > 0 {
 					p.move = 450 * time.Millisecond
 				}
 				if p.stance().closer > 0 {
@@ -67,7 +69,7 @@ func TestDishonest(t *testing.T) {
 		{"a print that turns", func(p *person) { p.flat = true }, age.VerdictSpoof},
 		{"another face when turned", func(p *person) {
 			p.face = func(int) int {
-				if p.prompt == age.PromptTurnLeft {
+				if p.prompt == liveness.PromptTurnLeft {
 					return 1
 				}
 				return 0
@@ -75,23 +77,23 @@ func TestDishonest(t *testing.T) {
 		}, age.VerdictSpoof},
 		{"another face when level", func(p *person) {
 			p.face = func(int) int {
-				if p.prompt == age.PromptTurnRight {
+				if p.prompt == liveness.PromptTurnRight {
 					return 1
 				}
 				return 0
 			}
 		}, age.VerdictSpoof},
-		{"printed", func(p *person) { p.change = func(_ int, o *age.Observation) { o.Real = 0.1 } }, age.VerdictSpoof},
-		{"recorded", func(p *person) { p.change = func(_ int, o *age.Observation) { o.Live = 0.05 } }, age.VerdictSpoof},
+		{"printed", func(p *person) { p.change = func(_ int, o *vision.Observation) { o.Real = 0.1 } }, age.VerdictSpoof},
+		{"recorded", func(p *person) { p.change = func(_ int, o *vision.Observation) { o.Live = 0.05 } }, age.VerdictSpoof},
 		{"somebody else steps in", func(p *person) {
-			p.change = func(n int, o *age.Observation) {
+			p.change = func(n int, o *vision.Observation) {
 				if n >= 6 {
 					o.Face.X += 140
 				}
 			}
 		}, age.VerdictSpoof},
 		{"a sudden zoom", func(p *person) {
-			p.change = func(n int, o *age.Observation) {
+			p.change = func(n int, o *vision.Observation) {
 				if n >= 6 {
 					o.Face.Width *= 1.6
 				}
@@ -101,8 +103,8 @@ func TestDishonest(t *testing.T) {
 			p.frame = func(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n%12)) }
 		}, age.VerdictSpoof},
 		{"nearly the same pictures again", func(p *person) {
-			p.change = func(n int, o *age.Observation) {
-				o.Grain = new(age.Grain)
+			p.change = func(n int, o *vision.Observation) {
+				o.Grain = new(vision.Grain)
 				for i := range o.Grain {
 					o.Grain[i] = uint8(i * (n%9 + 1))
 				}
@@ -113,12 +115,12 @@ func TestDishonest(t *testing.T) {
 			p.frame = func(n int) []byte { return []byte{byte(min(n, 5))} }
 		}, age.VerdictNoCapture},
 		{"nobody comes", func(p *person) {
-			p.change = func(_ int, o *age.Observation) { *o = age.Observation{Guidance: age.GuidanceNoFace} }
+			p.change = func(_ int, o *vision.Observation) { *o = vision.Observation{Guidance: vision.GuidanceNoFace} }
 		}, age.VerdictNoCapture},
 		{"leaves in the middle", func(p *person) {
-			p.change = func(n int, o *age.Observation) {
+			p.change = func(n int, o *vision.Observation) {
 				if n > 6 {
-					*o = age.Observation{Guidance: age.GuidanceNoFace}
+					*o = vision.Observation{Guidance: vision.GuidanceNoFace}
 				}
 			}
 		}, age.VerdictNoCapture},
@@ -148,15 +150,15 @@ func TestAssisted(t *testing.T) {
 		{"another face, once enough frames decide", still, func(p *person) {
 			p.blinks = false
 			p.face = func(n int) int { return n / 20 % 2 }
-			p.change = func(n int, o *age.Observation) { o.Eyes = eyes(n/20%2 == 1) }
+			p.change = func(n int, o *vision.Observation) { o.Eyes = eyes(n/20%2 == 1) }
 		}, age.VerdictSpoof},
 		{"a finger before the eyes", still, func(p *person) { p.shut = 0.67 }, age.VerdictSpoof},
 		{"no blink", still, func(p *person) { p.blinks = false }, age.VerdictNoCapture},
 		{"a screen", still, func(p *person) {
-			p.change = func(_ int, o *age.Observation) { o.Raster = 3 }
+			p.change = func(_ int, o *vision.Observation) { o.Raster = 3 }
 		}, age.VerdictSpoof},
 		{"moves all the time", still, func(p *person) {
-			p.change = func(n int, o *age.Observation) { o.Face.X += float64(n%2) * 70 }
+			p.change = func(n int, o *vision.Observation) { o.Face.X += float64(n%2) * 70 }
 		}, age.VerdictNoCapture},
 	}
 	for _, row := range rows {
@@ -169,4 +171,4 @@ func TestAssisted(t *testing.T) {
 	}
 }
 
-func weak(_ int, o *age.Observation) { o.Live = 0.12 }
+func weak(_ int, o *vision.Observation) { o.Live = 0.12 }

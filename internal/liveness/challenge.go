@@ -1,4 +1,7 @@
-package age
+// Package liveness tells whether the person before the camera is there and
+// alive: the challenge of prompted movements, what a solid head's landmarks do
+// on the way, blinks, and frames that no camera takes.
+package liveness
 
 import (
 	"crypto/rand"
@@ -6,6 +9,8 @@ import (
 	"math"
 	"math/big"
 	"time"
+
+	"agegate/internal/vision"
 )
 
 // Prompt asks the person for an action during the challenge; none is "".
@@ -23,10 +28,10 @@ const (
 // Actions are the prompts a challenge is drawn from.
 var Actions = []Prompt{PromptTurnLeft, PromptTurnRight, PromptLookUp, PromptComeCloser}
 
-// sequences are all challenges: three actions, none twice in a row, at least
+// Sequences are all challenges: three actions, none twice in a row, at least
 // one of them a turn, which shows best that a face is not flat, and nobody has
 // to come closer twice. There are 32.
-var sequences = orders()
+var Sequences = orders()
 
 func orders() (all [][]Prompt) {
 	for _, a := range Actions {
@@ -45,22 +50,11 @@ func orders() (all [][]Prompt) {
 
 func isTurn(p Prompt) bool { return p == PromptTurnLeft || p == PromptTurnRight }
 
-// draw picks one of the sequences, each as likely as the others, and before
-// each action how many frames the head has to be level, so that a recording
-// meets neither the order nor the time.
-func draw(random io.Reader) (sequence []Prompt, pauses []int) {
-	sequence = sequences[below(random, len(sequences))]
-	for range sequence {
-		pauses = append(pauses, levelFrames+below(random, 3))
-	}
-	return sequence, append(pauses, levelFrames)
-}
-
 // below is a number from 0 to n-1, each as likely as the others.
 func below(random io.Reader, n int) int {
 	i, err := rand.Int(random, big.NewInt(int64(n)))
 	if err != nil {
-		panic("age: no randomness for a challenge: " + err.Error())
+		panic("liveness: no randomness for a challenge: " + err.Error())
 	}
 	return int(i.Int64())
 }
@@ -81,7 +75,7 @@ const (
 
 // movement is how far a head is from where it was when it was level.
 type movement struct {
-	yaw, pitch float64 // degrees, as in Pose
+	yaw, pitch float64 // degrees, as in vision.Pose
 	closer     float64 // face width over the width then
 }
 
@@ -123,64 +117,97 @@ func (m movement) wrong(prompt Prompt) bool {
 	return false
 }
 
-// challenge asks for one action after another and judges them.
-type challenge struct {
+// Challenge asks for one action after another and judges them.
+type Challenge struct {
 	sequence []Prompt
 	pauses   []int // level frames before the next prompt, by actions done
 	done     int
-	neutral  Pose         // of the level head
-	width    float64      // scale of the face when the prompt was shown
-	rested   *Observation // the latest level frame
-	shown    time.Time    // when the present prompt was; zero while the head returns to level
-	waiting  time.Time    // since when a prompt, or a return to level, has been waited for
-	held     int          // frames in a row that fulfil the prompt, or are level when that is awaited
-	strayed  int          // frames in a row that show another action
-	way      way          // to the action, or back
-	glimpse  *Observation // of the head under way, when the frame ended a way on which it was seen
-	cut      bool         // a way was missing, though frames came fast enough to show it
+	neutral  vision.Pose         // of the level head
+	width    float64             // scale of the face when the prompt was shown
+	rested   *vision.Observation // the latest level frame
+	shown    time.Time           // when the present prompt was; zero while the head returns to level
+	waiting  time.Time           // since when a prompt, or a return to level, has been waited for
+	held     int                 // frames in a row that fulfil the prompt, or are level when that is awaited
+	strayed  int                 // frames in a row that show another action
+	way      way                 // to the action, or back
+	glimpse  *vision.Observation // of the head under way, when the frame ended a way on which it was seen
+	cut      bool                // a way was missing, though frames came fast enough to show it
 }
 
-// outcome of one frame for the challenge.
-type outcome int
+// Outcome of one frame for the challenge.
+type Outcome int
 
+// What a frame can mean to the challenge.
 const (
-	goesOn  outcome = iota
-	atLevel         // the head is level: the frame may decide
-	acted           // the frame completes an action
-	missed          // the prompt's time is over
-	failed          // no live person does this
+	GoesOn  Outcome = iota
+	AtLevel         // the head is level: the frame may decide
+	Acted           // the frame completes an action
+	Missed          // the prompt's time is over
+	Failed          // no live person does this
 )
 
-// begin starts the challenge from a level face.
-func (c *challenge) begin(o *Observation, now time.Time) {
+// NewChallenge draws one of the Sequences, each as likely as the others, and
+// before each action how many frames the head has to be level, so that a
+// recording meets neither the order nor the time. It panics when random gives
+// no bytes.
+func NewChallenge(random io.Reader) *Challenge {
+	c := &Challenge{sequence: Sequences[below(random, len(Sequences))]}
+	for range c.sequence {
+		c.pauses = append(c.pauses, levelFrames+below(random, 3))
+	}
+	c.pauses = append(c.pauses, levelFrames)
+	return c
+}
+
+// Begin starts the challenge from a level face.
+func (c *Challenge) Begin(o *vision.Observation, now time.Time) {
 	c.neutral = o.Pose
 	c.reveal(o, now)
 }
 
 // reveal shows the next prompt. Nearness is measured anew each time, since
 // people stay where they came to.
-func (c *challenge) reveal(o *Observation, now time.Time) {
+func (c *Challenge) reveal(o *vision.Observation, now time.Time) {
 	c.shown, c.waiting = now, now
 	c.width, c.rested = o.Scale, o
 	c.held, c.strayed = 0, 0
-	c.way.add(c.movement(o).amount(c.prompt()), o, now)
+	c.way.add(c.movement(o).amount(c.Prompt()), o, now)
 }
 
-// prompt is what to show now.
-func (c *challenge) prompt() Prompt {
-	if c.shown.IsZero() || c.over() {
+// Prompt is what to show now.
+func (c *Challenge) Prompt() Prompt {
+	if c.shown.IsZero() || c.Over() {
 		return PromptHoldStill
 	}
 	return c.sequence[c.done]
 }
 
-// over reports whether every action was made, and complete whether the head
-// has come back since.
-func (c *challenge) over() bool     { return c.done == len(c.sequence) }
-func (c *challenge) complete() bool { return c.over() && c.held >= c.pauses[c.done] }
+// Progress returns how many actions were made, and how many are asked for.
+func (c *Challenge) Progress() (done, total int) { return c.done, len(c.sequence) }
+
+// Over reports whether every action was made.
+func (c *Challenge) Over() bool { return c.done == len(c.sequence) }
+
+// Complete reports whether every action was made and the head has come back
+// since.
+func (c *Challenge) Complete() bool { return c.Over() && c.held >= c.pauses[c.done] }
+
+// Glimpse returns the head under way, when the latest frame ended a way on
+// which it was seen, else nil.
+func (c *Challenge) Glimpse() *vision.Observation { return c.glimpse }
+
+// Cut reports whether a way was missing, though frames came fast enough to
+// show it.
+func (c *Challenge) Cut() bool { return c.cut }
+
+// Solid reports whether the frame that completed the latest action shows a
+// solid head rather than a picture, compared with the latest level frame.
+func (c *Challenge) Solid(o *vision.Observation) bool {
+	return relief(c.rested, o) >= minRelief[c.sequence[c.done-1]]
+}
 
 // movement of the observed face since it was level.
-func (c *challenge) movement(o *Observation) movement {
+func (c *Challenge) movement(o *vision.Observation) movement {
 	return movement{
 		yaw:    o.Pose.Yaw - c.neutral.Yaw,
 		pitch:  o.Pose.Pitch - c.neutral.Pitch,
@@ -190,7 +217,7 @@ func (c *challenge) movement(o *Observation) movement {
 
 // travelled keeps what was seen of the way that has come to its end. Coming
 // closer shows nothing: any picture can be enlarged bit by bit.
-func (c *challenge) travelled(action Prompt) {
+func (c *Challenge) travelled(action Prompt) {
 	switch {
 	case action == PromptComeCloser:
 	case c.way.glides():
@@ -201,13 +228,21 @@ func (c *challenge) travelled(action Prompt) {
 	c.way = way{}
 }
 
-// judge weighs a frame whose face could be followed.
-func (c *challenge) judge(o *Observation, now time.Time) outcome {
+// Judge weighs a frame whose face could be followed.
+func (c *Challenge) Judge(o *vision.Observation, now time.Time) Outcome {
 	c.glimpse = nil
+	outcome := c.judge(o, now)
+	if outcome == AtLevel {
+		c.rested = o
+	}
+	return outcome
+}
+
+func (c *Challenge) judge(o *vision.Observation, now time.Time) Outcome {
 	m := c.movement(o)
 	switch {
 	case now.Sub(c.waiting) > promptTime:
-		return missed
+		return Missed
 	case c.shown.IsZero():
 		return c.rest(o, m, now)
 	}
@@ -215,49 +250,49 @@ func (c *challenge) judge(o *Observation, now time.Time) outcome {
 }
 
 // rest waits until the head is level again, then shows the next prompt.
-func (c *challenge) rest(o *Observation, m movement, now time.Time) outcome {
+func (c *Challenge) rest(o *vision.Observation, m movement, now time.Time) Outcome {
 	action := c.sequence[c.done-1]
 	c.way.add(m.amount(action), o, now)
 	if !m.level() {
 		c.held = 0
 		if c.strays(m, action) {
-			return failed
+			return Failed
 		}
-		return goesOn
+		return GoesOn
 	}
 	if c.held++; c.held != c.pauses[c.done] { // beyond it only when all is over
-		return atLevel
+		return AtLevel
 	}
 	c.travelled(action)
-	if !c.over() {
+	if !c.Over() {
 		c.reveal(o, now)
 	}
-	return atLevel
+	return AtLevel
 }
 
 // act waits for the prompted action.
-func (c *challenge) act(o *Observation, m movement, now time.Time) outcome {
+func (c *Challenge) act(o *vision.Observation, m movement, now time.Time) Outcome {
 	prompt := c.sequence[c.done]
 	near := m.amount(prompt)
 	c.way.add(near, o, now)
 	switch {
 	case c.strays(m, prompt):
-		return failed
+		return Failed
 	case c.strayed > 0:
-		return goesOn
+		return GoesOn
 	case near >= 1:
 		return c.hold(o, near, now)
 	}
 	c.held = 0
 	if m.level() && near < 0.4 {
-		return atLevel
+		return AtLevel
 	}
-	return goesOn
+	return GoesOn
 }
 
 // strays counts frames that clearly show another action than the one asked
 // for, or come back from, and reports when it is meant.
-func (c *challenge) strays(m movement, prompt Prompt) bool {
+func (c *Challenge) strays(m movement, prompt Prompt) bool {
 	if !m.wrong(prompt) {
 		c.strayed = 0
 		return false
@@ -267,18 +302,18 @@ func (c *challenge) strays(m movement, prompt Prompt) bool {
 }
 
 // hold weighs a frame that shows the prompted action.
-func (c *challenge) hold(o *Observation, near float64, now time.Time) outcome {
+func (c *Challenge) hold(o *vision.Observation, near float64, now time.Time) Outcome {
 	if now.Sub(c.shown) < minReaction+minMotion {
-		return failed
+		return Failed
 	}
 	if c.held++; c.held < heldFrames {
-		return goesOn
+		return GoesOn
 	}
 	c.travelled(c.sequence[c.done])
 	c.done++
 	c.held, c.shown, c.waiting = 0, time.Time{}, now
 	c.way.add(near, o, now)
-	return acted
+	return Acted
 }
 
 // way is a head's course to an action, or back: what the amounts of the action
@@ -289,7 +324,7 @@ type way struct {
 	at              time.Time // of last
 	stride, nearest float64
 	gap             time.Duration
-	glimpse         *Observation
+	glimpse         *vision.Observation
 }
 
 // closeGap is how near in time two frames are between which no head makes its
@@ -305,7 +340,7 @@ const underWay = 0.75
 // frames 0.2 seconds apart show three quarters at once.
 const longestStride = 0.78
 
-func (w *way) add(amount float64, o *Observation, now time.Time) {
+func (w *way) add(amount float64, o *vision.Observation, now time.Time) {
 	if w.glimpse == nil {
 		*w = way{last: amount, low: amount, high: amount, nearest: amount, glimpse: o}
 	}

@@ -1,10 +1,26 @@
-package age
+package vision
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"image/jpeg"
 )
+
+// Limits of one frame.
+const (
+	// MaxFrameBytes is the most a frame's JPEG may weigh.
+	MaxFrameBytes = 1 << 20
+	// MaxPixels is the most pixels a frame may have.
+	MaxPixels = 2_000_000
+)
+
+// ErrFrameTooLarge reports a frame that exceeds MaxFrameBytes or MaxPixels.
+var ErrFrameTooLarge = errors.New("the frame is larger than allowed")
+
+// ErrBadImage reports a frame that is not a JPEG the pipeline reads: damaged,
+// progressive or in an unusual colour space. Analyze turns it into guidance.
+var ErrBadImage = errors.New("the image cannot be read")
 
 // picture is a decoded frame, kept in the JPEG's own luma and chroma planes:
 // every crop is sampled straight from them, so the frame is never converted
