@@ -1,23 +1,15 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 
+	"agegate/internal/accuracy"
 	"agegate/internal/age/calibration"
-	"agegate/internal/eval"
 	"agegate/internal/inference"
 	"agegate/internal/vision"
 
 	"github.com/spf13/cobra"
-)
-
-// How calibrate works. The seed makes a fit repeatable.
-const (
-	calibrationFolds  = 5
-	calibrationSeed   = 1
-	calibrationTarget = 18 // that the stored figures are about
 )
 
 func (c *cli) calibrateCommand() *cobra.Command {
@@ -27,7 +19,7 @@ func (c *cli) calibrateCommand() *cobra.Command {
 		Use:   "calibrate CSV|DIR --out FILE",
 		Short: "Fit the age estimate to labelled face pictures",
 		Long: "Fit the age estimate to labelled face pictures, and write the calibration that the\ngateway loads as " + calibration.FileName + " from the models directory.\n\n" + facesHelp +
-			fmt.Sprintf("\n\nThe figures printed and stored come from %d-fold cross-validation by picture: each\npicture is estimated by a fit that has not seen it. Two pictures of one person may\nstill be on both sides, so check the result with eval on other people.\n\n2,000 pictures take a few minutes. The file holds sums over all pictures, none of\nthem singly.", calibrationFolds),
+			fmt.Sprintf("\n\nThe figures printed and stored come from %d-fold cross-validation by picture: each\npicture is estimated by a fit that has not seen it. Two pictures of one person may\nstill be on both sides, so check the result with eval on other people.\n\n2,000 pictures take a few minutes. The file holds sums over all pictures, none of\nthem singly.", accuracy.Folds),
 		Args: oneSet,
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file to write")
@@ -38,68 +30,29 @@ func (c *cli) calibrateCommand() *cobra.Command {
 		if err := placeFor("--out", out); err != nil {
 			return err
 		}
-		set, err := eval.ReadSet(args[0])
+		set, err := accuracy.ReadSet(args[0])
 		if err != nil {
 			return err
 		}
 		if name == "" {
 			name = filepath.Base(args[0])
 		}
-		return c.withModels(pad, cmd.ErrOrStderr(), func(p *inference.Pool, _ string, o eval.Options) error {
-			lessons, err := eval.LearnFrom(cmd.Context(), vision.NewAnalyzer(p), set, o, calibrationSeed)
+		return c.withModels(pad, cmd.ErrOrStderr(), func(p *inference.Pool, _ string, o accuracy.Options) error {
+			lessons, err := accuracy.LearnFrom(cmd.Context(), vision.NewAnalyzer(p), set, o, accuracy.Seed)
 			if err != nil {
 				return err
 			}
-			file, report, err := calibrate(cmd, lessons, o.Workers)
+			file, report, err := accuracy.Calibrate(cmd.Context(), lessons, o.Workers, func(step string) { fmt.Fprintln(cmd.ErrOrStderr(), step) })
 			if err != nil {
 				return err
 			}
-			file.Data.Name, file.Models = name, calibration.ModelHashes(p.Manifest)
+			file.Data.Name, file.FittedAt, file.Models = name, now(), calibration.ModelHashes(p.Manifest)
 			if err := file.Write(out); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Wrote %s. In %d-fold cross-validation by picture:\n\n", out, calibrationFolds)
+			fmt.Fprintf(cmd.OutOrStdout(), "Wrote %s. In %d-fold cross-validation by picture:\n\n", out, accuracy.Folds)
 			return report.WriteText(cmd.OutOrStdout())
 		})
 	}
 	return cmd
-}
-
-// calibrate cross-validates and fits. The figures stored leave out the single
-// ages.
-func calibrate(cmd *cobra.Command, lessons []eval.Lesson, workers int) (*calibration.File, eval.Report, error) {
-	examples, looks := examplesOf(lessons)
-	fmt.Fprintf(cmd.ErrOrStderr(), "cross-validating on %d pictures\n", len(examples))
-	estimates, err := calibration.CrossValidate(cmd.Context(), examples, calibrationFolds, workers, calibrationSeed)
-	if err != nil {
-		return nil, eval.Report{}, err
-	}
-	report := eval.Compare(looks, estimates, calibrationTarget)
-	fmt.Fprintln(cmd.ErrOrStderr(), "fitting on all of them")
-	head, err := calibration.Fit(examples, calibrationSeed)
-	if err != nil {
-		return nil, report, err
-	}
-	stored := report
-	stored.FalsePass, stored.Spread = report.FalsePass[:1], nil
-	metrics, err := json.Marshal(stored)
-	return &calibration.File{
-		Format: calibration.Format, FittedAt: now(), Metrics: metrics, Head: *head,
-		Data: calibration.Data{Pictures: len(examples), Youngest: head.Youngest, Oldest: head.Oldest},
-	}, report, err
-}
-
-// examplesOf takes what a fit learns from out of the lessons: only pictures
-// that the page would count.
-func examplesOf(lessons []eval.Lesson) ([]calibration.Example, []eval.Look) {
-	var examples []calibration.Example
-	var looks []eval.Look
-	for _, l := range lessons {
-		looks = append(looks, l.Look)
-		if l.Features != nil {
-			views := append([]*vision.Features{l.Features}, l.Views...)
-			examples = append(examples, calibration.Example{Age: l.Age, Views: views})
-		}
-	}
-	return examples, looks
 }

@@ -9,8 +9,8 @@ import (
 	"runtime"
 	"time"
 
+	"agegate/internal/accuracy"
 	"agegate/internal/age/calibration"
-	"agegate/internal/eval"
 	"agegate/internal/inference"
 	"agegate/internal/vision"
 
@@ -46,22 +46,22 @@ func (c *cli) evalCommand() *cobra.Command {
 		if err := placeFor("--svg", plot); err != nil {
 			return err
 		}
-		set, err := eval.ReadSet(args[0])
+		set, err := accuracy.ReadSet(args[0])
 		if err != nil {
 			return err
 		}
-		return c.withModels(pad, cmd.ErrOrStderr(), func(p *inference.Pool, modelsDir string, o eval.Options) error {
+		return c.withModels(pad, cmd.ErrOrStderr(), func(p *inference.Pool, modelsDir string, o accuracy.Options) error {
 			head, _, err := calibration.LoadHead(modelsDir, p.Manifest)
 			if errors.Is(err, calibration.ErrMissing) {
 				fmt.Fprintln(cmd.ErrOrStderr(), "Warning:", err)
 			} else if err != nil {
 				return err
 			}
-			looks, err := eval.LookAt(cmd.Context(), vision.NewAnalyzer(p), set, o)
+			looks, err := accuracy.LookAt(cmd.Context(), vision.NewAnalyzer(p), set, o)
 			if err != nil {
 				return err
 			}
-			report := eval.Evaluate(looks, head, target)
+			report := accuracy.Evaluate(looks, head, target)
 			if err := writePlot(plot, report); err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ func addPadFlag(cmd *cobra.Command, pad *float64) {
 
 // withModels runs fn with the configured models, as many workers as configured
 // and progress on errOut.
-func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*inference.Pool, string, eval.Options) error) (err error) {
+func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*inference.Pool, string, accuracy.Options) error) (err error) {
 	if !(pad >= 0 && pad <= 2) {
 		return errors.New("--pad must be from 0 to 2")
 	}
@@ -105,7 +105,7 @@ func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*inference.Pool,
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	return fn(pool, cfg.ModelsDir, eval.Options{Workers: workers, Pad: pad, Progress: progress(errOut)})
+	return fn(pool, cfg.ModelsDir, accuracy.Options{Workers: workers, Pad: pad, Progress: progress(errOut)})
 }
 
 // progress prints how many pictures are done, at most every two seconds.
@@ -133,7 +133,7 @@ func placeFor(flag, path string) error {
 }
 
 // writePlot draws the report into a file, unless none is named.
-func writePlot(path string, report eval.Report) error {
+func writePlot(path string, report accuracy.Report) error {
 	if path == "" {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"agegate/internal/eval"
+	"agegate/internal/accuracy"
 	"agegate/internal/vision/visiontest"
 )
 
@@ -38,7 +38,7 @@ func TestEvalCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var report eval.Report
+	var report accuracy.Report
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatal(err)
 	}

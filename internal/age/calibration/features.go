@@ -7,14 +7,14 @@ import (
 	"agegate/internal/vision"
 )
 
-// features is how many numbers a frame's features become.
-const features = 2 * (inference.AgeBins + inference.DescriptorSize)
+// Inputs is how many numbers a frame's features become.
+const Inputs = 2 * (inference.AgeBins + inference.DescriptorSize)
 
-// numbers lists a frame's features as the projection takes them: the square
+// Values lists a frame's features as the projection takes them: the square
 // roots of both age distributions, between which distance means something
 // (Hellinger), and both descriptors at length one.
-func numbers(f *vision.Features) []float32 {
-	out := make([]float32, 0, features)
+func Values(f *vision.Features) []float32 {
+	out := make([]float32, 0, Inputs)
 	for _, view := range []*vision.View{&f.Whole, &f.Inner} {
 		for _, p := range view.Distribution {
 			out = append(out, float32(math.Sqrt(float64(max(p, 0)))))

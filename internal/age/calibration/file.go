@@ -111,11 +111,11 @@ func (f *File) Write(path string) error {
 	return os.Rename(part, path)
 }
 
-// floats are stored as base64 of little-endian IEEE 754 singles.
-type floats []float32
+// Floats are stored as base64 of little-endian IEEE 754 singles.
+type Floats []float32
 
 // MarshalJSON implements json.Marshaler.
-func (f floats) MarshalJSON() ([]byte, error) {
+func (f Floats) MarshalJSON() ([]byte, error) {
 	data, err := binary.Append(nil, binary.LittleEndian, []float32(f))
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (f floats) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler. A value that is not finite is an
 // error.
-func (f *floats) UnmarshalJSON(text []byte) error {
+func (f *Floats) UnmarshalJSON(text []byte) error {
 	var data []byte
 	if err := json.Unmarshal(text, &data); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (f *floats) UnmarshalJSON(text []byte) error {
 	if len(data)%4 != 0 {
 		return errors.New("a list of numbers is cut off")
 	}
-	*f = make(floats, len(data)/4)
+	*f = make(Floats, len(data)/4)
 	if _, err := binary.Decode(data, binary.LittleEndian, []float32(*f)); err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 type Head struct {
 	Youngest   int        `json:"youngest"` // years; the labels it was fitted on span
 	Oldest     int        `json:"oldest"`   // these two
-	Projection projection `json:"projection"`
-	Networks   []*network `json:"networks"`
+	Projection Projection `json:"projection"`
+	Networks   []*Network `json:"networks"`
 }
 
 var _ age.Head = (*Head)(nil)
@@ -32,7 +32,7 @@ var _ age.Head = (*Head)(nil)
 // at that end, takes over step by step. It never lowers an estimate, and the
 // lower reading of the two crops is the one that counts.
 func (h *Head) Age(f *vision.Features) float64 {
-	input := h.Projection.apply(numbers(f))
+	input := h.Projection.Apply(Values(f))
 	var sum float64
 	for _, n := range h.Networks {
 		sum += float64(n.value(input))
@@ -61,7 +61,8 @@ const (
 	targetScale  = 0.4
 )
 
-func toTarget(years float64) float64 {
+// ToTarget is what the networks are trained to give for an age in years.
+func ToTarget(years float64) float64 {
 	return (math.Log(years+targetShift) - targetCentre) / targetScale
 }
 

@@ -1,4 +1,4 @@
-package eval_test
+package accuracy_test
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/accuracy"
 	"agegate/internal/age"
-	"agegate/internal/eval"
 	"agegate/internal/vision"
 	"agegate/internal/vision/visiontest"
 )
@@ -31,23 +31,23 @@ func TestEvaluateSampleFace(t *testing.T) {
 	if err := png.Encode(&none, image.NewGray(image.Rect(0, 0, 300, 200))); err != nil {
 		t.Fatal(err)
 	}
-	set, err := eval.ReadSet(write(t, map[string]string{
+	set, err := accuracy.ReadSet(write(t, map[string]string{
 		"28_tight.jpg": string(visiontest.FaceJPEG(t)), "28_scene.png": large.String(), "40_none.png": none.String(),
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var progress []int
-	o := eval.Options{Workers: 2, Pad: 0.2, Progress: func(done, total int) { progress = append(progress, done, total) }}
-	looks, err := eval.LookAt(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, o)
+	o := accuracy.Options{Workers: 2, Pad: 0.2, Progress: func(done, total int) { progress = append(progress, done, total) }}
+	looks, err := accuracy.LookAt(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := []int{1, 3, 2, 3, 3, 3}; !slices.Equal(progress, want) {
 		t.Errorf("progress %v, want %v", progress, want)
 	}
-	r := eval.Evaluate(looks, age.ExpectedValue{}, 18)
-	if r.Pictures != 3 || r.Measured != 2 || len(r.Refused) != 1 || r.Refused[0] != (eval.Refusal{Reason: vision.GuidanceNoFace, Count: 1}) {
+	r := accuracy.Evaluate(looks, age.ExpectedValue{}, 18)
+	if r.Pictures != 3 || r.Measured != 2 || len(r.Refused) != 1 || r.Refused[0] != (accuracy.Refusal{Reason: vision.GuidanceNoFace, Count: 1}) {
 		t.Errorf("%d pictures, %d measured, refused %v", r.Pictures, r.Measured, r.Refused)
 	}
 	if len(r.Bands) != 1 || r.Bands[0].Count != 2 || r.Bands[0].MAE > 6 {
@@ -60,16 +60,16 @@ func TestLookAtNamesUnreadablePictures(t *testing.T) {
 	for name, text := range map[string]string{
 		"20_empty.jpg": "", "20_text.jpg": "hello", "20_cut.jpg": string(whole[:len(whole)/2]),
 	} {
-		set, err := eval.ReadSet(write(t, map[string]string{name: text}))
+		set, err := accuracy.ReadSet(write(t, map[string]string{name: text}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = eval.LookAt(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, eval.Options{})
+		_, err = accuracy.LookAt(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, accuracy.Options{})
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err := eval.LookAt(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), []eval.Picture{{Path: filepath.Join(t.TempDir(), "gone.jpg")}}, eval.Options{})
+	_, err := accuracy.LookAt(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), []accuracy.Picture{{Path: filepath.Join(t.TempDir(), "gone.jpg")}}, accuracy.Options{})
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "gone.jpg") {
 		t.Errorf("missing picture: %v", err)
 	}
@@ -78,8 +78,8 @@ func TestLookAtNamesUnreadablePictures(t *testing.T) {
 func TestLookAtStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	set := make([]eval.Picture, 1000) // without files: nothing may be opened
-	if _, err := eval.LookAt(ctx, nil, set, eval.Options{Workers: 2}); !errors.Is(err, context.Canceled) {
+	set := make([]accuracy.Picture, 1000) // without files: nothing may be opened
+	if _, err := accuracy.LookAt(ctx, nil, set, accuracy.Options{Workers: 2}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -87,12 +87,12 @@ func TestLookAtStopsWithItsContext(t *testing.T) {
 // TestLearnFromIsRepeatable: a fit learns from the picture, its mirror image
 // and altered views, the same ones whenever the seed is the same.
 func TestLearnFromIsRepeatable(t *testing.T) {
-	set, err := eval.ReadSet(write(t, map[string]string{"28_face.jpg": string(visiontest.FaceJPEG(t))}))
+	set, err := accuracy.ReadSet(write(t, map[string]string{"28_face.jpg": string(visiontest.FaceJPEG(t))}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	learn := func(seed uint64) eval.Lesson {
-		lessons, err := eval.LearnFrom(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, eval.Options{Workers: 2, Pad: 0.2}, seed)
+	learn := func(seed uint64) accuracy.Lesson {
+		lessons, err := accuracy.LearnFrom(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, accuracy.Options{Workers: 2, Pad: 0.2}, seed)
 		if err != nil {
 			t.Fatal(err)
 		}

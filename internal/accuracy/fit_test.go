@@ -1,17 +1,22 @@
-package calibration_test
+package accuracy_test
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"reflect"
 	"sync"
 	"testing"
 
+	"agegate/internal/accuracy"
 	"agegate/internal/age"
 	"agegate/internal/age/calibration"
 	"agegate/internal/inference"
 	"agegate/internal/vision"
+	"agegate/internal/vision/visiontest"
 )
 
 // person makes the features of somebody of an age, as an age model would give
@@ -37,20 +42,20 @@ func person(years float64, random *rand.Rand) *vision.Features {
 	return f
 }
 
-func people(n int, seed uint64) []calibration.Example {
+func people(n int, seed uint64) []accuracy.Example {
 	random := rand.New(rand.NewPCG(seed, 0))
-	var out []calibration.Example
+	var out []accuracy.Example
 	for i := range n {
 		years := 8 + i%43
 		views := []*vision.Features{person(float64(years), random), person(float64(years), random)}
-		out = append(out, calibration.Example{Age: years, Views: views})
+		out = append(out, accuracy.Example{Age: years, Views: views})
 	}
 	return out
 }
 
 // fitted is a head fitted on made-up people, once for all tests.
 var fitted = sync.OnceValues(func() (*calibration.Head, error) {
-	return calibration.Fit(people(430, 1), 1)
+	return accuracy.Fit(people(430, 1), 1)
 })
 
 func head(t *testing.T) *calibration.Head {
@@ -62,7 +67,7 @@ func head(t *testing.T) *calibration.Head {
 	return h
 }
 
-func meanError(estimates []float64, people []calibration.Example) float64 {
+func meanError(estimates []float64, people []accuracy.Example) float64 {
 	var sum float64
 	for i, p := range people {
 		sum += math.Abs(estimates[i] - float64(p.Age))
@@ -87,7 +92,7 @@ func TestFitCorrectsAFlatteringModel(t *testing.T) {
 
 func TestCrossValidateEstimatesStrangers(t *testing.T) {
 	all := people(430, 3)
-	estimates, err := calibration.CrossValidate(t.Context(), all, 2, 2, 1)
+	estimates, err := accuracy.CrossValidate(t.Context(), all, 2, 2, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +103,7 @@ func TestCrossValidateEstimatesStrangers(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(4, 0))
 	random.Shuffle(len(all), func(i, j int) { all[i].Age, all[j].Age = all[j].Age, all[i].Age })
-	if estimates, err = calibration.CrossValidate(t.Context(), all, 2, 2, 1); err != nil {
+	if estimates, err = accuracy.CrossValidate(t.Context(), all, 2, 2, 1); err != nil {
 		t.Fatal(err)
 	}
 	if got := meanError(estimates, all); got < 8 {
@@ -107,7 +112,7 @@ func TestCrossValidateEstimatesStrangers(t *testing.T) {
 }
 
 func TestFitIsRepeatable(t *testing.T) {
-	again, err := calibration.Fit(people(430, 1), 1)
+	again, err := accuracy.Fit(people(430, 1), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,10 +126,10 @@ func TestFitRefusesTooLittle(t *testing.T) {
 	for i := range same {
 		same[i].Age = 30
 	}
-	for name, examples := range map[string][]calibration.Example{
-		"nothing": nil, "too few": people(calibration.Fewest-1, 1), "one age": same,
+	for name, examples := range map[string][]accuracy.Example{
+		"nothing": nil, "too few": people(accuracy.FewestExamples-1, 1), "one age": same,
 	} {
-		if _, err := calibration.Fit(examples, 1); !errors.Is(err, calibration.ErrTooFew) {
+		if _, err := accuracy.Fit(examples, 1); !errors.Is(err, accuracy.ErrTooFew) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -154,5 +159,31 @@ func TestOldFacesFollowTheStockEstimate(t *testing.T) {
 	}
 	if got := h.Age(new(vision.Features)); !(got >= 0 && got <= 50) {
 		t.Errorf("features without meaning give %v", got)
+	}
+}
+
+// TestShippedCalibration: the file in models/ belongs to the models that this
+// version installs, and keeps what it is shipped for.
+func TestShippedCalibration(t *testing.T) {
+	pool := visiontest.Pool(t)
+	dir := filepath.Join(visiontest.Root(), "models")
+	_, info, err := calibration.LoadHead(dir, pool.Manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m accuracy.Report
+	if err := json.Unmarshal(info.Metrics, &m); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range m.Bands {
+		if b.From == 13 && b.MAE >= 3.5 {
+			t.Errorf("MAE of 13 to 17 is %.2f years", b.MAE)
+		}
+	}
+	if m.Margins[2] != 7 || m.FalsePass[0].Shares[2].Rate > 0.04 || m.Pass[1].Shares[2].Rate < 0.65 {
+		t.Errorf("at 25: %.3f of minors and %.3f of 25 to 35 pass", m.FalsePass[0].Shares[2].Rate, m.Pass[1].Shares[2].Rate)
+	}
+	if file, err := os.Stat(filepath.Join(dir, calibration.FileName)); err != nil || file.Size() > 1_500_000 {
+		t.Errorf("the file weighs too much: %v, %v", file, err)
 	}
 }

@@ -1,4 +1,4 @@
-package eval
+package accuracy
 
 import (
 	"fmt"
@@ -42,7 +42,7 @@ func (r Report) WriteText(out io.Writer) error {
 			*r.Recommended, 100*r.MaxFalse, span(r.Target-5, r.Target-1))
 	} else {
 		fmt.Fprintf(w, "\nNo margin can be recommended: it takes %d pictures of the ages %s, and a margin up to %d at which %.0f %% of them or fewer pass.\n",
-			fewest, span(r.Target-5, r.Target-1), maxMargin, 100*r.MaxFalse)
+			fewestBelow, span(r.Target-5, r.Target-1), maxMargin, 100*r.MaxFalse)
 	}
 	return w.Flush()
 }

@@ -1,4 +1,4 @@
-package eval_test
+package accuracy_test
 
 import (
 	"os"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"agegate/internal/eval"
+	"agegate/internal/accuracy"
 )
 
 // write puts files into a fresh directory and returns it.
@@ -31,21 +31,21 @@ func TestReadSet(t *testing.T) {
 		name  string
 		files map[string]string
 		set   string
-		want  []eval.Picture // paths relative to the directory
+		want  []accuracy.Picture // paths relative to the directory
 	}{
 		{"CSV without heading", map[string]string{"set.csv": "a.jpg,17\nb.jpg, 31,indoors\n"}, "set.csv",
-			[]eval.Picture{{"a.jpg", 17, ""}, {"b.jpg", 31, "indoors"}}},
+			[]accuracy.Picture{{"a.jpg", 17, ""}, {"b.jpg", 31, "indoors"}}},
 		{"CSV with a byte order mark and Windows line ends", map[string]string{"set.csv": "\ufeffa.jpg,17\r\n\"b.jpg\",31\r\n"}, "set.csv",
-			[]eval.Picture{{"a.jpg", 17, ""}, {"b.jpg", 31, ""}}},
+			[]accuracy.Picture{{"a.jpg", 17, ""}, {"b.jpg", 31, ""}}},
 		{"CSV with heading in another order", map[string]string{"set.csv": "\ufeffGroup,Age,File\nx,8,\"c,d.jpg\"\n"}, "set.csv",
-			[]eval.Picture{{"c,d.jpg", 8, "x"}}},
+			[]accuracy.Picture{{"c,d.jpg", 8, "x"}}},
 		{"directory with everything under it", map[string]string{"25_0_a.jpg": "", "sub/9.PNG": "", "README": "", "notes.csv": "", "._25_0_a.jpg": "", ".trash/x.jpg": ""}, ".",
-			[]eval.Picture{{"25_0_a.jpg", 25, ""}, {"sub/9.PNG", 9, ""}}},
+			[]accuracy.Picture{{"25_0_a.jpg", 25, ""}, {"sub/9.PNG", 9, ""}}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			dir := write(t, row.files)
-			got, err := eval.ReadSet(filepath.Join(dir, row.set))
+			got, err := accuracy.ReadSet(filepath.Join(dir, row.set))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestReadSetNamesWhatItCannotUse(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := eval.ReadSet(filepath.Join(write(t, row.files), row.set))
+			_, err := accuracy.ReadSet(filepath.Join(write(t, row.files), row.set))
 			if err == nil {
 				t.Fatal("accepted")
 			}

@@ -1,4 +1,4 @@
-package calibration
+package accuracy
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"agegate/internal/age/calibration"
 	"agegate/internal/vision"
 
 	"golang.org/x/sync/errgroup"
@@ -19,11 +20,11 @@ type Example struct {
 	Views []*vision.Features
 }
 
-// Fewest is how many examples a fit needs.
-const Fewest = 200
+// FewestExamples is how many examples a fit needs.
+const FewestExamples = 200
 
 // ErrTooFew reports a set that is too small to learn from.
-var ErrTooFew = fmt.Errorf("a calibration needs at least %d pictures with a usable face, of more than one age", Fewest)
+var ErrTooFew = fmt.Errorf("a calibration needs at least %d pictures with a usable face, of more than one age", FewestExamples)
 
 // How a head is fitted. The figures were chosen by cross-validation on 2,000
 // pictures; the results move little around them.
@@ -35,19 +36,19 @@ const (
 var recipe = training{hidden: 64, batch: 128, epochs: 20, fewest: 600, rate: 2e-3, decay: 1, dropout: 0.3}
 
 // Fit fits a head. The same examples and seed give the same head.
-func Fit(examples []Example, seed uint64) (*Head, error) {
+func Fit(examples []Example, seed uint64) (*calibration.Head, error) {
 	h, err := spanOf(examples)
 	if err != nil {
 		return nil, err
 	}
-	plain := mat.NewDense(len(examples), features, nil)
+	plain := mat.NewDense(len(examples), calibration.Inputs, nil)
 	for i, e := range examples {
-		for j, v := range numbers(e.Views[0]) {
+		for j, v := range calibration.Values(e.Views[0]) {
 			plain.Set(i, j, float64(v))
 		}
 	}
 	h.Projection = *principal(plain, components, seed)
-	lessons := h.lessons(examples)
+	lessons := project(h, examples)
 	for i := range uint64(networks) {
 		h.Networks = append(h.Networks, recipe.train(lessons, seed+i))
 	}
@@ -55,11 +56,11 @@ func Fit(examples []Example, seed uint64) (*Head, error) {
 }
 
 // spanOf returns a head that knows only which ages the examples span.
-func spanOf(examples []Example) (*Head, error) {
-	if len(examples) < Fewest {
+func spanOf(examples []Example) (*calibration.Head, error) {
+	if len(examples) < FewestExamples {
 		return nil, ErrTooFew
 	}
-	h := &Head{Youngest: examples[0].Age, Oldest: examples[0].Age}
+	h := &calibration.Head{Youngest: examples[0].Age, Oldest: examples[0].Age}
 	for _, e := range examples {
 		if len(e.Views) == 0 {
 			return nil, errors.New("an example has no view")
@@ -72,13 +73,13 @@ func spanOf(examples []Example) (*Head, error) {
 	return h, nil
 }
 
-// lessons projects every view of every example.
-func (h *Head) lessons(all []Example) examples {
+// project projects every view of every example.
+func project(h *calibration.Head, all []Example) examples {
 	ex := examples{inputs: components}
 	for _, e := range all {
 		for _, view := range e.Views {
-			ex.rows = append(ex.rows, h.Projection.apply(numbers(view))...)
-			ex.targets = append(ex.targets, float32(toTarget(float64(e.Age))))
+			ex.rows = append(ex.rows, h.Projection.Apply(calibration.Values(view))...)
+			ex.targets = append(ex.targets, float32(calibration.ToTarget(float64(e.Age))))
 		}
 	}
 	return ex

@@ -1,8 +1,9 @@
-// Package eval measures how well the capture pipeline tells ages, on labelled
-// pictures: it reads a set, looks at each picture as the page's pipeline does,
-// and turns estimates into error and pass rates. Pictures stay where they are;
+// Package accuracy measures how well the capture pipeline tells ages, on
+// labelled pictures, and fits the calibration that makes it tell them better.
+// It reads a set, looks at each picture as the page's pipeline does, turns
+// estimates into error and pass rates, and fits a head to the labels. Pictures stay where they are;
 // nothing of them is written or logged.
-package eval
+package accuracy
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package eval_test
+package accuracy_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"agegate/internal/eval"
+	"agegate/internal/accuracy"
 
 	"pgregory.net/rapid"
 )
@@ -29,12 +29,12 @@ func TestNewShareKnownAnswers(t *testing.T) {
 		{1, 29, 0.0061, 0.1718},
 	}
 	for _, row := range rows {
-		s := eval.NewShare(row.count, row.of)
+		s := accuracy.NewShare(row.count, row.of)
 		if !near(s.Low, row.low) || !near(s.High, row.high) || s.Rate != float64(row.count)/float64(row.of) {
 			t.Errorf("%d of %d: %+v, want %v to %v", row.count, row.of, s, row.low, row.high)
 		}
 	}
-	if s := eval.NewShare(0, 0); s.Rate != 0 || s.Low != 0 || s.High != 1 {
+	if s := accuracy.NewShare(0, 0); s.Rate != 0 || s.Low != 0 || s.High != 1 {
 		t.Errorf("nothing of nothing: %+v", s)
 	}
 }
@@ -42,7 +42,7 @@ func TestNewShareKnownAnswers(t *testing.T) {
 func TestShareHoldsItsRate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		of := rapid.IntRange(1, 5000).Draw(t, "of")
-		s := eval.NewShare(rapid.IntRange(0, of).Draw(t, "count"), of)
+		s := accuracy.NewShare(rapid.IntRange(0, of).Draw(t, "count"), of)
 		if !(0 <= s.Low && s.Low <= s.Rate+1e-12 && s.Rate <= s.High+1e-12 && s.High <= 1) {
 			t.Fatalf("%+v", s)
 		}
@@ -50,28 +50,28 @@ func TestShareHoldsItsRate(t *testing.T) {
 }
 
 // repeat gives n samples of one age and estimate.
-func repeat(n, age int, group string, estimate float64) []eval.Sample {
-	out := make([]eval.Sample, n)
+func repeat(n, age int, group string, estimate float64) []accuracy.Sample {
+	out := make([]accuracy.Sample, n)
 	for i := range out {
-		out[i] = eval.Sample{Age: age, Group: group, Estimate: estimate}
+		out[i] = accuracy.Sample{Age: age, Group: group, Estimate: estimate}
 	}
 	return out
 }
 
 func TestMeasure(t *testing.T) {
-	var samples []eval.Sample
+	var samples []accuracy.Sample
 	samples = append(samples, repeat(40, 15, "a", 17)...)
 	samples = append(samples, repeat(6, 16, "b", 22)...)
 	samples = append(samples, repeat(4, 17, "b", 24.9)...)
 	samples = append(samples, repeat(10, 18, "a", 21)...)
 	samples = append(samples, repeat(10, 30, "", 25)...)
-	r := eval.Measure(samples, 18)
+	r := accuracy.Measure(samples, 18)
 
 	teens := r.Bands[0]
 	if teens.From != 13 || teens.To != 17 || teens.Count != 50 || !near(teens.MAE, (40*2+6*6+4*7.9)/50) || teens.MAE != teens.Bias {
 		t.Errorf("teens: %+v", teens)
 	}
-	wantRates := func(p eval.Passing, from, to int, rates ...float64) {
+	wantRates := func(p accuracy.Passing, from, to int, rates ...float64) {
 		t.Helper()
 		if p.From != from || p.To != to {
 			t.Errorf("ages %d to %d, want %d to %d", p.From, p.To, from, to)
@@ -98,17 +98,17 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestMeasureRecommendsNothingFromTooFew(t *testing.T) {
-	if r := eval.Measure(repeat(29, 16, "", 10), 18); r.Recommended != nil {
+	if r := accuracy.Measure(repeat(29, 16, "", 10), 18); r.Recommended != nil {
 		t.Errorf("recommended %d from 29 pictures", *r.Recommended)
 	}
-	if r := eval.Measure(repeat(50, 16, "", 60), 18); r.Recommended != nil {
+	if r := accuracy.Measure(repeat(50, 16, "", 60), 18); r.Recommended != nil {
 		t.Errorf("recommended %d although everybody passes", *r.Recommended)
 	}
 }
 
 func TestReportText(t *testing.T) {
-	r := eval.Measure(append(repeat(40, 16, "hats", 19), repeat(3, 26, "", 28)...), 18)
-	r.Refused = []eval.Refusal{{Reason: "blurred", Count: 4}}
+	r := accuracy.Measure(append(repeat(40, 16, "hats", 19), repeat(3, 26, "", 28)...), 18)
+	r.Refused = []accuracy.Refusal{{Reason: "blurred", Count: 4}}
 	var out strings.Builder
 	if err := r.WriteText(&out); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestReportText(t *testing.T) {
 
 func TestPlotIsXML(t *testing.T) {
 	var out bytes.Buffer
-	if err := eval.Measure(repeat(3, 40, "", 42.5), 18).WritePlot(&out); err != nil {
+	if err := accuracy.Measure(repeat(3, 40, "", 42.5), 18).WritePlot(&out); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(out.Bytes(), []byte(`cx="460.0" cy="415.0"`)) {

@@ -1,4 +1,4 @@
-package eval
+package accuracy
 
 import (
 	"cmp"
@@ -113,8 +113,8 @@ const MaxFalsePass = 0.05
 // useless rather than strict.
 const maxMargin = 20
 
-// fewest is how many pictures a recommendation needs just below the target.
-const fewest = 30
+// fewestBelow is how many pictures a recommendation needs just below the target.
+const fewestBelow = 30
 
 // Measure compares estimates with labels for a target age.
 func Measure(samples []Sample, target int) Report {
@@ -204,7 +204,7 @@ func groups(samples []Sample, target int) []Group {
 // five ages below the target pass.
 func recommend(samples []Sample, target int) *int {
 	below := within(samples, target-5, target-1)
-	if len(below) < fewest {
+	if len(below) < fewestBelow {
 		return nil
 	}
 	for margin := 0; margin <= maxMargin; margin++ {
