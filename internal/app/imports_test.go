@@ -2,26 +2,113 @@ package app
 
 import (
 	"os/exec"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestImportsRunOneWay keeps the rooms apart: what a package may not reach,
-// not even through others.
-func TestImportsRunOneWay(t *testing.T) {
-	outside := []string{"github.com/labstack/echo/v4", "gorm.io/gorm", "agegate/gen", "agegate/internal/store", "agegate/internal/httpd", "agegate/internal/web", "agegate/internal/api"}
+// rooms lists every room of the tree, from the outside in: a package may import
+// its own room and the rooms of later lines, never one of the same or an
+// earlier line.
+var rooms = [][]string{
+	{"tools"}, // run at build time only
+	{"proof"}, // shows that the product keeps its word
+	{"cmd"},
+	{"app"},
+	// The merchant's and the shopper's edge.
+	{"httpd"},
+	{"api", "contract", "web"},
+	{"accuracy", "demo", "store"},
+	// The gateway's rules.
+	{"session"},
+	{"billing", "tenant", "webhook"},
+	{"credential"},
+	// From the decision on a capture down to the models.
+	{"age"},
+	{"liveness"},
+	{"vision"},
+	{"inference"},
+	// For everybody.
+	{"config", "fault", "metrics"},
+	{"agegate", "gen", "templates"}, // agegate is the root, which embeds openapi.yaml
+}
+
+// roomOf returns the room of a package of this module.
+func roomOf(pkg string) string {
+	rest := strings.TrimPrefix(strings.TrimPrefix(pkg, "agegate/"), "internal/")
+	room, _, _ := strings.Cut(rest, "/")
+	return room
+}
+
+func own(pkg string) bool { return pkg == "agegate" || strings.HasPrefix(pkg, "agegate/") }
+
+// forTests reports whether a package exists for tests, as pgtest does.
+func forTests(pkg string) bool { return strings.HasSuffix(path.Base(pkg), "test") }
+
+// TestRooms: every package is in a known room, and imports lead inwards only.
+// Tests of a product room may use packages for tests and the harness of proof,
+// but nothing else of proof or tools.
+func TestRooms(t *testing.T) {
+	order := map[string]int{}
+	for i, line := range rooms {
+		for _, room := range line {
+			order[room] = i
+		}
+	}
+	const format = `{{.ImportPath}}|{{join .Imports " "}}|{{join .TestImports " "}} {{join .XTestImports " "}}`
+	out, err := exec.Command("go", "list", "-f", format, "agegate/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	found := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Split(line, "|")
+		pkg, room := fields[0], roomOf(fields[0])
+		if _, known := order[room]; !known {
+			t.Errorf("%s is in no known room: give %q its place in rooms", pkg, room)
+			continue
+		}
+		found[room] = true
+		product := room != "proof" && room != "tools"
+		for dep := range strings.FieldsSeq(fields[1]) {
+			switch {
+			case !own(dep) || roomOf(dep) == room:
+			case order[roomOf(dep)] <= order[room]:
+				t.Errorf("%s imports %s: a step back", pkg, dep)
+			case product && forTests(dep) && !forTests(pkg):
+				t.Errorf("%s imports %s, which is for tests", pkg, dep)
+			}
+		}
+		for dep := range strings.FieldsSeq(fields[2]) {
+			if r := roomOf(dep); own(dep) && product && (r == "tools" || r == "proof" && dep != "agegate/internal/proof/harness") {
+				t.Errorf("a test of %s imports %s", pkg, dep)
+			}
+		}
+	}
+	for _, room := range slices.Concat(rooms...) {
+		if !found[room] {
+			t.Errorf("there is no room %q", room)
+		}
+	}
+}
+
+// TestForbiddenImports: what a package may not reach, not even through others.
+func TestForbiddenImports(t *testing.T) {
+	domain := []string{"github.com/labstack/echo/v4", "gorm.io/gorm", "agegate/gen"}
 	for pkg, forbidden := range map[string][]string{
 		"agegate/internal/fault":      {"agegate/"},
 		"agegate/internal/credential": {"agegate/"},
-		"agegate/internal/session":    outside,
-		"agegate/internal/tenant":     outside,
-		"agegate/internal/billing":    outside,
-		"agegate/internal/webhook":    outside,
-		"agegate/internal/age":        append(outside, "agegate/internal/session"),
-		"agegate/internal/store":      {"github.com/labstack/echo/v4", "agegate/gen", "agegate/internal/httpd", "agegate/internal/web", "agegate/internal/api"},
+		"agegate/internal/inference":  {"agegate/"},
+		"agegate/internal/session":    domain,
+		"agegate/internal/tenant":     domain,
+		"agegate/internal/billing":    domain,
+		"agegate/internal/webhook":    domain,
+		"agegate/internal/age":        append(domain, "agegate/internal/session"),
+		"agegate/internal/store":      {"github.com/labstack/echo/v4", "agegate/gen"},
 		"agegate/internal/contract":   {"gorm.io/gorm", "agegate/internal/session", "agegate/internal/tenant", "agegate/gen"},
-		"agegate/internal/api":        {"gorm.io/gorm", "agegate/internal/store", "agegate/internal/web"},
-		"agegate/internal/web":        {"gorm.io/gorm", "agegate/internal/store", "agegate/internal/api", "agegate/gen"},
+		"agegate/internal/api":        {"gorm.io/gorm", "agegate/internal/store"},
+		"agegate/internal/web":        {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
 		"agegate/internal/demo":       {"gorm.io/gorm", "agegate/internal/"},
 		"agegate/gen":                 {"agegate/internal/"},
 		"agegate/gen/client":          {"agegate/internal/", "github.com/labstack/echo/v4"},
