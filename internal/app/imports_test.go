@@ -19,7 +19,7 @@ var rooms = [][]string{
 	// The merchant's and the shopper's edge.
 	{"httpd"},
 	{"api", "contract", "web"},
-	{"accuracy", "demo", "store"},
+	{"accuracy", "config", "demo", "metrics", "store"},
 	// The gateway's rules.
 	{"session"},
 	{"billing", "tenant", "webhook"},
@@ -30,7 +30,7 @@ var rooms = [][]string{
 	{"vision"},
 	{"inference"},
 	// For everybody.
-	{"config", "fault", "metrics"},
+	{"fault"},
 	{"agegate", "gen", "templates"}, // agegate is the root, which embeds openapi.yaml
 }
 
