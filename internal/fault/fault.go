@@ -37,6 +37,9 @@ type Violation struct {
 
 // Error is a foreseen refusal. Message is published as it stands and must
 // never contain input; the cause is for the log only.
+//
+// errors.Is compares faults by identity: a package variable such as
+// session.ErrLate is only itself. To branch on the kind of refusal, use CodeOf.
 type Error struct {
 	Code       Code
 	Message    string
@@ -71,13 +74,6 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause, or nil.
 func (e *Error) Unwrap() error { return e.cause }
-
-// Is reports whether target is a fault of the same code, so that
-// errors.Is(err, fault.New(code, "")) holds whatever the messages.
-func (e *Error) Is(target error) bool {
-	t, ok := target.(*Error)
-	return ok && t.Code == e.Code
-}
 
 // CodeOf returns the code of the first fault in err's chain, or "" when there
 // is none.
