@@ -57,7 +57,7 @@ func (c *cli) keyRevoke() *cobra.Command {
 				return err
 			}
 			return c.withOperator(cmd.Context(), func(op operator) error {
-				if err := op.tenants.RevokeKey(cmd.Context(), id); err != nil {
+				if err := op.tenants.RevokeKeyAsOperator(cmd.Context(), id); err != nil {
 					return missing("API key", err)
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "Key %s is revoked.\n", id)

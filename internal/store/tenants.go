@@ -92,10 +92,19 @@ func (s *Store) InsertKey(ctx context.Context, k tenant.APIKey) error {
 	return s.Update(ctx, func(tx *Tx) error { return tx.db.Create(&row).Error })
 }
 
+// KeyByID implements tenant.Store.
+func (s *Store) KeyByID(ctx context.Context, keyID uuid.UUID) (tenant.APIKey, error) {
+	return view(ctx, s, func(tx *Tx) (tenant.APIKey, error) {
+		var row apiKeyRow
+		err := tx.db.Take(&row, "id = ?", keyID).Error
+		return toKey(row), err
+	})
+}
+
 // RevokeKey implements tenant.Store.
-func (s *Store) RevokeKey(ctx context.Context, keyID uuid.UUID, revokedAt time.Time) error {
+func (s *Store) RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, revokedAt time.Time) error {
 	return s.Update(ctx, func(tx *Tx) error {
-		return mustChange(tx.db.Model(&apiKeyRow{}).Where("id = ?", keyID).
+		return mustChange(tx.db.Model(&apiKeyRow{}).Where("id = ? AND tenant_id = ?", keyID, tenantID).
 			Update("revoked_at", gorm.Expr("coalesce(revoked_at, ?)", at(revokedAt))))
 	})
 }

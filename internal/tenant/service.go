@@ -176,9 +176,20 @@ func (s *Service) CreateKey(ctx context.Context, tenantID uuid.UUID, livemode bo
 	return key, plain, s.store.InsertKey(ctx, key)
 }
 
-// RevokeKey ends a key for good. It returns fault.NotFound.
-func (s *Service) RevokeKey(ctx context.Context, keyID uuid.UUID) error {
-	return s.store.RevokeKey(ctx, keyID, s.now())
+// RevokeKey ends a tenant's key for good. It returns fault.NotFound for a
+// missing key and for another tenant's alike.
+func (s *Service) RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID) error {
+	return s.store.RevokeKey(ctx, tenantID, keyID, s.now())
+}
+
+// RevokeKeyAsOperator ends a key for good, whichever tenant's it is. It is for
+// the operator's command line only. It returns fault.NotFound.
+func (s *Service) RevokeKeyAsOperator(ctx context.Context, keyID uuid.UUID) error {
+	key, err := s.store.KeyByID(ctx, keyID)
+	if err != nil {
+		return err
+	}
+	return s.RevokeKey(ctx, key.TenantID, key.ID)
 }
 
 // Keys returns a tenant's keys, oldest first.

@@ -113,8 +113,11 @@ type Store interface {
 	Tenants(ctx context.Context) ([]Tenant, error)
 
 	InsertKey(ctx context.Context, k APIKey) error
-	// RevokeKey sets the time of revocation unless it is set already.
-	RevokeKey(ctx context.Context, keyID uuid.UUID, at time.Time) error
+	// KeyByID returns a key of whatever tenant, revoked ones included.
+	KeyByID(ctx context.Context, keyID uuid.UUID) (APIKey, error)
+	// RevokeKey sets the time of revocation unless it is set already. Another
+	// tenant's key is not found.
+	RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, at time.Time) error
 	// Keys returns a tenant's keys, oldest first, revoked ones included.
 	Keys(ctx context.Context, tenantID uuid.UUID) ([]APIKey, error)
 	// KeyByHash returns the key and its tenant, revoked and disabled ones

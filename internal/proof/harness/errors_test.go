@@ -40,7 +40,7 @@ func TestAuthentication(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := g.App.Tenants.RevokeKey(t.Context(), revoked.ID); err != nil {
+		if err := g.App.Tenants.RevokeKey(t.Context(), c.Tenant.ID, revoked.ID); err != nil {
 			t.Fatal(err)
 		}
 		good := c.Test.APIKey
@@ -91,7 +91,7 @@ func TestRevocationAndDisablingTakeEffectWithinTwoSeconds(t *testing.T) {
 		}
 		for _, k := range keys {
 			if !k.Livemode {
-				err = operator.App.Tenants.RevokeKey(t.Context(), k.ID)
+				err = operator.App.Tenants.RevokeKey(t.Context(), c.Tenant.ID, k.ID)
 			}
 		}
 		if err != nil {

@@ -97,9 +97,11 @@ func TestMissingRowsAreNotFound(t *testing.T) {
 		_, err = s.UpdateTenant(ctx, nobody, tenant.Changes{Name: &name})
 		wantCode(t, "UpdateTenant", err, fault.NotFound)
 		wantCode(t, "SetTenantDisabled", s.SetTenantDisabled(ctx, nobody, true), fault.NotFound)
-		wantCode(t, "RevokeKey", s.RevokeKey(ctx, nobody, start), fault.NotFound)
+		wantCode(t, "RevokeKey", s.RevokeKey(ctx, nobody, nobody, start), fault.NotFound)
 		wantCode(t, "TouchKey", s.TouchKey(ctx, nobody, start), fault.NotFound)
 		wantCode(t, "InsertKey of no tenant", s.InsertKey(ctx, key(t, nobody, "k")), fault.NotFound)
+		_, err = s.KeyByID(ctx, nobody)
+		wantCode(t, "KeyByID", err, fault.NotFound)
 		_, _, err = s.KeyByHash(ctx, credential.HashAPIKey("none"))
 		wantCode(t, "KeyByHash", err, fault.NotFound)
 		_, err = s.SessionByID(ctx, nobody, nobody)
@@ -147,7 +149,8 @@ func TestTenantsAndKeysAreListedOldestFirst(t *testing.T) {
 
 func TestKeyTimes(t *testing.T) {
 	Each(t, func(t *testing.T, s *store.Store) {
-		k := key(t, newTenant(t, s).ID, "plain")
+		owner, stranger := newTenant(t, s), newTenant(t, s)
+		k := key(t, owner.ID, "plain")
 		wantNoError(t, s.InsertKey(t.Context(), k))
 		read := func() tenant.APIKey {
 			got, _, err := s.KeyByHash(t.Context(), k.Hash)
@@ -161,8 +164,12 @@ func TestKeyTimes(t *testing.T) {
 		if got := read().LastUsedAt; got == nil || !got.Equal(stored(later)) {
 			t.Errorf("last use %v, want the latest, %v", got, stored(later))
 		}
-		wantNoError(t, s.RevokeKey(t.Context(), k.ID, start))
-		wantNoError(t, s.RevokeKey(t.Context(), k.ID, later))
+		wantCode(t, "another tenant's RevokeKey", s.RevokeKey(t.Context(), stranger.ID, k.ID, start), fault.NotFound)
+		if got := read().RevokedAt; got != nil {
+			t.Errorf("another tenant revoked the key at %v", got)
+		}
+		wantNoError(t, s.RevokeKey(t.Context(), owner.ID, k.ID, start))
+		wantNoError(t, s.RevokeKey(t.Context(), owner.ID, k.ID, later))
 		if got := read().RevokedAt; got == nil || !got.Equal(stored(start)) {
 			t.Errorf("revoked %v, want the first time, %v", got, stored(start))
 		}
