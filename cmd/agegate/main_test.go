@@ -157,8 +157,8 @@ func TestClearErrors(t *testing.T) {
 	}{
 		{[]string{"tenant", "create"}, `required flag(s) "name" not set`},
 		{[]string{"tenant", "create", "--name", " "}, "name must not be empty"},
-		{[]string{"tenant", "create", "--name", "X\x1b[2J"}, "name must not have control characters"},
-		{[]string{"tenant", "set", id, "--name", "X\u202eY"}, "name must not have control characters"},
+		{[]string{"tenant", "create", "--name", "X\x1b[2J"}, "name must not have control or invisible characters"},
+		{[]string{"tenant", "set", id, "--name", "X\u202eY"}, "name must not have control or invisible characters"},
 		{[]string{"tenant", "create", "--name", "X", "--success-url", "http://s.example/"}, "success URL is not acceptable: the scheme must be https"},
 		{[]string{"tenant", "create", "--name", "X", "--webhook-url", "https://s.example/#f"}, "webhook URL must not have a fragment"},
 		{[]string{"tenant", "create", "--name", "X", "--free-checks", "-2"}, "free checks must be"},

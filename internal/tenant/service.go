@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"agegate/internal/credential"
 	"agegate/internal/fault"
@@ -111,20 +109,6 @@ func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 
 // Tenants returns all tenants, oldest first.
 func (s *Service) Tenants(ctx context.Context) ([]Tenant, error) { return s.store.Tenants(ctx) }
-
-// checkName refuses a name that is empty, or that could rearrange the terminal
-// or the page it is shown on.
-func checkName(name string) error {
-	if strings.TrimSpace(name) == "" {
-		return fault.New(fault.Invalid, "name must not be empty")
-	}
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(c rune) bool {
-		return unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)
-	}) {
-		return fault.New(fault.Invalid, "name must not have control characters")
-	}
-	return nil
-}
 
 // checkSettings refuses registered URLs that no session could use and an
 // allowance below -1. Nil and empty URLs pass.

@@ -1,0 +1,36 @@
+package tenant
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"agegate/internal/fault"
+)
+
+// checkName refuses a name that is blank, that could rearrange the terminal or
+// the page it is shown on, or that could look like another one. The joiners and
+// variation selectors of composed emoji, and the joiners of some scripts, are
+// refused with the rest.
+func checkName(name string) error {
+	if strings.TrimSpace(name) == "" {
+		return fault.New(fault.Invalid, "name must not be empty")
+	}
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, IsHidden) {
+		return fault.New(fault.Invalid, "name must not have control or invisible characters, such as joiners and variation selectors")
+	}
+	return nil
+}
+
+// brailleBlank is a symbol that shows nothing.
+const brailleBlank = '\u2800'
+
+// IsHidden reports whether a code point shows nothing of its own or changes how
+// the text around it is shown: controls, format and bidirectional marks, line
+// and paragraph separators, variation selectors, fillers, and what Unicode has
+// left private or unassigned (in the edition that the Go release knows). Spaces
+// are not hidden.
+func IsHidden(r rune) bool {
+	return !unicode.IsGraphic(r) || r == brailleBlank ||
+		unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
