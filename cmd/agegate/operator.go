@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"agegate/internal/app"
@@ -103,14 +101,6 @@ func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 // now is the clock of the whole program: UTC, in the microseconds that both
 // databases keep.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
-
-// printJSON writes one JSON object, indented for people.
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
 
 // idArgument reads a command's only argument as an ID.
 func idArgument(args []string) (uuid.UUID, error) {

@@ -178,7 +178,7 @@ func printReport(cmd *cobra.Command, report webhook.Report, asJSON bool) error {
 		if !f.OK {
 			mark = "FAIL"
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s  %-9s  %s\n", mark, f.Check, f.Detail)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s  %-9s  %s\n", mark, f.Check, visible(f.Detail))
 	}
 	return nil
 }
