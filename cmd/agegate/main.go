@@ -68,6 +68,9 @@ func (c *cli) addConfigFlags(root *cobra.Command) {
 
 // load reads the configuration: flags first, then the environment.
 func (c *cli) load(required ...string) (config.Config, error) {
+	if config.HasPassword(*c.flags[config.DatabaseURLName]) {
+		return config.Config{}, fmt.Errorf("--database-url must not have a password, which other users of this machine could see: set %s instead", config.DatabaseURLName)
+	}
 	return config.Load(func(name string) (string, bool) {
 		if flag := c.flags[name]; flag != nil && *flag != "" {
 			return *flag, true

@@ -185,12 +185,24 @@ func TestClearErrors(t *testing.T) {
 		{[]string{"webhook", "verify"}, "WEBHOOK_SECRET must be set"},
 		{[]string{"nonsense"}, `unknown command "nonsense"`},
 		{[]string{"tenant", "nonsense"}, `unknown command "nonsense" for "agegate tenant"`},
-		{[]string{"tenant", "list", "--database-url", "postgres://u:canary@127.0.0.1:1/none"}, "AGEGATE_DATABASE_URL: Database unavailable"},
+		{[]string{"tenant", "list", "--database-url", "postgres://u@127.0.0.1:1/none"}, "AGEGATE_DATABASE_URL: Database unavailable"},
+		{[]string{"tenant", "list", "--database-url", "postgres://u:canary@127.0.0.1:1/none"}, "--database-url must not have a password"},
+		{[]string{"serve", "--database-url=postgresql://127.0.0.1:1/none?user=u&password=canary"}, "set AGEGATE_DATABASE_URL instead"},
 	} {
 		_, err := c.try(tt.args...)
 		if err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(tt.want)) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("agegate %s: got %v, want %q", strings.Join(tt.args, " "), err, tt.want)
 		}
+	}
+}
+
+// The variable takes the password that the flag refuses.
+func TestTheDatabasesPasswordIsAVariable(t *testing.T) {
+	c := newConsole(t)
+	c.env["AGEGATE_DATABASE_URL"] = "postgres://u:canary@127.0.0.1:1/none"
+	_, err := c.try("tenant", "list")
+	if err == nil || !strings.Contains(err.Error(), "AGEGATE_DATABASE_URL: Database unavailable") || strings.Contains(err.Error(), "canary") {
+		t.Errorf("got %v", err)
 	}
 }
 

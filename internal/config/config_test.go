@@ -129,3 +129,26 @@ func TestREADMENamesEveryVariable(t *testing.T) {
 		}
 	}
 }
+
+func TestHasPassword(t *testing.T) {
+	for url, want := range map[string]bool{
+		"sqlite:./data/user:pass@x.db":                    false,
+		"postgres://agegate@db/agegate":                   false,
+		"postgres://agegate:@db/agegate":                  false,
+		"postgres:///agegate?host=/run/postgresql":        false,
+		"postgres://db/agegate?passfile=/etc/pgpass":      false,
+		"postgres://agegate:hunter2@db/agegate":           true,
+		"postgresql://agegate:hunter2@db1,db2:5433/x":     true,
+		"postgres://db/agegate?user=u&password=hunter2":   true,
+		"postgres://db/agegate?%70assword=hunter2":        true,
+		"postgres://db/agegate?sslpassword=hunter2":       true,
+		"postgres://agegate:hun%ter2@db/agegate":          true, // cannot be read
+		"postgres://agegate:hun#ter2@db/agegate":          true,
+		"postgres://agegate:12/34@db/agegate":             true,
+		"postgres://agegate:hunter2@[::1]:5432/agegate?x": true,
+	} {
+		if got := HasPassword(url); got != want {
+			t.Errorf("HasPassword(%q) = %t", url, got)
+		}
+	}
+}

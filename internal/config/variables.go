@@ -13,6 +13,9 @@ import (
 	"time"
 )
 
+// DatabaseURLName is the variable that may hold the database's password.
+const DatabaseURLName = "AGEGATE_DATABASE_URL"
+
 // SecretKeyName is the variable every command that touches secrets requires.
 const SecretKeyName = "AGEGATE_SECRET_KEY"
 
@@ -20,7 +23,7 @@ const SecretKeyName = "AGEGATE_SECRET_KEY"
 var Variables = []Variable{
 	{Name: "AGEGATE_LISTEN", Default: ":8080", Help: "address the gateway listens on",
 		set: func(c *Config, v string) error { return setAddress(&c.Listen, v) }},
-	{Name: "AGEGATE_DATABASE_URL", Default: "sqlite:./data/agegate.db", Help: "sqlite:PATH or postgres://…",
+	{Name: DatabaseURLName, Default: "sqlite:./data/agegate.db", Help: "sqlite:PATH or postgres://…; a password only in the variable",
 		set: setDatabaseURL},
 	{Name: "AGEGATE_BASE_URL", Help: "public address of the API (default: http on the listen address)",
 		set: func(c *Config, v string) error { return setOrigin(&c.BaseURL, v) }},
@@ -80,6 +83,25 @@ func setDatabaseURL(c *Config, v string) error {
 		return nil
 	}
 	return errors.New("must be sqlite:PATH or postgres://…")
+}
+
+// HasPassword reports whether a database URL carries a password, or may do so
+// because it cannot be read.
+func HasPassword(databaseURL string) bool {
+	if !strings.HasPrefix(databaseURL, "postgres") {
+		return false
+	}
+	u, err := url.Parse(databaseURL)
+	if err != nil || strings.Contains(u.Path, "@") { // what is before it may have been meant as one
+		return true
+	}
+	for name, values := range u.Query() {
+		if strings.Contains(strings.ToLower(name), "password") && strings.Join(values, "") != "" {
+			return true
+		}
+	}
+	password, _ := u.User.Password()
+	return password != ""
 }
 
 func setOrigin(dst *string, v string) error {
