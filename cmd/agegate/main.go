@@ -38,7 +38,7 @@ func run(ctx context.Context, args []string, env config.Lookup, stdout, stderr i
 		SilenceErrors: true,
 	}
 	cli.addConfigFlags(root)
-	root.AddCommand(cli.serveCommand(), cli.demoCommand(), cli.migrateCommand(), cli.tenantCommand(), cli.keyCommand(), cli.webhookCommand(), cli.redirectCommand(), cli.evalCommand(), cli.calibrateCommand(), versionCommand())
+	root.AddCommand(cli.serveCommand(), cli.demoCommand(), cli.migrateCommand(), cli.tenantCommand(), cli.keyCommand(), cli.webhookCommand(), cli.redirectCommand(), cli.secretKeyCommand(), cli.evalCommand(), cli.calibrateCommand(), versionCommand())
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -68,7 +68,7 @@ func (c *cli) addConfigFlags(root *cobra.Command) {
 
 // load reads the configuration: flags first, then the environment.
 func (c *cli) load(required ...string) (config.Config, error) {
-	if config.HasPassword(*c.flags[config.DatabaseURLName]) {
+	if flag := c.flags[config.DatabaseURLName]; flag != nil && config.HasPassword(*flag) {
 		return config.Config{}, fmt.Errorf("--database-url must not have a password, which other users of this machine could see: set %s instead", config.DatabaseURLName)
 	}
 	return config.Load(func(name string) (string, bool) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,10 +26,16 @@ func newConsole(t *testing.T) *console {
 	}}
 }
 
+// output runs a command and returns what it printed to each stream.
+func (c *console) output(args ...string) (stdout, stderr string, err error) {
+	var out, errs bytes.Buffer
+	err = run(c.t.Context(), args, func(name string) (string, bool) { v, ok := c.env[name]; return v, ok }, &out, &errs)
+	return out.String(), errs.String(), err
+}
+
 func (c *console) try(args ...string) (string, error) {
-	var out bytes.Buffer
-	err := run(c.t.Context(), args, func(name string) (string, bool) { v, ok := c.env[name]; return v, ok }, &out, &out)
-	return out.String(), err
+	stdout, stderr, err := c.output(args...)
+	return stdout + stderr, err
 }
 
 func (c *console) run(args ...string) string {
@@ -44,9 +51,10 @@ func (c *console) run(args ...string) string {
 func parsed[T any](c *console, args ...string) T {
 	c.t.Helper()
 	var v T
-	dec := json.NewDecoder(strings.NewReader(c.run(args...)))
+	stdout, _, err := c.output(args...)
+	dec := json.NewDecoder(strings.NewReader(stdout))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&v); err != nil {
+	if err := errors.Join(err, dec.Decode(&v)); err != nil {
 		c.t.Fatalf("agegate %s: %v", strings.Join(args, " "), err)
 	}
 	return v
@@ -239,12 +247,17 @@ func TestTheSecretKeyMustFitTheDatabase(t *testing.T) {
 		}
 	}
 	// The way back after the loss of the key.
-	for _, args := range [][]string{{"webhook", "rotate", "--overlap", "0"}, {"redirect", "stage"}} {
-		if out := c.run(append(args, id, "--mode", "test")...); !strings.Contains(out, "Warning: AGEGATE_SECRET_KEY does not fit") {
-			t.Errorf("agegate %s does not warn: %q", args[0], out)
+	for _, mode := range []string{"test", "live"} {
+		for _, args := range [][]string{{"webhook", "rotate", "--overlap", "0"}, {"redirect", "stage"}} {
+			if out := c.run(append(args, id, "--mode", mode)...); !strings.Contains(out, "Warning: AGEGATE_SECRET_KEY does not fit") {
+				t.Errorf("agegate %s does not warn: %q", args[0], out)
+			}
 		}
+		if _, err := c.try("tenant", "create", "--name", "Y"); err == nil {
+			t.Error("the key fits before every secret is new")
+		}
+		c.run("redirect", "promote", id, "--mode", mode)
 	}
-	c.run("redirect", "promote", id, "--mode", "test")
 	c.run("tenant", "create", "--name", "Y")
 }
 

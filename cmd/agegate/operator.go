@@ -23,11 +23,13 @@ import (
 type operator struct {
 	store   *store.Store
 	tenants *tenant.Service
+	sealer  *credential.Sealer
 }
 
 // withOperator runs fn over the configured database, its schema up to date.
-func (c *cli) withOperator(ctx context.Context, fn func(operator) error) error {
-	cfg, err := c.load(config.SecretKeyName)
+// required names variables that fn needs beside the secret key.
+func (c *cli) withOperator(ctx context.Context, fn func(operator) error, required ...string) error {
+	cfg, err := c.load(append(required, config.SecretKeyName)...)
 	if err != nil {
 		return err
 	}
@@ -36,12 +38,12 @@ func (c *cli) withOperator(ctx context.Context, fn func(operator) error) error {
 		return err
 	}
 	defer db.Close()
-	sealer, err := credential.NewSealer(cfg.SecretKey, rand.Reader)
+	sealer, err := app.NewSealer(cfg)
 	if err != nil {
 		return err
 	}
 	rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
-	return fn(operator{db, tenant.NewService(db, sealer, rule, rand.Reader, now)})
+	return fn(operator{db, tenant.NewService(db, sealer, rule, rand.Reader, now), sealer})
 }
 
 // openDatabase opens the configured database and brings its schema up to date.

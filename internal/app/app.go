@@ -17,7 +17,6 @@ import (
 	"agegate/internal/api"
 	"agegate/internal/billing"
 	"agegate/internal/config"
-	"agegate/internal/credential"
 	"agegate/internal/httpd"
 	"agegate/internal/inference"
 	"agegate/internal/metrics"
@@ -112,9 +111,9 @@ func (a *App) listen(address string, handler http.Handler) error {
 }
 
 func (a *App) buildServices(cfg config.Config) error {
-	sealer, err := credential.NewSealer(cfg.SecretKey, rand.Reader)
+	sealer, err := NewSealer(cfg)
 	if err != nil {
-		return fmt.Errorf("%s: %w", config.SecretKeyName, err)
+		return err
 	}
 	rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
 	a.Tenants = tenant.NewService(a.Store, sealer, rule, rand.Reader, a.now)
@@ -130,20 +129,6 @@ func (a *App) buildServices(cfg config.Config) error {
 			a.log.Info("session", "session_id", id, "status", entered, "livemode", livemode)
 		},
 	}, a.Store, a.Tenants, sealer, rand.Reader, a.now, a.dispatcher.Wake)
-	return nil
-}
-
-// CheckSecretKey makes sure that the service's key is the one that a database
-// with tenants was set up with. Under another one, no redirect or webhook of
-// theirs could be signed.
-func CheckSecretKey(ctx context.Context, tenants *tenant.Service) error {
-	all, err := tenants.Tenants(ctx)
-	if err != nil || len(all) == 0 {
-		return err
-	}
-	if _, err := tenants.RedirectKey(ctx, all[0].ID, false); err != nil {
-		return fmt.Errorf("%s does not fit the database: %w", config.SecretKeyName, err)
-	}
 	return nil
 }
 

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,6 +27,7 @@ type Config struct {
 	BaseURL                string // without a trailing slash
 	VerifyURL              string // without a trailing slash
 	SecretKey              []byte // 32 bytes; seals secrets at rest
+	NewSecretKey           []byte // 32 bytes, or nil; while it is set, it seals, and both open
 	ModelsDir              string
 	SessionTTL             time.Duration
 	TestDailyCap           int64   // -1 unlimited
@@ -76,6 +78,9 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 			errs = append(errs, fmt.Errorf("%s %w", v.Name, err))
 		}
 	}
+	if c.NewSecretKey != nil && bytes.Equal(c.NewSecretKey, c.SecretKey) {
+		errs = append(errs, fmt.Errorf("%s must differ from %s: remove it once the change is over", NewSecretKeyName, SecretKeyName))
+	}
 	for _, name := range required {
 		if value, _ := lookup(name); value == "" {
 			errs = append(errs, fmt.Errorf("%s must be set%s", name, hint(name)))
@@ -89,7 +94,7 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 }
 
 func hint(name string) string {
-	if name == SecretKeyName {
+	if name == SecretKeyName || name == NewSecretKeyName {
 		return ": 32 random bytes in base64, for example from openssl rand -base64 32"
 	}
 	return ""

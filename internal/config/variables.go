@@ -19,6 +19,9 @@ const DatabaseURLName = "AGEGATE_DATABASE_URL"
 // SecretKeyName is the variable every command that touches secrets requires.
 const SecretKeyName = "AGEGATE_SECRET_KEY"
 
+// NewSecretKeyName is the variable that is set while the secret key changes.
+const NewSecretKeyName = "AGEGATE_NEW_SECRET_KEY" //nolint:gosec // a name, no secret
+
 // Variables are all settings, in the order they are documented.
 var Variables = []Variable{
 	{Name: "AGEGATE_LISTEN", Default: ":8080", Help: "address the gateway listens on",
@@ -30,7 +33,9 @@ var Variables = []Variable{
 	{Name: "AGEGATE_VERIFY_URL", Help: "public address of the hosted page (default: the base URL)",
 		set: func(c *Config, v string) error { return setOrigin(&c.VerifyURL, v) }},
 	{Name: SecretKeyName, Help: "32 bytes in base64; seals signing secrets at rest", Secret: true,
-		set: setSecretKey},
+		set: func(c *Config, v string) error { return setSecretKey(&c.SecretKey, v) }},
+	{Name: NewSecretKeyName, Help: "32 bytes in base64; the key that replaces the secret key, during the change", Secret: true,
+		set: func(c *Config, v string) error { return setSecretKey(&c.NewSecretKey, v) }},
 	{Name: "AGEGATE_MODELS_DIR", Default: "models", Help: "directory of the model files and their manifest",
 		set: func(c *Config, v string) error { c.ModelsDir = v; return nil }},
 	{Name: "AGEGATE_SESSION_TTL", Default: "30m", Help: "time from creation to expiry",
@@ -117,7 +122,7 @@ func setOrigin(dst *string, v string) error {
 	return nil
 }
 
-func setSecretKey(c *Config, v string) error {
+func setSecretKey(dst *[]byte, v string) error {
 	if v == "" {
 		return nil
 	}
@@ -125,7 +130,7 @@ func setSecretKey(c *Config, v string) error {
 	if err != nil || len(key) != 32 {
 		return errors.New("must be 32 bytes in base64")
 	}
-	c.SecretKey = key
+	*dst = key
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"net/url"
@@ -121,6 +122,51 @@ func FuzzRedirectURL(f *testing.F) {
 			t.Errorf("%q does not carry exactly our token", to)
 		}
 	})
+}
+
+func TestResealing(t *testing.T) {
+	oldKey, newKey, strangeKey := make([]byte, SecretLen), countingKey(), bytes.Repeat([]byte{7}, SecretLen)
+	sealer := func(key []byte, previous ...[]byte) *Sealer {
+		t.Helper()
+		s, err := NewSealer(key, rand.Reader, previous...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	before, during, after := sealer(oldKey), sealer(newKey, oldKey), sealer(newKey)
+	sealed, err := before.Seal([]byte("secret"), "row 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opens := func(s *Sealer, value []byte) bool {
+		plain, err := s.Open(value, "row 1")
+		if err != nil && !errors.Is(err, ErrSealed) {
+			t.Errorf("got %v", err)
+		}
+		return err == nil && string(plain) == "secret"
+	}
+	resealed, err := during.Reseal(sealed, "row 1")
+	if err != nil || !opens(before, sealed) || !opens(during, sealed) || opens(after, sealed) ||
+		opens(before, resealed) || !opens(during, resealed) || !opens(after, resealed) {
+		t.Errorf("resealing: %v", err)
+	}
+	if again, err := during.Reseal(resealed, "row 1"); again != nil || err != nil {
+		t.Errorf("what is under the first key was resealed: %v", err)
+	}
+	made, err := during.Seal([]byte("secret"), "row 1")
+	if err != nil || opens(before, made) || !opens(after, made) {
+		t.Errorf("a new value is not under the first key: %v", err)
+	}
+	if _, err := sealer(strangeKey, oldKey).Reseal(resealed, "row 1"); !errors.Is(err, ErrSealed) {
+		t.Errorf("resealing under strange keys: %v", err)
+	}
+	if _, err := during.Reseal(sealed, "row 2"); !errors.Is(err, ErrSealed) {
+		t.Errorf("resealing another row's value: %v", err)
+	}
+	if _, err := NewSealer(newKey, rand.Reader, oldKey[:16]); err == nil {
+		t.Error("a short previous key is accepted")
+	}
 }
 
 func TestSealer(t *testing.T) {

@@ -82,45 +82,77 @@ func NewLinkToken(random io.Reader) (string, error) {
 // Sealer encrypts secrets at rest with AES-256-GCM (NIST SP 800-38D), a fresh
 // random nonce in front of each.
 type Sealer struct {
-	aead   cipher.AEAD
+	keys   []cipher.AEAD // the first seals, every one opens
 	random io.Reader
 }
 
-// NewSealer returns a sealer under a key of SecretLen bytes.
-func NewSealer(key []byte, random io.Reader) (*Sealer, error) {
-	if len(key) != SecretLen {
-		return nil, fmt.Errorf("sealing key must be %d bytes", SecretLen)
+// NewSealer returns a sealer under a key of SecretLen bytes. It also opens what
+// was sealed under one of the previous keys.
+func NewSealer(key []byte, random io.Reader, previous ...[]byte) (*Sealer, error) {
+	s := &Sealer{random: random}
+	for _, k := range append([][]byte{key}, previous...) {
+		if len(k) != SecretLen {
+			return nil, fmt.Errorf("sealing key must be %d bytes", SecretLen)
+		}
+		block, err := aes.NewCipher(k)
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCM(block)
+		if err != nil {
+			return nil, err
+		}
+		s.keys = append(s.keys, aead)
 	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	aead, err := cipher.NewGCM(block)
-	if err != nil {
-		return nil, err
-	}
-	return &Sealer{aead: aead, random: random}, nil
+	return s, nil
 }
 
 // Seal encrypts plain and binds it to context, which Open must repeat: a
 // sealed value moved to another row does not open there.
 func (s *Sealer) Seal(plain []byte, context string) ([]byte, error) {
-	nonce := make([]byte, s.aead.NonceSize(), s.aead.NonceSize()+len(plain)+s.aead.Overhead())
+	aead := s.keys[0]
+	nonce := make([]byte, aead.NonceSize(), aead.NonceSize()+len(plain)+aead.Overhead())
 	if _, err := io.ReadFull(s.random, nonce); err != nil {
 		return nil, fmt.Errorf("read randomness: %w", err)
 	}
-	return s.aead.Seal(nonce, nonce, plain, []byte(context)), nil
+	return aead.Seal(nonce, nonce, plain, []byte(context)), nil
 }
 
-// Open decrypts what Seal made with the same key and context.
+// Open decrypts what Seal made with one of the sealer's keys and the same
+// context. It returns ErrSealed when none of them opens it.
 func (s *Sealer) Open(sealed []byte, context string) ([]byte, error) {
-	n := s.aead.NonceSize()
-	if len(sealed) < n {
-		return nil, errors.New("sealed value is too short")
+	plain, _, err := s.open(sealed, context)
+	return plain, err
+}
+
+// Reseal returns what is sealed under a previous key sealed under the first
+// one, or nil when it already is. It returns ErrSealed when no key opens it.
+func (s *Sealer) Reseal(sealed []byte, context string) ([]byte, error) {
+	plain, key, err := s.open(sealed, context)
+	if err != nil || key == 0 {
+		return nil, err
 	}
-	plain, err := s.aead.Open(nil, sealed[:n], sealed[n:], []byte(context))
-	if err != nil {
-		return nil, errors.New("sealed value does not open: AGEGATE_SECRET_KEY is not the key it was sealed with")
+	return s.Seal(plain, context)
+}
+
+// ErrSealed says that a sealed value opens under none of the keys at hand.
+var ErrSealed = errors.New("sealed value does not open: AGEGATE_SECRET_KEY is not the key it was sealed with")
+
+// open also returns the index of the key that opened the value.
+func (s *Sealer) open(sealed []byte, context string) (plain []byte, key int, err error) {
+	for i, aead := range s.keys {
+		if n := aead.NonceSize(); len(sealed) >= n {
+			if plain, err := aead.Open(nil, sealed[:n], sealed[n:], []byte(context)); err == nil {
+				return plain, i, nil
+			}
+		}
 	}
-	return plain, nil
+	return nil, 0, ErrSealed
+}
+
+// Resealing counts what a change of key did to sealed values.
+type Resealing struct {
+	Resealed int `json:"resealed"` // were sealed under a previous key
+	Already  int `json:"already"`  // were sealed under the first key before
+	Unopened int `json:"unopened"` // open under no key and were left alone
 }

@@ -140,4 +140,16 @@ type Store interface {
 	// and whatever retires later, retire at expires, together. Without a staged
 	// one it returns fault.NotFound and changes nothing.
 	PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, expires time.Time) error
+
+	// OuterSecrets returns the active secrets of the tenant with the lowest ID and
+	// of the one with the highest; none when there is no tenant. It reads no more
+	// than these.
+	OuterSecrets(ctx context.Context) ([]Secret, error)
+	// SecretsBefore returns at most limit secrets of all tenants that have not
+	// expired at now, in descending order of tenant and ID, from the first one
+	// after the given tenant and ID in that order.
+	SecretsBefore(ctx context.Context, tenantID, id uuid.UUID, now time.Time, limit int) ([]Secret, error)
+	// ReplaceSealed writes the new sealed values, each only while the old one is
+	// the stored one, and returns how many it wrote.
+	ReplaceSealed(ctx context.Context, secrets []ResealedSecret) (int, error)
 }

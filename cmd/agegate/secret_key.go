@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"agegate/internal/app"
+	"agegate/internal/config"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) secretKeyCommand() *cobra.Command {
+	return group("secret-key", "Change the key that seals secrets in the database", "", c.secretKeyRotate())
+}
+
+const rotateHelp = `Seal everything that is sealed in the database under a new key. The present key
+is read from AGEGATE_SECRET_KEY and the new one from AGEGATE_NEW_SECRET_KEY.
+Merchants notice nothing: their secrets stay the same.
+
+While the gateway runs:
+  1. Set AGEGATE_NEW_SECRET_KEY beside AGEGATE_SECRET_KEY and restart every
+     replica. It seals under the new key from then on and opens both.
+  2. Run this command with the same two variables.
+  3. Set AGEGATE_SECRET_KEY to the new key, remove AGEGATE_NEW_SECRET_KEY and
+     restart every replica.
+With the gateway stopped, 1 is not needed. A backup from before needs the old
+key: keep it for as long as the backup.
+
+The command may be stopped or killed at any time: run it again with the same two
+keys. It changes nothing when neither key fits. To go back, run it with the two
+keys exchanged.
+
+A replica that has only the old key cannot use what is sealed under the new one:
+until it is restarted with both, it answers a repeated Idempotency-Key with 500,
+and after 2 also the redirect of a pass, and leaves webhooks to other replicas.
+Make no tenants or secrets while 1 is under way. What such a replica still seals
+under the old key is found by running the command again before 3.`
+
+func (c *cli) secretKeyRotate() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "rotate", Short: "Seal everything under a new key", Long: rotateHelp, Args: cobra.NoArgs}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.withOperator(cmd.Context(), func(op operator) error {
+			var done app.Resealed
+			show := everySecond(cmd.ErrOrStderr())
+			err := app.RotateSecretKey(cmd.Context(), op.tenants, op.store, op.sealer, now, func(r app.Resealed) {
+				done = r
+				show(r)
+			})
+			if err != nil && cmd.Context().Err() != nil {
+				return errors.New("stopped before the end: run it again with the same two keys")
+			}
+			if err != nil {
+				return err
+			}
+			return printResealed(cmd, done, asJSON)
+		}, config.NewSecretKeyName)
+	}
+	return cmd
+}
+
+// everySecond returns a function that prints how far a rotation is, the first
+// time and then at most once a second.
+func everySecond(w io.Writer) func(app.Resealed) {
+	var last time.Time
+	return func(r app.Resealed) {
+		if time.Since(last) < time.Second {
+			return
+		}
+		last = time.Now()
+		fmt.Fprintf(w, "%d signing secrets and %d verification links are done.\n",
+			r.Secrets.Resealed+r.Secrets.Already, r.Links.Resealed+r.Links.Already+r.Links.Unopened)
+	}
+}
+
+func printResealed(cmd *cobra.Command, done app.Resealed, asJSON bool) error {
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), done)
+	}
+	w := cmd.OutOrStdout()
+	fmt.Fprintf(w, "Signing secrets: %d sealed anew, %d were already under the new key.\n", done.Secrets.Resealed, done.Secrets.Already)
+	fmt.Fprintf(w, "Verification links: %d sealed anew, %d were already under the new key.\n", done.Links.Resealed, done.Links.Already)
+	if done.Links.Unopened > 0 {
+		fmt.Fprintf(w, "%d verification links open under neither key; they are forgotten within a day.\n", done.Links.Unopened)
+	}
+	_, err := fmt.Fprintln(w, "Now set AGEGATE_SECRET_KEY to the new key, remove AGEGATE_NEW_SECRET_KEY and restart every replica.")
+	return err
+}

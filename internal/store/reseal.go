@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/session"
+	"agegate/internal/tenant"
+)
+
+var _ session.ClaimStore = (*Store)(nil)
+
+// activeSecrets is how many active secrets a tenant has: one of each kind in each
+// mode.
+const activeSecrets = 4
+
+// OuterSecrets implements tenant.Store. It reads the two ends of the index of
+// active secrets; SQLite uses a partial index only where its condition is a
+// literal.
+func (s *Store) OuterSecrets(ctx context.Context) ([]tenant.Secret, error) {
+	return view(ctx, s, func(tx *Tx) (secrets []tenant.Secret, err error) {
+		for _, order := range []string{"tenant_id, livemode, kind", "tenant_id DESC, livemode DESC, kind DESC"} {
+			var rows []secretRow
+			if err := tx.db.Where("state = 'active'").Order(order).Limit(activeSecrets).Find(&rows).Error; err != nil {
+				return nil, err
+			}
+			secrets = append(secrets, mapAll(rows, toSecret)...)
+		}
+		return secrets, nil
+	})
+}
+
+// SecretsBefore implements tenant.Store.
+func (s *Store) SecretsBefore(ctx context.Context, tenantID, id uuid.UUID, now time.Time, limit int) ([]tenant.Secret, error) {
+	return view(ctx, s, func(tx *Tx) ([]tenant.Secret, error) {
+		var rows []secretRow
+		err := tx.db.Where("(tenant_id, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)", tenantID, id, at(now)).
+			Order("tenant_id DESC, id DESC").Limit(limit).Find(&rows).Error
+		return mapAll(rows, toSecret), err
+	})
+}
+
+// ReplaceSealed implements tenant.Store.
+func (s *Store) ReplaceSealed(ctx context.Context, secrets []tenant.ResealedSecret) (int, error) {
+	return replaceEach(ctx, s, secrets, func(tx *Tx, r tenant.ResealedSecret) (bool, error) {
+		return changed(tx.db.Model(&secretRow{}).Where("id = ? AND sealed = ?", r.ID, r.Sealed).Update("sealed", r.Next))
+	})
+}
+
+// ClaimsAfter implements session.ClaimStore.
+func (s *Store) ClaimsAfter(ctx context.Context, after session.IdempotencyClaim, now time.Time, limit int) ([]session.IdempotencyClaim, error) {
+	return view(ctx, s, func(tx *Tx) ([]session.IdempotencyClaim, error) {
+		var rows []claimRow
+		err := tx.db.Where("(tenant_id, livemode, key_hash) > (?, ?, ?) AND expires_at > ?", after.TenantID, after.Livemode, after.KeyHash, at(now)).
+			Order("tenant_id, livemode, key_hash").Limit(limit).Find(&rows).Error
+		return mapAll(rows, toClaim), err
+	})
+}
+
+// ReplaceSealedLinks implements session.ClaimStore.
+func (s *Store) ReplaceSealedLinks(ctx context.Context, claims []session.ResealedClaim) (int, error) {
+	return replaceEach(ctx, s, claims, func(tx *Tx, r session.ResealedClaim) (bool, error) {
+		return changed(tx.db.Model(&claimRow{}).
+			Where("tenant_id = ? AND livemode = ? AND key_hash = ? AND sealed_link = ?", r.TenantID, r.Livemode, r.KeyHash, r.SealedLink).
+			Update("sealed_link", r.Next))
+	})
+}
+
+// replaceEach calls replace for each value in one transaction and returns how
+// often it reports a change.
+func replaceEach[T any](ctx context.Context, s *Store, values []T, replace func(tx *Tx, value T) (bool, error)) (int, error) {
+	if len(values) == 0 {
+		return 0, nil
+	}
+	return update(ctx, s, func(tx *Tx) (n int, err error) {
+		for _, v := range values {
+			ok, err := replace(tx, v)
+			if err != nil {
+				return 0, err
+			}
+			if ok {
+				n++
+			}
+		}
+		return n, nil
+	})
+}
