@@ -135,7 +135,7 @@ func (a *App) buildServices(cfg config.Config) error {
 func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) web.Capture) (_ *echo.Echo, err error) {
 	a.pages, err = web.New(web.Config{
 		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: newCapture,
-		Handovers: session.NewHandovers(a.Store, a.Store, rand.Reader, a.now),
+		Handovers: session.NewHandovers(a.Sessions, a.Store),
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
 	})
 	if err != nil {

@@ -6,42 +6,53 @@ import (
 )
 
 // StepDocument records that the shopper took a step of the open document
-// check, which moves the expiry. It returns ErrLate when none is open.
+// check, which moves the expiry. It returns ErrLate when none is open, and
+// ErrDisabled.
 func (s *Service) StepDocument(ctx context.Context, sess Session) (Session, error) {
-	err := s.extend(ctx, sess, func(tx Tx, now, expiresAt time.Time) (bool, error) {
-		return tx.ExtendSession(ctx, sess.ID, now, expiresAt)
+	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
+		expiresAt := s.extended(d)
+		ok, err := d.ExtendSession(ctx, d.sess.ID, d.now, expiresAt)
+		if err != nil || !ok {
+			return lateUnless(ok, err)
+		}
+		return d.extendTo(ctx, expiresAt)
 	})
-	return s.settled(ctx, sess, err)
 }
 
 // offerDocument opens the document check after an age refusal. The estimate
-// that refused is kept if the shopper agreed to that.
-func (s *Service) offerDocument(ctx context.Context, sess Session, estimate *float64) error {
-	return s.extend(ctx, sess, func(tx Tx, now, expiresAt time.Time) (bool, error) {
-		return tx.OfferDocument(ctx, sess.ID, now, expiresAt, estimate)
-	})
+// that refused is kept unless it is nil.
+func (s *Service) offerDocument(ctx context.Context, d *decision, estimate *float64) error {
+	expiresAt := s.extended(d)
+	ok, err := d.OfferDocument(ctx, d.sess.ID, d.now, expiresAt, estimate)
+	if err != nil || !ok {
+		return lateUnless(ok, err)
+	}
+	if d.sess.DocumentOpenedAt = &d.now; estimate != nil {
+		d.sess.DetectedAge = estimate
+	}
+	return d.extendTo(ctx, expiresAt)
 }
 
-// extend moves the expiry of a session and of the unit it holds together:
-// later, never earlier, and never past MaxLifetime.
-func (s *Service) extend(ctx context.Context, sess Session, update func(tx Tx, now, expiresAt time.Time) (bool, error)) error {
-	now := s.now()
-	expiresAt := now.Add(s.cfg.TTL)
-	if limit := sess.CreatedAt.Add(MaxLifetime); expiresAt.After(limit) {
+// extended is the session's expiry when it is moved now: later, never earlier,
+// and never past MaxLifetime.
+func (s *Service) extended(d *decision) time.Time {
+	expiresAt := d.now.Add(s.cfg.TTL)
+	if limit := d.sess.CreatedAt.Add(MaxLifetime); expiresAt.After(limit) {
 		expiresAt = limit
 	}
-	if expiresAt.Before(sess.ExpiresAt) {
-		expiresAt = sess.ExpiresAt
+	if expiresAt.Before(d.sess.ExpiresAt) {
+		return d.sess.ExpiresAt
 	}
-	return s.store.UpdateSessions(ctx, func(tx Tx) error {
-		ok, err := update(tx, now, expiresAt)
-		if err != nil || !ok {
-			return lostUnless(ok, err)
-		}
-		if !sess.Livemode {
-			return nil
-		}
-		ok, err = tx.ExtendHold(ctx, sess.ID, expiresAt)
-		return lostUnless(ok, err)
-	})
+	return expiresAt
+}
+
+// extendTo moves the expiry of the unit that the session holds along with the
+// session's own.
+func (d *decision) extendTo(ctx context.Context, expiresAt time.Time) error {
+	d.sess.ExpiresAt = expiresAt
+	if !d.sess.Livemode {
+		return nil
+	}
+	ok, err := d.ExtendHold(ctx, d.sess.ID, expiresAt)
+	return lateUnless(ok, err)
 }

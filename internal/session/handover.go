@@ -28,14 +28,21 @@ type Handover struct {
 	PhoneHash []byte // SHA-256 of the phone's cookie; nil until one has taken it
 }
 
-// HandoverStore keeps handovers.
+// HandoverStore reads handovers.
 type HandoverStore interface {
-	// PutHandover writes the handover of a session in place of an earlier one.
-	PutHandover(ctx context.Context, h Handover) error
 	// HandoverOf returns the handover of a session, or fault.NotFound.
 	HandoverOf(ctx context.Context, linkHash []byte) (Handover, error)
 	// HandoverByToken returns a handover by its token's hash, or fault.NotFound.
 	HandoverByToken(ctx context.Context, tokenHash []byte) (Handover, error)
+}
+
+// HandoverTx is the handovers of a transaction. They change only while their
+// session is locked.
+type HandoverTx interface {
+	// HandoverOf returns the handover of a session, or fault.NotFound.
+	HandoverOf(ctx context.Context, linkHash []byte) (Handover, error)
+	// PutHandover writes the handover of a session in place of an earlier one.
+	PutHandover(ctx context.Context, h Handover) error
 	// TakeHandover writes the phone's hash if none is written and the handover
 	// expires after now. It reports whether it did.
 	TakeHandover(ctx context.Context, tokenHash, phoneHash []byte, now time.Time) (bool, error)
@@ -43,16 +50,13 @@ type HandoverStore interface {
 
 // Handovers is the service of handovers.
 type Handovers struct {
-	sessions Store
+	sessions *Service
 	store    HandoverStore
-	random   io.Reader
-	now      func() time.Time
 }
 
-// NewHandovers returns the service over a store. random must be
-// cryptographically secure.
-func NewHandovers(sessions Store, store HandoverStore, random io.Reader, now func() time.Time) *Handovers {
-	return &Handovers{sessions: sessions, store: store, random: random, now: now}
+// NewHandovers returns the service over a store.
+func NewHandovers(sessions *Service, store HandoverStore) *Handovers {
+	return &Handovers{sessions: sessions, store: store}
 }
 
 // Offer is what the browser shows of its handover.
@@ -64,16 +68,43 @@ type Offer struct {
 }
 
 // Offer makes a new handover of the session for the browser that holds cookie,
-// which must be the session's own. An earlier one ends, and so does its phone.
+// which must be the session's own. An earlier one ends, and so does its phone's
+// claim. It returns ErrLate when the session has ended or a document check is
+// open, and ErrDisabled.
 func (h *Handovers) Offer(ctx context.Context, sess Session, cookie string) error {
 	nonce := make([]byte, 16)
-	if _, err := io.ReadFull(h.random, nonce); err != nil {
+	if _, err := io.ReadFull(h.sessions.random, nonce); err != nil {
 		return err
 	}
-	return h.store.PutHandover(ctx, Handover{
-		LinkHash: sess.LinkHash, Nonce: nonce, TokenHash: credential.LinkHash(handoverToken(cookie, nonce)),
-		ExpiresAt: h.now().Add(HandoverTTL),
+	return h.change(ctx, sess, func(d *decision) error {
+		return d.PutHandover(ctx, Handover{
+			LinkHash: d.sess.LinkHash, Nonce: nonce, TokenHash: credential.LinkHash(handoverToken(cookie, nonce)),
+			ExpiresAt: d.now.Add(HandoverTTL),
+		})
 	})
+}
+
+// Take gives the handover of the session to the phone that holds cookie, unless
+// another one has it or it is too late. It reports whether it did. It returns
+// ErrLate and ErrDisabled as Offer does.
+func (h *Handovers) Take(ctx context.Context, sess Session, token, cookie string) (taken bool, err error) {
+	err = h.change(ctx, sess, func(d *decision) (err error) {
+		taken, err = d.TakeHandover(ctx, credential.LinkHash(token), credential.LinkHash(cookie), d.now)
+		return err
+	})
+	return taken, err
+}
+
+// change decides on a handover of a session that still waits for its camera
+// check.
+func (h *Handovers) change(ctx context.Context, sess Session, change func(d *decision) error) error {
+	_, err := h.sessions.decide(ctx, sess, Claim{}, func(d *decision) error {
+		if d.sess.DocumentOpen() {
+			return ErrLate
+		}
+		return change(d)
+	})
+	return err
 }
 
 // Offered returns the session's handover as the browser that holds cookie made
@@ -85,7 +116,7 @@ func (h *Handovers) Offered(ctx context.Context, sess Session, cookie string) (O
 	}
 	token := handoverToken(cookie, row.Nonce)
 	taken := row.PhoneHash != nil
-	return Offer{Token: token, Code: HandoverCode(token), Taken: taken, Open: !taken && h.now().Before(row.ExpiresAt)}, nil
+	return Offer{Token: token, Code: HandoverCode(token), Taken: taken, Open: !taken && h.sessions.now().Before(row.ExpiresAt)}, nil
 }
 
 // Open returns the session behind a phone's link and whether the phone that
@@ -98,17 +129,11 @@ func (h *Handovers) Open(ctx context.Context, token, cookie string) (sess Sessio
 		return Session{}, false, err
 	}
 	taken = row.PhoneHash != nil && hmac.Equal(row.PhoneHash, credential.LinkHash(cookie))
-	if !taken && (row.PhoneHash != nil || !h.now().Before(row.ExpiresAt)) {
+	if !taken && (row.PhoneHash != nil || !h.sessions.now().Before(row.ExpiresAt)) {
 		return Session{}, false, fault.New(fault.Gone, "This code was used or is too old")
 	}
-	sess, err = h.sessions.SessionByLink(ctx, row.LinkHash)
+	sess, err = h.sessions.store.SessionByLink(ctx, row.LinkHash)
 	return sess, taken, err
-}
-
-// Take gives the handover to the phone that holds cookie, unless another one
-// has it or it is too late. It reports whether it did.
-func (h *Handovers) Take(ctx context.Context, token, cookie string) (bool, error) {
-	return h.store.TakeHandover(ctx, credential.LinkHash(token), credential.LinkHash(cookie), h.now())
 }
 
 // handoverToken derives the token from the browser's own secret, so that the

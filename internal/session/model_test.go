@@ -3,7 +3,6 @@ package session_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -20,25 +19,32 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSessionLife drives the service with random sequences of everything that
-// can happen to sessions, beside a model of a few lines that says what must
-// come of it.
+// TestSessionLife drives two replicas over one database with random sequences
+// of everything that can happen to sessions, beside a model of a few lines that
+// says what must come of it. Pages and camera sockets act on rows they read
+// earlier, as real ones do.
 func TestSessionLife(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.Store) {
 		rapid.Check(t, func(t *rapid.T) {
 			m := newMachine(t, db)
 			t.Repeat(map[string]func(*rapid.T){
-				"":         m.check,
-				"create":   m.create,
-				"consent":  m.consent,
-				"attempt":  m.attempt,
-				"strike":   m.strike,
-				"resolve":  m.resolve,
-				"document": m.stepDocument,
-				"wait":     m.wait,
-				"look up":  m.lookUp,
-				"settings": m.settings,
-				"resend":   m.resend,
+				"":               m.check,
+				"create":         m.create,
+				"consent":        m.consent,
+				"hand over":      m.handOver,
+				"take handover":  m.takeHandover,
+				"open socket":    m.openSocket,
+				"socket attempt": m.attempt,
+				"socket strike":  m.strike,
+				"socket verdict": m.verdict,
+				"force":          m.force,
+				"document":       m.stepDocument,
+				"document ends":  m.endDocument,
+				"wait":           m.wait,
+				"look up":        m.lookUp,
+				"settings":       m.settings,
+				"disable":        m.disable,
+				"resend":         m.resend,
 			})
 		})
 	})
@@ -51,10 +57,16 @@ const (
 	credit    = 2
 )
 
+// browserCookie is the cookie of every session's own browser.
+const browserCookie = "browser"
+
 // model is what a session must look like.
 type model struct {
 	session.Session
-	link string
+	link         string
+	views        []session.Session // rows that pages have read
+	token, phone string            // of the handover and of the phone that took it; empty: none
+	tokenEnd     time.Time
 }
 
 func (m *model) expired(now time.Time) bool {
@@ -65,13 +77,42 @@ func (m *model) open(now time.Time) bool {
 	return m.Status == session.StatusPending && now.Before(m.ExpiresAt)
 }
 
+// socket is a camera stream: it acts on the row that was read when it opened,
+// for the session's own browser or for a phone.
+type socket struct {
+	*model
+	view         session.Session
+	replica      replica
+	token, phone string // empty: the session's own browser
+}
+
+// entitled reports whether the socket may still act for the session.
+func (s *socket) entitled() bool {
+	return s.phone == "" || s.token == s.model.token && s.phone == s.model.phone
+}
+
+func (s *socket) claim() session.Claim {
+	if s.phone == "" {
+		return session.Claim{}
+	}
+	return session.PhoneClaim(s.token, s.phone)
+}
+
+// replica is one process's services.
+type replica struct {
+	sessions  *session.Service
+	handovers *session.Handovers
+}
+
 type machine struct {
 	db       *store.Store
 	tenants  *tenant.Service
-	sessions *session.Service
+	replicas [2]replica
 	tenant   tenant.Tenant
 	now      time.Time
 	models   []*model
+	sockets  []*socket
+	phones   int
 }
 
 func newMachine(t *rapid.T, db *store.Store) *machine {
@@ -80,13 +121,17 @@ func newMachine(t *rapid.T, db *store.Store) *machine {
 	sealer, err := credential.NewSealer(make([]byte, credential.SecretLen), rand.Reader)
 	ok(t, err)
 	m.tenants = tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, clock)
-	m.sessions = session.NewService(session.Config{
-		VerifyURL: "https://v.example", TTL: ttl, TokenTTL: 10 * time.Minute,
-		Limits: billing.Limits{FreeChecksPerMonth: freeLimit, TestDailyCap: testLimit},
-	}, db, m.tenants, sealer, rand.Reader, clock, func() {})
+	for i := range m.replicas {
+		sessions := session.NewService(session.Config{
+			VerifyURL: "https://v.example", TTL: ttl, TokenTTL: 10 * time.Minute,
+			Limits: billing.Limits{FreeChecksPerMonth: freeLimit, TestDailyCap: testLimit},
+		}, db, m.tenants, sealer, rand.Reader, clock, func() {})
+		m.replicas[i] = replica{sessions, session.NewHandovers(sessions, db)}
+	}
 	created, err := m.tenants.Create(context.Background(), tenant.Tenant{
 		Name: "Shop", SuccessURL: "https://s.example/", CancelURL: "https://s.example/",
 		WebhookURL: "https://s.example/hook", AgeVisibility: true,
+		DocumentCheck: rapid.Bool().Draw(t, "document check"),
 	})
 	ok(t, err)
 	m.tenant = created.Tenant
@@ -117,7 +162,8 @@ func (m *machine) used(livemode bool) int {
 func (m *machine) create(t *rapid.T) {
 	livemode := rapid.Bool().Draw(t, "live")
 	caller := tenant.Caller{TenantID: m.tenant.ID, Livemode: livemode}
-	got, err := m.sessions.Create(context.Background(), caller, session.CreateRequest{TargetAge: 18})
+	at := m.replica(t).sessions
+	got, err := at.Create(context.Background(), caller, session.CreateRequest{TargetAge: 18})
 	switch used := m.used(livemode); {
 	case livemode && used >= freeLimit+credit:
 		expect(t, err, fault.InsufficientFunds)
@@ -126,12 +172,20 @@ func (m *machine) create(t *rapid.T) {
 	default:
 		ok(t, err)
 		link := got.VerificationURL[len("https://v.example/v/"):]
-		s, err := m.sessions.ByLink(context.Background(), link)
+		s, err := at.ByLink(context.Background(), link)
 		ok(t, err)
 		if s.Status != session.StatusPending || !s.ExpiresAt.Equal(m.now.Add(ttl)) || s.Livemode != livemode {
 			t.Fatalf("created %+v", s)
 		}
-		m.models = append(m.models, &model{s, link})
+		bound, err := at.Bind(context.Background(), s, browserCookie)
+		ok(t, err)
+		if !bound {
+			t.Fatal("the first browser was refused")
+		}
+		if s, err = at.ByLink(context.Background(), link); err != nil {
+			t.Fatal(err)
+		}
+		m.models = append(m.models, &model{Session: s, link: link, views: []session.Session{s}})
 	}
 }
 
@@ -140,127 +194,6 @@ func expect(t *rapid.T, err error, code fault.Code) {
 	if fault.CodeOf(err) != code {
 		t.Fatalf("got %v, want %s", err, code)
 	}
-}
-
-// pick draws one session and its present row, or skips.
-func (m *machine) pick(t *rapid.T) (*model, session.Session) {
-	if len(m.models) == 0 {
-		t.Skip("no session yet")
-	}
-	s := m.models[rapid.IntRange(0, len(m.models)-1).Draw(t, "session")]
-	row, err := m.sessions.ByLink(context.Background(), s.link)
-	ok(t, err)
-	return s, row
-}
-
-func (m *machine) consent(t *rapid.T) {
-	s, row := m.pick(t)
-	accepted := rapid.Bool().Draw(t, "accepted")
-	err := m.sessions.Consent(context.Background(), row, accepted)
-	switch {
-	case !m.tenant.AgeVisibility:
-		expect(t, err, fault.Conflict)
-	case !s.open(m.now) || s.Attempts > 0 || s.DocumentOpenedAt != nil:
-		expect(t, err, fault.Gone)
-	default:
-		ok(t, err)
-		if s.ConsentedAt = nil; accepted {
-			at := m.now
-			s.ConsentedAt = &at
-		}
-	}
-}
-
-func (m *machine) attempt(t *rapid.T) {
-	s, row := m.pick(t)
-	err := m.sessions.StartAttempt(context.Background(), row)
-	switch {
-	case !s.open(m.now):
-		expect(t, err, fault.Gone)
-	case s.Attempts >= session.MaxAttempts:
-		expect(t, err, fault.TooMany)
-	case s.DocumentOpenedAt != nil:
-		expect(t, err, fault.Gone)
-	default:
-		ok(t, err)
-		s.Attempts++
-	}
-}
-
-func (m *machine) strike(t *rapid.T) {
-	s, row := m.pick(t)
-	if s.DocumentOpen() {
-		t.Skip("no capture runs while the document check is open")
-	}
-	_, err := m.sessions.Strike(context.Background(), row)
-	if !s.open(m.now) {
-		expect(t, err, fault.Gone)
-		return
-	}
-	ok(t, err)
-	if s.Strikes++; s.Strikes >= session.MaxStrikes {
-		m.end(s, session.StatusSpoof)
-	}
-}
-
-func (m *machine) end(s *model, to session.Status) {
-	at := m.now
-	s.Status, s.CompletedAt = to, &at
-}
-
-func (m *machine) resolve(t *rapid.T) {
-	s, row := m.pick(t)
-	v := session.Verdict{
-		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback, session.ResultSpoof}).Draw(t, "result"),
-		Source: rapid.SampledFrom([]session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument}).Draw(t, "source"),
-	}
-	if v.Source == session.SourceCamera {
-		years := 25.5
-		v.Estimate = &years
-	}
-	_, err := m.sessions.Resolve(context.Background(), row, v)
-	open := s.DocumentOpenedAt != nil
-	applies := s.open(m.now) &&
-		(v.Source != session.SourceCamera || !open) &&
-		(v.Source != session.SourceDocument || open && v.Result != session.ResultSpoof)
-	if !applies {
-		if !errors.Is(err, session.ErrLate) {
-			t.Fatalf("%+v on %s: got %v, want a refusal", v, s.Status, err)
-		}
-		return
-	}
-	ok(t, err)
-	if v.Estimate != nil && s.ConsentedAt != nil && m.tenant.AgeVisibility {
-		s.DetectedAge = v.Estimate
-	}
-	if v.Result == session.ResultFallback && m.tenant.DocumentCheck && !open {
-		at := m.now
-		s.DocumentOpenedAt = &at
-		m.extend(s)
-		return
-	}
-	m.end(s, v.Result.Status())
-}
-
-func (m *machine) extend(s *model) {
-	at := m.now.Add(ttl)
-	if limit := s.CreatedAt.Add(session.MaxLifetime); at.After(limit) {
-		at = limit
-	}
-	if at.After(s.ExpiresAt) {
-		s.ExpiresAt = at
-	}
-}
-
-func (m *machine) stepDocument(t *rapid.T) {
-	s, row := m.pick(t)
-	_, err := m.sessions.StepDocument(context.Background(), row)
-	if !s.open(m.now) || s.DocumentOpenedAt == nil {
-		expect(t, err, fault.Gone)
-		return
-	}
-	ok(t, err)
-	m.extend(s)
 }
 
 // wait moves the clock, within one UTC day so that the counters' periods stay.
@@ -278,9 +211,15 @@ func (m *machine) settings(t *rapid.T) {
 	m.tenant = updated
 }
 
+func (m *machine) disable(t *rapid.T) {
+	// Seldom: nothing moves while it is disabled.
+	m.tenant.Disabled = !m.tenant.Disabled && rapid.IntRange(0, 4).Draw(t, "disable") == 0
+	ok(t, m.tenants.SetDisabled(context.Background(), m.tenant.ID, m.tenant.Disabled))
+}
+
 func (m *machine) lookUp(t *rapid.T) {
 	s, _ := m.pick(t)
-	view, err := m.sessions.Status(context.Background(), m.tenant.ID, s.ID)
+	view, err := m.replica(t).sessions.Status(context.Background(), m.tenant.ID, s.ID)
 	ok(t, err)
 	if s.expired(m.now) {
 		s.Status = session.StatusExpired

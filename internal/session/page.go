@@ -37,58 +37,55 @@ func (s Session) Owns(cookie string) bool {
 }
 
 // Consent records whether the shopper accepts the visibility disclosure. It
-// returns fault.Conflict when the tenant does not ask for it, and ErrLate once
-// a capture has begun, a document check is open or the session has ended.
+// returns fault.Conflict when the tenant does not ask for it, ErrLate once a
+// capture has begun, a document check is open or the session has ended, and
+// ErrDisabled.
 func (s *Service) Consent(ctx context.Context, sess Session, accepted bool) error {
-	t, err := s.tenants.Tenant(ctx, sess.TenantID)
-	if err != nil {
-		return err
-	}
-	if !t.AgeVisibility {
-		return fault.New(fault.Conflict, "This site does not ask to see the estimate")
-	}
-	now := s.now()
-	at := &now
-	if !accepted {
-		at = nil
-	}
-	ok, err := s.store.RecordConsent(ctx, sess.ID, at, now)
-	if err == nil && !ok {
-		return ErrLate
-	}
+	_, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
+		if !d.tenant.AgeVisibility {
+			return fault.New(fault.Conflict, "This site does not ask to see the estimate")
+		}
+		var at *time.Time
+		if accepted {
+			at = &d.now
+		}
+		ok, err := d.RecordConsent(ctx, d.sess.ID, at, d.now)
+		return lateUnless(ok, err)
+	})
 	return err
 }
 
 // StartAttempt counts a capture whose challenge begins. It returns
-// fault.TooMany when none is left and ErrLate when the session has ended.
-func (s *Service) StartAttempt(ctx context.Context, sess Session) error {
-	ok, err := s.store.StartAttempt(ctx, sess.ID, s.now(), MaxAttempts)
-	if err != nil || ok {
-		return err
-	}
-	after, err := s.store.SessionByLink(ctx, sess.LinkHash)
-	if err != nil {
-		return err
-	}
-	if after.StatusAt(s.now()) == StatusPending && after.Attempts >= MaxAttempts {
-		return fault.New(fault.TooMany, "No attempt is left")
-	}
-	return ErrLate
+// fault.TooMany when none is left, ErrLate when the session has ended or moved
+// on or the claim has ended, and ErrDisabled.
+func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) error {
+	_, err := s.decide(ctx, sess, by, func(d *decision) error {
+		if d.sess.AttemptsLeft() == 0 {
+			return fault.New(fault.TooMany, "No attempt is left")
+		}
+		ok, err := d.AddAttempt(ctx, d.sess.ID, d.now)
+		return lateUnless(ok, err)
+	})
+	return err
 }
 
 // Strike counts a failed liveness check; the MaxStrikes-th one completes the
-// session as SPOOF. It returns the session as it then stands, or ErrLate.
-func (s *Service) Strike(ctx context.Context, sess Session) (Session, error) {
-	strikes, err := s.store.RecordStrike(ctx, sess.ID, s.now())
-	if err != nil {
-		return sess, err
-	}
-	if strikes >= MaxStrikes {
-		return s.Resolve(ctx, sess, Verdict{Result: ResultSpoof, Source: SourceCamera})
-	}
-	after, err := s.store.SessionByLink(ctx, sess.LinkHash)
-	if err == nil && strikes == 0 {
-		err = ErrLate
+// session as SPOOF. It returns the session as it then stands. It returns
+// ErrLate when the session has ended, a document check is open or the claim has
+// ended, and ErrDisabled.
+func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, error) {
+	after, err := s.decide(ctx, sess, by, func(d *decision) error {
+		ok, err := d.AddStrike(ctx, d.sess.ID, d.now)
+		if err != nil || !ok {
+			return lateUnless(ok, err)
+		}
+		if d.sess.Strikes++; d.sess.Strikes < MaxStrikes {
+			return nil
+		}
+		return d.complete(ctx, Verdict{Result: ResultSpoof, Source: SourceCamera})
+	})
+	if err == nil {
+		s.announce(after)
 	}
 	return after, err
 }

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -26,7 +25,8 @@ type Config struct {
 }
 
 // Service is the life of sessions. A real result, a forced one and a document
-// result all end in Resolve.
+// result all end in Resolve. The sessions that its methods take may be rows
+// read at any time: whatever changes one decides on the row as it is then.
 type Service struct {
 	cfg     Config
 	store   Store
@@ -46,13 +46,10 @@ func NewService(cfg Config, store Store, tenants Tenants, sealer *credential.Sea
 
 var (
 	errNotFound = fault.New(fault.NotFound, "Session not found")
-	// ErrLate refuses a result for a session that has already ended.
+	// ErrLate refuses what comes too late: the session has ended or moved on, or
+	// somebody else has taken the capture over.
 	ErrLate = fault.New(fault.Gone, "Session is no longer open")
 )
-
-// errLost rolls back a transaction whose conditional update found the session
-// in another state.
-var errLost = errors.New("session: lost the race")
 
 // StatusView is what a lookup tells of a session.
 type StatusView struct {
@@ -138,96 +135,78 @@ func (s *Service) DetectedAge(ctx context.Context, tenantID, id uuid.UUID) (Esti
 
 // Resolve applies a verdict to a session and returns the session as it then
 // stands: completed, or still PENDING with the document check on offer. The
-// status change, its event and its billing are one transaction. It returns
-// ErrLate with the session's present state when the session has ended or the
-// verdict does not apply to it.
+// status change, its event and its billing are one transaction, in which
+// everything is read that decides. With the session's present state it returns
+// ErrLate when the session has ended, the verdict does not apply to it or its
+// claim has ended, and ErrDisabled. An estimate is stored if the shopper agreed
+// and the tenant wants it.
 func (s *Service) Resolve(ctx context.Context, sess Session, v Verdict) (Session, error) {
-	t, err := s.tenants.Tenant(ctx, sess.TenantID)
-	if err != nil {
-		return sess, err
+	after, err := s.decide(ctx, sess, v.Claim, func(d *decision) error {
+		v := v
+		if d.sess.ConsentedAt == nil || !d.tenant.AgeVisibility {
+			v.Estimate = nil
+		}
+		switch next(v, d.tenant.DocumentCheck, d.sess.DocumentOpen()) {
+		case stepOffer:
+			return s.offerDocument(ctx, d, v.Estimate)
+		case stepComplete:
+			return d.complete(ctx, v)
+		default:
+			return ErrLate
+		}
+	})
+	if err == nil {
+		s.announce(after)
 	}
-	if v.Estimate != nil && (sess.ConsentedAt == nil || !t.AgeVisibility) {
-		v.Estimate = nil
-	}
-	switch next(v, t.DocumentCheck, sess.DocumentOpen()) {
-	case stepOffer:
-		err = s.offerDocument(ctx, sess, v.Estimate)
-	case stepComplete:
-		err = s.complete(ctx, sess, v)
-	default:
-		err = errLost
-	}
-	return s.settled(ctx, sess, err)
+	return after, err
 }
 
-// settled reads the session again after a transition: the row, not the
-// return of COMMIT, is the truth, because a failed commit leaves its outcome
-// unknown.
-func (s *Service) settled(ctx context.Context, sess Session, err error) (Session, error) {
-	after, readErr := s.store.SessionByLink(ctx, sess.LinkHash)
-	switch {
-	case readErr != nil && err != nil && !errors.Is(err, errLost):
-		return sess, err
-	case readErr != nil:
-		return sess, readErr
-	case errors.Is(err, errLost):
-		return after, ErrLate
-	case err != nil && !after.Status.Terminal():
-		return after, err
+// complete ends the session with a verdict.
+func (d *decision) complete(ctx context.Context, v Verdict) error {
+	status := v.Result.Status()
+	ok, err := d.CompleteSession(ctx, d.sess.ID, status, d.now, v.Estimate)
+	if err != nil || !ok {
+		return lateUnless(ok, err)
 	}
-	return after, nil
-}
-
-func (s *Service) complete(ctx context.Context, sess Session, v Verdict) error {
-	now := s.now()
-	var event *webhook.Event
+	if d.sess.Livemode {
+		if ok, err := billing.Settle(ctx, d, d.sess.ID, d.now); err != nil || !ok {
+			return lateUnless(ok, err)
+		}
+	}
 	if v.Result != ResultSpoof {
-		e, err := webhook.NewEvent(webhook.Completion{
-			TenantID: sess.TenantID, SessionID: sess.ID, Result: webhook.Result(v.Result),
-			Livemode: sess.Livemode, CompletedAt: now, Destination: sess.WebhookURL,
+		event, err := webhook.NewEvent(webhook.Completion{
+			TenantID: d.sess.TenantID, SessionID: d.sess.ID, Result: webhook.Result(v.Result),
+			Livemode: d.sess.Livemode, CompletedAt: d.now, Destination: d.sess.WebhookURL,
 		})
 		if err != nil {
 			return err
 		}
-		event = &e
+		if err := d.InsertEvent(ctx, event); err != nil {
+			return err
+		}
 	}
-	err := s.store.UpdateSessions(ctx, func(tx Tx) error {
-		ok, err := tx.CompleteSession(ctx, sess.ID, v.Result.Status(), now, v.Estimate)
-		if err != nil || !ok {
-			return lostUnless(ok, err)
-		}
-		if sess.Livemode {
-			if ok, err := billing.Settle(ctx, tx, sess.ID, now); err != nil || !ok {
-				return lostUnless(ok, err)
-			}
-		}
-		if event == nil {
-			return nil
-		}
-		return tx.InsertEvent(ctx, *event)
-	})
-	if err != nil {
-		return err
+	d.sess.Status, d.sess.CompletedAt = status, &d.now
+	if v.Estimate != nil {
+		d.sess.DetectedAge = v.Estimate
 	}
-	if event != nil {
+	return nil
+}
+
+// announce tells who waits for it that a verdict was written.
+func (s *Service) announce(sess Session) {
+	switch sess.Status {
+	case StatusPending:
+		return
+	case StatusPassed, StatusFallback: // these have an event
 		s.wake()
 	}
-	s.observe(sess.ID, v.Result.Status(), sess.Livemode)
-	return nil
+	s.observe(sess.ID, sess.Status, sess.Livemode)
 }
 
 func (s *Service) observe(id uuid.UUID, entered Status, livemode bool) {
 	if s.cfg.Observe != nil {
 		s.cfg.Observe(id, entered, livemode)
 	}
-}
-
-// lostUnless turns a conditional update's answer into an error.
-func lostUnless(ok bool, err error) error {
-	if err == nil && !ok {
-		return errLost
-	}
-	return err
 }
 
 // notFoundAs gives a store's fault.NotFound its public text.

@@ -61,6 +61,7 @@ type Verdict struct {
 	Result   Result
 	Source   Source
 	Estimate *float64 // years, one decimal; only from the camera
+	Claim    Claim    // of the camera that found it
 }
 
 // Limits of the camera check.

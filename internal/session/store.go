@@ -32,22 +32,19 @@ type Store interface {
 	// BindBrowser writes the browser's hash if none is written yet and reports
 	// whether it did.
 	BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byte) (bool, error)
-	// RecordConsent writes the time of consent (nil withdraws it) while the
-	// session is open at now, no attempt has begun and no document check is
-	// open. It reports whether it did.
-	RecordConsent(ctx context.Context, id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error)
-	// StartAttempt adds one attempt while the session is open at now, no
-	// document check is open and fewer than limit have begun. It reports
-	// whether it did.
-	StartAttempt(ctx context.Context, id uuid.UUID, now time.Time, limit int) (bool, error)
-	// RecordStrike adds one strike while the session is open at now and returns
-	// the count, or 0 when it is not open.
-	RecordStrike(ctx context.Context, id uuid.UUID, now time.Time) (int, error)
 }
 
 // Tx is one transaction on sessions, their billing and their events.
 type Tx interface {
 	billing.Tx
+	HandoverTx
+
+	// LockSession returns the session, or fault.NotFound, and lets no other
+	// transaction change or lock it until this one ends. Another one's lock is
+	// waited for, and what that wrote is seen.
+	LockSession(ctx context.Context, id uuid.UUID) (Session, error)
+	// Tenant returns one tenant as it is now, or fault.NotFound.
+	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
 
 	InsertSession(ctx context.Context, s Session) error
 	// CompleteSession writes the terminal status, its time and the estimate if
@@ -61,6 +58,17 @@ type Tx interface {
 	// ExtendSession moves the expiry if the session is PENDING, expires after
 	// now and has a document check open. It reports whether it did.
 	ExtendSession(ctx context.Context, id uuid.UUID, now, expiresAt time.Time) (bool, error)
+	// RecordConsent writes the time of consent (nil withdraws it) while the
+	// session is open at now, no attempt has begun and no document check is
+	// open. It reports whether it did.
+	RecordConsent(ctx context.Context, id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error)
+	// AddAttempt adds one attempt while the session is open at now, no document
+	// check is open and fewer than MaxAttempts have begun. It reports whether it
+	// did.
+	AddAttempt(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
+	// AddStrike adds one strike while the session is open at now and no document
+	// check is open. It reports whether it did.
+	AddStrike(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
 	InsertEvent(ctx context.Context, e webhook.Event) error
 
 	// ClaimIdempotencyKey writes c and reports true, unless the tenant used the

@@ -16,18 +16,21 @@ const (
 //	VERIFIED   camera             not open         PASSED
 //	VERIFIED   forced, document   any              PASSED
 //	SPOOF      camera             not open         SPOOF
-//	SPOOF      forced             any              SPOOF
+//	SPOOF      forced             not open         SPOOF
 //	FALLBACK   camera, forced     off              FALLBACK
 //	FALLBACK   camera, forced     on, not open     offer
 //	FALLBACK   forced, document   open             FALLBACK
 //
 // Once the document check is open the camera has nothing more to say: an age
-// refusal gets no second estimate.
+// refusal gets no second estimate. The document check itself never ends as
+// SPOOF.
 func next(v Verdict, documentCheckOn, documentOpen bool) step {
 	switch {
 	case v.Source == SourceCamera && documentOpen:
 		return stepRefuse
-	case v.Source == SourceDocument && (!documentOpen || v.Result == ResultSpoof):
+	case v.Source == SourceDocument && !documentOpen:
+		return stepRefuse
+	case v.Result == ResultSpoof && documentOpen:
 		return stepRefuse
 	case v.Result == ResultFallback && documentCheckOn && !documentOpen:
 		return stepOffer

@@ -9,7 +9,10 @@ import (
 	"agegate/internal/session"
 )
 
-var _ session.HandoverStore = (*Store)(nil)
+var (
+	_ session.HandoverStore = (*Store)(nil)
+	_ session.HandoverTx    = (*Tx)(nil)
+)
 
 type handoverRow struct {
 	LinkHash  []byte `gorm:"primaryKey"`
@@ -21,42 +24,41 @@ type handoverRow struct {
 
 func (handoverRow) TableName() string { return "handovers" }
 
-// PutHandover implements session.HandoverStore.
-func (s *Store) PutHandover(ctx context.Context, h session.Handover) error {
-	row := handoverRow(h)
-	row.ExpiresAt = at(h.ExpiresAt)
-	return s.Update(ctx, func(tx *Tx) error {
-		return tx.db.Clauses(clause.OnConflict{
-			Columns:   []clause.Column{{Name: "link_hash"}},
-			DoUpdates: clause.AssignmentColumns([]string{"nonce", "token_hash", "expires_at", "phone_hash"}),
-		}).Create(&row).Error
-	})
-}
-
 // HandoverOf implements session.HandoverStore.
 func (s *Store) HandoverOf(ctx context.Context, linkHash []byte) (session.Handover, error) {
-	return s.handover(ctx, "link_hash = ?", linkHash)
+	return view(ctx, s, func(tx *Tx) (session.Handover, error) { return tx.HandoverOf(ctx, linkHash) })
 }
 
 // HandoverByToken implements session.HandoverStore.
 func (s *Store) HandoverByToken(ctx context.Context, tokenHash []byte) (session.Handover, error) {
-	return s.handover(ctx, "token_hash = ?", tokenHash)
+	return view(ctx, s, func(tx *Tx) (session.Handover, error) { return tx.handover("token_hash = ?", tokenHash) })
 }
 
-func (s *Store) handover(ctx context.Context, condition string, hash []byte) (session.Handover, error) {
-	return view(ctx, s, func(tx *Tx) (session.Handover, error) {
-		var row handoverRow
-		err := tx.db.Take(&row, condition, hash).Error
-		row.ExpiresAt = at(row.ExpiresAt)
-		return session.Handover(row), err
-	})
+// HandoverOf implements session.HandoverTx.
+func (tx *Tx) HandoverOf(_ context.Context, linkHash []byte) (session.Handover, error) {
+	return tx.handover("link_hash = ?", linkHash)
 }
 
-// TakeHandover implements session.HandoverStore.
-func (s *Store) TakeHandover(ctx context.Context, tokenHash, phoneHash []byte, now time.Time) (bool, error) {
-	return update(ctx, s, func(tx *Tx) (bool, error) {
-		return changed(tx.db.Model(&handoverRow{}).
-			Where("token_hash = ? AND phone_hash IS NULL AND expires_at > ?", tokenHash, at(now)).
-			Update("phone_hash", phoneHash))
-	})
+func (tx *Tx) handover(condition string, hash []byte) (session.Handover, error) {
+	var row handoverRow
+	err := tx.db.Take(&row, condition, hash).Error
+	row.ExpiresAt = at(row.ExpiresAt)
+	return session.Handover(row), err
+}
+
+// PutHandover implements session.HandoverTx.
+func (tx *Tx) PutHandover(_ context.Context, h session.Handover) error {
+	row := handoverRow(h)
+	row.ExpiresAt = at(h.ExpiresAt)
+	return tx.db.Clauses(clause.OnConflict{
+		Columns:   []clause.Column{{Name: "link_hash"}},
+		DoUpdates: clause.AssignmentColumns([]string{"nonce", "token_hash", "expires_at", "phone_hash"}),
+	}).Create(&row).Error
+}
+
+// TakeHandover implements session.HandoverTx.
+func (tx *Tx) TakeHandover(_ context.Context, tokenHash, phoneHash []byte, now time.Time) (bool, error) {
+	return changed(tx.db.Model(&handoverRow{}).
+		Where("token_hash = ? AND phone_hash IS NULL AND expires_at > ?", tokenHash, at(now)).
+		Update("phone_hash", phoneHash))
 }

@@ -77,30 +77,35 @@ func (s *Store) BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byt
 	})
 }
 
-// RecordConsent implements session.Store.
-func (s *Store) RecordConsent(ctx context.Context, id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error) {
-	return update(ctx, s, func(tx *Tx) (bool, error) {
-		return changed(tx.open(id, now).Where("attempts = 0 AND document_opened_at IS NULL").
-			Update("consented_at", atOrNil(consentedAt)))
-	})
+// LockSession implements session.Tx. A transaction on SQLite is the only writer
+// from its beginning, so that it needs no lock of the row. The ID goes as text,
+// as in StandingByID.
+func (tx *Tx) LockSession(_ context.Context, id uuid.UUID) (session.Session, error) {
+	db := tx.db
+	if tx.postgres {
+		db = db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
+	}
+	var row sessionRow
+	err := db.Take(&row, "id = ?", id.String()).Error
+	return toSession(row), err
 }
 
-// StartAttempt implements session.Store.
-func (s *Store) StartAttempt(ctx context.Context, id uuid.UUID, now time.Time, limit int) (bool, error) {
-	return update(ctx, s, func(tx *Tx) (bool, error) {
-		return changed(tx.open(id, now).Where("document_opened_at IS NULL AND attempts < ?", limit).
-			Update("attempts", gorm.Expr("attempts + 1")))
-	})
+// RecordConsent implements session.Tx.
+func (tx *Tx) RecordConsent(_ context.Context, id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error) {
+	return changed(tx.open(id, now).Where("attempts = 0 AND document_opened_at IS NULL").
+		Update("consented_at", atOrNil(consentedAt)))
 }
 
-// RecordStrike implements session.Store.
-func (s *Store) RecordStrike(ctx context.Context, id uuid.UUID, now time.Time) (int, error) {
-	return update(ctx, s, func(tx *Tx) (strikes int, err error) {
-		return strikes, tx.db.Raw(`
-			UPDATE sessions SET strikes = strikes + 1
-			WHERE id = ? AND status = ? AND expires_at > ? RETURNING strikes`,
-			id, session.StatusPending, at(now)).Scan(&strikes).Error
-	})
+// AddAttempt implements session.Tx.
+func (tx *Tx) AddAttempt(_ context.Context, id uuid.UUID, now time.Time) (bool, error) {
+	return changed(tx.open(id, now).Where("document_opened_at IS NULL AND attempts < ?", session.MaxAttempts).
+		Update("attempts", gorm.Expr("attempts + 1")))
+}
+
+// AddStrike implements session.Tx.
+func (tx *Tx) AddStrike(_ context.Context, id uuid.UUID, now time.Time) (bool, error) {
+	return changed(tx.open(id, now).Where("document_opened_at IS NULL").
+		Update("strikes", gorm.Expr("strikes + 1")))
 }
 
 // InsertSession implements session.Tx.

@@ -49,7 +49,7 @@ func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes
 				return tenant.Tenant{}, err
 			}
 		}
-		return tx.tenant(id)
+		return tx.Tenant(ctx, id)
 	})
 }
 
@@ -68,12 +68,13 @@ func (s *Store) SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bo
 
 // TenantByID implements tenant.Store.
 func (s *Store) TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error) {
-	return view(ctx, s, func(tx *Tx) (tenant.Tenant, error) { return tx.tenant(id) })
+	return view(ctx, s, func(tx *Tx) (tenant.Tenant, error) { return tx.Tenant(ctx, id) })
 }
 
-func (tx *Tx) tenant(id uuid.UUID) (tenant.Tenant, error) {
+// Tenant implements session.Tx.
+func (tx *Tx) Tenant(_ context.Context, id uuid.UUID) (tenant.Tenant, error) {
 	var row tenantRow
-	err := tx.db.Take(&row, "id = ?", id).Error
+	err := tx.db.Take(&row, "id = ?", id.String()).Error
 	return toTenant(row), err
 }
 

@@ -19,12 +19,31 @@ type visit struct {
 	tenant tenant.Tenant
 	cookie string // empty when the browser has none for this session
 	owner  bool
-	link   string // path of the verification link
+	claim  session.Claim // of the camera check that this browser may make
+	link   string        // path of the verification link
 }
 
 // visit reads the session of the request. It returns fault.NotFound for an
-// unknown link.
+// unknown link, and session.ErrDisabled.
 func (p *Pages) visit(c echo.Context) (visit, error) {
+	v, err := p.anyVisit(c)
+	if err == nil {
+		err = v.refused()
+	}
+	return v, err
+}
+
+// refused returns session.ErrDisabled for a visit of a disabled tenant's
+// session, which nothing may be done with.
+func (v visit) refused() error {
+	if v.tenant.Disabled {
+		return session.ErrDisabled
+	}
+	return nil
+}
+
+// anyVisit is visit, but for disabled tenants too.
+func (p *Pages) anyVisit(c echo.Context) (visit, error) {
 	ctx := c.Request().Context()
 	sess, err := p.cfg.Sessions.ByLink(ctx, c.Param("token"))
 	if err != nil {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"net/http"
 
 	"agegate/internal/credential"
 	"agegate/internal/session"
@@ -17,27 +16,39 @@ var outcomes = map[string]session.Result{
 	"spoof":    session.ResultSpoof,
 }
 
-// force applies an outcome to a test session. It needs neither cookie nor
-// script. A live session is never forced.
-func (p *Pages) force(c echo.Context, v visit, name string) error {
-	result, known := outcomes[name]
+// unforcible names the notice that refuses the values of force, or returns ""
+// when there is nothing against them. A session that has ended refuses none:
+// its page is shown.
+func (p *Pages) unforcible(v visit, values []string) string {
+	result, known := outcomes[values[0]]
 	switch {
 	case v.sess.Livemode:
-		return p.refuseForce(c, "force_live", v)
-	case !known:
-		return p.refuseForce(c, "force_unknown", v)
-	case c.Request().Method != http.MethodGet:
-		return p.showState(c, v)
+		return "force_live"
+	case !known || len(values) > 1:
+		return "force_unknown"
+	case result == session.ResultSpoof && v.sess.DocumentOpen() && p.status(v) == session.StatusPending:
+		return "force_document"
 	}
+	return ""
+}
+
+// force applies an outcome to a test session. It needs neither cookie nor
+// script.
+func (p *Pages) force(c echo.Context, v visit, name string) error {
 	if p.status(v) == session.StatusPending {
 		if err := p.claim(c, &v); err != nil {
 			return err
 		}
-		after, err := p.cfg.Sessions.Resolve(c.Request().Context(), v.sess, session.Verdict{Result: result, Source: session.SourceForced})
+		verdict := session.Verdict{Result: outcomes[name], Source: session.SourceForced}
+		after, err := p.cfg.Sessions.Resolve(c.Request().Context(), v.sess, verdict)
 		if err != nil && !isLate(err) {
 			return err
 		}
-		if v.sess = after; err == nil && !v.owner {
+		v.sess = after
+		if notice := p.unforcible(v, []string{name}); notice != "" && err != nil {
+			return p.refuseForce(c, notice, v) // the document check was opened meanwhile
+		}
+		if err == nil && !v.owner {
 			// The session was begun in another browser, but this request
 			// decided it, so this one is led to the result.
 			if v.cookie, err = credential.NewLinkToken(p.cfg.Random); err != nil {
@@ -55,3 +66,6 @@ func (p *Pages) force(c echo.Context, v visit, name string) error {
 // isLate reports that a session had ended, or moved on, before the request
 // could change it: its state's page tells the shopper the rest.
 func isLate(err error) bool { return errors.Is(err, session.ErrLate) }
+
+// isDisabled reports that the session's tenant is disabled.
+func isDisabled(err error) bool { return errors.Is(err, session.ErrDisabled) }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,26 @@ func TestForceWithTheDocumentCheck(t *testing.T) {
 	}
 }
 
+func TestSpoofIsNotForcedWithTheDocumentCheckOpen(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, nil)
+	link := f.session(false)
+	tester := f.browser()
+	offer := tester.get(link + "?force=fallback")
+	offer.shows(t, http.StatusOK, "screen-document")
+	if strings.Contains(offer.body, `"force-spoof"`) || !strings.Contains(offer.body, `"force-verified"`) {
+		t.Error("the banner does not have the outcomes that apply")
+	}
+	before := f.stored(link)
+	for _, b := range []*browser{tester, f.browser()} {
+		b.get(link+"?force=spoof").shows(t, http.StatusBadRequest, "notice-force_document")
+	}
+	if after := f.stored(link); !reflect.DeepEqual(after, before) {
+		t.Errorf("the session changed from\n%+v to\n%+v", before, after)
+	}
+	tester.get(link+"?force=fallback").shows(t, http.StatusOK, "screen-fallback")
+	tester.get(link+"?force=spoof").shows(t, http.StatusOK, "screen-fallback")
+}
+
 func TestRefusedForce(t *testing.T) {
 	tests := []struct {
 		name, query string
@@ -97,6 +118,9 @@ func TestRefusedForce(t *testing.T) {
 		{"live and unknown", "force=x", true, "notice-force_live"},
 		{"unknown", "force=VERIFIED", false, "notice-force_unknown"},
 		{"empty", "force=", false, "notice-force_unknown"},
+		{"twice", "force=verified&force=fallback", false, "notice-force_unknown"},
+		{"twice the same", "force=verified&force=verified", false, "notice-force_unknown"},
+		{"twice, live", "force=verified&force=verified", true, "notice-force_live"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -43,7 +43,8 @@ func (p *Pages) offerHandover(c echo.Context) error {
 	if !p.capturable(v) {
 		return p.onward(c, v, v.link)
 	}
-	if err := p.cfg.Handovers.Offer(c.Request().Context(), v.sess, v.cookie); err != nil {
+	err = p.cfg.Handovers.Offer(c.Request().Context(), v.sess, v.cookie)
+	if err != nil && !isLate(err) {
 		return err
 	}
 	return p.onward(c, v, v.link+"/handover")
@@ -85,7 +86,11 @@ const (
 
 // handoverState answers GET /v/{token}/handover/state, which the page polls.
 func (p *Pages) handoverState(c echo.Context) error {
+	c.Response().Header().Set("Cache-Control", "no-store")
 	v, err := p.visit(c)
+	if isDisabled(err) { // the page goes on to the session's, which says so
+		return c.JSON(http.StatusForbidden, map[string]string{"state": handoverOver})
+	}
 	if err != nil {
 		return err
 	}
@@ -93,7 +98,6 @@ func (p *Pages) handoverState(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set("Cache-Control", "no-store")
 	return c.JSON(http.StatusOK, map[string]string{"state": state})
 }
 

@@ -9,19 +9,21 @@ import (
 // notices are the pages that only say something, and the picture on each. The
 // texts are notice.<name>.title and .body.
 var notices = map[string]string{
-	"completed":     "done",
-	"elsewhere":     "info",
-	"handover_gone": "clock",
-	"handover_done": "done",
-	"expired":       "clock",
-	"no_attempts":   "info",
-	"unavailable":   "clock",
-	"busy":          "clock",
-	"force_live":    "info",
-	"force_unknown": "info",
-	"unknown":       "info",
-	"refused":       "info",
-	"error":         "info",
+	"completed":      "done",
+	"elsewhere":      "info",
+	"handover_gone":  "clock",
+	"handover_done":  "done",
+	"expired":        "clock",
+	"no_attempts":    "info",
+	"unavailable":    "clock",
+	"not_available":  "info",
+	"busy":           "clock",
+	"force_live":     "info",
+	"force_unknown":  "info",
+	"force_document": "info",
+	"unknown":        "info",
+	"refused":        "info",
+	"error":          "info",
 }
 
 type noticeView struct {
@@ -60,16 +62,18 @@ func (p *Pages) unavailable(c echo.Context, v visit) error {
 
 // Error writes the page of a failed request. It is the edge's hook for paths
 // outside the API.
-func (p *Pages) Error(c echo.Context, status int, _ error) {
+func (p *Pages) Error(c echo.Context, status int, cause error) {
 	name := "error"
-	switch status {
-	case http.StatusNotFound:
+	switch {
+	case isDisabled(cause):
+		name = "not_available"
+	case status == http.StatusNotFound:
 		name = "unknown"
-	case http.StatusGone:
+	case status == http.StatusGone:
 		name = "expired"
-	case http.StatusForbidden, http.StatusBadRequest, http.StatusMethodNotAllowed:
+	case status == http.StatusForbidden, status == http.StatusBadRequest, status == http.StatusMethodNotAllowed:
 		name = "refused"
-	case http.StatusServiceUnavailable:
+	case status == http.StatusServiceUnavailable:
 		name = "busy"
 	}
 	v := &noticeView{Name: name, Icon: notices[name]}

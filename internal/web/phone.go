@@ -29,8 +29,11 @@ func (p *Pages) phoneVisit(c echo.Context) (visit, error) {
 	if v.sess, v.owner, err = p.cfg.Handovers.Open(ctx, token, v.cookie); err != nil {
 		return visit{}, err
 	}
-	v.tenant, err = p.cfg.Tenants.Tenant(ctx, v.sess.TenantID)
-	return v, err
+	v.claim = session.PhoneClaim(token, v.cookie)
+	if v.tenant, err = p.cfg.Tenants.Tenant(ctx, v.sess.TenantID); err != nil {
+		return visit{}, err
+	}
+	return v, v.refused()
 }
 
 // showPhone answers GET /h/{handover}: the code to compare, then the camera,
@@ -95,7 +98,10 @@ func (p *Pages) takeHandover(c echo.Context, v visit) error {
 	if err := p.greetPhone(c, &v); err != nil {
 		return err
 	}
-	_, err := p.cfg.Handovers.Take(c.Request().Context(), c.Param("handover"), v.cookie)
+	_, err := p.cfg.Handovers.Take(c.Request().Context(), v.sess, c.Param("handover"), v.cookie)
+	if isLate(err) {
+		return nil // the page that follows knows how the session stands
+	}
 	return err
 }
 

@@ -24,6 +24,7 @@ type layout struct {
 	Link        string // path of the page that shows the session's state
 	Test        bool   // a test session: carries the banner
 	Forcible    bool   // and is still open: the banner has the outcomes
+	Spoofable   bool   // and spoof is one of them
 	Assisted    bool   // the shopper cannot move their head
 }
 

@@ -234,8 +234,8 @@ func isForeign(err error) bool {
 // page has to move on.
 func (s *stream) record(ctx context.Context, step age.Step) (moved bool, err error) {
 	if step.AttemptStarted {
-		err := s.pages.cfg.Sessions.StartAttempt(ctx, s.visit.sess)
-		if isLate(err) || fault.CodeOf(err) == fault.TooMany {
+		err := s.pages.cfg.Sessions.StartAttempt(ctx, s.visit.sess, s.visit.claim)
+		if isLate(err) || isDisabled(err) || fault.CodeOf(err) == fault.TooMany {
 			return true, nil
 		}
 		if err != nil {
@@ -246,7 +246,7 @@ func (s *stream) record(ctx context.Context, step age.Step) (moved bool, err err
 		return false, nil
 	}
 	err = s.settle(ctx, step)
-	if isLate(err) {
+	if isLate(err) || isDisabled(err) {
 		err = nil
 	}
 	return true, err
@@ -255,14 +255,14 @@ func (s *stream) record(ctx context.Context, step age.Step) (moved bool, err err
 // settle applies a verdict.
 func (s *stream) settle(ctx context.Context, step age.Step) error {
 	sessions := s.pages.cfg.Sessions
-	verdict := session.Verdict{Source: session.SourceCamera, Estimate: &step.Age}
+	verdict := session.Verdict{Source: session.SourceCamera, Estimate: &step.Age, Claim: s.visit.claim}
 	switch step.Verdict {
 	case age.VerdictMet:
 		verdict.Result = session.ResultVerified
 	case age.VerdictBelow:
 		verdict.Result = session.ResultFallback
 	case age.VerdictSpoof:
-		_, err := sessions.Strike(ctx, s.visit.sess)
+		_, err := sessions.Strike(ctx, s.visit.sess, s.visit.claim)
 		return err
 	default:
 		return nil // not captured: the page offers another attempt

@@ -68,14 +68,24 @@ func (p *Pages) openScreen(v visit) screen {
 }
 
 // show answers GET /v/{token}: the page of the session's state, or the
-// outcome that a test session's force parameter asks for.
+// outcome that a test session's force parameter asks for. What is wrong with
+// the parameter is told even where the session is not available.
 func (p *Pages) show(c echo.Context) error {
-	v, err := p.visit(c)
+	v, err := p.anyVisit(c)
 	if err != nil {
 		return err
 	}
-	if outcomes, forced := c.QueryParams()["force"]; forced {
-		return p.force(c, v, outcomes[0])
+	outcome, forced := c.QueryParams()["force"]
+	if forced {
+		if name := p.unforcible(v, outcome); name != "" {
+			return p.refuseForce(c, name, v)
+		}
+	}
+	if err := v.refused(); err != nil {
+		return err
+	}
+	if forced && c.Request().Method == http.MethodGet {
+		return p.force(c, v, outcome[0])
 	}
 	return p.showState(c, v)
 }
@@ -175,7 +185,8 @@ type documentView struct {
 
 func (p *Pages) layoutOf(v visit) layout {
 	test := !v.sess.Livemode
-	return layout{Link: v.link, Test: test, Forcible: test && p.status(v) == session.StatusPending}
+	forcible := test && p.status(v) == session.StatusPending
+	return layout{Link: v.link, Test: test, Forcible: forcible, Spoofable: forcible && !v.sess.DocumentOpen()}
 }
 
 // start answers POST /v/{token}/start: the shopper goes on from the

@@ -168,7 +168,7 @@ func TestAttemptsRunOut(t *testing.T) {
 	shopper.post(link+"/start", nil)
 	for range session.MaxAttempts {
 		shopper.get(link).shows(t, http.StatusOK, "screen-primer")
-		must(t, f.sessions.StartAttempt(t.Context(), f.stored(link)))
+		must(t, f.sessions.StartAttempt(t.Context(), f.stored(link), session.Claim{}))
 	}
 	shopper.get(link).shows(t, http.StatusOK, "notice-no_attempts")
 	if f.stored(link).Status != session.StatusPending {

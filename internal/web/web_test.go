@@ -28,55 +28,77 @@ import (
 // fixture is the pages over a real SQLite database and a clock of its own.
 type fixture struct {
 	t        testing.TB
+	db       *store.Store
+	sealer   *credential.Sealer
 	pages    *Pages
 	sessions *session.Service
 	tenants  *tenant.Service
 	server   *httptest.Server
 	tenant   tenant.Tenant
+	time     *clock // shared by the replicas
+}
 
+type clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
 func (f *fixture) clock() time.Time {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.now
+	f.time.mu.Lock()
+	defer f.time.mu.Unlock()
+	return f.time.now
 }
 
 func (f *fixture) advance(d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.now = f.now.Add(d)
+	f.time.mu.Lock()
+	defer f.time.mu.Unlock()
+	f.time.now = f.time.now.Add(d)
 }
 
 // newFixture starts the pages for one tenant. The capture may be nil: then the
 // estimator is off.
 func newFixture(t testing.TB, settings tenant.Tenant, capture func(targetAge int, assisted bool) Capture) *fixture {
 	t.Helper()
-	f := &fixture{t: t, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
+	f := &fixture{t: t, time: &clock{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}}
 	db, err := store.Open(t.Context(), store.Config{URL: "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")})
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
 	must(t, db.Migrate(t.Context()))
-	sealer, err := credential.NewSealer(make([]byte, 32), rand.Reader)
+	f.db = db
+	f.sealer, err = credential.NewSealer(make([]byte, 32), rand.Reader)
 	must(t, err)
-	rule := tenant.CallbackRule{}
-	f.tenants = tenant.NewService(db, sealer, rule, rand.Reader, f.clock)
+	f.tenants = tenant.NewService(db, f.sealer, tenant.CallbackRule{}, rand.Reader, f.clock)
 	settings.Name = "Corner Shop"
 	settings.SuccessURL, settings.CancelURL = "https://shop.example/done?order=7", "https://shop.example/cart"
 	created, err := f.tenants.Create(t.Context(), settings)
 	must(t, err)
 	f.tenant = created.Tenant
+	f.serve(capture)
+	return f
+}
+
+// replica starts the pages again, beside the fixture's own, over the same
+// database and clock.
+func (f *fixture) replica(capture func(targetAge int, assisted bool) Capture) *fixture {
+	f.t.Helper()
+	other := *f
+	other.serve(capture)
+	return &other
+}
+
+func (f *fixture) serve(capture func(targetAge int, assisted bool) Capture) {
+	t := f.t
+	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	base := "http://" + server.Listener.Addr().String()
 	f.sessions = session.NewService(session.Config{
-		VerifyURL: base, TTL: 30 * time.Minute, TokenTTL: 10 * time.Minute, Rule: rule,
+		VerifyURL: base, TTL: 30 * time.Minute, TokenTTL: 10 * time.Minute,
 		Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited, TestDailyCap: billing.Unlimited},
-	}, db, f.tenants, sealer, rand.Reader, f.clock, func() {})
+	}, f.db, f.tenants, f.sealer, rand.Reader, f.clock, func() {})
+	var err error
 	f.pages, err = New(Config{
 		Sessions: f.sessions, Tenants: f.tenants, NewCapture: capture, VerifyURL: base,
-		Handovers: session.NewHandovers(db, db, rand.Reader, f.clock),
+		Handovers: session.NewHandovers(f.sessions, f.db),
 	})
 	must(t, err)
 	e := echo.New()
@@ -86,8 +108,10 @@ func newFixture(t testing.TB, settings tenant.Tenant, capture func(targetAge int
 	server.Start()
 	f.server = server
 	t.Cleanup(server.Close)
-	return f
 }
+
+// at returns the page's address on this replica.
+func (f *fixture) at(link string) string { return f.server.URL + link[strings.LastIndex(link, "/v/"):] }
 
 // edge stands for the gateway's error handler.
 func edge(p *Pages, err error, c echo.Context) {
@@ -96,6 +120,8 @@ func edge(p *Pages, err error, c echo.Context) {
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		status = http.StatusNotFound
+	case fault.CodeOf(err) == fault.TenantDisabled:
+		status = http.StatusForbidden
 	case errors.As(err, &known):
 		status = known.Code
 	}

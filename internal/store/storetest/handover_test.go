@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"reflect"
 	"testing"
 	"time"
@@ -16,9 +17,7 @@ func TestHandover(t *testing.T) {
 		want := session.Handover{
 			LinkHash: sess.LinkHash, Nonce: make([]byte, 16), TokenHash: digest("first"), ExpiresAt: stored(start.Add(session.HandoverTTL)),
 		}
-		if err := s.PutHandover(t.Context(), want); err != nil {
-			t.Fatal(err)
-		}
+		inTx(t, s, func(ctx context.Context, tx session.Tx) error { return tx.PutHandover(ctx, want) })
 		for name, read := range map[string]func() (session.Handover, error){
 			"of the session": func() (session.Handover, error) { return s.HandoverOf(t.Context(), sess.LinkHash) },
 			"by its token":   func() (session.Handover, error) { return s.HandoverByToken(t.Context(), digest("first")) },
@@ -32,9 +31,13 @@ func TestHandover(t *testing.T) {
 
 		take := func(token, phone string, after time.Duration, want bool) {
 			t.Helper()
-			if got, err := s.TakeHandover(t.Context(), digest(token), digest(phone), start.Add(after)); got != want || err != nil {
-				t.Errorf("%s takes %s after %v: %v, %v", phone, token, after, got, err)
-			}
+			inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+				got, err := tx.TakeHandover(ctx, digest(token), digest(phone), start.Add(after))
+				if got != want {
+					t.Errorf("%s takes %s after %v: %v", phone, token, after, got)
+				}
+				return err
+			})
 		}
 		take("first", "late phone", session.HandoverTTL, false)
 		take("first", "phone", session.HandoverTTL-microsecond, true)
@@ -42,9 +45,7 @@ func TestHandover(t *testing.T) {
 		take("first", "other phone", time.Minute, false)
 
 		want.TokenHash = digest("second")
-		if err := s.PutHandover(t.Context(), want); err != nil {
-			t.Fatal(err)
-		}
+		inTx(t, s, func(ctx context.Context, tx session.Tx) error { return tx.PutHandover(ctx, want) })
 		_, err = s.HandoverByToken(t.Context(), digest("first"))
 		wantCode(t, "a replaced token", err, fault.NotFound)
 		take("second", "other phone", time.Minute, true)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -90,22 +91,21 @@ func TestConditionalUpdates(t *testing.T) {
 	bind := update(func(ctx context.Context, s *store.Store, id uuid.UUID, _ time.Time) (bool, error) {
 		return s.BindBrowser(ctx, id, digest("browser"))
 	})
-	consent := update(func(ctx context.Context, s *store.Store, id uuid.UUID, now time.Time) (bool, error) {
-		return s.RecordConsent(ctx, id, &start, now)
+	consent := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.RecordConsent(ctx, id, &start, now)
 	})
-	attempt := update(func(ctx context.Context, s *store.Store, id uuid.UUID, now time.Time) (bool, error) {
-		return s.StartAttempt(ctx, id, now, 2)
+	attempt := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.AddAttempt(ctx, id, now)
 	})
-	strike := update(func(ctx context.Context, s *store.Store, id uuid.UUID, now time.Time) (bool, error) {
-		n, err := s.RecordStrike(ctx, id, now)
-		return n > 0, err
+	strike := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.AddStrike(ctx, id, now)
 	})
 	at, opened := stored(start), stored(start)
 	fresh := func(*session.Session) {}
 	passed := func(s *session.Session) { s.Status, s.CompletedAt = session.StatusPassed, &at }
 	expired := func(s *session.Session) { s.Status = session.StatusExpired }
 	offered := func(s *session.Session) { s.DocumentOpenedAt = &opened }
-	attempted := func(s *session.Session) { s.Attempts = 2 }
+	attempted := func(s *session.Session) { s.Attempts = session.MaxAttempts }
 	bound := func(s *session.Session) { s.BrowserHash = digest("first") }
 	is := func(status session.Status) func(before, after session.Session) bool {
 		return func(_, after session.Session) bool { return after.Status == status }
@@ -159,6 +159,7 @@ func TestConditionalUpdates(t *testing.T) {
 		{"strike in time", strike, fresh, inTime, true, func(before, s session.Session) bool {
 			return s.Strikes == before.Strikes+1
 		}},
+		{"strike with the document check open", strike, offered, inTime, false, nil},
 		{"strike too late", strike, fresh, tooLate, false, nil},
 		{"strike after completion", strike, passed, inTime, false, nil},
 	}
@@ -194,9 +195,13 @@ func TestConsentIsWithdrawn(t *testing.T) {
 	Each(t, func(t *testing.T, s *store.Store) {
 		row := newSession(t, s, newTenant(t, s))
 		for _, at := range []*time.Time{&start, nil} {
-			ok, err := s.RecordConsent(t.Context(), row.ID, at, start)
-			if got := byLink(t, s, row).ConsentedAt; err != nil || !ok || (got == nil) != (at == nil) {
-				t.Errorf("consent %v: %t, %v, stored %v", at, ok, err, got)
+			var ok bool
+			inTx(t, s, func(ctx context.Context, tx session.Tx) (err error) {
+				ok, err = tx.RecordConsent(ctx, row.ID, at, start)
+				return err
+			})
+			if got := byLink(t, s, row).ConsentedAt; !ok || (got == nil) != (at == nil) {
+				t.Errorf("consent %v: %t, stored %v", at, ok, got)
 			}
 		}
 	})
@@ -205,12 +210,11 @@ func TestConsentIsWithdrawn(t *testing.T) {
 func TestCompletionKeepsAnEarlierEstimate(t *testing.T) {
 	Each(t, func(t *testing.T, s *store.Store) {
 		row, age := newSession(t, s, newTenant(t, s)), 17.5
-		_, err := s.RecordConsent(t.Context(), row.ID, &start, start)
-		wantNoError(t, err)
 		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+			_, consentErr := tx.RecordConsent(ctx, row.ID, &start, start)
 			_, offerErr := tx.OfferDocument(ctx, row.ID, start, row.ExpiresAt, &age)
 			_, err := tx.CompleteSession(ctx, row.ID, session.StatusPassed, start, nil)
-			return errors.Join(offerErr, err)
+			return errors.Join(consentErr, offerErr, err)
 		})
 		if got := byLink(t, s, row).DetectedAge; got == nil || *got != age {
 			t.Errorf("estimate %v, want %v", got, age)
@@ -255,6 +259,45 @@ func TestOneOfManyVerdictsWins(t *testing.T) {
 		if wins.Load() != 1 || byLink(t, s, row).Status != winner.Load() {
 			t.Errorf("%d winners, last %v, stored %s", wins.Load(), winner.Load(), byLink(t, s, row).Status)
 		}
+	})
+}
+
+// Of transactions that lock the same session, each sees what those before it
+// wrote, also in rows beside the session's.
+func TestALockedSessionIsReadAfterTheOthers(t *testing.T) {
+	Each(t, func(t *testing.T, s *store.Store) {
+		row := newSession(t, s, newTenant(t, s))
+		put := func(ctx context.Context, tx session.Tx, n int) error {
+			token := digest(fmt.Sprint(n))
+			return tx.PutHandover(ctx, session.Handover{LinkHash: row.LinkHash, Nonce: make([]byte, 16), TokenHash: token, ExpiresAt: start})
+		}
+		inTx(t, s, func(ctx context.Context, tx session.Tx) error { return put(ctx, tx, 0) })
+		var stale atomic.Int32
+		concurrently(20, func(int) {
+			err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
+				locked, lockErr := tx.LockSession(t.Context(), row.ID)
+				beside, err := tx.HandoverOf(t.Context(), row.LinkHash)
+				if err := errors.Join(lockErr, err); err != nil {
+					return err
+				}
+				if !bytes.Equal(beside.TokenHash, digest(fmt.Sprint(locked.Strikes))) {
+					stale.Add(1)
+				}
+				_, err = tx.AddStrike(t.Context(), row.ID, start)
+				return errors.Join(err, put(t.Context(), tx, locked.Strikes+1))
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		if after := byLink(t, s, row); stale.Load() > 0 || after.Strikes != 20 {
+			t.Errorf("%d of 20 read a handover that was replaced; %d strikes", stale.Load(), after.Strikes)
+		}
+		err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
+			_, err := tx.LockSession(t.Context(), uuid.New())
+			return err
+		})
+		wantCode(t, "a missing session", err, fault.NotFound)
 	})
 }
 

@@ -1,0 +1,235 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+
+	"agegate/internal/fault"
+	"agegate/internal/session"
+
+	"pgregory.net/rapid"
+)
+
+// replica draws who answers.
+func (m *machine) replica(t *rapid.T) replica {
+	return m.replicas[rapid.IntRange(0, 1).Draw(t, "replica")]
+}
+
+// pick draws one session and a row that some page has read of it, now or
+// earlier, or skips.
+func (m *machine) pick(t *rapid.T) (*model, session.Session) {
+	if len(m.models) == 0 {
+		t.Skip("no session yet")
+	}
+	s := m.models[rapid.IntRange(0, len(m.models)-1).Draw(t, "session")]
+	if rapid.Bool().Draw(t, "fresh") {
+		row, err := m.replica(t).sessions.ByLink(context.Background(), s.link)
+		ok(t, err)
+		s.views = append(s.views, row)
+	}
+	return s, s.views[rapid.IntRange(0, len(s.views)-1).Draw(t, "view")]
+}
+
+// refused checks the refusal that every act on a session meets which is no
+// longer open, or whose tenant is disabled; it reports false when neither is so.
+func (m *machine) refused(t *rapid.T, s *model, err error) bool {
+	switch {
+	case m.tenant.Disabled:
+		expect(t, err, fault.TenantDisabled)
+	case !s.open(m.now):
+		expect(t, err, fault.Gone)
+	default:
+		return false
+	}
+	return true
+}
+
+func (m *machine) consent(t *rapid.T) {
+	s, row := m.pick(t)
+	accepted := rapid.Bool().Draw(t, "accepted")
+	err := m.replica(t).sessions.Consent(context.Background(), row, accepted)
+	switch {
+	case m.refused(t, s, err):
+	case !m.tenant.AgeVisibility:
+		expect(t, err, fault.Conflict)
+	case s.Attempts > 0 || s.DocumentOpenedAt != nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		if s.ConsentedAt = nil; accepted {
+			at := m.now
+			s.ConsentedAt = &at
+		}
+	}
+}
+
+func (m *machine) handOver(t *rapid.T) {
+	s, row := m.pick(t)
+	handovers := m.replica(t).handovers
+	err := handovers.Offer(context.Background(), row, browserCookie)
+	switch {
+	case m.refused(t, s, err):
+	case s.DocumentOpenedAt != nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		offer, err := handovers.Offered(context.Background(), row, browserCookie)
+		ok(t, err)
+		s.token, s.phone, s.tokenEnd = offer.Token, "", m.now.Add(session.HandoverTTL)
+	}
+}
+
+// takeHandover lets a further phone take the present code.
+func (m *machine) takeHandover(t *rapid.T) {
+	s, row := m.pick(t)
+	if s.token == "" {
+		t.Skip("no handover yet")
+	}
+	m.phones++
+	phone := fmt.Sprint("phone ", m.phones)
+	taken, err := m.replica(t).handovers.Take(context.Background(), row, s.token, phone)
+	switch {
+	case m.refused(t, s, err):
+	case s.DocumentOpenedAt != nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		if want := s.phone == "" && m.now.Before(s.tokenEnd); taken != want {
+			t.Fatalf("taken: %t, want %t", taken, want)
+		}
+		if taken {
+			s.phone = phone
+		}
+	}
+}
+
+func (m *machine) openSocket(t *rapid.T) {
+	s, row := m.pick(t)
+	next := &socket{model: s, view: row, replica: m.replica(t)}
+	if s.phone != "" && rapid.Bool().Draw(t, "on the phone") {
+		next.token, next.phone = s.token, s.phone
+	}
+	m.sockets = append(m.sockets, next)
+}
+
+func (m *machine) socket(t *rapid.T) *socket {
+	if len(m.sockets) == 0 {
+		t.Skip("no socket yet")
+	}
+	return m.sockets[rapid.IntRange(0, len(m.sockets)-1).Draw(t, "socket")]
+}
+
+func (m *machine) attempt(t *rapid.T) {
+	s := m.socket(t)
+	err := s.replica.sessions.StartAttempt(context.Background(), s.view, s.claim())
+	switch {
+	case m.refused(t, s.model, err):
+	case !s.entitled():
+		expect(t, err, fault.Gone)
+	case s.Attempts >= session.MaxAttempts:
+		expect(t, err, fault.TooMany)
+	case s.DocumentOpenedAt != nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		s.Attempts++
+	}
+}
+
+func (m *machine) strike(t *rapid.T) {
+	s := m.socket(t)
+	_, err := s.replica.sessions.Strike(context.Background(), s.view, s.claim())
+	switch {
+	case m.refused(t, s.model, err):
+	case !s.entitled() || s.DocumentOpenedAt != nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		if s.Strikes++; s.Strikes >= session.MaxStrikes {
+			m.end(s.model, session.StatusSpoof)
+		}
+	}
+}
+
+func (m *machine) end(s *model, to session.Status) {
+	at := m.now
+	s.Status, s.CompletedAt = to, &at
+}
+
+// verdict is what a socket's camera has found.
+func (m *machine) verdict(t *rapid.T) {
+	s := m.socket(t)
+	years := 25.5
+	v := session.Verdict{
+		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback}).Draw(t, "result"),
+		Source: session.SourceCamera, Estimate: &years, Claim: s.claim(),
+	}
+	m.resolve(t, s.model, s.replica, s.view, v, s.entitled() && s.DocumentOpenedAt == nil)
+}
+
+func (m *machine) force(t *rapid.T) {
+	s, row := m.pick(t)
+	v := session.Verdict{
+		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback, session.ResultSpoof}).Draw(t, "result"),
+		Source: session.SourceForced,
+	}
+	m.resolve(t, s, m.replica(t), row, v, s.DocumentOpenedAt == nil || v.Result != session.ResultSpoof)
+}
+
+// endDocument is the end of a document check, or the shopper's refusal of it.
+func (m *machine) endDocument(t *rapid.T) {
+	s, row := m.pick(t)
+	v := session.Verdict{
+		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback, session.ResultSpoof}).Draw(t, "result"),
+		Source: session.SourceDocument,
+	}
+	m.resolve(t, s, m.replica(t), row, v, s.DocumentOpenedAt != nil && v.Result != session.ResultSpoof)
+}
+
+// resolve hands in a verdict that applies to an open session or not.
+func (m *machine) resolve(t *rapid.T, s *model, at replica, row session.Session, v session.Verdict, applies bool) {
+	after, err := at.sessions.Resolve(context.Background(), row, v)
+	switch {
+	case m.refused(t, s, err):
+	case !applies:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		if v.Estimate != nil && s.ConsentedAt != nil && m.tenant.AgeVisibility {
+			s.DetectedAge = v.Estimate
+		}
+		if v.Result == session.ResultFallback && m.tenant.DocumentCheck && s.DocumentOpenedAt == nil {
+			at := m.now
+			s.DocumentOpenedAt = &at
+			m.extend(s)
+		} else {
+			m.end(s, v.Result.Status())
+		}
+	}
+	if got, want := describe(after), describe(s.Session); got != want {
+		t.Fatalf("answer %s\nmodel  %s", got, want)
+	}
+}
+
+func (m *machine) extend(s *model) {
+	at := m.now.Add(ttl)
+	if limit := s.CreatedAt.Add(session.MaxLifetime); at.After(limit) {
+		at = limit
+	}
+	if at.After(s.ExpiresAt) {
+		s.ExpiresAt = at
+	}
+}
+
+func (m *machine) stepDocument(t *rapid.T) {
+	s, row := m.pick(t)
+	_, err := m.replica(t).sessions.StepDocument(context.Background(), row)
+	switch {
+	case m.refused(t, s, err):
+	case s.DocumentOpenedAt == nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		m.extend(s)
+	}
+}
