@@ -238,3 +238,37 @@ func TestEstimateIsStoredOnlyWithConsent(t *testing.T) {
 		lookUp(agreed, "34.2", "available")
 	})
 }
+
+func TestADisabledTenantsEventsAreStillDelivered(t *testing.T) {
+	Each(t, func(t *testing.T, g *Gateway) {
+		receiver := NewReceiver(t)
+		receiver.Answer(http.StatusInternalServerError)
+		c := g.Shop(t, receiver.URL, nil)
+		s, open := g.Create(t, c.Test.APIKey, 18), g.Create(t, c.Test.APIKey, 18)
+		browser := Browser()
+		g.Force(t, browser, s, "verified")
+		receiver.Wait(t, 1)
+		if err := g.App.Tenants.SetDisabled(t.Context(), c.Tenant.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		tried := len(receiver.Wait(t, 1))
+		receiver.Answer(http.StatusNoContent)
+		deliveries := receiver.Wait(t, tried+1)
+		if p := readPayload(t, c.Test.WebhookSecret, deliveries[tried]); p.SessionID != s.SessionID || p.Status != "VERIFIED" {
+			t.Errorf("delivered %+v", p)
+		}
+		for path, want := range map[string]int{
+			s.VerificationURL: http.StatusForbidden, open.VerificationURL: http.StatusForbidden,
+			open.VerificationURL + "?force=verified":                http.StatusForbidden,
+			open.VerificationURL + "?force=verified&force=verified": http.StatusBadRequest,
+		} {
+			res, err := browser.Get(g.Path(path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if body := read(t, res); res.StatusCode != want || res.Header.Get("Location") != "" || strings.Contains(body, "token=") {
+				t.Errorf("a page of a disabled tenant: %d, want %d", res.StatusCode, want)
+			}
+		}
+	}, "AGEGATE_WEBHOOK_RETRY_TEST=1s,2s,4s,8s,16s")
+}
