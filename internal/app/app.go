@@ -170,7 +170,7 @@ func (a *App) Run(ctx context.Context) error {
 	defer cancel()
 	var workers sync.WaitGroup
 	workers.Go(func() { a.dispatcher.Run(ctx) })
-	workers.Go(func() { a.pruneClaims(ctx) })
+	workers.Go(func() { a.keepHouse(ctx) })
 	failed := make(chan error, len(a.servers))
 	for _, s := range a.servers {
 		go func() { failed <- s.Serve() }()
@@ -190,20 +190,6 @@ func (a *App) Run(ctx context.Context) error {
 	err = errors.Join(err, a.shutDown(context.WithoutCancel(ctx)))
 	workers.Wait()
 	return err
-}
-
-// pruneClaims forgets expired idempotency keys, at the start and every hour.
-func (a *App) pruneClaims(ctx context.Context) {
-	for {
-		if _, err := a.Store.PruneClaims(ctx, a.now()); err != nil && ctx.Err() == nil {
-			a.log.Error("forgetting idempotency keys failed", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Hour):
-		}
-	}
 }
 
 // shutDown ends the captures and lets requests finish.

@@ -5,6 +5,7 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -40,6 +41,13 @@ const (
 	SourceCredit Source = "credit"
 )
 
+// Balance is what units are taken from: a month's free allowance, or the
+// prepaid credit.
+type Balance struct {
+	Source Source
+	Period string // the month, 2006-01; empty for credit
+}
+
 // Hold is the unit a live session has reserved.
 type Hold struct {
 	SessionID uuid.UUID
@@ -74,14 +82,17 @@ type Entry struct {
 	CreatedAt time.Time
 }
 
-// Tx is what billing needs of the transaction that changes a session. Every
-// method is one conditional statement.
+// Tx is what billing needs of the transaction that changes a session.
+//
+// Locks are taken in one order, so that no two transactions wait for each
+// other: sessions, then the tenant's counters by period, then its credit, then
+// holds.
 type Tx interface {
 	// TakeCounter adds one unless the count has reached limit (Unlimited: no
 	// limit) and reports whether it did.
 	TakeCounter(ctx context.Context, tenantID uuid.UUID, c Counter, period string, limit int64) (bool, error)
-	// ReturnCounter takes one off again, never below zero.
-	ReturnCounter(ctx context.Context, tenantID uuid.UUID, c Counter, period string) error
+	// ReturnCounter takes n off again, never below zero.
+	ReturnCounter(ctx context.Context, tenantID uuid.UUID, c Counter, period string, n int64) error
 	// AddCredit changes the balance by delta unless it would fall below zero,
 	// and reports whether it did.
 	AddCredit(ctx context.Context, tenantID uuid.UUID, delta int64) (bool, error)
@@ -92,9 +103,16 @@ type Tx interface {
 	// ExtendHold moves the expiry of the session's open hold and reports
 	// whether there was one.
 	ExtendHold(ctx context.Context, sessionID uuid.UUID, expiresAt time.Time) (bool, error)
-	// ReleaseExpiredHolds marks the tenant's open holds that expired at or
-	// before now as released and returns them.
-	ReleaseExpiredHolds(ctx context.Context, tenantID uuid.UUID, now time.Time) ([]Hold, error)
+	// ReleaseExpiredHolds marks up to limit of the tenant's open holds that
+	// expired at or before now as released and returns them, those that expired
+	// first before the others. It is the caller's turn to give the units back.
+	// With of, only holds on that balance; nil: on any. The balances are locked
+	// first, so that nobody finds neither the holds nor the units. Holds that
+	// another transaction is settling or extending are passed over.
+	ReleaseExpiredHolds(ctx context.Context, tenantID uuid.UUID, of *Balance, now time.Time, limit int) ([]Hold, error)
+	// ReleaseHoldsOf is ReleaseExpiredHolds for the given sessions of the
+	// tenant, which the caller has locked.
+	ReleaseHoldsOf(ctx context.Context, tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) ([]Hold, error)
 	AppendEntries(ctx context.Context, entries ...Entry) error
 }
 
@@ -112,6 +130,7 @@ type Store interface {
 type Limits struct {
 	FreeChecksPerMonth int64 // Unlimited or 0 and up
 	TestDailyCap       int64 // Unlimited or 0 and up
+	ReleaseBatch       int   // expired holds given back by one statement of Take; 0 means ReleaseBatch
 }
 
 // Charge is a session that wants its unit.
@@ -157,51 +176,56 @@ func (l Limits) takeTest(ctx context.Context, tx Tx, c Charge) error {
 	return tooMany
 }
 
-// takeUnit tries the free allowance, then the allowance and credit that
-// expired sessions still hold, then credit. It fills in hold's source.
+// takeUnit tries the free allowance, then credit, each with the units that
+// expired sessions still hold of it. It fills in hold's source.
 func (l Limits) takeUnit(ctx context.Context, tx Tx, c Charge, hold *Hold) (bool, error) {
-	limit := l.FreeChecksPerMonth
-	if c.FreeChecks != nil {
-		limit = *c.FreeChecks
-	}
-	month := c.Now.UTC().Format("2006-01")
-	hold.Source, hold.Period = SourceFree, month
-	ok, err := tx.TakeCounter(ctx, c.TenantID, CounterFree, month, limit)
-	if err != nil || ok {
-		return ok, err
-	}
-	if err := release(ctx, tx, c.TenantID, c.Now); err != nil {
-		return false, err
-	}
-	ok, err = tx.TakeCounter(ctx, c.TenantID, CounterFree, month, limit)
+	hold.Source, hold.Period = SourceFree, c.Now.UTC().Format("2006-01")
+	ok, err := l.takeFree(ctx, tx, c, hold.Period)
 	if err != nil || ok {
 		return ok, err
 	}
 	hold.Source, hold.Period = SourceCredit, ""
+	return l.takeCredit(ctx, tx, c)
+}
+
+// maxRounds bounds the batches of one creation. More than one is needed only
+// where the allowance was lowered to far below its use.
+const maxRounds = 5
+
+func (l Limits) takeFree(ctx context.Context, tx Tx, c Charge, month string) (bool, error) {
+	limit := l.FreeChecksPerMonth
+	if c.FreeChecks != nil {
+		limit = *c.FreeChecks
+	}
+	for range maxRounds {
+		ok, err := tx.TakeCounter(ctx, c.TenantID, CounterFree, month, limit)
+		if err != nil || ok {
+			return ok, err
+		}
+		n, err := release(ctx, tx, c.TenantID, &Balance{SourceFree, month}, c.Now, l.releaseBatch())
+		if err != nil || n == 0 {
+			return false, err
+		}
+	}
+	// Nobody can tell yet whether a check is left.
+	busy := fault.New(fault.Unavailable, "Expired sessions are still being released")
+	busy.RetryAfter = time.Second
+	return false, busy
+}
+
+func (l Limits) takeCredit(ctx context.Context, tx Tx, c Charge) (bool, error) {
+	ok, err := tx.AddCredit(ctx, c.TenantID, -1)
+	if err != nil || ok {
+		return ok, err
+	}
+	if _, err := release(ctx, tx, c.TenantID, &Balance{Source: SourceCredit}, c.Now, l.releaseBatch()); err != nil {
+		return false, err
+	}
+	// Even if nothing was released: another transaction may just have done it.
 	return tx.AddCredit(ctx, c.TenantID, -1)
 }
 
-// release gives back what the tenant's expired sessions held.
-func release(ctx context.Context, tx Tx, tenantID uuid.UUID, now time.Time) error {
-	holds, err := tx.ReleaseExpiredHolds(ctx, tenantID, now)
-	if err != nil {
-		return err
-	}
-	for _, h := range holds {
-		if h.Source == SourceFree {
-			err = tx.ReturnCounter(ctx, tenantID, CounterFree, h.Period)
-		} else {
-			_, err = tx.AddCredit(ctx, tenantID, 1)
-		}
-		if err != nil {
-			return err
-		}
-		if err := appendEntry(ctx, tx, h, EntryRelease, 1, now); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (l Limits) releaseBatch() int { return cmp.Or(l.ReleaseBatch, ReleaseBatch) }
 
 // Settle spends the unit of a live session that completed, inside the
 // transaction that completes it. It reports false when the hold is gone: the
@@ -239,12 +263,18 @@ func TopUp(ctx context.Context, store Store, tenantID uuid.UUID, n int64, now ti
 }
 
 func appendEntry(ctx context.Context, tx Tx, h Hold, kind EntryKind, delta int64, now time.Time) error {
-	id, err := uuid.NewV7()
+	entry, err := entryOf(h, kind, delta, now)
 	if err != nil {
 		return err
 	}
-	return tx.AppendEntries(ctx, Entry{
+	return tx.AppendEntries(ctx, entry)
+}
+
+// entryOf returns the ledger's line for what becomes of a hold.
+func entryOf(h Hold, kind EntryKind, delta int64, now time.Time) (Entry, error) {
+	id, err := uuid.NewV7()
+	return Entry{
 		ID: id, TenantID: h.TenantID, SessionID: &h.SessionID, Kind: kind,
 		Source: h.Source, Period: h.Period, Delta: delta, CreatedAt: now,
-	})
+	}, err
 }

@@ -59,11 +59,11 @@ func (tx *Tx) uuidType() string {
 }
 
 // ReturnCounter implements billing.Tx.
-func (tx *Tx) ReturnCounter(_ context.Context, tenantID uuid.UUID, c billing.Counter, period string) error {
+func (tx *Tx) ReturnCounter(_ context.Context, tenantID uuid.UUID, c billing.Counter, period string, n int64) error {
 	return tx.db.Exec(`
-		UPDATE usage_counters SET used = used - 1
-		WHERE tenant_id = ? AND counter = ? AND period = ? AND used > 0`,
-		tenantID, c, period).Error
+		UPDATE usage_counters SET used = CASE WHEN used > ? THEN used - ? ELSE 0 END
+		WHERE tenant_id = ? AND counter = ? AND period = ?`,
+		n, n, tenantID, c, period).Error
 }
 
 // AddCredit implements billing.Tx.
@@ -102,13 +102,92 @@ func (tx *Tx) ExtendHold(_ context.Context, sessionID uuid.UUID, expiresAt time.
 		Update("expires_at", at(expiresAt)))
 }
 
-// ReleaseExpiredHolds implements billing.Tx.
-func (tx *Tx) ReleaseExpiredHolds(_ context.Context, tenantID uuid.UUID, now time.Time) ([]billing.Hold, error) {
+// ReleaseExpiredHolds implements billing.Tx. The query is materialized because
+// the planner may otherwise run it once per row.
+func (tx *Tx) ReleaseExpiredHolds(_ context.Context, tenantID uuid.UUID, of *billing.Balance, now time.Time, limit int) ([]billing.Hold, error) {
+	if err := tx.lockBalances(tenantID, of); err != nil {
+		return nil, err
+	}
+	condition, args := "tenant_id = ?", []any{tenantID}
+	if of != nil {
+		condition, args = condition+" AND source = ? AND period = ?", append(args, of.Source, of.Period)
+	}
+	return tx.release(`
+		WITH expired AS MATERIALIZED (
+			SELECT session_id FROM holds WHERE `+condition+` AND status = 'open' AND expires_at <= ?
+			ORDER BY expires_at LIMIT ?`+tx.skipLocked()+`
+		)
+		UPDATE holds SET status = 'released' WHERE session_id IN (SELECT session_id FROM expired) RETURNING `+holdColumns,
+		append(args, at(now), limit)...)
+}
+
+// ReleaseHoldsOf implements billing.Tx.
+func (tx *Tx) ReleaseHoldsOf(_ context.Context, tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) ([]billing.Hold, error) {
+	if err := tx.lockBalances(tenantID, nil); err != nil {
+		return nil, err
+	}
+	return tx.release(`
+		UPDATE holds SET status = 'released'
+		WHERE tenant_id = ? AND session_id IN ? AND status = 'open' AND expires_at <= ? RETURNING `+holdColumns,
+		tenantID, sessions, at(now))
+}
+
+func (tx *Tx) release(statement string, args ...any) ([]billing.Hold, error) {
 	var rows []holdRow
-	err := tx.db.Raw(
-		"UPDATE holds SET status = ? WHERE tenant_id = ? AND status = ? AND expires_at <= ? RETURNING "+holdColumns,
-		holdReleased, tenantID, holdOpen, at(now)).Scan(&rows).Error
+	err := tx.db.Raw(statement, args...).Scan(&rows).Error
 	return mapAll(rows, toHold), err
+}
+
+// lockBalances locks one balance of a tenant, nil for all, in the order that
+// billing.Tx gives. SQLite's transactions have the database for themselves.
+func (tx *Tx) lockBalances(tenantID uuid.UUID, of *billing.Balance) error {
+	if !tx.postgres {
+		return nil
+	}
+	if of == nil || of.Source == billing.SourceFree {
+		statement, args := "SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ?", []any{tenantID, billing.CounterFree}
+		if of != nil {
+			statement, args = statement+" AND period = ?", append(args, of.Period)
+		}
+		if err := tx.db.Exec(statement+" ORDER BY period FOR UPDATE", args...).Error; err != nil || of != nil {
+			return err
+		}
+	}
+	return tx.db.Exec("SELECT units FROM credit_balances WHERE tenant_id = ? FOR UPDATE", tenantID).Error
+}
+
+// skipLocked ends a query for rows to change that leaves alone those which
+// another transaction is changing.
+func (tx *Tx) skipLocked() string {
+	if tx.postgres {
+		return " FOR UPDATE SKIP LOCKED"
+	}
+	return ""
+}
+
+// holders hops through the index of open holds from tenant to tenant, so its
+// cost grows with the tenants and not with what they hold.
+const holders = `
+WITH RECURSIVE holder (tenant_id) AS (
+	SELECT * FROM (
+		SELECT tenant_id FROM holds WHERE status = 'open' ORDER BY tenant_id LIMIT 1
+	) AS lowest
+	UNION ALL
+	SELECT (
+		SELECT h.tenant_id FROM holds h
+		WHERE h.status = 'open' AND h.tenant_id > holder.tenant_id ORDER BY h.tenant_id LIMIT 1
+	) FROM holder WHERE holder.tenant_id IS NOT NULL
+)
+SELECT tenant_id FROM holder WHERE tenant_id IS NOT NULL AND EXISTS (
+	SELECT 1 FROM holds h WHERE h.status = 'open' AND h.tenant_id = holder.tenant_id AND h.expires_at <= ?
+)`
+
+// ExpiredHolders returns the tenants with open holds that expired at or before
+// now.
+func (s *Store) ExpiredHolders(ctx context.Context, now time.Time) ([]uuid.UUID, error) {
+	return view(ctx, s, func(tx *Tx) (tenants []uuid.UUID, err error) {
+		return tenants, tx.db.Raw(holders, at(now)).Scan(&tenants).Error
+	})
 }
 
 // AppendEntries implements billing.Tx.

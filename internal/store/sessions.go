@@ -151,11 +151,19 @@ func (tx *Tx) ClaimIdempotencyKey(_ context.Context, c session.IdempotencyClaim,
 	return toClaim(earlier), false, err
 }
 
-// PruneClaims deletes the idempotency claims that expired at or before now and
-// returns how many.
-func (s *Store) PruneClaims(ctx context.Context, now time.Time) (int64, error) {
-	return update(ctx, s, func(tx *Tx) (int64, error) {
-		res := tx.db.Where("expires_at <= ?", at(now)).Delete(&claimRow{})
-		return res.RowsAffected, res.Error
+// PruneClaims deletes up to limit of the idempotency claims that expired at or
+// before now and returns how many. Claims that are being used again are passed
+// over.
+func (s *Store) PruneClaims(ctx context.Context, now time.Time, limit int) (int, error) {
+	return update(ctx, s, func(tx *Tx) (int, error) {
+		res := tx.db.Exec(`
+			WITH expired AS MATERIALIZED (
+				SELECT tenant_id, livemode, key_hash FROM idempotency_claims
+				WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`+tx.skipLocked()+`
+			)
+			DELETE FROM idempotency_claims
+			WHERE (tenant_id, livemode, key_hash) IN (SELECT tenant_id, livemode, key_hash FROM expired)`,
+			at(now), limit)
+		return int(res.RowsAffected), res.Error
 	})
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"reflect"
@@ -66,12 +67,11 @@ func TestReturnedUnitIsTakenOnce(t *testing.T) {
 		owner := newTenant(t, s).ID
 		giveBack := func() {
 			inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-				return tx.ReturnCounter(ctx, owner, billing.CounterFree, "2026-01")
+				return tx.ReturnCounter(ctx, owner, billing.CounterFree, "2026-01", 2)
 			})
 		}
 		giveBack() // nothing was taken
 		first := take(t, s, owner, "2026-01", 1)
-		giveBack()
 		giveBack() // never below zero
 		if again, over := take(t, s, owner, "2026-01", 1), take(t, s, owner, "2026-01", 1); !first || !again || over {
 			t.Errorf("taken %t, after the return %t, then %t", first, again, over)
@@ -201,7 +201,7 @@ func TestExpiredHoldsAreReleasedOnce(t *testing.T) {
 			{later, []billing.Hold{}},
 		} {
 			inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-				got, err := tx.ReleaseExpiredHolds(ctx, owner.ID, step.now)
+				got, err := tx.ReleaseExpiredHolds(ctx, owner.ID, nil, step.now, 10)
 				if !reflect.DeepEqual(got, step.want) {
 					t.Errorf("released at %v: %+v\nwant %+v", step.now, got, step.want)
 				}
@@ -238,7 +238,7 @@ func TestHoldIsEitherSettledOrReleased(t *testing.T) {
 			err := s.UpdateBilling(t.Context(), func(tx billing.Tx) error {
 				if done = 0; i%2 == 0 {
 					count = &released
-					holds, err := tx.ReleaseExpiredHolds(t.Context(), owner.ID, start.Add(time.Hour))
+					holds, err := tx.ReleaseExpiredHolds(t.Context(), owner.ID, nil, start.Add(time.Hour), 3)
 					done = int64(len(holds))
 					return err
 				}
@@ -256,6 +256,62 @@ func TestHoldIsEitherSettledOrReleased(t *testing.T) {
 		if settled.Load()+released.Load() != int64(len(rows)) {
 			t.Errorf("%d settled and %d released of %d", settled.Load(), released.Load(), len(rows))
 		}
+	})
+}
+
+// Each batch has the holds of the balance that expired first.
+func TestHoldsAreReleasedInBatches(t *testing.T) {
+	Each(t, func(t *testing.T, s *store.Store) {
+		owner := newTenant(t, s)
+		march, credit := billing.Balance{Source: billing.SourceFree, Period: "2026-03"}, billing.Balance{Source: billing.SourceCredit}
+		var named []uuid.UUID
+		for i, b := range []billing.Balance{credit, march, credit, march, credit, credit} {
+			row := newSession(t, s, owner)
+			row.ExpiresAt = start.Add(time.Duration(-i) * time.Second)
+			inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+				return tx.InsertHold(ctx, hold(row, b.Source, b.Period))
+			})
+			named = append(named, row.ID)
+		}
+		if got, err := s.ExpiredHolders(t.Context(), start.Add(-6*time.Second)); err != nil || len(got) != 0 {
+			t.Errorf("tenants with expired holds: %v, %v; want none", got, err)
+		}
+		for _, step := range []struct {
+			of    *billing.Balance
+			limit int
+			want  []uuid.UUID
+		}{
+			{&march, 1, named[3:4]},
+			{nil, 2, named[4:6]},
+			{&billing.Balance{Source: billing.SourceFree, Period: "2026-02"}, 9, nil},
+			{&credit, 9, []uuid.UUID{named[0], named[2]}},
+		} {
+			if got, err := s.ExpiredHolders(t.Context(), start); err != nil || !slices.Equal(got, []uuid.UUID{owner.ID}) {
+				t.Errorf("tenants with expired holds: %v, %v", got, err)
+			}
+			inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+				holds, err := tx.ReleaseExpiredHolds(ctx, owner.ID, step.of, start, step.limit)
+				var got []uuid.UUID
+				for _, h := range holds {
+					got = append(got, h.SessionID)
+				}
+				less := func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
+				slices.SortFunc(got, less)
+				if slices.SortFunc(step.want, less); !slices.Equal(got, step.want) {
+					t.Errorf("released of %v: %v, want %v", step.of, got, step.want)
+				}
+				return err
+			})
+		}
+		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+			early, err := tx.ReleaseHoldsOf(ctx, owner.ID, named, start.Add(-time.Minute))
+			foreign, foreignErr := tx.ReleaseHoldsOf(ctx, uuid.New(), named, start)
+			last, lastErr := tx.ReleaseHoldsOf(ctx, owner.ID, named, start)
+			if len(early) != 0 || len(foreign) != 0 || len(last) != 1 || last[0].SessionID != named[1] {
+				t.Errorf("released by name: %v, %v, %v", early, foreign, last)
+			}
+			return errors.Join(err, foreignErr, lastErr)
+		})
 	})
 }
 

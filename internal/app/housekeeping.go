@@ -1,0 +1,83 @@
+package app
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"agegate/internal/billing"
+)
+
+const (
+	claimsEvery = time.Hour
+	claimBatch  = 500
+	holdsEvery  = time.Minute // no creation waits for it: it keeps their work small
+)
+
+// keepHouse does the database's housekeeping until ctx ends: a little at a
+// time, beside traffic, on every replica.
+func (a *App) keepHouse(ctx context.Context) {
+	var jobs sync.WaitGroup
+	jobs.Go(func() { a.repeat(ctx, claimsEvery, "forgetting idempotency keys failed", a.pruneClaims) })
+	jobs.Go(func() { a.repeat(ctx, holdsEvery, "releasing expired holds failed", a.releaseHolds) })
+	jobs.Wait()
+}
+
+// repeat does job now and then about once per period, spread by a fifth so that
+// replicas started together drift apart.
+func (a *App) repeat(ctx context.Context, period time.Duration, failed string, job func(context.Context) error) {
+	for ctx.Err() == nil {
+		if err := job(ctx); err != nil && ctx.Err() == nil {
+			a.log.Error(failed, "error", err)
+		}
+		wait(ctx, period*4/5+rand.N(period*2/5)) //nolint:gosec // spreading load, not a secret
+	}
+}
+
+// pruneClaims forgets all expired idempotency keys, batch by batch.
+func (a *App) pruneClaims(ctx context.Context) error {
+	for ctx.Err() == nil {
+		start := time.Now()
+		n, err := a.Store.PruneClaims(ctx, a.now(), claimBatch)
+		if err != nil || n < claimBatch {
+			return err
+		}
+		rest(ctx, start)
+	}
+	return nil
+}
+
+// releaseHolds gives back the units of all expired sessions: a batch of each
+// tenant that has any, in random order, and so on until none has.
+func (a *App) releaseHolds(ctx context.Context) error {
+	for more := true; more && ctx.Err() == nil; {
+		more = false
+		tenants, err := a.Store.ExpiredHolders(ctx, a.now())
+		if err != nil {
+			return err
+		}
+		rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] }) //nolint:gosec // fairness, not a secret
+		for _, id := range tenants {
+			start := time.Now()
+			n, err := billing.ReleaseExpired(ctx, a.Store, id, a.now())
+			if err != nil {
+				return err
+			}
+			more = more || n == billing.ReleaseBatch
+			rest(ctx, start)
+		}
+	}
+	return nil
+}
+
+// rest waits for as long as has passed since start, so that housekeeping takes
+// at most half of the database's time.
+func rest(ctx context.Context, start time.Time) { wait(ctx, time.Since(start)) }
+
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,70 @@
+package billing
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ReleaseBatch is the most holds that one statement releases: few enough that
+// whoever waits for the transaction waits for milliseconds.
+const ReleaseBatch = 100
+
+// ReleaseExpired gives back a batch of the units that a tenant's expired
+// sessions hold, in a transaction of its own, and returns how many. Fewer than
+// ReleaseBatch means that none was left. Any number of replicas may call it.
+func ReleaseExpired(ctx context.Context, store Store, tenantID uuid.UUID, now time.Time) (n int, err error) {
+	err = store.UpdateBilling(ctx, func(tx Tx) (err error) {
+		n, err = release(ctx, tx, tenantID, nil, now, ReleaseBatch)
+		return err
+	})
+	return n, err
+}
+
+// ReleaseOf gives back the units that the given expired sessions of a tenant
+// hold. The caller has locked the sessions.
+func ReleaseOf(ctx context.Context, tx Tx, tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) error {
+	holds, err := tx.ReleaseHoldsOf(ctx, tenantID, sessions, now)
+	if err != nil {
+		return err
+	}
+	return giveBack(ctx, tx, tenantID, holds, now)
+}
+
+// release gives back up to limit units that the tenant's expired sessions hold
+// of a balance, nil for any, and returns how many.
+func release(ctx context.Context, tx Tx, tenantID uuid.UUID, of *Balance, now time.Time, limit int) (int, error) {
+	holds, err := tx.ReleaseExpiredHolds(ctx, tenantID, of, now, limit)
+	if err != nil {
+		return 0, err
+	}
+	return len(holds), giveBack(ctx, tx, tenantID, holds, now)
+}
+
+// giveBack returns the units of released holds to their balances, one
+// statement for each balance, and enters them in the ledger.
+func giveBack(ctx context.Context, tx Tx, tenantID uuid.UUID, holds []Hold, now time.Time) error {
+	units := map[Balance]int64{}
+	entries := make([]Entry, len(holds))
+	for i, h := range holds {
+		units[Balance{h.Source, h.Period}]++
+		entry, err := entryOf(h, EntryRelease, 1, now)
+		if err != nil {
+			return err
+		}
+		entries[i] = entry
+	}
+	for b, n := range units { // locked already
+		var err error
+		if b.Source == SourceFree {
+			err = tx.ReturnCounter(ctx, tenantID, CounterFree, b.Period, n)
+		} else {
+			_, err = tx.AddCredit(ctx, tenantID, n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return tx.AppendEntries(ctx, entries...)
+}
