@@ -188,3 +188,31 @@ func TestDialectsHaveTheSameMigrations(t *testing.T) {
 		t.Errorf("sqlite: %s\npostgres: %s", sqlite, postgres)
 	}
 }
+
+// A large transaction makes a large log, which later ones make small again.
+func TestSQLiteLogShrinks(t *testing.T) {
+	url := sqliteURL(t)
+	s := numbers(t, url)
+	size := func() int64 {
+		info, err := os.Stat(strings.TrimPrefix(url, "sqlite:") + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	err := s.Update(t.Context(), func(tx *store.Tx) error { return tx.Exec("CREATE TABLE filler AS SELECT zeroblob(20000000)") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := size(); n < 20_000_000 {
+		t.Fatalf("the log has %d bytes after a transaction of 20 MB", n)
+	}
+	for range 3 {
+		if err := s.Update(t.Context(), func(tx *store.Tx) error { return add(tx, 1) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := size(); n > 8<<20 {
+		t.Errorf("the log still has %d bytes", n)
+	}
+}

@@ -15,6 +15,11 @@ import (
 // sqliteFile is the file behind a SQLite store.
 type sqliteFile struct{ path string }
 
+// maxIdleLog is the size in bytes to which the write-ahead log is cut when it
+// begins anew after a checkpoint. Without it the file keeps the size of the
+// largest transaction there ever was. Checkpoints begin at 4 MB.
+const maxIdleLog = 8 << 20
+
 // openSQLite opens one writing connection and a read-only pool on the file.
 // SQLite has one writer at a time whatever we do: queueing for it in the pool
 // obeys the context, queueing in the library does not.
@@ -33,7 +38,10 @@ func openSQLite(path string) (*Store, error) {
 		return nil, fmt.Errorf("SQLite file: %w", err)
 	}
 	writer, err := sqlitePool(path, 1, url.Values{
-		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"},
+		"_pragma": {
+			"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+			fmt.Sprintf("journal_size_limit(%d)", maxIdleLog),
+		},
 		"_txlock": {"immediate"},
 	})
 	if err != nil {
