@@ -12,7 +12,7 @@ import (
 const (
 	claimsEvery = time.Hour
 	claimBatch  = 500
-	holdsEvery  = time.Minute // no creation waits for it: it keeps their work small
+	holdsEvery  = time.Minute // creations release what they need themselves
 )
 
 // keepHouse does the database's housekeeping until ctx ends: a little at a
@@ -71,8 +71,8 @@ func (a *App) releaseHolds(ctx context.Context) error {
 	return nil
 }
 
-// rest waits for as long as has passed since start, so that housekeeping takes
-// at most half of the database's time.
+// rest waits for as long as has passed since start, so that a job takes at most
+// half of the database's time.
 func rest(ctx context.Context, start time.Time) { wait(ctx, time.Since(start)) }
 
 func wait(ctx context.Context, d time.Duration) {

@@ -85,8 +85,9 @@ type Entry struct {
 // Tx is what billing needs of the transaction that changes a session.
 //
 // Locks are taken in one order, so that no two transactions wait for each
-// other: sessions, then the tenant's counters by period, then its credit, then
-// holds.
+// other: sessions, then the tenant's counters by period, then its credit. A hold
+// is settled and extended under the lock of its session, and released under the
+// lock of its balance.
 type Tx interface {
 	// TakeCounter adds one unless the count has reached limit (Unlimited: no
 	// limit) and reports whether it did.
@@ -106,9 +107,10 @@ type Tx interface {
 	// ReleaseExpiredHolds marks up to limit of the tenant's open holds that
 	// expired at or before now as released and returns them, those that expired
 	// first before the others. It is the caller's turn to give the units back.
-	// With of, only holds on that balance; nil: on any. The balances are locked
-	// first, so that nobody finds neither the holds nor the units. Holds that
-	// another transaction is settling or extending are passed over.
+	// With of, only holds on that balance; nil: on any. It locks the balances
+	// first, so that whoever finds no expired hold under that lock also sees the
+	// units of those released before. Holds that another transaction is settling
+	// or extending are passed over.
 	ReleaseExpiredHolds(ctx context.Context, tenantID uuid.UUID, of *Balance, now time.Time, limit int) ([]Hold, error)
 	// ReleaseHoldsOf is ReleaseExpiredHolds for the given sessions of the
 	// tenant, which the caller has locked.
@@ -130,7 +132,7 @@ type Store interface {
 type Limits struct {
 	FreeChecksPerMonth int64 // Unlimited or 0 and up
 	TestDailyCap       int64 // Unlimited or 0 and up
-	ReleaseBatch       int   // expired holds given back by one statement of Take; 0 means ReleaseBatch
+	ReleaseBatch       int   // most expired holds Take releases by one statement; 0 means the constant
 }
 
 // Charge is a session that wants its unit.

@@ -156,15 +156,6 @@ func (tx *Tx) lockBalances(tenantID uuid.UUID, of *billing.Balance) error {
 	return tx.db.Exec("SELECT units FROM credit_balances WHERE tenant_id = ? FOR UPDATE", tenantID).Error
 }
 
-// skipLocked ends a query for rows to change that leaves alone those which
-// another transaction is changing.
-func (tx *Tx) skipLocked() string {
-	if tx.postgres {
-		return " FOR UPDATE SKIP LOCKED"
-	}
-	return ""
-}
-
 // holders hops through the index of open holds from tenant to tenant, so its
 // cost grows with the tenants and not with what they hold.
 const holders = `

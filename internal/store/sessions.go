@@ -77,16 +77,10 @@ func (s *Store) BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byt
 	})
 }
 
-// LockSession implements session.Tx. A transaction on SQLite is the only writer
-// from its beginning, so that it needs no lock of the row. The ID goes as text,
-// as in StandingByID.
+// LockSession implements session.Tx. The ID goes as text, as in StandingByID.
 func (tx *Tx) LockSession(_ context.Context, id uuid.UUID) (session.Session, error) {
-	db := tx.db
-	if tx.postgres {
-		db = db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
-	}
 	var row sessionRow
-	err := db.Take(&row, "id = ?", id.String()).Error
+	err := tx.forUpdate().Take(&row, "id = ?", id.String()).Error
 	return toSession(row), err
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 )
 
 // attempts is how often one Update or View is tried before its failure stands.
@@ -95,6 +96,24 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// forUpdate locks what the query finds until the transaction ends. SQLite needs
+// no lock of rows: a transaction is the only writer from its beginning.
+func (tx *Tx) forUpdate() *gorm.DB {
+	if !tx.postgres {
+		return tx.db
+	}
+	return tx.db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
+}
+
+// skipLocked ends a query for rows to change that leaves alone those which
+// another transaction is changing.
+func (tx *Tx) skipLocked() string {
+	if tx.postgres {
+		return " FOR UPDATE SKIP LOCKED"
+	}
+	return ""
 }
 
 // update and view are Update and View for a function with a result.

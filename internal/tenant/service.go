@@ -102,6 +102,16 @@ func (s *Service) SetDisabled(ctx context.Context, id uuid.UUID, disabled bool) 
 	return s.store.SetTenantDisabled(ctx, id, disabled)
 }
 
+// ErrEnabled refuses to delete a tenant that is not disabled.
+var ErrEnabled = fault.New(fault.Conflict, "the tenant is enabled: disable it first")
+
+// Delete deletes a disabled tenant whose sessions are deleted already. It
+// returns fault.NotFound, ErrEnabled, or fault.Conflict for a tenant that has
+// sessions.
+func (s *Service) Delete(ctx context.Context, id uuid.UUID) error {
+	return s.store.DeleteTenant(ctx, id)
+}
+
 // Tenant returns one tenant, or fault.NotFound.
 func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 	return s.store.TenantByID(ctx, id)

@@ -111,6 +111,11 @@ type Store interface {
 	TenantByID(ctx context.Context, id uuid.UUID) (Tenant, error)
 	// Tenants returns all tenants, oldest first.
 	Tenants(ctx context.Context) ([]Tenant, error)
+	// DeleteTenant deletes a disabled tenant that has no sessions with all that
+	// there is of it, its ledger included, in small transactions. It returns
+	// fault.Conflict for an enabled tenant and for one with sessions. A run that
+	// was cut short may be repeated.
+	DeleteTenant(ctx context.Context, id uuid.UUID) error
 
 	InsertKey(ctx context.Context, k APIKey) error
 	// KeyByID returns a key of whatever tenant, revoked ones included.

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"agegate/internal/session"
+	"agegate/internal/tenant"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) sessionCommand() *cobra.Command {
+	return group("session", "Delete a session's record", "", c.sessionDelete())
+}
+
+func (c *cli) sessionDelete() *cobra.Command {
+	return &cobra.Command{
+		Use:   "delete SESSION_ID",
+		Short: "Delete all there is of a session but its line in the ledger",
+		Long: "Delete the record of a session with its estimate, consent, hand-over, idempotency\nkey, webhook and attempts. The ledger keeps its line, whose session ID then names\n" +
+			"nothing. Refused while the session is open or its webhook still to be delivered.",
+		Args: exactlyOneID("SESSION_ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := idArgument(args)
+			if err != nil {
+				return err
+			}
+			return c.withOperator(cmd.Context(), func(op operator) error {
+				if err := session.NewRecords(op.store, now).Delete(cmd.Context(), id); err != nil {
+					return missing("session", err)
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "Session %s is deleted.\n", id)
+				return nil
+			})
+		},
+	}
+}
+
+// prunedSessions is what prune prints.
+type prunedSessions struct {
+	Deleted     int `json:"deleted"`
+	Open        int `json:"kept_open"`
+	Undelivered int `json:"kept_undelivered"`
+}
+
+func (c *cli) pruneCommand() *cobra.Command {
+	var before, only string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "prune --before DATE",
+		Short: "Delete the sessions created before a date",
+		Long: "Delete the sessions that were created before a date, as agegate session delete\ndoes, beside running gateways. Sessions that are open or whose webhook is still to\n" +
+			"be delivered are kept and counted. A run may be stopped at any time; the next one\ngoes on with what is left.",
+		Args: cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&before, "before", "", "a date such as 2026-01-31 (its midnight, UTC) or an RFC 3339 time")
+	cmd.Flags().StringVar(&only, "tenant", "", "only this tenant's")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	_ = cmd.MarkFlagRequired("before")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		limit, err := parseDate(before)
+		if err != nil {
+			return err
+		}
+		return c.withOperator(cmd.Context(), func(op operator) error {
+			tenants, err := op.chosen(cmd, only)
+			if err != nil {
+				return err
+			}
+			total, err := op.prune(cmd, tenants, limit)
+			if err != nil {
+				return fmt.Errorf("stopped after %s: %w", counted(total), err)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), prunedSessions(total))
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s.\n", counted(total))
+			return nil
+		})
+	}
+	return cmd
+}
+
+// parseDate reads a day or a time that has passed.
+func parseDate(s string) (time.Time, error) {
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if at, err := time.Parse(layout, s); err == nil {
+			if at.After(now()) {
+				return at, errors.New("--before must not be in the future")
+			}
+			return at, nil
+		}
+	}
+	return time.Time{}, errors.New("--before must be a date such as 2026-01-31 or an RFC 3339 time")
+}
+
+// chosen returns one tenant, or all of them for an empty ID.
+func (op operator) chosen(cmd *cobra.Command, id string) ([]tenant.Tenant, error) {
+	if id == "" {
+		return op.tenants.Tenants(cmd.Context())
+	}
+	parsed, err := idArgument([]string{id})
+	if err != nil {
+		return nil, err
+	}
+	t, err := op.tenants.Tenant(cmd.Context(), parsed)
+	return []tenant.Tenant{t}, missing("tenant", err)
+}
+
+// prune deletes the tenants' sessions and returns what became of all of them.
+func (op operator) prune(cmd *cobra.Command, tenants []tenant.Tenant, before time.Time) (total session.Pruned, err error) {
+	records, show := session.NewRecords(op.store, now), pruneProgress(cmd.ErrOrStderr())
+	for _, t := range tenants {
+		sum := total
+		_, err := records.Prune(cmd.Context(), t.ID, before, func(p session.Pruned) {
+			total = session.Pruned{Deleted: sum.Deleted + p.Deleted, Open: sum.Open + p.Open, Undelivered: sum.Undelivered + p.Undelivered}
+			show(total)
+		})
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// pruneProgress prints what was done so far, at most every two seconds.
+func pruneProgress(w io.Writer) func(session.Pruned) {
+	last := time.Now()
+	return func(p session.Pruned) {
+		if time.Since(last) < 2*time.Second {
+			return
+		}
+		last = time.Now()
+		fmt.Fprintf(w, "%s so far\n", counted(p))
+	}
+}
+
+func counted(p session.Pruned) string {
+	return fmt.Sprintf("%d sessions deleted; kept: %d open, %d with a webhook still to be delivered", p.Deleted, p.Open, p.Undelivered)
+}
+
+func (c *cli) tenantDelete() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "delete TENANT_ID --yes",
+		Short: "Delete a disabled tenant and all there is of it",
+		Long: "Delete a disabled tenant for good: its keys, secrets, sessions, webhooks, credit\nand ledger. Refused while a session is open or a webhook still to be delivered. A\n" +
+			"run that was stopped may be repeated.",
+		Args: exactlyOneID("TENANT_ID"),
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "confirm that all of it is to be deleted")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
+			t, err := op.tenants.Tenant(cmd.Context(), id)
+			if err != nil {
+				return missing("tenant", err)
+			}
+			records := session.NewRecords(op.store, now)
+			if err := records.CheckFinished(cmd.Context(), t); err != nil {
+				return err
+			}
+			if !yes {
+				return fmt.Errorf("this deletes %q with its keys, secrets, sessions, webhooks, credit and ledger for good: give --yes to confirm", t.Name)
+			}
+			if _, err := records.DeleteAll(cmd.Context(), t, pruneProgress(cmd.ErrOrStderr())); err != nil {
+				return err
+			}
+			if err := op.tenants.Delete(cmd.Context(), id); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s is deleted.\n", id)
+			return nil
+		})
+	}
+	return cmd
+}

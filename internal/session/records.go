@@ -1,0 +1,187 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"agegate/internal/billing"
+	"agegate/internal/fault"
+	"agegate/internal/tenant"
+
+	"github.com/google/uuid"
+)
+
+// Record is what decides whether a session may be deleted.
+type Record struct {
+	ID          uuid.UUID
+	TenantID    uuid.UUID
+	Status      Status
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+	Undelivered bool // its event is still to be delivered
+}
+
+// Open reports whether the session can still be completed at now.
+func (r Record) Open(now time.Time) bool {
+	return !statusAt(r.Status, r.ExpiresAt, now).Terminal()
+}
+
+// RecordStore deletes sessions.
+type RecordStore interface {
+	// UpdateRecords runs fn in one transaction.
+	UpdateRecords(ctx context.Context, fn func(RecordTx) error) error
+	// CountUnfinished returns how many of a tenant's sessions are open at now
+	// and how many of its events are still to be delivered.
+	CountUnfinished(ctx context.Context, tenantID uuid.UUID, now time.Time) (open, undelivered int64, err error)
+}
+
+// RecordTx is one transaction that deletes sessions.
+type RecordTx interface {
+	billing.Tx
+	// LockRecord locks a session and its event until the transaction ends. It
+	// returns fault.NotFound.
+	LockRecord(ctx context.Context, id uuid.UUID) (Record, error)
+	// LockRecords locks, with their events, up to limit of a tenant's sessions
+	// that were created before a time, oldest first, after the given one: the
+	// zero Record to begin with.
+	LockRecords(ctx context.Context, tenantID uuid.UUID, before time.Time, after Record, limit int) ([]Record, error)
+	// DeleteRecords deletes sessions with all there is of them but the ledger:
+	// hold, handover, idempotency claims, event and attempts.
+	DeleteRecords(ctx context.Context, ids []uuid.UUID) error
+}
+
+// Records deletes the records of sessions, beside running gateways.
+type Records struct {
+	store RecordStore
+	now   func() time.Time
+}
+
+// NewRecords returns the service over a store. now must return UTC.
+func NewRecords(store RecordStore, now func() time.Time) *Records {
+	return &Records{store: store, now: now}
+}
+
+// Delete deletes one session. It returns fault.NotFound, and fault.Conflict
+// while the session is open or its event is still to be delivered.
+func (r *Records) Delete(ctx context.Context, id uuid.UUID) error {
+	now := r.now()
+	return r.store.UpdateRecords(ctx, func(tx RecordTx) error {
+		record, err := tx.LockRecord(ctx, id)
+		switch {
+		case err != nil:
+			return notFoundAs(err, errNotFound)
+		case record.Open(now):
+			return fault.New(fault.Conflict, "the session is open until "+record.ExpiresAt.UTC().Format(time.RFC3339))
+		case record.Undelivered:
+			return fault.New(fault.Conflict, "the session's webhook is still to be delivered")
+		}
+		return erase(ctx, tx, record.TenantID, []uuid.UUID{id}, now)
+	})
+}
+
+// erase deletes finished sessions of a tenant, which the caller has locked.
+func erase(ctx context.Context, tx RecordTx, tenantID uuid.UUID, ids []uuid.UUID, now time.Time) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := billing.ReleaseOf(ctx, tx, tenantID, ids, now); err != nil {
+		return err
+	}
+	return tx.DeleteRecords(ctx, ids)
+}
+
+// Pruned counts what a run of Prune has met so far.
+type Pruned struct {
+	Deleted     int
+	Open        int // kept
+	Undelivered int // kept: their event is still to be delivered
+}
+
+// recordBatch is the most sessions that one transaction deletes: few enough
+// that whoever waits for it waits for milliseconds.
+const recordBatch = 50
+
+// Prune deletes a tenant's sessions that were created before a time, except
+// those that Delete refuses. It works in small transactions and rests after
+// each for as long as that took. progress is told of each; what it was told of
+// stays deleted whatever the error, and another run goes on from there.
+func (r *Records) Prune(ctx context.Context, tenantID uuid.UUID, before time.Time, progress func(Pruned)) (total Pruned, err error) {
+	var last Record
+	for {
+		start := time.Now()
+		batch, n, end, err := r.pruneBatch(ctx, tenantID, before, last)
+		if err != nil {
+			return total, err
+		}
+		total.Deleted += batch.Deleted
+		total.Open += batch.Open
+		total.Undelivered += batch.Undelivered
+		last = end
+		progress(total)
+		if n < recordBatch {
+			return total, nil
+		}
+		select {
+		case <-ctx.Done():
+			return total, ctx.Err()
+		case <-time.After(time.Since(start)):
+		}
+	}
+}
+
+// pruneBatch deletes among the n sessions that follow after, the last of which
+// is end.
+func (r *Records) pruneBatch(ctx context.Context, tenantID uuid.UUID, before time.Time, after Record) (batch Pruned, n int, end Record, err error) {
+	now := r.now()
+	err = r.store.UpdateRecords(ctx, func(tx RecordTx) error {
+		records, err := tx.LockRecords(ctx, tenantID, before, after, recordBatch)
+		if err != nil {
+			return err
+		}
+		batch, n, end = Pruned{}, len(records), after
+		var ids []uuid.UUID
+		for _, record := range records {
+			end = record
+			switch {
+			case record.Open(now):
+				batch.Open++
+			case record.Undelivered:
+				batch.Undelivered++
+			default:
+				ids = append(ids, record.ID)
+			}
+		}
+		batch.Deleted = len(ids)
+		return erase(ctx, tx, tenantID, ids, now)
+	})
+	return batch, n, end, err
+}
+
+// DeleteAll deletes all sessions of a disabled tenant as Prune does. It returns
+// fault.Conflict, and deletes nothing, when the tenant is not disabled, has an
+// open session, or has an event that is still to be delivered.
+func (r *Records) DeleteAll(ctx context.Context, t tenant.Tenant, progress func(Pruned)) (Pruned, error) {
+	if err := r.CheckFinished(ctx, t); err != nil {
+		return Pruned{}, err
+	}
+	// Replicas' clocks may be ahead of ours.
+	total, err := r.Prune(ctx, t.ID, r.now().Add(time.Hour), progress)
+	if err == nil && total.Open+total.Undelivered > 0 {
+		err = fault.New(fault.Conflict, "a session was created meanwhile: try again later")
+	}
+	return total, err
+}
+
+// CheckFinished returns what DeleteAll would have against deleting a tenant's
+// sessions.
+func (r *Records) CheckFinished(ctx context.Context, t tenant.Tenant) error {
+	if !t.Disabled {
+		return tenant.ErrEnabled
+	}
+	open, undelivered, err := r.store.CountUnfinished(ctx, t.ID, r.now())
+	if err == nil && open+undelivered > 0 {
+		err = fault.New(fault.Conflict, fmt.Sprintf("the tenant has %d open sessions and %d webhooks still to be delivered", open, undelivered))
+	}
+	return err
+}

@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/session"
+	"agegate/internal/webhook"
+)
+
+var (
+	_ session.RecordStore = (*Store)(nil)
+	_ session.RecordTx    = (*Tx)(nil)
+)
+
+// undelivered are the statuses of an event that may still be delivered without
+// anybody's asking for it.
+var undelivered = []webhook.Status{webhook.StatusPending, webhook.StatusWaiting}
+
+// UpdateRecords implements session.RecordStore with Update.
+func (s *Store) UpdateRecords(ctx context.Context, fn func(session.RecordTx) error) error {
+	return s.Update(ctx, func(tx *Tx) error { return fn(tx) })
+}
+
+// CountUnfinished implements session.RecordStore.
+func (s *Store) CountUnfinished(ctx context.Context, tenantID uuid.UUID, now time.Time) (open, events int64, err error) {
+	err = s.View(ctx, func(tx *Tx) error {
+		err := tx.db.Model(&sessionRow{}).
+			Where("tenant_id = ? AND created_at > ?", tenantID, at(now.Add(-session.MaxLifetime))). // for the index
+			Where("status = ? AND expires_at > ?", session.StatusPending, at(now)).Count(&open).Error
+		if err != nil {
+			return err
+		}
+		return tx.db.Table("webhook_events").Where("tenant_id = ? AND status IN ?", tenantID, undelivered).Count(&events).Error
+	})
+	return open, events, err
+}
+
+// LockRecord implements session.RecordTx.
+func (tx *Tx) LockRecord(_ context.Context, id uuid.UUID) (session.Record, error) {
+	var row sessionRow
+	if err := tx.forUpdate().Take(&row, "id = ?", id).Error; err != nil {
+		return session.Record{}, err
+	}
+	records, err := tx.records([]sessionRow{row})
+	if err != nil {
+		return session.Record{}, err
+	}
+	return records[0], nil
+}
+
+// LockRecords implements session.RecordTx.
+func (tx *Tx) LockRecords(_ context.Context, tenantID uuid.UUID, before time.Time, after session.Record, limit int) ([]session.Record, error) {
+	var rows []sessionRow
+	err := tx.forUpdate().
+		Where("tenant_id = ? AND created_at < ? AND (created_at, id) > (?, ?)", tenantID, at(before), at(after.CreatedAt), after.ID).
+		Order("created_at, id").Limit(limit).Find(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return tx.records(rows)
+}
+
+// records adds to sessions what is to be known of their events, which it locks:
+// an event that was delivered may be made due again.
+func (tx *Tx) records(rows []sessionRow) ([]session.Record, error) {
+	ids := mapAll(rows, func(r sessionRow) uuid.UUID { return r.ID })
+	var events []eventRow
+	if err := tx.forUpdate().Select("id", "session_id", "status").Order("id").Find(&events, "session_id IN ?", ids).Error; err != nil {
+		return nil, err
+	}
+	pending := map[uuid.UUID]bool{}
+	for _, e := range events {
+		pending[e.SessionID] = slices.Contains(undelivered, e.Status)
+	}
+	return mapAll(rows, func(r sessionRow) session.Record {
+		return session.Record{
+			ID: r.ID, TenantID: r.TenantID, Status: session.Status(r.Status), CreatedAt: at(r.CreatedAt), ExpiresAt: at(r.ExpiresAt),
+			Undelivered: pending[r.ID],
+		}
+	}), nil
+}
+
+// DeleteRecords implements session.RecordTx. Attempts go with their event and
+// handovers with their session, by the foreign key. A hold that is still open
+// is left, and with it, by the foreign key, the session: its unit must not be
+// lost.
+func (tx *Tx) DeleteRecords(_ context.Context, ids []uuid.UUID) error {
+	for _, statement := range []string{
+		"DELETE FROM webhook_events WHERE session_id IN ?",
+		"DELETE FROM idempotency_claims WHERE session_id IN ?",
+		"DELETE FROM holds WHERE session_id IN ? AND status <> 'open'",
+		"DELETE FROM sessions WHERE id IN ?",
+	} {
+		if err := tx.db.Exec(statement, ids).Error; err != nil {
+			return err
+		}
+	}
+	return nil
+}

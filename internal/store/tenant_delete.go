@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/fault"
+	"agegate/internal/tenant"
+)
+
+// deleteBatch is the most rows that one transaction of DeleteTenant deletes
+// from a table that grows with the tenant's use.
+const deleteBatch = 500
+
+// DeleteTenant implements tenant.Store.
+func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID) error {
+	for _, statement := range []string{
+		// Attempts go with their event, by the foreign key.
+		"DELETE FROM webhook_events WHERE id IN (SELECT id FROM webhook_events WHERE tenant_id = ? LIMIT ?)",
+		`DELETE FROM idempotency_claims WHERE (tenant_id, livemode, key_hash) IN (
+			SELECT tenant_id, livemode, key_hash FROM idempotency_claims WHERE tenant_id = ? LIMIT ?)`,
+		"DELETE FROM ledger_entries WHERE id IN (SELECT id FROM ledger_entries WHERE tenant_id = ? LIMIT ?)",
+	} {
+		for more := true; more; {
+			err := s.Update(ctx, func(tx *Tx) error {
+				if err := tx.checkDeletable(id); err != nil {
+					return err
+				}
+				result := tx.db.Exec(statement, id, deleteBatch)
+				more = result.RowsAffected == deleteBatch
+				return result.Error
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return s.Update(ctx, func(tx *Tx) error {
+		if err := tx.checkDeletable(id); err != nil {
+			return err
+		}
+		for _, table := range []string{"webhook_endpoints", "tenant_secrets", "api_keys", "usage_counters", "credit_balances"} {
+			if err := tx.db.Exec("DELETE FROM "+table+" WHERE tenant_id = ?", id).Error; err != nil {
+				return err
+			}
+		}
+		return tx.db.Exec("DELETE FROM tenants WHERE id = ?", id).Error
+	})
+}
+
+// checkDeletable locks a tenant and refuses one that is enabled or has
+// sessions. No session can be created under the lock.
+func (tx *Tx) checkDeletable(id uuid.UUID) error {
+	var row tenantRow
+	if err := tx.forUpdate().Take(&row, "id = ?", id).Error; err != nil {
+		return err
+	}
+	if !row.Disabled {
+		return tenant.ErrEnabled
+	}
+	var session []uuid.UUID
+	err := tx.db.Table("sessions").Where("tenant_id = ?", id).Limit(1).Pluck("id", &session).Error
+	if err == nil && len(session) > 0 {
+		return fault.New(fault.Conflict, "the tenant still has sessions")
+	}
+	return err
+}
