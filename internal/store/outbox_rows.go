@@ -90,12 +90,12 @@ func (r endpointRow) toEndpoint() webhook.Endpoint {
 	}
 }
 
-// in is the moment d from now as an argument of a statement, by the database's
-// clock where it has one: replicas whose clocks differ then agree. SQLite is
-// this machine.
+// in returns the moment d from now as an argument of a statement. On PostgreSQL
+// it is by the server's clock, so that replicas whose clocks differ agree on
+// what is due; on SQLite it is by Config.Now.
 func (tx *Tx) in(d time.Duration) any {
 	if tx.postgres {
 		return gorm.Expr("statement_timestamp() + make_interval(secs => ?)", d.Seconds())
 	}
-	return at(time.Now().Add(d))
+	return at(tx.now().Add(d))
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // QueueState implements metrics.Queue. The age of the oldest due delivery is
-// measured by this process's clock.
+// measured by Config.Now.
 func (s *Store) QueueState(ctx context.Context) (pending int64, oldestDue time.Duration, err error) {
 	err = s.View(ctx, func(tx *Tx) error {
 		err := tx.db.Table("webhook_events").Where("status = 'pending'").Count(&pending).Error
@@ -17,7 +17,7 @@ func (s *Store) QueueState(ctx context.Context) (pending int64, oldestDue time.D
 		err = tx.db.Table("webhook_events").Where("status = 'pending'").
 			Order("next_attempt_at").Limit(1).Pluck("next_attempt_at", &earliest).Error
 		if err == nil && len(earliest) == 1 {
-			oldestDue = max(0, time.Since(earliest[0]))
+			oldestDue = max(0, s.now().Sub(earliest[0]))
 		}
 		return err
 	})

@@ -33,6 +33,9 @@ type Config struct {
 	// Timeout bounds one Update, with all its retries, or one View: a caller
 	// never waits longer for a database that does not answer. 0 means Timeout.
 	Timeout time.Duration
+	// Now is the clock by which webhook deliveries are due on SQLite; nil means
+	// time.Now. PostgreSQL goes by its own clock, which its replicas share.
+	Now func() time.Time
 }
 
 // Store is an open database. It is safe for concurrent use.
@@ -43,6 +46,7 @@ type Store struct {
 	sqlite   *sqliteFile // exactly one of the two is set
 	lock     *os.File    // held from LockServe to Close
 	timeout  time.Duration
+	now      func() time.Time
 }
 
 // Open connects to the database and makes sure that it answers. On SQLite it
@@ -62,7 +66,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.timeout = cmp.Or(cfg.Timeout, Timeout)
+	s.timeout, s.now = cmp.Or(cfg.Timeout, Timeout), cfg.Now
+	if s.now == nil {
+		s.now = time.Now
+	}
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

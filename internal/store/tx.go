@@ -19,6 +19,11 @@ const attempts = 5
 type Tx struct {
 	db       *gorm.DB
 	postgres bool
+	now      func() time.Time // SQLite's clock; see in
+}
+
+func (s *Store) tx(db *gorm.DB) *Tx {
+	return &Tx{db: db, postgres: s.postgres != nil, now: s.now}
 }
 
 // Update runs fn in one transaction and commits it when fn returns nil.
@@ -43,7 +48,7 @@ func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
 				db.Rollback()
 			}
 		}()
-		if err := fn(&Tx{db: db, postgres: s.postgres != nil}); err != nil {
+		if err := fn(s.tx(db)); err != nil {
 			return transient(err), err
 		}
 		committed = true
@@ -58,7 +63,7 @@ func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
 // its own shape.
 func (s *Store) View(ctx context.Context, fn func(tx *Tx) error) error {
 	return s.retry(ctx, func(ctx context.Context) (bool, error) {
-		err := fn(&Tx{db: s.reader.WithContext(ctx), postgres: s.postgres != nil})
+		err := fn(s.tx(s.reader.WithContext(ctx)))
 		return transient(err), err
 	})
 }
