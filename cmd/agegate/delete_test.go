@@ -94,7 +94,7 @@ func (o *office) passed(owner uuid.UUID, ago time.Duration) session.Session {
 // deliver delivers all that is due of a tenant.
 func (o *office) deliver(owner uuid.UUID) {
 	o.t.Helper()
-	deliveries, err := o.store.ClaimDeliveries(o.t.Context(), owner, 1000, time.Minute)
+	deliveries, err := o.store.ClaimDeliveries(o.t.Context(), []webhook.Claim{{TenantID: owner, Limit: 1000}}, time.Minute)
 	o.must(err)
 	for _, d := range deliveries {
 		o.must(o.store.FinishDelivery(o.t.Context(), d, webhook.Attempt{Number: 1, At: now(), Class: webhook.ClassDelivered, StatusCode: 200},

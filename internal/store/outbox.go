@@ -93,24 +93,35 @@ WHERE id IN (
 )` + claimed
 
 // ClaimDeliveries implements webhook.Queue.
-func (s *Store) ClaimDeliveries(ctx context.Context, tenantID uuid.UUID, limit int, lease time.Duration) ([]webhook.Delivery, error) {
+func (s *Store) ClaimDeliveries(ctx context.Context, claims []webhook.Claim, lease time.Duration) ([]webhook.Delivery, error) {
 	token := uuid.New()
-	return update(ctx, s, func(tx *Tx) ([]webhook.Delivery, error) {
-		statement := claimSQLite
-		if tx.postgres {
-			statement = claimPostgres
-		}
-		var rows []eventRow
-		err := tx.db.Raw(statement, map[string]any{
-			"tenant": tenantID, "limit": limit, "token": token, "now": tx.in(0), "until": tx.in(lease),
-		}).Scan(&rows).Error
-		return mapAll(rows, func(row eventRow) webhook.Delivery {
-			return webhook.Delivery{
-				Event: row.toEvent(), Step: row.Step,
-				Lease: webhook.Lease{EventID: row.ID, Token: token, Number: row.Attempts, At: at(*row.NextAttemptAt).Add(-lease)},
+	return update(ctx, s, func(tx *Tx) (deliveries []webhook.Delivery, err error) {
+		for _, c := range claims {
+			rows, err := tx.claim(c, token, lease)
+			if err != nil {
+				return nil, err
 			}
-		}), err
+			deliveries = append(deliveries, rows...)
+		}
+		return deliveries, nil
 	})
+}
+
+func (tx *Tx) claim(c webhook.Claim, token uuid.UUID, lease time.Duration) ([]webhook.Delivery, error) {
+	statement := claimSQLite
+	if tx.postgres {
+		statement = claimPostgres
+	}
+	var rows []eventRow
+	err := tx.db.Raw(statement, map[string]any{
+		"tenant": c.TenantID, "limit": c.Limit, "token": token, "now": tx.in(0), "until": tx.in(lease),
+	}).Scan(&rows).Error
+	return mapAll(rows, func(row eventRow) webhook.Delivery {
+		return webhook.Delivery{
+			Event: row.toEvent(), Step: row.Step,
+			Lease: webhook.Lease{EventID: row.ID, Token: token, Number: row.Attempts, At: at(*row.NextAttemptAt).Add(-lease)},
+		}
+	}), err
 }
 
 // leased selects the delivery while its lease holds.

@@ -68,7 +68,7 @@ func (o outbox) insert(tenant uuid.UUID, destination string) webhook.Event {
 
 func (o outbox) claim(limit int) []webhook.Delivery {
 	o.t.Helper()
-	deliveries, err := o.ClaimDeliveries(o.t.Context(), o.tenant, limit, lease)
+	deliveries, err := o.ClaimDeliveries(o.t.Context(), []webhook.Claim{{TenantID: o.tenant, Limit: limit}}, lease)
 	o.must(err)
 	return deliveries
 }
@@ -265,7 +265,7 @@ func TestOutboxClaimsOncePerDelivery(t *testing.T) {
 		for range claimers {
 			wg.Go(func() {
 				for range events {
-					deliveries, err := o.ClaimDeliveries(context.Background(), o.tenant, 5, lease)
+					deliveries, err := o.ClaimDeliveries(context.Background(), []webhook.Claim{{TenantID: o.tenant, Limit: 5}}, lease)
 					if err != nil {
 						t.Error(err)
 					}

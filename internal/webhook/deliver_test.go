@@ -51,7 +51,7 @@ func TestAnswerCountsAtShutdown(t *testing.T) {
 	ctx, abort := context.WithCancel(t.Context())
 	r := new(results)
 	d := NewDispatcher(r, r, &Client{transport: aborting{abort}, timeout: AttemptTimeout}, Config{Logger: slog.New(slog.DiscardHandler)})
-	d.deliver(ctx, Delivery{Event: Event{ID: "evt_1", Destination: "https://shop.example/hook"}})
+	d.deliver(ctx, Delivery{Event: Event{ID: "evt_1", Destination: "https://shop.example/hook"}}, new(place))
 	if len(r.finished) != 1 || r.finished[0].Verdict != VerdictDelivered || r.released != 0 {
 		t.Fatalf("finished %+v, released %d times", r.finished, r.released)
 	}

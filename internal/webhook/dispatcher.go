@@ -13,9 +13,12 @@ import (
 )
 
 const (
-	maxInFlight       = 50
-	maxTenantInFlight = 8 // so that one hanging receiver starves nobody
-	pollInterval      = time.Second
+	pollInterval = time.Second
+
+	// claimBatch is how many tenants' deliveries of one lane are claimed in one
+	// transaction. What remains is claimed in the next round, which begins at
+	// once and with the prompt lane.
+	claimBatch = 32
 
 	// leaseTime outlives the longest attempt by enough to record it, so that a
 	// delivery is not sent twice at once.
@@ -26,7 +29,11 @@ const (
 
 	recordTime = 10 * time.Second // for writing a result down, retries included
 	recordWait = 250 * time.Millisecond
-	faultWait  = 5 * time.Second // before a delivery that failed by our own fault is due again
+	// maxRecording bounds the results that are written at once. Attempts that
+	// began together also time out together, and would otherwise take every
+	// database connection from the requests of shoppers.
+	maxRecording = 8
+	faultWait    = 5 * time.Second // before a delivery that failed by our own fault is due again
 
 	pruneInterval = time.Hour
 	pruneBatch    = 500
@@ -39,7 +46,7 @@ const Retention = 30 * 24 * time.Hour
 type Config struct {
 	Live, Test Schedule
 	Logger     *slog.Logger
-	// Observe is told of every attempt that was made. Nil: nobody is.
+	// Observe is called after every attempt that was made. May be nil.
 	Observe func(class Class, livemode bool)
 }
 
@@ -50,24 +57,24 @@ type Dispatcher struct {
 	keys   Keys
 	client *Client
 	cfg    Config
-	poll   time.Duration // pollInterval and drainTime, shorter in tests
-	drain  time.Duration
 
-	wake chan struct{}
+	// pollInterval, drainTime and promptTime; shorter in tests.
+	poll, drain, prompt time.Duration
 
-	mu       sync.Mutex
-	inFlight map[uuid.UUID]int // attempts under way, by tenant
-	total    int
-	running  sync.WaitGroup
+	wake      chan struct{}
+	places    *places
+	running   sync.WaitGroup
+	recording chan struct{} // a token for each result being written
 }
 
 // NewDispatcher returns a Dispatcher that does nothing until Run.
 func NewDispatcher(queue Queue, keys Keys, client *Client, cfg Config) *Dispatcher {
 	return &Dispatcher{
 		queue: queue, keys: keys, client: client, cfg: cfg,
-		poll: pollInterval, drain: drainTime,
-		wake:     make(chan struct{}, 1),
-		inFlight: make(map[uuid.UUID]int),
+		poll: pollInterval, drain: drainTime, prompt: promptTime,
+		wake:      make(chan struct{}, 1),
+		places:    newPlaces(),
+		recording: make(chan struct{}, maxRecording),
 	}
 }
 
@@ -105,69 +112,87 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	pruning.Wait()
 }
 
-// round claims what is due and there is room for, and starts its attempts.
+// round claims what is due and there are places for, and starts its attempts.
 func (d *Dispatcher) round(ctx, attempts context.Context) error {
-	tenants, err := d.queue.DueTenants(ctx)
+	due, err := d.queue.DueTenants(ctx)
 	if err != nil {
 		return err
 	}
-	// In random order, so that no tenant is always the last to find room.
-	rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] }) //nolint:gosec // fairness, not a secret
-	for _, tenant := range tenants {
-		room := d.room(tenant)
-		if room == 0 {
-			continue // the next attempt to end wakes us
-		}
+	// In random order, so that no tenant is always the last to find a place.
+	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] }) //nolint:gosec // fairness, not a secret
+	var byLane [lanes][]uuid.UUID
+	for _, tenant := range due {
+		l := d.places.laneOf(tenant)
+		byLane[l] = append(byLane[l], tenant)
+	}
+	for l, tenants := range byLane {
 		// Not under ctx: a claim cut short may have been committed unseen.
-		deliveries, err := d.queue.ClaimDeliveries(attempts, tenant, room, leaseTime)
-		if err != nil {
+		if err := d.claim(attempts, lane(l), tenants); err != nil {
 			return err
-		}
-		if len(deliveries) == room {
-			d.Wake() // there may be more
-		}
-		for _, delivery := range deliveries {
-			d.start(attempts, delivery)
 		}
 	}
 	return nil
 }
 
-// room returns how many more attempts may be made to a tenant now.
-func (d *Dispatcher) room(tenant uuid.UUID) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return max(0, min(maxTenantInFlight-d.inFlight[tenant], maxInFlight-d.total))
+// claim takes places in the lane for the tenants, claims deliveries for these
+// places, never more, and starts their attempts.
+func (d *Dispatcher) claim(ctx context.Context, l lane, tenants []uuid.UUID) error {
+	taken := make(map[uuid.UUID][]*place)
+	var claims []Claim
+	for _, tenant := range tenants {
+		if len(claims) == claimBatch {
+			d.Wake() // for the others
+			break
+		}
+		if places := d.places.take(tenant, l); len(places) > 0 {
+			taken[tenant] = places
+			claims = append(claims, Claim{TenantID: tenant, Limit: len(places)})
+		}
+	}
+	if len(claims) == 0 {
+		return nil
+	}
+	deliveries, err := d.queue.ClaimDeliveries(ctx, claims, leaseTime)
+	for _, delivery := range deliveries {
+		left := taken[delivery.TenantID]
+		d.start(ctx, delivery, left[0])
+		taken[delivery.TenantID] = left[1:]
+	}
+	for _, unused := range taken {
+		if len(unused) == 0 {
+			d.Wake() // the tenant may have more
+		}
+		d.places.giveBack(unused)
+	}
+	return err
 }
 
-func (d *Dispatcher) start(attempts context.Context, delivery Delivery) {
-	d.mu.Lock()
-	d.total++
-	d.inFlight[delivery.TenantID]++
-	d.mu.Unlock()
+func (d *Dispatcher) start(ctx context.Context, delivery Delivery, pl *place) {
 	d.running.Go(func() {
-		defer d.end(delivery.TenantID)
-		d.deliver(attempts, delivery)
+		defer func() {
+			if d.places.leave(pl) {
+				d.Wake()
+			}
+		}()
+		d.deliver(ctx, delivery, pl)
 	})
 }
 
-// end frees an attempt's place, and wakes the dispatcher if it may have
-// passed over work for want of it.
-func (d *Dispatcher) end(tenant uuid.UUID) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.total == maxInFlight || d.inFlight[tenant] == maxTenantInFlight {
-		d.Wake()
+// post makes the request and tells places whether it was prompt.
+func (d *Dispatcher) post(ctx context.Context, delivery Delivery, header http.Header, pl *place) Answer {
+	overdue := time.AfterFunc(d.prompt, func() {
+		d.places.overdue(pl)
+		d.Wake() // there is a place more in the prompt lane
+	})
+	answer := d.client.Post(ctx, delivery.Destination, header, delivery.Body)
+	if overdue.Stop() {
+		d.places.answered(pl)
 	}
-	d.total--
-	d.inFlight[tenant]--
-	if d.inFlight[tenant] == 0 {
-		delete(d.inFlight, tenant)
-	}
+	return answer
 }
 
 // deliver makes one attempt and writes its result down.
-func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery) {
+func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, pl *place) {
 	log := d.cfg.Logger.With("event", delivery.ID, "tenant", delivery.TenantID, "attempt", delivery.Lease.Number)
 	header, err := d.sign(ctx, delivery)
 	if err != nil {
@@ -175,7 +200,7 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery) {
 		d.release(log, delivery.Lease, faultWait)
 		return
 	}
-	answer := d.client.Post(ctx, delivery.Destination, header, delivery.Body)
+	answer := d.post(ctx, delivery, header, pl)
 	if ctx.Err() != nil && answer.StatusCode == 0 {
 		d.release(log, delivery.Lease, 0) // aborted by the shutdown, not by the receiver
 		return
@@ -221,6 +246,13 @@ func (d *Dispatcher) release(log *slog.Logger, lease Lease, after time.Duration)
 func (d *Dispatcher) record(log *slog.Logger, write func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
 	defer cancel()
+	select {
+	case d.recording <- struct{}{}:
+		defer func() { <-d.recording }()
+	case <-ctx.Done():
+		log.Error("webhook: recording failed; the delivery will be repeated", "error", ctx.Err())
+		return
+	}
 	for {
 		err := write(ctx)
 		if err == nil {

@@ -104,7 +104,7 @@ func (w *world) start(schedule webhook.Schedule, timeout, drain time.Duration) (
 	d := webhook.NewDispatcher(w.store, &w.keys, webhook.NewLocalClient(timeout), webhook.Config{
 		Live: schedule, Test: schedule, Logger: slog.New(slog.DiscardHandler),
 	})
-	d.Hurry(10*time.Millisecond, drain)
+	d.Hurry(10*time.Millisecond, drain, 100*time.Millisecond)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -268,6 +268,47 @@ func TestDispatcherLeavesNoLease(t *testing.T) {
 		_, stop = w.start(quick, hangLimit, time.Second)
 		defer stop()
 		w.eventually(event.ID, webhook.StatusDelivered)
+	})
+}
+
+// Receivers of many tenants hang, with more queued than there are places, and
+// one that hangs every other time; the tenants whose receivers answer are
+// served all the same.
+func TestDispatcherManyHang(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		release := make(chan struct{})
+		var requests atomic.Int32
+		hanging := newReceiver(t, func(int, http.ResponseWriter, *http.Request) { <-release })
+		defer hanging.Close()
+		half := newReceiver(t, func(int, http.ResponseWriter, *http.Request) {
+			if requests.Add(1)%2 == 0 {
+				<-release
+			}
+		})
+		defer half.Close()
+		defer close(release)
+		fine := newReceiver(t, status(200))
+		defer fine.Close()
+		for range 20 {
+			a, b := w.newTenant(), w.newTenant()
+			for range 12 {
+				w.insert(a, hanging.URL)
+				w.insert(b, half.URL)
+			}
+		}
+		d, stop := w.start(quick, hangLimit, time.Millisecond)
+		defer stop()
+		known := w.newTenant()
+		for n := range 30 {
+			tenant := known
+			if n%2 == 0 {
+				tenant = w.newTenant()
+			}
+			event := w.insert(tenant, fine.URL)
+			d.Wake()
+			w.eventually(event.ID, webhook.StatusDelivered)
+		}
 	})
 }
 

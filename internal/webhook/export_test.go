@@ -10,5 +10,8 @@ func NewLocalClient(timeout time.Duration) *Client {
 	return newClient(newDialer([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), timeout)
 }
 
-// Hurry makes the dispatcher poll and drain within milliseconds.
-func (d *Dispatcher) Hurry(poll, drain time.Duration) { d.poll, d.drain = poll, drain }
+// Hurry sets how often the dispatcher polls, how long it drains, and the age at
+// which an attempt is no longer prompt.
+func (d *Dispatcher) Hurry(poll, drain, prompt time.Duration) {
+	d.poll, d.drain, d.prompt = poll, drain, prompt
+}

@@ -19,11 +19,11 @@ type Queue interface {
 	// DueTenants returns the tenants that have a pending delivery due now, in
 	// no order.
 	DueTenants(ctx context.Context) ([]uuid.UUID, error)
-	// ClaimDeliveries leases up to limit of the tenant's due deliveries, the
-	// longest due first: their next attempt moves to now + lease, so nobody
-	// else claims one until then. Deliveries being claimed by another replica
-	// are passed over, not waited for.
-	ClaimDeliveries(ctx context.Context, tenantID uuid.UUID, limit int, lease time.Duration) ([]Delivery, error)
+	// ClaimDeliveries leases due deliveries of the given tenants, of each up to
+	// its limit and the longest due first: their next attempt moves to
+	// now + lease, so nobody else claims one until then. Deliveries being claimed
+	// by another replica are passed over, not waited for.
+	ClaimDeliveries(ctx context.Context, claims []Claim, lease time.Duration) ([]Delivery, error)
 	// ReleaseDelivery gives a lease back unused; the delivery is due again
 	// after the wait and the attempt's number is free again. ErrLeaseLost.
 	ReleaseDelivery(ctx context.Context, lease Lease, after time.Duration) error
@@ -37,6 +37,12 @@ type Queue interface {
 	// PruneEvents deletes up to limit events older than keep, with their
 	// attempts, that no attempt is pending for. It returns how many.
 	PruneEvents(ctx context.Context, keep time.Duration, limit int) (int, error)
+}
+
+// Claim asks for deliveries of one tenant.
+type Claim struct {
+	TenantID uuid.UUID
+	Limit    int
 }
 
 // Keys finds the keys that sign a tenant's deliveries at this moment.
