@@ -181,7 +181,7 @@ func (d *decision) complete(ctx context.Context, v Verdict) error {
 		if err != nil {
 			return err
 		}
-		if err := d.InsertEvent(ctx, event); err != nil {
+		if err := d.InsertEvent(event); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ type Tx interface {
 	// AddStrike adds one strike while the session is open at now and no document
 	// check is open. It reports whether it did.
 	AddStrike(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
-	InsertEvent(ctx context.Context, e webhook.Event) error
+	InsertEvent(e webhook.Event) error
 
 	// ClaimIdempotencyKey writes c and reports true, unless the tenant used the
 	// same key in the same mode before and that claim has not expired at now:

@@ -21,15 +21,16 @@ var (
 //
 // An endpoint that is being disabled at this moment may be missed: the event
 // then costs one attempt more before it waits.
-func (tx *Tx) InsertEvent(_ context.Context, e webhook.Event) error {
+func (tx *Tx) InsertEvent(e webhook.Event) error {
 	endpoint := webhook.EndpointID(e.TenantID, e.Livemode, e.Destination)
-	status, due := webhook.StatusPending, tx.in(0)
-	if endpoint == "" {
-		status, due = webhook.StatusNoDestination, nil
-	} else if disabled, err := tx.endpointDisabled(endpoint); err != nil {
+	disabled, err := tx.endpointDisabled(endpoint)
+	if err != nil {
 		return err
-	} else if disabled {
-		status, due = webhook.StatusWaiting, nil
+	}
+	status := webhook.FirstStatus(e.Destination, disabled)
+	var due any
+	if status == webhook.StatusPending {
+		due = tx.in(0)
 	}
 	return tx.db.Table("webhook_events").Create(map[string]any{
 		"id": e.ID, "tenant_id": e.TenantID, "session_id": e.SessionID, "livemode": e.Livemode,
@@ -37,12 +38,6 @@ func (tx *Tx) InsertEvent(_ context.Context, e webhook.Event) error {
 		"status": status, "created_at": tx.in(0), "next_attempt_at": due,
 		"attempts": 0, "step": 0, "last_class": "", "last_status": 0,
 	}).Error
-}
-
-func (tx *Tx) endpointDisabled(id string) (bool, error) {
-	var n int64
-	err := tx.db.Table("webhook_endpoints").Where("id = ? AND disabled_at IS NOT NULL", id).Count(&n).Error
-	return n > 0, err
 }
 
 // dueTenants hops through the index of due deliveries from tenant to tenant,
@@ -148,11 +143,15 @@ func (s *Store) FinishDelivery(ctx context.Context, d webhook.Delivery, a webhoo
 	err := s.Update(ctx, func(tx *Tx) error {
 		// The endpoint comes before its events in every transaction, so that
 		// two of them cannot wait for each other.
-		disabled, err := tx.noteEndpoint(d, o.Verdict)
+		disabled, err := tx.finishEndpoint(d, o.Verdict)
 		if err != nil {
 			return err
 		}
-		status, next := after(tx, o, disabled)
+		status := o.Status(disabled)
+		var next any
+		if status == webhook.StatusPending {
+			next = tx.in(o.RetryIn)
+		}
 		if err := tx.insertAttempt(d.ID, a, next); err != nil {
 			return err
 		}
@@ -167,21 +166,6 @@ func (s *Store) FinishDelivery(ctx context.Context, d webhook.Delivery, a webhoo
 		return webhook.ErrLeaseLost
 	}
 	return err
-}
-
-// after returns the delivery's status after an attempt and the moment of the
-// next one, nil when none follows by itself.
-func after(tx *Tx, o webhook.Outcome, endpointDisabled bool) (webhook.Status, any) {
-	switch {
-	case o.Verdict == webhook.VerdictDelivered:
-		return webhook.StatusDelivered, nil
-	case o.Verdict == webhook.VerdictExhausted:
-		return webhook.StatusFailed, nil
-	case endpointDisabled:
-		return webhook.StatusWaiting, nil
-	default:
-		return webhook.StatusPending, tx.in(o.RetryIn)
-	}
 }
 
 // insertAttempt writes an attempt once, however often the transaction is run.
@@ -204,43 +188,6 @@ func lostUnlessOne(res *gorm.DB) error {
 		return webhook.ErrLeaseLost
 	}
 	return res.Error
-}
-
-// noteEndpoint keeps the endpoint's record and reports whether it is disabled.
-func (tx *Tx) noteEndpoint(d webhook.Delivery, v webhook.Verdict) (disabled bool, err error) {
-	id := webhook.EndpointID(d.TenantID, d.Livemode, d.Destination)
-	if v == webhook.VerdictDelivered {
-		return false, tx.db.Exec(
-			"UPDATE webhook_endpoints SET first_failure_at = NULL WHERE id = ? AND first_failure_at IS NOT NULL", id).Error
-	}
-	reason, since := webhook.DisabledFailing, tx.in(-webhook.FailureLimit)
-	// A run of failures ends with a success, and where nothing was tried for as
-	// long as would disable the endpoint.
-	if err := tx.db.Exec(`
-		INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, first_failure_at, disabled_reason)
-		VALUES (?, ?, ?, ?, ?, '') ON CONFLICT (id) DO UPDATE
-		SET first_failure_at = COALESCE(CASE WHEN webhook_endpoints.first_failure_at > ? OR EXISTS (
-			SELECT 1 FROM webhook_events e
-			WHERE e.endpoint_id = webhook_endpoints.id AND e.status IN ('pending', 'failed', 'waiting') AND e.last_at > ?
-		) THEN webhook_endpoints.first_failure_at END, excluded.first_failure_at)`,
-		id, d.TenantID, d.Livemode, d.Destination, tx.in(0), since, since).Error; err != nil {
-		return false, err
-	}
-	if v == webhook.VerdictGone {
-		reason, since = webhook.DisabledGone, tx.in(0)
-	}
-	res := tx.db.Exec(`
-		UPDATE webhook_endpoints SET disabled_at = ?, disabled_reason = ?
-		WHERE id = ? AND disabled_at IS NULL AND first_failure_at <= ?`, tx.in(0), reason, id, since)
-	switch {
-	case res.Error != nil:
-		return false, res.Error
-	case res.RowsAffected == 0:
-		return tx.endpointDisabled(id)
-	}
-	return true, tx.db.Exec(`
-		UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL
-		WHERE endpoint_id = ? AND status = 'pending'`, id).Error
 }
 
 // PruneEvents implements webhook.Queue.

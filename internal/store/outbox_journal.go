@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"agegate/internal/fault"
 	"agegate/internal/webhook"
@@ -72,21 +73,21 @@ func (tx *Tx) renewed() map[string]any {
 // ResendEvent implements webhook.Journal.
 func (s *Store) ResendEvent(ctx context.Context, scope webhook.Scope, id string) error {
 	return s.Update(ctx, func(tx *Tx) error {
-		res := inScope(tx.db.Table("webhook_events"), scope).
-			Where("id = ? AND status <> ?", id, webhook.StatusNoDestination).
-			Where("NOT (status = 'pending' AND lease_token IS NOT NULL AND next_attempt_at > ?)", tx.in(0)).
-			Updates(tx.renewed())
-		if res.Error != nil || res.RowsAffected == 1 {
-			return res.Error
-		}
 		var row eventRow
-		if err := inScope(tx.db, scope).Where("id = ?", id).Take(&row).Error; err != nil {
+		err := inScope(tx.db, scope).Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).
+			Where("id = ?", id).Take(&row).Error
+		if err != nil {
 			return err
 		}
-		if row.Status == webhook.StatusNoDestination {
-			return fault.New(fault.Conflict, "No webhook URL was registered when the session was created")
+		now, err := tx.moment()
+		if err != nil {
+			return err
 		}
-		return nil // its attempt is being made
+		underWay := row.LeaseToken != nil && row.NextAttemptAt != nil && row.NextAttemptAt.After(now)
+		if ok, err := webhook.MayResend(row.Status, underWay); err != nil || !ok {
+			return err
+		}
+		return tx.db.Table("webhook_events").Where("id = ?", id).Updates(tx.renewed()).Error
 	})
 }
 

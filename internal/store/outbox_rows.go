@@ -99,3 +99,12 @@ func (tx *Tx) in(d time.Duration) any {
 	}
 	return at(tx.now().Add(d))
 }
+
+// moment returns the present by the clock of in.
+func (tx *Tx) moment() (now time.Time, err error) {
+	if !tx.postgres {
+		return at(tx.now()), nil
+	}
+	err = tx.db.Raw("SELECT statement_timestamp()").Scan(&now).Error
+	return at(now), err
+}

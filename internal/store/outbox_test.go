@@ -62,7 +62,7 @@ func (o outbox) insert(tenant uuid.UUID, destination string) webhook.Event {
 		Livemode: true, CompletedAt: time.Now(), Destination: destination,
 	})
 	o.must(err)
-	o.must(o.Update(o.t.Context(), func(tx *store.Tx) error { return tx.InsertEvent(o.t.Context(), event) }))
+	o.must(o.Update(o.t.Context(), func(tx *store.Tx) error { return tx.InsertEvent(event) }))
 	return event
 }
 
@@ -154,7 +154,7 @@ func TestOutboxInsertIsPartOfTheTransaction(t *testing.T) {
 		twin.ID = "evt_" + uuid.Must(uuid.NewV7()).String()
 		insert := func(e webhook.Event, end error) error {
 			return o.Update(t.Context(), func(tx *store.Tx) error {
-				return errors.Join(tx.InsertEvent(t.Context(), e), end)
+				return errors.Join(tx.InsertEvent(e), end)
 			})
 		}
 		if err := insert(twin, nil); fault.CodeOf(err) != fault.Conflict {

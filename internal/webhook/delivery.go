@@ -45,43 +45,6 @@ type Attempt struct {
 	NextAt     *time.Time // when the next attempt was put; nil when none follows by itself
 }
 
-// Verdict is what an attempt means for its delivery.
-type Verdict int
-
-// The verdicts.
-const (
-	VerdictDelivered Verdict = iota
-	VerdictRetry             // try again after Outcome.RetryIn
-	VerdictExhausted         // the schedule is used up
-	VerdictGone              // 410: disable the endpoint, let the delivery wait
-)
-
-// Outcome is a verdict and, for VerdictRetry, the wait before the next attempt.
-type Outcome struct {
-	Verdict Verdict
-	RetryIn time.Duration
-}
-
-// judge decides what an answer means at a step of the schedule. u in [0, 1)
-// spreads the wait.
-func judge(answer Answer, schedule Schedule, step int, u float64) Outcome {
-	switch {
-	case answer.Class == ClassDelivered:
-		return Outcome{Verdict: VerdictDelivered}
-	case answer.StatusCode == 410:
-		return Outcome{Verdict: VerdictGone}
-	}
-	wait, ok := schedule.Next(step, answer.RetryAfter, u)
-	if !ok {
-		return Outcome{Verdict: VerdictExhausted}
-	}
-	return Outcome{Verdict: VerdictRetry, RetryIn: wait}
-}
-
-// FailureLimit is how long an endpoint may do nothing but fail before it is
-// disabled. As long a time without any attempt ends the run of failures.
-const FailureLimit = 5 * 24 * time.Hour
-
 // DisabledReason says why an endpoint is disabled.
 type DisabledReason string
 

@@ -125,7 +125,7 @@ func (w *world) insert(tenantID uuid.UUID, url string) webhook.Event {
 		w.t.Fatal(err)
 	}
 	ctx := context.Background()
-	if err := w.store.Update(ctx, func(tx *store.Tx) error { return tx.InsertEvent(ctx, event) }); err != nil {
+	if err := w.store.Update(ctx, func(tx *store.Tx) error { return tx.InsertEvent(event) }); err != nil {
 		w.t.Fatal(err)
 	}
 	return event

@@ -91,26 +91,3 @@ func TestRetryAfter(t *testing.T) {
 		}
 	}
 }
-
-func TestJudge(t *testing.T) {
-	s := Schedule{time.Second}
-	for name, tc := range map[string]struct {
-		answer Answer
-		step   int
-		want   Outcome
-	}{
-		"delivered":                   {Answer{Class: ClassDelivered, StatusCode: 204}, 0, Outcome{Verdict: VerdictDelivered}},
-		"delivered, at the last step": {Answer{Class: ClassDelivered, StatusCode: 200}, 1, Outcome{Verdict: VerdictDelivered}},
-		"refused":                     {Answer{Class: ClassStatus, StatusCode: 500}, 0, Outcome{VerdictRetry, time.Second}},
-		"redirected":                  {Answer{Class: ClassRedirect, StatusCode: 301}, 0, Outcome{VerdictRetry, time.Second}},
-		"blocked":                     {Answer{Class: ClassBlocked}, 0, Outcome{VerdictRetry, time.Second}},
-		"asked to wait":               {Answer{Class: ClassStatus, StatusCode: 429, RetryAfter: time.Minute}, 0, Outcome{VerdictRetry, time.Minute}},
-		"used up":                     {Answer{Class: ClassTimeout}, 1, Outcome{Verdict: VerdictExhausted}},
-		"gone":                        {Answer{Class: ClassStatus, StatusCode: 410}, 0, Outcome{Verdict: VerdictGone}},
-		"gone, at the last step":      {Answer{Class: ClassStatus, StatusCode: 410}, 1, Outcome{Verdict: VerdictGone}},
-	} {
-		if got := judge(tc.answer, s, tc.step, 0.5); got != tc.want {
-			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
-		}
-	}
-}

@@ -27,12 +27,12 @@ type Queue interface {
 	// ReleaseDelivery gives a lease back unused; the delivery is due again
 	// after the wait and the attempt's number is free again. ErrLeaseLost.
 	ReleaseDelivery(ctx context.Context, lease Lease, after time.Duration) error
-	// FinishDelivery records an attempt (its NextAt is set from the outcome),
-	// the delivery's new status, and the endpoint's: the first failure since a
-	// success is remembered, VerdictGone or a failure FailureLimit after the
-	// first disables the endpoint and lets all its pending deliveries wait.
-	// With ErrLeaseLost the attempt and what it means for the endpoint are
-	// recorded, and the delivery is left to the lease that holds.
+	// FinishDelivery records an attempt and what follows from it, as policy.go
+	// decides on the locked rows: Endpoint.After for the endpoint, Outcome.Status
+	// for the delivery, whose next attempt moves to now + RetryIn. When the
+	// endpoint becomes disabled, all its pending deliveries wait. With
+	// ErrLeaseLost the attempt and the endpoint are recorded, and the delivery is
+	// left to whoever holds the lease.
 	FinishDelivery(ctx context.Context, d Delivery, a Attempt, o Outcome) error
 	// PruneEvents deletes up to limit events older than keep, with their
 	// attempts, that no attempt is pending for. It returns how many.

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"errors"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"agegate/internal/webhook"
+)
+
+// endpointDisabled reports false for an endpoint without a record, and for no
+// endpoint.
+func (tx *Tx) endpointDisabled(id string) (bool, error) {
+	var n int64
+	err := tx.db.Table("webhook_endpoints").Where("id = ? AND disabled_at IS NOT NULL", id).Count(&n).Error
+	return n > 0, err
+}
+
+// finishEndpoint writes what an attempt means for its endpoint and reports
+// whether the endpoint is disabled.
+func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Verdict) (disabled bool, err error) {
+	before, err := tx.lockEndpoint(d, v)
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return false, nil // it never failed
+	}
+	if err != nil {
+		return false, err
+	}
+	now, err := tx.moment()
+	if err != nil {
+		return false, err
+	}
+	failedLately := false
+	if before.FirstFailureAt != nil && v != webhook.VerdictDelivered {
+		if failedLately, err = tx.failedLately(before, now); err != nil {
+			return false, err
+		}
+	}
+	after := before.After(v, failedLately, now)
+	if after.DisabledAt != nil && before.DisabledAt == nil {
+		err = tx.db.Exec(`
+			UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL
+			WHERE endpoint_id = ? AND status = 'pending'`, after.ID).Error
+	}
+	if err != nil || after == before {
+		return after.DisabledAt != nil, err
+	}
+	return after.DisabledAt != nil, tx.db.Exec(
+		"UPDATE webhook_endpoints SET first_failure_at = ?, disabled_at = ?, disabled_reason = ? WHERE id = ?",
+		after.FirstFailureAt, after.DisabledAt, after.DisabledReason, after.ID).Error
+}
+
+// lockEndpoint locks the delivery's endpoint and returns its record, which a
+// failure makes when it is missing: gorm.ErrRecordNotFound after a success only.
+func (tx *Tx) lockEndpoint(d webhook.Delivery, v webhook.Verdict) (webhook.Endpoint, error) {
+	id := webhook.EndpointID(d.TenantID, d.Livemode, d.Destination)
+	if v != webhook.VerdictDelivered {
+		if err := tx.db.Exec(`
+			INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, disabled_reason)
+			VALUES (?, ?, ?, ?, '') ON CONFLICT (id) DO NOTHING`, id, d.TenantID, d.Livemode, d.Destination).Error; err != nil {
+			return webhook.Endpoint{}, err
+		}
+	}
+	var row endpointRow
+	err := tx.db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).Where("id = ?", id).Take(&row).Error
+	return row.toEndpoint(), err
+}
+
+// failedLately reports whether an attempt at the endpoint failed less than
+// webhook.FailureLimit before now.
+func (tx *Tx) failedLately(e webhook.Endpoint, now time.Time) (bool, error) {
+	since := now.Add(-webhook.FailureLimit)
+	if e.FirstFailureAt.After(since) {
+		return true, nil
+	}
+	var found bool
+	err := tx.db.Raw(`SELECT EXISTS (
+		SELECT 1 FROM webhook_events
+		WHERE endpoint_id = ? AND status IN ('pending', 'failed', 'waiting') AND last_at > ?
+	)`, e.ID, at(since)).Scan(&found).Error
+	return found, err
+}

@@ -1,0 +1,106 @@
+package webhook
+
+import (
+	"time"
+
+	"agegate/internal/fault"
+)
+
+// This file decides what follows from an attempt, from a new event and from a
+// resend. The functions are pure: the Queue calls them on rows that it has
+// locked, and writes what they return.
+
+// FailureLimit is how long an endpoint may do nothing but fail before it is
+// disabled. As long a time without any attempt ends the run of failures.
+const FailureLimit = 5 * 24 * time.Hour
+
+// Verdict is what an attempt means for its delivery.
+type Verdict int
+
+// The verdicts.
+const (
+	VerdictDelivered Verdict = iota
+	VerdictRetry             // try again after Outcome.RetryIn
+	VerdictExhausted         // the schedule is used up
+	VerdictGone              // 410: disable the endpoint, let the delivery wait
+)
+
+// Outcome is a verdict and, for VerdictRetry, the wait before the next attempt.
+type Outcome struct {
+	Verdict Verdict
+	RetryIn time.Duration
+}
+
+// judge decides what an answer means at a step of the schedule. u in [0, 1)
+// spreads the wait.
+func judge(answer Answer, schedule Schedule, step int, u float64) Outcome {
+	switch {
+	case answer.Class == ClassDelivered:
+		return Outcome{Verdict: VerdictDelivered}
+	case answer.StatusCode == 410:
+		return Outcome{Verdict: VerdictGone}
+	}
+	wait, ok := schedule.Next(step, answer.RetryAfter, u)
+	if !ok {
+		return Outcome{Verdict: VerdictExhausted}
+	}
+	return Outcome{Verdict: VerdictRetry, RetryIn: wait}
+}
+
+// Status returns the status of a delivery after an attempt. disabled says
+// whether its endpoint is disabled, by this attempt or before.
+func (o Outcome) Status(disabled bool) Status {
+	switch {
+	case o.Verdict == VerdictDelivered:
+		return StatusDelivered
+	case o.Verdict == VerdictExhausted:
+		return StatusFailed
+	case disabled:
+		return StatusWaiting
+	default:
+		return StatusPending
+	}
+}
+
+// After returns the endpoint as an attempt leaves it. failedLately says whether
+// an earlier attempt failed less than FailureLimit before now. A success ends
+// the run of failures, but only EnableEndpoint enables a disabled endpoint.
+func (e Endpoint) After(v Verdict, failedLately bool, now time.Time) Endpoint {
+	if v == VerdictDelivered {
+		e.FirstFailureAt = nil
+		return e
+	}
+	if e.FirstFailureAt == nil || !failedLately {
+		e.FirstFailureAt = &now
+	}
+	switch {
+	case e.DisabledAt != nil:
+	case v == VerdictGone:
+		e.DisabledAt, e.DisabledReason = &now, DisabledGone
+	case now.Sub(*e.FirstFailureAt) >= FailureLimit:
+		e.DisabledAt, e.DisabledReason = &now, DisabledFailing
+	}
+	return e
+}
+
+// FirstStatus returns the status of a new event. disabled says whether its
+// endpoint is disabled.
+func FirstStatus(destination string, disabled bool) Status {
+	switch {
+	case destination == "":
+		return StatusNoDestination
+	case disabled:
+		return StatusWaiting
+	default:
+		return StatusPending
+	}
+}
+
+// MayResend reports whether an event is to be made due now. One whose attempt
+// is being made stays as it is. fault.Conflict when it has no destination.
+func MayResend(s Status, underWay bool) (bool, error) {
+	if s == StatusNoDestination {
+		return false, fault.New(fault.Conflict, "No webhook URL was registered when the session was created")
+	}
+	return !underWay, nil
+}
