@@ -111,12 +111,15 @@ func (tx *Tx) claim(c webhook.Claim, token uuid.UUID, lease time.Duration) ([]we
 	err := tx.db.Raw(statement, map[string]any{
 		"tenant": c.TenantID, "limit": c.Limit, "token": token, "now": tx.in(0), "until": tx.in(lease),
 	}).Scan(&rows).Error
+	if err != nil {
+		return nil, err
+	}
 	return mapAll(rows, func(row eventRow) webhook.Delivery {
 		return webhook.Delivery{
 			Event: row.toEvent(), Step: row.Step,
 			Lease: webhook.Lease{EventID: row.ID, Token: token, Number: row.Attempts, At: at(*row.NextAttemptAt).Add(-lease)},
 		}
-	}), err
+	}), nil
 }
 
 // leased selects the delivery while its lease holds.
