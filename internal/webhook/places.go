@@ -57,6 +57,7 @@ type standing struct {
 type place struct {
 	tenant uuid.UUID
 	lane   lane
+	left   bool // the attempt has ended
 }
 
 func newPlaces() *places { return &places{tenants: make(map[uuid.UUID]*standing)} }
@@ -92,7 +93,7 @@ func (p *places) take(tenant uuid.UUID, l lane) []*place {
 	s.short = true
 	taken := make([]*place, max(n, 0))
 	for i := range taken {
-		taken[i] = &place{tenant, l}
+		taken[i] = &place{tenant: tenant, lane: l}
 		p.move(taken[i], 1)
 	}
 	return taken
@@ -126,13 +127,15 @@ func (p *places) move(pl *place, n int) {
 }
 
 // overdue moves an attempt that is no longer prompt to the slow lane, and with
-// it what its tenant starts from now on.
+// it what its tenant starts from now on. The attempt may just have ended.
 func (p *places) overdue(pl *place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.move(pl, -1)
-	pl.lane = slowLane
-	p.move(pl, 1)
+	if !pl.left {
+		p.move(pl, -1)
+		pl.lane = slowLane
+		p.move(pl, 1)
+	}
 	s := p.of(pl.tenant)
 	s.slow, s.answered = true, 0
 }
@@ -155,6 +158,7 @@ func (p *places) leave(pl *place) (wanted bool) {
 	defer p.mu.Unlock()
 	wanted = p.of(pl.tenant).short || p.free(pl.lane) <= 0
 	p.move(pl, -1)
+	pl.left = true
 	return wanted
 }
 

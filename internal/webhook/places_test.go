@@ -206,8 +206,13 @@ func TestPlacesProperty(t *testing.T) {
 			"answer": func(t *rapid.T) {
 				if len(held) > 0 {
 					i := pick()
-					p.answered(held[i])
-					p.leave(held[i])
+					if rapid.Bool().Draw(t, "prompt") {
+						p.answered(held[i])
+						p.leave(held[i])
+					} else { // the answer and its deadline meet
+						p.leave(held[i])
+						p.overdue(held[i])
+					}
 					held = append(held[:i], held[i+1:]...)
 				}
 			},
