@@ -10,6 +10,10 @@ import (
 	"agegate/internal/webhook"
 )
 
+// eventBatch is how many events one transaction moves, so that a tenant with
+// very many holds up nobody else.
+const eventBatch = 500
+
 // endpointDisabled reports false for an endpoint without a record, and for no
 // endpoint.
 func (tx *Tx) endpointDisabled(id string) (bool, error) {
@@ -39,10 +43,11 @@ func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Verdict) (disabled bo
 		}
 	}
 	after := before.After(v, failedLately, now)
-	if after.DisabledAt != nil && before.DisabledAt == nil {
+	if after.DisabledAt != nil && v != webhook.VerdictDelivered {
 		err = tx.db.Exec(`
-			UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL
-			WHERE endpoint_id = ? AND status = 'pending'`, after.ID).Error
+			UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL WHERE id IN (
+				SELECT id FROM webhook_events WHERE endpoint_id = ? AND status = 'pending' LIMIT ?
+			)`, after.ID, eventBatch).Error
 	}
 	if err != nil || after == before {
 		return after.DisabledAt != nil, err

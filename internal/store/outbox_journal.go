@@ -93,13 +93,28 @@ func (s *Store) ResendEvent(ctx context.Context, scope webhook.Scope, id string)
 
 // ResendFailedEvents implements webhook.Journal.
 func (s *Store) ResendFailedEvents(ctx context.Context, scope webhook.Scope, since time.Time) (int, error) {
-	return update(ctx, s, func(tx *Tx) (int, error) {
-		res := inScope(tx.db.Table("webhook_events"), scope).
+	return s.renewAll(ctx, func(tx *Tx) *gorm.DB {
+		return inScope(tx.db.Table("webhook_events"), scope).
 			Where("status = ? AND created_at >= ?", webhook.StatusFailed, at(since)).
-			Where("endpoint_id NOT IN (SELECT id FROM webhook_endpoints WHERE disabled_at IS NOT NULL)").
-			Updates(tx.renewed())
-		return int(res.RowsAffected), res.Error
+			Where("endpoint_id NOT IN (SELECT id FROM webhook_endpoints WHERE disabled_at IS NOT NULL)")
 	})
+}
+
+// renewAll makes the selected events due now, a batch in each transaction. The
+// selection must leave out what is due. It returns how many there were, also
+// when it fails on the way.
+func (s *Store) renewAll(ctx context.Context, selected func(tx *Tx) *gorm.DB) (total int, err error) {
+	for {
+		n, err := update(ctx, s, func(tx *Tx) (int, error) {
+			res := tx.db.Table("webhook_events").
+				Where("id IN (?)", selected(tx).Select("id").Limit(eventBatch)).Updates(tx.renewed())
+			return int(res.RowsAffected), res.Error
+		})
+		total += n
+		if err != nil || n < eventBatch {
+			return total, err
+		}
+	}
 }
 
 // Endpoints implements webhook.Journal.
@@ -114,17 +129,18 @@ func (s *Store) Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.E
 
 // EnableEndpoint implements webhook.Journal.
 func (s *Store) EnableEndpoint(ctx context.Context, scope webhook.Scope, id string) (int, error) {
-	return update(ctx, s, func(tx *Tx) (int, error) {
+	err := s.Update(ctx, func(tx *Tx) error {
 		res := inScope(tx.db.Table("webhook_endpoints"), scope).Where("id = ?", id).
 			Updates(map[string]any{"first_failure_at": nil, "disabled_at": nil, "disabled_reason": ""})
-		if res.Error != nil {
-			return 0, res.Error
+		if res.Error == nil && res.RowsAffected == 0 {
+			return fault.New(fault.NotFound, "Endpoint not found")
 		}
-		if res.RowsAffected == 0 {
-			return 0, fault.New(fault.NotFound, "Endpoint not found")
-		}
-		res = tx.db.Table("webhook_events").
-			Where("endpoint_id = ? AND status = ?", id, webhook.StatusWaiting).Updates(tx.renewed())
-		return int(res.RowsAffected), res.Error
+		return res.Error
+	})
+	if err != nil {
+		return 0, err
+	}
+	return s.renewAll(ctx, func(tx *Tx) *gorm.DB {
+		return tx.db.Table("webhook_events").Where("endpoint_id = ? AND status = ?", id, webhook.StatusWaiting)
 	})
 }

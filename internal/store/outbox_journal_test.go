@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"agegate/internal/fault"
+	"agegate/internal/store"
 	"agegate/internal/webhook"
 )
 
@@ -51,6 +52,44 @@ func TestEndpointGoneWaitsUntilEnabled(t *testing.T) {
 		}
 		if again := o.claim(10); len(again) != 4 || again[0].Step != 0 {
 			t.Fatalf("claimed %d after enabling, want 4", len(again))
+		}
+	})
+}
+
+// Many deliveries of one endpoint are moved a few at a time: no transaction
+// holds up other tenants for as long as one tenant's queue takes.
+func TestEndpointWithManyDeliveries(t *testing.T) {
+	eachOutbox(t, func(t *testing.T, o outbox) {
+		const many = store.EventBatch + 20
+		count := func(status webhook.Status) (n int64) {
+			o.must(o.View(t.Context(), func(tx *store.Tx) (err error) {
+				n, err = tx.Count("SELECT count(*) FROM webhook_events WHERE status = ?", status)
+				return err
+			}))
+			return n
+		}
+		for range many {
+			o.insert(o.tenant, receiver)
+		}
+		o.finish(o.claimOne(), webhook.ClassStatus, gone)
+		if n := count(webhook.StatusWaiting); n < store.EventBatch || n >= many {
+			t.Fatalf("%d of %d wait after one attempt, want %d at once", n, many, store.EventBatch)
+		}
+		for _, d := range o.claim(2) {
+			o.finish(d, webhook.ClassStatus, gone)
+		}
+		if n := count(webhook.StatusWaiting); n != many {
+			t.Fatalf("%d of %d wait", n, many)
+		}
+		if n, err := o.EnableEndpoint(t.Context(), webhook.OfTenant(o.tenant), o.endpoint().ID); err != nil || n != many {
+			t.Fatalf("enabled %d deliveries, %v; want %d", n, err, many)
+		}
+		o.must(o.ExecRaw(t.Context(), "UPDATE webhook_events SET status = 'failed', next_attempt_at = NULL"))
+		if n, err := o.ResendFailedEvents(t.Context(), webhook.OfAll(), time.Now().Add(-time.Hour)); err != nil || n != many {
+			t.Fatalf("resent %d, %v; want %d", n, err, many)
+		}
+		if n := count(webhook.StatusPending); n != many {
+			t.Fatalf("%d of %d pending", n, many)
 		}
 	})
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/google/uuid"
 )
 
+// claimBatch is of how many tenants deliveries are claimed in one transaction,
+// by lane. What remains is claimed in the next round, which begins at once and
+// with the prompt lane: a prompt delivery waits for one small claim of slow ones
+// at most.
+var claimBatch = [lanes]int{promptLane: 32, slowLane: 8}
+
 const (
 	pollInterval = time.Second
-
-	// claimBatch is how many tenants' deliveries of one lane are claimed in one
-	// transaction. What remains is claimed in the next round, which begins at
-	// once and with the prompt lane.
-	claimBatch = 32
 
 	// leaseTime outlives the longest attempt by enough to record it, so that a
 	// delivery is not sent twice at once.
@@ -140,7 +141,7 @@ func (d *Dispatcher) claim(ctx context.Context, l lane, tenants []uuid.UUID) err
 	taken := make(map[uuid.UUID][]*place)
 	var claims []Claim
 	for _, tenant := range tenants {
-		if len(claims) == claimBatch {
+		if len(claims) == claimBatch[l] {
 			d.Wake() // for the others
 			break
 		}

@@ -29,8 +29,9 @@ type Queue interface {
 	ReleaseDelivery(ctx context.Context, lease Lease, after time.Duration) error
 	// FinishDelivery records an attempt and what follows from it, as policy.go
 	// decides on the locked rows: Endpoint.After for the endpoint, Outcome.Status
-	// for the delivery, whose next attempt moves to now + RetryIn. When the
-	// endpoint becomes disabled, all its pending deliveries wait. With
+	// for the delivery, whose next attempt moves to now + RetryIn. A failure at a
+	// disabled endpoint lets its other pending deliveries wait too, a bounded
+	// number each time: of very many, some are attempted once more. With
 	// ErrLeaseLost the attempt and the endpoint are recorded, and the delivery is
 	// left to whoever holds the lease.
 	FinishDelivery(ctx context.Context, d Delivery, a Attempt, o Outcome) error
@@ -82,7 +83,8 @@ type Filter struct {
 const MaxPage = 100
 
 // Journal is the outbox as operators and merchants see it. Every method is one
-// transaction. What is out of scope is fault.NotFound, as what is missing.
+// transaction, except that many events are moved in several, each of a bounded
+// number; an error may then come with a count of those moved before. What is out of scope is fault.NotFound, as what is missing.
 type Journal interface {
 	// Events returns the records the filter selects, newest first.
 	Events(ctx context.Context, f Filter) ([]Record, error)
@@ -104,6 +106,6 @@ type Journal interface {
 	// EnableEndpoint enables an endpoint, forgets its failures and makes its
 	// waiting deliveries due now on a fresh schedule; it returns how many.
 	// fault.NotFound for an endpoint without a record; enabling an enabled one
-	// changes nothing.
+	// changes nothing but what an interrupted call left waiting.
 	EnableEndpoint(ctx context.Context, scope Scope, id string) (int, error)
 }
