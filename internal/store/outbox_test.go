@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 
 	"agegate/internal/fault"
 	"agegate/internal/store"
+	"agegate/internal/store/pgtest"
 	"agegate/internal/store/storetest"
 	"agegate/internal/webhook"
 )
@@ -319,4 +322,37 @@ func TestOutboxDueTenants(t *testing.T) {
 			t.Fatalf("due tenants %v, want %v", got, want)
 		}
 	})
+}
+
+// However much tenants have due, finding out who they are looks at a row or two
+// of each, also before PostgreSQL has gathered statistics.
+func TestOutboxDueTenantsCost(t *testing.T) {
+	o := outbox{Store: storetest.Open(t, pgtest.URL(t)), t: t}
+	const tenants, each = 3, 2000
+	now := time.Now().UTC()
+	for range tenants {
+		tenant := o.newTenant()
+		o.must(o.ExecRaw(t.Context(), `
+			INSERT INTO webhook_events (id, tenant_id, session_id, livemode, destination, endpoint_id, body,
+				status, created_at, next_attempt_at, attempts, step, last_class, last_status)
+			SELECT 'evt_' || gen_random_uuid(), ?, gen_random_uuid(), true, ?, ?, '{}', 'pending', ?, ?, 0, 0, '', 0
+			FROM generate_series(1, ?)`, tenant, receiver, webhook.EndpointID(tenant, true, receiver), now, now, each))
+	}
+	var plan []string
+	o.must(o.View(t.Context(), func(tx *store.Tx) (err error) {
+		plan, err = tx.Lines("EXPLAIN (ANALYZE, TIMING OFF) "+store.DueTenantsQuery, now)
+		return err
+	}))
+	found := false
+	for _, line := range plan {
+		if _, actual, ok := strings.Cut(line, "(actual rows="); ok {
+			found = true
+			if rows, err := strconv.ParseFloat(strings.Fields(actual)[0], 64); err != nil || rows > tenants+1 {
+				t.Errorf("a step of the plan looks at %v rows, %v:\n%s", rows, err, strings.Join(plan, "\n"))
+			}
+		}
+	}
+	if !found {
+		t.Errorf("no rows counted in the plan:\n%s", strings.Join(plan, "\n"))
+	}
 }
