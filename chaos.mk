@@ -2,5 +2,5 @@
 
 .PHONY: chaos
 
-chaos: deps ## break the running gateway in ten ways and print what it kept
-	go test -count=1 -timeout 15m -v ./internal/proof/chaos -args -full
+chaos: deps ## break the running gateway in twelve ways and print what it kept
+	go test -count=1 -timeout 20m -v ./internal/proof/chaos -args -full
