@@ -44,8 +44,11 @@ func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Verdict) (disabled bo
 	}
 	after := before.After(v, failedLately, now)
 	if after.DisabledAt != nil && v != webhook.VerdictDelivered {
+		// The status is asked for twice: the inner one is not looked at again
+		// after waiting for another transaction that changes the row.
 		err = tx.db.Exec(`
-			UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL WHERE id IN (
+			UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL
+			WHERE status = 'pending' AND id IN (
 				SELECT id FROM webhook_events WHERE endpoint_id = ? AND status = 'pending' LIMIT ?
 			)`, after.ID, eventBatch).Error
 	}

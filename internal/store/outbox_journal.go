@@ -93,21 +93,19 @@ func (s *Store) ResendEvent(ctx context.Context, scope webhook.Scope, id string)
 
 // ResendFailedEvents implements webhook.Journal.
 func (s *Store) ResendFailedEvents(ctx context.Context, scope webhook.Scope, since time.Time) (int, error) {
-	return s.renewAll(ctx, func(tx *Tx) *gorm.DB {
-		return inScope(tx.db.Table("webhook_events"), scope).
-			Where("status = ? AND created_at >= ?", webhook.StatusFailed, at(since)).
+	return s.renewAll(ctx, webhook.StatusFailed, func(tx *Tx) *gorm.DB {
+		return inScope(tx.db.Table("webhook_events"), scope).Where("created_at >= ?", at(since)).
 			Where("endpoint_id NOT IN (SELECT id FROM webhook_endpoints WHERE disabled_at IS NOT NULL)")
 	})
 }
 
-// renewAll makes the selected events due now, a batch in each transaction. The
-// selection must leave out what is due. It returns how many there were, also
-// when it fails on the way.
-func (s *Store) renewAll(ctx context.Context, selected func(tx *Tx) *gorm.DB) (total int, err error) {
+// renewAll makes the selected events of a status due now, a batch in each
+// transaction. It returns how many there were, also when it fails on the way.
+func (s *Store) renewAll(ctx context.Context, from webhook.Status, selected func(tx *Tx) *gorm.DB) (total int, err error) {
 	for {
 		n, err := update(ctx, s, func(tx *Tx) (int, error) {
-			res := tx.db.Table("webhook_events").
-				Where("id IN (?)", selected(tx).Select("id").Limit(eventBatch)).Updates(tx.renewed())
+			batch := selected(tx).Where("status = ?", from).Select("id").Limit(eventBatch)
+			res := tx.db.Table("webhook_events").Where("status = ? AND id IN (?)", from, batch).Updates(tx.renewed())
 			return int(res.RowsAffected), res.Error
 		})
 		total += n
@@ -140,7 +138,7 @@ func (s *Store) EnableEndpoint(ctx context.Context, scope webhook.Scope, id stri
 	if err != nil {
 		return 0, err
 	}
-	return s.renewAll(ctx, func(tx *Tx) *gorm.DB {
-		return tx.db.Table("webhook_events").Where("endpoint_id = ? AND status = ?", id, webhook.StatusWaiting)
+	return s.renewAll(ctx, webhook.StatusWaiting, func(tx *Tx) *gorm.DB {
+		return tx.db.Table("webhook_events").Where("endpoint_id = ?", id)
 	})
 }

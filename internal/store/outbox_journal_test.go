@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -9,6 +11,8 @@ import (
 
 	"agegate/internal/fault"
 	"agegate/internal/store"
+	"agegate/internal/store/pgtest"
+	"agegate/internal/store/storetest"
 	"agegate/internal/webhook"
 )
 
@@ -92,6 +96,36 @@ func TestEndpointWithManyDeliveries(t *testing.T) {
 			t.Fatalf("%d of %d pending", n, many)
 		}
 	})
+}
+
+// A delivery that is accepted while its endpoint is being disabled stays
+// delivered.
+func TestEndpointGoneWhileDelivering(t *testing.T) {
+	o := outbox{Store: storetest.Open(t, pgtest.URL(t)), t: t}
+	o.tenant = o.newTenant()
+	accepted := o.insert(o.tenant, receiver)
+	d := o.claimOne()
+	o.insert(o.tenant, receiver)
+	refused := o.claimOne()
+	finished := make(chan error, 1)
+	o.must(o.Update(t.Context(), func(tx *store.Tx) error {
+		if err := tx.Exec("UPDATE webhook_events SET status = 'delivered', next_attempt_at = NULL WHERE id = ?", d.ID); err != nil {
+			return err
+		}
+		go func() {
+			finished <- o.FinishDelivery(context.Background(), refused, attempt(refused, webhook.ClassStatus), gone)
+		}()
+		for limit := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			if n, err := tx.Count("SELECT count(*) FROM pg_locks WHERE NOT granted"); err != nil || n > 0 {
+				return err // the other waits for our row
+			}
+			if time.Now().After(limit) {
+				return errors.New("the other transaction did not meet ours")
+			}
+		}
+	}))
+	o.must(<-finished)
+	o.wantStatus(accepted.ID, webhook.StatusDelivered)
 }
 
 func TestEndpointFailingForFiveDays(t *testing.T) {
