@@ -5,18 +5,12 @@ package gen
 
 import (
 	"bytes"
-	"compress/flate"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
-	"path"
-	"strings"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
 	"github.com/oapi-codegen/runtime"
 	openapi_types "github.com/oapi-codegen/runtime/types"
@@ -197,11 +191,11 @@ type CreateSessionOut struct {
 // CreateSessionRequest What to verify and where to send the browser afterwards. Unknown fields are refused.
 type CreateSessionRequest struct {
 	// CancelURL Where the fallback page's return action sends the browser. An absolute https URL without user
-	// information. Omitted: your registered Cancel URL.
+	// information, its host in ASCII. Omitted: your registered Cancel URL.
 	CancelURL *string `json:"cancel_url,omitempty"`
 
-	// SuccessURL Where a VERIFIED result sends the browser. An absolute https URL without user information.
-	// Omitted: your registered Success URL.
+	// SuccessURL Where a VERIFIED result sends the browser. An absolute https URL without user information, its
+	// host in ASCII. Omitted: your registered Success URL.
 	SuccessURL *string `json:"success_url,omitempty"`
 
 	// TargetAge The age to verify, in years. The shopper passes when the estimated age reaches this age plus the
@@ -224,12 +218,6 @@ type DetectedAgeOut struct {
 
 	// SessionID The session asked for.
 	SessionID openapi_types.UUID `json:"session_id"`
-}
-
-// Error defines model for Error.
-type Error struct {
-	// Detail What went wrong. The texts are part of the contract and stay as they are.
-	Detail string `json:"detail"`
 }
 
 // ErrorCode For programs to branch on.
@@ -265,6 +253,12 @@ type SessionStatusOut struct {
 	StatusAt Timestamp `json:"status_at"`
 }
 
+// TextError defines model for TextError.
+type TextError struct {
+	// Detail What went wrong. The texts are part of the contract and stay as they are.
+	Detail string `json:"detail"`
+}
+
 // Timestamp RFC 3339 in UTC with a `Z`, to the microsecond.
 type Timestamp = time.Time
 
@@ -276,7 +270,8 @@ type ValidationError struct {
 
 // Violation defines model for Violation.
 type Violation struct {
-	// Loc Where it is, `body`, `path`, `header` or `query` first, then the field or its name.
+	// Loc Where it is: `body`, `path`, `header` or `query`, then the name of the field or parameter as it
+	// is written here.
 	Loc []any `json:"loc"`
 
 	// Msg Always the same, so that nothing of the request can be repeated.
@@ -298,50 +293,51 @@ type IdempotencyKey = string
 // SessionID defines model for SessionID.
 type SessionID = openapi_types.UUID
 
+// WebhookID defines model for WebhookID.
+type WebhookID = string
+
+// WebhookSignature defines model for WebhookSignature.
+type WebhookSignature = string
+
+// WebhookTimestamp defines model for WebhookTimestamp.
+type WebhookTimestamp = string
+
 // InternalError defines model for InternalError.
-type InternalError = Error
+type InternalError = TextError
 
 // InvalidLookup defines model for InvalidLookup.
 type InvalidLookup = ValidationError
 
 // SessionNotFound defines model for SessionNotFound.
-type SessionNotFound = Error
+type SessionNotFound = TextError
 
 // TenantDisabled defines model for TenantDisabled.
-type TenantDisabled = Error
+type TenantDisabled = TextError
+
+// TestCapReached defines model for TestCapReached.
+type TestCapReached = TextError
 
 // Unauthorized defines model for Unauthorized.
-type Unauthorized = Error
+type Unauthorized = TextError
 
 // Unavailable defines model for Unavailable.
-type Unavailable = Error
+type Unavailable = TextError
+
+// Completion The webhook's payload, the same bytes on every attempt. Further members may be added; ignore
+// those you do not know.
+type Completion = CompletionEvent
 
 // CreateSessionParams defines parameters for CreateSession.
 type CreateSessionParams struct {
-	// IdempotencyKey Makes repeating this request safe: 1 to 255 printable ASCII characters, remembered for 24 hours
-	// per tenant and mode. Same key and same body: the same session, no second charge. Same key and
-	// another body: 409.
+	// IdempotencyKey Makes repeating this request safe: 1 to 255 visible ASCII characters (no spaces), remembered for
+	// 24 hours per tenant and mode. Same key and same body: the same session, no second charge. Same key
+	// and another body: 409. Make a new one, such as a random UUID, for every session you want; never
+	// copy one from an example.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
-}
-
-// SessionCompletedParams defines parameters for SessionCompleted.
-type SessionCompletedParams struct {
-	// WebhookID Identifies the event; the same on every attempt and resend. Use it to drop repetitions.
-	WebhookID string `json:"webhook-id"`
-
-	// WebhookTimestamp When this attempt was made, in Unix seconds.
-	WebhookTimestamp string `json:"webhook-timestamp"`
-
-	// WebhookSignature `v1,` and the base64 HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}`; several, separated
-	// by spaces, while a secret is being rotated.
-	WebhookSignature string `json:"webhook-signature"`
 }
 
 // CreateSessionJSONRequestBody defines body for CreateSession for application/json ContentType.
 type CreateSessionJSONRequestBody = CreateSessionRequest
-
-// SessionCompletedJSONRequestBody defines body for SessionCompleted for application/json ContentType.
-type SessionCompletedJSONRequestBody = CompletionEvent
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -469,113 +465,42 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 		Handler: si,
 	}
 
-	router.POST(options.BaseURL+"/api/v1/sessions/create", wrapper.CreateSession, options.OperationMiddlewares["createSession"]...)
-	router.GET(options.BaseURL+"/api/v1/sessions/:session_id/status", wrapper.GetSessionStatus, options.OperationMiddlewares["getSessionStatus"]...)
 	router.GET(options.BaseURL+"/api/v1/sessions/:session_id/detected-age", wrapper.GetDetectedAge, options.OperationMiddlewares["getDetectedAge"]...)
+	router.GET(options.BaseURL+"/api/v1/sessions/:session_id/status", wrapper.GetSessionStatus, options.OperationMiddlewares["getSessionStatus"]...)
+	router.POST(options.BaseURL+"/api/v1/sessions/create", wrapper.CreateSession, options.OperationMiddlewares["createSession"]...)
 
 }
 
-// WebhookReceiverInterface represents handlers for receiving inbound
-// webhook requests. Each webhook becomes a Handle*Webhook
-// method that the implementation fills in. The caller mounts the per-
-// webhook echo.HandlerFunc returned by {Op}WebhookHandler at
-// whatever URL path they advertise to senders.
-type WebhookReceiverInterface interface {
-	// A session has ended VERIFIED or ROUTED_TO_FALLBACK
-	// HandleSessionCompletedWebhook handles the POST webhook for sessionCompleted.
-	HandleSessionCompletedWebhook(ctx echo.Context, params SessionCompletedParams) error
+type EndpointGoneResponse struct {
 }
 
-// SessionCompletedWebhookHandler returns the echo.HandlerFunc for the sessionCompleted webhook.
-// Mount this at the URL path advertised to webhook senders. Errors
-// during parameter binding are returned via echo.NewHTTPError so echo's
-// error-handling chain reports them as 400. Middlewares are applied in
-// the order provided -- the last argument becomes the outermost wrapper.
-func SessionCompletedWebhookHandler(si WebhookReceiverInterface, middlewares ...echo.MiddlewareFunc) echo.HandlerFunc {
-	h := echo.HandlerFunc(func(ctx echo.Context) error {
-		var err error
-		_ = err
-
-		// Parameter object where we will unmarshal all parameters from the context.
-		var params SessionCompletedParams
-
-		// ------------- Required header parameter "webhook-id" -------------
-		if valueList, found := ctx.Request().Header[http.CanonicalHeaderKey("webhook-id")]; found {
-			var WebhookID string
-			n := len(valueList)
-			if n != 1 {
-				return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for webhook-id, got %d", n))
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-id", valueList[0], &WebhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
-			if err != nil {
-				return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter webhook-id: %s", err))
-			}
-			params.WebhookID = WebhookID
-
-		} else {
-			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Header parameter webhook-id is required, but not found"))
-		}
-
-		// ------------- Required header parameter "webhook-timestamp" -------------
-		if valueList, found := ctx.Request().Header[http.CanonicalHeaderKey("webhook-timestamp")]; found {
-			var WebhookTimestamp string
-			n := len(valueList)
-			if n != 1 {
-				return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for webhook-timestamp, got %d", n))
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-timestamp", valueList[0], &WebhookTimestamp, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
-			if err != nil {
-				return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter webhook-timestamp: %s", err))
-			}
-			params.WebhookTimestamp = WebhookTimestamp
-
-		} else {
-			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Header parameter webhook-timestamp is required, but not found"))
-		}
-
-		// ------------- Required header parameter "webhook-signature" -------------
-		if valueList, found := ctx.Request().Header[http.CanonicalHeaderKey("webhook-signature")]; found {
-			var WebhookSignature string
-			n := len(valueList)
-			if n != 1 {
-				return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for webhook-signature, got %d", n))
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-signature", valueList[0], &WebhookSignature, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
-			if err != nil {
-				return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter webhook-signature: %s", err))
-			}
-			params.WebhookSignature = WebhookSignature
-
-		} else {
-			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Header parameter webhook-signature is required, but not found"))
-		}
-
-		return si.HandleSessionCompletedWebhook(ctx, params)
-	})
-	for _, mw := range middlewares {
-		h = mw(h)
-	}
-	return h
-}
-
-type InternalErrorJSONResponse Error
+type InternalErrorJSONResponse TextError
 
 type InvalidLookupJSONResponse ValidationError
 
-type SessionNotFoundJSONResponse Error
+type ReceivedResponse struct {
+}
 
-type TenantDisabledJSONResponse Error
+type SessionNotFoundJSONResponse TextError
 
-type UnauthorizedJSONResponse Error
+type TenantDisabledJSONResponse TextError
+
+type TestCapReachedResponseHeaders struct {
+	RetryAfter int
+}
+type TestCapReachedJSONResponse struct {
+	Body TextError
+
+	Headers TestCapReachedResponseHeaders
+}
+
+type UnauthorizedJSONResponse TextError
 
 type UnavailableResponseHeaders struct {
 	RetryAfter *int
 }
 type UnavailableJSONResponse struct {
-	Body Error
+	Body TextError
 
 	Headers UnavailableResponseHeaders
 }
@@ -589,15 +514,25 @@ type CreateSessionResponseObject interface {
 	VisitCreateSessionResponse(w http.ResponseWriter) error
 }
 
-type CreateSession201JSONResponse CreateSessionOut
+type CreateSession201ResponseHeaders struct {
+	IdempotentReplayed *bool
+}
+
+type CreateSession201JSONResponse struct {
+	Body    CreateSessionOut
+	Headers CreateSession201ResponseHeaders
+}
 
 func (response CreateSession201JSONResponse) VisitCreateSessionResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.IdempotentReplayed != nil {
+		w.Header().Set("Idempotent-Replayed", fmt.Sprint(*response.Headers.IdempotentReplayed))
+	}
 	w.WriteHeader(201)
 	_, err := buf.WriteTo(w)
 	return err
@@ -645,7 +580,7 @@ func (response CreateSession403JSONResponse) VisitCreateSessionResponse(w http.R
 	return err
 }
 
-type CreateSession409JSONResponse Error
+type CreateSession409JSONResponse TextError
 
 func (response CreateSession409JSONResponse) VisitCreateSessionResponse(w http.ResponseWriter) error {
 
@@ -659,7 +594,7 @@ func (response CreateSession409JSONResponse) VisitCreateSessionResponse(w http.R
 	return err
 }
 
-type CreateSession413JSONResponse Error
+type CreateSession413JSONResponse TextError
 
 func (response CreateSession413JSONResponse) VisitCreateSessionResponse(w http.ResponseWriter) error {
 
@@ -687,14 +622,7 @@ func (response CreateSession422JSONResponse) VisitCreateSessionResponse(w http.R
 	return err
 }
 
-type CreateSession429ResponseHeaders struct {
-	RetryAfter int
-}
-
-type CreateSession429JSONResponse struct {
-	Body    Error
-	Headers CreateSession429ResponseHeaders
-}
+type CreateSession429JSONResponse struct{ TestCapReachedJSONResponse }
 
 func (response CreateSession429JSONResponse) VisitCreateSessionResponse(w http.ResponseWriter) error {
 
@@ -913,7 +841,7 @@ func (response GetSessionStatus404JSONResponse) VisitGetSessionStatusResponse(w 
 	return err
 }
 
-type GetSessionStatus409JSONResponse Error
+type GetSessionStatus409JSONResponse TextError
 
 func (response GetSessionStatus409JSONResponse) VisitGetSessionStatusResponse(w http.ResponseWriter) error {
 
@@ -1093,259 +1021,4 @@ func (sh *strictHandler) GetSessionStatus(ctx echo.Context, sessionID SessionID)
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
 	return nil
-}
-
-// Base64 encoded, compressed with deflate, json marshaled OpenAPI spec.
-// Stored as a slice of fixed-width chunks rather than one concatenated
-// const string: with thousands of chunks the chained `+` fold is several
-// times slower for the Go compiler than parsing a slice literal.
-var swaggerSpec = []string{
-	"1L0Lc9s4kjj+VVC8rYqdP01LsuxJ7EptOU4y8U5eazvzCnMWREISxhSgIUDL2tj/z/6r7gZAUpJfM7m6",
-	"urnb2KKIRzf63Y32tyjT05lWQlkT7X+LZrzkU2FFiZ+OczGdaStUtvhJLOBJLkxWypmVWkX70Xt+IQwr",
-	"xUxwK9WY2YmEj39Wwlhm+Ejssy6zmvV2d9mslMryYSHY4enR8THLJrzkGawUs1JMxXQoSpGzkS5Zr88m",
-	"uipNqmaiZFYorizjKmdTnYuEnfKpYBdigY8MfBjqfLHP7ETQRyOMkVrFTGlmRKZVjquNl8amiittJ6J0",
-	"4/ud50mqojgSV3w6K0S0H+2NOqKbdfnWbo93t/qjznDrOd/d2drJnvH+sJv9kPdEFEcSkDERPBdlFEeK",
-	"T2FsA3lbgL04MtlETDmgccqv3gk1tpNov7e7G0dTqfznbhzNuLWihDn/+wvb+v+/Pv1HFEd2MYNZjS2l",
-	"Gkc3N3F0SmAev1o9mLNJwMITwz5/Pn7FpGLSGraztxUwD8iexvCNkIiHjBuRtBDQ6T7vZJ1cbO3yneHW",
-	"D1k333oueqOt/nCPP8s7WVfsjDwCZtxOavDd8ucyj+IIaEKWIo/2bVmJJiZgC9xG+1FV4ZvLYN7AYDPT",
-	"yggiSQWo4cXrstQlPMi0skJZ+JXPZoXMOOBg+w8DiPjmQcGx0o2F3001nfJyEe1Hn9VIl8IIAUd/yYtK",
-	"ED4tlwUcoxvETkV5KUpGC+PGaij+UYpRtB/913bNTdv0rdluDGgf0qmeCjsBvqnCFthcKMvmpVbjhJ00",
-	"GEsEvio4HN2UL9hEFLMkuomjY3XJC5m/0/qimj0SKVNewBnA2TSx8t4/9nTEjl+tw8+Xb1Ghs2j/iz/+",
-	"xrl/jaOpGUf7Ee4Ot8BGXBaicdBw7OczXho87q+PwOvPYdJbMdxgAwYsYJjSlvG7GQIx6njrg7ZvdKXy",
-	"R+JUNYY1UCoNQBkzXTIveUi4PTFrSc9tAjc9wvm+B9mdTUQpCBfMVNmkFpe6ZNKyoSi0GhuQ2+1dImLO",
-	"8NdX0oAofyxe8sawGi9+MrfMWlTQsixM8J0QgapAGjbWOo/ZsLJIEk7jSBPWQ9A/K17ZiS7lfx4NuCQG",
-	"XRY8F0rPFai/S30hcsA/4nsujWB+yHqZhN+xw0/HAAFqgylRV3uJD5qRWsLDVZqVItNjBRCwWSlG8mrt",
-	"/I5SYUwQD43Fvg/q3XyA5qnnjLBazCrCDuzB4ccfwiWXBZzKI8+gao+skfRGlyhgp3oqbiE/kP0yE6y5",
-	"+vfCw5hbMecLlnGF0kmZuYCzmsdoDDkQ2FBkvAK6sIbl3PIhN8jFlSoFzyawpYSdlQvGx1wq0OJ08gj7",
-	"ibDlYutwZEW5aiycoomEDD/nKABAGzFbLoAGcLqYzVFq4JG0LITdJbNGTqtptP9sr9/poFlDnztB3oMO",
-	"HgtERo0/3OPhWBwScmUh7Rpr85r9DAfDrtl7wRXs7TpV11tbW/i/VF2zgdL2PANbQVmRD9g1Qw0w0TMw",
-	"JHOZk/zPMjGzeOS5NFmhTVUKxDXar15h0IwzoXKpxjDXIY4TTlBcilKOHL2xCSfVIlQuclbvRRgrp9zt",
-	"xY9HuxXfpJmUZv49NueGGavLMEugN5hhkAsrMivycz4WAzbRBRzbRNTjr8mAVYD0L1ELHVEcOWDASGtu",
-	"Loqjmqy/rthgcXSkc5EHi4vnuQSoefGp1DNRWgkMNuKFEXE0azyqGehu9qinf0Xvk9XnTcYvfpp6a3r4",
-	"h8hse2uvwlqP2GCmc/Eg7oV1YL2pMIaPxSp1ghThbCZKoxWwUil4foBmWjbhaox2ddPs73TW2fRNqHFv",
-	"9YrroQcuRBvo0onBVQEzF8OJ1hdPDJvxRaF5Hteu0nBhhWFaMXEpQHZYK6Yzm7A3VYman/wyg3AMBeN5",
-	"LvIDJsdKlyJVdqKNYAtdsVwj/YN8IB+qjWZpznleFes2WFYCZFxmiwUIGcUGxnJbmQEIt8HPr0+O3xy/",
-	"fjVIapNxqHUhuAL4C3kppu4Il44DThuZ2vGzYXrEOLNgQl+IRczAE3FcD1DgtzAffJuws4k0MXKq0uzz",
-	"yTvSQ7ksRWZTFdzkmOUik7kwsHeylTSblToTxjCOaAXfFbxiXhBmVqFomMx3eXLMTrgTMYCNezynOCI8",
-	"3kfdJ8JUhT2ld2/iyMqpMJZPZ/cNPAsv3vjF7+EjwMUZvLhM6Ti6uXTcdh8dJHFNR42jX8sXpeBWOPv5",
-	"Y2UfKRXE1UyWwpxz+ygk3HWOx7lQVo6kIIHtXk3YT0rPQZVJy/RMKFQj4BM+6ISbOui8KovVZX9BtW01",
-	"M0LltDJpwyeGDUs9N6IEP9NWpQIDVBXgVZYCCX+4YByDOxbxxubSToLkSNVgKcAxOGAW0A6gcMM4MyIr",
-	"BZgTdg6eLYgJ3t4EMUQNZimXhWT/2X1SskUoKwiJm2d5L6WckIt9L7Us45hbQDEuTlGp+QraHbIZBxts",
-	"zsvcJMw5AGwkBShyXoKTP6oM8feSouIqE8WdhzwRbMSLYsizCzbjY/EEpA6cLOMZHiBsxjR3k7BDxfjQ",
-	"6KKygk2snRmUdXDSurKsMqJMlVR0QkivH6fSWpHvw3GCRBxLYzFwd4QbhOF/6VTjyFQZSM27QOTM6wNW",
-	"otj6ayCxJkSpuhWkU9rR34DJ8nIs7PlagwEkOx+LmnIwErcQvDRJy26dcWNIwaiWsZfjcLT+UapIgw9m",
-	"RYUYSZXzLJ4YjMXaBZvyciwVwRJs9efPG4Z6d2eNpb4krGuY1jHUK2eiHo7F4wUvX3IA7hK9y/4COle1",
-	"ebwe4W3ceXyTaNNKoDaf8oLc5aooPCfXMRMlWqI51xVYzQ18dnfWej5fIlWBLQXGd1UU0ddHKH5uLig0",
-	"/gCtcJd4bOEnbmN73Vn+PZN/jZRsRjcBQCuuLAm+GS8t2GBA4ODUlzyjmL+xfAH6xE7EAt58vB19h/dQ",
-	"m/Zr7flZqccln6JrPCy5yoBIkoaDJZWpRiOZSaHseQb2oV3rQNWmz3q8TPhsJpTIE3YYDj0Yen4xbzNk",
-	"ZPSLfO1SLXtuZbXaoAZqblgijGws9unw9PT1q5gNTj5+Pnv96vzs4/mbw3fvXh4e/YRD/IfmxvycURyt",
-	"jlrdZBxdbcHQrUteKj4FsvkS/YyaG33RE11ZkZ/pN06ZIas4DX0bXNeMvrkrOPDp9YdXxx9+BEeatH5+",
-	"0DRGghMf8Nv28d0kiB8fWmiLk6mgqEJWWT0aoQzBIIPOqikQfjYRqJqNCe59jdt1E865wXDsvDWtc0qW",
-	"pp3yXLBqhh6NtG76008fP77xc2d8KkrOpJpVNgRDCq0vWCEvhPd+nAdL41//+un4hMD9AB5iAzcufA42",
-	"+1LUweE5iiNCVhRHgRjiCLcUxZGb+oHk8SlELj4h+mBOTx5xdDrTegRzoq2XrxLM4zXRw5ynNlUGn+tx",
-	"jsOyxPbOTj3XOtF11vTT2sxw8uaI7ezsPIcz+nx2RNqNs8HvgxgkGcY6ZVZqyo221Rm3YgvOdJ27sZxx",
-	"+T6K4aMSTChbLoD02KXUBS4RM27ZVBvLdjt1NNiZygU3FvYtrZjee0g/+ykxfsOvjmnQLqlp96kb4OVl",
-	"yRePUSL1/I9DCObN1hu60jJpYjYY6nwxiNlgxu0EflJIdwCSZfBnJcrFgI1kaSxGdMg6RAxRKscw4J8W",
-	"nrwtEnjNW3lfge3GessjQS3a2Oru3Yktl+l74EG8dyGtRuBgTWpGqhwsgkAR+2zgEgWAij8MWDWUCIHP",
-	"U52L4pxbW8phZYU5h5nhC6ms+z1V+GFU6un5qNDcwteEifD2GDVDeW4nXJ2LPytewNMCHJP2I3FlS34+",
-	"0uVQ5rlQOHszmQnvVGWx/BFxIfwnq/V5oelbvxGtz81ElxZnbDxces8VCZxPpZlym02IKDB1cS6APQcJ",
-	"+yDmYNW2w3fB/Pcm1F7/PgvKxWeAYOmg72SD97eFSA+LOV+YEEKImdEU03IxD2//+Ux3xhXsmupL2rbQ",
-	"akb56zogjMiqUtrFKWKdXIyZXFvL8hs4fz4d65NTgO7L7NwKY8+TJCEcwxNQlfgkYT8JMcPwjSIH0mCd",
-	"QHJbWcivW4efjl1BiOch2hImRMA1Xd0cHwtw5oJ5UIcbeTBfwIQEXwZsVcH4UF8KxhXYEQlD4EBZCpWz",
-	"DEncMJ6qp876expjeOb2IJHXG3VRyWA51jKIQ3iHnPNUZXoqDK4L42EFCUKqFIIhHzGgh32AQY6VyEOA",
-	"Na4fueA1zc29lVpgpUOSKmBpFxNE85SDzT5En8ZYmdWJEU6mGZor3s0Auyl2JQGZViOJec4Rz2zCwCxP",
-	"1UgXhZ4bBiKDhDKdcSPX+MSg02golpCq/2L/rmR2ATstLTzoJuzExRRosAsrxD5kApD9QmCyzyfvTB1o",
-	"A23BrS79jn2qEEZcANnBfKlizNOrIZdJjtECpgCcWaZMZ8qBFcjVws09ZVKhl0PHnelcJKnqJc5UxnAe",
-	"Hv0+wMQYGwwGZoK/ZVVZsDT6x8vD09fnn0/ebfOZ3L7sbvvA+zYRXBqxNMUBjG29ZWnNCfvsH4efjs9/",
-	"ev1bGtFXR5TW3QKXaZ8tZ3ZbM+Xsybe0EZRIo33WfXbzxG8yVTsJO7W6FGxQO8ODBpLLXJRYk5FlulJ2",
-	"pQaipsv1vIErWb2GIxJ2xi8EyTie5yUmBQwR0gH8cDnfoWDDShaW6My2qlaSVPUTdkTkid+BA8GGC/b0",
-	"qVbi6VOmR1T7dulcqMZ29YVQcfvLwFCYryJ+QgiIp9xmMQltgrtD3jovS3nJC0qVhICmbVE1Bttmpb4U",
-	"IZTNhgtcQFojitE+pZroG6nqmZ6YgKMhL4N7GrAN5h/6Lo7NDiuweazDNzx7jTmsjBcFy2CvwnFrqDQg",
-	"C2kQCG/gqiNAiKNi4pb4lqijlv2DVBERU/7IU3ZMPLd2HGqIgRO25FqBKm56+EG/8TxVZKSrBQZrKQvl",
-	"2R4zdaSaDmpGxGNoFeigAMSTg3N29J0qHN7v9IH0tHLkmGvhUtZX0niUnrQIB55hycBq3JXEMaYL4BDi",
-	"W5QGVoPSlCJnGzudnc0VRQJGTh35dXzpE4J2IjCLV5UMzV1W16cyI2zCPtWfm8hSiLEJ0WaKDi+F8CjG",
-	"Pit4Bt4/UAoi0NS6a1TyMbjVMb57IWaEnOt6KRYKEZYjDIg2TNR/82kHa26Sb0NuxF4fDL4pz24Gzrl2",
-	"KID37Uq9ZswKPXclmf59lxe9bqRF3Ve1DnRzoQnEBrasBL6TqjMfZt53Sul0Vkgb9syp9AmPNNd2Hwxc",
-	"D8GAbXxW8srV0prYR0k3A9LeHx6RtjgRYPdXVrC37w+Ptk7fHvZ295gGfWNdvC8Afk0AXfvNXzdWjGv5",
-	"jCYtHC/JWZDYSPMNUsD8aibkpSuuaOCDG0LkFiLSIQSsOHTJnGCjMiSc3+UAHB+4FNbIRXLqIwJvIw5J",
-	"BcAclVOxjUGZG+HFBtOkHdxDkgmbMSOC2MoF6NkceGKnR7n4BPXVawVfNGwpgCNQUVh3Bt6mGiPMgHdO",
-	"rmNA3fvDIxB6mVbGgnwA64f0yYn4w+szJIA6u5BVZSmUZXjiaC5Jw5xXBCyllihjr9PxhEHJLSYtwjzn",
-	"BoNSm97gsKALuWI4fEG6jqsFRdiHVWM3Sap2YY/ogRAf19yyFLcEq5KEbM6ePq2reEgYPX0a+/GhqoBO",
-	"pGYhImJ4p2VKEq0krmyHCV6XSjKtMoFi4SeMSpDQ3W9kSIlumrRwePj66HD+7zcvx9nx0b/1u1eHnY+v",
-	"rg5PXk/ef35z8tuvP7684D9ezfO3k2cvBmwDJTdVZ3SQPrqbDQ7aGfWGz7Ku2Hqe9/lWf7Q33HrGd3/Y",
-	"6mTdvCd2Rn2+O7z2EF4DINfdH/Z+6PV29zqdARvLS2FSVZ/+oP42McWo6Ez3em9ne9nxu3+dK1nt/d7d",
-	"u7Qvf3qbPf/t48npr8fVR3747HI8IAt8MJgt7AR0sJzOdGkdpcZsws2kkMOYTaY8i5GaYEAuRkyac7Bj",
-	"NlCsx0ATlJkIxaiEws19svPSCP6PdEBd9uT5FEtbvDTwQ1H7IP6TJKHxNFdNvjE7j9mUZ+wFqZcvaUSa",
-	"L/qazHhJee+NNErSaJPGgqR44eBLhnt94uANWjExIFI30ug8jWLW2/zS++qG4am9YGl0nUbJH1qqjS9+",
-	"QQdwGn2NwyacVdZ85EkTH9YQ+AVyOQbD5AViOlFivkE1LuLKJgKFycZmOI/ETHhvd28zoVEbbo45V8BE",
-	"AbyqLAwfifPhXt9NQe9vJiXol9nGMI1epNFm4pDgpnE55w3ciZNK524lWqKxI3jHf3Lj/X/IliCw4J+N",
-	"TZZWnc5O9gL8lI0aAWsGrWKWvXixQmF3jPPYh2FpyG6kUeutxoHQe8BlSCfodOCPP0xgiW9OSL31nCDV",
-	"+JSPxGv0g29IGqaR0rnYz8rFzOo0OoBpxBWOH1WKkvjSfFrDN6dLbMO+se1t2us+mOSngpfZBE0YlH+o",
-	"EtgXh8cz49kAuOQre8Fo/mQsgJwdT2yyf/4TX9gMhA6McVDPR9zxshqNRJkARJ4xnMm1sf3fxJEbIBKv",
-	"QR1unm/HNCn8IMprT+p450tzR+FoNx2H+Ofu6JYe12e1GZjnzHwlTkSmbC4Y+KAJSH16sAzyDzD5hVhs",
-	"JtUs51ZswEYDT3lYqrJIo83m9CB81dLsU57RK4558J2kwAAde/HihduTfwKs0Nujf5dpaQPHxm6EY4/W",
-	"gFfcikTp+cYm22bdTqcTWOsDZqg3AobWjV5/DLjJJWK8b7A/Kxzb4rNbxzQO0o0irjtI1U1gvF8mshBY",
-	"utS24qRhQwHmkncAYl8KzJ0aRCvAecqGVSoXpb8ahXYnBtZJbyoKrTrHyYVvDC0vVMNLwwKV4D7pkq2m",
-	"SGN0y6hUEAuQlfVuUiMuRLubc5OqRo1KsNv8emB2ZT69aYRgPsZ35FN3T12OMNSDJuzU10haDHsJlYPB",
-	"iak62LLL1VF8UGklXBLS4QZ9Sa6wgG05LVkpKwswSgEPCTsTxqYqlGTihC4iYZjVep8VYDf54r6BK69k",
-	"Ez1HS2+5tBLx/0rA++jvU8COfTm1XOW8DIE183UDa4H2t7fn83li3Nd+adBT25usm3QwKC2tSVUhhyXH",
-	"SV1hF0bJ0MRDJ8GN9dS1MZhPnLEx2AxRnoS9XLAJV7n3uv6lpWIDN3aLUhf+U6h/HNSRVD7H24m0bq6t",
-	"qw3CZ9PKYOwIy5/QVORk3HpnKPa1/Fyh62ykGruo3hovLVivS95JszTDAUuGvoPYBX5JjVP1H+7CI9nb",
-	"E+jZBGCNHCtuqzLUsQMP6JJNYb/hSyARMO1AIA8XzMx4JkxMxvi8lNYKF4287MYkxZwKgd8b1juySTPa",
-	"ifFnig+Z2DtP+aq3xM5C3MCAF8MLcm6cjFkRLdpiqqLpZPG1J4xwoj81kpeCTaWq8ATn3LlGSGRZobOL",
-	"ZXdIBEnbCmnGtZPzYtm/abg2L7xn8wD/hQ74Ua4LxYKOX6VqIC7tebhA2ul0Ols/wD/P4J9O/V/XjQnI",
-	"abojNSsAyQe7CrTLtxQTKGm0n67WxqRRnNYFxfhOr9Pb2+p0tzrds05nH///d3ytxiG+9xDnisY5Dbbf",
-	"VF5xU0vRddc0FCunPhW8FLHuPqvVF+Lf0z86opfd+O2nd7OsL0dv936cvuaLq97V6PlU//zZiJ+zz6/s",
-	"btk9lJ9Of5nYnfGLQcI2gowgb5mKUUkiU86gXgG49sAFllEdPAHvmc+E97SRMUdr9EiyiSFCurAU4pe9",
-	"qyv8IBXr7tahAZWzXDMD0nmuy4tWIeyhcvFgAbhpqO5USZUVFV6VwewOJfvqewrvgHdQE1AZmS0lfo0e",
-	"uicdxXaZidkuMFnMdjr0s8cm8GwSp6rbgd+7ffi312ETHNjrwy8j65S/W9JJ1AMKBPuVaT2XhacxuORO",
-	"hxm6ao6LJ2zQuIk1YBoMhX7vOci93c4OgDjRSlcgiaoZHFm3R1fhE3bI+t2Ov5DoAttC5TMtlQvHGp2q",
-	"XJM4yfkCI6IhBF9ZxB2IVCyRDdZGTsoToyfcskJwY58+RXj2w8X8VLVV1nwis0mIxPCpqK+Q1AXjtCu6",
-	"K4JEBAp8wi9BvAifLPuki0KqsTOcsMbXK1Z3XXemjZHDQsRUq0ThTcwCVjOH627MejHrx+xZfeS0m5oC",
-	"k1SdWj1rGEw0CQAhyqlUvGAb3BMi4CsUjG1irgRXaspqhwZfFyVMqrAYwyVLiC1CxrDOVoicXUowH0et",
-	"gBvsR7isECUvlG4IAqQi1PguY+TqyLA8FOwiPXIoPWumKOBRsO6wRsxVA/mLMMg2CoEYyqIATsMzshMh",
-	"S0y65FwWC5bxGR2oy1qQG8NVqnRlAXzM04E9N/jnSJeZeOFTTqCY3CNfn04hWPfQzLQeDdZn0AhsNCyl",
-	"TdgHHarYDFNC5CJPQtYiDpTj6kYtFULDdhEkbtDy5XgZJ2QyAB8kdeuLUg0DlPR6CBcfgg2BVi/GpSnF",
-	"gTX7hNh+p+O5EWU3gjhwi4B4pGHI+ZgUCgGvwFOFGFlWKbo2lofUjO8FwFsdNooFnTBY7Iqt3MlwCS7a",
-	"m8tFIQcAL2IPATxr7YosmLTtW6dE9TxVoEp1ZRP2ptGgo2Z/IKTW/RDSPj6PuNqaw4ewuePPVPkWHWcr",
-	"czbbdKxB+HOXvqOkras0aPYNSdUUdRxnJVe5ntL9f6yZIKEORm5VZhN3pZbjffCGe/dOTtElSNU1/X5H",
-	"Ciio9QG7Zq66KmbdHdjX8+eUrzny1zTArbtmvbjTf9ZoiEIvucsoBPU12+uzn+RL+so3BijkSFABptNq",
-	"IJYOGKABztzZqEsemTToqMWO6TE3Ew4Up39TCtEiTsOu2W6nw5basXw+O2JTrezEKb5ZKWZcYoFJ7ktQ",
-	"W8IIYF0/Tc4XLk01EVjd58pEQDjlYsSrwhrHIcuFEXjYvjIikLTjngPGsegIfGae16kLbgdOFtQ5HaGw",
-	"/roJOCCL6NJ52s6RDWXS3oVPlS6dv0zJGGPr/HcYSYs7osIaSiQq+g1h/dfpxw+hXpNqDgfuEuY+Cu0r",
-	"VPaMyq5cujlDQYVmvrssOoiZLomT+71eDAxcSGPrew5rCi4T9lpZ0juUPRUM68jYAGvjgh1eaFcQPSh0",
-	"NmiJi1QNvqQRGupRzNo27tfBARtMzZjKdKgSbLBSxjUI5c0kJ11VEgXzfR1Yql4Kg5cuXYKM2sMwANGL",
-	"BfQQiUycKRJqSGfcTlxwZ4C1KoOVxHmq+p0+G3xLXd1nGu2zNPqgLcO+Hml0M3AFSXiZgU2FneggkHZX",
-	"Rr6n72GCw6LQc4FTJAwrFoA2CYSg+UGU/7rlJMDW8Ssvxw/Yn5W2lOTzUrwUGCCmyqdCTN0tU2mxgY+v",
-	"HDv8dEz34wxVlHWTTtKJbuIIZAGfyWg/2km6SSfC9kMTLJW7pZAH+0Rps+Yy75GvLKv5p75YQMaUq6ex",
-	"Vano+HzNx513FJnVCcmGBmOiBaNLYlju7CxK5SKLHaJ4JTsFTcsgHCgcYid1QL9u/jHRhsQSYtWHWOqC",
-	"BHdXWCuRKi99Vu+MheIuXbZqu9D21nThDBkR4OAXQjV8fiMsKHoD9kIedtBYAx26hL3UAEEpYOh/YAaX",
-	"pQatUMdr3D3TxkXwVOXCWKm4yyd4blwGpbHvgxDCIKvMd9LxHQ1wQ4DzI1AxJMrQ2MSSG9A4ZQ4SzMj/",
-	"CLbR7+5sYuicbfQ73c3YK4ONfge+8ObNRr/X22xUNluMHWZ8Bt883/TXKzgwFPfuntM9G/1Ob5M4IQiB",
-	"4zzaj7LmfU8k9rrh2Zf15cv1K9tLDdFuvlKdrDD2pc4Xj2xIkjkrwLTbkfyCplrDQkBHDosz5q0WVc0r",
-	"oZGPbgLrJG4VjGqi0teV3abXC5H/Ew/jRbfT70VL1y4fMI236tuzNC869rrUj0bJ6XKvrV9C9LRBZy1Y",
-	"mwA2J+0+e0S/lbWXem/aVc22rMRyc7Fep/vYM6RIexvKQ8wOmEBjAaDmvfKlcNROZ7/TSbq9nf7u3u/t",
-	"++8P7sK2eh08nCeFsFsnern9+8WO+dy96vz8/M+Xox+mvd/s2+xfu/N35Ydn/FP+o34tz/rVT4tfh/9+",
-	"H/1V7H+s7H2duRoZC6xKnPCcDYVQoaxjuKgdiFUPB6+q63yB7YH6dILrthdOervVyAkH9R7dz6m+93dE",
-	"1/6W+i6R5YeunNVsxsmVWddcyDchWXuZsNFwJPqg2Qhs4mDG0+wgXtEKDxbakh0uDUN3qZol7EzPXGQJ",
-	"3N+paF1xM0l085hzrrvCrDnhJUMaDjlcYw19b9bA47VYqEPyToYHrxSpou5lbTgpuUQVmeTaGCEQPaAH",
-	"8Jh37qeNpf5mOOz5Y6mjpSVOBGC/TR++DWXMas92faeveipUmKWoPV/OcjkaCcRS2RRy36Ep1SqbwQGG",
-	"taWqXcaVvdTM2N15JOas1u9A6LexBbq1riEswAFfi6yWx2y1ZgXO9b1wUjanB3KF2V1NHHnnBHWv9/h2",
-	"geD3tYFuRvDB1gJjEb1DgvvOVoxITg/pvti8RIXdF7EzFIiuk6Cf29uqjQ5vxnqPTTVt1AfsL24aMA/Z",
-	"rO9wR/vUlf04OgEnv73B2mhwV2e7Ow/aTLutwb2bWb0n5vZViqm+FPkbKYol1DUsaNcD0ocSW7cbgwfc",
-	"2NH/AAABm/HyRI19PmimpZtwDg9Vo0rhrfMW29SNnlaDutd4U1oJ8yDgm1bsQ/bcuCf3P9J11MsKaXwj",
-	"R+fs1/EWaumJggTjFk54PFbZgFd0xGdLLTV9yB79wGYI7pbumvUbdbjftRb5fs02w+261o7IVZUmxAHB",
-	"eQwGy7tWGHKsXQOGx/Y2pDIUKty5smGpoRhLMHsaDQ139jqduxoWP7LHYRztdjr3mx3ttsY4audBhmyj",
-	"HWXcIIBwa6vVwqB2SSwf4716nxqKkGdXAj7fajfkZtt3D9lylzvHwq67zV1gkUVlMK1AR+6MhNDcAGZg",
-	"l9JI6j3CQvspSk36O3sy9EL0SbtUueAIRrEVe/qUq/zp01YbhxCUWGrwqCmKAFIHi1rGlGyjFKiwIfIH",
-	"nrbnhVJkuswTdlgUdAslXEYInRkRggEViJAQGlWFT3wkGOp3vXl8KmX1KpYzoRpXflxEBEu+vBvUjOes",
-	"iWyMhW303nl0aKPuJk5RjZZb3HmkULql02rzcFtHNi4FXYMwE1621F27I1Bj4uVuPzvdpP9X3GZn8xyF",
-	"Npkremqlfyjs9o49LnfdbO9TVUXxN/b5OjTtbGOWMAiWw0gqaSZglzUTeY7EMB2ZM5eyvQeIZoPQ7weE",
-	"b0K6Zv90GdcDwBbC3rHDupnp99rbg7XcUo+rW9SdRx8ae/PJYrmL1F8PV/xFP7Z//7Dlvue1P3Of/mp2",
-	"oP/f0npvhHUJwnYfHbyw6lgSL0YTR/9FPVi3hlmrAU8ayY1mbUdlfGtATAZarS+YGI1EZhN2pv0FdMax",
-	"sIOi4LIU9RVcSmnU7ZpkUYSkyowbyl60EpyUM9MlosGEKl5/yVgxrQ7A0agLblJEkasPTrA45xElNq7w",
-	"weoZ41hU7etqHPi6TNVqGc0tuqzdWud/VZsJ11aoHeJr90NqCipPIKHHUasv0J2BXxSQ1OFoKaQMT9cu",
-	"Epos3b5Gp7vf7SW7v98uf8/W9MHycnj9qqHJ0x3LLoH2YPm60rvp7gjyE9Muovq/I1ofHVoMFa3v17X7",
-	"P2Q5n/IxtgAAw/XOvyqRhd7RjcrbEBX4Ti6fF1dAU42W5yCqaIus4NmFqXtzcOsLobBHGZZ8+VuorsXZ",
-	"QapczluGexK+IMSHev/v6CxYHisZG9QcWoCtU0+NtjYoCX1Dmy9fQdRRjw+Skbf/rQH0K2bVsAAGd71D",
-	"fZlQFEeUO9pG2em2sD7Vv9a9NC7Hz3O8toGNG6mZIXpDlNBZNDrSJHV3nAAoLO1vZyCRLxUf316EcOqu",
-	"z9yRzo6pPHgmyrrFJm6ZCkxctIAaFmMVZ+/qivLtqaKzEZTjHoF6S9jP4YJIo2DTXb2gEg1e17AfIFbQ",
-	"7YRtD3G9XJSpeuovqzyl9j2UtXdV2S6nAbKCS0U3YJpGzjo1uoK0FTV6Z5NqrBE+WFPj62uhCWkGC6c+",
-	"49+mAMTnpZ41yoDb4ZXooZcCbuufVNchR/eEaXx/q36n9Se1YANfOlvP+dZo6+u3nb2btX9da01fNlfK",
-	"4IH399uxbW+zP0Ib3voqw30QNdufPwiwXhswAOrr//cgaAaX3bhxswKvzLQ7NozY4FuN6pvk28oub5Jv",
-	"QM43gwN/MyauL+ukqnFb5/7LMi2MPfK6w31oDRz5ULR2O701HdH+VqmHr3teyRKHvjwx9cJpRkab2rv+",
-	"AwqulWD9lw/cg79SMBCsuTVtW1t/CeA2e7JG00pv2pvQn/5+W7aGjo6lBs4d09+BrdGd9u9C9IjUePvv",
-	"cjyk9uTXX9f5knSRj+rOe1dXLPQ7d/c2FgdBsWCyAW9buFxCt3NLE2x3bYT+8pUSCTtu/bUrn4AauT8C",
-	"snIzVdokWrJDvsatE16x++65Aoux8v8XAAD//w==",
-}
-
-// decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
-// after base64-decoding and flate-decompressing the embedded blob.
-func decodeSpec() ([]byte, error) {
-	encoded := strings.Join(swaggerSpec, "")
-	compressed, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return nil, fmt.Errorf("error base64 decoding spec: %w", err)
-	}
-	zr := flate.NewReader(bytes.NewReader(compressed))
-	var buf bytes.Buffer
-	if _, err := buf.ReadFrom(zr); err != nil {
-		return nil, fmt.Errorf("read flate: %w", err)
-	}
-	if err := zr.Close(); err != nil {
-		return nil, fmt.Errorf("close flate reader: %w", err)
-	}
-
-	return buf.Bytes(), nil
-}
-
-var rawSpec = decodeSpecCached()
-
-// a naive cache of the decoded OpenAPI spec
-func decodeSpecCached() func() ([]byte, error) {
-	data, err := decodeSpec()
-	return func() ([]byte, error) {
-		return data, err
-	}
-}
-
-// Constructs a synthetic filesystem for resolving external references when loading openapi specifications.
-func PathToRawSpec(pathToFile string) map[string]func() ([]byte, error) {
-	res := make(map[string]func() ([]byte, error))
-	if len(pathToFile) > 0 {
-		res[pathToFile] = rawSpec
-	}
-
-	return res
-}
-
-// GetSpec returns the OpenAPI specification corresponding to the generated
-// code in this file. External references in the spec are resolved through
-// PathToRawSpec; externally-referenced files must be embedded in their
-// corresponding Go packages (via the import-mapping feature). URL-based
-// external refs are not supported.
-func GetSpec() (swagger *openapi3.T, err error) {
-	resolvePath := PathToRawSpec("")
-
-	loader := openapi3.NewLoader()
-	loader.IsExternalRefsAllowed = true
-	loader.ReadFromURIFunc = func(loader *openapi3.Loader, url *url.URL) ([]byte, error) {
-		pathToFile := url.String()
-		pathToFile = path.Clean(pathToFile)
-		getSpec, ok := resolvePath[pathToFile]
-		if !ok {
-			err1 := fmt.Errorf("path not found: %s", pathToFile)
-			return nil, err1
-		}
-		return getSpec()
-	}
-	var specData []byte
-	specData, err = rawSpec()
-	if err != nil {
-		return
-	}
-	swagger, err = loader.LoadFromData(specData)
-	if err != nil {
-		return
-	}
-	return
-}
-
-// GetSpecJSON returns the raw JSON bytes of the embedded OpenAPI
-// specification: decompressed but not unmarshaled. External references
-// are not resolved here; the bytes are the spec exactly as embedded by
-// codegen. The result is cached at package init time, so repeated calls
-// are cheap.
-func GetSpecJSON() ([]byte, error) {
-	return rawSpec()
-}
-
-// GetSwagger returns the OpenAPI specification corresponding to the
-// generated code in this file.
-//
-// Deprecated: GetSwagger predates kin-openapi renaming openapi3.Swagger
-// to openapi3.T. Use [GetSpec] instead. This wrapper is retained for
-// backwards compatibility.
-func GetSwagger() (*openapi3.T, error) {
-	return GetSpec()
 }

@@ -193,11 +193,11 @@ type CreateSessionOut struct {
 // CreateSessionRequest What to verify and where to send the browser afterwards. Unknown fields are refused.
 type CreateSessionRequest struct {
 	// CancelURL Where the fallback page's return action sends the browser. An absolute https URL without user
-	// information. Omitted: your registered Cancel URL.
+	// information, its host in ASCII. Omitted: your registered Cancel URL.
 	CancelURL *string `json:"cancel_url,omitempty"`
 
-	// SuccessURL Where a VERIFIED result sends the browser. An absolute https URL without user information.
-	// Omitted: your registered Success URL.
+	// SuccessURL Where a VERIFIED result sends the browser. An absolute https URL without user information, its
+	// host in ASCII. Omitted: your registered Success URL.
 	SuccessURL *string `json:"success_url,omitempty"`
 
 	// TargetAge The age to verify, in years. The shopper passes when the estimated age reaches this age plus the
@@ -220,12 +220,6 @@ type DetectedAgeOut struct {
 
 	// SessionID The session asked for.
 	SessionID openapi_types.UUID `json:"session_id"`
-}
-
-// Error defines model for Error.
-type Error struct {
-	// Detail What went wrong. The texts are part of the contract and stay as they are.
-	Detail string `json:"detail"`
 }
 
 // ErrorCode For programs to branch on.
@@ -261,6 +255,12 @@ type SessionStatusOut struct {
 	StatusAt Timestamp `json:"status_at"`
 }
 
+// TextError defines model for TextError.
+type TextError struct {
+	// Detail What went wrong. The texts are part of the contract and stay as they are.
+	Detail string `json:"detail"`
+}
+
 // Timestamp RFC 3339 in UTC with a `Z`, to the microsecond.
 type Timestamp = time.Time
 
@@ -272,7 +272,8 @@ type ValidationError struct {
 
 // Violation defines model for Violation.
 type Violation struct {
-	// Loc Where it is, `body`, `path`, `header` or `query` first, then the field or its name.
+	// Loc Where it is: `body`, `path`, `header` or `query`, then the name of the field or parameter as it
+	// is written here.
 	Loc []any `json:"loc"`
 
 	// Msg Always the same, so that nothing of the request can be repeated.
@@ -294,50 +295,51 @@ type IdempotencyKey = string
 // SessionID defines model for SessionID.
 type SessionID = openapi_types.UUID
 
+// WebhookID defines model for WebhookID.
+type WebhookID = string
+
+// WebhookSignature defines model for WebhookSignature.
+type WebhookSignature = string
+
+// WebhookTimestamp defines model for WebhookTimestamp.
+type WebhookTimestamp = string
+
 // InternalError defines model for InternalError.
-type InternalError = Error
+type InternalError = TextError
 
 // InvalidLookup defines model for InvalidLookup.
 type InvalidLookup = ValidationError
 
 // SessionNotFound defines model for SessionNotFound.
-type SessionNotFound = Error
+type SessionNotFound = TextError
 
 // TenantDisabled defines model for TenantDisabled.
-type TenantDisabled = Error
+type TenantDisabled = TextError
+
+// TestCapReached defines model for TestCapReached.
+type TestCapReached = TextError
 
 // Unauthorized defines model for Unauthorized.
-type Unauthorized = Error
+type Unauthorized = TextError
 
 // Unavailable defines model for Unavailable.
-type Unavailable = Error
+type Unavailable = TextError
+
+// Completion The webhook's payload, the same bytes on every attempt. Further members may be added; ignore
+// those you do not know.
+type Completion = CompletionEvent
 
 // CreateSessionParams defines parameters for CreateSession.
 type CreateSessionParams struct {
-	// IdempotencyKey Makes repeating this request safe: 1 to 255 printable ASCII characters, remembered for 24 hours
-	// per tenant and mode. Same key and same body: the same session, no second charge. Same key and
-	// another body: 409.
+	// IdempotencyKey Makes repeating this request safe: 1 to 255 visible ASCII characters (no spaces), remembered for
+	// 24 hours per tenant and mode. Same key and same body: the same session, no second charge. Same key
+	// and another body: 409. Make a new one, such as a random UUID, for every session you want; never
+	// copy one from an example.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
-}
-
-// SessionCompletedParams defines parameters for SessionCompleted.
-type SessionCompletedParams struct {
-	// WebhookID Identifies the event; the same on every attempt and resend. Use it to drop repetitions.
-	WebhookID string `json:"webhook-id"`
-
-	// WebhookTimestamp When this attempt was made, in Unix seconds.
-	WebhookTimestamp string `json:"webhook-timestamp"`
-
-	// WebhookSignature `v1,` and the base64 HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}`; several, separated
-	// by spaces, while a secret is being rotated.
-	WebhookSignature string `json:"webhook-signature"`
 }
 
 // CreateSessionJSONRequestBody defines body for CreateSession for application/json ContentType.
 type CreateSessionJSONRequestBody = CreateSessionRequest
-
-// SessionCompletedJSONRequestBody defines body for SessionCompleted for application/json ContentType.
-type SessionCompletedJSONRequestBody = CompletionEvent
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
@@ -797,6 +799,11 @@ type ClientWithResponsesInterface interface {
 	GetSessionStatusWithResponse(ctx context.Context, sessionID SessionID, reqEditors ...RequestEditorFn) (*GetSessionStatusResponse, error)
 }
 
+// CreateSessionResponse201Headers the declared response headers of an HTTP 201 response for CreateSession
+type CreateSessionResponse201Headers struct {
+	IdempotentReplayed *bool
+}
+
 // CreateSessionResponse429Headers the declared response headers of an HTTP 429 response for CreateSession
 type CreateSessionResponse429Headers struct {
 	RetryAfter int
@@ -819,17 +826,19 @@ type CreateSessionResponse struct {
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *TenantDisabled
 	// JSON409 the response for an HTTP 409 `application/json` response
-	JSON409 *Error
+	JSON409 *TextError
 	// JSON413 the response for an HTTP 413 `application/json` response
-	JSON413 *Error
+	JSON413 *TextError
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *ValidationError
 	// JSON429 the response for an HTTP 429 `application/json` response
-	JSON429 *Error
+	JSON429 *TestCapReached
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *InternalError
 	// JSON503 the response for an HTTP 503 `application/json` response
 	JSON503 *Unavailable
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *CreateSessionResponse201Headers
 	// Headers429 the parsed response headers for an HTTP 429 response
 	Headers429 *CreateSessionResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
@@ -857,12 +866,12 @@ func (r CreateSessionResponse) GetJSON403() *TenantDisabled {
 }
 
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
-func (r CreateSessionResponse) GetJSON409() *Error {
+func (r CreateSessionResponse) GetJSON409() *TextError {
 	return r.JSON409
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
-func (r CreateSessionResponse) GetJSON413() *Error {
+func (r CreateSessionResponse) GetJSON413() *TextError {
 	return r.JSON413
 }
 
@@ -872,7 +881,7 @@ func (r CreateSessionResponse) GetJSON422() *ValidationError {
 }
 
 // GetJSON429 returns the response for an HTTP 429 `application/json` response
-func (r CreateSessionResponse) GetJSON429() *Error {
+func (r CreateSessionResponse) GetJSON429() *TestCapReached {
 	return r.JSON429
 }
 
@@ -1022,7 +1031,7 @@ type GetSessionStatusResponse struct {
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *SessionNotFound
 	// JSON409 the response for an HTTP 409 `application/json` response
-	JSON409 *Error
+	JSON409 *TextError
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *InvalidLookup
 	// JSON500 the response for an HTTP 500 `application/json` response
@@ -1054,7 +1063,7 @@ func (r GetSessionStatusResponse) GetJSON404() *SessionNotFound {
 }
 
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
-func (r GetSessionStatusResponse) GetJSON409() *Error {
+func (r GetSessionStatusResponse) GetJSON409() *TextError {
 	return r.JSON409
 }
 
@@ -1230,14 +1239,14 @@ func ParseCreateSessionResponse(rsp *http.Response) (*CreateSessionResponse, err
 		response.JSON403 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Error
+		var dest TextError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
-		var dest Error
+		var dest TextError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -1251,7 +1260,7 @@ func ParseCreateSessionResponse(rsp *http.Response) (*CreateSessionResponse, err
 		response.JSON422 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest Error
+		var dest TestCapReached
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -1274,6 +1283,16 @@ func ParseCreateSessionResponse(rsp *http.Response) (*CreateSessionResponse, err
 	}
 
 	switch {
+	case rsp.StatusCode == 201:
+		var headers CreateSessionResponse201Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value bool
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		response.Headers201 = &headers
 	case rsp.StatusCode == 429:
 		var headers CreateSessionResponse429Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -1423,7 +1442,7 @@ func ParseGetSessionStatusResponse(rsp *http.Response) (*GetSessionStatusRespons
 		response.JSON404 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Error
+		var dest TextError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -1466,161 +1485,4 @@ func ParseGetSessionStatusResponse(rsp *http.Response) (*GetSessionStatusRespons
 	}
 
 	return response, nil
-}
-
-// WebhookInitiator sends OpenAPI 3.1 webhook requests to target URLs.
-// Modeled on the generated Client, but with no stored Server -- the full
-// target URL is provided per-call by the caller (typically discovered
-// from a subscription registration).
-type WebhookInitiator struct {
-	// Doer for performing requests, typically a *http.Client with any
-	// customized settings, such as certificate chains.
-	Client HttpRequestDoer
-
-	// A list of callbacks for modifying requests which are generated before sending over
-	// the network.
-	RequestEditors []RequestEditorFn
-}
-
-// WebhookInitiatorOption allows setting custom parameters during construction.
-type WebhookInitiatorOption func(*WebhookInitiator) error
-
-// NewWebhookInitiator creates a new WebhookInitiator with reasonable defaults.
-func NewWebhookInitiator(opts ...WebhookInitiatorOption) (*WebhookInitiator, error) {
-	initiator := WebhookInitiator{}
-	for _, o := range opts {
-		if err := o(&initiator); err != nil {
-			return nil, err
-		}
-	}
-	if initiator.Client == nil {
-		initiator.Client = &http.Client{}
-	}
-	return &initiator, nil
-}
-
-// WithWebhookHTTPClient allows overriding the default Doer, which is
-// automatically created using http.Client. This is useful for tests.
-func WithWebhookHTTPClient(doer HttpRequestDoer) WebhookInitiatorOption {
-	return func(p *WebhookInitiator) error {
-		p.Client = doer
-		return nil
-	}
-}
-
-// WithWebhookRequestEditorFn allows setting up a callback function, which
-// will be called right before sending the webhook request. This can be
-// used to mutate the request, e.g. to add signature headers.
-func WithWebhookRequestEditorFn(fn RequestEditorFn) WebhookInitiatorOption {
-	return func(p *WebhookInitiator) error {
-		p.RequestEditors = append(p.RequestEditors, fn)
-		return nil
-	}
-}
-
-func (p *WebhookInitiator) applyWebhookEditors(ctx context.Context, req *http.Request, additionalEditors []RequestEditorFn) error {
-	for _, r := range p.RequestEditors {
-		if err := r(ctx, req); err != nil {
-			return err
-		}
-	}
-	for _, r := range additionalEditors {
-		if err := r(ctx, req); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// WebhookInitiatorInterface is the interface specification for the webhook initiator.
-type WebhookInitiatorInterface interface {
-	// SessionCompletedWithBody fires the sessionCompleted webhook with any body
-	SessionCompletedWithBody(ctx context.Context, targetURL string, params *SessionCompletedParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
-
-	SessionCompleted(ctx context.Context, targetURL string, params *SessionCompletedParams, body SessionCompletedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
-}
-
-func (p *WebhookInitiator) SessionCompletedWithBody(ctx context.Context, targetURL string, params *SessionCompletedParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewSessionCompletedWebhookRequestWithBody(targetURL, params, contentType, body)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := p.applyWebhookEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return p.Client.Do(req)
-}
-
-func (p *WebhookInitiator) SessionCompleted(ctx context.Context, targetURL string, params *SessionCompletedParams, body SessionCompletedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewSessionCompletedWebhookRequest(targetURL, params, body)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := p.applyWebhookEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return p.Client.Do(req)
-}
-
-// NewSessionCompletedWebhookRequest builds a application/json POST request for the sessionCompleted webhook
-func NewSessionCompletedWebhookRequest(targetURL string, params *SessionCompletedParams, body SessionCompletedJSONRequestBody) (*http.Request, error) {
-	var bodyReader io.Reader
-	buf, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	bodyReader = bytes.NewReader(buf)
-	return NewSessionCompletedWebhookRequestWithBody(targetURL, params, "application/json", bodyReader)
-}
-
-// NewSessionCompletedWebhookRequestWithBody builds a POST request for the sessionCompleted webhook with any body
-func NewSessionCompletedWebhookRequestWithBody(targetURL string, params *SessionCompletedParams, contentType string, body io.Reader) (*http.Request, error) {
-	var err error
-	_ = err
-
-	reqURL, err := url.Parse(targetURL)
-	if err != nil {
-		return nil, err
-	}
-
-	req, err := http.NewRequest(http.MethodPost, reqURL.String(), body)
-	if err != nil {
-		return nil, err
-	}
-
-	req.Header.Add("Content-Type", contentType)
-
-	if params != nil {
-
-		var headerParam0 string
-
-		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "webhook-id", params.WebhookID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
-		if err != nil {
-			return nil, err
-		}
-
-		req.Header.Set("webhook-id", headerParam0)
-
-		var headerParam1 string
-
-		headerParam1, err = runtime.StyleParamWithOptions("simple", false, "webhook-timestamp", params.WebhookTimestamp, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
-		if err != nil {
-			return nil, err
-		}
-
-		req.Header.Set("webhook-timestamp", headerParam1)
-
-		var headerParam2 string
-
-		headerParam2, err = runtime.StyleParamWithOptions("simple", false, "webhook-signature", params.WebhookSignature, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
-		if err != nil {
-			return nil, err
-		}
-
-		req.Header.Set("webhook-signature", headerParam2)
-
-	}
-	return req, nil
 }

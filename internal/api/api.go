@@ -18,7 +18,7 @@ import (
 // Sessions is what the operations need of the session service.
 type Sessions interface {
 	Create(ctx context.Context, caller tenant.Caller, req session.CreateRequest) (session.Created, error)
-	CheckDestinations(ctx context.Context, caller tenant.Caller, success, cancel *string) ([]fault.Violation, error)
+	CheckDestinations(ctx context.Context, caller tenant.Caller, success, cancel *string) ([]fault.FieldError, error)
 	Status(ctx context.Context, tenantID, id uuid.UUID) (session.StatusView, error)
 	DetectedAge(ctx context.Context, tenantID, id uuid.UUID) (session.EstimateView, error)
 }

@@ -1,8 +1,13 @@
 package api
 
 import (
+	"cmp"
+
 	"agegate/gen"
+	"agegate/internal/contract"
+	"agegate/internal/fault"
 	"agegate/internal/session"
+	"agegate/internal/tenant"
 )
 
 func toCreateRequest(req gen.CreateSessionRequestObject) session.CreateRequest {
@@ -18,11 +23,34 @@ func toCreateRequest(req gen.CreateSessionRequestObject) session.CreateRequest {
 }
 
 func fromCreated(c session.Created) gen.CreateSession201JSONResponse {
-	return gen.CreateSession201JSONResponse{
+	out := gen.CreateSession201JSONResponse{Body: gen.CreateSessionOut{
 		SessionID:       c.SessionID,
 		VerificationURL: c.VerificationURL,
 		ExpiresAt:       c.ExpiresAt.UTC(),
+	}}
+	if c.Replayed {
+		out.Headers.IdempotentReplayed = &c.Replayed
 	}
+	return out
+}
+
+// violationTypes are the contract's names of the domain's rules. A rule without
+// one is a value_error.
+var violationTypes = map[error]string{
+	session.ErrNoURLRegistered: "missing",
+	tenant.ErrURLTooLong:       "url_too_long",
+	tenant.ErrURLScheme:        "url_scheme",
+	tenant.ErrURLSyntax:        "url_parsing",
+	tenant.ErrURLHost:          "url_parsing",
+}
+
+// fromFieldErrors names the refused members of a request's body.
+func fromFieldErrors(refused []fault.FieldError) []contract.Violation {
+	found := make([]contract.Violation, len(refused))
+	for i, r := range refused {
+		found[i] = contract.Violation{Type: cmp.Or(violationTypes[r.Err], "value_error"), Loc: []any{"body", r.Field}}
+	}
+	return found
 }
 
 func fromStatusView(v session.StatusView) gen.GetSessionStatus200JSONResponse {

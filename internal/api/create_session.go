@@ -2,9 +2,12 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"agegate/gen"
+	"agegate/internal/contract"
 	"agegate/internal/fault"
+	"agegate/internal/session"
 
 	"github.com/labstack/echo/v4"
 )
@@ -12,6 +15,9 @@ import (
 // CreateSession makes a verification session (POST /api/v1/sessions/create).
 func (a *API) CreateSession(ctx context.Context, req gen.CreateSessionRequestObject) (gen.CreateSessionResponseObject, error) {
 	created, err := a.sessions.Create(ctx, callerFrom(ctx), toCreateRequest(req))
+	if known, ok := errors.AsType[*fault.Error](err); ok && len(known.Fields) > 0 {
+		return nil, contract.InvalidError(fromFieldErrors(known.Fields))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -20,9 +26,11 @@ func (a *API) CreateSession(ctx context.Context, req gen.CreateSessionRequestObj
 
 // Rule is the contract.Rule of the operations with a body, of which creation is
 // the only one.
-func (a *API) Rule(c echo.Context, body map[string]any) ([]fault.Violation, error) {
+func (a *API) Rule(c echo.Context, body map[string]any) ([]contract.Violation, error) {
 	ctx := c.Request().Context()
-	return a.sessions.CheckDestinations(ctx, callerFrom(ctx), text(body["success_url"]), text(body["cancel_url"]))
+	success, cancel := text(body[session.FieldSuccessURL]), text(body[session.FieldCancelURL])
+	refused, err := a.sessions.CheckDestinations(ctx, callerFrom(ctx), success, cancel)
+	return fromFieldErrors(refused), err
 }
 
 // text returns a member that is a string, or nil.

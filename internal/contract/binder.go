@@ -7,7 +7,10 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
-// Binder gives a handler the very value the guard validated, so a body is
+// bodyKey is where the guard leaves the decoded body in echo's context.
+const bodyKey = "contract.body"
+
+// Binder gives a handler the very value the guard validated, so that a body is
 // decoded once and member names match exactly.
 type Binder struct{}
 
@@ -15,11 +18,11 @@ type Binder struct{}
 // not run or that dst does not fit the contract's schema: our fault, not the
 // client's. The cause is left out because it may quote the body.
 func (Binder) Bind(dst any, c echo.Context) error {
-	body, ok := c.Request().Body.(interface{ ValidatedValue() any })
-	if !ok {
+	body := c.Get(bodyKey)
+	if body == nil {
 		return fmt.Errorf("contract: binding %T: the body was not validated", dst)
 	}
-	if err := runtime.BindJSONValue(body.ValidatedValue(), dst); err != nil {
+	if err := runtime.BindJSONValue(body, dst); err != nil {
 		return fmt.Errorf("contract: binding %T: the type does not fit the schema", dst)
 	}
 	return nil

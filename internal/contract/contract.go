@@ -6,6 +6,7 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,10 +14,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers"
 	"github.com/labstack/echo/v4"
-
-	"agegate/internal/fault"
 )
 
 // Prefix is the path under which every route must be in the contract.
@@ -26,7 +24,6 @@ const Prefix = "/api/"
 // read-only after New and safe for concurrent use.
 type Contract struct {
 	operations map[route]*operation
-	options    *openapi3filter.Options
 }
 
 // route names an operation by echo's path pattern and the method. Operation
@@ -35,69 +32,76 @@ type Contract struct {
 type route struct{ method, path string }
 
 type operation struct {
-	secured bool
-	headers []string // names of declared header parameters
-	route   *routers.Route
+	secured    bool
+	parameters []*openapi3.Parameter
+	body       *openapi3.Schema // nil: a body is ignored
+	responses  *openapi3.Responses
+}
+
+// schemaOptions validate parameters and bodies alike. The validator's support
+// for OpenAPI 3.1 stays off: it would compile a JSON schema on every request,
+// and put the request's values into its errors. The keywords that the document
+// is allowed to use mean the same without it.
+var schemaOptions = []openapi3.SchemaValidationOption{
+	openapi3.DisableSchemaErrorDetails(),
+	openapi3.WithStringFormatValidators(formats),
+}
+
+var (
+	bodyOptions      = append(slices.Clone(schemaOptions), openapi3.VisitAsRequest(), openapi3.MultiErrors())
+	parameterOptions = &openapi3filter.Options{
+		MultiError:              true,
+		SkipSettingDefaults:     true,
+		SchemaValidationOptions: schemaOptions,
+	}
+)
+
+// Read parses an OpenAPI document in YAML or JSON and resolves its references.
+func Read(data []byte) (*openapi3.T, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(data)
+	if err != nil {
+		return nil, fmt.Errorf("contract: reading the document: %w", err)
+	}
+	return doc, nil
 }
 
 // New builds the table from an OpenAPI document whose references are resolved.
-// It also installs the strict JSON body decoder, for the whole process.
 func New(doc *openapi3.T) (*Contract, error) {
 	if doc.Paths.Len() == 0 {
 		return nil, errors.New("contract: the document has no paths")
 	}
-	openapi3filter.RegisterBodyDecoder("application/json", decodeBody)
-
-	// A 3.1 document makes the validator compile a JSON schema on every
-	// request, and it cannot leave values out of its errors. The keywords the
-	// document is allowed to use mean the same to the 3.0 validator.
-	spec := *doc
-	spec.OpenAPI = "3.0.3"
-	spec.Security = nil
-
-	c := &Contract{
-		operations: map[route]*operation{},
-		options: &openapi3filter.Options{
-			MultiError:                        true,
-			KeepValidatedValue:                true,
-			RejectWhenRequestBodyNotSpecified: true,
-			SkipSettingDefaults:               true,
-			SchemaValidationOptions: []openapi3.SchemaValidationOption{
-				openapi3.DisableSchemaErrorDetails(),
-				openapi3.WithStringFormatValidators(formats),
-			},
-		},
-	}
+	c := &Contract{operations: map[route]*operation{}}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
-			c.operations[route{method, echoPath(path)}] = newOperation(doc, &spec, path, method, op)
+			prepared, err := newOperation(doc, item, op)
+			if err != nil {
+				return nil, fmt.Errorf("contract: %s %s: %w", method, path, err)
+			}
+			c.operations[route{method, echoPath(path)}] = prepared
 		}
 	}
 	return c, nil
 }
 
-// newOperation prepares one entry of the table. The operation that is
-// validated has no security: the validator would read the whole body before
-// looking at it, so Middleware authenticates instead.
-func newOperation(doc, spec *openapi3.T, path, method string, op *openapi3.Operation) *operation {
+// newOperation prepares one entry of the table.
+func newOperation(doc *openapi3.T, item *openapi3.PathItem, op *openapi3.Operation) (*operation, error) {
 	security := doc.Security
 	if op.Security != nil {
 		security = *op.Security
 	}
-	item := doc.Paths.Find(path)
-	var headers []string
+	prepared := &operation{secured: len(security) > 0, responses: op.Responses}
 	for _, p := range slices.Concat(item.Parameters, op.Parameters) {
-		if p.Value.In == openapi3.ParameterInHeader {
-			headers = append(headers, p.Value.Name)
-		}
+		prepared.parameters = append(prepared.parameters, p.Value)
 	}
-	open := *op
-	open.Security = &openapi3.SecurityRequirements{}
-	return &operation{
-		secured: len(security) > 0,
-		headers: headers,
-		route:   &routers.Route{Spec: spec, Path: path, PathItem: item, Method: method, Operation: &open},
+	if op.RequestBody == nil {
+		return prepared, nil
 	}
+	media := op.RequestBody.Value.Content[jsonType]
+	if !op.RequestBody.Value.Required || len(op.RequestBody.Value.Content) != 1 || media == nil {
+		return nil, errors.New("a request body must be required, and JSON")
+	}
+	prepared.body = media.Schema.Value
+	return prepared, nil
 }
 
 // echoPath writes an OpenAPI path template as echo does: {id} becomes :id.
@@ -132,16 +136,31 @@ func reachesPrefix(path string) bool {
 	return strings.HasPrefix(path, Prefix) || strings.HasPrefix(path, "/:") || strings.HasPrefix(path, "/*")
 }
 
-// Rule returns what the domain has against a JSON body that breaks the contract
-// already, so that one answer tells all. Members may be missing, unknown or of
-// any type. A body that keeps the contract is left to the handler. Nil: nothing.
-type Rule func(ctx echo.Context, body map[string]any) ([]fault.Violation, error)
+// Violation is one invalid field of a request: an error type of Pydantic v2 and
+// the path to the field, for example "value_error" at ["body", "success_url"].
+// It never carries the value.
+type Violation struct {
+	Type string
+	Loc  []any // strings and ints
+}
+
+// InvalidError is the error of a request that is refused with 422: everything
+// that is wrong with it.
+type InvalidError []Violation
+
+// Error returns a fixed text: what is wrong names members of the request.
+func (InvalidError) Error() string { return "contract: invalid request" }
+
+// Rule returns the domain's violations of a JSON body that breaks the contract
+// already, so that one response reports both. Members may be missing, unknown
+// or of any type. A body that keeps the contract is left to the handler.
+type Rule func(ctx echo.Context, body map[string]any) ([]Violation, error)
 
 // Middleware returns the guard, to be installed with echo's Use so that the
 // route is known. Requests of operations with security go to authenticate
 // first, whose error ends the request; then the request is validated, and
 // every violation, of the contract and of the domain's rule, is reported in one
-// fault of code fault.Invalid. Requests outside the contract pass untouched.
+// InvalidError. Requests outside the contract pass untouched.
 func (c *Contract) Middleware(authenticate func(echo.Context) error, domain Rule) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(ctx echo.Context) error {
@@ -154,43 +173,62 @@ func (c *Contract) Middleware(authenticate func(echo.Context) error, domain Rule
 					return err
 				}
 			}
-			found, err := c.validate(ctx, op)
+			found := op.checkParameters(ctx)
+			body, err := op.readBody(ctx.Request(), &found)
 			if err != nil {
 				return err
 			}
 			if len(found) == 0 {
+				if body != nil {
+					ctx.Set(bodyKey, body)
+				}
 				return next(ctx)
 			}
-			if err := found.ask(ctx, domain); err != nil {
+			if err := found.ask(ctx, domain, body); err != nil {
 				return err
 			}
-			return fault.InvalidFields(found.finish()...)
+			return found.finish()
 		}
 	}
 }
 
-// validate returns the violations of a request, or an echo.HTTPError for a body
-// that could not be read. The validator's own errors hold input and end here.
-func (c *Contract) validate(ctx echo.Context, op *operation) (found violations, _ error) {
-	req := ctx.Request()
-	err := openapi3filter.ValidateRequest(req.Context(), &openapi3filter.RequestValidationInput{
-		Request:    req,
-		PathParams: pathParams(ctx),
-		Route:      op.route,
-		Options:    c.options,
-	})
-	for _, name := range op.headers {
-		if len(req.Header.Values(name)) > 1 {
-			found.add("value_error", openapi3.ParameterInHeader, strings.ToLower(name))
+// checkParameters returns what is wrong with a request's parameters. The
+// validator's own errors hold input and end here.
+func (op *operation) checkParameters(ctx echo.Context) violations {
+	var found violations
+	input := &openapi3filter.RequestValidationInput{
+		Request: ctx.Request(), PathParams: pathParams(ctx), Options: parameterOptions,
+	}
+	for _, p := range op.parameters {
+		err := openapi3filter.ValidateParameter(ctx.Request().Context(), input, p)
+		switch {
+		case p.In == openapi3.ParameterInHeader && len(ctx.Request().Header.Values(p.Name)) > 1:
+			found.add("value_error", p.In, p.Name)
+		case err != nil:
+			found.parameter(p, err)
 		}
 	}
+	return found
+}
+
+// readBody decodes the body of an operation that takes one and returns it
+// after adding what is wrong with it; without a body to judge, nil. The error
+// is for a body that breaks off or is not valid HTTP.
+func (op *operation) readBody(req *http.Request, found *violations) (any, error) {
+	if op.body == nil {
+		return nil, nil
+	}
+	data, err := io.ReadAll(req.Body)
 	if err != nil {
-		if bodyUnread(err) {
-			return nil, echo.NewHTTPError(http.StatusBadRequest)
-		}
-		found.collect(err)
+		return nil, echo.NewHTTPError(http.StatusBadRequest) // the cause may quote the body
 	}
-	return found, nil
+	body, kind := decodeBody(data, req.Header.Values(echo.HeaderContentType))
+	if kind != "" {
+		found.add(kind, "body")
+		return nil, nil
+	}
+	found.schema(op.body.VisitJSON(body, bodyOptions...), []any{"body"})
+	return body, nil
 }
 
 // pathParams returns the path's parameters unescaped. Echo hands them over

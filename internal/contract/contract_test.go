@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,12 +13,13 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"agegate"
 	"agegate/gen"
 )
 
 func document(t testing.TB) *openapi3.T {
 	t.Helper()
-	doc, err := gen.GetSpec()
+	doc, err := Read(agegate.OpenAPI)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +88,33 @@ func TestDocumentBoundsItsValues(t *testing.T) {
 	}
 }
 
+// Generators name enumerated values by x-enum-varnames, and know nothing of
+// one language's types.
+func TestSchemasServeEveryLanguage(t *testing.T) {
+	for edition, data := range map[string][]byte{"3.1": agegate.OpenAPI, "3.0": gen.OpenAPI30} {
+		doc, err := Read(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = doc.WalkSchemas(func(pointer string, ref *openapi3.SchemaRef) error {
+			names, ok := ref.Value.Extensions["x-enum-varnames"].([]any)
+			if (ok || len(ref.Value.Enum) > 0) && len(names) != len(ref.Value.Enum) {
+				return fmt.Errorf("%s: %d names for %d values", pointer, len(names), len(ref.Value.Enum))
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", edition, err)
+		}
+		if bytes.Contains(data, []byte("x-go-")) {
+			t.Errorf("%s: a Go type is published", edition)
+		}
+		if doc.Components.Schemas["Error"] != nil {
+			t.Errorf("%s: a schema has the name of a built-in class", edition)
+		}
+	}
+}
+
 func TestEveryBodyHasValidExamples(t *testing.T) {
 	doc := document(t)
 	items := doc.Paths.Map()
@@ -99,6 +128,12 @@ func TestEveryBodyHasValidExamples(t *testing.T) {
 				checkExamples(t, method+" "+path+" "+status, response.Value.Content)
 			}
 			for _, p := range op.Parameters {
+				if p.Value.Name == "Idempotency-Key" { // two people who try the reference must not share one
+					if p.Value.Example != nil || p.Value.Schema.Value.Default != nil {
+						t.Errorf("%s %s: an example of an idempotency key", method, path)
+					}
+					continue
+				}
 				checkExample(t, method+" "+path+" "+p.Value.Name, p.Value.Schema.Value, p.Value.Example)
 			}
 		}
@@ -135,8 +170,13 @@ func TestEveryOperationIsSecuredAndDeclaresItsErrors(t *testing.T) {
 			t.Errorf("%v is open to anybody", key)
 		}
 		for _, status := range []string{"401", "403", "422", "500", "503"} {
-			if op.route.Operation.Responses.Value(status) == nil {
+			if op.responses.Value(status) == nil {
 				t.Errorf("%v does not declare %s", key, status)
+			}
+		}
+		for status, response := range op.responses.Map() {
+			if id := response.Value.Headers["X-Request-ID"]; id == nil || !id.Value.Required {
+				t.Errorf("%v: %s does not declare X-Request-ID", key, status)
 			}
 		}
 	}
@@ -164,6 +204,20 @@ func TestSecurityFallsBackToTheDocument(t *testing.T) {
 		if got := c.operations[key].secured; got != tt.secured {
 			t.Errorf("%s: secured %v, want %v", name, got, tt.secured)
 		}
+	}
+}
+
+func TestBodiesThatAreNotRequiredJSONAreRefused(t *testing.T) {
+	doc := document(t)
+	body := doc.Paths.Find("/api/v1/sessions/create").Post.RequestBody.Value
+	body.Required = false
+	if _, err := New(doc); err == nil {
+		t.Error("a body that may be left out was taken")
+	}
+	body.Required = true
+	body.Content["text/plain"] = body.Content[jsonType]
+	if _, err := New(doc); err == nil {
+		t.Error("a second type of body was taken")
 	}
 }
 
@@ -216,7 +270,7 @@ func TestViolationTypes(t *testing.T) {
 
 func TestForeignErrorsHaveNoText(t *testing.T) {
 	var found violations
-	found.collect(errors.New("c4n4ry"))
+	found.schema(errors.New("c4n4ry"), []any{"body"})
 	if got := fmt.Sprint(found.finish()); strings.Contains(got, "c4n4ry") || len(found) != 1 {
 		t.Errorf("got %s", got)
 	}

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
-	"net/http"
+	"mime"
 	"strconv"
+	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
 )
 
 // maxDepth is how deep arrays and objects of a body may nest. The contract's
@@ -24,24 +22,49 @@ var (
 	errTooDeep   = errors.New("nested too deeply")
 )
 
-// decodeBody is the validator's decoder for JSON bodies. Any failure is a
-// ParseError with a fixed cause.
-func decodeBody(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
-	data, err := io.ReadAll(body)
-	if err == nil {
-		var value any
-		if value, err = decodeJSON(data); err == nil {
-			return value, nil
-		}
+// jsonType is the media type of every request body.
+const jsonType = "application/json"
+
+// decodeBody returns the value of a body, or the type of the violation that it
+// is: missing where there is none, and those of checkContentType.
+func decodeBody(data []byte, contentTypes []string) (value any, violation string) {
+	if len(data) == 0 {
+		return nil, "missing"
 	}
-	return nil, &openapi3filter.ParseError{Kind: openapi3filter.KindInvalidFormat, Cause: err}
+	if violation := checkContentType(contentTypes); violation != "" {
+		return nil, violation
+	}
+	value, err := decodeJSON(data)
+	if err != nil {
+		return nil, "json_invalid"
+	}
+	return value, ""
+}
+
+// checkContentType returns what is wrong with a body's Content-Type headers,
+// or "": model_attributes_type for another type than JSON, json_invalid for
+// one that does not say in one way that the body is UTF-8.
+func checkContentType(values []string) string {
+	if len(values) > 1 {
+		return "json_invalid"
+	}
+	bare, _, _ := strings.Cut(strings.Join(values, ""), ";")
+	if !strings.EqualFold(strings.TrimSpace(bare), jsonType) {
+		return "model_attributes_type"
+	}
+	_, parameters, err := mime.ParseMediaType(values[0])
+	charset, given := parameters["charset"]
+	if err != nil || given && !strings.EqualFold(charset, "utf-8") {
+		return "json_invalid"
+	}
+	return ""
 }
 
 // decodeJSON decodes exactly one JSON value and refuses what encoding/json
-// lets pass: duplicate member names, trailing data, invalid UTF-8. Numbers
-// become json.Number, an integral one written without point or exponent.
+// lets pass: duplicate member names, trailing data, invalid UTF-8 and lone
+// surrogates. Numbers become json.Number, see canonical.
 func decodeJSON(data []byte) (any, error) {
-	if !utf8.Valid(data) || !json.Valid(data) {
+	if !utf8.Valid(data) || !json.Valid(data) || hasLoneSurrogate(data) {
 		return nil, errNotJSON
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -105,10 +128,45 @@ func decodeArray(dec *json.Decoder, depth int) (any, error) {
 	return array, err
 }
 
+// hasLoneSurrogate reports whether valid JSON escapes one half of a UTF-16
+// surrogate pair without the other.
+func hasLoneSurrogate(data []byte) bool {
+	for i := 0; i < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		i++ // the escaped character
+		first, ok := escapedUnit(data[i:])
+		if !ok || !utf16.IsSurrogate(first) {
+			continue
+		}
+		i += 5 // of uXXXX, to the next character
+		if i == len(data) || data[i] != '\\' {
+			return true
+		}
+		second, ok := escapedUnit(data[i+1:])
+		if !ok || utf16.DecodeRune(first, second) == utf8.RuneError {
+			return true
+		}
+		i += 5
+	}
+	return false
+}
+
+// escapedUnit returns the UTF-16 unit of data that begins with uXXXX.
+func escapedUnit(data []byte) (rune, bool) {
+	if data[0] != 'u' {
+		return 0, false
+	}
+	unit, err := strconv.ParseUint(string(data[1:5]), 16, 16)
+	return rune(unit), err == nil
+}
+
 // canonical rewrites 18.0 and 1.8e1 as 18, which is how a binder recognizes an
-// integer. From 2^53 on a float64 no longer tells integers apart: such numbers
-// stay as they are written. What is beyond float64 becomes the nearest one, so
-// that it is out of range and not of a wrong type.
+// integer. A fraction too small for a float64 becomes the next greater float64,
+// so that the number stays fractional. From 2^53 on a float64 no longer tells
+// integers apart: such numbers stay as they are written. What is beyond float64
+// becomes the nearest one, so that it is out of range and not of a wrong type.
 func canonical(n json.Number) json.Number {
 	f, err := strconv.ParseFloat(string(n), 64)
 	switch {
@@ -116,6 +174,21 @@ func canonical(n json.Number) json.Number {
 		return json.Number(strconv.FormatFloat(math.Copysign(math.MaxFloat64, f), 'g', -1, 64))
 	case f != math.Trunc(f) || math.Abs(f) >= 1<<53:
 		return n
+	case !isIntegral(string(n)):
+		return json.Number(strconv.FormatFloat(math.Nextafter(f, math.Inf(1)), 'g', -1, 64))
 	}
 	return json.Number(strconv.FormatInt(int64(f), 10))
+}
+
+// isIntegral reports whether a JSON number has no fraction, exactly.
+func isIntegral(n string) bool {
+	mantissa, exponent := n, 0
+	if i := strings.IndexAny(n, "eE"); i >= 0 {
+		mantissa = n[:i]
+		exponent, _ = strconv.Atoi(n[i+1:]) // the nearest int, where it is beyond
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.Trim(whole+fraction, "-0")
+	zeros := len(whole+fraction) - len(strings.TrimRight(whole+fraction, "0"))
+	return digits == "" || zeros+exponent >= len(fraction)
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/labstack/echo/v4"
-
-	"agegate/internal/fault"
 )
 
 const (
@@ -21,51 +19,21 @@ const (
 	maxKeyLength = 64
 )
 
-// violations collects what is wrong with one request. Types are those of
-// Pydantic v2. The validator's errors hold the request's values: only their
-// kind, place and member names are read, never their texts.
-type violations []fault.Violation
+// violations collects what is wrong with one request. The validator's errors
+// hold the request's values: only their kind, place and member names are read,
+// never their texts.
+type violations []Violation
 
 func (v *violations) add(kind string, loc ...any) {
-	*v = append(*v, fault.Violation{Type: kind, Loc: loc})
+	*v = append(*v, Violation{Type: kind, Loc: loc})
 }
 
-// bodyUnread reports whether the client's body broke off or was not valid
-// HTTP: the request then has no content that could be judged.
-func bodyUnread(err error) bool {
-	if multi, ok := errors.AsType[openapi3.MultiError](err); ok {
-		return slices.ContainsFunc(multi, bodyUnread)
-	}
-	var request *openapi3filter.RequestError
-	return errors.As(err, &request) && request.Reason == "reading failed"
-}
-
-// collect adds what the validator found in a request.
-func (v *violations) collect(err error) {
-	switch err := err.(type) {
-	case openapi3.MultiError:
-		for _, e := range err {
-			v.collect(e)
-		}
-	case *openapi3filter.RequestError:
-		switch {
-		case err.Parameter != nil:
-			v.parameter(err.Parameter, err.Err)
-		case err.RequestBody != nil:
-			v.body(err.Err)
-		default: // a body where the operation takes none
-			v.add("extra_forbidden", "body")
-		}
-	default:
-		v.add("value_error", "body")
-	}
-}
-
+// parameter adds what the validator has against a parameter.
 func (v *violations) parameter(p *openapi3.Parameter, err error) {
-	loc := []any{p.In, p.Name}
-	if p.In == openapi3.ParameterInHeader {
-		loc[1] = strings.ToLower(p.Name)
+	if request := (*openapi3filter.RequestError)(nil); errors.As(err, &request) {
+		err = request.Err
 	}
+	loc := []any{p.In, p.Name}
 	var parse *openapi3filter.ParseError
 	switch {
 	case errors.Is(err, openapi3filter.ErrInvalidRequired) && p.In == openapi3.ParameterInPath:
@@ -79,22 +47,10 @@ func (v *violations) parameter(p *openapi3.Parameter, err error) {
 	}
 }
 
-func (v *violations) body(err error) {
-	var parse *openapi3filter.ParseError
-	switch {
-	case err == nil: // the content type is not one of the contract's
-		v.add("model_attributes_type", "body")
-	case errors.Is(err, openapi3filter.ErrInvalidRequired):
-		v.add("missing", "body")
-	case errors.As(err, &parse):
-		v.add("json_invalid", "body")
-	default:
-		v.schema(err, []any{"body"})
-	}
-}
-
+// schema adds what the validator has against a value at base; nil is nothing.
 func (v *violations) schema(err error, base []any) {
 	switch err := err.(type) {
+	case nil:
 	case openapi3.MultiError:
 		for _, e := range err {
 			v.schema(e, base)
@@ -110,25 +66,18 @@ func (v *violations) schema(err error, base []any) {
 	}
 }
 
-// ask adds what the domain has against a body whose members can be told apart,
-// except where the contract has something against the same member.
-func (v *violations) ask(ctx echo.Context, domain Rule) error {
-	if len(*v) >= maxViolations {
-		return nil // the answer is full, and a hostile body is not read again
+// ask adds what the domain has against a body that is an object, except where
+// the contract has something against the same member.
+func (v *violations) ask(ctx echo.Context, domain Rule, body any) error {
+	object, ok := body.(map[string]any)
+	if !ok || domain == nil || len(*v) >= maxViolations {
+		return nil
 	}
 	taken := map[string]bool{}
 	for _, x := range *v {
 		taken[key(x.Loc)] = true
 	}
-	if domain == nil || taken[key([]any{"body"})] {
-		return nil
-	}
-	value, err := decodeBody(ctx.Request().Body, nil, nil, nil)
-	body, ok := value.(map[string]any)
-	if err != nil || !ok {
-		return nil //nolint:nilerr // a request without a body
-	}
-	more, err := domain(ctx, body)
+	more, err := domain(ctx, object)
 	for _, x := range more {
 		if !taken[key(x.Loc)] {
 			*v = append(*v, x)
@@ -238,14 +187,14 @@ func typeError(schema *openapi3.Schema) string {
 
 // finish drops what follows from a wrong type (12.5 is also below 13), puts
 // unknown members last, and caps the number of entries.
-func (v violations) finish() []fault.Violation {
+func (v violations) finish() InvalidError {
 	mistyped := map[string]bool{}
 	for _, x := range v {
 		if isTypeError(x.Type) {
 			mistyped[key(x.Loc)] = true
 		}
 	}
-	var known, unknown []fault.Violation
+	var known, unknown InvalidError
 	for _, x := range v {
 		switch {
 		case x.Type == "extra_forbidden":

@@ -15,7 +15,7 @@ type Code string
 
 // The codes of the domain, with the HTTP status each one ends as.
 const (
-	Invalid           Code = "invalid"             // 422, see Violations
+	Invalid           Code = "invalid"             // 422, see Fields
 	MalformedKey      Code = "malformed_key"       // 401
 	InvalidKey        Code = "invalid_key"         // 401
 	TenantDisabled    Code = "tenant_disabled"     // 403
@@ -27,12 +27,10 @@ const (
 	Unavailable       Code = "unavailable"         // 503
 )
 
-// Violation is one invalid field of a request: a Pydantic v2 error type and
-// the path to the field, for example "value_error" at ["body", "success_url"].
-// It never carries the value.
-type Violation struct {
-	Type string
-	Loc  []any // strings and ints
+// FieldError is one field of a request that breaks a rule of the domain.
+type FieldError struct {
+	Field string // the domain's name of it, for example "success_url"
+	Err   error  // the rule, one of the domain's errors; its text holds no input
 }
 
 // Error is a foreseen refusal. Message is published as it stands and must
@@ -43,7 +41,7 @@ type Violation struct {
 type Error struct {
 	Code       Code
 	Message    string
-	Violations []Violation   // for Invalid
+	Fields     []FieldError  // for Invalid
 	RetryAfter time.Duration // for TooMany and Unavailable; zero when unknown
 	cause      error
 }
@@ -60,8 +58,8 @@ func Wrap(cause error, code Code, message string) *Error {
 
 // InvalidFields returns the fault for a request whose fields break a rule the
 // contract cannot express.
-func InvalidFields(violations ...Violation) *Error {
-	return &Error{Code: Invalid, Message: "validation failed", Violations: violations}
+func InvalidFields(fields ...FieldError) *Error {
+	return &Error{Code: Invalid, Message: "validation failed", Fields: fields}
 }
 
 // Error returns the public message followed by the cause, for logs.

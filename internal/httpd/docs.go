@@ -3,6 +3,7 @@ package httpd
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -11,9 +12,11 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	swagger "github.com/swaggest/swgui/v5/static"
+	"go.yaml.in/yaml/v3"
 
 	"agegate"
 	"agegate/gen"
@@ -28,23 +31,29 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 //go:embed docs
 var docsFiles embed.FS
 
-// mountDocs publishes the contract with baseURL as its server, and the
-// browsable reference at /docs.
+// mountDocs publishes the contract with baseURL as its server, in OpenAPI 3.1
+// and 3.0, and the browsable reference at /docs.
 func mountDocs(e *echo.Echo, baseURL string) error {
-	asYAML, err := publishedYAML(baseURL)
-	if err != nil {
-		return err
-	}
-	asJSON, err := publishedJSON(baseURL)
-	if err != nil {
-		return err
+	for name, source := range map[string][]byte{"/openapi": agegate.OpenAPI, "/openapi-3.0": gen.OpenAPI30} {
+		asYAML, err := withServer(source, baseURL)
+		if err != nil {
+			return fmt.Errorf("httpd: %s: %w", name, err)
+		}
+		var doc any
+		if err := yaml.Unmarshal(asYAML, &doc); err != nil {
+			return fmt.Errorf("httpd: %s: %w", name, err)
+		}
+		asJSON, err := json.Marshal(doc)
+		if err != nil {
+			return fmt.Errorf("httpd: %s: %w", name, err)
+		}
+		e.Match(reading, name+".yaml", document("application/yaml; charset=utf-8", asYAML))
+		e.Match(reading, name+".json", document("application/json", asJSON))
 	}
 	files, err := referenceFiles()
 	if err != nil {
 		return err
 	}
-	e.Match(reading, "/openapi.yaml", document("application/yaml; charset=utf-8", asYAML))
-	e.Match(reading, "/openapi.json", document("application/json", asJSON))
 	for route, file := range files {
 		e.Match(reading, route, file)
 	}
@@ -53,48 +62,32 @@ func mountDocs(e *echo.Echo, baseURL string) error {
 
 // document serves a published file to anybody, other origins' scripts
 // included: it holds nothing private, and tools read it from where they are.
+// A client that has the same version is answered 304.
 func document(contentType string, data []byte) echo.HandlerFunc {
+	tag := fmt.Sprintf(`"%x"`, sha256.Sum256(data))
 	return func(c echo.Context) error {
 		h := c.Response().Header()
 		h.Set(echo.HeaderAccessControlAllowOrigin, "*")
 		h.Set(echo.HeaderCacheControl, "no-cache")
-		return c.Blob(http.StatusOK, contentType, data)
+		h.Set(echo.HeaderContentType, contentType)
+		h.Set("ETag", tag)
+		http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(data))
+		return nil
 	}
 }
 
-// publishedYAML replaces the server in the hand-written text, so that its
-// order and its comments stay.
-func publishedYAML(baseURL string) ([]byte, error) {
+// withServer replaces the server in a document's text, so that its order and
+// its comments stay.
+func withServer(document []byte, baseURL string) ([]byte, error) {
 	const placeholder = "\n  - url: /\n"
-	if bytes.Count(agegate.OpenAPI, []byte(placeholder)) != 1 {
-		return nil, errors.New("httpd: openapi.yaml does not have exactly one server '/'")
+	if bytes.Count(document, []byte(placeholder)) != 1 {
+		return nil, errors.New("the document does not have exactly one server '/'")
 	}
 	quoted, err := json.Marshal(baseURL) // a JSON string is a YAML string
 	if err != nil {
 		return nil, err
 	}
-	return bytes.Replace(agegate.OpenAPI, []byte(placeholder), fmt.Appendf(nil, "\n  - url: %s\n", quoted), 1), nil
-}
-
-func publishedJSON(baseURL string) ([]byte, error) {
-	data, err := gen.GetSpecJSON()
-	if err != nil {
-		return nil, fmt.Errorf("httpd: reading the contract: %w", err)
-	}
-	var doc map[string]any
-	if err := json.Unmarshal(data, &doc); err != nil {
-		return nil, fmt.Errorf("httpd: reading the contract: %w", err)
-	}
-	servers, ok := doc["servers"].([]any)
-	if !ok || len(servers) != 1 {
-		return nil, errors.New("httpd: the contract does not have exactly one server")
-	}
-	server, ok := servers[0].(map[string]any)
-	if !ok {
-		return nil, errors.New("httpd: the contract's server is not an object")
-	}
-	server["url"] = baseURL
-	return json.Marshal(doc)
+	return bytes.Replace(document, []byte(placeholder), fmt.Appendf(nil, "\n  - url: %s\n", quoted), 1), nil
 }
 
 // referenceFiles returns the reference's page, our script that starts it, and

@@ -3,7 +3,6 @@ package httpd_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -42,9 +41,9 @@ func (s *stub) CreateSession(_ context.Context, r gen.CreateSessionRequestObject
 		panic(s.panics)
 	}
 	s.received = &r
-	return gen.CreateSession201JSONResponse{
+	return gen.CreateSession201JSONResponse{Body: gen.CreateSessionOut{
 		SessionID: uuid.MustParse(sessionID), VerificationURL: "https://verify.example.com/v/x", ExpiresAt: time.Unix(0, 0).UTC(),
-	}, s.err
+	}}, s.err
 }
 
 func (s *stub) GetSessionStatus(_ context.Context, r gen.GetSessionStatusRequestObject) (gen.GetSessionStatusResponseObject, error) {
@@ -176,6 +175,10 @@ func TestBodies(t *testing.T) {
 		{name: "boolean", body: `{"target_age":true}`, status: 422, want: invalid("int_type body target_age")},
 		{name: "array", body: `{"target_age":[18]}`, status: 422, want: invalid("int_type body target_age")},
 		{name: "object", body: `{"target_age":{"a":1}}`, status: 422, want: invalid("int_type body target_age")},
+		{name: "fraction beyond float64", body: `{"target_age":18.0000000000000000001}`, status: 422, want: invalid("int_from_float body target_age")},
+		{name: "fraction beyond float64, below", body: `{"target_age":12.99999999999999999999}`, status: 422, want: invalid("int_from_float body target_age")},
+		{name: "fraction beyond float64, above", body: `{"target_age":99.00000000000000000001}`, status: 422, want: invalid("int_from_float body target_age")},
+		{name: "fraction beyond float64, exponent", body: `{"target_age":180000000000000000001e-19}`, status: 422, want: invalid("int_from_float body target_age")},
 		{name: "below", body: `{"target_age":12}`, status: 422, want: invalid("greater_than_equal body target_age")},
 		{name: "exponent below", body: `{"target_age":1e1}`, status: 422, want: invalid("greater_than_equal body target_age")},
 		{name: "lowest", body: `{"target_age":13}`, status: 201},
@@ -214,6 +217,16 @@ func TestBodies(t *testing.T) {
 		{name: "duplicate name", body: `{"target_age":18,"target_age":21}`, status: 422, want: invalid(jsonInvalid)},
 		{name: "duplicate name by escape", body: `{"target_age":18,"\u0074arget_age":21}`, status: 422, want: invalid(jsonInvalid)},
 		{name: "invalid utf-8", body: "{\"target_age\":18,\"success_url\":\"https://a.example/\xff\"}", status: 422, want: invalid(jsonInvalid)},
+		{name: "lone surrogate", body: `{"target_age":18,"success_url":"https://a.example/\ud83d"}`, status: 422, want: invalid(jsonInvalid)},
+		{name: "lone surrogate in a name", body: `{"target_age":18,"\udc00":1}`, status: 422, want: invalid(jsonInvalid)},
+		{name: "surrogate pair", body: `{"target_age":18,"success_url":"https://a.example/\ud83d\ude00"}`, status: 201},
+		{name: "UTF-8 called UTF-16", body: `{"target_age":18}`, header: map[string]string{"Content-Type": "application/json; charset=UTF-16"}, status: 422, want: invalid(jsonInvalid)},
+		{name: "two charsets", body: `{"target_age":18}`, header: map[string]string{"Content-Type": "application/json; charset=utf-8; charset=latin1"}, status: 422, want: invalid(jsonInvalid)},
+		{name: "second content type", body: `{"target_age":18}`, header: map[string]string{"Content-Type": "application/json\ntext/plain"}, status: 422, want: invalid(jsonInvalid)},
+		{name: "second content type, the same", body: `{"target_age":18}`, header: map[string]string{"Content-Type": "application/json\napplication/json"}, status: 422, want: invalid(jsonInvalid)},
+		{name: "JSON after another content type", body: `{"target_age":18}`, header: map[string]string{"Content-Type": "text/plain\napplication/json"}, status: 422, want: invalid(jsonInvalid)},
+		{name: "content type that only begins as JSON", body: `{"target_age":18}`, header: map[string]string{"Content-Type": "application/jsonx"}, status: 422, want: invalid("model_attributes_type body")},
+		{name: "other parameters", body: `{"target_age":18}`, header: map[string]string{"Content-Type": "application/json;v=1"}, status: 201},
 		{name: "UTF-16", body: "{\x00}\x00", header: map[string]string{"Content-Type": "application/json; charset=utf-16"}, status: 422, want: invalid(jsonInvalid)},
 		{name: "compressed", body: "\x1f\x8b\x08", header: map[string]string{"Content-Encoding": "gzip"}, status: 422, want: invalid(jsonInvalid)},
 		{name: "byte order mark", body: "\ufeff{\"target_age\":18}", status: 422, want: invalid(jsonInvalid)},
@@ -269,18 +282,23 @@ func TestParameters(t *testing.T) {
 		{name: "query is ignored", method: "GET", path: statusPath + "?x=" + canary, status: 200},
 		{name: "age in lower case", method: "GET", path: "/api/v1/sessions/" + strings.ToUpper(sessionID) + "/detected-age", status: 200,
 			want: `{"availability":"pending","detected_age":null,"session_id":"` + sessionID + `"}`},
-		{name: "body on a lookup", method: "GET", path: statusPath, body: canary, status: 422, want: invalid("extra_forbidden body")},
+		{name: "body on a lookup", method: "GET", path: statusPath, body: canary, status: 200},
+		{name: "foreign body on a lookup", method: "GET", path: statusPath, body: "\xff" + canary, header: map[string]string{"Content-Type": "x; ;" + canary}, status: 200},
+		{name: "stream on a lookup", method: "GET", path: statusPath, body: canary, stream: true, status: 200},
+		{name: "huge body on a lookup", method: "GET", path: statusPath, body: strings.Repeat("x", 64<<10+1), status: 413, want: detail("Request body too large")},
 
-		{name: "idempotency key", body: create, header: map[string]string{"Idempotency-Key": "a, b; \"c\"%20"}, status: 201},
+		{name: "idempotency key", body: create, header: map[string]string{"Idempotency-Key": "a,b;\"c\"%20!~"}, status: 201},
+		{name: "space in an idempotency key", body: create, header: map[string]string{"Idempotency-Key": "a " + canary}, status: 422,
+			want: invalid("string_pattern_mismatch header Idempotency-Key")},
 		{name: "longest idempotency key", body: create, header: map[string]string{"Idempotency-Key": strings.Repeat("k", 255)}, status: 201},
 		{name: "long idempotency key", body: create, header: map[string]string{"Idempotency-Key": strings.Repeat(canary, 50)}, status: 422,
-			want: invalid("string_too_long header idempotency-key")},
+			want: invalid("string_too_long header Idempotency-Key")},
 		{name: "idempotency key not ASCII", body: create, header: map[string]string{"Idempotency-Key": "é" + canary}, status: 422,
-			want: invalid("string_pattern_mismatch header idempotency-key")},
+			want: invalid("string_pattern_mismatch header Idempotency-Key")},
 		{name: "two idempotency keys", body: create, header: map[string]string{"Idempotency-Key": canary + "1\n" + canary + "2"}, status: 422,
-			want: invalid("value_error header idempotency-key")},
+			want: invalid("value_error header Idempotency-Key")},
 		{name: "header and body", body: `{}`, header: map[string]string{"Idempotency-Key": "é"}, status: 422,
-			want: invalid("string_pattern_mismatch header idempotency-key", "missing body target_age")},
+			want: invalid("string_pattern_mismatch header Idempotency-Key", "missing body target_age")},
 	} {
 		r.run(t)
 	}
@@ -292,7 +310,7 @@ func TestEmptyIdempotencyKey(t *testing.T) {
 	req.Header["Idempotency-Key"] = []string{""}
 	rec := httptest.NewRecorder()
 	e.ServeHTTP(rec, req)
-	if got := strings.TrimSpace(rec.Body.String()); rec.Code != 422 || got != invalid("string_too_short header idempotency-key") {
+	if got := strings.TrimSpace(rec.Body.String()); rec.Code != 422 || got != invalid("string_too_short header Idempotency-Key") {
 		t.Errorf("got %d %s", rec.Code, got)
 	}
 }
@@ -325,54 +343,25 @@ func TestUndocumented(t *testing.T) {
 		{name: "wrong method", method: "GET", path: createPath, status: 405, want: detail("Method Not Allowed")},
 		{name: "wrong method on a lookup", path: statusPath, body: "{}", status: 405, want: detail("Method Not Allowed")},
 		{name: "invented method", method: strings.ToUpper(canary), path: statusPath, status: 405, want: detail("Method Not Allowed")},
+		{name: "prefix in another case", method: "GET", path: "/API/v1/" + canary, status: 404, want: detail("Not Found")},
+		{name: "operation in another case", path: "/Api/V1/sessions/create", body: "{}", status: 404, want: detail("Not Found")},
+		{name: "doubled slash", method: "GET", path: "//api/v1/" + canary, status: 404, want: detail("Not Found")},
+		{name: "doubled slash before an operation", path: "//api/v1/sessions/create", body: "{}", status: 404, want: detail("Not Found")},
+		{name: "tripled slash", method: "GET", path: "///API//" + canary, status: 404, want: detail("Not Found")},
+		{name: "a name that only begins like the API's", method: "GET", path: "/apix", status: 404, want: "Not Found"},
 		{name: "outside the API", method: "GET", path: "/" + canary, status: 404, want: "Not Found"},
 	} {
 		r.run(t)
 	}
-	for method, path := range map[string]string{"OPTIONS": createPath, "HEAD": statusPath, "TRACE": statusPath} {
+	for _, tt := range []struct{ method, path, allow string }{
+		{"OPTIONS", createPath, "POST"}, {"GET", createPath, "POST"}, {"HEAD", statusPath, "GET"}, {"TRACE", statusPath, "GET"},
+		{"POST", "/openapi.yaml", "GET, HEAD"}, {"OPTIONS", "/openapi.yaml", "GET, HEAD"},
+	} {
 		e, _ := newEdge(t, &stub{}, nil)
 		rec := httptest.NewRecorder()
-		e.ServeHTTP(rec, httptest.NewRequest(method, path, nil))
-		if allow := rec.Header().Get("Allow"); rec.Code != 405 || allow == "" {
-			t.Errorf("%s %s: got %d, Allow %q", method, path, rec.Code, allow)
+		e.ServeHTTP(rec, httptest.NewRequest(tt.method, tt.path, nil))
+		if allow := rec.Header().Get("Allow"); rec.Code != 405 || allow != tt.allow {
+			t.Errorf("%s %s: got %d, Allow %q, want %q", tt.method, tt.path, rec.Code, allow, tt.allow)
 		}
-	}
-}
-
-func TestFaults(t *testing.T) {
-	secret := errors.New(canary)
-	for name, tt := range map[string]struct {
-		err    error
-		status int
-		want   string
-	}{
-		"credit":        {fault.New(fault.InsufficientFunds, "Top up to resume verifications."), 402, `{"detail":{"code":"insufficient_credit","message":"Top up to resume verifications."}}`},
-		"not found":     {fmt.Errorf("store: %w", fault.Wrap(secret, fault.NotFound, "Session not found")), 404, detail("Session not found")},
-		"conflict":      {fault.New(fault.Conflict, "Session completion timestamp missing"), 409, detail("Session completion timestamp missing")},
-		"invalid":       {fault.InvalidFields(fault.Violation{Type: "value_error", Loc: []any{"body", "success_url"}}), 422, invalid("value_error body success_url")},
-		"too many":      {&fault.Error{Code: fault.TooMany, Message: "Test session daily cap reached", RetryAfter: 1500 * time.Millisecond}, 429, detail("Test session daily cap reached")},
-		"unavailable":   {fault.Wrap(secret, fault.Unavailable, "Database unavailable"), 503, detail("Service Unavailable")},
-		"unforeseen":    {fmt.Errorf("reading %s: %w", canary, secret), 500, detail("Internal Server Error")},
-		"echo's 400":    {echo.NewHTTPError(400, canary), 400, detail("Bad Request")},
-		"echo's 500":    {echo.NewHTTPError(500, canary), 500, detail("Internal Server Error")},
-		"unknown fault": {fault.New("new", canary), 500, detail("Internal Server Error")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			e, log := newEdge(t, &stub{err: tt.err}, nil)
-			rec := httptest.NewRecorder()
-			e.ServeHTTP(rec, row{body: `{"target_age":18}`}.request())
-			if got := strings.TrimSpace(rec.Body.String()); rec.Code != tt.status || got != tt.want {
-				t.Errorf("got %d %s\nwant %d %s", rec.Code, got, tt.status, tt.want)
-			}
-			if name == "too many" && rec.Header().Get("Retry-After") != "2" {
-				t.Errorf("Retry-After %q, want 2", rec.Header().Get("Retry-After"))
-			}
-			if strings.Contains(rec.Body.String(), canary) || name != "unknown fault" && strings.Contains(log.String(), canary) {
-				t.Errorf("an error's text got out: %s %s", rec.Body, log)
-			}
-			if failed := strings.Contains(log.String(), "request failed"); failed != (tt.status >= 500) {
-				t.Errorf("log of a %d: %s", tt.status, log)
-			}
-		})
 	}
 }

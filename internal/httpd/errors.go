@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"agegate/gen"
+	"agegate/internal/contract"
 	"agegate/internal/fault"
 )
 
@@ -66,6 +67,9 @@ var statusOf = map[fault.Code]int{
 
 // answer returns the status and the contract's body for err.
 func answer(err error) (int, any) {
+	if found, ok := errors.AsType[contract.InvalidError](err); ok {
+		return http.StatusUnprocessableEntity, gen.ValidationError{Detail: fromViolations(found)}
+	}
 	if known, ok := errors.AsType[*fault.Error](err); ok {
 		status, ok := statusOf[known.Code]
 		switch {
@@ -73,14 +77,14 @@ func answer(err error) (int, any) {
 			return detail(http.StatusInternalServerError)
 		case known.Code == fault.Unavailable: // of what, is for the log
 			return detail(status)
-		case known.Code == fault.Invalid:
-			return status, gen.ValidationError{Detail: fromViolations(known.Violations)}
+		case known.Code == fault.Invalid: // fields are named by contract.InvalidError
+			return status, gen.ValidationError{Detail: fromViolations(nil)}
 		case known.Code == fault.InsufficientFunds:
 			return status, gen.CodedError{Detail: gen.CodedErrorDetail{
 				Code: gen.ErrorCodeInsufficientCredit, Message: known.Message,
 			}}
 		}
-		return status, gen.Error{Detail: known.Message}
+		return status, gen.TextError{Detail: known.Message}
 	}
 	var http4xx *echo.HTTPError
 	if errors.As(err, &http4xx) && http4xx.Code >= 400 && http4xx.Code < 500 {
@@ -91,17 +95,17 @@ func answer(err error) (int, any) {
 
 // detail returns the fixed text of a status. An echo error's own message is
 // never used: it may quote the request.
-func detail(status int) (int, gen.Error) {
+func detail(status int) (int, gen.TextError) {
 	if status == http.StatusRequestEntityTooLarge {
-		return status, gen.Error{Detail: "Request body too large"}
+		return status, gen.TextError{Detail: "Request body too large"}
 	}
-	return status, gen.Error{Detail: http.StatusText(status)}
+	return status, gen.TextError{Detail: http.StatusText(status)}
 }
 
 // fromViolations never returns an empty list, which the contract rules out.
-func fromViolations(found []fault.Violation) []gen.Violation {
+func fromViolations(found []contract.Violation) []gen.Violation {
 	if len(found) == 0 {
-		found = []fault.Violation{{Type: "value_error", Loc: []any{"body"}}}
+		found = []contract.Violation{{Type: "value_error", Loc: []any{"body"}}}
 	}
 	list := make([]gen.Violation, len(found))
 	for i, v := range found {

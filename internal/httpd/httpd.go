@@ -5,7 +5,6 @@ package httpd
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -13,7 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"agegate/gen"
+	"agegate"
 	"agegate/internal/contract"
 )
 
@@ -60,9 +59,9 @@ type Config struct {
 // New returns the handler of the gateway's public listener. It fails when a
 // route under /api/ is not in the contract, or an operation has no route.
 func New(cfg Config) (*echo.Echo, error) {
-	doc, err := gen.GetSpec()
+	doc, err := contract.Read(agegate.OpenAPI)
 	if err != nil {
-		return nil, fmt.Errorf("httpd: reading the contract: %w", err)
+		return nil, err
 	}
 	guard, err := contract.New(doc)
 	if err != nil {
@@ -76,7 +75,7 @@ func New(cfg Config) (*echo.Echo, error) {
 	routes := routeNames{}
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
 	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders,
-		noImplicitOptions, limitBody, deadline, guard.Middleware(cfg.Authenticate, cfg.Rule))
+		allowedMethods, limitBody, deadline, guard.Middleware(cfg.Authenticate, cfg.Rule))
 
 	mountHealth(e, cfg.Checks)
 	if err := mountDocs(e, cfg.BaseURL); err != nil {

@@ -9,7 +9,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,11 +28,13 @@ func RequestID(ctx context.Context) string {
 	return id
 }
 
+func newRequestID() string { return rand.Text() }
+
 // requestID gives every request an id of our own making. One that a client
 // sends is neither used nor repeated.
 func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		id := rand.Text()
+		id := newRequestID()
 		ctx := context.WithValue(c.Request().Context(), requestIDKey{}, id)
 		c.SetRequest(c.Request().WithContext(ctx))
 		c.Response().Header().Set(echo.HeaderXRequestID, id)
@@ -147,11 +151,17 @@ func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// noImplicitOptions answers OPTIONS like any other method a route does not
-// have. Echo would answer 204, which no contract or page promises.
-func noImplicitOptions(next echo.HandlerFunc) echo.HandlerFunc {
+// allowedMethods refuses OPTIONS like any other method a route does not have,
+// where echo would answer 204, and keeps it out of the Allow header.
+func allowedMethods(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if c.Request().Method == http.MethodOptions && c.Get(echo.ContextKeyHeaderAllow) != nil {
+		listed, ok := c.Get(echo.ContextKeyHeaderAllow).(string)
+		if !ok {
+			return next(c)
+		}
+		methods := slices.DeleteFunc(strings.Split(listed, ", "), func(m string) bool { return m == http.MethodOptions })
+		c.Set(echo.ContextKeyHeaderAllow, strings.Join(methods, ", "))
+		if c.Request().Method == http.MethodOptions {
 			return echo.MethodNotAllowedHandler(c)
 		}
 		return next(c)
@@ -201,6 +211,8 @@ func deadline(next echo.HandlerFunc) echo.HandlerFunc {
 
 var errTooLarge = echo.NewHTTPError(http.StatusRequestEntityTooLarge)
 
+// isAPI reports whether a request is for the API: also one that misses it by
+// case or by doubled slashes gets an error that a program can read.
 func isAPI(req *http.Request) bool {
-	return strings.HasPrefix(req.URL.Path+"/", contract.Prefix)
+	return strings.HasPrefix(strings.ToLower(path.Clean(req.URL.Path))+"/", contract.Prefix)
 }

@@ -27,11 +27,24 @@ type CreateRequest struct {
 	IdempotencyKey string  // empty: none
 }
 
+// The fields of a CreateRequest that Create may refuse.
+const (
+	FieldSuccessURL = "success_url"
+	FieldCancelURL  = "cancel_url"
+)
+
+// The rules on destinations beside those of tenant.CallbackRule.
+var (
+	ErrHostNotRegistered = errors.New("its host and port are not those of a registered URL")
+	ErrNoURLRegistered   = errors.New("it is omitted, and none is registered")
+)
+
 // Created is the answer to a creation. VerificationURL is shown only here.
 type Created struct {
 	SessionID       uuid.UUID
 	VerificationURL string
 	ExpiresAt       time.Time
+	Replayed        bool // an earlier request with the same idempotency key made it
 }
 
 // Create makes a PENDING session and reserves what it costs. It returns
@@ -43,9 +56,9 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	if err != nil {
 		return Created{}, err
 	}
-	sess, violations := s.newSession(t, caller.Livemode, req)
-	if len(violations) > 0 && req.IdempotencyKey == "" {
-		return Created{}, fault.InvalidFields(violations...)
+	sess, refused := s.newSession(t, caller.Livemode, req)
+	if len(refused) > 0 && req.IdempotencyKey == "" {
+		return Created{}, fault.InvalidFields(refused...)
 	}
 	link, err := credential.NewLinkToken(s.random)
 	if err != nil {
@@ -70,8 +83,8 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 		}
 		// After the claim: a repeated request keeps its answer, whatever became
 		// of the tenant's settings.
-		if len(violations) > 0 {
-			return fault.InvalidFields(violations...)
+		if len(refused) > 0 {
+			return fault.InvalidFields(refused...)
 		}
 		if err := tx.InsertSession(ctx, sess); err != nil {
 			return err
@@ -98,60 +111,59 @@ func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Create
 	return Created{SessionID: id, VerificationURL: s.cfg.VerifyURL + "/v/" + link, ExpiresAt: expiresAt}
 }
 
-// newSession settles the destinations and freezes them on a new session. With
-// violations the session lacks them and must not be stored.
-func (s *Service) newSession(t tenant.Tenant, livemode bool, req CreateRequest) (Session, []fault.Violation) {
-	success, cancel, violations := s.destinations(t, req.SuccessURL, req.CancelURL)
+// newSession settles the destinations and freezes them on a new session. One
+// with refused fields lacks them and must not be stored.
+func (s *Service) newSession(t tenant.Tenant, livemode bool, req CreateRequest) (Session, []fault.FieldError) {
+	success, cancel, refused := s.destinations(t, req.SuccessURL, req.CancelURL)
 	now := s.now()
 	return Session{
 		ID: uuid.Must(uuid.NewV7()), TenantID: t.ID, Livemode: livemode, TargetAge: req.TargetAge,
 		SuccessURL: success, CancelURL: cancel, WebhookURL: t.WebhookURL,
 		Status: StatusPending, CreatedAt: now, ExpiresAt: now.Add(s.cfg.TTL),
-	}, violations
+	}, refused
 }
 
 // CheckDestinations returns what Create would have against a request for its
 // callback URLs, nil where it names none.
-func (s *Service) CheckDestinations(ctx context.Context, caller tenant.Caller, success, cancel *string) ([]fault.Violation, error) {
+func (s *Service) CheckDestinations(ctx context.Context, caller tenant.Caller, success, cancel *string) ([]fault.FieldError, error) {
 	t, err := s.tenants.Tenant(ctx, caller.TenantID)
 	if err != nil {
 		return nil, err
 	}
-	_, _, violations := s.destinations(t, success, cancel)
-	return violations, nil
+	_, _, refused := s.destinations(t, success, cancel)
+	return refused, nil
 }
 
-// destinations returns the callback URLs a session uses, or what refuses them.
-func (s *Service) destinations(t tenant.Tenant, ownSuccess, ownCancel *string) (success, cancel string, violations []fault.Violation) {
-	effective := func(field string, own *string, registered string) string {
-		url, violation := s.destination(t, own, registered)
-		if violation != "" {
-			violations = append(violations, fault.Violation{Type: violation, Loc: []any{"body", field}})
-		}
-		return url
+// destinations returns the callback URLs a session uses, or the fields that
+// are refused.
+func (s *Service) destinations(t tenant.Tenant, ownSuccess, ownCancel *string) (success, cancel string, refused []fault.FieldError) {
+	success, err := s.destination(t, ownSuccess, t.SuccessURL)
+	if err != nil {
+		refused = append(refused, fault.FieldError{Field: FieldSuccessURL, Err: err})
 	}
-	success = effective("success_url", ownSuccess, t.SuccessURL)
-	cancel = effective("cancel_url", ownCancel, t.CancelURL)
-	return success, cancel, violations
+	cancel, err = s.destination(t, ownCancel, t.CancelURL)
+	if err != nil {
+		refused = append(refused, fault.FieldError{Field: FieldCancelURL, Err: err})
+	}
+	return success, cancel, refused
 }
 
-// destination returns the URL a session uses, or the violation type that
-// refuses it.
-func (s *Service) destination(t tenant.Tenant, own *string, registered string) (url, violation string) {
+// destination returns the URL a session uses, or the rule that refuses it.
+func (s *Service) destination(t tenant.Tenant, own *string, registered string) (string, error) {
 	if own == nil {
 		if registered == "" {
-			return "", "missing"
+			return "", ErrNoURLRegistered
 		}
-		return registered, ""
+		return registered, nil
 	}
-	endpoint, violation, ok := s.cfg.Rule.Parse(*own)
-	if !ok {
-		return "", violation
+	endpoint, err := s.cfg.Rule.Parse(*own)
+	if err != nil {
+		return "", err
 	}
 	if !s.cfg.Rule.Registered(endpoint, t.CallbackURLs()) {
-		return "", "value_error"
+		return "", ErrHostNotRegistered
 	}
-	return *own, ""
+	return *own, nil
 }
 
 // idempotencyClaim is what is remembered of a creation under an
@@ -182,7 +194,9 @@ func (s *Service) replay(earlier, claim IdempotencyClaim) (Created, error) {
 	if err != nil {
 		return Created{}, err
 	}
-	return s.created(earlier.SessionID, string(link), earlier.SessionEnd), nil
+	first := s.created(earlier.SessionID, string(link), earlier.SessionEnd)
+	first.Replayed = true
+	return first, nil
 }
 
 func linkContext(id uuid.UUID) string { return "link|" + id.String() }

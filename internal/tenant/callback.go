@@ -1,6 +1,8 @@
 package tenant
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -26,53 +28,52 @@ type CallbackRule struct {
 	AllowInsecure bool // accept http beside https
 }
 
-// Violation types of a callback URL, in the Pydantic v2 vocabulary.
-const (
-	violationTooLong = "url_too_long"
-	violationParsing = "url_parsing"
-	violationScheme  = "url_scheme"
-	violationValue   = "value_error"
+// The rules that a callback URL can break. Their texts are for an operator.
+var (
+	ErrURLTooLong  = fmt.Errorf("it is longer than %d characters", MaxURLLength)
+	ErrURLSyntax   = errors.New("it is not an absolute URL with a valid host and port")
+	ErrURLScheme   = errors.New("the scheme must be https (http needs AGEGATE_ALLOW_INSECURE_CALLBACKS=true)")
+	ErrURLUserinfo = errors.New("it must not carry a user name or password")
+	ErrURLHost     = errors.New("the host must be ASCII: write an internationalized name in punycode (xn--…)")
+	ErrURLFragment = errors.New("it must not have a fragment")
 )
 
-// Parse checks raw as a callback URL and returns its endpoint. On refusal it
-// returns the violation type and false: url_too_long, url_parsing, url_scheme,
-// or value_error for userinfo.
-func (r CallbackRule) Parse(raw string) (Endpoint, string, bool) {
+// Parse checks raw as a callback URL and returns its endpoint, or the first
+// rule it breaks: one of the errors above but ErrURLFragment, which is asked of
+// webhook URLs alone.
+func (r CallbackRule) Parse(raw string) (Endpoint, error) {
 	if utf8.RuneCountInString(raw) > MaxURLLength {
-		return Endpoint{}, violationTooLong, false
-	}
-	if hasForbiddenCharacter(raw) {
-		return Endpoint{}, violationParsing, false
+		return Endpoint{}, ErrURLTooLong
 	}
 	u, err := url.Parse(raw)
-	if err != nil || !u.IsAbs() {
-		return Endpoint{}, violationParsing, false
-	}
-	if u.Scheme != "https" && (u.Scheme != "http" || !r.AllowInsecure) {
-		return Endpoint{}, violationScheme, false
-	}
-	if u.Opaque != "" || u.Host == "" {
-		return Endpoint{}, violationParsing, false
-	}
-	if u.User != nil {
-		return Endpoint{}, violationValue, false
+	switch {
+	case hasForbiddenCharacter(raw) || err != nil || !u.IsAbs():
+		return Endpoint{}, ErrURLSyntax
+	case u.Scheme != "https" && (u.Scheme != "http" || !r.AllowInsecure):
+		return Endpoint{}, ErrURLScheme
+	case u.Opaque != "" || u.Host == "":
+		return Endpoint{}, ErrURLSyntax
+	case u.User != nil:
+		return Endpoint{}, ErrURLUserinfo
+	case strings.ContainsFunc(u.Host, isNotASCII):
+		return Endpoint{}, ErrURLHost
 	}
 	host, ok := canonicalHost(u)
 	if !ok {
-		return Endpoint{}, violationParsing, false
+		return Endpoint{}, ErrURLSyntax
 	}
 	port, ok := effectivePort(u)
 	if !ok {
-		return Endpoint{}, violationParsing, false
+		return Endpoint{}, ErrURLSyntax
 	}
-	return Endpoint{Host: host, Port: port}, "", true
+	return Endpoint{Host: host, Port: port}, nil
 }
 
 // Registered reports whether e is the endpoint of one of the tenant's
 // registered URLs. The comparison is exact.
 func (r CallbackRule) Registered(e Endpoint, registered []string) bool {
 	for _, raw := range registered {
-		if known, _, ok := r.Parse(raw); ok && known == e {
+		if known, err := r.Parse(raw); err == nil && known == e {
 			return true
 		}
 	}
@@ -88,8 +89,11 @@ func hasForbiddenCharacter(s string) bool {
 	})
 }
 
-// canonicalHost returns the host as browsers compare it: IP literals in their
-// canonical form, names lower-case and internationalised ones in punycode.
+func isNotASCII(c rune) bool { return c >= utf8.RuneSelf }
+
+// canonicalHost returns an ASCII host as browsers compare it: names in lower
+// case, IP addresses in their canonical form. A label in punycode must be one
+// that browsers take as it is.
 func canonicalHost(u *url.URL) (string, bool) {
 	host := u.Hostname()
 	if strings.HasPrefix(u.Host, "[") {
@@ -99,30 +103,15 @@ func canonicalHost(u *url.URL) (string, bool) {
 		}
 		return addr.String(), true
 	}
-	if len(host) > maxHostBytes {
+	host = strings.ToLower(host)
+	if !isHostname(host) {
 		return "", false
 	}
-	// Only ASCII is lowered here: strings.ToLower makes an i of the dotted İ,
-	// which is another host to browsers. The IDNA mapping knows better.
-	if isPlainASCII(host) {
-		host = strings.ToLower(host)
-	}
-	if !isPlainASCII(host) || strings.Contains(host, "xn--") {
+	if strings.Contains(host, "xn--") {
 		ascii, err := idna.Lookup.ToASCII(host)
-		if err != nil {
-			return "", false
-		}
-		host = ascii
+		return host, err == nil && ascii == host
 	}
-	return host, isHostname(host)
-}
-
-// maxHostBytes is more than any spelling of a name of 253 characters needs. It
-// bounds the work of the IDNA mapping.
-const maxHostBytes = 1024
-
-func isPlainASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(c rune) bool { return c >= utf8.RuneSelf })
+	return host, true
 }
 
 // isHostname accepts dot-separated labels of letters, digits, hyphens and

@@ -12,58 +12,68 @@ func TestCallbackRuleParse(t *testing.T) {
 		rule CallbackRule
 		raw  string
 		want Endpoint
-		kind string // violation; empty when accepted
+		err  error
 	}{
-		{"plain", strict, "https://shop.example/ok", Endpoint{"shop.example", 443}, ""},
-		{"port", strict, "https://shop.example:8443", Endpoint{"shop.example", 8443}, ""},
-		{"port with zeros", strict, "https://shop.example:0443/", Endpoint{"shop.example", 443}, ""},
-		{"empty port", strict, "https://shop.example:/", Endpoint{"shop.example", 443}, ""},
-		{"case", strict, "HTTPS://Shop.Example/OK", Endpoint{"shop.example", 443}, ""},
-		{"underscore", strict, "https://my_shop.example/", Endpoint{"my_shop.example", 443}, ""},
-		{"unicode", strict, "https://bücher.example/", Endpoint{"xn--bcher-kva.example", 443}, ""},
-		{"unicode upper", strict, "https://BÜCHER.example/", Endpoint{"xn--bcher-kva.example", 443}, ""},
-		{"punycode", strict, "https://xn--bcher-kva.example/", Endpoint{"xn--bcher-kva.example", 443}, ""},
-		{"Kelvin sign", strict, "https://\u212a.example/", Endpoint{"k.example", 443}, ""},
-		{"dotted capital I is no i", strict, "https://sh\u0130p.example/", Endpoint{"xn--ship-swc.example", 443}, ""},
-		{"full-width dot", strict, "https://shop。example/", Endpoint{"shop.example", 443}, ""},
-		{"IPv4", strict, "https://192.0.2.1/", Endpoint{"192.0.2.1", 443}, ""},
-		{"IPv6", strict, "https://[2001:DB8:0:0::1]:444/", Endpoint{"2001:db8::1", 444}, ""},
-		{"fragment", strict, "https://shop.example/#x", Endpoint{"shop.example", 443}, ""},
-		{"http allowed", insecure, "http://localhost:3000/", Endpoint{"localhost", 3000}, ""},
-		{"http default port", insecure, "http://localhost/", Endpoint{"localhost", 80}, ""},
+		{"plain", strict, "https://shop.example/ok", Endpoint{"shop.example", 443}, nil},
+		{"port", strict, "https://shop.example:8443", Endpoint{"shop.example", 8443}, nil},
+		{"port with zeros", strict, "https://shop.example:0443/", Endpoint{"shop.example", 443}, nil},
+		{"empty port", strict, "https://shop.example:/", Endpoint{"shop.example", 443}, nil},
+		{"case", strict, "HTTPS://Shop.Example/OK", Endpoint{"shop.example", 443}, nil},
+		{"underscore", strict, "https://my_shop.example/", Endpoint{"my_shop.example", 443}, nil},
+		{"punycode", strict, "https://xn--bcher-kva.example/", Endpoint{"xn--bcher-kva.example", 443}, nil},
+		{"IPv4", strict, "https://192.0.2.1/", Endpoint{"192.0.2.1", 443}, nil},
+		{"IPv6", strict, "https://[2001:DB8:0:0::1]:444/", Endpoint{"2001:db8::1", 444}, nil},
+		{"fragment", strict, "https://shop.example/#x", Endpoint{"shop.example", 443}, nil},
+		{"http allowed", insecure, "http://localhost:3000/", Endpoint{"localhost", 3000}, nil},
+		{"http default port", insecure, "http://localhost/", Endpoint{"localhost", 80}, nil},
 
-		{"http", strict, "http://shop.example/", Endpoint{}, violationScheme},
-		{"other scheme", insecure, "ftp://shop.example/", Endpoint{}, violationScheme},
-		{"other scheme without a host", strict, "javascript:alert(1)", Endpoint{}, violationScheme},
-		{"empty", strict, "", Endpoint{}, violationParsing},
-		{"relative", strict, "/ok", Endpoint{}, violationParsing},
-		{"scheme-relative", strict, "//shop.example/", Endpoint{}, violationParsing},
-		{"opaque", strict, "https:shop.example", Endpoint{}, violationParsing},
-		{"no host", strict, "https:///ok", Endpoint{}, violationParsing},
-		{"user", strict, "https://u@shop.example/", Endpoint{}, violationValue},
-		{"password", strict, "https://:p@shop.example/", Endpoint{}, violationValue},
-		{"backslash", strict, `https://shop.example\@evil.example/`, Endpoint{}, violationParsing},
-		{"space", strict, "https://shop.example /", Endpoint{}, violationParsing},
-		{"tab", strict, "https://shop.\texample/", Endpoint{}, violationParsing},
-		{"control", strict, "https://shop.example/\x01", Endpoint{}, violationParsing},
-		{"line separator", strict, "https://shop.example/\u2028", Endpoint{}, violationParsing},
-		{"invalid UTF-8", strict, "https://shop.example/\xff", Endpoint{}, violationParsing},
-		{"trailing dot", strict, "https://shop.example./", Endpoint{}, violationParsing},
-		{"empty label", strict, "https://shop..example/", Endpoint{}, violationParsing},
-		{"octal address", strict, "https://0300.0.2.1/", Endpoint{}, violationParsing},
-		{"short address", strict, "https://192.1/", Endpoint{}, violationParsing},
-		{"hexadecimal address", strict, "https://0xc0000201/", Endpoint{}, violationParsing},
-		{"decimal address", strict, "https://3221225985/", Endpoint{}, violationParsing},
-		{"zone", strict, "https://[fe80::1%25eth0]/", Endpoint{}, violationParsing},
-		{"port too large", strict, "https://shop.example:65536/", Endpoint{}, violationParsing},
-		{"port zero", strict, "https://shop.example:0/", Endpoint{}, violationParsing},
-		{"percent in the host", strict, "https://shop%2eexample/", Endpoint{}, violationParsing},
-		{"host too long", strict, "https://" + strings.Repeat("\u4e00", 400) + "/", Endpoint{}, violationParsing},
-		{"too long", strict, "https://shop.example/" + strings.Repeat("a", MaxURLLength), Endpoint{}, violationTooLong},
+		{"http", strict, "http://shop.example/", Endpoint{}, ErrURLScheme},
+		{"other scheme", insecure, "ftp://shop.example/", Endpoint{}, ErrURLScheme},
+		{"other scheme without a host", strict, "javascript:alert(1)", Endpoint{}, ErrURLScheme},
+		{"empty", strict, "", Endpoint{}, ErrURLSyntax},
+		{"relative", strict, "/ok", Endpoint{}, ErrURLSyntax},
+		{"scheme-relative", strict, "//shop.example/", Endpoint{}, ErrURLSyntax},
+		{"opaque", strict, "https:shop.example", Endpoint{}, ErrURLSyntax},
+		{"no host", strict, "https:///ok", Endpoint{}, ErrURLSyntax},
+		{"user", strict, "https://u@shop.example/", Endpoint{}, ErrURLUserinfo},
+		{"password", strict, "https://:p@shop.example/", Endpoint{}, ErrURLUserinfo},
+		{"backslash", strict, `https://shop.example\@evil.example/`, Endpoint{}, ErrURLSyntax},
+		{"space", strict, "https://shop.example /", Endpoint{}, ErrURLSyntax},
+		{"tab", strict, "https://shop.\texample/", Endpoint{}, ErrURLSyntax},
+		{"control", strict, "https://shop.example/\x01", Endpoint{}, ErrURLSyntax},
+		{"line separator", strict, "https://shop.example/\u2028", Endpoint{}, ErrURLSyntax},
+		{"invalid UTF-8", strict, "https://shop.example/\xff", Endpoint{}, ErrURLSyntax},
+		{"trailing dot", strict, "https://shop.example./", Endpoint{}, ErrURLSyntax},
+		{"empty label", strict, "https://shop..example/", Endpoint{}, ErrURLSyntax},
+		{"octal address", strict, "https://0300.0.2.1/", Endpoint{}, ErrURLSyntax},
+		{"short address", strict, "https://192.1/", Endpoint{}, ErrURLSyntax},
+		{"hexadecimal address", strict, "https://0xc0000201/", Endpoint{}, ErrURLSyntax},
+		{"decimal address", strict, "https://3221225985/", Endpoint{}, ErrURLSyntax},
+		{"zone", strict, "https://[fe80::1%25eth0]/", Endpoint{}, ErrURLSyntax},
+		{"port too large", strict, "https://shop.example:65536/", Endpoint{}, ErrURLSyntax},
+		{"port zero", strict, "https://shop.example:0/", Endpoint{}, ErrURLSyntax},
+		{"unicode", strict, "https://bücher.example/", Endpoint{}, ErrURLHost},
+		{"unicode upper", strict, "https://BÜCHER.example/", Endpoint{}, ErrURLHost},
+		{"full-width letter", strict, "https://\uff53hop.example/", Endpoint{}, ErrURLHost},
+		{"full-width letter, escaped", strict, "https://%EF%BD%93hop.example/", Endpoint{}, ErrURLHost},
+		{"Kelvin sign", strict, "https://\u212a.example/", Endpoint{}, ErrURLHost},
+		{"dotted capital I", strict, "https://sh\u0130p.example/", Endpoint{}, ErrURLHost},
+		{"full-width dot", strict, "https://shop。example/", Endpoint{}, ErrURLHost},
+		{"soft hyphen", strict, "https://sh\u00adop.example/", Endpoint{}, ErrURLHost},
+		{"full-width digit in an address", strict, "https://192.0.2.\uff11/", Endpoint{}, ErrURLHost},
+		{"punycode of nothing", strict, "https://xn--/", Endpoint{}, ErrURLSyntax},
+		{"punycode of ASCII", strict, "https://xn--shop-.example/", Endpoint{}, ErrURLSyntax},
+		{"punycode of a full-width letter", strict, "https://xn--hop-p96s.example/", Endpoint{}, ErrURLSyntax},
+		{"trailing dot of an address", strict, "https://192.0.2.1./", Endpoint{}, ErrURLSyntax},
+		{"IPv4 in brackets", strict, "https://[192.0.2.1]/", Endpoint{}, ErrURLSyntax},
+		{"padded address", strict, "https://192.000.002.001/", Endpoint{}, ErrURLSyntax},
+		{"percent in the host", strict, "https://shop%2eexample/", Endpoint{}, ErrURLSyntax},
+		{"host too long", strict, "https://" + strings.Repeat("a.", 127) + "a/", Endpoint{}, ErrURLSyntax},
+		{"too long", strict, "https://shop.example/" + strings.Repeat("a", MaxURLLength), Endpoint{}, ErrURLTooLong},
 	} {
-		got, kind, ok := tt.rule.Parse(tt.raw)
-		if got != tt.want || kind != tt.kind || ok != (tt.kind == "") {
-			t.Errorf("%s: got %v, %q, %t; want %v, %q", tt.name, got, kind, ok, tt.want, tt.kind)
+		got, err := tt.rule.Parse(tt.raw)
+		if got != tt.want || err != tt.err {
+			t.Errorf("%s: got %v, %v; want %v, %v", tt.name, got, err, tt.want, tt.err)
 		}
 	}
 }
@@ -82,9 +92,10 @@ func TestRegisteredIsExact(t *testing.T) {
 		"https://evilshop.example/":         false,
 		"https://sh%6fp.example/":           false,
 		"https://evil.example/shop.example": false,
+		"https://\uff53hop.example/":        false,
 	} {
-		e, _, ok := rule.Parse(raw)
-		if got := ok && rule.Registered(e, registered); got != want {
+		e, err := rule.Parse(raw)
+		if got := err == nil && rule.Registered(e, registered); got != want {
 			t.Errorf("%s: %t, want %t", raw, got, want)
 		}
 	}
@@ -95,20 +106,20 @@ func FuzzCallbackRule(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		e, kind, ok := CallbackRule{}.Parse(raw)
-		if ok != (kind == "") {
-			t.Fatalf("%q: ok %t with violation %q", raw, ok, kind)
-		}
-		if !ok {
+		e, err := CallbackRule{}.Parse(raw)
+		if err != nil {
 			return
+		}
+		if strings.ContainsFunc(e.Host, isNotASCII) {
+			t.Errorf("%q: the host %q is not ASCII", raw, e.Host)
 		}
 		host := e.Host
 		if strings.Contains(host, ":") {
 			host = "[" + host + "]"
 		}
-		again, _, ok := CallbackRule{}.Parse("https://" + host + "/")
-		if !ok || again.Host != e.Host {
-			t.Errorf("%q: canonical host %q reads back as %q, %t", raw, e.Host, again.Host, ok)
+		again, err := CallbackRule{}.Parse("https://" + host + "/")
+		if err != nil || again.Host != e.Host {
+			t.Errorf("%q: canonical host %q reads back as %q, %v", raw, e.Host, again.Host, err)
 		}
 	})
 }

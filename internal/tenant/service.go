@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/url"
 	"strings"
 	"time"
 
@@ -127,34 +126,18 @@ func (s *Service) checkSettings(success, cancel, webhook *string, freeChecks *in
 		if raw == nil || *raw == "" {
 			continue
 		}
-		if _, violation, ok := s.rule.Parse(*raw); !ok {
-			return fault.New(fault.Invalid, fmt.Sprintf("%s is not acceptable: %s", field, s.rule.explain(violation)))
+		_, err := s.rule.Parse(*raw)
+		if err == nil && raw == webhook && strings.Contains(*raw, "#") {
+			err = ErrURLFragment
 		}
-		if u, err := url.Parse(*raw); field == "webhook URL" && (err != nil || u.Fragment != "" || strings.Contains(*raw, "#")) {
-			return fault.New(fault.Invalid, "webhook URL must not have a fragment")
+		if err != nil {
+			return fault.New(fault.Invalid, fmt.Sprintf("%s is not acceptable: %v", field, err))
 		}
 	}
 	if freeChecks != nil && *freeChecks < -1 {
 		return fault.New(fault.Invalid, "free checks must be -1 (unlimited), 0 or more")
 	}
 	return nil
-}
-
-// explain puts a violation type into words for an operator.
-func (r CallbackRule) explain(violation string) string {
-	switch violation {
-	case violationTooLong:
-		return fmt.Sprintf("longer than %d characters", MaxURLLength)
-	case violationScheme:
-		if r.AllowInsecure {
-			return "the scheme must be https or http"
-		}
-		return "the scheme must be https (http needs AGEGATE_ALLOW_INSECURE_CALLBACKS=true)"
-	case violationValue:
-		return "it must not carry a user name or password"
-	default:
-		return "it must be an absolute URL with a valid host"
-	}
 }
 
 // CreateKey makes a further API key and returns it in plain, once. It returns

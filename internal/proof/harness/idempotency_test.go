@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"sync"
@@ -53,6 +54,46 @@ func TestIdempotencyKey(t *testing.T) {
 		row.Name, row.Status = "forgotten after a day", 201
 		if body := g.Do(t, row); body == first {
 			t.Error("the key was remembered for longer than a day")
+		}
+	})
+}
+
+// A repetition is answered as the first time, and says so, also when nobody can
+// use the session any more.
+func TestReplayIsMarked(t *testing.T) {
+	Each(t, func(t *testing.T, g *Gateway) {
+		g.midMonth()
+		c := g.Shop(t, "", freeChecks(1))
+		row := Row{Path: createPath, Key: c.Live.APIKey, Body: `{"target_age":18}`, Header: map[string]string{"Idempotency-Key": "order-1"}}
+		first, body := g.send(t, row)
+		if mark := first.Header.Values("Idempotent-Replayed"); first.StatusCode != 201 || len(mark) > 0 {
+			t.Fatalf("the first answer is %d, marked %q: %s", first.StatusCode, mark, body)
+		}
+		var created Created
+		if err := json.Unmarshal([]byte(body), &created); err != nil {
+			t.Fatal(err)
+		}
+		replayed := func(when string) {
+			t.Helper()
+			res, again := g.send(t, row)
+			if mark := res.Header.Get("Idempotent-Replayed"); res.StatusCode != 201 || mark != "true" || again != body {
+				t.Errorf("%s: %d, marked %q: %s", when, res.StatusCode, mark, again)
+			}
+		}
+		replayed("at once")
+		g.Clock.Advance(31 * time.Minute)
+		replayed("after the expiry")
+		if status := g.StatusOf(t, c.Live.APIKey, created); status != "EXPIRED" {
+			t.Errorf("the session is %s", status)
+		}
+		replayed("after the expiry was written")
+		row.Body = `{"target_age":21}`
+		if res, _ := g.send(t, row); res.StatusCode != 409 || res.Header.Get("Idempotent-Replayed") != "" {
+			t.Errorf("another body: %d, marked %q", res.StatusCode, res.Header.Get("Idempotent-Replayed"))
+		}
+		row.Body, row.Header = `{"target_age":18}`, map[string]string{"Idempotency-Key": "order-2"}
+		if res, again := g.send(t, row); res.StatusCode != 201 || res.Header.Get("Idempotent-Replayed") != "" || again == body {
+			t.Errorf("a new key: %d, marked %q: %s", res.StatusCode, res.Header.Get("Idempotent-Replayed"), again)
 		}
 	})
 }

@@ -14,7 +14,8 @@ import (
 	"sync"
 	"testing"
 
-	"agegate/gen"
+	"agegate"
+	"agegate/internal/contract"
 	"agegate/internal/session"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -98,7 +99,7 @@ func (g *Gateway) send(t testing.TB, row Row) (*http.Response, string) {
 
 // contractRouter finds the operation of a request in the published contract.
 var contractRouter = sync.OnceValues(func() (routers.Router, error) {
-	doc, err := gen.GetSpec()
+	doc, err := contract.Read(agegate.OpenAPI)
 	if err != nil {
 		return nil, err
 	}

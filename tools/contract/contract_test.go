@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestInsertSamples(t *testing.T) {
+	samples := map[string]string{"a.py": "# a.py\nif x:\n    y\n\nz\n"}
+	text := "before\n  ```python\n  # a.py\n  old\n  ```\nafter\n```sh\n# b.sh\n```\n"
+	want := "before\n  ```python\n  # a.py\n  if x:\n      y\n\n  z\n  ```\nafter\n```sh\n# b.sh\n```\n"
+	for range 2 { // the second time changes nothing
+		got, err := insertSamples([]byte(text), samples)
+		if err != nil || string(got) != want {
+			t.Fatalf("got %v\n%s", err, got)
+		}
+		text = string(got)
+	}
+	for _, bad := range []string{"", text + text} {
+		if _, err := insertSamples([]byte(bad), samples); err == nil {
+			t.Errorf("a document with %d places for the sample was taken", strings.Count(bad, "a.py"))
+		}
+	}
+}
+
+func TestConvert30(t *testing.T) {
+	document, err := os.ReadFile("../../openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := convert30(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"openapi: 3.0.3\n", "nullable: true\n", "CompletionEvent:\n"} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("the edition lacks %q", want)
+		}
+	}
+	for _, not := range []string{"\nwebhooks:", "'null'"} {
+		if strings.Contains(string(got), not) {
+			t.Errorf("the edition has %q", not)
+		}
+	}
+	for old, made := range map[string]string{
+		"openapi: 3.1.0":           "openapi: 3.2.0",
+		"type: [number, 'null']":   "type: [number, string]",
+		"type: integer\n":          "type: integer\n          const: 18\n",
+		"    SessionStatus:\n":     "    Unknown:\n      $ref: '#/components/schemas/Nowhere'\n    SessionStatus:\n",
+		"type: [number, 'null']\n": "type: [number, string, 'null']\n",
+	} {
+		changed := strings.Replace(string(document), old, made, 1)
+		if _, err := convert30([]byte(changed)); err == nil {
+			t.Errorf("a document with %q was converted", made)
+		}
+	}
+}
