@@ -1,6 +1,7 @@
 package httpd_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,24 +123,65 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-func TestPublishedDocument(t *testing.T) {
+func TestPublishedDocuments(t *testing.T) {
 	e, _ := newEdge(t, &stub{}, nil)
-	for _, path := range []string{"/openapi.yaml", "/openapi.json"} {
+	for path, version := range map[string]string{
+		"/openapi.yaml": "3.1.0", "/openapi.json": "3.1.0", "/openapi-3.0.yaml": "3.0.3", "/openapi-3.0.json": "3.0.3",
+	} {
 		rec := httptest.NewRecorder()
 		e.ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
 		doc, err := openapi3.NewLoader().LoadFromData(rec.Body.Bytes())
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		if doc.OpenAPI != "3.1.0" || len(doc.Servers) != 1 || doc.Servers[0].URL != baseURL || doc.Webhooks["sessionCompleted"] == nil {
-			t.Errorf("%s: version %s, servers %v, webhooks %v", path, doc.OpenAPI, doc.Servers, doc.Webhooks)
+		if doc.OpenAPI != version || len(doc.Servers) != 1 || doc.Servers[0].URL != baseURL {
+			t.Errorf("%s: version %s, servers %v", path, doc.OpenAPI, doc.Servers)
 		}
+		if (doc.Webhooks["sessionCompleted"] != nil) != (version == "3.1.0") {
+			t.Errorf("%s: webhooks %v", path, doc.Webhooks)
+		}
+		// Generators drop a schema that no path refers to.
+		callback := doc.Paths.Find(createPath).Post.Callbacks["completion"]
+		if callback == nil || callback.Value.Len() != 1 {
+			t.Fatalf("%s: the completion event is not referred to", path)
+		}
+		for _, item := range callback.Value.Map() {
+			if ref := item.Post.RequestBody.Value.Content["application/json"].Schema.Ref; ref != "#/components/schemas/CompletionEvent" {
+				t.Errorf("%s: the callback's schema is %q", path, ref)
+			}
+		}
+	}
+}
+
+func TestPublishedDocumentsAreNotSentTwice(t *testing.T) {
+	e, _ := newEdge(t, &stub{}, nil)
+	get := func(path, known string) *httptest.ResponseRecorder {
+		rec, req := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
+		if known != "" {
+			req.Header.Set("If-None-Match", known)
+		}
+		e.ServeHTTP(rec, req)
+		return rec
+	}
+	tags := map[string]bool{}
+	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/openapi-3.0.yaml", "/openapi-3.0.json"} {
+		tag := get(path, "").Header().Get("ETag")
+		tags[tag] = true
+		if rec := get(path, `"other"`); rec.Code != 200 || rec.Body.Len() == 0 {
+			t.Errorf("%s: %d to a client with another version", path, rec.Code)
+		}
+		if rec := get(path, `"other", W/`+tag); tag == "" || rec.Code != 304 || rec.Body.Len() != 0 || rec.Header().Get("ETag") != tag {
+			t.Errorf("%s: %d %q to a client with the same version", path, rec.Code, tag)
+		}
+	}
+	if len(tags) != 4 {
+		t.Errorf("four documents have the tags %v", tags)
 	}
 }
 
 func TestWhatIsPublishedAnswersHead(t *testing.T) {
 	e, _ := newEdge(t, &stub{}, nil)
-	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/docs", "/docs/init.js", "/healthz", "/readyz"} {
+	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/openapi-3.0.yaml", "/openapi-3.0.json", "/docs", "/docs/init.js", "/healthz", "/readyz"} {
 		rec := httptest.NewRecorder()
 		e.ServeHTTP(rec, httptest.NewRequest("HEAD", path, nil))
 		if rec.Code != 200 {
@@ -174,18 +216,26 @@ func TestReferenceIsServedByUsAlone(t *testing.T) {
 }
 
 // The wire itself: a broken chunked body is the client's fault, and a header
-// block over the limit never reaches a handler.
+// block over the limit never reaches a handler. Each answer, net/http's own
+// included, carries one request ID.
 func TestWire(t *testing.T) {
 	e, log := newEdge(t, &stub{}, nil)
 	server := serve(t, e)
 
 	head := "POST " + createPath + " HTTP/1.1\r\nHost: x\r\nX-API-Key: " + goodKey + "\r\nContent-Type: application/json\r\nConnection: close\r\n"
 	for name, tt := range map[string]struct{ request, status string }{
-		"chunked":        {head + "Transfer-Encoding: chunked\r\n\r\n11\r\n{\"target_age\":18}\r\n0\r\n\r\n", "201"},
-		"broken chunks":  {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n" + canary + "\r\n", "400"},
-		"huge header":    {head + "X-Big: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", "431"},
-		"empty path id":  {"GET /api/v1/sessions//status HTTP/1.1\r\nHost: x\r\nX-API-Key: " + goodKey + "\r\nConnection: close\r\n\r\n", "422"},
-		"declared large": {head + "Content-Length: 99999999\r\n\r\n", "413"},
+		"chunked":         {head + "Transfer-Encoding: chunked\r\n\r\n11\r\n{\"target_age\":18}\r\n0\r\n\r\n", "201"},
+		"broken chunks":   {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n" + canary + "\r\n", "400"},
+		"huge header":     {head + "X-Big: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", "431"},
+		"empty path id":   {"GET /api/v1/sessions//status HTTP/1.1\r\nHost: x\r\nX-API-Key: " + goodKey + "\r\nConnection: close\r\n\r\n", "422"},
+		"declared large":  {head + "Content-Length: 99999999\r\n\r\n", "413"},
+		"not HTTP":        {canary + "\r\n\r\n", "400"},
+		"no host":         {"GET " + statusPath + " HTTP/1.1\r\n\r\n", "400"},
+		"header and none": {head + "Broken\r\n\r\n", "400"},
+		"later HTTP":      {"GET " + statusPath + " HTTP/3.0\r\nHost: x\r\n\r\n", "505"},
+		"unknown coding":  {head + "Transfer-Encoding: " + canary + "\r\n\r\n", "501"},
+		"expectation":     {head + "Expect: " + canary + "\r\nContent-Length: 0\r\n\r\n", "417"},
+		"options of all":  {"OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "404"},
 	} {
 		conn, err := net.Dial("tcp", server.Addr())
 		if err != nil {
@@ -196,6 +246,10 @@ func TestWire(t *testing.T) {
 		conn.Close()
 		if line := string(answer); !strings.HasPrefix(line, "HTTP/1.1 "+tt.status) {
 			t.Errorf("%s: got %.60q, %v", name, line, err)
+		}
+		header, body, ok := bytes.Cut(answer, []byte("\r\n\r\n"))
+		if n := bytes.Count(header, []byte("X-Request-Id: ")); n != 1 || !ok || len(body) == 0 && tt.status != "417" {
+			t.Errorf("%s: %d request IDs in %q, body %q", name, n, header, body)
 		}
 	}
 	if strings.Contains(log.String(), canary) {

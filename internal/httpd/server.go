@@ -28,7 +28,7 @@ type Server struct {
 // NewServer returns a server that serves once Serve is called. Errors of
 // single connections are not logged: they are the network's, and may quote it.
 func NewServer(handler http.Handler, listener net.Listener) *Server {
-	s := &Server{drain: drainTime, listener: closedOnce{listener, sync.OnceValue(listener.Close)}}
+	s := &Server{drain: drainTime, listener: refusals{closedOnce{listener, sync.OnceValue(listener.Close)}}}
 	s.http = &http.Server{
 		Handler:           s.partingAnswers(handler),
 		ConnState:         s.count,
@@ -38,6 +38,8 @@ func NewServer(handler http.Handler, listener net.Listener) *Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		// OPTIONS * is answered like any other request.
+		DisableGeneralOptionsHandler: true,
 	}
 	return s
 }

@@ -1,0 +1,43 @@
+package httpd
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+)
+
+// refusals is a listener whose connections put a request ID into what net/http
+// answers by itself, before any handler: 400 to a request that is not HTTP, 431
+// to headers over the limit, and the like.
+type refusals struct{ net.Listener }
+
+// Accept waits for the next connection.
+func (l refusals) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		return refusalConn{tcp}, nil
+	}
+	return conn, err
+}
+
+// refusalConn keeps the methods of a TCP connection, of which net/http uses
+// CloseWrite to let a refusal arrive.
+type refusalConn struct{ *net.TCPConn }
+
+// Write adds the header to a refusal, which net/http writes in one piece. Every
+// other response carries an ID already.
+func (c refusalConn) Write(p []byte) (int, error) {
+	if !bytes.HasPrefix(p, []byte("HTTP/1.1 4")) && !bytes.HasPrefix(p, []byte("HTTP/1.1 5")) {
+		return c.TCPConn.Write(p)
+	}
+	status, rest, _ := bytes.Cut(p, []byte("\r\n"))
+	header, _, _ := bytes.Cut(rest, []byte("\r\n\r\n"))
+	if bytes.Contains(header, []byte("X-Request-Id: ")) || !bytes.Contains(header, []byte("Connection: close")) {
+		return c.TCPConn.Write(p)
+	}
+	with := fmt.Appendf(nil, "%s\r\nX-Request-Id: %s\r\n%s", status, newRequestID(), rest)
+	if _, err := c.TCPConn.Write(with); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
