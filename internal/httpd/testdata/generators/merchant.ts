@@ -1,0 +1,16 @@
+// What a merchant writes against generated types, whichever the generator. It
+// is compiled by a test, never run.
+import type { CompletionEvent, CreateSessionRequest, DetectedAgeOut, TextError, Violation } from "GENERATED";
+
+export const request: CreateSessionRequest = { target_age: 18, success_url: "https://shop.example.com/ok" };
+
+// @ts-expect-error webhook_url was removed
+export const removed: CreateSessionRequest = { target_age: 18, webhook_url: "https://shop.example.com/hook" };
+
+export const passed = (event: CompletionEvent): boolean => `${event.status}` === "VERIFIED" && event.is_adult;
+
+export const years = (age: DetectedAgeOut): number | null => age.detected_age;
+
+export const text = (error: TextError): string => error.detail;
+
+export const place = (violation: Violation): (string | number)[] => violation.loc;
