@@ -50,7 +50,7 @@ lint: .tools/golangci-lint node_modules/.package-lock.json lint-openapi ## lint 
 
 verify: verify-generated ## fail when generated code or go.mod differ from their sources
 	go mod tidy -diff
-	cd tools/generators && go mod tidy -diff
+	cd internal/tools/generators && go mod tidy -diff
 
 .tools/golangci-lint:
 	GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)

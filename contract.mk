@@ -3,12 +3,12 @@
 .PHONY: generate verify-generated lint-openapi
 
 generate: ## insert the samples into the papers, then write gen/ anew from openapi.yaml
-	go run ./tools/contract
+	go run ./internal/tools/contract
 	go generate ./gen/...
 
 # Generates beside the tree, so that a failed check leaves gen/ as it was.
 verify-generated: ## fail when the samples or gen/ differ from their sources
-	@go run ./tools/contract -check
+	@go run ./internal/tools/contract -check
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp -R gen openapi.yaml "$$dir" && \
 	go build -o "$$dir/oapi-codegen" github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen && \
 	(cd "$$dir/gen" && ../oapi-codegen -config oapi-codegen.yaml ../openapi.yaml) && \

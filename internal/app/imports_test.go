@@ -18,7 +18,8 @@ var rooms = [][]string{
 	{"app"},
 	// The merchant's and the shopper's edge.
 	{"httpd"},
-	{"api", "contract", "web"},
+	{"api", "web"},
+	{"contract"},
 	{"accuracy", "config", "demo", "metrics", "store"},
 	// The gateway's rules.
 	{"session"},

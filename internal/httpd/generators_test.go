@@ -14,10 +14,10 @@ import (
 
 // Both published editions feed code generators at their defaults, and a
 // merchant's code compiles with what they make. ogen reads the 3.0 edition
-// alone. The Go generators are those of the module tools/generators, the others
+// alone. The Go generators are those of the module internal/tools/generators, the others
 // those of package.json.
 func TestGenerators(t *testing.T) {
-	const generators = "../../tools/generators"
+	const generators = "../tools/generators"
 	dir := t.TempDir()
 	copyFiles(t, dir, generators+"/go.mod", generators+"/go.sum")
 	modules, err := filepath.Abs("../../node_modules")

@@ -25,7 +25,7 @@ func TestInsertSamples(t *testing.T) {
 }
 
 func TestConvert30(t *testing.T) {
-	document, err := os.ReadFile("../../openapi.yaml")
+	document, err := os.ReadFile("../../../openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

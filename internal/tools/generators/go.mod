@@ -1,4 +1,4 @@
-module agegate/tools/generators
+module agegate/internal/tools/generators
 
 go 1.26.8
 
