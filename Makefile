@@ -35,7 +35,7 @@ deps: ## install what the tests need: PostgreSQL, Chromium, Python, curl (as roo
 
 test: test-go test-browser ## run every test: Go on both databases, then the browser
 
-test-go: deps models
+test-go: deps models $(generators)
 	go test -timeout 20m ./...
 
 test-browser: deps models build
@@ -56,4 +56,4 @@ verify: verify-generated ## fail when generated code or go.mod differ from their
 	GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 
 clean: ## remove what was built; data/ stays
-	rm -rf bin .tools models/*.onnx models/libonnxruntime* models/manifest.json node_modules
+	rm -rf bin .tools models/*.onnx models/libonnxruntime* models/manifest.json node_modules internal/tools/generators/node_modules

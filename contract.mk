@@ -19,3 +19,10 @@ verify-generated: ## fail when the samples or gen/ differ from their sources
 lint-openapi: ## lint both editions of the contract, offline
 	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
 		node_modules/.bin/redocly lint --config .redocly.yaml openapi.yaml gen/openapi-3.0.yaml
+
+# The client generators of npm, which a test feeds the contract to.
+generators := internal/tools/generators/node_modules/.package-lock.json
+
+$(generators): $(addprefix internal/tools/generators/,package.json package-lock.json .npmrc) | have-node have-npm
+	cd internal/tools/generators && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@

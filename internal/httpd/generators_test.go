@@ -14,15 +14,18 @@ import (
 
 // Both published editions feed code generators at their defaults, and a
 // merchant's code compiles with what they make. ogen reads the 3.0 edition
-// alone. The Go generators are those of the module internal/tools/generators, the others
-// those of package.json.
+// alone. All generators are those of internal/tools/generators, of its Go
+// module and its npm package.
 func TestGenerators(t *testing.T) {
 	const generators = "../tools/generators"
 	dir := t.TempDir()
 	copyFiles(t, dir, generators+"/go.mod", generators+"/go.sum")
-	modules, err := filepath.Abs("../../node_modules")
+	modules, err := filepath.Abs(generators + "/node_modules")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := os.Stat(modules); err != nil {
+		t.Fatal("the npm packages of internal/tools/generators are missing: run npm ci --ignore-scripts there")
 	}
 	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
