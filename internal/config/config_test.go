@@ -114,8 +114,8 @@ func TestRequiredVariable(t *testing.T) {
 	}
 }
 
-func TestREADMENamesEveryVariable(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+func TestOperationsNamesEveryVariable(t *testing.T) {
+	table, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,8 +124,8 @@ func TestREADMENamesEveryVariable(t *testing.T) {
 		if v.Default != "" && v.Name != "AGEGATE_INFERENCE_WORKERS" {
 			row += "`" + v.Default + "` |"
 		}
-		if !strings.Contains(string(readme), row) {
-			t.Errorf("README.md has no row %s", row)
+		if !strings.Contains(string(table), row) {
+			t.Errorf("docs/operations.md has no row %s", row)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Command contract keeps what is derived from the published contract in step
 // with it: the code samples shown in README.md and openapi.yaml, whose source
-// is the samples directory, and the OpenAPI 3.0.3 edition in gen. It runs in
+// is docs/samples, and the OpenAPI 3.0.3 edition in gen. It runs in
 // the root of the repository; with -check it writes nothing and fails when a
 // file differs from its source.
 package main
@@ -17,7 +17,7 @@ import (
 const (
 	document   = "openapi.yaml"
 	edition30  = "gen/openapi-3.0.yaml"
-	sampleDir  = "samples"
+	sampleDir  = "docs/samples"
 	publicFile = 0o644
 )
 
