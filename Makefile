@@ -42,7 +42,7 @@ test-browser: deps models build
 	node --test --test-concurrency=1 --test-reporter=spec e2e/*.test.mjs
 
 bench: models deps ## run the benchmarks, which print ratios against bare baselines
-	go test -run '^$$' -bench . -benchtime 2s ./internal/proof/bench ./internal/session ./internal/vision ./internal/contract ./internal/web
+	go test -run '^$$' -bench . -benchtime 2s ./internal/proof/bench ./internal/session ./internal/vision ./internal/contract ./internal/shopper
 
 lint: .tools/golangci-lint node_modules/.package-lock.json lint-openapi ## lint the code and the contract, and verify what is generated
 	.tools/golangci-lint run

@@ -1,22 +1,23 @@
-// Package templates holds the pages, their texts and their static files,
-// embedded in the binary.
+// Package templates embeds the pages: a folder for each set of pages with its
+// templates, catalogues and static files.
 package templates
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
-// Pages are the HTML templates: layout.html, the frame around every page, and
-// one file per screen that defines "content".
-//
-//go:embed *.html
-var Pages embed.FS
+//go:embed shopper
+var files embed.FS
 
-// Locales are the catalogues, one JSON object of key and text per language,
-// named by BCP 47 tag. en.json is the reference.
-//
-//go:embed locales/*.json
-var Locales embed.FS
-
-// Static are the files a browser fetches by name: style sheets and ES modules.
-//
-//go:embed static
-var Static embed.FS
+// Shopper returns the files of the hosted page: layout.html, the frame around
+// every page, and one template per screen that defines "content"; locales/, one
+// JSON catalogue per language, named by BCP 47 tag; static/, what a browser
+// fetches by name.
+func Shopper() fs.FS {
+	sub, err := fs.Sub(files, "shopper")
+	if err != nil {
+		panic(err) // only for an invalid name
+	}
+	return sub
+}

@@ -23,7 +23,7 @@ import (
 	"agegate/internal/session"
 	"agegate/internal/store"
 	"agegate/internal/tenant"
-	"agegate/internal/web"
+	"agegate/internal/shopper"
 	"agegate/internal/webhook"
 
 	"github.com/google/uuid"
@@ -44,7 +44,7 @@ type App struct {
 	now        func() time.Time
 	metrics    *metrics.Metrics
 	pool       *inference.Pool // nil when the estimator is off
-	pages      *web.Pages
+	pages      *shopper.Pages
 	dispatcher *webhook.Dispatcher
 	routes     []*echo.Route
 	servers    []*httpd.Server // the gateway's, then that of the metrics
@@ -132,8 +132,8 @@ func (a *App) buildServices(cfg config.Config) error {
 	return nil
 }
 
-func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) web.Capture) (_ *echo.Echo, err error) {
-	a.pages, err = web.New(web.Config{
+func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) shopper.Capture) (_ *echo.Echo, err error) {
+	a.pages, err = shopper.New(shopper.Config{
 		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: newCapture,
 		Handovers: session.NewHandovers(a.Sessions, a.Store),
 		VerifyURL: cfg.VerifyURL, Logger: a.log,

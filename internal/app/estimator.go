@@ -12,12 +12,12 @@ import (
 	"agegate/internal/inference"
 	"agegate/internal/metrics"
 	"agegate/internal/vision"
-	"agegate/internal/web"
+	"agegate/internal/shopper"
 )
 
 // openEstimator loads the models and their calibration and returns what starts
 // a camera check, nil when the estimator is off.
-func (a *App) openEstimator(cfg config.Config) (func(targetAge int, assisted bool) web.Capture, error) {
+func (a *App) openEstimator(cfg config.Config) (func(targetAge int, assisted bool) shopper.Capture, error) {
 	if cfg.Estimator == config.EstimatorOff {
 		a.log.Warn("the estimator is off: live sessions cannot be verified")
 		return nil, nil
@@ -42,7 +42,7 @@ func (a *App) openEstimator(cfg config.Config) (func(targetAge int, assisted boo
 		a.log.Info("calibration loaded", "data", file.Data.Name, "pictures", file.Data.Pictures)
 	}
 	engine := age.NewEngine(vision.NewAnalyzer(pool), head)
-	return func(targetAge int, assisted bool) web.Capture {
+	return func(targetAge int, assisted bool) shopper.Capture {
 		capture := engine.NewCapture(age.Options{TargetAge: targetAge, Margin: cfg.AgeMargin, Assisted: assisted})
 		return timedCapture{capture, a.metrics}
 	}, nil
@@ -54,7 +54,7 @@ type timedCapture struct {
 	metrics *metrics.Metrics
 }
 
-// Add implements web.Capture.
+// Add implements shopper.Capture.
 func (c timedCapture) Add(ctx context.Context, f age.Frame) (age.Step, error) {
 	start := time.Now()
 	defer func() { c.metrics.Frame(time.Since(start)) }()

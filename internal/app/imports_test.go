@@ -18,7 +18,7 @@ var rooms = [][]string{
 	{"app"},
 	// The merchant's and the shopper's edge.
 	{"httpd"},
-	{"api", "web"},
+	{"api", "shopper"},
 	{"contract"},
 	{"accuracy", "config", "demo", "metrics", "store"},
 	// The gateway's rules.
@@ -109,7 +109,7 @@ func TestForbiddenImports(t *testing.T) {
 		"agegate/internal/store":      {"github.com/labstack/echo/v4", "agegate/gen"},
 		"agegate/internal/contract":   {"gorm.io/gorm", "agegate/internal/session", "agegate/internal/tenant", "agegate/gen"},
 		"agegate/internal/api":        {"gorm.io/gorm", "agegate/internal/store"},
-		"agegate/internal/web":        {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
+		"agegate/internal/shopper":        {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
 		"agegate/internal/demo":       {"gorm.io/gorm", "agegate/internal/"},
 		"agegate/gen":                 {"agegate/internal/"},
 		"agegate/gen/client":          {"agegate/internal/", "github.com/labstack/echo/v4"},

@@ -10,7 +10,7 @@ const cue = document.getElementById("cue");
 const texts = new Map([...document.getElementById("texts").content.children].map((e) => [e.dataset.key, e.textContent]));
 const take = photographer(video);
 
-// Close codes of the server, see internal/web/stream.go.
+// Close codes of the server, see internal/shopper/stream.go.
 const closed = { reload: 4000, takenOver: 4001, idle: 4002, spent: 4003, tryLater: 1013 };
 
 /** A camera that shows the very same picture for so many milliseconds is frozen. */

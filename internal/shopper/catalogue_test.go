@@ -1,4 +1,4 @@
-package web
+package shopper
 
 import (
 	"net/http"
@@ -50,7 +50,7 @@ func TestTemplatesMayNotNameUnknownTexts(t *testing.T) {
 }
 
 func TestLanguageFollowsTheBrowser(t *testing.T) {
-	c, err := loadCatalogue(templates.Locales)
+	c, err := loadCatalogue(templates.Shopper())
 	must(t, err)
 	for header, want := range map[string]string{
 		"":                          "en",
@@ -96,7 +96,7 @@ func TestLanguageIsChosen(t *testing.T) {
 // Every word the camera check can answer with must have its text in the
 // catalogues: the constants of the types in the source are the list.
 func TestEveryGuidanceAndPromptHasAText(t *testing.T) {
-	c, err := loadCatalogue(templates.Locales)
+	c, err := loadCatalogue(templates.Shopper())
 	must(t, err)
 	var sources []string
 	for _, room := range []string{"vision", "liveness"} {

@@ -1,7 +1,7 @@
-// Package web is the hosted page: what a shopper's browser sees of a session,
+// Package shopper is the hosted page: what a shopper's browser sees of a session,
 // from the introduction through the camera to the result. All state is the
 // server's; the browser holds one cookie that ties it to the session.
-package web
+package shopper
 
 import (
 	"context"
@@ -103,13 +103,13 @@ func New(cfg Config) (*Pages, error) {
 	if err := p.csrf.AddTrustedOrigin(verify.Scheme + "://" + verify.Host); err != nil {
 		return nil, err
 	}
-	if p.catalogue, err = loadCatalogue(templates.Locales); err != nil {
+	if p.catalogue, err = loadCatalogue(templates.Shopper()); err != nil {
 		return nil, err
 	}
-	if p.screens, err = parseScreens(templates.Pages, p.catalogue); err != nil {
+	if p.screens, err = parseScreens(templates.Shopper(), p.catalogue); err != nil {
 		return nil, err
 	}
-	static, err := fs.Sub(templates.Static, "static")
+	static, err := fs.Sub(templates.Shopper(), "static")
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package web
+package shopper
 
 import (
 	"bytes"
@@ -44,10 +44,10 @@ func (p *Pages) render(c echo.Context, status int, screen string, v view) error 
 	var page bytes.Buffer
 	t, ok := p.screens[l.Locale.Tag][screen]
 	if !ok {
-		return fmt.Errorf("web: no screen %q", screen)
+		return fmt.Errorf("shopper: no screen %q", screen)
 	}
 	if err := t.ExecuteTemplate(&page, "layout.html", v); err != nil {
-		return fmt.Errorf("web: screen %s: %w", screen, err)
+		return fmt.Errorf("shopper: screen %s: %w", screen, err)
 	}
 	h := c.Response().Header()
 	h.Set("Content-Security-Policy", p.policy)
@@ -104,7 +104,7 @@ func parseScreens(files fs.FS, c *catalogue) (map[string]map[string]*template.Te
 	}
 	for _, needed := range []string{"intro", "consent", "camera", "document", "fallback", "spoof", "notice", "onward", "handover", "phone"} {
 		if screens[reference][needed] == nil {
-			return nil, fmt.Errorf("web: template %s.html is missing", needed)
+			return nil, fmt.Errorf("shopper: template %s.html is missing", needed)
 		}
 	}
 	return screens, checkComposed(c.locales[0])
