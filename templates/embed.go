@@ -1,5 +1,5 @@
 // Package templates embeds the pages: a folder for each set of pages with its
-// templates, catalogues and static files.
+// templates, catalogues and static files, and one for what the sets share.
 package templates
 
 import (
@@ -7,15 +7,20 @@ import (
 	"io/fs"
 )
 
-//go:embed shopper
+//go:embed shared shopper
 var files embed.FS
+
+// Shared returns the templates that every set of pages may use: icons.html.
+func Shared() fs.FS { return folder("shared") }
 
 // Shopper returns the files of the hosted page: layout.html, the frame around
 // every page, and one template per screen that defines "content"; locales/, one
 // JSON catalogue per language, named by BCP 47 tag; static/, what a browser
 // fetches by name.
-func Shopper() fs.FS {
-	sub, err := fs.Sub(files, "shopper")
+func Shopper() fs.FS { return folder("shopper") }
+
+func folder(name string) fs.FS {
+	sub, err := fs.Sub(files, name)
 	if err != nil {
 		panic(err) // only for an invalid name
 	}

@@ -21,9 +21,9 @@ import (
 	"agegate/internal/inference"
 	"agegate/internal/metrics"
 	"agegate/internal/session"
+	"agegate/internal/shopper"
 	"agegate/internal/store"
 	"agegate/internal/tenant"
-	"agegate/internal/shopper"
 	"agegate/internal/webhook"
 
 	"github.com/google/uuid"

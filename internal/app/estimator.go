@@ -11,8 +11,8 @@ import (
 	"agegate/internal/config"
 	"agegate/internal/inference"
 	"agegate/internal/metrics"
-	"agegate/internal/vision"
 	"agegate/internal/shopper"
+	"agegate/internal/vision"
 )
 
 // openEstimator loads the models and their calibration and returns what starts

@@ -2,8 +2,6 @@ package shopper
 
 import (
 	"encoding/hex"
-	"net/http"
-	"time"
 
 	"agegate/internal/credential"
 	"agegate/internal/session"
@@ -66,11 +64,7 @@ func (p *Pages) status(v visit) session.Status { return v.sess.StatusAt(p.cfg.Se
 // cookieName is a name of its own for each session, so that checks for two
 // shops in one browser neither disturb each other nor can be linked.
 func (p *Pages) cookieName(linkHash []byte, kind string) string {
-	name := "agegate-" + kind + hex.EncodeToString(linkHash[:8])
-	if p.secure {
-		return "__Host-" + name
-	}
-	return name
+	return p.pages.CookieName("agegate-" + kind + hex.EncodeToString(linkHash[:8]))
 }
 
 // greet gives the browser the cookie that it will claim the session with. To
@@ -84,7 +78,7 @@ func (p *Pages) greet(c echo.Context, v *visit) error {
 		return err
 	}
 	v.cookie = cookie
-	p.setCookie(c, p.cookieName(v.sess.LinkHash, ""), cookie, session.MaxLifetime+session.RedirectGrace)
+	p.pages.SetCookie(c, p.cookieName(v.sess.LinkHash, ""), cookie, session.MaxLifetime+session.RedirectGrace)
 	return nil
 }
 
@@ -103,13 +97,4 @@ func (p *Pages) claim(c echo.Context, v *visit) error {
 	}
 	v.owner, v.sess.BrowserHash = true, credential.LinkHash(v.cookie)
 	return nil
-}
-
-// setCookie gives the browser a cookie that scripts cannot read and that other
-// sites' requests carry only when a link is followed.
-func (p *Pages) setCookie(c echo.Context, name, value string, life time.Duration) {
-	c.SetCookie(&http.Cookie{ //nolint:gosec // Secure wherever the pages are served over https
-		Name: name, Value: value, Path: "/", MaxAge: int(life / time.Second),
-		Secure: p.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-	})
 }

@@ -18,11 +18,11 @@ func (p *Pages) registerHandover(e *echo.Echo) {
 	getOrHead := []string{http.MethodGet, http.MethodHead}
 	e.Match(getOrHead, "/v/:token/handover", p.showHandover)
 	e.GET("/v/:token/handover/state", p.handoverState)
-	e.POST("/v/:token/handover", p.offerHandover, p.sameOrigin)
+	e.POST("/v/:token/handover", p.offerHandover, p.pages.SameOrigin)
 	e.Match(getOrHead, "/h/:handover", p.showPhone)
 	e.Match(getOrHead, "/h/:handover/", p.showPhone) // where the page of a failed form leads back to
 	e.GET("/h/:handover/stream", p.phoneStream)
-	e.POST("/h/:handover/start", p.startPhone, p.sameOrigin)
+	e.POST("/h/:handover/start", p.startPhone, p.pages.SameOrigin)
 }
 
 type handoverView struct {

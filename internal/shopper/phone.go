@@ -115,7 +115,7 @@ func (p *Pages) greetPhone(c echo.Context, v *visit) error {
 		return err
 	}
 	v.cookie = cookie
-	p.setCookie(c, p.phoneCookie(c.Param("handover")), cookie, session.MaxLifetime)
+	p.pages.SetCookie(c, p.phoneCookie(c.Param("handover")), cookie, session.MaxLifetime)
 	return nil
 }
 

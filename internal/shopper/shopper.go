@@ -8,13 +8,11 @@ import (
 	"crypto/rand"
 	"html/template"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"agegate/internal/age"
+	"agegate/internal/page"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
 	"agegate/templates"
@@ -67,15 +65,10 @@ type DocumentReader interface {
 
 // Pages are the handlers of the hosted page.
 type Pages struct {
-	cfg       Config
-	catalogue *catalogue
-	screens   map[string]map[string]*template.Template // by language, then by screen
-	assets    *assets
-	captures  *captures
-	csrf      *http.CrossOriginProtection
-	policy    string // Content-Security-Policy
-	secure    bool   // cookies carry Secure and the __Host- prefix
-	budget    budget // of each camera stream
+	cfg      Config
+	pages    *page.Set
+	captures *captures
+	budget   budget // of each camera stream
 }
 
 // New parses every template in every language and fails on the first that is
@@ -90,45 +83,33 @@ func New(cfg Config) (*Pages, error) {
 	if cfg.MaxCaptures == 0 {
 		cfg.MaxCaptures = 256
 	}
-	verify, err := url.Parse(cfg.VerifyURL)
+	pages, err := loadPages(cfg.VerifyURL)
 	if err != nil {
 		return nil, err
 	}
-	p := &Pages{
-		cfg: cfg, captures: newCaptures(cfg.MaxCaptures), csrf: http.NewCrossOriginProtection(),
-		policy: contentPolicy(verify), secure: verify.Scheme == "https",
-		budget: streamBudget,
-	}
-	// A reverse proxy may change the Host that the Origin is compared with.
-	if err := p.csrf.AddTrustedOrigin(verify.Scheme + "://" + verify.Host); err != nil {
-		return nil, err
-	}
-	if p.catalogue, err = loadCatalogue(templates.Shopper()); err != nil {
-		return nil, err
-	}
-	if p.screens, err = parseScreens(templates.Shopper(), p.catalogue); err != nil {
-		return nil, err
-	}
-	static, err := fs.Sub(templates.Shopper(), "static")
-	if err != nil {
-		return nil, err
-	}
-	p.assets, err = loadAssets(static)
-	return p, err
+	return &Pages{cfg: cfg, pages: pages, captures: newCaptures(cfg.MaxCaptures), budget: streamBudget}, nil
+}
+
+func loadPages(verifyURL string) (*page.Set, error) {
+	return page.New(page.Config{
+		Files: templates.Shopper(), Screens: screens, Keys: composedKeys(), Funcs: template.FuncMap{"trouble": troubleOf},
+		StaticPath: "/static", PublicURL: verifyURL,
+		Permissions: "camera=(self), microphone=(), geolocation=(), display-capture=()",
+	})
 }
 
 // Register mounts the pages and their static files.
 func (p *Pages) Register(e *echo.Echo) {
 	getOrHead := []string{http.MethodGet, http.MethodHead}
-	e.Match(getOrHead, "/static/*", p.assets.serve)
+	p.pages.Assets().Register(e)
 	e.Match(getOrHead, "/v/:token", p.show)
 	e.Match(getOrHead, "/v/:token/", p.show) // where the page of a failed form leads back to
 	e.Match(getOrHead, "/v/:token/camera", p.showCamera)
 	e.Match(getOrHead, "/v/:token/document", p.showDocument)
 	e.GET("/v/:token/stream", p.stream)
-	e.POST("/v/:token/start", p.start, p.sameOrigin)
-	e.POST("/v/:token/consent", p.consent, p.sameOrigin)
-	e.POST("/v/:token/document", p.document, p.sameOrigin)
+	e.POST("/v/:token/start", p.start, p.pages.SameOrigin)
+	e.POST("/v/:token/consent", p.consent, p.pages.SameOrigin)
+	e.POST("/v/:token/document", p.document, p.pages.SameOrigin)
 	if p.cfg.Handovers != nil {
 		p.registerHandover(e)
 	}
@@ -137,28 +118,3 @@ func (p *Pages) Register(e *echo.Echo) {
 // Close ends the camera checks under way, telling their pages to come back,
 // and waits for them until ctx ends.
 func (p *Pages) Close(ctx context.Context) error { return p.captures.close(ctx) }
-
-// sameOrigin refuses unsafe requests that another site's page makes.
-func (p *Pages) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if p.csrf.Check(c.Request()) != nil {
-			return echo.ErrForbidden
-		}
-		c.Request().Body = http.MaxBytesReader(c.Response(), c.Request().Body, maxFormBytes)
-		return next(c)
-	}
-}
-
-// maxFormBytes is far more than any form of ours needs.
-const maxFormBytes = 4 << 10
-
-// contentPolicy allows our own files only. connect-src names the WebSocket's
-// origin because older Safaris do not count it as 'self'.
-func contentPolicy(verify *url.URL) string {
-	socket := "ws" + strings.TrimPrefix(verify.Scheme, "http") + "://" + verify.Host
-	return strings.Join([]string{
-		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:",
-		"media-src blob:", "connect-src 'self' " + socket, "form-action 'self'",
-		"base-uri 'none'", "frame-ancestors 'none'",
-	}, "; ")
-}

@@ -75,13 +75,15 @@ func TestAFormSentTwiceClaimsTheSessionOnce(t *testing.T) {
 func TestCookies(t *testing.T) {
 	for base, want := range map[string]string{"https": "__Host-agegate-", "http": "agegate-"} {
 		f := newFixture(t, tenant.Tenant{}, scripted())
-		f.pages.secure = base == "https"
+		var err error
+		f.pages.pages, err = loadPages(base + "://verify.example")
+		must(t, err)
 		cookies := f.browser().get(f.session(true)).Cookies()
 		if len(cookies) != 1 {
 			t.Fatalf("%d cookies", len(cookies))
 		}
 		c := cookies[0]
-		if !strings.HasPrefix(c.Name, want) || c.Secure != f.pages.secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
+		if !strings.HasPrefix(c.Name, want) || c.Secure != (base == "https") || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
 			t.Errorf("%s: %v", base, c)
 		}
 	}

@@ -1,4 +1,4 @@
-package shopper
+package page
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,44 +13,64 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// reference is the language every other catalogue is measured against, and
-// the one for browsers that ask for none of ours.
+// reference is the language that every other catalogue must match, and the one
+// for browsers that ask for no language of the pages.
 const reference = "en"
 
-// locale is one language of the pages.
-type locale struct {
-	Tag   string // BCP 47
-	Name  string // in the language itself
-	Dir   string // ltr or rtl
-	texts map[string]string
+// Locale is one language of the pages.
+type Locale struct {
+	Tag  string // BCP 47
+	Name string // in the language itself
+	Dir  string // ltr or rtl
+
+	tag   language.Tag
+	texts map[string]text
 }
 
 // text returns the text of a key with its {placeholders} filled from pairs of
-// name and value. An unknown key is an error, so that no page shows one. In
-// right-to-left text a value is isolated (Unicode UAX #9), or the punctuation
-// around a Latin name would move.
-func (l *locale) text(key string, pairs ...any) (string, error) {
-	text, ok := l.texts[key]
+// name and value; the value of n chooses the form of a plural text. An unknown
+// key is an error, so that no page shows one. In right-to-left text a value is
+// isolated (Unicode UAX #9), or the punctuation around a Latin name would move.
+func (l *Locale) text(key string, pairs ...any) (string, error) {
+	entry, ok := l.texts[key]
 	if !ok {
 		return "", fmt.Errorf("locale %s has no text %q", l.Tag, key)
+	}
+	filled := entry.plain
+	if entry.forms != nil {
+		n, ok := valueOf(counted, pairs).(int)
+		if !ok {
+			return "", fmt.Errorf("the plural text %q is used without a number %q", key, counted)
+		}
+		filled = entry.form(l.tag, n)
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		value := fmt.Sprint(pairs[i+1])
 		if l.Dir == "rtl" {
 			value = "\u2068" + value + "\u2069"
 		}
-		text = strings.ReplaceAll(text, fmt.Sprintf("{%v}", pairs[i]), value)
+		filled = strings.ReplaceAll(filled, fmt.Sprintf("{%v}", pairs[i]), value)
 	}
-	return text, nil
+	return filled, nil
 }
 
-// group returns the texts whose keys begin with prefix and a dot, by what
-// follows.
-func (l *locale) group(prefix string) map[string]string {
+// valueOf returns the value of a name in pairs of name and value, or nil.
+func valueOf(name string, pairs []any) any {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i] == name {
+			return pairs[i+1]
+		}
+	}
+	return nil
+}
+
+// group returns the plain texts whose keys begin with prefix and a dot, by the
+// rest of the key.
+func (l *Locale) group(prefix string) map[string]string {
 	group := map[string]string{}
-	for key, text := range l.texts {
-		if rest, ok := strings.CutPrefix(key, prefix+"."); ok {
-			group[rest] = text
+	for key, entry := range l.texts {
+		if rest, ok := strings.CutPrefix(key, prefix+"."); ok && entry.forms == nil {
+			group[rest] = entry.plain
 		}
 	}
 	return group
@@ -59,12 +78,12 @@ func (l *locale) group(prefix string) map[string]string {
 
 // catalogue is all languages, the reference first.
 type catalogue struct {
-	locales []*locale
+	locales []*Locale
 	matcher language.Matcher
 }
 
 // loadCatalogue reads the catalogues and fails unless all of them have the
-// keys and the placeholders of the reference.
+// keys and the placeholders of the reference, and their own plural forms.
 func loadCatalogue(files fs.FS) (*catalogue, error) {
 	names, err := fs.Glob(files, "locales/*.json")
 	if err != nil {
@@ -78,7 +97,7 @@ func loadCatalogue(files fs.FS) (*catalogue, error) {
 		}
 		c.locales = append(c.locales, l)
 	}
-	slices.SortFunc(c.locales, func(a, b *locale) int {
+	slices.SortFunc(c.locales, func(a, b *Locale) int {
 		if (a.Tag == reference) != (b.Tag == reference) {
 			return map[bool]int{true: -1, false: 1}[a.Tag == reference]
 		}
@@ -92,13 +111,13 @@ func loadCatalogue(files fs.FS) (*catalogue, error) {
 		if err := l.covers(c.locales[0]); err != nil {
 			return nil, err
 		}
-		tags[i] = language.Make(l.Tag)
+		tags[i] = l.tag
 	}
 	c.matcher = language.NewMatcher(tags)
 	return c, nil
 }
 
-func loadLocale(files fs.FS, name string) (*locale, error) {
+func loadLocale(files fs.FS, name string) (*Locale, error) {
 	raw, err := fs.ReadFile(files, name)
 	if err != nil {
 		return nil, err
@@ -107,7 +126,7 @@ func loadLocale(files fs.FS, name string) (*locale, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	l := &locale{Tag: tag.String(), Name: display.Self.Name(tag), Dir: "ltr"}
+	l := &Locale{tag: tag, Tag: tag.String(), Name: display.Self.Name(tag), Dir: "ltr"}
 	if err := json.Unmarshal(raw, &l.texts); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -117,36 +136,34 @@ func loadLocale(files fs.FS, name string) (*locale, error) {
 	return l, nil
 }
 
-var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
-
-// covers reports the first difference in keys or placeholders from ref.
-func (l *locale) covers(ref *locale) error {
+// covers reports the first difference in keys, placeholders or plural forms
+// from what ref and the language ask for.
+func (l *Locale) covers(ref *Locale) error {
 	for _, key := range slices.Sorted(maps.Keys(l.texts)) {
 		if _, ok := ref.texts[key]; !ok {
-			return fmt.Errorf("locale %s has a text %q that %s has not", l.Tag, key, ref.Tag)
+			return fmt.Errorf("locale %s has a text %q that %s does not have", l.Tag, key, ref.Tag)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(ref.texts)) {
-		text, ok := l.texts[key]
-		if !ok || strings.TrimSpace(text) == "" {
+		entry, ok := l.texts[key]
+		if !ok {
 			return fmt.Errorf("locale %s has no text %q", l.Tag, key)
 		}
-		if !slices.Equal(placeholders(text), placeholders(ref.texts[key])) {
+		if err := entry.complete(l.tag); err != nil {
+			return fmt.Errorf("locale %s: %q %w", l.Tag, key, err)
+		}
+		if (entry.forms == nil) != (ref.texts[key].forms == nil) {
+			return fmt.Errorf("locale %s: %q is a plural text in one of %s and %s only", l.Tag, key, l.Tag, ref.Tag)
+		}
+		if !slices.Equal(entry.placeholders(), ref.texts[key].placeholders()) {
 			return fmt.Errorf("locale %s: the placeholders of %q differ from %s", l.Tag, key, ref.Tag)
 		}
 	}
 	return nil
 }
 
-// placeholders returns the distinct placeholders of a text, sorted.
-func placeholders(text string) []string {
-	found := placeholder.FindAllString(text, -1)
-	slices.Sort(found)
-	return slices.Compact(found)
-}
-
 // byTag returns the language with exactly this tag.
-func (c *catalogue) byTag(tag string) (*locale, bool) {
+func (c *catalogue) byTag(tag string) (*Locale, bool) {
 	for _, l := range c.locales {
 		if l.Tag == tag {
 			return l, true
@@ -156,7 +173,7 @@ func (c *catalogue) byTag(tag string) (*locale, bool) {
 }
 
 // match returns the best language for an Accept-Language header.
-func (c *catalogue) match(acceptLanguage string) *locale {
+func (c *catalogue) match(acceptLanguage string) *Locale {
 	tags, _, err := language.ParseAcceptLanguage(acceptLanguage)
 	if err != nil {
 		return c.locales[0]

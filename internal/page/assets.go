@@ -1,0 +1,164 @@
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Assets are static files under one URL prefix that holds a hash of all of
+// them: a new build has new URLs, so browsers may keep the files for ever, and
+// modules can import each other by relative path.
+type Assets struct {
+	mount string // for example "/static"
+	base  string // mount and hash
+	files map[string]asset
+}
+
+type asset struct {
+	mime       string
+	body, gzip []byte
+}
+
+// Source is files to serve.
+type Source struct {
+	Files fs.FS
+	// Names are the files to serve; nil serves all. A name that ends in .gz is
+	// served without the suffix, in this compression to clients that take it.
+	Names []string
+}
+
+// LoadAssets reads the files to be served below mount, a path without a
+// trailing slash.
+func LoadAssets(mount string, sources ...Source) (*Assets, error) {
+	a := &Assets{mount: mount, files: map[string]asset{}}
+	hash := sha256.New()
+	for _, source := range sources {
+		names, err := source.names()
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			data, err := fs.ReadFile(source.Files, name)
+			if err != nil {
+				return nil, err
+			}
+			name, file, err := newAsset(name, data)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			a.files[name] = file
+			sum := sha256.Sum256(data)
+			hash.Write([]byte(name))
+			hash.Write(sum[:])
+		}
+	}
+	a.base = mount + "/" + hex.EncodeToString(hash.Sum(nil)[:8])
+	return a, nil
+}
+
+func (s Source) names() ([]string, error) {
+	if s.Names != nil {
+		return slices.Sorted(slices.Values(s.Names)), nil
+	}
+	var names []string
+	err := fs.WalkDir(s.Files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	return names, err
+}
+
+// newAsset returns a file in both forms, and the name it is served by.
+func newAsset(name string, data []byte) (string, asset, error) {
+	plain, packed := data, data
+	var err error
+	if unpacked, ok := strings.CutSuffix(name, ".gz"); ok {
+		name = unpacked
+		plain, err = gunzipped(data)
+	} else {
+		packed, err = gzipped(data)
+	}
+	return name, asset{mime: mimeOf(name), body: plain, gzip: packed}, err
+}
+
+// mimeOf does not ask the operating system, whose tables differ.
+func mimeOf(name string) string {
+	switch path.Ext(name) {
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	default:
+		return mime.TypeByExtension(path.Ext(name))
+	}
+}
+
+func gzipped(body []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(body); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return packed.Bytes(), nil
+}
+
+func gunzipped(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+// Base is the URL path that the files lie below, without a trailing slash.
+func (a *Assets) Base() string { return a.base }
+
+// Register mounts the files, with the middlewares given.
+func (a *Assets) Register(e *echo.Echo, middlewares ...echo.MiddlewareFunc) {
+	e.Match([]string{http.MethodGet, http.MethodHead}, a.mount+"/*", a.serve, middlewares...)
+}
+
+// serve answers GET {mount}/{hash}/{file}. A request with the hash of another
+// build, which another replica has during an update, is answered with this
+// build's file, which must then not be cached.
+func (a *Assets) serve(c echo.Context) error {
+	hash, name, _ := strings.Cut(c.Param("*"), "/")
+	file, known := a.files[name]
+	if !known {
+		return echo.ErrNotFound
+	}
+	header := c.Response().Header()
+	header.Set("Cache-Control", "no-store")
+	if a.mount+"/"+hash == a.base {
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	header.Set("Vary", "Accept-Encoding")
+	header.Set("X-Content-Type-Options", "nosniff")
+	if strings.Contains(c.Request().Header.Get("Accept-Encoding"), "gzip") {
+		header.Set("Content-Encoding", "gzip")
+		return c.Blob(http.StatusOK, file.mime, file.gzip)
+	}
+	return c.Blob(http.StatusOK, file.mime, file.body)
+}

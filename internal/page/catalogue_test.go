@@ -1,0 +1,148 @@
+package page
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"agegate/templates"
+)
+
+func TestCatalogueRefusesWhatIsIncomplete(t *testing.T) {
+	tests := map[string]string{
+		"a missing key":          `{"a":"A {n}"}`,
+		"an empty text":          `{"a":"A {n}","b":" "}`,
+		"a key of its own":       `{"a":"A {n}","b":"B","c":"C"}`,
+		"a missing placeholder":  `{"a":"A","b":"B"}`,
+		"a mistyped placeholder": `{"a":"A {m}","b":"B"}`,
+		"no JSON":                `{`,
+		"a plural on its own":    `{"a":"A {n}","b":{"one":"B","other":"B"}}`,
+	}
+	for name, de := range tests {
+		t.Run(name, func(t *testing.T) {
+			files := fstest.MapFS{
+				"locales/en.json": {Data: []byte(`{"a":"a {n}","b":"b"}`)},
+				"locales/de.json": {Data: []byte(de)},
+			}
+			if _, err := loadCatalogue(files); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+	if _, err := loadCatalogue(fstest.MapFS{"locales/de.json": {Data: []byte(`{}`)}}); err == nil {
+		t.Error("a catalogue without the reference")
+	}
+}
+
+func TestCatalogueRefusesWrongPlurals(t *testing.T) {
+	tests := map[string]struct {
+		tag, entry string
+		ok         bool
+	}{
+		"all four of Polish":       {"pl", `{"one":"{n} a","few":"{n} b","many":"{n} c","other":"{n} d"}`, true},
+		"three of Polish's four":   {"pl", `{"one":"{n} a","few":"{n} b","other":"{n} d"}`, false},
+		"all six of Arabic":        {"ar", `{"zero":"z","one":"a","two":"b","few":"{n} c","many":"{n} d","other":"{n} e"}`, true},
+		"five of Arabic's six":     {"ar", `{"zero":"z","one":"a","few":"{n} c","many":"{n} d","other":"{n} e"}`, false},
+		"the one form of Japanese": {"ja", `{"other":"{n}"}`, true},
+		"one too many in Japanese": {"ja", `{"one":"{n}","other":"{n}"}`, false},
+		"no form of that name":     {"de", `{"one":"{n}","others":"{n}","other":"{n}"}`, false},
+		"an empty form":            {"de", `{"one":" ","other":"{n}"}`, false},
+		"a value of its own":       {"de", `{"one":"{n}","other":"{n} {m}"}`, false},
+		"a list":                   {"de", `["{n}"]`, false},
+		"plain, against a plural":  {"de", `"{n}"`, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := loadCatalogue(fstest.MapFS{
+				"locales/en.json":             {Data: []byte(`{"a":{"one":"{n} a","other":"{n} b"}}`)},
+				"locales/" + tt.tag + ".json": {Data: []byte(`{"a":` + tt.entry + `}`)},
+			})
+			if (err == nil) != tt.ok {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestPluralFormFollowsTheNumber(t *testing.T) {
+	c, err := loadCatalogue(fstest.MapFS{
+		"locales/en.json": {Data: []byte(`{"a":{"one":"one","other":"{n} other"}}`)},
+		"locales/pl.json": {Data: []byte(`{"a":{"one":"one","few":"{n} few","many":"{n} many","other":"{n} other"}}`)},
+		"locales/ar.json": {Data: []byte(`{"a":{"zero":"zero","one":"one","two":"two","few":"{n} few","many":"{n} many","other":"{n} other"}}`)},
+		"locales/ja.json": {Data: []byte(`{"a":{"other":"{n} other"}}`)},
+	})
+	must(t, err)
+	for tag, forms := range map[string]map[int]string{
+		"en": {0: "0 other", 1: "one", 2: "2 other"},
+		"pl": {0: "0 many", 1: "one", 2: "2 few", 5: "5 many", 12: "12 many", 22: "22 few"},
+		"ar": {0: "zero", 1: "one", 2: "two", 3: "\u20683\u2069 few", 11: "\u206811\u2069 many", 100: "\u2068100\u2069 other"},
+		"ja": {0: "0 other", 1: "1 other"},
+	} {
+		l, _ := c.byTag(tag)
+		for n, want := range forms {
+			if got, err := l.text("a", "n", n); got != want || err != nil {
+				t.Errorf("%s, %d: %q, %v, want %q", tag, n, got, err, want)
+			}
+		}
+		if _, err := l.text("a"); err == nil {
+			t.Errorf("%s: a plural text without a number", tag)
+		}
+	}
+}
+
+func TestTemplatesGiveEveryValue(t *testing.T) {
+	c, err := loadCatalogue(fstest.MapFS{"locales/en.json": {Data: []byte(`{"a":"{merchant}","b":{"one":"a","other":"{n}"}}`)}})
+	must(t, err)
+	for page, ok := range map[string]bool{
+		`{{t "a" "merchant" .M}}{{t "b" "n" .N}}`: true, `{{t "a"}}`: false, `{{t "a" "shop" .M}}`: false, `{{t "b"}}`: false,
+	} {
+		files := fstest.MapFS{"layout.html": {Data: []byte("")}, "page.html": {Data: []byte(page)}}
+		if _, err := parseScreens(Config{Files: files}, c); (err == nil) != ok {
+			t.Errorf("%s: %v", page, err)
+		}
+	}
+}
+
+func TestTemplatesMayNotNameUnknownTexts(t *testing.T) {
+	c, err := loadCatalogue(fstest.MapFS{"locales/en.json": {Data: []byte(`{"known":"text"}`)}})
+	must(t, err)
+	for _, page := range []string{`{{t "nope"}}`, `{{if .X}}{{t "nope"}}{{end}}`, `{{range .X}}{{else}}{{print (t "nope" "a" 1)}}{{end}}`, `{{with t "nope"}}{{end}}`} {
+		files := fstest.MapFS{"layout.html": {Data: []byte(`{{t "known"}}`)}, "page.html": {Data: []byte(page)}}
+		if _, err := parseScreens(Config{Files: files}, c); err == nil || !strings.Contains(err.Error(), "nope") {
+			t.Errorf("%s: %v", page, err)
+		}
+	}
+}
+
+func TestLanguageFollowsTheBrowser(t *testing.T) {
+	c, err := loadCatalogue(templates.Shopper())
+	must(t, err)
+	for header, want := range map[string]string{
+		"":                          "en",
+		"fr-CH, fr;q=0.9, en;q=0.8": "fr",
+		"sv, de;q=0.5":              "de",
+		"pt-BR":                     "pt",
+		"zh-CN":                     "zh-Hans",
+		"ar-EG":                     "ar",
+		"en-GB, es;q=0.9":           "en",
+		"sw":                        "en",
+		"not a header; q=":          "en",
+		"ja":                        "ja",
+		"nl-BE":                     "nl",
+		"pl":                        "pl",
+		"it-CH":                     "it",
+		"tr":                        "tr",
+		"es-419, en;q=0.5":          "es",
+	} {
+		if got := c.match(header).Tag; got != want {
+			t.Errorf("%q gives %s, want %s", header, got, want)
+		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,48 @@
+package page
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// maxFormBytes is far more than any form of the pages needs.
+const maxFormBytes = 4 << 10
+
+// SameOrigin is a middleware for unsafe methods: it answers 403 to a request
+// that another site's page makes, and bounds the form's size.
+func (s *Set) SameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if s.csrf.Check(c.Request()) != nil {
+			return echo.ErrForbidden
+		}
+		c.Request().Body = http.MaxBytesReader(c.Response(), c.Request().Body, maxFormBytes)
+		return next(c)
+	}
+}
+
+// contentPolicy allows the pages' own files only. connect-src names the
+// WebSocket's origin because older Safaris do not count it as 'self'.
+func contentPolicy(public *url.URL) string {
+	socket := "ws" + strings.TrimPrefix(public.Scheme, "http") + "://" + public.Host
+	return strings.Join([]string{
+		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:",
+		"media-src blob:", "connect-src 'self' " + socket, "form-action 'self'",
+		"base-uri 'none'", "frame-ancestors 'none'",
+	}, "; ")
+}
+
+// writeHeaders sets the headers of every page.
+func (s *Set) writeHeaders(h http.Header, l *Locale) {
+	h.Set("Content-Security-Policy", s.policy)
+	h.Set("Permissions-Policy", s.permissions)
+	h.Set("Cache-Control", "no-store")
+	// With no-referrer, browsers would send a null Origin with the pages' own forms.
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Content-Language", l.Tag)
+	h.Set("Vary", "Accept-Language, Cookie")
+}

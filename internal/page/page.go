@@ -1,0 +1,82 @@
+// Package page is what every set of pages shares: templates in every language,
+// the catalogues, static files, cookies, security headers and the guard
+// against other sites' forms. A set brings its own layout, screens, texts and
+// template functions.
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+)
+
+// Config describes a set of pages.
+type Config struct {
+	// Files holds layout.html, which every page begins with; one template per
+	// screen, named <screen>.html; the catalogues locales/<BCP 47 tag>.json; and
+	// the static files below static/.
+	Files fs.FS
+	// Screens are the screens that the handlers render.
+	Screens []string
+	// Keys are the texts that templates name by keys composed at run time.
+	// Literal keys are found in the templates.
+	Keys []string
+	// Funcs are the set's template functions, beside t and texts.
+	Funcs template.FuncMap
+	// StaticPath is where the static files are mounted, without a trailing slash.
+	StaticPath string
+	// PublicURL is the public base of the pages. Its scheme decides whether
+	// cookies are Secure.
+	PublicURL string
+	// Permissions is the pages' Permissions-Policy.
+	Permissions string
+}
+
+// Set is a set of pages, ready to be rendered.
+type Set struct {
+	catalogue   *catalogue
+	screens     map[string]map[string]*template.Template // by language, then by screen
+	assets      *Assets
+	csrf        *http.CrossOriginProtection
+	policy      string // Content-Security-Policy
+	permissions string
+	secure      bool // cookies carry Secure and the __Host- prefix
+}
+
+// New parses every template in every language. It fails if a screen is missing,
+// if a catalogue is incomplete, or if a template names a text that no
+// catalogue has or leaves out one of the text's values.
+func New(cfg Config) (*Set, error) {
+	public, err := url.Parse(cfg.PublicURL)
+	if err != nil {
+		return nil, fmt.Errorf("page: public URL: %w", err)
+	}
+	s := &Set{
+		csrf: http.NewCrossOriginProtection(), policy: contentPolicy(public),
+		permissions: cfg.Permissions, secure: public.Scheme == "https",
+	}
+	// A reverse proxy may change the Host that the Origin is compared with.
+	if err := s.csrf.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
+		return nil, fmt.Errorf("page: public URL: %w", err)
+	}
+	if s.catalogue, err = loadCatalogue(cfg.Files); err != nil {
+		return nil, err
+	}
+	if s.screens, err = parseScreens(cfg, s.catalogue); err != nil {
+		return nil, err
+	}
+	static, err := fs.Sub(cfg.Files, "static")
+	if err != nil {
+		return nil, err
+	}
+	s.assets, err = LoadAssets(cfg.StaticPath, Source{Files: static})
+	return s, err
+}
+
+// Assets returns the set's static files, for the routes.
+func (s *Set) Assets() *Assets { return s.assets }
+
+// Languages returns the languages of the set, the reference first.
+func (s *Set) Languages() []*Locale { return s.catalogue.locales }

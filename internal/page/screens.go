@@ -1,0 +1,152 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"text/template/parse"
+
+	"agegate/templates"
+)
+
+const layoutFile = "layout.html"
+
+// parseScreens parses every screen once per language and checks the texts it
+// names.
+func parseScreens(cfg Config, c *catalogue) (map[string]map[string]*template.Template, error) {
+	names, err := fs.Glob(cfg.Files, "*.html")
+	if err != nil {
+		return nil, err
+	}
+	screens := map[string]map[string]*template.Template{}
+	for _, l := range c.locales {
+		screens[l.Tag] = map[string]*template.Template{}
+		for _, name := range names {
+			if name == layoutFile {
+				continue
+			}
+			t, err := parseScreen(cfg, l, name)
+			if err != nil {
+				return nil, err
+			}
+			screens[l.Tag][strings.TrimSuffix(path.Base(name), ".html")] = t
+		}
+	}
+	for _, screen := range cfg.Screens {
+		if screens[reference][screen] == nil {
+			return nil, fmt.Errorf("page: template %s.html is missing", screen)
+		}
+	}
+	for _, key := range cfg.Keys {
+		if err := c.locales[0].check(textCall{key: key}); err != nil {
+			return nil, err
+		}
+	}
+	return screens, nil
+}
+
+func parseScreen(cfg Config, l *Locale, name string) (*template.Template, error) {
+	funcs := template.FuncMap{"t": l.text, "texts": l.group}
+	maps.Copy(funcs, cfg.Funcs)
+	t, err := template.New("").Funcs(funcs).Option("missingkey=error").ParseFS(templates.Shared(), "*.html")
+	if err != nil {
+		return nil, err
+	}
+	if t, err = t.ParseFS(cfg.Files, layoutFile, name); err != nil {
+		return nil, err
+	}
+	for _, part := range t.Templates() {
+		if part.Tree == nil {
+			continue
+		}
+		for _, call := range textCalls(part.Tree.Root) {
+			if err := l.check(call); err != nil {
+				return nil, fmt.Errorf("%s: %w", part.Name(), err)
+			}
+		}
+	}
+	return t, nil
+}
+
+// textCall is a call of t with a literal key, and the names of the values that
+// it gives.
+type textCall struct {
+	key    string
+	values []string
+}
+
+// check reports a call of a text that does not exist or whose placeholders are
+// not all given.
+func (l *Locale) check(call textCall) error {
+	text, ok := l.texts[call.key]
+	if !ok {
+		return fmt.Errorf("locale %s has no text %q", l.Tag, call.key)
+	}
+	for _, name := range text.placeholders() {
+		if !slices.Contains(call.values, name) {
+			return fmt.Errorf("text %q is used without its value %q", call.key, name)
+		}
+	}
+	return nil
+}
+
+// textCalls walks a template for commands of the form: t "key" "name" value ….
+func textCalls(node parse.Node) []textCall {
+	var calls []textCall
+	if command, ok := node.(*parse.CommandNode); ok && len(command.Args) > 1 {
+		name, isName := command.Args[0].(*parse.IdentifierNode)
+		key, isKey := command.Args[1].(*parse.StringNode)
+		if isName && name.Ident == "t" && isKey {
+			call := textCall{key: key.Text}
+			for i := 2; i < len(command.Args); i += 2 {
+				if name, ok := command.Args[i].(*parse.StringNode); ok {
+					call.values = append(call.values, name.Text)
+				}
+			}
+			calls = append(calls, call)
+		}
+	}
+	for _, child := range children(node) {
+		calls = append(calls, textCalls(child)...)
+	}
+	return calls
+}
+
+func children(node parse.Node) []parse.Node {
+	switch n := node.(type) {
+	case *parse.ListNode:
+		return n.Nodes
+	case *parse.ActionNode:
+		return []parse.Node{n.Pipe}
+	case *parse.TemplateNode:
+		if n.Pipe != nil {
+			return []parse.Node{n.Pipe}
+		}
+	case *parse.IfNode:
+		return branches(n.BranchNode)
+	case *parse.RangeNode:
+		return branches(n.BranchNode)
+	case *parse.WithNode:
+		return branches(n.BranchNode)
+	case *parse.PipeNode:
+		commands := make([]parse.Node, len(n.Cmds))
+		for i, command := range n.Cmds {
+			commands[i] = command
+		}
+		return commands
+	case *parse.CommandNode:
+		return n.Args
+	}
+	return nil
+}
+
+func branches(b parse.BranchNode) []parse.Node {
+	if b.ElseList == nil {
+		return []parse.Node{b.Pipe, b.List}
+	}
+	return []parse.Node{b.Pipe, b.List, b.ElseList}
+}
