@@ -1,0 +1,191 @@
+package shopper
+
+import (
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"agegate/internal/page"
+
+	"github.com/labstack/echo/v4"
+)
+
+// After a change of a page on purpose, write its golden file anew and read the
+// difference:
+//
+//	go test ./internal/shopper -run TestGolden -update
+var update = flag.Bool("update", false, "write the golden files of the pages anew")
+
+type goldenScreen struct {
+	screen string
+	view   func() view // a new one for each rendering, which fills it in
+	query  string
+}
+
+// goldenScreens are the pages in each of their variants, by golden file.
+func goldenScreens() map[string]goldenScreen {
+	live := layout{Link: "/v/TOKEN"}
+	test := layout{Link: "/v/TOKEN", Test: true, Forcible: true, Spoofable: true}
+	ended := layout{Link: "/v/TOKEN", Test: true}
+	shop := outcome{Merchant: "Corner Shop & Söhne", Leave: "https://shop.example/cart?id=1&x=2"}
+	camera := func() *cameraView {
+		return &cameraView{layout: live, outcome: shop, Camera: "/v/TOKEN/camera", Handover: "/v/TOKEN/handover", Troubles: troubles}
+	}
+	handover := func(state string) goldenScreen {
+		return goldenScreen{screen: "handover", view: func() view {
+			return &handoverView{
+				layout: live, outcome: shop, State: state, QR: "data:image/png;base64,QR",
+				Address: "https://verify.example/h/PHONE", Code: "4711",
+			}
+		}}
+	}
+	screens := map[string]goldenScreen{
+		"intro": {screen: "intro", view: func() view { return &introView{layout: live, outcome: shop, TargetAge: 18} }},
+		"intro-test-consents": {screen: "intro", view: func() view {
+			return &introView{layout: test, outcome: shop, TargetAge: 21, Consents: true}
+		}},
+		"intro-camera-off": {screen: "intro", view: func() view {
+			return &introView{layout: test, outcome: outcome{Merchant: "Shop"}, TargetAge: 18, CameraOff: true}
+		}},
+		"consent":         {screen: "consent", view: func() view { return &outcomeView{layout: live, outcome: shop} }},
+		"camera":          {screen: "camera", view: func() view { return camera() }},
+		"camera-assisted": {screen: "camera", query: "?assisted=1", view: func() view { return camera() }},
+		"camera-again": {screen: "camera", view: func() view {
+			v := camera()
+			v.Again, v.Left = true, 1
+			return v
+		}},
+		"camera-phone": {screen: "camera", view: func() view {
+			v := camera()
+			v.Link, v.Camera, v.Handover, v.Leave, v.OnPhone = "/h/PHONE", "/h/PHONE", "", "", true
+			return v
+		}},
+		"document": {screen: "document", view: func() view {
+			return &documentView{layout: layout{Link: "/v/TOKEN", Test: true, Forcible: true}, outcome: shop, TargetAge: 18}
+		}},
+		"document-unavailable": {screen: "document", view: func() view {
+			return &documentView{layout: live, outcome: shop, TargetAge: 18, Unavailable: true}
+		}},
+		"fallback":         {screen: "fallback", view: func() view { return &outcomeView{layout: ended, outcome: shop} }},
+		"spoof":            {screen: "spoof", view: func() view { return &outcomeView{layout: live, outcome: shop} }},
+		"onward":           {screen: "onward", view: func() view { return &outcomeView{layout: live, outcome: shop} }},
+		"handover-waiting": handover(handoverWaiting),
+		"handover-phone":   handover(handoverPhone),
+		"handover-expired": handover(handoverExpired),
+		"phone": {screen: "phone", view: func() view {
+			return &phoneView{layout: layout{Link: "/h/PHONE"}, outcome: outcome{Merchant: shop.Merchant}, Code: "4711", Start: "/h/PHONE/start"}
+		}},
+	}
+	for name, icon := range notices {
+		screens["notice-"+name] = goldenScreen{screen: "notice", view: func() view {
+			v := &noticeView{layout: live, outcome: shop, Name: name, Icon: icon}
+			switch name {
+			case "refused":
+				v.outcome, v.Check = outcome{}, "."
+			case "error", "busy":
+				v.outcome, v.Retry = outcome{}, "?"
+			}
+			return v
+		}}
+	}
+	return screens
+}
+
+var staticHash = regexp.MustCompile(`/static/[0-9a-f]{16}/`)
+
+// rendered returns the HTML of a screen in a language, without the hash of the
+// static files.
+func (g goldenScreen) rendered(t *testing.T, pages *page.Set, language string) string {
+	t.Helper()
+	req := httptest.NewRequest(http.MethodGet, "/v/TOKEN"+g.query, nil)
+	req.Header.Set("Accept-Language", language)
+	rec := httptest.NewRecorder()
+	p := &Pages{pages: pages}
+	must(t, p.render(echo.New().NewContext(req, rec), http.StatusOK, g.screen, g.view()))
+	return staticHash.ReplaceAllString(rec.Body.String(), "/static/HASH/")
+}
+
+// TestGoldenPages: the English pages are exactly those in testdata/golden.
+func TestGoldenPages(t *testing.T) {
+	pages, err := loadPages("https://verify.example")
+	must(t, err)
+	folder := filepath.Join("testdata", "golden")
+	covered := map[string]bool{}
+	screens := goldenScreens()
+	for name, g := range screens {
+		covered[g.screen] = true
+		got, file := g.rendered(t, pages, "en"), filepath.Join(folder, name+".html")
+		if *update {
+			must(t, os.WriteFile(file, []byte(got), 0o600))
+			continue
+		}
+		want, err := os.ReadFile(file)
+		must(t, err)
+		if got != string(want) {
+			t.Errorf("%s differs from %s:\n%s", name, file, firstDifference(got, string(want)))
+		}
+	}
+	for _, screen := range templateNames(t) {
+		if !covered[screen] {
+			t.Errorf("the screen %s has no golden file", screen)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.html"))
+	must(t, err)
+	for _, file := range files {
+		if _, ok := screens[strings.TrimSuffix(filepath.Base(file), ".html")]; !ok {
+			t.Errorf("%s belongs to no screen", file)
+		}
+	}
+}
+
+// TestEveryPageInEveryLanguage: no page fails or shows a placeholder in any
+// language.
+func TestEveryPageInEveryLanguage(t *testing.T) {
+	pages, err := loadPages("https://verify.example")
+	must(t, err)
+	raw := regexp.MustCompile(`\{[a-z_]+\}`)
+	for _, l := range pages.Languages() {
+		for name, g := range goldenScreens() {
+			got := g.rendered(t, pages, l.Tag)
+			if found := raw.FindString(got); found != "" {
+				t.Errorf("%s, %s: shows %s", name, l.Tag, found)
+			}
+			if !strings.Contains(got, `<html lang="`+l.Tag+`"`) {
+				t.Errorf("%s, %s: another language", name, l.Tag)
+			}
+		}
+	}
+}
+
+func templateNames(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", "templates", "shopper", "*.html"))
+	must(t, err)
+	var names []string
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".html"); name != "layout" {
+			names = append(names, name)
+		}
+	}
+	if len(names) != len(screens) {
+		t.Errorf("there are %d templates for %d screens", len(names), len(screens))
+	}
+	return names
+}
+
+// firstDifference returns the first line in which two texts differ.
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return "got  " + g[i] + "\nwant " + w[i]
+		}
+	}
+	return "one of them ends earlier"
+}
