@@ -2,16 +2,14 @@ package httpd
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"html/template"
+	"io/fs"
 	"net/http"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -20,11 +18,12 @@ import (
 
 	"agegate"
 	"agegate/gen"
+	"agegate/internal/page"
 )
 
-// docsPolicy lets the reference run the scripts and styles we serve, and reach
-// nobody else. The renderer sets style attributes, and draws icons from data
-// URLs.
+// docsPolicy lets the reference run scripts and styles of this server only, and
+// connect to no other. The renderer sets style attributes, and draws icons from
+// data URLs.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
 	"img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -50,14 +49,7 @@ func mountDocs(e *echo.Echo, baseURL string) error {
 		e.Match(reading, name+".yaml", document("application/yaml; charset=utf-8", asYAML))
 		e.Match(reading, name+".json", document("application/json", asJSON))
 	}
-	files, err := referenceFiles()
-	if err != nil {
-		return err
-	}
-	for route, file := range files {
-		e.Match(reading, route, file)
-	}
-	return nil
+	return mountReference(e)
 }
 
 // document serves a published file to anybody, other origins' scripts
@@ -90,63 +82,38 @@ func withServer(document []byte, baseURL string) ([]byte, error) {
 	return bytes.Replace(document, []byte(placeholder), fmt.Appendf(nil, "\n  - url: %s\n", quoted), 1), nil
 }
 
-// referenceFiles returns the reference's page, our script that starts it, and
-// the renderer's files, by route.
-func referenceFiles() (map[string]echo.HandlerFunc, error) {
-	files := map[string]echo.HandlerFunc{}
-	for route, name := range map[string]string{"/docs": "docs/index.html", "/docs/init.js": "docs/init.js"} {
-		data, err := docsFiles.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		files[route] = asset(name, data, nil)
-	}
-	for _, name := range []string{"swagger-ui-bundle.js", "swagger-ui.css"} {
-		zipped, err := swagger.FS.ReadFile(name + ".gz")
-		if err != nil {
-			return nil, err
-		}
-		plain, err := gunzip(zipped)
-		if err != nil {
-			return nil, fmt.Errorf("httpd: unpacking %s: %w", name, err)
-		}
-		files["/docs/"+name] = asset(name, plain, zipped)
-	}
-	icon, err := swagger.FS.ReadFile("favicon-32x32.png")
+// mountReference serves the reference's page and the files it loads: our script
+// that starts the renderer, and the renderer's own.
+func mountReference(e *echo.Echo) error {
+	own, err := fs.Sub(docsFiles, "docs")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	files["/docs/favicon-32x32.png"] = asset("favicon-32x32.png", icon, nil)
-	return files, nil
+	assets, err := page.LoadAssets("/docs",
+		page.Source{Files: own, Names: []string{"init.js"}},
+		page.Source{Files: swagger.FS, Names: []string{"favicon-32x32.png", "swagger-ui-bundle.js.gz", "swagger-ui.css.gz"}})
+	if err != nil {
+		return fmt.Errorf("httpd: files of the reference: %w", err)
+	}
+	index, err := template.ParseFS(own, "index.html")
+	if err != nil {
+		return fmt.Errorf("httpd: page of the reference: %w", err)
+	}
+	var html bytes.Buffer
+	if err := index.Execute(&html, assets.Base()); err != nil {
+		return fmt.Errorf("httpd: page of the reference: %w", err)
+	}
+	e.Match(reading, "/docs", func(c echo.Context) error {
+		c.Response().Header().Set(echo.HeaderCacheControl, "no-cache") // it names the files of this build
+		return c.HTMLBlob(http.StatusOK, html.Bytes())
+	}, withDocsPolicy)
+	assets.Register(e, withDocsPolicy)
+	return nil
 }
 
-func gunzip(zipped []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(zipped))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(r)
-}
-
-// asset serves one file of the reference, compressed where there is a
-// compressed form and the client takes it.
-func asset(name string, plain, zipped []byte) echo.HandlerFunc {
-	contentType := map[string]string{
-		".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-		".css": "text/css; charset=utf-8", ".png": "image/png",
-	}[path.Ext(name)]
+func withDocsPolicy(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		h := c.Response().Header()
-		h.Set("Content-Security-Policy", docsPolicy)
-		h.Set(echo.HeaderCacheControl, "public, max-age=3600")
-		data := plain
-		if zipped != nil {
-			h.Set(echo.HeaderVary, echo.HeaderAcceptEncoding)
-			if strings.Contains(c.Request().Header.Get(echo.HeaderAcceptEncoding), "gzip") {
-				h.Set(echo.HeaderContentEncoding, "gzip")
-				data = zipped
-			}
-		}
-		return c.Blob(http.StatusOK, contentType, data)
+		c.Response().Header().Set("Content-Security-Policy", docsPolicy)
+		return next(c)
 	}
 }

@@ -2,12 +2,16 @@ package httpd_test
 
 import (
 	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"net/http/httptest"
+	"path"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -181,7 +185,7 @@ func TestPublishedDocumentsAreNotSentTwice(t *testing.T) {
 
 func TestWhatIsPublishedAnswersHead(t *testing.T) {
 	e, _ := newEdge(t, &stub{}, nil)
-	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/openapi-3.0.yaml", "/openapi-3.0.json", "/docs", "/docs/init.js", "/healthz", "/readyz"} {
+	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/openapi-3.0.yaml", "/openapi-3.0.json", "/docs", "/docs/0/init.js", "/healthz", "/readyz"} {
 		rec := httptest.NewRecorder()
 		e.ServeHTTP(rec, httptest.NewRequest("HEAD", path, nil))
 		if rec.Code != 200 {
@@ -192,25 +196,52 @@ func TestWhatIsPublishedAnswersHead(t *testing.T) {
 
 func TestReferenceIsServedByUsAlone(t *testing.T) {
 	e, _ := newEdge(t, &stub{}, nil)
-	for path, contentType := range map[string]string{
-		"/docs": "text/html", "/docs/init.js": "text/javascript",
-		"/docs/swagger-ui-bundle.js": "text/javascript", "/docs/swagger-ui.css": "text/css",
-		"/docs/favicon-32x32.png": "image/png",
-	} {
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, httptest.NewRequest("GET", "/docs", nil))
+	index := rec.Body.String()
+	if !strings.HasPrefix(rec.Header().Get("Content-Type"), "text/html") || strings.Contains(index, "http") || strings.Contains(index, "<script>") {
+		t.Errorf("the page loads from elsewhere or has an inline script: %s", index)
+	}
+	types := map[string]string{".js": "text/javascript", ".css": "text/css", ".png": "image/png", "/docs": "text/html"}
+	named := regexp.MustCompile(`(?:src|href)="(/docs/[^"]+)"`).FindAllStringSubmatch(index, -1)
+	if len(named) != 4 {
+		t.Fatalf("the page names %d files: %s", len(named), index)
+	}
+	paths := []string{"/docs"}
+	for _, n := range named {
+		paths = append(paths, n[1])
+	}
+	for _, p := range paths {
+		bodies := map[string]string{}
 		for _, encoding := range []string{"", "gzip"} {
 			rec := httptest.NewRecorder()
-			req := httptest.NewRequest("GET", path, nil)
+			req := httptest.NewRequest("GET", p, nil)
 			req.Header.Set("Accept-Encoding", encoding)
 			e.ServeHTTP(rec, req)
-			if rec.Code != 200 || !strings.HasPrefix(rec.Header().Get("Content-Type"), contentType) {
-				t.Errorf("%s: %d %s", path, rec.Code, rec.Header().Get("Content-Type"))
+			if want := types[cmp.Or(path.Ext(p), p)]; rec.Code != 200 || !strings.HasPrefix(rec.Header().Get("Content-Type"), want) {
+				t.Errorf("%s: %d %s", p, rec.Code, rec.Header().Get("Content-Type"))
 			}
 			if policy := rec.Header().Get("Content-Security-Policy"); strings.Contains(policy, "script-src 'self' 'unsafe") || !strings.Contains(policy, "script-src 'self'") {
-				t.Errorf("%s: policy %s", path, policy)
+				t.Errorf("%s: policy %s", p, policy)
 			}
-			if path == "/docs" && (strings.Contains(rec.Body.String(), "http") || strings.Contains(rec.Body.String(), "<script>")) {
-				t.Errorf("the page loads from elsewhere or has an inline script: %s", rec.Body)
+			if kept := strings.Contains(rec.Header().Get("Cache-Control"), "immutable"); kept != (p != "/docs") {
+				t.Errorf("%s: Cache-Control %s", p, rec.Header().Get("Cache-Control"))
 			}
+			bodies[encoding] = rec.Body.String()
+			if rec.Header().Get("Content-Encoding") == "gzip" {
+				unpacked, err := gzip.NewReader(rec.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				plain, err := io.ReadAll(unpacked)
+				if err != nil {
+					t.Fatal(err)
+				}
+				bodies[encoding] = string(plain)
+			}
+		}
+		if bodies[""] == "" || bodies[""] != bodies["gzip"] {
+			t.Errorf("%s differs when compressed", p)
 		}
 	}
 }
