@@ -19,7 +19,11 @@ func (p *Pages) showDocument(c echo.Context) error {
 		return c.Redirect(http.StatusSeeOther, v.link)
 	}
 	if p.cfg.Documents != nil {
-		return p.cfg.Documents.Begin(c, v.sess)
+		next, err := p.cfg.Documents.Begin(c.Request().Context(), v.sess)
+		if err != nil {
+			return err
+		}
+		return c.Redirect(http.StatusSeeOther, next)
 	}
 	return p.render(c, http.StatusOK, "document", &documentView{
 		layout: p.layoutOf(v), outcome: outcomeOf(v), TargetAge: v.sess.TargetAge, Unavailable: true,

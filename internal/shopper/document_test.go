@@ -1,6 +1,7 @@
 package shopper
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -9,8 +10,6 @@ import (
 
 	"agegate/internal/session"
 	"agegate/internal/tenant"
-
-	"github.com/labstack/echo/v4"
 )
 
 func TestDocumentOffer(t *testing.T) {
@@ -47,8 +46,8 @@ func TestDocumentChoiceMustBeKnown(t *testing.T) {
 // reader stands for an installed document check.
 type reader struct{}
 
-func (reader) Begin(c echo.Context, _ session.Session) error {
-	return c.String(http.StatusOK, "show your document")
+func (reader) Begin(context.Context, session.Session) (string, error) {
+	return "/d/first-page", nil
 }
 
 func TestAnInstalledReaderTakesOver(t *testing.T) {
@@ -58,9 +57,7 @@ func TestAnInstalledReaderTakesOver(t *testing.T) {
 	shopper := f.browser()
 	shopper.get(link + "?force=fallback")
 	shopper.post(link+"/document", url.Values{"choice": {"accept"}})
-	if a := shopper.get(link + "/document"); a.body != "show your document" {
-		t.Errorf("%d %s", a.StatusCode, a.body)
-	}
+	shopper.get(link+"/document").leadsTo(t, "/d/first-page")
 }
 
 // A form must not lead to the merchant's site by a chain of redirects, which

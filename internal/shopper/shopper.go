@@ -37,10 +37,8 @@ type Config struct {
 	// VerifyURL is the public base of the pages, without a trailing slash. Its
 	// scheme decides whether cookies are Secure.
 	VerifyURL string
-	// MaxCaptures bounds the camera checks of this process; 0 means 256.
-	MaxCaptures int
-	Logger      *slog.Logger // nil discards
-	Random      io.Reader    // nil means crypto/rand
+	Logger    *slog.Logger // nil discards
+	Random    io.Reader    // nil means crypto/rand
 }
 
 // Tenants is what the pages need of tenants.
@@ -58,10 +56,14 @@ type Capture interface {
 
 // DocumentReader is the identity-document check behind the offer.
 type DocumentReader interface {
-	// Begin answers the request of a shopper who accepted the offer. The check
-	// ends with session.Service.Resolve and session.SourceDocument.
-	Begin(c echo.Context, sess session.Session) error
+	// Begin starts the check of a session whose shopper accepted the offer, and
+	// returns the path or URL of its first page. The check ends with
+	// session.Service.Resolve and session.SourceDocument.
+	Begin(ctx context.Context, sess session.Session) (next string, err error)
 }
+
+// maxCaptures bounds the camera checks of a process.
+const maxCaptures = 256
 
 // Pages are the handlers of the hosted page.
 type Pages struct {
@@ -80,14 +82,11 @@ func New(cfg Config) (*Pages, error) {
 	if cfg.Random == nil {
 		cfg.Random = rand.Reader
 	}
-	if cfg.MaxCaptures == 0 {
-		cfg.MaxCaptures = 256
-	}
 	pages, err := loadPages(cfg.VerifyURL)
 	if err != nil {
 		return nil, err
 	}
-	return &Pages{cfg: cfg, pages: pages, captures: newCaptures(cfg.MaxCaptures), budget: streamBudget}, nil
+	return &Pages{cfg: cfg, pages: pages, captures: newCaptures(maxCaptures), budget: streamBudget}, nil
 }
 
 func loadPages(verifyURL string) (*page.Set, error) {
