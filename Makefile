@@ -10,7 +10,7 @@ export CGO_ENABLED := 1
 export GOFLAGS += -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help run build deps test test-go test-browser bench lint verify clean
+.PHONY: help run build deps test test-go test-browser bench lint lint-pages verify clean
 
 include contract.mk models.mk attack.mk chaos.mk security.mk
 
@@ -44,9 +44,12 @@ test-browser: deps models build
 bench: models deps ## run the benchmarks, which print ratios against bare baselines
 	go test -run '^$$' -bench . -benchtime 2s ./internal/proof/bench ./internal/session ./internal/vision ./internal/contract ./internal/shopper
 
-lint: .tools/golangci-lint node_modules/.package-lock.json lint-openapi ## lint the code and the contract, and verify what is generated
+lint: .tools/golangci-lint node_modules/.package-lock.json lint-openapi lint-pages ## lint the code, the pages' scripts and the contract, and verify what is generated
 	.tools/golangci-lint run
 	$(MAKE) verify
+
+lint-pages: node_modules/.package-lock.json ## check the types of the pages' scripts
+	node_modules/.bin/tsc --project templates/jsconfig.json
 
 verify: verify-generated ## fail when generated code or go.mod differ from their sources
 	go mod tidy -diff

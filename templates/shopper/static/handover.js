@@ -1,15 +1,17 @@
 // Follows a hand-over: the page changes with what the phone does.
+import { element } from "./dom.js";
 
 /** Time between two looks at the server, in milliseconds. */
 const pause = 2000;
-const page = document.getElementById("handover");
+const page = element("handover", HTMLElement);
+const link = page.dataset.link ?? "";
 
 async function follow() {
   try {
-    const answer = await fetch(`${page.dataset.link}/handover/state`, { cache: "no-store" });
+    const answer = await fetch(`${link}/handover/state`, { cache: "no-store" });
     const { state } = await answer.json();
     if (state === "over") {
-      location.replace(page.dataset.link);
+      location.replace(link);
       return;
     }
     if (state !== page.dataset.state) {

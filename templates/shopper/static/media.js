@@ -5,7 +5,8 @@ const maxWidth = 640;
 
 /**
  * Opens a camera: the one with the given id, or the one facing the user.
- * Rejects with an Error whose name is explained by problemOf.
+ * Rejects with an Error whose name problemOf explains.
+ * @param {string} deviceId empty for the one facing the user
  */
 export async function openCamera(deviceId) {
   if (!navigator.mediaDevices?.getUserMedia) throw new DOMException("", "NotSupportedError");
@@ -15,8 +16,9 @@ export async function openCamera(deviceId) {
     return await navigator.mediaDevices.getUserMedia({ audio: false, video: { ...size, ...which } });
   } catch (error) {
     // The chosen camera is gone or cannot do it: any camera is better than none.
-    if (!deviceId && error.name !== "OverconstrainedError") throw error;
-    if (error.name !== "OverconstrainedError" && error.name !== "NotFoundError") throw error;
+    const name = nameOf(error);
+    if (!deviceId && name !== "OverconstrainedError") throw error;
+    if (name !== "OverconstrainedError" && name !== "NotFoundError") throw error;
     return navigator.mediaDevices.getUserMedia({ audio: false, video: true });
   }
 }
@@ -27,10 +29,17 @@ export async function cameras() {
   return devices.filter((d) => d.kind === "videoinput" && d.deviceId);
 }
 
-/** Returns the name of the screen that explains why a camera did not open. */
+/** @param {unknown} error */
+const nameOf = (error) => (error instanceof Error ? error.name : "");
+
+/**
+ * Returns why a camera did not open; the screen that explains it has the same name.
+ * @param {unknown} error
+ * @returns {import("./machine.js").Problem}
+ */
 export function problemOf(error) {
   if (!window.isSecureContext) return "insecure";
-  switch (error.name) {
+  switch (nameOf(error)) {
     case "NotSupportedError":
       return "embedded";
     case "NotAllowedError":
@@ -50,6 +59,8 @@ export function problemOf(error) {
 /**
  * Waits until the video shows a new frame, at most a second: a slow camera
  * would otherwise be sent twice, which the server takes for a still picture.
+ * @param {HTMLVideoElement} video
+ * @returns {Promise<void>}
  */
 function nextFrame(video) {
   if (!video.requestVideoFrameCallback) return Promise.resolve();
@@ -72,10 +83,12 @@ function isEmbedded() {
  * Returns a function that takes the next picture of the video as JPEG bytes,
  * or null while there is none. The argument is the share of the full size to
  * use, from 0 to 1.
+ * @param {HTMLVideoElement} video
+ * @returns {(share: number) => Promise<ArrayBuffer | null>}
  */
 export function photographer(video) {
   const canvas = document.createElement("canvas");
-  const context = canvas.getContext("2d", { alpha: false });
+  const context = drawing(canvas.getContext("2d", { alpha: false }));
   return async (share) => {
     await nextFrame(video);
     if (video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA || !video.videoWidth) return null;
@@ -83,9 +96,19 @@ export function photographer(video) {
     canvas.width = Math.round(video.videoWidth * scale);
     canvas.height = Math.round(video.videoHeight * scale);
     context.drawImage(video, 0, 0, canvas.width, canvas.height);
+    /** @type {Blob | null} */
     const blob = await new Promise((done) => canvas.toBlob(done, "image/jpeg", 0.8));
-    return blob && blob.arrayBuffer();
+    return blob?.arrayBuffer() ?? null;
   };
+}
+
+/**
+ * Throws where a browser gives no way to draw.
+ * @param {CanvasRenderingContext2D | null} context
+ */
+function drawing(context) {
+  if (!context) throw new DOMException("", "NotSupportedError");
+  return context;
 }
 
 /** Size at which pictures are compared: enough for the noise of any real one to show. */
@@ -95,16 +118,19 @@ const grain = { width: 160, height: 120 };
  * Returns a function that looks at the video and returns for how many
  * milliseconds each look has seen the very same picture, which a camera that
  * works never shows twice.
+ * @param {HTMLVideoElement} video
  */
 export function stillness(video) {
   const canvas = Object.assign(document.createElement("canvas"), grain);
-  const context = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
+  const context = drawing(canvas.getContext("2d", { alpha: false, willReadFrequently: true }));
+  /** @type {Uint8ClampedArray | null} */
   let last = null;
   let since = 0;
   return () => {
     context.drawImage(video, 0, 0, grain.width, grain.height);
     const seen = context.getImageData(0, 0, grain.width, grain.height).data;
-    if (!last || seen.some((value, i) => value !== last[i])) [last, since] = [seen, performance.now()];
+    const before = last;
+    if (!before || seen.some((value, i) => value !== before[i])) [last, since] = [seen, performance.now()];
     return performance.now() - since;
   };
 }

@@ -2,6 +2,16 @@
 // answer to the last has come, so that the rate follows the server and the
 // network by itself.
 
+/**
+ * The server's answer to a picture.
+ * @typedef {object} Guidance
+ * @property {string} guidance what is wrong with the picture, or "ok"
+ * @property {string} phase of the check
+ * @property {string} prompt what to do in a good picture, or ""
+ * @property {number} done
+ * @property {number} total
+ */
+
 /** Least time from one picture to the next, in milliseconds: 8 a second. */
 const leastGap = 125;
 /** Longest wait for the server, in milliseconds; it gives up itself a little earlier. */
@@ -15,25 +25,30 @@ const slow = 600;
  *   on.reload()           the check has ended: load the page again
  *   on.close(code, lived) the connection is over; lived: it had worked
  * Returns { stop() }, after which nothing is called any more.
+ * @param {string} path
+ * @param {(share: number) => Promise<ArrayBuffer | null>} take
+ * @param {{ guidance(message: Guidance): void, reload(): void, close(code: number, lived: boolean): void }} on
  */
 export function openStream(path, take, on) {
   const url = new URL(path, location.href);
   url.protocol = url.protocol.replace("http", "ws");
   const socket = new WebSocket(url);
   socket.binaryType = "arraybuffer";
+  /** @type {Uint8Array | null} */
   let nonce = null;
   let seq = 0;
   let share = 1;
   let sentAt = 0;
-  let timer = 0;
-  let watchdog = setTimeout(silent, patience);
+  /** @type {number | undefined} */
+  let timer;
+  let watchdog = window.setTimeout(silent, patience);
   let stopped = false;
 
   async function send() {
     const jpeg = await take(share);
-    if (stopped || socket.readyState !== WebSocket.OPEN) return;
+    if (stopped || !nonce || socket.readyState !== WebSocket.OPEN) return;
     if (!jpeg) {
-      timer = setTimeout(send, leastGap);
+      timer = window.setTimeout(send, leastGap);
       return;
     }
     const message = new Uint8Array(20 + jpeg.byteLength);
@@ -42,13 +57,13 @@ export function openStream(path, take, on) {
     message.set(new Uint8Array(jpeg), 20);
     sentAt = performance.now();
     socket.send(message);
-    watchdog = setTimeout(silent, patience);
+    watchdog = window.setTimeout(silent, patience);
   }
 
   function answered() {
     const trip = performance.now() - sentAt;
     share = trip > slow ? Math.max(0.6, share - 0.1) : Math.min(1, share + 0.02);
-    timer = setTimeout(send, Math.max(leastGap - trip, trip > 250 ? trip * 0.2 : 0));
+    timer = window.setTimeout(send, Math.max(leastGap - trip, trip > 250 ? trip * 0.2 : 0));
   }
 
   socket.onmessage = (event) => {
@@ -56,7 +71,7 @@ export function openStream(path, take, on) {
     clearTimeout(watchdog);
     const message = JSON.parse(event.data);
     if (message.nonce) {
-      nonce = Uint8Array.from(message.nonce.match(/../g), (hex) => parseInt(hex, 16));
+      nonce = Uint8Array.from(String(message.nonce).match(/../g) ?? [], (hex) => parseInt(hex, 16));
       send();
     } else if (message.next) {
       stop();

@@ -1,0 +1,100 @@
+// The camera step as a state machine: its states, its events, and which event
+// leads from which state to which. What a state does is in camera.js.
+
+/**
+ * @typedef {"missing" | "refused" | "in_use" | "insecure" | "embedded" | "failed"} Problem
+ *   why a camera did not open
+ * @typedef {"primer" | "opening" | "starting" | "connecting" | "live" | "waiting" | "network" | "probing"
+ *   | "paused" | "away" | "leaving" | "unplugged" | "frozen" | "other_tab" | Problem} State
+ * @typedef {Problem
+ *   | "open"       // the screen's button was pressed
+ *   | "picked"     // another camera was chosen
+ *   | "opened"     // the camera runs
+ *   | "playing"    // the preview shows it
+ *   | "unplugged"  // the camera is gone
+ *   | "answered"   // the server answered a picture
+ *   | "frozen"     // the camera keeps showing the same picture
+ *   | "unframed"   // the server ended the check before anything had begun
+ *   | "moved"      // the session has moved on
+ *   | "taken_over" // another tab goes on with the check
+ *   | "busy"       // the server has no place for the check
+ *   | "idle"       // the server closed a stream that was not used
+ *   | "lost"       // the connection ended by itself
+ *   | "retry"      // time to connect again
+ *   | "probe"      // time to ask the server whether it is there at all
+ *   | "probed"     // the server was asked: connect again
+ *   | "offline" | "online"   // as the browser says
+ *   | "hidden" | "shown"     // the tab
+ *   | "pagehide" | "restored" // the page, into and out of the browser's cache
+ * } CameraEvent
+ * @typedef {object} Rule
+ * @property {string} [screen] the screen of the state; without one, the last stays
+ * @property {boolean} [camera] the camera runs on; otherwise it is switched off
+ * @property {boolean} [stream] the stream runs on; otherwise it is closed
+ * @property {Partial<Record<CameraEvent, State>>} on what each event leads to; others change nothing
+ */
+
+/** @type {Rule["on"]} */
+const always = { pagehide: "away", restored: "leaving" };
+/** @type {Rule["on"]} */
+const filming = { ...always, hidden: "paused", unplugged: "unplugged", picked: "opening" };
+/** @type {Rule["on"]} */
+const streaming = {
+  ...filming, answered: "live", frozen: "frozen", unframed: "primer", moved: "leaving",
+  taken_over: "other_tab", busy: "waiting", idle: "connecting", lost: "network", offline: "network",
+};
+/** @type {Rule["on"]} */
+const closed = { ...always, open: "opening" };
+
+/** @type {Readonly<Record<State, Rule>>} */
+export const rules = {
+  primer: { screen: "primer", on: closed },
+  opening: {
+    on: {
+      ...closed, opened: "starting", missing: "missing", refused: "refused", in_use: "in_use",
+      insecure: "insecure", embedded: "embedded", failed: "failed",
+    },
+  },
+  starting: { screen: "live", camera: true, on: { ...filming, playing: "connecting", offline: "network" } },
+  connecting: { camera: true, stream: true, on: streaming },
+  live: { screen: "live", camera: true, stream: true, on: streaming },
+  waiting: { screen: "waiting", camera: true, on: { ...filming, open: "connecting", retry: "connecting" } },
+  network: { screen: "network", camera: true, on: { ...filming, open: "connecting", online: "connecting", retry: "connecting", probe: "probing" } },
+  probing: { camera: true, on: { ...filming, open: "connecting", online: "connecting", probed: "connecting", moved: "leaving" } },
+  paused: { on: { ...always, shown: "opening" } },
+  away: { on: always },
+  leaving: { screen: "processing", on: always },
+  missing: { screen: "missing", on: closed },
+  refused: { screen: "refused", on: closed },
+  in_use: { screen: "in_use", on: closed },
+  insecure: { screen: "insecure", on: closed },
+  embedded: { screen: "embedded", on: closed },
+  failed: { screen: "failed", on: closed },
+  unplugged: { screen: "unplugged", on: closed },
+  frozen: { screen: "frozen", on: closed },
+  other_tab: { screen: "other_tab", on: closed },
+};
+
+/**
+ * Runs the machine.
+ *   enter(state, event)  is called for each state entered, the first one too,
+ *                        and also when a state is entered from itself
+ * Returns send(event), and current(), a token that changes with every state
+ * entered: what was begun in a state compares it before it sends its result.
+ * @param {State} first
+ * @param {(state: State, event: CameraEvent | null) => void} enter
+ */
+export function start(first, enter) {
+  let state = first;
+  let entries = 0;
+  /** @param {CameraEvent} event */
+  const send = (event) => {
+    const next = rules[state].on[event];
+    if (!next) return;
+    state = next;
+    entries++;
+    enter(state, event);
+  };
+  enter(state, null);
+  return { send, current: () => entries };
+}
