@@ -18,7 +18,7 @@ type visit struct {
 	cookie string // empty when the browser has none for this session
 	owner  bool
 	claim  session.Claim // of the camera check that this browser may make
-	link   string        // path of the verification link
+	path   string        // of the verification link, or of the phone's
 }
 
 // visit reads the session of the request. It returns fault.NotFound for an
@@ -31,8 +31,7 @@ func (p *Pages) visit(c echo.Context) (visit, error) {
 	return v, err
 }
 
-// refused returns session.ErrDisabled for a visit of a disabled tenant's
-// session, which nothing may be done with.
+// refused returns session.ErrDisabled if the session's tenant is disabled.
 func (v visit) refused() error {
 	if v.tenant.Disabled {
 		return session.ErrDisabled
@@ -40,7 +39,7 @@ func (v visit) refused() error {
 	return nil
 }
 
-// anyVisit is visit, but for disabled tenants too.
+// anyVisit is visit without the check for disabled tenants.
 func (p *Pages) anyVisit(c echo.Context) (visit, error) {
 	ctx := c.Request().Context()
 	sess, err := p.cfg.Sessions.ByLink(ctx, c.Param("token"))
@@ -51,7 +50,7 @@ func (p *Pages) anyVisit(c echo.Context) (visit, error) {
 	if err != nil {
 		return visit{}, err
 	}
-	v := visit{sess: sess, tenant: t, link: "/v/" + c.Param("token")}
+	v := visit{sess: sess, tenant: t, path: "/v/" + c.Param("token")}
 	if cookie, err := c.Cookie(p.cookieName(sess.LinkHash, "")); err == nil {
 		v.cookie, v.owner = cookie.Value, sess.Owns(cookie.Value)
 	}
@@ -61,14 +60,15 @@ func (p *Pages) anyVisit(c echo.Context) (visit, error) {
 // status is the session's status now.
 func (p *Pages) status(v visit) session.Status { return v.sess.StatusAt(p.cfg.Sessions.Now()) }
 
-// cookieName is a name of its own for each session, so that checks for two
-// shops in one browser neither disturb each other nor can be linked.
+// cookieName returns a different name for each session, so that checks for two
+// shops in one browser neither interfere nor can be linked.
 func (p *Pages) cookieName(linkHash []byte, kind string) string {
 	return p.pages.CookieName("agegate-" + kind + hex.EncodeToString(linkHash[:8]))
 }
 
-// greet gives the browser the cookie that it will claim the session with. To
-// look at a link claims nothing; but a form sent twice must claim it once.
+// greet sets the cookie with which the browser will claim the session. Opening
+// the link does not claim it. The cookie is set that early because a form that
+// is sent twice must claim the session once.
 func (p *Pages) greet(c echo.Context, v *visit) error {
 	if v.cookie != "" || v.sess.BrowserHash != nil {
 		return nil

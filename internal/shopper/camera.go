@@ -9,7 +9,7 @@ import (
 
 type cameraView struct {
 	layout
-	outcome
+	exit
 	Camera   string // path of this page
 	Handover string // path of the hand-over to a phone; empty when there is none
 	OnPhone  bool   // this is the phone of a hand-over
@@ -18,24 +18,24 @@ type cameraView struct {
 	Troubles []string
 }
 
-// troubles are the screens of the camera page that say why it cannot go on
-// and how it can. The texts are trouble.<kind>.title, .body and .action.
+// troubles are the screens of the camera page that say why the check has
+// stopped and how it can go on. The texts are trouble.<kind>.title, .body and .action.
 var troubles = []string{
 	"missing", "refused", "in_use", "frozen", "insecure", "embedded", "unplugged", "failed", "network", "waiting", "other_tab",
 }
 
 type troubleView struct {
-	outcome
+	exit
 	Kind     string
 	Handover string
 }
 
-// handoverHelps are the troubles that another device does not have.
+// handoverHelps are the troubles whose screens offer another device.
 var handoverHelps = []string{"missing", "refused", "in_use", "frozen", "insecure", "embedded", "failed"}
 
 // troubleOf is the view of one trouble screen of a camera page.
 func troubleOf(v *cameraView, kind string) troubleView {
-	t := troubleView{outcome: v.outcome, Kind: kind}
+	t := troubleView{exit: v.exit, Kind: kind}
 	if slices.Contains(handoverHelps, kind) {
 		t.Handover = v.Handover
 	}
@@ -49,7 +49,7 @@ func (p *Pages) showCamera(c echo.Context) error {
 		return err
 	}
 	if !p.capturable(v) {
-		return c.Redirect(http.StatusSeeOther, v.link)
+		return c.Redirect(http.StatusSeeOther, v.path)
 	}
 	return p.renderCamera(c, v)
 }
@@ -60,16 +60,16 @@ func (p *Pages) renderCamera(c echo.Context, v visit) error {
 
 func (p *Pages) cameraViewOf(v visit) *cameraView {
 	view := &cameraView{
-		layout: p.layoutOf(v), outcome: outcomeOf(v), Camera: v.link + "/camera",
+		layout: p.layoutOf(v), exit: exitOf(v), Camera: v.path + "/camera",
 		Again: v.sess.Attempts > 0, Left: v.sess.AttemptsLeft(), Troubles: troubles,
 	}
 	if p.cfg.Handovers != nil {
-		view.Handover = v.link + "/handover"
+		view.Handover = v.path + "/handover"
 	}
 	return view
 }
 
-// assisted reports that the page's "I cannot move my head" was followed.
+// assisted reports that the shopper chose "I cannot move my head".
 func assisted(c echo.Context) bool { return c.QueryParam("assisted") == "1" }
 
 // capturable reports whether this browser may make a camera check now. The

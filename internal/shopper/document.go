@@ -8,15 +8,15 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// showDocument answers GET /v/{token}/document, where a shopper who accepted
-// the offer stands.
+// showDocument answers GET /v/{token}/document, the document step of a shopper
+// who accepted the offer.
 func (p *Pages) showDocument(c echo.Context) error {
 	v, err := p.visit(c)
 	if err != nil {
 		return err
 	}
 	if p.screenOf(v) != screenDocument {
-		return c.Redirect(http.StatusSeeOther, v.link)
+		return c.Redirect(http.StatusSeeOther, v.path)
 	}
 	if p.cfg.Documents != nil {
 		next, err := p.cfg.Documents.Begin(c.Request().Context(), v.sess)
@@ -26,7 +26,7 @@ func (p *Pages) showDocument(c echo.Context) error {
 		return c.Redirect(http.StatusSeeOther, next)
 	}
 	return p.render(c, http.StatusOK, "document", &documentView{
-		layout: p.layoutOf(v), outcome: outcomeOf(v), TargetAge: v.sess.TargetAge, Unavailable: true,
+		layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Unavailable: true,
 	})
 }
 
@@ -38,9 +38,9 @@ func (p *Pages) document(c echo.Context) error {
 		return err
 	}
 	if p.screenOf(v) != screenDocument {
-		return p.onward(c, v, v.link)
+		return p.onward(c, v, v.path)
 	}
-	next := v.link
+	next := v.path
 	switch ctx := c.Request().Context(); c.FormValue("choice") {
 	case "accept":
 		next += "/document"

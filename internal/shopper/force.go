@@ -9,18 +9,18 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// outcomes are the values of force, as a tester writes them.
-var outcomes = map[string]session.Result{
+// forcedResults are the values of the force parameter and the results they stand for.
+var forcedResults = map[string]session.Result{
 	"verified": session.ResultVerified,
 	"fallback": session.ResultFallback,
 	"spoof":    session.ResultSpoof,
 }
 
-// unforcible names the notice that refuses the values of force, or returns ""
-// when there is nothing against them. A session that has ended refuses none:
-// its page is shown.
+// unforcible returns the name of the notice that refuses the values of force, or
+// "" if they are allowed. For a session that has ended every known value is
+// allowed, and its page is shown.
 func (p *Pages) unforcible(v visit, values []string) string {
-	result, known := outcomes[values[0]]
+	result, known := forcedResults[values[0]]
 	switch {
 	case v.sess.Livemode:
 		return "force_live"
@@ -32,14 +32,14 @@ func (p *Pages) unforcible(v visit, values []string) string {
 	return ""
 }
 
-// force applies an outcome to a test session. It needs neither cookie nor
+// force applies a result to a test session. It needs neither cookie nor
 // script.
 func (p *Pages) force(c echo.Context, v visit, name string) error {
 	if p.status(v) == session.StatusPending {
 		if err := p.claim(c, &v); err != nil {
 			return err
 		}
-		verdict := session.Verdict{Result: outcomes[name], Source: session.SourceForced}
+		verdict := session.Verdict{Result: forcedResults[name], Source: session.SourceForced}
 		after, err := p.cfg.Sessions.Resolve(c.Request().Context(), v.sess, verdict)
 		if err != nil && !isLate(err) {
 			return err

@@ -29,30 +29,30 @@ type goldenScreen struct {
 
 // goldenScreens are the pages in each of their variants, by golden file.
 func goldenScreens() map[string]goldenScreen {
-	live := layout{Link: "/v/TOKEN"}
-	test := layout{Link: "/v/TOKEN", Test: true, Forcible: true, Spoofable: true}
-	ended := layout{Link: "/v/TOKEN", Test: true}
-	shop := outcome{Merchant: "Corner Shop & Söhne", Leave: "https://shop.example/cart?id=1&x=2"}
+	live := layout{Path: "/v/TOKEN"}
+	test := layout{Path: "/v/TOKEN", Test: true, Forcible: true, Spoofable: true}
+	ended := layout{Path: "/v/TOKEN", Test: true}
+	shop := exit{Merchant: "Corner Shop & Söhne", Leave: "https://shop.example/cart?id=1&x=2"}
 	camera := func() *cameraView {
-		return &cameraView{layout: live, outcome: shop, Camera: "/v/TOKEN/camera", Handover: "/v/TOKEN/handover", Troubles: troubles}
+		return &cameraView{layout: live, exit: shop, Camera: "/v/TOKEN/camera", Handover: "/v/TOKEN/handover", Troubles: troubles}
 	}
 	handover := func(state string) goldenScreen {
 		return goldenScreen{screen: "handover", view: func() view {
 			return &handoverView{
-				layout: live, outcome: shop, State: state, QR: "data:image/png;base64,QR",
+				layout: live, exit: shop, State: state, QR: "data:image/png;base64,QR",
 				Address: "https://verify.example/h/PHONE", Code: "4711",
 			}
 		}}
 	}
 	screens := map[string]goldenScreen{
-		"intro": {screen: "intro", view: func() view { return &introView{layout: live, outcome: shop, TargetAge: 18} }},
+		"intro": {screen: "intro", view: func() view { return &introView{layout: live, exit: shop, TargetAge: 18} }},
 		"intro-test-consents": {screen: "intro", view: func() view {
-			return &introView{layout: test, outcome: shop, TargetAge: 21, Consents: true}
+			return &introView{layout: test, exit: shop, TargetAge: 21, Consents: true}
 		}},
 		"intro-camera-off": {screen: "intro", view: func() view {
-			return &introView{layout: test, outcome: outcome{Merchant: "Shop"}, TargetAge: 18, CameraOff: true}
+			return &introView{layout: test, exit: exit{Merchant: "Shop"}, TargetAge: 18, CameraOff: true}
 		}},
-		"consent":         {screen: "consent", view: func() view { return &outcomeView{layout: live, outcome: shop} }},
+		"consent":         {screen: "consent", view: func() view { return &exitView{layout: live, exit: shop} }},
 		"camera":          {screen: "camera", view: func() view { return camera() }},
 		"camera-assisted": {screen: "camera", query: "?assisted=1", view: func() view { return camera() }},
 		"camera-again": {screen: "camera", view: func() view {
@@ -62,33 +62,33 @@ func goldenScreens() map[string]goldenScreen {
 		}},
 		"camera-phone": {screen: "camera", view: func() view {
 			v := camera()
-			v.Link, v.Camera, v.Handover, v.Leave, v.OnPhone = "/h/PHONE", "/h/PHONE", "", "", true
+			v.Path, v.Camera, v.Handover, v.Leave, v.OnPhone = "/h/PHONE", "/h/PHONE", "", "", true
 			return v
 		}},
 		"document": {screen: "document", view: func() view {
-			return &documentView{layout: layout{Link: "/v/TOKEN", Test: true, Forcible: true}, outcome: shop, TargetAge: 18}
+			return &documentView{layout: layout{Path: "/v/TOKEN", Test: true, Forcible: true}, exit: shop, TargetAge: 18}
 		}},
 		"document-unavailable": {screen: "document", view: func() view {
-			return &documentView{layout: live, outcome: shop, TargetAge: 18, Unavailable: true}
+			return &documentView{layout: live, exit: shop, TargetAge: 18, Unavailable: true}
 		}},
-		"fallback":         {screen: "fallback", view: func() view { return &outcomeView{layout: ended, outcome: shop} }},
-		"spoof":            {screen: "spoof", view: func() view { return &outcomeView{layout: live, outcome: shop} }},
-		"onward":           {screen: "onward", view: func() view { return &outcomeView{layout: live, outcome: shop} }},
+		"fallback":         {screen: "fallback", view: func() view { return &exitView{layout: ended, exit: shop} }},
+		"spoof":            {screen: "spoof", view: func() view { return &exitView{layout: live, exit: shop} }},
+		"onward":           {screen: "onward", view: func() view { return &exitView{layout: live, exit: shop} }},
 		"handover-waiting": handover(handoverWaiting),
 		"handover-phone":   handover(handoverPhone),
 		"handover-expired": handover(handoverExpired),
 		"phone": {screen: "phone", view: func() view {
-			return &phoneView{layout: layout{Link: "/h/PHONE"}, outcome: outcome{Merchant: shop.Merchant}, Code: "4711", Start: "/h/PHONE/start"}
+			return &phoneView{layout: layout{Path: "/h/PHONE"}, exit: exit{Merchant: shop.Merchant}, Code: "4711", Start: "/h/PHONE/start"}
 		}},
 	}
 	for name, icon := range notices {
 		screens["notice-"+name] = goldenScreen{screen: "notice", view: func() view {
-			v := &noticeView{layout: live, outcome: shop, Name: name, Icon: icon}
+			v := &noticeView{layout: live, exit: shop, Name: name, Icon: icon}
 			switch name {
 			case "refused":
-				v.outcome, v.Check = outcome{}, "."
+				v.exit, v.Check = exit{}, "."
 			case "error", "busy":
-				v.outcome, v.Retry = outcome{}, "?"
+				v.exit, v.Retry = exit{}, "?"
 			}
 			return v
 		}}

@@ -27,7 +27,7 @@ func (p *Pages) registerHandover(e *echo.Echo) {
 
 type handoverView struct {
 	layout
-	outcome
+	exit
 	State   string       // see handoverStateOf
 	QR      template.URL // PNG of the phone's link
 	Address string       // the phone's link
@@ -41,13 +41,13 @@ func (p *Pages) offerHandover(c echo.Context) error {
 		return err
 	}
 	if !p.capturable(v) {
-		return p.onward(c, v, v.link)
+		return p.onward(c, v, v.path)
 	}
 	err = p.cfg.Handovers.Offer(c.Request().Context(), v.sess, v.cookie)
 	if err != nil && !isLate(err) {
 		return err
 	}
-	return p.onward(c, v, v.link+"/handover")
+	return p.onward(c, v, v.path+"/handover")
 }
 
 // showHandover answers GET /v/{token}/handover: the code to scan, and what the
@@ -62,10 +62,10 @@ func (p *Pages) showHandover(c echo.Context) error {
 		return err
 	}
 	if state == handoverOver {
-		return c.Redirect(http.StatusSeeOther, v.link)
+		return c.Redirect(http.StatusSeeOther, v.path)
 	}
 	view := &handoverView{
-		layout: p.layoutOf(v), outcome: outcomeOf(v), State: state, Code: offer.Code,
+		layout: p.layoutOf(v), exit: exitOf(v), State: state, Code: offer.Code,
 		Address: p.cfg.VerifyURL + "/h/" + offer.Token,
 	}
 	code, err := qr.Encode(view.Address, qr.M)
@@ -81,7 +81,7 @@ const (
 	handoverWaiting = "waiting" // for a phone
 	handoverPhone   = "phone"   // a phone has it
 	handoverExpired = "expired" // nobody took it in time
-	handoverOver    = "over"    // the session's own page has more to say
+	handoverOver    = "over"    // the session's page says how it goes on
 )
 
 // handoverState answers GET /v/{token}/handover/state, which the page polls.

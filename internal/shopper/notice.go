@@ -6,8 +6,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// notices are the pages that only say something, and the picture on each. The
-// texts are notice.<name>.title and .body.
+// notices are the pages that show a message and a way back, by name, with the
+// icon of each. The texts are notice.<name>.title and .body.
 var notices = map[string]string{
 	"completed":      "done",
 	"elsewhere":      "info",
@@ -28,16 +28,16 @@ var notices = map[string]string{
 
 type noticeView struct {
 	layout
-	outcome
+	exit
 	Name  string
 	Icon  string
 	Check string // reference back to the check, or empty
 	Retry string // reference to try again, or empty
 }
 
-// noticeOf is a page about a session; its way out is the session's.
+// noticeOf returns a page about a session, which leads back to its merchant.
 func (p *Pages) noticeOf(v visit, name string) *noticeView {
-	return &noticeView{layout: p.layoutOf(v), outcome: outcomeOf(v), Name: name, Icon: notices[name]}
+	return &noticeView{layout: p.layoutOf(v), exit: exitOf(v), Name: name, Icon: notices[name]}
 }
 
 // notice writes a page about a session.
@@ -45,10 +45,10 @@ func (p *Pages) notice(c echo.Context, status int, name string, v visit) error {
 	return p.render(c, status, "notice", p.noticeOf(v, name))
 }
 
-// refuseForce says why an outcome cannot be forced, and leads back to the check.
+// refuseForce says why a result cannot be forced, and leads back to the check.
 func (p *Pages) refuseForce(c echo.Context, name string, v visit) error {
 	view := p.noticeOf(v, name)
-	view.Check = v.link
+	view.Check = v.path
 	return p.render(c, http.StatusBadRequest, "notice", view)
 }
 
@@ -56,12 +56,11 @@ func (p *Pages) refuseForce(c echo.Context, name string, v visit) error {
 func (p *Pages) unavailable(c echo.Context, v visit) error {
 	c.Response().Header().Set(echo.HeaderRetryAfter, "30")
 	view := p.noticeOf(v, "unavailable")
-	view.Retry = v.link
+	view.Retry = v.path
 	return p.render(c, http.StatusServiceUnavailable, "notice", view)
 }
 
-// Error writes the page of a failed request. It is the edge's hook for paths
-// outside the API.
+// Error writes the page of a failed request outside the API.
 func (p *Pages) Error(c echo.Context, status int, cause error) {
 	name := "error"
 	switch {

@@ -12,7 +12,7 @@ import (
 
 type phoneView struct {
 	layout
-	outcome
+	exit
 	Code  string
 	Start string // path of the form
 }
@@ -21,7 +21,7 @@ type phoneView struct {
 // this phone has taken the handover and acts for the session's own browser.
 func (p *Pages) phoneVisit(c echo.Context) (visit, error) {
 	ctx, token := c.Request().Context(), c.Param("handover")
-	v := visit{link: "/h/" + token}
+	v := visit{path: "/h/" + token}
 	if cookie, err := c.Cookie(p.phoneCookie(token)); err == nil {
 		v.cookie = cookie.Value
 	}
@@ -37,7 +37,7 @@ func (p *Pages) phoneVisit(c echo.Context) (visit, error) {
 }
 
 // showPhone answers GET /h/{handover}: the code to compare, then the camera,
-// then the word that this phone is done.
+// then a notice that this phone is done.
 func (p *Pages) showPhone(c echo.Context) error {
 	v, err := p.phoneVisit(c)
 	if isGone(err) {
@@ -46,7 +46,7 @@ func (p *Pages) showPhone(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	l := layout{Test: !v.sess.Livemode, Link: v.link}
+	l := layout{Test: !v.sess.Livemode, Path: v.path}
 	switch {
 	case p.status(v) != session.StatusPending || v.sess.DocumentOpen() || v.sess.AttemptsLeft() == 0:
 		return p.render(c, http.StatusOK, "notice", &noticeView{layout: l, Name: "handover_done", Icon: notices["handover_done"]})
@@ -55,15 +55,15 @@ func (p *Pages) showPhone(c echo.Context) error {
 			return err
 		}
 		return p.render(c, http.StatusOK, "phone", &phoneView{
-			layout: l, outcome: outcome{Merchant: v.tenant.Name},
-			Code: session.HandoverCode(c.Param("handover")), Start: v.link + "/start",
+			layout: l, exit: exit{Merchant: v.tenant.Name},
+			Code: session.HandoverCode(c.Param("handover")), Start: v.path + "/start",
 		})
 	case !p.capturable(v):
 		return p.unavailable(c, v)
 	default:
 		view := p.cameraViewOf(v)
 		view.layout, view.Leave = l, ""
-		view.Camera, view.Handover, view.OnPhone = v.link, "", true
+		view.Camera, view.Handover, view.OnPhone = v.path, "", true
 		return p.render(c, http.StatusOK, "camera", view)
 	}
 }
@@ -81,10 +81,10 @@ func (p *Pages) startPhone(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, v.link)
+	return c.Redirect(http.StatusSeeOther, v.path)
 }
 
-// isGone reports that a phone's link leads nowhere: unknown, too old or used.
+// isGone reports that a phone's link is unknown, expired or used.
 func isGone(err error) bool {
 	code := fault.CodeOf(err)
 	return code == fault.NotFound || code == fault.Gone

@@ -10,7 +10,7 @@ import (
 // embeds it.
 type layout struct {
 	page.Frame
-	Link      string // path of the page that shows the session's state
+	Path      string // of the page that shows the session's state
 	Test      bool   // a test session: carries the banner
 	Forcible  bool   // and is still open: the banner has the outcomes
 	Spoofable bool   // and spoof is one of them

@@ -1,6 +1,6 @@
-// Package shopper is the hosted page: what a shopper's browser sees of a session,
-// from the introduction through the camera to the result. All state is the
-// server's; the browser holds one cookie that ties it to the session.
+// Package shopper is the hosted page: the screens that a shopper's browser shows
+// for a session, from the introduction through the camera to the result. The
+// server holds all state; the browser holds one cookie that ties it to the session.
 package shopper
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Config is what the pages need from their surroundings.
+// Config holds the dependencies and settings of the pages.
 type Config struct {
 	Sessions *session.Service
 	Tenants  Tenants
@@ -32,7 +32,7 @@ type Config struct {
 	// declined, but a shopper who accepts is told that it is not available.
 	Documents DocumentReader
 	// Handovers lets a phone make the camera check for a browser that has no
-	// camera. Nil leaves that way out.
+	// camera. Nil: the hand-over is not offered.
 	Handovers *session.Handovers
 	// VerifyURL is the public base of the pages, without a trailing slash. Its
 	// scheme decides whether cookies are Secure.
@@ -41,7 +41,7 @@ type Config struct {
 	Random    io.Reader    // nil means crypto/rand
 }
 
-// Tenants is what the pages need of tenants.
+// Tenants reads tenants.
 type Tenants interface {
 	// Tenant returns one tenant, or fault.NotFound.
 	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
@@ -114,6 +114,6 @@ func (p *Pages) Register(e *echo.Echo) {
 	}
 }
 
-// Close ends the camera checks under way, telling their pages to come back,
-// and waits for them until ctx ends.
+// Close ends the camera checks under way and tells their pages to connect
+// again. It waits for the checks until ctx ends.
 func (p *Pages) Close(ctx context.Context) error { return p.captures.close(ctx) }

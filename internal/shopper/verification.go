@@ -8,7 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// screen is what a browser is to see of a session.
+// screen is a page of the session, as its state calls for it.
 type screen int
 
 const (
@@ -19,7 +19,7 @@ const (
 	screenPassed
 	screenFallback
 	screenSpoof
-	screenCompleted // ended, and not this browser's business
+	screenCompleted // ended; this browser did not make the check
 	screenElsewhere // begun in another browser
 	screenExpired
 	screenNoAttempts
@@ -68,16 +68,16 @@ func (p *Pages) openScreen(v visit) screen {
 }
 
 // show answers GET /v/{token}: the page of the session's state, or the
-// outcome that a test session's force parameter asks for. What is wrong with
-// the parameter is told even where the session is not available.
+// result that a test session's force parameter asks for. A wrong parameter is
+// reported even if the session is not available.
 func (p *Pages) show(c echo.Context) error {
 	v, err := p.anyVisit(c)
 	if err != nil {
 		return err
 	}
-	outcome, forced := c.QueryParams()["force"]
+	values, forced := c.QueryParams()["force"]
 	if forced {
-		if name := p.unforcible(v, outcome); name != "" {
+		if name := p.unforcible(v, values); name != "" {
 			return p.refuseForce(c, name, v)
 		}
 	}
@@ -85,7 +85,7 @@ func (p *Pages) show(c echo.Context) error {
 		return err
 	}
 	if forced && c.Request().Method == http.MethodGet {
-		return p.force(c, v, outcome[0])
+		return p.force(c, v, values[0])
 	}
 	return p.showState(c, v)
 }
@@ -99,21 +99,21 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 			return err
 		}
 		return p.render(c, http.StatusOK, "intro", &introView{
-			layout: l, outcome: outcomeOf(v), TargetAge: v.sess.TargetAge,
+			layout: l, exit: exitOf(v), TargetAge: v.sess.TargetAge,
 			Consents: v.tenant.AgeVisibility, CameraOff: p.cfg.NewCapture == nil,
 		})
 	case screenConsent:
-		return p.render(c, http.StatusOK, "consent", &outcomeView{layout: l, outcome: outcomeOf(v)})
+		return p.render(c, http.StatusOK, "consent", &exitView{layout: l, exit: exitOf(v)})
 	case screenCamera:
 		return p.renderCamera(c, v)
 	case screenDocument:
-		return p.render(c, http.StatusOK, "document", &documentView{layout: l, outcome: outcomeOf(v), TargetAge: v.sess.TargetAge})
+		return p.render(c, http.StatusOK, "document", &documentView{layout: l, exit: exitOf(v), TargetAge: v.sess.TargetAge})
 	case screenPassed:
 		return p.redirect(c, v)
 	case screenFallback:
-		return p.render(c, http.StatusOK, "fallback", &outcomeView{layout: l, outcome: outcomeOf(v)})
+		return p.render(c, http.StatusOK, "fallback", &exitView{layout: l, exit: exitOf(v)})
 	case screenSpoof:
-		return p.render(c, http.StatusOK, "spoof", &outcomeView{layout: l, outcome: outcomeOf(v)})
+		return p.render(c, http.StatusOK, "spoof", &exitView{layout: l, exit: exitOf(v)})
 	case screenElsewhere:
 		return p.notice(c, http.StatusOK, "elsewhere", v)
 	case screenExpired:
@@ -128,7 +128,7 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 }
 
 // redirect sends the browser that passed to the merchant, or says that the
-// check is complete when it is too late for that.
+// check is complete if the time for the redirect is over.
 func (p *Pages) redirect(c echo.Context, v visit) error {
 	url, ok, err := p.cfg.Sessions.Redirect(c.Request().Context(), v.sess, v.cookie)
 	if err != nil {
@@ -143,34 +143,34 @@ func (p *Pages) redirect(c echo.Context, v visit) error {
 	return c.Redirect(http.StatusSeeOther, url)
 }
 
-// onward ends a form's POST: on to the page of the state, by a redirect. A
-// pass is left to a page of its own, because browsers hold a form's whole
-// chain of redirects to form-action, and the merchant's site is not in it.
+// onward answers a form's POST with a redirect to path. After a pass it writes a
+// page that leads on instead: browsers apply form-action to every redirect that
+// follows a form, and the policy does not name the merchant's site.
 func (p *Pages) onward(c echo.Context, v visit, path string) error {
 	if p.screenOf(v) == screenPassed {
-		return p.render(c, http.StatusOK, "onward", &outcomeView{layout: p.layoutOf(v), outcome: outcomeOf(v)})
+		return p.render(c, http.StatusOK, "onward", &exitView{layout: p.layoutOf(v), exit: exitOf(v)})
 	}
 	return c.Redirect(http.StatusSeeOther, path)
 }
 
-// outcome is what the way out of a page needs.
-type outcome struct {
+// exit is what a page needs to lead the shopper back to the merchant.
+type exit struct {
 	Merchant string
 	Leave    string // the session's cancel URL
 }
 
-func outcomeOf(v visit) outcome {
-	return outcome{Merchant: v.tenant.Name, Leave: v.sess.CancelURL}
+func exitOf(v visit) exit {
+	return exit{Merchant: v.tenant.Name, Leave: v.sess.CancelURL}
 }
 
-type outcomeView struct {
+type exitView struct {
 	layout
-	outcome
+	exit
 }
 
 type introView struct {
 	layout
-	outcome
+	exit
 	TargetAge int
 	Consents  bool // the shopper will be asked about sharing the estimate
 	CameraOff bool // only forced outcomes work
@@ -178,7 +178,7 @@ type introView struct {
 
 type documentView struct {
 	layout
-	outcome
+	exit
 	TargetAge   int
 	Unavailable bool // the shopper accepted, and nothing here can read documents
 }
@@ -186,7 +186,7 @@ type documentView struct {
 func (p *Pages) layoutOf(v visit) layout {
 	test := !v.sess.Livemode
 	forcible := test && p.status(v) == session.StatusPending
-	return layout{Link: v.link, Test: test, Forcible: forcible, Spoofable: forcible && !v.sess.DocumentOpen()}
+	return layout{Path: v.path, Test: test, Forcible: forcible, Spoofable: forcible && !v.sess.DocumentOpen()}
 }
 
 // start answers POST /v/{token}/start: the shopper goes on from the
@@ -201,7 +201,7 @@ func (p *Pages) start(c echo.Context) error {
 			return err
 		}
 	}
-	return p.onward(c, v, v.link)
+	return p.onward(c, v, v.path)
 }
 
 // consent answers POST /v/{token}/consent: whether the estimate may be shared.
@@ -211,11 +211,11 @@ func (p *Pages) consent(c echo.Context) error {
 		return err
 	}
 	if p.screenOf(v) != screenConsent {
-		return p.onward(c, v, v.link)
+		return p.onward(c, v, v.path)
 	}
 	err = p.cfg.Sessions.Consent(c.Request().Context(), v.sess, c.FormValue("share") == "yes")
 	if err != nil && !isLate(err) {
 		return err
 	}
-	return p.onward(c, v, v.link+"/camera")
+	return p.onward(c, v, v.path+"/camera")
 }
