@@ -41,20 +41,6 @@ func (s *Store) Migrate(ctx context.Context) (err error) {
 	return nil
 }
 
-// SchemaVersion returns the number of the last migration applied to the
-// database and of the last one this binary knows. The database may be ahead.
-func (s *Store) SchemaVersion(ctx context.Context) (database, binary int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	provider, done, err := s.migrator()
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	database, binary, err = provider.GetVersions(ctx)
-	return database, binary, translate(err)
-}
-
 // migrator returns goose on this database and the function to release it.
 func (s *Store) migrator() (*goose.Provider, func() error, error) {
 	if s.postgres == nil {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"database/sql"
 	"errors"
 	"maps"
@@ -37,7 +36,7 @@ func openPostgres(cfg Config) (*Store, error) {
 		config.ConnectTimeout = 3 * time.Second
 	}
 	pg := &pgServer{config: config}
-	pool := pg.open(cmp.Or(cfg.MaxConns, 20))
+	pool := pg.open(poolSize)
 	db, err := openGORM(postgres.New(postgres.Config{Conn: pool}))
 	if err != nil {
 		return nil, errors.Join(translate(err), pool.Close())
@@ -50,6 +49,9 @@ func withDefaults(params map[string]string) map[string]string {
 	maps.Copy(all, params)
 	return all
 }
+
+// poolSize is the number of connections of a process.
+const poolSize = 20
 
 // open returns a new pool of at most conns connections. Connections are
 // renewed every half hour so that a failover or a rebalanced proxy is followed.

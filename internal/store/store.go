@@ -28,8 +28,6 @@ type Config struct {
 	// URL is "sqlite:PATH" (relative to the working directory, or absolute) or
 	// "postgres://…" as pgx reads it. It may hold a password: never log it.
 	URL string
-	// MaxConns is the size of the PostgreSQL pool; 0 means 20.
-	MaxConns int
 	// Timeout bounds one Update, with all its retries, or one View: a caller
 	// never waits longer for a database that does not answer. 0 means Timeout.
 	Timeout time.Duration
