@@ -51,12 +51,6 @@ func TestDecodeJSON(t *testing.T) {
 // theirs takes with the same meaning; whatever ours refuses is not JSON,
 // repeats a name, or is too deep.
 func FuzzDecodeJSON(f *testing.F) {
-	for _, seed := range []string{
-		`{"target_age":18}`, `{"target_age":18.0,"success_url":"https://a.example"}`, `{"a":1,"a":2}`, `[[[1e1]]]`,
-		"\"\\ud800\"", "\"\xff\"", `{"a":[{"b":null},true]} `, "9e999", "-0.0", "{}{}",
-	} {
-		f.Add([]byte(seed))
-	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := decodeJSON(data)
 		if err == nil {

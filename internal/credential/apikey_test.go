@@ -67,8 +67,6 @@ func TestEverySingleMistakeInAKeyIsFound(t *testing.T) {
 }
 
 func FuzzParseAPIKey(f *testing.F) {
-	f.Add(knownKey)
-	f.Add("svc_live_")
 	f.Fuzz(func(t *testing.T, key string) {
 		if _, err := ParseAPIKey(key); err == nil && len(key) != len(knownKey) {
 			t.Errorf("%q is accepted", key)

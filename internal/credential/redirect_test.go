@@ -90,9 +90,6 @@ func TestRedirectURL(t *testing.T) {
 }
 
 func FuzzVerifyRedirectToken(f *testing.F) {
-	f.Add(knownToken)
-	f.Add("-1.AA")
-	f.Add("1767225600." + "slfl0m62Hp6cILJ_niu6Z16vtBKHc9YORSXIuOaA8v")
 	f.Fuzz(func(t *testing.T, token string) {
 		err := VerifyRedirectToken(countingKey(), token, known, time.Unix(1767225600, 0))
 		if err == nil && token != knownToken {
@@ -102,7 +99,6 @@ func FuzzVerifyRedirectToken(f *testing.F) {
 }
 
 func FuzzRedirectURL(f *testing.F) {
-	f.Add("https://s.example/ok?a=1&token=x#f")
 	f.Fuzz(func(t *testing.T, success string) {
 		if u, err := url.Parse(success); err != nil || u.Host == "" {
 			return // the registration rule refuses it

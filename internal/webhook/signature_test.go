@@ -241,9 +241,6 @@ func TestVerifyRefusesMutations(t *testing.T) {
 }
 
 func FuzzVerify(f *testing.F) {
-	f.Add(vectorID, "1767225600", vectorSignature, []byte(vectorBody))
-	f.Add("", "-1", "v1,v1 v1a", []byte("{"))
-	f.Add("evt_", "99999999999999999999", " ,", []byte("\xef\xbb\xbf \n"))
 	f.Fuzz(func(t *testing.T, id, timestamp, signature string, body []byte) {
 		header := http.Header{}
 		header.Set("webhook-id", id)
