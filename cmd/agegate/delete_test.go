@@ -14,7 +14,7 @@ import (
 	"agegate/internal/credential"
 	"agegate/internal/session"
 	"agegate/internal/store"
-	"agegate/internal/store/storetest"
+	"agegate/internal/store/dbtest"
 	"agegate/internal/tenant"
 	"agegate/internal/webhook"
 
@@ -32,11 +32,11 @@ type office struct {
 
 // eachOffice runs test on SQLite and on PostgreSQL.
 func eachOffice(t *testing.T, test func(t *testing.T, o *office)) {
-	for dialect, url := range storetest.URLs(t) {
+	for dialect, url := range dbtest.URLs(t) {
 		t.Run(dialect, func(t *testing.T) {
 			o := &office{console: newConsole(t), clock: now()}
 			o.env["AGEGATE_DATABASE_URL"] = url(t)
-			o.store = storetest.Open(t, o.env["AGEGATE_DATABASE_URL"])
+			o.store = dbtest.Open(t, o.env["AGEGATE_DATABASE_URL"])
 			driver, dsn := "pgx", o.env["AGEGATE_DATABASE_URL"]
 			if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 				driver, dsn = "sqlite", "file:"+path+"?_pragma=busy_timeout(60000)"

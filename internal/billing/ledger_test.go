@@ -16,7 +16,7 @@ import (
 	"agegate/internal/fault"
 	"agegate/internal/session"
 	"agegate/internal/store"
-	"agegate/internal/store/storetest"
+	"agegate/internal/store/dbtest"
 	"agegate/internal/tenant"
 )
 
@@ -239,7 +239,7 @@ func (a *account) check(t *rapid.T) {
 // abandoned in random order, one by one and at once, while sweeps give expired
 // units back in batches.
 func TestLedgerExplainsEveryBalance(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
+	dbtest.Each(t, func(t *testing.T, s *store.Store) {
 		rapid.Check(t, func(r *rapid.T) {
 			a := &account{
 				s: s, free: rapid.Int64Range(0, 3).Draw(r, "free"), owner: uuid.Must(uuid.NewV7()),

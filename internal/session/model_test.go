@@ -12,7 +12,7 @@ import (
 	"agegate/internal/fault"
 	"agegate/internal/session"
 	"agegate/internal/store"
-	"agegate/internal/store/storetest"
+	"agegate/internal/store/dbtest"
 	"agegate/internal/tenant"
 	"agegate/internal/webhook"
 
@@ -24,7 +24,7 @@ import (
 // says what must come of it. Pages and camera sockets act on rows they read
 // earlier, as real ones do.
 func TestSessionLife(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.Store) {
+	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		rapid.Check(t, func(t *rapid.T) {
 			m := newMachine(t, db)
 			t.Repeat(map[string]func(*rapid.T){

@@ -12,7 +12,7 @@ import (
 	"agegate/internal/fault"
 	"agegate/internal/store"
 	"agegate/internal/store/pgtest"
-	"agegate/internal/store/storetest"
+	"agegate/internal/store/dbtest"
 	"agegate/internal/webhook"
 )
 
@@ -101,7 +101,7 @@ func TestEndpointWithManyDeliveries(t *testing.T) {
 // A delivery that is accepted while its endpoint is being disabled stays
 // delivered.
 func TestEndpointGoneWhileDelivering(t *testing.T) {
-	o := outbox{Store: storetest.Open(t, pgtest.URL(t)), t: t}
+	o := outbox{Store: dbtest.Open(t, pgtest.URL(t)), t: t}
 	o.tenant = o.newTenant()
 	accepted := o.insert(o.tenant, receiver)
 	d := o.claimOne()

@@ -15,8 +15,8 @@ import (
 
 	"agegate/internal/fault"
 	"agegate/internal/store"
+	"agegate/internal/store/dbtest"
 	"agegate/internal/store/pgtest"
-	"agegate/internal/store/storetest"
 	"agegate/internal/webhook"
 )
 
@@ -34,7 +34,7 @@ type outbox struct {
 
 func eachOutbox(t *testing.T, body func(t *testing.T, o outbox)) {
 	t.Helper()
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
+	dbtest.Each(t, func(t *testing.T, s *store.Store) {
 		o := outbox{Store: s, t: t}
 		o.tenant = o.newTenant()
 		body(t, o)
@@ -327,7 +327,7 @@ func TestOutboxDueTenants(t *testing.T) {
 // However much tenants have due, finding out who they are looks at a row or two
 // of each, also before PostgreSQL has gathered statistics.
 func TestOutboxDueTenantsCost(t *testing.T) {
-	o := outbox{Store: storetest.Open(t, pgtest.URL(t)), t: t}
+	o := outbox{Store: dbtest.Open(t, pgtest.URL(t)), t: t}
 	const tenants, each = 3, 2000
 	now := time.Now().UTC()
 	for range tenants {

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"agegate/internal/store"
-	"agegate/internal/store/storetest"
+	"agegate/internal/store/dbtest"
 	"agegate/internal/tenant"
 	"agegate/internal/webhook"
 )
@@ -148,7 +148,7 @@ func (w *world) eventually(id string, want webhook.Status) (webhook.Record, []we
 }
 
 func TestDispatcherOutcomes(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
+	dbtest.Each(t, func(t *testing.T, s *store.Store) {
 		for name, tc := range map[string]struct {
 			answer func(int, http.ResponseWriter, *http.Request)
 			want   webhook.Status
@@ -191,7 +191,7 @@ func TestDispatcherOutcomes(t *testing.T) {
 // A receiver that hangs is given up each time, whether it has seen the request
 // or not.
 func TestDispatcherGivesUp(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
+	dbtest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		r := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		defer r.Close()
@@ -207,7 +207,7 @@ func TestDispatcherGivesUp(t *testing.T) {
 // Eight attempts of the hanging tenant are under way, never more, and another
 // tenant is served meanwhile.
 func TestDispatcherCapsEachTenant(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
+	dbtest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		var now, most atomic.Int32
 		release := make(chan struct{})
@@ -247,7 +247,7 @@ func TestDispatcherCapsEachTenant(t *testing.T) {
 // A shutdown that cannot wait gives the delivery back: the next dispatcher
 // sends it at once instead of when the lease runs out.
 func TestDispatcherLeavesNoLease(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
+	dbtest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		arrived := make(chan struct{}, 1)
 		r := newReceiver(t, func(n int, _ http.ResponseWriter, r *http.Request) {
@@ -275,7 +275,7 @@ func TestDispatcherLeavesNoLease(t *testing.T) {
 // one that hangs every other time; the tenants whose receivers answer are
 // served all the same.
 func TestDispatcherManyHang(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
+	dbtest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		release := make(chan struct{})
 		var requests atomic.Int32
@@ -315,7 +315,7 @@ func TestDispatcherManyHang(t *testing.T) {
 // Whatever a receiver answers and however often dispatchers stop, an event is
 // delivered or its schedule is used up, under one id and one body.
 func TestDispatcherAtLeastOnceProperty(t *testing.T) {
-	s := storetest.Open(t, "sqlite:"+filepath.Join(t.TempDir(), "agegate.db"))
+	s := dbtest.Open(t, "sqlite:"+filepath.Join(t.TempDir(), "agegate.db"))
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t, s)
 		answers := rapid.SliceOfN(rapid.SampledFrom([]int{200, 204, 302, 429, 500}), 3, 12).Draw(rt, "answers")
@@ -358,7 +358,7 @@ func TestDispatcherAtLeastOnceProperty(t *testing.T) {
 
 // Our own failure to sign is no attempt and no mark against the endpoint.
 func TestDispatcherWithoutKeysTriesLater(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
+	dbtest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		r := newReceiver(t, status(200))
 		defer r.Close()

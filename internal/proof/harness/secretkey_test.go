@@ -13,7 +13,7 @@ import (
 
 	"agegate/internal/app"
 	"agegate/internal/credential"
-	"agegate/internal/store/storetest"
+	"agegate/internal/store/dbtest"
 	"agegate/internal/tenant"
 
 	"github.com/google/uuid"
@@ -23,7 +23,7 @@ import (
 // A change of the secret key as the help describes it, killed in the middle:
 // nobody outside the gateway sees anything of it.
 func TestSecretKeyRotation(t *testing.T) {
-	for dialect, url := range storetest.URLs(t) {
+	for dialect, url := range dbtest.URLs(t) {
 		t.Run(dialect, func(t *testing.T) {
 			r := &keyRotation{db: url(t), old: newSecretKey(t), next: newSecretKey(t)}
 			g := Start(t, r.db, "AGEGATE_SECRET_KEY="+r.old)
@@ -185,7 +185,7 @@ func (r *keyRotation) promotes(t *testing.T, g *Gateway) {
 // first batch is done.
 func (r *keyRotation) rotate(t *testing.T, ctx context.Context, after func()) (done app.Resealed, err error) {
 	t.Helper()
-	s := storetest.Open(t, r.db)
+	s := dbtest.Open(t, r.db)
 	sealer := r.sealer(t, r.next, r.old)
 	tenants := tenant.NewService(s, sealer, tenant.CallbackRule{}, rand.Reader, time.Now)
 	err = app.RotateSecretKey(ctx, tenants, s, sealer, time.Now, func(d app.Resealed) {
@@ -199,7 +199,7 @@ func (r *keyRotation) rotate(t *testing.T, ctx context.Context, after func()) (d
 // and how many under the new one alone.
 func (r *keyRotation) count(t *testing.T) (before, after int) {
 	t.Helper()
-	s := storetest.Open(t, r.db)
+	s := dbtest.Open(t, r.db)
 	for key, n := range map[string]*int{r.old: &before, r.next: &after} {
 		tenants := tenant.NewService(s, r.sealer(t, key), tenant.CallbackRule{}, rand.Reader, time.Now)
 		for id := range r.keys {

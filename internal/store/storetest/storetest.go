@@ -1,54 +1,84 @@
-// Package storetest runs tests of storage on every database the gateway
-// supports.
+// Package storetest tests any store against the contracts that the domain's
+// interfaces state.
 package storetest
 
 import (
-	"path/filepath"
+	"context"
 	"testing"
 	"time"
 
-	"agegate/internal/store"
-	"agegate/internal/store/pgtest"
+	"github.com/google/uuid"
+
+	"agegate/internal/billing"
+	"agegate/internal/session"
+	"agegate/internal/tenant"
 )
 
-// patience is the stores' deadline in tests: many transactions queue for one
-// file, and a slow moment of the machine is no failure.
-const patience = 2 * time.Minute
-
-// URLs returns a new, migrated database per dialect, by the dialect's name.
-func URLs(t testing.TB) map[string]func(testing.TB) string {
-	t.Helper()
-	return map[string]func(testing.TB) string{"sqlite": sqliteURL, "postgres": pgtest.URL}
+// Store is what the tests need of a store.
+type Store interface {
+	tenant.Store
+	billing.Store
+	session.Store
+	session.HandoverStore
+	session.ClaimStore
+	Housekeeper
 }
 
-func sqliteURL(t testing.TB) string {
-	t.Helper()
-	return "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")
+// Housekeeper deletes and gives back what has expired.
+type Housekeeper interface {
+	// PruneClaims deletes up to limit of the idempotency claims that expired at
+	// or before now and returns how many.
+	PruneClaims(ctx context.Context, now time.Time, limit int) (int, error)
+	// ExpiredHolders returns the tenants with open holds that expired at or
+	// before now.
+	ExpiredHolders(ctx context.Context, now time.Time) ([]uuid.UUID, error)
 }
 
-// Each runs body as a subtest per dialect, each with an empty, migrated
-// database of its own.
-func Each(t *testing.T, body func(t *testing.T, s *store.Store)) {
+// Run runs every test as a subtest. open returns an empty store for the length
+// of the test.
+func Run(t *testing.T, open func(t testing.TB) Store) {
 	t.Helper()
-	for _, dialect := range []string{"sqlite", "postgres"} {
-		t.Run(dialect, func(t *testing.T) { body(t, Open(t, URLs(t)[dialect](t))) })
+	for _, tt := range []struct {
+		name string
+		run  func(t *testing.T, s Store)
+	}{
+		{"tenant comes back as stored", testTenantComesBackAsStored},
+		{"create tenant writes all or nothing", testCreateTenantWritesAllOrNothing},
+		{"update tenant changes only what is set", testUpdateTenantChangesOnlyWhatIsSet},
+		{"missing rows are not found", testMissingRowsAreNotFound},
+		{"disable and enable tenant", testDisableAndEnableTenant},
+		{"tenants and keys are listed oldest first", testTenantsAndKeysAreListedOldestFirst},
+		{"key times", testKeyTimes},
+		{"rotate secret", testRotateSecret},
+		{"secrets are paged from the newest tenant to the oldest", testSecretsArePagedFromTheNewestTenantToTheOldest},
+		{"outer secrets", testOuterSecrets},
+		{"outer secrets of nobody", testOuterSecretsOfNobody},
+		{"a sealed value is replaced only while it is the stored one", testASealedValueIsReplacedOnlyWhileItIsTheStoredOne},
+		{"counter stops at its limit", testCounterStopsAtItsLimit},
+		{"returned unit is taken once", testReturnedUnitIsTakenOnce},
+		{"counter is never oversold", testCounterIsNeverOversold},
+		{"credit stays above zero", testCreditStaysAboveZero},
+		{"credit is never overspent", testCreditIsNeverOverspent},
+		{"hold is settled once", testHoldIsSettledOnce},
+		{"expired holds are released once", testExpiredHoldsAreReleasedOnce},
+		{"hold is either settled or released", testHoldIsEitherSettledOrReleased},
+		{"holds are released in batches", testHoldsAreReleasedInBatches},
+		{"ledger is read oldest first", testLedgerIsReadOldestFirst},
+		{"session comes back as stored", testSessionComesBackAsStored},
+		{"another tenant's session is not found", testAnotherTenantsSessionIsNotFound},
+		{"insert session refuses a taken link", testInsertSessionRefusesATakenLink},
+		{"conditional updates", testConditionalUpdates},
+		{"consent is withdrawn", testConsentIsWithdrawn},
+		{"completion keeps an earlier estimate", testCompletionKeepsAnEarlierEstimate},
+		{"estimate without consent is refused", testEstimateWithoutConsentIsRefused},
+		{"one of many verdicts wins", testOneOfManyVerdictsWins},
+		{"a locked session is read after the others", testALockedSessionIsReadAfterTheOthers},
+		{"handover", testHandover},
+		{"idempotency claim", testIdempotencyClaim},
+		{"one of many idempotency claims wins", testOneOfManyIdempotencyClaimsWins},
+		{"prune claims forgets only what expired", testPruneClaimsForgetsOnlyWhatExpired},
+		{"claims are paged and their links replaced", testClaimsArePagedAndTheirLinksReplaced},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.run(t, open(t)) })
 	}
-}
-
-// Open opens and migrates the database for the length of the test.
-func Open(t testing.TB, url string) *store.Store {
-	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{URL: url, Timeout: patience})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close store: %v", err)
-		}
-	})
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return s
 }

@@ -12,7 +12,6 @@ import (
 	"agegate/internal/billing"
 	"agegate/internal/fault"
 	"agegate/internal/session"
-	"agegate/internal/store"
 	"agegate/internal/tenant"
 )
 
@@ -38,7 +37,7 @@ func digest(s string) []byte {
 }
 
 // newTenant stores a tenant without keys and secrets.
-func newTenant(t testing.TB, s *store.Store) tenant.Tenant {
+func newTenant(t testing.TB, s Store) tenant.Tenant {
 	t.Helper()
 	row := tenant.Tenant{ID: id(t), Name: "Bottle Shop", CreatedAt: stored(start)}
 	if err := s.CreateTenant(t.Context(), row, nil, nil); err != nil {
@@ -60,7 +59,7 @@ func sessionOf(t testing.TB, owner tenant.Tenant) session.Session {
 }
 
 // newSession stores a pending session.
-func newSession(t testing.TB, s *store.Store, owner tenant.Tenant) session.Session {
+func newSession(t testing.TB, s Store, owner tenant.Tenant) session.Session {
 	t.Helper()
 	row := sessionOf(t, owner)
 	inTx(t, s, func(ctx context.Context, tx session.Tx) error { return tx.InsertSession(ctx, row) })
@@ -68,7 +67,7 @@ func newSession(t testing.TB, s *store.Store, owner tenant.Tenant) session.Sessi
 }
 
 // inTx runs fn in a transaction that must succeed.
-func inTx(t testing.TB, s *store.Store, fn func(ctx context.Context, tx session.Tx) error) {
+func inTx(t testing.TB, s Store, fn func(ctx context.Context, tx session.Tx) error) {
 	t.Helper()
 	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error { return fn(t.Context(), tx) })
 	if err != nil {
@@ -81,7 +80,7 @@ func hold(s session.Session, source billing.Source, period string) billing.Hold 
 	return billing.Hold{SessionID: s.ID, TenantID: s.TenantID, Source: source, Period: period, ExpiresAt: s.ExpiresAt}
 }
 
-func byLink(t testing.TB, s *store.Store, want session.Session) session.Session {
+func byLink(t testing.TB, s Store, want session.Session) session.Session {
 	t.Helper()
 	got, err := s.SessionByLink(t.Context(), want.LinkHash)
 	if err != nil {

@@ -1,0 +1,315 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/billing"
+	"agegate/internal/fault"
+	"agegate/internal/session"
+)
+
+// take takes one unit in a transaction of its own.
+func take(t testing.TB, s Store, tenantID uuid.UUID, period string, limit int64) bool {
+	t.Helper()
+	var ok bool
+	err := s.UpdateBilling(t.Context(), func(tx billing.Tx) (err error) {
+		ok, err = tx.TakeCounter(t.Context(), tenantID, billing.CounterFree, period, limit)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return ok
+}
+
+func testCounterStopsAtItsLimit(t *testing.T, s Store) {
+	owner, other := newTenant(t, s).ID, newTenant(t, s).ID
+	for _, step := range []struct {
+		name   string
+		period string
+		limit  int64
+		want   bool
+	}{
+		{"limit 0, never used", "2026-01", 0, false},
+		{"first", "2026-01", 2, true},
+		{"second", "2026-01", 2, true},
+		{"over", "2026-01", 2, false},
+		{"limit lowered below use", "2026-01", 1, false},
+		{"limit 0, used", "2026-01", 0, false},
+		{"limit raised", "2026-01", 3, true},
+		{"unlimited", "2026-01", billing.Unlimited, true},
+		{"next period", "2026-02", 1, true},
+		{"unlimited, never used", "2026-03", billing.Unlimited, true},
+	} {
+		if got := take(t, s, owner, step.period, step.limit); got != step.want {
+			t.Errorf("%s: taken %t, want %t", step.name, got, step.want)
+		}
+	}
+	if !take(t, s, other, "2026-01", 1) {
+		t.Error("another tenant's use counted")
+	}
+}
+
+func testReturnedUnitIsTakenOnce(t *testing.T, s Store) {
+	owner := newTenant(t, s).ID
+	giveBack := func() {
+		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+			return tx.ReturnCounter(ctx, owner, billing.CounterFree, "2026-01", 2)
+		})
+	}
+	giveBack() // nothing was taken
+	first := take(t, s, owner, "2026-01", 1)
+	giveBack() // never below zero
+	if again, over := take(t, s, owner, "2026-01", 1), take(t, s, owner, "2026-01", 1); !first || !again || over {
+		t.Errorf("taken %t, after the return %t, then %t", first, again, over)
+	}
+}
+
+func testCounterIsNeverOversold(t *testing.T, s Store) {
+	owner := newTenant(t, s).ID
+	var sold atomic.Int64
+	concurrently(200, func(int) {
+		if take(t, s, owner, "2026-01", 100) {
+			sold.Add(1)
+		}
+	})
+	if sold.Load() != 100 {
+		t.Errorf("sold %d of 100", sold.Load())
+	}
+}
+
+func addCredit(t testing.TB, s Store, tenantID uuid.UUID, delta int64) bool {
+	t.Helper()
+	var ok bool
+	err := s.UpdateBilling(t.Context(), func(tx billing.Tx) (err error) {
+		ok, err = tx.AddCredit(t.Context(), tenantID, delta)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return ok
+}
+
+func testCreditStaysAboveZero(t *testing.T, s Store) {
+	owner := newTenant(t, s).ID
+	for _, step := range []struct {
+		delta   int64
+		want    bool
+		balance int64
+	}{
+		{-1, false, 0}, {0, true, 0}, {3, true, 3}, {-2, true, 1}, {-2, false, 1}, {-1, true, 0}, {-1, false, 0}, {2, true, 2},
+	} {
+		got := addCredit(t, s, owner, step.delta)
+		balance, err := s.Credit(t.Context(), owner)
+		if err != nil || got != step.want || balance != step.balance {
+			t.Errorf("%+d: %t, balance %d, %v, want %t, %d", step.delta, got, balance, err, step.want, step.balance)
+		}
+	}
+	err := s.UpdateBilling(t.Context(), func(tx billing.Tx) error {
+		_, err := tx.AddCredit(t.Context(), uuid.New(), 1)
+		return err
+	})
+	wantCode(t, "credit of no tenant", err, fault.NotFound)
+}
+
+func testCreditIsNeverOverspent(t *testing.T, s Store) {
+	owner := newTenant(t, s).ID
+	addCredit(t, s, owner, 100)
+	var sold atomic.Int64
+	concurrently(200, func(int) {
+		if addCredit(t, s, owner, -1) {
+			sold.Add(1)
+		}
+	})
+	if balance, err := s.Credit(t.Context(), owner); sold.Load() != 100 || balance != 0 || err != nil {
+		t.Errorf("sold %d of 100, balance %d, %v", sold.Load(), balance, err)
+	}
+}
+
+func testHoldIsSettledOnce(t *testing.T, s Store) {
+	row := newSession(t, s, newTenant(t, s))
+	want := hold(row, billing.SourceFree, "2026-03")
+	inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+		if _, ok, err := tx.SettleHold(ctx, row.ID); ok || err != nil {
+			t.Errorf("settled what was never held: %t, %v", ok, err)
+		}
+		wantNoError(t, tx.InsertHold(ctx, want))
+		got, ok, err := tx.SettleHold(ctx, row.ID)
+		if err != nil || !ok || !reflect.DeepEqual(got, want) {
+			t.Errorf("settled %+v, %t, %v\nwant %+v", got, ok, err, want)
+		}
+		_, again, err := tx.SettleHold(ctx, row.ID)
+		extended, extendErr := tx.ExtendHold(ctx, row.ID, start)
+		if again || extended {
+			t.Errorf("after settling: settled again %t, extended %t", again, extended)
+		}
+		return errors.Join(err, extendErr)
+	})
+}
+
+func testExpiredHoldsAreReleasedOnce(t *testing.T, s Store) {
+	owner, other := newTenant(t, s), newTenant(t, s)
+	mine, settled, extended := newSession(t, s, owner), newSession(t, s, owner), newSession(t, s, owner)
+	foreign := newSession(t, s, other)
+	end, later := mine.ExpiresAt, stored(start.Add(time.Hour))
+	first := hold(mine, billing.SourceFree, "2026-03")
+	second := hold(extended, billing.SourceCredit, "")
+	inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+		_ = errors.Join(tx.InsertHold(ctx, first), tx.InsertHold(ctx, second),
+			tx.InsertHold(ctx, hold(settled, billing.SourceCredit, "")),
+			tx.InsertHold(ctx, hold(foreign, billing.SourceCredit, "")))
+		_, _, err := tx.SettleHold(ctx, settled.ID)
+		ok, extendErr := tx.ExtendHold(ctx, extended.ID, later)
+		if !ok {
+			t.Error("an open hold was not extended")
+		}
+		return errors.Join(err, extendErr)
+	})
+	second.ExpiresAt = later
+	for _, step := range []struct {
+		now  time.Time
+		want []billing.Hold
+	}{
+		{end.Add(-microsecond), []billing.Hold{}},
+		{end, []billing.Hold{first}},
+		{later.Add(-microsecond), []billing.Hold{}},
+		{later, []billing.Hold{second}},
+		{later, []billing.Hold{}},
+	} {
+		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+			got, err := tx.ReleaseExpiredHolds(ctx, owner.ID, nil, step.now, 10)
+			if !reflect.DeepEqual(got, step.want) {
+				t.Errorf("released at %v: %+v\nwant %+v", step.now, got, step.want)
+			}
+			return err
+		})
+	}
+	inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+		_, ok, err := tx.SettleHold(ctx, mine.ID)
+		if ok {
+			t.Error("settled a released hold")
+		}
+		return err
+	})
+}
+
+// A unit that expires while its session completes goes to the next session or
+// is spent, never both.
+func testHoldIsEitherSettledOrReleased(t *testing.T, s Store) {
+	owner := newTenant(t, s)
+	var rows []session.Session
+	for range 20 {
+		row := newSession(t, s, owner)
+		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+			return tx.InsertHold(ctx, hold(row, billing.SourceCredit, ""))
+		})
+		rows = append(rows, row)
+	}
+	var settled, released atomic.Int64
+	concurrently(2*len(rows), func(i int) {
+		var done int64
+		count := &settled
+		err := s.UpdateBilling(t.Context(), func(tx billing.Tx) error {
+			if done = 0; i%2 == 0 {
+				count = &released
+				holds, err := tx.ReleaseExpiredHolds(t.Context(), owner.ID, nil, start.Add(time.Hour), 3)
+				done = int64(len(holds))
+				return err
+			}
+			_, ok, err := tx.SettleHold(t.Context(), rows[i/2].ID)
+			if ok {
+				done = 1
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		count.Add(done)
+	})
+	if settled.Load()+released.Load() != int64(len(rows)) {
+		t.Errorf("%d settled and %d released of %d", settled.Load(), released.Load(), len(rows))
+	}
+}
+
+// Each batch has the holds of the balance that expired first.
+func testHoldsAreReleasedInBatches(t *testing.T, s Store) {
+	owner := newTenant(t, s)
+	march, credit := billing.Balance{Source: billing.SourceFree, Period: "2026-03"}, billing.Balance{Source: billing.SourceCredit}
+	var named []uuid.UUID
+	for i, b := range []billing.Balance{credit, march, credit, march, credit, credit} {
+		row := newSession(t, s, owner)
+		row.ExpiresAt = start.Add(time.Duration(-i) * time.Second)
+		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+			return tx.InsertHold(ctx, hold(row, b.Source, b.Period))
+		})
+		named = append(named, row.ID)
+	}
+	if got, err := s.ExpiredHolders(t.Context(), start.Add(-6*time.Second)); err != nil || len(got) != 0 {
+		t.Errorf("tenants with expired holds: %v, %v; want none", got, err)
+	}
+	for _, step := range []struct {
+		of    *billing.Balance
+		limit int
+		want  []uuid.UUID
+	}{
+		{&march, 1, named[3:4]},
+		{nil, 2, named[4:6]},
+		{&billing.Balance{Source: billing.SourceFree, Period: "2026-02"}, 9, nil},
+		{&credit, 9, []uuid.UUID{named[0], named[2]}},
+	} {
+		if got, err := s.ExpiredHolders(t.Context(), start); err != nil || !slices.Equal(got, []uuid.UUID{owner.ID}) {
+			t.Errorf("tenants with expired holds: %v, %v", got, err)
+		}
+		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+			holds, err := tx.ReleaseExpiredHolds(ctx, owner.ID, step.of, start, step.limit)
+			var got []uuid.UUID
+			for _, h := range holds {
+				got = append(got, h.SessionID)
+			}
+			less := func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
+			slices.SortFunc(got, less)
+			if slices.SortFunc(step.want, less); !slices.Equal(got, step.want) {
+				t.Errorf("released of %v: %v, want %v", step.of, got, step.want)
+			}
+			return err
+		})
+	}
+	inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+		early, err := tx.ReleaseHoldsOf(ctx, owner.ID, named, start.Add(-time.Minute))
+		foreign, foreignErr := tx.ReleaseHoldsOf(ctx, uuid.New(), named, start)
+		last, lastErr := tx.ReleaseHoldsOf(ctx, owner.ID, named, start)
+		if len(early) != 0 || len(foreign) != 0 || len(last) != 1 || last[0].SessionID != named[1] {
+			t.Errorf("released by name: %v, %v, %v", early, foreign, last)
+		}
+		return errors.Join(err, foreignErr, lastErr)
+	})
+}
+
+func testLedgerIsReadOldestFirst(t *testing.T, s Store) {
+	owner, sessionID := newTenant(t, s).ID, id(t)
+	want := []billing.Entry{
+		{ID: id(t), TenantID: owner, Kind: billing.EntryTopUp, Source: billing.SourceCredit, Delta: 5, CreatedAt: stored(start)},
+		{ID: id(t), TenantID: owner, SessionID: &sessionID, Kind: billing.EntryHold, Source: billing.SourceFree, Period: "2026-03", Delta: -1, CreatedAt: stored(start.Add(time.Second))},
+	}
+	inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+		return errors.Join(tx.AppendEntries(ctx), tx.AppendEntries(ctx, want[1], want[0]))
+	})
+	got, err := s.Entries(t.Context(), owner)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("Entries = %+v, %v\nwant %+v", got, err, want)
+	}
+	if got, err = s.Entries(t.Context(), newTenant(t, s).ID); err != nil || !slices.Equal(got, []billing.Entry{}) {
+		t.Errorf("another tenant's ledger: %+v, %v", got, err)
+	}
+}

@@ -1,0 +1,357 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/fault"
+	"agegate/internal/session"
+)
+
+const microsecond = time.Microsecond
+
+func testSessionComesBackAsStored(t *testing.T, s Store) {
+	owner := newTenant(t, s)
+	plain := sessionOf(t, owner)
+	full := sessionOf(t, owner)
+	at, age := stored(start), 24.5
+	full.WebhookURL, full.BrowserHash, full.Status = "https://shop.example/hook", digest("cookie"), session.StatusPassed
+	full.CompletedAt, full.ConsentedAt, full.DocumentOpenedAt, full.DetectedAge = &at, &at, &at, &age
+	full.Attempts, full.Strikes, full.Livemode = 3, 1, false
+	for _, want := range []session.Session{plain, full} {
+		inTx(t, s, func(ctx context.Context, tx session.Tx) error { return tx.InsertSession(ctx, want) })
+		got, err := s.SessionByID(t.Context(), owner.ID, want.ID)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("SessionByID = %+v, %v\nwant %+v", got, err, want)
+		}
+		if got := byLink(t, s, want); !reflect.DeepEqual(got, want) {
+			t.Errorf("SessionByLink = %+v\nwant %+v", got, want)
+		}
+	}
+}
+
+func testAnotherTenantsSessionIsNotFound(t *testing.T, s Store) {
+	row := newSession(t, s, newTenant(t, s))
+	_, err := s.SessionByID(t.Context(), newTenant(t, s).ID, row.ID)
+	wantCode(t, "another tenant's session", err, fault.NotFound)
+}
+
+func testInsertSessionRefusesATakenLink(t *testing.T, s Store) {
+	owner := newTenant(t, s)
+	taken := newSession(t, s, owner)
+	second := sessionOf(t, owner)
+	second.LinkHash = taken.LinkHash
+	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error { return tx.InsertSession(t.Context(), second) })
+	wantCode(t, "a link twice", err, fault.Conflict)
+}
+
+// The state a conditional update meets, and whether it applies there. Each is
+// tried on a session that expires at start + 30 min.
+func testConditionalUpdates(t *testing.T, s Store) {
+	inTime, tooLate := start.Add(30*time.Minute-microsecond), start.Add(30*time.Minute)
+	later, age := start.Add(time.Hour), 19.5
+	type update func(ctx context.Context, s Store, id uuid.UUID, now time.Time) (bool, error)
+	within := func(fn func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error)) update {
+		return func(ctx context.Context, s Store, id uuid.UUID, now time.Time) (ok bool, err error) {
+			err = s.UpdateSessions(ctx, func(tx session.Tx) error {
+				ok, err = fn(ctx, tx, id, now)
+				return err
+			})
+			return ok, err
+		}
+	}
+	expire := update(func(ctx context.Context, s Store, id uuid.UUID, now time.Time) (bool, error) {
+		return s.ExpireSession(ctx, id, now)
+	})
+	complete := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.CompleteSession(ctx, id, session.StatusPassed, now, &age)
+	})
+	offer := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.OfferDocument(ctx, id, now, later, &age)
+	})
+	extend := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.ExtendSession(ctx, id, now, later)
+	})
+	bind := update(func(ctx context.Context, s Store, id uuid.UUID, _ time.Time) (bool, error) {
+		return s.BindBrowser(ctx, id, digest("browser"))
+	})
+	consent := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.RecordConsent(ctx, id, &start, now)
+	})
+	attempt := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.AddAttempt(ctx, id, now)
+	})
+	strike := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.AddStrike(ctx, id, now)
+	})
+	at, opened := stored(start), stored(start)
+	fresh := func(*session.Session) {}
+	passed := func(s *session.Session) { s.Status, s.CompletedAt = session.StatusPassed, &at }
+	expired := func(s *session.Session) { s.Status = session.StatusExpired }
+	offered := func(s *session.Session) { s.DocumentOpenedAt = &opened }
+	attempted := func(s *session.Session) { s.Attempts = session.MaxAttempts }
+	bound := func(s *session.Session) { s.BrowserHash = digest("first") }
+	is := func(status session.Status) func(before, after session.Session) bool {
+		return func(_, after session.Session) bool { return after.Status == status }
+	}
+	rows := []struct {
+		name   string
+		update update
+		state  func(*session.Session)
+		now    time.Time
+		want   bool
+		check  func(before, after session.Session) bool // of an update that applied
+	}{
+		{"expire before the time", expire, fresh, inTime, false, nil},
+		{"expire at the time", expire, fresh, tooLate, true, is(session.StatusExpired)},
+		{"expire a completed one", expire, passed, tooLate, false, nil},
+		{"expire again", expire, expired, tooLate, false, nil},
+		{"complete in time", complete, fresh, inTime, true, func(_, s session.Session) bool {
+			return s.Status == session.StatusPassed && s.CompletedAt.Equal(stored(inTime)) && *s.DetectedAge == age
+		}},
+		{"complete with the document check open", complete, offered, inTime, true, is(session.StatusPassed)},
+		{"complete too late", complete, fresh, tooLate, false, nil},
+		{"complete twice", complete, passed, inTime, false, nil},
+		{"complete an expired one", complete, expired, inTime, false, nil},
+		{"offer in time", offer, fresh, inTime, true, func(_, s session.Session) bool {
+			return s.Status == session.StatusPending && s.DocumentOpenedAt.Equal(stored(inTime)) &&
+				s.ExpiresAt.Equal(stored(later)) && *s.DetectedAge == age
+		}},
+		{"offer too late", offer, fresh, tooLate, false, nil},
+		{"offer twice", offer, offered, inTime, false, nil},
+		{"offer on a completed one", offer, passed, inTime, false, nil},
+		{"extend an open document check", extend, offered, inTime, true, func(_, s session.Session) bool {
+			return s.ExpiresAt.Equal(stored(later))
+		}},
+		{"extend without one", extend, fresh, inTime, false, nil},
+		{"extend too late", extend, offered, tooLate, false, nil},
+		{"bind the first browser", bind, fresh, inTime, true, func(_, s session.Session) bool {
+			return bytes.Equal(s.BrowserHash, digest("browser"))
+		}},
+		{"bind a second browser", bind, bound, inTime, false, nil},
+		{"consent in time", consent, fresh, inTime, true, nil},
+		{"consent after an attempt", consent, attempted, inTime, false, nil},
+		{"consent with the document check open", consent, offered, inTime, false, nil},
+		{"consent too late", consent, fresh, tooLate, false, nil},
+		{"consent after completion", consent, passed, inTime, false, nil},
+		{"first attempt", attempt, fresh, inTime, true, func(before, s session.Session) bool {
+			return s.Attempts == before.Attempts+1
+		}},
+		{"attempt over the limit", attempt, attempted, inTime, false, nil},
+		{"attempt with the document check open", attempt, offered, inTime, false, nil},
+		{"attempt too late", attempt, fresh, tooLate, false, nil},
+		{"strike in time", strike, fresh, inTime, true, func(before, s session.Session) bool {
+			return s.Strikes == before.Strikes+1
+		}},
+		{"strike with the document check open", strike, offered, inTime, false, nil},
+		{"strike too late", strike, fresh, tooLate, false, nil},
+		{"strike after completion", strike, passed, inTime, false, nil},
+	}
+	owner := newTenant(t, s)
+	bystander := newSession(t, s, owner)
+	for _, row := range rows {
+		before := sessionOf(t, owner)
+		before.ConsentedAt = &at // so that an estimate may be stored
+		row.state(&before)
+		inTx(t, s, func(ctx context.Context, tx session.Tx) error { return tx.InsertSession(ctx, before) })
+		got, err := row.update(t.Context(), s, before.ID, row.now)
+		after := byLink(t, s, before)
+		switch {
+		case err != nil || got != row.want:
+			t.Errorf("%s: %t, %v, want %t", row.name, got, err, row.want)
+		case !row.want && !reflect.DeepEqual(after, before):
+			t.Errorf("%s: refused, yet it changed\n%+v to\n%+v", row.name, before, after)
+		case row.check != nil && !row.check(before, after):
+			t.Errorf("%s: the session is now %+v", row.name, after)
+		}
+		if got, err := row.update(t.Context(), s, uuid.New(), row.now); err != nil || got {
+			t.Errorf("%s of a missing session: %t, %v", row.name, got, err)
+		}
+	}
+	if after := byLink(t, s, bystander); !reflect.DeepEqual(after, bystander) {
+		t.Errorf("another session changed: %+v", after)
+	}
+}
+
+func testConsentIsWithdrawn(t *testing.T, s Store) {
+	row := newSession(t, s, newTenant(t, s))
+	for _, at := range []*time.Time{&start, nil} {
+		var ok bool
+		inTx(t, s, func(ctx context.Context, tx session.Tx) (err error) {
+			ok, err = tx.RecordConsent(ctx, row.ID, at, start)
+			return err
+		})
+		if got := byLink(t, s, row).ConsentedAt; !ok || (got == nil) != (at == nil) {
+			t.Errorf("consent %v: %t, stored %v", at, ok, got)
+		}
+	}
+}
+
+func testCompletionKeepsAnEarlierEstimate(t *testing.T, s Store) {
+	row, age := newSession(t, s, newTenant(t, s)), 17.5
+	inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+		_, consentErr := tx.RecordConsent(ctx, row.ID, &start, start)
+		_, offerErr := tx.OfferDocument(ctx, row.ID, start, row.ExpiresAt, &age)
+		_, err := tx.CompleteSession(ctx, row.ID, session.StatusPassed, start, nil)
+		return errors.Join(consentErr, offerErr, err)
+	})
+	if got := byLink(t, s, row).DetectedAge; got == nil || *got != age {
+		t.Errorf("estimate %v, want %v", got, age)
+	}
+}
+
+func testEstimateWithoutConsentIsRefused(t *testing.T, s Store) {
+	row, age := newSession(t, s, newTenant(t, s)), 33.0
+	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
+		_, err := tx.CompleteSession(t.Context(), row.ID, session.StatusPassed, start, &age)
+		return err
+	})
+	if err == nil || byLink(t, s, row).DetectedAge != nil {
+		t.Errorf("stored an estimate nobody agreed to: %v", err)
+	}
+}
+
+func testOneOfManyVerdictsWins(t *testing.T, s Store) {
+	row := newSession(t, s, newTenant(t, s))
+	verdicts := []session.Status{session.StatusPassed, session.StatusFallback, session.StatusSpoof}
+	var wins atomic.Int32
+	var winner atomic.Value
+	concurrently(30, func(i int) {
+		to := verdicts[i%len(verdicts)]
+		var ok bool
+		err := s.UpdateSessions(t.Context(), func(tx session.Tx) (err error) {
+			ok, err = tx.CompleteSession(t.Context(), row.ID, to, start, nil)
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if ok {
+			wins.Add(1)
+			winner.Store(to)
+		}
+	})
+	if wins.Load() != 1 || byLink(t, s, row).Status != winner.Load() {
+		t.Errorf("%d winners, last %v, stored %s", wins.Load(), winner.Load(), byLink(t, s, row).Status)
+	}
+}
+
+// Of transactions that lock the same session, each sees what those before it
+// wrote, also in rows beside the session's.
+func testALockedSessionIsReadAfterTheOthers(t *testing.T, s Store) {
+	row := newSession(t, s, newTenant(t, s))
+	put := func(ctx context.Context, tx session.Tx, n int) error {
+		token := digest(fmt.Sprint(n))
+		return tx.PutHandover(ctx, session.Handover{LinkHash: row.LinkHash, Nonce: make([]byte, 16), TokenHash: token, ExpiresAt: start})
+	}
+	inTx(t, s, func(ctx context.Context, tx session.Tx) error { return put(ctx, tx, 0) })
+	var stale atomic.Int32
+	concurrently(20, func(int) {
+		err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
+			locked, lockErr := tx.LockSession(t.Context(), row.ID)
+			beside, err := tx.HandoverOf(t.Context(), row.LinkHash)
+			if err := errors.Join(lockErr, err); err != nil {
+				return err
+			}
+			if !bytes.Equal(beside.TokenHash, digest(fmt.Sprint(locked.Strikes))) {
+				stale.Add(1)
+			}
+			_, err = tx.AddStrike(t.Context(), row.ID, start)
+			return errors.Join(err, put(t.Context(), tx, locked.Strikes+1))
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if after := byLink(t, s, row); stale.Load() > 0 || after.Strikes != 20 {
+		t.Errorf("%d of 20 read a handover that was replaced; %d strikes", stale.Load(), after.Strikes)
+	}
+	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
+		_, err := tx.LockSession(t.Context(), uuid.New())
+		return err
+	})
+	wantCode(t, "a missing session", err, fault.NotFound)
+}
+
+// concurrently runs fn n times at once and waits for all of them.
+func concurrently(n int, fn func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { fn(i) })
+	}
+	wg.Wait()
+}
+
+func claim(owner uuid.UUID, key, request string, made uuid.UUID, expiresAt time.Time) session.IdempotencyClaim {
+	return session.IdempotencyClaim{
+		TenantID: owner, Livemode: true, KeyHash: digest(key), RequestHash: digest(request),
+		SessionID: made, SealedLink: sealed("link"), SessionEnd: stored(start), ExpiresAt: stored(expiresAt),
+	}
+}
+
+func testIdempotencyClaim(t *testing.T, s Store) {
+	owner, other := newTenant(t, s).ID, newTenant(t, s).ID
+	day := start.Add(24 * time.Hour)
+	first := claim(owner, "k", "r", id(t), day)
+	again := claim(owner, "k", "another request", id(t), day.Add(time.Hour))
+	test := first
+	test.Livemode = false
+	for _, step := range []struct {
+		name    string
+		claim   session.IdempotencyClaim
+		now     time.Time
+		want    session.IdempotencyClaim
+		claimed bool
+	}{
+		{"first use", first, start, first, true},
+		{"second use", again, day.Add(-microsecond), first, false},
+		{"another key", claim(owner, "k2", "r", first.SessionID, day), start, claim(owner, "k2", "r", first.SessionID, day), true},
+		{"another tenant", claim(other, "k", "r", first.SessionID, day), start, claim(other, "k", "r", first.SessionID, day), true},
+		{"the other mode", test, start, test, true},
+		{"use after the claim expired", again, day, again, true},
+		{"use after that", first, day, again, false},
+	} {
+		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+			got, claimed, err := tx.ClaimIdempotencyKey(ctx, step.claim, step.now)
+			if claimed != step.claimed || !reflect.DeepEqual(got, step.want) {
+				t.Errorf("%s: %t %+v\nwant %t %+v", step.name, claimed, got, step.claimed, step.want)
+			}
+			return err
+		})
+	}
+}
+
+func testOneOfManyIdempotencyClaimsWins(t *testing.T, s Store) {
+	owner := newTenant(t, s).ID
+	var wins atomic.Int32
+	var winner atomic.Value
+	answers := make([]uuid.UUID, 30)
+	concurrently(len(answers), func(i int) {
+		mine := claim(owner, "k", "r", uuid.New(), start.Add(time.Hour))
+		err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
+			got, claimed, err := tx.ClaimIdempotencyKey(t.Context(), mine, start)
+			if answers[i] = got.SessionID; claimed {
+				wins.Add(1)
+				winner.Store(mine.SessionID)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	for _, got := range answers {
+		if wins.Load() != 1 || got != winner.Load() {
+			t.Fatalf("%d claims won; somebody got %v, the winner is %v", wins.Load(), got, winner.Load())
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package storetest
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/credential"
+	"agegate/internal/fault"
+	"agegate/internal/tenant"
+)
+
+func key(t testing.TB, tenantID uuid.UUID, plain string) tenant.APIKey {
+	t.Helper()
+	return tenant.APIKey{
+		ID: id(t), TenantID: tenantID, Livemode: true, Hash: credential.HashAPIKey(plain),
+		LastFour: "abcd", CreatedAt: stored(start),
+	}
+}
+
+func secret(t testing.TB, tenantID uuid.UUID, kind tenant.SecretKind, createdAt time.Time) tenant.Secret {
+	t.Helper()
+	return tenant.Secret{
+		ID: id(t), TenantID: tenantID, Livemode: true, Kind: kind, State: tenant.SecretActive,
+		Sealed: sealed("s"), CreatedAt: stored(createdAt),
+	}
+}
+
+func testTenantComesBackAsStored(t *testing.T, s Store) {
+	free := int64(-1)
+	want := tenant.Tenant{
+		ID: id(t), Name: "Vin & Øl \"quoted\"", SuccessURL: "https://shop.example/ok", CancelURL: "https://shop.example/no",
+		WebhookURL: "https://shop.example/hook", DocumentCheck: true, AgeVisibility: true, FreeChecks: &free,
+		Disabled: true, CreatedAt: start,
+	}
+	k := key(t, want.ID, "plain")
+	wantNoError(t, s.CreateTenant(t.Context(), want, []tenant.APIKey{k}, nil))
+	want.CreatedAt = stored(start)
+	got, err := s.TenantByID(t.Context(), want.ID)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("TenantByID = %+v, %v\nwant %+v", got, err, want)
+	}
+	gotKey, got, err := s.KeyByHash(t.Context(), k.Hash)
+	if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(gotKey, k) {
+		t.Errorf("KeyByHash = %+v, %+v, %v", gotKey, got, err)
+	}
+}
+
+func testCreateTenantWritesAllOrNothing(t *testing.T, s Store) {
+	taken := key(t, newTenant(t, s).ID, "taken")
+	wantNoError(t, s.InsertKey(t.Context(), taken))
+	second := tenant.Tenant{ID: id(t), Name: "Second", CreatedAt: start}
+	clash := key(t, second.ID, "taken")
+	wantCode(t, "a key hash twice", s.CreateTenant(t.Context(), second, []tenant.APIKey{clash}, nil), fault.Conflict)
+	_, err := s.TenantByID(t.Context(), second.ID)
+	wantCode(t, "tenant after a failed creation", err, fault.NotFound)
+}
+
+func testUpdateTenantChangesOnlyWhatIsSet(t *testing.T, s Store) {
+	want := newTenant(t, s)
+	other := newTenant(t, s)
+	url, empty, on, free := "https://shop.example/ok", "", true, int64(7)
+	want.SuccessURL, want.DocumentCheck, want.FreeChecks = url, on, &free
+	got, err := s.UpdateTenant(t.Context(), want.ID, tenant.Changes{SuccessURL: &url, DocumentCheck: &on, FreeChecks: &free})
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("after a change: %+v, %v\nwant %+v", got, err, want)
+	}
+	want.SuccessURL = ""
+	got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{SuccessURL: &empty})
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("after clearing: %+v, %v\nwant %+v", got, err, want)
+	}
+	if got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{}); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("without changes: %+v, %v\nwant %+v", got, err, want)
+	}
+	if got, err = s.TenantByID(t.Context(), other.ID); err != nil || !reflect.DeepEqual(got, other) {
+		t.Errorf("another tenant changed: %+v, %v", got, err)
+	}
+}
+
+func testMissingRowsAreNotFound(t *testing.T, s Store) {
+	ctx, nobody, name := t.Context(), uuid.New(), "x"
+	_, err := s.TenantByID(ctx, nobody)
+	wantCode(t, "TenantByID", err, fault.NotFound)
+	_, err = s.UpdateTenant(ctx, nobody, tenant.Changes{})
+	wantCode(t, "UpdateTenant without changes", err, fault.NotFound)
+	_, err = s.UpdateTenant(ctx, nobody, tenant.Changes{Name: &name})
+	wantCode(t, "UpdateTenant", err, fault.NotFound)
+	wantCode(t, "SetTenantDisabled", s.SetTenantDisabled(ctx, nobody, true), fault.NotFound)
+	wantCode(t, "RevokeKey", s.RevokeKey(ctx, nobody, nobody, start), fault.NotFound)
+	wantCode(t, "TouchKey", s.TouchKey(ctx, nobody, start), fault.NotFound)
+	wantCode(t, "InsertKey of no tenant", s.InsertKey(ctx, key(t, nobody, "k")), fault.NotFound)
+	_, err = s.KeyByID(ctx, nobody)
+	wantCode(t, "KeyByID", err, fault.NotFound)
+	_, _, err = s.KeyByHash(ctx, credential.HashAPIKey("none"))
+	wantCode(t, "KeyByHash", err, fault.NotFound)
+	_, err = s.SessionByID(ctx, nobody, nobody)
+	wantCode(t, "SessionByID", err, fault.NotFound)
+	_, err = s.SessionByLink(ctx, digest("none"))
+	wantCode(t, "SessionByLink", err, fault.NotFound)
+}
+
+func testDisableAndEnableTenant(t *testing.T, s Store) {
+	row := newTenant(t, s)
+	for _, disabled := range []bool{true, true, false} {
+		wantNoError(t, s.SetTenantDisabled(t.Context(), row.ID, disabled))
+		if got, err := s.TenantByID(t.Context(), row.ID); err != nil || got.Disabled != disabled {
+			t.Errorf("disabled = %t, %v, want %t", got.Disabled, err, disabled)
+		}
+	}
+}
+
+func testTenantsAndKeysAreListedOldestFirst(t *testing.T, s Store) {
+	var tenants, keys []uuid.UUID
+	// Text order and time order differ where a fraction is missing.
+	for i, age := range []time.Duration{0, -time.Second, 1500 * time.Microsecond} {
+		row := tenant.Tenant{ID: id(t), Name: "t", CreatedAt: start.Truncate(time.Second).Add(age)}
+		wantNoError(t, s.CreateTenant(t.Context(), row, nil, nil))
+		tenants = append(tenants, row.ID)
+		k := key(t, tenants[0], string(rune('a'+i)))
+		k.CreatedAt = row.CreatedAt
+		wantNoError(t, s.InsertKey(t.Context(), k))
+		keys = append(keys, k.ID)
+	}
+	list, err := s.Tenants(t.Context())
+	if err != nil || len(list) != 3 || list[0].ID != tenants[1] || list[1].ID != tenants[0] || list[2].ID != tenants[2] {
+		t.Errorf("Tenants = %+v, %v", list, err)
+	}
+	listed, err := s.Keys(t.Context(), tenants[0])
+	if err != nil || len(listed) != 3 || listed[0].ID != keys[1] || listed[1].ID != keys[0] || listed[2].ID != keys[2] {
+		t.Errorf("Keys = %+v, %v", listed, err)
+	}
+}
+
+func testKeyTimes(t *testing.T, s Store) {
+	owner, stranger := newTenant(t, s), newTenant(t, s)
+	k := key(t, owner.ID, "plain")
+	wantNoError(t, s.InsertKey(t.Context(), k))
+	read := func() tenant.APIKey {
+		got, _, err := s.KeyByHash(t.Context(), k.Hash)
+		wantNoError(t, err)
+		return got
+	}
+	later := start.Add(time.Minute)
+	for _, used := range []time.Time{start, later, start} {
+		wantNoError(t, s.TouchKey(t.Context(), k.ID, used))
+	}
+	if got := read().LastUsedAt; got == nil || !got.Equal(stored(later)) {
+		t.Errorf("last use %v, want the latest, %v", got, stored(later))
+	}
+	wantCode(t, "another tenant's RevokeKey", s.RevokeKey(t.Context(), stranger.ID, k.ID, start), fault.NotFound)
+	if got := read().RevokedAt; got != nil {
+		t.Errorf("another tenant revoked the key at %v", got)
+	}
+	wantNoError(t, s.RevokeKey(t.Context(), owner.ID, k.ID, start))
+	wantNoError(t, s.RevokeKey(t.Context(), owner.ID, k.ID, later))
+	if got := read().RevokedAt; got == nil || !got.Equal(stored(start)) {
+		t.Errorf("revoked %v, want the first time, %v", got, stored(start))
+	}
+}
+
+func testRotateSecret(t *testing.T, s Store) {
+	owner := newTenant(t, s)
+	first := secret(t, owner.ID, tenant.SecretWebhook, start)
+	other := secret(t, owner.ID, tenant.SecretRedirect, start)
+	second := secret(t, owner.ID, tenant.SecretWebhook, start.Add(time.Hour))
+	row := tenant.Tenant{ID: id(t), Name: "with secrets", CreatedAt: start}
+	first.TenantID, other.TenantID, second.TenantID = row.ID, row.ID, row.ID
+	wantNoError(t, s.CreateTenant(t.Context(), row, nil, []tenant.Secret{first, other}))
+
+	end := start.Add(25 * time.Hour)
+	wantNoError(t, s.RotateSecret(t.Context(), second, end))
+	end = stored(end)
+	first.State, first.ExpiresAt = tenant.SecretRetiring, &end
+	for _, step := range []struct {
+		kind tenant.SecretKind
+		now  time.Time
+		want []tenant.Secret
+	}{
+		{tenant.SecretWebhook, end.Add(-time.Microsecond), []tenant.Secret{second, first}},
+		{tenant.SecretWebhook, end, []tenant.Secret{second}},
+		{tenant.SecretRedirect, end, []tenant.Secret{other}},
+	} {
+		got, err := s.Secrets(t.Context(), row.ID, true, step.kind, step.now)
+		if err != nil || !reflect.DeepEqual(got, step.want) {
+			t.Errorf("%s at %v: %+v, %v\nwant %+v", step.kind, step.now, got, err, step.want)
+		}
+	}
+	// A rotation at once spares no secret that an earlier one let sign on.
+	third := secret(t, row.ID, tenant.SecretWebhook, start.Add(2*time.Hour))
+	now := start.Add(2 * time.Hour)
+	wantNoError(t, s.RotateSecret(t.Context(), third, now))
+	if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || !reflect.DeepEqual(got, []tenant.Secret{third}) {
+		t.Errorf("after a rotation at once: %+v, %v\nwant %+v", got, err, third)
+	}
+	// One with an overlap gives none of them longer than it had.
+	wantNoError(t, s.RotateSecret(t.Context(), secret(t, row.ID, tenant.SecretWebhook, now), now.Add(time.Hour)))
+	if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || len(got) != 2 {
+		t.Errorf("after a rotation with an overlap: %+v, %v", got, err)
+	}
+	if got, err := s.Secrets(t.Context(), row.ID, false, tenant.SecretWebhook, start); err != nil || len(got) != 0 {
+		t.Errorf("test mode has %d secrets, %v", len(got), err)
+	}
+}
