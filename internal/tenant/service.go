@@ -57,25 +57,28 @@ func (s *Service) Create(ctx context.Context, t Tenant) (Credentials, error) {
 	c := Credentials{Tenant: t}
 	var keys []APIKey
 	var secrets []Secret
-	for livemode, shown := range map[bool]*ModeSecrets{false: &c.Test, true: &c.Live} {
-		key, plain, err := s.newKey(t.ID, livemode)
+	for _, mode := range []struct {
+		livemode bool
+		shown    *ModeSecrets
+	}{{false, &c.Test}, {true, &c.Live}} {
+		key, plain, err := s.newKey(t.ID, mode.livemode)
 		if err != nil {
 			return Credentials{}, err
 		}
-		webhook, webhookPlain, err := s.newSecret(t.ID, livemode, SecretWebhook)
+		webhook, webhookPlain, err := s.newSecret(t.ID, mode.livemode, SecretWebhook)
 		if err != nil {
 			return Credentials{}, err
 		}
-		redirect, redirectPlain, err := s.newSecret(t.ID, livemode, SecretRedirect)
+		redirect, redirectPlain, err := s.newSecret(t.ID, mode.livemode, SecretRedirect)
 		if err != nil {
 			return Credentials{}, err
 		}
 		keys = append(keys, key)
 		secrets = append(secrets, webhook, redirect)
-		*shown = ModeSecrets{
+		*mode.shown = ModeSecrets{
 			APIKey:         plain,
 			WebhookSecret:  credential.FormatWebhookSecret(webhookPlain),
-			RedirectSecret: credential.FormatRedirectSecret(redirectPlain, livemode),
+			RedirectSecret: credential.FormatRedirectSecret(redirectPlain, mode.livemode),
 		}
 	}
 	return c, s.store.CreateTenant(ctx, t, keys, secrets)
