@@ -1,37 +1,11 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"agegate/internal/demo"
 )
-
-func TestDemoRefuses(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		files map[string]string
-		args  []string
-		want  string
-	}{
-		{"damaged key", map[string]string{"secret.key": "canary"}, nil, "secret.key is damaged; restore it, or remove the directory"},
-		{"key gone", map[string]string{"agegate.db": ""}, nil, "has a database but not its secret.key"},
-		{"shop address", nil, []string{"--shop-listen", "9001"}, "--shop-listen must be host:port"},
-	} {
-		c, dir := &console{t, nil}, t.TempDir()
-		for name, content := range tt.files {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		_, err := c.try(append([]string{"demo", "--data", dir}, tt.args...)...)
-		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
-		}
-	}
-}
 
 // TestDemoTenant keeps the shop's credentials for as long as they are of use.
 func TestDemoTenant(t *testing.T) {

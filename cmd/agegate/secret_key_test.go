@@ -103,27 +103,6 @@ func TestSecretKeyRotate(t *testing.T) {
 	c.withKeys(firstKey, "").run("tenant", "create", "--name", "Y")
 }
 
-func TestHelpOfSecretKeyRotate(t *testing.T) {
-	help := newConsole(t).run("secret-key", "rotate", "--help")
-	if !strings.Contains(help, "restart every\n     replica") || strings.Contains(help, "--new-secret-key") || strings.Contains(help, "--secret-key") {
-		t.Errorf("help:\n%s", help)
-	}
-}
-
-// childArguments, when set, makes the test binary run as agegate itself.
-const childArguments = "AGEGATE_TEST_ARGUMENTS"
-
-func TestMain(m *testing.M) {
-	if args := os.Getenv(childArguments); args != "" {
-		if err := run(context.Background(), strings.Fields(args), os.LookupEnv, os.Stdout, os.Stderr); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
 // A rotation killed with SIGKILL is finished by another run, and every secret
 // is the same as before.
 func TestSecretKeyRotateKilled(t *testing.T) {
@@ -199,8 +178,8 @@ func (c *console) killed(args ...string) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), childArguments+"="+strings.Join(args, " "))
+	cmd := exec.CommandContext(ctx, "agegate", args...) // of testscript.Main
+	cmd.Env = os.Environ()
 	for name, value := range c.env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}

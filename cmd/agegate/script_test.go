@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/billing"
+	"agegate/internal/credential"
+	"agegate/internal/session"
+	"agegate/internal/store"
+	"agegate/internal/tenant"
+	"agegate/internal/webhook"
+
+	"github.com/google/uuid"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "write what the commands print into the scripts' files")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"agegate": main})
+}
+
+// TestScripts runs testdata/script/*.txtar, each with an empty SQLite database
+// and a secret key in its environment.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("AGEGATE_DATABASE_URL", "sqlite:"+filepath.Join(env.WorkDir, "agegate.db"))
+			env.Setenv("AGEGATE_SECRET_KEY", firstKey)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"field": field, "mask": mask, "event": event,
+		},
+	})
+}
+
+// field NAME FIELD.FIELD sets a variable to a string of the JSON object that
+// the last command printed.
+func field(ts *testscript.TestScript, _ bool, args []string) {
+	var value any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &value))
+	for name := range strings.SplitSeq(args[1], ".") {
+		object, _ := value.(map[string]any)
+		value = object[name]
+	}
+	text, ok := value.(string)
+	if !ok {
+		ts.Fatalf("there is no string %s", args[1])
+	}
+	ts.Setenv(args[0], text)
+}
+
+// masks replace what differs from run to run.
+var masks = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "<uuid>"},
+	{regexp.MustCompile(`\bep_[0-9A-Za-z_-]+`), "ep_<id>"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?`), "<time>"},
+	{regexp.MustCompile(`\b(svc_(?:test|live)_)[0-9A-Za-z]{38}\b`), "$1<key>"},
+	{regexp.MustCompile(`(svc_(?:test|live)_…)[0-9A-Za-z]{4}`), "$1<end>"},
+	{regexp.MustCompile(`\b(whsec_|rdsec_test_|rdsec_live_)[0-9A-Za-z+/]{43}=`), "$1<secret>"},
+}
+
+// mask writes what the last command printed to the file masked, with IDs,
+// times, keys and secrets replaced.
+func mask(ts *testscript.TestScript, _ bool, _ []string) {
+	text := ts.ReadFile("stdout")
+	for _, m := range masks {
+		text = m.pattern.ReplaceAllString(text, m.by)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("masked"), []byte(text), 0o600))
+}
+
+// answers are what a receiver may say to a delivery.
+var answers = map[string]struct {
+	attempt webhook.Attempt
+	outcome webhook.Outcome
+}{
+	"delivered": {webhook.Attempt{Class: webhook.ClassDelivered, StatusCode: 200}, webhook.Outcome{Verdict: webhook.VerdictDelivered}},
+	"failed":    {webhook.Attempt{Class: webhook.ClassStatus, StatusCode: 500, Excerpt: []byte("out of \x1b[2J order")}, webhook.Outcome{Verdict: webhook.VerdictExhausted}},
+	"gone":      {webhook.Attempt{Class: webhook.ClassStatus, StatusCode: 410}, webhook.Outcome{Verdict: webhook.VerdictGone}},
+}
+
+// event TENANT_ID pending|delivered|failed|gone lets a live session of the
+// tenant pass, as a gateway does, and its webhook meet that answer. It sets
+// EVENT and SESSION.
+func event(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	db, err := store.Open(ctx, store.Config{URL: ts.Getenv("AGEGATE_DATABASE_URL"), Now: now})
+	ts.Check(err)
+	defer db.Close()
+	key, err := base64.StdEncoding.DecodeString(firstKey)
+	ts.Check(err)
+	sealer, err := credential.NewSealer(key, rand.Reader)
+	ts.Check(err)
+	owner := uuid.MustParse(args[0])
+	tenants := tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, now)
+	service := session.NewService(session.Config{
+		VerifyURL: "https://v.example", TTL: time.Hour, TokenTTL: time.Minute, Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited},
+	}, db, tenants, sealer, rand.Reader, now, func() {})
+	created, err := service.Create(ctx, tenant.Caller{TenantID: owner, Livemode: true}, session.CreateRequest{TargetAge: 18})
+	ts.Check(err)
+	s, err := service.ByLink(ctx, strings.TrimPrefix(created.VerificationURL, "https://v.example/v/"))
+	ts.Check(err)
+	_, err = service.Resolve(ctx, s, session.Verdict{Result: session.ResultVerified})
+	ts.Check(err)
+	records, err := db.Events(ctx, webhook.Filter{Scope: webhook.OfTenant(owner), Session: s.ID})
+	ts.Check(err)
+	ts.Setenv("SESSION", s.ID.String())
+	ts.Setenv("EVENT", records[0].ID)
+	answer, given := answers[args[1]]
+	if !given {
+		return
+	}
+	deliveries, err := db.ClaimDeliveries(ctx, []webhook.Claim{{TenantID: owner, Limit: 1}}, time.Minute)
+	ts.Check(err)
+	if len(deliveries) != 1 {
+		ts.Fatalf("%d deliveries are due", len(deliveries))
+	}
+	attempt := answer.attempt
+	attempt.Number, attempt.At, attempt.Latency = 1, now(), 12*time.Millisecond
+	ts.Check(db.FinishDelivery(ctx, deliveries[0], attempt, answer.outcome))
+}
