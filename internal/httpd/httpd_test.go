@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
@@ -272,6 +273,7 @@ func TestWire(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
 		go io.WriteString(conn, tt.request)
 		answer, err := io.ReadAll(conn)
 		conn.Close()

@@ -45,6 +45,7 @@ func TestShutdownAnswersKeptConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
 	answers := bufio.NewReader(conn)
 	ask := func() *http.Response {
 		t.Helper()
@@ -66,7 +67,11 @@ func TestShutdownAnswersKeptConnections(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Shutdown(t.Context()) }()
+	limit := time.Now().Add(time.Minute)
 	for { // until new connections are refused
+		if time.Now().After(limit) {
+			t.Fatal("new connections are still taken")
+		}
 		other, err := net.Dial("tcp", server.Addr())
 		if err != nil {
 			break
@@ -90,6 +95,7 @@ func TestShutdownClosesIdleConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -164,6 +170,7 @@ func TestShutdownClosesListenerOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
 	if _, err := io.WriteString(conn, "GET / HTTP/1.0\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -31,9 +31,11 @@ func TestPoolBoundsItsWorkers(t *testing.T) {
 	if _, err := pool.Acquire(impatient); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a second worker: %v, want the context's error", err)
 	}
+	patient, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	waiting := make(chan error)
 	go func() {
-		second, err := pool.Acquire(context.Background())
+		second, err := pool.Acquire(patient)
 		if err == nil {
 			second.Release()
 		}

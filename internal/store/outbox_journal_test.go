@@ -11,8 +11,8 @@ import (
 
 	"agegate/internal/fault"
 	"agegate/internal/store"
-	"agegate/internal/store/pgtest"
 	"agegate/internal/store/dbtest"
+	"agegate/internal/store/pgtest"
 	"agegate/internal/webhook"
 )
 

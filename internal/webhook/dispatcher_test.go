@@ -113,7 +113,7 @@ func (w *world) start(schedule webhook.Schedule, timeout, drain time.Duration) (
 	}()
 	return d, func() {
 		cancel()
-		<-done
+		arrives(w.t, done, "the dispatcher's end")
 	}
 }
 
@@ -129,6 +129,16 @@ func (w *world) insert(tenantID uuid.UUID, url string) webhook.Event {
 		w.t.Fatal(err)
 	}
 	return event
+}
+
+// arrives waits for what comes through c, or for its end.
+func arrives[T any](t testing.TB, c <-chan T, what string) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(hangLimit):
+		t.Fatalf("%s did not come within %s", what, hangLimit)
+	}
 }
 
 // eventually waits for the event to reach a status.
@@ -259,7 +269,7 @@ func TestDispatcherLeavesNoLease(t *testing.T) {
 		defer r.Close()
 		_, stop := w.start(quick, hangLimit, time.Millisecond)
 		event := w.insert(w.tenant, r.URL)
-		<-arrived
+		arrives(t, arrived, "the attempt")
 		stop()
 		record, _, err := s.EventByID(t.Context(), webhook.OfAll(), event.ID)
 		if err != nil || record.NextAt == nil || record.NextAt.After(time.Now().Add(time.Second)) {
@@ -366,7 +376,10 @@ func TestDispatcherWithoutKeysTriesLater(t *testing.T) {
 		w.keys.failures.Store(failures)
 		event := w.insert(w.tenant, r.URL)
 		_, stop := w.start(quick, hangLimit, time.Second)
-		for w.keys.failures.Load() == failures {
+		for limit := time.Now().Add(hangLimit); w.keys.failures.Load() == failures; {
+			if time.Now().After(limit) {
+				t.Fatalf("no attempt to sign within %s", hangLimit)
+			}
 			time.Sleep(time.Millisecond)
 		}
 		stop()
