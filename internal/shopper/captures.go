@@ -17,19 +17,26 @@ type captures struct {
 	limit int
 
 	mu      sync.Mutex
-	open    map[*link]session.Session
+	open    map[*link]place
 	closing bool
 	idle    sync.WaitGroup
 }
 
-func newCaptures(limit int) *captures {
-	return &captures{limit: limit, open: map[*link]session.Session{}}
+// place is what a check occupies.
+type place struct {
+	sess   session.Session
+	cancel context.CancelFunc // of the work on its frames
 }
 
-// enter registers a check. It ends an earlier one of the same session, whose
-// tab is told and whose place is free at once, however slowly it leaves. It
-// reports false when no more can be taken.
-func (c *captures) enter(sess session.Session, l *link) (leave func(), ok bool) {
+func newCaptures(limit int) *captures {
+	return &captures{limit: limit, open: map[*link]place{}}
+}
+
+// enter registers a check; leave must be called when its handler returns. An
+// earlier check of the same session ends: its work is cancelled, its tab is
+// told, and its place is free at once. It reports false when no more checks
+// can be taken.
+func (c *captures) enter(sess session.Session, l *link, cancel context.CancelFunc) (leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing {
@@ -38,17 +45,18 @@ func (c *captures) enter(sess session.Session, l *link) (leave func(), ok bool) 
 	held := 0 // by the tenant
 	for other, its := range c.open {
 		switch {
-		case its.ID == sess.ID:
+		case its.sess.ID == sess.ID:
 			delete(c.open, other)
-			go other.end(closeTakenOver, "another tab goes on")
-		case its.TenantID == sess.TenantID:
+			its.cancel()
+			go other.close(closeTakenOver, "another tab goes on")
+		case its.sess.TenantID == sess.TenantID:
 			held++
 		}
 	}
 	if len(c.open) >= c.limit || held >= c.limit-c.limit/4 {
 		return nil, false
 	}
-	c.open[l] = sess
+	c.open[l] = place{sess, cancel}
 	c.idle.Add(1)
 	return func() {
 		c.mu.Lock()
@@ -58,12 +66,21 @@ func (c *captures) enter(sess session.Session, l *link) (leave func(), ok bool) 
 	}, true
 }
 
+// end closes a check's connection. Its place is free at once, however slowly
+// the peer lets go of the connection.
+func (c *captures) end(l *link, code websocket.StatusCode, reason string) {
+	c.mu.Lock()
+	delete(c.open, l)
+	c.mu.Unlock()
+	l.close(code, reason)
+}
+
 // close ends every check and waits until all have left or ctx ends.
 func (c *captures) close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closing = true
 	for l := range c.open {
-		go l.end(websocket.StatusGoingAway, "the server is going away")
+		go l.close(websocket.StatusGoingAway, "the server is going away")
 	}
 	c.mu.Unlock()
 	left := make(chan struct{})

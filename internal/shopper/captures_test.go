@@ -73,7 +73,7 @@ func TestPlacesForChecksAreBounded(t *testing.T) {
 func TestATenantLeavesPlacesToOthers(t *testing.T) {
 	c := newCaptures(8)
 	enters := func(tenantID uuid.UUID) bool {
-		_, ok := c.enter(session.Session{ID: uuid.New(), TenantID: tenantID}, &link{})
+		_, ok := c.enter(session.Session{ID: uuid.New(), TenantID: tenantID}, &link{}, func() {})
 		return ok
 	}
 	crowded, other := uuid.New(), uuid.New()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -15,8 +14,8 @@ import (
 	"agegate/internal/vision"
 
 	"github.com/coder/websocket"
-	"github.com/coder/websocket/wsjson"
 	"github.com/labstack/echo/v4"
+	"golang.org/x/time/rate"
 )
 
 // budget is what one camera stream may use.
@@ -24,12 +23,17 @@ type budget struct {
 	idle   time.Duration // between two frames
 	whole  time.Duration
 	frames int
-	bytes  int // of messages
+	bytes  int           // of messages
+	gap    time.Duration // between two frames on average; more are answered later
+	burst  int           // frames that may come sooner, after a delay in the network
 }
 
 // streamBudget is far more than an honest page needs: at most eight frames a
 // second of well under 100 KB.
-var streamBudget = budget{idle: 10 * time.Second, whole: 3 * time.Minute, frames: 1500, bytes: 96 << 20}
+var streamBudget = budget{
+	idle: 10 * time.Second, whole: 3 * time.Minute, frames: 1500, bytes: 96 << 20,
+	gap: 100 * time.Millisecond, burst: 5,
+}
 
 const (
 	// answerTime bounds the wait for a free set of models and for the network.
@@ -85,50 +89,33 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 		return echo.ErrForbidden
 	}
 	opts := &websocket.AcceptOptions{OriginPatterns: []string{hostOf(p.cfg.VerifyURL)}}
-	conn, err := websocket.Accept(&quietRefusal{ResponseWriter: c.Response()}, c.Request(), opts)
+	handshake := &handshake{ResponseWriter: c.Response()}
+	conn, err := websocket.Accept(handshake, c.Request(), opts)
 	if err != nil {
 		return nil // Accept has answered
 	}
+	link := &link{conn: conn, raw: handshake.conn}
 	defer conn.CloseNow() //nolint:errcheck // nothing is left to be told
 	if !p.capturable(v) {
-		return ignore(conn.Close(closeReload, "the session has moved on"))
+		link.close(closeReload, "the session has moved on")
+		return nil
 	}
-	connection := &link{conn: conn}
-	leave, ok := p.captures.enter(v.sess, connection)
+	// A stream outlives its request, so that a verdict is written even if the
+	// connection is lost meanwhile, but its work ends when another stream takes
+	// the session over.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Request().Context()))
+	defer cancel()
+	leave, ok := p.captures.enter(v.sess, link, cancel)
 	if !ok {
-		return ignore(conn.Close(websocket.StatusTryAgainLater, "all places are taken"))
+		link.close(websocket.StatusTryAgainLater, "all places are taken")
+		return nil
 	}
 	defer leave()
-	// The check outlives the browser's interest: a verdict is written even if
-	// the connection is lost while it is found.
-	ctx := context.WithoutCancel(c.Request().Context())
-	stream := &stream{pages: p, link: connection, visit: v, capture: p.cfg.NewCapture(v.sess.TargetAge, assisted(c))}
+	stream := &stream{pages: p, link: link, visit: v, capture: p.cfg.NewCapture(v.sess.TargetAge, assisted(c))}
 	code, reason := stream.run(ctx)
-	connection.end(code, reason)
+	p.captures.end(link, code, reason)
 	return nil
 }
-
-// quietRefusal drops the body of an error answer: the library's own texts
-// quote the request's headers.
-type quietRefusal struct {
-	http.ResponseWriter
-	refused bool
-}
-
-func (q *quietRefusal) WriteHeader(status int) {
-	q.refused = status >= http.StatusBadRequest
-	q.ResponseWriter.WriteHeader(status)
-}
-
-func (q *quietRefusal) Write(data []byte) (int, error) {
-	if q.refused {
-		return len(data), nil
-	}
-	return q.ResponseWriter.Write(data)
-}
-
-// Unwrap is for the library, which takes the connection over.
-func (q *quietRefusal) Unwrap() http.ResponseWriter { return q.ResponseWriter }
 
 func hostOf(base string) string {
 	u, err := url.Parse(base)
@@ -138,9 +125,6 @@ func hostOf(base string) string {
 	return u.Host
 }
 
-// ignore drops the error of a courtesy to a peer who may be gone.
-func ignore(error) error { return nil }
-
 // stream is one camera check over one connection.
 type stream struct {
 	pages   *Pages
@@ -149,8 +133,11 @@ type stream struct {
 	capture Capture
 }
 
-// run answers frames until the check ends and returns how to close.
-func (s *stream) run(ctx context.Context) (websocket.StatusCode, string) {
+// run answers frames until the check ends and returns how to close. When work
+// ends, so does the stream, but what a frame has already decided is still
+// written.
+func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
+	ctx := context.WithoutCancel(work)
 	s.link.conn.SetReadLimit(messageLimit)
 	budget := &s.pages.budget
 	nonce := s.capture.Nonce()
@@ -158,10 +145,11 @@ func (s *stream) run(ctx context.Context) (websocket.StatusCode, string) {
 		return websocket.StatusGoingAway, ""
 	}
 	// Timers end the connection with a code; an expired context would cut it.
-	idle := time.AfterFunc(budget.idle, func() { s.link.end(closeIdle, "no frame came") })
+	idle := time.AfterFunc(budget.idle, func() { s.pages.captures.end(s.link, closeIdle, "no frame came") })
 	defer idle.Stop()
-	whole := time.AfterFunc(budget.whole, func() { s.link.end(closeSpent, "time is up") })
+	whole := time.AfterFunc(budget.whole, func() { s.pages.captures.end(s.link, closeSpent, "time is up") })
 	defer whole.Stop()
+	pace := rate.NewLimiter(rate.Every(budget.gap), budget.burst)
 	bytes := 0
 	for range budget.frames {
 		kind, message, err := s.link.conn.Read(ctx)
@@ -175,7 +163,10 @@ func (s *stream) run(ctx context.Context) (websocket.StatusCode, string) {
 		if bytes += len(message); bytes > budget.bytes {
 			return closeSpent, "too many bytes"
 		}
-		if code, reason := s.answer(ctx, message); code != 0 {
+		if pace.Wait(work) != nil {
+			return closeTakenOver, "another tab goes on"
+		}
+		if code, reason := s.answer(work, message); code != 0 {
 			return code, reason
 		}
 		idle.Reset(budget.idle)
@@ -185,15 +176,17 @@ func (s *stream) run(ctx context.Context) (websocket.StatusCode, string) {
 
 // answer takes one message and answers it. It returns how to close, or zero
 // to go on.
-func (s *stream) answer(ctx context.Context, message []byte) (websocket.StatusCode, string) {
+func (s *stream) answer(work context.Context, message []byte) (websocket.StatusCode, string) {
 	frame, err := age.ParseFrame(message)
 	if err != nil {
 		return websocket.StatusPolicyViolation, "not a frame of this check"
 	}
-	frameCtx, cancel := context.WithTimeout(ctx, answerTime)
+	frameCtx, cancel := context.WithTimeout(work, answerTime)
 	defer cancel()
 	step, err := s.capture.Add(frameCtx, frame)
 	switch {
+	case work.Err() != nil && err != nil:
+		return closeTakenOver, "another tab goes on"
 	case isForeign(err):
 		return websocket.StatusPolicyViolation, "not a frame of this check"
 	case errors.Is(err, context.DeadlineExceeded):
@@ -202,6 +195,7 @@ func (s *stream) answer(ctx context.Context, message []byte) (websocket.StatusCo
 		s.pages.cfg.Logger.Error("camera check failed", "error", err)
 		return websocket.StatusTryAgainLater, "failed"
 	}
+	ctx := context.WithoutCancel(work)
 	moved, err := s.record(ctx, step)
 	switch {
 	case err != nil:
@@ -286,15 +280,3 @@ func (s *stream) resolve(ctx context.Context, verdict session.Verdict) error {
 		}
 	}
 }
-
-// link is a connection that several goroutines may end.
-type link struct{ conn *websocket.Conn }
-
-func (l *link) send(ctx context.Context, message any) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	return wsjson.Write(ctx, l.conn, message)
-}
-
-// end closes the connection with a code; only the first end counts.
-func (l *link) end(code websocket.StatusCode, reason string) { _ = l.conn.Close(code, reason) }
