@@ -1,0 +1,281 @@
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+)
+
+// party returns the same session of the same tenant for the same numbers.
+func party(tenant, session byte) Party {
+	return Party{Tenant: uuid.UUID{1, tenant}, Session: uuid.UUID{2, tenant, session}}
+}
+
+// desk joins and leaves a queue one step at a time and keeps who has a turn.
+type desk struct {
+	queue  *Queue
+	in     map[Party]*waiter
+	turns  []Party // in the order they were given
+	active map[Party]bool
+}
+
+func newDesk(turns int) *desk {
+	return &desk{queue: NewQueue(turns), in: map[Party]*waiter{}, active: map[Party]bool{}}
+}
+
+func (d *desk) join(p Party) (replaced bool, err error) {
+	old := d.in[p]
+	w := d.queue.join(p)
+	if old != nil {
+		if err := <-old.done; !errors.Is(err, ErrReplaced) {
+			return true, fmt.Errorf("the older work ended with %v", err)
+		}
+	}
+	d.in[p] = w
+	return old != nil, d.update()
+}
+
+func (d *desk) leave(p Party) error {
+	delete(d.active, p)
+	d.queue.leave(p)
+	return d.update()
+}
+
+func (d *desk) withdraw(p Party) error {
+	if !d.queue.withdraw(p, d.in[p]) {
+		return errors.New("what waited could not be withdrawn")
+	}
+	delete(d.in, p)
+	return d.update()
+}
+
+// update finds out who got a turn. One step gives at most one.
+func (d *desk) update() error {
+	given := 0
+	for p, w := range d.in {
+		select {
+		case err := <-w.done:
+			if err != nil || d.active[p] {
+				return fmt.Errorf("%v got a second turn, or %w", p, err)
+			}
+			delete(d.in, p)
+			d.active[p] = true
+			d.turns = append(d.turns, p)
+			given++
+		default:
+		}
+	}
+	if given > 1 {
+		return fmt.Errorf("%d turns given in one step", given)
+	}
+	return nil
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A tenant with many sessions gets one turn for each of another tenant's, and
+// one that comes late is next.
+func TestTurnsAlternateBetweenTenants(t *testing.T) {
+	d := newDesk(1)
+	for session := range byte(4) {
+		_, err := d.join(party(1, session))
+		ok(t, err)
+	}
+	ok(t, d.leave(party(1, 0)))
+	for session := range byte(2) {
+		_, err := d.join(party(2, session))
+		ok(t, err)
+	}
+	for range 5 {
+		ok(t, d.leave(d.turns[len(d.turns)-1]))
+	}
+	want := []Party{party(1, 0), party(1, 1), party(2, 0), party(1, 2), party(2, 1), party(1, 3)}
+	if !slices.Equal(d.turns, want) {
+		t.Errorf("turns %v, want %v", d.turns, want)
+	}
+	if len(d.queue.lines) != 0 {
+		t.Errorf("%d tenants kept", len(d.queue.lines))
+	}
+}
+
+// Another stream of a session replaces the work of the first that waits, and
+// itself waits until the work of the first that is under way has ended.
+func TestASessionHasOneTurnAndOneWaiting(t *testing.T) {
+	d := newDesk(2)
+	for range 3 {
+		_, err := d.join(party(1, 0))
+		ok(t, err)
+	}
+	if len(d.turns) != 1 || d.queue.free != 1 {
+		t.Fatalf("%d turns, %d free, want 1 of each", len(d.turns), d.queue.free)
+	}
+	ok(t, d.leave(party(1, 0)))
+	if len(d.turns) != 2 {
+		t.Error("the session's turn did not come when the first had ended")
+	}
+}
+
+func TestEnterEndsWithItsContext(t *testing.T) {
+	q := NewQueue(1)
+	leave, err := q.Enter(t.Context(), party(1, 0))
+	ok(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := q.Enter(ctx, party(1, 1))
+		ended <- err
+	}()
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want the context's error", err)
+	}
+	leave()
+	if _, err := q.Enter(ctx, party(1, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v after the context's end", err)
+	}
+	leave, err = q.Enter(t.Context(), party(2, 0))
+	ok(t, err)
+	leave()
+	if q.free != 1 || len(q.lines) != 0 {
+		t.Errorf("%d turns free, %d tenants kept", q.free, len(q.lines))
+	}
+}
+
+// Whatever comes and goes: no turn stays free while somebody could have it.
+// While a tenant waits for its next turn, no other gets more than one, and
+// while a session does, no other of its tenant.
+func TestFairness(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		slots := rapid.IntRange(1, 4).Draw(t, "turns")
+		d := newDesk(slots)
+		tenants, sessions := patience{}, patience{}
+		check := func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(d.active) > slots || d.queue.free != slots-len(d.active) {
+				t.Fatalf("%d of %d turns given, %d free", len(d.active), slots, d.queue.free)
+			}
+			for _, turn := range d.turns {
+				tenants.took(t, turn.Tenant, func(uuid.UUID) bool { return true })
+				sessions.took(t, turn.Session, func(other uuid.UUID) bool { return other[1] == turn.Session[1] })
+			}
+			d.turns = nil
+			var ready []Party
+			for p := range d.in {
+				if !d.active[p] {
+					ready = append(ready, p)
+				}
+			}
+			if len(ready) > 0 && d.queue.free > 0 {
+				t.Fatal("a turn is free though somebody waits")
+			}
+			tenants.wait(ready, func(p Party) uuid.UUID { return p.Tenant })
+			sessions.wait(ready, func(p Party) uuid.UUID { return p.Session })
+		}
+		anyone := rapid.Custom(func(t *rapid.T) Party {
+			return party(rapid.ByteRange(0, 3).Draw(t, "tenant"), rapid.ByteRange(0, 4).Draw(t, "session"))
+		})
+		t.Repeat(map[string]func(*rapid.T){
+			"join": func(t *rapid.T) {
+				_, err := d.join(anyone.Draw(t, "who"))
+				check(err)
+			},
+			"leave": func(t *rapid.T) {
+				if p := anyone.Draw(t, "who"); d.active[p] {
+					check(d.leave(p))
+				}
+			},
+			"withdraw": func(t *rapid.T) {
+				if p := anyone.Draw(t, "who"); d.in[p] != nil {
+					check(d.withdraw(p))
+				}
+			},
+		})
+		for len(d.active) > 0 {
+			for p := range d.active {
+				check(d.leave(p))
+				break
+			}
+		}
+		if len(d.in) > 0 || len(d.queue.lines) > 0 {
+			t.Fatalf("%d wait for ever, %d tenants kept", len(d.in), len(d.queue.lines))
+		}
+	})
+}
+
+// patience counts, for each that waits, the turns that each other one got
+// meanwhile.
+type patience map[uuid.UUID]map[uuid.UUID]int
+
+// took counts a turn of who for all it competes with.
+func (p patience) took(t *rapid.T, who uuid.UUID, competes func(uuid.UUID) bool) {
+	delete(p, who)
+	for waiting, others := range p {
+		if !competes(waiting) {
+			continue
+		}
+		if others[who]++; others[who] > 1 {
+			t.Fatalf("%v waits while %v gets another turn", waiting, who)
+		}
+	}
+}
+
+// wait keeps those who could have a turn now.
+func (p patience) wait(ready []Party, key func(Party) uuid.UUID) {
+	waiting := map[uuid.UUID]bool{}
+	for _, r := range ready {
+		waiting[key(r)] = true
+		if p[key(r)] == nil {
+			p[key(r)] = map[uuid.UUID]int{}
+		}
+	}
+	for k := range p {
+		if !waiting[k] {
+			delete(p, k)
+		}
+	}
+}
+
+// Many goroutines of few sessions, for the race detector.
+func TestQueueUnderLoad(t *testing.T) {
+	const turns = 3
+	q := NewQueue(turns)
+	var active atomic.Int64
+	var all sync.WaitGroup
+	for n := range 64 {
+		all.Go(func() {
+			for i := range 50 {
+				ctx, cancel := context.WithCancel(t.Context())
+				if i%3 == 0 {
+					go cancel()
+				}
+				leave, err := q.Enter(ctx, party(byte(n%4), byte(n%16)))
+				if err == nil {
+					if active.Add(1) > turns {
+						t.Error("more turns than there are")
+					}
+					active.Add(-1)
+					leave()
+				}
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	if q.free != turns || len(q.lines) != 0 {
+		t.Errorf("%d turns free, %d tenants kept", q.free, len(q.lines))
+	}
+}
