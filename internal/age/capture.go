@@ -94,7 +94,7 @@ func (c *Capture) Nonce() [16]byte { return c.nonce }
 
 // Add takes the next frame and says what to do. ErrForeignFrame,
 // ErrFrameOrder, vision.ErrFrameTooLarge and ErrFinished end the attempt, as does
-// ctx's error or that of a failing model; nothing after them is accepted.
+// the error of ctx, of Options.Turn or of a failing model; nothing after them is accepted.
 func (c *Capture) Add(ctx context.Context, f Frame) (Step, error) {
 	step, err := c.add(ctx, f)
 	if err != nil {
@@ -112,6 +112,11 @@ func (c *Capture) add(ctx context.Context, f Frame) (Step, error) {
 	if c.exhausted(now) {
 		return c.finish(VerdictNoCapture, 0), nil
 	}
+	done, err := c.options.Turn(ctx)
+	if err != nil {
+		return Step{}, err
+	}
+	defer done()
 	o, err := c.engine.analyzer.Analyze(ctx, f.JPEG)
 	if err != nil {
 		return Step{}, err

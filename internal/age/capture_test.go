@@ -2,6 +2,7 @@ package age_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -127,6 +128,58 @@ func TestForeignMessages(t *testing.T) {
 			t.Errorf("%s: the next good frame gave %v, want ErrFinished", row.name, err)
 		}
 	}
+}
+
+// TestFramesTakeTurns: a frame takes one turn for all that the models do with
+// it, gives it back, and a capture that is not given one ends.
+func TestFramesTakeTurns(t *testing.T) {
+	p := honest(plain, 40)
+	refused := errors.New("no turn")
+	turns, given, measured := 0, 0, 0
+	p.options.Turn = func(context.Context) (func(), error) {
+		if turns++; turns == 30 {
+			return nil, refused
+		}
+		given++
+		return func() { given-- }, nil
+	}
+	c := age.NewEngine(watched{p, &given, &measured}, age.ExpectedValue{}).NewCapture(p.options)
+	for n := range uint32(29) {
+		p.now = p.now.Add(p.gap)
+		if step, err := c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: n, JPEG: []byte{byte(n)}}); err != nil || step.Verdict != "" {
+			t.Fatal(step, err)
+		}
+		if given != 0 || turns != int(n)+1 {
+			t.Fatalf("%d turns taken and %d kept after %d frames", turns, given, n+1)
+		}
+	}
+	if measured == 0 {
+		t.Error("no frame was measured")
+	}
+	if _, err := c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: 29, JPEG: []byte{29}}); !errors.Is(err, refused) {
+		t.Errorf("%v, want the error of the turn", err)
+	}
+}
+
+// watched is an analyzer that must be used within a turn only.
+type watched struct {
+	vision.Analyzer
+	given, measured *int
+}
+
+func (w watched) Analyze(ctx context.Context, jpeg []byte) (*vision.Observation, error) {
+	if *w.given != 1 {
+		return nil, errors.New("looked at without a turn")
+	}
+	return w.Analyzer.Analyze(ctx, jpeg)
+}
+
+func (w watched) Features(ctx context.Context, o *vision.Observation) (*vision.Features, error) {
+	if *w.given != 1 {
+		return nil, errors.New("measured without a turn")
+	}
+	*w.measured++
+	return w.Analyzer.Features(ctx, o)
 }
 
 // TestNonceIsFresh: two captures never share a nonce.

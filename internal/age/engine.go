@@ -5,6 +5,7 @@
 package age
 
 import (
+	"context"
 	"crypto/rand"
 	"io"
 	"time"
@@ -30,14 +31,20 @@ type Options struct {
 	TargetAge int     // years, from the session
 	Margin    float64 // years; the estimate must reach TargetAge + Margin
 	Assisted  bool    // the person cannot move their head: more frames, stricter scores
-	Now       func() time.Time
-	Rand      io.Reader // for the nonce and the challenge; crypto/rand when nil
+	// Turn waits for the capture's turn at the models, before each frame that
+	// they look at; done ends the turn. Nil: every frame is looked at at once.
+	Turn func(ctx context.Context) (done func(), err error)
+	Now  func() time.Time
+	Rand io.Reader // for the nonce and the challenge; crypto/rand when nil
 }
 
 // NewCapture starts a capture; its time runs from now.
 func (e *Engine) NewCapture(o Options) *Capture {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Turn == nil {
+		o.Turn = func(context.Context) (func(), error) { return func() {}, nil }
 	}
 	if o.Rand == nil {
 		o.Rand = rand.Reader

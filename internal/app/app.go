@@ -132,7 +132,7 @@ func (a *App) buildServices(cfg config.Config) error {
 	return nil
 }
 
-func (a *App) buildHandler(cfg config.Config, newCapture func(int, bool) shopper.Capture) (_ *echo.Echo, err error) {
+func (a *App) buildHandler(cfg config.Config, newCapture func(session.Session, bool) shopper.Capture) (_ *echo.Echo, err error) {
 	a.pages, err = shopper.New(shopper.Config{
 		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: newCapture,
 		Handovers: session.NewHandovers(a.Sessions, a.Store),

@@ -11,13 +11,14 @@ import (
 	"agegate/internal/config"
 	"agegate/internal/inference"
 	"agegate/internal/metrics"
+	"agegate/internal/session"
 	"agegate/internal/shopper"
 	"agegate/internal/vision"
 )
 
 // openEstimator loads the models and their calibration and returns what starts
 // a camera check, nil when the estimator is off.
-func (a *App) openEstimator(cfg config.Config) (func(targetAge int, assisted bool) shopper.Capture, error) {
+func (a *App) openEstimator(cfg config.Config) (func(session.Session, bool) shopper.Capture, error) {
 	if cfg.Estimator == config.EstimatorOff {
 		a.log.Warn("the estimator is off: live sessions cannot be verified")
 		return nil, nil
@@ -41,9 +42,13 @@ func (a *App) openEstimator(cfg config.Config) (func(targetAge int, assisted boo
 	default:
 		a.log.Info("calibration loaded", "data", file.Data.Name, "pictures", file.Data.Pictures)
 	}
-	engine := age.NewEngine(vision.NewAnalyzer(pool), head)
-	return func(targetAge int, assisted bool) shopper.Capture {
-		capture := engine.NewCapture(age.Options{TargetAge: targetAge, Margin: cfg.AgeMargin, Assisted: assisted})
+	engine, queue := age.NewEngine(vision.NewAnalyzer(pool), head), inference.NewQueue(workers)
+	return func(sess session.Session, assisted bool) shopper.Capture {
+		party := inference.Party{Tenant: sess.TenantID, Session: sess.ID}
+		capture := engine.NewCapture(age.Options{
+			TargetAge: sess.TargetAge, Margin: cfg.AgeMargin, Assisted: assisted,
+			Turn: func(ctx context.Context) (func(), error) { return queue.Enter(ctx, party) },
+		})
 		return timedCapture{capture, a.metrics}
 	}, nil
 }

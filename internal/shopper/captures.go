@@ -25,7 +25,7 @@ type captures struct {
 // place is what a check occupies.
 type place struct {
 	sess   session.Session
-	cancel context.CancelFunc // of the work on its frames
+	cancel context.CancelCauseFunc // of the work on its frames
 }
 
 func newCaptures(limit int) *captures {
@@ -36,7 +36,7 @@ func newCaptures(limit int) *captures {
 // earlier check of the same session ends: its work is cancelled, its tab is
 // told, and its place is free at once. It reports false when no more checks
 // can be taken.
-func (c *captures) enter(sess session.Session, l *link, cancel context.CancelFunc) (leave func(), ok bool) {
+func (c *captures) enter(sess session.Session, l *link, cancel context.CancelCauseFunc) (leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing {
@@ -46,8 +46,7 @@ func (c *captures) enter(sess session.Session, l *link, cancel context.CancelFun
 	for other, its := range c.open {
 		switch {
 		case its.sess.ID == sess.ID:
-			delete(c.open, other)
-			its.cancel()
+			c.release(other, closeTakenOver, "another tab goes on")
 			go other.close(closeTakenOver, "another tab goes on")
 		case its.sess.TenantID == sess.TenantID:
 			held++
@@ -66,13 +65,22 @@ func (c *captures) enter(sess session.Session, l *link, cancel context.CancelFun
 	}, true
 }
 
-// end closes a check's connection. Its place is free at once, however slowly
-// the peer lets go of the connection.
+// end ends a check. Its place is free at once, however slowly the peer lets go
+// of the connection.
 func (c *captures) end(l *link, code websocket.StatusCode, reason string) {
 	c.mu.Lock()
-	delete(c.open, l)
+	c.release(l, code, reason)
 	c.mu.Unlock()
 	l.close(code, reason)
+}
+
+// release frees a check's place and cancels its work; the cause says how the
+// connection is closed. c.mu is held.
+func (c *captures) release(l *link, code websocket.StatusCode, reason string) {
+	if its, ok := c.open[l]; ok {
+		delete(c.open, l)
+		its.cancel(websocket.CloseError{Code: code, Reason: reason})
+	}
 }
 
 // close ends every check and waits until all have left or ctx ends.

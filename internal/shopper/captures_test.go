@@ -2,6 +2,7 @@ package shopper
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // end of the stream, does not keep its place.
 func TestASilentClientLosesItsPlace(t *testing.T) {
 	silent := &silenced{script: script{steps: []age.Step{stepFraming}}}
-	f := newFixture(t, tenant.Tenant{}, func(int, bool) Capture { return silent })
+	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture { return silent })
 	silent.budget = &f.pages.budget
 	_, c := f.begun(f.browser())
 	c.send(frame(scriptNonce, 0))
@@ -57,6 +58,44 @@ func TestASecondTabTakesOver(t *testing.T) {
 	second.read()
 }
 
+// The frame of a tab that was taken over is dropped, whether it is being looked
+// at or waits for its turn; the tab hears why.
+func TestATakeOverCancelsTheOldWork(t *testing.T) {
+	old := &stuck{begun: make(chan struct{}), ended: make(chan error, 1)}
+	checks := []Capture{old, &script{steps: []age.Step{stepFraming}}}
+	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture {
+		next := checks[0]
+		checks = checks[1:]
+		return next
+	})
+	shopper := f.browser()
+	link, first := f.begun(shopper)
+	first.send(frame(scriptNonce, 0))
+	<-old.begun
+	second := shopper.camera(link)
+	second.read()
+	if err := <-old.ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the old work ended with %v", err)
+	}
+	first.closes(closeTakenOver)
+	second.send(frame(scriptNonce, 0))
+	second.read()
+}
+
+// stuck is a check that waits for its turn as long as it may.
+type stuck struct {
+	script
+	begun chan struct{}
+	ended chan error
+}
+
+func (s *stuck) Add(ctx context.Context, _ age.Frame) (age.Step, error) {
+	close(s.begun)
+	<-ctx.Done()
+	s.ended <- ctx.Err()
+	return age.Step{}, ctx.Err()
+}
+
 func TestPlacesForChecksAreBounded(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
 	f.pages.captures.limit = 1
@@ -73,7 +112,7 @@ func TestPlacesForChecksAreBounded(t *testing.T) {
 func TestATenantLeavesPlacesToOthers(t *testing.T) {
 	c := newCaptures(8)
 	enters := func(tenantID uuid.UUID) bool {
-		_, ok := c.enter(session.Session{ID: uuid.New(), TenantID: tenantID}, &link{}, func() {})
+		_, ok := c.enter(session.Session{ID: uuid.New(), TenantID: tenantID}, &link{}, func(error) {})
 		return ok
 	}
 	crowded, other := uuid.New(), uuid.New()

@@ -25,9 +25,9 @@ import (
 type Config struct {
 	Sessions *session.Service
 	Tenants  Tenants
-	// NewCapture starts a camera check. Nil means that the estimator is off:
+	// NewCapture starts a camera check of a session. Nil means that the estimator is off:
 	// live sessions are told so, forced outcomes of test sessions still work.
-	NewCapture func(targetAge int, assisted bool) Capture
+	NewCapture func(sess session.Session, assisted bool) Capture
 	// Documents reads identity documents. Nil: the check can be offered and
 	// declined, but a shopper who accepts is told that it is not available.
 	Documents DocumentReader

@@ -57,7 +57,7 @@ func (f *fixture) advance(d time.Duration) {
 
 // newFixture starts the pages for one tenant. The capture may be nil: then the
 // estimator is off.
-func newFixture(t testing.TB, settings tenant.Tenant, capture func(targetAge int, assisted bool) Capture) *fixture {
+func newFixture(t testing.TB, settings tenant.Tenant, capture func(sess session.Session, assisted bool) Capture) *fixture {
 	t.Helper()
 	f := &fixture{t: t, time: &clock{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}}
 	db, err := store.Open(t.Context(), store.Config{URL: "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")})
@@ -79,14 +79,14 @@ func newFixture(t testing.TB, settings tenant.Tenant, capture func(targetAge int
 
 // replica starts the pages again, beside the fixture's own, over the same
 // database and clock.
-func (f *fixture) replica(capture func(targetAge int, assisted bool) Capture) *fixture {
+func (f *fixture) replica(capture func(sess session.Session, assisted bool) Capture) *fixture {
 	f.t.Helper()
 	other := *f
 	other.serve(capture)
 	return &other
 }
 
-func (f *fixture) serve(capture func(targetAge int, assisted bool) Capture) {
+func (f *fixture) serve(capture func(sess session.Session, assisted bool) Capture) {
 	t := f.t
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)

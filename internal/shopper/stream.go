@@ -103,15 +103,15 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	// A stream outlives its request, so that a verdict is written even if the
 	// connection is lost meanwhile, but its work ends when another stream takes
 	// the session over.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Request().Context()))
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Request().Context()))
+	defer cancel(nil)
 	leave, ok := p.captures.enter(v.sess, link, cancel)
 	if !ok {
 		link.close(websocket.StatusTryAgainLater, "all places are taken")
 		return nil
 	}
 	defer leave()
-	stream := &stream{pages: p, link: link, visit: v, capture: p.cfg.NewCapture(v.sess.TargetAge, assisted(c))}
+	stream := &stream{pages: p, link: link, visit: v, capture: p.cfg.NewCapture(v.sess, assisted(c))}
 	code, reason := stream.run(ctx)
 	p.captures.end(link, code, reason)
 	return nil
@@ -164,7 +164,7 @@ func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 			return closeSpent, "too many bytes"
 		}
 		if pace.Wait(work) != nil {
-			return closeTakenOver, "another tab goes on"
+			return endOf(work)
 		}
 		if code, reason := s.answer(work, message); code != 0 {
 			return code, reason
@@ -174,21 +174,28 @@ func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 	return closeSpent, "too many frames"
 }
 
+// endOf returns how a stream is closed whose work was cancelled.
+func endOf(work context.Context) (websocket.StatusCode, string) {
+	var end websocket.CloseError
+	errors.As(context.Cause(work), &end)
+	return end.Code, end.Reason
+}
+
 // answer takes one message and answers it. It returns how to close, or zero
 // to go on.
 func (s *stream) answer(work context.Context, message []byte) (websocket.StatusCode, string) {
 	frame, err := age.ParseFrame(message)
 	if err != nil {
-		return websocket.StatusPolicyViolation, "not a frame of this check"
+		return refusal(err)
 	}
 	frameCtx, cancel := context.WithTimeout(work, answerTime)
 	defer cancel()
 	step, err := s.capture.Add(frameCtx, frame)
 	switch {
-	case work.Err() != nil && err != nil:
-		return closeTakenOver, "another tab goes on"
+	case err != nil && work.Err() != nil:
+		return endOf(work)
 	case isForeign(err):
-		return websocket.StatusPolicyViolation, "not a frame of this check"
+		return refusal(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return websocket.StatusTryAgainLater, "busy"
 	case err != nil:
@@ -212,6 +219,14 @@ func (s *stream) answer(work context.Context, message []byte) (websocket.StatusC
 		return websocket.StatusGoingAway, ""
 	}
 	return 0, ""
+}
+
+// refusal is how a stream is closed for what no honest page sends.
+func refusal(err error) (websocket.StatusCode, string) {
+	if errors.Is(err, vision.ErrFrameTooLarge) {
+		return websocket.StatusMessageTooBig, "the picture is too large"
+	}
+	return websocket.StatusPolicyViolation, "not a frame of this check"
 }
 
 // isForeign reports what no honest page causes.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agegate/internal/age"
+	"agegate/internal/session"
 	"agegate/internal/tenant"
 	"agegate/internal/vision"
 	"agegate/internal/vision/visiontest"
@@ -26,8 +27,8 @@ const (
 // a frame waits for its answer. One operation is one frame of each shopper.
 func BenchmarkStream(b *testing.B) {
 	engine := age.NewEngine(vision.NewAnalyzer(visiontest.Pool(b)), age.ExpectedValue{})
-	f := newFixture(b, tenant.Tenant{}, func(target int, assisted bool) Capture {
-		return engine.NewCapture(age.Options{TargetAge: target, Margin: 7, Assisted: assisted})
+	f := newFixture(b, tenant.Tenant{}, func(sess session.Session, assisted bool) Capture {
+		return engine.NewCapture(age.Options{TargetAge: sess.TargetAge, Margin: 7, Assisted: assisted})
 	})
 	frames := movingFace(b)
 	var (

@@ -50,8 +50,8 @@ func (s *script) Add(_ context.Context, f age.Frame) (age.Step, error) {
 }
 
 // scripted makes a capture of these steps for every check.
-func scripted(steps ...age.Step) func(int, bool) Capture {
-	return func(int, bool) Capture { return &script{steps: steps} }
+func scripted(steps ...age.Step) func(session.Session, bool) Capture {
+	return func(session.Session, bool) Capture { return &script{steps: steps} }
 }
 
 var (
@@ -217,7 +217,7 @@ func TestMessagesNoPageSendsEndTheCheck(t *testing.T) {
 		{"foreign nonce", websocket.MessageBinary, frame([16]byte{9}, 1), websocket.StatusPolicyViolation},
 		{"repeated", websocket.MessageBinary, frame(scriptNonce, 0), websocket.StatusPolicyViolation},
 		{"skipped", websocket.MessageBinary, frame(scriptNonce, 2), websocket.StatusPolicyViolation},
-		{"a byte too large", websocket.MessageBinary, oversized, websocket.StatusPolicyViolation},
+		{"a byte too large", websocket.MessageBinary, oversized, websocket.StatusMessageTooBig},
 		{"far too large", websocket.MessageBinary, make([]byte, 2<<20), websocket.StatusMessageTooBig},
 	}
 	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, verdict(age.VerdictMet, 40)))
@@ -263,6 +263,21 @@ func TestBudgetsOfAStream(t *testing.T) {
 			c.closes(test.code)
 		})
 	}
+}
+
+// A frame that comes too soon is not answered until its time.
+func TestFramesArePaced(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming, stepFraming, stepFraming))
+	f.pages.budget.gap, f.pages.budget.burst = time.Hour, 2
+	shopper := f.browser()
+	link, first := f.begun(shopper)
+	for n := range uint32(2) {
+		first.send(frame(scriptNonce, n))
+		first.read()
+	}
+	first.send(frame(scriptNonce, 2))
+	shopper.camera(link).read()
+	first.closes(closeTakenOver) // and no guidance before
 }
 
 func TestAStreamOfAnEndedSessionIsSentOn(t *testing.T) {

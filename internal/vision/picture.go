@@ -13,9 +13,13 @@ const (
 	MaxFrameBytes = 1 << 20
 	// MaxPixels is the most pixels a frame may have.
 	MaxPixels = 2_000_000
+	// MaxSide is the most pixels a frame may be wide or high. Cameras' pictures
+	// are at most about twice as long as wide, and strips cost more to decode.
+	MaxSide = 2048
 )
 
-// ErrFrameTooLarge reports a frame that exceeds MaxFrameBytes or MaxPixels.
+// ErrFrameTooLarge reports a frame that exceeds MaxFrameBytes, MaxPixels or
+// MaxSide. It is found before the picture is decoded.
 var ErrFrameTooLarge = errors.New("the frame is larger than allowed")
 
 // ErrBadImage reports a frame that is not a JPEG the pipeline reads: damaged,
@@ -47,7 +51,7 @@ func decode(data []byte) (*picture, error) {
 	if config.Width < 1 || config.Height < 1 {
 		return nil, ErrBadImage
 	}
-	if config.Width > MaxPixels/config.Height {
+	if config.Width > MaxSide || config.Height > MaxSide || config.Width*config.Height > MaxPixels {
 		return nil, ErrFrameTooLarge
 	}
 	if !singleScan(data) {

@@ -23,7 +23,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		if p.width*p.height > MaxPixels {
+		if p.width*p.height > MaxPixels || max(p.width, p.height) > MaxSide {
 			t.Fatalf("%d×%d was let in", p.width, p.height)
 		}
 		c := crop{x: float64(p.width) / 3, y: float64(p.height), side: float64(p.width + p.height), angle: 1}
@@ -50,6 +50,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"no scan", good[:scan], ErrBadImage},
 		{"65,535 pixels square in the header", resized(t, good, 0xffff, 0xffff), ErrFrameTooLarge},
 		{"2.001 megapixels in the header", resized(t, good, 2001, 1000), ErrFrameTooLarge},
+		{"a strip in the header", resized(t, good, 2049, 30), ErrFrameTooLarge},
+		{"an upright strip in the header", resized(t, good, 30, 2049), ErrFrameTooLarge},
 		{"no pixels in the header", resized(t, good, 0, 0), ErrBadImage},
 		{"over 1 MiB", append(bytes.Clone(good), make([]byte, MaxFrameBytes)...), ErrFrameTooLarge},
 	}
