@@ -3,22 +3,28 @@ package shopper
 import (
 	"bufio"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
 )
 
-// closeTime is how long a peer may take to answer the end of its stream.
-const closeTime = 5 * time.Second
+// closeTime is how long a peer may take to answer the end of its stream, and
+// closeBytes how much it may send meanwhile: a message that was under way.
+const (
+	closeTime  = 5 * time.Second
+	closeBytes = messageLimit
+)
 
 // link is the connection of a stream. Several goroutines may close it.
 type link struct {
 	conn   *websocket.Conn
-	raw    net.Conn // beneath conn
+	raw    *wire // beneath conn
 	closed sync.Once
 }
 
@@ -29,22 +35,46 @@ func (l *link) send(ctx context.Context, message any) error {
 }
 
 // close tells the peer how the stream ended and returns when the connection is
-// gone, at most closeTime later. Only the first close counts. During the close
-// handshake the library reads messages of any length and sets no deadline.
+// gone, at most closeTime later. Only the first close counts.
 func (l *link) close(code websocket.StatusCode, reason string) {
 	l.closed.Do(func() {
-		_ = l.raw.SetDeadline(time.Now().Add(closeTime))
+		l.raw.limit()
 		_ = l.conn.Close(code, reason)
 	})
 }
 
+// wire is a network connection whose end can be bounded: in its close handshake
+// the library reads messages of any length, without a deadline.
+type wire struct {
+	net.Conn
+	limited atomic.Bool
+	left    atomic.Int64 // bytes that may still be read, once limited
+}
+
+// limit leaves the peer closeTime and closeBytes.
+func (w *wire) limit() {
+	w.left.Store(closeBytes)
+	w.limited.Store(true)
+	_ = w.SetDeadline(time.Now().Add(closeTime))
+}
+
+// Read implements io.Reader.
+func (w *wire) Read(p []byte) (int, error) {
+	if w.limited.Load() && w.left.Load() <= 0 {
+		return 0, io.EOF
+	}
+	n, err := w.Conn.Read(p)
+	w.left.Add(-int64(n))
+	return n, err
+}
+
 // handshake is the response to a WebSocket handshake. It drops the body of a
-// refusal, because the library's texts quote the request's headers, and keeps
-// the connection, because the library sets no deadlines on it.
+// refusal, because the library's texts quote the request's headers, and puts a
+// wire beneath the connection.
 type handshake struct {
 	http.ResponseWriter
 	refused bool
-	conn    net.Conn // nil until the library has taken it over
+	conn    *wire // nil until the library has taken it over
 }
 
 func (h *handshake) WriteHeader(status int) {
@@ -62,6 +92,9 @@ func (h *handshake) Write(data []byte) (int, error) {
 // Hijack implements http.Hijacker.
 func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffers, err := http.NewResponseController(h.ResponseWriter).Hijack()
-	h.conn = conn
-	return conn, buffers, err
+	if err != nil {
+		return nil, nil, err
+	}
+	h.conn = &wire{Conn: conn}
+	return h.conn, buffers, nil
 }

@@ -19,6 +19,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// talkers of the held streams send what they announce, and goOnBytes is more
+// than the server may take of it: a message, and what the kernel's buffers hold.
+const (
+	talkers   = 8
+	goOnBytes = 64 << 20
+)
+
 // Streams that are ended by their first message and then announce another one
 // of a pebibyte, which the WebSocket library reads to its end.
 func TestHeldStreams(t *testing.T) {
@@ -34,7 +41,7 @@ func TestHeldStreams(t *testing.T) {
 		stop, served := make(chan struct{}), make(chan struct{})
 		go func() { defer close(served); honest.look(math.MaxInt, stop) }()
 
-		held := make([]time.Duration, streams)
+		held, sent := make([]time.Duration, streams), make([]int64, talkers)
 		var attackers, open errgroup.Group
 		attackers.SetLimit(64)
 		for i := range streams {
@@ -45,7 +52,10 @@ func TestHeldStreams(t *testing.T) {
 				}
 				open.Go(func() error {
 					start := time.Now()
-					_ = conn.SetReadDeadline(start.Add(table.HangLimit))
+					_ = conn.SetDeadline(start.Add(table.HangLimit))
+					if i < talkers {
+						sent[i], _ = io.Copy(conn, zeros{})
+					}
 					_, _ = io.Copy(io.Discard, conn)
 					held[i] = time.Since(start)
 					return conn.Close()
@@ -73,10 +83,20 @@ func TestHeldStreams(t *testing.T) {
 		}
 		r.None("connections never closed", forever)
 		r.Within("longest a connection was held", slices.Max(held), closeTime)
+		most := slices.Max(sent)
+		r.Mark("most that was taken of the message", fmt.Sprintf("< %d MB", goOnBytes>>20), fmt.Sprintf("%d MB", most>>20), most < goOnBytes)
 		r.None("turned away from another session of the tenant", neighbour.refused)
 		r.None(fmt.Sprintf("of %d frames of another tenant's shopper, not answered", len(honest.took)), honest.refused)
 		r.Within("95 of 100 of them answered within", quantile(honest.took, 0.95), time.Second)
 	})
+}
+
+// zeros is a reader without an end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 // outlive opens a stream, has it ended for a message of text, and announces a
