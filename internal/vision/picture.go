@@ -11,11 +11,13 @@ import (
 const (
 	// MaxFrameBytes is the most a frame's JPEG may weigh.
 	MaxFrameBytes = 1 << 20
-	// MaxPixels is the most pixels a frame may have.
-	MaxPixels = 2_000_000
-	// MaxSide is the most pixels a frame may be wide or high. Cameras' pictures
-	// are at most about twice as long as wide, and strips cost more to decode.
-	MaxSide = 2048
+	// MaxPixels is the most pixels a frame may have. Pages send at most 640
+	// columns, 0.3 megapixels as a rule. A frame of full size and noise costs
+	// twice as much as such a one, which bounds what a hostile page's frame can
+	// delay another's.
+	MaxPixels = 1_000_000
+	// MaxSide is the most pixels a frame may be wide or high.
+	MaxSide = 1600
 )
 
 // ErrFrameTooLarge reports a frame that exceeds MaxFrameBytes, MaxPixels or

@@ -49,9 +49,9 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a second scan", append(bytes.Clone(good[:len(good)-2]), good[scan:]...), ErrBadImage},
 		{"no scan", good[:scan], ErrBadImage},
 		{"65,535 pixels square in the header", resized(t, good, 0xffff, 0xffff), ErrFrameTooLarge},
-		{"2.001 megapixels in the header", resized(t, good, 2001, 1000), ErrFrameTooLarge},
-		{"a strip in the header", resized(t, good, 2049, 30), ErrFrameTooLarge},
-		{"an upright strip in the header", resized(t, good, 30, 2049), ErrFrameTooLarge},
+		{"1.001 megapixels in the header", resized(t, good, 1001, 1000), ErrFrameTooLarge},
+		{"a strip in the header", resized(t, good, 1601, 30), ErrFrameTooLarge},
+		{"an upright strip in the header", resized(t, good, 30, 1601), ErrFrameTooLarge},
 		{"no pixels in the header", resized(t, good, 0, 0), ErrBadImage},
 		{"over 1 MiB", append(bytes.Clone(good), make([]byte, MaxFrameBytes)...), ErrFrameTooLarge},
 	}
