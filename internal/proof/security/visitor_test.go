@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"image"
 	"net/http"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"agegate/internal/vision/visiontest"
 
 	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
 )
 
 // owned is a session and the browser that owns it.
@@ -46,17 +46,13 @@ func (o owned) dial(ctx context.Context) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stream{conn: conn}
-	_, first, err := conn.Read(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var hello struct{ Nonce string }
-	if err := json.Unmarshal(first, &hello); err != nil {
+	if err := wsjson.Read(ctx, conn, &hello); err != nil {
+		_ = conn.CloseNow()
 		return nil, err
 	}
-	s.nonce, err = hex.DecodeString(hello.Nonce)
-	return s, err
+	nonce, err := hex.DecodeString(hello.Nonce)
+	return &stream{conn: conn, nonce: nonce}, err
 }
 
 // send sends a picture as the stream's next frame.
