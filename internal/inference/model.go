@@ -61,8 +61,8 @@ type Input struct {
 // Models lends out complete sets of the models, at most as many at a time as
 // there are workers.
 type Models interface {
-	// Acquire waits until a worker is free. It fails only when ctx ends or
-	// after the models were closed.
+	// Acquire waits until a worker is free. It fails only when ctx ends before
+	// one is, or after the models were closed.
 	Acquire(ctx context.Context) (Worker, error)
 }
 

@@ -19,6 +19,15 @@ func TestPoolBoundsItsWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for range 20 {
+		w, err := pool.Acquire(ended)
+		if err != nil {
+			t.Fatalf("a free worker was refused: %v", err)
+		}
+		w.Release()
+	}
 	first, err := pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)

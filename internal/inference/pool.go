@@ -90,6 +90,11 @@ func (p *Pool) Acquire(ctx context.Context) (Worker, error) {
 	default:
 	}
 	select {
+	case w := <-p.free: // whether ctx has ended or not: whoever has a turn finishes its frame
+		return w, nil
+	default:
+	}
+	select {
 	case w := <-p.free:
 		return w, nil
 	case <-ctx.Done():

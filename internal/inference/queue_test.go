@@ -35,7 +35,7 @@ func (d *desk) join(p Party) (replaced bool, err error) {
 	w := d.queue.join(p)
 	if old != nil {
 		if err := <-old.done; !errors.Is(err, ErrReplaced) {
-			return true, fmt.Errorf("the older work ended with %v", err)
+			return true, fmt.Errorf("the older work ended with %w", err)
 		}
 	}
 	d.in[p] = w

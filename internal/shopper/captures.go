@@ -3,6 +3,7 @@ package shopper
 import (
 	"context"
 	"sync"
+	"time"
 
 	"agegate/internal/session"
 
@@ -14,7 +15,8 @@ import (
 // second replica may run one more for the same session; the limit of attempts
 // and the first result hold for both.
 type captures struct {
-	limit int
+	limit  int
+	tenure time.Duration // within which a check is not taken over
 
 	mu      sync.Mutex
 	open    map[*link]place
@@ -25,17 +27,19 @@ type captures struct {
 // place is what a check occupies.
 type place struct {
 	sess   session.Session
+	since  time.Time
 	cancel context.CancelCauseFunc // of the work on its frames
 }
 
 func newCaptures(limit int) *captures {
-	return &captures{limit: limit, open: map[*link]place{}}
+	return &captures{limit: limit, tenure: time.Second, open: map[*link]place{}}
 }
 
 // enter registers a check; leave must be called when its handler returns. An
 // earlier check of the same session ends: its work is cancelled, its tab is
 // told, and its place is free at once. It reports false when no more checks
-// can be taken.
+// can be taken, or when the earlier one has only begun: a page that takes over
+// in a loop would cost much more than one that sends frames.
 func (c *captures) enter(sess session.Session, l *link, cancel context.CancelCauseFunc) (leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,6 +49,8 @@ func (c *captures) enter(sess session.Session, l *link, cancel context.CancelCau
 	held := 0 // by the tenant
 	for other, its := range c.open {
 		switch {
+		case its.sess.ID == sess.ID && time.Since(its.since) < c.tenure:
+			return nil, false
 		case its.sess.ID == sess.ID:
 			c.release(other, closeTakenOver, "another tab goes on")
 			go other.close(closeTakenOver, "another tab goes on")
@@ -55,7 +61,7 @@ func (c *captures) enter(sess session.Session, l *link, cancel context.CancelCau
 	if len(c.open) >= c.limit || held >= c.limit-c.limit/4 {
 		return nil, false
 	}
-	c.open[l] = place{sess, cancel}
+	c.open[l] = place{sess, time.Now(), cancel}
 	c.idle.Add(1)
 	return func() {
 		c.mu.Lock()
@@ -88,6 +94,7 @@ func (c *captures) close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closing = true
 	for l := range c.open {
+		c.release(l, websocket.StatusGoingAway, "the server is going away")
 		go l.close(websocket.StatusGoingAway, "the server is going away")
 	}
 	c.mu.Unlock()

@@ -96,6 +96,16 @@ func (s *stuck) Add(ctx context.Context, _ age.Frame) (age.Step, error) {
 	return age.Step{}, ctx.Err()
 }
 
+func TestACheckIsNotTakenOverAtOnce(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
+	f.pages.captures.tenure = time.Hour
+	shopper := f.browser()
+	link, first := f.begun(shopper)
+	shopper.camera(link).closes(websocket.StatusTryAgainLater)
+	first.send(frame(scriptNonce, 0))
+	first.read()
+}
+
 func TestPlacesForChecksAreBounded(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
 	f.pages.captures.limit = 1
@@ -132,6 +142,26 @@ func TestATenantLeavesPlacesToOthers(t *testing.T) {
 	if enters(other) {
 		t.Error("more checks than places")
 	}
+}
+
+// Closing drops the frames that wait for their turn.
+func TestCloseCancelsWaitingWork(t *testing.T) {
+	old := &stuck{begun: make(chan struct{}), ended: make(chan error, 1)}
+	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture { return old })
+	_, c := f.begun(f.browser())
+	c.send(frame(scriptNonce, 0))
+	<-old.begun
+	closed := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		closed <- f.pages.Close(ctx)
+	}()
+	if err := <-old.ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the work ended with %v", err)
+	}
+	c.closes(websocket.StatusGoingAway)
+	must(t, <-closed)
 }
 
 func TestCloseEndsTheChecks(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 )
 
 // closeTime is how long a peer may take to answer the end of its stream, and
-// closeBytes how much it may send meanwhile: a message that was under way.
+// closeBytes how much it may send meanwhile: the frame that a page was sending.
 const (
 	closeTime  = 5 * time.Second
-	closeBytes = messageLimit
+	closeBytes = 256 << 10
 )
 
 // link is the connection of a stream. Several goroutines may close it.

@@ -101,6 +101,7 @@ func (f *fixture) serve(capture func(sess session.Session, assisted bool) Captur
 		Handovers: session.NewHandovers(f.sessions, f.db),
 	})
 	must(t, err)
+	f.pages.captures.tenure = 0 // tests are quick to take over
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { edge(f.pages, err, c) }
 	f.pages.Register(e)

@@ -54,7 +54,7 @@ func TestStarvedInference(t *testing.T) {
 			for i := range links {
 				links[i] = begin(t, g, crowd)
 			}
-			frames := table.Sized(200, 8)
+			frames := table.Sized(60, 8)
 			idle := newVisitor(t, g, honest)
 			idle.look(frames, nil)
 
