@@ -1,6 +1,7 @@
 // Package security attacks a running gateway and keeps accounts of it: fuzzed
 // requests with a canary in every field, foreign sessions, spellings of hosts,
-// forged tokens and deliveries, slow and huge clients, and a search of the log
+// forged tokens and deliveries, slow and huge clients, camera streams that stay
+// open or flood the models, and a search of the log
 // and the database for what must not be there.
 //
 //	go test ./internal/proof/security                      a short form of each
