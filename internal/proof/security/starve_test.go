@@ -26,7 +26,7 @@ import (
 // the attackers in it, may run.
 const (
 	starveFactor  = 3
-	maxGoroutines = 6000
+	maxGoroutines = 2000
 )
 
 // A tenant floods the models with the costliest pictures allowed, while a
