@@ -3,7 +3,6 @@ package age
 import (
 	"context"
 	"math"
-	"slices"
 	"time"
 
 	"agegate/internal/liveness"
@@ -96,6 +95,9 @@ func (c *Capture) Nonce() [16]byte { return c.nonce }
 // ErrFrameOrder, vision.ErrFrameTooLarge and ErrFinished end the attempt, as does
 // the error of ctx, of Options.Turn or of a failing model; nothing after them is accepted.
 func (c *Capture) Add(ctx context.Context, f Frame) (Step, error) {
+	if o := c.engine.observer; o != nil {
+		defer func(start time.Time) { o.Frame(time.Since(start)) }(time.Now())
+	}
 	step, err := c.add(ctx, f)
 	if err != nil {
 		c.phase = PhaseDone
@@ -332,7 +334,7 @@ func (c *Capture) conclude() Step {
 	}
 	// Decided on the rounded value, so that what is shown and stored never
 	// contradicts the verdict.
-	years := math.Round(median(c.ages)*10) / 10
+	years := math.Round(liveness.Median(c.ages)*10) / 10
 	if years >= float64(c.options.TargetAge)+c.options.Margin {
 		return c.finish(VerdictMet, years)
 	}
@@ -360,10 +362,4 @@ func (c *Capture) step(g vision.Guidance) Step {
 		s.Prompt = c.challenge.Prompt()
 	}
 	return s
-}
-
-// median of a list that is not empty.
-func median(values []float64) float64 {
-	v := slices.Sorted(slices.Values(values))
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }

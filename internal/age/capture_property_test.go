@@ -78,7 +78,7 @@ func TestLateActions(t *testing.T) {
 func FuzzMessages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, script []byte) {
 		p := honest(plain, 40)
-		c := age.NewEngine(p, age.ExpectedValue{}).NewCapture(age.Options{TargetAge: 18, Now: func() time.Time { return p.now }})
+		c := age.NewEngine(p, age.ExpectedValue{}, nil).NewCapture(age.Options{TargetAge: 18, Now: func() time.Time { return p.now }})
 		spoilt := false
 		for i, op := range script {
 			frame := age.Frame{Nonce: c.Nonce(), Seq: uint32(i), JPEG: binary.BigEndian.AppendUint32(nil, uint32(i))}

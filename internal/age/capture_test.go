@@ -113,7 +113,7 @@ func TestForeignMessages(t *testing.T) {
 		{"too large", func(f *age.Frame) { f.JPEG = make([]byte, vision.MaxFrameBytes+1) }, vision.ErrFrameTooLarge},
 	}
 	for _, row := range rows {
-		c := age.NewEngine(honest(plain, 40), age.ExpectedValue{}).NewCapture(plain)
+		c := age.NewEngine(honest(plain, 40), age.ExpectedValue{}, nil).NewCapture(plain)
 		f := age.Frame{Nonce: c.Nonce(), JPEG: []byte{1}}
 		if _, err := c.Add(t.Context(), f); err != nil {
 			t.Fatal(err)
@@ -184,9 +184,26 @@ func (w watched) Features(ctx context.Context, o *vision.Observation) (*vision.F
 
 // TestNonceIsFresh: two captures never share a nonce.
 func TestNonceIsFresh(t *testing.T) {
-	engine := age.NewEngine(honest(plain, 40), age.ExpectedValue{})
+	engine := age.NewEngine(honest(plain, 40), age.ExpectedValue{}, nil)
 	a, b := engine.NewCapture(plain).Nonce(), engine.NewCapture(plain).Nonce()
 	if bytes.Equal(a[:], b[:]) || a == [16]byte{} {
 		t.Errorf("nonces %x and %x", a, b)
+	}
+}
+
+// frameTimes is an age.Observer that keeps what it is told.
+type frameTimes []time.Duration
+
+func (f *frameTimes) Frame(took time.Duration) { *f = append(*f, took) }
+
+// TestObserver: the observer is told of every frame, also of a refused one.
+func TestObserver(t *testing.T) {
+	var times frameTimes
+	c := age.NewEngine(honest(plain, 40), age.ExpectedValue{}, &times).NewCapture(plain)
+	for seq := range uint32(3) {
+		_, _ = c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: seq % 2, JPEG: []byte{byte(seq)}})
+	}
+	if len(times) != 3 {
+		t.Errorf("told of %d frames, want 3", len(times))
 	}
 }

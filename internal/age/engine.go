@@ -1,7 +1,8 @@
-// Package age decides from camera frames whether a person clears an age. It
-// looks at each frame (vision.Analyzer), guides the person to a usable picture, and
-// over one capture turns the good frames into a verdict (Capture). Frames live
-// in memory only; nothing here writes or logs.
+// Package age decides from camera frames whether a person reaches an age
+// cutoff. A Capture analyzes each frame (vision.Analyzer), guides the person to
+// a usable picture, checks that the person is live (package liveness), and
+// turns the good frames into a verdict. Frames are kept in memory only; nothing
+// here writes to disk or logs.
 package age
 
 import (
@@ -18,12 +19,19 @@ import (
 type Engine struct {
 	analyzer vision.Analyzer
 	head     Head
+	observer Observer
 }
 
-// NewEngine returns an engine. The head is ExpectedValue unless a calibration
-// is loaded.
-func NewEngine(analyzer vision.Analyzer, head Head) *Engine {
-	return &Engine{analyzer: analyzer, head: head}
+// Observer is told how long each frame of every capture took, from Add's call
+// to its return. Many captures call it at once.
+type Observer interface {
+	Frame(took time.Duration)
+}
+
+// NewEngine returns an engine. head is ExpectedValue unless a calibration is
+// loaded; observer may be nil.
+func NewEngine(analyzer vision.Analyzer, head Head, observer Observer) *Engine {
+	return &Engine{analyzer: analyzer, head: head, observer: observer}
 }
 
 // Options are the terms of one capture.

@@ -159,7 +159,7 @@ func (p *person) play(t tester) []age.Step {
 	if p.options.Rand == nil {
 		p.options.Rand = bytes.NewReader(make([]byte, 64))
 	}
-	c := age.NewEngine(p, age.ExpectedValue{}).NewCapture(p.options)
+	c := age.NewEngine(p, age.ExpectedValue{}, nil).NewCapture(p.options)
 	var steps []age.Step
 	for seq := range uint32(1000) {
 		step, err := c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: seq, JPEG: p.frame(int(seq))})

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"time"
 
 	"agegate/internal/age"
 	"agegate/internal/age/calibration"
 	"agegate/internal/config"
 	"agegate/internal/inference"
-	"agegate/internal/metrics"
 	"agegate/internal/session"
 	"agegate/internal/shopper"
 	"agegate/internal/vision"
@@ -42,26 +40,12 @@ func (a *App) openEstimator(cfg config.Config) (func(session.Session, bool) shop
 	default:
 		a.log.Info("calibration loaded", "data", file.Data.Name, "pictures", file.Data.Pictures)
 	}
-	engine, queue := age.NewEngine(vision.NewAnalyzer(pool), head), inference.NewQueue(workers)
+	engine, queue := age.NewEngine(vision.NewAnalyzer(pool), head, a.metrics), inference.NewQueue(workers)
 	return func(sess session.Session, assisted bool) shopper.Capture {
 		party := inference.Party{Tenant: sess.TenantID, Session: sess.ID}
-		capture := engine.NewCapture(age.Options{
+		return engine.NewCapture(age.Options{
 			TargetAge: sess.TargetAge, Margin: cfg.AgeMargin, Assisted: assisted,
 			Turn: func(ctx context.Context) (func(), error) { return queue.Enter(ctx, party) },
 		})
-		return timedCapture{capture, a.metrics}
 	}, nil
-}
-
-// timedCapture measures how long each frame takes.
-type timedCapture struct {
-	*age.Capture
-	metrics *metrics.Metrics
-}
-
-// Add implements shopper.Capture.
-func (c timedCapture) Add(ctx context.Context, f age.Frame) (age.Step, error) {
-	start := time.Now()
-	defer func() { c.metrics.Frame(time.Since(start)) }()
-	return c.Capture.Add(ctx, f)
 }

@@ -24,9 +24,9 @@ type Manifest struct {
 	Models  map[Model]File `json:"models"`
 }
 
-// File is one entry of the manifest. Path is relative to the manifest and
-// stays inside its directory. Outputs names each result the file's role asks
-// for and what it means; the graph's input is called "input".
+// File is one entry of the manifest. Path is relative to the manifest and must
+// not leave its directory. Outputs maps the name of each output to compute to
+// what it means; the graph's input must be called "input".
 type File struct {
 	Path    string            `json:"file"`
 	SHA256  string            `json:"sha256"`
@@ -41,7 +41,7 @@ type File struct {
 var ErrMissing = errors.New("the age models are not installed: run `make models`, or set AGEGATE_MODELS_DIR to a directory that holds them")
 
 // ReadManifest reads the manifest of a models directory, checks that every
-// role is filled, and compares each file with its SHA-256. A missing manifest
+// required role is filled, and compares each file with its SHA-256. A missing manifest
 // or file is ErrMissing.
 func ReadManifest(dir string) (Manifest, error) {
 	var m Manifest
@@ -62,13 +62,15 @@ func ReadManifest(dir string) (Manifest, error) {
 		if !ok {
 			return m, fmt.Errorf("%s names no file for the role %q", ManifestName, role)
 		}
-		if file.Input == nil || file.Input.Width < 1 || file.Input.Height < 1 {
-			return m, fmt.Errorf("%s: %s has no input size", ManifestName, file.Path)
-		}
 		for name := range outputs {
 			if _, ok := file.Outputs[name]; !ok {
 				return m, fmt.Errorf("%s: %s lacks the output %q", ManifestName, file.Path, name)
 			}
+		}
+	}
+	for _, file := range m.Models {
+		if file.Input == nil || file.Input.Width < 1 || file.Input.Height < 1 {
+			return m, fmt.Errorf("%s: %s has no input size", ManifestName, file.Path)
 		}
 		if err := file.verify(dir); err != nil {
 			return m, err

@@ -8,12 +8,13 @@ const (
 	DescriptorSize = 1024 // of the face descriptor
 )
 
-// Model is the role of a neural network in the pipeline. Which file plays the
-// role is the model manifest's business.
+// Model is the role of a neural network in the pipeline. The manifest says
+// which file fills it.
 type Model string
 
-// The roles, each with what its model must offer; see Outputs for the names
-// and lengths of the results.
+// The roles that every models directory must fill; see Outputs for the names
+// and lengths of their outputs. A manifest may list further roles: the pool
+// opens every model that the manifest lists.
 const (
 	// Detector finds faces, as BlazeFace does (MediaPipe, full-range model).
 	Detector Model = "detector"
@@ -27,8 +28,8 @@ const (
 	Liveness Model = "liveness"
 )
 
-// Outputs lists, by role, the results a model must give and how many values
-// each one has.
+// Outputs lists, by role, the outputs a model must have and the number of values
+// in each. A manifest may name further outputs.
 var Outputs = map[Model]map[string]int{
 	Detector: {
 		"fine_scores":   512,      // logits; two anchors in each cell of a 16×16 grid

@@ -114,6 +114,33 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// TestManifestDecides: a model is opened, and an output computed, because the
+// manifest lists it, whether or not the pipeline knows the role.
+func TestManifestDecides(t *testing.T) {
+	source := filepath.Join(visiontest.Root(), "models")
+	visiontest.Pool(t) // the library of the real directory is the one in use
+	manifest, err := inference.ReadManifest(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest.Models["other"] = manifest.Models[inference.Liveness]
+	dir := linked(t, source)
+	write(t, dir, manifest)
+	pool, err := inference.Open(dir, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pool.Close() }()
+	w, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Release()
+	if err := w.Run("other"); err != nil || len(w.Output("other", "live")) != 2 {
+		t.Errorf("the further role gave %v, %v", w.Output("other", "live"), err)
+	}
+}
+
 // linked returns a directory with links to the models.
 func linked(t *testing.T, source string) string {
 	t.Helper()

@@ -150,21 +150,20 @@ func newWorker(dir string, manifest Manifest) (*worker, error) {
 		return nil, err
 	}
 	w := &worker{models: map[Model]*session{}}
-	for role, outputs := range Outputs {
-		file := manifest.Models[role]
+	for role, file := range manifest.Models {
 		s := &session{format: *file.Input, outputs: map[string]*ort.Tensor[float32]{}}
 		w.models[role] = s
-		if err := s.open(filepath.Join(dir, file.Path), outputs, options); err != nil {
+		if err := s.open(filepath.Join(dir, file.Path), role, file.Outputs, options); err != nil {
 			return nil, errors.Join(fmt.Errorf("model %s: %w", file.Path, err), w.destroy())
 		}
 	}
 	return w, nil
 }
 
-// open binds buffers to the model at path and starts its session. The shapes
-// are the model's own; each output must hold the number of values its role
-// asks for.
-func (s *session) open(path string, outputs map[string]int, options *ort.SessionOptions) error {
+// open binds buffers to the model at path and starts its session. Only the
+// outputs that the manifest names are computed. Their shapes are the model's
+// own, but where Outputs demands a number of values it must match.
+func (s *session) open(path string, role Model, outputs map[string]string, options *ort.SessionOptions) error {
 	var err error
 	s.input, err = ort.NewEmptyTensor[float32](ort.NewShape(1, 3, int64(s.format.Height), int64(s.format.Width)))
 	if err != nil {
@@ -177,11 +176,11 @@ func (s *session) open(path string, outputs map[string]int, options *ort.Session
 	var names []string
 	var values []ort.Value
 	for _, out := range declared {
-		want, ok := outputs[out.Name]
-		if !ok {
+		if _, ok := outputs[out.Name]; !ok {
 			continue
 		}
-		if got := out.Dimensions.FlattenedSize(); got != int64(want) {
+		want, demanded := Outputs[role][out.Name]
+		if got := out.Dimensions.FlattenedSize(); demanded && got != int64(want) {
 			return fmt.Errorf("output %s has %d values, want %d", out.Name, got, want)
 		}
 		t, err := ort.NewEmptyTensor[float32](out.Dimensions)
@@ -192,7 +191,7 @@ func (s *session) open(path string, outputs map[string]int, options *ort.Session
 		names, values = append(names, out.Name), append(values, t)
 	}
 	if len(names) != len(outputs) {
-		return fmt.Errorf("has %d of the %d outputs its role needs", len(names), len(outputs))
+		return fmt.Errorf("has %d of the %d outputs that the manifest names", len(names), len(outputs))
 	}
 	s.run, err = ort.NewAdvancedSession(path, []string{"input"}, names, []ort.Value{s.input}, values, options)
 	return err

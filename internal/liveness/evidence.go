@@ -113,11 +113,11 @@ func (e *Evidence) Blinked() bool { return e.blink.seen }
 
 // IsLive reports whether one live face was seen all the time.
 func (e *Evidence) IsLive(d Demand) bool {
-	return !e.stranger && median(e.raster) <= d.raster && median(e.real) >= d.real && median(e.live) >= d.live
+	return !e.stranger && Median(e.raster) <= d.raster && Median(e.real) >= d.real && Median(e.live) >= d.live
 }
 
-// median of a list that is not empty.
-func median(values []float64) float64 {
+// Median returns the median of values, which must not be empty.
+func Median(values []float64) float64 {
 	v := slices.Sorted(slices.Values(values))
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }

@@ -26,7 +26,7 @@ const (
 // four frames a second through the whole stack on SQLite, and reports how long
 // a frame waits for its answer. One operation is one frame of each shopper.
 func BenchmarkStream(b *testing.B) {
-	engine := age.NewEngine(vision.NewAnalyzer(visiontest.Pool(b)), age.ExpectedValue{})
+	engine := age.NewEngine(vision.NewAnalyzer(visiontest.Pool(b)), age.ExpectedValue{}, nil)
 	f := newFixture(b, tenant.Tenant{}, func(sess session.Session, assisted bool) Capture {
 		return engine.NewCapture(age.Options{TargetAge: sess.TargetAge, Margin: 7, Assisted: assisted})
 	})

@@ -75,7 +75,7 @@ func Range(ctx context.Context, models inference.Models, n int, deadline time.Ti
 	if err != nil {
 		return nil, err
 	}
-	r := &shooting{cast: &cast{person, stranger}, engine: age.NewEngine(analyzer, age.ExpectedValue{}), deadline: deadline}
+	r := &shooting{cast: &cast{person, stranger}, engine: age.NewEngine(analyzer, age.ExpectedValue{}, nil), deadline: deadline}
 	var all []species
 	for _, group := range [][]species{bonaFide, attacks, beyond} {
 		all = append(all, group...)
