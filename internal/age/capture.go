@@ -35,22 +35,31 @@ type Step struct {
 	Guidance       vision.Guidance
 	Phase          Phase
 	Prompt         liveness.Prompt
-	Done, Total    int     // progress of the challenge
-	AttemptStarted bool    // true once, at the step that starts the challenge
-	Verdict        Verdict // set on the last step
-	Age            float64 // years, one decimal; with VerdictMet and VerdictBelow only
+	Hint           liveness.Hint // to be told with the prompt, while it lasts
+	Done, Total    int           // prompts of the challenge, or deciding frames in the assisted mode
+	Progress       float64       // of the present prompt, 0 to 1 in tenths
+	Remaining      time.Duration // until the prompt lapses; 0 where nothing waits for the person
+	Extensible     bool          // MoreTime would be granted
+	Full           bool          // the next frame may decide: it should have the full size
+	AttemptStarted bool          // true once, at the step that starts the challenge
+	Verdict        Verdict       // set on the last step
+	Age            float64       // years, one decimal; with VerdictMet and VerdictBelow only
 }
 
-// Budgets of one capture.
+// Limits of one capture. The challenge limits its own time, prompt by prompt.
 const (
-	framingTime   = 60 * time.Second
-	challengeTime = 25 * time.Second
-	maxFrames     = 600 // about 7 frames a second for the whole time
+	framingTime  = 2 * time.Minute
+	assistedTime = time.Minute // from the first good frame, in the assisted mode
+	maxFrames    = 3000        // 8 frames a second for the longest attempt
 )
 
-// settledFrames is how many good frames in a row, the head at rest, end the
-// framing: a face passing by does not cost an attempt.
+// settledFrames is how many good frames in a row, with the head at rest, end the
+// framing: a face that only passes by does not use up an attempt.
 const settledFrames = 3
+
+// firstFrames is how many frames may decide before the first prompt is
+// fulfilled. The others are taken at the end, so that nobody can take over.
+const firstFrames = 3
 
 // atRest is the most degrees that the head may turn between two settled frames.
 const atRest = 6.0
@@ -58,18 +67,14 @@ const atRest = 6.0
 // frontal is the most degrees of yaw and pitch that the challenge starts from.
 const frontal = 15.0
 
-// roomToApproach is the largest face, over the frame's shorter side, that the
-// challenge starts with: it must be able to come closer.
-const roomToApproach = 0.6
-
 // maxDrift is how far the face may move between two good frames, over its
 // width, before the person is asked to hold still.
 const maxDrift = 0.35
 
 // Capture is one attempt in front of the camera. It is for one goroutine.
 //
-// While framing it waits for a level face at rest. Then the challenge asks for
-// actions, and the level frames before, between and after them decide the age.
+// While framing it waits for a level face at rest. Then the challenge prompts
+// for movements, and the level frames before and after them decide the age.
 type Capture struct {
 	engine  *Engine
 	options Options
@@ -78,6 +83,8 @@ type Capture struct {
 	phase   Phase
 	started time.Time           // of the phase
 	next    uint32              // sequence number expected
+	seen    *vision.Observation // the last frame, in which the next face is looked for
+	full    bool                // the page was told to send this frame in full size
 	settled int                 // good frames in a row while framing
 	good    *vision.Observation // the last good frame
 
@@ -119,10 +126,11 @@ func (c *Capture) add(ctx context.Context, f Frame) (Step, error) {
 		return Step{}, err
 	}
 	defer done()
-	o, err := c.engine.analyzer.Analyze(ctx, f.JPEG)
+	o, err := c.engine.analyzer.Follow(ctx, f.JPEG, c.seen)
 	if err != nil {
 		return Step{}, err
 	}
+	c.seen = o
 	if o.Landmarks == nil {
 		c.settled = 0
 		return c.step(o.Guidance), nil
@@ -150,12 +158,25 @@ func (c *Capture) admit(f Frame) error {
 	return nil
 }
 
+// exhausted reports whether the time is over. The challenge is asked here too,
+// so that it ends without a face in the frame.
 func (c *Capture) exhausted(now time.Time) bool {
-	allowed := framingTime
-	if c.phase == PhaseChallenge {
-		allowed = challengeTime
+	took := now.Sub(c.started)
+	switch {
+	case c.next > maxFrames:
+		return true
+	case c.phase == PhaseFraming:
+		return took > framingTime
+	case c.options.Assisted:
+		return took > assistedTime
 	}
-	return c.next > maxFrames || now.Sub(c.started) > allowed
+	return c.challenge.Lapsed(now)
+}
+
+// MoreTime extends the time of the present prompt and reports whether it did:
+// once for each prompt of the challenge.
+func (c *Capture) MoreTime() bool {
+	return c.phase == PhaseChallenge && !c.options.Assisted && c.challenge.MoreTime()
 }
 
 // frame waits for a good face at rest, and starts the challenge from it.
@@ -168,15 +189,13 @@ func (c *Capture) frame(ctx context.Context, o *vision.Observation, n liveness.N
 	case guidance != vision.GuidanceOK:
 	case math.Abs(o.Pose.Yaw) > frontal || math.Abs(o.Pose.Pitch) > frontal:
 		guidance = vision.GuidanceTurnedAway
-	case o.Scale > roomToApproach:
-		guidance = vision.GuidanceTooClose
 	}
 	if guidance != vision.GuidanceOK {
 		c.settled = 0
 		return c.step(guidance), nil
 	}
-	if c.settled++; c.settled < settledFrames {
-		return c.step(vision.GuidanceOK), nil
+	if c.settled++; c.settled < settledFrames || !o.Resolved() {
+		return c.step(c.resolution(o)), nil
 	}
 	c.phase, c.started = PhaseChallenge, now
 	c.track = liveness.NewTrack(o, now)
@@ -189,6 +208,15 @@ func (c *Capture) frame(ctx context.Context, o *vision.Observation, n liveness.N
 	return step, nil
 }
 
+// resolution is the guidance for a frame that might decide, but for its size: to
+// come closer, if the frame is as large as the page can send it.
+func (c *Capture) resolution(o *vision.Observation) vision.Guidance {
+	if c.full && !o.Resolved() {
+		return vision.GuidanceTooFar
+	}
+	return vision.GuidanceOK
+}
+
 // steady is the frame's guidance, or to hold still if the face moved too far
 // since the last good frame.
 func (c *Capture) steady(o *vision.Observation) vision.Guidance {
@@ -197,8 +225,12 @@ func (c *Capture) steady(o *vision.Observation) vision.Guidance {
 	}
 	last := c.good
 	c.good = o
-	if last != nil && (math.Hypot(o.Face.X-last.Face.X, o.Face.Y-last.Face.Y) > maxDrift*last.Face.Width ||
-		math.Hypot(o.Pose.Yaw-last.Pose.Yaw, o.Pose.Pitch-last.Pose.Pitch) > atRest) {
+	if last == nil {
+		return vision.GuidanceOK
+	}
+	x, y, _ := o.Place()
+	lastX, lastY, width := last.Place()
+	if math.Hypot(x-lastX, y-lastY) > maxDrift*width || math.Hypot(o.Pose.Yaw-last.Pose.Yaw, o.Pose.Pitch-last.Pose.Pitch) > atRest {
 		return vision.GuidanceHoldStill
 	}
 	return vision.GuidanceOK
@@ -215,6 +247,7 @@ func (c *Capture) watch(ctx context.Context, o *vision.Observation, n liveness.N
 	if c.options.Assisted {
 		return c.sit(ctx, o)
 	}
+	prompt := c.challenge.Prompt()
 	outcome := c.challenge.Judge(o, now)
 	if err := c.evidence.Glance(ctx, c.engine.analyzer, c.challenge.Glimpse()); err != nil {
 		return Step{}, err
@@ -225,7 +258,7 @@ func (c *Capture) watch(ctx context.Context, o *vision.Observation, n liveness.N
 	case liveness.Missed:
 		return c.finish(VerdictNoCapture, 0), nil
 	case liveness.Acted:
-		return c.confirm(ctx, o)
+		return c.confirm(ctx, o, prompt)
 	case liveness.AtLevel:
 		return c.decide(ctx, o)
 	}
@@ -248,14 +281,14 @@ func (c *Capture) follow(o *vision.Observation) vision.Guidance {
 	return o.Guidance
 }
 
-// confirm checks that an action was made by a solid head, and by the same
+// confirm checks that a prompt was fulfilled by a solid head, and by the same
 // person as before.
-func (c *Capture) confirm(ctx context.Context, o *vision.Observation) (Step, error) {
+func (c *Capture) confirm(ctx context.Context, o *vision.Observation, prompt liveness.Prompt) (Step, error) {
 	f, err := c.engine.analyzer.Features(ctx, o)
 	if err != nil {
 		return Step{}, err
 	}
-	if !c.challenge.Solid(o) || !c.evidence.Matches(f) {
+	if !c.challenge.Solid(o, prompt) || !c.evidence.Matches(f) {
 		return c.finish(VerdictSpoof, 0), nil
 	}
 	return c.step(c.follow(o)), nil
@@ -271,12 +304,10 @@ func (c *Capture) decide(ctx context.Context, o *vision.Observation) (Step, erro
 	default:
 		return c.step(guidance), nil
 	}
-	done, _ := c.challenge.Progress()
-	limit := 2 * (done + 1) // so that what decides is spread over the challenge
-	if c.challenge.Over() {
-		limit = c.demand().Frames
+	if !o.Resolved() {
+		return c.step(c.resolution(o)), nil
 	}
-	if err := c.collect(ctx, o, limit); err != nil {
+	if err := c.collect(ctx, o, c.limit()); err != nil {
 		return Step{}, err
 	}
 	if !c.challenge.Complete() || len(c.ages) < c.demand().Frames {
@@ -285,16 +316,28 @@ func (c *Capture) decide(ctx context.Context, o *vision.Observation) (Step, erro
 	return c.conclude(), nil
 }
 
-// collect takes a good frame into the evidence, and its age while fewer than
-// limit frames decide.
+// limit is how many frames may have decided by now.
+func (c *Capture) limit() int {
+	switch {
+	case c.options.Assisted:
+		return maxFrames
+	case c.challenge.Over():
+		return c.demand().Frames
+	}
+	return firstFrames
+}
+
+// collect takes a good frame into the evidence, and its age, while fewer than
+// limit frames have decided.
 func (c *Capture) collect(ctx context.Context, o *vision.Observation, limit int) error {
-	f, err := c.evidence.Collect(ctx, c.engine.analyzer, o, len(c.ages) < limit)
+	if len(c.ages) >= limit {
+		return nil
+	}
+	f, err := c.evidence.Collect(ctx, c.engine.analyzer, o)
 	if err != nil {
 		return err
 	}
-	if f != nil {
-		c.ages = append(c.ages, c.engine.head.Age(f))
-	}
+	c.ages = append(c.ages, c.engine.head.Age(f))
 	return nil
 }
 
@@ -305,7 +348,10 @@ func (c *Capture) sit(ctx context.Context, o *vision.Observation) (Step, error) 
 	if guidance := c.steady(o); guidance != vision.GuidanceOK {
 		return c.step(guidance), nil
 	}
-	if err := c.collect(ctx, o, maxFrames); err != nil {
+	if !o.Resolved() {
+		return c.step(c.resolution(o)), nil
+	}
+	if err := c.collect(ctx, o, c.limit()); err != nil {
 		return Step{}, err
 	}
 	if len(c.ages) < c.demand().Frames || !c.evidence.Blinked() {
@@ -349,7 +395,8 @@ func (c *Capture) finish(v Verdict, years float64) Step {
 }
 
 func (c *Capture) step(g vision.Guidance) Step {
-	s := Step{Guidance: g, Phase: c.phase}
+	s := Step{Guidance: g, Phase: c.phase, Full: c.mayDecide()}
+	c.full = s.Full
 	s.Done, s.Total = c.challenge.Progress()
 	if c.options.Assisted {
 		s.Total = c.demand().Frames
@@ -359,7 +406,22 @@ func (c *Capture) step(g vision.Guidance) Step {
 	case c.phase == PhaseChallenge && c.options.Assisted:
 		s.Prompt = liveness.PromptHoldStill
 	case c.phase == PhaseChallenge:
-		s.Prompt = c.challenge.Prompt()
+		s.Prompt, s.Hint, s.Progress = c.challenge.Prompt(), c.challenge.Hint(), c.challenge.Fulfilled()
+		s.Remaining, s.Extensible = c.challenge.Remaining(c.options.Now())
 	}
 	return s
+}
+
+// mayDecide reports whether the next frame may decide: the head seems to be at
+// rest, or to come back to it, and such frames are still needed.
+func (c *Capture) mayDecide() bool {
+	switch {
+	case c.options.Assisted:
+		return true
+	case c.phase == PhaseFraming:
+		return c.settled >= settledFrames-1
+	case c.phase == PhaseDone:
+		return false
+	}
+	return len(c.ages) < c.limit() && (c.challenge.Over() || c.challenge.NearLevel())
 }

@@ -13,17 +13,17 @@ import (
 
 // TestDishonest: every rule of the challenge, broken by itself.
 func TestDishonest(t *testing.T) {
-	swap := func(p liveness.Prompt) liveness.Prompt {
-		return map[liveness.Prompt]liveness.Prompt{liveness.PromptTurnLeft: liveness.PromptTurnRight, liveness.PromptTurnRight: liveness.PromptTurnLeft}[p]
-	}
-	up := map[liveness.Prompt]liveness.Prompt{liveness.PromptTurnLeft: liveness.PromptLookUp}
 	rows := []struct {
 		name   string
 		change func(*person)
 		want   age.Verdict
 	}{
-		{"the opposite turn", func(p *person) { p.act = func(a liveness.Prompt) stance { return obey(swap(a)) } }, age.VerdictSpoof},
-		{"another action", func(p *person) { p.act = func(a liveness.Prompt) stance { return obey(up[a]) } }, age.VerdictSpoof},
+		{"the opposite, always", func(p *person) {
+			p.act = func(a liveness.Prompt) stance { return stance{}.toward(obey(a), -1) }
+		}, age.VerdictNoCapture},
+		{"another direction, always", func(p *person) {
+			p.act = func(a liveness.Prompt) stance { return stance{obey(a).pitch, obey(a).yaw} }
+		}, age.VerdictNoCapture},
 		{"nothing", func(p *person) { p.act = func(liveness.Prompt) stance { return stance{} } }, age.VerdictNoCapture},
 		{"too little", func(p *person) {
 			p.act = func(a liveness.Prompt) stance { return stance{}.toward(obey(a), 0.6) }
@@ -31,7 +31,7 @@ func TestDishonest(t *testing.T) {
 		{"never back to level", func(p *person) {
 			p.act = func(a liveness.Prompt) stance {
 				if a == liveness.PromptHoldStill {
-					return obey(liveness.PromptTurnLeft)
+					return obey(liveness.PromptLeft)
 				}
 				return obey(a)
 			}
@@ -46,21 +46,9 @@ func TestDishonest(t *testing.T) {
 				}
 			}
 		}, age.VerdictSpoof},
-		{"pictures in turn, moving closer smoothly", func(p *person) {
-			p.options.Rand = drawing(liveness.PromptTurnLeft, liveness.PromptComeCloser, liveness.PromptTurnRight)
-			p.change = func(int, *vision.Observation) {
-				p.react, p.move = 300*time.Millisecond, 0
-				if p.prompt == liveness.PromptComeCloser || p.from.closer > 0 {
-					p.move = 450 * time.Millisecond
-				}
-				if p.stance().closer > 0 {
-					p.react = 0
-				}
-			}
-		}, age.VerdictSpoof},
 		{"another head on the way", func(p *person) {
 			p.face = func(int) int {
-				if yaw := math.Abs(p.stance().yaw); yaw > 3 && yaw < 17 {
+				if aside := math.Hypot(p.stance().yaw/20, p.stance().pitch/16); aside > 0.15 && aside < 0.85 {
 					return 1
 				}
 				return 0
@@ -69,7 +57,7 @@ func TestDishonest(t *testing.T) {
 		{"a print that turns", func(p *person) { p.flat = true }, age.VerdictSpoof},
 		{"another face when turned", func(p *person) {
 			p.face = func(int) int {
-				if p.prompt == liveness.PromptTurnLeft {
+				if p.prompt != liveness.PromptHoldStill && p.prompt != "" {
 					return 1
 				}
 				return 0
@@ -77,7 +65,7 @@ func TestDishonest(t *testing.T) {
 		}, age.VerdictSpoof},
 		{"another face when level", func(p *person) {
 			p.face = func(int) int {
-				if p.prompt == liveness.PromptTurnRight {
+				if p.prompt == liveness.PromptHoldStill {
 					return 1
 				}
 				return 0

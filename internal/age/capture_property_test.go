@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,59 +15,58 @@ import (
 	"agegate/internal/vision"
 )
 
-// TestDrawnChallenges: whatever is drawn, a person who obeys passes in time,
-// is asked for three actions, never the same twice in a row, with a turn among
-// them.
+// TestDrawnChallenges: whatever is drawn, a person who obeys within the time
+// passes, is asked for four directions, each at least a quarter turn from the
+// one before.
 func TestDrawnChallenges(t *testing.T) {
-	seen := map[[3]liveness.Prompt]int{}
+	seen := map[[4]liveness.Prompt]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		p := honest(plain, 40)
 		p.options.Rand = bytes.NewReader(rapid.SliceOfN(rapid.Byte(), 256, 256).Draw(t, "random"))
 		p.gap = time.Duration(rapid.IntRange(125, 250).Draw(t, "gap")) * time.Millisecond
-		p.react = time.Duration(rapid.IntRange(200, 900).Draw(t, "reaction")) * time.Millisecond
-		p.move = time.Duration(rapid.IntRange(400, 1200).Draw(t, "motion")) * time.Millisecond
+		p.react = time.Duration(rapid.IntRange(200, 9000).Draw(t, "reaction")) * time.Millisecond
+		p.move = time.Duration(rapid.IntRange(500, 4000).Draw(t, "motion")) * time.Millisecond
 		var asked []liveness.Prompt
 		var last age.Step
 		for _, s := range p.play(t) {
 			if s.Prompt != "" && s.Prompt != liveness.PromptHoldStill && s.Prompt != last.Prompt {
 				asked = append(asked, s.Prompt)
 			}
-			if s.Done < last.Done || s.Done > s.Total || s.Total != 3 || (s.Age != 0) != (s.Verdict != "") {
+			if s.Done < last.Done || s.Done > s.Total || s.Total != 4 || (s.Age != 0) != (s.Verdict != "") || s.Progress < 0 || s.Progress > 1 {
 				t.Fatalf("%+v after %+v", s, last)
 			}
 			last = s
 		}
-		if last.Verdict != age.VerdictMet || len(asked) != 3 {
+		if last.Verdict != age.VerdictMet || len(asked) != 4 {
 			t.Fatalf("%+v, asked for %v", last, asked)
 		}
-		turns := 0
-		for i, a := range asked {
-			if i > 0 && a == asked[i-1] {
+		for i, a := range asked[1:] {
+			apart := (slices.Index(liveness.Actions, a) - slices.Index(liveness.Actions, asked[i]) + 8) % 8
+			if apart < 2 || apart > 6 {
 				t.Fatalf("asked for %v", asked)
 			}
-			if a == liveness.PromptTurnLeft || a == liveness.PromptTurnRight {
-				turns++
-			}
 		}
-		if turns == 0 {
-			t.Fatalf("no turn in %v", asked)
-		}
-		seen[[3]liveness.Prompt(asked)]++
+		seen[[4]liveness.Prompt(asked)]++
 	})
-	if len(seen) < 8 {
+	if len(seen) < 20 {
 		t.Errorf("only %d different challenges", len(seen))
 	}
 }
 
-// TestLateActions: whoever takes longer than a prompt lasts gets no verdict on
-// their age, whatever they do.
+// TestLateActions: whoever takes longer than a prompt and its repetition last
+// gets no verdict on their age, unless they ask for more time.
 func TestLateActions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := honest(plain, 40)
 		p.options.Rand = bytes.NewReader(rapid.SliceOfN(rapid.Byte(), 256, 256).Draw(t, "random"))
-		p.react = time.Duration(rapid.IntRange(6_001, 20_000).Draw(t, "reaction")) * time.Millisecond
+		p.react = time.Duration(rapid.IntRange(20_001, 35_000).Draw(t, "reaction")) * time.Millisecond
+		p.moreTime = rapid.Bool().Draw(t, "more time")
+		want, done := age.VerdictNoCapture, 0
+		if p.moreTime {
+			want, done = age.VerdictMet, 4
+		}
 		steps := p.play(t)
-		if last := steps[len(steps)-1]; last.Verdict != age.VerdictNoCapture || last.Done != 0 {
+		if last := steps[len(steps)-1]; last.Verdict != want || last.Done != done {
 			t.Fatalf("%+v after %v", last, p.react)
 		}
 	})

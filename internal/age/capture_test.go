@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,14 +56,16 @@ func TestCourse(t *testing.T) {
 		}
 	}
 	steps := p.play(t)
+	first := age.Step{Guidance: vision.GuidanceOK, Phase: age.PhaseChallenge, Prompt: liveness.PromptLeft, Total: 4, Remaining: 20 * time.Second, Extensible: true, Full: true, AttemptStarted: true}
+	second := first
+	second.AttemptStarted, second.Remaining = false, first.Remaining-p.gap
 	for i, want := range []age.Step{
-		{Guidance: vision.GuidanceNoFace, Phase: age.PhaseFraming, Total: 3},
-		{Guidance: vision.GuidanceOK, Phase: age.PhaseFraming, Total: 3},
-		{Guidance: vision.GuidanceBlurred, Phase: age.PhaseFraming, Total: 3},
-		{Guidance: vision.GuidanceOK, Phase: age.PhaseFraming, Total: 3},
-		{Guidance: vision.GuidanceOK, Phase: age.PhaseFraming, Total: 3},
-		{Guidance: vision.GuidanceOK, Phase: age.PhaseChallenge, Prompt: liveness.PromptTurnLeft, Total: 3, AttemptStarted: true},
-		{Guidance: vision.GuidanceOK, Phase: age.PhaseChallenge, Prompt: liveness.PromptTurnLeft, Total: 3},
+		{Guidance: vision.GuidanceNoFace, Phase: age.PhaseFraming, Total: 4},
+		{Guidance: vision.GuidanceOK, Phase: age.PhaseFraming, Total: 4},
+		{Guidance: vision.GuidanceBlurred, Phase: age.PhaseFraming, Total: 4},
+		{Guidance: vision.GuidanceOK, Phase: age.PhaseFraming, Total: 4},
+		{Guidance: vision.GuidanceOK, Phase: age.PhaseFraming, Total: 4, Full: true},
+		first, second,
 	} {
 		if steps[i] != want {
 			t.Errorf("step %d: %+v, want %+v", i, steps[i], want)
@@ -70,34 +73,21 @@ func TestCourse(t *testing.T) {
 	}
 	var prompts []liveness.Prompt
 	for i, s := range steps[5 : len(steps)-1] {
-		if s.Guidance != vision.GuidanceOK && s.Guidance != vision.GuidanceTurnedAway || s.AttemptStarted != (i == 0) {
+		if s.Guidance != vision.GuidanceOK && s.Guidance != vision.GuidanceTurnedAway || s.AttemptStarted != (i == 0) || s.Hint != "" {
 			t.Errorf("step %d: %+v", i+5, s)
 		}
 		if len(prompts) == 0 || prompts[len(prompts)-1] != s.Prompt {
 			prompts = append(prompts, s.Prompt)
 		}
 	}
-	want := []liveness.Prompt{
-		liveness.PromptTurnLeft, liveness.PromptHoldStill, liveness.PromptTurnRight, liveness.PromptHoldStill, liveness.PromptTurnLeft, liveness.PromptHoldStill,
-	}
-	if !equal(prompts, want) {
+	// The first direction a quarter turn away is drawn each time.
+	want := []liveness.Prompt{liveness.PromptLeft, liveness.PromptUp, liveness.PromptLeft, liveness.PromptUp, liveness.PromptHoldStill}
+	if !slices.Equal(prompts, want) {
 		t.Errorf("prompts %v, want %v", prompts, want)
 	}
-	if took := p.now.Sub(time.Unix(1767225600, 0)); took > 8*time.Second {
+	if took := p.now.Sub(time.Unix(1767225600, 0)); took > 7*time.Second {
 		t.Errorf("an obedient person needs %v", took)
 	}
-}
-
-func equal(a, b []liveness.Prompt) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // TestForeignMessages: a message no honest page sends ends the attempt for good.

@@ -41,5 +41,5 @@ func ExampleCapture() {
 	}
 	// Output:
 	// framing bad_image
-	// framing too_close
+	// framing ok
 }

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"io"
 	"math"
-	"slices"
 	"time"
 
 	"agegate/internal/age"
@@ -19,18 +17,19 @@ import (
 // for, one frame every gap, and an age model that sees their years. Its fields
 // are the ways in which a clip can be dishonest.
 type person struct {
-	options age.Options
-	gap     time.Duration // between frames
-	react   time.Duration // from a prompt to the first movement
-	move    time.Duration // from level to the whole action
-	flat    bool          // a picture instead of a head
-	blinks  bool
-	shut    float64 // how much the face with shut eyes resembles itself, 0 to 1
-	years   []int   // of the deciding frames, in order; the last one again and again
-	act     func(p liveness.Prompt) stance
-	change  func(n int, o *vision.Observation) // a last touch on frame n
-	face    func(n int) int                    // whose face frame n shows
-	frame   func(n int) []byte                 // the bytes of frame n
+	options  age.Options
+	gap      time.Duration // between frames
+	react    time.Duration // from a prompt to the first movement
+	move     time.Duration // from level to the whole action
+	flat     bool          // a picture instead of a head
+	blinks   bool
+	moreTime bool    // asks for more time whenever it is offered
+	shut     float64 // how much the face with shut eyes resembles itself, 0 to 1
+	years    []int   // of the deciding frames, in order; the last one again and again
+	act      func(p liveness.Prompt) stance
+	change   func(n int, o *vision.Observation) // a last touch on frame n
+	face     func(n int) int                    // whose face frame n shows
+	frame    func(n int) []byte                 // the bytes of frame n
 
 	now    time.Time
 	shown  int
@@ -48,30 +47,20 @@ type glimpse struct {
 	level bool
 }
 
-// drawing is the randomness by which a capture draws a certain challenge,
-// with the shortest pauses: 16 bytes of nonce, one that picks the sequence,
-// and one for each pause.
-func drawing(want ...liveness.Prompt) io.Reader {
-	for i, sequence := range liveness.Sequences {
-		if slices.Equal(sequence, want) {
-			return bytes.NewReader(append(append(make([]byte, 16), byte(i)), make([]byte, 16)...))
-		}
-	}
-	panic("no such challenge")
-}
-
-// stance is how a head is held.
-type stance struct{ yaw, pitch, closer float64 }
+// stance is how a head is held, in degrees.
+type stance struct{ yaw, pitch float64 }
 
 func (s stance) toward(t stance, part float64) stance {
 	part = min(max(part, 0), 1)
-	return stance{s.yaw + part*(t.yaw-s.yaw), s.pitch + part*(t.pitch-s.pitch), s.closer + part*(t.closer-s.closer)}
+	return stance{s.yaw + part*(t.yaw-s.yaw), s.pitch + part*(t.pitch-s.pitch)}
 }
 
 func obey(p liveness.Prompt) stance {
 	return map[liveness.Prompt]stance{
-		liveness.PromptTurnLeft: {yaw: 20}, liveness.PromptTurnRight: {yaw: -20},
-		liveness.PromptLookUp: {pitch: 16}, liveness.PromptComeCloser: {closer: 0.4},
+		liveness.PromptLeft: {yaw: 20}, liveness.PromptRight: {yaw: -20},
+		liveness.PromptUp: {pitch: 16}, liveness.PromptDown: {pitch: -16},
+		liveness.PromptUpLeft: {15, 11}, liveness.PromptUpRight: {-15, 11},
+		liveness.PromptDownLeft: {15, -11}, liveness.PromptDownRight: {-15, -11},
 	}[p]
 }
 
@@ -97,15 +86,23 @@ func (p *person) see(prompt liveness.Prompt) {
 	}
 }
 
-// Analyze shows the next frame: an egg-shaped head of 60 points, or a print
+// Analyze is what Follow is for the first frame.
+func (p *person) Analyze(ctx context.Context, jpeg []byte) (*vision.Observation, error) {
+	return p.Follow(ctx, jpeg, nil)
+}
+
+// Score leaves the scores that the frame was made with.
+func (p *person) Score(context.Context, *vision.Observation) error { return nil }
+
+// Follow shows the next frame: an egg-shaped head of 60 points, or a print
 // of one, in parallel projection.
-func (p *person) Analyze(context.Context, []byte) (*vision.Observation, error) {
+func (p *person) Follow(context.Context, []byte, *vision.Observation) (*vision.Observation, error) {
 	s := p.stance()
 	n := p.shown
 	p.shown++
 	o := &vision.Observation{
 		Guidance: vision.GuidanceOK, Width: 640, Height: 480, Real: 0.9, Live: 0.9,
-		Face: vision.Face{Score: 0.9, X: 320, Y: 240, Width: 160 * (1 + s.closer)}, Pose: vision.Pose{Yaw: s.yaw, Pitch: s.pitch},
+		Face: vision.Face{Score: 0.9, X: 320, Y: 240, Width: 160}, Pose: vision.Pose{Yaw: s.yaw, Pitch: s.pitch},
 	}
 	o.Scale = o.Face.Width / 480
 	if math.Hypot(s.yaw, s.pitch) > 25 {
@@ -157,11 +154,11 @@ func (p *person) play(t tester) []age.Step {
 	t.Helper()
 	p.options.Now = func() time.Time { return p.now }
 	if p.options.Rand == nil {
-		p.options.Rand = bytes.NewReader(make([]byte, 64))
+		p.options.Rand = bytes.NewReader(make([]byte, 1024))
 	}
 	c := age.NewEngine(p, age.ExpectedValue{}, nil).NewCapture(p.options)
 	var steps []age.Step
-	for seq := range uint32(1000) {
+	for seq := range uint32(4000) {
 		step, err := c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: seq, JPEG: p.frame(int(seq))})
 		if err != nil {
 			t.Fatal(err)
@@ -170,6 +167,9 @@ func (p *person) play(t tester) []age.Step {
 			return steps
 		}
 		p.see(step.Prompt)
+		if p.moreTime && step.Extensible && step.Remaining < 10*time.Second && !c.MoreTime() {
+			t.Fatal("more time was offered and refused")
+		}
 		p.now = p.now.Add(p.gap)
 	}
 	t.Fatal("no verdict")

@@ -1,6 +1,6 @@
-// Package liveness tells whether the person before the camera is there and
-// alive: the challenge of prompted movements, what a solid head's landmarks do
-// on the way, blinks, and frames that no camera takes.
+// Package liveness tells whether the person in front of the camera is present
+// and alive: the challenge of prompted head movements, the depth that a head's
+// landmarks show on the way, blinks, and frames that no camera takes.
 package liveness
 
 import (
@@ -13,58 +13,27 @@ import (
 	"agegate/internal/vision"
 )
 
-// Prompt asks the person for an action during the challenge; none is "".
-type Prompt string
-
-// The prompts. Left and right are the person's own.
-const (
-	PromptHoldStill  Prompt = "hold_still" // look into the camera and wait
-	PromptTurnLeft   Prompt = "turn_left"
-	PromptTurnRight  Prompt = "turn_right"
-	PromptLookUp     Prompt = "look_up"
-	PromptComeCloser Prompt = "come_closer"
-)
-
-// Actions are the prompts a challenge is drawn from.
-var Actions = []Prompt{PromptTurnLeft, PromptTurnRight, PromptLookUp, PromptComeCloser}
-
-// Sequences are all challenges: three actions, none twice in a row, at least
-// one of them a turn, which shows best that a face is not flat, and nobody has
-// to come closer twice. There are 32.
-var Sequences = orders()
-
-func orders() (all [][]Prompt) {
-	for _, a := range Actions {
-		for _, b := range Actions {
-			for _, c := range Actions {
-				closer := a == PromptComeCloser && c == PromptComeCloser
-				turn := isTurn(a) || isTurn(b) || isTurn(c)
-				if a != b && b != c && turn && !closer {
-					all = append(all, []Prompt{a, b, c})
-				}
-			}
-		}
-	}
-	return all
-}
-
-func isTurn(p Prompt) bool { return p == PromptTurnLeft || p == PromptTurnRight }
-
-// below is a number from 0 to n-1, each as likely as the others.
-func below(random io.Reader, n int) int {
-	i, err := rand.Int(random, big.NewInt(int64(n)))
-	if err != nil {
-		panic("liveness: no randomness for a challenge: " + err.Error())
-	}
-	return int(i.Int64())
-}
+// Steps is how many prompts a challenge asks for. The next prompt points at
+// least a quarter turn away from where the head is, so that each one needs a
+// movement of its own: there are 8×5×5×5 = 1,000 challenges.
+const Steps = 4
 
 // Times of the challenge, by the server's clock. A frame arrives later than it
-// was taken, so an action seen too early was certainly made too early.
+// was taken, so an action that was seen too early was certainly made too early.
 const (
-	promptTime  = 6 * time.Second        // from prompt to action
+	promptTime  = 10 * time.Second       // to follow a prompt; then it is given once more, for as long again
+	extraTime   = 20 * time.Second       // added, once for each prompt, when the person asks for it
 	minReaction = 150 * time.Millisecond // nobody begins to move earlier after seeing a prompt
 	minMotion   = 150 * time.Millisecond // nor completes an action sooner after beginning it
+)
+
+// Wrong directions allowed in one challenge. Each is answered with a fresh
+// prompt, and one too many ends the attempt without a result. People mistake left
+// for right, or a prompt for its opposite, more often than others, so there is one
+// more of these. TestOdds shows what passes by chance.
+const (
+	maxConfused = 1
+	maxWrong    = 1
 )
 
 // How many frames in a row it takes to believe a movement, either way.
@@ -73,65 +42,31 @@ const (
 	levelFrames = 2
 )
 
-// movement is how far a head is from where it was when it was level.
-type movement struct {
-	yaw, pitch float64 // degrees, as in vision.Pose
-	closer     float64 // face width over the width then
-}
-
-// amount is how much of the action the movement is; 1 fulfils the prompt.
-func (m movement) amount(p Prompt) float64 {
-	switch p {
-	case PromptTurnLeft:
-		return m.yaw / turned
-	case PromptTurnRight:
-		return -m.yaw / turned
-	case PromptLookUp:
-		return m.pitch / raised
-	case PromptComeCloser:
-		return (m.closer - 1) / (approached - 1)
-	}
-	return 0
-}
-
-// Limits of the movements.
-const (
-	turned     = 15.0 // degrees of yaw: far enough for depth to show, near enough to keep looking at the screen
-	raised     = 11.0 // degrees of pitch
-	approached = 1.22 // times the face's width
-	level      = 7.0  // degrees from the neutral pose within which a head is level
-	clearly    = 1.3  // times these amounts, an action that was not asked for is meant
-)
-
-func (m movement) level() bool {
-	return math.Abs(m.yaw) < level && math.Abs(m.pitch) < level
-}
-
-// wrong reports whether another action than the prompted one was clearly made.
-func (m movement) wrong(prompt Prompt) bool {
-	for _, p := range Actions {
-		if p != prompt && m.amount(p) >= clearly && m.amount(p) > m.amount(prompt) {
-			return true
-		}
-	}
-	return false
-}
-
 // Challenge asks for one action after another and judges them.
 type Challenge struct {
-	sequence []Prompt
-	pauses   []int // level frames before the next prompt, by actions done
-	done     int
-	neutral  vision.Pose         // of the level head
-	width    float64             // scale of the face when the prompt was shown
-	rested   *vision.Observation // the latest level frame
-	shown    time.Time           // when the present prompt was; zero while the head returns to level
-	waiting  time.Time           // since when a prompt, or a return to level, has been waited for
-	held     int                 // frames in a row that fulfil the prompt, or are level when that is awaited
-	strayed  int                 // frames in a row that show another action
-	way      way                 // to the action, or back
-	glimpse  *vision.Observation // of the head under way, when the frame ended a way on which it was seen
-	cut      bool                // a way was missing, though frames came fast enough to show it
+	random  io.Reader
+	neutral *vision.Observation // the level head that the challenge began with
+	done    int                 // prompts fulfilled
+	wrong   int                 // wrong directions but for confused ones
+	excused int                 // confused directions
+
+	// Of the present prompt.
+	prompt   Prompt // PromptHoldStill once all are fulfilled
+	hint     Hint
+	shown    time.Time
+	deadline time.Time
+	fresh    bool // it replaced one that was not followed
+	repeated bool // it was given once more
+	extended bool // the person got more time
+	progress float64
+
+	held    int  // frames in a row that fulfil the prompt
+	strayed int  // frames in a row that show another direction
+	missed  int  // frames that point next to the target
+	left    bool // the place where the prompt found the head
+	path    path
+	glimpse *vision.Observation // of the head under way, when the latest frame ended a way on which it was seen
+	cut     bool                // a way was missing, though frames came fast enough to show it
 }
 
 // Outcome of one frame for the challenge.
@@ -142,55 +77,87 @@ const (
 	GoesOn  Outcome = iota
 	AtLevel         // the head is level: the frame may decide
 	Acted           // the frame completes an action
-	Missed          // the prompt's time is over
+	Missed          // the time is over, or too many directions were wrong
 	Failed          // no live person does this
 )
 
-// NewChallenge draws one of the Sequences, each as likely as the others, and
-// before each action how many frames the head has to be level, so that a
-// recording meets neither the order nor the time. It panics when random gives
-// no bytes.
-func NewChallenge(random io.Reader) *Challenge {
-	c := &Challenge{sequence: Sequences[below(random, len(Sequences))]}
-	for range c.sequence {
-		c.pauses = append(c.pauses, levelFrames+below(random, 3))
-	}
-	c.pauses = append(c.pauses, levelFrames)
-	return c
-}
+// NewChallenge returns a challenge that draws its prompts, one after another,
+// from random. It panics later when random gives no bytes.
+func NewChallenge(random io.Reader) *Challenge { return &Challenge{random: random} }
 
 // Begin starts the challenge from a level face.
 func (c *Challenge) Begin(o *vision.Observation, now time.Time) {
-	c.neutral = o.Pose
-	c.reveal(o, now)
+	c.neutral = o
+	c.ask(c.draw(aim{}), aim{}, now)
 }
 
-// reveal shows the next prompt. Nearness is measured anew each time, since
-// people stay where they came to.
-func (c *Challenge) reveal(o *vision.Observation, now time.Time) {
-	c.shown, c.waiting = now, now
-	c.width, c.rested = o.Scale, o
-	c.held, c.strayed = 0, 0
-	c.way.add(c.movement(o).amount(c.Prompt()), o, now)
+// draw returns a prompt that points at least a quarter turn away from where the
+// head is; any prompt, if it is near level.
+func (c *Challenge) draw(at aim) Prompt {
+	var away []Prompt
+	for _, p := range Actions {
+		if at.length() < 0.6 || at.angle(aims[p]) > 90-45.0/2 {
+			away = append(away, p)
+		}
+	}
+	i, err := rand.Int(c.random, big.NewInt(int64(len(away))))
+	if err != nil {
+		panic("liveness: no randomness for a challenge: " + err.Error())
+	}
+	return away[i.Int64()]
+}
+
+// ask shows a prompt to a head that points at a.
+func (c *Challenge) ask(p Prompt, a aim, now time.Time) {
+	c.prompt, c.hint, c.shown, c.deadline = p, "", now, now.Add(promptTime)
+	c.fresh, c.repeated, c.extended = false, false, false
+	c.progress, c.held, c.strayed, c.missed, c.left = 0, 0, 0, 0, a.length() < 0.6
+	c.path = newPath(a, now)
 }
 
 // Prompt is what to show now.
 func (c *Challenge) Prompt() Prompt {
-	if c.shown.IsZero() || c.Over() {
+	if c.prompt == "" {
 		return PromptHoldStill
 	}
-	return c.sequence[c.done]
+	return c.prompt
 }
 
-// Progress returns how many actions were made, and how many are asked for.
-func (c *Challenge) Progress() (done, total int) { return c.done, len(c.sequence) }
+// Hint is what to tell beside the prompt, as long as the prompt is shown.
+func (c *Challenge) Hint() Hint { return c.hint }
 
-// Over reports whether every action was made.
-func (c *Challenge) Over() bool { return c.done == len(c.sequence) }
+// Progress returns how many prompts were fulfilled, and how many there are.
+func (c *Challenge) Progress() (done, total int) { return c.done, Steps }
 
-// Complete reports whether every action was made and the head has come back
-// since.
-func (c *Challenge) Complete() bool { return c.Over() && c.held >= c.pauses[c.done] }
+// Fulfilled is how far the present prompt is fulfilled, from 0 to 1, in tenths.
+func (c *Challenge) Fulfilled() float64 { return c.progress }
+
+// Remaining returns how long the present prompt still waits, its repetition
+// included, and whether MoreTime would be granted.
+func (c *Challenge) Remaining(now time.Time) (left time.Duration, extensible bool) {
+	left = c.deadline.Sub(now)
+	if !c.repeated {
+		left += promptTime
+	}
+	return max(left, 0), !c.extended
+}
+
+// MoreTime extends the present prompt's time and reports whether it did: once
+// for each prompt.
+func (c *Challenge) MoreTime() bool {
+	if c.extended {
+		return false
+	}
+	c.extended, c.deadline = true, c.deadline.Add(extraTime)
+	return true
+}
+
+// Over reports whether every prompt was fulfilled.
+func (c *Challenge) Over() bool { return c.done == Steps }
+
+// Complete reports whether every prompt was fulfilled and the head has come back
+// to level since.
+func (c *Challenge) Complete() bool { return c.Over() && c.held >= levelFrames }
 
 // Glimpse returns the head under way, when the latest frame ended a way on
 // which it was seen, else nil.
@@ -200,158 +167,135 @@ func (c *Challenge) Glimpse() *vision.Observation { return c.glimpse }
 // show it.
 func (c *Challenge) Cut() bool { return c.cut }
 
-// Solid reports whether the frame that completed the latest action shows a
-// solid head rather than a picture, compared with the latest level frame.
-func (c *Challenge) Solid(o *vision.Observation) bool {
-	return relief(c.rested, o) >= minRelief[c.sequence[c.done-1]]
+// Solid reports whether a frame that fulfils the prompt p shows a solid head
+// rather than a picture, compared with the level frame that the
+// challenge began with.
+func (c *Challenge) Solid(o *vision.Observation, p Prompt) bool {
+	return relief(c.neutral, o) >= minRelief(p)
 }
 
-// movement of the observed face since it was level.
-func (c *Challenge) movement(o *vision.Observation) movement {
-	return movement{
-		yaw:    o.Pose.Yaw - c.neutral.Yaw,
-		pitch:  o.Pose.Pitch - c.neutral.Pitch,
-		closer: o.Scale / c.width,
-	}
+// Lapsed reports whether the time for the present prompt, with its repetition,
+// is over.
+func (c *Challenge) Lapsed(now time.Time) bool {
+	left, _ := c.Remaining(now)
+	return left == 0
 }
 
-// travelled keeps what was seen of the way that has come to its end. Coming
-// closer shows nothing: any picture can be enlarged bit by bit.
-func (c *Challenge) travelled(action Prompt) {
-	switch {
-	case action == PromptComeCloser:
-	case c.way.glides():
-		c.glimpse = c.way.glimpse
-	default:
-		c.cut = c.cut || c.way.gap <= closeGap
-	}
-	c.way = way{}
-}
+// NearLevel reports whether the head was level, or nearly so, in the latest
+// frame.
+func (c *Challenge) NearLevel() bool { return c.path.last.length() < 0.6 }
 
 // Judge weighs a frame whose face could be followed.
 func (c *Challenge) Judge(o *vision.Observation, now time.Time) Outcome {
 	c.glimpse = nil
-	outcome := c.judge(o, now)
-	if outcome == AtLevel {
-		c.rested = o
-	}
-	return outcome
-}
-
-func (c *Challenge) judge(o *vision.Observation, now time.Time) Outcome {
-	m := c.movement(o)
-	switch {
-	case now.Sub(c.waiting) > promptTime:
-		return Missed
-	case c.shown.IsZero():
-		return c.rest(o, m, now)
-	}
-	return c.act(o, m, now)
-}
-
-// rest waits until the head is level again, then shows the next prompt.
-func (c *Challenge) rest(o *vision.Observation, m movement, now time.Time) Outcome {
-	action := c.sequence[c.done-1]
-	c.way.add(m.amount(action), o, now)
-	if !m.level() {
-		c.held = 0
-		if c.strays(m, action) {
-			return Failed
+	a := aimOf(o.Pose, c.neutral.Pose)
+	target := aims[c.prompt] // the zero aim for PromptHoldStill
+	c.path.add(a, target, o, now)
+	if now.After(c.deadline) {
+		if c.repeated {
+			return Missed
 		}
+		c.repeated, c.hint, c.deadline = true, HintAgain, c.deadline.Add(promptTime)
+	}
+	if c.Over() {
+		return c.rest(a)
+	}
+	return c.act(a, now)
+}
+
+// rest waits until the head is level again after the last prompt.
+func (c *Challenge) rest(a aim) Outcome {
+	if !a.isLevel() {
+		c.held = 0
 		return GoesOn
 	}
-	if c.held++; c.held != c.pauses[c.done] { // beyond it only when all is over
-		return AtLevel
-	}
-	c.travelled(action)
-	if !c.Over() {
-		c.reveal(o, now)
+	if c.held++; c.held == levelFrames {
+		c.travelled()
 	}
 	return AtLevel
 }
 
 // act waits for the prompted action.
-func (c *Challenge) act(o *vision.Observation, m movement, now time.Time) Outcome {
-	prompt := c.sequence[c.done]
-	near := m.amount(prompt)
-	c.way.add(near, o, now)
-	switch {
-	case c.strays(m, prompt):
-		return Failed
-	case c.strayed > 0:
-		return GoesOn
-	case near >= 1:
-		return c.hold(o, near, now)
+func (c *Challenge) act(a aim, now time.Time) Outcome {
+	target := aims[c.prompt]
+	c.progress = math.Floor(10*min(max(a.along(target), 0), 1)) / 10
+	if a.isToward(target, 1) {
+		c.strayed = 0
+		return c.hold(a, now)
 	}
 	c.held = 0
-	if m.level() && near < 0.4 {
+	if c.strays(a) {
+		return c.correct(a, now)
+	}
+	if a.isLevel() {
 		return AtLevel
 	}
 	return GoesOn
 }
 
-// strays counts frames that clearly show another action than the one asked
-// for, or come back from, and reports when it is meant.
-func (c *Challenge) strays(m movement, prompt Prompt) bool {
-	if !m.wrong(prompt) {
+// strays reports when the head clearly made another movement than the one asked
+// for: frames in a row that point elsewhere, or next to the target and back. A
+// head that has not yet left the place where the prompt found it does not stray.
+func (c *Challenge) strays(a aim) bool {
+	off := a.angle(aims[c.prompt])
+	c.left = c.left || a.length() < 0.6 || a.angle(c.path.from) > astray
+	switch {
+	case a.length() < 0.6 || off > astray:
+		if missed := c.missed >= heldFrames; missed {
+			c.missed = 0
+			return true
+		}
+	case a.length() >= clearly:
+		c.missed++
+	}
+	if !c.left || a.length() < clearly || off <= astray {
 		c.strayed = 0
 		return false
 	}
 	c.strayed++
-	return c.strayed >= heldFrames
+	return c.strayed == heldFrames
 }
 
-// hold weighs a frame that shows the prompted action.
-func (c *Challenge) hold(o *vision.Observation, near float64, now time.Time) Outcome {
+// correct tells the person that the direction is wrong and asks for another.
+func (c *Challenge) correct(a aim, now time.Time) Outcome {
+	switch {
+	case c.excused < maxConfused && a.confused(c.prompt):
+		c.excused++
+	case c.wrong == maxWrong:
+		return Missed
+	default:
+		c.wrong++
+	}
+	c.ask(c.draw(a), a, now)
+	c.fresh, c.hint = true, HintOtherWay
+	return GoesOn
+}
+
+// hold weighs a frame that fulfils the prompt.
+func (c *Challenge) hold(a aim, now time.Time) Outcome {
 	if now.Sub(c.shown) < minReaction+minMotion {
+		if c.fresh { // the head may have been on its way already
+			return GoesOn
+		}
 		return Failed
 	}
 	if c.held++; c.held < heldFrames {
 		return GoesOn
 	}
-	c.travelled(c.sequence[c.done])
-	c.done++
-	c.held, c.shown, c.waiting = 0, time.Time{}, now
-	c.way.add(near, o, now)
+	c.travelled()
+	if c.done++; c.Over() {
+		c.ask(PromptHoldStill, a, now)
+	} else {
+		c.ask(c.draw(a), a, now)
+	}
 	return Acted
 }
 
-// way is a head's course to an action, or back: what the amounts of the action
-// ranged over, the longest stride between two frames and the time it took, and
-// the frame nearest to underWay, which is nil before the first.
-type way struct {
-	last, low, high float64
-	at              time.Time // of last
-	stride, nearest float64
-	gap             time.Duration
-	glimpse         *vision.Observation
-}
-
-// closeGap is how near in time two frames are between which no head makes its
-// way unseen.
-const closeGap = 300 * time.Millisecond
-
-// underWay is an amount at which a head is no longer level and the action not
-// yet made.
-const underWay = 0.75
-
-// longestStride is the share of a way that a moving head covers at most
-// between two frames: the briskest turns take a third of a second, of which
-// frames 0.2 seconds apart show three quarters at once.
-const longestStride = 0.78
-
-func (w *way) add(amount float64, o *vision.Observation, now time.Time) {
-	if w.glimpse == nil {
-		*w = way{last: amount, low: amount, high: amount, nearest: amount, glimpse: o}
-	}
-	if stride := math.Abs(amount - w.last); stride > w.stride {
-		w.stride, w.gap = stride, now.Sub(w.at)
-	}
-	w.last, w.low, w.high, w.at = amount, min(w.low, amount), max(w.high, amount), now
-	if math.Abs(amount-underWay) < math.Abs(w.nearest-underWay) {
-		w.nearest, w.glimpse = amount, o
+// travelled keeps what was seen of the way that has come to its end.
+func (c *Challenge) travelled() {
+	if c.path.seen() {
+		c.glimpse = c.path.glimpse
+	} else {
+		c.cut = c.cut || c.path.gap <= closeGap
 	}
 }
-
-// glides reports whether the way was seen, not only its ends.
-func (w *way) glides() bool { return w.stride < longestStride*(w.high-w.low) }

@@ -20,12 +20,6 @@ const (
 	minShutLikeness  = 0.72 // of one on which the eyes look shut
 )
 
-// minRelief separates heads from pictures, by prompt, see relief. Over the
-// same faces, turns gave 0.030 to 0.049 and raised heads 0.016 to 0.045, where
-// prints turned by 34 degrees gave 0.005 to 0.014. A prompt is fulfilled from
-// about two thirds of those turns on. Coming closer shows no relief.
-var minRelief = map[Prompt]float64{PromptTurnLeft: 0.018, PromptTurnRight: 0.018, PromptLookUp: 0.009}
-
 // Demand is what a decision needs beside the challenge: numbers of good frames
 // and of glimpses, the least median of each passive score, and the greatest of
 // raster.
@@ -50,7 +44,7 @@ var (
 	Assisted = Demand{Frames: 12, real: 0.3, live: 0.15, raster: 2.4}
 )
 
-// Evidence is what the good frames of one capture say about who is there.
+// Evidence is what the frames of one capture that count say about who is there.
 type Evidence struct {
 	first      *vision.Features // of the frame that every other face is compared with
 	stranger   bool             // a frame that counts showed another person
@@ -60,20 +54,19 @@ type Evidence struct {
 	blink      blink
 }
 
-// Collect takes a good frame. Its passive scores always count; its features
-// are computed and returned only if the frame decides, else they are nil.
-func (e *Evidence) Collect(ctx context.Context, analyzer vision.Analyzer, o *vision.Observation, decides bool) (*vision.Features, error) {
-	e.real, e.live, e.raster = append(e.real, o.Real), append(e.live, o.Live), append(e.raster, o.Raster)
-	least := minLevelLikeness
-	if e.blink.add(o.Eyes) {
-		least = minShutLikeness
-	}
-	if !decides {
-		return nil, nil
+// Collect takes a frame that decides and returns its features.
+func (e *Evidence) Collect(ctx context.Context, analyzer vision.Analyzer, o *vision.Observation) (*vision.Features, error) {
+	if err := analyzer.Score(ctx, o); err != nil {
+		return nil, err
 	}
 	f, err := analyzer.Features(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	e.real, e.live, e.raster = append(e.real, o.Real), append(e.live, o.Live), append(e.raster, o.Raster)
+	least := minLevelLikeness
+	if e.blink.add(o.Eyes) {
+		least = minShutLikeness
 	}
 	if e.first == nil {
 		e.first = f

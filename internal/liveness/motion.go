@@ -44,8 +44,10 @@ func (t *Track) Jumps(o *vision.Observation, now time.Time) bool {
 	}
 	seconds := gap.Seconds()
 	turn := math.Max(math.Abs(o.Pose.Yaw-last.Pose.Yaw), math.Abs(o.Pose.Pitch-last.Pose.Pitch))
-	move := math.Hypot(o.Face.X-last.Face.X, o.Face.Y-last.Face.Y) / last.Face.Width
-	scale := math.Abs(math.Log(o.Face.Width / last.Face.Width))
+	x, y, width := o.Place()
+	lastX, lastY, lastWidth := last.Place()
+	move := math.Hypot(x-lastX, y-lastY) / lastWidth
+	scale := math.Abs(math.Log(width / lastWidth))
 	return turn > poseNoise+maxTurnRate*seconds ||
 		move > moveNoise+maxMoveRate*seconds ||
 		scale > scaleNoise+maxScaleRate*seconds

@@ -20,14 +20,26 @@ type Observation struct {
 	EyeLight      float64 // luma of the eyes over that of the skin, see eyeLight
 	Scale         float64 // face width over the frame's shorter side
 	Surface               // of the inner face
-	Real, Live    float64 // passive scores, 0 to 1; measured on good frames only
-	Raster        float64 // how much a regular pattern stands out, see raster; on good frames only
+	Real, Live    float64 // passive scores, 0 to 1; set by Score
+	Raster        float64 // how much a regular pattern stands out, see raster; set by Score
 	Eyes          *Eyes   // the eyes alone
-	Grain         *Grain  // the picture in small, to know it again
+	Grain         *Grain  // single pixels of the picture, by which it is recognized
 
-	picture *picture
-	crop    crop
+	picture  *picture
+	crop     crop
+	anchor   *anchor // the detection that crop comes from
+	followed int     // frames since that detection
 }
+
+// Place returns the centre and the width of the face in units of the frame's
+// shorter side, which do not depend on the size at which the page sent it.
+func (o *Observation) Place() (x, y, width float64) {
+	side := float64(min(o.Width, o.Height))
+	return o.Face.X / side, o.Face.Y / side, o.Face.Width / side
+}
+
+// Resolved reports whether the face has enough pixels to estimate an age from.
+func (o *Observation) Resolved() bool { return o.Face.Width >= minFacePixels }
 
 // Analyzer looks at single frames. It keeps nothing between calls and may be
 // used by many captures at once.
@@ -36,9 +48,17 @@ type Analyzer interface {
 	// error while waiting for a worker, or because a model failed; an
 	// unreadable image is an observation with GuidanceBadImage.
 	Analyze(ctx context.Context, jpeg []byte) (*Observation, error)
-	// Features computes what the age is estimated from, on an observation of
-	// Analyze that has a face. It costs more than the rest together, so it is
-	// meant for the frames that decide.
+	// Follow is Analyze for the frame after last, of the same camera. It looks
+	// for the face where it was, which is cheaper than to detect it, and
+	// detects it when it is not found there, when last is nil or has no face,
+	// and every few frames. A face that is not Resolved is no problem: frames
+	// that only guide may be small.
+	Follow(ctx context.Context, jpeg []byte, last *Observation) (*Observation, error)
+	// Score measures the passive scores of an observation that has a face.
+	Score(ctx context.Context, o *Observation) error
+	// Features computes what the age is estimated from, on an observation that
+	// has a face. It costs more than the rest together, so it is meant for the
+	// frames that decide.
 	Features(ctx context.Context, o *Observation) (*Features, error)
 }
 
@@ -48,6 +68,14 @@ func NewAnalyzer(models inference.Models) Analyzer { return &analyzer{models} }
 type analyzer struct{ models inference.Models }
 
 func (a *analyzer) Analyze(ctx context.Context, jpeg []byte) (*Observation, error) {
+	o, err := a.Follow(ctx, jpeg, nil)
+	if err == nil && o.Guidance == GuidanceOK && !o.Resolved() {
+		o.Guidance = GuidanceTooFar
+	}
+	return o, err
+}
+
+func (a *analyzer) Follow(ctx context.Context, jpeg []byte, last *Observation) (*Observation, error) {
 	w, err := a.models.Acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -60,7 +88,21 @@ func (a *analyzer) Analyze(ctx context.Context, jpeg []byte) (*Observation, erro
 		return nil, err
 	}
 	o := &Observation{Width: p.width, Height: p.height, picture: p, Grain: p.grain()}
-	return o, o.look(w)
+	return o, o.look(w, last)
+}
+
+func (a *analyzer) Score(ctx context.Context, o *Observation) error {
+	w, err := a.models.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Release()
+	o.Raster = o.picture.raster(o.crop)
+	if o.Real, err = score(w, o.picture, o.crop, inference.Antispoof, "real"); err != nil {
+		return err
+	}
+	o.Live, err = score(w, o.picture, o.crop, inference.Liveness, "live")
+	return err
 }
 
 func (a *analyzer) Features(ctx context.Context, o *Observation) (*Features, error) {
@@ -74,35 +116,38 @@ func (a *analyzer) Features(ctx context.Context, o *Observation) (*Features, err
 
 // look fills the observation, stopping at the first problem after which the
 // rest would mean nothing.
-func (o *Observation) look(w inference.Worker) error {
-	faces, err := detect(w, o.picture)
-	if err != nil {
+func (o *Observation) look(w inference.Worker, last *Observation) error {
+	found, err := o.follow(w, last)
+	if err == nil && !found {
+		found, err = o.detect(w)
+	}
+	if err != nil || !found {
 		return err
 	}
-	o.Guidance = framing(faces, o.Width, o.Height)
-	if o.Guidance == GuidanceNoFace || o.Guidance == GuidanceSeveralFaces {
-		return nil
-	}
-	o.Face, o.crop = faces[0], faces[0].crop()
 	o.Scale = o.Face.Width / float64(min(o.Width, o.Height))
 	o.Surface = surface(o.picture, o.crop)
-	o.Landmarks, o.Pose, o.Presence, err = landmarks(w, o.picture, o.crop)
-	if err != nil {
-		return err
-	}
 	o.Eyes = o.picture.eyes(o.Landmarks)
 	o.Warmth = o.picture.warmth(o.Landmarks, o.Face.Width)
 	o.EyeLight = o.picture.eyeLight(o.Landmarks, o.Eyes, o.Face.Width)
 	o.Guidance = first(o.Guidance, o.lighting(), cover(o.Presence, o.Warmth, o.EyeLight), attitude(o.Pose), o.texture())
-	if o.Guidance != GuidanceOK {
-		return nil
+	return nil
+}
+
+// detect finds the face anywhere in the picture and reports whether there is
+// exactly one.
+func (o *Observation) detect(w inference.Worker) (found bool, err error) {
+	faces, err := detect(w, o.picture)
+	if err != nil {
+		return false, err
 	}
-	o.Raster = o.picture.raster(o.crop)
-	if o.Real, err = score(w, o.picture, o.crop, inference.Antispoof, "real"); err != nil {
-		return err
+	o.Guidance = framing(faces, o.Width, o.Height)
+	if o.Guidance == GuidanceNoFace || o.Guidance == GuidanceSeveralFaces {
+		return false, nil
 	}
-	o.Live, err = score(w, o.picture, o.crop, inference.Liveness, "live")
-	return err
+	o.Face, o.crop = faces[0], faces[0].crop()
+	o.Landmarks, o.Pose, o.Presence, err = landmarks(w, o.picture, o.crop)
+	o.anchor, o.followed = &anchor{o.Face, o.crop, o.Landmarks}, 0
+	return true, err
 }
 
 // first returns the first problem, or GuidanceOK.

@@ -81,6 +81,9 @@ func TestSampleFace(t *testing.T) {
 			if math.Abs(o.Pose.Yaw) > 8 || math.Abs(o.Pose.Pitch) > 10 || math.Abs(o.Pose.Roll-tilt) > 6 {
 				t.Errorf("side %d tilt %v: pose %+.1f", side, tilt, o.Pose)
 			}
+			if err := analyzer.Score(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
 			if o.Real < 0.8 || o.Live < 0.15 {
 				t.Errorf("side %d tilt %v: real %.2f, live %.2f", side, tilt, o.Real, o.Live)
 			}

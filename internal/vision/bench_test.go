@@ -1,6 +1,7 @@
 package vision_test
 
 import (
+	"errors"
 	"testing"
 
 	"agegate/internal/vision"
@@ -21,19 +22,37 @@ func BenchmarkStage(b *testing.B) {
 	}
 }
 
-// BenchmarkFrame measures whole 640×480 frames on one core: one that guides,
-// and one that also decides.
+// BenchmarkFrame measures whole frames on one core: one of 640×480 in which the
+// face is detected, a small one in which it is followed and that guides, and
+// one of 640×480 that decides.
 func BenchmarkFrame(b *testing.B) {
 	analyzer, frame := vision.NewAnalyzer(visiontest.Pool(b)), goodFrame(b)
-	guide := func() error { _, err := analyzer.Analyze(b.Context(), frame); return err }
+	small := visiontest.JPEG(b, resize(visiontest.Scene(visiontest.Face(b), [3]int{320, 240, 400}), 384, 288))
+	last, err := analyzer.Analyze(b.Context(), frame)
+	if err != nil {
+		b.Fatal(err)
+	}
+	look := func(jpeg []byte) (o *vision.Observation, err error) {
+		if o, err = analyzer.Follow(b.Context(), jpeg, last); err == nil && o.Landmarks == nil {
+			err = errors.New("the face was lost")
+		}
+		return o, err
+	}
+	guide := func() error { _, err := look(small); return err }
 	decide := func() error {
-		o, err := analyzer.Analyze(b.Context(), frame)
+		o, err := look(frame)
 		if err != nil {
+			return err
+		}
+		if err := analyzer.Score(b.Context(), o); err != nil {
 			return err
 		}
 		_, err = analyzer.Features(b.Context(), o)
 		return err
 	}
+	b.Run("find", func(b *testing.B) {
+		perFrame(b, func() error { _, err := analyzer.Analyze(b.Context(), frame); return err })
+	})
 	b.Run("guide", func(b *testing.B) { perFrame(b, guide) })
 	b.Run("decide", func(b *testing.B) { perFrame(b, decide) })
 }

@@ -25,7 +25,8 @@ const (
 
 // Limits of a good frame.
 const (
-	minFacePixels = 80.0 // box width; below, the age model's input is mostly interpolation
+	minFacePixels = 80.0 // box width of a frame that decides; below, the age model's input is mostly interpolation
+	minSeenPixels = 48.0 // box width of any frame; below, the landmarks are unsteady
 	minFaceScale  = 0.20 // box width over the frame's shorter side: about an arm and a half away
 	maxFaceScale  = 0.85 // beyond, chin or forehead leave the frame
 	maxOffCenter  = 0.25 // distance of the box centre from the frame's, over the frame's side
@@ -61,7 +62,7 @@ func framing(faces []Face, width, height int) Guidance {
 	}
 	scale := f.Width / float64(min(width, height))
 	switch {
-	case scale < minFaceScale || f.Width < minFacePixels:
+	case scale < minFaceScale || f.Width < minSeenPixels:
 		return GuidanceTooFar
 	case scale > maxFaceScale:
 		return GuidanceTooClose

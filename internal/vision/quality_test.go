@@ -13,7 +13,7 @@ func TestLimits(t *testing.T) {
 		{"scale 0.20", framing(at(320, 240, 96), 640, 480), GuidanceOK},
 		{"scale below 0.20", framing(at(320, 240, 95), 640, 480), GuidanceTooFar},
 		{"80 pixels in a small frame", framing(at(160, 120, 80), 320, 240), GuidanceOK},
-		{"79 pixels in a small frame", framing(at(160, 120, 79), 320, 240), GuidanceTooFar},
+		{"47 pixels in a small frame", framing(at(160, 120, 47), 320, 240), GuidanceTooFar},
 		{"scale 0.85", framing(at(320, 240, 408), 640, 480), GuidanceOK},
 		{"scale over 0.85", framing(at(320, 240, 409), 640, 480), GuidanceTooClose},
 		{"a quarter to the right", framing(at(480, 240, 200), 640, 480), GuidanceOK},

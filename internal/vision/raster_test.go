@@ -30,6 +30,9 @@ func TestRaster(t *testing.T) {
 		if err != nil || o.Guidance != vision.GuidanceOK {
 			t.Fatal(o, err)
 		}
+		if err := analyzer.Score(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
 		return o.Raster
 	}
 	bare := measure(0, 0, 0)

@@ -1,0 +1,86 @@
+package vision
+
+import (
+	"math"
+	"math/cmplx"
+
+	"agegate/internal/inference"
+)
+
+// anchor is a face as the detector found it, with its landmarks. The face and
+// the crop of the frames after it are the anchor's, moved as the landmarks
+// moved, so that the crop that the age is estimated from stays the detector's.
+type anchor struct {
+	face   Face
+	crop   crop
+	points []Point
+}
+
+// Limits of following a face.
+const (
+	longestFollow = 7    // frames without a detection, so that a second face is noticed within a second
+	surePresence  = 0.9  // the mesh model's probability, below which the face is detected again
+	driftedCrop   = 0.1  // how far the face is from the middle of its crop, over the crop's side, before the mesh is placed again
+	resizedCrop   = 0.12 // or how much larger or smaller it is, as a logarithm
+)
+
+// follow places the landmarks where the face was in the frame before, and
+// reports whether a face is there.
+func (o *Observation) follow(w inference.Worker, last *Observation) (found bool, err error) {
+	if last == nil || last.anchor == nil || last.followed >= longestFollow || last.Width*o.Height != last.Height*o.Width {
+		return false, nil
+	}
+	used := last.crop.scaled(float64(o.Width) / float64(last.Width))
+	for range 2 {
+		o.Landmarks, o.Pose, o.Presence, err = landmarks(w, o.picture, used)
+		if err != nil || o.Presence < surePresence {
+			return false, err
+		}
+		o.Face, o.crop = last.anchor.moved(o.Landmarks)
+		off := math.Hypot(o.crop.x-used.x, o.crop.y-used.y) / used.side
+		if off < driftedCrop && math.Abs(math.Log(o.crop.side/used.side)) < resizedCrop {
+			break
+		}
+		used = o.crop
+	}
+	o.anchor, o.followed = last.anchor, last.followed+1
+	o.Guidance = framing([]Face{o.Face}, o.Width, o.Height)
+	return o.Guidance != GuidanceNoFace, nil
+}
+
+func (c crop) scaled(k float64) crop {
+	return crop{x: k * c.x, y: k * c.y, side: k * c.side, angle: c.angle}
+}
+
+// moved returns the anchor's face and crop after the similarity that best maps
+// its landmarks to the given ones, by least squares over the complex plane.
+func (a *anchor) moved(points []Point) (Face, crop) {
+	var from, to complex128
+	for i, p := range a.points {
+		from, to = from+complex(p.X, p.Y), to+complex(points[i].X, points[i].Y)
+	}
+	n := complex(float64(len(points)), 0)
+	from, to = from/n, to/n
+	var cross complex128
+	var square float64
+	for i, p := range a.points {
+		before := complex(p.X, p.Y) - from
+		cross += cmplx.Conj(before) * (complex(points[i].X, points[i].Y) - to)
+		square += real(before)*real(before) + imag(before)*imag(before)
+	}
+	turn := cross / complex(max(square, 1e-9), 0)
+	place := func(x, y float64) (float64, float64) {
+		z := to + turn*(complex(x, y)-from)
+		return real(z), imag(z)
+	}
+	scale := cmplx.Abs(turn)
+	f, c := a.face, a.crop
+	f.X, f.Y = place(f.X, f.Y)
+	f.Width, f.Height = scale*f.Width, scale*f.Height
+	for i, k := range f.Keys {
+		f.Keys[i].X, f.Keys[i].Y = place(k.X, k.Y)
+	}
+	c.x, c.y = place(c.x, c.y)
+	c.side, c.angle = scale*c.side, c.angle+cmplx.Phase(turn)
+	return f, c
+}
