@@ -20,21 +20,23 @@ after(async () => {
 });
 
 const adult = { age: 13 };
-const opposite = { turn_left: "turn_right", turn_right: "turn_left", look_up: "turn_left", come_closer: "turn_right" };
-const nothing = { turn_left: "level", turn_right: "level", look_up: "level", come_closer: "level" };
+const directions = ["turn_left", "up_left", "look_up", "up_right", "turn_right", "down_right", "look_down", "down_left"];
+const replies = (reply) => Object.fromEntries(directions.map((prompt, i) => [prompt, reply(i)]));
+const opposite = replies((i) => directions[(i + 4) % 8]);
+const nothing = replies(() => "level");
 const stranger = (gestures) => Object.fromEntries(Object.entries(gestures).map(([name, list]) => [`stranger.${name}`, list]));
 
 const species = [
   { name: "a still photo, held by hand", camera: () => ({ still: true, reply: nothing }), ends: "again" },
   { name: "a person who does not move", camera: () => ({ reply: nothing }), ends: "again" },
-  { name: "a recording in another order", camera: () => ({ reply: opposite }), ends: "spoof" },
+  { name: "a recording in another order", camera: () => ({ reply: opposite }), ends: "again" },
   { name: "a print, turned and tilted by hand", camera: () => ({ pictures: pictures("--flat") }), ends: "again" },
   { name: "pictures cut to the prompt", camera: () => ({ abrupt: true }), ends: "again" }, // a strike only when frames come fast enough to tell
   {
     name: "another head for the actions",
     camera: () => ({
       pictures: { ...pictures(), ...stranger(pictures("--stranger")) },
-      swapped: ["turn_left", "turn_right", "look_up", "come_closer"],
+      swapped: directions,
     }),
     ends: "again",
   },

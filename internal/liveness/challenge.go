@@ -25,6 +25,7 @@ const (
 	extraTime   = 20 * time.Second       // added, once for each prompt, when the person asks for it
 	minReaction = 150 * time.Millisecond // nobody begins to move earlier after seeing a prompt
 	minMotion   = 150 * time.Millisecond // nor completes an action sooner after beginning it
+	grace       = time.Second            // to notice that a wrong direction brought a fresh prompt
 )
 
 // Wrong directions allowed in one challenge. Each is answered with a fresh
@@ -60,10 +61,11 @@ type Challenge struct {
 	extended bool // the person got more time
 	progress float64
 
-	held    int  // frames in a row that fulfil the prompt
-	strayed int  // frames in a row that show another direction
-	missed  int  // frames that point next to the target
-	left    bool // the place where the prompt found the head
+	held    int                 // frames in a row that fulfil the prompt
+	reached *vision.Observation // the first of them
+	strayed int                 // frames in a row that show another direction
+	missed  int                 // frames that point next to the target
+	left    bool                // the place where the prompt found the head
 	path    path
 	glimpse *vision.Observation // of the head under way, when the latest frame ended a way on which it was seen
 	cut     bool                // a way was missing, though frames came fast enough to show it
@@ -167,6 +169,10 @@ func (c *Challenge) Glimpse() *vision.Observation { return c.glimpse }
 // show it.
 func (c *Challenge) Cut() bool { return c.cut }
 
+// Reached returns the first of the frames that fulfilled the latest prompt, in
+// which the face is turned the least.
+func (c *Challenge) Reached() *vision.Observation { return c.reached }
+
 // Solid reports whether a frame that fulfils the prompt p shows a solid head
 // rather than a picture, compared with the level frame that the
 // challenge began with.
@@ -200,7 +206,7 @@ func (c *Challenge) Judge(o *vision.Observation, now time.Time) Outcome {
 	if c.Over() {
 		return c.rest(a)
 	}
-	return c.act(a, now)
+	return c.act(a, o, now)
 }
 
 // rest waits until the head is level again after the last prompt.
@@ -216,15 +222,16 @@ func (c *Challenge) rest(a aim) Outcome {
 }
 
 // act waits for the prompted action.
-func (c *Challenge) act(a aim, now time.Time) Outcome {
+func (c *Challenge) act(a aim, o *vision.Observation, now time.Time) Outcome {
 	target := aims[c.prompt]
 	c.progress = math.Floor(10*min(max(a.along(target), 0), 1)) / 10
 	if a.isToward(target, 1) {
 		c.strayed = 0
-		return c.hold(a, now)
+		return c.hold(a, o, now)
 	}
 	c.held = 0
-	if c.strays(a) {
+	// After a fresh prompt the head may first go where the last one asked for.
+	if c.strays(a) && (!c.fresh || now.Sub(c.shown) > grace) {
 		return c.correct(a, now)
 	}
 	if a.isLevel() {
@@ -238,14 +245,14 @@ func (c *Challenge) act(a aim, now time.Time) Outcome {
 // head that has not yet left the place where the prompt found it does not stray.
 func (c *Challenge) strays(a aim) bool {
 	off := a.angle(aims[c.prompt])
-	c.left = c.left || a.length() < 0.6 || a.angle(c.path.from) > astray
+	c.left = c.left || a.length() < 0.6 || a.angle(c.path.from) > gone
 	switch {
 	case a.length() < 0.6 || off > astray:
 		if missed := c.missed >= heldFrames; missed {
 			c.missed = 0
 			return true
 		}
-	case a.length() >= clearly:
+	case c.left && a.length() >= clearly:
 		c.missed++
 	}
 	if !c.left || a.length() < clearly || off <= astray {
@@ -253,7 +260,7 @@ func (c *Challenge) strays(a aim) bool {
 		return false
 	}
 	c.strayed++
-	return c.strayed == heldFrames
+	return c.strayed == heldFrames // once, until the head leaves that direction
 }
 
 // correct tells the person that the direction is wrong and asks for another.
@@ -272,7 +279,7 @@ func (c *Challenge) correct(a aim, now time.Time) Outcome {
 }
 
 // hold weighs a frame that fulfils the prompt.
-func (c *Challenge) hold(a aim, now time.Time) Outcome {
+func (c *Challenge) hold(a aim, o *vision.Observation, now time.Time) Outcome {
 	if now.Sub(c.shown) < minReaction+minMotion {
 		if c.fresh { // the head may have been on its way already
 			return GoesOn
@@ -280,13 +287,16 @@ func (c *Challenge) hold(a aim, now time.Time) Outcome {
 		return Failed
 	}
 	if c.held++; c.held < heldFrames {
+		c.reached = o
 		return GoesOn
 	}
 	c.travelled()
+	// The head is at the target, or about to be.
+	at := aims[c.prompt].scaled(max(a.length(), 1))
 	if c.done++; c.Over() {
-		c.ask(PromptHoldStill, a, now)
+		c.ask(PromptHoldStill, at, now)
 	} else {
-		c.ask(c.draw(a), a, now)
+		c.ask(c.draw(at), at, now)
 	}
 	return Acted
 }

@@ -15,7 +15,7 @@ import (
 // With lids drawn over their eyes, 1 of 100 of 195 faces gives less than 0.74;
 // a finger held before them 0.62 to 0.67.
 const (
-	minLikeness      = 0.70 // of a prompted frame, or one under way
+	minLikeness      = 0.66 // of a prompted frame, or one under way
 	minLevelLikeness = 0.78 // of a frame that decides
 	minShutLikeness  = 0.72 // of one on which the eyes look shut
 )

@@ -9,10 +9,10 @@ import (
 )
 
 // Limits of motion between two frames that follow each other. A brisk turn
-// peaks at some 150 degrees a second; the pose is read with a few degrees of
-// noise.
+// from level peaks at some 150 degrees a second, and one from side to side at
+// 220; the pose is read with a few degrees of noise.
 const (
-	maxTurnRate  = 200.0 // degrees a second
+	maxTurnRate  = 250.0 // degrees a second
 	poseNoise    = 8.0   // degrees
 	maxMoveRate  = 3.0   // face widths a second
 	moveNoise    = 0.1   // face widths
@@ -20,7 +20,7 @@ const (
 	scaleNoise   = 0.12
 	// leastGap is the page's least time between frames: the network can bring
 	// two closer together, but not what they show.
-	leastGap = 125 * time.Millisecond
+	leastGap = 150 * time.Millisecond
 	// longestGap is the longest silence after which motion is still judged.
 	longestGap = time.Second
 )

@@ -38,6 +38,9 @@ func (p *path) add(a, target aim, o *vision.Observation, now time.Time) {
 		p.stride, p.gap = stride, now.Sub(p.at)
 	}
 	p.last, p.at = a, now
+	if a.length() > 1 { // at a target, or beyond, where a face resembles itself less
+		return
+	}
 	if between := min(a.length(), a.distance(p.from), a.distance(target)); between > max(p.between, leastBetween) {
 		p.between, p.glimpse = between, o
 	}

@@ -44,6 +44,7 @@ const (
 	level   = 7.0  // degrees of yaw and pitch from the neutral pose within which a head is level
 	clearly = 1.1  // times these amounts, a direction that was not asked for is meant
 	hit     = 30.0 // degrees between a direction and the prompt's at which the prompt is fulfilled
+	gone    = 70.0 // degrees from where a prompt found the head at which it has left that place
 	astray  = 50.0 // degrees from which it is another direction; between the two nothing is decided
 )
 
@@ -68,6 +69,7 @@ var aims = func() map[Prompt]aim {
 	return all
 }()
 
+func (a aim) scaled(k float64) aim               { return aim{k * a.side, k * a.up} }
 func (a aim) length() float64                    { return math.Hypot(a.side, a.up) }
 func (a aim) along(b aim) float64                { return a.side*b.side + a.up*b.up } // b of length 1
 func (a aim) distance(b aim) float64             { return math.Hypot(a.side-b.side, a.up-b.up) }

@@ -52,6 +52,9 @@ type Capture interface {
 	Nonce() [16]byte
 	// Add takes the next frame. Any error ends the capture.
 	Add(ctx context.Context, f age.Frame) (age.Step, error)
+	// MoreTime extends the time of the present prompt, once for each, and
+	// reports whether it did.
+	MoreTime() bool
 }
 
 // DocumentReader is the identity-document check behind the offer.

@@ -28,10 +28,10 @@ type budget struct {
 	burst  int           // frames that may come sooner, after a delay in the network
 }
 
-// streamBudget is far more than an honest page needs: at most eight frames a
-// second of well under 100 KB.
+// streamBudget is more than an honest page needs: at most seven frames a second
+// of some 30 KB, for as long as the slowest person may take.
 var streamBudget = budget{
-	idle: 10 * time.Second, whole: 3 * time.Minute, frames: 1500, bytes: 96 << 20,
+	idle: 10 * time.Second, whole: 8 * time.Minute, frames: 3000, bytes: 96 << 20,
 	gap: 100 * time.Millisecond, burst: 5,
 }
 
@@ -59,13 +59,22 @@ type hello struct {
 
 // guidance answers one frame. It never holds a verdict, an age or a score.
 type guidance struct {
-	Seq      uint32          `json:"seq"`
-	Guidance vision.Guidance `json:"guidance"`
-	Phase    age.Phase       `json:"phase"`
-	Prompt   liveness.Prompt `json:"prompt"`
-	Done     int             `json:"done"`
-	Total    int             `json:"total"`
+	Seq       uint32          `json:"seq"`
+	Guidance  vision.Guidance `json:"guidance"`
+	Phase     age.Phase       `json:"phase"`
+	Prompt    liveness.Prompt `json:"prompt"`
+	Hint      liveness.Hint   `json:"hint"` // to be told with the prompt
+	Done      int             `json:"done"`
+	Total     int             `json:"total"`
+	Progress  float64         `json:"progress"`  // of the present prompt, 0 to 1
+	Remaining int64           `json:"remaining"` // milliseconds until the prompt lapses; 0 when nothing waits
+	More      bool            `json:"more"`      // the message moreTime would be granted
+	Full      bool            `json:"full"`      // the next frame should have the full size, others need not
 }
+
+// moreTime is the one text message of a page: the shopper asks for more time
+// for the present prompt. It is not answered; the next guidance has the time.
+const moreTime = "more_time"
 
 // onwardMessage is the last message: the page loads the session's page again,
 // whatever the verdict was.
@@ -156,6 +165,9 @@ func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 		switch {
 		case err != nil:
 			return websocket.StatusNormalClosure, ""
+		case kind == websocket.MessageText && string(message) == moreTime:
+			s.capture.MoreTime()
+			continue // it counts as a frame, so that it cannot be repeated for ever
 		case kind != websocket.MessageBinary:
 			return websocket.StatusUnsupportedData, "frames only"
 		}
@@ -213,7 +225,9 @@ func (s *stream) answer(work context.Context, message []byte) (websocket.StatusC
 		return closeReload, "done"
 	}
 	err = s.link.send(ctx, guidance{
-		Seq: frame.Seq, Guidance: step.Guidance, Phase: step.Phase, Prompt: step.Prompt, Done: step.Done, Total: step.Total,
+		Seq: frame.Seq, Guidance: step.Guidance, Phase: step.Phase, Prompt: step.Prompt, Hint: step.Hint,
+		Done: step.Done, Total: step.Total, Progress: step.Progress,
+		Remaining: step.Remaining.Milliseconds(), More: step.Extensible, Full: step.Full,
 	})
 	if err != nil {
 		return websocket.StatusGoingAway, ""

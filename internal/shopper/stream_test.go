@@ -25,8 +25,14 @@ import (
 // script is a capture that answers with prepared steps, in order, and checks
 // frames as the real one does.
 type script struct {
-	steps []age.Step
-	next  uint32
+	steps    []age.Step
+	next     uint32
+	extended int // requests for more time
+}
+
+func (s *script) MoreTime() bool {
+	s.extended++
+	return true
 }
 
 var scriptNonce = [16]byte{1, 2, 3}
@@ -141,7 +147,7 @@ func TestVerdictsOfTheCamera(t *testing.T) {
 			shopper := f.browser()
 			link, c := f.begun(shopper)
 			c.send(frame(scriptNonce, 0))
-			if got, want := c.read(), `{"seq":0,"guidance":"too_far","phase":"framing","prompt":"","done":0,"total":2}`; got != want {
+			if got, want := c.read(), `{"seq":0,"guidance":"too_far","phase":"framing","prompt":"","hint":"","done":0,"total":2,"progress":0,"remaining":0,"more":false,"full":false}`; got != want {
 				t.Errorf("guidance %s", got)
 			}
 			c.send(frame(scriptNonce, 1))
@@ -324,4 +330,25 @@ func TestRefusedHandshakeEchoesNothing(t *testing.T) {
 			t.Errorf("%s: %d %v %s", name, res.StatusCode, res.Header, body)
 		}
 	}
+}
+
+// TestMoreTime: the page's one text message asks the capture for more time; the
+// next answer says how much there is. Any other text ends the stream.
+func TestMoreTime(t *testing.T) {
+	later := stepBegun
+	later.AttemptStarted, later.Remaining, later.Extensible = false, 21*time.Second, true
+	later.Hint, later.Progress, later.Full = liveness.HintOtherWay, 0.4, true
+	capture := &script{steps: []age.Step{stepBegun, later}}
+	f := newFixture(t, tenant.Tenant{}, func(int, bool) Capture { return capture })
+	_, c := f.begun(f.browser())
+	c.send(frame(scriptNonce, 0))
+	c.read()
+	must(t, c.conn.Write(t.Context(), websocket.MessageText, []byte("more_time")))
+	c.send(frame(scriptNonce, 1))
+	want := `{"seq":1,"guidance":"ok","phase":"challenge","prompt":"hold_still","hint":"other_way","done":1,"total":2,"progress":0.4,"remaining":21000,"more":true,"full":true}`
+	if got := c.read(); got != want || capture.extended != 1 {
+		t.Errorf("got %s, %d requests; want %s, 1", got, capture.extended, want)
+	}
+	must(t, c.conn.Write(t.Context(), websocket.MessageText, []byte("more_time_please")))
+	c.closes(websocket.StatusUnsupportedData)
 }

@@ -18,34 +18,38 @@ type anchor struct {
 
 // Limits of following a face.
 const (
-	longestFollow = 7    // frames without a detection, so that a second face is noticed within a second
+	levelFollow   = 7    // frames of a level face without a detection, so that a second face is noticed within some seconds
+	longestFollow = 15   // frames of a turned one, whose box the detector places a little differently
+	turnedFollow  = 10.0 // degrees of yaw or pitch from which a face is turned
 	surePresence  = 0.9  // the mesh model's probability, below which the face is detected again
-	driftedCrop   = 0.1  // how far the face is from the middle of its crop, over the crop's side, before the mesh is placed again
+	driftedCrop   = 0.12 // how far the face is from the middle of its crop, over the crop's side, where the landmarks are no longer sure
 	resizedCrop   = 0.12 // or how much larger or smaller it is, as a logarithm
 )
 
 // follow places the landmarks where the face was in the frame before, and
 // reports whether a face is there.
 func (o *Observation) follow(w inference.Worker, last *Observation) (found bool, err error) {
-	if last == nil || last.anchor == nil || last.followed >= longestFollow || last.Width*o.Height != last.Height*o.Width {
+	if last == nil || last.anchor == nil || last.due() || last.Width*o.Height != last.Height*o.Width {
 		return false, nil
 	}
 	used := last.crop.scaled(float64(o.Width) / float64(last.Width))
-	for range 2 {
-		o.Landmarks, o.Pose, o.Presence, err = landmarks(w, o.picture, used)
-		if err != nil || o.Presence < surePresence {
-			return false, err
-		}
-		o.Face, o.crop = last.anchor.moved(o.Landmarks)
-		off := math.Hypot(o.crop.x-used.x, o.crop.y-used.y) / used.side
-		if off < driftedCrop && math.Abs(math.Log(o.crop.side/used.side)) < resizedCrop {
-			break
-		}
-		used = o.crop
+	o.Landmarks, o.Pose, o.Presence, err = landmarks(w, o.picture, used)
+	if err != nil || o.Presence < surePresence {
+		return false, err
+	}
+	o.Face, o.crop = last.anchor.moved(o.Landmarks)
+	if math.Hypot(o.crop.x-used.x, o.crop.y-used.y) > driftedCrop*used.side || math.Abs(math.Log(o.crop.side/used.side)) > resizedCrop {
+		return false, nil
 	}
 	o.anchor, o.followed = last.anchor, last.followed+1
 	o.Guidance = framing([]Face{o.Face}, o.Width, o.Height)
 	return o.Guidance != GuidanceNoFace, nil
+}
+
+// due reports whether the face is to be detected in the next frame.
+func (o *Observation) due() bool {
+	turned := max(math.Abs(o.Pose.Yaw), math.Abs(o.Pose.Pitch)) > turnedFollow
+	return o.followed >= longestFollow || o.followed >= levelFollow && !turned
 }
 
 func (c crop) scaled(k float64) crop {

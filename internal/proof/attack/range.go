@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,8 +19,16 @@ import (
 	"agegate/internal/vision"
 )
 
-// Goal is the largest share of errors allowed in any row.
+// Goal is the largest share of errors allowed in a row that has no goal of its
+// own.
 const Goal = 0.05
+
+// Marks of one honest check: medians over the persons who follow the prompts.
+const (
+	MaxTime   = 8 * time.Second // before the camera
+	MaxFrames = 40
+	MaxBytes  = 500_000 // of the frames' JPEGs
+)
 
 // Row is what became of the presentations of one kind.
 type Row struct {
@@ -31,7 +40,10 @@ type Row struct {
 	Spoof     int           // refused as not live
 	NoCapture int           // ended without a result
 	Ended     int           // by a message that no honest page sends
+	Goal      float64       // the largest rate; negative is for none at all
 	Median    time.Duration // of a bona fide person's time before the camera, if accepted
+	Frames    int           // median of what such a person sent
+	Bytes     int
 }
 
 // Errors is the number of presentations that were classified wrongly:
@@ -47,8 +59,14 @@ func (r Row) Errors() int {
 // ended without a result counted as refusals.
 func (r Row) Rate() float64 { return float64(r.Errors()) / float64(r.N) }
 
-// Met reports whether the row keeps the goal.
-func (r Row) Met() bool { return r.Beyond || r.Rate() <= Goal }
+// Met reports whether the row keeps its goal and its marks. Without
+// presentations it does not.
+func (r Row) Met() bool {
+	if r.Species == follower && (r.Median > MaxTime || r.Frames > MaxFrames || r.Bytes > MaxBytes) {
+		return false
+	}
+	return r.Beyond || r.N > 0 && r.Rate() <= max(r.Goal, 0)
+}
 
 // Interval is the Clopper-Pearson 95 % confidence interval of the rate, from
 // the quantiles of the beta distribution.
@@ -64,12 +82,12 @@ func (r Row) Interval() (low, high float64) {
 	return low, high
 }
 
-// Range plays n presentations of every kind, or a multiple of n where luck
-// decides more than skill, and returns the rows, worst first:
-// persons, attacks, and those beyond the challenge. The same presentations
-// are played in every run, as many as there is time for until the deadline, if
-// it is not zero. progress may be nil.
-func Range(ctx context.Context, models inference.Models, n int, deadline time.Time, progress func(done, total int)) ([]Row, error) {
+// Range plays n presentations of every kind, large of those of instruments that
+// people use, whose name contains only, and returns the rows, worst first:
+// persons, attacks, and those beyond the challenge. The same presentations are played in every run, as many
+// as there is time for until the deadline, if it is not zero. progress may be
+// nil.
+func Range(ctx context.Context, models inference.Models, only string, n, large int, deadline time.Time, progress func(done, total int)) ([]Row, error) {
 	analyzer := vision.NewAnalyzer(models)
 	person, stranger, err := puppet.Sample(ctx, analyzer)
 	if err != nil {
@@ -78,20 +96,24 @@ func Range(ctx context.Context, models inference.Models, n int, deadline time.Ti
 	r := &shooting{cast: &cast{person, stranger}, engine: age.NewEngine(analyzer, age.ExpectedValue{}, nil), deadline: deadline}
 	var all []species
 	for _, group := range [][]species{bonaFide, attacks, beyond} {
-		all = append(all, group...)
 		for _, s := range group {
-			r.rows = append(r.rows, Row{Species: s.name, BonaFide: &group[0] == &bonaFide[0], Beyond: &group[0] == &beyond[0]})
+			if !strings.Contains(s.name, only) {
+				continue
+			}
+			all = append(all, s)
+			r.rows = append(r.rows, Row{
+				Species: s.name, Goal: cmp.Or(s.goal, Goal), BonaFide: &group[0] == &bonaFide[0], Beyond: &group[0] == &beyond[0],
+			})
 		}
 	}
-	for round := range n {
+	// Whole rounds of all species, so that a deadline cuts all of them alike.
+	for i := range max(n, large) {
 		for row, s := range all {
-			times := max(oftener[s.name], 1)
-			for i := range times {
-				r.jobs = append(r.jobs, job{s, row, s.seed(round*times + i)})
+			if i < n || s.large && i < large {
+				r.jobs = append(r.jobs, job{s, row, s.seed(i)})
 			}
 		}
 	}
-	r.round = len(r.jobs) / max(n, 1)
 	if err := r.run(ctx, progress); err != nil {
 		return nil, err
 	}
@@ -132,19 +154,18 @@ type shooting struct {
 	cast     *cast
 	engine   *age.Engine
 	jobs     []job
-	round    int // jobs until every species has had its turn
 	deadline time.Time
 
-	mu    sync.Mutex
-	rows  []Row
-	times map[int][]time.Duration
-	next  int
-	err   error
+	mu   sync.Mutex
+	rows []Row
+	sent map[int][]result // of the persons accepted, by row
+	next int
+	err  error
 }
 
 // run plays all presentations on all cores.
 func (r *shooting) run(ctx context.Context, progress func(done, total int)) error {
-	r.times = map[int][]time.Duration{}
+	r.sent = map[int][]result{}
 	var all sync.WaitGroup
 	for range runtime.NumCPU() {
 		all.Go(func() {
@@ -155,9 +176,15 @@ func (r *shooting) run(ctx context.Context, progress func(done, total int)) erro
 		})
 	}
 	all.Wait()
-	for row, times := range r.times {
-		slices.Sort(times)
-		r.rows[row].Median = times[len(times)/2]
+	for row, sent := range r.sent {
+		median := func(value func(result) int) int {
+			slices.SortFunc(sent, func(a, b result) int { return cmp.Compare(value(a), value(b)) })
+			return value(sent[len(sent)/2])
+		}
+		to := &r.rows[row]
+		to.Median = time.Duration(median(func(s result) int { return int(s.took) }))
+		to.Frames = median(func(s result) int { return s.frames })
+		to.Bytes = median(func(s result) int { return s.bytes })
 	}
 	return r.err
 }
@@ -167,7 +194,7 @@ func (r *shooting) take(progress func(done, total int)) (job, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	late := !r.deadline.IsZero() && time.Now().After(r.deadline)
-	if r.err != nil || r.next == len(r.jobs) || late && r.next%r.round == 0 {
+	if r.err != nil || r.next == len(r.jobs) || late {
 		return job{}, false
 	}
 	r.next++
@@ -190,7 +217,7 @@ func (r *shooting) count(row int, result result, err error) {
 	case result.accepted():
 		to.Accepted++
 		if to.BonaFide {
-			r.times[row] = append(r.times[row], result.took)
+			r.sent[row] = append(r.sent[row], result)
 		}
 	case result.err != nil:
 		to.Ended++

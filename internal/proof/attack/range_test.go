@@ -14,7 +14,7 @@ import (
 // With so few a single lucky recording is more than the goal, so what is
 // tested is that no kind comes through as a rule.
 func TestRange(t *testing.T) {
-	rows, err := attack.Range(t.Context(), visiontest.Pool(t), 2, time.Time{}, nil)
+	rows, err := attack.Range(t.Context(), visiontest.Pool(t), "", 1, 1, time.Time{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestRange(t *testing.T) {
 		t.Fatalf("%d rows", len(rows))
 	}
 	for _, r := range rows {
-		if r.N == 0 || r.N%2 != 0 || r.Accepted+r.Spoof+r.NoCapture+r.Ended != r.N {
+		if r.N != 1 || r.Accepted+r.Spoof+r.NoCapture+r.Ended != r.N {
 			t.Errorf("%+v does not add up", r)
 		}
 		if !r.Beyond && r.Errors() > r.N/2 {
@@ -64,10 +64,12 @@ func TestErrors(t *testing.T) {
 		want int
 		met  bool
 	}{
-		{attack.Row{N: 40, Accepted: 2, Spoof: 38}, 2, true},
-		{attack.Row{N: 40, Accepted: 3, Spoof: 37}, 3, false},
-		{attack.Row{BonaFide: true, N: 40, Accepted: 38, Spoof: 1, NoCapture: 1}, 2, true},
-		{attack.Row{BonaFide: true, N: 40, Accepted: 37, NoCapture: 3}, 3, false},
+		{attack.Row{Goal: 0.05, N: 40, Accepted: 2, Spoof: 38}, 2, true},
+		{attack.Row{Goal: 0.05, N: 40, Accepted: 3, Spoof: 37}, 3, false},
+		{attack.Row{Goal: -1, N: 40, Accepted: 1}, 1, false},
+		{attack.Row{Goal: -1, N: 40, NoCapture: 40}, 0, true},
+		{attack.Row{Goal: 0.05, BonaFide: true, N: 40, Accepted: 38, Spoof: 1, NoCapture: 1}, 2, true},
+		{attack.Row{Goal: 0.05, BonaFide: true, N: 40, Accepted: 37, NoCapture: 3}, 3, false},
 		{attack.Row{Beyond: true, N: 40, Accepted: 40}, 40, true},
 	}
 	for _, row := range rows {

@@ -13,49 +13,92 @@ import (
 // species is a kind of presentation; stage makes one of them.
 type species struct {
 	name  string
+	goal  float64 // the largest share of errors; 0 is Goal, and none is for never
+	large bool    // an instrument that people use: played more often
 	stage func(c *cast, seed uint64) *take
 }
 
+// never is the goal of what must not come through once.
+const never = -1
+
 // bonaFide are the presentations that should be accepted.
 var bonaFide = []species{
-	{"person who follows the prompts", newTake},
-	{"person who cannot move the head", func(c *cast, seed uint64) *take { return sitting(newTake(c, seed)) }},
+	{name: follower, stage: newTake},
+	{name: "person who starts the wrong way, then the right one", goal: 0.03, stage: mistaken},
+	{name: "person who needs 3 s to react and 1.5 s to turn", stage: slow},
+	{name: "person who cannot move the head", stage: func(c *cast, seed uint64) *take { return sitting(newTake(c, seed)) }},
 }
 
-// attacks are the presentations that should not.
+// follower is the species whose time and data are measured.
+const follower = "person who follows the prompts"
+
+// recorded is the goal of recordings: one passes when the drawn prompts happen to
+// be the recorded movements.
+const recorded = 0.02
+
+// attacks are the presentations that should not be accepted.
 var attacks = []species{
-	{"print, held still", printed(puppet.Flat, (*take).stay)},
-	{"print, turned and tilted as prompted", printed(puppet.Flat, (*take).turnMore)},
-	{"print, bent and turned as prompted", printed(puppet.Bent, (*take).turnMore)},
-	{"print, cut out, worn as a mask", mask},
-	{"print, in the mode without head turns", func(c *cast, seed uint64) *take {
+	{name: "print, held still", large: true, stage: printed(puppet.Flat, (*take).stay)},
+	{name: "print, turned and tilted as prompted", large: true, stage: printed(puppet.Flat, (*take).turnMore)},
+	{name: "print, bent and turned as prompted", large: true, stage: printed(puppet.Bent, (*take).turnMore)},
+	{name: "print, cut out, worn as a mask", large: true, stage: mask},
+	{name: "print, in the mode without head turns", large: true, stage: func(c *cast, seed uint64) *take {
 		return sitting(printed(puppet.Flat, (*take).stay)(c, seed))
 	}},
-	{"print, a finger before its eyes, without head turns", fingered},
-	{"screen, recording with its own order", screen(false)},
-	{"screen, in the mode without head turns", func(c *cast, seed uint64) *take { return sitting(screen(false)(c, seed)) }},
-	{"still picture as a stream", still(0)},
-	{"still picture with added noise", still(3)},
-	{"still picture with noise, without head turns", func(c *cast, seed uint64) *take { return sitting(still(3)(c, seed)) }},
-	{withOwnOrder, recording},
-	{"injected recording, prompts skipped", skipping},
-	{"injected gestures, instant", instant},
-	{"injected pictures of each pose", poses},
-	{"heads swapped between prompts", swapped},
-	{"own head between pictures of another", between},
-	{"own head blinks for another, without head turns", blinking},
-	{"loop of identical frames", loop(0)},
-	{"loop of frames, slightly changed", loop(1)},
-	{"frames with another capture's nonce", foreign},
-	{"fabricated messages", fabricated},
+	{name: "print, a finger before its eyes, without head turns", large: true, stage: fingered},
+	{name: "screen, recording with its own order", goal: recorded, large: true, stage: screen(false)},
+	{name: "screen, in the mode without head turns", large: true, stage: func(c *cast, seed uint64) *take { return sitting(screen(false)(c, seed)) }},
+	{name: "still picture as a stream", stage: still(0)},
+	{name: "still picture with added noise", stage: still(3)},
+	{name: "still picture with noise, without head turns", stage: func(c *cast, seed uint64) *take { return sitting(still(3)(c, seed)) }},
+	{name: "injected recording with its own order", goal: recorded, large: true, stage: recording},
+	{name: "injected head that sweeps all directions", goal: never, stage: sweeping},
+	{name: "injected recording, prompts skipped", goal: recorded, large: true, stage: skipping},
+	{name: "injected gestures, instant", stage: instant},
+	{name: "injected pictures of each pose", stage: poses},
+	{name: "heads swapped between prompts", large: true, stage: swapped},
+	{name: "own head between pictures of another", large: true, stage: between},
+	{name: "own head blinks for another, without head turns", large: true, stage: blinking},
+	{name: "loop of identical frames", stage: loop(0)},
+	{name: "loop of frames, slightly changed", stage: loop(1)},
+	{name: "frames with another capture's nonce", stage: foreign},
+	{name: "fabricated messages", stage: fabricated},
 }
 
-const withOwnOrder = "injected recording with its own order"
+// mistaken goes, at one of the prompts, the opposite way for 1.3 seconds.
+func mistaken(c *cast, seed uint64) *take {
+	k := newTake(c, seed)
+	prompts, wrong, corrected := 0, 1+k.random.IntN(liveness.Steps), math.Inf(1)
+	var seen liveness.Prompt
+	k.actor.Reply = func(p liveness.Prompt) puppet.Gesture {
+		g := k.actor.Obey(p)
+		if prompts == wrong && !math.IsInf(corrected, 1) {
+			return puppet.Gesture{Yaw: -g.Yaw, Pitch: -g.Pitch}
+		}
+		return g
+	}
+	k.see = func(p liveness.Prompt, t float64) {
+		if p != seen && p != "" {
+			seen = p
+			if prompts++; prompts == wrong {
+				corrected = t + 1.6 // 0.3 s of reaction before
+			}
+		}
+		if t > corrected {
+			corrected = math.Inf(1)
+			k.actor.Act(p, t)
+		}
+		k.actor.See(p, t)
+	}
+	return k
+}
 
-// oftener is how many times as often as the others a species is played. A
-// recording comes through when the drawn challenge happens to be the recorded
-// one: 1 of 32 at best, of which 30 presentations say little.
-var oftener = map[string]int{withOwnOrder: 4}
+// slow follows every prompt at leisure.
+func slow(c *cast, seed uint64) *take {
+	k := newTake(c, seed)
+	k.actor.Reaction = func() (float64, float64) { return 3, 1.5 }
+	return k
+}
 
 // sitting asks for the mode without head turns; nothing moves on purpose.
 func sitting(k *take) *take {
@@ -75,7 +118,7 @@ func (k *take) turnMore() {
 	k.actor.Reply = func(p liveness.Prompt) puppet.Gesture {
 		g := k.actor.Obey(p)
 		more := 1 + 0.8*k.random.Float64()
-		return puppet.Gesture{Yaw: more * g.Yaw, Pitch: more * g.Pitch, Closer: g.Closer}
+		return puppet.Gesture{Yaw: more * g.Yaw, Pitch: more * g.Pitch}
 	}
 }
 
@@ -87,6 +130,7 @@ func printed(surface puppet.Surface, behave func(*take)) func(*cast, uint64) *ta
 		shaky := puppet.NewActor(k.random, puppet.Pose{Width: 300})
 		k.show = func(frame *image.RGBA, t float64) {
 			c.stranger.Backdrop(frame)
+			shaky.Zoom = k.actor.Zoom
 			pose, hand := k.actor.Pose(t), shaky.Pose(6*t)
 			pose.Shut = 0
 			pose.X, pose.Y, pose.Roll = pose.X+hand.X/4, pose.Y+hand.Y/4, pose.Roll+hand.Roll
@@ -143,10 +187,29 @@ func (k *take) performer(order []liveness.Prompt, begin, each float64) func(live
 }
 
 // anyOrder is an order that the attacker expects.
-func (k *take) anyOrder() []liveness.Prompt {
-	order := append([]liveness.Prompt{}, liveness.Actions...)
-	k.random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-	return order[:2+k.random.IntN(2)]
+func (k *take) anyOrder() (order []liveness.Prompt) {
+	for range 4 + k.random.IntN(5) {
+		order = append(order, liveness.Actions[k.random.IntN(len(liveness.Actions))])
+	}
+	return order
+}
+
+// sweeping goes through all directions, again and again, level between them or
+// in a circle.
+func sweeping(c *cast, seed uint64) *take {
+	k := newTake(c, seed)
+	actions, turn := len(liveness.Actions), 1+2*k.random.IntN(2) // to the next, or across
+	var order []liveness.Prompt
+	for i := range 4 * actions {
+		order = append(order, liveness.Actions[(int(seed%8)+i*turn)%actions])
+	}
+	each, direct := 0.5+0.5*k.random.Float64(), k.random.IntN(2) == 0
+	if direct {
+		k.see = func(_ liveness.Prompt, t float64) { k.actor.See(order[int(t/each)%len(order)], t) }
+	} else {
+		k.see = k.performer(order, 0.8+0.4*k.random.Float64(), each)
+	}
+	return k
 }
 
 // recording is a clip of a person who made other movements at other times.
@@ -190,32 +253,15 @@ func skipping(c *cast, seed uint64) *take {
 // instant makes every gesture faster than any body.
 func instant(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
-	k.eager = true
 	k.actor.Reaction = func() (float64, float64) { return 0, 0.08 }
 	return k
 }
 
 // poses shows a picture of each pose, after a pause and without any way
-// between, and enlarges one bit by bit to come closer.
+// between.
 func poses(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
-	k.eager = true
-	human, asked, before := k.actor.Reaction, liveness.PromptHoldStill, liveness.PromptHoldStill
-	k.see = func(p liveness.Prompt, t float64) {
-		if p != asked {
-			asked, before = p, asked
-		}
-		k.actor.See(p, t)
-	}
-	k.actor.Reaction = func() (float64, float64) {
-		switch liveness.PromptComeCloser {
-		case asked:
-			return human()
-		case before:
-			return 0, 0.5
-		}
-		return 0.4, 0
-	}
+	k.actor.Reaction = func() (float64, float64) { return 0.4, 0 }
 	return k
 }
 
@@ -245,12 +291,12 @@ func between(c *cast, seed uint64) *take {
 	k.show = func(frame *image.RGBA, t float64) {
 		c.person.Backdrop(frame)
 		pose, head, home := k.actor.Pose(t), c.person, k.actor.Home
-		switch aside, up := pose.Yaw-home.Yaw, pose.Pitch-home.Pitch; {
-		case math.Abs(aside) > 16:
-			pose.Yaw = home.Yaw + math.Copysign(24, aside)
-		case up > 12:
-			pose.Pitch = home.Pitch + 18
-		case math.Max(math.Abs(aside), up) > 6:
+		side, up := (pose.Yaw-home.Yaw)/26, (pose.Pitch-home.Pitch)/20
+		switch way := math.Hypot(side, up); {
+		case way > 0.65:
+			sin, cos := math.Sincos(math.Round(math.Atan2(up, side)*4/math.Pi) * math.Pi / 4)
+			pose.Yaw, pose.Pitch = home.Yaw+24*cos, home.Pitch+18*sin
+		case way > 0.25:
 			head = c.stranger
 		}
 		head.Draw(frame, puppet.Solid, pose)

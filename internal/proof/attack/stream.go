@@ -18,7 +18,7 @@ func still(noise float64) func(*cast, uint64) *take {
 	return func(c *cast, seed uint64) *take {
 		k := newTake(c, seed)
 		var picture *image.RGBA
-		k.camera.Noise = noise
+		k.camera.Noise, k.whole = noise, true
 		show := k.show
 		k.show = func(frame *image.RGBA, _ float64) {
 			if picture == nil {
@@ -144,9 +144,9 @@ func (d *display) light(frame *image.RGBA, t float64) {
 // beyond are presentations that an active challenge cannot refuse by what it
 // asks; they are measured so that nobody has to guess.
 var beyond = []species{
-	{"screen, an obeying face live on it", screen(true)},
-	{"injected recording, in the mode without head turns", func(c *cast, seed uint64) *take { return sitting(newTake(c, seed)) }},
-	{"injected stream of an obeying puppet", func(c *cast, seed uint64) *take {
+	{name: "screen, an obeying face live on it", stage: screen(true)},
+	{name: "injected recording, in the mode without head turns", stage: func(c *cast, seed uint64) *take { return sitting(newTake(c, seed)) }},
+	{name: "injected stream of an obeying puppet", stage: func(c *cast, seed uint64) *take {
 		k := newTake(c, seed)
 		k.show = func(frame *image.RGBA, t float64) {
 			c.person.Backdrop(frame)

@@ -40,10 +40,11 @@ func Write(out io.Writer, rows []Row) error {
 		switch {
 		case r.Beyond:
 			note = "no goal"
-		case !r.Met():
-			note = "MISSED"
 		case r.BonaFide:
-			note = fmt.Sprintf("median %.1f s", r.Median.Seconds())
+			note = fmt.Sprintf("median %.1f s, %d frames, %d kB", r.Median.Seconds(), r.Frames, r.Bytes/1000)
+		}
+		if !r.Met() {
+			note += " MISSED"
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%s %.1f %%\t%.1f to %.1f %%\t%s\n",
 			r.Species, r.N, r.Accepted, r.Spoof, r.NoCapture, r.Ended, kind, 100*r.Rate(), 100*low, 100*high, note)

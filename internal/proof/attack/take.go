@@ -24,7 +24,7 @@ type take struct {
 	actor    *puppet.Actor
 	camera   *puppet.Camera
 	assisted bool
-	eager    bool // a program that needs no time to read what the page shows
+	whole    bool // sends every frame in full size, whatever the server asks for
 	size     image.Point
 	gap      float64 // seconds between frames
 	latency  float64 // seconds from a picture to the server, and back
@@ -50,8 +50,8 @@ func newTake(c *cast, seed uint64) *take {
 	if random.IntN(3) == 0 {
 		k.size = image.Pt(480, 640) // a phone
 	}
-	k.camera.Noise, k.camera.Gain, k.camera.Quality = between(1.5, 4), between(0.8, 1.15), 70+random.IntN(22)
-	k.gap, k.latency = between(0.13, 0.2), between(0.02, 0.08)
+	k.camera.Noise, k.camera.Gain, k.camera.Quality = between(1.5, 4), between(0.8, 1.15), 80 // as the page encodes
+	k.gap, k.latency = between(0.15, 0.2), between(0.02, 0.08)
 	k.actor = puppet.NewActor(random, puppet.Pose{
 		Yaw: between(-4, 4), Pitch: between(-5, 4), Roll: between(-6, 6),
 		X: float64(k.size.X) * between(0.42, 0.58), Y: float64(k.size.Y) * between(0.44, 0.56),
@@ -75,6 +75,8 @@ type result struct {
 	err     error         // that ended the attempt
 	prompts int           // fulfilled
 	took    time.Duration // of the person's time
+	frames  int
+	bytes   int // of the frames' JPEGs
 }
 
 // accepted reports whether the system took the presentation for a live person.
@@ -82,17 +84,29 @@ func (r result) accepted() bool {
 	return r.verdict == age.VerdictMet || r.verdict == age.VerdictBelow
 }
 
+// guiding is the size at which the page sends frames that only guide, against
+// those that may decide.
+const guiding = 0.6
+
 // play shows the take to a new capture. Time is the take's own.
 func (k *take) play(ctx context.Context, engine *age.Engine) (result, error) {
 	t := 0.0
 	clock := func() time.Time { return time.Unix(0, int64(t*float64(time.Second))) }
 	capture := engine.NewCapture(age.Options{TargetAge: 13, Assisted: k.assisted, Now: clock, Rand: chance{k.random}})
-	var shown, last liveness.Prompt
+	var last age.Step
+	sent := 0
 	for n := 0; ; n++ {
-		k.see(shown, t)
-		frame := image.NewRGBA(image.Rectangle{Max: k.size})
+		k.see(last.Prompt, t)
+		k.actor.Zoom = 1
+		if !k.whole && !last.Full {
+			k.actor.Zoom = guiding
+		}
+		frame := image.NewRGBA(image.Rect(0, 0, int(k.actor.Zoom*float64(k.size.X)), int(k.actor.Zoom*float64(k.size.Y))))
 		k.show(frame, t)
+		noise := k.camera.Noise
+		k.camera.Noise *= k.actor.Zoom // pixels that are merged are less noisy
 		jpeg, err := k.picture(n, frame)
+		k.camera.Noise = noise
 		if err != nil {
 			return result{}, err
 		}
@@ -101,19 +115,16 @@ func (k *take) play(ctx context.Context, engine *age.Engine) (result, error) {
 			k.send(&message)
 		}
 		taken := t
+		sent += len(message.JPEG)
 		t += k.latency
 		step, err := capture.Add(ctx, message)
 		if step.Verdict != "" || ended(err) {
-			return result{step.Verdict, err, step.Done, clock().Sub(time.Unix(0, 0))}, nil
+			return result{step.Verdict, err, step.Done, clock().Sub(time.Unix(0, 0)), n + 1, sent}, nil
 		}
 		if err != nil {
 			return result{}, err
 		}
-		// The page shows what two answers in a row agree on.
-		if step.Prompt == last || k.eager {
-			shown = step.Prompt
-		}
-		last = step.Prompt
+		last = step
 		t = max(t+k.latency, taken+k.gap*(0.95+0.1*k.random.Float64()))
 	}
 }

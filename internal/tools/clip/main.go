@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string) error {
 	gesture := flags.String("gesture", "all", "level, one of the prompts, or all")
 	frames := flags.Int("frames", 8, "pictures of each gesture")
 	video := flags.String("video", "", "file for a video, .y4m or .mjpeg")
-	script := flags.String("script", "level:4 turn_left:1.5 level:1 turn_right:1.5 level:1 look_up:1.5 level:1 come_closer:1.5 level:1", "gestures of the video, with seconds")
+	script := flags.String("script", "level:4 turn_left:1.5 level:1 turn_right:1.5 level:1 look_up:1.5 level:1 down_left:1.5 level:1", "gestures of the video, with seconds")
 	rate := flags.Int("fps", 15, "frames a second of the video")
 	flat := flags.Bool("flat", false, "a print, turned by hand, instead of a head")
 	other := flags.Bool("stranger", false, "another person")
@@ -134,7 +134,6 @@ func (s *studio) pictures(dir, which string, frames int) error {
 			pose := actor.Pose(float64(i) / 8)
 			pose.Yaw += part * whole.Yaw
 			pose.Pitch += part * whole.Pitch
-			pose.Width *= 1 + part*whole.Closer
 			jpeg, err := s.camera.Shoot(s.picture(pose))
 			if err != nil {
 				return err

@@ -6,6 +6,7 @@ import { element, keyed } from "./dom.js";
 const stage = element("stage", HTMLElement);
 const cue = element("cue", HTMLElement);
 const sentence = element("guidance-text", HTMLElement);
+const note = element("guidance-hint", HTMLElement);
 const sign = element("guidance-icon", HTMLElement);
 const ring = element("progress", SVGPathElement);
 const texts = keyed(element("texts", HTMLTemplateElement).content);
@@ -15,7 +16,7 @@ const icons = keyed(element("icons", HTMLTemplateElement).content);
  * Where in the preview the cue of a prompt is placed.
  * @type {Record<string, string>}
  */
-const sides = { "prompt.turn_left": "left", "prompt.turn_right": "right", "prompt.look_up": "top", "prompt.come_closer": "bottom" };
+const sides = { "prompt.turn_left": "left", "prompt.turn_right": "right", "prompt.look_up": "top", "prompt.look_down": "bottom", "prompt.up_left": "left", "prompt.down_left": "left", "prompt.up_right": "right", "prompt.down_right": "right" };
 
 let lastSeen = "";
 let lastShown = "";
@@ -31,7 +32,7 @@ export const text = (key) => texts.get(key)?.textContent ?? "";
  * agree, so that texts do not flicker.
  * @param {Guidance} answer
  */
-export function guide({ guidance, prompt, done, total }) {
+export function guide({ guidance, prompt, hint, done, total }) {
   const good = guidance === "ok";
   const key = good && prompt ? `prompt.${prompt}` : guidance;
   stage.classList.toggle("good", good);
@@ -40,6 +41,7 @@ export function guide({ guidance, prompt, done, total }) {
   lastSeen = key;
   if (!settled || key === lastShown) return;
   lastShown = key;
+  note.textContent = good && hint ? text(`hint.${hint}`) : "";
   sentence.textContent = text(key) || text("hold_still");
   sign.replaceChildren(...icon(key));
   cue.dataset.side = sides[key] ?? "";

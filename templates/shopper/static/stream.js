@@ -8,14 +8,18 @@
  * @property {string} guidance what is wrong with the picture, or "ok"
  * @property {string} phase of the check
  * @property {string} prompt what to do in a good picture, or ""
+ * @property {string} hint to be told with the prompt, or ""
  * @property {number} done
  * @property {number} total
+ * @property {boolean} full the next picture may decide: it should have the full size
  */
 
-/** Least time from one picture to the next, in milliseconds: 8 a second. */
-const leastGap = 125;
+/** Least time from one picture to the next, in milliseconds: nearly 7 a second. */
+const leastGap = 150;
 /** Longest wait for the server, in milliseconds; it gives up itself a little earlier. */
 const patience = 11_000;
+/** Share of the full size of pictures that only guide. */
+const small = 0.6;
 /** Round trips longer than this, in milliseconds, make the pictures smaller. */
 const slow = 600;
 
@@ -38,6 +42,7 @@ export function openStream(path, take, on) {
   let nonce = null;
   let seq = 0;
   let share = 1;
+  let full = false; // the next picture may decide
   let sentAt = 0;
   /** @type {number | undefined} */
   let timer;
@@ -45,7 +50,7 @@ export function openStream(path, take, on) {
   let stopped = false;
 
   async function send() {
-    const jpeg = await take(share);
+    const jpeg = await take(full ? share : Math.min(share, small));
     if (stopped || !nonce || socket.readyState !== WebSocket.OPEN) return;
     if (!jpeg) {
       timer = window.setTimeout(send, leastGap);
@@ -77,6 +82,7 @@ export function openStream(path, take, on) {
       stop();
       on.reload();
     } else {
+      full = message.full;
       on.guidance(message);
       answered();
     }

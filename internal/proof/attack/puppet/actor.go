@@ -3,6 +3,7 @@ package puppet
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"agegate/internal/liveness"
 )
@@ -14,6 +15,7 @@ type Actor struct {
 	Home     Pose                          // how they sit when nothing is asked
 	Reply    func(liveness.Prompt) Gesture // what they do on a prompt
 	Reaction func() (wait, motion float64) // seconds until they move, and that it takes
+	Zoom     float64                       // of the frame, against the one that Home is given for; 0 is 1
 	random   *rand.Rand
 	sway     [5]wave
 	prompt   liveness.Prompt
@@ -25,11 +27,8 @@ type Actor struct {
 	closed   float64 // for how long
 }
 
-// Gesture is a departure from how a person sits.
-type Gesture struct {
-	Yaw, Pitch float64 // degrees
-	Closer     float64 // how much larger the face becomes; 0 is not at all
-}
+// Gesture is a departure from how a person sits, in degrees.
+type Gesture struct{ Yaw, Pitch float64 }
 
 type wave struct{ size, rate, phase float64 }
 
@@ -47,19 +46,14 @@ func NewActor(random *rand.Rand, home Pose) *Actor {
 
 // Obey makes the gesture that a prompt asks for.
 func (a *Actor) Obey(p liveness.Prompt) Gesture {
-	some := 0.9 + 0.3*a.random.Float64()
-	aside := 4 * (a.random.Float64() - 0.5)
-	switch p {
-	case liveness.PromptTurnLeft:
-		return Gesture{Yaw: 26 * some, Pitch: aside}
-	case liveness.PromptTurnRight:
-		return Gesture{Yaw: -26 * some, Pitch: aside}
-	case liveness.PromptLookUp:
-		return Gesture{Yaw: aside, Pitch: 20 * some}
-	case liveness.PromptComeCloser:
-		return Gesture{Closer: 0.4 * some}
+	i := slices.Index(liveness.Actions, p)
+	if i < 0 {
+		return Gesture{}
 	}
-	return Gesture{}
+	some := 0.9 + 0.3*a.random.Float64()
+	aside := 4 * (a.random.Float64() - 0.5) // nobody turns quite straight
+	sin, cos := math.Sincos(float64(i) * math.Pi / 4)
+	return Gesture{Yaw: 26*some*cos - aside*sin, Pitch: 20*some*sin + aside*cos}
 }
 
 // human is a fifth to half a second, and as long or a little longer.
@@ -69,15 +63,16 @@ func (a *Actor) human() (wait, motion float64) {
 
 // See tells the person at time t what the page asks for.
 func (a *Actor) See(p liveness.Prompt, t float64) {
-	if p == a.prompt {
-		return
+	if p != a.prompt {
+		a.Act(p, t)
 	}
+}
+
+// Act makes the person react to the prompt at time t, also if they have before.
+func (a *Actor) Act(p liveness.Prompt, t float64) {
 	a.prompt = p
 	a.from = a.gesture(t)
 	a.to = a.Reply(p)
-	if p == liveness.PromptHoldStill {
-		a.to.Closer = a.from.Closer * 0.5 * math.Round(a.random.Float64()) // some stay, some go back
-	}
 	a.start, a.lasts = a.Reaction()
 	a.start += t
 }
@@ -89,9 +84,8 @@ func (a *Actor) gesture(t float64) Gesture {
 		s = smooth((t - a.start) / max(a.lasts, 1e-3))
 	}
 	return Gesture{
-		Yaw:    a.from.Yaw + s*(a.to.Yaw-a.from.Yaw),
-		Pitch:  a.from.Pitch + s*(a.to.Pitch-a.from.Pitch),
-		Closer: a.from.Closer + s*(a.to.Closer-a.from.Closer),
+		Yaw:   a.from.Yaw + s*(a.to.Yaw-a.from.Yaw),
+		Pitch: a.from.Pitch + s*(a.to.Pitch-a.from.Pitch),
 	}
 }
 
@@ -103,8 +97,10 @@ func (a *Actor) Pose(t float64) Pose {
 	p.Roll += a.sway[2].at(t)
 	p.X += p.Width / 60 * a.sway[3].at(t)
 	p.Y += p.Width / 60 * a.sway[4].at(t)
-	p.Width *= 1 + g.Closer
 	p.Shut = a.lids(t)
+	if a.Zoom > 0 {
+		p.X, p.Y, p.Width = a.Zoom*p.X, a.Zoom*p.Y, a.Zoom*p.Width
+	}
 	return p
 }
 

@@ -18,9 +18,11 @@ import (
 
 func main() {
 	n := flag.Int("n", 30, "presentations of each kind")
-	limit := flag.Duration("time", 15*time.Minute, "after which no more presentations are begun")
+	large := flag.Int("large", 150, "presentations of recordings, screens, prints and borrowed heads, each")
+	only := flag.String("only", "", "play only the kinds whose name contains this")
+	limit := flag.Duration("time", 40*time.Minute, "after which no more presentations are begun")
 	flag.Parse()
-	met, err := run(context.Background(), *n, time.Now().Add(*limit))
+	met, err := run(context.Background(), *only, *n, *large, time.Now().Add(*limit))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "attack:", err)
 		os.Exit(2)
@@ -31,12 +33,12 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, n int, deadline time.Time) (met bool, err error) {
+func run(ctx context.Context, only string, n, large int, deadline time.Time) (met bool, err error) {
 	pool, err := inference.Open(filepath.Join(visiontest.Root(), "models"), runtime.NumCPU())
 	if err != nil {
 		return false, err
 	}
-	rows, err := attack.Range(ctx, pool, n, deadline, func(done, total int) {
+	rows, err := attack.Range(ctx, pool, only, n, large, deadline, func(done, total int) {
 		if done%20 == 0 || done == total {
 			fmt.Fprintf(os.Stderr, "\r%d of %d presentations", done, total)
 		}
