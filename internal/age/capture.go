@@ -12,8 +12,8 @@ import (
 // Limits of one capture. The challenge limits its own time, prompt by prompt.
 const (
 	framingTime  = 2 * time.Minute
-	assistedTime = time.Minute // from the first good frame, in the assisted mode
-	maxFrames    = 3000        // 8 frames a second for the longest attempt
+	assistedTime = 40 * time.Second // from the first good frame, in the assisted mode
+	maxFrames    = 3000             // 8 frames a second for the longest attempt
 )
 
 // settledFrames is how many good frames in a row, with the head at rest, end the

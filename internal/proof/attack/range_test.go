@@ -14,7 +14,7 @@ import (
 // With so few a single lucky recording is more than the goal, so what is
 // tested is that no kind comes through as a rule.
 func TestRange(t *testing.T) {
-	rows, err := attack.Range(t.Context(), visiontest.Pool(t), "", 1, 1, time.Time{}, nil)
+	rows, err := attack.Range(t.Context(), visiontest.Pool(t), "", 2, 2, time.Time{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestRange(t *testing.T) {
 		t.Fatalf("%d rows", len(rows))
 	}
 	for _, r := range rows {
-		if r.N != 1 || r.Accepted+r.Spoof+r.NoCapture+r.Ended != r.N {
+		if r.N != 2 || r.Accepted+r.Spoof+r.NoCapture+r.Ended != r.N {
 			t.Errorf("%+v does not add up", r)
 		}
 		if !r.Beyond && r.Errors() > r.N/2 {

@@ -38,19 +38,19 @@ const recorded = 0.02
 
 // attacks are the presentations that should not be accepted.
 var attacks = []species{
-	{name: "print, held still", large: true, stage: printed(puppet.Flat, (*take).stay)},
+	{name: "print, held still", large: true, stage: printed(puppet.Flat, (*take).linger)},
 	{name: "print, turned and tilted as prompted", large: true, stage: printed(puppet.Flat, (*take).turnMore)},
 	{name: "print, bent and turned as prompted", large: true, stage: printed(puppet.Bent, (*take).turnMore)},
 	{name: "print, cut out, worn as a mask", large: true, stage: mask},
 	{name: "print, in the mode without head turns", large: true, stage: func(c *cast, seed uint64) *take {
-		return sitting(printed(puppet.Flat, (*take).stay)(c, seed))
+		return waiting(printed(puppet.Flat, (*take).stay)(c, seed))
 	}},
 	{name: "print, a finger before its eyes, without head turns", large: true, stage: fingered},
 	{name: "screen, recording with its own order", goal: recorded, large: true, stage: screen(false)},
-	{name: "screen, in the mode without head turns", large: true, stage: func(c *cast, seed uint64) *take { return sitting(screen(false)(c, seed)) }},
+	{name: "screen, in the mode without head turns", large: true, stage: func(c *cast, seed uint64) *take { return waiting(screen(false)(c, seed)) }},
 	{name: "still picture as a stream", stage: still(0)},
 	{name: "still picture with added noise", stage: still(3)},
-	{name: "still picture with noise, without head turns", stage: func(c *cast, seed uint64) *take { return sitting(still(3)(c, seed)) }},
+	{name: "still picture with noise, without head turns", stage: func(c *cast, seed uint64) *take { return waiting(still(3)(c, seed)) }},
 	{name: "injected recording with its own order", goal: recorded, large: true, stage: recording},
 	{name: "injected head that sweeps all directions", goal: never, stage: sweeping},
 	{name: "injected recording, prompts skipped", goal: recorded, large: true, stage: skipping},
@@ -107,9 +107,25 @@ func sitting(k *take) *take {
 	return k
 }
 
+// waiting is sitting for an attack, which has all the time there is.
+func waiting(k *take) *take {
+	k.gap *= slower
+	return sitting(k)
+}
+
+// slower is how much longer the pauses between frames of a presentation are that
+// only waits.
+const slower = 2
+
 // stay ignores every prompt.
 func (k *take) stay() {
 	k.actor.Reply = func(liveness.Prompt) puppet.Gesture { return puppet.Gesture{} }
+}
+
+// linger ignores every prompt and sends few frames.
+func (k *take) linger() {
+	k.gap *= slower
+	k.stay()
 }
 
 // turnMore obeys, by more than a head would be turned: a flat thing shows less
@@ -142,7 +158,7 @@ func printed(surface puppet.Surface, behave func(*take)) func(*cast, uint64) *ta
 
 // fingered passes a finger before the eyes of a print, as if they blinked.
 func fingered(c *cast, seed uint64) *take {
-	k := sitting(printed(puppet.Flat, (*take).stay)(c, seed))
+	k := waiting(printed(puppet.Flat, (*take).stay)(c, seed))
 	show := k.show
 	k.show = func(frame *image.RGBA, t float64) {
 		show(frame, t)

@@ -19,6 +19,7 @@ func still(noise float64) func(*cast, uint64) *take {
 		k := newTake(c, seed)
 		var picture *image.RGBA
 		k.camera.Noise, k.whole = noise, true
+		k.gap *= slower
 		show := k.show
 		k.show = func(frame *image.RGBA, _ float64) {
 			if picture == nil {
