@@ -90,6 +90,22 @@ func TestCourse(t *testing.T) {
 	}
 }
 
+// TestSmallFaces: a face with too few pixels does not decide, and the person is
+// told so once the page has sent the largest frame it can.
+func TestSmallFaces(t *testing.T) {
+	p := honest(plain, 40)
+	p.change = func(_ int, o *vision.Observation) { o.Face.Width = 70 }
+	steps := p.play(t)
+	for i, want := range []vision.Guidance{vision.GuidanceOK, vision.GuidanceOK, vision.GuidanceTooFar} {
+		if steps[i].Guidance != want {
+			t.Errorf("frame %d: %s, want %s", i, steps[i].Guidance, want)
+		}
+	}
+	if last := steps[len(steps)-1]; last.Verdict != age.VerdictNoCapture {
+		t.Errorf("%+v, want no capture", last)
+	}
+}
+
 // TestForeignMessages: a message no honest page sends ends the attempt for good.
 func TestForeignMessages(t *testing.T) {
 	rows := []struct {

@@ -174,8 +174,8 @@ func (c *Challenge) Cut() bool { return c.cut }
 func (c *Challenge) Reached() *vision.Observation { return c.reached }
 
 // Solid reports whether a frame that fulfils the prompt p shows a solid head
-// rather than a picture, compared with the level frame that the
-// challenge began with.
+// rather than a picture, compared with the level frame that the challenge began
+// with.
 func (c *Challenge) Solid(o *vision.Observation, p Prompt) bool {
 	return relief(c.neutral, o) >= minRelief(p)
 }
@@ -265,16 +265,21 @@ func (c *Challenge) strays(a aim) bool {
 
 // correct tells the person that the direction is wrong and asks for another.
 func (c *Challenge) correct(a aim, now time.Time) Outcome {
+	next := c.draw(a)
+	hint := HintOtherWay
+	if a.length() < clearly { // back from a direction next to the target
+		hint = HintAgain
+	}
 	switch {
-	case c.excused < maxConfused && a.confused(c.prompt):
+	case c.excused < maxConfused && hint == HintOtherWay && a.confused(c.prompt):
 		c.excused++
 	case c.wrong == maxWrong:
 		return Missed
 	default:
 		c.wrong++
 	}
-	c.ask(c.draw(a), a, now)
-	c.fresh, c.hint = true, HintOtherWay
+	c.ask(next, a, now)
+	c.fresh, c.hint = true, hint
 	return GoesOn
 }
 

@@ -34,7 +34,7 @@ type Hint string
 // The hints.
 const (
 	HintOtherWay Hint = "other_way" // the head went another way than the prompt asks for
-	HintAgain    Hint = "again"     // the time is over and the prompt is given once more
+	HintAgain    Hint = "again"     // the time was over, or the prompt nearly fulfilled, and one is given once more
 )
 
 // Limits of the directions.
