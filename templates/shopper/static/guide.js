@@ -36,12 +36,12 @@ export function guide({ guidance, prompt, hint, done, total }) {
   const good = guidance === "ok";
   const key = good && prompt ? `prompt.${prompt}` : guidance;
   stage.classList.toggle("good", good);
+  note.textContent = good && hint ? text(`hint.${hint}`) : "";
   progress(done, total);
   const settled = key === lastSeen || lastShown === "" || key.startsWith("prompt.");
   lastSeen = key;
   if (!settled || key === lastShown) return;
   lastShown = key;
-  note.textContent = good && hint ? text(`hint.${hint}`) : "";
   sentence.textContent = text(key) || text("hold_still");
   sign.replaceChildren(...icon(key));
   cue.dataset.side = sides[key] ?? "";
