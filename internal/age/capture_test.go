@@ -149,7 +149,7 @@ func TestFramesTakeTurns(t *testing.T) {
 		given++
 		return func() { given-- }, nil
 	}
-	c := age.NewEngine(watched{p, &given, &measured}, age.ExpectedValue{}).NewCapture(p.options)
+	c := age.NewEngine(watched{p, &given, &measured}, age.ExpectedValue{}, nil).NewCapture(p.options)
 	for n := range uint32(29) {
 		p.now = p.now.Add(p.gap)
 		if step, err := c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: n, JPEG: []byte{byte(n)}}); err != nil || step.Verdict != "" {
@@ -173,11 +173,11 @@ type watched struct {
 	given, measured *int
 }
 
-func (w watched) Analyze(ctx context.Context, jpeg []byte) (*vision.Observation, error) {
+func (w watched) Follow(ctx context.Context, jpeg []byte, last *vision.Observation) (*vision.Observation, error) {
 	if *w.given != 1 {
 		return nil, errors.New("looked at without a turn")
 	}
-	return w.Analyzer.Analyze(ctx, jpeg)
+	return w.Analyzer.Follow(ctx, jpeg, last)
 }
 
 func (w watched) Features(ctx context.Context, o *vision.Observation) (*vision.Features, error) {

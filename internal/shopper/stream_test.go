@@ -339,7 +339,7 @@ func TestMoreTime(t *testing.T) {
 	later.AttemptStarted, later.Remaining, later.Extensible = false, 21*time.Second, true
 	later.Hint, later.Progress, later.Full = liveness.HintOtherWay, 0.4, true
 	capture := &script{steps: []age.Step{stepBegun, later}}
-	f := newFixture(t, tenant.Tenant{}, func(int, bool) Capture { return capture })
+	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture { return capture })
 	_, c := f.begun(f.browser())
 	c.send(frame(scriptNonce, 0))
 	c.read()
