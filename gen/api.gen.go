@@ -134,7 +134,7 @@ func (e ViolationMessage) Valid() bool {
 // |---|---|
 // | `not_consented` | The shopper did not accept the disclosure for this session |
 // | `pending` | Accepted, but verification has not ended |
-// | `not_estimated` | Accepted and ended, but no estimate was stored |
+// | `not_estimated` | Accepted and ended, but no estimate was stored, for example because the shopper used up the attempts at the camera or went on without it |
 // | `available` | `detected_age` holds the estimate |
 type AgeAvailability string
 
@@ -209,7 +209,7 @@ type DetectedAgeOut struct {
 	// |---|---|
 	// | `not_consented` | The shopper did not accept the disclosure for this session |
 	// | `pending` | Accepted, but verification has not ended |
-	// | `not_estimated` | Accepted and ended, but no estimate was stored |
+	// | `not_estimated` | Accepted and ended, but no estimate was stored, for example because the shopper used up the attempts at the camera or went on without it |
 	// | `available` | `detected_age` holds the estimate |
 	Availability AgeAvailability `json:"availability"`
 
@@ -233,7 +233,7 @@ type ResultStatus string
 // |---|---|
 // | `PENDING` | Created; the shopper has not completed verification |
 // | `PASSED` | The estimated age met the cutoff, or the document check passed |
-// | `FALLBACK` | The estimated age was below the cutoff, and no document check made up for it |
+// | `FALLBACK` | The cutoff was not met, and no document check made up for it. The cutoff counts as not met also without an estimate: when the shopper used up the attempts at the camera or went on without it |
 // | `SPOOF` | The camera input did not look like a live person |
 // | `EXPIRED` | Never completed in its time |
 type SessionStatus string
@@ -244,7 +244,7 @@ type SessionStatusOut struct {
 	// |---|---|
 	// | `PENDING` | Created; the shopper has not completed verification |
 	// | `PASSED` | The estimated age met the cutoff, or the document check passed |
-	// | `FALLBACK` | The estimated age was below the cutoff, and no document check made up for it |
+	// | `FALLBACK` | The cutoff was not met, and no document check made up for it. The cutoff counts as not met also without an estimate: when the shopper used up the attempts at the camera or went on without it |
 	// | `SPOOF` | The camera input did not look like a live person |
 	// | `EXPIRED` | Never completed in its time |
 	Status SessionStatus `json:"status"`

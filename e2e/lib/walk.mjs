@@ -71,13 +71,13 @@ export async function isTold(page, key) {
 /**
  * Puts a server before the page that answers every picture with the same
  * message, so that the screen stays as it is; after `pictures` of them it ends
- * the check.
+ * the check, in which nothing had begun.
  */
 export const answersAlways = (page, message, pictures = Infinity) =>
   page.routeWebSocket(/\/stream/, (socket) => {
     let seen = 0;
     socket.send(JSON.stringify({ nonce: "00".repeat(16) }));
-    socket.onMessage(() => socket.send(JSON.stringify(++seen > pictures ? { next: "reload" } : { seq: seen - 1, ...message })));
+    socket.onMessage(() => socket.send(JSON.stringify(++seen > pictures ? { next: "retry" } : { seq: seen - 1, ...message })));
   });
 
 /** Collects what the server tells the page while the camera runs. */

@@ -121,7 +121,7 @@ func (m *machine) socket(t *rapid.T) *socket {
 
 func (m *machine) attempt(t *rapid.T) {
 	s := m.socket(t)
-	err := s.replica.sessions.StartAttempt(context.Background(), s.view, s.claim())
+	after, err := s.replica.sessions.StartAttempt(context.Background(), s.view, s.claim())
 	switch {
 	case m.refused(t, s.model, err):
 	case !s.entitled():
@@ -134,21 +134,80 @@ func (m *machine) attempt(t *rapid.T) {
 		ok(t, err)
 		s.Attempts++
 	}
+	s.answers(t, after)
+}
+
+// answers checks the session that an act returned.
+func (s *model) answers(t *rapid.T, after session.Session) {
+	t.Helper()
+	if got, want := describe(after), describe(s.Session); got != want {
+		t.Fatalf("answer %s\nmodel  %s", got, want)
+	}
+}
+
+// useUp is what follows when a page or a socket finds that no attempt is left.
+func (m *machine) useUp(t *rapid.T) {
+	s, row := m.pick(t)
+	after, err := m.replica(t).sessions.UseUp(context.Background(), row)
+	switch {
+	case m.refused(t, s, err):
+	case s.Attempts < session.MaxAttempts:
+		ok(t, err)
+	case s.DocumentOpenedAt != nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		m.fallBack(s)
+	}
+	s.answers(t, after)
+}
+
+// spend begins every attempt that is left, which single steps seldom do.
+func (m *machine) spend(t *rapid.T) {
+	s, row := m.pick(t)
+	if m.tenant.Disabled || !s.open(m.now) || s.DocumentOpenedAt != nil {
+		t.Skip("no attempt can begin")
+	}
+	for ; s.Attempts < session.MaxAttempts; s.Attempts++ {
+		_, err := m.replica(t).sessions.StartAttempt(context.Background(), row, session.Claim{})
+		ok(t, err)
+	}
+}
+
+// fallBack ends a camera check whose cutoff is not met.
+func (m *machine) fallBack(s *model) {
+	if !m.tenant.DocumentCheck {
+		m.end(s, session.StatusFallback)
+		return
+	}
+	at := m.now
+	s.DocumentOpenedAt = &at
+	m.extend(s)
+}
+
+// goWithout is a shopper, here or on the phone, who goes on without the camera.
+func (m *machine) goWithout(t *rapid.T) {
+	s := m.socket(t)
+	m.resolve(t, s.model, s.replica, s.view, session.NoEstimate(s.claim()), s.entitled() && s.DocumentOpenedAt == nil)
 }
 
 func (m *machine) strike(t *rapid.T) {
 	s := m.socket(t)
-	_, err := s.replica.sessions.Strike(context.Background(), s.view, s.claim())
+	after, err := s.replica.sessions.Strike(context.Background(), s.view, s.claim())
 	switch {
 	case m.refused(t, s.model, err):
 	case !s.entitled() || s.DocumentOpenedAt != nil:
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
-		if s.Strikes++; s.Strikes >= session.MaxStrikes {
+		s.Strikes++
+		if s.Strikes >= session.MaxStrikes {
 			m.end(s.model, session.StatusSpoof)
+		} else if s.Attempts >= session.MaxAttempts {
+			m.fallBack(s.model)
 		}
 	}
+	s.answers(t, after)
 }
 
 func (m *machine) end(s *model, to session.Status) {
@@ -198,17 +257,13 @@ func (m *machine) resolve(t *rapid.T, s *model, at replica, row session.Session,
 		if v.Estimate != nil && s.ConsentedAt != nil && m.tenant.AgeVisibility {
 			s.DetectedAge = v.Estimate
 		}
-		if v.Result == session.ResultFallback && m.tenant.DocumentCheck && s.DocumentOpenedAt == nil {
-			at := m.now
-			s.DocumentOpenedAt = &at
-			m.extend(s)
+		if v.Result == session.ResultFallback && s.DocumentOpenedAt == nil {
+			m.fallBack(s)
 		} else {
 			m.end(s, v.Result.Status())
 		}
 	}
-	if got, want := describe(after), describe(s.Session); got != want {
-		t.Fatalf("answer %s\nmodel  %s", got, want)
-	}
+	s.answers(t, after)
 }
 
 func (m *machine) extend(s *model) {

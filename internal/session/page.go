@@ -55,34 +55,63 @@ func (s *Service) Consent(ctx context.Context, sess Session, accepted bool) erro
 	return err
 }
 
-// StartAttempt counts a capture whose challenge begins. It returns
-// fault.TooMany when none is left, ErrLate when the session has ended or moved
-// on or the claim has ended, and ErrDisabled.
-func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) error {
-	_, err := s.decide(ctx, sess, by, func(d *decision) error {
+// StartAttempt counts a capture whose challenge begins and returns the session
+// as it then stands. Whoever starts the last attempt calls UseUp when it ends
+// without a verdict. StartAttempt returns fault.TooMany when none is left,
+// ErrLate when the session has ended or moved on or the claim has ended, and
+// ErrDisabled.
+func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) (Session, error) {
+	return s.decide(ctx, sess, by, func(d *decision) error {
 		if d.sess.AttemptsLeft() == 0 {
 			return fault.New(fault.TooMany, "No attempt is left")
 		}
 		ok, err := d.AddAttempt(ctx, d.sess.ID, d.now)
-		return lateUnless(ok, err)
+		if err != nil || !ok {
+			return lateUnless(ok, err)
+		}
+		d.sess.Attempts++
+		return nil
 	})
-	return err
+}
+
+// UseUp ends the camera check when no attempt is left, as NoEstimate does:
+// the last attempt has ended without a verdict, or is given up by whoever calls
+// this while it runs elsewhere. While attempts are left it changes nothing. It
+// returns the session as it then stands, and ErrLate when the session has ended
+// or a document check is open, and ErrDisabled.
+func (s *Service) UseUp(ctx context.Context, sess Session) (Session, error) {
+	after, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
+		if d.sess.AttemptsLeft() > 0 {
+			return nil
+		}
+		return s.apply(ctx, d, NoEstimate(Claim{}))
+	})
+	if err == nil {
+		s.announce(after)
+	}
+	return after, err
 }
 
 // Strike counts a failed liveness check; the MaxStrikes-th one completes the
-// session as SPOOF. It returns the session as it then stands. It returns
-// ErrLate when the session has ended, a document check is open or the claim has
-// ended, and ErrDisabled.
+// session as SPOOF, and an earlier one that ends the last attempt ends the
+// camera check as UseUp does. It returns the session as it then stands. It
+// returns ErrLate when the session has ended, a document check is open or the
+// claim has ended, and ErrDisabled.
 func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, error) {
 	after, err := s.decide(ctx, sess, by, func(d *decision) error {
 		ok, err := d.AddStrike(ctx, d.sess.ID, d.now)
 		if err != nil || !ok {
 			return lateUnless(ok, err)
 		}
-		if d.sess.Strikes++; d.sess.Strikes < MaxStrikes {
+		d.sess.Strikes++
+		switch {
+		case d.sess.Strikes >= MaxStrikes:
+			return d.complete(ctx, Verdict{Result: ResultSpoof, Source: SourceCamera})
+		case d.sess.AttemptsLeft() == 0:
+			return s.apply(ctx, d, NoEstimate(Claim{}))
+		default:
 			return nil
 		}
-		return d.complete(ctx, Verdict{Result: ResultSpoof, Source: SourceCamera})
 	})
 	if err == nil {
 		s.announce(after)

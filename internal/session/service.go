@@ -141,24 +141,27 @@ func (s *Service) DetectedAge(ctx context.Context, tenantID, id uuid.UUID) (Esti
 // claim has ended, and ErrDisabled. An estimate is stored if the shopper agreed
 // and the tenant wants it.
 func (s *Service) Resolve(ctx context.Context, sess Session, v Verdict) (Session, error) {
-	after, err := s.decide(ctx, sess, v.Claim, func(d *decision) error {
-		v := v
-		if d.sess.ConsentedAt == nil || !d.tenant.AgeVisibility {
-			v.Estimate = nil
-		}
-		switch next(v, d.tenant.DocumentCheck, d.sess.DocumentOpen()) {
-		case stepOffer:
-			return s.offerDocument(ctx, d, v.Estimate)
-		case stepComplete:
-			return d.complete(ctx, v)
-		default:
-			return ErrLate
-		}
-	})
+	after, err := s.decide(ctx, sess, v.Claim, func(d *decision) error { return s.apply(ctx, d, v) })
 	if err == nil {
 		s.announce(after)
 	}
 	return after, err
+}
+
+// apply takes the step that a verdict calls for, or returns ErrLate when it
+// calls for none.
+func (s *Service) apply(ctx context.Context, d *decision, v Verdict) error {
+	if d.sess.ConsentedAt == nil || !d.tenant.AgeVisibility {
+		v.Estimate = nil
+	}
+	switch next(v, d.tenant.DocumentCheck, d.sess.DocumentOpen()) {
+	case stepOffer:
+		return s.offerDocument(ctx, d, v.Estimate)
+	case stepComplete:
+		return d.complete(ctx, v)
+	default:
+		return ErrLate
+	}
 }
 
 // complete ends the session with a verdict.

@@ -64,6 +64,13 @@ type Verdict struct {
 	Claim    Claim    // of the camera that found it
 }
 
+// NoEstimate is the verdict of a camera check that ends without an estimate:
+// the attempts are used up, or the shopper goes on without the camera. The
+// cutoff then counts as not met.
+func NoEstimate(by Claim) Verdict {
+	return Verdict{Result: ResultFallback, Source: SourceCamera, Claim: by}
+}
+
 // Limits of the camera check.
 const (
 	MaxAttempts = 5 // captures begun, however they ended

@@ -102,7 +102,8 @@ func (p *Pages) handoverState(c echo.Context) error {
 }
 
 func (p *Pages) handoverStateOf(c echo.Context, v visit) (session.Offer, string, error) {
-	if !p.capturable(v) {
+	lastRuns := p.screenOf(v) == screenUsedUp // and a phone may be making it
+	if !p.capturable(v) && !lastRuns {
 		return session.Offer{}, handoverOver, nil
 	}
 	offer, err := p.cfg.Handovers.Offered(c.Request().Context(), v.sess, v.cookie)
@@ -113,6 +114,8 @@ func (p *Pages) handoverStateOf(c echo.Context, v visit) (session.Offer, string,
 		return offer, "", err
 	case offer.Taken:
 		return offer, handoverPhone, nil
+	case lastRuns:
+		return offer, handoverOver, nil
 	case offer.Open:
 		return offer, handoverWaiting, nil
 	default:

@@ -14,7 +14,6 @@ var notices = map[string]string{
 	"handover_gone":  "clock",
 	"handover_done":  "done",
 	"expired":        "clock",
-	"no_attempts":    "info",
 	"unavailable":    "clock",
 	"not_available":  "info",
 	"busy":           "clock",

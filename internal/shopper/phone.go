@@ -46,6 +46,11 @@ func (p *Pages) showPhone(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if v.owner && p.screenOf(v) == screenUsedUp {
+		if v.sess, err = p.cfg.Sessions.UseUp(c.Request().Context(), v.sess); err != nil && !isLate(err) {
+			return err
+		}
+	}
 	l := layout{Test: !v.sess.Livemode, Path: v.path}
 	switch {
 	case p.status(v) != session.StatusPending || v.sess.DocumentOpen() || v.sess.AttemptsLeft() == 0:

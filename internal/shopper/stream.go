@@ -76,10 +76,10 @@ type guidance struct {
 // for the present prompt. It is not answered; the next guidance has the time.
 const moreTime = "more_time"
 
-// onwardMessage is the last message: the page loads the session's page again,
-// whatever the verdict was.
+// onwardMessage is the last message of a check that has ended by itself. It
+// does not tell the verdict.
 type onwardMessage struct {
-	Next string `json:"next"` // "reload"
+	Next string `json:"next"` // "reload"; "retry": nothing had begun, the page offers the camera again
 }
 
 // stream answers GET /v/{token}/stream, the WebSocket of a camera check.
@@ -122,6 +122,9 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	defer leave()
 	stream := &stream{pages: p, link: link, visit: v, capture: p.cfg.NewCapture(v.sess, assisted(c))}
 	code, reason := stream.run(ctx)
+	if err := stream.useUp(context.WithoutCancel(ctx)); err != nil {
+		p.cfg.Logger.Error("end of the last attempt not written", "code", fault.CodeOf(err))
+	}
 	p.captures.end(link, code, reason)
 	return nil
 }
@@ -140,6 +143,8 @@ type stream struct {
 	link    *link
 	visit   visit
 	capture Capture
+	begun   bool // the challenge: an attempt is counted
+	last    bool // no attempt follows this one, and how it ends is not yet written
 }
 
 // run answers frames until the check ends and returns how to close. When work
@@ -158,6 +163,9 @@ func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 	defer idle.Stop()
 	whole := time.AfterFunc(budget.whole, func() { s.pages.captures.end(s.link, closeSpent, "time is up") })
 	defer whole.Stop()
+	left := s.visit.sess.ExpiresAt.Sub(s.pages.cfg.Sessions.Now())
+	expiry := time.AfterFunc(left, func() { s.pages.captures.end(s.link, closeReload, "the session has expired") })
+	defer expiry.Stop()
 	pace := rate.NewLimiter(rate.Every(budget.gap), budget.burst)
 	bytes := 0
 	for range budget.frames {
@@ -221,7 +229,11 @@ func (s *stream) answer(work context.Context, message []byte) (websocket.StatusC
 		s.pages.cfg.Logger.Error("result of a camera check not written", "code", fault.CodeOf(err))
 		return websocket.StatusTryAgainLater, "failed"
 	case moved:
-		_ = s.link.send(ctx, onwardMessage{Next: "reload"}) // the close code says the same
+		next := "reload"
+		if step.Verdict == age.VerdictNoCapture && !s.begun {
+			next = "retry"
+		}
+		_ = s.link.send(ctx, onwardMessage{Next: next}) // the close code says much the same
 		return closeReload, "done"
 	}
 	err = s.link.send(ctx, guidance{
@@ -257,13 +269,14 @@ func isForeign(err error) bool {
 // page has to move on.
 func (s *stream) record(ctx context.Context, step age.Step) (moved bool, err error) {
 	if step.AttemptStarted {
-		err := s.pages.cfg.Sessions.StartAttempt(ctx, s.visit.sess, s.visit.claim)
+		after, err := s.pages.cfg.Sessions.StartAttempt(ctx, s.visit.sess, s.visit.claim)
 		if isLate(err) || isDisabled(err) || fault.CodeOf(err) == fault.TooMany {
 			return true, nil
 		}
 		if err != nil {
 			return false, err
 		}
+		s.begun, s.last = true, after.AttemptsLeft() == 0
 	}
 	if step.Verdict == "" {
 		return false, nil
@@ -288,17 +301,37 @@ func (s *stream) settle(ctx context.Context, step age.Step) error {
 		_, err := sessions.Strike(ctx, s.visit.sess, s.visit.claim)
 		return err
 	default:
-		return nil // not captured: the page offers another attempt
+		return s.useUp(ctx) // unless it was the last, the page offers another attempt
 	}
-	return s.resolve(ctx, verdict)
+	return persist(ctx, func() error {
+		_, err := sessions.Resolve(ctx, s.visit.sess, verdict)
+		return err
+	})
 }
 
-// resolve tries again when the database does not answer: what the camera has
-// found must not be lost to a short failure, and a second Resolve of the same
-// verdict does no harm.
-func (s *stream) resolve(ctx context.Context, verdict session.Verdict) error {
+// useUp ends the session's camera check if this was its last attempt and no
+// verdict has ended it.
+func (s *stream) useUp(ctx context.Context) error {
+	if !s.last {
+		return nil
+	}
+	s.last = false
+	err := persist(ctx, func() error {
+		_, err := s.pages.cfg.Sessions.UseUp(ctx, s.visit.sess)
+		return err
+	})
+	if isLate(err) || isDisabled(err) {
+		return nil
+	}
+	return err
+}
+
+// persist calls write again when the database does not answer: what a camera
+// check has come to must not be lost to a short failure. write decides on the
+// session's row, so that a second call does no harm.
+func persist(ctx context.Context, write func() error) error {
 	for pause := time.Second; ; pause *= 2 {
-		_, err := s.pages.cfg.Sessions.Resolve(ctx, s.visit.sess, verdict)
+		err := write()
 		if fault.CodeOf(err) != fault.Unavailable || pause > 4*time.Second {
 			return err
 		}

@@ -3,6 +3,7 @@ package shopper
 import (
 	"net/http"
 
+	"agegate/internal/fault"
 	"agegate/internal/session"
 
 	"github.com/labstack/echo/v4"
@@ -22,7 +23,7 @@ const (
 	screenCompleted // ended; this browser did not make the check
 	screenElsewhere // begun in another browser
 	screenExpired
-	screenNoAttempts
+	screenUsedUp      // the last attempt has begun; who asks for a page gives it up
 	screenUnavailable // the estimator is off
 )
 
@@ -54,12 +55,12 @@ func (p *Pages) openScreen(v visit) screen {
 		return screenElsewhere
 	case v.sess.DocumentOpen():
 		return screenDocument
+	case begun && v.sess.AttemptsLeft() == 0:
+		return screenUsedUp
 	case p.cfg.NewCapture == nil && v.sess.Livemode:
 		return screenUnavailable
 	case !begun || p.cfg.NewCapture == nil:
 		return screenIntro
-	case v.sess.AttemptsLeft() == 0:
-		return screenNoAttempts
 	case v.tenant.AgeVisibility && v.sess.Attempts == 0:
 		return screenConsent
 	default:
@@ -118,13 +119,27 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 		return p.notice(c, http.StatusOK, "elsewhere", v)
 	case screenExpired:
 		return p.notice(c, http.StatusGone, "expired", v)
-	case screenNoAttempts:
-		return p.notice(c, http.StatusOK, "no_attempts", v)
+	case screenUsedUp:
+		return p.showUsedUp(c, v)
 	case screenUnavailable:
 		return p.unavailable(c, v)
 	default:
 		return p.notice(c, http.StatusOK, "completed", v)
 	}
+}
+
+// showUsedUp ends the camera check of a session without attempts left and writes
+// the page that follows. The last attempt usually ends it by itself; this is for
+// one that was cut off with its server.
+func (p *Pages) showUsedUp(c echo.Context, v visit) (err error) {
+	v.sess, err = p.cfg.Sessions.UseUp(c.Request().Context(), v.sess)
+	if err != nil && !isLate(err) {
+		return err
+	}
+	if p.screenOf(v) == screenUsedUp {
+		return fault.New(fault.Unavailable, "The session did not move on")
+	}
+	return p.showState(c, v)
 }
 
 // redirect sends the browser that passed to the merchant, or says that the

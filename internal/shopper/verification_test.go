@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/session"
 	"agegate/internal/tenant"
 )
 
@@ -161,21 +160,6 @@ func TestUnknownLink(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	f.browser().get(f.server.URL+"/v/nothing").shows(t, http.StatusNotFound, "notice-unknown")
 	f.browser().post(f.server.URL+"/v/nothing/start", nil).shows(t, http.StatusNotFound, "notice-unknown")
-}
-
-func TestAttemptsRunOut(t *testing.T) {
-	f := newFixture(t, tenant.Tenant{}, scripted())
-	link := f.session(true)
-	shopper := f.browser()
-	shopper.post(link+"/start", nil)
-	for range session.MaxAttempts {
-		shopper.get(link).shows(t, http.StatusOK, "screen-primer")
-		must(t, f.sessions.StartAttempt(t.Context(), f.stored(link), session.Claim{}))
-	}
-	shopper.get(link).shows(t, http.StatusOK, "notice-no_attempts")
-	if f.stored(link).Status != session.StatusPending {
-		t.Error("the session did not stay open")
-	}
 }
 
 func TestUnsafeRequestsOfAnotherSiteAreRefused(t *testing.T) {

@@ -107,7 +107,7 @@ func verdictsOnOldRows(t *testing.T, g *harness.Gateway, sides [2]side, r *table
 		// The phone's code replaced.
 		s = newcomer()
 		replaced := sides[1].handovers.Offer(t.Context(), s.view, browserCookie)
-		started := sides[0].sessions.StartAttempt(t.Context(), s.view, s.phone)
+		_, started := sides[0].sessions.StartAttempt(t.Context(), s.view, s.phone)
 		_, strike := sides[0].sessions.Strike(t.Context(), s.view, s.phone)
 		after, err = sides[0].sessions.Resolve(t.Context(), s.view, found(session.ResultVerified, s.phone))
 		refused := errors.Is(started, session.ErrLate) && errors.Is(strike, session.ErrLate) && errors.Is(err, session.ErrLate)

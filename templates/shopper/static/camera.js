@@ -37,7 +37,6 @@ const check = {
   /** @type {number | undefined} */
   timer: undefined,
   cameraId: "", // of the chosen camera; empty: the one facing the shopper
-  phase: "", // of the check, as the server last told it
   failures: 0, // connections in a row that never worked
   reached: false, // the server answered a probe in spite of them
   stillFor: () => 0, // milliseconds for which the camera's picture has not changed
@@ -148,13 +147,11 @@ async function play() {
 
 function connect() {
   closeStream();
-  check.phase = "";
   progress(0, 1);
   check.stream = openStream(page.dataset.stream ?? "", take, {
     guidance(answer) {
       check.failures = 0;
       check.reached = false;
-      check.phase = answer.phase;
       if (check.stillFor() > frozenAfter) {
         machine.send("frozen");
         return;
@@ -162,8 +159,7 @@ function connect() {
       machine.send("answered");
       guide(answer);
     },
-    // When nothing had begun, there is no result to see: the shopper is told to try again.
-    reload: () => machine.send(check.phase === "framing" ? "unframed" : "moved"),
+    end: (next) => machine.send(next === "retry" ? "unframed" : "moved"),
     close(code, lived) {
       check.failures = lived ? 0 : check.failures + 1;
       machine.send(closings[code] ?? "lost");

@@ -26,12 +26,13 @@ const slow = 600;
 /**
  * Streams pictures from take() over a WebSocket until it closes.
  *   on.guidance(message)  the server's answer to a picture
- *   on.reload()           the check has ended: load the page again
+ *   on.end(next)          the check has ended: "reload" the page, or, because
+ *                         nothing had begun, "retry" with the camera
  *   on.close(code, lived) the connection is over; lived: it had worked
  * Returns { stop() }, after which nothing is called any more.
  * @param {string} path
  * @param {(share: number) => Promise<ArrayBuffer | null>} take
- * @param {{ guidance(message: Guidance): void, reload(): void, close(code: number, lived: boolean): void }} on
+ * @param {{ guidance(message: Guidance): void, end(next: string): void, close(code: number, lived: boolean): void }} on
  */
 export function openStream(path, take, on) {
   const url = new URL(path, location.href);
@@ -80,7 +81,7 @@ export function openStream(path, take, on) {
       send();
     } else if (message.next) {
       stop();
-      on.reload();
+      on.end(message.next);
     } else {
       full = message.full;
       on.guidance(message);
