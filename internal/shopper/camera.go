@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 
+	"agegate/internal/session"
+
 	"github.com/labstack/echo/v4"
 )
 
@@ -12,6 +14,7 @@ type cameraView struct {
 	exit
 	Camera   string // path of this page
 	Handover string // path of the hand-over to a phone; empty when there is none
+	Without  string // path of the form that goes on without the camera
 	OnPhone  bool   // this is the phone of a hand-over
 	Again    bool   // an earlier attempt of this session ended without a result
 	Left     int    // attempts left
@@ -24,22 +27,28 @@ var troubles = []string{
 	"missing", "refused", "in_use", "frozen", "insecure", "embedded", "unplugged", "failed", "network", "waiting", "other_tab",
 }
 
+// troubleView is one trouble screen. Handover and Without are empty where
+// waiting helps.
 type troubleView struct {
 	exit
-	Kind     string
-	Handover string
+	Kind      string
+	Handover  string
+	Without   string
+	LinkFirst bool // another browser of this device can do what this one cannot
 }
 
-// handoverHelps are the troubles whose screens offer another device.
-var handoverHelps = []string{"missing", "refused", "in_use", "frozen", "insecure", "embedded", "failed"}
+// awaited are the troubles that end by themselves or in another tab.
+var awaited = []string{"network", "waiting", "other_tab"}
 
 // troubleOf is the view of one trouble screen of a camera page.
 func troubleOf(v *cameraView, kind string) troubleView {
-	t := troubleView{exit: v.exit, Kind: kind}
-	if slices.Contains(handoverHelps, kind) {
-		t.Handover = v.Handover
+	if slices.Contains(awaited, kind) {
+		return troubleView{exit: v.exit, Kind: kind}
 	}
-	return t
+	return troubleView{
+		exit: v.exit, Kind: kind, Handover: v.Handover, Without: v.Without,
+		LinkFirst: kind == "embedded" && v.Handover != "",
+	}
 }
 
 // showCamera answers GET /v/{token}/camera, the camera step.
@@ -60,13 +69,34 @@ func (p *Pages) renderCamera(c echo.Context, v visit) error {
 
 func (p *Pages) cameraViewOf(v visit) *cameraView {
 	view := &cameraView{
-		layout: p.layoutOf(v), exit: exitOf(v), Camera: v.path + "/camera",
+		layout: p.layoutOf(v), exit: exitOf(v), Camera: v.path + "/camera", Without: v.path + "/without-camera",
 		Again: v.sess.Attempts > 0, Left: v.sess.AttemptsLeft(), Troubles: troubles,
 	}
 	if p.cfg.Handovers != nil {
 		view.Handover = v.path + "/handover"
 	}
 	return view
+}
+
+// withoutCamera answers POST /v/{token}/without-camera: the shopper goes on
+// without the camera, and the cutoff counts as not met.
+func (p *Pages) withoutCamera(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	return p.goWithout(c, v)
+}
+
+// goWithout ends the camera check of a visit that may make it.
+func (p *Pages) goWithout(c echo.Context, v visit) (err error) {
+	if p.capturable(v) {
+		v.sess, err = p.cfg.Sessions.Resolve(c.Request().Context(), v.sess, session.NoEstimate(v.claim))
+		if err != nil && !isLate(err) {
+			return err
+		}
+	}
+	return p.onward(c, v, v.path)
 }
 
 // assisted reports that the shopper chose "I cannot move my head".

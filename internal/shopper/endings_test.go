@@ -3,6 +3,7 @@ package shopper
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -256,4 +257,73 @@ func TestWhenNothingHadBegunThePageTriesAgain(t *testing.T) {
 		t.Errorf("last message %s", got)
 	}
 	c.closes(closeReload)
+}
+
+func TestGoingOnWithoutTheCamera(t *testing.T) {
+	for name, settings := range map[string]tenant.Tenant{"document check off": {}, "document check on": {DocumentCheck: true, AgeVisibility: true}} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, settings, scripted(stepBegun, verdict(age.VerdictMet, 40)))
+			shopper := f.browser()
+			link := f.session(true)
+			path := strings.TrimPrefix(link, f.server.URL)
+			shopper.post(link+"/without-camera", nil).leadsTo(t, path)
+			f.stillPending(link, "not begun")
+			shopper.post(link+"/start", nil)
+			f.browser().post(link+"/without-camera", nil).leadsTo(t, path)
+			f.stillPending(link, "another browser")
+			c := shopper.opened(link)
+			c.send(frame(scriptNonce, 0))
+			c.read()
+			for range 2 {
+				shopper.post(link+"/without-camera", nil).leadsTo(t, path)
+				f.endsWithoutEstimate(link)
+			}
+			shopper.get(link).shows(t, http.StatusOK, f.shown())
+			c.finds(1)
+			f.endsWithoutEstimate(link)
+		})
+	}
+}
+
+func (f *fixture) stillPending(link, what string) {
+	f.t.Helper()
+	if s := f.stored(link); s.Status != session.StatusPending || s.DocumentOpen() {
+		f.t.Errorf("%s: %s", what, s.Status)
+	}
+}
+
+func TestGoingOnWithoutTheCameraOfThePhone(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
+	desktop, phone := f.browser(), f.browser()
+	link, phoneLink, _ := f.handedOver(desktop, true)
+	phone.post(phoneLink+"/without-camera", nil)
+	f.stillPending(link, "before the phone had the code")
+	phone.post(phoneLink+"/start", nil)
+	desktop.post(link+"/handover", nil)
+	phone.post(phoneLink+"/without-camera", nil).shows(t, http.StatusGone, "notice-handover_gone")
+	f.stillPending(link, "a replaced code")
+
+	next := found(t, phoneAddress, desktop.get(link+"/handover").body)
+	phone.post(next+"/start", nil)
+	phone.get(next).shows(t, http.StatusOK, "without-camera")
+	phone.post(next+"/without-camera", nil).leadsTo(t, strings.TrimPrefix(next, f.server.URL))
+	f.endsWithoutEstimate(link)
+	phone.get(next).shows(t, http.StatusOK, "notice-handover_done")
+	desktop.get(link).shows(t, http.StatusOK, "screen-fallback")
+}
+
+// TestALinkForAnotherBrowser: an app without a camera leads to a link to copy.
+func TestALinkForAnotherBrowser(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
+	shopper := f.browser()
+	link := f.session(true)
+	shopper.post(link+"/start", nil)
+	next := strings.TrimPrefix(link, f.server.URL) + "/handover?link=first"
+	shopper.post(link+"/handover", url.Values{"link": {"first"}}).leadsTo(t, next)
+	page := shopper.get(f.server.URL + next)
+	page.shows(t, http.StatusOK, "copy")
+	if strings.Contains(page.body, "<img") {
+		t.Error("the page shows a code to scan with the device that shows it")
+	}
+	f.browser().get(found(t, phoneAddress, page.body)).shows(t, http.StatusOK, "screen-phone")
 }

@@ -34,7 +34,7 @@ func goldenScreens() map[string]goldenScreen {
 	ended := layout{Path: "/v/TOKEN", Test: true}
 	shop := exit{Merchant: "Corner Shop & Söhne", Leave: "https://shop.example/cart?id=1&x=2"}
 	camera := func() *cameraView {
-		return &cameraView{layout: live, exit: shop, Camera: "/v/TOKEN/camera", Handover: "/v/TOKEN/handover", Troubles: troubles}
+		return &cameraView{layout: live, exit: shop, Camera: "/v/TOKEN/camera", Handover: "/v/TOKEN/handover", Without: "/v/TOKEN/without-camera", Troubles: troubles}
 	}
 	handover := func(state string) goldenScreen {
 		return goldenScreen{screen: "handover", view: func() view {
@@ -63,6 +63,7 @@ func goldenScreens() map[string]goldenScreen {
 		"camera-phone": {screen: "camera", view: func() view {
 			v := camera()
 			v.Path, v.Camera, v.Handover, v.Leave, v.OnPhone = "/h/PHONE", "/h/PHONE", "", "", true
+			v.Without = "/h/PHONE/without-camera"
 			return v
 		}},
 		"document": {screen: "document", view: func() view {
@@ -75,6 +76,11 @@ func goldenScreens() map[string]goldenScreen {
 		"spoof":            {screen: "spoof", view: func() view { return &exitView{layout: live, exit: shop} }},
 		"onward":           {screen: "onward", view: func() view { return &exitView{layout: live, exit: shop} }},
 		"handover-waiting": handover(handoverWaiting),
+		"handover-link": {screen: "handover", view: func() view {
+			v := handover(handoverWaiting).view().(*handoverView)
+			v.LinkFirst = true
+			return v
+		}},
 		"handover-phone":   handover(handoverPhone),
 		"handover-expired": handover(handoverExpired),
 		"phone": {screen: "phone", view: func() view {

@@ -23,18 +23,21 @@ func (p *Pages) registerHandover(e *echo.Echo) {
 	e.Match(getOrHead, "/h/:handover/", p.showPhone) // where the page of a failed form leads back to
 	e.GET("/h/:handover/stream", p.phoneStream)
 	e.POST("/h/:handover/start", p.startPhone, p.pages.SameOrigin)
+	e.POST("/h/:handover/without-camera", p.phoneWithoutCamera, p.pages.SameOrigin)
 }
 
 type handoverView struct {
 	layout
 	exit
-	State   string       // see handoverStateOf
-	QR      template.URL // PNG of the phone's link
-	Address string       // the phone's link
-	Code    string
+	State     string       // see handoverStateOf
+	QR        template.URL // PNG of the phone's link
+	Address   string       // the phone's link
+	Code      string
+	LinkFirst bool // the link is for another browser of this device: shown instead of the QR code
 }
 
-// offerHandover answers POST /v/{token}/handover: a new code for a phone.
+// offerHandover answers POST /v/{token}/handover: a new code for a phone, or,
+// with link=first, a link for another browser.
 func (p *Pages) offerHandover(c echo.Context) error {
 	v, err := p.visit(c)
 	if err != nil {
@@ -47,7 +50,11 @@ func (p *Pages) offerHandover(c echo.Context) error {
 	if err != nil && !isLate(err) {
 		return err
 	}
-	return p.onward(c, v, v.path+"/handover")
+	next := v.path + "/handover"
+	if c.FormValue("link") == "first" {
+		next += "?link=first"
+	}
+	return p.onward(c, v, next)
 }
 
 // showHandover answers GET /v/{token}/handover: the code to scan, and what the
@@ -66,7 +73,7 @@ func (p *Pages) showHandover(c echo.Context) error {
 	}
 	view := &handoverView{
 		layout: p.layoutOf(v), exit: exitOf(v), State: state, Code: offer.Code,
-		Address: p.cfg.VerifyURL + "/h/" + offer.Token,
+		Address: p.cfg.VerifyURL + "/h/" + offer.Token, LinkFirst: c.QueryParam("link") == "first",
 	}
 	code, err := qr.Encode(view.Address, qr.M)
 	if err != nil {

@@ -134,6 +134,18 @@ func (p *Pages) phoneStream(c echo.Context) error {
 	return p.capture(c, v)
 }
 
+// phoneWithoutCamera answers POST /h/{handover}/without-camera.
+func (p *Pages) phoneWithoutCamera(c echo.Context) error {
+	v, err := p.phoneVisit(c)
+	if isGone(err) {
+		return p.handoverGone(c)
+	}
+	if err != nil {
+		return err
+	}
+	return p.goWithout(c, v)
+}
+
 func (p *Pages) phoneCookie(token string) string {
 	return p.cookieName(credential.LinkHash(token), "phone-")
 }

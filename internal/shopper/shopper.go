@@ -111,6 +111,7 @@ func (p *Pages) Register(e *echo.Echo) {
 	e.GET("/v/:token/stream", p.stream)
 	e.POST("/v/:token/start", p.start, p.pages.SameOrigin)
 	e.POST("/v/:token/consent", p.consent, p.pages.SameOrigin)
+	e.POST("/v/:token/without-camera", p.withoutCamera, p.pages.SameOrigin)
 	e.POST("/v/:token/document", p.document, p.pages.SameOrigin)
 	if p.cfg.Handovers != nil {
 		p.registerHandover(e)

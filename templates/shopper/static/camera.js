@@ -1,7 +1,7 @@
 // The camera step: what each state of the machine does, and where its events
 // come from.
 import { element } from "./dom.js";
-import { guide, progress, text } from "./guide.js";
+import { explain, guide, progress, text } from "./guide.js";
 import { rules, start } from "./machine.js";
 import { openCamera, cameras, photographer, problemOf, stillness } from "./media.js";
 import { openStream } from "./stream.js";
@@ -45,7 +45,8 @@ const check = {
 /** @type {Partial<Record<State, (event: CameraEvent | null) => void>>} */
 const effects = {
   primer(event) {
-    if (event === "unframed") element("again", HTMLElement).hidden = false;
+    if (event !== "unframed") return;
+    for (const part of page.querySelectorAll("[data-again]")) part.toggleAttribute("hidden", false);
   },
   opening: open,
   starting: play,
@@ -79,7 +80,9 @@ function show(name) {
     if (section instanceof HTMLElement) section.hidden = section.dataset.screen !== name;
   }
   const heading = page.querySelector(`[data-screen="${name}"] h1`);
-  if (heading instanceof HTMLElement) heading.focus({ preventScroll: true });
+  if (!(heading instanceof HTMLElement)) return;
+  heading.focus({ preventScroll: true });
+  document.title = heading.textContent ?? "";
 }
 
 /**
@@ -148,6 +151,7 @@ async function play() {
 function connect() {
   closeStream();
   progress(0, 1);
+  explain("");
   check.stream = openStream(page.dataset.stream ?? "", take, {
     guidance(answer) {
       check.failures = 0;

@@ -18,6 +18,20 @@ const icons = keyed(element("icons", HTMLTemplateElement).content);
  */
 const sides = { "prompt.turn_left": "left", "prompt.turn_right": "right", "prompt.look_up": "top", "prompt.look_down": "bottom", "prompt.up_left": "left", "prompt.down_left": "left", "prompt.up_right": "right", "prompt.down_right": "right" };
 
+const help = element("help", HTMLElement);
+const ways = element("ways", HTMLElement);
+
+/** Milliseconds of one complaint after which the page explains it and offers other ways. */
+const helpAfter = 10_000;
+/**
+ * Complaints that are explained with the words of another one.
+ * @type {Record<string, string>}
+ */
+const causes = { hold_still: "blurred", bad_image: "blurred" };
+
+let complaint = "";
+let since = 0;
+let explained = "";
 let lastSeen = "";
 let lastShown = "";
 
@@ -32,12 +46,13 @@ export const text = (key) => texts.get(key)?.textContent ?? "";
  * agree, so that texts do not flicker.
  * @param {Guidance} answer
  */
-export function guide({ guidance, prompt, hint, done, total }) {
+export function guide({ guidance, phase, prompt, hint, done, total }) {
   const good = guidance === "ok";
   const key = good && prompt ? `prompt.${prompt}` : guidance;
   stage.classList.toggle("good", good);
   note.textContent = good && hint ? text(`hint.${hint}`) : "";
   progress(done, total);
+  complain(phase === "framing" ? guidance : "");
   const settled = key === lastSeen || lastShown === "" || key.startsWith("prompt.");
   lastSeen = key;
   if (!settled || key === lastShown) return;
@@ -46,6 +61,42 @@ export function guide({ guidance, prompt, hint, done, total }) {
   sign.replaceChildren(...icon(key));
   cue.dataset.side = sides[key] ?? "";
   cue.replaceChildren(...(sides[key] ? icon(key) : []));
+}
+
+/**
+ * Explains a complaint that lasts. The explanation stays until the next one or
+ * until the challenge begins, so that nothing moves while the person tries.
+ * @param {string} guidance while framing; otherwise ""
+ */
+function complain(guidance) {
+  const now = performance.now();
+  const cause = causes[guidance] ?? guidance;
+  if (cause !== complaint) [complaint, since] = [cause, now];
+  if (!cause) explain("");
+  else if (cause !== "ok" && now - since >= helpAfter) explain(cause);
+}
+
+/**
+ * Says what is wrong, with a picture of what to do, and offers other ways. It
+ * takes no focus: the person is moving before the camera.
+ * @param {string} cause empty: no more
+ */
+export function explain(cause) {
+  if (cause === explained) return;
+  explained = cause;
+  ways.hidden = !cause;
+  if (!cause) {
+    help.replaceChildren();
+    return;
+  }
+  const picture = Object.assign(document.createElement("div"), { className: "picture" });
+  picture.append(...icon(cause));
+  const words = document.createElement("div");
+  words.append(
+    Object.assign(document.createElement("h2"), { textContent: text(`help.${cause}.title`) }),
+    Object.assign(document.createElement("p"), { textContent: text(`help.${cause}.body`) }),
+  );
+  help.replaceChildren(picture, words);
 }
 
 /**
