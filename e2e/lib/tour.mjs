@@ -57,6 +57,12 @@ export function tour(gateway) {
       await toCamera(page, await link());
       await isTold(page, "no_face");
     },
+    "live-explained": async (page) => {
+      await perform(page, { places: [] });
+      await answersAlways(page, { guidance: "turned_away", phase: "framing", prompt: "", done: 0, total: 3 });
+      await toCamera(page, await link());
+      await part(page, "help").locator("h2").waitFor();
+    },
     document: forced("fallback", document),
     "document-unavailable": async (page) => {
       await forced("fallback", document)(page);
@@ -66,6 +72,11 @@ export function tour(gateway) {
     fallback: forced("fallback"),
     spoof: forced("spoof"),
     "handover-waiting": offered,
+    "handover-link": async (page) => {
+      await offered(page);
+      await page.goto(`${page.url()}?link=first`);
+      await sees(page, "copy");
+    },
     phone: async (page, meet) => page.goto(await offered(await meet())),
     "handover-phone": async (page, meet) => {
       const phone = await meet();
