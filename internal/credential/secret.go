@@ -62,9 +62,9 @@ func ParseSecret(s string) ([]byte, error) {
 	return nil, errors.New("secret has no recognized prefix")
 }
 
-// LinkHash is the SHA-256 of a link token or a browser cookie: the only form
+// HashToken is the SHA-256 of a link token or a browser cookie: the only form
 // in which either is stored.
-func LinkHash(token string) []byte {
+func HashToken(token string) []byte {
 	sum := sha256.Sum256([]byte(token))
 	return sum[:]
 }

@@ -64,7 +64,7 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	if err != nil {
 		return Created{}, err
 	}
-	sess.LinkHash = credential.LinkHash(link)
+	sess.LinkHash = credential.HashToken(link)
 	claim, err := s.idempotencyClaim(sess, link, req)
 	if err != nil {
 		return Created{}, err

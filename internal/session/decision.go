@@ -25,7 +25,7 @@ type Claim struct {
 // PhoneClaim is the claim of the phone that took the handover of a token and
 // holds cookie.
 func PhoneClaim(token, cookie string) Claim {
-	return Claim{tokenHash: credential.LinkHash(token), phoneHash: credential.LinkHash(cookie)}
+	return Claim{tokenHash: credential.HashToken(token), phoneHash: credential.HashToken(cookie)}
 }
 
 // holds reports whether the claim stands in the transaction's view.

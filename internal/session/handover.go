@@ -78,7 +78,7 @@ func (h *Handovers) Offer(ctx context.Context, sess Session, cookie string) erro
 	}
 	return h.change(ctx, sess, func(d *decision) error {
 		return d.PutHandover(ctx, Handover{
-			LinkHash: d.sess.LinkHash, Nonce: nonce, TokenHash: credential.LinkHash(handoverToken(cookie, nonce)),
+			LinkHash: d.sess.LinkHash, Nonce: nonce, TokenHash: credential.HashToken(handoverToken(cookie, nonce)),
 			ExpiresAt: d.now.Add(HandoverTTL),
 		})
 	})
@@ -89,7 +89,7 @@ func (h *Handovers) Offer(ctx context.Context, sess Session, cookie string) erro
 // ErrLate and ErrDisabled as Offer does.
 func (h *Handovers) Take(ctx context.Context, sess Session, token, cookie string) (taken bool, err error) {
 	err = h.change(ctx, sess, func(d *decision) (err error) {
-		taken, err = d.TakeHandover(ctx, credential.LinkHash(token), credential.LinkHash(cookie), d.now)
+		taken, err = d.TakeHandover(ctx, credential.HashToken(token), credential.HashToken(cookie), d.now)
 		return err
 	})
 	return taken, err
@@ -124,11 +124,11 @@ func (h *Handovers) Offered(ctx context.Context, sess Session, cookie string) (O
 // unknown link, and fault.Gone for one that nobody took in time or that
 // another phone has.
 func (h *Handovers) Open(ctx context.Context, token, cookie string) (sess Session, taken bool, err error) {
-	row, err := h.store.HandoverByToken(ctx, credential.LinkHash(token))
+	row, err := h.store.HandoverByToken(ctx, credential.HashToken(token))
 	if err != nil {
 		return Session{}, false, err
 	}
-	taken = row.PhoneHash != nil && hmac.Equal(row.PhoneHash, credential.LinkHash(cookie))
+	taken = row.PhoneHash != nil && hmac.Equal(row.PhoneHash, credential.HashToken(cookie))
 	if !taken && (row.PhoneHash != nil || !h.sessions.now().Before(row.ExpiresAt)) {
 		return Session{}, false, fault.New(fault.Gone, "This code was used or is too old")
 	}

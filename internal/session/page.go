@@ -11,14 +11,14 @@ import (
 
 // ByLink returns the session of a verification link, or fault.NotFound.
 func (s *Service) ByLink(ctx context.Context, link string) (Session, error) {
-	sess, err := s.store.SessionByLink(ctx, credential.LinkHash(link))
+	sess, err := s.store.SessionByLink(ctx, credential.HashToken(link))
 	return sess, notFoundAs(err, errNotFound)
 }
 
 // Bind ties the session to the browser that holds cookie, unless another one
 // came first. It reports whether the session is now this browser's.
 func (s *Service) Bind(ctx context.Context, sess Session, cookie string) (bool, error) {
-	hash := credential.LinkHash(cookie)
+	hash := credential.HashToken(cookie)
 	if sess.BrowserHash == nil {
 		bound, err := s.store.BindBrowser(ctx, sess.ID, hash)
 		if err != nil || bound {
@@ -33,7 +33,7 @@ func (s *Service) Bind(ctx context.Context, sess Session, cookie string) (bool, 
 
 // Owns reports whether cookie is that of the browser the session is bound to.
 func (s Session) Owns(cookie string) bool {
-	return s.BrowserHash != nil && bytes.Equal(s.BrowserHash, credential.LinkHash(cookie))
+	return s.BrowserHash != nil && bytes.Equal(s.BrowserHash, credential.HashToken(cookie))
 }
 
 // Consent records whether the shopper accepts the visibility disclosure. It

@@ -95,6 +95,6 @@ func (p *Pages) claim(c echo.Context, v *visit) error {
 	if err != nil || !bound {
 		return err
 	}
-	v.owner, v.sess.BrowserHash = true, credential.LinkHash(v.cookie)
+	v.owner, v.sess.BrowserHash = true, credential.HashToken(v.cookie)
 	return nil
 }

@@ -54,7 +54,7 @@ func (p *Pages) force(c echo.Context, v visit, name string) error {
 			if v.cookie, err = credential.NewLinkToken(p.cfg.Random); err != nil {
 				return err
 			}
-			v.sess.BrowserHash = credential.LinkHash(v.cookie)
+			v.sess.BrowserHash = credential.HashToken(v.cookie)
 		}
 	}
 	// Whoever forces sees the result, also when it was forced before; only the

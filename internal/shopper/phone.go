@@ -147,5 +147,5 @@ func (p *Pages) phoneWithoutCamera(c echo.Context) error {
 }
 
 func (p *Pages) phoneCookie(token string) string {
-	return p.cookieName(credential.LinkHash(token), "phone-")
+	return p.cookieName(credential.HashToken(token), "phone-")
 }

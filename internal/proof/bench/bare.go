@@ -120,7 +120,7 @@ func (b *bare) insert(r *http.Request, id uuid.UUID, tenantID string, age int, s
 	}
 	defer tx.Rollback() //nolint:errcheck // does nothing after Commit
 	_, err = tx.ExecContext(r.Context(), insertSQL, id.String(), tenantID, false, age, success, cancel, webhook,
-		credential.LinkHash(link), b.time(now), b.time(now.Add(time.Hour)))
+		credential.HashToken(link), b.time(now), b.time(now.Add(time.Hour)))
 	if err != nil {
 		return err
 	}
