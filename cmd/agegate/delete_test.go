@@ -85,7 +85,7 @@ func (o *office) session(owner uuid.UUID, ago time.Duration) session.Session {
 // passed makes a session that passed some time ago. Its event is due.
 func (o *office) passed(owner uuid.UUID, ago time.Duration) session.Session {
 	o.t.Helper()
-	s, err := o.sessions.Resolve(o.t.Context(), o.session(owner, ago), session.Verdict{Result: session.ResultVerified})
+	s, err := o.sessions.Resolve(o.t.Context(), o.session(owner, ago), session.CheckResult{Result: session.ResultVerified})
 	o.must(err)
 	return s
 }
@@ -97,7 +97,7 @@ func (o *office) deliver(owner uuid.UUID) {
 	o.must(err)
 	for _, d := range deliveries {
 		o.must(o.store.FinishDelivery(o.t.Context(), d, webhook.Attempt{Number: 1, At: now(), Class: webhook.ClassDelivered, StatusCode: 200},
-			webhook.Outcome{Verdict: webhook.VerdictDelivered}))
+			webhook.Disposition{Action: webhook.ActionFinish}))
 	}
 }
 
@@ -138,7 +138,7 @@ func TestSessionDelete(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		owner := o.tenant()
 		open, abandoned, spoof, done := o.session(owner, 0), o.session(owner, time.Hour), o.session(owner, time.Hour), o.passed(owner, time.Hour)
-		_, err := o.sessions.Resolve(t.Context(), spoof, session.Verdict{Result: session.ResultSpoof})
+		_, err := o.sessions.Resolve(t.Context(), spoof, session.CheckResult{Result: session.ResultSpoof})
 		o.must(err)
 		o.refused("the session is open until "+open.ExpiresAt.Format(time.RFC3339), "session", "delete", open.ID.String())
 		o.refused("webhook is still to be delivered", "session", "delete", done.ID.String())
@@ -166,7 +166,7 @@ func TestPrune(t *testing.T) {
 		one, other := o.tenant(), o.tenant()
 		for i := range many {
 			if s := o.session(one, 3*day); i%2 == 0 {
-				_, err := o.sessions.Resolve(t.Context(), s, session.Verdict{Result: session.ResultSpoof})
+				_, err := o.sessions.Resolve(t.Context(), s, session.CheckResult{Result: session.ResultSpoof})
 				o.must(err)
 			}
 		}
@@ -242,7 +242,7 @@ func TestTenantDelete(t *testing.T) {
 		o.deliver(gone)
 		o.refused("1 open sessions and 0 webhooks still to be delivered", remove...)
 		o.run("tenant", "enable", gone.String())
-		_, err := o.sessions.Resolve(t.Context(), open, session.Verdict{Result: session.ResultSpoof})
+		_, err := o.sessions.Resolve(t.Context(), open, session.CheckResult{Result: session.ResultSpoof})
 		o.must(err)
 		o.run("tenant", "disable", gone.String())
 		o.refused("give --yes to confirm", remove[:3]...)

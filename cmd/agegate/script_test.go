@@ -90,11 +90,11 @@ func mask(ts *testscript.TestScript, _ bool, _ []string) {
 // answers are what a receiver may say to a delivery.
 var answers = map[string]struct {
 	attempt webhook.Attempt
-	outcome webhook.Outcome
+	outcome webhook.Disposition
 }{
-	"delivered": {webhook.Attempt{Class: webhook.ClassDelivered, StatusCode: 200}, webhook.Outcome{Verdict: webhook.VerdictDelivered}},
-	"failed":    {webhook.Attempt{Class: webhook.ClassStatus, StatusCode: 500, Excerpt: []byte("out of \x1b[2J order")}, webhook.Outcome{Verdict: webhook.VerdictExhausted}},
-	"gone":      {webhook.Attempt{Class: webhook.ClassStatus, StatusCode: 410}, webhook.Outcome{Verdict: webhook.VerdictGone}},
+	"delivered": {webhook.Attempt{Class: webhook.ClassDelivered, StatusCode: 200}, webhook.Disposition{Action: webhook.ActionFinish}},
+	"failed":    {webhook.Attempt{Class: webhook.ClassStatus, StatusCode: 500, Excerpt: []byte("out of \x1b[2J order")}, webhook.Disposition{Action: webhook.ActionGiveUp}},
+	"gone":      {webhook.Attempt{Class: webhook.ClassStatus, StatusCode: 410}, webhook.Disposition{Action: webhook.ActionDisable}},
 }
 
 // event TENANT_ID pending|delivered|failed|gone lets a live session of the
@@ -119,7 +119,7 @@ func event(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	s, err := service.ByLink(ctx, strings.TrimPrefix(created.VerificationURL, "https://v.example/v/"))
 	ts.Check(err)
-	_, err = service.Resolve(ctx, s, session.Verdict{Result: session.ResultVerified})
+	_, err = service.Resolve(ctx, s, session.CheckResult{Result: session.ResultVerified})
 	ts.Check(err)
 	records, err := db.Events(ctx, webhook.Filter{Scope: webhook.OfTenant(owner), Session: s.ID})
 	ts.Check(err)

@@ -24,9 +24,9 @@ func (a *API) CreateSession(ctx context.Context, req gen.CreateSessionRequestObj
 	return fromCreated(created), nil
 }
 
-// Rule is the contract.Rule of the operations with a body, of which creation is
+// CheckBody is the contract.BodyCheck of the operations with a body, of which creation is
 // the only one.
-func (a *API) Rule(c echo.Context, body map[string]any) ([]contract.Violation, error) {
+func (a *API) CheckBody(c echo.Context, body map[string]any) ([]contract.Violation, error) {
 	ctx := c.Request().Context()
 	success, cancel := text(body[session.FieldSuccessURL]), text(body[session.FieldCancelURL])
 	refused, err := a.sessions.CheckDestinations(ctx, callerFrom(ctx), success, cancel)

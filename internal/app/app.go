@@ -122,7 +122,7 @@ func (a *App) buildServices(cfg config.Config) error {
 		Observe: func(class webhook.Class, livemode bool) { a.metrics.WebhookAttempt(string(class), livemode) },
 	})
 	a.Sessions = session.NewService(session.Config{
-		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Rule: rule,
+		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Callbacks: rule,
 		Limits: billing.Limits{FreeChecksPerMonth: cfg.FreeChecksPerMonth, TestDailyCap: cfg.TestDailyCap},
 		Observe: func(id uuid.UUID, entered session.Status, livemode bool) {
 			a.metrics.Session(string(entered), livemode)
@@ -146,7 +146,7 @@ func (a *App) buildHandler(cfg config.Config, newCapture func(session.Session, b
 		BaseURL:      cfg.BaseURL,
 		Logger:       a.log,
 		Authenticate: api.Authenticate(a.Tenants),
-		Rule:         operations.Rule,
+		CheckBody:    operations.CheckBody,
 		Checks: map[string]func(context.Context) error{
 			"database": a.Store.Ping,
 			"models":   func(context.Context) error { return nil }, // New fails without those it needs

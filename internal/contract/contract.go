@@ -151,17 +151,18 @@ type InvalidError []Violation
 // Error returns a fixed text: what is wrong names members of the request.
 func (InvalidError) Error() string { return "contract: invalid request" }
 
-// Rule returns the domain's violations of a JSON body that breaks the contract
-// already, so that one response reports both. Members may be missing, unknown
-// or of any type. A body that keeps the contract is left to the handler.
-type Rule func(ctx echo.Context, body map[string]any) ([]Violation, error)
+// BodyCheck returns the domain's violations of a JSON body that already violates
+// the contract, so that one response reports both. Members may be missing,
+// unknown or of any type. It is not called for a body that satisfies the
+// contract: the handler checks that one.
+type BodyCheck func(ctx echo.Context, body map[string]any) ([]Violation, error)
 
 // Middleware returns the guard, to be installed with echo's Use so that the
 // route is known. Requests of operations with security go to authenticate
 // first, whose error ends the request; then the request is validated, and
-// every violation, of the contract and of the domain's rule, is reported in one
+// every violation, of the contract and of the domain's rules, is reported in one
 // InvalidError. Requests outside the contract pass untouched.
-func (c *Contract) Middleware(authenticate func(echo.Context) error, domain Rule) echo.MiddlewareFunc {
+func (c *Contract) Middleware(authenticate func(echo.Context) error, domain BodyCheck) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(ctx echo.Context) error {
 			op := c.operations[route{ctx.Request().Method, ctx.Path()}]

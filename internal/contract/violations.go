@@ -68,7 +68,7 @@ func (v *violations) schema(err error, base []any) {
 
 // ask adds what the domain has against a body that is an object, except where
 // the contract has something against the same member.
-func (v *violations) ask(ctx echo.Context, domain Rule, body any) error {
+func (v *violations) ask(ctx echo.Context, domain BodyCheck, body any) error {
 	object, ok := body.(map[string]any)
 	if !ok || domain == nil || len(*v) >= maxViolations {
 		return nil

@@ -42,8 +42,9 @@ type Config struct {
 	// Authenticate identifies the caller of an API request and puts it into the
 	// request's context, or returns the fault that ends the request.
 	Authenticate func(echo.Context) error
-	// Rule is what the domain asks of API requests beyond the contract.
-	Rule contract.Rule
+	// CheckBody reports what the domain has against a body that already violates
+	// the contract.
+	CheckBody contract.BodyCheck
 	// Checks are the readiness checks by name. Each gets a deadline.
 	Checks map[string]func(context.Context) error
 	// Pages renders an error of a request outside /api/. Nil writes plain text.
@@ -75,7 +76,7 @@ func New(cfg Config) (*echo.Echo, error) {
 	routes := routeNames{}
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
 	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders,
-		allowedMethods, limitBody, deadline, guard.Middleware(cfg.Authenticate, cfg.Rule))
+		allowedMethods, limitBody, deadline, guard.Middleware(cfg.Authenticate, cfg.CheckBody))
 
 	mountHealth(e, cfg.Checks)
 	if err := mountDocs(e, cfg.BaseURL); err != nil {

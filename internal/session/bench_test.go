@@ -61,7 +61,7 @@ func complete(b *testing.B, database string) {
 	for range 8 {
 		all.Go(func() {
 			for i := next.Add(1) - 1; i < int64(b.N); i = next.Add(1) - 1 {
-				verdict := session.Verdict{Result: session.ResultVerified, Source: session.SourceCamera, Estimate: &years}
+				verdict := session.CheckResult{Result: session.ResultVerified, Source: session.SourceCamera, Estimate: &years}
 				if _, err := sessions.Resolve(ctx, open[i], verdict); err != nil {
 					b.Error(err)
 				}

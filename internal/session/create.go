@@ -156,11 +156,11 @@ func (s *Service) destination(t tenant.Tenant, own *string, registered string) (
 		}
 		return registered, nil
 	}
-	endpoint, err := s.cfg.Rule.Parse(*own)
+	endpoint, err := s.cfg.Callbacks.Parse(*own)
 	if err != nil {
 		return "", err
 	}
-	if !s.cfg.Rule.Registered(endpoint, t.CallbackURLs()) {
+	if !s.cfg.Callbacks.Registered(endpoint, t.CallbackURLs()) {
 		return "", ErrHostNotRegistered
 	}
 	return *own, nil

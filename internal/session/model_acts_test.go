@@ -219,7 +219,7 @@ func (m *machine) end(s *model, to session.Status) {
 func (m *machine) verdict(t *rapid.T) {
 	s := m.socket(t)
 	years := 25.5
-	v := session.Verdict{
+	v := session.CheckResult{
 		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback}).Draw(t, "result"),
 		Source: session.SourceCamera, Estimate: &years, Claim: s.claim(),
 	}
@@ -228,7 +228,7 @@ func (m *machine) verdict(t *rapid.T) {
 
 func (m *machine) force(t *rapid.T) {
 	s, row := m.pick(t)
-	v := session.Verdict{
+	v := session.CheckResult{
 		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback, session.ResultSpoof}).Draw(t, "result"),
 		Source: session.SourceForced,
 	}
@@ -238,7 +238,7 @@ func (m *machine) force(t *rapid.T) {
 // endDocument is the end of a document check, or the shopper's refusal of it.
 func (m *machine) endDocument(t *rapid.T) {
 	s, row := m.pick(t)
-	v := session.Verdict{
+	v := session.CheckResult{
 		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback, session.ResultSpoof}).Draw(t, "result"),
 		Source: session.SourceDocument,
 	}
@@ -246,7 +246,7 @@ func (m *machine) endDocument(t *rapid.T) {
 }
 
 // resolve hands in a verdict that applies to an open session or not.
-func (m *machine) resolve(t *rapid.T, s *model, at replica, row session.Session, v session.Verdict, applies bool) {
+func (m *machine) resolve(t *rapid.T, s *model, at replica, row session.Session, v session.CheckResult, applies bool) {
 	after, err := at.sessions.Resolve(context.Background(), row, v)
 	switch {
 	case m.refused(t, s, err):

@@ -106,7 +106,7 @@ func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, 
 		d.sess.Strikes++
 		switch {
 		case d.sess.Strikes >= MaxStrikes:
-			return d.complete(ctx, Verdict{Result: ResultSpoof, Source: SourceCamera})
+			return d.complete(ctx, CheckResult{Result: ResultSpoof, Source: SourceCamera})
 		case d.sess.AttemptsLeft() == 0:
 			return s.apply(ctx, d, NoEstimate(Claim{}))
 		default:

@@ -19,7 +19,7 @@ type Config struct {
 	VerifyURL string        // base of verification URLs, without a trailing slash
 	TTL       time.Duration // from creation, or from a step of the document check, to expiry
 	TokenTTL  time.Duration // from mint to expiry of a redirect token
-	Rule      tenant.CallbackRule
+	Callbacks tenant.CallbackRule
 	Limits    billing.Limits
 	Observe   func(id uuid.UUID, entered Status, livemode bool) // told of creations and completions; nil: nobody is
 }
@@ -99,17 +99,17 @@ type Availability string
 
 // The values of Availability.
 const (
-	NotConsented Availability = "not_consented"
-	Pending      Availability = "pending"
-	NotEstimated Availability = "not_estimated"
-	Available    Availability = "available"
+	AvailabilityNotConsented Availability = "not_consented"
+	AvailabilityPending      Availability = "pending"
+	AvailabilityNotEstimated Availability = "not_estimated"
+	AvailabilityAvailable    Availability = "available"
 )
 
 // EstimateView is what the estimated-age operation tells of a session.
 type EstimateView struct {
 	SessionID    uuid.UUID
 	Availability Availability
-	DetectedAge  *float64 // years; only when Available
+	DetectedAge  *float64 // years; only when AvailabilityAvailable
 }
 
 // DetectedAge returns the stored estimate of a consented session. It writes
@@ -122,25 +122,26 @@ func (s *Service) DetectedAge(ctx context.Context, tenantID, id uuid.UUID) (Esti
 	view := EstimateView{SessionID: id}
 	switch {
 	case sess.ConsentedAt == nil:
-		view.Availability = NotConsented
+		view.Availability = AvailabilityNotConsented
 	case !sess.StatusAt(s.now()).Terminal():
-		view.Availability = Pending
+		view.Availability = AvailabilityPending
 	case sess.DetectedAge == nil:
-		view.Availability = NotEstimated
+		view.Availability = AvailabilityNotEstimated
 	default:
-		view.Availability, view.DetectedAge = Available, sess.DetectedAge
+		view.Availability, view.DetectedAge = AvailabilityAvailable, sess.DetectedAge
 	}
 	return view, nil
 }
 
-// Resolve applies a verdict to a session and returns the session as it then
-// stands: completed, or still PENDING with the document check on offer. The
-// status change, its event and its billing are one transaction, in which
-// everything is read that decides. With the session's present state it returns
-// ErrLate when the session has ended, the verdict does not apply to it or its
-// claim has ended, and ErrDisabled. An estimate is stored if the shopper agreed
-// and the tenant wants it.
-func (s *Service) Resolve(ctx context.Context, sess Session, v Verdict) (Session, error) {
+// Resolve applies the result of a check to a session and returns the updated
+// session: completed, or still PENDING with the document check open. The status
+// change, its event and its billing are one transaction, and every value the
+// decision depends on is read in it. Resolve returns ErrLate when the session
+// has ended, the result does not apply to it or its claim has ended, and
+// ErrDisabled when the tenant is disabled; the returned session is then the
+// stored one, unchanged. An estimate is stored only if the shopper consented
+// and the tenant has age visibility turned on.
+func (s *Service) Resolve(ctx context.Context, sess Session, v CheckResult) (Session, error) {
 	after, err := s.decide(ctx, sess, v.Claim, func(d *decision) error { return s.apply(ctx, d, v) })
 	if err == nil {
 		s.announce(after)
@@ -148,9 +149,9 @@ func (s *Service) Resolve(ctx context.Context, sess Session, v Verdict) (Session
 	return after, err
 }
 
-// apply takes the step that a verdict calls for, or returns ErrLate when it
+// apply takes the step that a result calls for, or returns ErrLate when it
 // calls for none.
-func (s *Service) apply(ctx context.Context, d *decision, v Verdict) error {
+func (s *Service) apply(ctx context.Context, d *decision, v CheckResult) error {
 	if d.sess.ConsentedAt == nil || !d.tenant.AgeVisibility {
 		v.Estimate = nil
 	}
@@ -164,8 +165,8 @@ func (s *Service) apply(ctx context.Context, d *decision, v Verdict) error {
 	}
 }
 
-// complete ends the session with a verdict.
-func (d *decision) complete(ctx context.Context, v Verdict) error {
+// complete ends the session with the result of a check.
+func (d *decision) complete(ctx context.Context, v CheckResult) error {
 	status := v.Result.Status()
 	ok, err := d.CompleteSession(ctx, d.sess.ID, status, d.now, v.Estimate)
 	if err != nil || !ok {
@@ -195,7 +196,8 @@ func (d *decision) complete(ctx context.Context, v Verdict) error {
 	return nil
 }
 
-// announce tells who waits for it that a verdict was written.
+// announce wakes the webhook dispatcher and calls the observer after a session
+// has ended. It must be called after the commit.
 func (s *Service) announce(sess Session) {
 	switch sess.Status {
 	case StatusPending:

@@ -56,8 +56,8 @@ const (
 	SourceDocument               // the document check, or its refusal by the shopper
 )
 
-// Verdict is the result of one check of a session.
-type Verdict struct {
+// CheckResult is the result of one check of a session.
+type CheckResult struct {
 	Result   Result
 	Source   Source
 	Estimate *float64 // years, one decimal; only from the camera
@@ -67,8 +67,8 @@ type Verdict struct {
 // NoEstimate is the verdict of a camera check that ends without an estimate:
 // the attempts are used up, or the shopper goes on without the camera. The
 // cutoff then counts as not met.
-func NoEstimate(by Claim) Verdict {
-	return Verdict{Result: ResultFallback, Source: SourceCamera, Claim: by}
+func NoEstimate(by Claim) CheckResult {
+	return CheckResult{Result: ResultFallback, Source: SourceCamera, Claim: by}
 }
 
 // Limits of the camera check.

@@ -1,18 +1,18 @@
 package session
 
-// step is what a verdict does to a pending session.
+// step is what a check result does to a pending session.
 type step int
 
 const (
-	stepRefuse   step = iota // the verdict does not apply
+	stepRefuse   step = iota // the result does not apply
 	stepOffer                // offer the document check, stay PENDING
-	stepComplete             // go to the verdict's terminal status
+	stepComplete             // go to the result's terminal status
 )
 
-// next is the whole transition table out of PENDING, expiry apart: the
-// terminal statuses have no way out.
+// next is the complete transition table out of PENDING, except for expiry.
+// Nothing leaves a terminal status.
 //
-//	verdict    from               document check   step
+//	result     source             document check   step
 //	VERIFIED   camera             not open         PASSED
 //	VERIFIED   forced, document   any              PASSED
 //	SPOOF      camera             not open         SPOOF
@@ -21,10 +21,10 @@ const (
 //	FALLBACK   camera, forced     on, not open     offer
 //	FALLBACK   forced, document   open             FALLBACK
 //
-// Once the document check is open the camera has nothing more to say: an age
-// refusal gets no second estimate. The document check itself never ends as
-// SPOOF.
-func next(v Verdict, documentCheckOn, documentOpen bool) step {
+// Once the document check is open, camera results are refused: a shopper whose
+// age was refused gets no second estimate. The document check itself never ends
+// as SPOOF.
+func next(v CheckResult, documentCheckOn, documentOpen bool) step {
 	switch {
 	case v.Source == SourceCamera && documentOpen:
 		return stepRefuse

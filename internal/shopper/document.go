@@ -46,7 +46,7 @@ func (p *Pages) document(c echo.Context) error {
 		next += "/document"
 		v.sess, err = p.cfg.Sessions.StepDocument(ctx, v.sess)
 	case "decline":
-		v.sess, err = p.cfg.Sessions.Resolve(ctx, v.sess, session.Verdict{Result: session.ResultFallback, Source: session.SourceDocument})
+		v.sess, err = p.cfg.Sessions.Resolve(ctx, v.sess, session.CheckResult{Result: session.ResultFallback, Source: session.SourceDocument})
 	default:
 		return echo.ErrBadRequest
 	}

@@ -39,7 +39,7 @@ func (p *Pages) force(c echo.Context, v visit, name string) error {
 		if err := p.claim(c, &v); err != nil {
 			return err
 		}
-		verdict := session.Verdict{Result: forcedResults[name], Source: session.SourceForced}
+		verdict := session.CheckResult{Result: forcedResults[name], Source: session.SourceForced}
 		after, err := p.cfg.Sessions.Resolve(c.Request().Context(), v.sess, verdict)
 		if err != nil && !isLate(err) {
 			return err

@@ -291,7 +291,7 @@ func (s *stream) record(ctx context.Context, step age.Step) (moved bool, err err
 // settle applies a verdict.
 func (s *stream) settle(ctx context.Context, step age.Step) error {
 	sessions := s.pages.cfg.Sessions
-	verdict := session.Verdict{Source: session.SourceCamera, Estimate: &step.Age, Claim: s.visit.claim}
+	verdict := session.CheckResult{Source: session.SourceCamera, Estimate: &step.Age, Claim: s.visit.claim}
 	switch step.Verdict {
 	case age.VerdictMet:
 		verdict.Result = session.ResultVerified

@@ -30,12 +30,12 @@ func (tx *Tx) InsertEvent(e webhook.Event) error {
 	status := webhook.FirstStatus(e.Destination, disabled)
 	var due any
 	if status == webhook.StatusPending {
-		due = tx.in(0)
+		due = tx.dbNow()
 	}
 	return tx.db.Table("webhook_events").Create(map[string]any{
 		"id": e.ID, "tenant_id": e.TenantID, "session_id": e.SessionID, "livemode": e.Livemode,
 		"destination": e.Destination, "endpoint_id": endpoint, "body": e.Body,
-		"status": status, "created_at": tx.in(0), "next_attempt_at": due,
+		"status": status, "created_at": tx.dbNow(), "next_attempt_at": due,
 		"attempts": 0, "step": 0, "last_class": "", "last_status": 0,
 	}).Error
 }
@@ -64,7 +64,7 @@ SELECT tenant_id FROM pending WHERE tenant_id IS NOT NULL AND (
 // DueTenants implements webhook.Queue.
 func (s *Store) DueTenants(ctx context.Context) ([]uuid.UUID, error) {
 	return view(ctx, s, func(tx *Tx) (tenants []uuid.UUID, err error) {
-		return tenants, tx.db.Raw(dueTenants, tx.in(0)).Scan(&tenants).Error
+		return tenants, tx.db.Raw(dueTenants, tx.dbNow()).Scan(&tenants).Error
 	})
 }
 
@@ -112,7 +112,7 @@ func (tx *Tx) claim(c webhook.Claim, token uuid.UUID, lease time.Duration) ([]we
 	}
 	var rows []eventRow
 	err := tx.db.Raw(statement, map[string]any{
-		"tenant": c.TenantID, "limit": c.Limit, "token": token, "now": tx.in(0), "until": tx.in(lease),
+		"tenant": c.TenantID, "limit": c.Limit, "token": token, "now": tx.dbNow(), "until": tx.dbNowPlus(lease),
 	}).Scan(&rows).Error
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (s *Store) ReleaseDelivery(ctx context.Context, lease webhook.Lease, after 
 	return s.Update(ctx, func(tx *Tx) error {
 		res := tx.leased(lease).Updates(map[string]any{
 			// Its endpoint may have been disabled meanwhile.
-			"next_attempt_at": gorm.Expr("CASE WHEN status = 'pending' THEN ? END", tx.in(after)),
+			"next_attempt_at": gorm.Expr("CASE WHEN status = 'pending' THEN ? END", tx.dbNowPlus(after)),
 			"lease_token":     nil,
 			"attempts":        gorm.Expr("attempts - 1"),
 		})
@@ -144,19 +144,19 @@ func (s *Store) ReleaseDelivery(ctx context.Context, lease webhook.Lease, after 
 }
 
 // FinishDelivery implements webhook.Queue.
-func (s *Store) FinishDelivery(ctx context.Context, d webhook.Delivery, a webhook.Attempt, o webhook.Outcome) error {
+func (s *Store) FinishDelivery(ctx context.Context, d webhook.Delivery, a webhook.Attempt, o webhook.Disposition) error {
 	lost := false
 	err := s.Update(ctx, func(tx *Tx) error {
 		// The endpoint comes before its events in every transaction, so that
 		// two of them cannot wait for each other.
-		disabled, err := tx.finishEndpoint(d, o.Verdict)
+		disabled, err := tx.finishEndpoint(d, o.Action)
 		if err != nil {
 			return err
 		}
 		status := o.Status(disabled)
 		var next any
 		if status == webhook.StatusPending {
-			next = tx.in(o.RetryIn)
+			next = tx.dbNowPlus(o.RetryIn)
 		}
 		if err := tx.insertAttempt(d.ID, a, next); err != nil {
 			return err
@@ -202,7 +202,7 @@ func (s *Store) PruneEvents(ctx context.Context, keep time.Duration, limit int) 
 		res := tx.db.Exec(`
 			DELETE FROM webhook_events WHERE id IN (
 				SELECT id FROM webhook_events WHERE created_at < ? AND status <> 'pending' ORDER BY created_at LIMIT ?
-			)`, tx.in(-keep), limit)
+			)`, tx.dbNowPlus(-keep), limit)
 		return int(res.RowsAffected), res.Error
 	})
 }

@@ -24,7 +24,7 @@ func (tx *Tx) endpointDisabled(id string) (bool, error) {
 
 // finishEndpoint writes what an attempt means for its endpoint and reports
 // whether the endpoint is disabled.
-func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Verdict) (disabled bool, err error) {
+func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Action) (disabled bool, err error) {
 	before, err := tx.lockEndpoint(d, v)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return false, nil // it never failed
@@ -32,18 +32,18 @@ func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Verdict) (disabled bo
 	if err != nil {
 		return false, err
 	}
-	now, err := tx.moment()
+	now, err := tx.readClock()
 	if err != nil {
 		return false, err
 	}
 	failedLately := false
-	if before.FirstFailureAt != nil && v != webhook.VerdictDelivered {
+	if before.FirstFailureAt != nil && v != webhook.ActionFinish {
 		if failedLately, err = tx.failedLately(before, now); err != nil {
 			return false, err
 		}
 	}
 	after := before.After(v, failedLately, now)
-	if after.DisabledAt != nil && v != webhook.VerdictDelivered {
+	if after.DisabledAt != nil && v != webhook.ActionFinish {
 		// The status is asked for twice: the inner one is not looked at again
 		// after waiting for another transaction that changes the row.
 		err = tx.db.Exec(`
@@ -62,9 +62,9 @@ func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Verdict) (disabled bo
 
 // lockEndpoint locks the delivery's endpoint and returns its record, which a
 // failure makes when it is missing: gorm.ErrRecordNotFound after a success only.
-func (tx *Tx) lockEndpoint(d webhook.Delivery, v webhook.Verdict) (webhook.Endpoint, error) {
+func (tx *Tx) lockEndpoint(d webhook.Delivery, v webhook.Action) (webhook.Endpoint, error) {
 	id := webhook.EndpointID(d.TenantID, d.Livemode, d.Destination)
-	if v != webhook.VerdictDelivered {
+	if v != webhook.ActionFinish {
 		if err := tx.db.Exec(`
 			INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, disabled_reason)
 			VALUES (?, ?, ?, ?, '') ON CONFLICT (id) DO NOTHING`, id, d.TenantID, d.Livemode, d.Destination).Error; err != nil {

@@ -66,7 +66,7 @@ func (s *Store) EventByID(ctx context.Context, scope webhook.Scope, id string) (
 // renewed makes deliveries due now on a fresh schedule.
 func (tx *Tx) renewed() map[string]any {
 	return map[string]any{
-		"status": webhook.StatusPending, "next_attempt_at": tx.in(0), "step": 0, "lease_token": nil,
+		"status": webhook.StatusPending, "next_attempt_at": tx.dbNow(), "step": 0, "lease_token": nil,
 	}
 }
 
@@ -79,7 +79,7 @@ func (s *Store) ResendEvent(ctx context.Context, scope webhook.Scope, id string)
 		if err != nil {
 			return err
 		}
-		now, err := tx.moment()
+		now, err := tx.readClock()
 		if err != nil {
 			return err
 		}

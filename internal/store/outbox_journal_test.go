@@ -228,9 +228,9 @@ func TestResendFailedSince(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		old, failed, fine, disabled := o.insert(o.tenant, receiver), o.insert(o.tenant, receiver),
 			o.insert(o.tenant, receiver), o.insert(o.tenant, receiver+"/gone")
-		outcomes := map[string]webhook.Outcome{old.ID: exhausted, failed.ID: exhausted, fine.ID: delivered, disabled.ID: exhausted}
+		dispositions := map[string]webhook.Disposition{old.ID: exhausted, failed.ID: exhausted, fine.ID: delivered, disabled.ID: exhausted}
 		for _, d := range o.claim(10) {
-			o.finish(d, webhook.ClassStatus, outcomes[d.ID])
+			o.finish(d, webhook.ClassStatus, dispositions[d.ID])
 		}
 		o.insert(o.tenant, receiver+"/gone")
 		o.finish(o.claimOne(), webhook.ClassStatus, gone)
@@ -292,11 +292,11 @@ func TestPruneKeepsThirtyDays(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		done, due, young := o.insert(o.tenant, receiver), o.insert(o.tenant, receiver), o.insert(o.tenant, receiver)
 		for _, d := range o.claim(10) {
-			outcome := delivered
+			disposition := delivered
 			if d.ID == due.ID {
-				outcome = retryHour
+				disposition = retryHour
 			}
-			o.finish(d, webhook.ClassStatus, outcome)
+			o.finish(d, webhook.ClassStatus, disposition)
 		}
 		o.must(o.ExecRaw(t.Context(), "UPDATE webhook_events SET created_at = ? WHERE id <> ?",
 			time.Now().UTC().Add(-webhook.Retention-time.Minute), young.ID))

@@ -90,18 +90,21 @@ func (r endpointRow) toEndpoint() webhook.Endpoint {
 	}
 }
 
-// in returns the moment d from now as an argument of a statement. On PostgreSQL
-// it is by the server's clock, so that replicas whose clocks differ agree on
-// what is due; on SQLite it is by Config.Now.
-func (tx *Tx) in(d time.Duration) any {
+// dbNowPlus returns the time d from now, for use as an argument of a statement.
+// On PostgreSQL the server's clock counts, so that replicas whose clocks differ
+// agree on what is due; on SQLite Config.Now does.
+func (tx *Tx) dbNowPlus(d time.Duration) any {
 	if tx.postgres {
 		return gorm.Expr("statement_timestamp() + make_interval(secs => ?)", d.Seconds())
 	}
 	return at(tx.now().Add(d))
 }
 
-// moment returns the present by the clock of in.
-func (tx *Tx) moment() (now time.Time, err error) {
+// dbNow is dbNowPlus(0).
+func (tx *Tx) dbNow() any { return tx.dbNowPlus(0) }
+
+// readClock returns the current time by the clock of dbNow.
+func (tx *Tx) readClock() (now time.Time, err error) {
 	if !tx.postgres {
 		return at(tx.now()), nil
 	}

@@ -85,9 +85,9 @@ func (o outbox) claimOne() webhook.Delivery {
 	return deliveries[0]
 }
 
-func (o outbox) finish(d webhook.Delivery, class webhook.Class, outcome webhook.Outcome) {
+func (o outbox) finish(d webhook.Delivery, class webhook.Class, disposition webhook.Disposition) {
 	o.t.Helper()
-	o.must(o.FinishDelivery(o.t.Context(), d, attempt(d, class), outcome))
+	o.must(o.FinishDelivery(o.t.Context(), d, attempt(d, class), disposition))
 }
 
 func attempt(d webhook.Delivery, class webhook.Class) webhook.Attempt {
@@ -114,11 +114,11 @@ func (o outbox) wantStatus(id string, want webhook.Status) webhook.Record {
 }
 
 var (
-	delivered = webhook.Outcome{Verdict: webhook.VerdictDelivered}
-	exhausted = webhook.Outcome{Verdict: webhook.VerdictExhausted}
-	gone      = webhook.Outcome{Verdict: webhook.VerdictGone}
-	retryNow  = webhook.Outcome{Verdict: webhook.VerdictRetry}
-	retryHour = webhook.Outcome{Verdict: webhook.VerdictRetry, RetryIn: time.Hour}
+	delivered = webhook.Disposition{Action: webhook.ActionFinish}
+	exhausted = webhook.Disposition{Action: webhook.ActionGiveUp}
+	gone      = webhook.Disposition{Action: webhook.ActionDisable}
+	retryNow  = webhook.Disposition{Action: webhook.ActionRetry}
+	retryHour = webhook.Disposition{Action: webhook.ActionRetry, RetryIn: time.Hour}
 )
 
 func TestOutboxDelivers(t *testing.T) {

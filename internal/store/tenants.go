@@ -206,7 +206,7 @@ func mustChange(result *gorm.DB) error {
 	return fault.New(fault.NotFound, "Not found")
 }
 
-// changed makes RowsAffected the verdict of a conditional statement.
+// changed reports whether a conditional statement changed a row.
 func changed(result *gorm.DB) (bool, error) {
 	return result.RowsAffected > 0, result.Error
 }

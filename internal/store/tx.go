@@ -19,7 +19,7 @@ const attempts = 5
 type Tx struct {
 	db       *gorm.DB
 	postgres bool
-	now      func() time.Time // SQLite's clock; see in
+	now      func() time.Time // SQLite's clock; see dbNowPlus
 }
 
 func (s *Store) tx(db *gorm.DB) *Tx {

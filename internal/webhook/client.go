@@ -109,7 +109,7 @@ func (c *Client) Post(ctx context.Context, url string, signature http.Header, bo
 	var excerpt []byte
 	// Reading from a connection that switched protocols heeds no context.
 	if res.StatusCode != http.StatusSwitchingProtocols {
-		attempt.Reset(excerptTimeout) // the verdict is in; the excerpt may not hold it up
+		attempt.Reset(excerptTimeout) // the status decides; reading the excerpt must not delay it
 		excerpt, _ = io.ReadAll(io.LimitReader(res.Body, excerptBytes))
 	}
 	return Answer{

@@ -27,11 +27,11 @@ func (aborting) Close() error { return nil }
 // results is a Queue and Keys for one attempt.
 type results struct {
 	Queue
-	finished []Outcome
+	finished []Disposition
 	released int
 }
 
-func (r *results) FinishDelivery(_ context.Context, _ Delivery, _ Attempt, o Outcome) error {
+func (r *results) FinishDelivery(_ context.Context, _ Delivery, _ Attempt, o Disposition) error {
 	r.finished = append(r.finished, o)
 	return nil
 }
@@ -52,7 +52,7 @@ func TestAnswerCountsAtShutdown(t *testing.T) {
 	r := new(results)
 	d := NewDispatcher(r, r, &Client{transport: aborting{abort}, timeout: AttemptTimeout}, Config{Logger: slog.New(slog.DiscardHandler)})
 	d.deliver(ctx, Delivery{Event: Event{ID: "evt_1", Destination: "https://shop.example/hook"}}, new(place))
-	if len(r.finished) != 1 || r.finished[0].Verdict != VerdictDelivered || r.released != 0 {
+	if len(r.finished) != 1 || r.finished[0].Action != ActionFinish || r.released != 0 {
 		t.Fatalf("finished %+v, released %d times", r.finished, r.released)
 	}
 }

@@ -213,7 +213,7 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, pl *place) 
 	if delivery.Livemode {
 		schedule = d.cfg.Live
 	}
-	outcome := judge(answer, schedule, delivery.Step, rand.Float64()) //nolint:gosec // spreading load, not a secret
+	disposition := judge(answer, schedule, delivery.Step, rand.Float64()) //nolint:gosec // spreading load, not a secret
 	attempt := Attempt{
 		Number:     delivery.Lease.Number,
 		At:         delivery.Lease.At,
@@ -223,7 +223,7 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, pl *place) 
 		Excerpt:    answer.Excerpt,
 	}
 	d.record(log, func(ctx context.Context) error {
-		return d.queue.FinishDelivery(ctx, delivery, attempt, outcome)
+		return d.queue.FinishDelivery(ctx, delivery, attempt, disposition)
 	})
 	log.Info("webhook: attempted", "class", answer.Class, "status", answer.StatusCode, "latency", answer.Latency)
 }

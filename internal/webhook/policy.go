@@ -14,46 +14,47 @@ import (
 // disabled. As long a time without any attempt ends the run of failures.
 const FailureLimit = 5 * 24 * time.Hour
 
-// Verdict is what an attempt means for its delivery.
-type Verdict int
+// Action is what happens to a delivery after an attempt.
+type Action int
 
-// The verdicts.
+// The actions.
 const (
-	VerdictDelivered Verdict = iota
-	VerdictRetry             // try again after Outcome.RetryIn
-	VerdictExhausted         // the schedule is used up
-	VerdictGone              // 410: disable the endpoint, let the delivery wait
+	ActionFinish  Action = iota
+	ActionRetry          // try again after Disposition.RetryIn
+	ActionGiveUp         // the schedule is used up
+	ActionDisable        // 410: disable the endpoint, let the delivery wait
 )
 
-// Outcome is a verdict and, for VerdictRetry, the wait before the next attempt.
-type Outcome struct {
-	Verdict Verdict
+// Disposition is an action and, for ActionRetry, the wait before the next
+// attempt.
+type Disposition struct {
+	Action  Action
 	RetryIn time.Duration
 }
 
 // judge decides what an answer means at a step of the schedule. u in [0, 1)
 // spreads the wait.
-func judge(answer Answer, schedule Schedule, step int, u float64) Outcome {
+func judge(answer Answer, schedule Schedule, step int, u float64) Disposition {
 	switch {
 	case answer.Class == ClassDelivered:
-		return Outcome{Verdict: VerdictDelivered}
+		return Disposition{Action: ActionFinish}
 	case answer.StatusCode == 410:
-		return Outcome{Verdict: VerdictGone}
+		return Disposition{Action: ActionDisable}
 	}
 	wait, ok := schedule.Next(step, answer.RetryAfter, u)
 	if !ok {
-		return Outcome{Verdict: VerdictExhausted}
+		return Disposition{Action: ActionGiveUp}
 	}
-	return Outcome{Verdict: VerdictRetry, RetryIn: wait}
+	return Disposition{Action: ActionRetry, RetryIn: wait}
 }
 
 // Status returns the status of a delivery after an attempt. disabled says
 // whether its endpoint is disabled, by this attempt or before.
-func (o Outcome) Status(disabled bool) Status {
+func (o Disposition) Status(disabled bool) Status {
 	switch {
-	case o.Verdict == VerdictDelivered:
+	case o.Action == ActionFinish:
 		return StatusDelivered
-	case o.Verdict == VerdictExhausted:
+	case o.Action == ActionGiveUp:
 		return StatusFailed
 	case disabled:
 		return StatusWaiting
@@ -65,8 +66,8 @@ func (o Outcome) Status(disabled bool) Status {
 // After returns the endpoint as an attempt leaves it. failedLately says whether
 // an earlier attempt failed less than FailureLimit before now. A success ends
 // the run of failures, but only EnableEndpoint enables a disabled endpoint.
-func (e Endpoint) After(v Verdict, failedLately bool, now time.Time) Endpoint {
-	if v == VerdictDelivered {
+func (e Endpoint) After(v Action, failedLately bool, now time.Time) Endpoint {
+	if v == ActionFinish {
 		e.FirstFailureAt = nil
 		return e
 	}
@@ -75,7 +76,7 @@ func (e Endpoint) After(v Verdict, failedLately bool, now time.Time) Endpoint {
 	}
 	switch {
 	case e.DisabledAt != nil:
-	case v == VerdictGone:
+	case v == ActionDisable:
 		e.DisabledAt, e.DisabledReason = &now, DisabledGone
 	case now.Sub(*e.FirstFailureAt) >= FailureLimit:
 		e.DisabledAt, e.DisabledReason = &now, DisabledFailing

@@ -13,17 +13,17 @@ func TestJudge(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer Answer
 		step   int
-		want   Outcome
+		want   Disposition
 	}{
-		"delivered":                   {Answer{Class: ClassDelivered, StatusCode: 204}, 0, Outcome{Verdict: VerdictDelivered}},
-		"delivered, at the last step": {Answer{Class: ClassDelivered, StatusCode: 200}, 1, Outcome{Verdict: VerdictDelivered}},
-		"refused":                     {Answer{Class: ClassStatus, StatusCode: 500}, 0, Outcome{VerdictRetry, time.Second}},
-		"redirected":                  {Answer{Class: ClassRedirect, StatusCode: 301}, 0, Outcome{VerdictRetry, time.Second}},
-		"blocked":                     {Answer{Class: ClassBlocked}, 0, Outcome{VerdictRetry, time.Second}},
-		"asked to wait":               {Answer{Class: ClassStatus, StatusCode: 429, RetryAfter: time.Minute}, 0, Outcome{VerdictRetry, time.Minute}},
-		"used up":                     {Answer{Class: ClassTimeout}, 1, Outcome{Verdict: VerdictExhausted}},
-		"gone":                        {Answer{Class: ClassStatus, StatusCode: 410}, 0, Outcome{Verdict: VerdictGone}},
-		"gone, at the last step":      {Answer{Class: ClassStatus, StatusCode: 410}, 1, Outcome{Verdict: VerdictGone}},
+		"delivered":                   {Answer{Class: ClassDelivered, StatusCode: 204}, 0, Disposition{Action: ActionFinish}},
+		"delivered, at the last step": {Answer{Class: ClassDelivered, StatusCode: 200}, 1, Disposition{Action: ActionFinish}},
+		"refused":                     {Answer{Class: ClassStatus, StatusCode: 500}, 0, Disposition{ActionRetry, time.Second}},
+		"redirected":                  {Answer{Class: ClassRedirect, StatusCode: 301}, 0, Disposition{ActionRetry, time.Second}},
+		"blocked":                     {Answer{Class: ClassBlocked}, 0, Disposition{ActionRetry, time.Second}},
+		"asked to wait":               {Answer{Class: ClassStatus, StatusCode: 429, RetryAfter: time.Minute}, 0, Disposition{ActionRetry, time.Minute}},
+		"used up":                     {Answer{Class: ClassTimeout}, 1, Disposition{Action: ActionGiveUp}},
+		"gone":                        {Answer{Class: ClassStatus, StatusCode: 410}, 0, Disposition{Action: ActionDisable}},
+		"gone, at the last step":      {Answer{Class: ClassStatus, StatusCode: 410}, 1, Disposition{Action: ActionDisable}},
 	} {
 		if got := judge(tc.answer, s, tc.step, 0.5); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
@@ -33,19 +33,19 @@ func TestJudge(t *testing.T) {
 
 func TestStatusAfterAttempt(t *testing.T) {
 	for name, tc := range map[string]struct {
-		verdict  Verdict
+		action   Action
 		disabled bool
 		want     Status
 	}{
-		"delivered":                        {VerdictDelivered, false, StatusDelivered},
-		"delivered to a disabled endpoint": {VerdictDelivered, true, StatusDelivered},
-		"used up":                          {VerdictExhausted, false, StatusFailed},
-		"used up, endpoint disabled":       {VerdictExhausted, true, StatusFailed},
-		"to be repeated":                   {VerdictRetry, false, StatusPending},
-		"failed, endpoint disabled":        {VerdictRetry, true, StatusWaiting},
-		"gone":                             {VerdictGone, true, StatusWaiting},
+		"delivered":                        {ActionFinish, false, StatusDelivered},
+		"delivered to a disabled endpoint": {ActionFinish, true, StatusDelivered},
+		"used up":                          {ActionGiveUp, false, StatusFailed},
+		"used up, endpoint disabled":       {ActionGiveUp, true, StatusFailed},
+		"to be repeated":                   {ActionRetry, false, StatusPending},
+		"failed, endpoint disabled":        {ActionRetry, true, StatusWaiting},
+		"gone":                             {ActionDisable, true, StatusWaiting},
 	} {
-		if got := (Outcome{Verdict: tc.verdict, RetryIn: time.Second}).Status(tc.disabled); got != tc.want {
+		if got := (Disposition{Action: tc.action, RetryIn: time.Second}).Status(tc.disabled); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}
@@ -65,26 +65,26 @@ func TestEndpointAfterAttempt(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		before       Endpoint
-		verdict      Verdict
+		action       Action
 		failedLately bool
 		want         Endpoint
 	}{
-		"first success":                        {fine, VerdictDelivered, false, fine},
-		"success ends the run":                 {failing(day), VerdictDelivered, true, fine},
-		"success enables nothing":              {disabled(6*day, day, DisabledFailing), VerdictDelivered, false, Endpoint{DisabledAt: ago(day), DisabledReason: DisabledFailing}},
-		"first failure":                        {fine, VerdictRetry, false, failing(0)},
-		"first failure, the schedule used up":  {fine, VerdictExhausted, false, failing(0)},
-		"the run goes on":                      {failing(day), VerdictRetry, true, failing(day)},
-		"just before the limit":                {failing(limit - 1), VerdictRetry, true, failing(limit - 1)},
-		"at the limit":                         {failing(limit), VerdictRetry, true, disabled(limit, 0, DisabledFailing)},
-		"past the limit, the schedule used up": {failing(9 * day), VerdictExhausted, true, disabled(9*day, 0, DisabledFailing)},
-		"a failure long ago is another run":    {failing(9 * day), VerdictRetry, false, failing(0)},
-		"gone":                                 {fine, VerdictGone, false, disabled(0, 0, DisabledGone)},
-		"gone while failing":                   {failing(9 * day), VerdictGone, true, disabled(9*day, 0, DisabledGone)},
-		"gone, disabled before":                {disabled(6*day, day, DisabledFailing), VerdictGone, true, disabled(6*day, day, DisabledFailing)},
-		"failing, gone before":                 {disabled(6*day, 6*day, DisabledGone), VerdictRetry, true, disabled(6*day, 6*day, DisabledGone)},
+		"first success":                        {fine, ActionFinish, false, fine},
+		"success ends the run":                 {failing(day), ActionFinish, true, fine},
+		"success enables nothing":              {disabled(6*day, day, DisabledFailing), ActionFinish, false, Endpoint{DisabledAt: ago(day), DisabledReason: DisabledFailing}},
+		"first failure":                        {fine, ActionRetry, false, failing(0)},
+		"first failure, the schedule used up":  {fine, ActionGiveUp, false, failing(0)},
+		"the run goes on":                      {failing(day), ActionRetry, true, failing(day)},
+		"just before the limit":                {failing(limit - 1), ActionRetry, true, failing(limit - 1)},
+		"at the limit":                         {failing(limit), ActionRetry, true, disabled(limit, 0, DisabledFailing)},
+		"past the limit, the schedule used up": {failing(9 * day), ActionGiveUp, true, disabled(9*day, 0, DisabledFailing)},
+		"a failure long ago is another run":    {failing(9 * day), ActionRetry, false, failing(0)},
+		"gone":                                 {fine, ActionDisable, false, disabled(0, 0, DisabledGone)},
+		"gone while failing":                   {failing(9 * day), ActionDisable, true, disabled(9*day, 0, DisabledGone)},
+		"gone, disabled before":                {disabled(6*day, day, DisabledFailing), ActionDisable, true, disabled(6*day, day, DisabledFailing)},
+		"failing, gone before":                 {disabled(6*day, 6*day, DisabledGone), ActionRetry, true, disabled(6*day, 6*day, DisabledGone)},
 	} {
-		if got := tc.before.After(tc.verdict, tc.failedLately, now); !reflect.DeepEqual(got, tc.want) {
+		if got := tc.before.After(tc.action, tc.failedLately, now); !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
 	}

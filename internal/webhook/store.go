@@ -28,13 +28,13 @@ type Queue interface {
 	// after the wait and the attempt's number is free again. ErrLeaseLost.
 	ReleaseDelivery(ctx context.Context, lease Lease, after time.Duration) error
 	// FinishDelivery records an attempt and what follows from it, as policy.go
-	// decides on the locked rows: Endpoint.After for the endpoint, Outcome.Status
+	// decides on the locked rows: Endpoint.After for the endpoint, Disposition.Status
 	// for the delivery, whose next attempt moves to now + RetryIn. A failure at a
 	// disabled endpoint lets its other pending deliveries wait too, a bounded
 	// number each time: of very many, some are attempted once more. With
 	// ErrLeaseLost the attempt and the endpoint are recorded, and the delivery is
 	// left to whoever holds the lease.
-	FinishDelivery(ctx context.Context, d Delivery, a Attempt, o Outcome) error
+	FinishDelivery(ctx context.Context, d Delivery, a Attempt, o Disposition) error
 	// PruneEvents deletes up to limit events older than keep, with their
 	// attempts, that no attempt is pending for. It returns how many.
 	PruneEvents(ctx context.Context, keep time.Duration, limit int) (int, error)

@@ -107,10 +107,10 @@ func TestExpiredSessionGivesItsUnitBack(t *testing.T) {
 			g.Clock.Advance(30 * time.Minute)
 			next := g.Create(t, c.Live.APIKey, 18)
 			g.Do(t, full)
-			if _, err := g.App.Sessions.Resolve(t.Context(), g.session(t, lapsed), session.Verdict{Result: session.ResultVerified}); err == nil {
+			if _, err := g.App.Sessions.Resolve(t.Context(), g.session(t, lapsed), session.CheckResult{Result: session.ResultVerified}); err == nil {
 				t.Errorf("%s: a session whose unit was given away still completed", name)
 			}
-			g.resolve(t, next, session.Verdict{Result: session.ResultSpoof})
+			g.resolve(t, next, session.CheckResult{Result: session.ResultSpoof})
 			g.Clock.Advance(time.Hour)
 			g.Do(t, full) // a completed session keeps its unit
 			g.account(t, c)

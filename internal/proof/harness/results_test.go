@@ -133,7 +133,7 @@ func TestCompletionWebhook(t *testing.T) {
 			}
 		}
 		live := g.Create(t, c.Live.APIKey, 18)
-		g.resolve(t, live, session.Verdict{Result: session.ResultVerified, Source: session.SourceCamera})
+		g.resolve(t, live, session.CheckResult{Result: session.ResultVerified, Source: session.SourceCamera})
 		if p := readPayload(t, c.Live.WebhookSecret, receiver.Wait(t, 3)[2]); !p.Livemode || p.SessionID != live.SessionID {
 			t.Errorf("live: got %+v", p)
 		}
@@ -141,7 +141,7 @@ func TestCompletionWebhook(t *testing.T) {
 }
 
 // resolve hands a verdict to the session service, as the camera check does.
-func (g *Gateway) resolve(t *testing.T, c Created, v session.Verdict) session.Session {
+func (g *Gateway) resolve(t *testing.T, c Created, v session.CheckResult) session.Session {
 	t.Helper()
 	s, err := g.App.Sessions.Resolve(t.Context(), g.session(t, c), v)
 	if err != nil {
@@ -213,7 +213,7 @@ func TestEstimateIsStoredOnlyWithConsent(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		c := g.Shop(t, "", func(shop *tenant.Tenant) { shop.AgeVisibility = true })
 		years := 34.2
-		verdict := session.Verdict{Result: session.ResultVerified, Source: session.SourceCamera, Estimate: &years}
+		verdict := session.CheckResult{Result: session.ResultVerified, Source: session.SourceCamera, Estimate: &years}
 		lookUp := func(s Created, detected, availability string) {
 			t.Helper()
 			g.Do(t, Row{Name: availability, Path: "/api/v1/sessions/" + s.SessionID + "/detected-age", Key: c.Test.APIKey, Status: 200,

@@ -71,9 +71,9 @@ func newShopper(t *testing.T, g *harness.Gateway, key string, at side) shopper {
 }
 
 // found is a camera's verdict.
-func found(result session.Result, by session.Claim) session.Verdict {
+func found(result session.Result, by session.Claim) session.CheckResult {
 	years := map[session.Result]float64{session.ResultVerified: 40.5, session.ResultFallback: 15.5}[result]
-	return session.Verdict{Result: result, Source: session.SourceCamera, Estimate: &years, Claim: by}
+	return session.CheckResult{Result: result, Source: session.SourceCamera, Estimate: &years, Claim: by}
 }
 
 func verdictsOnOldRows(t *testing.T, g *harness.Gateway, sides [2]side, r *table.Row) {
@@ -148,7 +148,7 @@ func race(t *testing.T, sides [2]side, s shopper) (double []string) {
 		}
 	}
 	var all sync.WaitGroup
-	for i, v := range []session.Verdict{
+	for i, v := range []session.CheckResult{
 		found(session.ResultFallback, session.Claim{}), found(session.ResultVerified, session.Claim{}),
 		found(session.ResultVerified, s.phone), found(session.ResultFallback, s.phone),
 	} {
