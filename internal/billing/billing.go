@@ -91,19 +91,19 @@ type Entry struct {
 type Tx interface {
 	// TakeCounter adds one unless the count has reached limit (Unlimited: no
 	// limit) and reports whether it did.
-	TakeCounter(ctx context.Context, tenantID uuid.UUID, c Counter, period string, limit int64) (bool, error)
+	TakeCounter(tenantID uuid.UUID, c Counter, period string, limit int64) (bool, error)
 	// ReturnCounter takes n off again, never below zero.
-	ReturnCounter(ctx context.Context, tenantID uuid.UUID, c Counter, period string, n int64) error
+	ReturnCounter(tenantID uuid.UUID, c Counter, period string, n int64) error
 	// AddCredit changes the balance by delta unless it would fall below zero,
 	// and reports whether it did.
-	AddCredit(ctx context.Context, tenantID uuid.UUID, delta int64) (bool, error)
-	InsertHold(ctx context.Context, h Hold) error
+	AddCredit(tenantID uuid.UUID, delta int64) (bool, error)
+	InsertHold(h Hold) error
 	// SettleHold marks the session's open hold as spent and returns it, or
 	// false when there is none open.
-	SettleHold(ctx context.Context, sessionID uuid.UUID) (Hold, bool, error)
+	SettleHold(sessionID uuid.UUID) (Hold, bool, error)
 	// ExtendHold moves the expiry of the session's open hold and reports
 	// whether there was one.
-	ExtendHold(ctx context.Context, sessionID uuid.UUID, expiresAt time.Time) (bool, error)
+	ExtendHold(sessionID uuid.UUID, expiresAt time.Time) (bool, error)
 	// ReleaseExpiredHolds marks up to limit of the tenant's open holds that
 	// expired at or before now as released and returns them, those that expired
 	// first before the others. It is the caller's turn to give the units back.
@@ -111,11 +111,11 @@ type Tx interface {
 	// first, so that whoever finds no expired hold under that lock also sees the
 	// units of those released before. Holds that another transaction is settling
 	// or extending are passed over.
-	ReleaseExpiredHolds(ctx context.Context, tenantID uuid.UUID, of *Balance, now time.Time, limit int) ([]Hold, error)
+	ReleaseExpiredHolds(tenantID uuid.UUID, of *Balance, now time.Time, limit int) ([]Hold, error)
 	// ReleaseHoldsOf is ReleaseExpiredHolds for the given sessions of the
 	// tenant, which the caller has locked.
-	ReleaseHoldsOf(ctx context.Context, tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) ([]Hold, error)
-	AppendEntries(ctx context.Context, entries ...Entry) error
+	ReleaseHoldsOf(tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) ([]Hold, error)
+	AppendEntries(entries ...Entry) error
 }
 
 // Store keeps the balances outside a session's life.
@@ -149,26 +149,26 @@ type Charge struct {
 // it. It returns fault.TooMany when a test session is over the daily cap and
 // fault.InsufficientFunds when a live one finds no free check and no credit;
 // the caller then rolls back.
-func (l Limits) Take(ctx context.Context, tx Tx, c Charge) error {
+func (l Limits) Take(tx Tx, c Charge) error {
 	if !c.Livemode {
-		return l.takeTest(ctx, tx, c)
+		return l.takeTest(tx, c)
 	}
 	hold := Hold{SessionID: c.SessionID, TenantID: c.TenantID, ExpiresAt: c.ExpiresAt}
-	ok, err := l.takeUnit(ctx, tx, c, &hold)
+	ok, err := l.takeUnit(tx, c, &hold)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return fault.New(fault.InsufficientFunds, "No free check is left this month and the prepaid credit is used up. Top up to resume verifications.")
 	}
-	if err := tx.InsertHold(ctx, hold); err != nil {
+	if err := tx.InsertHold(hold); err != nil {
 		return err
 	}
-	return appendEntry(ctx, tx, hold, EntryHold, -1, c.Now)
+	return appendEntry(tx, hold, EntryHold, -1, c.Now)
 }
 
-func (l Limits) takeTest(ctx context.Context, tx Tx, c Charge) error {
-	ok, err := tx.TakeCounter(ctx, c.TenantID, CounterTest, c.Now.UTC().Format(time.DateOnly), l.TestDailyCap)
+func (l Limits) takeTest(tx Tx, c Charge) error {
+	ok, err := tx.TakeCounter(c.TenantID, CounterTest, c.Now.UTC().Format(time.DateOnly), l.TestDailyCap)
 	if err != nil || ok {
 		return err
 	}
@@ -180,31 +180,31 @@ func (l Limits) takeTest(ctx context.Context, tx Tx, c Charge) error {
 
 // takeUnit tries the free allowance, then credit, each with the units that
 // expired sessions still hold of it. It fills in hold's source.
-func (l Limits) takeUnit(ctx context.Context, tx Tx, c Charge, hold *Hold) (bool, error) {
+func (l Limits) takeUnit(tx Tx, c Charge, hold *Hold) (bool, error) {
 	hold.Source, hold.Period = SourceFree, c.Now.UTC().Format("2006-01")
-	ok, err := l.takeFree(ctx, tx, c, hold.Period)
+	ok, err := l.takeFree(tx, c, hold.Period)
 	if err != nil || ok {
 		return ok, err
 	}
 	hold.Source, hold.Period = SourceCredit, ""
-	return l.takeCredit(ctx, tx, c)
+	return l.takeCredit(tx, c)
 }
 
 // maxRounds bounds the batches of one creation. More than one is needed only
 // where the allowance was lowered to far below its use.
 const maxRounds = 5
 
-func (l Limits) takeFree(ctx context.Context, tx Tx, c Charge, month string) (bool, error) {
+func (l Limits) takeFree(tx Tx, c Charge, month string) (bool, error) {
 	limit := l.FreeChecksPerMonth
 	if c.FreeChecks != nil {
 		limit = *c.FreeChecks
 	}
 	for range maxRounds {
-		ok, err := tx.TakeCounter(ctx, c.TenantID, CounterFree, month, limit)
+		ok, err := tx.TakeCounter(c.TenantID, CounterFree, month, limit)
 		if err != nil || ok {
 			return ok, err
 		}
-		n, err := release(ctx, tx, c.TenantID, &Balance{SourceFree, month}, c.Now, l.releaseBatch())
+		n, err := release(tx, c.TenantID, &Balance{SourceFree, month}, c.Now, l.releaseBatch())
 		if err != nil || n == 0 {
 			return false, err
 		}
@@ -215,16 +215,16 @@ func (l Limits) takeFree(ctx context.Context, tx Tx, c Charge, month string) (bo
 	return false, busy
 }
 
-func (l Limits) takeCredit(ctx context.Context, tx Tx, c Charge) (bool, error) {
-	ok, err := tx.AddCredit(ctx, c.TenantID, -1)
+func (l Limits) takeCredit(tx Tx, c Charge) (bool, error) {
+	ok, err := tx.AddCredit(c.TenantID, -1)
 	if err != nil || ok {
 		return ok, err
 	}
-	if _, err := release(ctx, tx, c.TenantID, &Balance{Source: SourceCredit}, c.Now, l.releaseBatch()); err != nil {
+	if _, err := release(tx, c.TenantID, &Balance{Source: SourceCredit}, c.Now, l.releaseBatch()); err != nil {
 		return false, err
 	}
 	// Even if nothing was released: another transaction may just have done it.
-	return tx.AddCredit(ctx, c.TenantID, -1)
+	return tx.AddCredit(c.TenantID, -1)
 }
 
 func (l Limits) releaseBatch() int { return cmp.Or(l.ReleaseBatch, ReleaseBatch) }
@@ -232,12 +232,12 @@ func (l Limits) releaseBatch() int { return cmp.Or(l.ReleaseBatch, ReleaseBatch)
 // Settle spends the unit of a live session that completed, inside the
 // transaction that completes it. It reports false when the hold is gone: the
 // session expired and another one has the unit, so the caller rolls back.
-func Settle(ctx context.Context, tx Tx, sessionID uuid.UUID, now time.Time) (bool, error) {
-	hold, ok, err := tx.SettleHold(ctx, sessionID)
+func Settle(tx Tx, sessionID uuid.UUID, now time.Time) (bool, error) {
+	hold, ok, err := tx.SettleHold(sessionID)
 	if err != nil || !ok {
 		return false, err
 	}
-	return true, appendEntry(ctx, tx, hold, EntrySettle, 0, now)
+	return true, appendEntry(tx, hold, EntrySettle, 0, now)
 }
 
 // TopUp adds n (1 to MaxTopUp) units of prepaid credit and returns the new
@@ -247,14 +247,14 @@ func TopUp(ctx context.Context, store Store, tenantID uuid.UUID, n int64, now ti
 		return 0, fault.New(fault.Invalid, fmt.Sprintf("credit to add must be from 1 to %d", MaxTopUp))
 	}
 	err := store.UpdateBilling(ctx, func(tx Tx) error {
-		if _, err := tx.AddCredit(ctx, tenantID, n); err != nil {
+		if _, err := tx.AddCredit(tenantID, n); err != nil {
 			return err
 		}
 		id, err := uuid.NewV7()
 		if err != nil {
 			return err
 		}
-		return tx.AppendEntries(ctx, Entry{
+		return tx.AppendEntries(Entry{
 			ID: id, TenantID: tenantID, Kind: EntryTopUp, Source: SourceCredit, Delta: n, CreatedAt: now,
 		})
 	})
@@ -264,12 +264,12 @@ func TopUp(ctx context.Context, store Store, tenantID uuid.UUID, n int64, now ti
 	return store.Credit(ctx, tenantID)
 }
 
-func appendEntry(ctx context.Context, tx Tx, h Hold, kind EntryKind, delta int64, now time.Time) error {
+func appendEntry(tx Tx, h Hold, kind EntryKind, delta int64, now time.Time) error {
 	entry, err := entryOf(h, kind, delta, now)
 	if err != nil {
 		return err
 	}
-	return tx.AppendEntries(ctx, entry)
+	return tx.AppendEntries(entry)
 }
 
 // entryOf returns the ledger's line for what becomes of a hold.

@@ -81,14 +81,14 @@ func (a *account) create(free int64) (uuid.UUID, bool, error) {
 	link := sha256.Sum256(id[:])
 	limits := billing.Limits{FreeChecksPerMonth: free, ReleaseBatch: batch}
 	err := a.s.UpdateSessions(context.Background(), func(tx session.Tx) error {
-		err := tx.InsertSession(context.Background(), session.Session{
+		err := tx.InsertSession(session.Session{
 			ID: id, TenantID: a.owner, Livemode: true, TargetAge: 18, LinkHash: link[:],
 			Status: session.StatusPending, CreatedAt: a.now, ExpiresAt: a.now.Add(lifetime),
 		})
 		if err != nil {
 			return err
 		}
-		return limits.Take(context.Background(), tx, billing.Charge{
+		return limits.Take(tx, billing.Charge{
 			TenantID: a.owner, SessionID: id, Livemode: true, Now: a.now, ExpiresAt: a.now.Add(lifetime),
 		})
 	})
@@ -102,7 +102,7 @@ var errNoHold = errors.New("the hold is gone")
 
 func (a *account) settle(id uuid.UUID) error {
 	return a.s.UpdateSessions(context.Background(), func(tx session.Tx) error {
-		ok, err := billing.Settle(context.Background(), tx, id, a.now)
+		ok, err := billing.Settle(tx, id, a.now)
 		if err == nil && !ok {
 			err = errNoHold
 		}

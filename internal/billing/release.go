@@ -16,7 +16,7 @@ const ReleaseBatch = 100
 // ReleaseBatch means that none was left. Any number of replicas may call it.
 func ReleaseExpired(ctx context.Context, store Store, tenantID uuid.UUID, now time.Time) (n int, err error) {
 	err = store.UpdateBilling(ctx, func(tx Tx) (err error) {
-		n, err = release(ctx, tx, tenantID, nil, now, ReleaseBatch)
+		n, err = release(tx, tenantID, nil, now, ReleaseBatch)
 		return err
 	})
 	return n, err
@@ -24,27 +24,27 @@ func ReleaseExpired(ctx context.Context, store Store, tenantID uuid.UUID, now ti
 
 // ReleaseOf gives back the units that the given expired sessions of a tenant
 // hold. The caller has locked the sessions.
-func ReleaseOf(ctx context.Context, tx Tx, tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) error {
-	holds, err := tx.ReleaseHoldsOf(ctx, tenantID, sessions, now)
+func ReleaseOf(tx Tx, tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) error {
+	holds, err := tx.ReleaseHoldsOf(tenantID, sessions, now)
 	if err != nil {
 		return err
 	}
-	return giveBack(ctx, tx, tenantID, holds, now)
+	return giveBack(tx, tenantID, holds, now)
 }
 
 // release gives back up to limit units that the tenant's expired sessions hold
 // of a balance, nil for any, and returns how many.
-func release(ctx context.Context, tx Tx, tenantID uuid.UUID, of *Balance, now time.Time, limit int) (int, error) {
-	holds, err := tx.ReleaseExpiredHolds(ctx, tenantID, of, now, limit)
+func release(tx Tx, tenantID uuid.UUID, of *Balance, now time.Time, limit int) (int, error) {
+	holds, err := tx.ReleaseExpiredHolds(tenantID, of, now, limit)
 	if err != nil {
 		return 0, err
 	}
-	return len(holds), giveBack(ctx, tx, tenantID, holds, now)
+	return len(holds), giveBack(tx, tenantID, holds, now)
 }
 
 // giveBack returns the units of released holds to their balances, one
 // statement for each balance, and enters them in the ledger.
-func giveBack(ctx context.Context, tx Tx, tenantID uuid.UUID, holds []Hold, now time.Time) error {
+func giveBack(tx Tx, tenantID uuid.UUID, holds []Hold, now time.Time) error {
 	units := map[Balance]int64{}
 	entries := make([]Entry, len(holds))
 	for i, h := range holds {
@@ -58,13 +58,13 @@ func giveBack(ctx context.Context, tx Tx, tenantID uuid.UUID, holds []Hold, now 
 	for b, n := range units { // locked already
 		var err error
 		if b.Source == SourceFree {
-			err = tx.ReturnCounter(ctx, tenantID, CounterFree, b.Period, n)
+			err = tx.ReturnCounter(tenantID, CounterFree, b.Period, n)
 		} else {
-			_, err = tx.AddCredit(ctx, tenantID, n)
+			_, err = tx.AddCredit(tenantID, n)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return tx.AppendEntries(ctx, entries...)
+	return tx.AppendEntries(entries...)
 }

@@ -72,7 +72,7 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	var earlier IdempotencyClaim
 	err = s.store.UpdateSessions(ctx, func(tx Tx) error {
 		if req.IdempotencyKey != "" {
-			used, claimed, err := tx.ClaimIdempotencyKey(ctx, claim, sess.CreatedAt)
+			used, claimed, err := tx.ClaimIdempotencyKey(claim, sess.CreatedAt)
 			if err != nil {
 				return err
 			}
@@ -86,10 +86,10 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 		if len(refused) > 0 {
 			return fault.InvalidFields(refused...)
 		}
-		if err := tx.InsertSession(ctx, sess); err != nil {
+		if err := tx.InsertSession(sess); err != nil {
 			return err
 		}
-		return s.cfg.Limits.Take(ctx, tx, billing.Charge{
+		return s.cfg.Limits.Take(tx, billing.Charge{
 			TenantID: sess.TenantID, SessionID: sess.ID, Livemode: sess.Livemode,
 			FreeChecks: t.FreeChecks, Now: sess.CreatedAt, ExpiresAt: sess.ExpiresAt,
 		})

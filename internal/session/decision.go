@@ -29,11 +29,11 @@ func PhoneClaim(token, cookie string) Claim {
 }
 
 // holds reports whether the claim stands in the transaction's view.
-func (c Claim) holds(ctx context.Context, tx HandoverTx, linkHash []byte) (bool, error) {
+func (c Claim) holds(tx HandoverTx, linkHash []byte) (bool, error) {
 	if c.tokenHash == nil {
 		return true, nil
 	}
-	h, err := tx.HandoverOf(ctx, linkHash)
+	h, err := tx.HandoverOf(linkHash)
 	if fault.CodeOf(err) == fault.NotFound {
 		return false, nil
 	}
@@ -58,7 +58,7 @@ type decision struct {
 func (s *Service) decide(ctx context.Context, view Session, by Claim, change func(d *decision) error) (Session, error) {
 	after := view
 	err := s.store.UpdateSessions(ctx, func(tx Tx) error {
-		row, err := tx.LockSession(ctx, view.ID)
+		row, err := tx.LockSession(view.ID)
 		if err != nil {
 			return notFoundAs(err, errNotFound)
 		}
@@ -66,7 +66,7 @@ func (s *Service) decide(ctx context.Context, view Session, by Claim, change fun
 		d := &decision{Tx: tx, sess: row, now: s.now()}
 		// Read after the lock, not joined to it: of tables that it does not lock, a
 		// statement that waited for a row sees the state from before it waited.
-		if d.tenant, err = tx.Tenant(ctx, row.TenantID); err != nil {
+		if d.tenant, err = tx.Tenant(row.TenantID); err != nil {
 			return err
 		}
 		if d.tenant.Disabled {
@@ -75,7 +75,7 @@ func (s *Service) decide(ctx context.Context, view Session, by Claim, change fun
 		if row.StatusAt(d.now) != StatusPending {
 			return ErrLate
 		}
-		if held, err := by.holds(ctx, tx, row.LinkHash); err != nil || !held {
+		if held, err := by.holds(tx, row.LinkHash); err != nil || !held {
 			return lateUnless(held, err)
 		}
 		if err := change(d); err != nil {

@@ -11,26 +11,26 @@ import (
 func (s *Service) StepDocument(ctx context.Context, sess Session) (Session, error) {
 	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
 		expiresAt := s.extended(d)
-		ok, err := d.ExtendSession(ctx, d.sess.ID, d.now, expiresAt)
+		ok, err := d.ExtendSession(d.sess.ID, d.now, expiresAt)
 		if err != nil || !ok {
 			return lateUnless(ok, err)
 		}
-		return d.extendTo(ctx, expiresAt)
+		return d.extendTo(expiresAt)
 	})
 }
 
 // offerDocument opens the document check after an age refusal. The estimate
 // that refused is kept unless it is nil.
-func (s *Service) offerDocument(ctx context.Context, d *decision, estimate *float64) error {
+func (s *Service) offerDocument(d *decision, estimate *float64) error {
 	expiresAt := s.extended(d)
-	ok, err := d.OfferDocument(ctx, d.sess.ID, d.now, expiresAt, estimate)
+	ok, err := d.OfferDocument(d.sess.ID, d.now, expiresAt, estimate)
 	if err != nil || !ok {
 		return lateUnless(ok, err)
 	}
 	if d.sess.DocumentOpenedAt = &d.now; estimate != nil {
 		d.sess.DetectedAge = estimate
 	}
-	return d.extendTo(ctx, expiresAt)
+	return d.extendTo(expiresAt)
 }
 
 // extended is the session's expiry when it is moved now: later, never earlier,
@@ -48,11 +48,11 @@ func (s *Service) extended(d *decision) time.Time {
 
 // extendTo moves the expiry of the unit that the session holds along with the
 // session's own.
-func (d *decision) extendTo(ctx context.Context, expiresAt time.Time) error {
+func (d *decision) extendTo(expiresAt time.Time) error {
 	d.sess.ExpiresAt = expiresAt
 	if !d.sess.Livemode {
 		return nil
 	}
-	ok, err := d.ExtendHold(ctx, d.sess.ID, expiresAt)
+	ok, err := d.ExtendHold(d.sess.ID, expiresAt)
 	return lateUnless(ok, err)
 }

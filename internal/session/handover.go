@@ -40,12 +40,12 @@ type HandoverStore interface {
 // session is locked.
 type HandoverTx interface {
 	// HandoverOf returns the handover of a session, or fault.NotFound.
-	HandoverOf(ctx context.Context, linkHash []byte) (Handover, error)
+	HandoverOf(linkHash []byte) (Handover, error)
 	// PutHandover writes the handover of a session in place of an earlier one.
-	PutHandover(ctx context.Context, h Handover) error
+	PutHandover(h Handover) error
 	// TakeHandover writes the phone's hash if none is written and the handover
 	// expires after now. It reports whether it did.
-	TakeHandover(ctx context.Context, tokenHash, phoneHash []byte, now time.Time) (bool, error)
+	TakeHandover(tokenHash, phoneHash []byte, now time.Time) (bool, error)
 }
 
 // Handovers is the service of handovers.
@@ -77,7 +77,7 @@ func (h *Handovers) Offer(ctx context.Context, sess Session, cookie string) erro
 		return err
 	}
 	return h.change(ctx, sess, func(d *decision) error {
-		return d.PutHandover(ctx, Handover{
+		return d.PutHandover(Handover{
 			LinkHash: d.sess.LinkHash, Nonce: nonce, TokenHash: credential.HashToken(handoverToken(cookie, nonce)),
 			ExpiresAt: d.now.Add(HandoverTTL),
 		})
@@ -89,7 +89,7 @@ func (h *Handovers) Offer(ctx context.Context, sess Session, cookie string) erro
 // ErrLate and ErrDisabled as Offer does.
 func (h *Handovers) Take(ctx context.Context, sess Session, token, cookie string) (taken bool, err error) {
 	err = h.change(ctx, sess, func(d *decision) (err error) {
-		taken, err = d.TakeHandover(ctx, credential.HashToken(token), credential.HashToken(cookie), d.now)
+		taken, err = d.TakeHandover(credential.HashToken(token), credential.HashToken(cookie), d.now)
 		return err
 	})
 	return taken, err

@@ -49,7 +49,7 @@ func (s *Service) Consent(ctx context.Context, sess Session, accepted bool) erro
 		if accepted {
 			at = &d.now
 		}
-		ok, err := d.RecordConsent(ctx, d.sess.ID, at, d.now)
+		ok, err := d.RecordConsent(d.sess.ID, at, d.now)
 		return lateUnless(ok, err)
 	})
 	return err
@@ -65,7 +65,7 @@ func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) (Ses
 		if d.sess.AttemptsLeft() == 0 {
 			return fault.New(fault.TooMany, "No attempt is left")
 		}
-		ok, err := d.AddAttempt(ctx, d.sess.ID, d.now)
+		ok, err := d.AddAttempt(d.sess.ID, d.now)
 		if err != nil || !ok {
 			return lateUnless(ok, err)
 		}
@@ -84,7 +84,7 @@ func (s *Service) UseUp(ctx context.Context, sess Session) (Session, error) {
 		if d.sess.AttemptsLeft() > 0 {
 			return nil
 		}
-		return s.apply(ctx, d, NoEstimate(Claim{}))
+		return s.apply(d, NoEstimate(Claim{}))
 	})
 	if err == nil {
 		s.announce(after)
@@ -99,16 +99,16 @@ func (s *Service) UseUp(ctx context.Context, sess Session) (Session, error) {
 // claim has ended, and ErrDisabled.
 func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, error) {
 	after, err := s.decide(ctx, sess, by, func(d *decision) error {
-		ok, err := d.AddStrike(ctx, d.sess.ID, d.now)
+		ok, err := d.AddStrike(d.sess.ID, d.now)
 		if err != nil || !ok {
 			return lateUnless(ok, err)
 		}
 		d.sess.Strikes++
 		switch {
 		case d.sess.Strikes >= MaxStrikes:
-			return d.complete(ctx, CheckResult{Result: ResultSpoof, Source: SourceCamera})
+			return d.complete(CheckResult{Result: ResultSpoof, Source: SourceCamera})
 		case d.sess.AttemptsLeft() == 0:
-			return s.apply(ctx, d, NoEstimate(Claim{}))
+			return s.apply(d, NoEstimate(Claim{}))
 		default:
 			return nil
 		}

@@ -41,14 +41,14 @@ type RecordTx interface {
 	billing.Tx
 	// LockRecord locks a session and its event until the transaction ends. It
 	// returns fault.NotFound.
-	LockRecord(ctx context.Context, id uuid.UUID) (Record, error)
+	LockRecord(id uuid.UUID) (Record, error)
 	// LockRecords locks, with their events, up to limit of a tenant's sessions
 	// that were created before a time, oldest first, after the given one: the
 	// zero Record to begin with.
-	LockRecords(ctx context.Context, tenantID uuid.UUID, before time.Time, after Record, limit int) ([]Record, error)
+	LockRecords(tenantID uuid.UUID, before time.Time, after Record, limit int) ([]Record, error)
 	// DeleteRecords deletes sessions with all there is of them but the ledger:
 	// hold, handover, idempotency claims, event and attempts.
-	DeleteRecords(ctx context.Context, ids []uuid.UUID) error
+	DeleteRecords(ids []uuid.UUID) error
 }
 
 // Records deletes the records of sessions, beside running gateways.
@@ -67,7 +67,7 @@ func NewRecords(store RecordStore, now func() time.Time) *Records {
 func (r *Records) Delete(ctx context.Context, id uuid.UUID) error {
 	now := r.now()
 	return r.store.UpdateRecords(ctx, func(tx RecordTx) error {
-		record, err := tx.LockRecord(ctx, id)
+		record, err := tx.LockRecord(id)
 		switch {
 		case err != nil:
 			return notFoundAs(err, errNotFound)
@@ -76,19 +76,19 @@ func (r *Records) Delete(ctx context.Context, id uuid.UUID) error {
 		case record.Undelivered:
 			return fault.New(fault.Conflict, "the session's webhook is still to be delivered")
 		}
-		return erase(ctx, tx, record.TenantID, []uuid.UUID{id}, now)
+		return erase(tx, record.TenantID, []uuid.UUID{id}, now)
 	})
 }
 
 // erase deletes finished sessions of a tenant, which the caller has locked.
-func erase(ctx context.Context, tx RecordTx, tenantID uuid.UUID, ids []uuid.UUID, now time.Time) error {
+func erase(tx RecordTx, tenantID uuid.UUID, ids []uuid.UUID, now time.Time) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := billing.ReleaseOf(ctx, tx, tenantID, ids, now); err != nil {
+	if err := billing.ReleaseOf(tx, tenantID, ids, now); err != nil {
 		return err
 	}
-	return tx.DeleteRecords(ctx, ids)
+	return tx.DeleteRecords(ids)
 }
 
 // Pruned counts what a run of Prune has met so far.
@@ -135,7 +135,7 @@ func (r *Records) Prune(ctx context.Context, tenantID uuid.UUID, before time.Tim
 func (r *Records) pruneBatch(ctx context.Context, tenantID uuid.UUID, before time.Time, after Record) (batch Pruned, n int, end Record, err error) {
 	now := r.now()
 	err = r.store.UpdateRecords(ctx, func(tx RecordTx) error {
-		records, err := tx.LockRecords(ctx, tenantID, before, after, recordBatch)
+		records, err := tx.LockRecords(tenantID, before, after, recordBatch)
 		if err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (r *Records) pruneBatch(ctx context.Context, tenantID uuid.UUID, before tim
 			}
 		}
 		batch.Deleted = len(ids)
-		return erase(ctx, tx, tenantID, ids, now)
+		return erase(tx, tenantID, ids, now)
 	})
 	return batch, n, end, err
 }

@@ -142,7 +142,7 @@ func (s *Service) DetectedAge(ctx context.Context, tenantID, id uuid.UUID) (Esti
 // stored one, unchanged. An estimate is stored only if the shopper consented
 // and the tenant has age visibility turned on.
 func (s *Service) Resolve(ctx context.Context, sess Session, v CheckResult) (Session, error) {
-	after, err := s.decide(ctx, sess, v.Claim, func(d *decision) error { return s.apply(ctx, d, v) })
+	after, err := s.decide(ctx, sess, v.Claim, func(d *decision) error { return s.apply(d, v) })
 	if err == nil {
 		s.announce(after)
 	}
@@ -151,29 +151,29 @@ func (s *Service) Resolve(ctx context.Context, sess Session, v CheckResult) (Ses
 
 // apply takes the step that a result calls for, or returns ErrLate when it
 // calls for none.
-func (s *Service) apply(ctx context.Context, d *decision, v CheckResult) error {
+func (s *Service) apply(d *decision, v CheckResult) error {
 	if d.sess.ConsentedAt == nil || !d.tenant.AgeVisibility {
 		v.Estimate = nil
 	}
 	switch next(v, d.tenant.DocumentCheck, d.sess.DocumentOpen()) {
 	case stepOffer:
-		return s.offerDocument(ctx, d, v.Estimate)
+		return s.offerDocument(d, v.Estimate)
 	case stepComplete:
-		return d.complete(ctx, v)
+		return d.complete(v)
 	default:
 		return ErrLate
 	}
 }
 
 // complete ends the session with the result of a check.
-func (d *decision) complete(ctx context.Context, v CheckResult) error {
+func (d *decision) complete(v CheckResult) error {
 	status := v.Result.Status()
-	ok, err := d.CompleteSession(ctx, d.sess.ID, status, d.now, v.Estimate)
+	ok, err := d.CompleteSession(d.sess.ID, status, d.now, v.Estimate)
 	if err != nil || !ok {
 		return lateUnless(ok, err)
 	}
 	if d.sess.Livemode {
-		if ok, err := billing.Settle(ctx, d, d.sess.ID, d.now); err != nil || !ok {
+		if ok, err := billing.Settle(d, d.sess.ID, d.now); err != nil || !ok {
 			return lateUnless(ok, err)
 		}
 	}

@@ -34,7 +34,8 @@ type Store interface {
 	BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byte) (bool, error)
 }
 
-// Tx is one transaction on sessions, their billing and their events.
+// Tx is one transaction on sessions, their billing and their events. It is bound
+// to the context of UpdateSessions.
 type Tx interface {
 	billing.Tx
 	HandoverTx
@@ -42,40 +43,40 @@ type Tx interface {
 	// LockSession returns the session, or fault.NotFound, and lets no other
 	// transaction change or lock it until this one ends. Another one's lock is
 	// waited for, and what that wrote is seen.
-	LockSession(ctx context.Context, id uuid.UUID) (Session, error)
+	LockSession(id uuid.UUID) (Session, error)
 	// Tenant returns one tenant as it is now, or fault.NotFound.
-	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
+	Tenant(id uuid.UUID) (tenant.Tenant, error)
 
-	InsertSession(ctx context.Context, s Session) error
+	InsertSession(s Session) error
 	// CompleteSession writes the terminal status, its time and the estimate if
 	// the session is PENDING and expires after completedAt. It reports whether
 	// it did.
-	CompleteSession(ctx context.Context, id uuid.UUID, to Status, completedAt time.Time, estimate *float64) (bool, error)
+	CompleteSession(id uuid.UUID, to Status, completedAt time.Time, estimate *float64) (bool, error)
 	// OfferDocument opens the document check, moves the expiry and writes the
 	// estimate if the session is PENDING, expires after now and has none open.
 	// It reports whether it did.
-	OfferDocument(ctx context.Context, id uuid.UUID, now, expiresAt time.Time, estimate *float64) (bool, error)
+	OfferDocument(id uuid.UUID, now, expiresAt time.Time, estimate *float64) (bool, error)
 	// ExtendSession moves the expiry if the session is PENDING, expires after
 	// now and has a document check open. It reports whether it did.
-	ExtendSession(ctx context.Context, id uuid.UUID, now, expiresAt time.Time) (bool, error)
+	ExtendSession(id uuid.UUID, now, expiresAt time.Time) (bool, error)
 	// RecordConsent writes the time of consent (nil withdraws it) while the
 	// session is open at now, no attempt has begun and no document check is
 	// open. It reports whether it did.
-	RecordConsent(ctx context.Context, id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error)
+	RecordConsent(id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error)
 	// AddAttempt adds one attempt while the session is open at now, no document
 	// check is open and fewer than MaxAttempts have begun. It reports whether it
 	// did.
-	AddAttempt(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
+	AddAttempt(id uuid.UUID, now time.Time) (bool, error)
 	// AddStrike adds one strike while the session is open at now and no document
 	// check is open. It reports whether it did.
-	AddStrike(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
+	AddStrike(id uuid.UUID, now time.Time) (bool, error)
 	InsertEvent(e webhook.Event) error
 
 	// ClaimIdempotencyKey writes c and reports true, unless the tenant used the
 	// same key in the same mode before and that claim has not expired at now:
 	// then it returns that claim and false. A claim made at the same time by
 	// another transaction is waited for.
-	ClaimIdempotencyKey(ctx context.Context, c IdempotencyClaim, now time.Time) (IdempotencyClaim, bool, error)
+	ClaimIdempotencyKey(c IdempotencyClaim, now time.Time) (IdempotencyClaim, bool, error)
 }
 
 // IdempotencyClaim ties an Idempotency-Key to the session its first use made.

@@ -39,7 +39,7 @@ func (s *Store) Entries(ctx context.Context, tenantID uuid.UUID) ([]billing.Entr
 // TakeCounter implements billing.Tx. The first unit of a period inserts the
 // row, which the WHERE of the SELECT refuses under a limit of 0. The cast
 // tells PostgreSQL the parameter's type.
-func (tx *Tx) TakeCounter(_ context.Context, tenantID uuid.UUID, c billing.Counter, period string, limit int64) (bool, error) {
+func (tx *Tx) TakeCounter(tenantID uuid.UUID, c billing.Counter, period string, limit int64) (bool, error) {
 	if limit == billing.Unlimited {
 		limit = math.MaxInt64
 	}
@@ -59,7 +59,7 @@ func (tx *Tx) uuidType() string {
 }
 
 // ReturnCounter implements billing.Tx.
-func (tx *Tx) ReturnCounter(_ context.Context, tenantID uuid.UUID, c billing.Counter, period string, n int64) error {
+func (tx *Tx) ReturnCounter(tenantID uuid.UUID, c billing.Counter, period string, n int64) error {
 	return tx.db.Exec(`
 		UPDATE usage_counters SET used = CASE WHEN used > ? THEN used - ? ELSE 0 END
 		WHERE tenant_id = ? AND counter = ? AND period = ?`,
@@ -67,7 +67,7 @@ func (tx *Tx) ReturnCounter(_ context.Context, tenantID uuid.UUID, c billing.Cou
 }
 
 // AddCredit implements billing.Tx.
-func (tx *Tx) AddCredit(_ context.Context, tenantID uuid.UUID, delta int64) (bool, error) {
+func (tx *Tx) AddCredit(tenantID uuid.UUID, delta int64) (bool, error) {
 	if delta < 0 {
 		return changed(tx.db.Exec(
 			"UPDATE credit_balances SET units = units + ? WHERE tenant_id = ? AND units + ? >= 0",
@@ -80,7 +80,7 @@ func (tx *Tx) AddCredit(_ context.Context, tenantID uuid.UUID, delta int64) (boo
 }
 
 // InsertHold implements billing.Tx.
-func (tx *Tx) InsertHold(_ context.Context, h billing.Hold) error {
+func (tx *Tx) InsertHold(h billing.Hold) error {
 	row := fromHold(h)
 	return tx.db.Create(&row).Error
 }
@@ -88,7 +88,7 @@ func (tx *Tx) InsertHold(_ context.Context, h billing.Hold) error {
 const holdColumns = "session_id, tenant_id, source, period, expires_at"
 
 // SettleHold implements billing.Tx.
-func (tx *Tx) SettleHold(_ context.Context, sessionID uuid.UUID) (billing.Hold, bool, error) {
+func (tx *Tx) SettleHold(sessionID uuid.UUID) (billing.Hold, bool, error) {
 	var row holdRow
 	found, err := changed(tx.db.Raw(
 		"UPDATE holds SET status = ? WHERE session_id = ? AND status = ? RETURNING "+holdColumns,
@@ -97,14 +97,14 @@ func (tx *Tx) SettleHold(_ context.Context, sessionID uuid.UUID) (billing.Hold, 
 }
 
 // ExtendHold implements billing.Tx.
-func (tx *Tx) ExtendHold(_ context.Context, sessionID uuid.UUID, expiresAt time.Time) (bool, error) {
+func (tx *Tx) ExtendHold(sessionID uuid.UUID, expiresAt time.Time) (bool, error) {
 	return changed(tx.db.Model(&holdRow{}).Where("session_id = ? AND status = ?", sessionID, holdOpen).
 		Update("expires_at", at(expiresAt)))
 }
 
 // ReleaseExpiredHolds implements billing.Tx. The query is materialized because
 // the planner may otherwise run it once per row.
-func (tx *Tx) ReleaseExpiredHolds(_ context.Context, tenantID uuid.UUID, of *billing.Balance, now time.Time, limit int) ([]billing.Hold, error) {
+func (tx *Tx) ReleaseExpiredHolds(tenantID uuid.UUID, of *billing.Balance, now time.Time, limit int) ([]billing.Hold, error) {
 	if err := tx.lockBalances(tenantID, of); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (tx *Tx) ReleaseExpiredHolds(_ context.Context, tenantID uuid.UUID, of *bil
 }
 
 // ReleaseHoldsOf implements billing.Tx.
-func (tx *Tx) ReleaseHoldsOf(_ context.Context, tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) ([]billing.Hold, error) {
+func (tx *Tx) ReleaseHoldsOf(tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) ([]billing.Hold, error) {
 	if err := tx.lockBalances(tenantID, nil); err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (s *Store) ExpiredHolders(ctx context.Context, now time.Time) ([]uuid.UUID,
 }
 
 // AppendEntries implements billing.Tx.
-func (tx *Tx) AppendEntries(_ context.Context, entries ...billing.Entry) error {
+func (tx *Tx) AppendEntries(entries ...billing.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}

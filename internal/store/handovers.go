@@ -26,7 +26,7 @@ func (handoverRow) TableName() string { return "handovers" }
 
 // HandoverOf implements session.HandoverStore.
 func (s *Store) HandoverOf(ctx context.Context, linkHash []byte) (session.Handover, error) {
-	return view(ctx, s, func(tx *Tx) (session.Handover, error) { return tx.HandoverOf(ctx, linkHash) })
+	return view(ctx, s, func(tx *Tx) (session.Handover, error) { return tx.HandoverOf(linkHash) })
 }
 
 // HandoverByToken implements session.HandoverStore.
@@ -35,7 +35,7 @@ func (s *Store) HandoverByToken(ctx context.Context, tokenHash []byte) (session.
 }
 
 // HandoverOf implements session.HandoverTx.
-func (tx *Tx) HandoverOf(_ context.Context, linkHash []byte) (session.Handover, error) {
+func (tx *Tx) HandoverOf(linkHash []byte) (session.Handover, error) {
 	return tx.handover("link_hash = ?", linkHash)
 }
 
@@ -47,7 +47,7 @@ func (tx *Tx) handover(condition string, hash []byte) (session.Handover, error) 
 }
 
 // PutHandover implements session.HandoverTx.
-func (tx *Tx) PutHandover(_ context.Context, h session.Handover) error {
+func (tx *Tx) PutHandover(h session.Handover) error {
 	row := handoverRow(h)
 	row.ExpiresAt = at(h.ExpiresAt)
 	return tx.db.Clauses(clause.OnConflict{
@@ -57,7 +57,7 @@ func (tx *Tx) PutHandover(_ context.Context, h session.Handover) error {
 }
 
 // TakeHandover implements session.HandoverTx.
-func (tx *Tx) TakeHandover(_ context.Context, tokenHash, phoneHash []byte, now time.Time) (bool, error) {
+func (tx *Tx) TakeHandover(tokenHash, phoneHash []byte, now time.Time) (bool, error) {
 	return changed(tx.db.Model(&handoverRow{}).
 		Where("token_hash = ? AND phone_hash IS NULL AND expires_at > ?", tokenHash, at(now)).
 		Update("phone_hash", phoneHash))

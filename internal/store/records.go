@@ -40,7 +40,7 @@ func (s *Store) CountUnfinished(ctx context.Context, tenantID uuid.UUID, now tim
 }
 
 // LockRecord implements session.RecordTx.
-func (tx *Tx) LockRecord(_ context.Context, id uuid.UUID) (session.Record, error) {
+func (tx *Tx) LockRecord(id uuid.UUID) (session.Record, error) {
 	var row sessionRow
 	if err := tx.forUpdate().Take(&row, "id = ?", id).Error; err != nil {
 		return session.Record{}, err
@@ -53,7 +53,7 @@ func (tx *Tx) LockRecord(_ context.Context, id uuid.UUID) (session.Record, error
 }
 
 // LockRecords implements session.RecordTx.
-func (tx *Tx) LockRecords(_ context.Context, tenantID uuid.UUID, before time.Time, after session.Record, limit int) ([]session.Record, error) {
+func (tx *Tx) LockRecords(tenantID uuid.UUID, before time.Time, after session.Record, limit int) ([]session.Record, error) {
 	var rows []sessionRow
 	err := tx.forUpdate().
 		Where("tenant_id = ? AND created_at < ? AND (created_at, id) > (?, ?)", tenantID, at(before), at(after.CreatedAt), after.ID).
@@ -88,7 +88,7 @@ func (tx *Tx) records(rows []sessionRow) ([]session.Record, error) {
 // handovers with their session, by the foreign key. A hold that is still open
 // is left, and with it, by the foreign key, the session: its unit must not be
 // lost.
-func (tx *Tx) DeleteRecords(_ context.Context, ids []uuid.UUID) error {
+func (tx *Tx) DeleteRecords(ids []uuid.UUID) error {
 	for _, statement := range []string{
 		"DELETE FROM webhook_events WHERE session_id IN ?",
 		"DELETE FROM idempotency_claims WHERE session_id IN ?",

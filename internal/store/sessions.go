@@ -78,59 +78,59 @@ func (s *Store) BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byt
 }
 
 // LockSession implements session.Tx. The ID goes as text, as in StandingByID.
-func (tx *Tx) LockSession(_ context.Context, id uuid.UUID) (session.Session, error) {
+func (tx *Tx) LockSession(id uuid.UUID) (session.Session, error) {
 	var row sessionRow
 	err := tx.forUpdate().Take(&row, "id = ?", id.String()).Error
 	return toSession(row), err
 }
 
 // RecordConsent implements session.Tx.
-func (tx *Tx) RecordConsent(_ context.Context, id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error) {
+func (tx *Tx) RecordConsent(id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error) {
 	return changed(tx.open(id, now).Where("attempts = 0 AND document_opened_at IS NULL").
 		Update("consented_at", atOrNil(consentedAt)))
 }
 
 // AddAttempt implements session.Tx.
-func (tx *Tx) AddAttempt(_ context.Context, id uuid.UUID, now time.Time) (bool, error) {
+func (tx *Tx) AddAttempt(id uuid.UUID, now time.Time) (bool, error) {
 	return changed(tx.open(id, now).Where("document_opened_at IS NULL AND attempts < ?", session.MaxAttempts).
 		Update("attempts", gorm.Expr("attempts + 1")))
 }
 
 // AddStrike implements session.Tx.
-func (tx *Tx) AddStrike(_ context.Context, id uuid.UUID, now time.Time) (bool, error) {
+func (tx *Tx) AddStrike(id uuid.UUID, now time.Time) (bool, error) {
 	return changed(tx.open(id, now).Where("document_opened_at IS NULL").
 		Update("strikes", gorm.Expr("strikes + 1")))
 }
 
 // InsertSession implements session.Tx.
-func (tx *Tx) InsertSession(_ context.Context, s session.Session) error {
+func (tx *Tx) InsertSession(s session.Session) error {
 	row := fromSession(s)
 	return tx.db.Create(&row).Error
 }
 
 // CompleteSession implements session.Tx. A nil estimate leaves the one that an
 // earlier step of the session stored.
-func (tx *Tx) CompleteSession(_ context.Context, id uuid.UUID, to session.Status, completedAt time.Time, estimate *float64) (bool, error) {
+func (tx *Tx) CompleteSession(id uuid.UUID, to session.Status, completedAt time.Time, estimate *float64) (bool, error) {
 	columns := map[string]any{"status": to, "completed_at": at(completedAt)}
 	set(columns, "detected_age", estimate)
 	return changed(tx.open(id, completedAt).Updates(columns))
 }
 
 // OfferDocument implements session.Tx.
-func (tx *Tx) OfferDocument(_ context.Context, id uuid.UUID, now, expiresAt time.Time, estimate *float64) (bool, error) {
+func (tx *Tx) OfferDocument(id uuid.UUID, now, expiresAt time.Time, estimate *float64) (bool, error) {
 	columns := map[string]any{"document_opened_at": at(now), "expires_at": at(expiresAt)}
 	set(columns, "detected_age", estimate)
 	return changed(tx.open(id, now).Where("document_opened_at IS NULL").Updates(columns))
 }
 
 // ExtendSession implements session.Tx.
-func (tx *Tx) ExtendSession(_ context.Context, id uuid.UUID, now, expiresAt time.Time) (bool, error) {
+func (tx *Tx) ExtendSession(id uuid.UUID, now, expiresAt time.Time) (bool, error) {
 	return changed(tx.open(id, now).Where("document_opened_at IS NOT NULL").Update("expires_at", at(expiresAt)))
 }
 
 // ClaimIdempotencyKey implements session.Tx. The insert waits for another
 // transaction's claim of the same key; an expired claim is overwritten.
-func (tx *Tx) ClaimIdempotencyKey(_ context.Context, c session.IdempotencyClaim, now time.Time) (session.IdempotencyClaim, bool, error) {
+func (tx *Tx) ClaimIdempotencyKey(c session.IdempotencyClaim, now time.Time) (session.IdempotencyClaim, bool, error) {
 	row := fromClaim(c)
 	claimed, err := changed(tx.db.Clauses(clause.OnConflict{
 		Columns:   []clause.Column{{Name: "tenant_id"}, {Name: "livemode"}, {Name: "key_hash"}},

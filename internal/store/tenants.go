@@ -49,7 +49,7 @@ func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes
 				return tenant.Tenant{}, err
 			}
 		}
-		return tx.Tenant(ctx, id)
+		return tx.Tenant(id)
 	})
 }
 
@@ -68,11 +68,11 @@ func (s *Store) SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bo
 
 // TenantByID implements tenant.Store.
 func (s *Store) TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error) {
-	return view(ctx, s, func(tx *Tx) (tenant.Tenant, error) { return tx.Tenant(ctx, id) })
+	return view(ctx, s, func(tx *Tx) (tenant.Tenant, error) { return tx.Tenant(id) })
 }
 
 // Tenant implements session.Tx.
-func (tx *Tx) Tenant(_ context.Context, id uuid.UUID) (tenant.Tenant, error) {
+func (tx *Tx) Tenant(id uuid.UUID) (tenant.Tenant, error) {
 	var row tenantRow
 	err := tx.db.Take(&row, "id = ?", id.String()).Error
 	return toTenant(row), err

@@ -13,9 +13,10 @@ import (
 // attempts is how often one Update or View is tried before its failure stands.
 const attempts = 5
 
-// Tx is a running transaction of Update, or a reader of View. It must not
-// outlive the function it was given to. Its methods return faults of
-// internal/fault where a failure is foreseen.
+// Tx is a running transaction of Update, or a reader of View, bound to the
+// context of that call. It must not be used after the function it was given to
+// has returned. Its methods return the faults of internal/fault for expected
+// failures.
 type Tx struct {
 	db       *gorm.DB
 	postgres bool

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"reflect"
 	"slices"
@@ -22,7 +21,7 @@ func take(t testing.TB, s Store, tenantID uuid.UUID, period string, limit int64)
 	t.Helper()
 	var ok bool
 	err := s.UpdateBilling(t.Context(), func(tx billing.Tx) (err error) {
-		ok, err = tx.TakeCounter(t.Context(), tenantID, billing.CounterFree, period, limit)
+		ok, err = tx.TakeCounter(tenantID, billing.CounterFree, period, limit)
 		return err
 	})
 	if err != nil {
@@ -62,8 +61,8 @@ func testCounterStopsAtItsLimit(t *testing.T, s Store) {
 func testReturnedUnitIsTakenOnce(t *testing.T, s Store) {
 	owner := newTenant(t, s).ID
 	giveBack := func() {
-		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-			return tx.ReturnCounter(ctx, owner, billing.CounterFree, "2026-01", 2)
+		inTx(t, s, func(tx session.Tx) error {
+			return tx.ReturnCounter(owner, billing.CounterFree, "2026-01", 2)
 		})
 	}
 	giveBack() // nothing was taken
@@ -91,7 +90,7 @@ func addCredit(t testing.TB, s Store, tenantID uuid.UUID, delta int64) bool {
 	t.Helper()
 	var ok bool
 	err := s.UpdateBilling(t.Context(), func(tx billing.Tx) (err error) {
-		ok, err = tx.AddCredit(t.Context(), tenantID, delta)
+		ok, err = tx.AddCredit(tenantID, delta)
 		return err
 	})
 	if err != nil {
@@ -116,7 +115,7 @@ func testCreditStaysAboveZero(t *testing.T, s Store) {
 		}
 	}
 	err := s.UpdateBilling(t.Context(), func(tx billing.Tx) error {
-		_, err := tx.AddCredit(t.Context(), uuid.New(), 1)
+		_, err := tx.AddCredit(uuid.New(), 1)
 		return err
 	})
 	wantCode(t, "credit of no tenant", err, fault.NotFound)
@@ -139,17 +138,17 @@ func testCreditIsNeverOverspent(t *testing.T, s Store) {
 func testHoldIsSettledOnce(t *testing.T, s Store) {
 	row := newSession(t, s, newTenant(t, s))
 	want := hold(row, billing.SourceFree, "2026-03")
-	inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-		if _, ok, err := tx.SettleHold(ctx, row.ID); ok || err != nil {
+	inTx(t, s, func(tx session.Tx) error {
+		if _, ok, err := tx.SettleHold(row.ID); ok || err != nil {
 			t.Errorf("settled what was never held: %t, %v", ok, err)
 		}
-		wantNoError(t, tx.InsertHold(ctx, want))
-		got, ok, err := tx.SettleHold(ctx, row.ID)
+		wantNoError(t, tx.InsertHold(want))
+		got, ok, err := tx.SettleHold(row.ID)
 		if err != nil || !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("settled %+v, %t, %v\nwant %+v", got, ok, err, want)
 		}
-		_, again, err := tx.SettleHold(ctx, row.ID)
-		extended, extendErr := tx.ExtendHold(ctx, row.ID, start)
+		_, again, err := tx.SettleHold(row.ID)
+		extended, extendErr := tx.ExtendHold(row.ID, start)
 		if again || extended {
 			t.Errorf("after settling: settled again %t, extended %t", again, extended)
 		}
@@ -164,12 +163,12 @@ func testExpiredHoldsAreReleasedOnce(t *testing.T, s Store) {
 	end, later := mine.ExpiresAt, stored(start.Add(time.Hour))
 	first := hold(mine, billing.SourceFree, "2026-03")
 	second := hold(extended, billing.SourceCredit, "")
-	inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-		_ = errors.Join(tx.InsertHold(ctx, first), tx.InsertHold(ctx, second),
-			tx.InsertHold(ctx, hold(settled, billing.SourceCredit, "")),
-			tx.InsertHold(ctx, hold(foreign, billing.SourceCredit, "")))
-		_, _, err := tx.SettleHold(ctx, settled.ID)
-		ok, extendErr := tx.ExtendHold(ctx, extended.ID, later)
+	inTx(t, s, func(tx session.Tx) error {
+		_ = errors.Join(tx.InsertHold(first), tx.InsertHold(second),
+			tx.InsertHold(hold(settled, billing.SourceCredit, "")),
+			tx.InsertHold(hold(foreign, billing.SourceCredit, "")))
+		_, _, err := tx.SettleHold(settled.ID)
+		ok, extendErr := tx.ExtendHold(extended.ID, later)
 		if !ok {
 			t.Error("an open hold was not extended")
 		}
@@ -186,16 +185,16 @@ func testExpiredHoldsAreReleasedOnce(t *testing.T, s Store) {
 		{later, []billing.Hold{second}},
 		{later, []billing.Hold{}},
 	} {
-		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-			got, err := tx.ReleaseExpiredHolds(ctx, owner.ID, nil, step.now, 10)
+		inTx(t, s, func(tx session.Tx) error {
+			got, err := tx.ReleaseExpiredHolds(owner.ID, nil, step.now, 10)
 			if !reflect.DeepEqual(got, step.want) {
 				t.Errorf("released at %v: %+v\nwant %+v", step.now, got, step.want)
 			}
 			return err
 		})
 	}
-	inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-		_, ok, err := tx.SettleHold(ctx, mine.ID)
+	inTx(t, s, func(tx session.Tx) error {
+		_, ok, err := tx.SettleHold(mine.ID)
 		if ok {
 			t.Error("settled a released hold")
 		}
@@ -210,8 +209,8 @@ func testHoldIsEitherSettledOrReleased(t *testing.T, s Store) {
 	var rows []session.Session
 	for range 20 {
 		row := newSession(t, s, owner)
-		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-			return tx.InsertHold(ctx, hold(row, billing.SourceCredit, ""))
+		inTx(t, s, func(tx session.Tx) error {
+			return tx.InsertHold(hold(row, billing.SourceCredit, ""))
 		})
 		rows = append(rows, row)
 	}
@@ -222,11 +221,11 @@ func testHoldIsEitherSettledOrReleased(t *testing.T, s Store) {
 		err := s.UpdateBilling(t.Context(), func(tx billing.Tx) error {
 			if done = 0; i%2 == 0 {
 				count = &released
-				holds, err := tx.ReleaseExpiredHolds(t.Context(), owner.ID, nil, start.Add(time.Hour), 3)
+				holds, err := tx.ReleaseExpiredHolds(owner.ID, nil, start.Add(time.Hour), 3)
 				done = int64(len(holds))
 				return err
 			}
-			_, ok, err := tx.SettleHold(t.Context(), rows[i/2].ID)
+			_, ok, err := tx.SettleHold(rows[i/2].ID)
 			if ok {
 				done = 1
 			}
@@ -250,8 +249,8 @@ func testHoldsAreReleasedInBatches(t *testing.T, s Store) {
 	for i, b := range []billing.Balance{credit, march, credit, march, credit, credit} {
 		row := newSession(t, s, owner)
 		row.ExpiresAt = start.Add(time.Duration(-i) * time.Second)
-		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-			return tx.InsertHold(ctx, hold(row, b.Source, b.Period))
+		inTx(t, s, func(tx session.Tx) error {
+			return tx.InsertHold(hold(row, b.Source, b.Period))
 		})
 		named = append(named, row.ID)
 	}
@@ -271,8 +270,8 @@ func testHoldsAreReleasedInBatches(t *testing.T, s Store) {
 		if got, err := s.ExpiredHolders(t.Context(), start); err != nil || !slices.Equal(got, []uuid.UUID{owner.ID}) {
 			t.Errorf("tenants with expired holds: %v, %v", got, err)
 		}
-		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-			holds, err := tx.ReleaseExpiredHolds(ctx, owner.ID, step.of, start, step.limit)
+		inTx(t, s, func(tx session.Tx) error {
+			holds, err := tx.ReleaseExpiredHolds(owner.ID, step.of, start, step.limit)
 			var got []uuid.UUID
 			for _, h := range holds {
 				got = append(got, h.SessionID)
@@ -285,10 +284,10 @@ func testHoldsAreReleasedInBatches(t *testing.T, s Store) {
 			return err
 		})
 	}
-	inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-		early, err := tx.ReleaseHoldsOf(ctx, owner.ID, named, start.Add(-time.Minute))
-		foreign, foreignErr := tx.ReleaseHoldsOf(ctx, uuid.New(), named, start)
-		last, lastErr := tx.ReleaseHoldsOf(ctx, owner.ID, named, start)
+	inTx(t, s, func(tx session.Tx) error {
+		early, err := tx.ReleaseHoldsOf(owner.ID, named, start.Add(-time.Minute))
+		foreign, foreignErr := tx.ReleaseHoldsOf(uuid.New(), named, start)
+		last, lastErr := tx.ReleaseHoldsOf(owner.ID, named, start)
 		if len(early) != 0 || len(foreign) != 0 || len(last) != 1 || last[0].SessionID != named[1] {
 			t.Errorf("released by name: %v, %v, %v", early, foreign, last)
 		}
@@ -302,8 +301,8 @@ func testLedgerIsReadOldestFirst(t *testing.T, s Store) {
 		{ID: id(t), TenantID: owner, Kind: billing.EntryTopUp, Source: billing.SourceCredit, Delta: 5, CreatedAt: stored(start)},
 		{ID: id(t), TenantID: owner, SessionID: &sessionID, Kind: billing.EntryHold, Source: billing.SourceFree, Period: "2026-03", Delta: -1, CreatedAt: stored(start.Add(time.Second))},
 	}
-	inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-		return errors.Join(tx.AppendEntries(ctx), tx.AppendEntries(ctx, want[1], want[0]))
+	inTx(t, s, func(tx session.Tx) error {
+		return errors.Join(tx.AppendEntries(), tx.AppendEntries(want[1], want[0]))
 	})
 	got, err := s.Entries(t.Context(), owner)
 	if err != nil || !reflect.DeepEqual(got, want) {

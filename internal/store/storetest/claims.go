@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -13,9 +12,9 @@ import (
 func testPruneClaimsForgetsOnlyWhatExpired(t *testing.T, s Store) {
 	owner := newTenant(t, s).ID
 	claimed := func(key string, now, expires time.Duration) (first bool) {
-		inTx(t, s, func(ctx context.Context, tx session.Tx) (err error) {
+		inTx(t, s, func(tx session.Tx) (err error) {
 			c := claim(owner, key, "request", uuid.New(), start.Add(expires))
-			_, first, err = tx.ClaimIdempotencyKey(ctx, c, start.Add(now))
+			_, first, err = tx.ClaimIdempotencyKey(c, start.Add(now))
 			return err
 		})
 		return first

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"testing"
 	"time"
@@ -62,14 +61,14 @@ func sessionOf(t testing.TB, owner tenant.Tenant) session.Session {
 func newSession(t testing.TB, s Store, owner tenant.Tenant) session.Session {
 	t.Helper()
 	row := sessionOf(t, owner)
-	inTx(t, s, func(ctx context.Context, tx session.Tx) error { return tx.InsertSession(ctx, row) })
+	inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(row) })
 	return row
 }
 
 // inTx runs fn in a transaction that must succeed.
-func inTx(t testing.TB, s Store, fn func(ctx context.Context, tx session.Tx) error) {
+func inTx(t testing.TB, s Store, fn func(tx session.Tx) error) {
 	t.Helper()
-	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error { return fn(t.Context(), tx) })
+	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error { return fn(tx) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"reflect"
 	"testing"
 	"time"
@@ -15,7 +14,7 @@ func testHandover(t *testing.T, s Store) {
 	want := session.Handover{
 		LinkHash: sess.LinkHash, Nonce: make([]byte, 16), TokenHash: digest("first"), ExpiresAt: stored(start.Add(session.HandoverTTL)),
 	}
-	inTx(t, s, func(ctx context.Context, tx session.Tx) error { return tx.PutHandover(ctx, want) })
+	inTx(t, s, func(tx session.Tx) error { return tx.PutHandover(want) })
 	for name, read := range map[string]func() (session.Handover, error){
 		"of the session": func() (session.Handover, error) { return s.HandoverOf(t.Context(), sess.LinkHash) },
 		"by its token":   func() (session.Handover, error) { return s.HandoverByToken(t.Context(), digest("first")) },
@@ -29,8 +28,8 @@ func testHandover(t *testing.T, s Store) {
 
 	take := func(token, phone string, after time.Duration, want bool) {
 		t.Helper()
-		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-			got, err := tx.TakeHandover(ctx, digest(token), digest(phone), start.Add(after))
+		inTx(t, s, func(tx session.Tx) error {
+			got, err := tx.TakeHandover(digest(token), digest(phone), start.Add(after))
 			if got != want {
 				t.Errorf("%s takes %s after %v: %v", phone, token, after, got)
 			}
@@ -43,7 +42,7 @@ func testHandover(t *testing.T, s Store) {
 	take("first", "other phone", time.Minute, false)
 
 	want.TokenHash = digest("second")
-	inTx(t, s, func(ctx context.Context, tx session.Tx) error { return tx.PutHandover(ctx, want) })
+	inTx(t, s, func(tx session.Tx) error { return tx.PutHandover(want) })
 	_, err = s.HandoverByToken(t.Context(), digest("first"))
 	wantCode(t, "a replaced token", err, fault.NotFound)
 	take("second", "other phone", time.Minute, true)

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"context"
 	"reflect"
 	"slices"
 	"testing"
@@ -121,12 +120,12 @@ func testASealedValueIsReplacedOnlyWhileItIsTheStoredOne(t *testing.T, s Store) 
 // claims stores the key's claims of both tenants in both modes.
 func claims(t *testing.T, s Store, owners [2]tenant.Tenant, key string, expiresAt time.Time) {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, tx session.Tx) error {
+	inTx(t, s, func(tx session.Tx) error {
 		for _, owner := range owners {
 			for _, livemode := range []bool{false, true} {
 				c := claim(owner.ID, key, "request", id(t), expiresAt)
 				c.Livemode = livemode
-				if _, _, err := tx.ClaimIdempotencyKey(ctx, c, start); err != nil {
+				if _, _, err := tx.ClaimIdempotencyKey(c, start); err != nil {
 					return err
 				}
 			}

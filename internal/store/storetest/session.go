@@ -28,7 +28,7 @@ func testSessionComesBackAsStored(t *testing.T, s Store) {
 	full.CompletedAt, full.ConsentedAt, full.DocumentOpenedAt, full.DetectedAge = &at, &at, &at, &age
 	full.Attempts, full.Strikes, full.Livemode = 3, 1, false
 	for _, want := range []session.Session{plain, full} {
-		inTx(t, s, func(ctx context.Context, tx session.Tx) error { return tx.InsertSession(ctx, want) })
+		inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(want) })
 		got, err := s.SessionByID(t.Context(), owner.ID, want.ID)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("SessionByID = %+v, %v\nwant %+v", got, err, want)
@@ -50,7 +50,7 @@ func testInsertSessionRefusesATakenLink(t *testing.T, s Store) {
 	taken := newSession(t, s, owner)
 	second := sessionOf(t, owner)
 	second.LinkHash = taken.LinkHash
-	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error { return tx.InsertSession(t.Context(), second) })
+	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error { return tx.InsertSession(second) })
 	wantCode(t, "a link twice", err, fault.Conflict)
 }
 
@@ -60,10 +60,10 @@ func testConditionalUpdates(t *testing.T, s Store) {
 	inTime, tooLate := start.Add(30*time.Minute-microsecond), start.Add(30*time.Minute)
 	later, age := start.Add(time.Hour), 19.5
 	type update func(ctx context.Context, s Store, id uuid.UUID, now time.Time) (bool, error)
-	within := func(fn func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error)) update {
+	within := func(fn func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error)) update {
 		return func(ctx context.Context, s Store, id uuid.UUID, now time.Time) (ok bool, err error) {
 			err = s.UpdateSessions(ctx, func(tx session.Tx) error {
-				ok, err = fn(ctx, tx, id, now)
+				ok, err = fn(tx, id, now)
 				return err
 			})
 			return ok, err
@@ -72,26 +72,26 @@ func testConditionalUpdates(t *testing.T, s Store) {
 	expire := update(func(ctx context.Context, s Store, id uuid.UUID, now time.Time) (bool, error) {
 		return s.ExpireSession(ctx, id, now)
 	})
-	complete := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
-		return tx.CompleteSession(ctx, id, session.StatusPassed, now, &age)
+	complete := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.CompleteSession(id, session.StatusPassed, now, &age)
 	})
-	offer := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
-		return tx.OfferDocument(ctx, id, now, later, &age)
+	offer := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.OfferDocument(id, now, later, &age)
 	})
-	extend := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
-		return tx.ExtendSession(ctx, id, now, later)
+	extend := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.ExtendSession(id, now, later)
 	})
 	bind := update(func(ctx context.Context, s Store, id uuid.UUID, _ time.Time) (bool, error) {
 		return s.BindBrowser(ctx, id, digest("browser"))
 	})
-	consent := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
-		return tx.RecordConsent(ctx, id, &start, now)
+	consent := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.RecordConsent(id, &start, now)
 	})
-	attempt := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
-		return tx.AddAttempt(ctx, id, now)
+	attempt := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.AddAttempt(id, now)
 	})
-	strike := within(func(ctx context.Context, tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
-		return tx.AddStrike(ctx, id, now)
+	strike := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.AddStrike(id, now)
 	})
 	at, opened := stored(start), stored(start)
 	fresh := func(*session.Session) {}
@@ -162,7 +162,7 @@ func testConditionalUpdates(t *testing.T, s Store) {
 		before := sessionOf(t, owner)
 		before.ConsentedAt = &at // so that an estimate may be stored
 		row.state(&before)
-		inTx(t, s, func(ctx context.Context, tx session.Tx) error { return tx.InsertSession(ctx, before) })
+		inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(before) })
 		got, err := row.update(t.Context(), s, before.ID, row.now)
 		after := byLink(t, s, before)
 		switch {
@@ -186,8 +186,8 @@ func testConsentIsWithdrawn(t *testing.T, s Store) {
 	row := newSession(t, s, newTenant(t, s))
 	for _, at := range []*time.Time{&start, nil} {
 		var ok bool
-		inTx(t, s, func(ctx context.Context, tx session.Tx) (err error) {
-			ok, err = tx.RecordConsent(ctx, row.ID, at, start)
+		inTx(t, s, func(tx session.Tx) (err error) {
+			ok, err = tx.RecordConsent(row.ID, at, start)
 			return err
 		})
 		if got := byLink(t, s, row).ConsentedAt; !ok || (got == nil) != (at == nil) {
@@ -198,10 +198,10 @@ func testConsentIsWithdrawn(t *testing.T, s Store) {
 
 func testCompletionKeepsAnEarlierEstimate(t *testing.T, s Store) {
 	row, age := newSession(t, s, newTenant(t, s)), 17.5
-	inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-		_, consentErr := tx.RecordConsent(ctx, row.ID, &start, start)
-		_, offerErr := tx.OfferDocument(ctx, row.ID, start, row.ExpiresAt, &age)
-		_, err := tx.CompleteSession(ctx, row.ID, session.StatusPassed, start, nil)
+	inTx(t, s, func(tx session.Tx) error {
+		_, consentErr := tx.RecordConsent(row.ID, &start, start)
+		_, offerErr := tx.OfferDocument(row.ID, start, row.ExpiresAt, &age)
+		_, err := tx.CompleteSession(row.ID, session.StatusPassed, start, nil)
 		return errors.Join(consentErr, offerErr, err)
 	})
 	if got := byLink(t, s, row).DetectedAge; got == nil || *got != age {
@@ -212,7 +212,7 @@ func testCompletionKeepsAnEarlierEstimate(t *testing.T, s Store) {
 func testEstimateWithoutConsentIsRefused(t *testing.T, s Store) {
 	row, age := newSession(t, s, newTenant(t, s)), 33.0
 	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
-		_, err := tx.CompleteSession(t.Context(), row.ID, session.StatusPassed, start, &age)
+		_, err := tx.CompleteSession(row.ID, session.StatusPassed, start, &age)
 		return err
 	})
 	if err == nil || byLink(t, s, row).DetectedAge != nil {
@@ -229,7 +229,7 @@ func testOneOfManyVerdictsWins(t *testing.T, s Store) {
 		to := verdicts[i%len(verdicts)]
 		var ok bool
 		err := s.UpdateSessions(t.Context(), func(tx session.Tx) (err error) {
-			ok, err = tx.CompleteSession(t.Context(), row.ID, to, start, nil)
+			ok, err = tx.CompleteSession(row.ID, to, start, nil)
 			return err
 		})
 		if err != nil {
@@ -249,24 +249,24 @@ func testOneOfManyVerdictsWins(t *testing.T, s Store) {
 // wrote, also in rows beside the session's.
 func testALockedSessionIsReadAfterTheOthers(t *testing.T, s Store) {
 	row := newSession(t, s, newTenant(t, s))
-	put := func(ctx context.Context, tx session.Tx, n int) error {
+	put := func(tx session.Tx, n int) error {
 		token := digest(fmt.Sprint(n))
-		return tx.PutHandover(ctx, session.Handover{LinkHash: row.LinkHash, Nonce: make([]byte, 16), TokenHash: token, ExpiresAt: start})
+		return tx.PutHandover(session.Handover{LinkHash: row.LinkHash, Nonce: make([]byte, 16), TokenHash: token, ExpiresAt: start})
 	}
-	inTx(t, s, func(ctx context.Context, tx session.Tx) error { return put(ctx, tx, 0) })
+	inTx(t, s, func(tx session.Tx) error { return put(tx, 0) })
 	var stale atomic.Int32
 	concurrently(20, func(int) {
 		err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
-			locked, lockErr := tx.LockSession(t.Context(), row.ID)
-			beside, err := tx.HandoverOf(t.Context(), row.LinkHash)
+			locked, lockErr := tx.LockSession(row.ID)
+			beside, err := tx.HandoverOf(row.LinkHash)
 			if err := errors.Join(lockErr, err); err != nil {
 				return err
 			}
 			if !bytes.Equal(beside.TokenHash, digest(fmt.Sprint(locked.Strikes))) {
 				stale.Add(1)
 			}
-			_, err = tx.AddStrike(t.Context(), row.ID, start)
-			return errors.Join(err, put(t.Context(), tx, locked.Strikes+1))
+			_, err = tx.AddStrike(row.ID, start)
+			return errors.Join(err, put(tx, locked.Strikes+1))
 		})
 		if err != nil {
 			t.Error(err)
@@ -276,7 +276,7 @@ func testALockedSessionIsReadAfterTheOthers(t *testing.T, s Store) {
 		t.Errorf("%d of 20 read a handover that was replaced; %d strikes", stale.Load(), after.Strikes)
 	}
 	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
-		_, err := tx.LockSession(t.Context(), uuid.New())
+		_, err := tx.LockSession(uuid.New())
 		return err
 	})
 	wantCode(t, "a missing session", err, fault.NotFound)
@@ -320,8 +320,8 @@ func testIdempotencyClaim(t *testing.T, s Store) {
 		{"use after the claim expired", again, day, again, true},
 		{"use after that", first, day, again, false},
 	} {
-		inTx(t, s, func(ctx context.Context, tx session.Tx) error {
-			got, claimed, err := tx.ClaimIdempotencyKey(ctx, step.claim, step.now)
+		inTx(t, s, func(tx session.Tx) error {
+			got, claimed, err := tx.ClaimIdempotencyKey(step.claim, step.now)
 			if claimed != step.claimed || !reflect.DeepEqual(got, step.want) {
 				t.Errorf("%s: %t %+v\nwant %t %+v", step.name, claimed, got, step.claimed, step.want)
 			}
@@ -338,7 +338,7 @@ func testOneOfManyIdempotencyClaimsWins(t *testing.T, s Store) {
 	concurrently(len(answers), func(i int) {
 		mine := claim(owner, "k", "r", uuid.New(), start.Add(time.Hour))
 		err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
-			got, claimed, err := tx.ClaimIdempotencyKey(t.Context(), mine, start)
+			got, claimed, err := tx.ClaimIdempotencyKey(mine, start)
 			if answers[i] = got.SessionID; claimed {
 				wins.Add(1)
 				winner.Store(mine.SessionID)
