@@ -72,15 +72,7 @@ func (c *cli) loadDemo(dataDir string) (config.Config, error) {
 		}
 		defaults[config.SecretKeyName] = key
 	}
-	outer := c.env
-	c.env = func(name string) (string, bool) {
-		if value, ok := outer(name); ok && value != "" {
-			return value, true
-		}
-		value, ok := defaults[name]
-		return value, ok
-	}
-	return c.load(config.SecretKeyName)
+	return c.loadOver(defaults, config.SecretKeyName)
 }
 
 // demoSecretKey returns the key kept in the data directory, making it the first

@@ -66,8 +66,15 @@ func (c *cli) addConfigFlags(root *cobra.Command) {
 	}
 }
 
-// load reads the configuration: flags first, then the environment.
+// load reads the configuration: a flag wins over the environment. required names
+// the variables that must be set.
 func (c *cli) load(required ...string) (config.Config, error) {
+	return c.loadOver(nil, required...)
+}
+
+// loadOver is load with values for variables that neither a flag nor the
+// environment sets.
+func (c *cli) loadOver(defaults map[string]string, required ...string) (config.Config, error) {
 	if flag := c.flags[config.DatabaseURLName]; flag != nil && config.HasPassword(*flag) {
 		return config.Config{}, fmt.Errorf("--database-url must not have a password, which other users of this machine could see: set %s instead", config.DatabaseURLName)
 	}
@@ -75,6 +82,10 @@ func (c *cli) load(required ...string) (config.Config, error) {
 		if flag := c.flags[name]; flag != nil && *flag != "" {
 			return *flag, true
 		}
-		return c.env(name)
+		if value, ok := c.env(name); ok && value != "" {
+			return value, true
+		}
+		value, ok := defaults[name]
+		return value, ok
 	}, required...)
 }
