@@ -18,13 +18,13 @@ import (
 // IdempotencyTTL is how long a use of an Idempotency-Key is remembered.
 const IdempotencyTTL = 24 * time.Hour
 
-// CreateRequest is a merchant's wish for a session, its shape already checked
-// against the contract.
+// CreateRequest is a merchant's request for a session. Its fields have been
+// validated against the contract.
 type CreateRequest struct {
 	TargetAge      int
-	SuccessURL     *string // nil: the registered Success URL
-	CancelURL      *string // nil: the registered Cancel URL
-	IdempotencyKey string  // empty: none
+	SuccessURL     *string // nil for the registered Success URL
+	CancelURL      *string // nil for the registered Cancel URL
+	IdempotencyKey string  // empty for none
 }
 
 // The fields of a CreateRequest that Create may refuse.
@@ -33,18 +33,19 @@ const (
 	FieldCancelURL  = "cancel_url"
 )
 
-// The rules on destinations beside those of tenant.CallbackRule.
+// Errors about callback URLs, beside those of tenant.CallbackRule.
 var (
 	ErrHostNotRegistered = errors.New("its host and port are not those of a registered URL")
 	ErrNoURLRegistered   = errors.New("it is omitted, and none is registered")
 )
 
-// Created is the answer to a creation. VerificationURL is shown only here.
+// Created is a new session as the merchant is told of it. VerificationURL
+// cannot be looked up later.
 type Created struct {
 	SessionID       uuid.UUID
 	VerificationURL string
 	ExpiresAt       time.Time
-	Replayed        bool // an earlier request with the same idempotency key made it
+	Replayed        bool // created by an earlier request with the same idempotency key
 }
 
 // Create makes a PENDING session and reserves what it costs. It returns
@@ -81,8 +82,8 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 				return errReplay
 			}
 		}
-		// After the claim: a repeated request keeps its answer, whatever became
-		// of the tenant's settings.
+		// Checked after the claim: a repeated request gets its first answer even if
+		// the tenant's settings have changed.
 		if len(refused) > 0 {
 			return fault.InvalidFields(refused...)
 		}
@@ -104,15 +105,16 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	return s.created(sess.ID, link, sess.ExpiresAt), nil
 }
 
-// errReplay ends a transaction that found its idempotency key used.
+// errReplay rolls back a transaction whose idempotency key is already in use.
 var errReplay = errors.New("session: idempotency key was used")
 
 func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Created {
 	return Created{SessionID: id, VerificationURL: s.cfg.VerifyURL + "/v/" + link, ExpiresAt: expiresAt}
 }
 
-// newSession settles the destinations and freezes them on a new session. One
-// with refused fields lacks them and must not be stored.
+// newSession returns a new session with its callback URLs, and the fields that
+// are refused. A session with refused fields is incomplete and must not be
+// stored.
 func (s *Service) newSession(t tenant.Tenant, livemode bool, req CreateRequest) (Session, []fault.FieldError) {
 	success, cancel, refused := s.destinations(t, req.SuccessURL, req.CancelURL)
 	now := s.now()
@@ -123,8 +125,8 @@ func (s *Service) newSession(t tenant.Tenant, livemode bool, req CreateRequest) 
 	}, refused
 }
 
-// CheckDestinations returns what Create would have against a request for its
-// callback URLs, nil where it names none.
+// CheckDestinations returns the callback URL fields that Create would refuse. A
+// nil URL stands for the registered one.
 func (s *Service) CheckDestinations(ctx context.Context, caller tenant.Caller, success, cancel *string) ([]fault.FieldError, error) {
 	t, err := s.tenants.Tenant(ctx, caller.TenantID)
 	if err != nil {
@@ -134,8 +136,7 @@ func (s *Service) CheckDestinations(ctx context.Context, caller tenant.Caller, s
 	return refused, nil
 }
 
-// destinations returns the callback URLs a session uses, or the fields that
-// are refused.
+// destinations returns the callback URLs of a session, or the refused fields.
 func (s *Service) destinations(t tenant.Tenant, ownSuccess, ownCancel *string) (success, cancel string, refused []fault.FieldError) {
 	success, err := s.destination(t, ownSuccess, t.SuccessURL)
 	if err != nil {
@@ -148,7 +149,7 @@ func (s *Service) destinations(t tenant.Tenant, ownSuccess, ownCancel *string) (
 	return success, cancel, refused
 }
 
-// destination returns the URL a session uses, or the rule that refuses it.
+// destination returns the URL to use, or the error that refuses it.
 func (s *Service) destination(t tenant.Tenant, own *string, registered string) (string, error) {
 	if own == nil {
 		if registered == "" {
@@ -166,8 +167,8 @@ func (s *Service) destination(t tenant.Tenant, own *string, registered string) (
 	return *own, nil
 }
 
-// idempotencyClaim is what is remembered of a creation under an
-// Idempotency-Key, the zero value without one.
+// idempotencyClaim returns the claim to store for a request with an
+// Idempotency-Key, and the zero value for one without.
 func (s *Service) idempotencyClaim(sess Session, link string, req CreateRequest) (IdempotencyClaim, error) {
 	if req.IdempotencyKey == "" {
 		return IdempotencyClaim{}, nil
@@ -185,7 +186,8 @@ func (s *Service) idempotencyClaim(sess Session, link string, req CreateRequest)
 	}, nil
 }
 
-// replay answers a repeated creation with the session the first one made.
+// replay answers a repeated request with the session that the first one
+// created.
 func (s *Service) replay(earlier, claim IdempotencyClaim) (Created, error) {
 	if string(earlier.RequestHash) != string(claim.RequestHash) {
 		return Created{}, fault.New(fault.Conflict, "Idempotency key reused with a different request")
@@ -201,7 +203,7 @@ func (s *Service) replay(earlier, claim IdempotencyClaim) (Created, error) {
 
 func linkContext(id uuid.UUID) string { return "link|" + id.String() }
 
-// orNone tells an omitted URL from every URL there can be.
+// orNone returns "-", which is no valid URL, for an omitted one.
 func orNone(s *string) string {
 	if s == nil {
 		return "-"

@@ -10,25 +10,25 @@ import (
 	"agegate/internal/tenant"
 )
 
-// ErrDisabled refuses everything a shopper does on a session whose tenant is
-// disabled.
+// ErrDisabled is returned for every action of a shopper on a session whose
+// tenant is disabled.
 var ErrDisabled = fault.New(fault.TenantDisabled, "This check is not available")
 
-// Claim says who makes a camera check. The zero value is the browser that the
-// session is bound to, which stays bound; a phone's claim, from PhoneClaim,
-// ends when its handover is replaced.
+// Claim identifies the device that makes a camera check. The zero value is the
+// browser that the session is bound to, which cannot change; a phone's claim,
+// from PhoneClaim, ends when its handover is replaced.
 type Claim struct {
-	tokenHash []byte // of the handover; nil: the session's own browser
+	tokenHash []byte // of the handover; nil means the session's own browser
 	phoneHash []byte
 }
 
-// PhoneClaim is the claim of the phone that took the handover of a token and
-// holds cookie.
+// PhoneClaim is the claim of the phone that accepted the handover with this
+// token and holds cookie.
 func PhoneClaim(token, cookie string) Claim {
 	return Claim{tokenHash: credential.HashToken(token), phoneHash: credential.HashToken(cookie)}
 }
 
-// holds reports whether the claim stands in the transaction's view.
+// holds reports whether the claim is still valid, as read by the transaction.
 func (c Claim) holds(tx HandoverTx, linkHash []byte) (bool, error) {
 	if c.tokenHash == nil {
 		return true, nil
@@ -40,9 +40,9 @@ func (c Claim) holds(tx HandoverTx, linkHash []byte) (bool, error) {
 	return bytes.Equal(h.TokenHash, c.tokenHash) && bytes.Equal(h.PhoneHash, c.phoneHash), err
 }
 
-// decision is one transaction that changes one open session. What it decides on
-// was read under the lock of the session's row, so that it holds until the
-// transaction ends, whatever other requests and other replicas do.
+// decision is one transaction that changes one open session. Everything it
+// depends on was read while the session's row was locked, so no other request
+// or replica can change it before the transaction ends.
 type decision struct {
 	Tx
 	sess   Session // kept up to date by whoever changes the row
@@ -50,11 +50,11 @@ type decision struct {
 	now    time.Time
 }
 
-// decide runs change in the transaction of a decision and returns the session
-// as it then stands. It returns ErrDisabled when the tenant is disabled and
-// ErrLate when the session is not open or the claim has ended; change may
-// refuse too. With a refusal comes the session's present state, unchanged.
-// Of view, only what never changes is used.
+// decide runs change in the transaction of a decision and returns the updated
+// session. It returns ErrDisabled when the tenant is disabled, ErrLate when the
+// session is not open or the claim has ended, and any error of change; the
+// returned session is then the stored one, unchanged. Only the immutable fields
+// of view are used.
 func (s *Service) decide(ctx context.Context, view Session, by Claim, change func(d *decision) error) (Session, error) {
 	after := view
 	err := s.store.UpdateSessions(ctx, func(tx Tx) error {
@@ -64,8 +64,8 @@ func (s *Service) decide(ctx context.Context, view Session, by Claim, change fun
 		}
 		after = row
 		d := &decision{Tx: tx, sess: row, now: s.now()}
-		// Read after the lock, not joined to it: of tables that it does not lock, a
-		// statement that waited for a row sees the state from before it waited.
+		// Read by a second statement, not by a join: a statement that waited for a
+		// row lock reads the tables it does not lock as they were before it waited.
 		if d.tenant, err = tx.Tenant(row.TenantID); err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (s *Service) decide(ctx context.Context, view Session, by Claim, change fun
 	if code := fault.CodeOf(err); err == nil || code != "" && code != fault.Unavailable {
 		return after, err
 	}
-	// A COMMIT that failed has an unknown outcome: the row is the truth.
+	// It is unknown whether a failed COMMIT took effect: read the row.
 	after, readErr := s.store.SessionByLink(ctx, view.LinkHash)
 	switch {
 	case readErr != nil:
@@ -98,7 +98,7 @@ func (s *Service) decide(ctx context.Context, view Session, by Claim, change fun
 	return after, err
 }
 
-// lateUnless turns a conditional update's answer into an error.
+// lateUnless returns ErrLate for a conditional update that changed no row.
 func lateUnless(ok bool, err error) error {
 	if err == nil && !ok {
 		return ErrLate

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// StepDocument records that the shopper took a step of the open document
-// check, which moves the expiry. It returns ErrLate when none is open, and
-// ErrDisabled.
+// StepDocument records progress in the open document check, which moves the
+// expiry. It returns ErrLate when none is open, and ErrDisabled.
 func (s *Service) StepDocument(ctx context.Context, sess Session) (Session, error) {
 	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
 		expiresAt := s.extended(d)
@@ -19,8 +18,8 @@ func (s *Service) StepDocument(ctx context.Context, sess Session) (Session, erro
 	})
 }
 
-// offerDocument opens the document check after an age refusal. The estimate
-// that refused is kept unless it is nil.
+// offerDocument opens the document check after an age refusal. A nil estimate
+// leaves the stored one.
 func (s *Service) offerDocument(d *decision, estimate *float64) error {
 	expiresAt := s.extended(d)
 	ok, err := d.OfferDocument(d.sess.ID, d.now, expiresAt, estimate)
@@ -33,8 +32,8 @@ func (s *Service) offerDocument(d *decision, estimate *float64) error {
 	return d.extendTo(expiresAt)
 }
 
-// extended is the session's expiry when it is moved now: later, never earlier,
-// and never past MaxLifetime.
+// extended returns the new expiry for progress made now. It is never earlier
+// than the present one and never past MaxLifetime.
 func (s *Service) extended(d *decision) time.Time {
 	expiresAt := d.now.Add(s.cfg.TTL)
 	if limit := d.sess.CreatedAt.Add(MaxLifetime); expiresAt.After(limit) {
@@ -46,8 +45,8 @@ func (s *Service) extended(d *decision) time.Time {
 	return expiresAt
 }
 
-// extendTo moves the expiry of the unit that the session holds along with the
-// session's own.
+// extendTo sets the session's expiry in d and moves that of its hold to the
+// same time.
 func (d *decision) extendTo(expiresAt time.Time) error {
 	d.sess.ExpiresAt = expiresAt
 	if !d.sess.Livemode {

@@ -14,18 +14,18 @@ import (
 	"agegate/internal/fault"
 )
 
-// HandoverTTL is how long a phone has to take a handover.
+// HandoverTTL is how long after its creation a phone can accept a handover.
 const HandoverTTL = 5 * time.Minute
 
-// Handover lets a phone make the camera check of a session that another
-// browser began. That browser stays the session's own: it follows, and it is
-// the one that is redirected. A session has at most one handover.
+// Handover lets a phone make the camera check of a session that another browser
+// has started. The session stays bound to that browser, which shows the
+// progress and receives the redirect. A session has at most one handover.
 type Handover struct {
 	LinkHash  []byte // of the session
-	Nonce     []byte // 16 bytes; with the browser's cookie, what the token is made of
+	Nonce     []byte // 16 bytes; the token is derived from it and the browser's cookie
 	TokenHash []byte // SHA-256 of the token in the phone's link
 	ExpiresAt time.Time
-	PhoneHash []byte // SHA-256 of the phone's cookie; nil until one has taken it
+	PhoneHash []byte // SHA-256 of the phone's cookie; nil until a phone has accepted
 }
 
 // HandoverStore reads handovers.
@@ -36,14 +36,14 @@ type HandoverStore interface {
 	HandoverByToken(ctx context.Context, tokenHash []byte) (Handover, error)
 }
 
-// HandoverTx is the handovers of a transaction. They change only while their
-// session is locked.
+// HandoverTx reads and writes handovers in a transaction. The caller locks the
+// session before it changes its handover.
 type HandoverTx interface {
 	// HandoverOf returns the handover of a session, or fault.NotFound.
 	HandoverOf(linkHash []byte) (Handover, error)
-	// PutHandover writes the handover of a session in place of an earlier one.
+	// PutHandover stores the handover of a session and replaces an earlier one.
 	PutHandover(h Handover) error
-	// TakeHandover writes the phone's hash if none is written and the handover
+	// TakeHandover stores the phone's hash if none is stored and the handover
 	// expires after now. It reports whether it did.
 	TakeHandover(tokenHash, phoneHash []byte, now time.Time) (bool, error)
 }
@@ -59,12 +59,12 @@ func NewHandovers(sessions *Service, store HandoverStore) *Handovers {
 	return &Handovers{sessions: sessions, store: store}
 }
 
-// Offer is what the browser shows of its handover.
+// Offer is a handover as the browser shows it.
 type Offer struct {
 	Token string
 	Code  string // four digits that both screens show, for the person to compare
-	Taken bool   // a phone has it
-	Open  bool   // no phone has it, and there is still time
+	Taken bool   // a phone has accepted
+	Open  bool   // no phone has accepted yet, and it has not expired
 }
 
 // Offer makes a new handover of the session for the browser that holds cookie,
@@ -84,9 +84,9 @@ func (h *Handovers) Offer(ctx context.Context, sess Session, cookie string) erro
 	})
 }
 
-// Take gives the handover of the session to the phone that holds cookie, unless
-// another one has it or it is too late. It reports whether it did. It returns
-// ErrLate and ErrDisabled as Offer does.
+// Take accepts the handover for the phone that holds cookie, unless another
+// phone has accepted it or it has expired. It reports whether it did. It
+// returns ErrLate and ErrDisabled as Offer does.
 func (h *Handovers) Take(ctx context.Context, sess Session, token, cookie string) (taken bool, err error) {
 	err = h.change(ctx, sess, func(d *decision) (err error) {
 		taken, err = d.TakeHandover(credential.HashToken(token), credential.HashToken(cookie), d.now)
@@ -95,7 +95,7 @@ func (h *Handovers) Take(ctx context.Context, sess Session, token, cookie string
 	return taken, err
 }
 
-// change decides on a handover of a session that still waits for its camera
+// change runs a decision on a session that is still waiting for its camera
 // check.
 func (h *Handovers) change(ctx context.Context, sess Session, change func(d *decision) error) error {
 	_, err := h.sessions.decide(ctx, sess, Claim{}, func(d *decision) error {
@@ -120,9 +120,8 @@ func (h *Handovers) Offered(ctx context.Context, sess Session, cookie string) (O
 }
 
 // Open returns the session behind a phone's link and whether the phone that
-// holds cookie is the one that has taken it. It returns fault.NotFound for an
-// unknown link, and fault.Gone for one that nobody took in time or that
-// another phone has.
+// holds cookie has accepted it. It returns fault.NotFound for an unknown link,
+// and fault.Gone for one that has expired or that another phone has accepted.
 func (h *Handovers) Open(ctx context.Context, token, cookie string) (sess Session, taken bool, err error) {
 	row, err := h.store.HandoverByToken(ctx, credential.HashToken(token))
 	if err != nil {
@@ -136,8 +135,8 @@ func (h *Handovers) Open(ctx context.Context, token, cookie string) (sess Sessio
 	return sess, taken, err
 }
 
-// handoverToken derives the token from the browser's own secret, so that the
-// browser can show its code again although only a hash is stored.
+// handoverToken derives the token from the browser's cookie, so that the page
+// can show the code again although only its hash is stored.
 func handoverToken(cookie string, nonce []byte) string {
 	mac := hmac.New(sha256.New, []byte(cookie))
 	mac.Write([]byte("handover|"))
@@ -145,7 +144,7 @@ func handoverToken(cookie string, nonce []byte) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// HandoverCode is the four digits that belong to a token.
+// HandoverCode returns the four digits that both screens show for a token.
 func HandoverCode(token string) string {
 	sum := sha256.Sum256([]byte("code|" + token))
 	return fmt.Sprintf("%04d", binary.BigEndian.Uint32(sum[:])%10_000)

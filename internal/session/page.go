@@ -15,8 +15,8 @@ func (s *Service) ByLink(ctx context.Context, link string) (Session, error) {
 	return sess, notFoundAs(err, errNotFound)
 }
 
-// Bind ties the session to the browser that holds cookie, unless another one
-// came first. It reports whether the session is now this browser's.
+// Bind binds the session to the browser that holds cookie, unless it is bound
+// to another one. It reports whether the session is now bound to this browser.
 func (s *Service) Bind(ctx context.Context, sess Session, cookie string) (bool, error) {
 	hash := credential.HashToken(cookie)
 	if sess.BrowserHash == nil {
@@ -31,7 +31,7 @@ func (s *Service) Bind(ctx context.Context, sess Session, cookie string) (bool, 
 	return bytes.Equal(sess.BrowserHash, hash), nil
 }
 
-// Owns reports whether cookie is that of the browser the session is bound to.
+// Owns reports whether the session is bound to the browser that holds cookie.
 func (s Session) Owns(cookie string) bool {
 	return s.BrowserHash != nil && bytes.Equal(s.BrowserHash, credential.HashToken(cookie))
 }
@@ -119,7 +119,7 @@ func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, 
 	return after, err
 }
 
-// Redirect mints the signed success redirect of a PASSED session for the
+// Redirect returns the signed success redirect of a PASSED session for the
 // browser that holds cookie. It reports false when the session has not passed,
 // belongs to another browser, or passed more than RedirectGrace ago.
 func (s *Service) Redirect(ctx context.Context, sess Session, cookie string) (string, bool, error) {

@@ -12,14 +12,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// Record is what decides whether a session may be deleted.
+// Record holds what decides whether a session may be deleted.
 type Record struct {
 	ID          uuid.UUID
 	TenantID    uuid.UUID
 	Status      Status
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
-	Undelivered bool // its event is still to be delivered
+	Undelivered bool // its event has not been delivered yet
 }
 
 // Open reports whether the session can still be completed at now.
@@ -31,8 +31,8 @@ func (r Record) Open(now time.Time) bool {
 type RecordStore interface {
 	// UpdateRecords runs fn in one transaction.
 	UpdateRecords(ctx context.Context, fn func(RecordTx) error) error
-	// CountUnfinished returns how many of a tenant's sessions are open at now
-	// and how many of its events are still to be delivered.
+	// CountUnfinished returns how many of a tenant's sessions are open at now and
+	// how many of its events have not been delivered yet.
 	CountUnfinished(ctx context.Context, tenantID uuid.UUID, now time.Time) (open, undelivered int64, err error)
 }
 
@@ -42,16 +42,16 @@ type RecordTx interface {
 	// LockRecord locks a session and its event until the transaction ends. It
 	// returns fault.NotFound.
 	LockRecord(id uuid.UUID) (Record, error)
-	// LockRecords locks, with their events, up to limit of a tenant's sessions
-	// that were created before a time, oldest first, after the given one: the
-	// zero Record to begin with.
+	// LockRecords locks up to limit of a tenant's sessions that were created
+	// before a time, and their events. It returns them oldest first, starting
+	// after the given record; the zero Record starts at the oldest.
 	LockRecords(tenantID uuid.UUID, before time.Time, after Record, limit int) ([]Record, error)
-	// DeleteRecords deletes sessions with all there is of them but the ledger:
-	// hold, handover, idempotency claims, event and attempts.
+	// DeleteRecords deletes sessions and everything that belongs to them except
+	// ledger entries: hold, handover, idempotency claims, event and attempts.
 	DeleteRecords(ids []uuid.UUID) error
 }
 
-// Records deletes the records of sessions, beside running gateways.
+// Records deletes sessions. It may run while gateways serve the same database.
 type Records struct {
 	store RecordStore
 	now   func() time.Time
@@ -63,7 +63,7 @@ func NewRecords(store RecordStore, now func() time.Time) *Records {
 }
 
 // Delete deletes one session. It returns fault.NotFound, and fault.Conflict
-// while the session is open or its event is still to be delivered.
+// while the session is open or its event has not been delivered.
 func (r *Records) Delete(ctx context.Context, id uuid.UUID) error {
 	now := r.now()
 	return r.store.UpdateRecords(ctx, func(tx RecordTx) error {
@@ -80,7 +80,7 @@ func (r *Records) Delete(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// erase deletes finished sessions of a tenant, which the caller has locked.
+// erase deletes finished sessions of a tenant. The caller holds their locks.
 func erase(tx RecordTx, tenantID uuid.UUID, ids []uuid.UUID, now time.Time) error {
 	if len(ids) == 0 {
 		return nil
@@ -91,21 +91,22 @@ func erase(tx RecordTx, tenantID uuid.UUID, ids []uuid.UUID, now time.Time) erro
 	return tx.DeleteRecords(ids)
 }
 
-// Pruned counts what a run of Prune has met so far.
+// Pruned counts the sessions that a run of Prune has processed so far.
 type Pruned struct {
 	Deleted     int
 	Open        int // kept
-	Undelivered int // kept: their event is still to be delivered
+	Undelivered int // kept: their event has not been delivered yet
 }
 
-// recordBatch is the most sessions that one transaction deletes: few enough
-// that whoever waits for it waits for milliseconds.
+// recordBatch is the most sessions that one transaction deletes. It is small,
+// so that other transactions wait for it for milliseconds only.
 const recordBatch = 50
 
 // Prune deletes a tenant's sessions that were created before a time, except
-// those that Delete refuses. It works in small transactions and rests after
-// each for as long as that took. progress is told of each; what it was told of
-// stays deleted whatever the error, and another run goes on from there.
+// those that Delete refuses. It works in small transactions and pauses after
+// each for as long as it took. progress is called with the totals after each
+// transaction; after an error, those deletions stand, and a further run
+// continues with what is left.
 func (r *Records) Prune(ctx context.Context, tenantID uuid.UUID, before time.Time, progress func(Pruned)) (total Pruned, err error) {
 	var last Record
 	for {
@@ -130,8 +131,8 @@ func (r *Records) Prune(ctx context.Context, tenantID uuid.UUID, before time.Tim
 	}
 }
 
-// pruneBatch deletes among the n sessions that follow after, the last of which
-// is end.
+// pruneBatch processes the next n sessions after the given record; end is the
+// last of them.
 func (r *Records) pruneBatch(ctx context.Context, tenantID uuid.UUID, before time.Time, after Record) (batch Pruned, n int, end Record, err error) {
 	now := r.now()
 	err = r.store.UpdateRecords(ctx, func(tx RecordTx) error {
@@ -160,12 +161,12 @@ func (r *Records) pruneBatch(ctx context.Context, tenantID uuid.UUID, before tim
 
 // DeleteAll deletes all sessions of a disabled tenant as Prune does. It returns
 // fault.Conflict, and deletes nothing, when the tenant is not disabled, has an
-// open session, or has an event that is still to be delivered.
+// open session, or has an undelivered event.
 func (r *Records) DeleteAll(ctx context.Context, t tenant.Tenant, progress func(Pruned)) (Pruned, error) {
 	if err := r.CheckFinished(ctx, t); err != nil {
 		return Pruned{}, err
 	}
-	// Replicas' clocks may be ahead of ours.
+	// The hour covers replicas whose clocks are ahead of this one's.
 	total, err := r.Prune(ctx, t.ID, r.now().Add(time.Hour), progress)
 	if err == nil && total.Open+total.Undelivered > 0 {
 		err = fault.New(fault.Conflict, "a session was created meanwhile: try again later")
@@ -173,8 +174,7 @@ func (r *Records) DeleteAll(ctx context.Context, t tenant.Tenant, progress func(
 	return total, err
 }
 
-// CheckFinished returns what DeleteAll would have against deleting a tenant's
-// sessions.
+// CheckFinished returns the error with which DeleteAll would refuse to start.
 func (r *Records) CheckFinished(ctx context.Context, t tenant.Tenant) error {
 	if !t.Disabled {
 		return tenant.ErrEnabled

@@ -8,31 +8,30 @@ import (
 	"agegate/internal/credential"
 )
 
-// ClaimStore is what ResealLinks needs of a store.
+// ClaimStore is the part of a store that ResealLinks uses.
 type ClaimStore interface {
 	// ClaimsAfter returns at most limit claims of all tenants that expire after
-	// now, in the order of tenant, mode and key hash, from the first one after
-	// the given one in that order.
+	// now, ordered by tenant, mode and key hash, starting after the given one.
 	ClaimsAfter(ctx context.Context, after IdempotencyClaim, now time.Time, limit int) ([]IdempotencyClaim, error)
-	// ReplaceSealedLinks writes the new sealed links, each only while the old one
-	// is the stored one, and returns how many it wrote.
+	// ReplaceSealedLinks writes each new sealed link if the stored one is still
+	// the old one, and returns how many it wrote.
 	ReplaceSealedLinks(ctx context.Context, claims []ResealedClaim) (int, error)
 }
 
-// ResealedClaim is a claim, and its link sealed under another key.
+// ResealedClaim is a claim and its link, sealed under another key.
 type ResealedClaim struct {
 	IdempotencyClaim
 	Next []byte
 }
 
-// resealBatch is how many rows one transaction of a resealing changes: few
-// enough that nobody waits long for their locks.
+// resealBatch is the most rows that one transaction changes. It is small, so
+// that others do not wait long for the locks.
 const resealBatch = 100
 
 // ResealLinks seals the links of all claims under the sealer's first key and
-// calls progress after each batch. It may be stopped and begun again. A link
-// that opens under no key of the sealer is counted and left alone: it is of no
-// use a day later anyway.
+// calls progress after each batch. A stopped run can be repeated. A link that
+// opens under none of the sealer's keys is counted and left alone: its claim
+// expires within a day.
 func ResealLinks(ctx context.Context, store ClaimStore, sealer *credential.Sealer, now func() time.Time, progress func(credential.Resealing)) error {
 	var total credential.Resealing
 	last := IdempotencyClaim{KeyHash: []byte{}}

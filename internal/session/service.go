@@ -14,19 +14,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// Config are the operator's choices about sessions.
+// Config holds the operator's settings for sessions.
 type Config struct {
 	VerifyURL string        // base of verification URLs, without a trailing slash
 	TTL       time.Duration // from creation, or from a step of the document check, to expiry
-	TokenTTL  time.Duration // from mint to expiry of a redirect token
+	TokenTTL  time.Duration // lifetime of a redirect token
 	Callbacks tenant.CallbackRule
 	Limits    billing.Limits
-	Observe   func(id uuid.UUID, entered Status, livemode bool) // told of creations and completions; nil: nobody is
+	Observe   func(id uuid.UUID, entered Status, livemode bool) // called on creation and completion; may be nil
 }
 
-// Service is the life of sessions. A real result, a forced one and a document
-// result all end in Resolve. The sessions that its methods take may be rows
-// read at any time: whatever changes one decides on the row as it is then.
+// Service creates, completes and looks up sessions. Camera results, forced
+// results and document results all go through Resolve. The sessions passed to
+// its methods may be stale: every change is decided on the current row.
 type Service struct {
 	cfg     Config
 	store   Store
@@ -34,7 +34,7 @@ type Service struct {
 	sealer  *credential.Sealer
 	random  io.Reader
 	now     func() time.Time
-	wake    func() // tells the webhook dispatcher that an event was committed
+	wake    func() // called after an event has been committed
 }
 
 // NewService returns a service over a store. random must be
@@ -46,20 +46,20 @@ func NewService(cfg Config, store Store, tenants Tenants, sealer *credential.Sea
 
 var (
 	errNotFound = fault.New(fault.NotFound, "Session not found")
-	// ErrLate refuses what comes too late: the session has ended or moved on, or
-	// somebody else has taken the capture over.
+	// ErrLate is returned for an action that comes too late: the session has
+	// ended, a document check has begun, or another device has taken over.
 	ErrLate = fault.New(fault.Gone, "Session is no longer open")
 )
 
-// StatusView is what a lookup tells of a session.
+// StatusView is the answer to a status lookup.
 type StatusView struct {
 	Status Status
 	At     time.Time // when the status took effect
 }
 
-// Status looks a session up, writing EXPIRED first if its time has passed. It
-// returns fault.NotFound, or fault.Conflict for a completed session without a
-// completion time.
+// Status looks up a session and first writes EXPIRED if its expiry has passed.
+// It returns fault.NotFound, or fault.Conflict for a completed session without
+// a completion time.
 func (s *Service) Status(ctx context.Context, tenantID, id uuid.UUID) (StatusView, error) {
 	standing, err := s.store.StandingByID(ctx, tenantID, id)
 	if err != nil {
@@ -72,14 +72,14 @@ func (s *Service) Status(ctx context.Context, tenantID, id uuid.UUID) (StatusVie
 	if _, err := s.store.ExpireSession(ctx, id, now); err != nil {
 		return StatusView{}, err
 	}
-	// Read again: a result, or another lookup, may have come first.
+	// Read again: a result or another lookup may have written first.
 	if standing, err = s.store.StandingByID(ctx, tenantID, id); err != nil {
 		return StatusView{}, notFoundAs(err, errNotFound)
 	}
 	return statusView(standing)
 }
 
-// statusView is the table of status_at sources.
+// statusView returns the status and the column that status_at comes from.
 func statusView(standing Standing) (StatusView, error) {
 	switch standing.Status {
 	case StatusPending:
@@ -94,7 +94,7 @@ func statusView(standing Standing) (StatusView, error) {
 	}
 }
 
-// Availability says why an estimate is there or not.
+// Availability says whether an estimate is available, and if not, why.
 type Availability string
 
 // The values of Availability.
@@ -105,15 +105,15 @@ const (
 	AvailabilityAvailable    Availability = "available"
 )
 
-// EstimateView is what the estimated-age operation tells of a session.
+// EstimateView is the answer to a lookup of the estimated age.
 type EstimateView struct {
 	SessionID    uuid.UUID
 	Availability Availability
 	DetectedAge  *float64 // years; only when AvailabilityAvailable
 }
 
-// DetectedAge returns the stored estimate of a consented session. It writes
-// nothing. It returns fault.NotFound.
+// DetectedAge returns the stored estimate of a session whose shopper consented,
+// or fault.NotFound. It writes nothing.
 func (s *Service) DetectedAge(ctx context.Context, tenantID, id uuid.UUID) (EstimateView, error) {
 	sess, err := s.store.SessionByID(ctx, tenantID, id)
 	if err != nil {
@@ -214,7 +214,7 @@ func (s *Service) observe(id uuid.UUID, entered Status, livemode bool) {
 	}
 }
 
-// notFoundAs gives a store's fault.NotFound its public text.
+// notFoundAs replaces a store's fault.NotFound by one with a public text.
 func notFoundAs(err error, public *fault.Error) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		return public

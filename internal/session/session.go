@@ -1,6 +1,6 @@
-// Package session is the life of a verification: its states, the one table of
-// transitions between them, and the service that creates, completes and looks
-// up sessions.
+// Package session holds the life cycle of a verification: its states, the one
+// table of transitions between them, and the service that creates, completes
+// and looks up sessions.
 package session
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Status is where a session stands.
+// Status is the state of a session.
 type Status string
 
 // The statuses of a session. All but StatusPending are terminal.
@@ -24,10 +24,10 @@ const (
 // Terminal reports whether no transition leads out of s.
 func (s Status) Terminal() bool { return s != StatusPending }
 
-// Result is the outcome of a check in the vocabulary of browsers and webhooks.
+// Result is the result of a check, named as in redirects and webhooks.
 type Result string
 
-// The results and, by Status, what each one makes of a session.
+// The results. Status returns the terminal status of each.
 const (
 	ResultVerified Result = "VERIFIED"
 	ResultFallback Result = "ROUTED_TO_FALLBACK"
@@ -46,7 +46,7 @@ func (r Result) Status() Status {
 	}
 }
 
-// Source says who found a result.
+// Source says where a result came from.
 type Source int
 
 // The sources of a result.
@@ -60,8 +60,8 @@ const (
 type CheckResult struct {
 	Result   Result
 	Source   Source
-	Estimate *float64 // years, one decimal; only from the camera
-	Claim    Claim    // of the camera that found it
+	Estimate *float64 // years, one decimal; camera results only
+	Claim    Claim    // whose camera check it was
 }
 
 // NoEstimate is the verdict of a camera check that ends without an estimate:
@@ -73,20 +73,20 @@ func NoEstimate(by Claim) CheckResult {
 
 // Limits of the camera check.
 const (
-	MaxAttempts = 5 // captures begun, however they ended
-	MaxStrikes  = 2 // failed liveness checks; the last one is SPOOF
+	MaxAttempts = 5 // captures started, whatever their result
+	MaxStrikes  = 2 // failed liveness checks; the last of them ends the session as SPOOF
 )
 
-// MaxLifetime is how long after its creation a session may still be open, a
+// MaxLifetime is the longest time from a session's creation to its expiry, a
 // document check included.
 const MaxLifetime = 24 * time.Hour
 
-// RedirectGrace is how long the browser that passed may fetch its redirect
+// RedirectGrace is how long after a pass the browser may fetch its redirect
 // again.
 const RedirectGrace = 15 * time.Minute
 
 // Session is one verification. Times are UTC, in whole microseconds. The
-// callback URLs are frozen at creation.
+// callback URLs are fixed at creation.
 type Session struct {
 	ID               uuid.UUID
 	TenantID         uuid.UUID
@@ -108,8 +108,8 @@ type Session struct {
 	Strikes          int
 }
 
-// StatusAt returns the status as a reader at now must treat it: a pending
-// session past its expiry has expired, whether or not that is written yet.
+// StatusAt returns the effective status at now: a pending session past its
+// expiry is EXPIRED, even if that has not been written yet.
 func (s Session) StatusAt(now time.Time) Status { return statusAt(s.Status, s.ExpiresAt, now) }
 
 func statusAt(s Status, expiresAt, now time.Time) Status {
@@ -119,19 +119,19 @@ func statusAt(s Status, expiresAt, now time.Time) Status {
 	return s
 }
 
-// Standing is the little of a session that a status lookup reads. Merchants
-// poll it, so it is kept apart from the whole row.
+// Standing holds the columns that a status lookup needs. Merchants poll the
+// status, so it does not read the whole row.
 type Standing struct {
 	Status               Status
 	CreatedAt, ExpiresAt time.Time
 	CompletedAt          *time.Time
 }
 
-// DocumentOpen reports whether the document check was offered and has not
+// DocumentOpen reports whether the document check has been offered and has not
 // ended.
 func (s Session) DocumentOpen() bool {
 	return s.Status == StatusPending && s.DocumentOpenedAt != nil
 }
 
-// AttemptsLeft returns how many captures the shopper may still begin.
+// AttemptsLeft returns how many more captures the shopper may start.
 func (s Session) AttemptsLeft() int { return max(0, MaxAttempts-s.Attempts) }

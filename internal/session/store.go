@@ -14,11 +14,12 @@ import (
 // Store keeps sessions.
 type Store interface {
 	// UpdateSessions runs fn in one transaction: all of it is written, or none.
-	// A returned error may also mean that the outcome of the commit is unknown.
+	// After an error the transaction may still have been committed, if the error
+	// came from COMMIT.
 	UpdateSessions(ctx context.Context, fn func(Tx) error) error
 
-	// SessionByID returns the tenant's session, or fault.NotFound for a missing
-	// one and for another tenant's alike.
+	// SessionByID returns the tenant's session. It returns fault.NotFound for a
+	// missing session and for another tenant's.
 	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (Session, error)
 	// StandingByID is SessionByID for a status lookup.
 	StandingByID(ctx context.Context, tenantID, id uuid.UUID) (Standing, error)
@@ -29,7 +30,7 @@ type Store interface {
 	// ExpireSession writes EXPIRED if the session is PENDING and its expiry is
 	// at or before now. It reports whether it did.
 	ExpireSession(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
-	// BindBrowser writes the browser's hash if none is written yet and reports
+	// BindBrowser stores the browser's hash if none is stored yet and reports
 	// whether it did.
 	BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byte) (bool, error)
 }
@@ -40,11 +41,11 @@ type Tx interface {
 	billing.Tx
 	HandoverTx
 
-	// LockSession returns the session, or fault.NotFound, and lets no other
-	// transaction change or lock it until this one ends. Another one's lock is
-	// waited for, and what that wrote is seen.
+	// LockSession returns the session, or fault.NotFound, and locks its row until
+	// the transaction ends. It waits for another transaction's lock and then
+	// returns what that one committed.
 	LockSession(id uuid.UUID) (Session, error)
-	// Tenant returns one tenant as it is now, or fault.NotFound.
+	// Tenant returns the current state of a tenant, or fault.NotFound.
 	Tenant(id uuid.UUID) (tenant.Tenant, error)
 
 	InsertSession(s Session) error
@@ -53,8 +54,8 @@ type Tx interface {
 	// it did.
 	CompleteSession(id uuid.UUID, to Status, completedAt time.Time, estimate *float64) (bool, error)
 	// OfferDocument opens the document check, moves the expiry and writes the
-	// estimate if the session is PENDING, expires after now and has none open.
-	// It reports whether it did.
+	// estimate if the session is PENDING, expires after now and has no document
+	// check open. It reports whether it did.
 	OfferDocument(id uuid.UUID, now, expiresAt time.Time, estimate *float64) (bool, error)
 	// ExtendSession moves the expiry if the session is PENDING, expires after
 	// now and has a document check open. It reports whether it did.
@@ -73,25 +74,26 @@ type Tx interface {
 	InsertEvent(e webhook.Event) error
 
 	// ClaimIdempotencyKey writes c and reports true, unless the tenant used the
-	// same key in the same mode before and that claim has not expired at now:
-	// then it returns that claim and false. A claim made at the same time by
-	// another transaction is waited for.
+	// same key in the same mode before and that claim has not expired at now: then
+	// it returns that claim and false. A claim made at the same time by another
+	// transaction is waited for.
 	ClaimIdempotencyKey(c IdempotencyClaim, now time.Time) (IdempotencyClaim, bool, error)
 }
 
-// IdempotencyClaim ties an Idempotency-Key to the session its first use made.
+// IdempotencyClaim ties an Idempotency-Key to the session that its first use
+// created.
 type IdempotencyClaim struct {
 	TenantID    uuid.UUID
 	Livemode    bool
 	KeyHash     []byte // SHA-256 of the header
-	RequestHash []byte // SHA-256 of the request's meaning
+	RequestHash []byte // SHA-256 of the request's decoded fields
 	SessionID   uuid.UUID
-	SealedLink  []byte    // the link token, sealed, to answer the same URL again
+	SealedLink  []byte    // the sealed link token, to return the same URL again
 	SessionEnd  time.Time // expires_at as first answered
 	ExpiresAt   time.Time
 }
 
-// Tenants is what sessions need of tenants.
+// Tenants is the part of the tenant service that sessions use.
 type Tenants interface {
 	// Tenant returns one tenant, or fault.NotFound.
 	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
