@@ -1,7 +1,8 @@
-// Package billing accounts for checks: one unit per live session, from the
-// month's free allowance first and prepaid credit next, held when the session
-// is created, settled when it completes, given back when it expires
-// unfinished. Test sessions cost nothing and count against a daily cap.
+// Package billing accounts for checks. A live session costs one unit, taken
+// from the month's free allowance first and from prepaid credit next. The unit
+// is held when the session is created, settled when it completes, and released
+// when it expires unfinished. Test sessions cost nothing and count against a
+// daily cap.
 package billing
 
 import (
@@ -15,12 +16,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Unlimited as a limit takes every unit.
+// Unlimited, given as a limit, means that there is none.
 const Unlimited = -1
 
-// MaxTopUp is the most units added at once: a slip of the operator must not
-// bring a balance near the end of a 64-bit integer, past which SQLite would go
-// on in floating point.
+// MaxTopUp is the most units that can be added at once. It keeps an operator's
+// typing mistake from bringing a balance near the limit of a 64-bit integer,
+// beyond which SQLite would switch to floating point.
 const MaxTopUp = 1_000_000_000
 
 // Counter names a per-tenant count of units in a period.
@@ -41,14 +42,14 @@ const (
 	SourceCredit Source = "credit"
 )
 
-// Balance is what units are taken from: a month's free allowance, or the
-// prepaid credit.
+// Balance identifies where units are taken from: a month's free allowance, or
+// the prepaid credit.
 type Balance struct {
 	Source Source
 	Period string // the month, 2006-01; empty for credit
 }
 
-// Hold is the unit a live session has reserved.
+// Hold is the unit that a live session has reserved.
 type Hold struct {
 	SessionID uuid.UUID
 	TenantID  uuid.UUID
@@ -57,7 +58,7 @@ type Hold struct {
 	ExpiresAt time.Time // the session's own expiry
 }
 
-// EntryKind says why the ledger has an entry.
+// EntryKind is the kind of a ledger entry.
 type EntryKind string
 
 // The kinds of ledger entry, with the delta each one carries.
@@ -65,7 +66,7 @@ const (
 	EntryTopUp   EntryKind = "top_up"  // +n credit
 	EntryHold    EntryKind = "hold"    // -1
 	EntryRelease EntryKind = "release" // +1
-	EntrySettle  EntryKind = "settle"  // 0: the held unit is spent
+	EntrySettle  EntryKind = "settle"  // 0; the held unit is spent
 )
 
 // Entry is one line of the append-only ledger. The deltas of a tenant's
@@ -82,7 +83,7 @@ type Entry struct {
 	CreatedAt time.Time
 }
 
-// Tx is what billing needs of the transaction that changes a session.
+// Tx is the part of a transaction that billing uses.
 //
 // Locks are taken in one order, so that no two transactions wait for each
 // other: sessions, then the tenant's counters by period, then its credit. A hold
@@ -92,7 +93,7 @@ type Tx interface {
 	// TakeCounter adds one unless the count has reached limit (Unlimited: no
 	// limit) and reports whether it did.
 	TakeCounter(tenantID uuid.UUID, c Counter, period string, limit int64) (bool, error)
-	// ReturnCounter takes n off again, never below zero.
+	// ReturnCounter subtracts n, but not below zero.
 	ReturnCounter(tenantID uuid.UUID, c Counter, period string, n int64) error
 	// AddCredit changes the balance by delta unless it would fall below zero,
 	// and reports whether it did.
@@ -106,11 +107,11 @@ type Tx interface {
 	ExtendHold(sessionID uuid.UUID, expiresAt time.Time) (bool, error)
 	// ReleaseExpiredHolds marks up to limit of the tenant's open holds that
 	// expired at or before now as released and returns them, those that expired
-	// first before the others. It is the caller's turn to give the units back.
-	// With of, only holds on that balance; nil: on any. It locks the balances
-	// first, so that whoever finds no expired hold under that lock also sees the
-	// units of those released before. Holds that another transaction is settling
-	// or extending are passed over.
+	// first before the others. The caller returns the units to their balances. If
+	// of is not nil, only holds on that balance are released. The balances are
+	// locked first, so that a caller who finds no expired hold sees the units of
+	// all holds released before. Holds that another transaction is settling or
+	// extending are skipped.
 	ReleaseExpiredHolds(tenantID uuid.UUID, of *Balance, now time.Time, limit int) ([]Hold, error)
 	// ReleaseHoldsOf is ReleaseExpiredHolds for the given sessions of the
 	// tenant, which the caller has locked.
@@ -118,7 +119,8 @@ type Tx interface {
 	AppendEntries(entries ...Entry) error
 }
 
-// Store keeps the balances outside a session's life.
+// Store is the part of a store that billing uses outside sessions'
+// transactions.
 type Store interface {
 	// UpdateBilling runs fn in one transaction.
 	UpdateBilling(ctx context.Context, fn func(Tx) error) error
@@ -128,14 +130,14 @@ type Store interface {
 	Entries(ctx context.Context, tenantID uuid.UUID) ([]Entry, error)
 }
 
-// Limits are the operator's defaults.
+// Limits holds the operator's defaults.
 type Limits struct {
 	FreeChecksPerMonth int64 // Unlimited or 0 and up
 	TestDailyCap       int64 // Unlimited or 0 and up
-	ReleaseBatch       int   // most expired holds Take releases by one statement; 0 means the constant
+	ReleaseBatch       int   // most expired holds Take releases in one statement; 0 for the constant ReleaseBatch
 }
 
-// Charge is a session that wants its unit.
+// Charge describes the session that a unit is reserved for.
 type Charge struct {
 	TenantID   uuid.UUID
 	SessionID  uuid.UUID
@@ -178,8 +180,9 @@ func (l Limits) takeTest(tx Tx, c Charge) error {
 	return tooMany
 }
 
-// takeUnit tries the free allowance, then credit, each with the units that
-// expired sessions still hold of it. It fills in hold's source.
+// takeUnit takes a unit of the free allowance, or else of the credit. If a
+// balance is used up, it first releases the holds of expired sessions on it. It
+// fills in hold's source.
 func (l Limits) takeUnit(tx Tx, c Charge, hold *Hold) (bool, error) {
 	hold.Source, hold.Period = SourceFree, c.Now.UTC().Format("2006-01")
 	ok, err := l.takeFree(tx, c, hold.Period)
@@ -190,8 +193,8 @@ func (l Limits) takeUnit(tx Tx, c Charge, hold *Hold) (bool, error) {
 	return l.takeCredit(tx, c)
 }
 
-// maxRounds bounds the batches of one creation. More than one is needed only
-// where the allowance was lowered to far below its use.
+// maxRounds bounds the batches that one creation releases. More than one is
+// needed only if the allowance was lowered far below its use.
 const maxRounds = 5
 
 func (l Limits) takeFree(tx Tx, c Charge, month string) (bool, error) {
@@ -209,7 +212,7 @@ func (l Limits) takeFree(tx Tx, c Charge, month string) (bool, error) {
 			return false, err
 		}
 	}
-	// Nobody can tell yet whether a check is left.
+	// It is not known yet whether a free check is left.
 	busy := fault.New(fault.Unavailable, "Expired sessions are still being released")
 	busy.RetryAfter = time.Second
 	return false, busy
@@ -223,7 +226,8 @@ func (l Limits) takeCredit(tx Tx, c Charge) (bool, error) {
 	if _, err := release(tx, c.TenantID, &Balance{Source: SourceCredit}, c.Now, l.releaseBatch()); err != nil {
 		return false, err
 	}
-	// Even if nothing was released: another transaction may just have done it.
+	// Tried again even if nothing was released: another transaction may have
+	// released units meanwhile.
 	return tx.AddCredit(c.TenantID, -1)
 }
 
@@ -272,7 +276,7 @@ func appendEntry(tx Tx, h Hold, kind EntryKind, delta int64, now time.Time) erro
 	return tx.AppendEntries(entry)
 }
 
-// entryOf returns the ledger's line for what becomes of a hold.
+// entryOf returns a ledger entry about a hold.
 func entryOf(h Hold, kind EntryKind, delta int64, now time.Time) (Entry, error) {
 	id, err := uuid.NewV7()
 	return Entry{

@@ -7,13 +7,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// ReleaseBatch is the most holds that one statement releases: few enough that
-// whoever waits for the transaction waits for milliseconds.
+// ReleaseBatch is the most holds that one statement releases. It is small, so
+// that other transactions wait for it for milliseconds only.
 const ReleaseBatch = 100
 
-// ReleaseExpired gives back a batch of the units that a tenant's expired
-// sessions hold, in a transaction of its own, and returns how many. Fewer than
-// ReleaseBatch means that none was left. Any number of replicas may call it.
+// ReleaseExpired releases a batch of the units that a tenant's expired sessions
+// hold, in its own transaction, and returns how many. Fewer than ReleaseBatch
+// means that none is left. Any number of replicas may call it.
 func ReleaseExpired(ctx context.Context, store Store, tenantID uuid.UUID, now time.Time) (n int, err error) {
 	err = store.UpdateBilling(ctx, func(tx Tx) (err error) {
 		n, err = release(tx, tenantID, nil, now, ReleaseBatch)
@@ -22,8 +22,8 @@ func ReleaseExpired(ctx context.Context, store Store, tenantID uuid.UUID, now ti
 	return n, err
 }
 
-// ReleaseOf gives back the units that the given expired sessions of a tenant
-// hold. The caller has locked the sessions.
+// ReleaseOf releases the units that the given expired sessions of a tenant
+// hold. The caller holds the sessions' locks.
 func ReleaseOf(tx Tx, tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) error {
 	holds, err := tx.ReleaseHoldsOf(tenantID, sessions, now)
 	if err != nil {
@@ -32,8 +32,8 @@ func ReleaseOf(tx Tx, tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) e
 	return giveBack(tx, tenantID, holds, now)
 }
 
-// release gives back up to limit units that the tenant's expired sessions hold
-// of a balance, nil for any, and returns how many.
+// release releases up to limit units that the tenant's expired sessions hold on
+// a balance (nil for any), and returns how many.
 func release(tx Tx, tenantID uuid.UUID, of *Balance, now time.Time, limit int) (int, error) {
 	holds, err := tx.ReleaseExpiredHolds(tenantID, of, now, limit)
 	if err != nil {
@@ -42,8 +42,8 @@ func release(tx Tx, tenantID uuid.UUID, of *Balance, now time.Time, limit int) (
 	return len(holds), giveBack(tx, tenantID, holds, now)
 }
 
-// giveBack returns the units of released holds to their balances, one
-// statement for each balance, and enters them in the ledger.
+// giveBack returns the units of released holds to their balances, with one
+// statement per balance, and records them in the ledger.
 func giveBack(tx Tx, tenantID uuid.UUID, holds []Hold, now time.Time) error {
 	units := map[Balance]int64{}
 	entries := make([]Entry, len(holds))

@@ -27,12 +27,12 @@ var (
 	ErrKeyChecksum = errors.New("API key checksum does not match")
 )
 
-// KeyHash is the SHA-256 of a whole API key: what is stored of it.
+// KeyHash is the SHA-256 of a whole API key, the form in which it is stored.
 type KeyHash [sha256.Size]byte
 
-// NewAPIKey draws a key of the mode from random: the prefix, 32 base62
-// characters (190 bits) and a 6-character base62 CRC-32 (IEEE) of all that
-// precedes it.
+// NewAPIKey returns a new key of the mode, read from random: the prefix, 32
+// base62 characters (190 bits) and a 6-character base62 CRC-32 (IEEE) of all
+// that precedes it.
 func NewAPIKey(random io.Reader, livemode bool) (string, error) {
 	prefix := TestKeyPrefix
 	if livemode {
@@ -45,9 +45,9 @@ func NewAPIKey(random io.Reader, livemode bool) (string, error) {
 	return prefix + body + keyChecksum(prefix+body), nil
 }
 
-// ParseAPIKey reads the mode of a key after checking its shape. It returns
-// ErrKeyPrefix when no known prefix leads, ErrKeyChecksum when what follows is
-// not a key this gateway can have made.
+// ParseAPIKey checks a key's format and returns its mode. It returns
+// ErrKeyPrefix for an unknown prefix and ErrKeyChecksum for a wrong length or
+// checksum.
 func ParseAPIKey(key string) (livemode bool, err error) {
 	switch {
 	case strings.HasPrefix(key, TestKeyPrefix):
@@ -63,7 +63,7 @@ func ParseAPIKey(key string) (livemode bool, err error) {
 	return livemode, nil
 }
 
-// HashAPIKey returns what is stored of a key.
+// HashAPIKey returns the stored form of a key.
 func HashAPIKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
 
 func keyChecksum(s string) string {
@@ -76,8 +76,8 @@ func keyChecksum(s string) string {
 	return string(out[:])
 }
 
-// randomBase62 draws n uniform characters, rejecting bytes of 248 and over so
-// that none is favoured.
+// randomBase62 returns n uniformly random characters. It rejects bytes of 248
+// and above, which would make some characters likelier.
 func randomBase62(random io.Reader, n int) (string, error) {
 	out := make([]byte, 0, n)
 	var b [64]byte

@@ -1,6 +1,6 @@
-// Package credential holds the formats that prove something came from the
-// gateway: redirect tokens, API keys, and the sealing of secrets at rest.
-// Every function is pure and has a known answer in its test.
+// Package credential implements the gateway's credentials: redirect tokens, API
+// keys and signing secrets, and the sealing of secrets at rest. Every function
+// is pure and has a known answer in its test.
 package credential
 
 import (
@@ -22,7 +22,7 @@ var (
 	ErrTokenExpired   = errors.New("token has expired")
 )
 
-// Redirect is what a redirect token vouches for.
+// Redirect holds the values that a redirect token signs.
 type Redirect struct {
 	Session string // lower-case UUID
 	Status  string // VERIFIED
@@ -43,9 +43,9 @@ func (r Redirect) mac(key []byte, ts string) []byte {
 	return h.Sum(nil)
 }
 
-// VerifyRedirectToken checks that token vouches for r under key and has not
-// expired at now. It returns ErrTokenMalformed, ErrTokenSignature or
-// ErrTokenExpired; the signature is checked before the expiry.
+// VerifyRedirectToken checks that token signs r under key and has not expired
+// at now. It returns ErrTokenMalformed, ErrTokenSignature or ErrTokenExpired;
+// the signature is checked before the expiry.
 func VerifyRedirectToken(key []byte, token string, r Redirect, now time.Time) error {
 	ts, mac64, ok := strings.Cut(token, ".")
 	expires, err := strconv.ParseInt(ts, 10, 64)
@@ -107,7 +107,7 @@ func escapeQuery(s string) string {
 	return out.String()
 }
 
-// isOneOf reports whether the name of an encoded name=value pair is one of ours.
+// isOneOf reports whether an encoded name=value pair has one of the names.
 func isOneOf(pair string, ours [][2]string) bool {
 	name, _, _ := strings.Cut(pair, "=")
 	decoded, err := url.QueryUnescape(name)

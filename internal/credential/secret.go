@@ -15,14 +15,14 @@ import (
 // key.
 const SecretLen = 32
 
-// Prefixes of the secrets a merchant is shown.
+// Prefixes of the secrets that merchants are given.
 const (
 	WebhookSecretPrefix      = "whsec_"
 	TestRedirectSecretPrefix = "rdsec_test_"
 	LiveRedirectSecretPrefix = "rdsec_live_"
 )
 
-// NewSecret draws SecretLen random bytes.
+// NewSecret returns SecretLen random bytes.
 func NewSecret(random io.Reader) ([]byte, error) {
 	secret := make([]byte, SecretLen)
 	if _, err := io.ReadFull(random, secret); err != nil {
@@ -69,8 +69,7 @@ func HashToken(token string) []byte {
 	return sum[:]
 }
 
-// NewLinkToken draws 32 random bytes and writes them as 43 base64url
-// characters.
+// NewLinkToken returns 32 random bytes as 43 base64url characters.
 func NewLinkToken(random io.Reader) (string, error) {
 	b, err := NewSecret(random)
 	if err != nil {
@@ -86,8 +85,8 @@ type Sealer struct {
 	random io.Reader
 }
 
-// NewSealer returns a sealer under a key of SecretLen bytes. It also opens what
-// was sealed under one of the previous keys.
+// NewSealer returns a sealer under a key of SecretLen bytes. It also opens
+// values sealed under one of the previous keys.
 func NewSealer(key []byte, random io.Reader, previous ...[]byte) (*Sealer, error) {
 	s := &Sealer{random: random}
 	for _, k := range append([][]byte{key}, previous...) {
@@ -107,8 +106,8 @@ func NewSealer(key []byte, random io.Reader, previous ...[]byte) (*Sealer, error
 	return s, nil
 }
 
-// Seal encrypts plain and binds it to context, which Open must repeat: a
-// sealed value moved to another row does not open there.
+// Seal encrypts plain and binds it to context, which Open must be given again:
+// a sealed value that was moved to another row does not open there.
 func (s *Sealer) Seal(plain []byte, context string) ([]byte, error) {
 	aead := s.keys[0]
 	nonce := make([]byte, aead.NonceSize(), aead.NonceSize()+len(plain)+aead.Overhead())
@@ -125,8 +124,9 @@ func (s *Sealer) Open(sealed []byte, context string) ([]byte, error) {
 	return plain, err
 }
 
-// Reseal returns what is sealed under a previous key sealed under the first
-// one, or nil when it already is. It returns ErrSealed when no key opens it.
+// Reseal takes a value sealed under any of the keys and returns it sealed under
+// the first, or nil when it already is. It returns ErrSealed when no key opens
+// it.
 func (s *Sealer) Reseal(sealed []byte, context string) ([]byte, error) {
 	plain, key, err := s.open(sealed, context)
 	if err != nil || key == 0 {
@@ -135,7 +135,8 @@ func (s *Sealer) Reseal(sealed []byte, context string) ([]byte, error) {
 	return s.Seal(plain, context)
 }
 
-// ErrSealed says that a sealed value opens under none of the keys at hand.
+// ErrSealed is returned for a sealed value that opens under none of the
+// sealer's keys.
 var ErrSealed = errors.New("sealed value does not open: AGEGATE_SECRET_KEY is not the key it was sealed with")
 
 // open also returns the index of the key that opened the value.
@@ -150,9 +151,9 @@ func (s *Sealer) open(sealed []byte, context string) (plain []byte, key int, err
 	return nil, 0, ErrSealed
 }
 
-// Resealing counts what a change of key did to sealed values.
+// Resealing counts the sealed values that a change of key has processed.
 type Resealing struct {
-	Resealed int `json:"resealed"` // were sealed under a previous key
-	Already  int `json:"already"`  // were sealed under the first key before
-	Unopened int `json:"unopened"` // open under no key and were left alone
+	Resealed int `json:"resealed"` // was under a previous key, is under the first one now
+	Already  int `json:"already"`  // was under the first key before
+	Unopened int `json:"unopened"` // opens under no key; left alone
 }

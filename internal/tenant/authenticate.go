@@ -10,8 +10,8 @@ import (
 	"agegate/internal/fault"
 )
 
-// keyTTL is how long a replica may go on trusting a key that was revoked, or
-// whose tenant was disabled, elsewhere.
+// keyTTL is how long a replica may still accept a key after another replica has
+// revoked it or disabled its tenant.
 const keyTTL = time.Second
 
 var (
@@ -21,7 +21,7 @@ var (
 
 // Authenticate returns the caller behind an X-API-Key value. It returns
 // fault.MalformedKey for a missing value or one without a known prefix,
-// fault.InvalidKey for any other key that opens nothing, and
+// fault.InvalidKey for any other key that is not in force, and
 // fault.TenantDisabled.
 func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
 	switch _, err := credential.ParseAPIKey(key); {
@@ -46,7 +46,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 		return Caller{}, errTenantDisabled
 	}
 	if minute := now.Truncate(time.Minute); k.LastUsedAt == nil || k.LastUsedAt.Before(minute) {
-		// The record of use is a courtesy: a call does not fail for want of it.
+		// The time of last use is best effort: a call does not fail without it.
 		_ = s.store.TouchKey(ctx, k.ID, minute)
 	}
 	caller := Caller{TenantID: t.ID, Livemode: k.Livemode}
@@ -54,8 +54,8 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 	return caller, nil
 }
 
-// keyCache remembers good keys for keyTTL. It holds nothing of a tenant but
-// its ID, so that settings are never stale.
+// keyCache caches valid keys for keyTTL. Of a tenant it holds the ID only, so
+// that settings are never stale.
 type keyCache struct {
 	mu      sync.Mutex
 	callers map[credential.KeyHash]cachedCaller
@@ -66,7 +66,7 @@ type cachedCaller struct {
 	until time.Time
 }
 
-// maxCachedKeys bounds the cache; it is simply emptied when full.
+// maxCachedKeys bounds the cache, which is emptied when it is full.
 const maxCachedKeys = 10_000
 
 func (c *keyCache) get(hash credential.KeyHash, now time.Time) (Caller, bool) {

@@ -16,19 +16,20 @@ import (
 // MaxURLLength is the longest callback URL accepted, in characters.
 const MaxURLLength = 2048
 
-// Endpoint is the part of a callback URL that the registration rule compares:
+// Endpoint is the part of a callback URL that must match a registered one:
 // canonical host and effective port.
 type Endpoint struct {
 	Host string // lower-case ASCII, or a canonical IP address without brackets
 	Port uint16
 }
 
-// CallbackRule says which callback URLs are acceptable at all.
+// CallbackRule decides which callback URLs are acceptable.
 type CallbackRule struct {
 	AllowInsecure bool // accept http beside https
 }
 
-// The rules that a callback URL can break. Their texts are for an operator.
+// Errors of CallbackRule.Parse, and ErrURLFragment. Their texts are for
+// operators.
 var (
 	ErrURLTooLong  = fmt.Errorf("it is longer than %d characters", MaxURLLength)
 	ErrURLSyntax   = errors.New("it is not an absolute URL with a valid host and port")
@@ -38,9 +39,9 @@ var (
 	ErrURLFragment = errors.New("it must not have a fragment")
 )
 
-// Parse checks raw as a callback URL and returns its endpoint, or the first
-// rule it breaks: one of the errors above but ErrURLFragment, which is asked of
-// webhook URLs alone.
+// Parse checks raw as a callback URL and returns its endpoint, or one of the
+// errors above for the first rule it breaks. It never returns ErrURLFragment,
+// which applies to webhook URLs only.
 func (r CallbackRule) Parse(raw string) (Endpoint, error) {
 	if utf8.RuneCountInString(raw) > MaxURLLength {
 		return Endpoint{}, ErrURLTooLong
@@ -80,8 +81,9 @@ func (r CallbackRule) Registered(e Endpoint, registered []string) bool {
 	return false
 }
 
-// hasForbiddenCharacter finds what browsers strip or rewrite but Go does not:
-// white space, control characters and the backslash, and invalid UTF-8.
+// hasForbiddenCharacter reports characters that browsers strip or rewrite and
+// Go does not: white space, control characters, the backslash, and invalid
+// UTF-8.
 func hasForbiddenCharacter(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(c rune) bool {
 		return c <= ' ' || c == '\\' || c >= 0x7f && c <= 0xa0 ||
@@ -93,7 +95,7 @@ func isNotASCII(c rune) bool { return c >= utf8.RuneSelf }
 
 // canonicalHost returns an ASCII host as browsers compare it: names in lower
 // case, IP addresses in their canonical form. A label in punycode must be one
-// that browsers take as it is.
+// that browsers leave unchanged.
 func canonicalHost(u *url.URL) (string, bool) {
 	host := u.Hostname()
 	if strings.HasPrefix(u.Host, "[") {

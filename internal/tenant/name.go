@@ -8,8 +8,8 @@ import (
 	"agegate/internal/fault"
 )
 
-// checkName refuses a name that is blank, that could rearrange the terminal or
-// the page it is shown on, or that could look like another one. The joiners and
+// checkName refuses a name that is blank, that could change the layout of a
+// terminal or page, or that could look like another name. The joiners and
 // variation selectors of composed emoji, and the joiners of some scripts, are
 // refused with the rest.
 func checkName(name string) error {

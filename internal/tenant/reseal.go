@@ -9,25 +9,25 @@ import (
 	"github.com/google/uuid"
 )
 
-// ResealedSecret is a secret, and its value sealed under another key.
+// ResealedSecret is a secret and its value, sealed under another key.
 type ResealedSecret struct {
 	Secret
 	Next []byte
 }
 
-// resealBatch is how many rows one transaction of a resealing changes: few
-// enough that nobody waits long for their locks.
+// resealBatch is the most rows that one transaction changes. It is small, so
+// that others do not wait long for the locks.
 const resealBatch = 100
 
-// CheckSealing makes sure that the secrets of the oldest and the newest tenant
-// open. ResealSecrets begins with the one and ends with the other, so that
-// neither key alone passes for the right one in between. It returns
-// credential.ErrSealed.
+// CheckSealing checks that the secrets of the oldest and the newest tenant
+// open, and returns credential.ErrSealed if they do not. ResealSecrets starts
+// at the newest tenant and ends at the oldest, so during a change of key
+// neither key alone passes this check.
 func (s *Service) CheckSealing(ctx context.Context) error {
 	return s.openAll(s.store.OuterSecrets(ctx))
 }
 
-// CheckSealingOfAll makes sure that every secret in force opens. It returns
+// CheckSealingOfAll checks that every secret in force opens. It returns
 // credential.ErrSealed, with the tenant's ID, for the first that does not.
 func (s *Service) CheckSealingOfAll(ctx context.Context) error {
 	return s.eachBatch(ctx, func(batch []Secret) error { return s.openAll(batch, nil) })
@@ -43,8 +43,8 @@ func (s *Service) openAll(secrets []Secret, err error) error {
 }
 
 // ResealSecrets seals every secret in force under the sealer's first key, from
-// the newest tenant's to the oldest's, and calls progress after each batch. It
-// may be stopped and begun again. It returns credential.ErrSealed for a secret
+// the newest tenant's to the oldest's, and calls progress after each batch. A
+// stopped run can be repeated. It returns credential.ErrSealed for a secret
 // that opens under no key of the sealer.
 func (s *Service) ResealSecrets(ctx context.Context, progress func(credential.Resealing)) error {
 	var total credential.Resealing

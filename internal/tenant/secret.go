@@ -12,13 +12,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// RotationOverlaps are the times an old webhook secret may go on signing
-// beside the new one.
+// RotationOverlaps are the allowed times during which an old webhook secret
+// still signs beside the new one.
 var RotationOverlaps = []time.Duration{0, time.Hour, 24 * time.Hour, 72 * time.Hour}
 
-// RotateWebhookSecret makes a new webhook secret and lets the old ones sign
-// beside it for overlap, one of RotationOverlaps, at most. It returns the new
-// secret in plain, once; fault.NotFound or fault.Invalid otherwise.
+// RotateWebhookSecret creates a new webhook secret. The old ones sign beside it
+// for at most overlap, which must be one of RotationOverlaps. It returns the
+// new secret in plain, which is not possible later, or fault.NotFound or
+// fault.Invalid.
 func (s *Service) RotateWebhookSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, overlap time.Duration) (string, error) {
 	if !slices.Contains(RotationOverlaps, overlap) {
 		return "", fault.New(fault.Invalid, "overlap must be 0, 1h, 24h or 72h")
@@ -36,13 +37,13 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, tenantID uuid.UUID, l
 	return credential.FormatWebhookSecret(plain), nil
 }
 
-// RedirectRetirement is how long a replaced redirect secret stays known, so
-// that its rotation can be told from a forgery.
+// RedirectRetirement is how long a replaced redirect secret is kept, so that a
+// token signed before the rotation can be told from a forgery.
 const RedirectRetirement = 24 * time.Hour
 
-// StageRedirectSecret makes the redirect secret that will sign after
-// PromoteRedirectSecret, and returns it in plain, once, for the merchant to
-// accept beside the present one. It returns fault.NotFound.
+// StageRedirectSecret creates the redirect secret that will sign after
+// PromoteRedirectSecret. It returns it in plain, which is not possible later,
+// for the merchant to accept beside the current one, or fault.NotFound.
 func (s *Service) StageRedirectSecret(ctx context.Context, tenantID uuid.UUID, livemode bool) (string, error) {
 	if _, err := s.store.TenantByID(ctx, tenantID); err != nil {
 		return "", err
@@ -58,7 +59,7 @@ func (s *Service) StageRedirectSecret(ctx context.Context, tenantID uuid.UUID, l
 	return credential.FormatRedirectSecret(plain, livemode), nil
 }
 
-// PromoteRedirectSecret lets the staged redirect secret sign from now on. It
+// PromoteRedirectSecret makes the staged redirect secret the one that signs. It
 // returns fault.NotFound when none is staged.
 func (s *Service) PromoteRedirectSecret(ctx context.Context, tenantID uuid.UUID, livemode bool) error {
 	return s.store.PromoteSecret(ctx, tenantID, livemode, SecretRedirect, s.now().Add(RedirectRetirement))

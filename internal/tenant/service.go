@@ -29,12 +29,13 @@ func NewService(store Store, sealer *credential.Sealer, rule CallbackRule, rando
 	return &Service{store: store, sealer: sealer, rule: rule, random: random, now: now}
 }
 
-// ModeSecrets are the plain secrets and key of one mode, shown once.
+// ModeSecrets holds the plain API key and secrets of one mode. They are shown
+// only once.
 type ModeSecrets struct {
 	APIKey, WebhookSecret, RedirectSecret string
 }
 
-// Credentials are everything a new tenant is shown once.
+// Credentials holds what is shown once when a tenant is created.
 type Credentials struct {
 	Tenant     Tenant
 	Test, Live ModeSecrets
@@ -107,9 +108,8 @@ func (s *Service) SetDisabled(ctx context.Context, id uuid.UUID, disabled bool) 
 // ErrEnabled refuses to delete a tenant that is not disabled.
 var ErrEnabled = fault.New(fault.Conflict, "the tenant is enabled: disable it first")
 
-// Delete deletes a disabled tenant whose sessions are deleted already. It
-// returns fault.NotFound, ErrEnabled, or fault.Conflict for a tenant that has
-// sessions.
+// Delete deletes a disabled tenant whose sessions have been deleted. It returns
+// fault.NotFound, ErrEnabled, or fault.Conflict for a tenant that has sessions.
 func (s *Service) Delete(ctx context.Context, id uuid.UUID) error {
 	return s.store.DeleteTenant(ctx, id)
 }
@@ -122,8 +122,8 @@ func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 // Tenants returns all tenants, oldest first.
 func (s *Service) Tenants(ctx context.Context) ([]Tenant, error) { return s.store.Tenants(ctx) }
 
-// checkSettings refuses registered URLs that no session could use and an
-// allowance below -1. Nil and empty URLs pass.
+// checkSettings refuses URLs that break the callback rule and an allowance
+// below -1. Nil and empty URLs pass.
 func (s *Service) checkSettings(success, cancel, webhook *string, freeChecks *int64) error {
 	for field, raw := range map[string]*string{"success URL": success, "cancel URL": cancel, "webhook URL": webhook} {
 		if raw == nil || *raw == "" {
@@ -143,8 +143,8 @@ func (s *Service) checkSettings(success, cancel, webhook *string, freeChecks *in
 	return nil
 }
 
-// CreateKey makes a further API key and returns it in plain, once. It returns
-// fault.NotFound for an unknown tenant.
+// CreateKey creates another API key and returns it in plain, which is not
+// possible later. It returns fault.NotFound for an unknown tenant.
 func (s *Service) CreateKey(ctx context.Context, tenantID uuid.UUID, livemode bool) (APIKey, string, error) {
 	if _, err := s.store.TenantByID(ctx, tenantID); err != nil {
 		return APIKey{}, "", err
@@ -156,14 +156,14 @@ func (s *Service) CreateKey(ctx context.Context, tenantID uuid.UUID, livemode bo
 	return key, plain, s.store.InsertKey(ctx, key)
 }
 
-// RevokeKey ends a tenant's key for good. It returns fault.NotFound for a
-// missing key and for another tenant's alike.
+// RevokeKey revokes a tenant's key permanently. It returns fault.NotFound for a
+// missing key and for another tenant's.
 func (s *Service) RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID) error {
 	return s.store.RevokeKey(ctx, tenantID, keyID, s.now())
 }
 
-// RevokeKeyAsOperator ends a key for good, whichever tenant's it is. It is for
-// the operator's command line only. It returns fault.NotFound.
+// RevokeKeyAsOperator revokes a key of any tenant permanently. It is for the
+// operator's command line only. It returns fault.NotFound.
 func (s *Service) RevokeKeyAsOperator(ctx context.Context, keyID uuid.UUID) error {
 	key, err := s.store.KeyByID(ctx, keyID)
 	if err != nil {

@@ -25,8 +25,8 @@ type Tenant struct {
 	CreatedAt     time.Time
 }
 
-// CallbackURLs returns the registered URLs whose host and port a session's
-// own URLs may use.
+// CallbackURLs returns the registered URLs. A URL of a session must have the
+// host and port of one of them.
 func (t Tenant) CallbackURLs() []string {
 	var urls []string
 	for _, u := range []string{t.SuccessURL, t.CancelURL, t.WebhookURL} {
@@ -37,7 +37,7 @@ func (t Tenant) CallbackURLs() []string {
 	return urls
 }
 
-// APIKey is the stored form of a key; the key itself is shown once.
+// APIKey is the stored form of a key. The key itself is shown only once.
 type APIKey struct {
 	ID         uuid.UUID
 	TenantID   uuid.UUID
@@ -58,12 +58,12 @@ const (
 	SecretRedirect SecretKind = "redirect"
 )
 
-// SecretState is where a secret stands in its rotation.
+// SecretState is the state of a secret in its rotation.
 type SecretState string
 
-// The states of a secret. A redirect secret is staged, then promoted to
-// active, and its predecessor retires; a new webhook secret is active at once
-// while its predecessor retires.
+// The states of a secret. A redirect secret is staged, then promoted to active,
+// and its predecessor becomes retiring. A new webhook secret is active at once,
+// and its predecessor becomes retiring.
 const (
 	SecretStaged   SecretState = "staged"
 	SecretActive   SecretState = "active"
@@ -111,50 +111,48 @@ type Store interface {
 	TenantByID(ctx context.Context, id uuid.UUID) (Tenant, error)
 	// Tenants returns all tenants, oldest first.
 	Tenants(ctx context.Context) ([]Tenant, error)
-	// DeleteTenant deletes a disabled tenant that has no sessions with all that
-	// there is of it, its ledger included, in small transactions. It returns
-	// fault.Conflict for an enabled tenant and for one with sessions. A run that
-	// was cut short may be repeated.
+	// DeleteTenant deletes a disabled tenant without sessions and everything that
+	// belongs to it, the ledger included, in small transactions. It returns
+	// fault.Conflict for an enabled tenant and for one with sessions. An
+	// interrupted run can be repeated.
 	DeleteTenant(ctx context.Context, id uuid.UUID) error
 
 	InsertKey(ctx context.Context, k APIKey) error
-	// KeyByID returns a key of whatever tenant, revoked ones included.
+	// KeyByID returns a key of any tenant, revoked or not.
 	KeyByID(ctx context.Context, keyID uuid.UUID) (APIKey, error)
 	// RevokeKey sets the time of revocation unless it is set already. Another
 	// tenant's key is not found.
 	RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, at time.Time) error
 	// Keys returns a tenant's keys, oldest first, revoked ones included.
 	Keys(ctx context.Context, tenantID uuid.UUID) ([]APIKey, error)
-	// KeyByHash returns the key and its tenant, revoked and disabled ones
-	// included.
+	// KeyByHash returns the key and its tenant, also when the key is revoked or
+	// the tenant disabled.
 	KeyByHash(ctx context.Context, hash credential.KeyHash) (APIKey, Tenant, error)
-	// TouchKey moves the last use forward to at, never back.
+	// TouchKey sets the time of the last use to at, unless a later one is stored.
 	TouchKey(ctx context.Context, keyID uuid.UUID, at time.Time) error
 
 	// Secrets returns a tenant's secrets of a mode and kind that have not
 	// expired at now, newest first.
 	Secrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, now time.Time) ([]Secret, error)
-	// RotateSecret writes next as the active secret and makes the active one
-	// before it, and whatever retires later, retire at expires, together. A
-	// staged secret of the same kind is dropped.
+	// RotateSecret stores next as the active secret. The previous active secret,
+	// and any that would retire later, retire at expires. A staged secret of the
+	// same kind is deleted.
 	RotateSecret(ctx context.Context, next Secret, expires time.Time) error
-	// StageSecret writes next as the staged secret, in place of one staged
-	// before.
+	// StageSecret stores next as the staged secret and replaces an earlier one.
 	StageSecret(ctx context.Context, next Secret) error
-	// PromoteSecret makes the staged secret active and the active one before it,
-	// and whatever retires later, retire at expires, together. Without a staged
-	// one it returns fault.NotFound and changes nothing.
+	// PromoteSecret makes the staged secret active. The previous active secret,
+	// and any that would retire later, retire at expires. Without a staged secret
+	// it returns fault.NotFound and changes nothing.
 	PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, expires time.Time) error
 
-	// OuterSecrets returns the active secrets of the tenant with the lowest ID and
-	// of the one with the highest; none when there is no tenant. It reads no more
-	// than these.
+	// OuterSecrets returns the active secrets of the tenants with the lowest and
+	// the highest ID, and none when there is no tenant. It reads only these rows.
 	OuterSecrets(ctx context.Context) ([]Secret, error)
 	// SecretsBefore returns at most limit secrets of all tenants that have not
-	// expired at now, in descending order of tenant and ID, from the first one
-	// after the given tenant and ID in that order.
+	// expired at now, in descending order of tenant and ID, starting after the
+	// given tenant and ID.
 	SecretsBefore(ctx context.Context, tenantID, id uuid.UUID, now time.Time, limit int) ([]Secret, error)
-	// ReplaceSealed writes the new sealed values, each only while the old one is
-	// the stored one, and returns how many it wrote.
+	// ReplaceSealed writes each new sealed value if the stored one is still the
+	// old one, and returns how many it wrote.
 	ReplaceSealed(ctx context.Context, secrets []ResealedSecret) (int, error)
 }
