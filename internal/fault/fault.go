@@ -1,7 +1,7 @@
-// Package fault is the one error type that crosses the domain's borders: a
-// code for the caller to branch on, a message that is safe to publish, and the
-// wrapped cause for the log. Any other error is unforeseen and becomes a 500
-// with fixed text at the edge.
+// Package fault defines the one error type that the domain returns on purpose:
+// a code for the caller to branch on, a message that is safe to publish, and
+// the wrapped cause for the log. Any other error is unexpected and becomes a
+// 500 with a fixed text.
 package fault
 
 import (
@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Code says what kind of refusal a fault is. The HTTP edge maps each code to
-// one status; nothing else does.
+// Code is the kind of a fault. internal/httpd maps each code to one HTTP
+// status; nothing else does.
 type Code string
 
-// The codes of the domain, with the HTTP status each one ends as.
+// The codes, with the HTTP status of each.
 const (
 	Invalid           Code = "invalid"             // 422, see Fields
 	MalformedKey      Code = "malformed_key"       // 401
@@ -33,11 +33,11 @@ type FieldError struct {
 	Err   error  // the rule, one of the domain's errors; its text holds no input
 }
 
-// Error is a foreseen refusal. Message is published as it stands and must
-// never contain input; the cause is for the log only.
+// Error is an expected failure. Message is published unchanged and must never
+// contain input; the cause is for the log only.
 //
 // errors.Is compares faults by identity: a package variable such as
-// session.ErrLate is only itself. To branch on the kind of refusal, use CodeOf.
+// session.ErrLate is only itself. To branch on the kind of failure, use CodeOf.
 type Error struct {
 	Code       Code
 	Message    string

@@ -15,8 +15,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// Class says what became of an attempt. It is what a merchant is shown: the
-// raw error could tell about the network behind the gateway.
+// Class is the result of an attempt as merchants see it. The raw error is not
+// shown: it could reveal details of the gateway's network.
 type Class string
 
 // The classes of attempts.
@@ -25,9 +25,9 @@ const (
 	ClassStatus    Class = "status"    // an answer that is neither 2xx nor a redirect
 	ClassRedirect  Class = "redirect"  // a 3xx answer; never followed
 	ClassDNS       Class = "dns"       // the name did not resolve
-	ClassBlocked   Class = "blocked"   // the address is not one the gateway connects to
+	ClassBlocked   Class = "blocked"   // the address is not public and not allowed
 	ClassConnect   Class = "connect"   // no connection, or it broke before the answer
-	ClassTLS       Class = "tls"       // no trusted TLS session
+	ClassTLS       Class = "tls"       // the TLS handshake failed or the certificate is not trusted
 	ClassTimeout   Class = "timeout"   // no answer within AttemptTimeout
 )
 
@@ -36,20 +36,21 @@ const (
 const AttemptTimeout = 15 * time.Second
 
 const (
-	// excerptBytes of an answer are kept. A receiver may repeat the request in
-	// them, which tells nobody more: who may read an attempt may read its event,
-	// and the signature is of that one delivery, a few minutes long.
+	// excerptBytes is how much of an answer is kept. A receiver may echo the
+	// request in it. That reveals nothing new: whoever may read an attempt may
+	// read its event, and the signature is valid for that delivery only, for a few
+	// minutes.
 	excerptBytes   = 1024
 	excerptTimeout = time.Second     // for reading it
 	maxHeaderBytes = 16 << 10        // of an answer's header
 	tlsTimeout     = 5 * time.Second // for the handshake
 )
 
-// Answer is the outcome of one POST.
+// Answer is the result of one POST.
 type Answer struct {
 	Class      Class
 	StatusCode int           // 0 without an answer
-	RetryAfter time.Duration // asked for by a 429 or 503, at most 12 h
+	RetryAfter time.Duration // from a 429 or 503, at most 12 h
 	Excerpt    []byte        // the first 1 KiB of the answer's body, any bytes
 	Latency    time.Duration // until the answer's header, or the failure
 }
@@ -57,7 +58,7 @@ type Answer struct {
 // Client posts deliveries. It follows no redirect, uses no proxy, and connects
 // to public addresses only.
 type Client struct {
-	transport http.RoundTripper // without an http.Client, which would look into redirects
+	transport http.RoundTripper // used directly: an http.Client would process redirects
 	timeout   time.Duration
 }
 
@@ -82,9 +83,9 @@ func newClient(dialer *net.Dialer, timeout time.Duration) *Client {
 	}
 }
 
-// Post sends body to url under the signature headers. Whatever goes wrong is
-// an Answer; a cancelled ctx gives ClassTimeout, which a caller that cancels
-// must not record.
+// Post sends body to url with the signature headers. Every failure is reported
+// as an Answer. A cancelled ctx gives ClassTimeout, which the caller that
+// cancelled must not record.
 func (c *Client) Post(ctx context.Context, url string, signature http.Header, body []byte) Answer {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -107,7 +108,7 @@ func (c *Client) Post(ctx context.Context, url string, signature http.Header, bo
 	}
 	defer res.Body.Close() //nolint:errcheck // read-only
 	var excerpt []byte
-	// Reading from a connection that switched protocols heeds no context.
+	// Reads from a connection that switched protocols ignore the context.
 	if res.StatusCode != http.StatusSwitchingProtocols {
 		attempt.Reset(excerptTimeout) // the status decides; reading the excerpt must not delay it
 		excerpt, _ = io.ReadAll(io.LimitReader(res.Body, excerptBytes))
@@ -132,8 +133,8 @@ func classOfStatus(status int) Class {
 	}
 }
 
-// classify names the kind of a transport error. The order matters: a blocked
-// address and a failed lookup arrive wrapped as connection errors.
+// classify returns the class of a transport error. The order matters: a blocked
+// address and a failed lookup are wrapped in connection errors.
 func classify(err error) Class {
 	var dns *net.DNSError
 	var network net.Error

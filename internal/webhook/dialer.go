@@ -11,14 +11,13 @@ import (
 // connectTimeout bounds the lookup and the TCP connection of one attempt.
 const connectTimeout = 5 * time.Second
 
-// azureHost answers metadata and control requests inside Azure. It is a public
-// address by registry, so the guard's own list leaves it out.
+// azureHost answers metadata and control requests inside Azure. It is
+// registered as a public address, so the guard's own list does not include it.
 var azureHost = netip.MustParsePrefix("168.63.129.16/32")
 
-// newDialer returns a dialer that refuses every address which is not public,
-// at the moment of connecting and after the name is resolved, so neither a
-// literal nor a name nor a resolver that changes its mind gets through.
-// The listed networks are let through all the same.
+// newDialer returns a dialer that refuses every address that is not public,
+// except in the allowed networks. It checks the resolved address when it
+// connects, so IP literals, names and changing DNS answers are all covered.
 func newDialer(allow []netip.Prefix) *net.Dialer {
 	var v4, v6 []netip.Prefix
 	for _, prefix := range allow {

@@ -12,29 +12,29 @@ import (
 	"github.com/google/uuid"
 )
 
-// claimBatch is of how many tenants deliveries are claimed in one transaction,
-// by lane. What remains is claimed in the next round, which begins at once and
-// with the prompt lane: a prompt delivery waits for one small claim of slow ones
-// at most.
+// claimBatch is for how many tenants one transaction claims deliveries, by
+// lane. The rest is claimed in the next round, which starts at once and with
+// the prompt lane: a prompt delivery waits for at most one small claim of slow
+// ones.
 var claimBatch = [lanes]int{promptLane: 32, slowLane: 8}
 
 const (
 	pollInterval = time.Second
 
-	// leaseTime outlives the longest attempt by enough to record it, so that a
-	// delivery is not sent twice at once.
+	// leaseTime covers the longest attempt and the time to record it, so that no
+	// second attempt starts meanwhile.
 	leaseTime = AttemptTimeout + excerptTimeout + 14*time.Second
 
-	// drainTime lets the attempts in flight end by themselves at shutdown.
+	// drainTime is how long a shutdown waits for attempts in flight.
 	drainTime = AttemptTimeout + excerptTimeout + time.Second
 
-	recordTime = 10 * time.Second // for writing a result down, retries included
+	recordTime = 10 * time.Second // for writing a result, retries included
 	recordWait = 250 * time.Millisecond
 	// maxRecording bounds the results that are written at once. Attempts that
 	// began together also time out together, and would otherwise take every
 	// database connection from the requests of shoppers.
 	maxRecording = 8
-	faultWait    = 5 * time.Second // before a delivery that failed by our own fault is due again
+	faultWait    = 5 * time.Second // before a delivery that failed on the gateway's side is due again
 
 	pruneInterval = time.Hour
 	pruneBatch    = 500
@@ -65,7 +65,7 @@ type Dispatcher struct {
 	wake      chan struct{}
 	places    *places
 	running   sync.WaitGroup
-	recording chan struct{} // a token for each result being written
+	recording chan struct{} // holds one element per result being written
 }
 
 // NewDispatcher returns a Dispatcher that does nothing until Run.
@@ -84,13 +84,13 @@ func NewDispatcher(queue Queue, keys Keys, client *Client, cfg Config) *Dispatch
 func (d *Dispatcher) Wake() {
 	select {
 	case d.wake <- struct{}{}:
-	default: // a look is due already
+	default: // already requested
 	}
 }
 
-// Run delivers until ctx ends. Then it claims nothing more, lets the attempts
-// in flight end, gives back what did not end in time (AttemptTimeout and a
-// little), and returns; no lease of its own is left behind.
+// Run delivers until ctx ends. Then it claims nothing more, waits for the
+// attempts in flight, releases the leases of those that do not end in time (a
+// little more than AttemptTimeout), and returns.
 func (d *Dispatcher) Run(ctx context.Context) {
 	attempts, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
@@ -113,13 +113,13 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	pruning.Wait()
 }
 
-// round claims what is due and there are places for, and starts its attempts.
+// round claims due deliveries for the free places and starts their attempts.
 func (d *Dispatcher) round(ctx, attempts context.Context) error {
 	due, err := d.queue.DueTenants(ctx)
 	if err != nil {
 		return err
 	}
-	// In random order, so that no tenant is always the last to find a place.
+	// In random order, so that no tenant is always served last.
 	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] }) //nolint:gosec // fairness, not a secret
 	var byLane [lanes][]uuid.UUID
 	for _, tenant := range due {
@@ -127,7 +127,7 @@ func (d *Dispatcher) round(ctx, attempts context.Context) error {
 		byLane[l] = append(byLane[l], tenant)
 	}
 	for l, tenants := range byLane {
-		// Not under ctx: a claim cut short may have been committed unseen.
+		// Not under ctx: a cancelled claim may still have been committed.
 		if err := d.claim(attempts, lane(l), tenants); err != nil {
 			return err
 		}
@@ -135,8 +135,8 @@ func (d *Dispatcher) round(ctx, attempts context.Context) error {
 	return nil
 }
 
-// claim takes places in the lane for the tenants, claims deliveries for these
-// places, never more, and starts their attempts.
+// claim takes places in the lane for the tenants, claims at most as many
+// deliveries, and starts their attempts.
 func (d *Dispatcher) claim(ctx context.Context, l lane, tenants []uuid.UUID) error {
 	taken := make(map[uuid.UUID][]*place)
 	var claims []Claim
@@ -183,7 +183,7 @@ func (d *Dispatcher) start(ctx context.Context, delivery Delivery, pl *place) {
 func (d *Dispatcher) post(ctx context.Context, delivery Delivery, header http.Header, pl *place) Answer {
 	overdue := time.AfterFunc(d.prompt, func() {
 		d.places.overdue(pl)
-		d.Wake() // there is a place more in the prompt lane
+		d.Wake() // a place in the prompt lane is free now
 	})
 	answer := d.client.Post(ctx, delivery.Destination, header, delivery.Body)
 	if overdue.Stop() {
@@ -192,7 +192,7 @@ func (d *Dispatcher) post(ctx context.Context, delivery Delivery, header http.He
 	return answer
 }
 
-// deliver makes one attempt and writes its result down.
+// deliver makes one attempt and records its result.
 func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, pl *place) {
 	log := d.cfg.Logger.With("event", delivery.ID, "tenant", delivery.TenantID, "attempt", delivery.Lease.Number)
 	header, err := d.sign(ctx, delivery)
@@ -228,8 +228,8 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, pl *place) 
 	log.Info("webhook: attempted", "class", answer.Class, "status", answer.StatusCode, "latency", answer.Latency)
 }
 
-// sign stamps the attempt with the database's clock: a replica whose own clock
-// is wrong would otherwise send what receivers must refuse as stale.
+// sign uses the database's clock for the timestamp: with a wrong clock of its
+// own, a replica would send deliveries that receivers refuse as stale.
 func (d *Dispatcher) sign(ctx context.Context, delivery Delivery) (http.Header, error) {
 	keys, err := d.keys.WebhookKeys(ctx, delivery.TenantID, delivery.Livemode)
 	if err != nil {
@@ -242,8 +242,8 @@ func (d *Dispatcher) release(log *slog.Logger, lease Lease, after time.Duration)
 	d.record(log, func(ctx context.Context) error { return d.queue.ReleaseDelivery(ctx, lease, after) })
 }
 
-// record writes a result down, again and again while the database is away:
-// one that is lost means a repeated delivery. It works through a shutdown.
+// record writes a result and retries while the database is unavailable: a lost
+// result means a repeated delivery. A shutdown does not stop it.
 func (d *Dispatcher) record(log *slog.Logger, write func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
 	defer cancel()

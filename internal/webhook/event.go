@@ -13,31 +13,31 @@ import (
 	"github.com/google/uuid"
 )
 
-// Result is a session's end in the vocabulary of webhooks and redirects.
+// Result is how a session ended, named as in webhooks and redirects.
 type Result string
 
-// The results a merchant is told about. A refused liveness check and an
-// expired session have no event.
+// The results that have an event. A session that failed the liveness check or
+// expired has none.
 const (
 	ResultVerified         Result = "VERIFIED"
 	ResultRoutedToFallback Result = "ROUTED_TO_FALLBACK"
 )
 
-// EventType is the only type of event there is.
+// EventType is the type of all events.
 const EventType = "session.completed"
 
-// Completion is what NewEvent needs to know of a completed session.
+// Completion describes a completed session to NewEvent.
 type Completion struct {
 	TenantID    uuid.UUID
 	SessionID   uuid.UUID
 	Result      Result
 	Livemode    bool
 	CompletedAt time.Time
-	Destination string // the Webhook URL frozen on the session; empty when none was registered
+	Destination string // the session's Webhook URL; empty when none was registered
 }
 
-// Event is one completion to be told, exactly as it is stored. ID and Body are
-// made once and are the same on every attempt and resend.
+// Event is the notification of one completion, as stored. ID and Body are made
+// once and are the same in every attempt and resend.
 type Event struct {
 	ID          string // "evt_" and a UUID version 7
 	TenantID    uuid.UUID
@@ -58,8 +58,8 @@ type payload struct {
 	Livemode  bool      `json:"livemode"`
 }
 
-// NewEvent builds the event of a completed session under a new ID. Whoever
-// stores the completion inserts it in the same transaction.
+// NewEvent builds the event of a completed session, with a new ID. The caller
+// inserts it in the transaction that stores the completion.
 func NewEvent(c Completion) (Event, error) {
 	if c.Result != ResultVerified && c.Result != ResultRoutedToFallback {
 		return Event{}, fmt.Errorf("webhook: a session that ended as %q has no event", c.Result)
@@ -89,9 +89,9 @@ func NewEvent(c Completion) (Event, error) {
 	}, nil
 }
 
-// EndpointID names the endpoint of a tenant's destination in one mode: "ep_"
-// and 32 hexadecimal digits of a SHA-256, because a URL is too long for an
-// index and too private for a command line. It is empty without a destination.
+// EndpointID returns the ID of a tenant's destination in one mode: "ep_" and 32
+// hexadecimal digits of a SHA-256. A URL would be too long for an index and too
+// private for a command line. Without a destination the ID is empty.
 func EndpointID(tenantID uuid.UUID, livemode bool, destination string) string {
 	if destination == "" {
 		return ""

@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// Operations is what operators' commands and the dashboard do with
-// deliveries: the Journal, and a wake-up for a dispatcher of this process when
-// something became due.
+// Operations is the Journal, and wakes the dispatcher of this process when a
+// delivery became due. Commands of operators use it.
 type Operations struct {
 	Journal
 	wake func()
 }
 
-// NewOperations returns Operations on the journal. wake is called after
-// anything became due; nil where no dispatcher runs, which then finds the work
-// by polling in its own process.
+// NewOperations returns Operations on the journal. wake is called after a
+// delivery became due. It may be nil in a process without a dispatcher; those
+// of other processes poll.
 func NewOperations(journal Journal, wake func()) *Operations {
 	if wake == nil {
 		wake = func() {}

@@ -7,20 +7,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// A dispatcher makes a bounded number of attempts at once: it has so many
-// places. They are in two lanes, so that receivers which hang, however many
-// tenants they belong to, leave places for receivers that answer.
+// A dispatcher makes a bounded number of attempts at the same time; each takes
+// a place. The places are divided into two lanes, so that hanging receivers, of
+// however many tenants, leave places for receivers that answer.
 //
-// An attempt is prompt while it is younger than promptTime. One that gets older
-// moves to the slow lane, where it hinders nobody else, and from then on its
-// tenant's new attempts start there too, until promptToRegain of its attempts
-// in a row have been answered promptly. What the receiver answers is of no
-// account: an error that comes at once holds no place.
+// An attempt is prompt while it is younger than promptTime. An older one moves
+// to the slow lane, where it does not delay prompt receivers, and its tenant's
+// new attempts start there too, until promptToRegain consecutive attempts have
+// been answered promptly. Only the time counts, not the answer: an immediate
+// error holds no place.
 type lane int
 
 const (
-	promptLane lane = iota // tenants whose receivers answer, or were not tried yet
-	slowLane               // tenants whose receivers let attempts wait
+	promptLane lane = iota // tenants whose receivers answer promptly or have not been tried
+	slowLane               // tenants whose receivers are slow
 	lanes
 )
 
@@ -28,29 +28,29 @@ const (
 	promptTime     = time.Second
 	promptToRegain = 8
 
-	// lanePlaces is the size of a lane. The slow lane holds more for a time when
-	// many receivers begin to hang at once.
+	// lanePlaces is the size of a lane. The slow lane exceeds it for a time when
+	// many receivers start to hang at once.
 	lanePlaces = 256
-	// maxInFlight bounds both lanes together, and with them sockets and memory.
+	// maxInFlight bounds both lanes together, and so sockets and memory.
 	maxInFlight = 1000
 	// maxTenantInFlight bounds the attempts of one tenant, in both lanes.
 	maxTenantInFlight = 8
 )
 
-// places is the account of the attempts under way. It keeps the standing of
-// every tenant that had an attempt since the process began.
+// places keeps track of the attempts under way, and of the standing of every
+// tenant that had an attempt since the process started.
 type places struct {
 	mu      sync.Mutex
 	taken   [lanes]int
 	tenants map[uuid.UUID]*standing
 }
 
-// standing is what is known of a tenant's receivers.
+// standing is what the dispatcher knows of a tenant's receivers.
 type standing struct {
 	taken    [lanes]int
 	slow     bool // new attempts start in the slow lane
-	answered int  // attempts in a row that were answered promptly
-	short    bool // it may have more due than it was given places for
+	answered int  // consecutive attempts that were answered promptly
+	short    bool // more may be due than it was given places for
 }
 
 // place is the right to make one attempt.
@@ -105,10 +105,10 @@ func (p *places) free(l lane) int {
 }
 
 // share is how many places of a lane one tenant may hold while free are left.
-// Half of the lane is for whoever has much to send. The other half is for
-// tenants that hold no place yet, one for each, so that no few can fill it. A
-// tenant whose receiver was not tried yet has one place at most, and none of
-// the last eighth: there may be any number of such tenants.
+// Half of the lane is for any tenant. The other half is for tenants that hold
+// no place yet, one each, so that a few tenants cannot fill it. A tenant whose
+// receiver has not been tried gets at most one place, and none of the last
+// eighth: there may be any number of such tenants.
 func share(free int, untried bool) int {
 	switch plenty := free - lanePlaces/2; {
 	case free <= 0, untried && free <= lanePlaces/8:
@@ -120,14 +120,15 @@ func share(free int, untried bool) int {
 	}
 }
 
-// move adds n to the accounts of the place's lane. p is locked.
+// move adds n to the counts of the place's lane. p is locked.
 func (p *places) move(pl *place, n int) {
 	p.taken[pl.lane] += n
 	p.of(pl.tenant).taken[pl.lane] += n
 }
 
-// overdue moves an attempt that is no longer prompt to the slow lane, and with
-// it what its tenant starts from now on. The attempt may just have ended.
+// overdue moves an attempt that is no longer prompt, and its tenant's future
+// attempts, to the slow lane. It does nothing if the attempt has ended
+// meanwhile.
 func (p *places) overdue(pl *place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +141,7 @@ func (p *places) overdue(pl *place) {
 	s.slow, s.answered = true, 0
 }
 
-// answered notes that an attempt ended while it was prompt.
+// answered records that an attempt ended while it was prompt.
 func (p *places) answered(pl *place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,8 +152,8 @@ func (p *places) answered(pl *place) {
 	}
 }
 
-// leave frees the place of an attempt that has ended. It reports whether an
-// attempt may have been passed over for want of it.
+// leave frees the place of an attempt that has ended. It reports whether a due
+// delivery may have been left unclaimed because no place was free.
 func (p *places) leave(pl *place) (wanted bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,7 +163,7 @@ func (p *places) leave(pl *place) (wanted bool) {
 	return wanted
 }
 
-// giveBack frees places that found nothing due.
+// giveBack frees places for which nothing was due.
 func (p *places) giveBack(unused []*place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

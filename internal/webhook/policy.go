@@ -6,12 +6,12 @@ import (
 	"agegate/internal/fault"
 )
 
-// This file decides what follows from an attempt, from a new event and from a
-// resend. The functions are pure: the Queue calls them on rows that it has
+// This file decides what happens after an attempt, to a new event and on a
+// resend. The functions are pure: the Queue calls them with rows that it has
 // locked, and writes what they return.
 
-// FailureLimit is how long an endpoint may do nothing but fail before it is
-// disabled. As long a time without any attempt ends the run of failures.
+// FailureLimit is how long an endpoint may fail without a success before it is
+// disabled. The same time without any attempt ends the run of failures.
 const FailureLimit = 5 * 24 * time.Hour
 
 // Action is what happens to a delivery after an attempt.
@@ -32,8 +32,8 @@ type Disposition struct {
 	RetryIn time.Duration
 }
 
-// judge decides what an answer means at a step of the schedule. u in [0, 1)
-// spreads the wait.
+// judge decides what follows from an answer at a step of the schedule. u in [0,
+// 1) spreads the wait.
 func judge(answer Answer, schedule Schedule, step int, u float64) Disposition {
 	switch {
 	case answer.Class == ClassDelivered:
@@ -63,9 +63,10 @@ func (o Disposition) Status(disabled bool) Status {
 	}
 }
 
-// After returns the endpoint as an attempt leaves it. failedLately says whether
-// an earlier attempt failed less than FailureLimit before now. A success ends
-// the run of failures, but only EnableEndpoint enables a disabled endpoint.
+// After returns the state of the endpoint after an attempt. failedLately says
+// whether an earlier attempt failed less than FailureLimit before now. A
+// success ends the run of failures, but only EnableEndpoint enables a disabled
+// endpoint.
 func (e Endpoint) After(v Action, failedLately bool, now time.Time) Endpoint {
 	if v == ActionFinish {
 		e.FirstFailureAt = nil
@@ -97,8 +98,9 @@ func FirstStatus(destination string, disabled bool) Status {
 	}
 }
 
-// MayResend reports whether an event is to be made due now. One whose attempt
-// is being made stays as it is. fault.Conflict when it has no destination.
+// MayResend reports whether an event can be made due now, which it cannot while
+// an attempt is under way. It returns fault.Conflict for an event without a
+// destination.
 func MayResend(s Status, underWay bool) (bool, error) {
 	if s == StatusNoDestination {
 		return false, fault.New(fault.Conflict, "No webhook URL was registered when the session was created")

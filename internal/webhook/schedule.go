@@ -10,13 +10,13 @@ import (
 // attempt is made at once, attempt n+1 waits Schedule[n-1] after attempt n.
 type Schedule []time.Duration
 
-// maxRetryAfter bounds how long a receiver may put a delivery off.
+// maxRetryAfter bounds how long a receiver can postpone a delivery.
 const maxRetryAfter = 12 * time.Hour
 
-// Next returns the wait after the failure of the attempt at the given step
-// (0 for the first), spread over ±10 % by u in [0, 1). It reports false when
-// the schedule is used up. A receiver's Retry-After is the least wait, never
-// shortened by the spread; zero means that none was given.
+// Next returns the wait after the failure of the attempt at the given step (0
+// for the first), spread over ±10 % by u in [0, 1). It reports false when the
+// schedule is used up. A receiver's Retry-After is the minimum wait, which the
+// spread never shortens; zero means that there was none.
 func (s Schedule) Next(step int, retryAfter time.Duration, u float64) (time.Duration, bool) {
 	if step < 0 || step >= len(s) {
 		return 0, false
@@ -30,10 +30,10 @@ func spread(d time.Duration, u float64) time.Duration {
 	return time.Duration(float64(d) * (0.9 + 0.2*u))
 }
 
-// retryAfter reads the Retry-After header (RFC 9110, section 10.2.3: seconds
-// or an HTTP date) of a 429 or 503 answer. Anything else, or a moment already
-// past, is zero. A date is by the receiver's clock, which the answer's Date
-// tells; now is for an answer without one.
+// retryAfter reads the Retry-After header (RFC 9110, section 10.2.3: seconds or
+// an HTTP date) of a 429 or 503 answer. It returns zero for anything else and
+// for a time that has passed. A date is compared with the answer's own Date
+// header, or with now if there is none.
 func retryAfter(status int, header http.Header, now time.Time) time.Duration {
 	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
 		return 0

@@ -23,10 +23,10 @@ const Tolerance = 5 * time.Minute
 type Finding struct {
 	Check  string `json:"check"` // headers, id, timestamp, signature or body
 	OK     bool   `json:"ok"`
-	Detail string `json:"detail"` // for a developer's eyes; holds no secret and no signature
+	Detail string `json:"detail"` // for developers; contains no secret and no signature
 }
 
-// Report says whether a delivery holds and why.
+// Report says whether a delivery is valid, and why.
 type Report struct {
 	Valid    bool      `json:"valid"`
 	Findings []Finding `json:"findings"` // every check that could be made, in order
@@ -39,8 +39,8 @@ func (r *Report) add(check string, ok bool, format string, args ...any) bool {
 }
 
 // Verify checks a received delivery against a signing key at the receiver's
-// time and says exactly what holds and what fails. The signature is checked
-// even when the timestamp is stale, so that one run tells everything.
+// time, and reports the result of each check. The signature is checked even
+// when the timestamp is stale, so that one run reports every problem.
 func Verify(key []byte, header http.Header, body []byte, now time.Time) Report {
 	report := Report{Valid: true}
 	id := header.Get(standardwebhooks.HeaderWebhookID)
@@ -75,7 +75,7 @@ func (r *Report) checkHeaders(header http.Header) bool {
 	return r.add("headers", true, "the three webhook headers are there")
 }
 
-// checkTimestamp reports ok when the timestamp can be read, stale or not.
+// checkTimestamp reports ok when the timestamp can be parsed, stale or not.
 func (r *Report) checkTimestamp(value string, now time.Time) (at time.Time, ok bool) {
 	seconds, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || strconv.FormatInt(seconds, 10) != value {
@@ -125,7 +125,7 @@ func parseSignatures(value string) (v1 []string, problem string) {
 			return nil, `each part is "version,signature", parts are separated by spaces`
 		}
 		if version != "v1" {
-			continue // another scheme, not ours to judge
+			continue // another scheme, which is ignored
 		}
 		if raw, err := base64.StdEncoding.DecodeString(encoded); err != nil || len(raw) != 32 {
 			return nil, "a v1 signature is the base64 of 32 bytes"
@@ -138,8 +138,8 @@ func parseSignatures(value string) (v1 []string, problem string) {
 	return v1, ""
 }
 
-// explainChange looks for the usual accidents that change a body between the
-// wire and the check, and returns "" when none of them explains it.
+// explainChange tries the changes to a body that happen most often between
+// receipt and check, and returns "" when none of them explains the mismatch.
 func explainChange(body []byte, matches func([]byte) bool) string {
 	trimmed := bytes.TrimRight(body, " \t\r\n")
 	if !bytes.Equal(trimmed, body) && matches(trimmed) {
@@ -161,7 +161,7 @@ func explainChange(body []byte, matches func([]byte) bool) string {
 	return ""
 }
 
-// checkBody reads a body whose signature holds.
+// checkBody checks a body whose signature is valid.
 func (r *Report) checkBody(body []byte) {
 	var fields payload
 	if err := json.Unmarshal(body, &fields); err != nil {
