@@ -37,8 +37,8 @@ func (s *Store) Entries(ctx context.Context, tenantID uuid.UUID) ([]billing.Entr
 }
 
 // TakeCounter implements billing.Tx. The first unit of a period inserts the
-// row, which the WHERE of the SELECT refuses under a limit of 0. The cast
-// tells PostgreSQL the parameter's type.
+// row, unless the limit is 0: then the SELECT returns nothing. The casts give
+// PostgreSQL the parameters' types.
 func (tx *Tx) TakeCounter(tenantID uuid.UUID, c billing.Counter, period string, limit int64) (bool, error) {
 	if limit == billing.Unlimited {
 		limit = math.MaxInt64
@@ -103,7 +103,7 @@ func (tx *Tx) ExtendHold(sessionID uuid.UUID, expiresAt time.Time) (bool, error)
 }
 
 // ReleaseExpiredHolds implements billing.Tx. The query is materialized because
-// the planner may otherwise run it once per row.
+// the planner might otherwise run it once per row.
 func (tx *Tx) ReleaseExpiredHolds(tenantID uuid.UUID, of *billing.Balance, now time.Time, limit int) ([]billing.Hold, error) {
 	if err := tx.lockBalances(tenantID, of); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (tx *Tx) release(statement string, args ...any) ([]billing.Hold, error) {
 }
 
 // lockBalances locks one balance of a tenant, nil for all, in the order that
-// billing.Tx gives. SQLite's transactions have the database for themselves.
+// billing.Tx gives. On SQLite the transaction has locked the whole database.
 func (tx *Tx) lockBalances(tenantID uuid.UUID, of *billing.Balance) error {
 	if !tx.postgres {
 		return nil
@@ -156,8 +156,8 @@ func (tx *Tx) lockBalances(tenantID uuid.UUID, of *billing.Balance) error {
 	return tx.db.Exec("SELECT units FROM credit_balances WHERE tenant_id = ? FOR UPDATE", tenantID).Error
 }
 
-// holders hops through the index of open holds from tenant to tenant, so its
-// cost grows with the tenants and not with what they hold.
+// holders skips through the index of open holds from tenant to tenant (a loose
+// index scan), so its cost grows with the number of tenants, not of holds.
 const holders = `
 WITH RECURSIVE holder (tenant_id) AS (
 	SELECT * FROM (

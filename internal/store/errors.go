@@ -19,26 +19,27 @@ import (
 	"agegate/internal/fault"
 )
 
-// translating is a GORM dialect whose errors are ours: GORM hands it every
-// failure of a statement.
+// translating is a GORM dialect that translates errors: GORM passes it the
+// error of every failed statement.
 type translating struct{ gorm.Dialector }
 
-// Translate turns a driver's error into a fault where it is a foreseen one.
+// Translate returns the fault for an expected error of the driver, and other
+// errors unchanged.
 func (translating) Translate(err error) error { return translate(err) }
 
-// sqlStateError is what we keep of a PostgreSQL error. The server's own text may
-// quote values.
+// sqlStateError is the part of a PostgreSQL error that is kept. The server's
+// own text may quote values.
 type sqlStateError struct{ code, table, constraint string }
 
-// Error names the code and the place, never a value.
+// Error names the code, table and constraint, never a value.
 func (e *sqlStateError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("postgres: SQLSTATE %s %s %s", e.code, e.table, e.constraint))
 }
 
 // translate maps an error of GORM or a driver to a fault: a missing row, or a
-// reference to one, to NotFound, a broken unique index to Conflict, a database
-// that is down, full, too slow or too busy to Unavailable. Faults pass
-// unchanged; what is left is a bug of ours.
+// reference to one, to NotFound; a violated unique index to Conflict; a
+// database that is down, full, too slow or too busy to Unavailable. Faults are
+// returned unchanged, and so is any other error, which is a bug.
 func translate(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		err = &sqlStateError{code: pg.Code, table: pg.TableName, constraint: pg.ConstraintName}
@@ -58,8 +59,8 @@ func translate(err error) error {
 	return err
 }
 
-// retryAfter is what callers are asked to wait for the database: long enough
-// to spare one that starts again, short enough for a shopper to wait.
+// retryAfter is how long callers are asked to wait for the database: long
+// enough to spare a restarting one, short enough for a shopper to wait.
 const retryAfter = 5 * time.Second
 
 // SQLite's result codes, see sqlite.org/rescode.html.
@@ -92,17 +93,17 @@ func unavailable(err error) bool {
 		hasState(err, "53", "55P03", "57014", "25P03", "25006", "58")
 }
 
-// rolledBack reports that PostgreSQL gave the transaction up for another one:
-// serialization failure or deadlock.
+// rolledBack reports that PostgreSQL aborted the transaction in favour of
+// another one: serialization failure or deadlock.
 func rolledBack(err error) bool { return hasState(err, "40001", "40P01") }
 
-// transient reports that a transaction that has not reached COMMIT, or a
-// read, is worth running again.
+// transient reports that a read, or a transaction that has not reached COMMIT,
+// can be run again.
 func transient(err error) bool { return rolledBack(err) || lostConnection(err) }
 
-// lostConnection reports that the server or the way to it went away, or that a
-// server is only starting. SafeToRetry is how the driver reports a connection
-// that it found closed before it sent anything.
+// lostConnection reports that the connection broke, or that the server is
+// starting or stopping. The driver reports SafeToRetry for a connection that
+// was closed before anything was sent.
 func lostConnection(err error) bool {
 	var network net.Error
 	var connect *pgconn.ConnectError
@@ -127,8 +128,8 @@ func hasState(err error, prefixes ...string) bool {
 	return false
 }
 
-// hasCode reports whether err is a SQLite error of one of the codes. A code
-// below 256 is a primary one and stands for all its extended ones.
+// hasCode reports whether err is a SQLite error with one of the codes. A code
+// below 256 is a primary code and includes all its extended codes.
 func hasCode(err error, codes ...int) bool {
 	var lite *gosqlite.Error
 	return errors.As(err, &lite) &&

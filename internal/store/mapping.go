@@ -9,8 +9,8 @@ import (
 	"agegate/internal/tenant"
 )
 
-// Every conversion between rows and the domain. Times pass through at in both
-// directions: drivers return them in whatever zone they like.
+// All conversions between rows and the domain. Times pass through at in both
+// directions, because drivers return them in different zones.
 
 func atOrNil(t *time.Time) *time.Time {
 	if t == nil {
@@ -55,7 +55,7 @@ func fromKey(k tenant.APIKey) apiKeyRow {
 
 func toKey(r apiKeyRow) tenant.APIKey {
 	var hash credential.KeyHash
-	copy(hash[:], r.Hash) // a CHECK holds its length
+	copy(hash[:], r.Hash) // the length is held by a CHECK
 	return tenant.APIKey{
 		ID: r.ID, TenantID: r.TenantID, Livemode: r.Livemode, Hash: hash, LastFour: r.LastFour,
 		CreatedAt: at(r.CreatedAt), LastUsedAt: atOrNil(r.LastUsedAt), RevokedAt: atOrNil(r.RevokedAt),

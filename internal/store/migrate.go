@@ -11,15 +11,15 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// Migrations only ever add: an older replica keeps serving while a newer one
-// starts. One folder per dialect, the same numbers in both.
+// Migrations only add, so an older replica keeps serving while a newer one
+// starts. Each dialect has its folder; the numbers are the same in both.
 //
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate brings the schema up to this binary's version. Several processes may
-// call it at once: one migrates, the others wait. It has no deadline of its
-// own, since a migration may run for long.
+// Migrate updates the schema to this binary's version. Several processes may
+// call it at the same time: one migrates, the others wait. It sets no deadline,
+// because a migration may take long.
 func (s *Store) Migrate(ctx context.Context) (err error) {
 	provider, done, err := s.migrator()
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Store) Migrate(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	if s.sqlite != nil {
-		// SQLite has no session lock; a lock file keeps a second process from
+		// SQLite has no session locks. A lock file keeps a second process from
 		// running the same migration.
 		held, err := lockFile(s.sqlite.path+".migrate.lock", true)
 		if err != nil {
@@ -51,8 +51,8 @@ func (s *Store) migrator() (*goose.Provider, func() error, error) {
 		provider, err := goose.NewProvider(goose.DialectSQLite3, db, folder("sqlite"), goose.WithLogger(goose.NopLogger()))
 		return provider, func() error { return nil }, err
 	}
-	// Try the lock every second for five minutes: the default of 5 s would
-	// keep a fleet that starts at once waiting for nothing.
+	// Try the lock every second for five minutes. The default interval of 5 s
+	// would delay replicas that start together.
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {
 		return nil, nil, err

@@ -15,12 +15,12 @@ var (
 	_ webhook.Journal = (*Store)(nil)
 )
 
-// InsertEvent writes an event that is due at once, or waits when its endpoint
-// is disabled, or is never sent for want of a destination. A session's second
-// event is fault.Conflict.
+// InsertEvent implements session.Tx. The event is due at once; it waits if its
+// endpoint is disabled, and is never sent without a destination. A second event
+// of a session is fault.Conflict.
 //
-// An endpoint that is being disabled at this moment may be missed: the event
-// then costs one attempt more before it waits.
+// It may miss that the endpoint is being disabled by another transaction: the
+// event then gets one attempt before it waits.
 func (tx *Tx) InsertEvent(e webhook.Event) error {
 	endpoint := webhook.EndpointID(e.TenantID, e.Livemode, e.Destination)
 	disabled, err := tx.endpointDisabled(endpoint)
@@ -40,11 +40,11 @@ func (tx *Tx) InsertEvent(e webhook.Event) error {
 	}).Error
 }
 
-// dueTenants hops through the index of pending deliveries from tenant to tenant
-// and looks at the first of each, so its cost grows with the tenants and not
-// with what they have queued. A subquery with a LIMIT stays one look at the
-// index per tenant; an EXISTS becomes a join with every delivery that is due
-// when PostgreSQL's statistics are not up to date.
+// dueTenants skips through the index of pending deliveries from tenant to
+// tenant (a loose index scan), so its cost grows with the number of tenants,
+// not of deliveries. A subquery with a LIMIT stays one index lookup per tenant;
+// with outdated statistics, PostgreSQL turns an EXISTS into a join with every
+// due delivery.
 const dueTenants = `
 WITH RECURSIVE pending (tenant_id) AS (
 	SELECT * FROM (
@@ -70,9 +70,9 @@ func (s *Store) DueTenants(ctx context.Context) ([]uuid.UUID, error) {
 
 const claimed = ` RETURNING id, tenant_id, session_id, livemode, destination, body, attempts, step, next_attempt_at`
 
-// claimPostgres passes over rows that another replica is claiming. The query
-// is materialized because the planner may otherwise run it once per row, each
-// time with another LIMIT's worth.
+// claimPostgres skips rows that another replica is claiming. The query is
+// materialized because the planner might otherwise run it once per row, each
+// time up to the LIMIT.
 const claimPostgres = `
 WITH due AS MATERIALIZED (
 	SELECT id AS due_id FROM webhook_events
@@ -125,7 +125,7 @@ func (tx *Tx) claim(c webhook.Claim, token uuid.UUID, lease time.Duration) ([]we
 	}), nil
 }
 
-// leased selects the delivery while its lease holds.
+// leased selects the delivery if it is still under the lease.
 func (tx *Tx) leased(lease webhook.Lease) *gorm.DB {
 	return tx.db.Table("webhook_events").Where("id = ? AND lease_token = ?", lease.EventID, lease.Token)
 }
@@ -134,7 +134,7 @@ func (tx *Tx) leased(lease webhook.Lease) *gorm.DB {
 func (s *Store) ReleaseDelivery(ctx context.Context, lease webhook.Lease, after time.Duration) error {
 	return s.Update(ctx, func(tx *Tx) error {
 		res := tx.leased(lease).Updates(map[string]any{
-			// Its endpoint may have been disabled meanwhile.
+			// Its endpoint may have been disabled since.
 			"next_attempt_at": gorm.Expr("CASE WHEN status = 'pending' THEN ? END", tx.dbNowPlus(after)),
 			"lease_token":     nil,
 			"attempts":        gorm.Expr("attempts - 1"),
@@ -147,8 +147,8 @@ func (s *Store) ReleaseDelivery(ctx context.Context, lease webhook.Lease, after 
 func (s *Store) FinishDelivery(ctx context.Context, d webhook.Delivery, a webhook.Attempt, o webhook.Disposition) error {
 	lost := false
 	err := s.Update(ctx, func(tx *Tx) error {
-		// The endpoint comes before its events in every transaction, so that
-		// two of them cannot wait for each other.
+		// Every transaction locks the endpoint before its events, so that no two of
+		// them wait for each other.
 		disabled, err := tx.finishEndpoint(d, o.Action)
 		if err != nil {
 			return err
@@ -174,7 +174,7 @@ func (s *Store) FinishDelivery(ctx context.Context, d webhook.Delivery, a webhoo
 	return err
 }
 
-// insertAttempt writes an attempt once, however often the transaction is run.
+// insertAttempt inserts an attempt, unless it was recorded before.
 func (tx *Tx) insertAttempt(eventID string, a webhook.Attempt, next any) error {
 	return tx.db.Exec(`
 		INSERT INTO webhook_attempts (event_id, number, at, class, status_code, latency_us, excerpt, next_at)

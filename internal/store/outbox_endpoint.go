@@ -10,20 +10,20 @@ import (
 	"agegate/internal/webhook"
 )
 
-// eventBatch is how many events one transaction moves, so that a tenant with
-// very many holds up nobody else.
+// eventBatch is the most events that one transaction changes, so that a tenant
+// with very many does not delay others.
 const eventBatch = 500
 
-// endpointDisabled reports false for an endpoint without a record, and for no
-// endpoint.
+// endpointDisabled reports false for an endpoint without a record and for an
+// empty ID.
 func (tx *Tx) endpointDisabled(id string) (bool, error) {
 	var n int64
 	err := tx.db.Table("webhook_endpoints").Where("id = ? AND disabled_at IS NOT NULL", id).Count(&n).Error
 	return n > 0, err
 }
 
-// finishEndpoint writes what an attempt means for its endpoint and reports
-// whether the endpoint is disabled.
+// finishEndpoint updates the endpoint after an attempt and reports whether it
+// is disabled.
 func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Action) (disabled bool, err error) {
 	before, err := tx.lockEndpoint(d, v)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
@@ -44,7 +44,7 @@ func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Action) (disabled boo
 	}
 	after := before.After(v, failedLately, now)
 	if after.DisabledAt != nil && v != webhook.ActionFinish {
-		// The status is asked for twice: the inner one is not looked at again
+		// The outer condition repeats the status: the subquery is not evaluated again
 		// after waiting for another transaction that changes the row.
 		err = tx.db.Exec(`
 			UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL
@@ -60,8 +60,9 @@ func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Action) (disabled boo
 		after.FirstFailureAt, after.DisabledAt, after.DisabledReason, after.ID).Error
 }
 
-// lockEndpoint locks the delivery's endpoint and returns its record, which a
-// failure makes when it is missing: gorm.ErrRecordNotFound after a success only.
+// lockEndpoint locks the delivery's endpoint and returns its record. After a
+// failure a missing record is created; after a success it is
+// gorm.ErrRecordNotFound.
 func (tx *Tx) lockEndpoint(d webhook.Delivery, v webhook.Action) (webhook.Endpoint, error) {
 	id := webhook.EndpointID(d.TenantID, d.Livemode, d.Destination)
 	if v != webhook.ActionFinish {

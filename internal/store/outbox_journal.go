@@ -12,7 +12,7 @@ import (
 	"agegate/internal/webhook"
 )
 
-// inScope narrows a query to what the scope may see.
+// inScope restricts a query to the scope.
 func inScope(db *gorm.DB, scope webhook.Scope) *gorm.DB {
 	if tenant, all := scope.Tenant(); !all {
 		return db.Where("tenant_id = ?", tenant)
@@ -63,7 +63,8 @@ func (s *Store) EventByID(ctx context.Context, scope webhook.Scope, id string) (
 	return row.toRecord(), mapAll(rows, attemptRow.toAttempt), nil
 }
 
-// renewed makes deliveries due now on a fresh schedule.
+// renewed holds the columns that make a delivery due now and restart its
+// schedule.
 func (tx *Tx) renewed() map[string]any {
 	return map[string]any{
 		"status": webhook.StatusPending, "next_attempt_at": tx.dbNow(), "step": 0, "lease_token": nil,
@@ -99,8 +100,8 @@ func (s *Store) ResendFailedEvents(ctx context.Context, scope webhook.Scope, sin
 	})
 }
 
-// renewAll makes the selected events of a status due now, a batch in each
-// transaction. It returns how many there were, also when it fails on the way.
+// renewAll makes the selected events with a status due now, in one transaction
+// per batch. It returns how many, also with an error.
 func (s *Store) renewAll(ctx context.Context, from webhook.Status, selected func(tx *Tx) *gorm.DB) (total int, err error) {
 	for {
 		n, err := update(ctx, s, func(tx *Tx) (int, error) {

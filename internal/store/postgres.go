@@ -11,12 +11,13 @@ import (
 	"gorm.io/driver/postgres"
 )
 
-// pgServer is what it takes to open further pools on the PostgreSQL database.
+// pgServer holds what is needed to open further pools on the PostgreSQL
+// database.
 type pgServer struct{ config *pgx.ConnConfig }
 
-// sessionDefaults are set on every connection unless the URL says otherwise.
-// Milliseconds. The server gives up before the caller's own deadline does, so
-// that a stuck statement frees its connection instead of losing it.
+// sessionDefaults are set on every connection unless the URL sets them, in
+// milliseconds. The server's timeouts end before the caller's deadline, so that
+// a stuck statement frees its connection instead of breaking it.
 var sessionDefaults = map[string]string{
 	"statement_timeout":                   "5000",
 	"lock_timeout":                        "3000",
@@ -50,11 +51,11 @@ func withDefaults(params map[string]string) map[string]string {
 	return all
 }
 
-// poolSize is the number of connections of a process.
+// poolSize is the most connections of a process.
 const poolSize = 20
 
-// open returns a new pool of at most conns connections. Connections are
-// renewed every half hour so that a failover or a rebalanced proxy is followed.
+// open returns a new pool of at most conns connections. Connections are renewed
+// every half hour, to follow a failover or a rebalanced proxy.
 func (p *pgServer) open(conns int) *sql.DB {
 	pool := stdlib.OpenDB(*p.config)
 	pool.SetMaxOpenConns(conns)
@@ -64,9 +65,9 @@ func (p *pgServer) open(conns int) *sql.DB {
 	return pool
 }
 
-// withoutStatementTimeout is the server for migrations, whose statements may
-// run for long. The lock timeout stays: a migration must not queue behind a
-// reader and block everybody else.
+// withoutStatementTimeout is for migrations, whose statements may take long.
+// The lock timeout stays: a migration that waits for a reader would block every
+// other query.
 func (p *pgServer) withoutStatementTimeout() *pgServer {
 	config := p.config.Copy()
 	config.RuntimeParams["statement_timeout"] = "0"

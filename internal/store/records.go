@@ -17,7 +17,7 @@ var (
 )
 
 // undelivered are the statuses of an event that may still be delivered without
-// anybody's asking for it.
+// a resend.
 var undelivered = []webhook.Status{webhook.StatusPending, webhook.StatusWaiting}
 
 // UpdateRecords implements session.RecordStore with Update.
@@ -64,8 +64,8 @@ func (tx *Tx) LockRecords(tenantID uuid.UUID, before time.Time, after session.Re
 	return tx.records(rows)
 }
 
-// records adds to sessions what is to be known of their events, which it locks:
-// an event that was delivered may be made due again.
+// records locks the sessions' events and returns the records of both. Delivered
+// events are locked too, because a resend could make them due again.
 func (tx *Tx) records(rows []sessionRow) ([]session.Record, error) {
 	ids := mapAll(rows, func(r sessionRow) uuid.UUID { return r.ID })
 	var events []eventRow
@@ -86,8 +86,8 @@ func (tx *Tx) records(rows []sessionRow) ([]session.Record, error) {
 
 // DeleteRecords implements session.RecordTx. Attempts go with their event and
 // handovers with their session, by the foreign key. A hold that is still open
-// is left, and with it, by the foreign key, the session: its unit must not be
-// lost.
+// is kept and, by the foreign key, fails the deletion of its session: its unit
+// must not be lost.
 func (tx *Tx) DeleteRecords(ids []uuid.UUID) error {
 	for _, statement := range []string{
 		"DELETE FROM webhook_events WHERE session_id IN ?",

@@ -12,7 +12,7 @@ import (
 
 var _ session.ClaimStore = (*Store)(nil)
 
-// activeSecrets is how many active secrets a tenant has: one of each kind in each
+// activeSecrets is the number of active secrets of a tenant: one per kind and
 // mode.
 const activeSecrets = 4
 
@@ -69,7 +69,7 @@ func (s *Store) ReplaceSealedLinks(ctx context.Context, claims []session.Reseale
 }
 
 // replaceEach calls replace for each value in one transaction and returns how
-// often it reports a change.
+// many reported a change.
 func replaceEach[T any](ctx context.Context, s *Store, values []T, replace func(tx *Tx, value T) (bool, error)) (int, error) {
 	if len(values) == 0 {
 		return 0, nil

@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// The rows of the tables, column by column as the migrations declare them.
-// What a column means is said at the domain type it maps to.
+// The rows of the tables, with the columns in the order of the migrations. The
+// domain types document what they mean.
 
 type tenantRow struct {
 	ID            uuid.UUID `gorm:"primaryKey"`

@@ -30,8 +30,9 @@ func (s *Store) SessionByID(ctx context.Context, tenantID, id uuid.UUID) (sessio
 	})
 }
 
-// StandingByID implements session.Store. The IDs go as text: the driver finds
-// the binary form of a uuid.UUID only after a failed attempt, which costs.
+// StandingByID implements session.Store. The IDs are passed as text: the driver
+// would first try and fail to encode a uuid.UUID in another way, which costs
+// time.
 func (s *Store) StandingByID(ctx context.Context, tenantID, id uuid.UUID) (session.Standing, error) {
 	return view(ctx, s, func(tx *Tx) (session.Standing, error) {
 		var row standingRow
@@ -52,12 +53,12 @@ func (s *Store) SessionByLink(ctx context.Context, linkHash []byte) (session.Ses
 	})
 }
 
-// pending selects the session while nothing has ended it.
+// pending selects the session if its status is PENDING.
 func (tx *Tx) pending(id uuid.UUID) *gorm.DB {
 	return tx.db.Model(&sessionRow{}).Where("id = ? AND status = ?", id, session.StatusPending)
 }
 
-// open selects the session while it is pending and not past its expiry.
+// open selects the session if it is pending and not past its expiry.
 func (tx *Tx) open(id uuid.UUID, now time.Time) *gorm.DB {
 	return tx.pending(id).Where("expires_at > ?", at(now))
 }
@@ -77,7 +78,8 @@ func (s *Store) BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byt
 	})
 }
 
-// LockSession implements session.Tx. The ID goes as text, as in StandingByID.
+// LockSession implements session.Tx. The ID is passed as text, as in
+// StandingByID.
 func (tx *Tx) LockSession(id uuid.UUID) (session.Session, error) {
 	var row sessionRow
 	err := tx.forUpdate().Take(&row, "id = ?", id.String()).Error
@@ -146,8 +148,8 @@ func (tx *Tx) ClaimIdempotencyKey(c session.IdempotencyClaim, now time.Time) (se
 }
 
 // PruneClaims deletes up to limit of the idempotency claims that expired at or
-// before now and returns how many. Claims that are being used again are passed
-// over.
+// before now and returns how many. Claims that another transaction is using are
+// skipped.
 func (s *Store) PruneClaims(ctx context.Context, now time.Time, limit int) (int, error) {
 	return update(ctx, s, func(tx *Tx) (int, error) {
 		res := tx.db.Exec(`

@@ -15,14 +15,14 @@ import (
 // sqliteFile is the file behind a SQLite store.
 type sqliteFile struct{ path string }
 
-// maxIdleLog is the size in bytes to which the write-ahead log is cut when it
-// begins anew after a checkpoint. Without it the file keeps the size of the
-// largest transaction there ever was. Checkpoints begin at 4 MB.
+// maxIdleLog is the size in bytes to which the write-ahead log is truncated
+// after a checkpoint. Without it the file would keep the size of its largest
+// transaction. Checkpoints start at 4 MB.
 const maxIdleLog = 8 << 20
 
 // openSQLite opens one writing connection and a read-only pool on the file.
-// SQLite has one writer at a time whatever we do: queueing for it in the pool
-// obeys the context, queueing in the library does not.
+// SQLite allows one writer at a time in any case: waiting for it in the pool
+// respects the context, waiting in the library does not.
 func openSQLite(path string) (*Store, error) {
 	if path == "" || path[0] == ':' {
 		return nil, errors.New("database URL sqlite: needs a file path")
@@ -65,9 +65,9 @@ func openSQLite(path string) (*Store, error) {
 	return s, nil
 }
 
-// createPrivate makes a new database file readable to its owner only; SQLite's
-// own default is everybody. Its side files take the mode after it. The mode of
-// a file that is there stays the operator's.
+// createPrivate creates a database file that only its owner can read; SQLite's
+// default is everybody. SQLite gives its journal files the same mode. The mode
+// of an existing file is not changed.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's own path
 	if err != nil {
@@ -76,8 +76,8 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// sqlitePool keeps its connections open for good: reopening one costs more
-// than a query, and the last one to close would fold the write-ahead log.
+// sqlitePool never closes its connections while idle: opening one costs more
+// than a query, and closing the last one would checkpoint the write-ahead log.
 func sqlitePool(path string, conns int, params url.Values) (*sql.DB, error) {
 	dsn := (&url.URL{Scheme: "file", Path: path, RawQuery: params.Encode()}).String()
 	pool, err := sql.Open(sqlite.DriverName, dsn)
@@ -89,12 +89,12 @@ func sqlitePool(path string, conns int, params url.Values) (*sql.DB, error) {
 	return pool, nil
 }
 
-// errLocked says that another process holds a lock file.
+// errLocked is returned when another process holds a lock file.
 var errLocked = errors.New("lock file is held")
 
-// lockFile takes an exclusive lock on the file, creating it, and waits for it
-// if told to. The kernel frees the lock when the file is closed or the process
-// ends in whatever way.
+// lockFile creates the file if needed and takes an exclusive lock on it,
+// waiting if told to. The kernel frees the lock when the file is closed or the
+// process ends in any way.
 func lockFile(path string, wait bool) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's own path
 	if err != nil {

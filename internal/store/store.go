@@ -31,8 +31,9 @@ type Config struct {
 	// Timeout bounds one Update, with all its retries, or one View: a caller
 	// never waits longer for a database that does not answer. 0 means Timeout.
 	Timeout time.Duration
-	// Now is the clock by which webhook deliveries are due on SQLite; nil means
-	// time.Now. PostgreSQL goes by its own clock, which its replicas share.
+	// Now is the clock that decides on SQLite when webhook deliveries are due; nil
+	// means time.Now. On PostgreSQL the server's clock decides, which all replicas
+	// share.
 	Now func() time.Time
 }
 
@@ -47,9 +48,9 @@ type Store struct {
 	now      func() time.Time
 }
 
-// Open connects to the database and makes sure that it answers. On SQLite it
-// creates the directory and the file when they are missing. The schema is left
-// alone; see Migrate.
+// Open connects to the database and checks that it answers. On SQLite it
+// creates the directory and the file if they are missing. It does not change
+// the schema; see Migrate.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	var s *Store
 	var err error
@@ -83,9 +84,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
-// LockServe makes this process the only server of a SQLite file until Close.
-// It fails with fault.Conflict when another process serves the file. Operator
-// commands do not take the lock and work beside a server. PostgreSQL serves
+// LockServe makes this process the only server of a SQLite file until Close. It
+// fails with fault.Conflict when another process serves the file. Operator
+// commands do not take the lock and may run beside a server. PostgreSQL serves
 // any number of replicas, so there it does nothing.
 func (s *Store) LockServe() error {
 	if s.sqlite == nil || s.lock != nil {
@@ -114,7 +115,7 @@ func (s *Store) Close() error {
 	if s.reader != s.writer {
 		errs = append(errs, closePool(s.reader))
 	}
-	errs = append(errs, closePool(s.writer)) // last: SQLite folds its log into the file
+	errs = append(errs, closePool(s.writer)) // last: SQLite then checkpoints its log
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())
 	}
@@ -129,8 +130,8 @@ func closePool(db *gorm.DB) error {
 	return pool.Close()
 }
 
-// openGORM puts GORM over a pool. QueryFields names every column, so that a
-// column added by a newer replica does not break this one's statements.
+// openGORM returns a GORM handle on a pool. QueryFields names every column, so
+// that a column added by a newer replica does not break this one's statements.
 func openGORM(d gorm.Dialector) (*gorm.DB, error) {
 	return gorm.Open(translating{d}, &gorm.Config{
 		Logger:                 logger.Discard, // statements carry secrets' digests and sealed secrets
@@ -142,7 +143,7 @@ func openGORM(d gorm.Dialector) (*gorm.DB, error) {
 	})
 }
 
-// at is the one form in which times are stored and compared: UTC in whole
-// microseconds. SQLite compares times as text, which orders correctly only
-// when every value has the same zone.
+// at converts a time to the only form that is stored and compared: UTC in whole
+// microseconds. SQLite compares times as text, which orders them correctly only
+// if all have the same zone.
 func at(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

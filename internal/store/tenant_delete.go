@@ -50,7 +50,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID) error {
 }
 
 // checkDeletable locks a tenant and refuses one that is enabled or has
-// sessions. No session can be created under the lock.
+// sessions. While it is locked, no session can be created.
 func (tx *Tx) checkDeletable(id uuid.UUID) error {
 	var row tenantRow
 	if err := tx.forUpdate().Take(&row, "id = ?", id).Error; err != nil {

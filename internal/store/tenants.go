@@ -175,15 +175,15 @@ func (s *Store) PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode 
 	})
 }
 
-// retireActive lets the active secret go on being known until expires, and those
-// that retire already no longer than that.
+// retireActive makes the active secret retire at expires. Secrets that are
+// retiring already expire no later than that.
 func (tx *Tx) retireActive(tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, expires time.Time) error {
 	return tx.secrets(tenantID, livemode, kind).
 		Where("state = ? OR state = ? AND expires_at > ?", tenant.SecretActive, tenant.SecretRetiring, at(expires)).
 		Updates(map[string]any{"state": tenant.SecretRetiring, "expires_at": at(expires)}).Error
 }
 
-// replaceStaged inserts next in place of a staged secret.
+// replaceStaged deletes a staged secret and inserts next.
 func (tx *Tx) replaceStaged(next tenant.Secret) error {
 	staged := tx.secrets(next.TenantID, next.Livemode, next.Kind).Where("state = ?", tenant.SecretStaged)
 	if err := staged.Delete(&secretRow{}).Error; err != nil {

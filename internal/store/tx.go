@@ -10,7 +10,8 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// attempts is how often one Update or View is tried before its failure stands.
+// attempts is how often an Update or View is tried before its error is
+// returned.
 const attempts = 5
 
 // Tx is a running transaction of Update, or a reader of View, bound to the
@@ -29,11 +30,11 @@ func (s *Store) tx(db *gorm.DB) *Tx {
 
 // Update runs fn in one transaction and commits it when fn returns nil.
 //
-// The transaction is run again when it certainly left nothing behind: after a
-// deadlock, a serialization failure, or a connection lost before COMMIT. So fn
-// must change nothing outside tx, and start from scratch each time. A COMMIT
-// that fails otherwise has an unknown result and comes back as
-// fault.Unavailable: read the state again before answering.
+// The transaction is run again if it certainly had no effect: after a deadlock,
+// a serialization failure, or a connection lost before COMMIT. Therefore fn
+// must not change anything outside tx that a second run does not reset. If
+// COMMIT fails in another way, it is unknown whether it took effect, and Update
+// returns fault.Unavailable: read the state again before answering.
 //
 // Inside fn, use tx only: calling the Store again waits for a second
 // connection, which on SQLite never comes.
@@ -58,10 +59,9 @@ func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
 	})
 }
 
-// View runs fn outside any transaction, on SQLite against the read-only pool.
-// fn must only read; it is run again after a lost connection. The SQLite driver
-// does not interrupt a SELECT that has begun, so every query must be short by
-// its own shape.
+// View runs fn outside any transaction, on SQLite with the read-only pool. fn
+// must only read; it is run again after a lost connection. The SQLite driver
+// does not interrupt a running SELECT, so every query must be fast by design.
 func (s *Store) View(ctx context.Context, fn func(tx *Tx) error) error {
 	return s.retry(ctx, func(ctx context.Context) (bool, error) {
 		err := fn(s.tx(s.reader.WithContext(ctx)))
@@ -69,8 +69,8 @@ func (s *Store) View(ctx context.Context, fn func(tx *Tx) error) error {
 	})
 }
 
-// retry calls try until it succeeds, reports that its error is not worth
-// another attempt, or runs out of attempts or time.
+// retry calls try until it succeeds, returns an error that it does not want
+// retried, or attempts or time run out.
 func (s *Store) retry(parent context.Context, try func(ctx context.Context) (again bool, err error)) error {
 	ctx, cancel := context.WithTimeout(parent, s.timeout)
 	defer cancel()
@@ -80,7 +80,7 @@ func (s *Store) retry(parent context.Context, try func(ctx context.Context) (aga
 			return nil
 		}
 		if errors.Is(parent.Err(), context.Canceled) {
-			return context.Canceled // the caller has gone; nothing is wrong with the database
+			return context.Canceled // the caller cancelled; the database is not at fault
 		}
 		if !again || n == attempts || !sleep(ctx, backoff(n)) {
 			return translate(err)
@@ -88,8 +88,8 @@ func (s *Store) retry(parent context.Context, try func(ctx context.Context) (aga
 	}
 }
 
-// backoff doubles from 10 ms and is spread over half to one and a half times
-// that, so that two transactions that met once do not meet again.
+// backoff doubles from 10 ms. It is spread over half to one and a half times
+// that, so that two transactions that collided do not collide again.
 func backoff(n int) time.Duration {
 	base := 10 * time.Millisecond << (n - 1)
 	return base/2 + rand.N(base) //nolint:gosec // spreading load, not a secret
@@ -104,8 +104,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// forUpdate locks what the query finds until the transaction ends. SQLite needs
-// no lock of rows: a transaction is the only writer from its beginning.
+// forUpdate locks the rows that the query finds until the transaction ends.
+// SQLite needs no row locks: its transactions exclude other writers from the
+// start.
 func (tx *Tx) forUpdate() *gorm.DB {
 	if !tx.postgres {
 		return tx.db
@@ -113,8 +114,8 @@ func (tx *Tx) forUpdate() *gorm.DB {
 	return tx.db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
 }
 
-// skipLocked ends a query for rows to change that leaves alone those which
-// another transaction is changing.
+// skipLocked returns the clause that locks the rows of a query and skips those
+// that another transaction has locked.
 func (tx *Tx) skipLocked() string {
 	if tx.postgres {
 		return " FOR UPDATE SKIP LOCKED"

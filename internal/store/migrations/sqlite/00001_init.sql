@@ -63,7 +63,7 @@ CREATE TABLE sessions (
 );
 CREATE UNIQUE INDEX sessions_link ON sessions (link_hash);
 
--- Written before its session, hence without a reference to it.
+-- Written before its session, so it cannot reference it.
 CREATE TABLE idempotency_claims (
     tenant_id    TEXT NOT NULL REFERENCES tenants (id),
     livemode     BOOLEAN NOT NULL,

@@ -1,5 +1,5 @@
 -- +goose Up
--- An event outlives its session's record or goes before it, hence no reference.
+-- No reference to sessions: either may be deleted first.
 -- Newer ids are greater.
 CREATE TABLE webhook_events (
     id              TEXT PRIMARY KEY CHECK (length(id) = 40),

@@ -1,6 +1,5 @@
 -- +goose Up
--- The open holds on one balance of a tenant, those that expire first before the
--- others.
+-- The open holds on one balance of a tenant, in the order of their expiry.
 CREATE INDEX holds_balance ON holds (tenant_id, source, period, expires_at) WHERE status = 'open';
 -- A tenant's sessions, oldest first.
 CREATE INDEX sessions_tenant ON sessions (tenant_id, created_at, id);
