@@ -1,6 +1,6 @@
 // Package api fills the generated server interface: one short method per
-// operation, which hands a checked request to a domain service and converts
-// its answer. Faults are returned as they are; the HTTP edge renders them.
+// operation, which calls a domain service with a validated request and converts
+// the result. Faults are returned unchanged; internal/httpd renders them.
 package api
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Sessions is what the operations need of the session service.
+// Sessions is the part of the session service that the operations use.
 type Sessions interface {
 	Create(ctx context.Context, caller tenant.Caller, req session.CreateRequest) (session.Created, error)
 	CheckDestinations(ctx context.Context, caller tenant.Caller, success, cancel *string) ([]fault.FieldError, error)

@@ -18,9 +18,9 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, key string) (tenant.Caller, error)
 }
 
-// Authenticate returns the contract's authentication step: it puts the caller
-// behind the X-API-Key header into the request's context, or returns the fault
-// that refuses it. A repeated header is a malformed one.
+// Authenticate returns the guard's authentication step. It stores the caller of
+// the X-API-Key header in the request's context, or returns the fault that
+// refuses it. A repeated header is a malformed one.
 func Authenticate(tenants Authenticator) func(echo.Context) error {
 	return func(c echo.Context) error {
 		req := c.Request()

@@ -34,8 +34,8 @@ func fromCreated(c session.Created) gen.CreateSession201JSONResponse {
 	return out
 }
 
-// violationTypes are the contract's names of the domain's rules. A rule without
-// one is a value_error.
+// violationTypes maps errors of the domain to the contract's violation types.
+// Any other error is a value_error.
 var violationTypes = map[error]string{
 	session.ErrNoURLRegistered: "missing",
 	tenant.ErrURLTooLong:       "url_too_long",
@@ -44,7 +44,7 @@ var violationTypes = map[error]string{
 	tenant.ErrURLHost:          "url_parsing",
 }
 
-// fromFieldErrors names the refused members of a request's body.
+// fromFieldErrors returns the violations for refused members of a body.
 func fromFieldErrors(refused []fault.FieldError) []contract.Violation {
 	found := make([]contract.Violation, len(refused))
 	for i, r := range refused {

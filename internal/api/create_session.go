@@ -12,7 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// CreateSession makes a verification session (POST /api/v1/sessions/create).
+// CreateSession creates a verification session (POST /api/v1/sessions/create).
 func (a *API) CreateSession(ctx context.Context, req gen.CreateSessionRequestObject) (gen.CreateSessionResponseObject, error) {
 	created, err := a.sessions.Create(ctx, callerFrom(ctx), toCreateRequest(req))
 	if known, ok := errors.AsType[*fault.Error](err); ok && len(known.Fields) > 0 {
@@ -24,8 +24,8 @@ func (a *API) CreateSession(ctx context.Context, req gen.CreateSessionRequestObj
 	return fromCreated(created), nil
 }
 
-// CheckBody is the contract.BodyCheck of the operations with a body, of which creation is
-// the only one.
+// CheckBody is the contract.BodyCheck. Creation is the only operation with a
+// body.
 func (a *API) CheckBody(c echo.Context, body map[string]any) ([]contract.Violation, error) {
 	ctx := c.Request().Context()
 	success, cancel := text(body[session.FieldSuccessURL]), text(body[session.FieldCancelURL])
@@ -33,7 +33,7 @@ func (a *API) CheckBody(c echo.Context, body map[string]any) ([]contract.Violati
 	return fromFieldErrors(refused), err
 }
 
-// text returns a member that is a string, or nil.
+// text returns a member if it is a string, else nil.
 func text(member any) *string {
 	if s, ok := member.(string); ok {
 		return &s

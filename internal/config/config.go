@@ -19,15 +19,14 @@ const (
 	EstimatorOff  = "off"  // live pages say that the check is unavailable
 )
 
-// Config is the whole configuration of a process. It is built once and not
-// changed.
+// Config is the configuration of a process. It is not changed after Load.
 type Config struct {
 	Listen                 string
 	DatabaseURL            string // may hold a password: never logged
 	BaseURL                string // without a trailing slash
 	VerifyURL              string // without a trailing slash
 	SecretKey              []byte // 32 bytes; seals secrets at rest
-	NewSecretKey           []byte // 32 bytes, or nil; while it is set, it seals, and both open
+	NewSecretKey           []byte // 32 bytes, or nil; if set, it seals, and both keys open
 	ModelsDir              string
 	SessionTTL             time.Duration
 	TestDailyCap           int64   // -1 unlimited
@@ -49,7 +48,7 @@ type Variable struct {
 	Name    string // AGEGATE_…
 	Default string
 	Help    string
-	Secret  bool // has no flag: command lines are visible to other users
+	Secret  bool // has no flag, because other users can see command lines
 	set     func(c *Config, value string) error
 }
 
@@ -62,9 +61,8 @@ func (v Variable) Flag() string {
 // Lookup finds the value of a variable, as os.LookupEnv does.
 type Lookup func(name string) (string, bool)
 
-// Load reads every variable and returns all that is wrong with them at once,
-// by name and never with a value. An empty value counts as unset, except
-// where a variable's default is empty anyway. required names variables that
+// Load reads every variable and reports all errors at once, by name and never
+// with a value. An empty value counts as unset. required names variables that
 // must be set for the command at hand.
 func Load(lookup Lookup, required ...string) (Config, error) {
 	var c Config
@@ -100,7 +98,7 @@ func hint(name string) string {
 	return ""
 }
 
-// deriveURLs fills in the addresses that follow from others.
+// deriveURLs fills in the addresses that default to others.
 func (c *Config) deriveURLs() {
 	if c.BaseURL == "" {
 		c.BaseURL = "http://" + localAddress(c.Listen)
@@ -110,8 +108,8 @@ func (c *Config) deriveURLs() {
 	}
 }
 
-// localAddress names the host of a listen address as a browser on this
-// machine would: an empty or unspecified one is localhost.
+// localAddress returns a listen address as a browser on this machine reaches
+// it: an empty or unspecified host becomes localhost.
 func localAddress(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) {

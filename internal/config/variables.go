@@ -19,14 +19,15 @@ const DatabaseURLName = "AGEGATE_DATABASE_URL"
 // SecretKeyName is the variable every command that touches secrets requires.
 const SecretKeyName = "AGEGATE_SECRET_KEY"
 
-// NewSecretKeyName is the variable that is set while the secret key changes.
+// NewSecretKeyName is the variable that holds the new key during a change of
+// the secret key.
 const NewSecretKeyName = "AGEGATE_NEW_SECRET_KEY" //nolint:gosec // a name, no secret
 
 // Variables are all settings, in the order they are documented.
 var Variables = []Variable{
 	{Name: "AGEGATE_LISTEN", Default: ":8080", Help: "address the gateway listens on",
 		set: func(c *Config, v string) error { return setAddress(&c.Listen, v) }},
-	{Name: DatabaseURLName, Default: "sqlite:./data/agegate.db", Help: "sqlite:PATH or postgres://…; a password only in the variable",
+	{Name: DatabaseURLName, Default: "sqlite:./data/agegate.db", Help: "sqlite:PATH or postgres://…; put a password in the variable only",
 		set: setDatabaseURL},
 	{Name: "AGEGATE_BASE_URL", Help: "public address of the API (default: http on the listen address)",
 		set: func(c *Config, v string) error { return setOrigin(&c.BaseURL, v) }},
@@ -90,14 +91,14 @@ func setDatabaseURL(c *Config, v string) error {
 	return errors.New("must be sqlite:PATH or postgres://…")
 }
 
-// HasPassword reports whether a database URL carries a password, or may do so
-// because it cannot be read.
+// HasPassword reports whether a database URL contains a password, or might,
+// because it cannot be parsed.
 func HasPassword(databaseURL string) bool {
 	if !strings.HasPrefix(databaseURL, "postgres") {
 		return false
 	}
 	u, err := url.Parse(databaseURL)
-	if err != nil || strings.Contains(u.Path, "@") { // what is before it may have been meant as one
+	if err != nil || strings.Contains(u.Path, "@") { // what precedes it may be an unescaped password
 		return true
 	}
 	for name, values := range u.Query() {

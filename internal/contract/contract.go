@@ -1,6 +1,6 @@
-// Package contract holds every API request against the published OpenAPI
-// document before a handler sees it. It knows the document, not the domain:
-// what the contract can say is checked here and nowhere else.
+// Package contract validates every API request against the published OpenAPI
+// document before a handler sees it. It knows the document and not the domain.
+// What the document can express is checked here and nowhere else.
 package contract
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Prefix is the path under which every route must be in the contract.
+// Prefix is the path below which every route must be in the contract.
 const Prefix = "/api/"
 
-// Contract is the boot-time table of the document's operations. It is
+// Contract is the table of the document's operations, built at the start. It is
 // read-only after New and safe for concurrent use.
 type Contract struct {
 	operations map[route]*operation
@@ -34,7 +34,7 @@ type route struct{ method, path string }
 type operation struct {
 	secured    bool
 	parameters []*openapi3.Parameter
-	body       *openapi3.Schema // nil: a body is ignored
+	body       *openapi3.Schema // nil if a body is ignored
 	responses  *openapi3.Responses
 }
 
@@ -109,9 +109,9 @@ func echoPath(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// CheckRoutes reports every route that answers under Prefix without being in
-// the contract, and every operation that no route serves. The boot must fail
-// on it: the guard lets requests of routes it does not know pass.
+// CheckRoutes reports every route under Prefix that is not in the contract, and
+// every operation without a route. The start must fail on its error, because
+// the guard lets requests for routes it does not know pass.
 func (c *Contract) CheckRoutes(e *echo.Echo) error {
 	var errs []error
 	served := map[route]bool{}
@@ -130,8 +130,8 @@ func (c *Contract) CheckRoutes(e *echo.Echo) error {
 	return errors.Join(errs...)
 }
 
-// reachesPrefix reports whether a route can answer for a path under Prefix,
-// which one that begins with a parameter or a wildcard can as well.
+// reachesPrefix reports whether a route can match a path under Prefix, as one
+// that begins with a parameter or a wildcard can.
 func reachesPrefix(path string) bool {
 	return strings.HasPrefix(path, Prefix) || strings.HasPrefix(path, "/:") || strings.HasPrefix(path, "/*")
 }
@@ -144,11 +144,11 @@ type Violation struct {
 	Loc  []any // strings and ints
 }
 
-// InvalidError is the error of a request that is refused with 422: everything
-// that is wrong with it.
+// InvalidError is the error of a request that is refused with 422. It lists all
+// violations.
 type InvalidError []Violation
 
-// Error returns a fixed text: what is wrong names members of the request.
+// Error returns a fixed text, because violations name members of the request.
 func (InvalidError) Error() string { return "contract: invalid request" }
 
 // BodyCheck returns the domain's violations of a JSON body that already violates
@@ -193,8 +193,8 @@ func (c *Contract) Middleware(authenticate func(echo.Context) error, domain Body
 	}
 }
 
-// checkParameters returns what is wrong with a request's parameters. The
-// validator's own errors hold input and end here.
+// checkParameters returns the violations of a request's parameters. The
+// validator's own errors contain input and are not passed on.
 func (op *operation) checkParameters(ctx echo.Context) violations {
 	var found violations
 	input := &openapi3filter.RequestValidationInput{
@@ -212,9 +212,9 @@ func (op *operation) checkParameters(ctx echo.Context) violations {
 	return found
 }
 
-// readBody decodes the body of an operation that takes one and returns it
-// after adding what is wrong with it; without a body to judge, nil. The error
-// is for a body that breaks off or is not valid HTTP.
+// readBody decodes the body of an operation that takes one, adds its violations
+// and returns it; without a decoded body it returns nil. The error is for a
+// truncated body or invalid HTTP.
 func (op *operation) readBody(req *http.Request, found *violations) (any, error) {
 	if op.body == nil {
 		return nil, nil
@@ -232,9 +232,9 @@ func (op *operation) readBody(req *http.Request, found *violations) (any, error)
 	return body, nil
 }
 
-// pathParams returns the path's parameters unescaped. Echo hands them over
-// escaped when the path has an escaped form; one that cannot be unescaped
-// stays as it is and fails its format.
+// pathParams returns the path's parameters unescaped. Echo passes them escaped
+// if the path has an escaped form. One that cannot be unescaped is left as it
+// is and fails its format.
 func pathParams(ctx echo.Context) map[string]string {
 	names, values := ctx.ParamNames(), ctx.ParamValues()
 	escaped := ctx.Request().URL.RawPath != ""

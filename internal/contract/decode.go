@@ -25,8 +25,8 @@ var (
 // jsonType is the media type of every request body.
 const jsonType = "application/json"
 
-// decodeBody returns the value of a body, or the type of the violation that it
-// is: missing where there is none, and those of checkContentType.
+// decodeBody returns the value of a body, or the type of a violation: missing
+// for no body, json_invalid, or a type of checkContentType.
 func decodeBody(data []byte, contentTypes []string) (value any, violation string) {
 	if len(data) == 0 {
 		return nil, "missing"
@@ -41,9 +41,9 @@ func decodeBody(data []byte, contentTypes []string) (value any, violation string
 	return value, ""
 }
 
-// checkContentType returns what is wrong with a body's Content-Type headers,
-// or "": model_attributes_type for another type than JSON, json_invalid for
-// one that does not say in one way that the body is UTF-8.
+// checkContentType returns the violation type of a body's Content-Type headers,
+// or "": model_attributes_type for a type other than JSON, json_invalid for a
+// charset other than UTF-8 or an ambiguous header.
 func checkContentType(values []string) string {
 	if len(values) > 1 {
 		return "json_invalid"
@@ -61,7 +61,7 @@ func checkContentType(values []string) string {
 }
 
 // decodeJSON decodes exactly one JSON value and refuses what encoding/json
-// lets pass: duplicate member names, trailing data, invalid UTF-8 and lone
+// accepts: duplicate member names, trailing data, invalid UTF-8 and lone
 // surrogates. Numbers become json.Number, see canonical.
 func decodeJSON(data []byte) (any, error) {
 	if !utf8.Valid(data) || !json.Valid(data) || hasLoneSurrogate(data) {
@@ -164,8 +164,8 @@ func escapedUnit(data []byte) (rune, bool) {
 
 // canonical rewrites 18.0 and 1.8e1 as 18, which is how a binder recognizes an
 // integer. A fraction too small for a float64 becomes the next greater float64,
-// so that the number stays fractional. From 2^53 on a float64 no longer tells
-// integers apart: such numbers stay as they are written. What is beyond float64
+// so that the number stays fractional. From 2^53 on, float64 cannot distinguish
+// all integers: such numbers are left as written. A number beyond float64
 // becomes the nearest one, so that it is out of range and not of a wrong type.
 func canonical(n json.Number) json.Number {
 	f, err := strconv.ParseFloat(string(n), 64)

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// formats are the string formats the guard enforces. Their errors are fixed
-// texts: the validator passes them on.
+// formats are the string formats that the guard enforces. Their errors are
+// fixed texts, because the validator passes them on.
 var formats = map[string]openapi3.StringFormatValidator{
 	"uuid": openapi3.NewCallbackValidator(checkUUID),
 	"uri":  openapi3.NewCallbackValidator(checkURI),
@@ -26,7 +26,7 @@ func checkUUID(s string) error {
 }
 
 // checkURI accepts an absolute URI without control characters, spaces or
-// backslashes. Which schemes and hosts are good is the domain's matter.
+// backslashes. The domain decides which schemes and hosts are allowed.
 func checkURI(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || !u.IsAbs() || strings.ContainsFunc(s, notInURI) {

@@ -19,16 +19,16 @@ const (
 	maxKeyLength = 64
 )
 
-// violations collects what is wrong with one request. The validator's errors
-// hold the request's values: only their kind, place and member names are read,
-// never their texts.
+// violations collects the violations of one request. The validator's errors
+// contain values of the request, so only their kind, location and member names
+// are used, never their texts.
 type violations []Violation
 
 func (v *violations) add(kind string, loc ...any) {
 	*v = append(*v, Violation{Type: kind, Loc: loc})
 }
 
-// parameter adds what the validator has against a parameter.
+// parameter adds the validator's error about a parameter.
 func (v *violations) parameter(p *openapi3.Parameter, err error) {
 	if request := (*openapi3filter.RequestError)(nil); errors.As(err, &request) {
 		err = request.Err
@@ -37,7 +37,7 @@ func (v *violations) parameter(p *openapi3.Parameter, err error) {
 	var parse *openapi3filter.ParseError
 	switch {
 	case errors.Is(err, openapi3filter.ErrInvalidRequired) && p.In == openapi3.ParameterInPath:
-		v.add(formatError(p.Schema.Value), loc...) // the segment is there, and empty
+		v.add(formatError(p.Schema.Value), loc...) // the segment is present but empty
 	case errors.Is(err, openapi3filter.ErrInvalidRequired):
 		v.add("missing", loc...)
 	case errors.As(err, &parse) && p.Schema != nil:
@@ -47,7 +47,7 @@ func (v *violations) parameter(p *openapi3.Parameter, err error) {
 	}
 }
 
-// schema adds what the validator has against a value at base; nil is nothing.
+// schema adds the validator's errors about a value at base. err may be nil.
 func (v *violations) schema(err error, base []any) {
 	switch err := err.(type) {
 	case nil:
@@ -66,8 +66,8 @@ func (v *violations) schema(err error, base []any) {
 	}
 }
 
-// ask adds what the domain has against a body that is an object, except where
-// the contract has something against the same member.
+// ask adds the domain's violations of a body that is an object, except for
+// members that already have one.
 func (v *violations) ask(ctx echo.Context, domain BodyCheck, body any) error {
 	object, ok := body.(map[string]any)
 	if !ok || domain == nil || len(*v) >= maxViolations {
@@ -99,8 +99,8 @@ func location(pointer []string) []any {
 	return loc
 }
 
-// unknownKey takes the member's name out of `property "name" is unsupported`,
-// the one place where the validator tells it.
+// unknownKey extracts the member's name from `property "name" is unsupported`,
+// the only place where the validator gives it.
 func unknownKey(reason string) string {
 	_, quoted, _ := strings.Cut(reason, " ")
 	quoted, err := strconv.QuotedPrefix(quoted)
@@ -117,7 +117,7 @@ func unknownKey(reason string) string {
 	return name
 }
 
-// plainTypes are the keywords whose violation has one name.
+// plainTypes maps the keywords whose violation has one fixed type.
 var plainTypes = map[string]string{
 	"required":         "missing",
 	"properties":       "extra_forbidden",
@@ -155,7 +155,8 @@ func violationType(err *openapi3.SchemaError) string {
 	return "value_error"
 }
 
-// formatError names the error of a string that is not of the schema's format.
+// formatError returns the violation type of a string that does not have the
+// schema's format.
 func formatError(schema *openapi3.Schema) string {
 	switch schema.Format {
 	case "uuid":
@@ -167,7 +168,8 @@ func formatError(schema *openapi3.Schema) string {
 	}
 }
 
-// typeError names the error of a value that is not of the schema's type.
+// typeError returns the violation type of a value that does not have the
+// schema's type.
 func typeError(schema *openapi3.Schema) string {
 	switch {
 	case schema.Type.Permits(openapi3.TypeInteger):
@@ -185,8 +187,8 @@ func typeError(schema *openapi3.Schema) string {
 	}
 }
 
-// finish drops what follows from a wrong type (12.5 is also below 13), puts
-// unknown members last, and caps the number of entries.
+// finish drops violations that follow from a wrong type (12.5 is also below
+// 13), sorts unknown members last, and limits the number of entries.
 func (v violations) finish() InvalidError {
 	mistyped := map[string]bool{}
 	for _, x := range v {

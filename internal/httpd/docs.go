@@ -21,17 +21,17 @@ import (
 	"agegate/internal/page"
 )
 
-// docsPolicy lets the reference run scripts and styles of this server only, and
-// connect to no other. The renderer sets style attributes, and draws icons from
-// data URLs.
+// docsPolicy allows the reference scripts, styles and connections of this
+// server only. The renderer needs style attributes, and data URLs for its
+// icons.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
 	"img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 //go:embed docs
 var docsFiles embed.FS
 
-// mountDocs publishes the contract with baseURL as its server, in OpenAPI 3.1
-// and 3.0, and the browsable reference at /docs.
+// mountDocs serves the contract in OpenAPI 3.1 and 3.0, with baseURL as its
+// server, and the browsable reference at /docs.
 func mountDocs(e *echo.Echo, baseURL string) error {
 	for name, source := range map[string][]byte{"/openapi": agegate.OpenAPI, "/openapi-3.0": gen.OpenAPI30} {
 		asYAML, err := withServer(source, baseURL)
@@ -52,9 +52,8 @@ func mountDocs(e *echo.Echo, baseURL string) error {
 	return mountReference(e)
 }
 
-// document serves a published file to anybody, other origins' scripts
-// included: it holds nothing private, and tools read it from where they are.
-// A client that has the same version is answered 304.
+// document serves a public file, also to scripts of other origins, because
+// tools read it from their own. A client that has the same version gets 304.
 func document(contentType string, data []byte) echo.HandlerFunc {
 	tag := fmt.Sprintf(`"%x"`, sha256.Sum256(data))
 	return func(c echo.Context) error {
@@ -68,8 +67,8 @@ func document(contentType string, data []byte) echo.HandlerFunc {
 	}
 }
 
-// withServer replaces the server in a document's text, so that its order and
-// its comments stay.
+// withServer replaces the server in the text of a document, which keeps its
+// order and comments.
 func withServer(document []byte, baseURL string) ([]byte, error) {
 	const placeholder = "\n  - url: /\n"
 	if bytes.Count(document, []byte(placeholder)) != 1 {
@@ -82,8 +81,8 @@ func withServer(document []byte, baseURL string) ([]byte, error) {
 	return bytes.Replace(document, []byte(placeholder), fmt.Appendf(nil, "\n  - url: %s\n", quoted), 1), nil
 }
 
-// mountReference serves the reference's page and the files it loads: our script
-// that starts the renderer, and the renderer's own.
+// mountReference serves the page of the reference and its files: the script
+// that starts the renderer, and the renderer.
 func mountReference(e *echo.Echo) error {
 	own, err := fs.Sub(docsFiles, "docs")
 	if err != nil {

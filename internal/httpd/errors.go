@@ -20,9 +20,9 @@ import (
 	"agegate/internal/fault"
 )
 
-// errorHandler writes every error of every request: a fault by its code, an
-// echo.HTTPError by its status with our text for it, anything else as a 500
-// whose cause goes to the log.
+// errorHandler writes the response for every error: a fault by its code, an
+// echo.HTTPError by its status with a fixed text, anything else as a 500 whose
+// cause is logged.
 type errorHandler struct {
 	log    *slog.Logger
 	routes routeNames
@@ -47,7 +47,7 @@ func (h *errorHandler) handle(err error, c echo.Context) {
 	default:
 		err = c.JSON(status, body)
 	}
-	// A response that cannot be written has nobody left to be told.
+	// An error here means that the client has gone.
 	_ = err
 }
 
@@ -75,7 +75,7 @@ func answer(err error) (int, any) {
 		switch {
 		case !ok:
 			return detail(http.StatusInternalServerError)
-		case known.Code == fault.Unavailable: // of what, is for the log
+		case known.Code == fault.Unavailable: // the log says what is unavailable
 			return detail(status)
 		case known.Code == fault.Invalid: // fields are named by contract.InvalidError
 			return status, gen.ValidationError{Detail: fromViolations(nil)}
@@ -114,8 +114,8 @@ func fromViolations(found []contract.Violation) []gen.Violation {
 	return list
 }
 
-// setRetryAfter tells the client when to come back, in whole seconds rounded
-// up, where the fault knows.
+// setRetryAfter sets Retry-After, in whole seconds rounded up, if the fault has
+// it.
 func setRetryAfter(c echo.Context, err error) {
 	var known *fault.Error
 	if errors.As(err, &known) && known.RetryAfter > 0 {
@@ -124,9 +124,8 @@ func setRetryAfter(c echo.Context, err error) {
 	}
 }
 
-// report writes the log line of a failure on our side: where, and which kinds
-// of errors led there. Texts of foreign errors stay out, as they may quote
-// input.
+// report logs a failure of the gateway: the route and the chain of error types.
+// Texts of other packages' errors are left out, because they may quote input.
 func (h *errorHandler) report(c echo.Context, status int, err error) {
 	ctx := c.Request().Context()
 	attrs := []slog.Attr{
@@ -162,8 +161,8 @@ func chain(err error) []string {
 	return list
 }
 
-// describe names an error by its type, and by its text or code where these
-// cannot hold input.
+// describe returns an error's type, and its text or code if these cannot
+// contain input.
 func describe(err error) string {
 	switch e := err.(type) {
 	case *fault.Error:

@@ -11,9 +11,9 @@ import (
 // checkTimeout bounds one readiness check.
 const checkTimeout = 2 * time.Second
 
-// mountHealth serves /healthz, which says that the process answers, and
-// /readyz, which says whether it can do its work. Neither is part of the
-// published contract; both are for the machine in front of the gateway.
+// mountHealth serves /healthz, which reports that the process is running, and
+// /readyz, which reports whether it can serve requests. Both are for load
+// balancers and are not part of the published contract.
 func mountHealth(e *echo.Echo, checks map[string]func(context.Context) error) {
 	e.Match(reading, "/healthz", func(c echo.Context) error {
 		return c.JSON(http.StatusOK, map[string]string{"status": "ok"})
@@ -23,7 +23,7 @@ func mountHealth(e *echo.Echo, checks map[string]func(context.Context) error) {
 	})
 }
 
-// ready runs the checks at once and answers 200, or 503 with the names of
+// ready runs the checks in parallel and answers 200, or 503 with the names of
 // those that failed. Their errors are not shown.
 func ready(c echo.Context, checks map[string]func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), checkTimeout)
@@ -38,7 +38,7 @@ func ready(c echo.Context, checks map[string]func(context.Context) error) error 
 	}
 	status, code := map[string]string{}, http.StatusOK
 	for name := range checks {
-		status[name] = "failed" // until it answers in time
+		status[name] = "failed" // unless it succeeds in time
 	}
 	for range checks {
 		select {

@@ -1,6 +1,6 @@
-// Package httpd is the edge of the gateway: one echo instance with limits,
-// headers, request ids, the access log and the one error handler, on which the
-// API and the pages are mounted.
+// Package httpd is the HTTP edge of the gateway: one echo instance with limits,
+// headers, request IDs, the access log and the error handler, on which the API
+// and the pages are mounted.
 package httpd
 
 import (
@@ -16,42 +16,43 @@ import (
 	"agegate/internal/contract"
 )
 
-// Timeouts and limits of every connection. Echo sets none, and 500 slow
-// connections would stay open for ever. The WebSocket of the hosted page takes
-// its connection over and keeps deadlines of its own.
+// Timeouts and limits of every connection. Echo sets none, so slow clients
+// could hold connections for ever. The WebSocket of the hosted page hijacks its
+// connection and sets its own deadlines.
 const (
 	readHeaderTimeout = 3 * time.Second
-	readTimeout       = 5 * time.Second // less than requestTimeout, or a slow client would look like a slow database
+	readTimeout       = 5 * time.Second // less than requestTimeout, so that a slow client is not taken for a slow database
 	writeTimeout      = 20 * time.Second
 	idleTimeout       = 60 * time.Second
-	requestTimeout    = 5500 * time.Millisecond // for all that is asked of the database
+	requestTimeout    = 5500 * time.Millisecond // for all database work of a request
 	maxHeaderBytes    = 16 << 10
 	maxBodyBytes      = 64 << 10 // requests under /api/
 )
 
-// reading are the methods of what is served beside the API and the pages. Some
-// balancers and link checkers ask with HEAD.
+// reading are the methods of everything but the API and the pages. Some load
+// balancers and link checkers use HEAD.
 var reading = []string{http.MethodGet, http.MethodHead}
 
-// Config is what the edge needs from its surroundings.
+// Config configures the edge.
 type Config struct {
-	// BaseURL is the gateway's public address, put into the published document.
+	// BaseURL is the gateway's public address, written into the published
+	// document.
 	BaseURL string
-	// Logger receives the access log and unforeseen errors.
+	// Logger receives the access log and unexpected errors.
 	Logger *slog.Logger
 	// Authenticate identifies the caller of an API request and puts it into the
 	// request's context, or returns the fault that ends the request.
 	Authenticate func(echo.Context) error
-	// CheckBody reports what the domain has against a body that already violates
+	// CheckBody returns the domain's violations of a body that already violates
 	// the contract.
 	CheckBody contract.BodyCheck
 	// Checks are the readiness checks by name. Each gets a deadline.
 	Checks map[string]func(context.Context) error
-	// Pages renders an error of a request outside /api/. Nil writes plain text.
-	// Headers that belong to the error are already set.
+	// Pages renders the error of a request outside /api/; nil writes plain text.
+	// Headers that belong to the error, such as Retry-After, are already set.
 	Pages func(c echo.Context, status int, err error)
-	// Observe is told of every answered request; the method and the route are
-	// from closed sets. Nil: nobody is.
+	// Observe is called for every answered request, with a method and a route from
+	// closed sets. It may be nil.
 	Observe func(method, route string, status int, took time.Duration)
 	// Mounts register the routes of the API and the pages.
 	Mounts []func(*echo.Echo)
@@ -70,7 +71,7 @@ func New(cfg Config) (*echo.Echo, error) {
 	}
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
-	// Echo's own logger would write errors out with whatever they quote.
+	// Echo's own logger would print errors with everything they quote.
 	e.Logger.SetOutput(io.Discard)
 	e.Binder = contract.Binder{}
 	routes := routeNames{}

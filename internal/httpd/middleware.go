@@ -22,7 +22,7 @@ import (
 
 type requestIDKey struct{}
 
-// RequestID returns the id of the request that ctx belongs to, or "".
+// RequestID returns the ID of the request that ctx belongs to, or "".
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
@@ -30,8 +30,8 @@ func RequestID(ctx context.Context) string {
 
 func newRequestID() string { return rand.Text() }
 
-// requestID gives every request an id of our own making. One that a client
-// sends is neither used nor repeated.
+// requestID gives every request a random ID. An ID sent by the client is
+// ignored.
 func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := newRequestID()
@@ -42,9 +42,9 @@ func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// accessLog writes one line per request and tells observe. It names the route's
-// pattern, never the path: a path may hold a session's token. Probes that are
-// answered well come every few seconds and are lines of debug.
+// accessLog writes one line per request and calls observe. It logs the route's
+// pattern, never the path, which may contain a session's token. Successful
+// probes, which come every few seconds, are logged at level debug.
 func accessLog(log *slog.Logger, routes routeNames, observe func(string, string, int, time.Duration)) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -71,7 +71,7 @@ func accessLog(log *slog.Logger, routes routeNames, observe func(string, string,
 	}
 }
 
-// knownMethod replaces a method that is the client's invention.
+// knownMethod replaces a method that is not a standard one.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
@@ -95,7 +95,7 @@ func (n routeNames) of(c echo.Context) string {
 }
 
 // recoverPanic turns a panic into an error, so that the client gets a 500 and
-// the log where it happened.
+// the log gets the stack.
 func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
@@ -111,8 +111,8 @@ func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// panicError is a recovered panic: the kind of its value and the places in the
-// code, but not the value, which may hold input.
+// panicError is a recovered panic: the type of its value and the stack, but not
+// the value, which may contain input.
 type panicError struct {
 	kind   string
 	frames []string
@@ -137,8 +137,8 @@ func newPanicError(value any) *panicError {
 	}
 }
 
-// securityHeaders sets what holds for every response. Pages and the reference
-// replace the policy with their own.
+// securityHeaders sets the headers of every response. Pages and the reference
+// replace the Content-Security-Policy.
 func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
@@ -151,8 +151,8 @@ func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// allowedMethods refuses OPTIONS like any other method a route does not have,
-// where echo would answer 204, and keeps it out of the Allow header.
+// allowedMethods refuses OPTIONS like any other method that a route does not
+// have, and removes it from the Allow header. Echo would answer 204.
 func allowedMethods(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		listed, ok := c.Get(echo.ContextKeyHeaderAllow).(string)
@@ -168,8 +168,8 @@ func allowedMethods(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// limitBody refuses API requests whose body is over maxBodyBytes before
-// anybody asks who sent them. A body of undeclared length is read to find out.
+// limitBody refuses API requests whose body exceeds maxBodyBytes, before
+// authentication. A body without Content-Length is read to measure it.
 func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		req := c.Request()
@@ -194,16 +194,15 @@ func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// deadline bounds a request as a whole. Each transaction has a deadline of its
-// own, and a request that waits for several in a row, of a database that does
-// not answer, would keep its client waiting for their sum. A WebSocket's
-// handler sets its own.
+// deadline bounds the whole request. Each transaction has its own deadline, but
+// if the database does not answer, a request with several would take their sum.
+// WebSocket handlers set their own deadlines.
 func deadline(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		outer := c.Request()
 		ctx, cancel := context.WithTimeout(outer.Context(), requestTimeout)
 		defer cancel()
-		defer c.SetRequest(outer) // whose context tells whether the client has gone
+		defer c.SetRequest(outer) // its context tells whether the client has gone
 		c.SetRequest(outer.WithContext(ctx))
 		return next(c)
 	}
@@ -211,8 +210,8 @@ func deadline(next echo.HandlerFunc) echo.HandlerFunc {
 
 var errTooLarge = echo.NewHTTPError(http.StatusRequestEntityTooLarge)
 
-// isAPI reports whether a request is for the API: also one that misses it by
-// case or by doubled slashes gets an error that a program can read.
+// isAPI reports whether a request is for the API. Wrong case and doubled
+// slashes count, so that such requests get a JSON error too.
 func isAPI(req *http.Request) bool {
 	return strings.HasPrefix(strings.ToLower(path.Clean(req.URL.Path))+"/", contract.Prefix)
 }

@@ -6,9 +6,9 @@ import (
 	"net"
 )
 
-// refusals is a listener whose connections put a request ID into what net/http
-// answers by itself, before any handler: 400 to a request that is not HTTP, 431
-// to headers over the limit, and the like.
+// refusals is a listener whose connections add a request ID to the errors that
+// net/http writes itself, before any handler runs: 400 to a request that is not
+// HTTP, 431 to headers over the limit, and the like.
 type refusals struct{ net.Listener }
 
 // Accept waits for the next connection.
@@ -20,12 +20,12 @@ func (l refusals) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// refusalConn keeps the methods of a TCP connection, of which net/http uses
-// CloseWrite to let a refusal arrive.
+// refusalConn embeds a TCP connection, because net/http calls its CloseWrite so
+// that a refusal reaches the client.
 type refusalConn struct{ *net.TCPConn }
 
-// Write adds the header to a refusal, which net/http writes in one piece. Every
-// other response carries an ID already.
+// Write adds the header to a refusal, which net/http writes in one call. Every
+// other response already has an ID.
 func (c refusalConn) Write(p []byte) (int, error) {
 	if !bytes.HasPrefix(p, []byte("HTTP/1.1 4")) && !bytes.HasPrefix(p, []byte("HTTP/1.1 5")) {
 		return c.TCPConn.Write(p)

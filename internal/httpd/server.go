@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// drainTime is how long Shutdown waits for clients to let go of connections
-// between two requests.
+// drainTime is how long Shutdown waits for idle clients to close their
+// connections.
 const drainTime = time.Second
 
-// Server serves a handler on a listener with the gateway's timeouts, and ends
-// without cutting a request off.
+// Server serves a handler on a listener with the gateway's timeouts, and shuts
+// down without interrupting requests.
 type Server struct {
 	http     *http.Server
 	listener net.Listener
@@ -25,8 +25,8 @@ type Server struct {
 	open     atomic.Int64 // connections
 }
 
-// NewServer returns a server that serves once Serve is called. Errors of
-// single connections are not logged: they are the network's, and may quote it.
+// NewServer returns a server that serves once Serve is called. Errors of single
+// connections are not logged: they are network errors and may quote input.
 func NewServer(handler http.Handler, listener net.Listener) *Server {
 	s := &Server{drain: drainTime, listener: refusals{closedOnce{listener, sync.OnceValue(listener.Close)}}}
 	s.http = &http.Server{
@@ -38,7 +38,7 @@ func NewServer(handler http.Handler, listener net.Listener) *Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
-		// OPTIONS * is answered like any other request.
+		// OPTIONS * goes to the handler like any other request.
 		DisableGeneralOptionsHandler: true,
 	}
 	return s
@@ -57,10 +57,10 @@ func (s *Server) Serve() error {
 }
 
 // Shutdown accepts no more connections and returns when every request has been
-// answered, or ctx is done. A client may send its next request at the moment
-// its idle connection is closed, and would never know what became of it. So
-// each connection is first asked, with an answer, to be the last, and only
-// those that had nothing to ask for drainTime are closed on their clients.
+// answered, or ctx is done. A client that sends a request just as its idle
+// connection is closed cannot know whether it was processed. Therefore
+// responses carry Connection: close for drainTime first, and only connections
+// that were idle all that time are closed by the server.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.ending.Store(true)
 	err := s.listener.Close()
@@ -81,8 +81,7 @@ func (s *Server) Close() error {
 	return errors.Join(s.listener.Close(), s.http.Close())
 }
 
-// closedOnce may be closed again: by the server, and by the http.Server that
-// has not noticed yet.
+// closedOnce can be closed several times: by Server and by http.Server.
 type closedOnce struct {
 	net.Listener
 	close func() error
@@ -90,7 +89,7 @@ type closedOnce struct {
 
 func (l closedOnce) Close() error { return l.close() }
 
-// partingAnswers ends each connection with the answer it is given during a
+// partingAnswers closes each connection after the first response during a
 // shutdown.
 func (s *Server) partingAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

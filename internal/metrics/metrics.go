@@ -1,5 +1,5 @@
-// Package metrics counts what the gateway does, for Prometheus. It has no
-// metric for expiry: an expired session is an absence of events.
+// Package metrics provides the gateway's Prometheus metrics. Expiry has none,
+// because sessions expire without an event.
 package metrics
 
 import (
@@ -45,7 +45,7 @@ func New() *Metrics {
 		}, []string{"class", "mode"}),
 		inference: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "agegate_frame_duration_seconds",
-			Help:    "Time to look at one camera frame, waiting for a worker included.",
+			Help:    "Time to process one camera frame, including the wait for a worker.",
 			Buckets: []float64{.005, .01, .02, .03, .05, .1, .15, .25, .5, 1},
 		}),
 	}
@@ -70,7 +70,7 @@ func (m *Metrics) WebhookAttempt(class string, livemode bool) {
 	m.attempts.WithLabelValues(class, mode(livemode)).Inc()
 }
 
-// Frame counts a camera frame that was looked at.
+// Frame records the time that a camera frame took.
 func (m *Metrics) Frame(took time.Duration) { m.inference.Observe(took.Seconds()) }
 
 // Handler serves the metrics.
@@ -85,14 +85,15 @@ func mode(livemode bool) string {
 	return "test"
 }
 
-// Queue is the webhook outbox as seen at a scrape.
+// Queue reports the state of the webhook outbox.
 type Queue interface {
 	// QueueState returns how many deliveries are pending and how long the
 	// oldest due one has been due.
 	QueueState(ctx context.Context) (pending int64, oldestDue time.Duration, err error)
 }
 
-// WatchQueue publishes the outbox. A scrape that fails leaves its metrics out.
+// WatchQueue publishes the state of the outbox. If reading it fails, the scrape
+// omits these metrics.
 func (m *Metrics) WatchQueue(q Queue) {
 	m.registry.MustRegister(&queueCollector{
 		queue:  q,
@@ -121,16 +122,16 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, oldest.Seconds())
 }
 
-// WatchDatabase publishes the connection pool.
+// WatchDatabase publishes the state of the connection pool.
 func (m *Metrics) WatchDatabase(stats func() sql.DBStats) {
 	m.gauge("agegate_database_connections_in_use", "Database connections in use.", func() float64 { return float64(stats().InUse) })
 	m.gauge("agegate_database_connections_open", "Database connections open.", func() float64 { return float64(stats().OpenConnections) })
 }
 
-// WatchInference publishes the pool of inference workers.
+// WatchInference publishes the state of the inference workers.
 func (m *Metrics) WatchInference(busy, size func() int) {
-	m.gauge("agegate_inference_workers_busy", "Inference workers at work.", func() float64 { return float64(busy()) })
-	m.gauge("agegate_inference_workers", "Inference workers in all.", func() float64 { return float64(size()) })
+	m.gauge("agegate_inference_workers_busy", "Inference workers that are busy.", func() float64 { return float64(busy()) })
+	m.gauge("agegate_inference_workers", "Inference workers in total.", func() float64 { return float64(size()) })
 }
 
 func (m *Metrics) gauge(name, help string, value func() float64) {
