@@ -23,9 +23,9 @@ func mirrored(in *image.RGBA) *image.RGBA {
 	return out
 }
 
-// altered returns the picture as other cameras might have taken it: mirrored
-// or not, less sharp, turned, nearer or farther, in other light, and the JPEG
-// quality it was sent with.
+// altered returns the picture as another camera might have taken it (mirrored,
+// less sharp, rotated, nearer or farther, in other light), and the JPEG quality
+// to encode it with.
 func altered(in *image.RGBA, random *rand.Rand) (out *image.RGBA, quality int) {
 	out = in
 	if random.Float64() < 0.5 {
@@ -43,7 +43,7 @@ func between(random *rand.Rand, low, high float64) float64 {
 	return low + (high-low)*random.Float64()
 }
 
-// coarsened keeps only a share of the resolution.
+// coarsened reduces the resolution to a share.
 func coarsened(in *image.RGBA, share float64) *image.RGBA {
 	size := in.Bounds().Size()
 	small := image.NewRGBA(image.Rect(0, 0, max(1, int(float64(size.X)*share)), max(1, int(float64(size.Y)*share))))
@@ -53,8 +53,8 @@ func coarsened(in *image.RGBA, share float64) *image.RGBA {
 	return out
 }
 
-// moved turns the picture by up to 12 degrees, scales it, and shifts it a
-// little; what comes into view is grey.
+// moved rotates the picture by up to 12 degrees, scales it, and shifts it a
+// little; uncovered areas are grey.
 func moved(in *image.RGBA, random *rand.Rand) *image.RGBA {
 	w, h := float64(in.Bounds().Dx()), float64(in.Bounds().Dy())
 	zoom := between(random, 0.85, 1.65)
@@ -70,8 +70,8 @@ func moved(in *image.RGBA, random *rand.Rand) *image.RGBA {
 	return out
 }
 
-// relight changes brightness, contrast and the colour of the light, now and
-// then takes the colour away, and now and then adds a camera's noise.
+// relight changes brightness, contrast and white balance, and sometimes removes
+// the colour or adds sensor noise.
 func relight(img *image.RGBA, random *rand.Rand) {
 	gamma, contrast := math.Exp(between(random, -0.35, 0.35)), between(random, 0.75, 1.25)
 	gains := [3]float64{between(random, 0.88, 1.12), between(random, 0.94, 1.06), between(random, 0.88, 1.12)}

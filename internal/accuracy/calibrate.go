@@ -9,7 +9,7 @@ import (
 	"agegate/internal/vision"
 )
 
-// How Calibrate works. The same Seed gives the same fit from the same set.
+// Parameters of Calibrate. The same Seed and set give the same fit.
 const (
 	Folds = 5 // of the cross-validation
 	Seed  = 1
@@ -17,10 +17,10 @@ const (
 	calibrationTarget = 18
 )
 
-// Calibrate fits a head to the lessons, and reports on estimates of the same
-// pictures by cross-validation. The file lacks what the lessons do not tell:
-// when it was fitted, the set's name and the models. The figures it stores
-// leave out the single ages. progress is called with each step that begins.
+// Calibrate fits a head to the lessons and reports its accuracy on the same
+// pictures by cross-validation. The caller fills in what the lessons do not
+// contain: the file's time, the set's name and the models. The stored figures
+// leave out single ages. progress is called when a step begins.
 func Calibrate(ctx context.Context, lessons []Lesson, workers int, progress func(step string)) (*calibration.File, Report, error) {
 	examples, looks := examplesOf(lessons)
 	progress(fmt.Sprintf("cross-validating on %d pictures", len(examples)))
@@ -43,8 +43,8 @@ func Calibrate(ctx context.Context, lessons []Lesson, workers int, progress func
 	}, report, err
 }
 
-// examplesOf takes what a fit learns from out of the lessons: only pictures
-// that the page would count.
+// examplesOf returns the examples for a fit: only pictures that the page would
+// count.
 func examplesOf(lessons []Lesson) ([]Example, []Look) {
 	var examples []Example
 	var looks []Look

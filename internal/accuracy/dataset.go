@@ -1,8 +1,8 @@
-// Package accuracy measures how well the capture pipeline tells ages, on
-// labelled pictures, and fits the calibration that makes it tell them better.
-// It reads a set, looks at each picture as the page's pipeline does, turns
-// estimates into error and pass rates, and fits a head to the labels. Pictures stay where they are;
-// nothing of them is written or logged.
+// Package accuracy measures how well the capture pipeline estimates ages on
+// labelled pictures, and fits the calibration that improves it. It reads a set,
+// processes each picture as the page's pipeline does, computes error and pass
+// rates, and fits a head to the labels. Pictures and values derived from one
+// are never written or logged.
 package accuracy
 
 import (
@@ -27,11 +27,10 @@ type Picture struct {
 }
 
 // ReadSet reads a set of labelled pictures: a CSV file with the columns file,
-// age and optionally group, with or without a heading, file being relative to
-// the CSV's directory; or a directory, searched with everything under it, whose
-// .jpg, .jpeg and .png files have names that begin with the age; hidden files
-// are passed over. An error names the file, and in a CSV the line, that cannot
-// be used.
+// age and optionally group, with or without a header row, file being relative
+// to the CSV's directory; or a directory, searched recursively, whose .jpg,
+// .jpeg and .png files have names that begin with the age; hidden files are
+// skipped. An error names the file, and in a CSV the line.
 func ReadSet(path string) ([]Picture, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -77,7 +76,7 @@ func readDir(dir string) ([]Picture, error) {
 	return set, err
 }
 
-// columns says where a CSV keeps what; group is -1 when it has none.
+// columns holds the column indexes of a CSV; group is -1 when it has none.
 type columns struct{ file, age, group int }
 
 func readCSV(path string) ([]Picture, error) {

@@ -13,8 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Example is one labelled picture. The first of its views is the picture as it
-// is, which decides; the others are the same picture altered, which only teach.
+// Example is one labelled picture. The first of its views is the unchanged
+// picture, which estimates are made from; the others are altered copies, used
+// for training only.
 type Example struct {
 	Age   int // years
 	Views []*vision.Features
@@ -26,8 +27,8 @@ const FewestExamples = 200
 // ErrTooFew reports a set that is too small to learn from.
 var ErrTooFew = fmt.Errorf("a calibration needs at least %d pictures with a usable face, of more than one age", FewestExamples)
 
-// How a head is fitted. The figures were chosen by cross-validation on 2,000
-// pictures; the results move little around them.
+// Parameters of the fit, chosen by cross-validation on 2,000 pictures. Small
+// changes make little difference.
 const (
 	components = 100
 	networks   = 5
@@ -55,7 +56,7 @@ func Fit(examples []Example, seed uint64) (*calibration.Head, error) {
 	return h, nil
 }
 
-// spanOf returns a head that knows only which ages the examples span.
+// spanOf returns a head with only the age range of the examples set.
 func spanOf(examples []Example) (*calibration.Head, error) {
 	if len(examples) < FewestExamples {
 		return nil, ErrTooFew
@@ -88,7 +89,8 @@ func project(h *calibration.Head, all []Example) examples {
 // CrossValidate estimates every example by a head fitted without it: the
 // examples are dealt into folds at random, and each fold is estimated by a head
 // fitted on the others, projection included. Two pictures of one person may
-// fall into different folds; a set that names no persons cannot avoid it.
+// fall into different folds; without persons' names in the set this cannot be
+// avoided.
 func CrossValidate(ctx context.Context, all []Example, folds, workers int, seed uint64) ([]float64, error) {
 	estimates := make([]float64, len(all))
 	order := rand.New(rand.NewPCG(seed, 2)).Perm(len(all)) //nolint:gosec // repeatable on purpose

@@ -29,7 +29,7 @@ const (
 // maxPicturePixels bounds what one picture of a set may decode to.
 const maxPicturePixels = 100_000_000
 
-// Look is what the pipeline made of one picture. Features is set exactly when
+// Look is the pipeline's result for one picture. Features is set exactly when
 // Guidance is vision.GuidanceOK.
 type Look struct {
 	Picture
@@ -37,7 +37,7 @@ type Look struct {
 	Features *vision.Features
 }
 
-// Options say how to look at a set.
+// Options configure LookAt and LearnFrom.
 type Options struct {
 	Workers int     // pictures at a time
 	Pad     float64 // grey border on each side, as a fraction of the picture's longer side
@@ -46,9 +46,9 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// LookAt sends every picture through the pipeline as a single frame: shrunk to
-// a frame's size, encoded as JPEG, judged, and its features computed when the
-// page would count it. An unreadable picture is an error that names it.
+// LookAt sends every picture through the pipeline as a single frame: scaled to
+// a frame's size, encoded as JPEG, judged, and, if the page would count it, its
+// features computed. An unreadable picture is an error that names it.
 func LookAt(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Options) ([]Look, error) {
 	looks := make([]Look, len(set))
 	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
@@ -63,8 +63,8 @@ func LookAt(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Opti
 	return looks, err
 }
 
-// alterations is how many altered views of a picture a fit learns from, beside
-// the picture and its mirror image.
+// alterations is the number of altered views per picture, beside the picture
+// and its mirror image.
 const alterations = 4
 
 // Lesson is a picture with everything a fit learns from it: Features of the
@@ -116,7 +116,7 @@ func views(ctx context.Context, analyzer vision.Analyzer, frame *image.RGBA, ran
 	return out, nil
 }
 
-// each calls do for every index, o.Workers at a time, until one fails.
+// each calls do for every index, with o.Workers in parallel, until one fails.
 func each(ctx context.Context, total int, o Options, do func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(o.Workers, 1))

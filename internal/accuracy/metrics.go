@@ -28,8 +28,8 @@ type Share struct {
 }
 
 // NewShare returns count out of of with its Wilson score interval (E. B.
-// Wilson, 1927), which is sound for small counts and never leaves 0 to 1. Out
-// of nothing, the interval is everything.
+// Wilson, 1927), which is sound for small counts and never leaves 0 to 1. For
+// of = 0 the interval is 0 to 1.
 func NewShare(count, of int) Share {
 	if of == 0 {
 		return Share{High: 1}
@@ -44,7 +44,8 @@ func NewShare(count, of int) Share {
 // Margins are the values of AGEGATE_AGE_MARGIN that a report compares.
 var Margins = []int{3, 5, 7, 10}
 
-// Passing says which share of some ages passes the target at each of Margins.
+// Passing holds the share of an age range that passes the target at each of
+// Margins.
 type Passing struct {
 	From   int     `json:"from"` // years, both ends included
 	To     int     `json:"to"`
@@ -57,10 +58,10 @@ type Band struct {
 	To    int     `json:"to"`
 	Count int     `json:"count"`
 	MAE   float64 `json:"mae"`  // mean absolute error
-	Bias  float64 `json:"bias"` // mean error; positive flatters
+	Bias  float64 `json:"bias"` // mean error; positive means estimated too old
 }
 
-// Group is what a report says about one of the set's groups.
+// Group holds the figures of one of the set's groups.
 type Group struct {
 	Name      string  `json:"name"`
 	Count     int     `json:"count"`
@@ -76,8 +77,8 @@ type Refusal struct {
 	Count  int             `json:"count"`
 }
 
-// Report is what a set says about an estimator. Every figure is about single
-// pictures.
+// Report holds the accuracy of an estimator on a set. All figures are per
+// picture.
 type Report struct {
 	Target      int       `json:"target"` // years
 	Margins     []int     `json:"margins"`
@@ -86,14 +87,14 @@ type Report struct {
 	Refused     []Refusal `json:"refused"`
 	Bands       []Band    `json:"bands"`
 	FalsePass   []Passing `json:"false_pass"`     // the five ages below the target together, then each age below it
-	Pass        []Passing `json:"pass"`           // adults, by how near the target they are
+	Pass        []Passing `json:"pass"`           // adults, by distance from the target
 	Groups      []Group   `json:"groups"`         // empty when the set names none
-	Recommended *int      `json:"recommended"`    // margin, nil when the set cannot tell
-	MaxFalse    float64   `json:"max_false_pass"` // what Recommended keeps to
+	Recommended *int      `json:"recommended"`    // margin; nil when the set is too small to tell
+	MaxFalse    float64   `json:"max_false_pass"` // the rate that Recommended keeps to
 	Spread      []Spread  `json:"spread"`
 }
 
-// Spread is where the estimates of one age lie, in years.
+// Spread is the distribution of the estimates for one age, in years.
 type Spread struct {
 	Age    int     `json:"age"`
 	Count  int     `json:"count"`
@@ -102,18 +103,19 @@ type Spread struct {
 	High   float64 `json:"p90"`
 }
 
-// bands are the ages that errors are reported over.
+// bands are the age bands that errors are reported for.
 var bands = [][2]int{{0, 7}, {8, 12}, {13, 17}, {18, 24}, {25, 35}, {36, 50}, {51, 120}}
 
 // MaxFalsePass is the false-pass rate of the five ages below the target that
 // the recommended margin keeps to.
 const MaxFalsePass = 0.05
 
-// maxMargin is the largest margin recommended; beyond it the estimator is
-// useless rather than strict.
+// maxMargin is the largest margin recommended. With a larger one hardly anybody
+// passes.
 const maxMargin = 20
 
-// fewestBelow is how many pictures a recommendation needs just below the target.
+// fewestBelow is how many pictures of the five ages below the target a
+// recommendation needs.
 const fewestBelow = 30
 
 // Measure compares estimates with labels for a target age.

@@ -40,7 +40,7 @@ func (r Report) WritePlot(out io.Writer) error {
 	return plotTemplate.Execute(out, view)
 }
 
-// number is a figure of the report as the plot's range shows it.
+// number formats a figure of the report for the plot.
 func number(years any) float64 {
 	switch v := years.(type) {
 	case int:

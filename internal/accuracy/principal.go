@@ -10,10 +10,11 @@ import (
 )
 
 // principal finds the leading components of rows of features by subspace
-// iteration from random directions (Halko, Martinsson, Tropp: Finding
-// structure with randomness, 2011, algorithm 4.4). Each component is divided by
-// the root of its standard deviation, halfway to equal importance, and all are
-// scaled so that the first has the standard deviation 1.
+// iteration from random directions (Halko, Martinsson, Tropp: Finding structure
+// with randomness, 2011, algorithm 4.4). Each component is divided by the
+// square root of its standard deviation, a compromise between keeping and
+// equalizing their scales, and all are scaled so that the first has standard
+// deviation 1.
 func principal(rows *mat.Dense, components int, seed uint64) *calibration.Projection {
 	n, d := rows.Dims()
 	mean := columnMeans(rows)
@@ -31,7 +32,7 @@ func principal(rows *mat.Dense, components int, seed uint64) *calibration.Projec
 		orthonormalise(&spread)
 		directions = &spread
 	}
-	// Within the subspace the problem is small enough to solve as it is.
+	// Within the subspace the problem is small enough to solve directly.
 	var sampled, basis mat.Dense
 	sampled.Mul(centred, directions)
 	var svd mat.SVD

@@ -10,15 +10,15 @@ import (
 	"agegate/internal/age/calibration"
 )
 
-// examples are the rows that a network is trained on.
+// examples are the training rows of a network.
 type examples struct {
 	inputs  int
 	rows    []float32 // inputs values each
 	targets []float32
 }
 
-// training is how a network is trained. The figures were chosen by
-// cross-validation on 2,000 pictures; results move little around them.
+// training holds the parameters of a network's training, chosen by
+// cross-validation on 2,000 pictures. Small changes make little difference.
 type training struct {
 	hidden, batch  int
 	epochs, fewest int     // passes over the examples, and the fewest steps, which small sets need
@@ -59,7 +59,7 @@ func newLayers(inputs, hidden int) layers {
 	return layers{all, all[:a], all[a:b], all[b : b+hidden], all[b+hidden:]}
 }
 
-// step holds what one step of training works on.
+// step holds the buffers of one training step.
 type step struct {
 	training
 	inputs                    int
@@ -122,7 +122,7 @@ func (s *step) backward(i int, target float32, random *rand.Rand) {
 	}
 }
 
-// update moves the parameters against their gradients. Biases do not decay.
+// update moves the parameters against their gradients. Biases are not decayed.
 func (s *step) update(count int, rate float64) {
 	const first, second = 0.9, 0.999 // Adam's usual decay of its moments
 	c1 := float32(1 / (1 - math.Pow(first, float64(count))))

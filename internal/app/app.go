@@ -1,6 +1,6 @@
 // Package app wires the gateway: it opens the store, builds the services, the
-// edge and the workers, runs them and takes them down in order. The binary and
-// the tests use the same App.
+// HTTP edge and the workers, runs them and shuts them down in order. The binary
+// and the tests use the same App.
 package app
 
 import (
@@ -31,7 +31,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// shutdownTime bounds how long requests may go on after a shutdown began.
+// shutdownTime is how long running requests may take after a shutdown has
+// begun.
 const shutdownTime = 10 * time.Second
 
 // App is a gateway process.
@@ -51,8 +52,9 @@ type App struct {
 }
 
 // New builds a gateway from its configuration: it migrates the database, loads
-// the models and listens, but serves nothing before Run. now must return UTC
-// in whole microseconds. A second server on the same SQLite file is refused.
+// the models and opens the listeners, but serves nothing before Run. now must
+// return UTC in whole microseconds. A second server on the same SQLite file is
+// refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
 	a := &App{log: log, now: now, metrics: metrics.New()}
 	defer func() {
@@ -160,11 +162,12 @@ func (a *App) buildHandler(cfg config.Config, newCapture func(session.Session, b
 // Addr is the address the gateway listens on.
 func (a *App) Addr() string { return a.servers[0].Addr() }
 
-// Routes returns all that is served on Addr, for the tests that attack it.
+// Routes returns all routes served on Addr. The security tests send requests to
+// each of them.
 func (a *App) Routes() []*echo.Route { return a.routes }
 
 // Run serves until ctx is done, then lets requests, captures and webhook
-// attempts finish within bounds. It returns nil after an orderly end.
+// attempts finish within limits. It returns nil after an orderly shutdown.
 func (a *App) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -204,7 +207,7 @@ func (a *App) shutDown(ctx context.Context) error {
 	return parts.Wait()
 }
 
-// Close frees what New opened. Run has returned by then.
+// Close releases what New opened. Call it after Run has returned.
 func (a *App) Close() error {
 	var errs []error
 	for _, s := range a.servers {

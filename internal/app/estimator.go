@@ -14,8 +14,8 @@ import (
 	"agegate/internal/vision"
 )
 
-// openEstimator loads the models and their calibration and returns what starts
-// a camera check, nil when the estimator is off.
+// openEstimator loads the models and their calibration, and returns the
+// function that starts a camera check, or nil when the estimator is off.
 func (a *App) openEstimator(cfg config.Config) (func(session.Session, bool) shopper.Capture, error) {
 	if cfg.Estimator == config.EstimatorOff {
 		a.log.Warn("the estimator is off: live sessions cannot be verified")
@@ -34,7 +34,7 @@ func (a *App) openEstimator(cfg config.Config) (func(session.Session, bool) shop
 	head, file, err := calibration.LoadHead(cfg.ModelsDir, pool.Manifest)
 	switch {
 	case errors.Is(err, calibration.ErrMissing):
-		a.log.Warn("no calibration is loaded: the stock model flatters teenagers by years; see agegate calibrate --help")
+		a.log.Warn("no calibration is loaded: the stock model estimates teenagers years too old; see agegate calibrate --help")
 	case err != nil:
 		return nil, err
 	default:

@@ -12,19 +12,19 @@ import (
 const (
 	claimsEvery = time.Hour
 	claimBatch  = 500
-	holdsEvery  = time.Minute // creations release what they need themselves
+	holdsEvery  = time.Minute // creations also release the holds that they need
 )
 
-// keepHouse does the database's housekeeping until ctx ends: a little at a
-// time, beside traffic, on every replica.
+// keepHouse runs the database's housekeeping until ctx ends, in small steps
+// beside traffic, on every replica.
 func (a *App) keepHouse(ctx context.Context) {
 	var jobs sync.WaitGroup
-	jobs.Go(func() { a.repeat(ctx, claimsEvery, "forgetting idempotency keys failed", a.pruneClaims) })
+	jobs.Go(func() { a.repeat(ctx, claimsEvery, "deleting expired idempotency keys failed", a.pruneClaims) })
 	jobs.Go(func() { a.repeat(ctx, holdsEvery, "releasing expired holds failed", a.releaseHolds) })
 	jobs.Wait()
 }
 
-// repeat does job now and then about once per period, spread by a fifth so that
+// repeat runs job now and then about once per period, varied by a fifth so that
 // replicas started together drift apart.
 func (a *App) repeat(ctx context.Context, period time.Duration, failed string, job func(context.Context) error) {
 	for ctx.Err() == nil {
@@ -35,7 +35,7 @@ func (a *App) repeat(ctx context.Context, period time.Duration, failed string, j
 	}
 }
 
-// pruneClaims forgets all expired idempotency keys, batch by batch.
+// pruneClaims deletes all expired idempotency keys, batch by batch.
 func (a *App) pruneClaims(ctx context.Context) error {
 	for ctx.Err() == nil {
 		start := time.Now()
@@ -48,8 +48,8 @@ func (a *App) pruneClaims(ctx context.Context) error {
 	return nil
 }
 
-// releaseHolds gives back the units of all expired sessions: a batch of each
-// tenant that has any, in random order, and so on until none has.
+// releaseHolds releases the units of all expired sessions. It repeats rounds of
+// one batch per tenant, in random order, until none is left.
 func (a *App) releaseHolds(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
 		more = false
@@ -71,8 +71,8 @@ func (a *App) releaseHolds(ctx context.Context) error {
 	return nil
 }
 
-// rest waits for as long as has passed since start, so that a job takes at most
-// half of the database's time.
+// rest waits for as long as has passed since start, so that a job uses the
+// database at most half of the time.
 func rest(ctx context.Context, start time.Time) { wait(ctx, time.Since(start)) }
 
 func wait(ctx context.Context, d time.Duration) {

@@ -13,8 +13,8 @@ import (
 	"agegate/internal/tenant"
 )
 
-// NewSealer returns the sealer of a configuration. While the secret key is
-// changed, the new key seals and both open.
+// NewSealer returns the sealer of a configuration. During a change of the
+// secret key, the new key seals and both keys open.
 func NewSealer(cfg config.Config) (*credential.Sealer, error) {
 	key, previous := cfg.SecretKey, [][]byte(nil)
 	if cfg.NewSecretKey != nil {
@@ -27,9 +27,8 @@ func NewSealer(cfg config.Config) (*credential.Sealer, error) {
 	return sealer, nil
 }
 
-// CheckSecretKey makes sure that the service's key is the one that a database
-// with tenants was set up with. Under another one, no redirect or webhook of
-// theirs could be signed.
+// CheckSecretKey checks that the service's key opens the secrets in the
+// database. With a wrong key no redirect or webhook could be signed.
 func CheckSecretKey(ctx context.Context, tenants *tenant.Service) error {
 	if err := tenants.CheckSealing(ctx); err != nil {
 		return fmt.Errorf("%s does not fit the database: %w", config.SecretKeyName, err)
@@ -43,11 +42,10 @@ type Resealed struct {
 	Links   credential.Resealing `json:"verification_links"` // kept for repeated Idempotency-Keys
 }
 
-// RotateSecretKey seals everything that is sealed in the database under the
-// first key of the sealer, which tenants must have too, and calls progress
-// after each batch. When a signing secret in force opens under none of its
-// keys, nothing is changed. A rotation that was stopped, in whatever way, is
-// finished by another one.
+// RotateSecretKey seals every sealed value in the database under the sealer's
+// first key and calls progress after each batch. tenants must use the same
+// sealer. If a signing secret in force opens under none of its keys, nothing is
+// changed. A rotation that stopped in any way is completed by running it again.
 func RotateSecretKey(ctx context.Context, tenants *tenant.Service, claims session.ClaimStore, sealer *credential.Sealer, now func() time.Time, progress func(Resealed)) error {
 	switch err := tenants.CheckSealingOfAll(ctx); {
 	case errors.Is(err, credential.ErrSealed):

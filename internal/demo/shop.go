@@ -1,7 +1,7 @@
 // Package demo is a sample shop: what a merchant's own site does with the
-// gateway, in one small server. It uses nothing of the gateway but the client
-// generated from the published contract, a published webhook library and the
-// token check that any language writes in ten lines.
+// gateway, in one small server. Of the gateway it uses only the client
+// generated from the published contract; webhooks are verified by a published
+// library and redirect tokens in ten lines of its own.
 package demo
 
 import (
@@ -30,7 +30,7 @@ var pages = template.Must(template.ParseFS(files, "*.html"))
 // orderCookie remembers a browser's latest order.
 const orderCookie = "order"
 
-// Credentials are what the shop keeps of its tenant.
+// Credentials holds the API key and secrets of the shop's tenant.
 type Credentials struct {
 	APIKey         string `json:"api_key"`
 	WebhookSecret  string `json:"webhook_secret"`
@@ -48,7 +48,7 @@ type Shop struct {
 	orders map[string]*order // by session ID
 }
 
-// order is one purchase and the story of its verification.
+// order is one purchase and the steps of its verification.
 type order struct {
 	Session   string
 	TargetAge int
@@ -56,12 +56,12 @@ type order struct {
 	Story     []step
 	Accepted  bool
 	Ended     bool
-	webhook   bool            // it ended in a way that sends one
-	notified  bool            // and that one has come
-	events    map[string]bool // webhook IDs seen: a repeat is no news
+	webhook   bool            // the session ended with a status that has a webhook
+	notified  bool            // and the webhook has arrived
+	events    map[string]bool // webhook IDs seen, to ignore repetitions
 }
 
-// Unfinished reports that the story goes on, so that its page looks again.
+// Unfinished reports that more steps may follow, so that the page reloads.
 func (o order) Unfinished() bool { return !o.Ended || o.webhook && !o.notified }
 
 // step is one thing that happened to an order.
@@ -137,8 +137,8 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, created.VerificationURL, http.StatusSeeOther)
 }
 
-// thanks is the shop's success URL. The browser may write anything here: only
-// the token decides.
+// thanks is the shop's success URL. Its parameters may be forged: only the
+// token decides.
 func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	o, ok := s.snapshot(q.Get("session"))
@@ -156,8 +156,8 @@ func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/orders/"+session, http.StatusSeeOther)
 }
 
-// cancelled is the shop's cancel URL. It tells nothing of the session, so the
-// shop's own cookie leads back to the order.
+// cancelled is the shop's cancel URL. It does not name the session, so the
+// shop's own cookie identifies the order.
 func (s *Shop) cancelled(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie(orderCookie); err == nil {
 		if o, ok := s.snapshot(cookie.Value); ok {
@@ -168,8 +168,8 @@ func (s *Shop) cancelled(w http.ResponseWriter, r *http.Request) {
 	render(w, http.StatusOK, "cancelled.html", nil)
 }
 
-// order shows the story so far and asks the gateway for the status, the third
-// way to know.
+// order shows the steps so far and looks up the status at the gateway, the
+// third way to learn the result.
 func (s *Shop) order(w http.ResponseWriter, r *http.Request) {
 	session := r.PathValue("session")
 	o, ok := s.snapshot(session)
@@ -222,8 +222,8 @@ func (s *Shop) webhook(w http.ResponseWriter, r *http.Request) {
 	s.tell(session, step{Who: "webhook", What: "a signed webhook arrived: " + string(event.Status), Good: passed})
 }
 
-// tell adds a step to an order's story. An order is accepted by its first
-// proof: a verified token, a verified webhook or a lookup that says PASSED.
+// tell adds a step to an order. An order is accepted by its first proof: a
+// verified token, a verified webhook or a lookup that says PASSED.
 func (s *Shop) tell(session string, st step) {
 	st.At = s.now()
 	s.mu.Lock()
@@ -242,7 +242,7 @@ func (s *Shop) known(session string) bool {
 	return s.orders[session] != nil
 }
 
-// seen remembers a webhook ID and reports whether it was there already.
+// seen records a webhook ID and reports whether it was known.
 func (s *Shop) seen(session, event string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,6 +269,6 @@ func render(w http.ResponseWriter, status int, page string, data any) {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	// The connection is the only thing that can fail here.
+	// Only the connection can fail here.
 	_ = pages.ExecuteTemplate(w, page, data)
 }

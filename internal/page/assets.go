@@ -17,8 +17,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Assets are static files under one URL prefix that holds a hash of all of
-// them: a new build has new URLs, so browsers may keep the files for ever, and
+// Assets are static files under one URL prefix that contains a hash of all of
+// them. A new build has new URLs, so browsers may cache the files for ever, and
 // modules can import each other by relative path.
 type Assets struct {
 	mount string // for example "/static"
@@ -82,7 +82,8 @@ func (s Source) names() ([]string, error) {
 	return names, err
 }
 
-// newAsset returns a file in both forms, and the name it is served by.
+// newAsset returns a file, plain and compressed, and the name that it is served
+// under.
 func newAsset(name string, data []byte) (string, asset, error) {
 	plain, packed := data, data
 	var err error
@@ -95,7 +96,7 @@ func newAsset(name string, data []byte) (string, asset, error) {
 	return name, asset{mime: mimeOf(name), body: plain, gzip: packed}, err
 }
 
-// mimeOf does not ask the operating system, whose tables differ.
+// mimeOf does not use the operating system's table of types, which varies.
 func mimeOf(name string) string {
 	switch path.Ext(name) {
 	case ".js":

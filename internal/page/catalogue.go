@@ -13,8 +13,8 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// reference is the language that every other catalogue must match, and the one
-// for browsers that ask for no language of the pages.
+// reference is the language that every other catalogue must match. It is also
+// used for browsers that accept none of the languages.
 const reference = "en"
 
 // Locale is one language of the pages.
@@ -29,8 +29,9 @@ type Locale struct {
 
 // text returns the text of a key with its {placeholders} filled from pairs of
 // name and value; the value of n chooses the form of a plural text. An unknown
-// key is an error, so that no page shows one. In right-to-left text a value is
-// isolated (Unicode UAX #9), or the punctuation around a Latin name would move.
+// key is an error, so that no page shows a key. In right-to-left text, values
+// are isolated (Unicode UAX #9); otherwise the punctuation around a Latin name
+// would move.
 func (l *Locale) text(key string, pairs ...any) (string, error) {
 	entry, ok := l.texts[key]
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxFormBytes is far more than any form of the pages needs.
+// maxFormBytes is the largest form body, far more than the pages' forms need.
 const maxFormBytes = 4 << 10
 
 // SameOrigin is a middleware for unsafe methods: it answers 403 to a request

@@ -1,7 +1,7 @@
-// Package page is what every set of pages shares: templates in every language,
-// the catalogues, static files, cookies, security headers and the guard
-// against other sites' forms. A set brings its own layout, screens, texts and
-// template functions.
+// Package page holds what every set of pages shares: templates in every
+// language, the catalogues, static files, cookies, security headers and
+// protection from cross-site requests. A set brings its own layout, screens,
+// texts and template functions.
 package page
 
 import (

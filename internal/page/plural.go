@@ -19,7 +19,7 @@ type text struct {
 	forms map[plural.Form]string // nil for a plain text
 }
 
-// counted is the placeholder that chooses a plural form.
+// counted is the placeholder whose value chooses the plural form.
 const counted = "n"
 
 var formNames = map[string]plural.Form{

@@ -15,7 +15,7 @@ type Frame struct {
 	Locale      *Locale
 	Languages   []*Locale
 	Static      string // base of the static files
-	Revisitable bool   // the page has an address of its own, so a link may lead back to it
+	Revisitable bool   // the page can be loaded again by GET, so links to it work
 }
 
 func (f *Frame) frame() *Frame { return f }
