@@ -19,11 +19,11 @@ func (c *cli) calibrateCommand() *cobra.Command {
 		Use:   "calibrate CSV|DIR --out FILE",
 		Short: "Fit the age estimate to labelled face pictures",
 		Long: "Fit the age estimate to labelled face pictures, and write the calibration that the\ngateway loads as " + calibration.FileName + " from the models directory.\n\n" + facesHelp +
-			fmt.Sprintf("\n\nThe figures printed and stored come from %d-fold cross-validation by picture: each\npicture is estimated by a fit that has not seen it. Two pictures of one person may\nstill be on both sides, so check the result with eval on other people.\n\n2,000 pictures take a few minutes. The file holds sums over all pictures, none of\nthem singly.", accuracy.Folds),
+			fmt.Sprintf("\n\nThe figures printed and stored come from %d-fold cross-validation by picture: each\npicture is estimated by a fit that has not seen it. Two pictures of one person may\nstill be split between fit and test, so check the result with eval on other people.\n\n2,000 pictures take a few minutes. The file holds aggregates over all pictures,\nnone of a single one.", accuracy.Folds),
 		Args: oneSet,
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file to write")
-	cmd.Flags().StringVar(&name, "name", "", "what to call the set in the file (default: its file name)")
+	cmd.Flags().StringVar(&name, "name", "", "name of the set, stored in the file (default: its file name)")
 	addPadFlag(cmd, &pad)
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

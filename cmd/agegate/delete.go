@@ -20,9 +20,9 @@ func (c *cli) sessionCommand() *cobra.Command {
 func (c *cli) sessionDelete() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete SESSION_ID",
-		Short: "Delete all there is of a session but its line in the ledger",
-		Long: "Delete the record of a session with its estimate, consent, hand-over, idempotency\nkey, webhook and attempts. The ledger keeps its line, whose session ID then names\n" +
-			"nothing. Refused while the session is open or its webhook still to be delivered.",
+		Short: "Delete a session and everything about it except its ledger entries",
+		Long: "Delete a session with its estimate, consent, handover, idempotency key, webhook\nand attempts. Its ledger entries are kept; the session ID in them then refers to\n" +
+			"nothing. Refused while the session is open or its webhook is still to be delivered.",
 		Args: exactlyOneID("SESSION_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := idArgument(args)
@@ -53,12 +53,12 @@ func (c *cli) pruneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune --before DATE",
 		Short: "Delete the sessions created before a date",
-		Long: "Delete the sessions that were created before a date, as agegate session delete\ndoes, beside running gateways. Sessions that are open or whose webhook is still to\n" +
-			"be delivered are kept and counted. A run may be stopped at any time; the next one\ngoes on with what is left.",
+		Long: "Delete the sessions that were created before a date, as agegate session delete\ndoes. Gateways may keep running. Sessions that are open or whose webhook is still\n" +
+			"to be delivered are kept and counted. A run can be stopped at any time; the next one\ncontinues with what is left.",
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&before, "before", "", "a date such as 2026-01-31 (its midnight, UTC) or an RFC 3339 time")
-	cmd.Flags().StringVar(&only, "tenant", "", "only this tenant's")
+	cmd.Flags().StringVar(&only, "tenant", "", "only this tenant's sessions")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	_ = cmd.MarkFlagRequired("before")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -85,7 +85,7 @@ func (c *cli) pruneCommand() *cobra.Command {
 	return cmd
 }
 
-// parseDate reads a day or a time that has passed.
+// parseDate parses a date or time, which must not be in the future.
 func parseDate(s string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if at, err := time.Parse(layout, s); err == nil {
@@ -111,7 +111,7 @@ func (op operator) chosen(cmd *cobra.Command, id string) ([]tenant.Tenant, error
 	return []tenant.Tenant{t}, missing("tenant", err)
 }
 
-// prune deletes the tenants' sessions and returns what became of all of them.
+// prune deletes the tenants' sessions and returns the totals.
 func (op operator) prune(cmd *cobra.Command, tenants []tenant.Tenant, before time.Time) (total session.Pruned, err error) {
 	records, show := session.NewRecords(op.store, now), pruneProgress(cmd.ErrOrStderr())
 	for _, t := range tenants {
@@ -127,7 +127,7 @@ func (op operator) prune(cmd *cobra.Command, tenants []tenant.Tenant, before tim
 	return total, nil
 }
 
-// pruneProgress prints what was done so far, at most every two seconds.
+// pruneProgress prints the totals so far, at most every two seconds.
 func pruneProgress(w io.Writer) func(session.Pruned) {
 	last := time.Now()
 	return func(p session.Pruned) {
@@ -147,12 +147,12 @@ func (c *cli) tenantDelete() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "delete TENANT_ID --yes",
-		Short: "Delete a disabled tenant and all there is of it",
-		Long: "Delete a disabled tenant for good: its keys, secrets, sessions, webhooks, credit\nand ledger. Refused while a session is open or a webhook still to be delivered. A\n" +
-			"run that was stopped may be repeated.",
+		Short: "Delete a disabled tenant and everything that belongs to it",
+		Long: "Delete a disabled tenant permanently: its keys, secrets, sessions, webhooks, credit\nand ledger. Refused while a session is open or a webhook is still to be delivered.\n" +
+			"A run that was stopped can be repeated.",
 		Args: exactlyOneID("TENANT_ID"),
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "confirm that all of it is to be deleted")
+	cmd.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
 			t, err := op.tenants.Tenant(cmd.Context(), id)

@@ -37,7 +37,7 @@ func (c *cli) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run the gateway with a sample shop beside it",
-		Long:  "Run the gateway on embedded defaults with a sample shop beside it. The first run\nmakes a secret key, a SQLite database and a demo tenant in the data directory;\nlater runs use them again. Not for production: it accepts http callback URLs and\nlets webhooks reach this machine.",
+		Long:  "Run the gateway with built-in defaults and a sample shop beside it. The first run\ncreates a secret key, a SQLite database and a demo tenant in the data directory;\nlater runs use them again. Not for production: it accepts http callback URLs and\nlets webhooks reach this machine.",
 		Args:  cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&dataDir, "data", "data", "directory for the key, the database and the shop's credentials")
@@ -58,7 +58,7 @@ func (c *cli) demoCommand() *cobra.Command {
 	return cmd
 }
 
-// loadDemo reads the configuration with defaults that suit one machine.
+// loadDemo reads the configuration, with defaults for a single machine.
 func (c *cli) loadDemo(dataDir string) (config.Config, error) {
 	defaults := map[string]string{
 		"AGEGATE_DATABASE_URL":             "sqlite:" + filepath.Join(dataDir, databaseFile),
@@ -75,8 +75,8 @@ func (c *cli) loadDemo(dataDir string) (config.Config, error) {
 	return c.loadOver(defaults, config.SecretKeyName)
 }
 
-// demoSecretKey returns the key kept in the data directory, making it the first
-// time.
+// demoSecretKey returns the key stored in the data directory, and creates it
+// the first time.
 func demoSecretKey(dataDir string) (string, error) {
 	path := filepath.Join(dataDir, secretKeyFile)
 	key, err := os.ReadFile(path) //nolint:gosec // the operator's own data directory
@@ -140,8 +140,8 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	return group.Wait()
 }
 
-// demoTenant returns the shop's credentials, creating its tenant the first
-// time, and again for another address of the shop or another database.
+// demoTenant returns the shop's credentials. It creates the tenant the first
+// time, and a new one when the shop's address or the database has changed.
 func demoTenant(ctx context.Context, tenants *tenant.Service, path, shopURL string) (demo.Credentials, error) {
 	type kept struct {
 		demo.Credentials

@@ -19,9 +19,9 @@ import (
 
 // facesHelp describes the set that eval and calibrate read.
 const facesHelp = `The set is a CSV file with the columns file, age and optionally group, or a
-directory of JPEG and PNG pictures whose names begin with the age. Pictures are
-read where they are; nothing of them is written or logged. They must be upright
-without their EXIF rotation, which is not applied.`
+directory of JPEG and PNG pictures whose names begin with the age. Nothing
+from the pictures is written or logged. They must be stored upright: EXIF rotation
+is not applied.`
 
 func (c *cli) evalCommand() *cobra.Command {
 	var target int
@@ -83,11 +83,11 @@ func oneSet(_ *cobra.Command, args []string) error {
 }
 
 func addPadFlag(cmd *cobra.Command, pad *float64) {
-	cmd.Flags().Float64Var(pad, "pad", 0.2, "grey border around each picture, as a fraction of its size: face sets are\noften cut too tight for a detector; 0 for pictures as a camera takes them")
+	cmd.Flags().Float64Var(pad, "pad", 0.2, "grey border around each picture, as a fraction of its size: face sets are\noften cropped too tightly for a detector; 0 for uncropped pictures")
 }
 
-// withModels runs fn with the configured models, as many workers as configured
-// and progress on errOut.
+// withModels runs fn with the configured models and number of workers, and
+// progress on errOut.
 func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*inference.Pool, string, accuracy.Options) error) (err error) {
 	if !(pad >= 0 && pad <= 2) {
 		return errors.New("--pad must be from 0 to 2")
@@ -120,8 +120,8 @@ func progress(w io.Writer) func(done, total int) {
 	}
 }
 
-// placeFor makes sure, before the work for a file begins, that its directory
-// is there. An empty path needs none.
+// placeFor checks, before the work for a file begins, that its directory
+// exists. An empty path is accepted.
 func placeFor(flag, path string) error {
 	if path == "" {
 		return nil

@@ -19,7 +19,7 @@ func (c *cli) keyCommand() *cobra.Command {
 
 func (c *cli) keyCreate() *cobra.Command {
 	var asJSON bool
-	cmd := c.modeCommand("create", "Make a further API key, shown once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+	cmd := c.modeCommand("create", "Create another API key, shown only once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
 		key, plain, err := op.tenants.CreateKey(cmd.Context(), id, livemode)
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func parseMode(mode string) (livemode bool, err error) {
 
 func (c *cli) keyRevoke() *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke KEY_ID", Short: "End an API key for good", Args: exactlyOneID("KEY_ID"),
+		Use: "revoke KEY_ID", Short: "Revoke an API key permanently", Args: exactlyOneID("KEY_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := idArgument(args)
 			if err != nil {

@@ -27,7 +27,8 @@ func main() {
 	}
 }
 
-// run is the program: it returns when the command has ended or ctx is done.
+// run executes the program; it returns when the command has ended or ctx is
+// done.
 func run(ctx context.Context, args []string, env config.Lookup, stdout, stderr io.Writer) error {
 	cli := &cli{env: env, flags: map[string]*string{}}
 	root := &cobra.Command{
@@ -46,13 +47,13 @@ func run(ctx context.Context, args []string, env config.Lookup, stdout, stderr i
 	return root.ExecuteContext(ctx)
 }
 
-// cli is what the subcommands share: where the configuration comes from.
+// cli holds what the subcommands share: the sources of the configuration.
 type cli struct {
 	env   config.Lookup
 	flags map[string]*string // by variable name
 }
 
-// addConfigFlags gives every variable that is no secret its flag.
+// addConfigFlags adds a flag for every variable that is not secret.
 func (c *cli) addConfigFlags(root *cobra.Command) {
 	for _, v := range config.Variables {
 		if v.Secret {

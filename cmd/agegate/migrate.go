@@ -10,7 +10,7 @@ func (c *cli) migrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the database schema up to date",
-		Long:  "Bring the database schema up to date. serve does the same when it starts; run\nthis where migrations are a step of their own.",
+		Long:  "Bring the database schema up to date. serve does the same when it starts; run\nthis if you migrate in a separate step.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.load()

@@ -26,8 +26,8 @@ type operator struct {
 	sealer  *credential.Sealer
 }
 
-// withOperator runs fn over the configured database, its schema up to date.
-// required names variables that fn needs beside the secret key.
+// withOperator opens and migrates the configured database and runs fn. required
+// names variables that fn needs beside the secret key.
 func (c *cli) withOperator(ctx context.Context, fn func(operator) error, required ...string) error {
 	cfg, err := c.load(append(required, config.SecretKeyName)...)
 	if err != nil {
@@ -73,16 +73,16 @@ func (c *cli) withTenant(ctx context.Context, args []string, fn func(operator, u
 	})
 }
 
-// warnOfKey says when a secret is about to be sealed under a key that does not
-// fit the database. It is no error: after the loss of a key, new secrets for
-// every tenant are the way back.
+// warnOfKey warns if a secret is about to be sealed under a key that does not
+// fit the database. This is not an error: after the loss of a key, every tenant
+// needs new secrets.
 func (op operator) warnOfKey(cmd *cobra.Command) {
 	if err := app.CheckSecretKey(cmd.Context(), op.tenants); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "Warning: %v. The gateway can use the new secret only under the key set now.\n", err)
 	}
 }
 
-// missing says what it is that was not found. Other errors pass unchanged.
+// missing names what was not found. Other errors are returned unchanged.
 func missing(what string, err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		return fmt.Errorf("%s not found", what)
@@ -90,8 +90,8 @@ func missing(what string, err error) error {
 	return err
 }
 
-// group is a command that only holds others. Without one of them it prints its
-// help; one it does not have is an error.
+// group is a command that only has subcommands. Without one it prints its help;
+// an unknown one is an error.
 func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		return cmd.Help()
@@ -100,8 +100,8 @@ func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// now is the clock of the whole program: UTC, in the microseconds that both
-// databases keep.
+// now is the clock of the program: UTC in whole microseconds, the precision
+// that both databases store.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // idArgument reads a command's only argument as an ID.

@@ -32,7 +32,7 @@ func (c *cli) modeCommand(use, short string, fn func(cmd *cobra.Command, op oper
 
 func (c *cli) redirectStage() *cobra.Command {
 	var asJSON bool
-	cmd := c.modeCommand("stage", "Make the next redirect secret, shown once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+	cmd := c.modeCommand("stage", "Create the next redirect secret, shown only once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
 		op.warnOfKey(cmd)
 		secret, err := op.tenants.StageRedirectSecret(cmd.Context(), id, livemode)
 		if err != nil {
@@ -49,7 +49,7 @@ func (c *cli) redirectStage() *cobra.Command {
 }
 
 func (c *cli) redirectPromote() *cobra.Command {
-	return c.modeCommand("promote", "Sign with the staged redirect secret from now on", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+	return c.modeCommand("promote", "Start signing with the staged redirect secret", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
 		if err := op.tenants.PromoteRedirectSecret(cmd.Context(), id, livemode); err != nil {
 			return missing("staged redirect secret", err)
 		}

@@ -16,28 +16,28 @@ func (c *cli) secretKeyCommand() *cobra.Command {
 	return group("secret-key", "Change the key that seals secrets in the database", "", c.secretKeyRotate())
 }
 
-const rotateHelp = `Seal everything that is sealed in the database under a new key. The present key
-is read from AGEGATE_SECRET_KEY and the new one from AGEGATE_NEW_SECRET_KEY.
-Merchants notice nothing: their secrets stay the same.
+const rotateHelp = `Reseal all secrets in the database under a new key. The current key is read from
+AGEGATE_SECRET_KEY and the new one from AGEGATE_NEW_SECRET_KEY. The merchants'
+secrets themselves do not change.
 
 While the gateway runs:
   1. Set AGEGATE_NEW_SECRET_KEY beside AGEGATE_SECRET_KEY and restart every
-     replica. It seals under the new key from then on and opens both.
+     replica. From then on it seals under the new key and opens both.
   2. Run this command with the same two variables.
   3. Set AGEGATE_SECRET_KEY to the new key, remove AGEGATE_NEW_SECRET_KEY and
      restart every replica.
-With the gateway stopped, 1 is not needed. A backup from before needs the old
+If the gateway is stopped, step 1 is not needed. A backup made before needs the old
 key: keep it for as long as the backup.
 
-The command may be stopped or killed at any time: run it again with the same two
+The command can be stopped or killed at any time: run it again with the same two
 keys. It changes nothing when neither key fits. To go back, run it with the two
-keys exchanged.
+keys swapped.
 
-A replica that has only the old key cannot use what is sealed under the new one:
-until it is restarted with both, it answers a repeated Idempotency-Key with 500,
-and after 2 also the redirect of a pass, and leaves webhooks to other replicas.
-Make no tenants or secrets while 1 is under way. What such a replica still seals
-under the old key is found by running the command again before 3.`
+A replica that has only the old key cannot open what is sealed under the new one.
+Until it is restarted with both, it answers a repeated Idempotency-Key with 500,
+after step 2 it also fails the redirect of a pass, and it leaves webhooks to other
+replicas. Create no tenants or secrets during step 1. If such a replica has sealed
+anything under the old key meanwhile, run the command again before step 3.`
 
 func (c *cli) secretKeyRotate() *cobra.Command {
 	var asJSON bool
@@ -63,8 +63,8 @@ func (c *cli) secretKeyRotate() *cobra.Command {
 	return cmd
 }
 
-// everySecond returns a function that prints how far a rotation is, the first
-// time and then at most once a second.
+// everySecond returns a function that prints the progress of a rotation, at
+// most once a second.
 func everySecond(w io.Writer) func(app.Resealed) {
 	var last time.Time
 	return func(r app.Resealed) {

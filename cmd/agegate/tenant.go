@@ -63,8 +63,8 @@ type pair struct {
 	Live string `json:"live"`
 }
 
-// createdTenant is what tenant create prints: the only time the keys and
-// secrets are shown.
+// createdTenant is the output of tenant create, the only place where the keys
+// and secrets are shown.
 type createdTenant struct {
 	TenantID        uuid.UUID `json:"tenant_id"`
 	Name            string    `json:"name"`
@@ -79,7 +79,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "create --name NAME",
-		Short: "Create a tenant with its keys and secrets, shown once",
+		Short: "Create a tenant with its keys and secrets, shown only once",
 		Args:  cobra.NoArgs,
 	}
 	f.add(cmd.Flags())
@@ -136,7 +136,7 @@ func (c *cli) tenantSet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set TENANT_ID",
 		Short: "Change a tenant's settings; an empty URL clears it",
-		Long:  "Change a tenant's settings. Sessions that exist already keep the URLs they were\ncreated with. An empty URL clears the setting.",
+		Long:  "Change a tenant's settings. Existing sessions keep the URLs that they were\ncreated with. An empty URL clears the setting.",
 		Args:  exactlyOneID("TENANT_ID"),
 	}
 	f.add(cmd.Flags())

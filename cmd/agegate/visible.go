@@ -11,10 +11,10 @@ import (
 	"agegate/internal/tenant"
 )
 
-// visible makes text that others wrote safe for a terminal: it writes every
-// code point that shows nothing or changes the text around it as JSON does
-// (\u202e), and a byte that is not UTF-8 as \ufffd. Within a JSON string, the
-// result stands for the same text.
+// visible makes foreign text safe for a terminal: it escapes every code point
+// that is invisible or changes the text around it as JSON does (\u202e), and
+// writes a byte that is not UTF-8 as \ufffd. Inside a JSON string, the result
+// denotes the same text.
 func visible(text string) string {
 	var b strings.Builder
 	for i, r := range text {
@@ -42,7 +42,7 @@ func printJSON(w io.Writer, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	// The line breaks are the encoder's own; those of a string are escaped.
+	// Line breaks here come from the encoder; those inside strings are escaped.
 	for line := range strings.SplitSeq(strings.TrimSuffix(b.String(), "\n"), "\n") {
 		if _, err := fmt.Fprintln(w, visible(line)); err != nil {
 			return err

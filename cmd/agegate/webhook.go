@@ -16,13 +16,13 @@ import (
 
 func (c *cli) webhookCommand() *cobra.Command {
 	return group("webhook", "Inspect and repair webhook deliveries",
-		"Inspect and repair webhook deliveries. Deliveries and their attempts are kept for\n30 days. What becomes due is sent by the running gateway within a second or so.",
+		"Inspect and repair webhook deliveries. Deliveries and their attempts are kept for\n30 days. The running gateway sends what becomes due within about a second.",
 		c.webhookList(), c.webhookShow(), c.webhookResend(), c.webhookRotate(),
 		c.webhookEndpoints(), c.webhookEnable(), webhookVerify())
 }
 
-// withWebhooks runs fn over the deliveries that scope, made by tenantFlag,
-// allows. A running gateway finds by itself what fn makes due.
+// withWebhooks runs fn with the deliveries and the scope from tenantFlag. A
+// running gateway polls, and so finds what fn makes due.
 func (c *cli) withWebhooks(ctx context.Context, scope func() (webhook.Scope, error), fn func(*webhook.Operations, webhook.Scope) error) error {
 	of, err := scope()
 	if err != nil {
@@ -65,7 +65,7 @@ func fromRecord(r webhook.Record) listedEvent {
 // tenantFlag adds --tenant and returns the scope it sets.
 func tenantFlag(cmd *cobra.Command) func() (webhook.Scope, error) {
 	var id string
-	cmd.Flags().StringVar(&id, "tenant", "", "only this tenant's")
+	cmd.Flags().StringVar(&id, "tenant", "", "only this tenant's deliveries")
 	return func() (webhook.Scope, error) {
 		if id == "" {
 			return webhook.OfAll(), nil
@@ -88,7 +88,7 @@ func (c *cli) webhookList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List deliveries, newest first", Args: cobra.NoArgs}
 	scope := tenantFlag(cmd)
 	cmd.Flags().StringVar(&status, "status", "", statusNames)
-	cmd.Flags().StringVar(&before, "before", "", "only events made before this event ID, for the next page")
+	cmd.Flags().StringVar(&before, "before", "", "only events created before this one (an event ID), for the next page")
 	cmd.Flags().IntVar(&limit, "limit", webhook.MaxPage, "how many, 1 to 100")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -121,7 +121,7 @@ func (c *cli) webhookList() *cobra.Command {
 	return cmd
 }
 
-// answerOf puts an attempt's class and HTTP status into one word or two.
+// answerOf formats an attempt's class and HTTP status.
 func answerOf(class string, status int) string {
 	if status == 0 {
 		return class
@@ -184,7 +184,7 @@ func (c *cli) webhookResend() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "resend [EVENT_ID]", Short: "Send one event again, or all failed since a time",
-		Long: "Send an event again under the same webhook-id and body, or with --failed-since all\nevents whose schedule was used up, made since a time or within a duration.",
+		Long: "Send an event again with the same webhook-id and body. With --failed-since, resend\nall failed events created since a time or within a duration.",
 		Args: cobra.MaximumNArgs(1),
 	}
 	scope := tenantFlag(cmd)

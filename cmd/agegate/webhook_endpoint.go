@@ -23,7 +23,7 @@ import (
 func (c *cli) webhookRotate() *cobra.Command {
 	var overlap time.Duration
 	var asJSON bool
-	cmd := c.modeCommand("rotate", "Make a new webhook secret, shown once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+	cmd := c.modeCommand("rotate", "Create a new webhook secret, shown only once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
 		op.warnOfKey(cmd)
 		secret, err := op.tenants.RotateWebhookSecret(cmd.Context(), id, livemode, overlap)
 		if err != nil {
@@ -35,7 +35,7 @@ func (c *cli) webhookRotate() *cobra.Command {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s\nKeep it now: it is not shown again. The old secret signs too for %s.\n", secret, overlap)
 		return nil
 	})
-	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old secret signs too: 0, 1h, 24h or 72h")
+	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old secret also signs: 0, 1h, 24h or 72h")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
@@ -99,7 +99,7 @@ func (c *cli) webhookEnable() *cobra.Command {
 	return cmd
 }
 
-// maxDelivery bounds what webhook verify reads of headers or body.
+// maxDelivery is the most bytes of headers or body that webhook verify reads.
 const maxDelivery = 1 << 20
 
 func webhookVerify() *cobra.Command {
@@ -107,8 +107,8 @@ func webhookVerify() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Say whether a received delivery verifies, and exactly why not",
-		Long: "Check a delivery as a receiver should. The secret is read from WEBHOOK_SECRET.\n" +
+		Short: "Check a received delivery, and explain why it does not verify",
+		Long: "Verify a delivery as a receiver should. The secret is read from WEBHOOK_SECRET.\n" +
 			"Without --body, standard input holds the headers, an empty line and the body.\n" +
 			"The exit status is 1 when the delivery does not verify.",
 		Args: cobra.NoArgs,

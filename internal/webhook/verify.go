@@ -72,7 +72,7 @@ func (r *Report) checkHeaders(header http.Header) bool {
 	if len(missing) > 0 {
 		return r.add("headers", false, "missing %s: pass the request's headers on unchanged", strings.Join(missing, ", "))
 	}
-	return r.add("headers", true, "the three webhook headers are there")
+	return r.add("headers", true, "the three webhook headers are present")
 }
 
 // checkTimestamp reports ok when the timestamp can be parsed, stale or not.
@@ -96,7 +96,7 @@ func (r *Report) checkTimestamp(value string, now time.Time) (at time.Time, ok b
 
 func (r *Report) checkSignature(key []byte, id string, at time.Time, value string, body []byte) bool {
 	if len(key) < minKeyBytes || len(key) > maxKeyBytes {
-		return r.add("signature", false, "the secret has %d bytes, %d to %d are allowed: use all of it, without the prefix whsec_ and decoded from base64", len(key), minKeyBytes, maxKeyBytes)
+		return r.add("signature", false, "the secret has %d bytes, %d to %d are allowed: use the whole secret, without the prefix whsec_ and decoded from base64", len(key), minKeyBytes, maxKeyBytes)
 	}
 	signatures, problem := parseSignatures(value)
 	if problem != "" {
@@ -109,12 +109,12 @@ func (r *Report) checkSignature(key []byte, id string, at time.Time, value strin
 		})
 	}
 	if matches(body) {
-		return r.add("signature", true, "one of %d signatures is of this secret over these exact bytes", len(signatures))
+		return r.add("signature", true, "one of %d signatures matches this secret and these exact bytes", len(signatures))
 	}
 	if change := explainChange(body, matches); change != "" {
 		return r.add("signature", false, "the secret is right but the body was changed: %s; verify the raw bytes before any parser touches them", change)
 	}
-	return r.add("signature", false, "no signature of this secret: it is another secret (test for live, or rotated away), or the id, the timestamp or the body was changed")
+	return r.add("signature", false, "no signature matches: the secret is a different one (the other mode's, or replaced by a rotation), or the id, the timestamp or the body was changed")
 }
 
 // parseSignatures returns the v1 signatures of the header, each as "v1,base64".
