@@ -17,7 +17,7 @@ include contract.mk models.mk attack.mk chaos.mk security.mk
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
 
-run: build models ## run the gateway and a sample shop, ready to click through
+run: build models ## run the gateway and a sample shop
 	bin/agegate demo
 
 have-%:

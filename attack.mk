@@ -1,5 +1,5 @@
-# The attack range: dishonest and honest camera clips against the real capture.
+# The attack range: plays attack clips and honest clips to the real capture.
 .PHONY: attack
 
-attack: models ## play attacks to the liveness check and print how many come through (about 25 minutes)
+attack: models ## play attacks to the liveness check and print how many pass (about 25 minutes)
 	go run ./internal/proof/attack/report

@@ -1,6 +1,6 @@
-# Faults: kill, starve and cut off the real binary, and audit what it said.
+# Faults: kill, starve and disconnect the real binary, and audit its answers.
 
 .PHONY: chaos
 
-chaos: deps ## break the running gateway in twelve ways and print what it kept
+chaos: deps ## break the running gateway in twelve ways and print what was measured
 	go test -count=1 -timeout 20m -v ./internal/proof/chaos -args -full

@@ -2,11 +2,11 @@
 
 .PHONY: generate verify-generated lint-openapi
 
-generate: ## insert the samples into the papers, then write gen/ anew from openapi.yaml
+generate: ## insert the samples into the documents, then regenerate gen/ from openapi.yaml
 	go run ./internal/tools/contract
 	go generate ./gen/...
 
-# Generates beside the tree, so that a failed check leaves gen/ as it was.
+# Generates in a temporary directory, so that a failed check does not change gen/.
 verify-generated: ## fail when the samples or gen/ differ from their sources
 	@go run ./internal/tools/contract -check
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp -R gen openapi.yaml "$$dir" && \

@@ -1,7 +1,7 @@
 # Model files and the ONNX Runtime library, from the npm packages of package.json.
 # `npm ci` rewrites node_modules/.package-lock.json, which serves as its stamp;
-# the manifest is written last and stands for the whole models directory. A file
-# it names that is gone, or was changed since, is made anew with all others.
+# the manifest is written last and stands for the whole models directory. If a file
+# that it names is missing or was changed since, all are made again.
 
 converter := $(filter-out %_test.go,$(wildcard internal/tools/tfjs/*.go internal/tools/convert/*.go)) internal/inference/model.go internal/inference/manifest.go
 

@@ -2,10 +2,10 @@
 
 .PHONY: security model fuzz
 
-security: deps models ## attack the gateway, print what was measured and fail on any miss (under 10 minutes)
+security: deps models ## attack the gateway, print what was measured and fail on any missed goal (under 10 minutes)
 	cd internal/proof/security && go test -timeout 15m -args -full
 
-model: deps ## live many random lives of sessions on both databases, beside a model
+model: deps ## run many random session histories on both databases, compared with a model
 	go test -count=1 -timeout 20m -run 'TestSessionLife/sqlite' ./internal/session -rapid.checks=2000
 	go test -count=1 -timeout 20m -run 'TestSessionLife/postgres' ./internal/session -rapid.checks=300
 
