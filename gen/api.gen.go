@@ -148,7 +148,7 @@ type CodedErrorDetail struct {
 	// Code For programs to branch on.
 	Code ErrorCode `json:"code"`
 
-	// Message For a person to read; may change.
+	// Message For people; may change.
 	Message string `json:"message"`
 }
 
@@ -171,7 +171,7 @@ type CompletionEvent struct {
 	// Timestamp RFC 3339 in UTC with a `Z`, to the microsecond.
 	Timestamp Timestamp `json:"timestamp"`
 
-	// Type What happened. A session ended.
+	// Type The kind of event. The only one is that a session ended.
 	Type EventType `json:"type"`
 }
 
@@ -180,10 +180,10 @@ type CreateSessionOut struct {
 	// ExpiresAt RFC 3339 in UTC with a `Z`, to the microsecond.
 	ExpiresAt Timestamp `json:"expires_at"`
 
-	// SessionID Identifies the session. Knowing it opens nothing.
+	// SessionID Identifies the session. The ID alone grants no access.
 	SessionID openapi_types.UUID `json:"session_id"`
 
-	// VerificationURL Where to send the shopper's browser. Returned only here and by a repetition with the same
+	// VerificationURL Where to send the shopper's browser. Returned only here and when the request is repeated with the same
 	// `Idempotency-Key`; treat it as a secret between you and the shopper.
 	VerificationURL string `json:"verification_url"`
 }
@@ -216,14 +216,14 @@ type DetectedAgeOut struct {
 	// DetectedAge The estimated age in years with one decimal, or null where there is none.
 	DetectedAge *float64 `json:"detected_age"`
 
-	// SessionID The session asked for.
+	// SessionID The requested session.
 	SessionID openapi_types.UUID `json:"session_id"`
 }
 
 // ErrorCode For programs to branch on.
 type ErrorCode string
 
-// EventType What happened. A session ended.
+// EventType The kind of event. The only one is that a session ended.
 type EventType string
 
 // ResultStatus `VERIFIED` is the session status PASSED, `ROUTED_TO_FALLBACK` is FALLBACK.
@@ -235,7 +235,7 @@ type ResultStatus string
 // | `PASSED` | The estimated age met the cutoff, or the document check passed |
 // | `FALLBACK` | The cutoff was not met, and no document check made up for it. The cutoff counts as not met also without an estimate: when the shopper used up the attempts at the camera or went on without it |
 // | `SPOOF` | The camera input did not look like a live person |
-// | `EXPIRED` | Never completed in its time |
+// | `EXPIRED` | Not completed before it expired |
 type SessionStatus string
 
 // SessionStatusOut defines model for SessionStatusOut.
@@ -246,7 +246,7 @@ type SessionStatusOut struct {
 	// | `PASSED` | The estimated age met the cutoff, or the document check passed |
 	// | `FALLBACK` | The cutoff was not met, and no document check made up for it. The cutoff counts as not met also without an estimate: when the shopper used up the attempts at the camera or went on without it |
 	// | `SPOOF` | The camera input did not look like a live person |
-	// | `EXPIRED` | Never completed in its time |
+	// | `EXPIRED` | Not completed before it expired |
 	Status SessionStatus `json:"status"`
 
 	// StatusAt RFC 3339 in UTC with a `Z`, to the microsecond.
@@ -255,7 +255,7 @@ type SessionStatusOut struct {
 
 // TextError defines model for TextError.
 type TextError struct {
-	// Detail What went wrong. The texts are part of the contract and stay as they are.
+	// Detail What went wrong. The texts are part of the contract and do not change.
 	Detail string `json:"detail"`
 }
 
@@ -270,11 +270,11 @@ type ValidationError struct {
 
 // Violation defines model for Violation.
 type Violation struct {
-	// Loc Where it is: `body`, `path`, `header` or `query`, then the name of the field or parameter as it
-	// is written here.
+	// Loc The location: `body`, `path`, `header` or `query`, then the name of the field or parameter as
+	// written in this document.
 	Loc []any `json:"loc"`
 
-	// Msg Always the same, so that nothing of the request can be repeated.
+	// Msg Always the same, so that nothing from the request is repeated.
 	Msg ViolationMessage `json:"msg"`
 
 	// Type The kind of violation: `missing`, `json_invalid`, `model_attributes_type`, `int_type`,
@@ -284,7 +284,7 @@ type Violation struct {
 	Type string `json:"type"`
 }
 
-// ViolationMessage Always the same, so that nothing of the request can be repeated.
+// ViolationMessage Always the same, so that nothing from the request is repeated.
 type ViolationMessage string
 
 // IdempotencyKey defines model for IdempotencyKey.
@@ -329,7 +329,7 @@ type Completion = CompletionEvent
 
 // CreateSessionParams defines parameters for CreateSession.
 type CreateSessionParams struct {
-	// IdempotencyKey Makes repeating this request safe: 1 to 255 visible ASCII characters (no spaces), remembered for
+	// IdempotencyKey Makes it safe to repeat this request: 1 to 255 visible ASCII characters (no spaces), remembered for
 	// 24 hours per tenant and mode. Same key and same body: the same session, no second charge. Same key
 	// and another body: 409. Make a new one, such as a random UUID, for every session you want; never
 	// copy one from an example.

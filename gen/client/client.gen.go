@@ -150,7 +150,7 @@ type CodedErrorDetail struct {
 	// Code For programs to branch on.
 	Code ErrorCode `json:"code"`
 
-	// Message For a person to read; may change.
+	// Message For people; may change.
 	Message string `json:"message"`
 }
 
@@ -173,7 +173,7 @@ type CompletionEvent struct {
 	// Timestamp RFC 3339 in UTC with a `Z`, to the microsecond.
 	Timestamp Timestamp `json:"timestamp"`
 
-	// Type What happened. A session ended.
+	// Type The kind of event. The only one is that a session ended.
 	Type EventType `json:"type"`
 }
 
@@ -182,10 +182,10 @@ type CreateSessionOut struct {
 	// ExpiresAt RFC 3339 in UTC with a `Z`, to the microsecond.
 	ExpiresAt Timestamp `json:"expires_at"`
 
-	// SessionID Identifies the session. Knowing it opens nothing.
+	// SessionID Identifies the session. The ID alone grants no access.
 	SessionID openapi_types.UUID `json:"session_id"`
 
-	// VerificationURL Where to send the shopper's browser. Returned only here and by a repetition with the same
+	// VerificationURL Where to send the shopper's browser. Returned only here and when the request is repeated with the same
 	// `Idempotency-Key`; treat it as a secret between you and the shopper.
 	VerificationURL string `json:"verification_url"`
 }
@@ -218,14 +218,14 @@ type DetectedAgeOut struct {
 	// DetectedAge The estimated age in years with one decimal, or null where there is none.
 	DetectedAge *float64 `json:"detected_age"`
 
-	// SessionID The session asked for.
+	// SessionID The requested session.
 	SessionID openapi_types.UUID `json:"session_id"`
 }
 
 // ErrorCode For programs to branch on.
 type ErrorCode string
 
-// EventType What happened. A session ended.
+// EventType The kind of event. The only one is that a session ended.
 type EventType string
 
 // ResultStatus `VERIFIED` is the session status PASSED, `ROUTED_TO_FALLBACK` is FALLBACK.
@@ -237,7 +237,7 @@ type ResultStatus string
 // | `PASSED` | The estimated age met the cutoff, or the document check passed |
 // | `FALLBACK` | The cutoff was not met, and no document check made up for it. The cutoff counts as not met also without an estimate: when the shopper used up the attempts at the camera or went on without it |
 // | `SPOOF` | The camera input did not look like a live person |
-// | `EXPIRED` | Never completed in its time |
+// | `EXPIRED` | Not completed before it expired |
 type SessionStatus string
 
 // SessionStatusOut defines model for SessionStatusOut.
@@ -248,7 +248,7 @@ type SessionStatusOut struct {
 	// | `PASSED` | The estimated age met the cutoff, or the document check passed |
 	// | `FALLBACK` | The cutoff was not met, and no document check made up for it. The cutoff counts as not met also without an estimate: when the shopper used up the attempts at the camera or went on without it |
 	// | `SPOOF` | The camera input did not look like a live person |
-	// | `EXPIRED` | Never completed in its time |
+	// | `EXPIRED` | Not completed before it expired |
 	Status SessionStatus `json:"status"`
 
 	// StatusAt RFC 3339 in UTC with a `Z`, to the microsecond.
@@ -257,7 +257,7 @@ type SessionStatusOut struct {
 
 // TextError defines model for TextError.
 type TextError struct {
-	// Detail What went wrong. The texts are part of the contract and stay as they are.
+	// Detail What went wrong. The texts are part of the contract and do not change.
 	Detail string `json:"detail"`
 }
 
@@ -272,11 +272,11 @@ type ValidationError struct {
 
 // Violation defines model for Violation.
 type Violation struct {
-	// Loc Where it is: `body`, `path`, `header` or `query`, then the name of the field or parameter as it
-	// is written here.
+	// Loc The location: `body`, `path`, `header` or `query`, then the name of the field or parameter as
+	// written in this document.
 	Loc []any `json:"loc"`
 
-	// Msg Always the same, so that nothing of the request can be repeated.
+	// Msg Always the same, so that nothing from the request is repeated.
 	Msg ViolationMessage `json:"msg"`
 
 	// Type The kind of violation: `missing`, `json_invalid`, `model_attributes_type`, `int_type`,
@@ -286,7 +286,7 @@ type Violation struct {
 	Type string `json:"type"`
 }
 
-// ViolationMessage Always the same, so that nothing of the request can be repeated.
+// ViolationMessage Always the same, so that nothing from the request is repeated.
 type ViolationMessage string
 
 // IdempotencyKey defines model for IdempotencyKey.
@@ -331,7 +331,7 @@ type Completion = CompletionEvent
 
 // CreateSessionParams defines parameters for CreateSession.
 type CreateSessionParams struct {
-	// IdempotencyKey Makes repeating this request safe: 1 to 255 visible ASCII characters (no spaces), remembered for
+	// IdempotencyKey Makes it safe to repeat this request: 1 to 255 visible ASCII characters (no spaces), remembered for
 	// 24 hours per tenant and mode. Same key and same body: the same session, no second charge. Same key
 	// and another body: 409. Make a new one, such as a random UUID, for every session you want; never
 	// copy one from an example.
@@ -425,7 +425,7 @@ type ClientInterface interface {
 	// and must be registered there. Both are frozen for the life of the session. The webhook
 	// destination is always your registered Webhook URL; `webhook_url` is not accepted here.
 	//
-	// Checks are made in this order: size (413), key (401), tenant (403), request (422), then the test
+	// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
 	// cap (429) or the allowance and credit (402).
 	//
 	// Takes any type of body and a specified content type.
@@ -443,7 +443,7 @@ type ClientInterface interface {
 	// and must be registered there. Both are frozen for the life of the session. The webhook
 	// destination is always your registered Webhook URL; `webhook_url` is not accepted here.
 	//
-	// Checks are made in this order: size (413), key (401), tenant (403), request (422), then the test
+	// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
 	// cap (429) or the allowance and credit (402).
 	//
 	// Takes a body of the `application/json` content type.
@@ -453,7 +453,7 @@ type ClientInterface interface {
 
 	// GetDetectedAge Fetch the estimated age of a consenting shopper
 	//
-	// Only of use to tenants with estimated-age visibility turned on. An estimate is stored when the
+	// Useful only to tenants with estimated-age visibility turned on. An estimate is stored when the
 	// setting is on **and** the shopper accepted the disclosure on the hosted page; it is deleted with
 	// its session record. All four values of `availability` are successful answers. Call this after a
 	// verified webhook, with a key of the tenant that created the session.
@@ -483,7 +483,7 @@ type ClientInterface interface {
 // and must be registered there. Both are frozen for the life of the session. The webhook
 // destination is always your registered Webhook URL; `webhook_url` is not accepted here.
 //
-// Checks are made in this order: size (413), key (401), tenant (403), request (422), then the test
+// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
 // cap (429) or the allowance and credit (402).
 //
 // Takes any type of body and a specified content type.
@@ -511,7 +511,7 @@ func (c *Client) CreateSessionWithBody(ctx context.Context, params *CreateSessio
 // and must be registered there. Both are frozen for the life of the session. The webhook
 // destination is always your registered Webhook URL; `webhook_url` is not accepted here.
 //
-// Checks are made in this order: size (413), key (401), tenant (403), request (422), then the test
+// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
 // cap (429) or the allowance and credit (402).
 //
 // Takes a body of the `application/json` content type.
@@ -531,7 +531,7 @@ func (c *Client) CreateSession(ctx context.Context, params *CreateSessionParams,
 
 // GetDetectedAge Fetch the estimated age of a consenting shopper
 //
-// Only of use to tenants with estimated-age visibility turned on. An estimate is stored when the
+// Useful only to tenants with estimated-age visibility turned on. An estimate is stored when the
 // setting is on **and** the shopper accepted the disclosure on the hosted page; it is deleted with
 // its session record. All four values of `availability` are successful answers. Call this after a
 // verified webhook, with a key of the tenant that created the session.
@@ -747,7 +747,7 @@ type ClientWithResponsesInterface interface {
 	// and must be registered there. Both are frozen for the life of the session. The webhook
 	// destination is always your registered Webhook URL; `webhook_url` is not accepted here.
 	//
-	// Checks are made in this order: size (413), key (401), tenant (403), request (422), then the test
+	// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
 	// cap (429) or the allowance and credit (402).
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -765,7 +765,7 @@ type ClientWithResponsesInterface interface {
 	// and must be registered there. Both are frozen for the life of the session. The webhook
 	// destination is always your registered Webhook URL; `webhook_url` is not accepted here.
 	//
-	// Checks are made in this order: size (413), key (401), tenant (403), request (422), then the test
+	// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
 	// cap (429) or the allowance and credit (402).
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -775,7 +775,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetDetectedAgeWithResponse Fetch the estimated age of a consenting shopper
 	//
-	// Only of use to tenants with estimated-age visibility turned on. An estimate is stored when the
+	// Useful only to tenants with estimated-age visibility turned on. An estimate is stored when the
 	// setting is on **and** the shopper accepted the disclosure on the hosted page; it is deleted with
 	// its session record. All four values of `availability` are successful answers. Call this after a
 	// verified webhook, with a key of the tenant that created the session.
@@ -1121,7 +1121,7 @@ func (r GetSessionStatusResponse) ContentType() string {
 // and must be registered there. Both are frozen for the life of the session. The webhook
 // destination is always your registered Webhook URL; `webhook_url` is not accepted here.
 //
-// Checks are made in this order: size (413), key (401), tenant (403), request (422), then the test
+// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
 // cap (429) or the allowance and credit (402).
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -1145,7 +1145,7 @@ func (c *ClientWithResponses) CreateSessionWithBodyWithResponse(ctx context.Cont
 // and must be registered there. Both are frozen for the life of the session. The webhook
 // destination is always your registered Webhook URL; `webhook_url` is not accepted here.
 //
-// Checks are made in this order: size (413), key (401), tenant (403), request (422), then the test
+// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
 // cap (429) or the allowance and credit (402).
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -1161,7 +1161,7 @@ func (c *ClientWithResponses) CreateSessionWithResponse(ctx context.Context, par
 
 // GetDetectedAgeWithResponse Fetch the estimated age of a consenting shopper
 //
-// Only of use to tenants with estimated-age visibility turned on. An estimate is stored when the
+// Useful only to tenants with estimated-age visibility turned on. An estimate is stored when the
 // setting is on **and** the shopper accepted the disclosure on the hosted page; it is deleted with
 // its session record. All four values of `availability` are successful answers. Call this after a
 // verified webhook, with a key of the tenant that created the session.
