@@ -30,11 +30,11 @@ const (
 	MaxBytes  = 500_000 // of the frames' JPEGs
 )
 
-// Row is what became of the presentations of one kind.
+// Row counts the results of the presentations of one kind.
 type Row struct {
 	Species   string
 	BonaFide  bool // a person, whose refusal is the error
-	Beyond    bool // measured without a goal: the challenge cannot tell
+	Beyond    bool // measured without a goal, because the challenge cannot detect it
 	N         int
 	Accepted  int
 	Spoof     int           // refused as not live
@@ -46,8 +46,8 @@ type Row struct {
 	Bytes     int
 }
 
-// Errors is the number of presentations that were classified wrongly:
-// attacks accepted, or persons not accepted for whatever reason.
+// Errors is the number of presentations that were classified wrongly: attacks
+// accepted, or persons not accepted for any reason.
 func (r Row) Errors() int {
 	if r.BonaFide {
 		return r.N - r.Accepted
@@ -82,11 +82,11 @@ func (r Row) Interval() (low, high float64) {
 	return low, high
 }
 
-// Range plays n presentations of every kind, large of those of instruments that
-// people use, whose name contains only, and returns the rows, worst first:
-// persons, attacks, and those beyond the challenge. The same presentations are played in every run, as many
-// as there is time for until the deadline, if it is not zero. progress may be
-// nil.
+// Range plays n presentations of every kind whose name contains only, or large
+// of the kinds marked large, and returns the rows, worst first: persons,
+// attacks, and those beyond the challenge. The same presentations are played in
+// every run, as many as there is time for until the deadline, if it is not
+// zero. progress may be nil.
 func Range(ctx context.Context, models inference.Models, only string, n, large int, deadline time.Time, progress func(done, total int)) ([]Row, error) {
 	analyzer := vision.NewAnalyzer(models)
 	person, stranger, err := puppet.Sample(ctx, analyzer)

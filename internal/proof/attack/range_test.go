@@ -11,8 +11,8 @@ import (
 )
 
 // TestRange plays a few presentations of every kind; make attack plays more.
-// With so few a single lucky recording is more than the goal, so what is
-// tested is that no kind comes through as a rule.
+// With so few, one accepted recording exceeds the goal, so the test only
+// requires that no kind passes regularly.
 func TestRange(t *testing.T) {
 	rows, err := attack.Range(t.Context(), visiontest.Pool(t), "", 2, 2, time.Time{}, nil)
 	if err != nil {

@@ -128,8 +128,8 @@ func (k *take) linger() {
 	k.stay()
 }
 
-// turnMore obeys, by more than a head would be turned: a flat thing shows less
-// of a turn than a head.
+// turnMore obeys with larger turns than a person's, because a flat picture
+// appears to turn less than a head does.
 func (k *take) turnMore() {
 	k.actor.Reply = func(p liveness.Prompt) puppet.Gesture {
 		g := k.actor.Obey(p)
@@ -156,7 +156,7 @@ func printed(surface puppet.Surface, behave func(*take)) func(*cast, uint64) *ta
 	}
 }
 
-// fingered passes a finger before the eyes of a print, as if they blinked.
+// fingered moves a finger across the eyes of a print, to imitate a blink.
 func fingered(c *cast, seed uint64) *take {
 	k := waiting(printed(puppet.Flat, (*take).stay)(c, seed))
 	show := k.show
@@ -190,7 +190,7 @@ func mask(c *cast, seed uint64) *take {
 	return k
 }
 
-// performer makes its gestures when it likes and as it likes.
+// performer makes gestures at times of its own, in an order of its own.
 func (k *take) performer(order []liveness.Prompt, begin, each float64) func(liveness.Prompt, float64) {
 	return func(_ liveness.Prompt, t float64) {
 		i := int(math.Floor((t - begin) / each))
@@ -266,7 +266,7 @@ func skipping(c *cast, seed uint64) *take {
 	return k
 }
 
-// instant makes every gesture faster than any body.
+// instant makes every gesture faster than a person can.
 func instant(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
 	k.actor.Reaction = func() (float64, float64) { return 0, 0.08 }
@@ -281,7 +281,7 @@ func poses(c *cast, seed uint64) *take {
 	return k
 }
 
-// swapped puts another person's head there for the movements.
+// swapped shows another person's head during the movements.
 func swapped(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
 	asked := liveness.PromptHoldStill
@@ -320,8 +320,8 @@ func between(c *cast, seed uint64) *take {
 	return k
 }
 
-// blinking shows a picture until its age is known, and then now and then a
-// living head instead.
+// blinking shows a picture until its age is known, and then sometimes a living
+// head instead.
 func blinking(c *cast, seed uint64) *take {
 	k := sitting(newTake(c, seed))
 	k.show = func(frame *image.RGBA, t float64) {

@@ -142,8 +142,8 @@ func (d *display) light(frame *image.RGBA, t float64) {
 	}
 }
 
-// beyond are presentations that an active challenge cannot refuse by what it
-// asks; they are measured so that nobody has to guess.
+// beyond are presentations that a challenge of movements cannot detect. They
+// are measured to know how often they pass.
 var beyond = []species{
 	{name: "screen, an obeying face live on it", stage: screen(true)},
 	{name: "injected recording, in the mode without head turns", stage: func(c *cast, seed uint64) *take { return sitting(newTake(c, seed)) }},

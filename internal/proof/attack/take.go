@@ -39,7 +39,7 @@ type take struct {
 	send func(f *age.Frame)
 }
 
-// cast is who and what can be shown.
+// cast holds the heads and pictures that can be shown.
 type cast struct{ person, stranger *puppet.Head }
 
 // newTake returns an honest person in an ordinary room.
@@ -147,7 +147,7 @@ func ended(err error) bool {
 	return false
 }
 
-// chance is a stream of random bytes that is the same in every run.
+// chance is a deterministic stream of random bytes.
 type chance struct{ random *rand.Rand }
 
 func (c chance) Read(p []byte) (int, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// bare is what is left of the gateway without its contract, its checks and its
-// mapper: net/http, the database driver and the same statements.
+// bare is the baseline: net/http, the database driver and the gateway's SQL
+// statements, without contract, checks and ORM.
 type bare struct {
 	read, write *sql.DB
 	postgres    bool

@@ -27,7 +27,7 @@ func newClient() *client {
 	}}
 }
 
-// reply is what became of one request.
+// reply is the result of one request.
 type reply struct {
 	status int // 0 without an answer
 	body   string
@@ -100,8 +100,8 @@ func (c *client) create(gateway, key, idempotencyKey string) (s session, r reply
 // outcomes are the values of force and the statuses they lead to.
 var outcomes = map[string]string{"verified": "PASSED", "fallback": "FALLBACK", "spoof": "SPOOF"}
 
-// ended is what a page tells of a session that has ended in a way it does not
-// tell this browser.
+// ended stands for the end of a session whose page does not tell this browser
+// how it ended.
 const ended = "ended"
 
 // force opens a session's page with a forced outcome and returns the status

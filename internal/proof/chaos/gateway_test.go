@@ -35,8 +35,8 @@ type gateway struct {
 	log    *tail
 }
 
-// retries is the schedule of test webhooks under load, quick enough to be seen
-// to its end.
+// retries is the schedule of test webhooks under load, short enough for a test
+// to see its end.
 const retries = "AGEGATE_WEBHOOK_RETRY_TEST=200ms,400ms,800ms,1s,1s,1s"
 
 // newGateway prepares a gateway on a database without starting it. settings
@@ -82,7 +82,7 @@ func freeAddr(t *testing.T) string {
 	return ""
 }
 
-// launch starts the process. It ends with ours, whatever becomes of us.
+// launch starts the process. The kernel kills it when the test's process ends.
 func (g *gateway) launch() {
 	g.t.Helper()
 	cmd := exec.Command(g.program, g.args...)

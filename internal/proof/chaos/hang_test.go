@@ -17,7 +17,7 @@ import (
 )
 
 // TestHangingReceivers queues events for tenants whose receivers hang and
-// measures what the other tenants notice.
+// measures the delay for other tenants.
 func TestHangingReceivers(t *testing.T) { //nolint:tparallel // beside decides
 	for _, tc := range []struct {
 		name    string

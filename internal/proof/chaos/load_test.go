@@ -17,8 +17,8 @@ import (
 	"agegate/internal/proof/table"
 )
 
-// load is shoppers: each creates a session, completes it, insisting on both
-// until they are answered, and looks it up.
+// load simulates shoppers. Each creates a session and completes it, retrying
+// both until answered, and looks it up.
 type load struct {
 	*client
 	*account
@@ -27,7 +27,7 @@ type load struct {
 	pause    time.Duration
 }
 
-// account is what the load was told.
+// account records the answers that the load received.
 type account struct {
 	mu       sync.Mutex
 	created  map[string]bool   // by session
@@ -59,8 +59,8 @@ func newLoad(keys []string, pause time.Duration, gateways ...*gateway) *load {
 	return l
 }
 
-// start lets shoppers come until stop is called, which returns when the last
-// one has left.
+// start runs shoppers until stop is called, which returns when the last one has
+// finished.
 func (l *load) start(shoppers int) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup

@@ -49,9 +49,8 @@ func run(m *testing.M) int {
 	return code
 }
 
-// beside lets the test run beside others, except that a fault which must run
-// alone has the machine for itself in the full run: it has marks of time, or
-// would starve the others.
+// beside runs the test in parallel with others. In the full run, a fault that
+// must run alone does not: it has marks of time, or would starve the others.
 func beside(t *testing.T, alone bool) {
 	if !table.Full() || !alone {
 		t.Parallel()

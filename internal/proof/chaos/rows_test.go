@@ -18,7 +18,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 )
 
-// rows is what the database holds in the end.
+// rows is the content of the database at the end.
 type rows struct {
 	status   map[string]string // by session
 	events   map[string]event  // by id
@@ -135,8 +135,8 @@ func each(t *testing.T, conn *sql.DB, query string, row func(scan func(...any) e
 // resultOf is the result a webhook carries for a session's status.
 var resultOf = map[string]string{"PASSED": "VERIFIED", "FALLBACK": "ROUTED_TO_FALLBACK"}
 
-// audit compares what the load was told, what the database holds and what the
-// receiver got, once the deliveries have settled.
+// audit compares the answers to the load, the database and the receiver's
+// requests once all deliveries have ended.
 func audit(t *testing.T, r *table.Row, db database, told *account, receiver *receiver) {
 	t.Helper()
 	db.settle(t)

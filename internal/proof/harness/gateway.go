@@ -38,7 +38,7 @@ func (c *Clock) Now() time.Time {
 	return time.Now().Add(c.offset).UTC().Truncate(time.Microsecond)
 }
 
-// Set moves the clock to t, from where it goes on.
+// Set sets the clock to t; it continues from there.
 func (c *Clock) Set(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,8 @@ type Gateway struct {
 	stop  func()
 }
 
-// Log collects what the gateway logs, for the tests of what it must not log.
+// Log collects the gateway's log, for tests that search it for input and
+// secrets.
 type Log struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -20,8 +20,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// A change of the secret key as the help describes it, killed in the middle:
-// nobody outside the gateway sees anything of it.
+// A change of the secret key as the help describes it, killed in the middle,
+// has no visible effect outside the gateway.
 func TestSecretKeyRotation(t *testing.T) {
 	for dialect, url := range dbtest.URLs(t) {
 		t.Run(dialect, func(t *testing.T) {

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// canary is what no answer and no log line may repeat. memberCanary stands in
-// names of JSON members, which the contract lets a 422 repeat in a loc.
+// canary is a text that no answer and no log line may contain. memberCanary
+// stands in names of JSON members, which the contract lets a 422 repeat in a
+// loc.
 const (
 	canary       = "zqcanary7x"
 	memberCanary = "zqmember7x"
 )
 
-// hostile returns the canary in one of the dresses that injections wear.
+// hostile returns the canary in one of the usual forms of an injection.
 func hostile(rng *rand.Rand) string {
 	return pick(rng, []string{
 		canary, strings.ToUpper(canary), `"><script>alert('` + canary + `')</script>`, `' OR 1=1; DROP TABLE sessions; -- ` + canary,

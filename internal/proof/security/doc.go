@@ -1,4 +1,4 @@
-// Package security attacks a running gateway and keeps accounts of it: fuzzed
+// Package security attacks a running gateway and counts the results: fuzzed
 // requests with a canary in every field, foreign sessions, spellings of hosts,
 // forged tokens and deliveries, slow and huge clients, camera streams that stay
 // open or flood the models, and a search of the log
@@ -8,5 +8,5 @@
 //	cd internal/proof/security && go test -args -full      every attack at full size
 //
 // Everything stays on the loopback interface. Marks of time hold in the full
-// run only, see package report.
+// run only, see package table.
 package security

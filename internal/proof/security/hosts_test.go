@@ -132,8 +132,8 @@ func TestEveryCharacterInACallbackHost(t *testing.T) {
 	r.None("accepted, but not in ASCII", unicode)
 }
 
-// spellings returns URLs of the registered hosts that everybody reads alike,
-// and URLs that somebody might.
+// spellings returns URLs of the registered hosts that every parser reads alike,
+// and URLs that parsers may read differently.
 func spellings() (equal, odd []string) {
 	for _, tail := range []string{"", "/", "/other", "/a/b/../c", "?x=1", "?x=https://evil.example", "/?a=b&c=d", "#top", "/%2e%2e/x", "/@evil.example", "/x:443"} {
 		equal = append(equal, "https://ship.example"+tail, "https://SHIP.Example"+tail, "HTTPS://ship.example:443"+tail, "https://hooks.example:8443"+tail,

@@ -70,7 +70,7 @@ func newShopper(t *testing.T, g *harness.Gateway, key string, at side) shopper {
 	return shopper{view, session.PhoneClaim(offer.Token, phoneCookie)}
 }
 
-// found is a camera's verdict.
+// found is a result of the camera.
 func found(result session.Result, by session.Claim) session.CheckResult {
 	years := map[session.Result]float64{session.ResultVerified: 40.5, session.ResultFallback: 15.5}[result]
 	return session.CheckResult{Result: result, Source: session.SourceCamera, Estimate: &years, Claim: by}
@@ -131,8 +131,8 @@ func noteUnless(found *[]string, s shopper, fine bool) {
 	}
 }
 
-// race lets both sides find something at once, while consent is withdrawn and
-// the phone's code replaced. Of the camera's verdicts exactly one may apply.
+// race lets both sides report results at once, while consent is withdrawn and
+// the phone's code replaced. Exactly one of the camera's results may apply.
 func race(t *testing.T, sides [2]side, s shopper) (double []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -172,8 +172,8 @@ func race(t *testing.T, sides [2]side, s shopper) (double []string) {
 	return double
 }
 
-// unbalanced says so when a shop's ledger settles another number of units than
-// that of its completed sessions.
+// unbalanced reports a shop whose ledger settles a different number of units
+// than it has completed sessions.
 func unbalanced(t *testing.T, g *harness.Gateway, shop tenant.Credentials, all []shopper) []string {
 	t.Helper()
 	entries, err := g.App.Store.Entries(t.Context(), shop.Tenant.ID)

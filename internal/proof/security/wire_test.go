@@ -15,8 +15,8 @@ import (
 	"agegate/internal/proof/table"
 )
 
-// request is an HTTP/1.1 request as it goes over the wire. Go's client would
-// refuse or repair much of what is tried here.
+// request is a raw HTTP/1.1 request. Go's client would refuse or repair many of
+// those tried here.
 type request struct {
 	method, target string
 	header         []string // "Name: value"
@@ -91,8 +91,8 @@ func (w *wire) do(r request) (answer, error) {
 	return a, err
 }
 
-// insist is do for what must be answered: it asks again after a 503, with
-// which a gateway that is short of CPU may answer anything.
+// insist is do with retries after a 503, which a gateway that is short of CPU
+// may answer to any request.
 func (w *wire) insist(t testing.TB, r request) answer {
 	t.Helper()
 	for limit := time.Now().Add(table.HangLimit); ; {

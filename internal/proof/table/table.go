@@ -1,14 +1,14 @@
 // Package table keeps the tables of the harnesses that break the gateway
-// (internal/proof/chaos) and attack it (internal/proof/security): one row for each fault or
-// attack, with what was promised and what was measured. Their flag is
+// (internal/proof/chaos) and attack it (internal/proof/security): one row per
+// fault or attack, with the promised and the measured values. Their flag is
 //
 //	-full   every fault or attack at full size, all marks held
 //
-// The short form runs in `make test`, on a machine that runs other tests
-// beside, where time says more about the machine than about the gateway. There
-// every mark of correctness is held as in the full run; a mark of time is
-// measured and shown, but a miss fails the full run only. What waits, in either
-// run, waits for HangLimit, which no healthy gateway reaches.
+// The short form runs in `make test` beside other tests, where times depend on
+// the machine more than on the gateway. There every mark of correctness is held
+// as in the full run; a mark of time is measured and shown, but a miss fails
+// the full run only. Every wait, in either form, is limited by HangLimit, which
+// a healthy gateway never reaches.
 package table
 
 import (
@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// HangLimit is how long to wait for what must come. Whoever waited in vain has
-// found a hang.
+// HangLimit is how long to wait for something that must happen. Exceeding it
+// means that the gateway hangs.
 const HangLimit = 4 * time.Minute
 
 var full = flag.Bool("full", false, "run everything at full size and hold the marks of time")
@@ -82,7 +82,8 @@ func (r *Row) Mark(name, want, got string, ok bool) {
 	r.marks = append(r.marks, mark{name, want, got, result})
 }
 
-// Timely is Mark for what a starved machine can miss: only the full run fails.
+// Timely is Mark for values that a busy machine can miss: only the full run
+// fails.
 func (r *Row) Timely(name, want, got string, ok bool) {
 	r.t.Helper()
 	if ok || *full {
@@ -105,7 +106,7 @@ func (r *Row) None(name string, found []string) {
 	r.log(found)
 }
 
-// TimelyNone is None for what a starved machine can bring about.
+// TimelyNone is None for misses that a busy machine can cause.
 func (r *Row) TimelyNone(name string, found []string) {
 	r.t.Helper()
 	r.Timely(name, "0", fmt.Sprint(len(found)), len(found) == 0)

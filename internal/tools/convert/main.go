@@ -17,8 +17,8 @@ import (
 	"agegate/internal/tools/tfjs"
 )
 
-// readable: the files are public, and the server may run as another user than
-// the one who installs them.
+// readable is the mode of the files: they are public, and the server may run as
+// a different user than the one who installs them.
 const readable = 0o644
 
 func main() {
@@ -113,7 +113,7 @@ func copyRuntime(from, to string) (inference.File, error) {
 		Licence: "MIT",
 	}
 	path := filepath.Join(to, file.Path)
-	// A library that a running server has mapped must not change under it.
+	// Replaced by renaming: a running server may have mapped the old file.
 	if err := os.WriteFile(path+".new", data, readable); err != nil { //nolint:gosec // the path is a flag of ours
 		return file, err
 	}

@@ -5,7 +5,7 @@ import (
 	"agegate/internal/tools/tfjs"
 )
 
-// model says how one model of @vladmandic/human plays its role.
+// model describes how one model of @vladmandic/human is used.
 type model struct {
 	name    string // of models/<name>.json
 	input   inference.Input

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Output names a tensor of the graph, what it shall be called in the ONNX
-// model, and its shape there.
+// Output names a tensor of the graph, and gives its name and shape in the ONNX
+// model.
 type Output struct {
 	Node  string
 	Name  string
@@ -16,9 +16,9 @@ type Output struct {
 
 // ToONNX writes the part of the graph that the outputs depend on as an ONNX
 // model (operator set 18) with one float input called "input", shaped
-// [1,3,height,width]. Every image tensor is kept channels first, the layout
-// ONNX Runtime is quickest with; TensorFlow's channels-last order comes back
-// only where an image is reshaped to a list.
+// [1,3,height,width]. Every image tensor is kept channels first, the fastest
+// layout in ONNX Runtime; TensorFlow's channels-last order comes back only
+// where an image is reshaped to a list.
 func (g *Graph) ToONNX(outputs []Output) ([]byte, error) {
 	c := &converter{graph: g, image: map[string]bool{}, done: map[string]bool{}}
 	for _, o := range outputs {
@@ -48,8 +48,8 @@ func (g *Graph) ToONNX(outputs []Output) ([]byte, error) {
 	return modelProto(graph), nil
 }
 
-// converter walks the graph from its outputs, so that what no output needs is
-// never written.
+// converter walks the graph from its outputs, so that unused nodes are never
+// written.
 type converter struct {
 	graph                           *Graph
 	nodes, tensors, inputs, outputs []message

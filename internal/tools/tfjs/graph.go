@@ -1,5 +1,5 @@
 // Package tfjs converts the small TensorFlow.js graph models of the capture
-// pipeline to ONNX, so that one native runtime serves them all.
+// pipeline to ONNX, so that one native runtime can run all of them.
 package tfjs
 
 import (
