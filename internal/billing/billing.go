@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Unlimited, given as a limit, means that there is none.
+// Unlimited is the value of a limit that does not exist.
 const Unlimited = -1
 
 // MaxTopUp is the most units that can be added at once. It keeps an operator's

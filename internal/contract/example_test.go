@@ -49,8 +49,7 @@ func ExampleContract_Middleware() {
 	checkBody := func(echo.Context, map[string]any) ([]contract.Violation, error) { return nil, nil }
 	e.Use(guard.Middleware(authenticate, checkBody))
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
-		var invalid contract.InvalidError
-		if errors.As(err, &invalid) {
+		if invalid, ok := errors.AsType[contract.InvalidError](err); ok {
 			_ = c.JSON(http.StatusUnprocessableEntity, invalid)
 		}
 	}
