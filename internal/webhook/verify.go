@@ -114,7 +114,7 @@ func (r *Report) checkSignature(key []byte, id string, at time.Time, value strin
 	if change := explainChange(body, matches); change != "" {
 		return r.add("signature", false, "the secret is right but the body was changed: %s; verify the raw bytes before any parser touches them", change)
 	}
-	return r.add("signature", false, "no signature matches: the secret is a different one (the other mode's, or replaced by a rotation), or the id, the timestamp or the body was changed")
+	return r.add("signature", false, "no signature matches: the delivery was signed with another secret (of the other mode, or before or after a rotation), or the id, the timestamp or the body was changed")
 }
 
 // parseSignatures returns the v1 signatures of the header, each as "v1,base64".
