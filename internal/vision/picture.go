@@ -95,26 +95,30 @@ func fromYCbCr(img *image.YCbCr) (*picture, error) {
 // singleScan reports whether the JPEG is sequential with one scan, which is
 // what cameras and browsers write. Each further scan of a progressive file
 // costs a few bytes and a pass over the whole picture: 1 MiB of them would
-// keep a core busy for many seconds. Segment layout: ITU-T T.81, annex B.
+// keep a core busy for half a minute. Segment layout: ITU-T T.81, annex B.
+//
+// The decoder must see the same segments. It skips markers that have no length,
+// such as a restart marker, where a reader that takes what follows for a length
+// would jump over scans. So only the markers are let through that it reads with
+// a length.
 func singleScan(data []byte) bool {
-	const startOfFrame, startOfFrameExtended, startOfScan = 0xc0, 0xc1, 0xda
 	framed := false
 	for at := 2; at+4 <= len(data); {
 		if data[at] != 0xff {
 			return false
 		}
-		marker := data[at+1]
-		if marker == 0xff { // padding before a marker
+		switch marker := data[at+1]; {
+		case marker == 0xff: // padding before a marker
 			at++
 			continue
-		}
-		switch {
-		case marker == startOfFrame || marker == startOfFrameExtended:
+		case marker == 0xc0 || marker == 0xc1: // sequential frame
 			framed = true
-		case marker == startOfScan:
-			return framed && !bytes.Contains(data[at+2:], []byte{0xff, startOfScan})
-		case marker >= 0xc2 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc:
-			return false // progressive, lossless or arithmetic
+		case marker == 0xda: // scan
+			return framed && !bytes.Contains(data[at+2:], []byte{0xff, 0xda})
+		case marker == 0xc4 || marker == 0xdb || marker == 0xdd: // Huffman and quantization tables, restart interval
+		case marker >= 0xe0 && marker <= 0xef || marker == 0xfe: // application data, comment
+		default:
+			return false
 		}
 		at += 2 + int(data[at+2])<<8 + int(data[at+3])
 	}

@@ -47,6 +47,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a good one", good, nil},
 		{"progressive", patched(t, good, 0xc0, 0xc2), ErrBadImage},
 		{"a second scan", append(bytes.Clone(good[:len(good)-2]), good[scan:]...), ErrBadImage},
+		{"a second scan behind a restart marker", hidden(good, scan, 0xd0), ErrBadImage},
+		{"a second scan behind a stuffed byte", hidden(good, scan, 0x00), ErrBadImage},
 		{"no scan", good[:scan], ErrBadImage},
 		{"65,535 pixels square in the header", resized(t, good, 0xffff, 0xffff), ErrFrameTooLarge},
 		{"1.001 megapixels in the header", resized(t, good, 1001, 1000), ErrFrameTooLarge},
@@ -74,6 +76,18 @@ func encode(tb testing.TB, img image.Image) []byte {
 		tb.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// hidden returns a picture of two scans in what looks like one segment, of a
+// marker that has none, followed by the picture as it is. The decoder reads the
+// former and ends there.
+func hidden(good []byte, scan int, marker byte) []byte {
+	length := len(good) + len(good[scan:])
+	out := []byte{0xff, 0xd8, 0xff, marker, byte(length >> 8), byte(length)}
+	out = append(out, good[2:len(good)-2]...)
+	out = append(out, good[scan:]...)
+	out = append(out, make([]byte, length-2-(len(out)-6))...)
+	return append(out, good[2:]...)
 }
 
 // patched returns the picture with another marker in place of the first one
