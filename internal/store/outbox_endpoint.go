@@ -44,13 +44,14 @@ func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Action) (disabled boo
 	}
 	after := before.After(v, failedLately, now)
 	if after.DisabledAt != nil && v != webhook.ActionFinish {
-		// The outer condition repeats the status: the subquery is not evaluated again
-		// after waiting for another transaction that changes the row.
+		// One that another transaction has locked is left to the next failure: two
+		// that wait for each other's events would end in a deadlock.
 		err = tx.db.Exec(`
-			UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL
-			WHERE status = 'pending' AND id IN (
-				SELECT id FROM webhook_events WHERE endpoint_id = ? AND status = 'pending' LIMIT ?
-			)`, after.ID, eventBatch).Error
+			WITH stopped AS MATERIALIZED (
+				SELECT id FROM webhook_events WHERE endpoint_id = ? AND status = 'pending' LIMIT ?`+tx.skipLocked()+`
+			)
+			UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL WHERE id IN (SELECT id FROM stopped)`,
+			after.ID, eventBatch).Error
 	}
 	if err != nil || after == before {
 		return after.DisabledAt != nil, err

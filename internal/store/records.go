@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 
 	"agegate/internal/session"
 	"agegate/internal/webhook"
@@ -45,7 +46,7 @@ func (tx *Tx) LockRecord(id uuid.UUID) (session.Record, error) {
 	if err := tx.forUpdate().Take(&row, "id = ?", id).Error; err != nil {
 		return session.Record{}, err
 	}
-	records, err := tx.records([]sessionRow{row})
+	records, err := tx.records([]sessionRow{row}, tx.forUpdate())
 	if err != nil {
 		return session.Record{}, err
 	}
@@ -61,20 +62,25 @@ func (tx *Tx) LockRecords(tenantID uuid.UUID, before time.Time, after session.Re
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	return tx.records(rows)
+	return tx.records(rows, tx.forUpdateUnlocked())
 }
 
-// records locks the sessions' events and returns the records of both. Delivered
-// events are locked too, because a resend could make them due again.
-func (tx *Tx) records(rows []sessionRow) ([]session.Record, error) {
+// records adds to sessions what is to be known of their events, which it locks:
+// an event that was delivered may be made due again. With a lock that is not
+// waited for, an event that another transaction is changing is undelivered.
+func (tx *Tx) records(rows []sessionRow, lock *gorm.DB) ([]session.Record, error) {
 	ids := mapAll(rows, func(r sessionRow) uuid.UUID { return r.ID })
+	var locked []string
+	if err := lock.Model(&eventRow{}).Where("session_id IN ?", ids).Pluck("id", &locked).Error; err != nil {
+		return nil, err
+	}
 	var events []eventRow
-	if err := tx.forUpdate().Select("id", "session_id", "status").Order("id").Find(&events, "session_id IN ?", ids).Error; err != nil {
+	if err := tx.db.Select("id", "session_id", "status").Find(&events, "session_id IN ?", ids).Error; err != nil {
 		return nil, err
 	}
 	pending := map[uuid.UUID]bool{}
 	for _, e := range events {
-		pending[e.SessionID] = slices.Contains(undelivered, e.Status)
+		pending[e.SessionID] = slices.Contains(undelivered, e.Status) || !slices.Contains(locked, e.ID)
 	}
 	return mapAll(rows, func(r sessionRow) session.Record {
 		return session.Record{

@@ -114,6 +114,16 @@ func (tx *Tx) forUpdate() *gorm.DB {
 	return tx.db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
 }
 
+// forUpdateUnlocked is forUpdate that leaves alone the rows which another
+// transaction has locked: a transaction that locks many, in an order of its own,
+// would otherwise end in deadlocks with others that do.
+func (tx *Tx) forUpdateUnlocked() *gorm.DB {
+	if !tx.postgres {
+		return tx.db
+	}
+	return tx.db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked})
+}
+
 // skipLocked returns the clause that locks the rows of a query and skips those
 // that another transaction has locked.
 func (tx *Tx) skipLocked() string {
