@@ -196,13 +196,16 @@ func lostUnlessOne(res *gorm.DB) error {
 	return res.Error
 }
 
-// PruneEvents implements webhook.Queue.
+// PruneEvents implements webhook.Queue. An event that another transaction has
+// locked may be about to become due again, and is left for the next run.
 func (s *Store) PruneEvents(ctx context.Context, keep time.Duration, limit int) (int, error) {
 	return update(ctx, s, func(tx *Tx) (int, error) {
 		res := tx.db.Exec(`
-			DELETE FROM webhook_events WHERE id IN (
-				SELECT id FROM webhook_events WHERE created_at < ? AND status <> 'pending' ORDER BY created_at LIMIT ?
-			)`, tx.dbNowPlus(-keep), limit)
+			WITH old AS MATERIALIZED (
+				SELECT id FROM webhook_events
+				WHERE created_at < ? AND status <> 'pending' ORDER BY created_at LIMIT ?`+tx.skipLocked()+`
+			)
+			DELETE FROM webhook_events WHERE id IN (SELECT id FROM old)`, tx.dbNowPlus(-keep), limit)
 		return int(res.RowsAffected), res.Error
 	})
 }

@@ -45,3 +45,21 @@ func TestPruneWaitsForNoEvent(t *testing.T) {
 		t.Errorf("after it: %+v", n)
 	}
 }
+
+// An old event that is being made due again is not deleted.
+func TestPruneEventsLeavesWhatIsResent(t *testing.T) {
+	o := outbox{Store: dbtest.Open(t, pgtest.URL(t)), t: t}
+	o.tenant = o.newTenant()
+	event := o.insert(o.tenant, receiver)
+	o.finish(o.claimOne(), webhook.ClassDelivered, delivered)
+	o.must(o.Update(t.Context(), func(tx *store.Tx) error {
+		if err := tx.Exec("UPDATE webhook_events SET status = 'pending', next_attempt_at = now() WHERE id = ?", event.ID); err != nil {
+			return err
+		}
+		if n, err := o.PruneEvents(context.Background(), 0, 10); err != nil || n != 0 {
+			t.Errorf("pruned %d, %v", n, err)
+		}
+		return nil
+	}))
+	o.wantStatus(event.ID, webhook.StatusPending)
+}
