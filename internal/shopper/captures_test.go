@@ -39,10 +39,17 @@ func (s *silenced) Add(ctx context.Context, frame age.Frame) (age.Step, error) {
 
 // waitForPlaces waits until so many places are taken.
 func (f *fixture) waitForPlaces(n int) {
-	for taken := -1; taken != n; time.Sleep(time.Millisecond) {
+	f.t.Helper()
+	for limit := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		f.pages.captures.mu.Lock()
-		taken = len(f.pages.captures.open)
+		taken := len(f.pages.captures.open)
 		f.pages.captures.mu.Unlock()
+		if taken == n {
+			return
+		}
+		if time.Now().After(limit) {
+			f.t.Fatalf("%d places are taken, want %d", taken, n)
+		}
 	}
 }
 

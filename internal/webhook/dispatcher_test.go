@@ -343,8 +343,12 @@ func TestDispatcherAtLeastOnceProperty(t *testing.T) {
 		_, stop := w.start(quick, hangLimit, time.Second)
 		defer stop()
 		times := map[string]int{}
+		limit := time.Now().Add(hangLimit)
 		for id := range events {
 			for ended := false; !ended; time.Sleep(2 * time.Millisecond) {
+				if time.Now().After(limit) {
+					rt.Fatalf("%s has not ended after %s", id, hangLimit)
+				}
 				record, _, err := s.EventByID(context.Background(), webhook.OfAll(), id)
 				if err != nil {
 					rt.Fatal(err)
