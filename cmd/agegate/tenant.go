@@ -25,6 +25,7 @@ func (c *cli) tenantCommand() *cobra.Command {
 // tenantFlags are the settings that create and set share.
 type tenantFlags struct {
 	name, success, cancel, webhook string
+	privacy, help, terms           string
 	documentCheck, ageVisibility   bool
 	freeChecks                     int64
 }
@@ -34,6 +35,9 @@ func (f *tenantFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.success, "success-url", "", "default destination after VERIFIED")
 	flags.StringVar(&f.cancel, "cancel-url", "", "default destination of the fallback page")
 	flags.StringVar(&f.webhook, "webhook-url", "", "destination of completion webhooks")
+	flags.StringVar(&f.privacy, "privacy-url", "", "privacy notice in the page's footer (default: the gateway's)")
+	flags.StringVar(&f.help, "help-url", "", "help page in the page's footer (default: the gateway's)")
+	flags.StringVar(&f.terms, "terms-url", "", "terms in the page's footer (default: the gateway's)")
 	flags.BoolVar(&f.documentCheck, "document-check", false, "offer a document check after an age refusal")
 	flags.BoolVar(&f.ageVisibility, "age-visibility", false, "store the estimates of consenting shoppers")
 	flags.Int64Var(&f.freeChecks, "free-checks", 0, "free live checks a month; -1 unlimited (default: the gateway's)")
@@ -51,6 +55,9 @@ func (f *tenantFlags) changes(flags *pflag.FlagSet) tenant.Changes {
 	given("success-url", func() { c.SuccessURL = &f.success })
 	given("cancel-url", func() { c.CancelURL = &f.cancel })
 	given("webhook-url", func() { c.WebhookURL = &f.webhook })
+	given("privacy-url", func() { c.PrivacyURL = &f.privacy })
+	given("help-url", func() { c.HelpURL = &f.help })
+	given("terms-url", func() { c.TermsURL = &f.terms })
 	given("document-check", func() { c.DocumentCheck = &f.documentCheck })
 	given("age-visibility", func() { c.AgeVisibility = &f.ageVisibility })
 	given("free-checks", func() { c.FreeChecks = &f.freeChecks })
@@ -96,6 +103,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 			}
 			created, err := op.tenants.Create(cmd.Context(), tenant.Tenant{
 				Name: f.name, SuccessURL: f.success, CancelURL: f.cancel, WebhookURL: f.webhook,
+				Links:         tenant.Links{Privacy: f.privacy, Help: f.help, Terms: f.terms},
 				DocumentCheck: f.documentCheck, AgeVisibility: f.ageVisibility, FreeChecks: f.changes(cmd.Flags()).FreeChecks,
 			})
 			if err != nil {
@@ -133,16 +141,26 @@ func printCreated(cmd *cobra.Command, c tenant.Credentials, asJSON bool) error {
 
 func (c *cli) tenantSet() *cobra.Command {
 	var f tenantFlags
+	var b brandFlags
 	cmd := &cobra.Command{
 		Use:   "set TENANT_ID",
 		Short: "Change a tenant's settings; an empty URL clears it",
-		Long:  "Change a tenant's settings. Existing sessions keep the URLs that they were\ncreated with. An empty URL clears the setting.",
-		Args:  exactlyOneID("TENANT_ID"),
+		Long: "Change a tenant's settings. Sessions that exist already keep the callback URLs\nthey were created with. An empty value clears a URL or a part of the brand. The\n" +
+			"brand is how the hosted page looks: a name in place of the tenant's, a logo, and\na colour, which is made lighter or darker until it can be read.",
+		Args: exactlyOneID("TENANT_ID"),
 	}
 	f.add(cmd.Flags())
+	b.add(cmd.Flags())
+	cmd.MarkFlagsMutuallyExclusive("brand-clear", "brand-name")
+	cmd.MarkFlagsMutuallyExclusive("brand-clear", "brand-colour")
+	cmd.MarkFlagsMutuallyExclusive("brand-clear", "brand-logo")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		changes := f.changes(cmd.Flags())
+		var err error
+		if changes.Brand, err = b.changes(cmd.Flags()); err != nil {
+			return err
+		}
 		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
-			changes := f.changes(cmd.Flags())
 			if changes == (tenant.Changes{}) {
 				return errors.New("give at least one setting to change")
 			}
@@ -201,6 +219,9 @@ type listedTenant struct {
 	WebhookURL    string    `json:"webhook_url"`
 	DocumentCheck bool      `json:"document_check"`
 	AgeVisibility bool      `json:"age_visibility"`
+	PrivacyURL    string    `json:"privacy_url"`
+	HelpURL       string    `json:"help_url"`
+	TermsURL      string    `json:"terms_url"`
 	FreeChecks    *int64    `json:"free_checks"` // null: the gateway's default
 	Credit        int64     `json:"credit"`
 	Disabled      bool      `json:"disabled"`
@@ -225,6 +246,7 @@ func (c *cli) tenantList() *cobra.Command {
 				}
 				listed = append(listed, listedTenant{
 					t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, t.AgeVisibility,
+					t.Links.Privacy, t.Links.Help, t.Links.Terms,
 					t.FreeChecks, credit, t.Disabled, t.CreatedAt.UTC(),
 				})
 			}

@@ -11,6 +11,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"agegate/internal/tenant"
 )
 
 // Estimators.
@@ -37,9 +39,11 @@ type Config struct {
 	WebhookRetryTest       []time.Duration
 	WebhookAllowNets       []netip.Prefix
 	AllowInsecureCallbacks bool
-	Estimator              string // EstimatorONNX or EstimatorOff
-	InferenceWorkers       int    // 0: the number of cores
-	MetricsListen          string // empty: no metrics
+	OperatorName           string       // who runs the gateway, as shoppers read it; empty: not shown
+	OperatorLinks          tenant.Links // shown where the tenant has none of its own
+	Estimator              string       // EstimatorONNX or EstimatorOff
+	InferenceWorkers       int          // 0: the number of cores
+	MetricsListen          string       // empty: no metrics
 	LogLevel               slog.Level
 }
 
@@ -79,6 +83,7 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	if c.NewSecretKey != nil && bytes.Equal(c.NewSecretKey, c.SecretKey) {
 		errs = append(errs, fmt.Errorf("%s must differ from %s: remove it once the change is over", NewSecretKeyName, SecretKeyName))
 	}
+	errs = append(errs, c.checkLinks()...)
 	for _, name := range required {
 		if value, _ := lookup(name); value == "" {
 			errs = append(errs, fmt.Errorf("%s must be set%s", name, hint(name)))
@@ -89,6 +94,20 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	}
 	c.deriveURLs()
 	return c, nil
+}
+
+// checkLinks checks the operator's links, whose rule depends on another variable.
+func (c *Config) checkLinks() []error {
+	rule := tenant.CallbackRule{AllowInsecure: c.AllowInsecureCallbacks}
+	var errs []error
+	for _, link := range []struct{ name, raw string }{
+		{privacyURLName, c.OperatorLinks.Privacy}, {helpURLName, c.OperatorLinks.Help}, {termsURLName, c.OperatorLinks.Terms},
+	} {
+		if err := rule.CheckLink(link.raw); err != nil {
+			errs = append(errs, fmt.Errorf("%s must be an address that pages may link to: %w", link.name, err))
+		}
+	}
+	return errs
 }
 
 func hint(name string) string {

@@ -52,7 +52,7 @@ func TestEveryVariableRefusesNonsense(t *testing.T) {
 	var free []string // variables that take any text
 	for _, v := range Variables {
 		env[v.Name] = nonsense
-		if v.Name == "AGEGATE_MODELS_DIR" {
+		if v.Name == "AGEGATE_MODELS_DIR" || v.Name == "AGEGATE_OPERATOR_NAME" {
 			free = append(free, v.Name)
 		}
 	}
@@ -98,11 +98,33 @@ func TestValues(t *testing.T) {
 		{"AGEGATE_LISTEN", "8080", false},
 		{"AGEGATE_ESTIMATOR", "off", true},
 		{"AGEGATE_LOG_LEVEL", "DEBUG", true},
+		{"AGEGATE_OPERATOR_NAME", "Age Checks & Söhne", true},
+		{"AGEGATE_OPERATOR_NAME", " ", false},
+		{"AGEGATE_OPERATOR_NAME", "X\u202eY", false},
+		{"AGEGATE_OPERATOR_NAME", strings.Repeat("ö", 100), true},
+		{"AGEGATE_OPERATOR_NAME", strings.Repeat("ö", 101), false},
+		{"AGEGATE_PRIVACY_URL", "https://age.example.com/privacy?v=1#top", true},
+		{"AGEGATE_PRIVACY_URL", "https://u:p@age.example.com/", false},
+		{"AGEGATE_HELP_URL", "http://localhost/help", false},
+		{"AGEGATE_TERMS_URL", "javascript:alert(1)", false},
 		{SecretKeyName, goodKey[:20], false},
 	} {
 		_, err := Load(lookup(map[string]string{tt.name: tt.value}))
 		if (err == nil) != tt.ok {
 			t.Errorf("%s=%s: %v", tt.name, tt.value, err)
+		}
+	}
+}
+
+// Links may be http where callback URLs may, and then on this machine alone.
+func TestLinksWithInsecureCallbacks(t *testing.T) {
+	for link, ok := range map[string]bool{
+		"http://localhost:8081/privacy": true, "http://127.0.0.1/": true, "http://[::1]:80/": true,
+		"http://age.example.com/": false, "http://localhost.example/": false, "https://age.example.com/": true,
+	} {
+		_, err := Load(lookup(map[string]string{privacyURLName: link, "AGEGATE_ALLOW_INSECURE_CALLBACKS": "true"}))
+		if (err == nil) != ok || err != nil && (!strings.Contains(err.Error(), privacyURLName) || strings.Contains(err.Error(), link)) {
+			t.Errorf("%s: %v", link, err)
 		}
 	}
 }

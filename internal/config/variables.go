@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"agegate/internal/tenant"
 )
 
 // DatabaseURLName is the variable that may hold the database's password.
@@ -22,6 +25,16 @@ const SecretKeyName = "AGEGATE_SECRET_KEY"
 // NewSecretKeyName is the variable that holds the new key during a change of
 // the secret key.
 const NewSecretKeyName = "AGEGATE_NEW_SECRET_KEY" //nolint:gosec // a name, no secret
+
+// The links' variables, which are checked once all are read.
+const (
+	privacyURLName = "AGEGATE_PRIVACY_URL"
+	helpURLName    = "AGEGATE_HELP_URL"
+	termsURLName   = "AGEGATE_TERMS_URL"
+)
+
+// maxOperatorName is the most characters of the operator's name.
+const maxOperatorName = 100
 
 // Variables are all settings, in the order they are documented.
 var Variables = []Variable{
@@ -57,6 +70,14 @@ var Variables = []Variable{
 		set: setAllowNets},
 	{Name: "AGEGATE_ALLOW_INSECURE_CALLBACKS", Default: "false", Help: "accept http callback URLs (development)",
 		set: func(c *Config, v string) (err error) { c.AllowInsecureCallbacks, err = parseBool(v); return err }},
+	{Name: "AGEGATE_OPERATOR_NAME", Help: "who runs the gateway, as the hosted page tells shoppers",
+		set: setOperatorName},
+	{Name: privacyURLName, Help: "privacy notice that the hosted page links to",
+		set: func(c *Config, v string) error { c.OperatorLinks.Privacy = v; return nil }},
+	{Name: helpURLName, Help: "help page that the hosted page links to",
+		set: func(c *Config, v string) error { c.OperatorLinks.Help = v; return nil }},
+	{Name: termsURLName, Help: "terms that the hosted page links to",
+		set: func(c *Config, v string) error { c.OperatorLinks.Terms = v; return nil }},
 	{Name: "AGEGATE_ESTIMATOR", Default: EstimatorONNX, Help: "onnx, or off: no live checks",
 		set: setEstimator},
 	{Name: "AGEGATE_INFERENCE_WORKERS", Default: "0", Help: "frames estimated at the same time; 0 for the number of cores",
@@ -120,6 +141,17 @@ func setOrigin(dst *string, v string) error {
 		return errors.New("must be an http or https address without a path, such as https://age.example.com")
 	}
 	*dst = u.Scheme + "://" + u.Host
+	return nil
+}
+
+func setOperatorName(c *Config, v string) error {
+	if v == "" {
+		return nil
+	}
+	if strings.TrimSpace(v) == "" || !utf8.ValidString(v) || utf8.RuneCountInString(v) > maxOperatorName || strings.ContainsFunc(v, tenant.IsHidden) {
+		return fmt.Errorf("must be a name of at most %d visible characters", maxOperatorName)
+	}
+	c.OperatorName = v
 	return nil
 }
 

@@ -18,6 +18,9 @@ type tenantRow struct {
 	DocumentCheck bool
 	AgeVisibility bool
 	FreeChecks    *int64
+	PrivacyURL    string
+	HelpURL       string
+	TermsURL      string
 	Disabled      bool
 	CreatedAt     time.Time
 }

@@ -40,7 +40,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID) error {
 		if err := tx.checkDeletable(id); err != nil {
 			return err
 		}
-		for _, table := range []string{"webhook_endpoints", "tenant_secrets", "api_keys", "usage_counters", "credit_balances"} {
+		for _, table := range []string{"webhook_endpoints", "brands", "tenant_secrets", "api_keys", "usage_counters", "credit_balances"} {
 			if err := tx.db.Exec("DELETE FROM "+table+" WHERE tenant_id = ?", id).Error; err != nil {
 				return err
 			}

@@ -43,13 +43,20 @@ func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes
 	set(columns, "document_check", c.DocumentCheck)
 	set(columns, "age_visibility", c.AgeVisibility)
 	set(columns, "free_checks", c.FreeChecks)
+	set(columns, "privacy_url", c.PrivacyURL)
+	set(columns, "help_url", c.HelpURL)
+	set(columns, "terms_url", c.TermsURL)
 	return update(ctx, s, func(tx *Tx) (tenant.Tenant, error) {
 		if len(columns) > 0 {
 			if err := mustChange(tx.db.Model(&tenantRow{}).Where("id = ?", id).Updates(columns)); err != nil {
 				return tenant.Tenant{}, err
 			}
 		}
-		return tx.Tenant(id)
+		t, err := tx.Tenant(id)
+		if err != nil {
+			return tenant.Tenant{}, err
+		}
+		return t, tx.updateBrand(id, c.Brand)
 	})
 }
 

@@ -37,6 +37,7 @@ var (
 	ErrURLUserinfo = errors.New("it must not carry a user name or password")
 	ErrURLHost     = errors.New("the host must be ASCII: write an internationalized name in punycode (xn--…)")
 	ErrURLFragment = errors.New("it must not have a fragment")
+	ErrLinkScheme  = errors.New("the scheme must be https (http is for localhost alone)")
 )
 
 // Parse checks raw as a callback URL and returns its endpoint, or one of the
@@ -68,6 +69,29 @@ func (r CallbackRule) Parse(raw string) (Endpoint, error) {
 		return Endpoint{}, ErrURLSyntax
 	}
 	return Endpoint{Host: host, Port: port}, nil
+}
+
+// CheckLink checks raw as an address that the hosted page links to. It returns
+// the first rule that it breaks: those of Parse, or ErrLinkScheme. An empty one
+// passes.
+func (r CallbackRule) CheckLink(raw string) error {
+	if raw == "" {
+		return nil
+	}
+	e, err := r.Parse(raw)
+	if err != nil {
+		return err
+	}
+	if u, err := url.Parse(raw); err != nil || u.Scheme != "https" && !e.isLocal() {
+		return ErrLinkScheme
+	}
+	return nil
+}
+
+// isLocal reports whether the host is this machine by any of its names.
+func (e Endpoint) isLocal() bool {
+	addr, err := netip.ParseAddr(e.Host)
+	return e.Host == "localhost" || strings.HasSuffix(e.Host, ".localhost") || err == nil && addr.IsLoopback()
 }
 
 // Registered reports whether e is the endpoint of one of the tenant's

@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -119,4 +120,34 @@ func FuzzCallbackRule(f *testing.F) {
 			t.Errorf("%q: canonical host %q reads back as %q, %v", raw, e.Host, again.Host, err)
 		}
 	})
+}
+
+func TestCheckLink(t *testing.T) {
+	strict, insecure := CallbackRule{}, CallbackRule{AllowInsecure: true}
+	for _, tt := range []struct {
+		rule CallbackRule
+		raw  string
+		err  error
+	}{
+		{strict, "", nil},
+		{strict, "https://shop.example/privacy#top", nil},
+		{strict, "http://localhost/", ErrURLScheme},
+		{strict, "https://u@shop.example/", ErrURLUserinfo},
+		{strict, "javascript:alert(1)", ErrURLScheme},
+		{strict, "/privacy", ErrURLSyntax},
+		{strict, "https://shop.example/\x01", ErrURLSyntax},
+		{insecure, "http://localhost:8081/", nil},
+		{insecure, "http://shop.localhost/", nil},
+		{insecure, "http://127.0.0.2/", nil},
+		{insecure, "http://[::1]/", nil},
+		{insecure, "HTTPS://shop.example/", nil},
+		{insecure, "http://shop.example/", ErrLinkScheme},
+		{insecure, "http://localhost.shop.example/", ErrLinkScheme},
+		{insecure, "http://192.168.0.1/", ErrLinkScheme},
+		{insecure, "http://u@localhost/", ErrURLUserinfo},
+	} {
+		if err := tt.rule.CheckLink(tt.raw); !errors.Is(err, tt.err) {
+			t.Errorf("%q (insecure %t): %v, want %v", tt.raw, tt.rule.AllowInsecure, err, tt.err)
+		}
+	}
 }

@@ -48,6 +48,9 @@ func (s *Service) Create(ctx context.Context, t Tenant) (Credentials, error) {
 		return Credentials{}, err
 	}
 	err := s.checkSettings(&t.SuccessURL, &t.CancelURL, &t.WebhookURL, t.FreeChecks)
+	if err == nil {
+		err = s.checkLinks(&t.Links.Privacy, &t.Links.Help, &t.Links.Terms)
+	}
 	if err != nil {
 		return Credentials{}, err
 	}
@@ -96,6 +99,13 @@ func (s *Service) Update(ctx context.Context, id uuid.UUID, c Changes) (Tenant, 
 	if err := s.checkSettings(c.SuccessURL, c.CancelURL, c.WebhookURL, c.FreeChecks); err != nil {
 		return Tenant{}, err
 	}
+	if err := s.checkLinks(c.PrivacyURL, c.HelpURL, c.TermsURL); err != nil {
+		return Tenant{}, err
+	}
+	var err error
+	if c.Brand, err = c.Brand.checked(); err != nil {
+		return Tenant{}, err
+	}
 	return s.store.UpdateTenant(ctx, id, c)
 }
 
@@ -139,6 +149,23 @@ func (s *Service) checkSettings(success, cancel, webhook *string, freeChecks *in
 	}
 	if freeChecks != nil && *freeChecks < -1 {
 		return fault.New(fault.Invalid, "free checks must be -1 (unlimited), 0 or more")
+	}
+	return nil
+}
+
+// checkLinks refuses addresses that the hosted page may not link to. Nil and
+// empty ones pass.
+func (s *Service) checkLinks(privacy, help, terms *string) error {
+	for _, link := range []struct {
+		field string
+		raw   *string
+	}{{"privacy URL", privacy}, {"help URL", help}, {"terms URL", terms}} {
+		if link.raw == nil {
+			continue
+		}
+		if err := s.rule.CheckLink(*link.raw); err != nil {
+			return fault.New(fault.Invalid, fmt.Sprintf("%s is not acceptable: %v", link.field, err))
+		}
 	}
 	return nil
 }

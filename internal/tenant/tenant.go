@@ -3,9 +3,11 @@
 package tenant
 
 import (
+	"cmp"
 	"context"
 	"time"
 
+	"agegate/internal/brand"
 	"agegate/internal/credential"
 
 	"github.com/google/uuid"
@@ -21,8 +23,22 @@ type Tenant struct {
 	DocumentCheck bool   // offer a document check after an age refusal
 	AgeVisibility bool   // store estimates of consenting shoppers
 	FreeChecks    *int64 // monthly free allowance; nil for the operator's default, -1 unlimited
+	Links         Links
 	Disabled      bool
 	CreatedAt     time.Time
+}
+
+// Links are the addresses in the footer of the hosted page; empty ones are not
+// shown.
+type Links struct {
+	Privacy, Help, Terms string
+}
+
+// Or returns the links, with those of other in place of the empty ones.
+func (l Links) Or(other Links) Links {
+	return Links{
+		Privacy: cmp.Or(l.Privacy, other.Privacy), Help: cmp.Or(l.Help, other.Help), Terms: cmp.Or(l.Terms, other.Terms),
+	}
 }
 
 // CallbackURLs returns the registered URLs. A URL of a session must have the
@@ -98,6 +114,10 @@ type Changes struct {
 	DocumentCheck *bool
 	AgeVisibility *bool
 	FreeChecks    *int64
+	PrivacyURL    *string
+	HelpURL       *string
+	TermsURL      *string
+	Brand         *BrandChanges
 }
 
 // Store keeps tenants, keys and secrets. Every method that names a row
@@ -105,10 +125,15 @@ type Changes struct {
 type Store interface {
 	// CreateTenant writes the tenant, its first keys and its secrets together.
 	CreateTenant(ctx context.Context, t Tenant, keys []APIKey, secrets []Secret) error
-	// UpdateTenant applies the non-nil changes and returns the new state.
+	// UpdateTenant applies the non-nil changes, the brand's as they are to be
+	// stored, and returns the tenant's new state.
 	UpdateTenant(ctx context.Context, id uuid.UUID, c Changes) (Tenant, error)
 	SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bool) error
 	TenantByID(ctx context.Context, id uuid.UUID) (Tenant, error)
+	// Brand returns a tenant's brand; the zero Brand where nothing is set.
+	Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error)
+	// Logo returns a logo by its hash.
+	Logo(ctx context.Context, hash string) ([]byte, error)
 	// Tenants returns all tenants, oldest first.
 	Tenants(ctx context.Context) ([]Tenant, error)
 	// DeleteTenant deletes a disabled tenant without sessions and everything that

@@ -48,6 +48,8 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"missing rows are not found", testMissingRowsAreNotFound},
 		{"disable and enable tenant", testDisableAndEnableTenant},
 		{"tenants and keys are listed oldest first", testTenantsAndKeysAreListedOldestFirst},
+		{"brand", testBrand},
+		{"brand and settings change together", testBrandAndSettingsChangeTogether},
 		{"key times", testKeyTimes},
 		{"rotate secret", testRotateSecret},
 		{"secrets are paged from the newest tenant to the oldest", testSecretsArePagedFromTheNewestTenantToTheOldest},

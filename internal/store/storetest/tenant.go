@@ -33,6 +33,7 @@ func testTenantComesBackAsStored(t *testing.T, s Store) {
 	want := tenant.Tenant{
 		ID: id(t), Name: "Vin & Øl \"quoted\"", SuccessURL: "https://shop.example/ok", CancelURL: "https://shop.example/no",
 		WebhookURL: "https://shop.example/hook", DocumentCheck: true, AgeVisibility: true, FreeChecks: &free,
+		Links:    tenant.Links{Privacy: "https://shop.example/privacy", Help: "https://shop.example/help", Terms: "https://shop.example/terms"},
 		Disabled: true, CreatedAt: start,
 	}
 	k := key(t, want.ID, "plain")
@@ -63,7 +64,10 @@ func testUpdateTenantChangesOnlyWhatIsSet(t *testing.T, s Store) {
 	other := newTenant(t, s)
 	url, empty, on, free := "https://shop.example/ok", "", true, int64(7)
 	want.SuccessURL, want.DocumentCheck, want.FreeChecks = url, on, &free
-	got, err := s.UpdateTenant(t.Context(), want.ID, tenant.Changes{SuccessURL: &url, DocumentCheck: &on, FreeChecks: &free})
+	want.Links = tenant.Links{Privacy: url, Help: url, Terms: url}
+	got, err := s.UpdateTenant(t.Context(), want.ID, tenant.Changes{
+		SuccessURL: &url, DocumentCheck: &on, FreeChecks: &free, PrivacyURL: &url, HelpURL: &url, TermsURL: &url,
+	})
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("after a change: %+v, %v\nwant %+v", got, err, want)
 	}

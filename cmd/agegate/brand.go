@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"agegate/internal/brand"
+	"agegate/internal/tenant"
+
+	"github.com/spf13/pflag"
+)
+
+// brandFlags are the parts of a tenant's brand.
+type brandFlags struct {
+	name, colour, logo string
+	clear              bool
+}
+
+func (f *brandFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.name, "brand-name", "", "name shown to shoppers in place of the tenant's")
+	flags.StringVar(&f.colour, "brand-colour", "", "colour of buttons and links, such as '#1f5f5b'")
+	flags.StringVar(&f.logo, "brand-logo", "", "PNG, JPEG or WebP file of at most 256 KiB")
+	flags.BoolVar(&f.clear, "brand-clear", false, "remove name, colour and logo of the brand")
+}
+
+// changes returns what is given of the brand on the command line; nil for
+// nothing.
+func (f *brandFlags) changes(flags *pflag.FlagSet) (*tenant.BrandChanges, error) {
+	if f.clear {
+		return tenant.ClearedBrand(), nil
+	}
+	var c tenant.BrandChanges
+	if flags.Changed("brand-name") {
+		c.Name = &f.name
+	}
+	if flags.Changed("brand-colour") {
+		c.Colour = &f.colour
+	}
+	if flags.Changed("brand-logo") {
+		var logo []byte
+		if f.logo != "" {
+			var err error
+			if logo, err = readLogo(f.logo); err != nil {
+				return nil, err
+			}
+		}
+		c.Logo = &logo
+	}
+	if c == (tenant.BrandChanges{}) {
+		return nil, nil
+	}
+	return &c, nil
+}
+
+// readLogo reads a file, but no more of it than shows that it is too large.
+func readLogo(path string) ([]byte, error) {
+	file, err := os.Open(path) //nolint:gosec // a file that the operator names
+	if err != nil {
+		return nil, errors.New("--brand-logo: the file cannot be read")
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(file, brand.MaxLogoBytes+1))
+	if err != nil {
+		return nil, errors.New("--brand-logo: the file cannot be read")
+	}
+	if len(data) == 0 {
+		return nil, errors.New("--brand-logo: the file is empty")
+	}
+	return data, nil
+}

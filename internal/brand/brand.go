@@ -1,0 +1,23 @@
+// Package brand makes a merchant's look fit the hosted page: it derives
+// readable accents from one colour, and turns an uploaded picture into a small
+// PNG.
+package brand
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// Brand is how a merchant's hosted page looks. Empty values are not set.
+type Brand struct {
+	Name     string // shown to shoppers in place of the tenant's name
+	Colour   Colour
+	LogoHash string // Hash of the stored logo
+}
+
+// Hash returns the name under which content is served: 32 hex digits of its
+// SHA-256.
+func Hash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:16])
+}
