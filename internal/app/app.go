@@ -139,6 +139,7 @@ func (a *App) buildHandler(cfg config.Config, newCapture func(session.Session, b
 		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: newCapture,
 		Handovers: session.NewHandovers(a.Sessions, a.Store),
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
+		Operator: shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks},
 	})
 	if err != nil {
 		return nil, err

@@ -46,8 +46,8 @@ func mountDocs(e *echo.Echo, baseURL string) error {
 		if err != nil {
 			return fmt.Errorf("httpd: %s: %w", name, err)
 		}
-		e.Match(reading, name+".yaml", document("application/yaml; charset=utf-8", asYAML))
-		e.Match(reading, name+".json", document("application/json", asJSON))
+		e.Match(reading, name+".yaml", document("application/yaml; charset=utf-8", asYAML), page.Compress)
+		e.Match(reading, name+".json", document("application/json", asJSON), page.Compress)
 	}
 	return mountReference(e)
 }
@@ -55,7 +55,7 @@ func mountDocs(e *echo.Echo, baseURL string) error {
 // document serves a public file, also to scripts of other origins, because
 // tools read it from their own. A client that has the same version gets 304.
 func document(contentType string, data []byte) echo.HandlerFunc {
-	tag := fmt.Sprintf(`"%x"`, sha256.Sum256(data))
+	tag := fmt.Sprintf(`W/"%x"`, sha256.Sum256(data)) // weak: the same for compressed bytes
 	return func(c echo.Context) error {
 		h := c.Response().Header()
 		h.Set(echo.HeaderAccessControlAllowOrigin, "*")
@@ -105,7 +105,7 @@ func mountReference(e *echo.Echo) error {
 	e.Match(reading, "/docs", func(c echo.Context) error {
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-cache") // it names the files of this build
 		return c.HTMLBlob(http.StatusOK, html.Bytes())
-	}, withDocsPolicy)
+	}, withDocsPolicy, page.Compress)
 	assets.Register(e, withDocsPolicy)
 	return nil
 }

@@ -141,6 +141,13 @@ func (a *Assets) Register(e *echo.Echo, middlewares ...echo.MiddlewareFunc) {
 	e.Match([]string{http.MethodGet, http.MethodHead}, a.mount+"/*", a.serve, middlewares...)
 }
 
+// KeepForever lets browsers and proxies keep a response whose address changes
+// with its content.
+func KeepForever(c echo.Context) {
+	c.Response().Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	c.Response().Header().Set("X-Content-Type-Options", "nosniff")
+}
+
 // serve answers GET {mount}/{hash}/{file}. A request with the hash of another
 // build, which another replica has during an update, is answered with this
 // build's file, which must then not be cached.
@@ -153,7 +160,7 @@ func (a *Assets) serve(c echo.Context) error {
 	header := c.Response().Header()
 	header.Set("Cache-Control", "no-store")
 	if a.mount+"/"+hash == a.base {
-		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+		KeepForever(c)
 	}
 	header.Set("Vary", "Accept-Encoding")
 	header.Set("X-Content-Type-Options", "nosniff")

@@ -44,5 +44,5 @@ func (s *Set) writeHeaders(h http.Header, l *Locale) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Content-Language", l.Tag)
-	h.Set("Vary", "Accept-Language, Cookie")
+	h.Set("Vary", "Accept-Encoding, Accept-Language, Cookie")
 }

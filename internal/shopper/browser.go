@@ -1,8 +1,10 @@
 package shopper
 
 import (
+	"cmp"
 	"encoding/hex"
 
+	"agegate/internal/brand"
 	"agegate/internal/credential"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
@@ -15,7 +17,8 @@ import (
 type visit struct {
 	sess   session.Session
 	tenant tenant.Tenant
-	cookie string // empty when the browser has none for this session
+	brand  brand.Brand // of the tenant
+	cookie string      // empty when the browser has none for this session
 	owner  bool
 	claim  session.Claim // of the camera check that this browser may make
 	path   string        // of the verification link, or of the phone's
@@ -50,12 +53,19 @@ func (p *Pages) anyVisit(c echo.Context) (visit, error) {
 	if err != nil {
 		return visit{}, err
 	}
-	v := visit{sess: sess, tenant: t, path: "/v/" + c.Param("token")}
+	look, err := p.cfg.Tenants.Brand(ctx, t.ID)
+	if err != nil {
+		return visit{}, err
+	}
+	v := visit{sess: sess, tenant: t, brand: look, path: "/v/" + c.Param("token")}
 	if cookie, err := c.Cookie(p.cookieName(sess.LinkHash, "")); err == nil {
 		v.cookie, v.owner = cookie.Value, sess.Owns(cookie.Value)
 	}
 	return v, nil
 }
+
+// merchant is the merchant's name, as shoppers know it.
+func (v visit) merchant() string { return cmp.Or(v.brand.Name, v.tenant.Name) }
 
 // status is the session's status now.
 func (p *Pages) status(v visit) session.Status { return v.sess.StatusAt(p.cfg.Sessions.Now()) }

@@ -51,14 +51,15 @@ func troubleOf(v *cameraView, kind string) troubleView {
 	}
 }
 
-// showCamera answers GET /v/{token}/camera, the camera step.
+// showCamera answers GET /v/{token}/camera, the camera step. After the check it
+// leads on to the page of the result; a pass is shown for a moment first.
 func (p *Pages) showCamera(c echo.Context) error {
 	v, err := p.visit(c)
 	if err != nil {
 		return err
 	}
 	if !p.capturable(v) {
-		return c.Redirect(http.StatusSeeOther, v.path)
+		return p.onward(c, v, v.path)
 	}
 	return p.renderCamera(c, v)
 }

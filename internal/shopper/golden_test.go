@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"agegate/internal/page"
+	"agegate/internal/tenant"
 
 	"github.com/labstack/echo/v4"
 )
@@ -51,6 +52,14 @@ func goldenScreens() map[string]goldenScreen {
 		}},
 		"intro-camera-off": {screen: "intro", view: func() view {
 			return &introView{layout: test, exit: exit{Merchant: "Shop"}, TargetAge: 18, CameraOff: true}
+		}},
+		"intro-brand": {screen: "intro", view: func() view {
+			branded := live
+			branded.look = look{
+				Shop: shop.Merchant, Logo: "/brand/HASH.png", Stylesheet: "/brand/1f5f5b-HASH.css",
+				links: tenant.Links{Privacy: "https://shop.example/privacy?a=1&b=2", Help: "https://shop.example/help", Terms: "https://shop.example/terms"},
+			}
+			return &introView{layout: branded, exit: shop, TargetAge: 18}
 		}},
 		"consent":         {screen: "consent", view: func() view { return &exitView{layout: live, exit: shop} }},
 		"camera":          {screen: "camera", view: func() view { return camera() }},

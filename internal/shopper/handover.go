@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"agegate/internal/fault"
+	"agegate/internal/page"
 	"agegate/internal/session"
 
 	"github.com/labstack/echo/v4"
@@ -16,11 +17,11 @@ import (
 // for another browser.
 func (p *Pages) registerHandover(e *echo.Echo) {
 	getOrHead := []string{http.MethodGet, http.MethodHead}
-	e.Match(getOrHead, "/v/:token/handover", p.showHandover)
+	e.Match(getOrHead, "/v/:token/handover", p.showHandover, page.Compress)
 	e.GET("/v/:token/handover/state", p.handoverState)
 	e.POST("/v/:token/handover", p.offerHandover, p.pages.SameOrigin)
-	e.Match(getOrHead, "/h/:handover", p.showPhone)
-	e.Match(getOrHead, "/h/:handover/", p.showPhone) // where the page of a failed form leads back to
+	e.Match(getOrHead, "/h/:handover", p.showPhone, page.Compress)
+	e.Match(getOrHead, "/h/:handover/", p.showPhone, page.Compress) // where the page of a failed form leads back to
 	e.GET("/h/:handover/stream", p.phoneStream)
 	e.POST("/h/:handover/start", p.startPhone, p.pages.SameOrigin)
 	e.POST("/h/:handover/without-camera", p.phoneWithoutCamera, p.pages.SameOrigin)
@@ -69,7 +70,7 @@ func (p *Pages) showHandover(c echo.Context) error {
 		return err
 	}
 	if state == handoverOver {
-		return c.Redirect(http.StatusSeeOther, v.path)
+		return p.onward(c, v, v.path)
 	}
 	view := &handoverView{
 		layout: p.layoutOf(v), exit: exitOf(v), State: state, Code: offer.Code,

@@ -73,7 +73,7 @@ func TestAPhoneMakesTheCheckAndTheDesktopIsRedirected(t *testing.T) {
 	if got := desktop.handoverState(link); got != `{"state":"over"}` {
 		t.Errorf("state %s", got)
 	}
-	desktop.get(link+"/handover").leadsTo(t, strings.TrimPrefix(link, f.server.URL))
+	desktop.get(link+"/handover").shows(t, http.StatusOK, "screen-onward") // which leads on to the link
 	passing(t, desktop.get(link), f.stored(link).ID.String())
 	done := phone.get(phoneLink)
 	done.shows(t, http.StatusOK, "notice-handover_done")

@@ -33,6 +33,9 @@ func (p *Pages) phoneVisit(c echo.Context) (visit, error) {
 	if v.tenant, err = p.cfg.Tenants.Tenant(ctx, v.sess.TenantID); err != nil {
 		return visit{}, err
 	}
+	if v.brand, err = p.cfg.Tenants.Brand(ctx, v.sess.TenantID); err != nil {
+		return visit{}, err
+	}
 	return v, v.refused()
 }
 
@@ -51,7 +54,7 @@ func (p *Pages) showPhone(c echo.Context) error {
 			return err
 		}
 	}
-	l := layout{Test: !v.sess.Livemode, Path: v.path}
+	l := layout{look: lookOf(v), Test: !v.sess.Livemode, Path: v.path}
 	switch {
 	case p.status(v) != session.StatusPending || v.sess.DocumentOpen() || v.sess.AttemptsLeft() == 0:
 		return p.render(c, http.StatusOK, "notice", &noticeView{layout: l, Name: "handover_done", Icon: notices["handover_done"]})
@@ -60,7 +63,7 @@ func (p *Pages) showPhone(c echo.Context) error {
 			return err
 		}
 		return p.render(c, http.StatusOK, "phone", &phoneView{
-			layout: l, exit: exit{Merchant: v.tenant.Name},
+			layout: l, exit: exit{Merchant: v.merchant()},
 			Code: session.HandoverCode(c.Param("handover")), Start: v.path + "/start",
 		})
 	case !p.capturable(v):

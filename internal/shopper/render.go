@@ -2,6 +2,7 @@ package shopper
 
 import (
 	"agegate/internal/page"
+	"agegate/internal/tenant"
 
 	"github.com/labstack/echo/v4"
 )
@@ -10,11 +11,14 @@ import (
 // embeds it.
 type layout struct {
 	page.Frame
-	Path      string // of the page that shows the session's state
-	Test      bool   // a test session: carries the banner
-	Forcible  bool   // and is still open: the banner has the outcomes
-	Spoofable bool   // and spoof is one of them
-	Assisted  bool   // the shopper cannot move their head; filled in by render
+	look
+	Path      string       // of the page that shows the session's state
+	Test      bool         // a test session: carries the banner
+	Forcible  bool         // and is still open: the banner has the outcomes
+	Spoofable bool         // and spoof is one of them
+	Assisted  bool         // the shopper cannot move their head; filled in by render
+	Operator  string       // who runs the gateway, or empty; filled in by render
+	Links     []footerLink // filled in by render
 }
 
 func (l *layout) base() *layout { return l }
@@ -39,11 +43,16 @@ func composedKeys() []string {
 	for _, kind := range troubles {
 		keys = append(keys, "trouble."+kind+".title", "trouble."+kind+".body", "trouble."+kind+".action")
 	}
+	for _, link := range footerLinks(tenant.Links{Privacy: "x", Help: "x", Terms: "x"}) {
+		keys = append(keys, "page."+link.Kind)
+	}
 	return keys
 }
 
 // render writes a screen in the browser's language.
 func (p *Pages) render(c echo.Context, status int, screen string, v view) error {
-	v.base().Assisted = assisted(c)
+	l := v.base()
+	l.Assisted, l.Operator = assisted(c), p.cfg.Operator.Name
+	l.Links = footerLinks(l.links.Or(p.cfg.Operator.Links))
 	return p.pages.Render(c, status, screen, v)
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 
 	"agegate/internal/age"
+	"agegate/internal/brand"
 	"agegate/internal/page"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
@@ -37,6 +38,7 @@ type Config struct {
 	// VerifyURL is the public base of the pages, without a trailing slash. Its
 	// scheme decides whether cookies are Secure.
 	VerifyURL string
+	Operator  Operator
 	Logger    *slog.Logger // nil discards
 	Random    io.Reader    // nil means crypto/rand
 }
@@ -45,6 +47,10 @@ type Config struct {
 type Tenants interface {
 	// Tenant returns one tenant, or fault.NotFound.
 	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
+	// Brand returns a tenant's brand; the zero Brand where nothing is set.
+	Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error)
+	// Logo returns the PNG that has a hash, or fault.NotFound.
+	Logo(ctx context.Context, hash string) ([]byte, error)
 }
 
 // Capture is one camera check, for one goroutine at a time; see age.Capture.
@@ -104,10 +110,11 @@ func loadPages(verifyURL string) (*page.Set, error) {
 func (p *Pages) Register(e *echo.Echo) {
 	getOrHead := []string{http.MethodGet, http.MethodHead}
 	p.pages.Assets().Register(e)
-	e.Match(getOrHead, "/v/:token", p.show)
-	e.Match(getOrHead, "/v/:token/", p.show) // where the page of a failed form leads back to
-	e.Match(getOrHead, "/v/:token/camera", p.showCamera)
-	e.Match(getOrHead, "/v/:token/document", p.showDocument)
+	e.Match(getOrHead, "/brand/:file", p.showBrand)
+	e.Match(getOrHead, "/v/:token", p.show, page.Compress)
+	e.Match(getOrHead, "/v/:token/", p.show, page.Compress) // where the page of a failed form leads back to
+	e.Match(getOrHead, "/v/:token/camera", p.showCamera, page.Compress)
+	e.Match(getOrHead, "/v/:token/document", p.showDocument, page.Compress)
 	e.GET("/v/:token/stream", p.stream)
 	e.POST("/v/:token/start", p.start, p.pages.SameOrigin)
 	e.POST("/v/:token/consent", p.consent, p.pages.SameOrigin)

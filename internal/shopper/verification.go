@@ -158,9 +158,10 @@ func (p *Pages) redirect(c echo.Context, v visit) error {
 	return c.Redirect(http.StatusSeeOther, url)
 }
 
-// onward answers a form's POST with a redirect to path. After a pass it writes a
-// page that leads on instead: browsers apply form-action to every redirect that
-// follows a form, and the policy does not name the merchant's site.
+// onward answers with a redirect to path. After a pass it writes a page instead
+// that says so and leads to the merchant by itself. No form may be answered by
+// that redirect: browsers apply form-action to every redirect that follows a
+// form, and the policy does not name the merchant's site.
 func (p *Pages) onward(c echo.Context, v visit, path string) error {
 	if p.screenOf(v) == screenPassed {
 		return p.render(c, http.StatusOK, "onward", &exitView{layout: p.layoutOf(v), exit: exitOf(v)})
@@ -175,7 +176,7 @@ type exit struct {
 }
 
 func exitOf(v visit) exit {
-	return exit{Merchant: v.tenant.Name, Leave: v.sess.CancelURL}
+	return exit{Merchant: v.merchant(), Leave: v.sess.CancelURL}
 }
 
 type exitView struct {
@@ -201,7 +202,7 @@ type documentView struct {
 func (p *Pages) layoutOf(v visit) layout {
 	test := !v.sess.Livemode
 	forcible := test && p.status(v) == session.StatusPending
-	return layout{Path: v.path, Test: test, Forcible: forcible, Spoofable: forcible && !v.sess.DocumentOpen()}
+	return layout{look: lookOf(v), Path: v.path, Test: test, Forcible: forcible, Spoofable: forcible && !v.sess.DocumentOpen()}
 }
 
 // start answers POST /v/{token}/start: the shopper goes on from the

@@ -33,7 +33,9 @@ var phoneAddress = regexp.MustCompile(`/h/([A-Za-z0-9_-]{43})`)
 // prepare makes sessions in several states with their browsers.
 func prepare(t *testing.T, g *harness.Gateway) *fuzzer {
 	t.Helper()
-	f := &fuzzer{parameters: map[string][]string{"*": {"x/page.css", "x/camera.js", "x/icon.svg"}}}
+	f := &fuzzer{parameters: map[string][]string{
+		"*": {"x/page.css", "x/camera.js", "x/icon.svg"}, ":file": {"1f5f5b-x.css", "x.png"},
+	}}
 	served := slices.SortedFunc(slices.Values(g.App.Routes()), func(a, b *echo.Route) int {
 		return strings.Compare(a.Path+a.Method, b.Path+b.Method)
 	})

@@ -28,10 +28,6 @@ async function follow() {
   try {
     const answer = await fetch(`${link}/handover/state`, { cache: "no-store" });
     const { state } = await answer.json();
-    if (state === "over") {
-      location.replace(link);
-      return;
-    }
     if (state !== page.dataset.state) {
       location.replace(location.pathname);
       return;

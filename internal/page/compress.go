@@ -1,0 +1,28 @@
+package page
+
+import (
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+)
+
+// leastCompressed is the size in bytes below which compression gains nothing.
+const leastCompressed = 1024
+
+// Compress is a middleware that compresses what it wraps for clients that take
+// gzip. It is not for WebSockets.
+//
+// Compressing a page tells its length, which gives secrets away where an attacker
+// can put text of their own beside them and read the length of many answers
+// (BREACH). Our pages repeat nothing of a request: the languages and modes that
+// a query chooses are from closed lists, and names come from the tenant's
+// settings. What is secret in them, the session's link and the phone's, has to be
+// known to ask for the page, or needs the browser's cookie, which other sites'
+// requests do not carry (SameSite). A page that would show a request's text
+// beside a secret must not be wrapped.
+func Compress(next echo.HandlerFunc) echo.HandlerFunc {
+	return middleware.GzipWithConfig(middleware.GzipConfig{
+		MinLength: leastCompressed,
+		// A range is of the file as it is.
+		Skipper: func(c echo.Context) bool { return c.Request().Header.Get("Range") != "" },
+	})(next)
+}
