@@ -114,7 +114,7 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if err != nil {
 		return err
 	}
-	shop, err := demo.New(cfg.BaseURL, credentials, now)
+	shop, err := demo.New(cfg.BaseURL, cfg.VerifyURL, credentials, now)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ package demo
 
 import (
 	"context"
+	"crypto/rand"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -27,8 +28,8 @@ var files embed.FS
 
 var pages = template.Must(template.ParseFS(files, "*.html"))
 
-// orderCookie remembers a browser's latest order.
-const orderCookie = "order"
+// browserCookie ties a browser to the orders that it made.
+const browserCookie = "browser"
 
 // Credentials holds the API key and secrets of the shop's tenant.
 type Credentials struct {
@@ -46,10 +47,13 @@ type Shop struct {
 
 	mu     sync.Mutex
 	orders map[string]*order // by session ID
+	latest map[string]string // session ID of a browser's latest order
+	policy string            // Content-Security-Policy
 }
 
 // order is one purchase and the steps of its verification.
 type order struct {
+	browser   string // its cookie's value
 	Session   string
 	TargetAge int
 	VerifyURL string
@@ -72,8 +76,9 @@ type step struct {
 	Good bool
 }
 
-// New returns a shop whose backend calls the gateway at baseURL.
-func New(baseURL string, c Credentials, now func() time.Time) (*Shop, error) {
+// New returns a shop whose backend calls the gateway at baseURL, and whose
+// browsers are sent to the pages at verifyURL, an origin.
+func New(baseURL, verifyURL string, c Credentials, now func() time.Time) (*Shop, error) {
 	gateway, err := client.NewClientWithResponses(baseURL, client.WithRequestEditorFn(
 		func(_ context.Context, req *http.Request) error {
 			req.Header.Set("X-API-Key", c.APIKey)
@@ -90,7 +95,8 @@ func New(baseURL string, c Credentials, now func() time.Time) (*Shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Shop{gateway: gateway, webhooks: webhooks, redirect: redirect, now: now, orders: map[string]*order{}}, nil
+	return &Shop{gateway: gateway, webhooks: webhooks, redirect: redirect, now: now,
+		orders: map[string]*order{}, latest: map[string]string{}, policy: contentPolicy(verifyURL)}, nil
 }
 
 // Handler returns the shop's pages and its webhook receiver.
@@ -106,8 +112,15 @@ func (s *Shop) Handler() http.Handler {
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
+// contentPolicy lets the shop's pages load its own style and nothing else. Its
+// form leads to the gateway: browsers apply form-action to redirects, too.
+func contentPolicy(verifyURL string) string {
+	return "default-src 'none'; style-src 'self'; img-src data:; form-action 'self' " + verifyURL +
+		"; base-uri 'none'; frame-ancestors 'none'"
+}
+
 func (s *Shop) home(w http.ResponseWriter, _ *http.Request) {
-	render(w, http.StatusOK, "home.html", nil)
+	s.render(w, http.StatusOK, "home.html", nil)
 }
 
 // buy creates a session and sends the browser to the gateway.
@@ -118,32 +131,56 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, err := s.gateway.CreateSessionWithResponse(r.Context(), nil, client.CreateSessionRequest{TargetAge: age})
 	if err != nil {
-		render(w, http.StatusBadGateway, "problem.html", "The gateway cannot be reached.")
+		s.render(w, http.StatusBadGateway, "problem.html", "The gateway cannot be reached.")
 		return
 	}
 	if answer.JSON201 == nil {
-		render(w, http.StatusBadGateway, "problem.html", "The gateway did not create a session: it answered "+answer.Status()+".")
+		s.render(w, http.StatusBadGateway, "problem.html", "The gateway did not create a session: it answered "+answer.Status()+".")
 		return
 	}
 	created := answer.JSON201
+	browser := browserOf(r)
+	if browser == "" {
+		browser = rand.Text()
+	}
 	s.mu.Lock()
+	s.latest[browser] = created.SessionID.String()
 	s.orders[created.SessionID.String()] = &order{
-		Session: created.SessionID.String(), TargetAge: age, VerifyURL: created.VerificationURL, events: map[string]bool{},
+		browser: browser, Session: created.SessionID.String(), TargetAge: age, VerifyURL: created.VerificationURL, events: map[string]bool{},
 	}
 	s.mu.Unlock()
 	s.tell(created.SessionID.String(), step{Who: "shop", What: "created a session over REST and sent the browser to the gateway", Good: true})
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // the shop runs on http
-		Name: orderCookie, Value: created.SessionID.String(), Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
+		Name: browserCookie, Value: browser, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 	http.Redirect(w, r, created.VerificationURL, http.StatusSeeOther)
+}
+
+// browserOf returns the value of the browser's cookie, or "".
+func browserOf(r *http.Request) string {
+	cookie, err := r.Cookie(browserCookie)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// orderOf returns an order if it is this browser's: who has the address of
+// another's order, or its success URL, sees and changes nothing.
+func (s *Shop) orderOf(r *http.Request, session string) (order, bool) {
+	o, ok := s.snapshot(session)
+	if !ok || o.browser != browserOf(r) {
+		return order{}, false
+	}
+	return o, true
 }
 
 // thanks is the shop's success URL. Its parameters may be forged: only the
 // token decides.
 func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	o, ok := s.snapshot(q.Get("session"))
+	o, ok := s.orderOf(r, q.Get("session"))
 	if !ok {
-		render(w, http.StatusBadRequest, "problem.html", "This is not one of our orders.")
+		s.render(w, http.StatusBadRequest, "problem.html", "This is not an order of this browser.")
 		return
 	}
 	session := o.Session
@@ -156,32 +193,33 @@ func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/orders/"+session, http.StatusSeeOther)
 }
 
-// cancelled is the shop's cancel URL. It does not name the session, so the
-// shop's own cookie identifies the order.
+// cancelled is the shop's cancel URL. It tells nothing of the session, so the
+// shop's own cookie leads back to the browser's latest order.
 func (s *Shop) cancelled(w http.ResponseWriter, r *http.Request) {
-	if cookie, err := r.Cookie(orderCookie); err == nil {
-		if o, ok := s.snapshot(cookie.Value); ok {
-			http.Redirect(w, r, "/orders/"+o.Session, http.StatusSeeOther)
-			return
-		}
+	s.mu.Lock()
+	session := s.latest[browserOf(r)]
+	s.mu.Unlock()
+	if session != "" {
+		http.Redirect(w, r, "/orders/"+session, http.StatusSeeOther)
+		return
 	}
-	render(w, http.StatusOK, "cancelled.html", nil)
+	s.render(w, http.StatusOK, "cancelled.html", nil)
 }
 
 // order shows the steps so far and looks up the status at the gateway, the
 // third way to learn the result.
 func (s *Shop) order(w http.ResponseWriter, r *http.Request) {
 	session := r.PathValue("session")
-	o, ok := s.snapshot(session)
+	o, ok := s.orderOf(r, session)
 	if !ok {
-		http.NotFound(w, r)
+		s.render(w, http.StatusNotFound, "problem.html", "This is not an order of this browser.")
 		return
 	}
 	if !o.Ended {
 		s.lookUp(r.Context(), session, &o)
 	}
 	o, _ = s.snapshot(session)
-	render(w, http.StatusOK, "order.html", o)
+	s.render(w, http.StatusOK, "order.html", o)
 }
 
 func (s *Shop) lookUp(ctx context.Context, session string, o *order) {
@@ -264,8 +302,10 @@ func (s *Shop) snapshot(session string) (order, bool) {
 	return c, true
 }
 
-func render(w http.ResponseWriter, status int, page string, data any) {
+func (s *Shop) render(w http.ResponseWriter, status int, page string, data any) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", s.policy)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)

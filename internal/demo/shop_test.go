@@ -75,6 +75,50 @@ func TestShopRefusesForgeries(t *testing.T) {
 	}
 }
 
+// An order is its browser's: another one that learns its address, or the success
+// URL with its token, neither sees nor changes it.
+func TestAnOrderBelongsToItsBrowser(t *testing.T) {
+	g, shop := openShop(t)
+	browser, stranger := harness.Browser(), harness.Browser()
+	session, verification := buy(t, browser, shop)
+	other, _ := buy(t, stranger, shop)
+	_, back := open(t, browser, g.Path(verification)+"?force=verified")
+	for _, url := range []string{shop + "/orders/" + session, back} {
+		if page, onward := open(t, stranger, url); !strings.Contains(page, "not an order of this browser") || onward != "" || strings.Contains(page, session) {
+			t.Errorf("a stranger is led to %q:\n%s", onward, page)
+		}
+	}
+	if page, _ := open(t, browser, shop+"/orders/"+session); strings.Contains(page, "came back") {
+		t.Errorf("a stranger changed the order:\n%s", page)
+	}
+	// A second order of the same browser leaves it the first.
+	second, _ := buy(t, browser, shop)
+	for _, own := range []string{session, second} {
+		if page, _ := open(t, browser, shop+"/orders/"+own); !strings.Contains(page, "Session "+own) {
+			t.Errorf("the browser does not see its order:\n%s", page)
+		}
+	}
+	if session == second || other == session {
+		t.Error("the orders are not told apart")
+	}
+}
+
+// Every page has a policy that names nothing but the shop and the gateway.
+func TestShopPagesHaveAPolicy(t *testing.T) {
+	g, shop := openShop(t)
+	for _, path := range []string{"/", "/cancelled", "/orders/none", "/thanks?session=none"} {
+		res, err := harness.Browser().Get(shop + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		policy := res.Header.Get("Content-Security-Policy")
+		if !strings.HasPrefix(policy, "default-src 'none'; ") || !strings.Contains(policy, "form-action 'self' "+g.URL+";") || strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: policy %q", path, policy)
+		}
+	}
+}
+
 func TestShopSaysWhatTheGatewayAnswered(t *testing.T) {
 	_, shop := openShop(t, "AGEGATE_TEST_DAILY_CAP=0")
 	res, err := harness.Browser().PostForm(shop+"/buy", map[string][]string{"age": {"18"}})
@@ -98,7 +142,7 @@ func openShop(t *testing.T, settings ...string) (*harness.Gateway, string) {
 	c := g.Shop(t, server.URL+"/webhook", func(shop *tenant.Tenant) {
 		shop.SuccessURL, shop.CancelURL = server.URL+"/thanks", server.URL+"/cancelled"
 	})
-	shop, err := demo.New(g.URL, demo.Credentials{
+	shop, err := demo.New(g.URL, g.URL, demo.Credentials{
 		APIKey: c.Test.APIKey, WebhookSecret: c.Test.WebhookSecret, RedirectSecret: c.Test.RedirectSecret,
 	}, g.Clock.Now)
 	if err != nil {
@@ -115,7 +159,8 @@ func buy(t *testing.T, browser *http.Client, shop string) (session, verification
 	if err != nil || res.StatusCode != http.StatusSeeOther || len(res.Cookies()) != 1 {
 		t.Fatalf("buying: %v, %v", res, err)
 	}
-	return res.Cookies()[0].Value, res.Header.Get("Location")
+	_, order := open(t, browser, shop+"/cancelled") // leads to the browser's latest order
+	return strings.TrimPrefix(order, "/orders/"), res.Header.Get("Location")
 }
 
 // open loads a page and returns its text and where it leads on to.
