@@ -80,6 +80,7 @@ function show(name) {
     if (section instanceof HTMLElement) section.hidden = section.dataset.screen !== name;
   }
   const heading = page.querySelector(`[data-screen="${name}"] h1`);
+  window.scrollTo(0, 0); // the picture and the guidance begin at the top
   if (!(heading instanceof HTMLElement)) return;
   heading.focus({ preventScroll: true });
   document.title = heading.textContent ?? "";
