@@ -154,18 +154,18 @@ func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 	ctx := context.WithoutCancel(work)
 	s.link.conn.SetReadLimit(messageLimit)
 	budget := &s.pages.budget
+	// Timers end the connection with a code; an expired context would cut it.
+	left := s.visit.sess.ExpiresAt.Sub(s.pages.cfg.Sessions.Now())
+	expiry := time.AfterFunc(left, func() { s.pages.captures.end(s.link, closeReload, "the session has expired") })
+	defer expiry.Stop()
 	nonce := s.capture.Nonce()
 	if err := s.link.send(ctx, hello{Nonce: hex.EncodeToString(nonce[:])}); err != nil {
 		return websocket.StatusGoingAway, ""
 	}
-	// Timers end the connection with a code; an expired context would cut it.
 	idle := time.AfterFunc(budget.idle, func() { s.pages.captures.end(s.link, closeIdle, "no frame came") })
 	defer idle.Stop()
 	whole := time.AfterFunc(budget.whole, func() { s.pages.captures.end(s.link, closeSpent, "time is up") })
 	defer whole.Stop()
-	left := s.visit.sess.ExpiresAt.Sub(s.pages.cfg.Sessions.Now())
-	expiry := time.AfterFunc(left, func() { s.pages.captures.end(s.link, closeReload, "the session has expired") })
-	defer expiry.Stop()
 	pace := rate.NewLimiter(rate.Every(budget.gap), budget.burst)
 	bytes := 0
 	for range budget.frames {
