@@ -68,7 +68,7 @@ type Challenge struct {
 	left    bool                // the place where the prompt found the head
 	path    path
 	glimpse *vision.Observation // of the head under way, when the latest frame ended a way on which it was seen
-	cut     bool                // a way was missing, though frames came fast enough to show it
+	cut     bool                // the head jumped to a pose, although frames came fast enough to show it moving
 }
 
 // Outcome of one frame for the challenge.
@@ -165,8 +165,8 @@ func (c *Challenge) Complete() bool { return c.Over() && c.held >= levelFrames }
 // which it was seen, else nil.
 func (c *Challenge) Glimpse() *vision.Observation { return c.glimpse }
 
-// Cut reports whether a way was missing, though frames came fast enough to
-// show it.
+// Cut reports whether the head jumped to a pose, although frames came fast
+// enough to show it moving.
 func (c *Challenge) Cut() bool { return c.cut }
 
 // Reached returns the first of the frames that fulfilled the latest prompt, in

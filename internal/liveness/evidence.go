@@ -37,8 +37,8 @@ type Demand struct {
 // of simulated screens 2.2 to 5.0, of simulated people 1.4 to 2.2. Without head
 // turns, Assisted asks for more.
 //
-// Of four to six ways people show nearly all, pictures shown in turn at most
-// one.
+// A capture has four to six movements from one pose to the next. Nearly all of
+// a person's are seen under way; of still pictures shown in turn, at most one is.
 var (
 	Usual    = Demand{Frames: 5, Glimpses: 2, real: 0.2, live: 0.1, raster: 2.8}
 	Assisted = Demand{Frames: 12, real: 0.3, live: 0.15, raster: 2.4}

@@ -58,7 +58,7 @@ func (t *Track) Jumps(o *vision.Observation, now time.Time) bool {
 // smallest movement give more.
 const minChange = 0.35
 
-// Memory knows every frame of a capture again.
+// Memory recognises frames that a capture has already seen.
 type Memory struct {
 	hashes map[[sha256.Size]byte]int
 	grains []*vision.Grain
