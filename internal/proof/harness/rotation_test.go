@@ -24,7 +24,8 @@ func TestWebhookSecretRotation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return wh.Verify(d.Body, d.Header) == nil
+			// On SQLite a delivery's timestamp is of the clock that the test moves.
+			return wh.VerifyIgnoringTimestamp(d.Body, d.Header) == nil
 		}
 		deliver := func(n int) Delivery {
 			t.Helper()
