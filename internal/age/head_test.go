@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"agegate/internal/inference"
 	"agegate/internal/vision"
 )
 
@@ -13,5 +14,39 @@ func TestExpectedValue(t *testing.T) {
 	f.Inner.Distribution[90] = 1 // the inner crop does not count
 	if got := (ExpectedValue{}).Age(f); math.Abs(got-32.5) > 1e-6 {
 		t.Errorf("age %v, want 32.5", got)
+	}
+}
+
+// fixed is a head that always says the same.
+type fixed float64
+
+func (f fixed) Age(*vision.Features) float64 { return float64(f) }
+
+func TestTuned(t *testing.T) {
+	f := new(vision.Features)
+	f.Whole.Distribution[90] = 1 // the stock model's word does not count
+	f.Tuned = new([inference.AgeBins]float32)
+	f.Tuned[20], f.Tuned[30] = 0.5, 0.5
+	for _, row := range []struct {
+		other Head
+		want  float64
+	}{{nil, 25}, {fixed(15), 20}, {fixed(math.NaN()), 0}} {
+		if got := (Tuned{Other: row.other}).Age(f); got != row.want {
+			t.Errorf("with %v: age %v, want %v", row.other, got, row.want)
+		}
+	}
+	for _, row := range []struct {
+		tail int
+		want float64
+	}{{30, 25}, {35, 31.25}, {40, 40}, {70, 70}} {
+		f.Tuned = new([inference.AgeBins]float32)
+		f.Tuned[row.tail] = 1
+		if got := (Tuned{Other: fixed(20)}).Age(f); got != row.want {
+			t.Errorf("the tail says %d and the other head 20: age %v, want %v", row.tail, got, row.want)
+		}
+	}
+	f.Tuned[20] = float32(math.NaN())
+	if got := (Tuned{}).Age(f); got != 0 {
+		t.Errorf("a tail that gives no numbers says %v", got)
 	}
 }

@@ -40,6 +40,11 @@ func (a *App) openEstimator(cfg config.Config) (func(session.Session, bool) shop
 	default:
 		a.log.Info("calibration loaded", "data", file.Data.Name, "pictures", file.Data.Pictures)
 	}
+	if tail := pool.Manifest.Tail; tail != nil {
+		a.log.Info("fine-tuned age tail loaded", "data", tail.Data.Name, "pictures", tail.Data.Pictures)
+	} else {
+		a.log.Info("no fine-tuned age tail is loaded: the calibrated stock model estimates alone; see docs/training.md")
+	}
 	engine, queue := age.NewEngine(vision.NewAnalyzer(pool), head, a.metrics), inference.NewQueue(workers)
 	return func(sess session.Session, assisted bool) shopper.Capture {
 		party := inference.Party{Tenant: sess.TenantID, Session: sess.ID}

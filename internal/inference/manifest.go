@@ -22,6 +22,7 @@ const ManifestName = "manifest.json"
 type Manifest struct {
 	Runtime File           `json:"runtime"` // the ONNX Runtime shared library
 	Models  map[Model]File `json:"models"`
+	Tail    *TailManifest  `json:"-"` // of TailManifestName; nil without one
 }
 
 // File is one entry of the manifest. Path is relative to the manifest and must
@@ -58,6 +59,9 @@ func ReadManifest(dir string) (Manifest, error) {
 		return m, err
 	}
 	for role, outputs := range Outputs {
+		if role == Tail {
+			continue
+		}
 		file, ok := m.Models[role]
 		if !ok {
 			return m, fmt.Errorf("%s names no file for the role %q", ManifestName, role)
@@ -75,6 +79,10 @@ func ReadManifest(dir string) (Manifest, error) {
 		if err := file.verify(dir); err != nil {
 			return m, err
 		}
+	}
+	delete(m.Models, Tail) // described by its own manifest alone
+	if err := m.addTail(dir); err != nil {
+		return m, fmt.Errorf("%s: %w", TailManifestName, err)
 	}
 	return m, nil
 }

@@ -6,6 +6,9 @@ import "context"
 const (
 	AgeBins        = 100  // whole ages told apart, from 0
 	DescriptorSize = 1024 // of the face descriptor
+	// MapSize is the length of its further output "map", which a tail goes on
+	// from: 512 channels of 14 rows of 14 cells, 0 to 6.
+	MapSize = 512 * 14 * 14
 )
 
 // Model is the role of a neural network in the pipeline. The manifest says
@@ -22,6 +25,10 @@ const (
 	Mesh Model = "mesh"
 	// Ager gives a distribution over ages 0 to 99 and a descriptor of the face.
 	Ager Model = "age"
+	// Tail gives a second distribution over ages, fine-tuned on labelled faces,
+	// from the feature map that the age model's first eleven blocks make. It is
+	// the one role that may stay empty.
+	Tail Model = "tail"
 	// Antispoof scores how little a face crop looks computer-made or printed.
 	Antispoof Model = "antispoof"
 	// Liveness scores how little a face crop looks recorded from a screen.
@@ -45,6 +52,7 @@ var Outputs = map[Model]map[string]int{
 		"distribution": AgeBins,        // probability of each whole age
 		"descriptor":   DescriptorSize, // what the same-face comparison works on
 	},
+	Tail:      {"distribution": AgeBins},
 	Antispoof: {"real": 1}, // probability
 	Liveness:  {"live": 2}, // probability of live, then of not live
 }
@@ -69,7 +77,10 @@ type Models interface {
 
 // Worker is one set of models, for one goroutine at a time.
 type Worker interface {
+	// Has reports whether the role is filled; all but Tail are.
+	Has(m Model) bool
 	// Input returns the model's input format and the buffer to fill before Run.
+	// The tail's input is the age model's "map" and has no format.
 	Input(m Model) (Input, []float32)
 	// Run computes the model's outputs from its input buffer.
 	Run(m Model) error

@@ -151,11 +151,17 @@ func newWorker(dir string, manifest Manifest) (*worker, error) {
 	}
 	w := &worker{models: map[Model]*session{}}
 	for role, file := range manifest.Models {
-		s := &session{format: *file.Input, outputs: map[string]*ort.Tensor[float32]{}}
+		s := &session{outputs: map[string]*ort.Tensor[float32]{}}
+		if file.Input != nil {
+			s.format = *file.Input
+		}
 		w.models[role] = s
 		if err := s.open(filepath.Join(dir, file.Path), role, file.Outputs, options); err != nil {
 			return nil, errors.Join(fmt.Errorf("model %s: %w", file.Path, err), w.destroy())
 		}
+	}
+	if w.Has(Tail) && len(w.Output(Ager, "map")) != MapSize {
+		return nil, errors.Join(errors.New("the age model's map is not what the tail takes"), w.destroy())
 	}
 	return w, nil
 }
@@ -165,12 +171,17 @@ func newWorker(dir string, manifest Manifest) (*worker, error) {
 // own, but where Outputs demands a number of values it must match.
 func (s *session) open(path string, role Model, outputs map[string]string, options *ort.SessionOptions) error {
 	var err error
-	s.input, err = ort.NewEmptyTensor[float32](ort.NewShape(1, 3, int64(s.format.Height), int64(s.format.Width)))
+	taken, declared, err := ort.GetInputOutputInfo(path)
 	if err != nil {
 		return err
 	}
-	_, declared, err := ort.GetInputOutputInfo(path)
-	if err != nil {
+	shape := ort.NewShape(1, 3, int64(s.format.Height), int64(s.format.Width))
+	if s.format == (Input{}) { // no picture, but another model's output
+		if shape = taken[0].Dimensions; shape.FlattenedSize() != MapSize {
+			return fmt.Errorf("takes %d values, want %d", shape.FlattenedSize(), MapSize)
+		}
+	}
+	if s.input, err = ort.NewEmptyTensor[float32](shape); err != nil {
 		return err
 	}
 	var names []string
@@ -196,6 +207,8 @@ func (s *session) open(path string, role Model, outputs map[string]string, optio
 	s.run, err = ort.NewAdvancedSession(path, []string{"input"}, names, []ort.Value{s.input}, values, options)
 	return err
 }
+
+func (w *worker) Has(m Model) bool { return w.models[m] != nil }
 
 func (w *worker) Input(m Model) (Input, []float32) {
 	s := w.models[m]

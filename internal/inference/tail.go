@@ -1,0 +1,61 @@
+package inference
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// TailManifestName is the file in the models directory that describes the
+// fine-tuned tail. `make train` writes it, and it may be absent.
+const TailManifestName = "agetail.json"
+
+// TailManifest describes a tail: the model, the stock model whose feature map
+// it goes on from, and what it learned from.
+type TailManifest struct {
+	File
+	Base      string          `json:"base"` // SHA-256 of the age model
+	TrainedAt time.Time       `json:"trained_at"`
+	Data      TailData        `json:"data"`
+	Figures   json.RawMessage `json:"figures"` // of pictures held out while training
+}
+
+// TailData says what a tail was trained on.
+type TailData struct {
+	Name     string `json:"name"`
+	Pictures int    `json:"pictures"`
+	Youngest int    `json:"youngest"` // years
+	Oldest   int    `json:"oldest"`
+}
+
+// ErrOtherBase reports a tail that goes on from another age model than the
+// directory holds.
+var ErrOtherBase = errors.New("the tail was trained on another age model: remove this file, then run `make train`")
+
+// addTail gives the tail its role, if the directory has one.
+func (m *Manifest) addTail(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, TailManifestName)) //nolint:gosec // the operator chose the directory
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	var t TailManifest
+	if err := json.Unmarshal(text, &t); err != nil {
+		return err
+	}
+	if t.Base != m.Models[Ager].SHA256 {
+		return ErrOtherBase
+	}
+	if _, ok := m.Models[Ager].Outputs["map"]; !ok {
+		return fmt.Errorf("the age model gives no %q", "map")
+	}
+	if err := t.verify(dir); err != nil {
+		return err
+	}
+	m.Models[Tail], m.Tail = t.File, &t
+	return nil
+}
