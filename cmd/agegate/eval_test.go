@@ -53,6 +53,38 @@ func TestEvalCommand(t *testing.T) {
 	}
 }
 
+// TestEvalOfGivenEstimates reports on the estimates that a CSV file brings, as
+// training/train.py writes them, without a look at any picture.
+func TestEvalOfGivenEstimates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "held_out.csv")
+	text := "file,age,group,estimate\ngone.jpg,30,male;White,25\ngone.jpg,31,female,24.9\ngone.jpg,16,female,24.94\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := runFaces(t, "eval", path, "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report accuracy.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatal(err)
+	}
+	if clear := report.Pass[1].Shares[2]; clear.Count != 1 || clear.Of != 2 || len(report.Groups) != 3 || report.Groups[2].Clear.Shares[2].Count != 1 {
+		t.Errorf("%+v", report)
+	}
+	if out, _, err = runFaces(t, "eval", path); err != nil || !strings.Contains(out, "male, 25–35") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// TestEvalAltered adds a table of what single alterations do.
+func TestEvalAltered(t *testing.T) {
+	out, _, err := runFaces(t, "eval", sampleFaces(t), "--alter", "--target", "13")
+	if err != nil || !strings.Contains(out, "ALTERED") || !strings.Contains(out, "glasses") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
 func TestCalibrateRefusesFewPictures(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "calibration.json")
 	if _, _, err := runFaces(t, "calibrate", sampleFaces(t), "--out", out); err == nil || !strings.Contains(err.Error(), "at least 200 pictures") {

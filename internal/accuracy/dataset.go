@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,16 +22,22 @@ import (
 
 // Picture is one labelled picture of a set.
 type Picture struct {
-	Path  string
-	Age   int    // years, 0 to 120
-	Group string // "" where the set names none
+	Path   string
+	Age    int      // years, 0 to 120
+	Groups []string // that the person belongs to by the set's labels; nil where it names none
+	// Estimate is in years, where the set brings estimates along, as the one
+	// does that training/train.py writes of pictures held out.
+	Estimate *float64
 }
 
 // ReadSet reads a set of labelled pictures: a CSV file with the columns file,
-// age and optionally group, with or without a header row, file being relative
-// to the CSV's directory; or a directory, searched recursively, whose .jpg,
-// .jpeg and .png files have names that begin with the age; hidden files are
-// skipped. An error names the file, and in a CSV the line.
+// age and optionally group, with or without a heading, file being relative to
+// the CSV's directory and several groups parted by semicolons; or a directory,
+// searched with everything under it, whose .jpg, .jpeg and .png files have
+// names that begin with the age, before a separator or the extension; hidden
+// files are passed over. Names as UTKFace has them (age_gender_race_date) give
+// groups too. An error names the file, and in a CSV the line, that cannot
+// be used.
 func ReadSet(path string) ([]Picture, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -64,20 +71,48 @@ func readDir(dir string) ([]Picture, error) {
 		default:
 			return nil
 		}
-		name := entry.Name()
-		digits := len(name) - len(strings.TrimLeft(name, "0123456789"))
-		age, err := parseAge(name[:digits])
+		p, err := parseName(entry.Name())
 		if err != nil {
-			return fmt.Errorf("%s: the name must begin with the age", path)
+			return fmt.Errorf("%s: %w", path, err)
 		}
-		set = append(set, Picture{Path: path, Age: age})
+		p.Path = path
+		set = append(set, p)
 		return nil
 	})
 	return set, err
 }
 
-// columns holds the column indexes of a CSV; group is -1 when it has none.
-type columns struct{ file, age, group int }
+// ageName is a file name that begins with an age: "25.jpg", "25_0_a.jpg",
+// "25 a.jpg", but not "001A02.jpg", which begins with a person's number.
+var ageName = regexp.MustCompile(`^(\d{1,3})[^0-9A-Za-z]`)
+
+// utkName is a name of UTKFace, with its labels of gender and race.
+var utkName = regexp.MustCompile(`^\d{1,3}_([01])_([0-4])_`)
+
+var (
+	utkGenders = map[string]string{"0": "male", "1": "female"}
+	utkRaces   = map[string]string{"0": "White", "1": "Black", "2": "Asian", "3": "Indian", "4": "other"}
+)
+
+func parseName(name string) (Picture, error) {
+	begin := ageName.FindStringSubmatch(name)
+	if begin == nil || len(begin[1]) > 1 && begin[1][0] == '0' {
+		return Picture{}, errors.New("the name must begin with the age, then a character that is no letter or digit, such as 25_a.jpg; name pictures so, or list them in a CSV file with the columns file and age")
+	}
+	age, err := parseAge(begin[1])
+	if err != nil {
+		return Picture{}, err
+	}
+	p := Picture{Age: age}
+	if labels := utkName.FindStringSubmatch(name); labels != nil {
+		p.Groups = []string{utkGenders[labels[1]], utkRaces[labels[2]]}
+	}
+	return p, nil
+}
+
+// columns says where a CSV keeps what; group and estimate are -1 when it has
+// none.
+type columns struct{ file, age, group, estimate int }
 
 func readCSV(path string) ([]Picture, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // the operator names the set
@@ -88,7 +123,7 @@ func readCSV(path string) ([]Picture, error) {
 	in.TrimLeadingSpace = true
 	in.FieldsPerRecord = -1 // counted below, to name the line
 	var set []Picture
-	at := columns{file: 0, age: 1, group: 2}
+	at := columns{file: 0, age: 1, group: 2, estimate: -1}
 	for first := true; ; first = false {
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -121,7 +156,7 @@ func parseHeading(row []string) (columns, bool) {
 	for _, name := range row {
 		names = append(names, strings.ToLower(strings.TrimSpace(name)))
 	}
-	at := columns{slices.Index(names, "file"), slices.Index(names, "age"), slices.Index(names, "group")}
+	at := columns{slices.Index(names, "file"), slices.Index(names, "age"), slices.Index(names, "group"), slices.Index(names, "estimate")}
 	return at, at.file >= 0 && at.age >= 0
 }
 
@@ -138,7 +173,18 @@ func (at columns) picture(row []string) (Picture, error) {
 		return Picture{}, fmt.Errorf("%s: %w", p.Path, err)
 	}
 	if at.group >= 0 && at.group < len(row) {
-		p.Group = strings.TrimSpace(row[at.group])
+		for group := range strings.SplitSeq(row[at.group], ";") {
+			if group = strings.TrimSpace(group); group != "" {
+				p.Groups = append(p.Groups, group)
+			}
+		}
+	}
+	if at.estimate >= 0 && at.estimate < len(row) {
+		years, err := strconv.ParseFloat(strings.TrimSpace(row[at.estimate]), 64)
+		if err != nil || !(years >= 0 && years <= 120) {
+			return Picture{}, fmt.Errorf("%s: the estimate must be a number from 0 to 120", p.Path)
+		}
+		p.Estimate = &years
 	}
 	return p, nil
 }

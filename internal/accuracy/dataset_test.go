@@ -3,7 +3,7 @@ package accuracy_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -34,13 +34,18 @@ func TestReadSet(t *testing.T) {
 		want  []accuracy.Picture // paths relative to the directory
 	}{
 		{"CSV without heading", map[string]string{"set.csv": "a.jpg,17\nb.jpg, 31,indoors\n"}, "set.csv",
-			[]accuracy.Picture{{"a.jpg", 17, ""}, {"b.jpg", 31, "indoors"}}},
+			[]accuracy.Picture{{Path: "a.jpg", Age: 17}, {Path: "b.jpg", Age: 31, Groups: []string{"indoors"}}}},
 		{"CSV with a byte order mark and Windows line ends", map[string]string{"set.csv": "\ufeffa.jpg,17\r\n\"b.jpg\",31\r\n"}, "set.csv",
-			[]accuracy.Picture{{"a.jpg", 17, ""}, {"b.jpg", 31, ""}}},
-		{"CSV with heading in another order", map[string]string{"set.csv": "\ufeffGroup,Age,File\nx,8,\"c,d.jpg\"\n"}, "set.csv",
-			[]accuracy.Picture{{"c,d.jpg", 8, "x"}}},
+			[]accuracy.Picture{{Path: "a.jpg", Age: 17}, {Path: "b.jpg", Age: 31}}},
+		{"CSV with heading in another order", map[string]string{"set.csv": "\ufeffGroup,Age,File\nx; y,8,\"c,d.jpg\"\n"}, "set.csv",
+			[]accuracy.Picture{{Path: "c,d.jpg", Age: 8, Groups: []string{"x", "y"}}}},
 		{"directory with everything under it", map[string]string{"25_0_a.jpg": "", "sub/9.PNG": "", "README": "", "notes.csv": "", "._25_0_a.jpg": "", ".trash/x.jpg": ""}, ".",
-			[]accuracy.Picture{{"25_0_a.jpg", 25, ""}, {"sub/9.PNG", 9, ""}}},
+			[]accuracy.Picture{{Path: "25_0_a.jpg", Age: 25}, {Path: "sub/9.PNG", Age: 9}}},
+		{"names of UTKFace", map[string]string{"31_1_3_20170110.jpg": "", "4_0_0_x.jpg": "", "60_2_0_x.jpg": "", "7 b.png": ""}, ".",
+			[]accuracy.Picture{
+				{Path: "31_1_3_20170110.jpg", Age: 31, Groups: []string{"female", "Indian"}},
+				{Path: "4_0_0_x.jpg", Age: 4, Groups: []string{"male", "White"}}, {Path: "60_2_0_x.jpg", Age: 60}, {Path: "7 b.png", Age: 7},
+			}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -52,7 +57,7 @@ func TestReadSet(t *testing.T) {
 			for i := range got {
 				got[i].Path, _ = filepath.Rel(dir, got[i].Path)
 			}
-			if !slices.Equal(got, row.want) {
+			if !reflect.DeepEqual(got, row.want) {
 				t.Errorf("read %+v, want %+v", got, row.want)
 			}
 		})
@@ -71,6 +76,9 @@ func TestReadSetNamesWhatItCannotUse(t *testing.T) {
 		{"empty CSV", map[string]string{"set.csv": ""}, "set.csv", []string{"set.csv holds no labelled picture"}},
 		{"heading only", map[string]string{"set.csv": "file,age\n"}, "set.csv", []string{"set.csv holds no labelled picture"}},
 		{"picture without an age", map[string]string{"face.jpg": ""}, ".", []string{"face.jpg", "begin with the age"}},
+		{"a person's number before the age", map[string]string{"001A02.jpg": ""}, ".", []string{"001A02.jpg", "begin with the age", "CSV"}},
+		{"a number with leading zeros", map[string]string{"025_a.jpg": ""}, ".", []string{"025_a.jpg", "begin with the age"}},
+		{"estimate is no number", map[string]string{"set.csv": "file,age,estimate\na.jpg,17,NaN\n"}, "set.csv", []string{"line 2", "a.jpg", "estimate"}},
 		{"age out of range", map[string]string{"2016_face.jpg": ""}, ".", []string{"2016_face.jpg"}},
 		{"label is no number", map[string]string{"set.csv": "a.jpg,17\nb.jpg,old\n"}, "set.csv", []string{"set.csv, line 2", "b.jpg", "whole number"}},
 		{"label missing", map[string]string{"set.csv": "file,age\nb.jpg\n"}, "set.csv", []string{"set.csv, line 2", "a file and an age"}},

@@ -20,10 +20,10 @@ import (
 )
 
 // frameSide and frameQuality are those of the page: it sends JPEGs of at most
-// 640 pixels.
+// 640 pixels and quality 0.8.
 const (
 	frameSide    = 640
-	frameQuality = 90
+	frameQuality = 80
 )
 
 // maxPicturePixels bounds what one picture of a set may decode to.
@@ -44,6 +44,10 @@ type Options struct {
 	// Progress, when set, is called after each picture, by one goroutine at a
 	// time.
 	Progress func(done, total int)
+	// Seen, when set, is called by LearnFrom with every view that the page
+	// would count: the picture's place in the set and the view's number, 0
+	// being the picture as it is. It is called by many goroutines.
+	Seen func(ctx context.Context, picture, view int, o *vision.Observation) error
 }
 
 // LookAt sends every picture through the pipeline as a single frame: scaled to
@@ -52,24 +56,23 @@ type Options struct {
 func LookAt(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Options) ([]Look, error) {
 	looks := make([]Look, len(set))
 	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
-		frame, err := Frame(set[i].Path, o.Pad)
+		s, err := openShot(set[i].Path, o.Pad)
 		if err != nil {
 			return err
 		}
-		looks[i], err = look(ctx, analyzer, frame, frameQuality)
+		looks[i], _, err = look(ctx, analyzer, s.img, frameQuality)
 		looks[i].Picture = set[i]
 		return err
 	})
 	return looks, err
 }
 
-// alterations is the number of altered views per picture, beside the picture
-// and its mirror image.
-const alterations = 4
+// alteredViews is how many altered views of a picture a fit learns from.
+const alteredViews = 3
 
 // Lesson is a picture with everything a fit learns from it: Features of the
-// picture itself, Views of the picture mirrored and altered as other cameras
-// might have taken it. Views that the page would not count are left out.
+// picture itself, Views of the picture altered as other cameras might have
+// taken it. Views that the page would not count are left out.
 type Lesson struct {
 	Look
 	Views []*vision.Features
@@ -81,39 +84,52 @@ type Lesson struct {
 func LearnFrom(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Options, seed uint64) ([]Lesson, error) {
 	lessons := make([]Lesson, len(set))
 	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
-		frame, err := Frame(set[i].Path, o.Pad)
+		s, err := openShot(set[i].Path, o.Pad)
 		if err != nil {
 			return err
 		}
-		l := &lessons[i]
-		l.Look, err = look(ctx, analyzer, frame, frameQuality)
-		l.Picture = set[i]
-		if err != nil || l.Features == nil {
-			return err
-		}
-		random := rand.New(rand.NewPCG(seed, uint64(i))) //nolint:gosec // repeatable on purpose
-		l.Views, err = views(ctx, analyzer, frame, random)
-		return err
+		random := rand.New(rand.NewPCG(seed+uint64(i), 0)) //nolint:gosec // repeatable on purpose
+		lessons[i].Picture = set[i]
+		return lessons[i].learn(ctx, analyzer, s, random, func(view int, seen *vision.Observation) error {
+			if o.Seen == nil {
+				return nil
+			}
+			return o.Seen(ctx, i, view, seen)
+		})
 	})
 	return lessons, err
 }
 
-func views(ctx context.Context, analyzer vision.Analyzer, frame *image.RGBA, random *rand.Rand) ([]*vision.Features, error) {
-	var out []*vision.Features
-	for i := range 1 + alterations {
-		view, quality := mirrored(frame), frameQuality
-		if i > 0 {
-			view, quality = altered(frame, random)
+// learn looks at the shot and its altered views, and calls seen with each
+// that the page would count and its number, 0 being the shot as it is.
+func (l *Lesson) learn(ctx context.Context, analyzer vision.Analyzer, s *shot, random *rand.Rand, seen func(int, *vision.Observation) error) error {
+	for view := range 1 + alteredViews {
+		as, quality := s, frameQuality
+		if view > 0 {
+			as = s.copy()
+			quality = as.vary(random)
 		}
-		l, err := look(ctx, analyzer, view, quality)
-		if err != nil {
-			return nil, err
+		found, o, err := look(ctx, analyzer, as.img, quality)
+		switch {
+		case err != nil:
+			return err
+		case view == 0:
+			l.Guidance, l.Features = found.Guidance, found.Features
+			s.points = o.Landmarks
+		case found.Features != nil:
+			l.Views = append(l.Views, found.Features)
 		}
-		if l.Features != nil {
-			out = append(out, l.Features)
+		if l.Features == nil {
+			return nil
+		}
+		if found.Features == nil {
+			continue
+		}
+		if err := seen(view, o); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // each calls do for every index, with o.Workers in parallel, until one fails.
@@ -141,26 +157,27 @@ func each(ctx context.Context, total int, o Options, do func(ctx context.Context
 	return group.Wait()
 }
 
-func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image, quality int) (Look, error) {
+func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image, quality int) (Look, *vision.Observation, error) {
 	var data bytes.Buffer
 	if err := jpeg.Encode(&data, frame, &jpeg.Options{Quality: quality}); err != nil {
-		return Look{}, err
+		return Look{}, nil, err
 	}
 	seen, err := analyzer.Analyze(ctx, data.Bytes())
 	if err != nil {
-		return Look{}, err
+		return Look{}, nil, err
 	}
 	l := Look{Guidance: seen.Guidance}
 	if seen.Guidance == vision.GuidanceOK {
 		l.Features, err = analyzer.Features(ctx, seen)
 	}
-	return l, err
+	return l, seen, err
 }
 
-// Frame reads a picture and makes the frame of it that a camera page would
-// send, with the grey border that a tightly cut picture needs before a
-// detector finds its face. An error names the file.
-func Frame(path string, pad float64) (*image.RGBA, error) {
+// openShot reads a picture, turns it upright as its EXIF orientation says, and
+// makes the frame of it that a camera page would send, with the grey border
+// that a tightly cut picture needs before a detector finds its face. An error
+// names the file.
+func openShot(path string, pad float64) (*shot, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // a picture of the operator's set
 	if err != nil {
 		return nil, err
@@ -176,6 +193,7 @@ func Frame(path string, pad float64) (*image.RGBA, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is a damaged picture", path)
 	}
+	img = upright(img, orientation(data))
 	size := img.Bounds().Size()
 	longer := float64(max(size.X, size.Y))
 	scale := min(1, frameSide/(longer*(1+2*pad)))
@@ -188,5 +206,5 @@ func Frame(path string, pad float64) (*image.RGBA, error) {
 	} else {
 		xdraw.CatmullRom.Scale(frame, inner, img, img.Bounds(), draw.Over, nil)
 	}
-	return frame, nil
+	return &shot{img: frame, inner: inner}, nil
 }

@@ -84,8 +84,7 @@ func TestLookAtStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestLearnFromIsRepeatable: a fit learns from the picture, its mirror image
-// and altered views, the same ones whenever the seed is the same.
+// TestLearnFromIsRepeatable: a fit learns from the picture and altered views, the same ones whenever the seed is the same.
 func TestLearnFromIsRepeatable(t *testing.T) {
 	set, err := accuracy.ReadSet(write(t, map[string]string{"28_face.jpg": string(visiontest.FaceJPEG(t))}))
 	if err != nil {
@@ -99,7 +98,7 @@ func TestLearnFromIsRepeatable(t *testing.T) {
 		return lessons[0]
 	}
 	first := learn(1)
-	if first.Features == nil || len(first.Views) < 3 || len(first.Views) > 5 {
+	if first.Features == nil || len(first.Views) < 2 || len(first.Views) > 3 {
 		t.Fatalf("guidance %s, %d views", first.Guidance, len(first.Views))
 	}
 	for i, view := range first.Views {
@@ -111,7 +110,7 @@ func TestLearnFromIsRepeatable(t *testing.T) {
 	if !reflect.DeepEqual(learn(1), first) {
 		t.Error("the same seed gave other views")
 	}
-	if reflect.DeepEqual(learn(2).Views[1:], first.Views[1:]) {
+	if reflect.DeepEqual(learn(2).Views, first.Views) {
 		t.Error("another seed gave the same views")
 	}
 }

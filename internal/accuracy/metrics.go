@@ -2,6 +2,7 @@ package accuracy
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 // Sample is a picture's label beside its estimate, both in years.
 type Sample struct {
 	Age      int
-	Group    string
+	Groups   []string
 	Estimate float64
 }
 
@@ -69,6 +70,7 @@ type Group struct {
 	Bias      float64 `json:"bias"`
 	FalsePass Passing `json:"false_pass"` // the five ages below the target
 	Pass      Passing `json:"pass"`       // the target and the 17 ages above it
+	Clear     Passing `json:"clear_pass"` // 7 to 17 years above the target
 }
 
 // Refusal counts the pictures that the page would not have counted.
@@ -86,11 +88,13 @@ type Report struct {
 	Measured    int       `json:"measured"` // pictures that were not refused
 	Refused     []Refusal `json:"refused"`
 	Bands       []Band    `json:"bands"`
-	FalsePass   []Passing `json:"false_pass"`     // the five ages below the target together, then each age below it
-	Pass        []Passing `json:"pass"`           // adults, by distance from the target
-	Groups      []Group   `json:"groups"`         // empty when the set names none
-	Recommended *int      `json:"recommended"`    // margin; nil when the set is too small to tell
-	MaxFalse    float64   `json:"max_false_pass"` // the rate that Recommended keeps to
+	FalsePass   []Passing `json:"false_pass"` // the five ages below the target together, then each age below it
+	Pass        []Passing `json:"pass"`       // adults, by how near the target they are
+	Older       []Passing `json:"older_pass"` // adults of 36 and more, by age
+	Groups      []Group   `json:"groups"`     // empty when the set names none
+	Altered     []Altered `json:"altered,omitempty"`
+	Recommended *int      `json:"recommended"`    // margin, nil when the set cannot tell
+	MaxFalse    float64   `json:"max_false_pass"` // what Recommended keeps to
 	Spread      []Spread  `json:"spread"`
 }
 
@@ -103,8 +107,8 @@ type Spread struct {
 	High   float64 `json:"p90"`
 }
 
-// bands are the age bands that errors are reported for.
-var bands = [][2]int{{0, 7}, {8, 12}, {13, 17}, {18, 24}, {25, 35}, {36, 50}, {51, 120}}
+// bands are the ages that errors are reported over.
+var bands = [][2]int{{0, 7}, {8, 12}, {13, 17}, {18, 24}, {25, 35}, {36, 50}, {51, 120}, {51, 70}, {71, 120}}
 
 // MaxFalsePass is the false-pass rate of the five ages below the target that
 // the recommended margin keeps to.
@@ -135,6 +139,11 @@ func Measure(samples []Sample, target int) Report {
 	}
 	for _, b := range [][2]int{{target, target + 6}, {target + 7, target + 17}, {target + 18, 120}} {
 		r.Pass = append(r.Pass, passing(samples, target, b[0], b[1]))
+	}
+	for _, b := range [][2]int{{36, 50}, {51, 70}, {71, 120}} {
+		if b[0] >= target && len(within(samples, b[0], b[1])) > 0 {
+			r.Older = append(r.Older, passing(samples, target, b[0], b[1]))
+		}
 	}
 	r.Groups = groups(samples, target)
 	r.Recommended = recommend(samples, target)
@@ -186,8 +195,8 @@ func passing(samples []Sample, target, from, to int) Passing {
 func groups(samples []Sample, target int) []Group {
 	byName := map[string][]Sample{}
 	for _, s := range samples {
-		if s.Group != "" {
-			byName[s.Group] = append(byName[s.Group], s)
+		for _, name := range s.Groups {
+			byName[name] = append(byName[name], s)
 		}
 	}
 	var out []Group
@@ -196,6 +205,7 @@ func groups(samples []Sample, target int) []Group {
 		g.MAE, g.Bias = errorsOf(in)
 		g.FalsePass = passing(in, target, target-5, target-1)
 		g.Pass = passing(in, target, target, target+17)
+		g.Clear = passing(in, target, target+7, target+17)
 		out = append(out, g)
 	}
 	slices.SortFunc(out, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
@@ -251,6 +261,18 @@ func refusals(looks []Look) []Refusal {
 	return out
 }
 
+// Given reports on the estimates that a set brings along.
+func Given(set []Picture, target int) (Report, error) {
+	var samples []Sample
+	for _, p := range set {
+		if p.Estimate == nil {
+			return Report{}, fmt.Errorf("%s has no estimate, but others have", p.Path)
+		}
+		samples = append(samples, Sample{p.Age, p.Groups, math.Round(*p.Estimate*10) / 10})
+	}
+	return Measure(samples, target), nil
+}
+
 // Evaluate estimates every look that the page would count with the head, and
 // reports on them.
 func Evaluate(looks []Look, head age.Head, target int) Report {
@@ -269,7 +291,7 @@ func Compare(looks []Look, estimates []float64, target int) Report {
 	var samples []Sample
 	for _, l := range looks {
 		if l.Features != nil {
-			samples = append(samples, Sample{l.Age, l.Group, math.Round(estimates[len(samples)]*10) / 10})
+			samples = append(samples, Sample{l.Age, l.Groups, math.Round(estimates[len(samples)]*10) / 10})
 		}
 	}
 	r := Measure(samples, target)

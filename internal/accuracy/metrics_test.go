@@ -51,9 +51,13 @@ func TestShareHoldsItsRate(t *testing.T) {
 
 // repeat gives n samples of one age and estimate.
 func repeat(n, age int, group string, estimate float64) []accuracy.Sample {
+	var groups []string
+	if group != "" {
+		groups = []string{group, "all"}
+	}
 	out := make([]accuracy.Sample, n)
 	for i := range out {
-		out[i] = accuracy.Sample{Age: age, Group: group, Estimate: estimate}
+		out[i] = accuracy.Sample{Age: age, Groups: groups, Estimate: estimate}
 	}
 	return out
 }
@@ -91,10 +95,14 @@ func TestMeasure(t *testing.T) {
 	if r.Recommended == nil || *r.Recommended != 7 { // at 6 four of fifty still pass
 		t.Errorf("recommended %v", r.Recommended)
 	}
-	if len(r.Groups) != 2 || r.Groups[0].Name != "a" || r.Groups[1].Count != 10 {
+	if len(r.Groups) != 3 || r.Groups[0].Name != "a" || r.Groups[1].Count != 60 || r.Groups[2].Count != 10 {
 		t.Fatalf("groups %+v", r.Groups)
 	}
-	wantRates(r.Groups[1].FalsePass, 13, 17, 1, 0.4, 0, 0)
+	wantRates(r.Groups[2].FalsePass, 13, 17, 1, 0.4, 0, 0)
+	wantRates(r.Groups[0].Clear, 25, 35)
+	if r.Groups[1].Clear.Shares[0].Of != 0 {
+		t.Errorf("somebody of 25 to 35 in %+v", r.Groups[1])
+	}
 }
 
 func TestMeasureRecommendsNothingFromTooFew(t *testing.T) {

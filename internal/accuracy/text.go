@@ -26,6 +26,9 @@ func (r Report) WriteText(out io.Writer) error {
 	for _, p := range r.Pass {
 		p.row(w, "")
 	}
+	for _, p := range r.Older {
+		p.row(w, "")
+	}
 	if len(r.Groups) > 0 {
 		fmt.Fprintf(w, "\nGROUP\tPICTURES\tMAE\tBIAS\n")
 		for _, g := range r.Groups {
@@ -35,7 +38,11 @@ func (r Report) WriteText(out io.Writer) error {
 		for _, g := range r.Groups {
 			g.FalsePass.row(w, g.Name+", ")
 			g.Pass.row(w, g.Name+", ")
+			g.Clear.row(w, g.Name+", ")
 		}
+	}
+	if len(r.Altered) > 0 {
+		writeAltered(w, r.Altered, r.Target)
 	}
 	if r.Recommended != nil {
 		fmt.Fprintf(w, "\nRecommended: AGEGATE_AGE_MARGIN=%d, the smallest with which at most %.0f %% of the ages %s pass.\n",
@@ -60,13 +67,17 @@ func (r Report) heading() string {
 func (p Passing) row(w io.Writer, prefix string) {
 	fmt.Fprintf(w, "%s%s\t%d", prefix, span(p.From, p.To), p.Shares[0].Of)
 	for _, s := range p.Shares {
-		if s.Of == 0 {
-			fmt.Fprint(w, "\t-")
-		} else {
-			fmt.Fprintf(w, "\t%.1f %% (%.1f–%.1f)", 100*s.Rate, 100*s.Low, 100*s.High)
-		}
+		fmt.Fprintf(w, "\t%s", s)
 	}
 	fmt.Fprintln(w)
+}
+
+// String is the share in percent with its interval, "-" out of nothing.
+func (s Share) String() string {
+	if s.Of == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %% (%.1f–%.1f)", 100*s.Rate, 100*s.Low, 100*s.High)
 }
 
 func span(from, to int) string {

@@ -1,0 +1,86 @@
+package accuracy
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+)
+
+// orientation returns the EXIF orientation of a JPEG, 1 to 8, and 1 where it
+// states none. Layout: Exif 2.32, sections 4.5 and 4.6: an APP1 segment holds
+// a TIFF structure, whose first directory may have the tag 0x0112.
+func orientation(data []byte) int {
+	const app1, startOfScan = 0xe1, 0xda
+	for at := 2; at+4 <= len(data) && data[at] == 0xff && data[at+1] != startOfScan; {
+		length := int(binary.BigEndian.Uint16(data[at+2:]))
+		end := at + 2 + length
+		if length < 2 || end > len(data) {
+			return 1
+		}
+		if tiff, ok := bytes.CutPrefix(data[at+4:end], []byte("Exif\x00\x00")); ok && data[at+1] == app1 {
+			return tiffOrientation(tiff)
+		}
+		at = end
+	}
+	return 1
+}
+
+func tiffOrientation(tiff []byte) int {
+	const tag, entrySize = 0x0112, 12
+	if len(tiff) < 8 {
+		return 1
+	}
+	var order binary.ByteOrder = binary.BigEndian
+	if tiff[0] == 'I' {
+		order = binary.LittleEndian
+	}
+	at := uint64(order.Uint32(tiff[4:]))
+	if at+2 > uint64(len(tiff)) {
+		return 1
+	}
+	entries := tiff[at+2:]
+	for range order.Uint16(tiff[at:]) {
+		if len(entries) < entrySize {
+			return 1
+		}
+		if order.Uint16(entries) == tag {
+			if o := int(order.Uint16(entries[8:])); o >= 1 && o <= 8 {
+				return o
+			}
+			return 1
+		}
+		entries = entries[entrySize:]
+	}
+	return 1
+}
+
+// upright turns a picture as its EXIF orientation asks for.
+func upright(img image.Image, orientation int) image.Image {
+	if orientation == 1 {
+		return img
+	}
+	from := img.Bounds()
+	w, h := from.Dx(), from.Dy()
+	sideways := orientation >= 5
+	size := image.Pt(w, h)
+	if sideways {
+		size = image.Pt(h, w)
+	}
+	out := image.NewRGBA(image.Rectangle{Max: size})
+	for y := range size.Y {
+		for x := range size.X {
+			u, v := x, y // where this pixel comes from
+			if sideways {
+				u, v = y, x
+			}
+			if orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8 {
+				u = w - 1 - u
+			}
+			if orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7 {
+				v = h - 1 - v
+			}
+			out.Set(x, y, img.At(from.Min.X+u, from.Min.Y+v))
+		}
+	}
+	return out
+}
