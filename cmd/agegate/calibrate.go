@@ -13,17 +13,18 @@ import (
 )
 
 func (c *cli) calibrateCommand() *cobra.Command {
-	var out, name string
+	var out, name, material string
 	var pad float64
 	cmd := &cobra.Command{
 		Use:   "calibrate CSV|DIR --out FILE",
 		Short: "Fit the age estimate to labelled face pictures",
 		Long: "Fit the age estimate to labelled face pictures, and write the calibration that the\ngateway loads as " + calibration.FileName + " from the models directory.\n\n" + facesHelp +
-			fmt.Sprintf("\n\nThe figures printed and stored come from %d-fold cross-validation by picture: each\npicture is estimated by a fit that has not seen it. Two pictures of one person may\nstill be split between fit and test, so check the result with eval on other people.\n\n2,000 pictures take a few minutes. The file holds aggregates over all pictures,\nnone of a single one.", accuracy.Folds),
+			fmt.Sprintf("\n\nThe figures printed and stored come from %d-fold cross-validation by picture: each\npicture is estimated by a fit that has not seen it. Two pictures of one person may\nstill be on both sides, so check the result with eval on other people.\n\n2,000 pictures take a few minutes. The file holds sums over all pictures, none of\nthem singly.", accuracy.FoldCount),
 		Args: oneSet,
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file to write")
-	cmd.Flags().StringVar(&name, "name", "", "name of the set, stored in the file (default: its file name)")
+	cmd.Flags().StringVar(&name, "name", "", "what to call the set in the file (default: its file name)")
+	cmd.Flags().StringVar(&material, "material", "", "also write into this directory what training/train.py learns from: 400 kB a picture")
 	addPadFlag(cmd, &pad)
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -38,6 +39,14 @@ func (c *cli) calibrateCommand() *cobra.Command {
 			name = filepath.Base(args[0])
 		}
 		return c.withModels(pad, cmd.ErrOrStderr(), func(p *inference.Pool, _ string, o accuracy.Options) error {
+			var m *accuracy.Material
+			if material != "" {
+				var err error
+				if m, err = accuracy.CreateMaterial(material, p); err != nil {
+					return err
+				}
+				o.Seen = m.Add
+			}
 			lessons, err := accuracy.LearnFrom(cmd.Context(), vision.NewAnalyzer(p), set, o, accuracy.Seed)
 			if err != nil {
 				return err
@@ -50,7 +59,12 @@ func (c *cli) calibrateCommand() *cobra.Command {
 			if err := file.Write(out); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Wrote %s. In %d-fold cross-validation by picture:\n\n", out, accuracy.Folds)
+			if m != nil {
+				if err := m.Close(lessons, report.Fold, report.HeldOut); err != nil {
+					return err
+				}
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "Wrote %s. In %d-fold cross-validation by picture:\n\n", out, accuracy.FoldCount)
 			return report.WriteText(cmd.OutOrStdout())
 		})
 	}

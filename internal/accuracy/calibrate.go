@@ -11,36 +11,52 @@ import (
 
 // Parameters of Calibrate. The same Seed and set give the same fit.
 const (
-	Folds = 5 // of the cross-validation
-	Seed  = 1
+	FoldCount = 5 // of the cross-validation
+	Seed      = 1
 	// calibrationTarget is the target age that the stored figures are about.
 	calibrationTarget = 18
 )
 
-// Calibrate fits a head to the lessons and reports its accuracy on the same
-// pictures by cross-validation. The caller fills in what the lessons do not
-// contain: the file's time, the set's name and the models. The stored figures
-// leave out single ages. progress is called when a step begins.
-func Calibrate(ctx context.Context, lessons []Lesson, workers int, progress func(step string)) (*calibration.File, Report, error) {
+// Validation is what cross-validation says about a fit.
+type Validation struct {
+	Report
+	Fold    []int     // of each picture that the page would count, in the lessons' order
+	HeldOut []float64 // its estimate in years, by a head fitted without its fold
+}
+
+// Calibrate fits a head to the lessons, and reports on estimates of the same
+// pictures by cross-validation. The file lacks what the lessons do not tell:
+// when it was fitted, the set's name and the models. The figures it stores
+// leave out the single ages. progress is called with each step that begins.
+func Calibrate(ctx context.Context, lessons []Lesson, workers int, progress func(step string)) (*calibration.File, Validation, error) {
+	var v Validation
 	examples, looks := examplesOf(lessons)
-	progress(fmt.Sprintf("cross-validating on %d pictures", len(examples)))
-	estimates, err := CrossValidate(ctx, examples, Folds, workers, Seed)
-	if err != nil {
-		return nil, Report{}, err
+	if len(examples) < FewestExamples {
+		return nil, v, ErrTooFew
 	}
-	report := Compare(looks, estimates, calibrationTarget)
+	progress(fmt.Sprintf("cross-validating on %d pictures", len(examples)))
+	var plain []*vision.Features
+	for _, e := range examples {
+		plain = append(plain, e.Views[0])
+	}
+	v.Fold = Folds(plain, FoldCount, Seed)
+	var err error
+	if v.HeldOut, err = CrossValidate(ctx, examples, v.Fold, workers, Seed); err != nil {
+		return nil, v, err
+	}
+	v.Report = Compare(looks, v.HeldOut, calibrationTarget)
 	progress("fitting on all of them")
 	head, err := Fit(examples, Seed)
 	if err != nil {
-		return nil, report, err
+		return nil, v, err
 	}
-	stored := report
-	stored.FalsePass, stored.Spread = report.FalsePass[:1], nil
+	stored := v.Report
+	stored.FalsePass, stored.Spread = v.FalsePass[:1], nil
 	metrics, err := json.Marshal(stored)
 	return &calibration.File{
 		Format: calibration.Format, Metrics: metrics, Head: *head,
 		Data: calibration.Data{Pictures: len(examples), Youngest: head.Youngest, Oldest: head.Oldest},
-	}, report, err
+	}, v, err
 }
 
 // examplesOf returns the examples for a fit: only pictures that the page would

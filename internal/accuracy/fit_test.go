@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 
@@ -91,8 +92,11 @@ func TestFitCorrectsAFlatteringModel(t *testing.T) {
 }
 
 func TestCrossValidateEstimatesStrangers(t *testing.T) {
-	all := people(430, 3)
-	estimates, err := accuracy.CrossValidate(t.Context(), all, 2, 2, 1)
+	all, folds := people(430, 3), make([]int, 430)
+	for i := range folds {
+		folds[i] = i % 2
+	}
+	estimates, err := accuracy.CrossValidate(t.Context(), all, folds, 2, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,11 +107,50 @@ func TestCrossValidateEstimatesStrangers(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(4, 0))
 	random.Shuffle(len(all), func(i, j int) { all[i].Age, all[j].Age = all[j].Age, all[i].Age })
-	if estimates, err = accuracy.CrossValidate(t.Context(), all, 2, 2, 1); err != nil {
+	if estimates, err = accuracy.CrossValidate(t.Context(), all, folds, 2, 1); err != nil {
 		t.Fatal(err)
 	}
 	if got := meanError(estimates, all); got < 8 {
 		t.Errorf("errs by only %.2f years on shuffled labels: the fit saw what it was judged on", got)
+	}
+}
+
+// TestFoldsKeepCopiesTogether: near copies, also copies of copies, come into
+// one fold, and the folds are about equal.
+func TestFoldsKeepCopiesTogether(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 0))
+	var features []*vision.Features
+	for range 300 {
+		f := new(vision.Features)
+		for i := range f.Whole.Descriptor {
+			f.Whole.Descriptor[i] = random.Float32()
+		}
+		first := f.Whole.Descriptor[0]
+		f.Whole.Descriptor[0] = 20 * first // so that strangers are less alike than copies
+		features = append(features, f)
+	}
+	const chain = 260 // pictures 260 to 299 are each a near copy of the one before
+	for i := chain; i < 300; i++ {
+		copied := *features[i-1]
+		for j := range copied.Whole.Descriptor {
+			copied.Whole.Descriptor[j] += 0.2 * random.Float32()
+		}
+		features[i] = &copied
+	}
+	folds := accuracy.Folds(features, 5, 1)
+	count := make([]int, 5)
+	for i, fold := range folds {
+		if i < chain {
+			count[fold]++
+		} else if fold != folds[chain-1] {
+			t.Errorf("copy %d is in fold %d, its original in %d", i, fold, folds[chain-1])
+		}
+	}
+	if slices.Min(count) < 50 || slices.Max(count) > 54 {
+		t.Errorf("folds of %v", count)
+	}
+	if !slices.Equal(accuracy.Folds(features, 5, 1), folds) {
+		t.Error("the same seed gave other folds")
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 const FileName = "calibration.json"
 
 // Format is the version of the file and of what its head is computed from.
-const Format = 1
+const Format = 2
 
 // refit is what every refusal ends in.
 const refit = "fit one with `agegate calibrate CSV|DIR --out FILE` as " + FileName + " in the models directory"
@@ -63,27 +63,44 @@ func ModelHashes(m inference.Manifest) map[inference.Model]string {
 	return hashes
 }
 
-// LoadHead returns the head of the calibration in a models directory, and the
-// calibration for what it says about itself. Without a calibration it returns
-// age.ExpectedValue, nil and ErrMissing; with one fitted on other models it
-// fails with ErrOtherModels, with a damaged one by naming the fault.
+// LoadHead returns the head to estimate with, and the calibration in the models
+// directory for what it says about itself. With a fine-tuned tail the head is
+// age.Tuned over the calibration's. Without a calibration it returns what the
+// models give without one, nil and ErrMissing; with one fitted on other models
+// it fails with ErrOtherModels, with a damaged one by naming the fault.
 func LoadHead(dir string, manifest inference.Manifest) (age.Head, *File, error) {
+	_, tuned := manifest.Models[inference.Tail]
+	f, err := load(dir, manifest)
+	switch {
+	case err == nil && tuned:
+		return age.Tuned{Other: &f.Head}, f, nil
+	case err == nil:
+		return &f.Head, f, nil
+	case errors.Is(err, ErrMissing) && tuned:
+		return age.Tuned{}, nil, err
+	case errors.Is(err, ErrMissing):
+		return age.ExpectedValue{}, nil, err
+	}
+	return nil, nil, err
+}
+
+func load(dir string, manifest inference.Manifest) (*File, error) {
 	text, err := os.ReadFile(filepath.Join(dir, FileName)) //nolint:gosec // the operator chose the directory
 	if errors.Is(err, os.ErrNotExist) {
-		return age.ExpectedValue{}, nil, ErrMissing
+		return nil, ErrMissing
 	} else if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	f, err := Parse(text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w; %s", FileName, err, refit)
+		return nil, fmt.Errorf("%s: %w; %s", FileName, err, refit)
 	}
 	for role, want := range ModelHashes(manifest) {
 		if f.Models[role] != want {
-			return nil, nil, fmt.Errorf("%w (the %s model differs)", ErrOtherModels, role)
+			return nil, fmt.Errorf("%w (the %s model differs)", ErrOtherModels, role)
 		}
 	}
-	return &f.Head, f, nil
+	return f, nil
 }
 
 // Parse reads a calibration and checks that its head can be computed.

@@ -105,6 +105,18 @@ func TestLoadHeadWithoutCalibration(t *testing.T) {
 	}
 }
 
+func TestLoadHeadWithTail(t *testing.T) {
+	m := manifest("d", "a")
+	m.Models[inference.Tail] = inference.File{}
+	loaded, _, err := calibration.LoadHead(stored(t), m)
+	if tuned, ok := loaded.(age.Tuned); err != nil || !ok || tuned.Other == nil {
+		t.Errorf("with a calibration: %T, %v", loaded, err)
+	}
+	if loaded, _, err = calibration.LoadHead(t.TempDir(), m); !errors.Is(err, calibration.ErrMissing) || loaded != (age.Tuned{}) {
+		t.Errorf("without one: %v, %v", loaded, err)
+	}
+}
+
 func TestLoadHeadRefusesOtherModels(t *testing.T) {
 	dir := stored(t)
 	for _, m := range []inference.Manifest{manifest("d", "x"), manifest("x", "a"), {}} {
@@ -126,7 +138,7 @@ func TestLoadHeadRefusesDamage(t *testing.T) {
 	}{
 		{"cut off", func(text string, _ map[string]any) string { return text[:len(text)/2] }, "unexpected end"},
 		{"empty", func(string, map[string]any) string { return "" }, "unexpected end"},
-		{"other format", func(_ string, f map[string]any) string { f["format"] = 2; return "" }, "format 2, not 1"},
+		{"other format", func(_ string, f map[string]any) string { f["format"] = 1; return "" }, "format 1, not 2"},
 		{"not a number", func(_ string, f map[string]any) string { networkOf(f)["biases"] = notANumber; return "" }, "not finite"},
 		{"offset too large", func(_ string, f map[string]any) string { networkOf(f)["offset"] = 1e60; return "" }, "offset"},
 		{"half a number", func(_ string, f map[string]any) string { networkOf(f)["output"] = "AAAA"; return "" }, "cut off"},
