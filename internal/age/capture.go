@@ -30,6 +30,14 @@ const atRest = 6.0
 // frontal is the most degrees of yaw and pitch that the challenge starts from.
 const frontal = 15.0
 
+// How often a person whose picture is a doubtful one is asked for better light
+// before the challenge starts, and how long they have for it each time. After
+// the last request the attempt starts as it is.
+const (
+	lightRequests = 2
+	lightTime     = 5 * time.Second
+)
+
 // maxDrift is how far the face may move between two good frames, over its
 // width, before the person is asked to hold still.
 const maxDrift = 0.35
@@ -50,6 +58,8 @@ type Capture struct {
 	full    bool                // the page was told to send this frame in full size
 	settled int                 // good frames in a row while framing
 	good    *vision.Observation // the last good frame
+	asked   int                 // requests for better light
+	askedAt time.Time           // the last of them
 
 	challenge *liveness.Challenge
 	track     liveness.Track
@@ -152,6 +162,8 @@ func (c *Capture) frame(ctx context.Context, o *vision.Observation, n liveness.N
 	case guidance != vision.GuidanceOK:
 	case math.Abs(o.Pose.Yaw) > frontal || math.Abs(o.Pose.Pitch) > frontal:
 		guidance = vision.GuidanceTurnedAway
+	case c.asked > 0 && now.Sub(c.askedAt) < lightTime:
+		guidance = vision.GuidanceTooDark
 	}
 	if guidance != vision.GuidanceOK {
 		c.settled = 0
@@ -159,6 +171,10 @@ func (c *Capture) frame(ctx context.Context, o *vision.Observation, n liveness.N
 	}
 	if c.settled++; c.settled < settledFrames || !o.Resolved() {
 		return c.step(c.resolution(o)), nil
+	}
+	if o.Doubtful() && c.asked < lightRequests {
+		c.asked, c.askedAt, c.settled = c.asked+1, now, 0
+		return c.step(vision.GuidanceTooDark), nil
 	}
 	c.phase, c.started = PhaseChallenge, now
 	c.track = liveness.NewTrack(o, now)

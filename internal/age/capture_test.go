@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -103,6 +104,47 @@ func TestSmallFaces(t *testing.T) {
 	}
 	if last := steps[len(steps)-1]; last.Verdict != age.VerdictNoCapture {
 		t.Errorf("%+v, want no capture", last)
+	}
+}
+
+// TestDoubtfulPictureAsksForLight: somebody whose camera shows grey or soft
+// pictures is asked for better light twice, five seconds each, before the
+// attempt starts, and not at all once the picture is better.
+func TestDoubtfulPictureAsksForLight(t *testing.T) {
+	grey := func(o *vision.Observation) { o.Colour = 1 }
+	rows := []struct {
+		name    string
+		doubt   func(o *vision.Observation)
+		seconds float64 // that the picture stays so
+		waits   float64 // seconds until the attempt starts
+	}{
+		{"clear", grey, 0, 0.3},
+		{"grey for a moment", grey, 2, 5.7},
+		{"grey all along", grey, 1000, 11.1},
+		{"soft all along", func(o *vision.Observation) { o.Sharpness = 0.009 }, 1000, 11.1},
+	}
+	for _, row := range rows {
+		p := honest(plain, 40)
+		begun := p.now
+		p.change = func(_ int, o *vision.Observation) {
+			if p.now.Sub(begun).Seconds() < row.seconds {
+				row.doubt(o)
+			}
+		}
+		steps := p.play(t)
+		started := 0
+		for !steps[started].AttemptStarted {
+			if g := steps[started].Guidance; g != vision.GuidanceOK && g != vision.GuidanceTooDark {
+				t.Errorf("%s: step %d says %s", row.name, started, g)
+			}
+			started++
+		}
+		if waited := float64(started) * p.gap.Seconds(); math.Abs(waited-row.waits) > 0.4 {
+			t.Errorf("%s: the attempt starts after %.2f s, want about %.2f", row.name, waited, row.waits)
+		}
+		if last := steps[len(steps)-1]; last.Verdict != age.VerdictMet {
+			t.Errorf("%s: %s", row.name, last.Verdict)
+		}
 	}
 }
 

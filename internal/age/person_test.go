@@ -104,7 +104,7 @@ func (p *person) Follow(context.Context, []byte, *vision.Observation) (*vision.O
 		Guidance: vision.GuidanceOK, Width: 640, Height: 480, Real: 0.9, Live: 0.9,
 		Face: vision.Face{Score: 0.9, X: 320, Y: 240, Width: 160}, Pose: vision.Pose{Yaw: s.yaw, Pitch: s.pitch},
 	}
-	o.Scale = o.Face.Width / 480
+	o.Scale, o.Colour, o.Sharpness = o.Face.Width/480, 30, 0.1
 	if math.Hypot(s.yaw, s.pitch) > 25 {
 		o.Guidance = vision.GuidanceTurnedAway
 	}

@@ -18,6 +18,7 @@ type Observation struct {
 	Presence      float64 // the mesh model's probability of a face
 	Warmth        float64 // redness of the lips over that of the skin, see warmth
 	EyeLight      float64 // luma of the eyes over that of the skin, see eyeLight
+	Colour        float64 // of the skin, see colour
 	Scale         float64 // face width over the frame's shorter side
 	Surface               // of the inner face
 	Real, Live    float64 // passive scores, 0 to 1; set by Score
@@ -128,6 +129,7 @@ func (o *Observation) look(w inference.Worker, last *Observation) error {
 	o.Surface = surface(o.picture, o.crop)
 	o.Eyes = o.picture.eyes(o.Landmarks)
 	o.Warmth = o.picture.warmth(o.Landmarks, o.Face.Width)
+	o.Colour = o.picture.colour(o.Landmarks, o.Face.Width)
 	o.EyeLight = o.picture.eyeLight(o.Landmarks, o.Eyes, o.Face.Width)
 	o.Guidance = first(o.Guidance, o.lighting(), cover(o.Presence, o.Warmth, o.EyeLight), attitude(o.Pose), o.texture())
 	return nil

@@ -16,6 +16,33 @@ import (
 	"agegate/internal/vision/visiontest"
 )
 
+// TestDoubtful: grey and soft pictures are told from clear ones in any light
+// that a camera balances.
+func TestDoubtful(t *testing.T) {
+	face, centre := visiontest.Face(t), [3]int{320, 240, 300}
+	rows := []struct {
+		name  string
+		frame image.Image
+		want  bool
+	}{
+		{"a face", visiontest.Scene(face, centre), false},
+		{"a dim face", visiontest.Scene(shade(face, func(v float64) float64 { return 0.5 * v }), centre), false},
+		{"a grey face", visiontest.Scene(grey(face), centre), true},
+		{"a face of few pixels", visiontest.Scene(shrink(face, 72), centre), true},
+		{"nobody", visiontest.Scene(face), false},
+	}
+	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
+	for _, row := range rows {
+		o, err := analyzer.Analyze(t.Context(), visiontest.JPEG(t, row.frame))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Doubtful() != row.want {
+			t.Errorf("%s: %v, want %v (guidance %s, colour %.1f, sharpness %.4f)", row.name, o.Doubtful(), row.want, o.Guidance, o.Colour, o.Sharpness)
+		}
+	}
+}
+
 func TestGuidance(t *testing.T) {
 	face := visiontest.Face(t)
 	light := func(add, gain float64) image.Image {

@@ -1,5 +1,7 @@
 package vision
 
+import "math"
+
 // Landmarks on skin that is seldom covered, and around the mouth, in
 // MediaPipe's mesh.
 var (
@@ -33,6 +35,19 @@ func (p *picture) redness(mesh []Point, indices []int, patch float64) float64 {
 	return p.around(mesh, indices, patch, func(x, y int) float64 {
 		at := (y>>p.shiftY)*p.chromaStride + x>>p.shiftX
 		return float64(p.red[at]) - float64(p.blue[at])
+	})
+}
+
+// colour is how far the skin's chroma is from none: the mean of both planes'
+// distances from the middle, added. A grey picture has none; skin under any
+// light that a camera balances has 15 and more.
+func (p *picture) colour(mesh []Point, faceWidth float64) float64 {
+	if p.blue == nil {
+		return 0
+	}
+	return p.around(mesh, browsAndCheeks, faceWidth/20, func(x, y int) float64 {
+		at := (y>>p.shiftY)*p.chromaStride + x>>p.shiftX
+		return math.Abs(float64(p.blue[at])-128) + math.Abs(float64(p.red[at])-128)
 	})
 }
 
