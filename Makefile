@@ -12,7 +12,7 @@ export GOFLAGS += -buildvcs=false
 .DEFAULT_GOAL := help
 .PHONY: help run build deps test test-go test-browser bench lint lint-pages verify clean
 
-include contract.mk models.mk attack.mk chaos.mk security.mk
+include contract.mk models.mk train.mk attack.mk chaos.mk security.mk
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -59,4 +59,4 @@ verify: verify-generated ## fail when generated code or go.mod differ from their
 	GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 
 clean: ## remove what was built; data/ stays
-	rm -rf bin .tools models/*.onnx models/libonnxruntime* models/manifest.json node_modules internal/tools/generators/node_modules
+	rm -rf bin .tools $(filter-out models/agetail.onnx,$(wildcard models/*.onnx)) models/libonnxruntime* models/manifest.json node_modules internal/tools/generators/node_modules
