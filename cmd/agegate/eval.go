@@ -60,28 +60,36 @@ func (c *cli) evalCommand() *cobra.Command {
 			return writeReport(cmd, report, plot, asJSON)
 		}
 		return c.withModels(pad, cmd.ErrOrStderr(), func(p *inference.Pool, modelsDir string, o accuracy.Options) error {
-			head, _, err := calibration.LoadHead(modelsDir, p.Manifest)
-			if errors.Is(err, calibration.ErrMissing) {
-				fmt.Fprintln(cmd.ErrOrStderr(), "Warning:", err)
-			} else if err != nil {
-				return err
-			}
-			analyzer := vision.NewAnalyzer(p)
-			looks, err := accuracy.LookAt(cmd.Context(), analyzer, set, o)
+			report, err := measure(cmd, p, modelsDir, set, o, target, alter)
 			if err != nil {
 				return err
-			}
-			report := accuracy.Evaluate(looks, head, target)
-			if alter {
-				fmt.Fprintln(cmd.ErrOrStderr(), "looking at them altered")
-				if report.Altered, err = accuracy.EvaluateAltered(cmd.Context(), analyzer, head, set, o, target); err != nil {
-					return err
-				}
 			}
 			return writeReport(cmd, report, plot, asJSON)
 		})
 	}
 	return cmd
+}
+
+// measure looks at the set, also altered if asked to, and reports on what the
+// models directory's estimator makes of it.
+func measure(cmd *cobra.Command, p *inference.Pool, modelsDir string, set []accuracy.Picture, o accuracy.Options, target int, alter bool) (accuracy.Report, error) {
+	head, _, err := calibration.LoadHead(modelsDir, p.Manifest)
+	if errors.Is(err, calibration.ErrMissing) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "Warning:", err)
+	} else if err != nil {
+		return accuracy.Report{}, err
+	}
+	analyzer := vision.NewAnalyzer(p)
+	looks, err := accuracy.LookAt(cmd.Context(), analyzer, set, o)
+	if err != nil {
+		return accuracy.Report{}, err
+	}
+	report := accuracy.Evaluate(looks, head, target)
+	if alter {
+		fmt.Fprintln(cmd.ErrOrStderr(), "looking at them altered")
+		report.Altered, err = accuracy.EvaluateAltered(cmd.Context(), analyzer, head, set, o, target)
+	}
+	return report, err
 }
 
 // writeReport prints the report, and draws it where a file for that is named.

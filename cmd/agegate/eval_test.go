@@ -69,7 +69,7 @@ func TestEvalOfGivenEstimates(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatal(err)
 	}
-	if clear := report.Pass[1].Shares[2]; clear.Count != 1 || clear.Of != 2 || len(report.Groups) != 3 || report.Groups[2].Clear.Shares[2].Count != 1 {
+	if passed := report.Pass[1].Shares[2]; passed.Count != 1 || passed.Of != 2 || len(report.Groups) != 3 || report.Groups[2].Clear.Shares[2].Count != 1 {
 		t.Errorf("%+v", report)
 	}
 	if out, _, err = runFaces(t, "eval", path); err != nil || !strings.Contains(out, "male, 25–35") {

@@ -96,8 +96,8 @@ const defaultMargin = 2
 
 // writeAltered prints the table for people, at the default margin.
 func writeAltered(w io.Writer, all []Altered, target int) {
-	young, clear := span(target-5, target-1), span(target+7, target+17)
-	fmt.Fprintf(w, "\nALTERED\tMEASURED\tMAE\tMAE %s\tBIAS %s\t%s PASS AT %d\t%s PASS\n", young, young, young, target+Margins[defaultMargin], clear)
+	young, older := span(target-5, target-1), span(target+7, target+17)
+	fmt.Fprintf(w, "\nALTERED\tMEASURED\tMAE\tMAE %s\tBIAS %s\t%s PASS AT %d\t%s PASS\n", young, young, young, target+Margins[defaultMargin], older)
 	for _, a := range all {
 		fmt.Fprintf(w, "%s\t%d\t%.2f", a.Name, a.Measured, a.MAE)
 		if a.Young == nil {

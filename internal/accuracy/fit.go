@@ -30,7 +30,7 @@ const oldestTaught = 50
 const FewestExamples = 200
 
 // ErrTooFew reports a set that is too small to learn from.
-var ErrTooFew = fmt.Errorf("a calibration needs at least %d pictures with a usable face, of more than one age", FewestExamples)
+var ErrTooFew = fmt.Errorf("a calibration needs at least %d pictures with a usable face up to the age of %d, of more than one age, and a quarter more for its cross-validation", FewestExamples, oldestTaught)
 
 // Parameters of the fit, chosen by cross-validation on 2,000 pictures. Small
 // changes make little difference.

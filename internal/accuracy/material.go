@@ -65,7 +65,7 @@ func place(picture, view int) int { return picture*(1+alteredViews) + view }
 // would count, with the picture's fold and what the head says that was fitted
 // without that fold.
 func (m *Material) Close(set []Lesson, folds []int, estimates []float64) error {
-	file, err := os.Create(filepath.Join(m.dir, "views.csv")) //nolint:gosec // the operator names the directory
+	file, err := os.Create(filepath.Join(m.dir, "views.csv"))
 	if err != nil {
 		return errors.Join(err, m.maps.Close())
 	}
