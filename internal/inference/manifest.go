@@ -72,6 +72,7 @@ func ReadManifest(dir string) (Manifest, error) {
 			}
 		}
 	}
+	delete(m.Models, Tail) // described by its own manifest alone
 	for _, file := range m.Models {
 		if file.Input == nil || file.Input.Width < 1 || file.Input.Height < 1 {
 			return m, fmt.Errorf("%s: %s has no input size", ManifestName, file.Path)
@@ -80,7 +81,6 @@ func ReadManifest(dir string) (Manifest, error) {
 			return m, err
 		}
 	}
-	delete(m.Models, Tail) // described by its own manifest alone
 	if err := m.addTail(dir); err != nil {
 		return m, fmt.Errorf("%s: %w", TailManifestName, err)
 	}
