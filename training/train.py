@@ -125,15 +125,20 @@ def loss_of(logits, ages, weight):
     return (weight * (divergence + 0.2 * error)).mean()
 
 
-def estimate(tail, faces, rows):
-    """The expected age of each row."""
+def distributions(tail, faces, rows):
+    """The probability of each age, for each row."""
     tail.eval()
-    years = torch.arange(AGES, dtype=torch.float32)
-    out = []
     with torch.no_grad():
-        for at in range(0, len(rows), 64):
-            out.append((tail(faces.load(rows[at : at + 64])).softmax(1) * years).sum(1))
-    return torch.cat(out).numpy()
+        parts = [tail(faces.load(rows[at : at + 64])).softmax(1) for at in range(0, len(rows), 64)]
+    return torch.cat(parts).numpy()
+
+
+def estimate(distribution, head):
+    """The gateway's estimate of each row in years, see Tuned in internal/age/head.go."""
+    years = np.arange(AGES)
+    full = distribution @ years
+    near = (distribution @ np.minimum(years, 35) + head) / 2
+    return full + np.clip((45 - full) / 10, 0, 1) * (near - full)
 
 
 def train(stock, faces, chosen, o):
@@ -256,34 +261,33 @@ def write_onnx(tail, path):
 
 
 def cross_validate(faces, stock, o):
-    """Every picture's estimate by a tail trained without its fold, in years."""
-    estimates = np.full(len(faces.files), np.nan)
+    """Every picture's distribution by a tail trained without its fold; NaN
+    where the fold was left out."""
+    found = np.full((len(faces.files), AGES), np.nan)
     for fold in range(min(o.folds, faces.folds.max() + 1)):
         held = np.flatnonzero(faces.folds == fold)
         print(f"fold {fold}: {len(held)} pictures held out", flush=True)
         tail = train(stock, faces, np.flatnonzero(faces.folds != fold), o)
-        estimates[held] = estimate(tail, faces, [faces.views[i][0] for i in held])
-        print_figures("The tail alone", figures_of(faces.ages[held], estimates[held]))
-    return estimates
+        found[held] = distributions(tail, faces, [faces.views[i][0] for i in held])
+        print_figures("The tail alone", figures_of(faces.ages[held], found[held] @ np.arange(AGES)))
+    return found
 
 
-def held_out(faces, alone, o):
+def held_out(faces, found, o):
     """Reports on the pictures that cross-validation held out, writes their
     estimates for `agegate eval`, and returns the figures."""
-    held = np.flatnonzero(~np.isnan(alone))
-    # As the gateway does: the head counts less where the tail says more than 30.
-    mean = alone + np.clip((40 - alone) / 10, 0, 1) / 2 * (faces.head - alone)
-    figures = {"tail": figures_of(faces.ages[held], alone[held])}
+    held = np.flatnonzero(~np.isnan(found[:, 0]))
+    ages, head = faces.ages[held], faces.head[held]
+    alone, both = found[held] @ np.arange(AGES), estimate(found[held], head)
+    figures = {"held_out": len(held), "tail": figures_of(ages, alone), "estimate": figures_of(ages, both)}
     print_figures(f"Held out, {len(held)} pictures, the tail alone", figures["tail"])
-    if not np.isnan(faces.head).any():  # what the gateway decides on
-        figures["mean_with_head"] = figures_of(faces.ages[held], mean[held])
-        print_figures("Held out, the mean with the calibrated head", figures["mean_with_head"])
+    print_figures("Held out, the gateway's estimate", figures["estimate"])
     with open(o.material / "held_out.csv", "w", newline="") as file:
         out = csv.writer(file)
         out.writerow(["file", "age", "group", "estimate", "tail", "head"])
-        for i in held:
-            out.writerow([faces.files[i], faces.ages[i], faces.groups[i], f"{np.clip(mean[i], 0, 100):.3f}", f"{alone[i]:.3f}", f"{faces.head[i]:.3f}"])
-    return {"held_out": len(held), **figures}
+        for i, years, of_tail in zip(held, both, alone):
+            out.writerow([faces.files[i], faces.ages[i], faces.groups[i], f"{years:.3f}", f"{of_tail:.3f}", f"{faces.head[i]:.3f}"])
+    return figures
 
 
 def write_manifest(faces, figures, digest, o):

@@ -29,25 +29,31 @@ func expected(distribution *[inference.AgeBins]float32) float64 {
 	return sum / mass
 }
 
-// Tuned is the head used with a fine-tuned tail: the mean of what the tail
-// expects and of another head's estimate, which errs less than either alone.
-// The other head knows little of the old: where the tail expects more than 30
-// years the other counts less, and from 40 on not at all. Without another
-// head, it is what the tail expects.
-type Tuned struct{ Other Head }
+// Tuned is the head used with a fine-tuned tail. For people near the usual
+// cutoffs it is the mean of two: what the tail expects if everybody over
+// nearCap counts as nearCap, so that a little belief in a great age does not
+// lift a teenager, and another head's estimate, which knows little of the old.
+// Where the tail expects more than nearFades years, what it expects without the
+// cap takes over step by step.
+type Tuned struct{ Other Head } // nil: the tail alone
 
-// The ages, by the tail, at which the other head begins to count less and
-// ceases to count.
-const otherFades, otherEnds = 30.0, 40.0
+// Ages in years, see Tuned: from nearEnds on, only the tail counts.
+const nearCap, nearFades, nearEnds = 35, 35.0, 45.0
 
 // Age returns the estimate, which is 0 years where the models gave no numbers:
 // nobody is let through on that.
 func (t Tuned) Age(f *vision.Features) float64 {
-	years := expected(f.Tuned)
-	if t.Other != nil {
-		share := min(max((otherEnds-years)/(otherEnds-otherFades), 0), 1) / 2
-		years += share * (t.Other.Age(f) - years)
+	capped := *f.Tuned
+	for age := nearCap + 1; age < len(capped); age++ {
+		capped[nearCap] += capped[age]
+		capped[age] = 0
 	}
+	near, years := expected(&capped), expected(f.Tuned)
+	if t.Other != nil {
+		near = (near + t.Other.Age(f)) / 2
+	}
+	share := min(max((nearEnds-years)/(nearEnds-nearFades), 0), 1)
+	years += share * (near - years)
 	if math.IsNaN(years) {
 		return 0
 	}

@@ -38,12 +38,17 @@ func TestTuned(t *testing.T) {
 	for _, row := range []struct {
 		tail int
 		want float64
-	}{{30, 25}, {35, 31.25}, {40, 40}, {70, 70}} {
+	}{{30, 25}, {35, 27.5}, {40, 33.75}, {45, 45}, {70, 70}} {
 		f.Tuned = new([inference.AgeBins]float32)
 		f.Tuned[row.tail] = 1
 		if got := (Tuned{Other: fixed(20)}).Age(f); got != row.want {
 			t.Errorf("the tail says %d and the other head 20: age %v, want %v", row.tail, got, row.want)
 		}
+	}
+	f.Tuned = new([inference.AgeBins]float32)
+	f.Tuned[15], f.Tuned[75] = 0.75, 0.25 // 30 expected, but 20 with the cap
+	if got := (Tuned{Other: fixed(16)}).Age(f); got != 18 {
+		t.Errorf("a little belief in a great age: %v, want 18", got)
 	}
 	f.Tuned[20] = float32(math.NaN())
 	if got := (Tuned{}).Age(f); got != 0 {
