@@ -23,7 +23,7 @@ func (c *cli) calibrateCommand() *cobra.Command {
 		Args: oneSet,
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file to write")
-	cmd.Flags().StringVar(&name, "name", "", "what to call the set in the file (default: its file name)")
+	cmd.Flags().StringVar(&name, "name", "", "name of the set, stored in the file (default: its file name)")
 	cmd.Flags().StringVar(&material, "material", "", "also write into this directory what training/train.py learns from: 400 kB a picture")
 	addPadFlag(cmd, &pad)
 	_ = cmd.MarkFlagRequired("out")

@@ -24,10 +24,10 @@ type Validation struct {
 	HeldOut []float64 // its estimate in years, by a head fitted without its fold
 }
 
-// Calibrate fits a head to the lessons, and reports on estimates of the same
-// pictures by cross-validation. The file lacks what the lessons do not tell:
-// when it was fitted, the set's name and the models. The figures it stores
-// leave out the single ages. progress is called with each step that begins.
+// Calibrate fits a head to the lessons and reports its accuracy on the same
+// pictures by cross-validation. The caller fills in what the lessons do not
+// contain: the file's time, the set's name and the models. The stored figures
+// leave out single ages. progress is called when a step begins.
 func Calibrate(ctx context.Context, lessons []Lesson, workers int, progress func(step string)) (*calibration.File, Validation, error) {
 	var v Validation
 	examples, looks := examplesOf(lessons)

@@ -31,13 +31,12 @@ type Picture struct {
 }
 
 // ReadSet reads a set of labelled pictures: a CSV file with the columns file,
-// age and optionally group, with or without a heading, file being relative to
-// the CSV's directory and several groups parted by semicolons; or a directory,
-// searched with everything under it, whose .jpg, .jpeg and .png files have
+// age and optionally group, with or without a header row, file being
+// relative to the CSV's directory and several groups separated by semicolons; or
+// a directory, searched recursively, whose .jpg, .jpeg and .png files have
 // names that begin with the age, before a separator or the extension; hidden
-// files are passed over. Names as UTKFace has them (age_gender_race_date) give
-// groups too. An error names the file, and in a CSV the line, that cannot
-// be used.
+// files are skipped. Names as UTKFace has them (age_gender_race_date) give
+// groups too. An error names the file, and in a CSV the line.
 func ReadSet(path string) ([]Picture, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -110,8 +109,8 @@ func parseName(name string) (Picture, error) {
 	return p, nil
 }
 
-// columns says where a CSV keeps what; group and estimate are -1 when it has
-// none.
+// columns holds the column indexes of a CSV; group and estimate are -1 when it
+// has none.
 type columns struct{ file, age, group, estimate int }
 
 func readCSV(path string) ([]Picture, error) {

@@ -67,7 +67,8 @@ func LookAt(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Opti
 	return looks, err
 }
 
-// alteredViews is how many altered views of a picture a fit learns from.
+// alteredViews is the number of altered views per picture that a fit learns
+// from.
 const alteredViews = 3
 
 // Lesson is a picture with everything a fit learns from it: Features of the

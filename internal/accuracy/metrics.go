@@ -89,12 +89,12 @@ type Report struct {
 	Refused     []Refusal `json:"refused"`
 	Bands       []Band    `json:"bands"`
 	FalsePass   []Passing `json:"false_pass"` // the five ages below the target together, then each age below it
-	Pass        []Passing `json:"pass"`       // adults, by how near the target they are
+	Pass        []Passing `json:"pass"`       // adults, by distance from the target
 	Older       []Passing `json:"older_pass"` // adults of 36 and more, by age
 	Groups      []Group   `json:"groups"`     // empty when the set names none
 	Altered     []Altered `json:"altered,omitempty"`
-	Recommended *int      `json:"recommended"`    // margin, nil when the set cannot tell
-	MaxFalse    float64   `json:"max_false_pass"` // what Recommended keeps to
+	Recommended *int      `json:"recommended"`    // margin; nil when the set is too small to tell
+	MaxFalse    float64   `json:"max_false_pass"` // the rate that Recommended keeps to
 	Spread      []Spread  `json:"spread"`
 }
 
@@ -107,7 +107,7 @@ type Spread struct {
 	High   float64 `json:"p90"`
 }
 
-// bands are the ages that errors are reported over.
+// bands are the age bands that errors are reported for.
 var bands = [][2]int{{0, 7}, {8, 12}, {13, 17}, {18, 24}, {25, 35}, {36, 50}, {51, 120}, {51, 70}, {71, 120}}
 
 // MaxFalsePass is the false-pass rate of the five ages below the target that

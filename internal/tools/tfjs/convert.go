@@ -16,10 +16,10 @@ type Output struct {
 
 // ToONNX writes the part of the graph that the outputs depend on as an ONNX
 // model (operator set 18) with one float input called "input", shaped
-// [1,3,height,width]. Every image tensor is kept channels first, the layout
-// ONNX Runtime is quickest with; TensorFlow's channels-last order comes back
-// only where an image is reshaped to a list. An image among the outputs is
-// channels first too.
+// [1,3,height,width]. Every image tensor is kept channels first, the fastest
+// layout in ONNX Runtime; TensorFlow's channels-last order comes back only
+// where an image is reshaped to a list. An image among the outputs is channels
+// first too.
 func (g *Graph) ToONNX(outputs []Output) ([]byte, error) {
 	c := &converter{graph: g, image: map[string]bool{}, done: map[string]bool{}}
 	for _, o := range outputs {
