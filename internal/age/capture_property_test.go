@@ -17,7 +17,8 @@ import (
 
 // TestDrawnChallenges: whatever is drawn, a person who obeys within the time
 // passes, is asked for four directions, each at least a quarter turn from the
-// one before.
+// one before. A movement that takes less than three frames may go unseen, which
+// ends an attempt without a result, so that none is drawn.
 func TestDrawnChallenges(t *testing.T) {
 	seen := map[[4]liveness.Prompt]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -25,7 +26,7 @@ func TestDrawnChallenges(t *testing.T) {
 		p.options.Rand = bytes.NewReader(rapid.SliceOfN(rapid.Byte(), 256, 256).Draw(t, "random"))
 		p.gap = time.Duration(rapid.IntRange(125, 250).Draw(t, "gap")) * time.Millisecond
 		p.react = time.Duration(rapid.IntRange(200, 9000).Draw(t, "reaction")) * time.Millisecond
-		p.move = time.Duration(rapid.IntRange(500, 4000).Draw(t, "motion")) * time.Millisecond
+		p.move = max(3*p.gap, time.Duration(rapid.IntRange(500, 4000).Draw(t, "motion"))*time.Millisecond)
 		var asked []liveness.Prompt
 		var last age.Step
 		for _, s := range p.play(t) {
