@@ -56,7 +56,7 @@ type App struct {
 // return UTC in whole microseconds. A second server on the same SQLite file is
 // refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
-	a := &App{log: log, now: now, metrics: metrics.New()}
+	a := &App{log: log, now: now, metrics: newMetrics()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())

@@ -26,8 +26,10 @@ type Metrics struct {
 	inference prometheus.Histogram
 }
 
-// New returns metrics with the process's own collectors registered.
-func New() *Metrics {
+// New returns metrics with the process's own collectors registered. The
+// counters of the given session statuses and webhook classes begin at zero in
+// both modes, because Prometheus sees no increase in a series' first sample.
+func New(statuses, classes []string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -51,6 +53,14 @@ func New() *Metrics {
 	}
 	m.registry.MustRegister(m.requests, m.sessions, m.attempts, m.inference,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, livemode := range []bool{false, true} {
+		for _, status := range statuses {
+			m.sessions.WithLabelValues(status, mode(livemode))
+		}
+		for _, class := range classes {
+			m.attempts.WithLabelValues(class, mode(livemode))
+		}
+	}
 	return m
 }
 
@@ -126,6 +136,10 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 func (m *Metrics) WatchDatabase(stats func() sql.DBStats) {
 	m.gauge("agegate_database_connections_in_use", "Database connections in use.", func() float64 { return float64(stats().InUse) })
 	m.gauge("agegate_database_connections_open", "Database connections open.", func() float64 { return float64(stats().OpenConnections) })
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "agegate_database_wait_seconds_total",
+		Help: "Time that requests have waited for a database connection, summed.",
+	}, func() float64 { return stats().WaitDuration.Seconds() }))
 }
 
 // WatchInference publishes the state of the inference workers.

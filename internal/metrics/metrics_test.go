@@ -31,7 +31,9 @@ func TestMetrics(t *testing.T) {
 			`agegate_sessions_total{mode="test",status="PASSED"} 1`,
 			`agegate_sessions_total{mode="test",status="FALLBACK"} 1`,
 			`agegate_sessions_total{mode="test",status="SPOOF"} 1`,
+			`agegate_sessions_total{mode="live",status="SPOOF"} 0`,
 			`agegate_webhook_attempts_total{class="delivered",mode="test"} 2`,
+			`agegate_webhook_attempts_total{class="timeout",mode="live"} 0`,
 			`agegate_http_request_duration_seconds_count{method="POST",route="/api/v1/sessions/create",status="201"} 4`,
 			`agegate_webhook_queue_depth 0`,
 			`agegate_webhook_oldest_due_seconds 0`,
@@ -42,6 +44,11 @@ func TestMetrics(t *testing.T) {
 		for _, not := range []string{`status="EXPIRED"`, shop.Test.APIKey, expired.SessionID, "/v/" + expired.VerificationURL[len(expired.VerificationURL)-43:]} {
 			if strings.Contains(text, not) {
 				t.Errorf("the metrics hold %q", not)
+			}
+		}
+		for _, name := range inUse(t) {
+			if !strings.Contains(text, "\n"+name+"{") && !strings.Contains(text, "\n"+name+" ") {
+				t.Errorf("the rules or the Grafana dashboard read %s, which is not served", name)
 			}
 		}
 		problems, err := promlint.New(strings.NewReader(text)).Lint()
