@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -51,15 +52,16 @@ func (s *Store) migrator() (*goose.Provider, func() error, error) {
 		provider, err := goose.NewProvider(goose.DialectSQLite3, db, folder("sqlite"), goose.WithLogger(goose.NopLogger()))
 		return provider, func() error { return nil }, err
 	}
-	// Try the lock every second for five minutes. The default interval of 5 s
-	// would delay replicas that start together.
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	// The lock is a row with a lease, because an advisory lock does not work
+	// through a pooler. Try it every second for five minutes: the default
+	// interval of 5 s would delay replicas that start together.
+	locker, err := lock.NewPostgresTableLocker(lock.WithTableLockTimeout(time.Second, 300))
 	if err != nil {
 		return nil, nil, err
 	}
 	db := s.postgres.withoutStatementTimeout().open(2)
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, folder("postgres"),
-		goose.WithSessionLocker(locker), goose.WithLogger(goose.NopLogger()))
+		goose.WithLocker(locker), goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}

@@ -1,12 +1,14 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/driver/postgres"
 )
@@ -26,7 +28,7 @@ var sessionDefaults = map[string]string{
 	"application_name":                    "agegate",
 }
 
-func openPostgres(cfg Config) (*Store, error) {
+func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 	config, err := pgx.ParseConfig(cfg.URL)
 	if err != nil {
 		// The parser's own message may quote the URL with its password.
@@ -36,7 +38,13 @@ func openPostgres(cfg Config) (*Store, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 3 * time.Second
 	}
+	if len(config.Fallbacks) > 0 && config.ValidateConnect == nil {
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // of several hosts, use the primary
+	}
 	pg := &pgServer{config: config}
+	if err := pg.meet(ctx); err != nil {
+		return nil, translate(err)
+	}
 	pool := pg.open(poolSize)
 	db, err := openGORM(postgres.New(postgres.Config{Conn: pool}))
 	if err != nil {
@@ -49,6 +57,49 @@ func withDefaults(params map[string]string) map[string]string {
 	all := maps.Clone(sessionDefaults)
 	maps.Copy(all, params)
 	return all
+}
+
+// protocolViolation is the SQLSTATE with which PgBouncer refuses startup
+// parameters that it does not know.
+const protocolViolation = "08P01"
+
+// errReplica is returned for a database that cannot be written to.
+var errReplica = errors.New("the database is a read-only replica: name the primary, or all hosts separated by commas, of which the primary is then used")
+
+// meet connects once to learn what answers. Behind a pooler that lends a server
+// connection for one transaction only, as PgBouncer does, settings and prepared
+// statements of a connection do not last, so none are used.
+func (p *pgServer) meet(ctx context.Context) error {
+	conn, err := pgx.ConnectConfig(ctx, p.config)
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == protocolViolation {
+		p.pooled()
+		conn, err = pgx.ConnectConfig(ctx, p.config)
+	}
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // only the answers count
+	var source string
+	var replica bool
+	err = conn.QueryRow(ctx, "SELECT source, pg_is_in_recovery() FROM pg_settings WHERE name = 'lock_timeout'",
+		pgx.QueryExecModeSimpleProtocol).Scan(&source, &replica)
+	switch {
+	case err != nil:
+		return err
+	case replica:
+		return errReplica
+	case source != "client": // a pooler was told to ignore the settings
+		p.pooled()
+	}
+	return nil
+}
+
+// pooled changes the configuration to one for poolers by transaction: no
+// settings but the application's name, and statements without names.
+func (p *pgServer) pooled() {
+	name := p.config.RuntimeParams["application_name"]
+	p.config.RuntimeParams = map[string]string{"application_name": name}
+	p.config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 }
 
 // poolSize is the most connections of a process.
@@ -70,6 +121,8 @@ func (p *pgServer) open(conns int) *sql.DB {
 // other query.
 func (p *pgServer) withoutStatementTimeout() *pgServer {
 	config := p.config.Copy()
-	config.RuntimeParams["statement_timeout"] = "0"
+	if _, set := config.RuntimeParams["statement_timeout"]; set {
+		config.RuntimeParams["statement_timeout"] = "0"
+	}
 	return &pgServer{config: config}
 }

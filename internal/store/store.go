@@ -58,7 +58,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	case strings.HasPrefix(cfg.URL, "sqlite:"):
 		s, err = openSQLite(strings.TrimPrefix(cfg.URL, "sqlite:"))
 	case strings.HasPrefix(cfg.URL, "postgres://"), strings.HasPrefix(cfg.URL, "postgresql://"):
-		s, err = openPostgres(cfg)
+		s, err = openPostgres(ctx, cfg)
 	default:
 		return nil, errors.New("database URL must start with sqlite: or postgres://")
 	}
