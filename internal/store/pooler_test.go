@@ -33,7 +33,7 @@ func TestReplicasMigrateBehindAPooler(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					defer s.Close() //nolint:errcheck // nothing is written
+					defer s.Close()
 					if err := s.Migrate(t.Context()); err != nil {
 						t.Error(err)
 					}

@@ -126,12 +126,7 @@ func start(options string) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Not TMPDIR: a socket's path may have no more than 107 bytes.
-	dir, err := os.MkdirTemp("/tmp", "agegate-pg-")
-	if err != nil {
-		return nil, err
-	}
-	credential, err := unprivileged(dir)
+	dir, credential, err := workplace()
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +157,17 @@ func (r *running) ready() error {
 		return fmt.Errorf("throw-away PostgreSQL did not start: %s%s", line, rest)
 	}
 	return nil
+}
+
+// workplace returns a directory for a server's files and the user it runs as.
+func workplace() (string, *syscall.Credential, error) {
+	// Not TMPDIR: a socket's path may have no more than 107 bytes.
+	dir, err := os.MkdirTemp("/tmp", "agegate-pg-")
+	if err != nil {
+		return "", nil, err
+	}
+	credential, err := unprivileged(dir)
+	return dir, credential, err
 }
 
 // unprivileged hands dir to another user when the test runs as root, which

@@ -50,7 +50,10 @@ func NewPooler(t testing.TB, settings ...string) *Pooler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, credential := workplace(t)
+	dir, credential, err := workplace()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for file, text := range map[string]string{
 		"settings": fmt.Sprintf(poolerSettings, c.dir, dir, strings.Join(settings, "\n")),
 		"users":    `"postgres" ""` + "\n",
@@ -96,25 +99,14 @@ func ReplicaURL(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, credential := workplace(t)
+	dir, credential, err := workplace()
+	if err != nil {
+		t.Fatal(err)
+	}
 	background(t, credential, runReplica, dir, c.dir, bin, fast)
 	url := databaseURL(dir, "postgres")
 	await(t, dir, url)
 	return url
-}
-
-// workplace returns a directory for a server's files and the user it runs as.
-func workplace(t testing.TB) (string, *syscall.Credential) {
-	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "agegate-pg-") // a socket's path may have no more than 107 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	credential, err := unprivileged(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir, credential
 }
 
 // background runs a script, which removes its first argument, a directory, when
