@@ -30,7 +30,7 @@ func (c *cli) sessionDelete() *cobra.Command {
 				return err
 			}
 			return c.withOperator(cmd.Context(), func(op operator) error {
-				if err := session.NewRecords(op.store, now).Delete(cmd.Context(), id); err != nil {
+				if err := session.NewRecords(op.store, now).DeleteAsOperator(cmd.Context(), op.actor, id); err != nil {
 					return missing("session", err)
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "Session %s is deleted.\n", id)
@@ -101,7 +101,14 @@ func parseDate(s string) (time.Time, error) {
 // chosen returns one tenant, or all of them for an empty ID.
 func (op operator) chosen(cmd *cobra.Command, id string) ([]tenant.Tenant, error) {
 	if id == "" {
-		return op.tenants.Tenants(cmd.Context())
+		var all []tenant.Tenant
+		for page, err := range op.tenants.All(cmd.Context()) {
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, page...)
+		}
+		return all, nil
 	}
 	parsed, err := idArgument([]string{id})
 	if err != nil {
@@ -116,7 +123,7 @@ func (op operator) prune(cmd *cobra.Command, tenants []tenant.Tenant, before tim
 	records, show := session.NewRecords(op.store, now), pruneProgress(cmd.ErrOrStderr())
 	for _, t := range tenants {
 		sum := total
-		_, err := records.Prune(cmd.Context(), t.ID, before, func(p session.Pruned) {
+		_, err := records.Prune(cmd.Context(), op.actor, t.ID, before, func(p session.Pruned) {
 			total = session.Pruned{Deleted: sum.Deleted + p.Deleted, Open: sum.Open + p.Open, Undelivered: sum.Undelivered + p.Undelivered}
 			show(total)
 		})
@@ -148,9 +155,8 @@ func (c *cli) tenantDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete TENANT_ID --yes",
 		Short: "Delete a disabled tenant and everything that belongs to it",
-		Long: "Delete a disabled tenant permanently: its keys, secrets, sessions, webhooks, credit\nand ledger. Refused while a session is open or a webhook is still to be delivered.\n" +
-			"A run that was stopped can be repeated.",
-		Args: exactlyOneID("TENANT_ID"),
+		Long:  "Delete a disabled tenant permanently: its keys, secrets, sessions, webhooks, credit\nand ledger. Its audit log is kept. Refused while a session is open or a webhook is\nstill to be delivered. A run that was stopped can be repeated.",
+		Args:  exactlyOneID("TENANT_ID"),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -166,10 +172,10 @@ func (c *cli) tenantDelete() *cobra.Command {
 			if !yes {
 				return fmt.Errorf("this deletes %q with its keys, secrets, sessions, webhooks, credit and ledger for good: give --yes to confirm", t.Name)
 			}
-			if _, err := records.DeleteAll(cmd.Context(), t, pruneProgress(cmd.ErrOrStderr())); err != nil {
+			if _, err := records.DeleteAll(cmd.Context(), op.actor, t, pruneProgress(cmd.ErrOrStderr())); err != nil {
 				return err
 			}
-			if err := op.tenants.Delete(cmd.Context(), id); err != nil {
+			if err := op.tenants.Delete(cmd.Context(), op.actor, id); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s is deleted.\n", id)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/credential"
 	"agegate/internal/session"
@@ -216,7 +217,7 @@ func TestPruneIsStopped(t *testing.T) {
 			o.session(owner, time.Hour)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		total, err := session.NewRecords(o.store, now).Prune(ctx, owner, now(), func(session.Pruned) { cancel() })
+		total, err := session.NewRecords(o.store, now).Prune(ctx, audit.System("test"), owner, now(), func(session.Pruned) { cancel() })
 		if err == nil || total.Deleted == 0 || total.Deleted >= 120 {
 			t.Errorf("stopped after %+v: %v", total, err)
 		}

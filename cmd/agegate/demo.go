@@ -160,7 +160,7 @@ func demoTenant(ctx context.Context, tenants *tenant.Service, path, shopURL stri
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return demo.Credentials{}, err
 	}
-	created, err := tenants.Create(ctx, tenant.Tenant{
+	created, err := tenants.Create(ctx, commandLine(), tenant.Tenant{
 		Name: "Corner Cellar", SuccessURL: shopURL + "/thanks", CancelURL: shopURL + "/cancelled",
 		WebhookURL: shopURL + "/webhook", AgeVisibility: true,
 	})

@@ -20,7 +20,7 @@ func (c *cli) keyCommand() *cobra.Command {
 func (c *cli) keyCreate() *cobra.Command {
 	var asJSON bool
 	cmd := c.modeCommand("create", "Create another API key, shown only once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
-		key, plain, err := op.tenants.CreateKey(cmd.Context(), id, livemode)
+		key, plain, err := op.tenants.CreateKey(cmd.Context(), op.actor, id, livemode)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (c *cli) keyRevoke() *cobra.Command {
 				return err
 			}
 			return c.withOperator(cmd.Context(), func(op operator) error {
-				if err := op.tenants.RevokeKeyAsOperator(cmd.Context(), id); err != nil {
+				if err := op.tenants.RevokeKeyAsOperator(cmd.Context(), op.actor, id); err != nil {
 					return missing("API key", err)
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "Key %s is revoked.\n", id)

@@ -5,9 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os/user"
+	"strings"
 	"time"
 
 	"agegate/internal/app"
+	"agegate/internal/audit"
 	"agegate/internal/config"
 	"agegate/internal/credential"
 	"agegate/internal/fault"
@@ -24,6 +27,17 @@ type operator struct {
 	store   *store.Store
 	tenants *tenant.Service
 	sealer  *credential.Sealer
+	actor   audit.Actor
+}
+
+// commandLine returns who runs this command, for the audit log: the user of the
+// operating system, as far as it can say.
+func commandLine() audit.Actor {
+	actor := audit.Actor{Kind: audit.KindCLI}
+	if u, err := user.Current(); err == nil {
+		actor.ID, actor.Name = strings.ToValidUTF8(u.Uid, "?"), strings.ToValidUTF8(u.Username, "?")
+	}
+	return actor
 }
 
 // withOperator opens and migrates the configured database and runs fn. required
@@ -43,7 +57,7 @@ func (c *cli) withOperator(ctx context.Context, fn func(operator) error, require
 		return err
 	}
 	rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
-	return fn(operator{db, tenant.NewService(db, sealer, rule, rand.Reader, now), sealer})
+	return fn(operator{db, tenant.NewService(db, sealer, rule, rand.Reader, now), sealer, commandLine()})
 }
 
 // openDatabase opens the configured database and brings its schema up to date.

@@ -34,7 +34,7 @@ func (c *cli) redirectStage() *cobra.Command {
 	var asJSON bool
 	cmd := c.modeCommand("stage", "Create the next redirect secret, shown only once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
 		op.warnOfKey(cmd)
-		secret, err := op.tenants.StageRedirectSecret(cmd.Context(), id, livemode)
+		secret, err := op.tenants.StageRedirectSecret(cmd.Context(), op.actor, id, livemode)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (c *cli) redirectStage() *cobra.Command {
 
 func (c *cli) redirectPromote() *cobra.Command {
 	return c.modeCommand("promote", "Start signing with the staged redirect secret", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
-		if err := op.tenants.PromoteRedirectSecret(cmd.Context(), id, livemode); err != nil {
+		if err := op.tenants.PromoteRedirectSecret(cmd.Context(), op.actor, id, livemode); err != nil {
 			return missing("staged redirect secret", err)
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), "The staged redirect secret signs now; the one before is retired.")

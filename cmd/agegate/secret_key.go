@@ -47,7 +47,7 @@ func (c *cli) secretKeyRotate() *cobra.Command {
 		return c.withOperator(cmd.Context(), func(op operator) error {
 			var done app.Resealed
 			show := everySecond(cmd.ErrOrStderr())
-			err := app.RotateSecretKey(cmd.Context(), op.tenants, op.store, op.sealer, now, func(r app.Resealed) {
+			err := app.RotateSecretKey(cmd.Context(), op.actor, op.tenants, op.store, op.sealer, now, func(r app.Resealed) {
 				done = r
 				show(r)
 			})

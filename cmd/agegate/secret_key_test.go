@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agegate/internal/app"
+	"agegate/internal/audit"
 	"agegate/internal/credential"
 	"agegate/internal/store"
 	"agegate/internal/tenant"
@@ -150,11 +151,11 @@ func (c *console) secretsUnder(key string, n int) map[uuid.UUID]string {
 	defer db.Close()
 	tenants := tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, now)
 	for range n {
-		if _, err := tenants.Create(c.t.Context(), tenant.Tenant{Name: "Shop"}); err != nil {
+		if _, err := tenants.Create(c.t.Context(), audit.System("test"), tenant.Tenant{Name: "Shop"}); err != nil {
 			c.t.Fatal(err)
 		}
 	}
-	all, err := tenants.Tenants(c.t.Context())
+	all, err := tenants.Tenants(c.t.Context(), uuid.Nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"text/tabwriter"
@@ -101,7 +102,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 			if err := app.CheckSecretKey(cmd.Context(), op.tenants); err != nil {
 				return err
 			}
-			created, err := op.tenants.Create(cmd.Context(), tenant.Tenant{
+			created, err := op.tenants.Create(cmd.Context(), op.actor, tenant.Tenant{
 				Name: f.name, SuccessURL: f.success, CancelURL: f.cancel, WebhookURL: f.webhook,
 				Links:         tenant.Links{Privacy: f.privacy, Help: f.help, Terms: f.terms},
 				DocumentCheck: f.documentCheck, AgeVisibility: f.ageVisibility, FreeChecks: f.changes(cmd.Flags()).FreeChecks,
@@ -110,7 +111,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 				return err
 			}
 			if credit > 0 {
-				if _, err := billing.TopUp(cmd.Context(), op.store, created.Tenant.ID, credit, now()); err != nil {
+				if _, err := billing.TopUp(cmd.Context(), op.store, op.actor, created.Tenant.ID, credit, now()); err != nil {
 					return err
 				}
 			}
@@ -164,7 +165,7 @@ func (c *cli) tenantSet() *cobra.Command {
 			if changes == (tenant.Changes{}) {
 				return errors.New("give at least one setting to change")
 			}
-			t, err := op.tenants.Update(cmd.Context(), id, changes)
+			t, err := op.tenants.Update(cmd.Context(), op.actor, id, changes)
 			if err != nil {
 				return err
 			}
@@ -180,7 +181,7 @@ func (c *cli) tenantSwitch(use, short string, disabled bool) *cobra.Command {
 		Use: use + " TENANT_ID", Short: short, Args: exactlyOneID("TENANT_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
-				if err := op.tenants.SetDisabled(cmd.Context(), id, disabled); err != nil {
+				if err := op.tenants.SetDisabled(cmd.Context(), op.actor, id, disabled); err != nil {
 					return err
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s is %sd.\n", id, use)
@@ -196,7 +197,7 @@ func (c *cli) tenantCredit() *cobra.Command {
 		Use: "credit TENANT_ID --add N", Short: "Add prepaid credit", Args: exactlyOneID("TENANT_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
-				balance, err := billing.TopUp(cmd.Context(), op.store, id, add, now())
+				balance, err := billing.TopUp(cmd.Context(), op.store, op.actor, id, add, now())
 				if err != nil {
 					return err
 				}
@@ -228,27 +229,41 @@ type listedTenant struct {
 	CreatedAt     time.Time `json:"created_at"`
 }
 
+// listed returns all tenants with their credit.
+func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
+	listed := []listedTenant{}
+	for page, err := range op.tenants.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		var ids []uuid.UUID
+		for _, t := range page {
+			ids = append(ids, t.ID)
+		}
+		credits, err := op.store.Credits(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range page {
+			listed = append(listed, listedTenant{
+				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, t.AgeVisibility,
+				t.Links.Privacy, t.Links.Help, t.Links.Terms,
+				t.FreeChecks, credits[t.ID], t.Disabled, t.CreatedAt.UTC(),
+			})
+		}
+	}
+	return listed, nil
+}
+
 func (c *cli) tenantList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{Use: "list", Short: "List tenants", Args: cobra.NoArgs}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withOperator(cmd.Context(), func(op operator) error {
-			tenants, err := op.tenants.Tenants(cmd.Context())
+			listed, err := op.listed(cmd.Context())
 			if err != nil {
 				return err
-			}
-			listed := []listedTenant{}
-			for _, t := range tenants {
-				credit, err := op.store.Credit(cmd.Context(), t.ID)
-				if err != nil {
-					return err
-				}
-				listed = append(listed, listedTenant{
-					t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, t.AgeVisibility,
-					t.Links.Privacy, t.Links.Help, t.Links.Terms,
-					t.FreeChecks, credit, t.Disabled, t.CreatedAt.UTC(),
-				})
 			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), listed)

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/webhook"
 
 	"github.com/google/uuid"
@@ -23,7 +24,7 @@ func (c *cli) webhookCommand() *cobra.Command {
 
 // withWebhooks runs fn with the deliveries and the scope from tenantFlag. A
 // running gateway polls, and so finds what fn makes due.
-func (c *cli) withWebhooks(ctx context.Context, scope func() (webhook.Scope, error), fn func(*webhook.Operations, webhook.Scope) error) error {
+func (c *cli) withWebhooks(ctx context.Context, scope func() (webhook.Scope, error), fn func(*webhook.Operations, audit.Actor, webhook.Scope) error) error {
 	of, err := scope()
 	if err != nil {
 		return err
@@ -34,7 +35,7 @@ func (c *cli) withWebhooks(ctx context.Context, scope func() (webhook.Scope, err
 				return missing("tenant", err)
 			}
 		}
-		return fn(webhook.NewOperations(op.store, nil), of)
+		return fn(webhook.NewOperations(op.store, now, nil), op.actor, of)
 	})
 }
 
@@ -98,7 +99,7 @@ func (c *cli) webhookList() *cobra.Command {
 		if status != "" && !slices.Contains(statuses, webhook.Status(status)) {
 			return errors.New("--status must be " + statusNames)
 		}
-		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, of webhook.Scope) error {
+		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, _ audit.Actor, of webhook.Scope) error {
 			records, err := ops.Events(cmd.Context(), webhook.Filter{Scope: of, Status: webhook.Status(status), Before: before, Limit: limit})
 			if err != nil {
 				return err
@@ -146,7 +147,7 @@ func (c *cli) webhookShow() *cobra.Command {
 	scope := tenantFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, of webhook.Scope) error {
+		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, _ audit.Actor, of webhook.Scope) error {
 			record, attempts, err := ops.EventByID(cmd.Context(), of, args[0])
 			if err != nil {
 				return missing("event", err)
@@ -194,15 +195,15 @@ func (c *cli) webhookResend() *cobra.Command {
 		if (len(args) == 1) == (since != "") {
 			return errors.New("give either an EVENT_ID or --failed-since")
 		}
-		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, of webhook.Scope) error {
+		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, actor audit.Actor, of webhook.Scope) error {
 			n := 1
 			var err error
 			if len(args) == 1 {
-				err = ops.ResendEvent(cmd.Context(), of, args[0])
+				err = ops.ResendEvent(cmd.Context(), actor, of, args[0])
 			} else {
 				var from time.Time
 				if from, err = parseSince(since); err == nil {
-					n, err = ops.ResendFailedEvents(cmd.Context(), of, from)
+					n, err = ops.ResendFailedEvents(cmd.Context(), actor, of, from)
 				}
 			}
 			if err != nil {

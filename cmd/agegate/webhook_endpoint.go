@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/credential"
 	"agegate/internal/webhook"
 
@@ -25,7 +26,7 @@ func (c *cli) webhookRotate() *cobra.Command {
 	var asJSON bool
 	cmd := c.modeCommand("rotate", "Create a new webhook secret, shown only once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
 		op.warnOfKey(cmd)
-		secret, err := op.tenants.RotateWebhookSecret(cmd.Context(), id, livemode, overlap)
+		secret, err := op.tenants.RotateWebhookSecret(cmd.Context(), op.actor, id, livemode, overlap)
 		if err != nil {
 			return err
 		}
@@ -56,7 +57,7 @@ func (c *cli) webhookEndpoints() *cobra.Command {
 	scope := tenantFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, of webhook.Scope) error {
+		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, _ audit.Actor, of webhook.Scope) error {
 			endpoints, err := ops.Endpoints(cmd.Context(), of)
 			if err != nil {
 				return err
@@ -88,8 +89,8 @@ func (c *cli) webhookEnable() *cobra.Command {
 	scope := tenantFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, of webhook.Scope) error {
-			n, err := ops.EnableEndpoint(cmd.Context(), of, args[0])
+		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, actor audit.Actor, of webhook.Scope) error {
+			n, err := ops.EnableEndpoint(cmd.Context(), actor, of, args[0])
 			if err != nil {
 				return err
 			}

@@ -24,7 +24,7 @@ var rooms = [][]string{
 	// The gateway's rules.
 	{"session"},
 	{"billing", "tenant", "webhook"},
-	{"brand", "credential"},
+	{"audit", "brand", "credential"},
 	// From the decision on a capture down to the models.
 	{"age"},
 	{"liveness"},
@@ -100,6 +100,7 @@ func TestForbiddenImports(t *testing.T) {
 	for pkg, forbidden := range map[string][]string{
 		"agegate/internal/fault":      {"agegate/"},
 		"agegate/internal/credential": {"agegate/"},
+		"agegate/internal/audit":      domain,
 		"agegate/internal/brand":      append(domain, "agegate/internal/tenant"),
 		"agegate/internal/inference":  {"agegate/"},
 		"agegate/internal/session":    domain,

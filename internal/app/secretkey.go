@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/config"
 	"agegate/internal/credential"
 	"agegate/internal/session"
@@ -46,7 +47,7 @@ type Resealed struct {
 // first key and calls progress after each batch. tenants must use the same
 // sealer. If a signing secret in force opens under none of its keys, nothing is
 // changed. A rotation that stopped in any way is completed by running it again.
-func RotateSecretKey(ctx context.Context, tenants *tenant.Service, claims session.ClaimStore, sealer *credential.Sealer, now func() time.Time, progress func(Resealed)) error {
+func RotateSecretKey(ctx context.Context, actor audit.Actor, tenants *tenant.Service, claims session.ClaimStore, sealer *credential.Sealer, now func() time.Time, progress func(Resealed)) error {
 	switch err := tenants.CheckSealingOfAll(ctx); {
 	case errors.Is(err, credential.ErrSealed):
 		return fmt.Errorf("nothing was changed, because neither key fits the whole database: %w", err)
@@ -54,7 +55,7 @@ func RotateSecretKey(ctx context.Context, tenants *tenant.Service, claims sessio
 		return err
 	}
 	var done Resealed
-	err := tenants.ResealSecrets(ctx, func(n credential.Resealing) {
+	err := tenants.ResealSecrets(ctx, actor, func(n credential.Resealing) {
 		done.Secrets = n
 		progress(done)
 	})

@@ -9,8 +9,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
+	"strconv"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/fault"
 
 	"github.com/google/uuid"
@@ -119,15 +122,54 @@ type Tx interface {
 	AppendEntries(entries ...Entry) error
 }
 
+// CreditTx is a transaction of a top-up.
+type CreditTx interface {
+	Tx
+	audit.Tx
+}
+
 // Store is the part of a store that billing uses outside sessions'
 // transactions.
 type Store interface {
 	// UpdateBilling runs fn in one transaction.
 	UpdateBilling(ctx context.Context, fn func(Tx) error) error
+	// UpdateCredit runs fn in one transaction.
+	UpdateCredit(ctx context.Context, fn func(CreditTx) error) error
 	// Credit returns the prepaid balance, zero for a tenant that never had any.
 	Credit(ctx context.Context, tenantID uuid.UUID) (int64, error)
-	// Entries returns a tenant's ledger, oldest first.
-	Entries(ctx context.Context, tenantID uuid.UUID) ([]Entry, error)
+	// Credits returns the balances of tenants, without those that never had any.
+	Credits(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.UUID]int64, error)
+	// Entries returns at most limit entries of a tenant's ledger, newest first,
+	// starting after the one with the given ID; uuid.Nil starts at the newest. It
+	// returns fault.NotFound for the ID of no entry of the tenant.
+	Entries(ctx context.Context, tenantID, before uuid.UUID, limit int) ([]Entry, error)
+}
+
+// MaxPage is the longest list of entries that Ledger reads at once.
+const MaxPage = 500
+
+// Ledger returns all entries of a tenant, newest first, and reads them in pages.
+// It ends with the first error.
+func Ledger(ctx context.Context, store Store, tenantID uuid.UUID) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		last := uuid.Nil
+		for {
+			page, err := store.Entries(ctx, tenantID, last, MaxPage)
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			for _, e := range page {
+				if !yield(e, nil) {
+					return
+				}
+				last = e.ID
+			}
+			if len(page) < MaxPage {
+				return
+			}
+		}
+	}
 }
 
 // Limits holds the operator's defaults.
@@ -244,13 +286,18 @@ func Settle(tx Tx, sessionID uuid.UUID, now time.Time) (bool, error) {
 	return true, appendEntry(tx, hold, EntrySettle, 0, now)
 }
 
-// TopUp adds n (1 to MaxTopUp) units of prepaid credit and returns the new
-// balance. It returns fault.Invalid for any other n.
-func TopUp(ctx context.Context, store Store, tenantID uuid.UUID, n int64, now time.Time) (int64, error) {
+// TopUp adds n (1 to MaxTopUp) units of prepaid credit, with an entry of the
+// tenant's audit log, and returns the new balance. It returns fault.Invalid for
+// any other n.
+func TopUp(ctx context.Context, store Store, actor audit.Actor, tenantID uuid.UUID, n int64, now time.Time) (int64, error) {
 	if n < 1 || n > MaxTopUp {
 		return 0, fault.New(fault.Invalid, fmt.Sprintf("credit to add must be from 1 to %d", MaxTopUp))
 	}
-	err := store.UpdateBilling(ctx, func(tx Tx) error {
+	act := audit.Act{
+		Scope: audit.OfTenant(tenantID), At: now, Actor: actor, Action: audit.CreditAdd, Target: tenantID.String(),
+		Detail: audit.Detail{Params: map[string]string{"units": strconv.FormatInt(n, 10)}},
+	}
+	err := store.UpdateCredit(ctx, func(tx CreditTx) error {
 		if _, err := tx.AddCredit(tenantID, n); err != nil {
 			return err
 		}
@@ -258,9 +305,13 @@ func TopUp(ctx context.Context, store Store, tenantID uuid.UUID, n int64, now ti
 		if err != nil {
 			return err
 		}
-		return tx.AppendEntries(Entry{
+		err = tx.AppendEntries(Entry{
 			ID: id, TenantID: tenantID, Kind: EntryTopUp, Source: SourceCredit, Delta: n, CreatedAt: now,
 		})
+		if err != nil {
+			return err
+		}
+		return tx.AppendAudit(act)
 	})
 	if err != nil {
 		return 0, err

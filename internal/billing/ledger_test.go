@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/fault"
 	"agegate/internal/session"
@@ -185,9 +186,12 @@ func (a *account) note(t *rapid.T, made []uuid.UUID) {
 }
 
 func (a *account) entries(t *rapid.T) []billing.Entry {
-	entries, err := a.s.Entries(context.Background(), a.owner)
-	if err != nil {
-		t.Fatal(err)
+	var entries []billing.Entry
+	for e, err := range billing.Ledger(context.Background(), a.s, a.owner) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, e)
 	}
 	return entries
 }
@@ -246,7 +250,9 @@ func TestLedgerExplainsEveryBalance(t *testing.T) {
 				now:   time.Date(2026, 3, 31, 23, 0, 0, 0, time.UTC), // the month ends in an hour
 				units: map[uuid.UUID]unit{},
 			}
-			err := s.CreateTenant(context.Background(), tenant.Tenant{ID: a.owner, Name: "Shop", CreatedAt: a.now}, nil, nil)
+			err := s.CreateTenant(context.Background(), tenant.Tenant{ID: a.owner, Name: "Shop", CreatedAt: a.now}, nil, nil, audit.Act{
+				Scope: audit.OfTenant(a.owner), At: a.now, Actor: audit.System("test"), Action: audit.TenantCreate,
+			})
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -260,7 +266,7 @@ func TestLedgerExplainsEveryBalance(t *testing.T) {
 				"top up": func(r *rapid.T) {
 					n := rapid.Int64Range(1, 4).Draw(r, "n")
 					a.bought += n
-					if _, err := billing.TopUp(context.Background(), s, a.owner, n, a.now); err != nil {
+					if _, err := billing.TopUp(context.Background(), s, audit.System("test"), a.owner, n, a.now); err != nil {
 						r.Fatal(err)
 					}
 				},

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/credential"
 	"agegate/internal/session"
@@ -43,7 +44,7 @@ func complete(b *testing.B, database string) {
 		VerifyURL: "https://v.example", TTL: time.Hour, TokenTTL: time.Minute,
 		Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited},
 	}, db, tenants, sealer, rand.Reader, now, func() {})
-	shop, err := tenants.Create(ctx, tenant.Tenant{
+	shop, err := tenants.Create(ctx, audit.System("test"), tenant.Tenant{
 		Name: "Shop", SuccessURL: "https://s.example/", CancelURL: "https://s.example/", WebhookURL: "https://s.example/hook",
 	})
 	try(err)

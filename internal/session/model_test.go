@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/credential"
 	"agegate/internal/fault"
@@ -131,14 +132,14 @@ func newMachine(t *rapid.T, db *store.Store) *machine {
 		}, db, m.tenants, sealer, rand.Reader, clock, func() {})
 		m.replicas[i] = replica{sessions, session.NewHandovers(sessions, db)}
 	}
-	created, err := m.tenants.Create(context.Background(), tenant.Tenant{
+	created, err := m.tenants.Create(context.Background(), audit.System("test"), tenant.Tenant{
 		Name: "Shop", SuccessURL: "https://s.example/", CancelURL: "https://s.example/",
 		WebhookURL: "https://s.example/hook", AgeVisibility: true,
 		DocumentCheck: rapid.Bool().Draw(t, "document check"),
 	})
 	ok(t, err)
 	m.tenant = created.Tenant
-	_, err = billing.TopUp(context.Background(), db, m.tenant.ID, credit, m.now)
+	_, err = billing.TopUp(context.Background(), db, audit.System("test"), m.tenant.ID, credit, m.now)
 	ok(t, err)
 	return m
 }
@@ -209,7 +210,7 @@ func (m *machine) wait(t *rapid.T) {
 
 func (m *machine) settings(t *rapid.T) {
 	document, visible := rapid.Bool().Draw(t, "document check"), rapid.Bool().Draw(t, "age visibility")
-	updated, err := m.tenants.Update(context.Background(), m.tenant.ID, tenant.Changes{DocumentCheck: &document, AgeVisibility: &visible})
+	updated, err := m.tenants.Update(context.Background(), audit.System("test"), m.tenant.ID, tenant.Changes{DocumentCheck: &document, AgeVisibility: &visible})
 	ok(t, err)
 	m.tenant = updated
 }
@@ -217,7 +218,7 @@ func (m *machine) settings(t *rapid.T) {
 func (m *machine) disable(t *rapid.T) {
 	// Seldom: nothing moves while it is disabled.
 	m.tenant.Disabled = !m.tenant.Disabled && rapid.IntRange(0, 4).Draw(t, "disable") == 0
-	ok(t, m.tenants.SetDisabled(context.Background(), m.tenant.ID, m.tenant.Disabled))
+	ok(t, m.tenants.SetDisabled(context.Background(), audit.System("test"), m.tenant.ID, m.tenant.Disabled))
 }
 
 func (m *machine) lookUp(t *rapid.T) {
@@ -245,7 +246,7 @@ func (m *machine) resend(t *rapid.T) {
 	if len(before) == 0 {
 		t.Skip("no event")
 	}
-	ok(t, webhook.NewOperations(m.db, nil).ResendEvent(context.Background(), filter.Scope, before[0].ID))
+	ok(t, webhook.NewOperations(m.db, time.Now, nil).ResendEvent(context.Background(), audit.System("test"), filter.Scope, before[0].ID))
 	after, err := m.db.Events(context.Background(), filter)
 	ok(t, err)
 	if len(after) != 1 || after[0].ID != before[0].ID || string(after[0].Body) != string(before[0].Body) {
@@ -286,11 +287,10 @@ func (m *machine) checkEvents(t *rapid.T) {
 }
 
 func (m *machine) checkBilling(t *rapid.T) {
-	entries, err := m.db.Entries(context.Background(), m.tenant.ID)
-	ok(t, err)
 	var sum int64
 	settled := 0
-	for _, e := range entries {
+	for e, err := range billing.Ledger(context.Background(), m.db, m.tenant.ID) {
+		ok(t, err)
 		if e.Source == billing.SourceCredit {
 			sum += e.Delta
 		}

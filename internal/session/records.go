@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/fault"
 	"agegate/internal/tenant"
@@ -39,6 +40,7 @@ type RecordStore interface {
 // RecordTx is one transaction that deletes sessions.
 type RecordTx interface {
 	billing.Tx
+	audit.Tx
 	// LockRecord locks a session and its event until the transaction ends. It
 	// returns fault.NotFound.
 	LockRecord(id uuid.UUID) (Record, error)
@@ -62,21 +64,39 @@ func NewRecords(store RecordStore, now func() time.Time) *Records {
 	return &Records{store: store, now: now}
 }
 
-// Delete deletes one session. It returns fault.NotFound, and fault.Conflict
-// while the session is open or its event has not been delivered.
-func (r *Records) Delete(ctx context.Context, id uuid.UUID) error {
+// Delete deletes one session of a tenant, with an entry of the tenant's audit
+// log. It returns fault.NotFound, also for another tenant's session, and
+// fault.Conflict while the session is open or its event has not been delivered.
+func (r *Records) Delete(ctx context.Context, actor audit.Actor, tenantID, id uuid.UUID) error {
+	return r.delete(ctx, actor, id, func(of uuid.UUID) bool { return of == tenantID })
+}
+
+// DeleteAsOperator deletes a session of any tenant as Delete does. It is for the
+// operator's command line only.
+func (r *Records) DeleteAsOperator(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
+	return r.delete(ctx, actor, id, func(uuid.UUID) bool { return true })
+}
+
+func (r *Records) delete(ctx context.Context, actor audit.Actor, id uuid.UUID, mayDelete func(tenantID uuid.UUID) bool) error {
 	now := r.now()
 	return r.store.UpdateRecords(ctx, func(tx RecordTx) error {
 		record, err := tx.LockRecord(id)
 		switch {
 		case err != nil:
 			return notFoundAs(err, errNotFound)
+		case !mayDelete(record.TenantID):
+			return errNotFound
 		case record.Open(now):
 			return fault.New(fault.Conflict, "the session is open until "+record.ExpiresAt.UTC().Format(time.RFC3339))
 		case record.Undelivered:
 			return fault.New(fault.Conflict, "the session's webhook is still to be delivered")
 		}
-		return erase(tx, record.TenantID, []uuid.UUID{id}, now)
+		if err := erase(tx, record.TenantID, []uuid.UUID{id}, now); err != nil {
+			return err
+		}
+		return tx.AppendAudit(audit.Act{
+			Scope: audit.OfTenant(record.TenantID), At: now, Actor: actor, Action: audit.SessionDelete, Target: id.String(),
+		})
 	})
 }
 
@@ -106,14 +126,22 @@ const recordBatch = 50
 // those that Delete refuses. It works in small transactions and pauses after
 // each for as long as it took. progress is called with the totals after each
 // transaction; after an error, those deletions stand, and a further run
-// continues with what is left.
-func (r *Records) Prune(ctx context.Context, tenantID uuid.UUID, before time.Time, progress func(Pruned)) (total Pruned, err error) {
+// continues with what is left. The entry of the tenant's audit log is written
+// with the first deletion.
+func (r *Records) Prune(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, before time.Time, progress func(Pruned)) (total Pruned, err error) {
+	act := &audit.Act{
+		Scope: audit.OfTenant(tenantID), At: r.now(), Actor: actor, Action: audit.SessionPrune, Target: tenantID.String(),
+		Detail: audit.Detail{Params: map[string]string{"created_before": before.UTC().Format(time.RFC3339)}},
+	}
 	var last Record
 	for {
 		start := time.Now()
-		batch, n, end, err := r.pruneBatch(ctx, tenantID, before, last)
+		batch, n, end, err := r.pruneBatch(ctx, tenantID, before, last, act)
 		if err != nil {
 			return total, err
+		}
+		if batch.Deleted > 0 {
+			act = nil
 		}
 		total.Deleted += batch.Deleted
 		total.Open += batch.Open
@@ -132,8 +160,8 @@ func (r *Records) Prune(ctx context.Context, tenantID uuid.UUID, before time.Tim
 }
 
 // pruneBatch processes the next n sessions after the given record; end is the
-// last of them.
-func (r *Records) pruneBatch(ctx context.Context, tenantID uuid.UUID, before time.Time, after Record) (batch Pruned, n int, end Record, err error) {
+// last of them. If it deletes any, it writes the act, unless that is nil.
+func (r *Records) pruneBatch(ctx context.Context, tenantID uuid.UUID, before time.Time, after Record, act *audit.Act) (batch Pruned, n int, end Record, err error) {
 	now := r.now()
 	err = r.store.UpdateRecords(ctx, func(tx RecordTx) error {
 		records, err := tx.LockRecords(tenantID, before, after, recordBatch)
@@ -154,7 +182,10 @@ func (r *Records) pruneBatch(ctx context.Context, tenantID uuid.UUID, before tim
 			}
 		}
 		batch.Deleted = len(ids)
-		return erase(tx, tenantID, ids, now)
+		if err := erase(tx, tenantID, ids, now); err != nil || len(ids) == 0 || act == nil {
+			return err
+		}
+		return tx.AppendAudit(*act)
 	})
 	return batch, n, end, err
 }
@@ -162,12 +193,12 @@ func (r *Records) pruneBatch(ctx context.Context, tenantID uuid.UUID, before tim
 // DeleteAll deletes all sessions of a disabled tenant as Prune does. It returns
 // fault.Conflict, and deletes nothing, when the tenant is not disabled, has an
 // open session, or has an undelivered event.
-func (r *Records) DeleteAll(ctx context.Context, t tenant.Tenant, progress func(Pruned)) (Pruned, error) {
+func (r *Records) DeleteAll(ctx context.Context, actor audit.Actor, t tenant.Tenant, progress func(Pruned)) (Pruned, error) {
 	if err := r.CheckFinished(ctx, t); err != nil {
 		return Pruned{}, err
 	}
 	// The hour covers replicas whose clocks are ahead of this one's.
-	total, err := r.Prune(ctx, t.ID, r.now().Add(time.Hour), progress)
+	total, err := r.Prune(ctx, actor, t.ID, r.now().Add(time.Hour), progress)
 	if err == nil && total.Open+total.Undelivered > 0 {
 		err = fault.New(fault.Conflict, "a session was created meanwhile: try again later")
 	}

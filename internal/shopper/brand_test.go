@@ -12,13 +12,14 @@ import (
 	"testing"
 
 	"agegate/internal/age"
+	"agegate/internal/audit"
 	"agegate/internal/brand"
 	"agegate/internal/tenant"
 )
 
 func (f *fixture) set(c tenant.Changes) {
 	f.t.Helper()
-	_, err := f.tenants.Update(f.t.Context(), f.tenant.ID, c)
+	_, err := f.tenants.Update(f.t.Context(), audit.System("test"), f.tenant.ID, c)
 	must(f.t, err)
 }
 

@@ -55,10 +55,9 @@ func (f *fixture) endsWithoutEstimate(link string) {
 	}
 	events, err := f.db.Events(f.t.Context(), webhook.Filter{Scope: webhook.OfTenant(f.tenant.ID), Session: s.ID})
 	must(f.t, err)
-	entries, err := f.db.Entries(f.t.Context(), f.tenant.ID)
-	must(f.t, err)
 	settled := 0
-	for _, e := range entries {
+	for e, err := range billing.Ledger(f.t.Context(), f.db, f.tenant.ID) {
+		must(f.t, err)
 		if e.Kind == billing.EntrySettle {
 			settled++
 		}

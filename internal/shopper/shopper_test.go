@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/credential"
 	"agegate/internal/fault"
@@ -70,7 +71,7 @@ func newFixture(t testing.TB, settings tenant.Tenant, capture func(sess session.
 	f.tenants = tenant.NewService(db, f.sealer, tenant.CallbackRule{}, rand.Reader, f.clock)
 	settings.Name = "Corner Shop"
 	settings.SuccessURL, settings.CancelURL = "https://shop.example/done?order=7", "https://shop.example/cart"
-	created, err := f.tenants.Create(t.Context(), settings)
+	created, err := f.tenants.Create(t.Context(), audit.System("test"), settings)
 	must(t, err)
 	f.tenant = created.Tenant
 	f.serve(capture)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"agegate/internal/age"
+	"agegate/internal/audit"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
 )
@@ -95,7 +96,7 @@ func TestConsentIsThatOfTheMomentOfTheVerdict(t *testing.T) {
 			c.send(frame(scriptNonce, 0))
 			c.read()
 			shopper.post(link+"/consent", url.Values{"share": {test.during}}) // in another tab
-			_, err := f.tenants.Update(t.Context(), f.tenant.ID, tenant.Changes{AgeVisibility: &test.wanted})
+			_, err := f.tenants.Update(t.Context(), audit.System("test"), f.tenant.ID, tenant.Changes{AgeVisibility: &test.wanted})
 			must(t, err)
 			c.send(frame(scriptNonce, 1))
 			c.read()

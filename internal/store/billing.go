@@ -20,6 +20,11 @@ func (s *Store) UpdateBilling(ctx context.Context, fn func(billing.Tx) error) er
 	return s.Update(ctx, func(tx *Tx) error { return fn(tx) })
 }
 
+// UpdateCredit implements billing.Store with Update.
+func (s *Store) UpdateCredit(ctx context.Context, fn func(billing.CreditTx) error) error {
+	return s.Update(ctx, func(tx *Tx) error { return fn(tx) })
+}
+
 // Credit implements billing.Store.
 func (s *Store) Credit(ctx context.Context, tenantID uuid.UUID) (int64, error) {
 	return view(ctx, s, func(tx *Tx) (units int64, err error) {
@@ -27,11 +32,35 @@ func (s *Store) Credit(ctx context.Context, tenantID uuid.UUID) (int64, error) {
 	})
 }
 
+// Credits implements billing.Store.
+func (s *Store) Credits(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.UUID]int64, error) {
+	return view(ctx, s, func(tx *Tx) (map[uuid.UUID]int64, error) {
+		var rows []struct {
+			TenantID uuid.UUID
+			Units    int64
+		}
+		err := tx.db.Table("credit_balances").Where("tenant_id IN ?", tenantIDs).Find(&rows).Error
+		credits := map[uuid.UUID]int64{}
+		for _, r := range rows {
+			credits[r.TenantID] = r.Units
+		}
+		return credits, err
+	})
+}
+
 // Entries implements billing.Store.
-func (s *Store) Entries(ctx context.Context, tenantID uuid.UUID) ([]billing.Entry, error) {
+func (s *Store) Entries(ctx context.Context, tenantID, before uuid.UUID, limit int) ([]billing.Entry, error) {
 	return view(ctx, s, func(tx *Tx) ([]billing.Entry, error) {
+		q := tx.db.Where("tenant_id = ?", tenantID).Order("created_at DESC, id DESC").Limit(limit)
+		if before != uuid.Nil {
+			var last entryRow
+			if err := tx.db.Take(&last, "id = ? AND tenant_id = ?", before, tenantID).Error; err != nil {
+				return nil, err
+			}
+			q = q.Where("(created_at, id) < (?, ?)", at(last.CreatedAt), before)
+		}
 		var rows []entryRow
-		err := tx.db.Where("tenant_id = ?", tenantID).Order("created_at, id").Find(&rows).Error
+		err := q.Find(&rows).Error
 		return mapAll(rows, toEntry), err
 	})
 }

@@ -47,14 +47,16 @@ func (tx *Tx) updateBrand(tenantID uuid.UUID, c *tenant.BrandChanges) error {
 
 // Brand implements tenant.Store.
 func (s *Store) Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error) {
-	return view(ctx, s, func(tx *Tx) (brand.Brand, error) {
-		var rows []brandRow
-		err := tx.db.Select("name", "colour", "logo_hash").Where("tenant_id = ?", tenantID).Find(&rows).Error
-		if err != nil || len(rows) == 0 {
-			return brand.Brand{}, err
-		}
-		return brand.Brand{Name: rows[0].Name, Colour: brand.Colour(rows[0].Colour), LogoHash: rows[0].LogoHash}, nil
-	})
+	return view(ctx, s, func(tx *Tx) (brand.Brand, error) { return tx.brand(tenantID) })
+}
+
+func (tx *Tx) brand(tenantID uuid.UUID) (brand.Brand, error) {
+	var rows []brandRow
+	err := tx.db.Select("name", "colour", "logo_hash").Where("tenant_id = ?", tenantID).Find(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return brand.Brand{}, err
+	}
+	return brand.Brand{Name: rows[0].Name, Colour: brand.Colour(rows[0].Colour), LogoHash: rows[0].LogoHash}, nil
 }
 
 // Logo implements tenant.Store.

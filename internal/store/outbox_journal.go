@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"agegate/internal/audit"
 	"agegate/internal/fault"
 	"agegate/internal/webhook"
 )
@@ -72,7 +73,7 @@ func (tx *Tx) renewed() map[string]any {
 }
 
 // ResendEvent implements webhook.Journal.
-func (s *Store) ResendEvent(ctx context.Context, scope webhook.Scope, id string) error {
+func (s *Store) ResendEvent(ctx context.Context, scope webhook.Scope, id string, act audit.Act) error {
 	return s.Update(ctx, func(tx *Tx) error {
 		var row eventRow
 		err := inScope(tx.db, scope).Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).
@@ -85,31 +86,50 @@ func (s *Store) ResendEvent(ctx context.Context, scope webhook.Scope, id string)
 			return err
 		}
 		underWay := row.LeaseToken != nil && row.NextAttemptAt != nil && row.NextAttemptAt.After(now)
-		if ok, err := webhook.MayResend(row.Status, underWay); err != nil || !ok {
+		ok, err := webhook.MayResend(row.Status, underWay)
+		if err == nil && ok {
+			err = tx.db.Table("webhook_events").Where("id = ?", id).Updates(tx.renewed()).Error
+		}
+		if err != nil {
 			return err
 		}
-		return tx.db.Table("webhook_events").Where("id = ?", id).Updates(tx.renewed()).Error
+		return tx.AppendAudit(ofOwner(act, row.TenantID))
 	})
 }
 
+// ofOwner returns an act in the log of a tenant, unless it has a scope.
+func ofOwner(act audit.Act, tenantID uuid.UUID) audit.Act {
+	if act.Scope == "" {
+		act.Scope = audit.OfTenant(tenantID)
+	}
+	return act
+}
+
 // ResendFailedEvents implements webhook.Journal.
-func (s *Store) ResendFailedEvents(ctx context.Context, scope webhook.Scope, since time.Time) (int, error) {
-	return s.renewAll(ctx, webhook.StatusFailed, func(tx *Tx) *gorm.DB {
+func (s *Store) ResendFailedEvents(ctx context.Context, scope webhook.Scope, since time.Time, act audit.Act) (int, error) {
+	return s.renewAll(ctx, webhook.StatusFailed, &act, func(tx *Tx) *gorm.DB {
 		return inScope(tx.db.Table("webhook_events"), scope).Where("created_at >= ?", at(since)).
 			Where("endpoint_id NOT IN (SELECT id FROM webhook_endpoints WHERE disabled_at IS NOT NULL)")
 	})
 }
 
 // renewAll makes the selected events with a status due now, in one transaction
-// per batch. It returns how many, also with an error.
-func (s *Store) renewAll(ctx context.Context, from webhook.Status, selected func(tx *Tx) *gorm.DB) (total int, err error) {
+// per batch. It returns how many, also with an error. The act, unless it is nil,
+// is written in the first transaction.
+func (s *Store) renewAll(ctx context.Context, from webhook.Status, act *audit.Act, selected func(tx *Tx) *gorm.DB) (total int, err error) {
 	for {
 		n, err := update(ctx, s, func(tx *Tx) (int, error) {
 			batch := selected(tx).Where("status = ?", from).Select("id").Limit(eventBatch)
 			res := tx.db.Table("webhook_events").Where("status = ? AND id IN (?)", from, batch).Updates(tx.renewed())
-			return int(res.RowsAffected), res.Error
+			if res.Error != nil || act == nil {
+				return int(res.RowsAffected), res.Error
+			}
+			return int(res.RowsAffected), tx.AppendAudit(*act)
 		})
-		total += n
+		if err == nil {
+			total += n
+		}
+		act = nil
 		if err != nil || n < eventBatch {
 			return total, err
 		}
@@ -127,19 +147,26 @@ func (s *Store) Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.E
 }
 
 // EnableEndpoint implements webhook.Journal.
-func (s *Store) EnableEndpoint(ctx context.Context, scope webhook.Scope, id string) (int, error) {
+func (s *Store) EnableEndpoint(ctx context.Context, scope webhook.Scope, id string, act audit.Act) (int, error) {
 	err := s.Update(ctx, func(tx *Tx) error {
 		res := inScope(tx.db.Table("webhook_endpoints"), scope).Where("id = ?", id).
 			Updates(map[string]any{"first_failure_at": nil, "disabled_at": nil, "disabled_reason": ""})
 		if res.Error == nil && res.RowsAffected == 0 {
 			return fault.New(fault.NotFound, "Endpoint not found")
 		}
-		return res.Error
+		if res.Error != nil {
+			return res.Error
+		}
+		var row endpointRow
+		if err := tx.db.Take(&row, "id = ?", id).Error; err != nil {
+			return err
+		}
+		return tx.AppendAudit(ofOwner(act, row.TenantID))
 	})
 	if err != nil {
 		return 0, err
 	}
-	return s.renewAll(ctx, webhook.StatusWaiting, func(tx *Tx) *gorm.DB {
+	return s.renewAll(ctx, webhook.StatusWaiting, nil, func(tx *Tx) *gorm.DB {
 		return tx.db.Table("webhook_events").Where("endpoint_id = ?", id)
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/audit"
 	"agegate/internal/fault"
 	"agegate/internal/store"
 	"agegate/internal/store/dbtest"
@@ -48,6 +49,21 @@ func (o outbox) newTenant() uuid.UUID {
 		INSERT INTO tenants (id, name, success_url, cancel_url, webhook_url, document_check, age_visibility, disabled, created_at)
 		VALUES (?, 'shop', '', '', '', false, false, false, ?)`, id, time.Now().UTC()))
 	return id
+}
+
+// ops are the operations with which a person changes deliveries.
+func (o outbox) ops() *webhook.Operations { return webhook.NewOperations(o.Store, time.Now, nil) }
+
+func (o outbox) ResendEvent(ctx context.Context, scope webhook.Scope, id string) error {
+	return o.ops().ResendEvent(ctx, audit.System("test"), scope, id)
+}
+
+func (o outbox) ResendFailedEvents(ctx context.Context, scope webhook.Scope, since time.Time) (int, error) {
+	return o.ops().ResendFailedEvents(ctx, audit.System("test"), scope, since)
+}
+
+func (o outbox) EnableEndpoint(ctx context.Context, scope webhook.Scope, id string) (int, error) {
+	return o.ops().EnableEndpoint(ctx, audit.System("test"), scope, id)
 }
 
 func (o outbox) must(err error) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/session"
 	"agegate/internal/store"
 	"agegate/internal/store/dbtest"
@@ -28,7 +29,7 @@ func TestPruneWaitsForNoEvent(t *testing.T) {
 	}))
 	prune := func() session.Pruned {
 		t.Helper()
-		n, err := session.NewRecords(o, time.Now).Prune(context.Background(), o.tenant, time.Now(), func(session.Pruned) {})
+		n, err := session.NewRecords(o, time.Now).Prune(context.Background(), audit.System("test"), o.tenant, time.Now(), func(session.Pruned) {})
 		o.must(err)
 		return n
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/audit"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
 )
@@ -43,8 +44,8 @@ func (s *Store) SecretsBefore(ctx context.Context, tenantID, id uuid.UUID, now t
 }
 
 // ReplaceSealed implements tenant.Store.
-func (s *Store) ReplaceSealed(ctx context.Context, secrets []tenant.ResealedSecret) (int, error) {
-	return replaceEach(ctx, s, secrets, func(tx *Tx, r tenant.ResealedSecret) (bool, error) {
+func (s *Store) ReplaceSealed(ctx context.Context, secrets []tenant.ResealedSecret, act *audit.Act) (int, error) {
+	return replaceEach(ctx, s, secrets, act, func(tx *Tx, r tenant.ResealedSecret) (bool, error) {
 		return changed(tx.db.Model(&secretRow{}).Where("id = ? AND sealed = ?", r.ID, r.Sealed).Update("sealed", r.Next))
 	})
 }
@@ -61,7 +62,7 @@ func (s *Store) ClaimsAfter(ctx context.Context, after session.IdempotencyClaim,
 
 // ReplaceSealedLinks implements session.ClaimStore.
 func (s *Store) ReplaceSealedLinks(ctx context.Context, claims []session.ResealedClaim) (int, error) {
-	return replaceEach(ctx, s, claims, func(tx *Tx, r session.ResealedClaim) (bool, error) {
+	return replaceEach(ctx, s, claims, nil, func(tx *Tx, r session.ResealedClaim) (bool, error) {
 		return changed(tx.db.Model(&claimRow{}).
 			Where("tenant_id = ? AND livemode = ? AND key_hash = ? AND sealed_link = ?", r.TenantID, r.Livemode, r.KeyHash, r.SealedLink).
 			Update("sealed_link", r.Next))
@@ -69,8 +70,8 @@ func (s *Store) ReplaceSealedLinks(ctx context.Context, claims []session.Reseale
 }
 
 // replaceEach calls replace for each value in one transaction and returns how
-// many reported a change.
-func replaceEach[T any](ctx context.Context, s *Store, values []T, replace func(tx *Tx, value T) (bool, error)) (int, error) {
+// many reported a change. If one did, the act is written, unless it is nil.
+func replaceEach[T any](ctx context.Context, s *Store, values []T, act *audit.Act, replace func(tx *Tx, value T) (bool, error)) (int, error) {
 	if len(values) == 0 {
 		return 0, nil
 	}
@@ -84,6 +85,9 @@ func replaceEach[T any](ctx context.Context, s *Store, values []T, replace func(
 				n++
 			}
 		}
-		return n, nil
+		if n == 0 || act == nil {
+			return n, nil
+		}
+		return n, tx.AppendAudit(*act)
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/audit"
 	"agegate/internal/fault"
 	"agegate/internal/tenant"
 )
@@ -14,7 +15,7 @@ import (
 const deleteBatch = 500
 
 // DeleteTenant implements tenant.Store.
-func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID) error {
+func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) error {
 	for _, statement := range []string{
 		// Attempts go with their event, by the foreign key.
 		"DELETE FROM webhook_events WHERE id IN (SELECT id FROM webhook_events WHERE tenant_id = ? LIMIT ?)",
@@ -36,7 +37,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID) error {
 			}
 		}
 	}
-	return s.Update(ctx, func(tx *Tx) error {
+	return s.act(ctx, act, func(tx *Tx) error {
 		if err := tx.checkDeletable(id); err != nil {
 			return err
 		}

@@ -6,7 +6,9 @@ import (
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
+	"agegate/internal/audit"
 	"agegate/internal/credential"
 	"agegate/internal/fault"
 	"agegate/internal/tenant"
@@ -15,7 +17,7 @@ import (
 var _ tenant.Store = (*Store)(nil)
 
 // CreateTenant implements tenant.Store.
-func (s *Store) CreateTenant(ctx context.Context, t tenant.Tenant, keys []tenant.APIKey, secrets []tenant.Secret) error {
+func (s *Store) CreateTenant(ctx context.Context, t tenant.Tenant, keys []tenant.APIKey, secrets []tenant.Secret, act audit.Act) error {
 	row, keyRows, secretRows := fromTenant(t), mapAll(keys, fromKey), mapAll(secrets, fromSecret)
 	return s.Update(ctx, func(tx *Tx) error {
 		if err := tx.db.Create(&row).Error; err != nil {
@@ -26,15 +28,17 @@ func (s *Store) CreateTenant(ctx context.Context, t tenant.Tenant, keys []tenant
 				return err
 			}
 		}
-		if len(secretRows) == 0 {
-			return nil
+		if len(secretRows) > 0 {
+			if err := tx.db.Create(&secretRows).Error; err != nil {
+				return err
+			}
 		}
-		return tx.db.Create(&secretRows).Error
+		return tx.AppendAudit(act)
 	})
 }
 
 // UpdateTenant implements tenant.Store.
-func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes) (tenant.Tenant, error) {
+func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes, act audit.Act) (tenant.Tenant, error) {
 	columns := map[string]any{}
 	set(columns, "name", c.Name)
 	set(columns, "success_url", c.SuccessURL)
@@ -47,17 +51,45 @@ func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes
 	set(columns, "help_url", c.HelpURL)
 	set(columns, "terms_url", c.TermsURL)
 	return update(ctx, s, func(tx *Tx) (tenant.Tenant, error) {
+		before, err := tx.lockSettings(id)
+		if err != nil {
+			return tenant.Tenant{}, err
+		}
 		if len(columns) > 0 {
 			if err := mustChange(tx.db.Model(&tenantRow{}).Where("id = ?", id).Updates(columns)); err != nil {
 				return tenant.Tenant{}, err
 			}
 		}
-		t, err := tx.Tenant(id)
+		if err := tx.updateBrand(id, c.Brand); err != nil {
+			return tenant.Tenant{}, err
+		}
+		after, err := tx.settings(tx.db, id)
 		if err != nil {
 			return tenant.Tenant{}, err
 		}
-		return t, tx.updateBrand(id, c.Brand)
+		written := act // the transaction may run again
+		written.Detail.Changes = before.ChangesTo(after)
+		return after.Tenant, tx.AppendAudit(written)
 	})
+}
+
+// lockSettings locks a tenant against other changes and returns its settings.
+// Its sessions can be created meanwhile: their reference takes a weaker lock.
+func (tx *Tx) lockSettings(id uuid.UUID) (tenant.Settings, error) {
+	if !tx.postgres {
+		return tx.settings(tx.db, id)
+	}
+	return tx.settings(tx.db.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), id)
+}
+
+// settings returns a tenant's settings; db reads the tenant.
+func (tx *Tx) settings(db *gorm.DB, id uuid.UUID) (tenant.Settings, error) {
+	var row tenantRow
+	if err := db.Take(&row, "id = ?", id.String()).Error; err != nil {
+		return tenant.Settings{}, err
+	}
+	look, err := tx.brand(id)
+	return tenant.Settings{Tenant: toTenant(row), Brand: look}, err
 }
 
 func set[T any](columns map[string]any, name string, value *T) {
@@ -67,8 +99,8 @@ func set[T any](columns map[string]any, name string, value *T) {
 }
 
 // SetTenantDisabled implements tenant.Store.
-func (s *Store) SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bool) error {
-	return s.Update(ctx, func(tx *Tx) error {
+func (s *Store) SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bool, act audit.Act) error {
+	return s.act(ctx, act, func(tx *Tx) error {
 		return mustChange(tx.db.Model(&tenantRow{}).Where("id = ?", id).Update("disabled", disabled))
 	})
 }
@@ -86,18 +118,26 @@ func (tx *Tx) Tenant(id uuid.UUID) (tenant.Tenant, error) {
 }
 
 // Tenants implements tenant.Store.
-func (s *Store) Tenants(ctx context.Context) ([]tenant.Tenant, error) {
+func (s *Store) Tenants(ctx context.Context, after uuid.UUID, limit int) ([]tenant.Tenant, error) {
 	return view(ctx, s, func(tx *Tx) ([]tenant.Tenant, error) {
+		q := tx.db.Order("created_at, id").Limit(limit)
+		if after != uuid.Nil {
+			last, err := tx.Tenant(after)
+			if err != nil {
+				return nil, err
+			}
+			q = q.Where("(created_at, id) > (?, ?)", at(last.CreatedAt), after)
+		}
 		var rows []tenantRow
-		err := tx.db.Order("created_at, id").Find(&rows).Error
+		err := q.Find(&rows).Error
 		return mapAll(rows, toTenant), err
 	})
 }
 
 // InsertKey implements tenant.Store.
-func (s *Store) InsertKey(ctx context.Context, k tenant.APIKey) error {
+func (s *Store) InsertKey(ctx context.Context, k tenant.APIKey, act audit.Act) error {
 	row := fromKey(k)
-	return s.Update(ctx, func(tx *Tx) error { return tx.db.Create(&row).Error })
+	return s.act(ctx, act, func(tx *Tx) error { return tx.db.Create(&row).Error })
 }
 
 // KeyByID implements tenant.Store.
@@ -110,8 +150,8 @@ func (s *Store) KeyByID(ctx context.Context, keyID uuid.UUID) (tenant.APIKey, er
 }
 
 // RevokeKey implements tenant.Store.
-func (s *Store) RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, revokedAt time.Time) error {
-	return s.Update(ctx, func(tx *Tx) error {
+func (s *Store) RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, revokedAt time.Time, act audit.Act) error {
+	return s.act(ctx, act, func(tx *Tx) error {
 		return mustChange(tx.db.Model(&apiKeyRow{}).Where("id = ? AND tenant_id = ?", keyID, tenantID).
 			Update("revoked_at", gorm.Expr("coalesce(revoked_at, ?)", at(revokedAt))))
 	})
@@ -157,8 +197,8 @@ func (s *Store) Secrets(ctx context.Context, tenantID uuid.UUID, livemode bool, 
 }
 
 // RotateSecret implements tenant.Store.
-func (s *Store) RotateSecret(ctx context.Context, next tenant.Secret, expires time.Time) error {
-	return s.Update(ctx, func(tx *Tx) error {
+func (s *Store) RotateSecret(ctx context.Context, next tenant.Secret, expires time.Time, act audit.Act) error {
+	return s.act(ctx, act, func(tx *Tx) error {
 		if err := tx.retireActive(next.TenantID, next.Livemode, next.Kind, expires); err != nil {
 			return err
 		}
@@ -167,18 +207,26 @@ func (s *Store) RotateSecret(ctx context.Context, next tenant.Secret, expires ti
 }
 
 // StageSecret implements tenant.Store.
-func (s *Store) StageSecret(ctx context.Context, next tenant.Secret) error {
-	return s.Update(ctx, func(tx *Tx) error { return tx.replaceStaged(next) })
+func (s *Store) StageSecret(ctx context.Context, next tenant.Secret, act audit.Act) error {
+	return s.act(ctx, act, func(tx *Tx) error { return tx.replaceStaged(next) })
 }
 
 // PromoteSecret implements tenant.Store.
-func (s *Store) PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, expires time.Time) error {
-	return s.Update(ctx, func(tx *Tx) error {
+func (s *Store) PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, expires time.Time, act audit.Act) error {
+	return s.act(ctx, act, func(tx *Tx) error {
 		if err := tx.retireActive(tenantID, livemode, kind, expires); err != nil {
 			return err
 		}
 		return mustChange(tx.secrets(tenantID, livemode, kind).Where("state = ?", tenant.SecretStaged).
 			Update("state", tenant.SecretActive))
+	})
+}
+
+// RetireSecrets implements tenant.Store.
+func (s *Store) RetireSecrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, end time.Time, act audit.Act) error {
+	return s.act(ctx, act, func(tx *Tx) error {
+		return mustChange(tx.secrets(tenantID, livemode, kind).
+			Where("state = ? AND expires_at > ?", tenant.SecretRetiring, at(end)).Update("expires_at", at(end)))
 	})
 }
 

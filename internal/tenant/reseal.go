@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"agegate/internal/audit"
 	"agegate/internal/credential"
 
 	"github.com/google/uuid"
@@ -45,8 +46,10 @@ func (s *Service) openAll(secrets []Secret, err error) error {
 // ResealSecrets seals every secret in force under the sealer's first key, from
 // the newest tenant's to the oldest's, and calls progress after each batch. A
 // stopped run can be repeated. It returns credential.ErrSealed for a secret
-// that opens under no key of the sealer.
-func (s *Service) ResealSecrets(ctx context.Context, progress func(credential.Resealing)) error {
+// that opens under no key of the sealer. The entry of the instance's audit log
+// is written with the first secret that changes.
+func (s *Service) ResealSecrets(ctx context.Context, actor audit.Actor, progress func(credential.Resealing)) error {
+	act := &audit.Act{Scope: audit.Instance, At: s.now(), Actor: actor, Action: audit.SecretKeyRotate}
 	var total credential.Resealing
 	return s.eachBatch(ctx, func(batch []Secret) error {
 		var changes []ResealedSecret
@@ -59,9 +62,12 @@ func (s *Service) ResealSecrets(ctx context.Context, progress func(credential.Re
 				changes = append(changes, ResealedSecret{secret, next})
 			}
 		}
-		n, err := s.store.ReplaceSealed(ctx, changes)
+		n, err := s.store.ReplaceSealed(ctx, changes, act)
 		if err != nil {
 			return err
+		}
+		if n > 0 {
+			act = nil
 		}
 		total.Resealed += n
 		total.Already += len(batch) - len(changes)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/credential"
 	"agegate/internal/fault"
 
@@ -20,7 +21,7 @@ var RotationOverlaps = []time.Duration{0, time.Hour, 24 * time.Hour, 72 * time.H
 // for at most overlap, which must be one of RotationOverlaps. It returns the
 // new secret in plain, which is not possible later, or fault.NotFound or
 // fault.Invalid.
-func (s *Service) RotateWebhookSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, overlap time.Duration) (string, error) {
+func (s *Service) RotateWebhookSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, overlap time.Duration) (string, error) {
 	if !slices.Contains(RotationOverlaps, overlap) {
 		return "", fault.New(fault.Invalid, "overlap must be 0, 1h, 24h or 72h")
 	}
@@ -31,7 +32,10 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, tenantID uuid.UUID, l
 	if err != nil {
 		return "", err
 	}
-	if err := s.store.RotateSecret(ctx, secret, s.now().Add(overlap)); err != nil {
+	params := inMode(livemode)
+	params["overlap"] = overlap.String()
+	act := s.act(actor, audit.WebhookSecretRotate, tenantID, params)
+	if err := s.store.RotateSecret(ctx, secret, act.At.Add(overlap), act); err != nil {
 		return "", err
 	}
 	return credential.FormatWebhookSecret(plain), nil
@@ -44,7 +48,7 @@ const RedirectRetirement = 24 * time.Hour
 // StageRedirectSecret creates the redirect secret that will sign after
 // PromoteRedirectSecret. It returns it in plain, which is not possible later,
 // for the merchant to accept beside the current one, or fault.NotFound.
-func (s *Service) StageRedirectSecret(ctx context.Context, tenantID uuid.UUID, livemode bool) (string, error) {
+func (s *Service) StageRedirectSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool) (string, error) {
 	if _, err := s.store.TenantByID(ctx, tenantID); err != nil {
 		return "", err
 	}
@@ -53,7 +57,8 @@ func (s *Service) StageRedirectSecret(ctx context.Context, tenantID uuid.UUID, l
 		return "", err
 	}
 	secret.State = SecretStaged
-	if err := s.store.StageSecret(ctx, secret); err != nil {
+	act := s.act(actor, audit.RedirectSecretStage, tenantID, inMode(livemode))
+	if err := s.store.StageSecret(ctx, secret, act); err != nil {
 		return "", err
 	}
 	return credential.FormatRedirectSecret(plain, livemode), nil
@@ -61,8 +66,16 @@ func (s *Service) StageRedirectSecret(ctx context.Context, tenantID uuid.UUID, l
 
 // PromoteRedirectSecret makes the staged redirect secret the one that signs. It
 // returns fault.NotFound when none is staged.
-func (s *Service) PromoteRedirectSecret(ctx context.Context, tenantID uuid.UUID, livemode bool) error {
-	return s.store.PromoteSecret(ctx, tenantID, livemode, SecretRedirect, s.now().Add(RedirectRetirement))
+func (s *Service) PromoteRedirectSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool) error {
+	act := s.act(actor, audit.RedirectSecretPromote, tenantID, inMode(livemode))
+	return s.store.PromoteSecret(ctx, tenantID, livemode, SecretRedirect, act.At.Add(RedirectRetirement), act)
+}
+
+// RetireRedirectSecret forgets the replaced redirect secrets now, before
+// RedirectRetirement is over. It returns fault.NotFound when none is retiring.
+func (s *Service) RetireRedirectSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool) error {
+	act := s.act(actor, audit.RedirectSecretRetire, tenantID, inMode(livemode))
+	return s.store.RetireSecrets(ctx, tenantID, livemode, SecretRedirect, act.At, act)
 }
 
 // WebhookKeys returns the secrets that sign a tenant's webhooks now, newest

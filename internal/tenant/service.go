@@ -4,16 +4,20 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/credential"
 	"agegate/internal/fault"
 
 	"github.com/google/uuid"
 )
 
-// Service manages tenants and authenticates their calls.
+// Service manages tenants and authenticates their calls. A method that takes an
+// audit.Actor writes an entry of the audit log in the transaction of its change;
+// without a valid actor it fails and changes nothing.
 type Service struct {
 	store  Store
 	sealer *credential.Sealer
@@ -43,7 +47,7 @@ type Credentials struct {
 
 // Create registers a tenant with one API key and one webhook and one redirect
 // secret per mode. It returns fault.Invalid for an unacceptable setting.
-func (s *Service) Create(ctx context.Context, t Tenant) (Credentials, error) {
+func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Credentials, error) {
 	if err := checkName(t.Name); err != nil {
 		return Credentials{}, err
 	}
@@ -85,12 +89,14 @@ func (s *Service) Create(ctx context.Context, t Tenant) (Credentials, error) {
 			RedirectSecret: credential.FormatRedirectSecret(redirectPlain, mode.livemode),
 		}
 	}
-	return c, s.store.CreateTenant(ctx, t, keys, secrets)
+	act := s.act(actor, audit.TenantCreate, t.ID, nil)
+	act.Detail.Changes = Settings{}.ChangesTo(Settings{Tenant: t})
+	return c, s.store.CreateTenant(ctx, t, keys, secrets, act)
 }
 
 // Update changes the given settings. It returns fault.NotFound or
 // fault.Invalid.
-func (s *Service) Update(ctx context.Context, id uuid.UUID, c Changes) (Tenant, error) {
+func (s *Service) Update(ctx context.Context, actor audit.Actor, id uuid.UUID, c Changes) (Tenant, error) {
 	if c.Name != nil {
 		if err := checkName(*c.Name); err != nil {
 			return Tenant{}, err
@@ -106,13 +112,17 @@ func (s *Service) Update(ctx context.Context, id uuid.UUID, c Changes) (Tenant, 
 	if c.Brand, err = c.Brand.checked(); err != nil {
 		return Tenant{}, err
 	}
-	return s.store.UpdateTenant(ctx, id, c)
+	return s.store.UpdateTenant(ctx, id, c, s.act(actor, audit.TenantUpdate, id, nil))
 }
 
 // SetDisabled turns a tenant's API access off or on. It returns
 // fault.NotFound.
-func (s *Service) SetDisabled(ctx context.Context, id uuid.UUID, disabled bool) error {
-	return s.store.SetTenantDisabled(ctx, id, disabled)
+func (s *Service) SetDisabled(ctx context.Context, actor audit.Actor, id uuid.UUID, disabled bool) error {
+	action := audit.TenantEnable
+	if disabled {
+		action = audit.TenantDisable
+	}
+	return s.store.SetTenantDisabled(ctx, id, disabled, s.act(actor, action, id, nil))
 }
 
 // ErrEnabled refuses to delete a tenant that is not disabled.
@@ -120,8 +130,15 @@ var ErrEnabled = fault.New(fault.Conflict, "the tenant is enabled: disable it fi
 
 // Delete deletes a disabled tenant whose sessions have been deleted. It returns
 // fault.NotFound, ErrEnabled, or fault.Conflict for a tenant that has sessions.
-func (s *Service) Delete(ctx context.Context, id uuid.UUID) error {
-	return s.store.DeleteTenant(ctx, id)
+// The tenant's audit log is kept; the deletion is in the instance's.
+func (s *Service) Delete(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
+	t, err := s.store.TenantByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	act := s.act(actor, audit.TenantDelete, id, map[string]string{"name": t.Name})
+	act.Scope = audit.Instance
+	return s.store.DeleteTenant(ctx, id, act)
 }
 
 // Tenant returns one tenant, or fault.NotFound.
@@ -129,8 +146,30 @@ func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 	return s.store.TenantByID(ctx, id)
 }
 
-// Tenants returns all tenants, oldest first.
-func (s *Service) Tenants(ctx context.Context) ([]Tenant, error) { return s.store.Tenants(ctx) }
+// MaxPage is the longest list of tenants returned at once.
+const MaxPage = 100
+
+// Tenants returns the next MaxPage tenants, oldest first, starting after the one
+// with the given ID; uuid.Nil starts at the oldest. It returns fault.NotFound
+// for the ID of no tenant.
+func (s *Service) Tenants(ctx context.Context, after uuid.UUID) ([]Tenant, error) {
+	return s.store.Tenants(ctx, after, MaxPage)
+}
+
+// All returns all tenants, oldest first, in pages of MaxPage. It ends with the
+// first error.
+func (s *Service) All(ctx context.Context) iter.Seq2[[]Tenant, error] {
+	return func(yield func([]Tenant, error) bool) {
+		last := uuid.Nil
+		for {
+			page, err := s.Tenants(ctx, last)
+			if len(page) == 0 && err == nil || !yield(page, err) || err != nil || len(page) < MaxPage {
+				return
+			}
+			last = page[len(page)-1].ID
+		}
+	}
+}
 
 // checkSettings refuses URLs that break the callback rule and an allowance
 // below -1. Nil and empty URLs pass.
@@ -172,7 +211,7 @@ func (s *Service) checkLinks(privacy, help, terms *string) error {
 
 // CreateKey creates another API key and returns it in plain, which is not
 // possible later. It returns fault.NotFound for an unknown tenant.
-func (s *Service) CreateKey(ctx context.Context, tenantID uuid.UUID, livemode bool) (APIKey, string, error) {
+func (s *Service) CreateKey(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool) (APIKey, string, error) {
 	if _, err := s.store.TenantByID(ctx, tenantID); err != nil {
 		return APIKey{}, "", err
 	}
@@ -180,23 +219,27 @@ func (s *Service) CreateKey(ctx context.Context, tenantID uuid.UUID, livemode bo
 	if err != nil {
 		return APIKey{}, "", err
 	}
-	return key, plain, s.store.InsertKey(ctx, key)
+	act := s.act(actor, audit.APIKeyCreate, tenantID, inMode(livemode))
+	act.Target = key.ID.String()
+	return key, plain, s.store.InsertKey(ctx, key, act)
 }
 
 // RevokeKey revokes a tenant's key permanently. It returns fault.NotFound for a
 // missing key and for another tenant's.
-func (s *Service) RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID) error {
-	return s.store.RevokeKey(ctx, tenantID, keyID, s.now())
+func (s *Service) RevokeKey(ctx context.Context, actor audit.Actor, tenantID, keyID uuid.UUID) error {
+	act := s.act(actor, audit.APIKeyRevoke, tenantID, nil)
+	act.Target = keyID.String()
+	return s.store.RevokeKey(ctx, tenantID, keyID, act.At, act)
 }
 
 // RevokeKeyAsOperator revokes a key of any tenant permanently. It is for the
 // operator's command line only. It returns fault.NotFound.
-func (s *Service) RevokeKeyAsOperator(ctx context.Context, keyID uuid.UUID) error {
+func (s *Service) RevokeKeyAsOperator(ctx context.Context, actor audit.Actor, keyID uuid.UUID) error {
 	key, err := s.store.KeyByID(ctx, keyID)
 	if err != nil {
 		return err
 	}
-	return s.RevokeKey(ctx, key.TenantID, key.ID)
+	return s.RevokeKey(ctx, actor, key.TenantID, key.ID)
 }
 
 // Keys returns a tenant's keys, oldest first.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/brand"
 	"agegate/internal/credential"
 
@@ -121,33 +122,37 @@ type Changes struct {
 }
 
 // Store keeps tenants, keys and secrets. Every method that names a row
-// returns fault.NotFound when there is none; every write is atomic.
+// returns fault.NotFound when there is none; every write is atomic. A method that
+// takes an audit.Act writes it in the transaction of the change, or neither.
 type Store interface {
 	// CreateTenant writes the tenant, its first keys and its secrets together.
-	CreateTenant(ctx context.Context, t Tenant, keys []APIKey, secrets []Secret) error
+	CreateTenant(ctx context.Context, t Tenant, keys []APIKey, secrets []Secret, act audit.Act) error
 	// UpdateTenant applies the non-nil changes, the brand's as they are to be
-	// stored, and returns the tenant's new state.
-	UpdateTenant(ctx context.Context, id uuid.UUID, c Changes) (Tenant, error)
-	SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bool) error
+	// stored, and returns the tenant's new state. It adds to the act's detail what
+	// Settings.ChangesTo says of the locked row.
+	UpdateTenant(ctx context.Context, id uuid.UUID, c Changes, act audit.Act) (Tenant, error)
+	SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bool, act audit.Act) error
 	TenantByID(ctx context.Context, id uuid.UUID) (Tenant, error)
 	// Brand returns a tenant's brand; the zero Brand where nothing is set.
 	Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error)
 	// Logo returns a logo by its hash.
 	Logo(ctx context.Context, hash string) ([]byte, error)
-	// Tenants returns all tenants, oldest first.
-	Tenants(ctx context.Context) ([]Tenant, error)
+	// Tenants returns at most limit tenants, oldest first, starting after the one
+	// with the given ID, which must exist; uuid.Nil starts at the oldest.
+	Tenants(ctx context.Context, after uuid.UUID, limit int) ([]Tenant, error)
 	// DeleteTenant deletes a disabled tenant without sessions and everything that
 	// belongs to it, the ledger included, in small transactions. It returns
 	// fault.Conflict for an enabled tenant and for one with sessions. An
-	// interrupted run can be repeated.
-	DeleteTenant(ctx context.Context, id uuid.UUID) error
+	// interrupted run can be repeated. The act is written in the last transaction.
+	// The tenant's audit log is kept.
+	DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) error
 
-	InsertKey(ctx context.Context, k APIKey) error
+	InsertKey(ctx context.Context, k APIKey, act audit.Act) error
 	// KeyByID returns a key of any tenant, revoked or not.
 	KeyByID(ctx context.Context, keyID uuid.UUID) (APIKey, error)
 	// RevokeKey sets the time of revocation unless it is set already. Another
 	// tenant's key is not found.
-	RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, at time.Time) error
+	RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, at time.Time, act audit.Act) error
 	// Keys returns a tenant's keys, oldest first, revoked ones included.
 	Keys(ctx context.Context, tenantID uuid.UUID) ([]APIKey, error)
 	// KeyByHash returns the key and its tenant, also when the key is revoked or
@@ -162,13 +167,16 @@ type Store interface {
 	// RotateSecret stores next as the active secret. The previous active secret,
 	// and any that would retire later, retire at expires. A staged secret of the
 	// same kind is deleted.
-	RotateSecret(ctx context.Context, next Secret, expires time.Time) error
+	RotateSecret(ctx context.Context, next Secret, expires time.Time, act audit.Act) error
 	// StageSecret stores next as the staged secret and replaces an earlier one.
-	StageSecret(ctx context.Context, next Secret) error
+	StageSecret(ctx context.Context, next Secret, act audit.Act) error
 	// PromoteSecret makes the staged secret active. The previous active secret,
 	// and any that would retire later, retire at expires. Without a staged secret
 	// it returns fault.NotFound and changes nothing.
-	PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, expires time.Time) error
+	PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, expires time.Time, act audit.Act) error
+	// RetireSecrets makes every retiring secret expire at at. Without one that
+	// expires later it returns fault.NotFound and changes nothing.
+	RetireSecrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, at time.Time, act audit.Act) error
 
 	// OuterSecrets returns the active secrets of the tenants with the lowest and
 	// the highest ID, and none when there is no tenant. It reads only these rows.
@@ -178,6 +186,7 @@ type Store interface {
 	// given tenant and ID.
 	SecretsBefore(ctx context.Context, tenantID, id uuid.UUID, now time.Time, limit int) ([]Secret, error)
 	// ReplaceSealed writes each new sealed value if the stored one is still the
-	// old one, and returns how many it wrote.
-	ReplaceSealed(ctx context.Context, secrets []ResealedSecret) (int, error)
+	// old one, and returns how many it wrote. The act is written if it is not nil
+	// and a value was.
+	ReplaceSealed(ctx context.Context, secrets []ResealedSecret, act *audit.Act) (int, error)
 }

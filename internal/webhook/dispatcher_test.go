@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"agegate/internal/audit"
 	"agegate/internal/store"
 	"agegate/internal/store/dbtest"
 	"agegate/internal/tenant"
@@ -92,7 +93,8 @@ func newWorld(t testing.TB, s *store.Store) *world {
 
 func (w *world) newTenant() uuid.UUID {
 	created := tenant.Tenant{ID: uuid.Must(uuid.NewV7()), Name: "shop", CreatedAt: time.Now().UTC()}
-	if err := w.store.CreateTenant(context.Background(), created, nil, nil); err != nil {
+	act := audit.Act{Scope: audit.OfTenant(created.ID), At: created.CreatedAt, Actor: audit.System("test"), Action: audit.TenantCreate}
+	if err := w.store.CreateTenant(context.Background(), created, nil, nil, act); err != nil {
 		w.t.Fatal(err)
 	}
 	return created.ID

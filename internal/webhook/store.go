@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"agegate/internal/audit"
+
 	"github.com/google/uuid"
 )
 
@@ -86,7 +88,9 @@ const MaxPage = 100
 // Journal is the part of the outbox that operators use. Every method is one
 // transaction, except that many events are changed in several, each of a
 // bounded number; an error may then come with a count of those changed before.
-// Events and endpoints out of scope are fault.NotFound, like missing ones.
+// Events and endpoints out of scope are fault.NotFound, like missing ones. An
+// audit.Act is written in the first transaction of its change; one without a
+// scope goes to the log of the tenant whose event or endpoint it is about.
 type Journal interface {
 	// Events returns the records the filter selects, newest first.
 	Events(ctx context.Context, f Filter) ([]Record, error)
@@ -97,11 +101,11 @@ type Journal interface {
 	// status. At a disabled endpoint it gets one attempt. An event with an attempt
 	// under way is not changed. It returns fault.NotFound, and fault.Conflict for
 	// an event without a destination.
-	ResendEvent(ctx context.Context, scope Scope, id string) error
+	ResendEvent(ctx context.Context, scope Scope, id string, act audit.Act) error
 	// ResendFailedEvents does the same for every failed event created at or after
 	// since whose endpoint is enabled, and returns how many. For waiting events,
 	// use EnableEndpoint.
-	ResendFailedEvents(ctx context.Context, scope Scope, since time.Time) (int, error)
+	ResendFailedEvents(ctx context.Context, scope Scope, since time.Time, act audit.Act) (int, error)
 	// Endpoints returns the endpoints that are failing or disabled, in the
 	// order of their ids.
 	Endpoints(ctx context.Context, scope Scope) ([]Endpoint, error)
@@ -109,5 +113,5 @@ type Journal interface {
 	// waiting deliveries due now with a restarted schedule. It returns how many,
 	// or fault.NotFound for an endpoint without a record. For an enabled endpoint
 	// it only completes an earlier call that was interrupted.
-	EnableEndpoint(ctx context.Context, scope Scope, id string) (int, error)
+	EnableEndpoint(ctx context.Context, scope Scope, id string, act audit.Act) (int, error)
 }

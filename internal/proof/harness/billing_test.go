@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
@@ -28,7 +29,7 @@ func (g *Gateway) midMonth() {
 
 func (g *Gateway) topUp(t *testing.T, c tenant.Credentials, n int64) {
 	t.Helper()
-	if _, err := billing.TopUp(t.Context(), g.App.Store, c.Tenant.ID, n, g.Clock.Now()); err != nil {
+	if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), c.Tenant.ID, n, g.Clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -40,12 +41,11 @@ func (g *Gateway) account(t *testing.T, c tenant.Credentials) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := g.App.Store.Entries(t.Context(), c.Tenant.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var sum int64
-	for _, e := range entries {
+	for e, err := range billing.Ledger(t.Context(), g.App.Store, c.Tenant.ID) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		if e.Source == billing.SourceCredit {
 			sum += e.Delta
 		}
@@ -176,7 +176,7 @@ func TestAllowanceIsChangedWithinAMonth(t *testing.T) {
 		for _, step := range []struct{ limit, more int64 }{ // how many more sessions there may be
 			{2, 2}, {3, 1}, {1, 0}, {0, 0}, {3, 0}, {5, 2},
 		} {
-			if _, err := g.App.Tenants.Update(t.Context(), c.Tenant.ID, tenant.Changes{FreeChecks: &step.limit}); err != nil {
+			if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{FreeChecks: &step.limit}); err != nil {
 				t.Fatal(err)
 			}
 			row.Status, row.JSON = http.StatusCreated, ""
@@ -188,7 +188,7 @@ func TestAllowanceIsChangedWithinAMonth(t *testing.T) {
 			g.Do(t, row)
 		}
 		unlimited := int64(billing.Unlimited)
-		if _, err := g.App.Tenants.Update(t.Context(), c.Tenant.ID, tenant.Changes{FreeChecks: &unlimited}); err != nil {
+		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{FreeChecks: &unlimited}); err != nil {
 			t.Fatal(err)
 		}
 		g.Create(t, c.Live.APIKey, 18)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/tenant"
 )
 
@@ -33,14 +34,14 @@ func TestAuthentication(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		c := g.Shop(t, "https://shop.example/hook", nil)
 		off := g.Shop(t, "", nil)
-		if err := g.App.Tenants.SetDisabled(t.Context(), off.Tenant.ID, true); err != nil {
+		if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), off.Tenant.ID, true); err != nil {
 			t.Fatal(err)
 		}
-		revoked, plain, err := g.App.Tenants.CreateKey(t.Context(), c.Tenant.ID, false)
+		revoked, plain, err := g.App.Tenants.CreateKey(t.Context(), audit.System("test"), c.Tenant.ID, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := g.App.Tenants.RevokeKey(t.Context(), c.Tenant.ID, revoked.ID); err != nil {
+		if err := g.App.Tenants.RevokeKey(t.Context(), audit.System("test"), c.Tenant.ID, revoked.ID); err != nil {
 			t.Fatal(err)
 		}
 		good := c.Test.APIKey
@@ -91,7 +92,7 @@ func TestRevocationAndDisablingTakeEffectWithinTwoSeconds(t *testing.T) {
 		}
 		for _, k := range keys {
 			if !k.Livemode {
-				err = operator.App.Tenants.RevokeKey(t.Context(), c.Tenant.ID, k.ID)
+				err = operator.App.Tenants.RevokeKey(t.Context(), audit.System("test"), c.Tenant.ID, k.ID)
 			}
 		}
 		if err != nil {
@@ -102,13 +103,13 @@ func TestRevocationAndDisablingTakeEffectWithinTwoSeconds(t *testing.T) {
 		g.Do(t, row)
 		row.Name, row.Key, row.Status, row.JSON = "other key", c.Live.APIKey, 200, ""
 		g.Do(t, row)
-		if err := operator.App.Tenants.SetDisabled(t.Context(), c.Tenant.ID, true); err != nil {
+		if err := operator.App.Tenants.SetDisabled(t.Context(), audit.System("test"), c.Tenant.ID, true); err != nil {
 			t.Fatal(err)
 		}
 		g.Clock.Advance(2 * time.Second)
 		row.Name, row.Status, row.JSON = "disabled", 403, disabled
 		g.Do(t, row)
-		if err := operator.App.Tenants.SetDisabled(t.Context(), c.Tenant.ID, false); err != nil {
+		if err := operator.App.Tenants.SetDisabled(t.Context(), audit.System("test"), c.Tenant.ID, false); err != nil {
 			t.Fatal(err)
 		}
 		row.Name, row.Status, row.JSON = "enabled", 200, ""
@@ -120,7 +121,7 @@ func TestOrderOfChecks(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		c := g.Shop(t, "", nil)
 		off := g.Shop(t, "", nil)
-		if err := g.App.Tenants.SetDisabled(t.Context(), off.Tenant.ID, true); err != nil {
+		if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), off.Tenant.ID, true); err != nil {
 			t.Fatal(err)
 		}
 		uuidParsing := violations(violation("uuid_parsing", "path", "session_id"))

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"agegate/internal/app"
+	"agegate/internal/audit"
 	"agegate/internal/config"
 	"agegate/internal/store/pgtest"
 	"agegate/internal/tenant"
@@ -154,7 +155,7 @@ func (g *Gateway) Shop(t testing.TB, webhookURL string, edit func(*tenant.Tenant
 	if edit != nil {
 		edit(&shop)
 	}
-	c, err := g.App.Tenants.Create(t.Context(), shop)
+	c, err := g.App.Tenants.Create(t.Context(), audit.System("test"), shop)
 	if err != nil {
 		t.Fatal(err)
 	}

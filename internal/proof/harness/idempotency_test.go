@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/tenant"
 )
 
@@ -23,7 +24,7 @@ func TestIdempotencyKey(t *testing.T) {
 			t.Errorf("the repetition answers %s, the first use %s", again, first)
 		}
 		none := ""
-		if _, err := g.App.Tenants.Update(t.Context(), c.Tenant.ID, tenant.Changes{CancelURL: &none}); err != nil {
+		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{CancelURL: &none}); err != nil {
 			t.Fatal(err)
 		}
 		row.Name = "after the tenant's settings changed"
@@ -32,7 +33,7 @@ func TestIdempotencyKey(t *testing.T) {
 		}
 		g.Do(t, Row{Name: "first use of a refused request", Path: createPath, Key: c.Live.APIKey, Body: row.Body, Status: 422,
 			Header: map[string]string{"Idempotency-Key": "order-2"}, JSON: violations(violation("missing", "body", "cancel_url"))})
-		if _, err := g.App.Tenants.Update(t.Context(), c.Tenant.ID, tenant.Changes{CancelURL: &c.Tenant.CancelURL}); err != nil {
+		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{CancelURL: &c.Tenant.CancelURL}); err != nil {
 			t.Fatal(err)
 		}
 		row.Name, row.Body, row.Status, row.JSON = "another body", `{"target_age":21}`, 409, `{"detail":"Idempotency key reused with a different request"}`

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/credential"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
@@ -230,7 +231,7 @@ func TestEstimateIsStoredOnlyWithConsent(t *testing.T) {
 		lookUp(silent, "null", "not_consented")
 		lookUp(agreed, "34.2", "available")
 		off := false
-		if _, err := g.App.Tenants.Update(t.Context(), c.Tenant.ID, tenant.Changes{AgeVisibility: &off}); err != nil {
+		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{AgeVisibility: &off}); err != nil {
 			t.Fatal(err)
 		}
 		g.resolve(t, later, verdict)
@@ -248,7 +249,7 @@ func TestADisabledTenantsEventsAreStillDelivered(t *testing.T) {
 		browser := Browser()
 		g.Force(t, browser, s, "verified")
 		receiver.Wait(t, 1)
-		if err := g.App.Tenants.SetDisabled(t.Context(), c.Tenant.ID, true); err != nil {
+		if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), c.Tenant.ID, true); err != nil {
 			t.Fatal(err)
 		}
 		tried := len(receiver.Wait(t, 1))

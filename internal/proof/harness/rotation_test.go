@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/fault"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -14,7 +15,7 @@ func TestWebhookSecretRotation(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		receiver := NewReceiver(t)
 		c := g.Shop(t, receiver.URL, nil)
-		next, err := g.App.Tenants.RotateWebhookSecret(t.Context(), c.Tenant.ID, false, time.Hour)
+		next, err := g.App.Tenants.RotateWebhookSecret(t.Context(), audit.System("test"), c.Tenant.ID, false, time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +42,7 @@ func TestWebhookSecretRotation(t *testing.T) {
 		if verifies(after, c.Test.WebhookSecret) || !verifies(after, next) {
 			t.Error("after the overlap, the old secret still signs or the new one does not")
 		}
-		last, err := g.App.Tenants.RotateWebhookSecret(t.Context(), c.Tenant.ID, false, 0)
+		last, err := g.App.Tenants.RotateWebhookSecret(t.Context(), audit.System("test"), c.Tenant.ID, false, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,15 +64,15 @@ func TestRedirectSecretRotation(t *testing.T) {
 			}
 			g.checkRedirect(t, res, c, s)
 		}
-		if err := g.App.Tenants.PromoteRedirectSecret(t.Context(), c.Tenant.ID, false); fault.CodeOf(err) != fault.NotFound {
+		if err := g.App.Tenants.PromoteRedirectSecret(t.Context(), audit.System("test"), c.Tenant.ID, false); fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("promoting nothing: %v", err)
 		}
-		next, err := g.App.Tenants.StageRedirectSecret(t.Context(), c.Tenant.ID, false)
+		next, err := g.App.Tenants.StageRedirectSecret(t.Context(), audit.System("test"), c.Tenant.ID, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		pass() // a staged secret does not sign yet
-		if err := g.App.Tenants.PromoteRedirectSecret(t.Context(), c.Tenant.ID, false); err != nil {
+		if err := g.App.Tenants.PromoteRedirectSecret(t.Context(), audit.System("test"), c.Tenant.ID, false); err != nil {
 			t.Fatal(err)
 		}
 		c.Test.RedirectSecret = next

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agegate/internal/app"
+	"agegate/internal/audit"
 	"agegate/internal/credential"
 	"agegate/internal/store/dbtest"
 	"agegate/internal/tenant"
@@ -112,10 +113,10 @@ func (r *keyRotation) prepare(t *testing.T, g *Gateway) {
 	r.receiver, r.created, r.keys = NewReceiver(t), map[string]string{}, map[uuid.UUID][]byte{}
 	r.shop = g.Shop(t, r.receiver.URL, nil)
 	var err error
-	if r.rotated, err = g.App.Tenants.RotateWebhookSecret(t.Context(), r.shop.Tenant.ID, false, 72*time.Hour); err != nil {
+	if r.rotated, err = g.App.Tenants.RotateWebhookSecret(t.Context(), audit.System("test"), r.shop.Tenant.ID, false, 72*time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if r.staged, err = g.App.Tenants.StageRedirectSecret(t.Context(), r.shop.Tenant.ID, false); err != nil {
+	if r.staged, err = g.App.Tenants.StageRedirectSecret(t.Context(), audit.System("test"), r.shop.Tenant.ID, false); err != nil {
 		t.Fatal(err)
 	}
 	for range 40 {
@@ -174,7 +175,7 @@ func (r *keyRotation) works(t *testing.T, g *Gateway) {
 // promotes checks that the staged secret came through.
 func (r *keyRotation) promotes(t *testing.T, g *Gateway) {
 	t.Helper()
-	if err := g.App.Tenants.PromoteRedirectSecret(t.Context(), r.shop.Tenant.ID, false); err != nil {
+	if err := g.App.Tenants.PromoteRedirectSecret(t.Context(), audit.System("test"), r.shop.Tenant.ID, false); err != nil {
 		t.Fatal(err)
 	}
 	r.shop.Test.RedirectSecret = r.staged
@@ -188,7 +189,7 @@ func (r *keyRotation) rotate(t *testing.T, ctx context.Context, after func()) (d
 	s := dbtest.Open(t, r.db)
 	sealer := r.sealer(t, r.next, r.old)
 	tenants := tenant.NewService(s, sealer, tenant.CallbackRule{}, rand.Reader, time.Now)
-	err = app.RotateSecretKey(ctx, tenants, s, sealer, time.Now, func(d app.Resealed) {
+	err = app.RotateSecretKey(ctx, audit.System("test"), tenants, s, sealer, time.Now, func(d app.Resealed) {
 		done = d
 		after()
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
 )
@@ -160,7 +161,7 @@ func TestFrozenDestinations(t *testing.T) {
 		c := g.Shop(t, first.URL, nil)
 		s, refused := g.Create(t, c.Test.APIKey, 18), g.Create(t, c.Test.APIKey, 18)
 		moved := "https://moved.example/"
-		if _, err := g.App.Tenants.Update(t.Context(), c.Tenant.ID, tenant.Changes{SuccessURL: &moved, CancelURL: &moved, WebhookURL: &second.URL}); err != nil {
+		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{SuccessURL: &moved, CancelURL: &moved, WebhookURL: &second.URL}); err != nil {
 			t.Fatal(err)
 		}
 		res, _ := g.Force(t, Browser(), s, "verified")
@@ -174,7 +175,7 @@ func TestFrozenDestinations(t *testing.T) {
 		first.Wait(t, 2)
 
 		none := ""
-		if _, err := g.App.Tenants.Update(t.Context(), c.Tenant.ID, tenant.Changes{CancelURL: &none}); err != nil {
+		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{CancelURL: &none}); err != nil {
 			t.Fatal(err)
 		}
 		for _, row := range []Row{

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/credential"
 	"agegate/internal/proof/harness"
 	"agegate/internal/proof/table"
@@ -75,7 +76,7 @@ func twoShops(t *testing.T, url string, secret []byte) (idle, other tenant.Crede
 	}
 	tenants := tenant.NewService(s, sealer, tenant.CallbackRule{}, rand.Reader, time.Now().UTC)
 	for _, shop := range []*tenant.Credentials{&idle, &other} {
-		*shop, err = tenants.Create(t.Context(), tenant.Tenant{Name: "Shop", SuccessURL: "https://s.example/", CancelURL: "https://s.example/"})
+		*shop, err = tenants.Create(t.Context(), audit.System("test"), tenant.Tenant{Name: "Shop", SuccessURL: "https://s.example/", CancelURL: "https://s.example/"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/audit"
 	"agegate/internal/proof/harness"
 	"agegate/internal/proof/table"
 	"agegate/internal/webhook"
@@ -81,7 +82,7 @@ func lookUp(t *testing.T, client *wire, path, key string) string {
 func foreignEvents(t *testing.T, g *harness.Gateway, ownerKey string, stranger uuid.UUID) (told []string) {
 	t.Helper()
 	g.Force(t, harness.Browser(), g.Create(t, ownerKey, 18), "verified")
-	ops := webhook.NewOperations(g.App.Store, nil)
+	ops := webhook.NewOperations(g.App.Store, g.Clock.Now, nil)
 	events, err := ops.Events(t.Context(), webhook.Filter{Scope: webhook.OfAll(), Limit: 1})
 	if err != nil || len(events) != 1 {
 		t.Fatal(len(events), err)
@@ -93,7 +94,7 @@ func foreignEvents(t *testing.T, g *harness.Gateway, ownerKey string, stranger u
 		if theirs == nil || none == nil || theirs.Error() != none.Error() {
 			told = append(told, fmt.Sprintf("show: %v, %v", theirs, none))
 		}
-		theirs, none = ops.ResendEvent(t.Context(), webhook.OfTenant(stranger), e.ID), ops.ResendEvent(t.Context(), webhook.OfTenant(stranger), id)
+		theirs, none = ops.ResendEvent(t.Context(), audit.System("test"), webhook.OfTenant(stranger), e.ID), ops.ResendEvent(t.Context(), audit.System("test"), webhook.OfTenant(stranger), id)
 		if theirs == nil || none == nil || theirs.Error() != none.Error() {
 			told = append(told, fmt.Sprintf("resend: %v, %v", theirs, none))
 		}

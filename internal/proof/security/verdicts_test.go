@@ -176,12 +176,11 @@ func race(t *testing.T, sides [2]side, s shopper) (double []string) {
 // than it has completed sessions.
 func unbalanced(t *testing.T, g *harness.Gateway, shop tenant.Credentials, all []shopper) []string {
 	t.Helper()
-	entries, err := g.App.Store.Entries(t.Context(), shop.Tenant.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
 	settled, completed := 0, 0
-	for _, e := range entries {
+	for e, err := range billing.Ledger(t.Context(), g.App.Store, shop.Tenant.ID) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		if e.Kind == billing.EntrySettle {
 			settled++
 		}

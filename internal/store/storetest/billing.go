@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"sync/atomic"
@@ -295,20 +296,64 @@ func testHoldsAreReleasedInBatches(t *testing.T, s Store) {
 	})
 }
 
-func testLedgerIsReadOldestFirst(t *testing.T, s Store) {
+func testLedgerIsReadNewestFirst(t *testing.T, s Store) {
 	owner, sessionID := newTenant(t, s).ID, id(t)
-	want := []billing.Entry{
-		{ID: id(t), TenantID: owner, Kind: billing.EntryTopUp, Source: billing.SourceCredit, Delta: 5, CreatedAt: stored(start)},
-		{ID: id(t), TenantID: owner, SessionID: &sessionID, Kind: billing.EntryHold, Source: billing.SourceFree, Period: "2026-03", Delta: -1, CreatedAt: stored(start.Add(time.Second))},
-	}
+	other := newTenant(t, s).ID
+	// The last two are of one moment: their IDs order them.
+	oldest := billing.Entry{ID: id(t), TenantID: owner, Kind: billing.EntryTopUp, Source: billing.SourceCredit, Delta: 5, CreatedAt: stored(start)}
+	first := billing.Entry{ID: id(t), TenantID: owner, SessionID: &sessionID, Kind: billing.EntryHold, Source: billing.SourceFree, Period: "2026-03", Delta: -1, CreatedAt: stored(start.Add(time.Second))}
+	second := first
+	second.ID = id(t)
+	foreign := first
+	foreign.ID, foreign.TenantID = id(t), other
 	inTx(t, s, func(tx session.Tx) error {
-		return errors.Join(tx.AppendEntries(), tx.AppendEntries(want[1], want[0]))
+		return errors.Join(tx.AppendEntries(), tx.AppendEntries(first, second, oldest, foreign))
 	})
-	got, err := s.Entries(t.Context(), owner)
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("Entries = %+v, %v\nwant %+v", got, err, want)
+	for _, page := range []struct {
+		before uuid.UUID
+		limit  int
+		want   []billing.Entry
+	}{
+		{uuid.Nil, 9, []billing.Entry{second, first, oldest}},
+		{uuid.Nil, 1, []billing.Entry{second}},
+		{second.ID, 1, []billing.Entry{first}},
+		{first.ID, 9, []billing.Entry{oldest}},
+		{oldest.ID, 9, []billing.Entry{}},
+	} {
+		got, err := s.Entries(t.Context(), owner, page.before, page.limit)
+		if err != nil || !reflect.DeepEqual(got, page.want) {
+			t.Errorf("Entries before %v = %+v, %v\nwant %+v", page.before, got, err, page.want)
+		}
 	}
-	if got, err = s.Entries(t.Context(), newTenant(t, s).ID); err != nil || !slices.Equal(got, []billing.Entry{}) {
-		t.Errorf("another tenant's ledger: %+v, %v", got, err)
+	for _, before := range []uuid.UUID{foreign.ID, uuid.New()} {
+		_, err := s.Entries(t.Context(), owner, before, 1)
+		wantCode(t, "Entries before another tenant's, or none", err, fault.NotFound)
+	}
+	n := 0
+	for e, err := range billing.Ledger(t.Context(), s, owner) {
+		wantNoError(t, err)
+		if e.TenantID != owner {
+			t.Errorf("another tenant's entry: %+v", e)
+		}
+		n++
+	}
+	if n != 3 {
+		t.Errorf("the ledger has %d entries, want 3", n)
+	}
+}
+
+func testCreditsOfManyTenants(t *testing.T, s Store) {
+	rich, never, other := newTenant(t, s).ID, newTenant(t, s).ID, newTenant(t, s).ID
+	wantNoError(t, s.UpdateCredit(t.Context(), func(tx billing.CreditTx) error {
+		_, err := tx.AddCredit(rich, 7)
+		_, otherErr := tx.AddCredit(other, 1)
+		return errors.Join(err, otherErr)
+	}))
+	got, err := s.Credits(t.Context(), []uuid.UUID{rich, never})
+	if want := map[uuid.UUID]int64{rich: 7}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("Credits = %v, %v, want %v", got, err, want)
+	}
+	if got, err = s.Credits(t.Context(), nil); err != nil || len(got) != 0 {
+		t.Errorf("Credits of nobody = %v, %v", got, err)
 	}
 }

@@ -21,7 +21,7 @@ func testBrand(t *testing.T, s Store) {
 	}
 	change := func(c tenant.BrandChanges) {
 		t.Helper()
-		_, err := s.UpdateTenant(ctx, owner.ID, tenant.Changes{Brand: &c})
+		_, err := s.UpdateTenant(ctx, owner.ID, tenant.Changes{Brand: &c}, anAct)
 		wantNoError(t, err)
 	}
 	holds("at first", brand.Brand{})
@@ -41,19 +41,19 @@ func testBrand(t *testing.T, s Store) {
 	}
 
 	// Two tenants may have the same logo; it goes with the last of them.
-	_, err := s.UpdateTenant(ctx, other.ID, tenant.Changes{Brand: &tenant.BrandChanges{Logo: &logo}})
+	_, err := s.UpdateTenant(ctx, other.ID, tenant.Changes{Brand: &tenant.BrandChanges{Logo: &logo}}, anAct)
 	wantNoError(t, err)
 	change(*tenant.ClearedBrand())
 	holds("cleared", brand.Brand{})
 	_, err = s.Logo(ctx, want.LogoHash)
 	wantNoError(t, err)
-	wantNoError(t, s.SetTenantDisabled(ctx, other.ID, true))
-	wantNoError(t, s.DeleteTenant(ctx, other.ID))
+	wantNoError(t, s.SetTenantDisabled(ctx, other.ID, true, anAct))
+	wantNoError(t, s.DeleteTenant(ctx, other.ID, anAct))
 	for _, hash := range []string{want.LogoHash, "", "x"} {
 		_, err = s.Logo(ctx, hash)
 		wantCode(t, "a logo that nobody has", err, fault.NotFound)
 	}
-	_, err = s.UpdateTenant(ctx, uuid.New(), tenant.Changes{Brand: &tenant.BrandChanges{Name: &name}})
+	_, err = s.UpdateTenant(ctx, uuid.New(), tenant.Changes{Brand: &tenant.BrandChanges{Name: &name}}, anAct)
 	wantCode(t, "brand of no tenant", err, fault.NotFound)
 }
 
@@ -61,7 +61,7 @@ func testBrand(t *testing.T, s Store) {
 func testBrandAndSettingsChangeTogether(t *testing.T, s Store) {
 	owner := newTenant(t, s)
 	name, colour := "Changed", "not a colour"
-	_, err := s.UpdateTenant(t.Context(), owner.ID, tenant.Changes{Name: &name, Brand: &tenant.BrandChanges{Colour: &colour}})
+	_, err := s.UpdateTenant(t.Context(), owner.ID, tenant.Changes{Name: &name, Brand: &tenant.BrandChanges{Colour: &colour}}, anAct)
 	if err == nil {
 		t.Fatal("a colour of twelve letters is stored")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/fault"
 	"agegate/internal/session"
@@ -17,6 +18,9 @@ import (
 // start is the moment the fixtures were made: not UTC and finer than a
 // microsecond, to see that the store takes times as they come.
 var start = time.Date(2026, 3, 31, 23, 59, 59, 123456789, time.FixedZone("", 2*60*60))
+
+// anAct is what an act of no interest to the test writes to the audit log.
+var anAct = audit.Act{Scope: audit.Instance, At: start, Actor: audit.System("test"), Action: audit.TenantUpdate}
 
 // stored is a time as the store returns it.
 func stored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
@@ -39,7 +43,7 @@ func digest(s string) []byte {
 func newTenant(t testing.TB, s Store) tenant.Tenant {
 	t.Helper()
 	row := tenant.Tenant{ID: id(t), Name: "Bottle Shop", CreatedAt: stored(start)}
-	if err := s.CreateTenant(t.Context(), row, nil, nil); err != nil {
+	if err := s.CreateTenant(t.Context(), row, nil, nil, anAct); err != nil {
 		t.Fatal(err)
 	}
 	return row

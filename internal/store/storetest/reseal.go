@@ -21,7 +21,7 @@ func tenantsWithSecrets(t *testing.T, s Store, n int) []tenant.Tenant {
 	for range n {
 		owner := tenant.Tenant{ID: id(t), Name: "Shop", CreatedAt: start}
 		secrets := []tenant.Secret{secret(t, owner.ID, tenant.SecretWebhook, start), secret(t, owner.ID, tenant.SecretRedirect, start)}
-		wantNoError(t, s.CreateTenant(t.Context(), owner, nil, secrets))
+		wantNoError(t, s.CreateTenant(t.Context(), owner, nil, secrets, anAct))
 		tenants = append(tenants, owner)
 	}
 	return tenants
@@ -31,7 +31,7 @@ func testSecretsArePagedFromTheNewestTenantToTheOldest(t *testing.T, s Store) {
 	tenants := tenantsWithSecrets(t, s, 3)
 	// A rotated secret of the oldest tenant: later in time, not in order.
 	rotated := secret(t, tenants[0].ID, tenant.SecretWebhook, start.Add(time.Hour))
-	wantNoError(t, s.RotateSecret(t.Context(), rotated, start.Add(2*time.Hour)))
+	wantNoError(t, s.RotateSecret(t.Context(), rotated, start.Add(2*time.Hour), anAct))
 	read := func(now time.Time, limit int) (got []tenant.Secret) {
 		last := tenant.Secret{TenantID: uuid.Max, ID: uuid.Max}
 		for {
@@ -68,13 +68,13 @@ func testOuterSecrets(t *testing.T, s Store) {
 				secrets = append(secrets, row)
 			}
 		}
-		wantNoError(t, s.CreateTenant(t.Context(), owner, nil, secrets))
+		wantNoError(t, s.CreateTenant(t.Context(), owner, nil, secrets, anAct))
 		owners = append(owners, owner.ID)
 	}
-	wantNoError(t, s.RotateSecret(t.Context(), secret(t, owners[0], tenant.SecretWebhook, start), start.Add(time.Hour)))
+	wantNoError(t, s.RotateSecret(t.Context(), secret(t, owners[0], tenant.SecretWebhook, start), start.Add(time.Hour), anAct))
 	staged := secret(t, owners[2], tenant.SecretRedirect, start)
 	staged.State = tenant.SecretStaged
-	wantNoError(t, s.StageSecret(t.Context(), staged))
+	wantNoError(t, s.StageSecret(t.Context(), staged, anAct))
 	outer, err := s.OuterSecrets(t.Context())
 	wantNoError(t, err)
 	count := map[uuid.UUID]int{}
@@ -101,7 +101,7 @@ func testASealedValueIsReplacedOnlyWhileItIsTheStoredOne(t *testing.T, s Store) 
 	wantNoError(t, err)
 	stale := stored[1]
 	stale.Sealed = sealed("x")
-	n, err := s.ReplaceSealed(t.Context(), []tenant.ResealedSecret{{Secret: stored[0], Next: sealed("n")}, {Secret: stale, Next: sealed("n")}})
+	n, err := s.ReplaceSealed(t.Context(), []tenant.ResealedSecret{{Secret: stored[0], Next: sealed("n")}, {Secret: stale, Next: sealed("n")}}, nil)
 	if err != nil || n != 1 {
 		t.Errorf("replaced %d, %v", n, err)
 	}
@@ -112,7 +112,7 @@ func testASealedValueIsReplacedOnlyWhileItIsTheStoredOne(t *testing.T, s Store) 
 	if after[0].State != stored[0].State || after[0].TenantID != owner.ID {
 		t.Errorf("more than the sealed value changed: %v", after[0])
 	}
-	if n, err := s.ReplaceSealed(t.Context(), nil); n != 0 || err != nil {
+	if n, err := s.ReplaceSealed(t.Context(), nil, nil); n != 0 || err != nil {
 		t.Errorf("replacing nothing: %d, %v", n, err)
 	}
 }

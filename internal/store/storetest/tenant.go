@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func testTenantComesBackAsStored(t *testing.T, s Store) {
 		Disabled: true, CreatedAt: start,
 	}
 	k := key(t, want.ID, "plain")
-	wantNoError(t, s.CreateTenant(t.Context(), want, []tenant.APIKey{k}, nil))
+	wantNoError(t, s.CreateTenant(t.Context(), want, []tenant.APIKey{k}, nil, anAct))
 	want.CreatedAt = stored(start)
 	got, err := s.TenantByID(t.Context(), want.ID)
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -51,10 +52,10 @@ func testTenantComesBackAsStored(t *testing.T, s Store) {
 
 func testCreateTenantWritesAllOrNothing(t *testing.T, s Store) {
 	taken := key(t, newTenant(t, s).ID, "taken")
-	wantNoError(t, s.InsertKey(t.Context(), taken))
+	wantNoError(t, s.InsertKey(t.Context(), taken, anAct))
 	second := tenant.Tenant{ID: id(t), Name: "Second", CreatedAt: start}
 	clash := key(t, second.ID, "taken")
-	wantCode(t, "a key hash twice", s.CreateTenant(t.Context(), second, []tenant.APIKey{clash}, nil), fault.Conflict)
+	wantCode(t, "a key hash twice", s.CreateTenant(t.Context(), second, []tenant.APIKey{clash}, nil, anAct), fault.Conflict)
 	_, err := s.TenantByID(t.Context(), second.ID)
 	wantCode(t, "tenant after a failed creation", err, fault.NotFound)
 }
@@ -67,16 +68,16 @@ func testUpdateTenantChangesOnlyWhatIsSet(t *testing.T, s Store) {
 	want.Links = tenant.Links{Privacy: url, Help: url, Terms: url}
 	got, err := s.UpdateTenant(t.Context(), want.ID, tenant.Changes{
 		SuccessURL: &url, DocumentCheck: &on, FreeChecks: &free, PrivacyURL: &url, HelpURL: &url, TermsURL: &url,
-	})
+	}, anAct)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("after a change: %+v, %v\nwant %+v", got, err, want)
 	}
 	want.SuccessURL = ""
-	got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{SuccessURL: &empty})
+	got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{SuccessURL: &empty}, anAct)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("after clearing: %+v, %v\nwant %+v", got, err, want)
 	}
-	if got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{}); err != nil || !reflect.DeepEqual(got, want) {
+	if got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{}, anAct); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("without changes: %+v, %v\nwant %+v", got, err, want)
 	}
 	if got, err = s.TenantByID(t.Context(), other.ID); err != nil || !reflect.DeepEqual(got, other) {
@@ -88,14 +89,14 @@ func testMissingRowsAreNotFound(t *testing.T, s Store) {
 	ctx, nobody, name := t.Context(), uuid.New(), "x"
 	_, err := s.TenantByID(ctx, nobody)
 	wantCode(t, "TenantByID", err, fault.NotFound)
-	_, err = s.UpdateTenant(ctx, nobody, tenant.Changes{})
+	_, err = s.UpdateTenant(ctx, nobody, tenant.Changes{}, anAct)
 	wantCode(t, "UpdateTenant without changes", err, fault.NotFound)
-	_, err = s.UpdateTenant(ctx, nobody, tenant.Changes{Name: &name})
+	_, err = s.UpdateTenant(ctx, nobody, tenant.Changes{Name: &name}, anAct)
 	wantCode(t, "UpdateTenant", err, fault.NotFound)
-	wantCode(t, "SetTenantDisabled", s.SetTenantDisabled(ctx, nobody, true), fault.NotFound)
-	wantCode(t, "RevokeKey", s.RevokeKey(ctx, nobody, nobody, start), fault.NotFound)
+	wantCode(t, "SetTenantDisabled", s.SetTenantDisabled(ctx, nobody, true, anAct), fault.NotFound)
+	wantCode(t, "RevokeKey", s.RevokeKey(ctx, nobody, nobody, start, anAct), fault.NotFound)
 	wantCode(t, "TouchKey", s.TouchKey(ctx, nobody, start), fault.NotFound)
-	wantCode(t, "InsertKey of no tenant", s.InsertKey(ctx, key(t, nobody, "k")), fault.NotFound)
+	wantCode(t, "InsertKey of no tenant", s.InsertKey(ctx, key(t, nobody, "k"), anAct), fault.NotFound)
 	_, err = s.KeyByID(ctx, nobody)
 	wantCode(t, "KeyByID", err, fault.NotFound)
 	_, _, err = s.KeyByHash(ctx, credential.HashAPIKey("none"))
@@ -109,7 +110,7 @@ func testMissingRowsAreNotFound(t *testing.T, s Store) {
 func testDisableAndEnableTenant(t *testing.T, s Store) {
 	row := newTenant(t, s)
 	for _, disabled := range []bool{true, true, false} {
-		wantNoError(t, s.SetTenantDisabled(t.Context(), row.ID, disabled))
+		wantNoError(t, s.SetTenantDisabled(t.Context(), row.ID, disabled, anAct))
 		if got, err := s.TenantByID(t.Context(), row.ID); err != nil || got.Disabled != disabled {
 			t.Errorf("disabled = %t, %v, want %t", got.Disabled, err, disabled)
 		}
@@ -121,17 +122,30 @@ func testTenantsAndKeysAreListedOldestFirst(t *testing.T, s Store) {
 	// Text order and time order differ where a fraction is missing.
 	for i, age := range []time.Duration{0, -time.Second, 1500 * time.Microsecond} {
 		row := tenant.Tenant{ID: id(t), Name: "t", CreatedAt: start.Truncate(time.Second).Add(age)}
-		wantNoError(t, s.CreateTenant(t.Context(), row, nil, nil))
+		wantNoError(t, s.CreateTenant(t.Context(), row, nil, nil, anAct))
 		tenants = append(tenants, row.ID)
 		k := key(t, tenants[0], string(rune('a'+i)))
 		k.CreatedAt = row.CreatedAt
-		wantNoError(t, s.InsertKey(t.Context(), k))
+		wantNoError(t, s.InsertKey(t.Context(), k, anAct))
 		keys = append(keys, k.ID)
 	}
-	list, err := s.Tenants(t.Context())
-	if err != nil || len(list) != 3 || list[0].ID != tenants[1] || list[1].ID != tenants[0] || list[2].ID != tenants[2] {
-		t.Errorf("Tenants = %+v, %v", list, err)
+	inOrder := []uuid.UUID{tenants[1], tenants[0], tenants[2]}
+	for _, page := range []struct {
+		after uuid.UUID
+		limit int
+		want  []uuid.UUID
+	}{{uuid.Nil, 9, inOrder}, {uuid.Nil, 2, inOrder[:2]}, {inOrder[1], 2, inOrder[2:]}, {inOrder[2], 2, nil}} {
+		list, err := s.Tenants(t.Context(), page.after, page.limit)
+		var got []uuid.UUID
+		for _, row := range list {
+			got = append(got, row.ID)
+		}
+		if err != nil || !slices.Equal(got, page.want) {
+			t.Errorf("Tenants after %v = %v, %v\nwant %v", page.after, got, err, page.want)
+		}
 	}
+	_, err := s.Tenants(t.Context(), uuid.New(), 1)
+	wantCode(t, "Tenants after none", err, fault.NotFound)
 	listed, err := s.Keys(t.Context(), tenants[0])
 	if err != nil || len(listed) != 3 || listed[0].ID != keys[1] || listed[1].ID != keys[0] || listed[2].ID != keys[2] {
 		t.Errorf("Keys = %+v, %v", listed, err)
@@ -141,7 +155,7 @@ func testTenantsAndKeysAreListedOldestFirst(t *testing.T, s Store) {
 func testKeyTimes(t *testing.T, s Store) {
 	owner, stranger := newTenant(t, s), newTenant(t, s)
 	k := key(t, owner.ID, "plain")
-	wantNoError(t, s.InsertKey(t.Context(), k))
+	wantNoError(t, s.InsertKey(t.Context(), k, anAct))
 	read := func() tenant.APIKey {
 		got, _, err := s.KeyByHash(t.Context(), k.Hash)
 		wantNoError(t, err)
@@ -154,12 +168,12 @@ func testKeyTimes(t *testing.T, s Store) {
 	if got := read().LastUsedAt; got == nil || !got.Equal(stored(later)) {
 		t.Errorf("last use %v, want the latest, %v", got, stored(later))
 	}
-	wantCode(t, "another tenant's RevokeKey", s.RevokeKey(t.Context(), stranger.ID, k.ID, start), fault.NotFound)
+	wantCode(t, "another tenant's RevokeKey", s.RevokeKey(t.Context(), stranger.ID, k.ID, start, anAct), fault.NotFound)
 	if got := read().RevokedAt; got != nil {
 		t.Errorf("another tenant revoked the key at %v", got)
 	}
-	wantNoError(t, s.RevokeKey(t.Context(), owner.ID, k.ID, start))
-	wantNoError(t, s.RevokeKey(t.Context(), owner.ID, k.ID, later))
+	wantNoError(t, s.RevokeKey(t.Context(), owner.ID, k.ID, start, anAct))
+	wantNoError(t, s.RevokeKey(t.Context(), owner.ID, k.ID, later, anAct))
 	if got := read().RevokedAt; got == nil || !got.Equal(stored(start)) {
 		t.Errorf("revoked %v, want the first time, %v", got, stored(start))
 	}
@@ -172,10 +186,10 @@ func testRotateSecret(t *testing.T, s Store) {
 	second := secret(t, owner.ID, tenant.SecretWebhook, start.Add(time.Hour))
 	row := tenant.Tenant{ID: id(t), Name: "with secrets", CreatedAt: start}
 	first.TenantID, other.TenantID, second.TenantID = row.ID, row.ID, row.ID
-	wantNoError(t, s.CreateTenant(t.Context(), row, nil, []tenant.Secret{first, other}))
+	wantNoError(t, s.CreateTenant(t.Context(), row, nil, []tenant.Secret{first, other}, anAct))
 
 	end := start.Add(25 * time.Hour)
-	wantNoError(t, s.RotateSecret(t.Context(), second, end))
+	wantNoError(t, s.RotateSecret(t.Context(), second, end, anAct))
 	end = stored(end)
 	first.State, first.ExpiresAt = tenant.SecretRetiring, &end
 	for _, step := range []struct {
@@ -195,12 +209,12 @@ func testRotateSecret(t *testing.T, s Store) {
 	// A rotation at once spares no secret that an earlier one let sign on.
 	third := secret(t, row.ID, tenant.SecretWebhook, start.Add(2*time.Hour))
 	now := start.Add(2 * time.Hour)
-	wantNoError(t, s.RotateSecret(t.Context(), third, now))
+	wantNoError(t, s.RotateSecret(t.Context(), third, now, anAct))
 	if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || !reflect.DeepEqual(got, []tenant.Secret{third}) {
 		t.Errorf("after a rotation at once: %+v, %v\nwant %+v", got, err, third)
 	}
 	// One with an overlap gives none of them longer than it had.
-	wantNoError(t, s.RotateSecret(t.Context(), secret(t, row.ID, tenant.SecretWebhook, now), now.Add(time.Hour)))
+	wantNoError(t, s.RotateSecret(t.Context(), secret(t, row.ID, tenant.SecretWebhook, now), now.Add(time.Hour), anAct))
 	if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || len(got) != 2 {
 		t.Errorf("after a rotation with an overlap: %+v, %v", got, err)
 	}

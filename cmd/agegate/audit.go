@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"agegate/internal/audit"
+	"agegate/internal/store"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) auditCommand() *cobra.Command {
+	return group("audit", "Show and verify the log of what staff and commands changed",
+		"Show and verify the audit log. Every change of a tenant's settings, keys, secrets,\n"+
+			"credit, webhooks and records that staff or a command makes has an entry; API calls\n"+
+			"and shoppers have none. Each tenant has a log, which is kept when the tenant is\n"+
+			"deleted, and so has the instance.",
+		c.auditList(), c.auditExport(), c.auditVerify())
+}
+
+// withLog opens the database and runs fn. It needs no secret key.
+func (c *cli) withLog(ctx context.Context, fn func(*store.Store) error) error {
+	cfg, err := c.load()
+	if err != nil {
+		return err
+	}
+	db, err := openDatabase(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return fn(db)
+}
+
+// logFlag adds --instance and returns the scope that it or the argument names.
+func logFlag(cmd *cobra.Command) func(args []string) (audit.Scope, error) {
+	instance := cmd.Flags().Bool("instance", false, "the log of the instance")
+	return func(args []string) (audit.Scope, error) {
+		switch {
+		case (len(args) == 1) == *instance:
+			return "", errors.New("give either a TENANT_ID or --instance")
+		case *instance:
+			return audit.Instance, nil
+		}
+		id, err := idArgument(args)
+		return audit.OfTenant(id), err
+	}
+}
+
+func (c *cli) auditList() *cobra.Command {
+	var action string
+	var before int64
+	var limit int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list TENANT_ID|--instance", Short: "List a log, newest first", Args: cobra.MaximumNArgs(1),
+		Long: "List the log of a tenant, also of a deleted one, or of the instance, newest first.\n" +
+			"The instance's has what concerns no single tenant, and the deletion of tenants.",
+	}
+	scope := logFlag(cmd)
+	cmd.Flags().StringVar(&action, "action", "", "only this action, such as "+string(audit.APIKeyCreate))
+	cmd.Flags().Int64Var(&before, "before", 0, "only entries before this one (its number), for the next page")
+	cmd.Flags().IntVar(&limit, "limit", audit.MaxPage, "how many, 1 to 100")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		of, err := scope(args)
+		switch {
+		case err != nil:
+			return err
+		case action != "" && !slices.Contains(audit.Actions(), audit.Action(action)):
+			return fmt.Errorf("--action must be one of %s", actionNames())
+		case limit < 1 || limit > audit.MaxPage:
+			return fmt.Errorf("--limit must be from 1 to %d", audit.MaxPage)
+		case before < 0:
+			return errors.New("--before must be the number of an entry")
+		}
+		return c.withLog(cmd.Context(), func(db *store.Store) error {
+			entries, err := db.AuditEntries(cmd.Context(), audit.Filter{Scope: of, Action: audit.Action(action), Before: before, Limit: limit})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), entries)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL")
+			for _, e := range entries {
+				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.At.Format(time.DateTime), visible(actorText(e.Actor)), e.Action, e.Target, visible(detailText(e.Details())))
+			}
+			return w.Flush()
+		})
+	}
+	return cmd
+}
+
+func actionNames() string {
+	var names []string
+	for _, a := range audit.Actions() {
+		names = append(names, string(a))
+	}
+	return strings.Join(names, ", ")
+}
+
+// actorText returns the kind and the name of an actor, or its ID where it has
+// no name.
+func actorText(a audit.Actor) string {
+	name := a.Name
+	if name == "" {
+		name = a.ID
+	}
+	return strings.TrimSpace(string(a.Kind) + " " + name)
+}
+
+// detailText returns a detail on one line.
+func detailText(d audit.Detail) string {
+	var parts []string
+	for name, value := range d.Params {
+		parts = append(parts, name+"="+value)
+	}
+	slices.Sort(parts)
+	for _, c := range d.Changes {
+		parts = append(parts, fmt.Sprintf("%s: %q to %q", c.Setting, c.Old, c.New))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (c *cli) auditExport() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "export TENANT_ID|--instance", Short: "Print a whole log as JSON lines, oldest first", Args: cobra.MaximumNArgs(1),
+		Long: "Print a whole log as JSON lines, oldest first, for agegate audit verify FILE. The\nlog is verified on the way, and the command fails where it does not hold.",
+	}
+	scope := logFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		of, err := scope(args)
+		if err != nil {
+			return err
+		}
+		return c.withLog(cmd.Context(), func(db *store.Store) error {
+			_, err := audit.Export(cmd.Context(), db, of, cmd.OutOrStdout())
+			return err
+		})
+	}
+	return cmd
+}
+
+// verifiedLog is the end of a log that verifies.
+type verifiedLog struct {
+	Scope   audit.Scope `json:"scope"`
+	Entries int64       `json:"entries"`
+	Hash    audit.Hash  `json:"hash"`
+}
+
+func (c *cli) auditVerify() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify [FILE]",
+		Short: "Check that no entry of any log was changed or removed",
+		Long: "Check the chain of hashes of all logs, or of one that agegate audit export printed,\n" +
+			"and print each log's number of entries and last hash. Keep these elsewhere: only by\n" +
+			"comparing them can you tell that the newest entries were removed together with the\n" +
+			"end of the chain. The exit status is 1 when a log does not hold.",
+		Args: cobra.MaximumNArgs(1),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		verified := []verifiedLog{}
+		var broken error
+		if len(args) == 1 {
+			verified, broken = verifyFile(args[0])
+		} else if err := c.withLog(cmd.Context(), func(db *store.Store) (err error) {
+			verified, broken, err = verifyAll(cmd.Context(), db)
+			return err
+		}); err != nil {
+			return err
+		}
+		return errors.Join(printVerified(cmd.OutOrStdout(), verified, asJSON), broken)
+	}
+	return cmd
+}
+
+// scopePage is how many scopes verifyAll reads at once.
+const scopePage = 500
+
+// verifyAll returns the logs that hold, and the errors of those that do not.
+func verifyAll(ctx context.Context, db audit.Store) (verified []verifiedLog, broken, err error) {
+	verified = []verifiedLog{}
+	last := audit.Scope("")
+	for {
+		scopes, err := db.AuditScopes(ctx, last, scopePage)
+		if err != nil || len(scopes) == 0 {
+			return verified, broken, err
+		}
+		for _, scope := range scopes {
+			end, err := audit.Verify(ctx, db, scope)
+			var chain *audit.BrokenError
+			switch {
+			case errors.As(err, &chain):
+				broken = errors.Join(broken, err)
+			case err != nil:
+				return verified, broken, err
+			default:
+				verified = append(verified, verifiedLog{scope, end.Seq, end.Hash})
+			}
+			last = scope
+		}
+	}
+}
+
+func verifyFile(path string) ([]verifiedLog, error) {
+	file, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return []verifiedLog{}, errors.New("the file cannot be read")
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	scope, end, err := audit.VerifyExport(file)
+	if err != nil {
+		return []verifiedLog{}, err
+	}
+	return []verifiedLog{{scope, end.Seq, end.Hash}}, nil
+}
+
+func printVerified(out io.Writer, verified []verifiedLog, asJSON bool) error {
+	if asJSON {
+		return printJSON(out, verified)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "LOG\tENTRIES\tLAST HASH")
+	for _, v := range verified {
+		fmt.Fprintf(w, "%s\t%d\t%s\n", visible(string(v.Scope)), v.Entries, v.Hash)
+	}
+	return w.Flush()
+}

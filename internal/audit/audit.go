@@ -1,0 +1,139 @@
+// Package audit defines the log of what staff, the operator's command line and
+// the gateway itself change, apart from traffic. An entry is written in the
+// transaction of its act: an act that fails leaves none, and an act whose entry
+// cannot be written is rolled back. API calls and shoppers write none, so they
+// never wait for the log.
+//
+// The entries of one scope form a chain: each holds the hash of the one before,
+// so that a row that was changed, removed or inserted later is found by Verify.
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Scope is the log an entry belongs to: one tenant's, or the instance's.
+type Scope string
+
+// Instance is the log of what concerns no single tenant, and of the deletion of
+// tenants. A deleted tenant's own log is kept.
+const Instance Scope = "instance"
+
+// OfTenant returns the scope of a tenant's log.
+func OfTenant(id uuid.UUID) Scope { return Scope(id.String()) }
+
+// Kind is the kind of an actor.
+type Kind string
+
+// The kinds of actor.
+const (
+	KindUser     Kind = "user"     // a member of the tenant
+	KindOperator Kind = "operator" // a user who acts as operator of the instance
+	KindCLI      Kind = "cli"      // somebody with a shell on the server
+	KindSystem   Kind = "system"   // the gateway itself
+)
+
+// Actor is who acts. The zero Actor is refused when its entry is written.
+type Actor struct {
+	Kind Kind   `json:"kind"`
+	ID   string `json:"id"`   // of a user: the user's ID; of the command line: the user ID of the operating system
+	Name string `json:"name"` // as it was then; empty when unknown
+}
+
+// User returns a user as actor.
+func User(id uuid.UUID, name string) Actor { return Actor{KindUser, id.String(), name} }
+
+// Operator returns a user who acts as operator.
+func Operator(id uuid.UUID, name string) Actor { return Actor{KindOperator, id.String(), name} }
+
+// System returns a part of the gateway as actor.
+func System(name string) Actor { return Actor{KindSystem, "", name} }
+
+// Act is an entry that is yet to be written.
+type Act struct {
+	Scope  Scope
+	At     time.Time
+	Actor  Actor
+	Action Action
+	Target string // ID of what was acted on
+	Detail Detail
+}
+
+// Detail says more about an act. It must never hold a secret, a key, a token or
+// the path of a callback URL.
+type Detail struct {
+	// Params are the values that the actor gave, such as "mode": "live".
+	Params map[string]string `json:"params,omitempty"`
+	// Changes are the settings that changed.
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Change is a setting that an act changed. An empty value means that the setting
+// was not set. The values of a callback URL are its hosts and ports, so they may
+// be equal; those of a picture are its hashes.
+type Change struct {
+	Setting string `json:"setting"`
+	Old     string `json:"old,omitempty"`
+	New     string `json:"new,omitempty"`
+}
+
+// Entry is one written entry.
+type Entry struct {
+	Scope    Scope           `json:"scope"`
+	Seq      int64           `json:"seq"` // from 1, without gaps
+	At       time.Time       `json:"at"`  // UTC in whole microseconds, by the clock of the process that acted
+	Actor    Actor           `json:"actor"`
+	Action   Action          `json:"action"`
+	Target   string          `json:"target"`
+	Detail   json.RawMessage `json:"detail"` // a Detail, in the bytes that were hashed
+	PrevHash Hash            `json:"prev_hash"`
+	Hash     Hash            `json:"hash"`
+}
+
+// Details returns the entry's Detail, the zero Detail if it cannot be read.
+func (e Entry) Details() (d Detail) {
+	if json.Unmarshal(e.Detail, &d) != nil {
+		return Detail{}
+	}
+	return d
+}
+
+// Tx is the part of a transaction that writes entries.
+type Tx interface {
+	// AppendAudit writes an entry at the end of its scope's chain and locks that
+	// end until the transaction ends. It must be the last statement of the
+	// transaction: then two transactions never wait for each other, and the lock
+	// is short. A transaction that writes to two scopes writes to Instance last.
+	AppendAudit(act Act) error
+}
+
+// Filter selects entries; zero fields select all but Scope, which must be set.
+type Filter struct {
+	Scope   Scope
+	Action  Action
+	ActorID string
+	Before  int64 // a sequence number: only entries before it, for the next page
+	Limit   int   // 1 to MaxPage; 0 is MaxPage
+}
+
+// MaxPage is the longest list of entries returned at once.
+const MaxPage = 100
+
+// Store reads the log.
+type Store interface {
+	// AuditEntries returns the entries the filter selects, newest first.
+	AuditEntries(ctx context.Context, f Filter) ([]Entry, error)
+	// AuditChain returns at most limit entries of a scope in ascending order,
+	// starting after a sequence number.
+	AuditChain(ctx context.Context, scope Scope, after int64, limit int) ([]Entry, error)
+	// AuditHead returns the end of a scope's chain, the zero Head where nothing
+	// was written.
+	AuditHead(ctx context.Context, scope Scope) (Head, error)
+	// AuditScopes returns at most limit scopes with entries in ascending order,
+	// starting after the given one.
+	AuditScopes(ctx context.Context, after Scope, limit int) ([]Scope, error)
+}
