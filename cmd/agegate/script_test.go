@@ -70,6 +70,8 @@ var masks = []struct {
 	by      string
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "<uuid>"},
+	{regexp.MustCompile(`\bcli \S+ +`), "cli <user>  "}, // the name makes the column wider
+	{regexp.MustCompile(`\bACTOR +`), "ACTOR  "},
 	{regexp.MustCompile(`\bep_[0-9A-Za-z_-]+`), "ep_<id>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?`), "<time>"},
 	{regexp.MustCompile(`\b(svc_(?:test|live)_)[0-9A-Za-z]{38}\b`), "$1<key>"},

@@ -16,6 +16,7 @@ const deleteBatch = 500
 
 // DeleteTenant implements tenant.Store.
 func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) error {
+	written := false
 	for _, statement := range []string{
 		// Attempts go with their event, by the foreign key.
 		"DELETE FROM webhook_events WHERE id IN (SELECT id FROM webhook_events WHERE tenant_id = ? LIMIT ?)",
@@ -30,14 +31,18 @@ func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) e
 				}
 				result := tx.db.Exec(statement, id, deleteBatch)
 				more = result.RowsAffected == deleteBatch
-				return result.Error
+				if result.Error != nil || written {
+					return result.Error
+				}
+				return tx.AppendAudit(act)
 			})
 			if err != nil {
 				return err
 			}
+			written = true
 		}
 	}
-	return s.act(ctx, act, func(tx *Tx) error {
+	return s.Update(ctx, func(tx *Tx) error {
 		if err := tx.checkDeletable(id); err != nil {
 			return err
 		}

@@ -130,7 +130,8 @@ var ErrEnabled = fault.New(fault.Conflict, "the tenant is enabled: disable it fi
 
 // Delete deletes a disabled tenant whose sessions have been deleted. It returns
 // fault.NotFound, ErrEnabled, or fault.Conflict for a tenant that has sessions.
-// The tenant's audit log is kept; the deletion is in the instance's.
+// The tenant's audit log is kept; the deletion is in the instance's, once for
+// each run that began to delete.
 func (s *Service) Delete(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
 	t, err := s.store.TenantByID(ctx, id)
 	if err != nil {

@@ -143,7 +143,7 @@ type Store interface {
 	// DeleteTenant deletes a disabled tenant without sessions and everything that
 	// belongs to it, the ledger included, in small transactions. It returns
 	// fault.Conflict for an enabled tenant and for one with sessions. An
-	// interrupted run can be repeated. The act is written in the last transaction.
+	// interrupted run can be repeated. The act is written with the first deletion.
 	// The tenant's audit log is kept.
 	DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) error
 

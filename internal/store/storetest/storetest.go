@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
@@ -17,6 +18,7 @@ import (
 // Store is what the tests need of a store.
 type Store interface {
 	tenant.Store
+	audit.Store
 	billing.Store
 	session.Store
 	session.HandoverStore
@@ -56,6 +58,10 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"outer secrets", testOuterSecrets},
 		{"outer secrets of nobody", testOuterSecretsOfNobody},
 		{"a sealed value is replaced only while it is the stored one", testASealedValueIsReplacedOnlyWhileItIsTheStoredOne},
+		{"audit entries come back as written", testAuditEntriesComeBackAsWritten},
+		{"audit scopes", testAuditScopes},
+		{"audit entry is written with its act or neither", testAuditEntryIsWrittenWithItsActOrNeither},
+		{"audit entries of many writers are one chain", testAuditEntriesOfManyWritersAreOneChain},
 		{"counter stops at its limit", testCounterStopsAtItsLimit},
 		{"returned unit is taken once", testReturnedUnitIsTakenOnce},
 		{"counter is never oversold", testCounterIsNeverOversold},
