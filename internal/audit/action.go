@@ -14,7 +14,7 @@ const (
 	TenantDisable         Action = "tenant.disable"
 	TenantDelete          Action = "tenant.delete" // in the log of the instance
 	APIKeyCreate          Action = "api_key.create"
-	APIKeyRevoke          Action = "api_key.revoke"
+	APIKeyRevoke          Action = "api_key.revoke" //nolint:gosec // G101: a name, not a credential
 	WebhookSecretRotate   Action = "webhook_secret.rotate"
 	RedirectSecretStage   Action = "redirect_secret.stage"
 	RedirectSecretPromote Action = "redirect_secret.promote"

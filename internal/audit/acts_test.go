@@ -194,8 +194,8 @@ func TestActs(t *testing.T) {
 				_, err := billing.TopUp(ctx, db, a, owner, 7, now())
 				return err
 			}},
-			{audit.EventResend, own, func() string { return failed.Event.ID }, audit.Detail{}, func(a audit.Actor) error {
-				return o.webhooks.ResendEvent(ctx, a, webhook.OfAll(), failed.Event.ID)
+			{audit.EventResend, own, func() string { return failed.ID }, audit.Detail{}, func(a audit.Actor) error {
+				return o.webhooks.ResendEvent(ctx, a, webhook.OfAll(), failed.ID)
 			}},
 			{audit.EventResendFailed, own, nil, params("created_since", since.Format(time.RFC3339)), func(a audit.Actor) error {
 				_, err := o.webhooks.ResendFailedEvents(ctx, a, webhook.OfTenant(owner), since)

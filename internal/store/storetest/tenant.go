@@ -218,6 +218,12 @@ func testRotateSecret(t *testing.T, s Store) {
 	if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || len(got) != 2 {
 		t.Errorf("after a rotation with an overlap: %+v, %v", got, err)
 	}
+	// Retiring ends the old ones alone, and finds none twice.
+	wantNoError(t, s.RetireSecrets(t.Context(), row.ID, true, tenant.SecretWebhook, now, anAct))
+	if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || len(got) != 1 || got[0].State != tenant.SecretActive {
+		t.Errorf("after the old ones retired: %+v, %v", got, err)
+	}
+	wantCode(t, "RetireSecrets again", s.RetireSecrets(t.Context(), row.ID, true, tenant.SecretWebhook, now, anAct), fault.NotFound)
 	if got, err := s.Secrets(t.Context(), row.ID, false, tenant.SecretWebhook, start); err != nil || len(got) != 0 {
 		t.Errorf("test mode has %d secrets, %v", len(got), err)
 	}
