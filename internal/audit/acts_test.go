@@ -12,6 +12,7 @@ import (
 	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/credential"
+	"agegate/internal/fault"
 	"agegate/internal/session"
 	"agegate/internal/store"
 	"agegate/internal/store/dbtest"
@@ -143,6 +144,11 @@ func TestActs(t *testing.T) {
 		sealer, err := credential.NewSealer(nextKey, rand.Reader, secretKey)
 		o.must(err)
 		resealing := tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, now)
+
+		stranger := o.hire()
+		if err := o.records.Delete(ctx, audit.System("test"), stranger, deleted); fault.CodeOf(err) != fault.NotFound {
+			t.Errorf("a stranger deletes a session: %v", err)
+		}
 
 		own := audit.OfTenant(owner)
 		since, before := now().Add(-time.Hour), now().Add(time.Minute)
