@@ -6,7 +6,7 @@ import "slices"
 type Action string
 
 // The actions. Unless stated otherwise the target is the tenant, whose log has
-// the entry.
+// the entry; that of an action on a key is the key.
 const (
 	TenantCreate          Action = "tenant.create"
 	TenantUpdate          Action = "tenant.update" // settings and brand
@@ -21,7 +21,7 @@ const (
 	RedirectSecretRetire  Action = "redirect_secret.retire"
 	SecretKeyRotate       Action = "secret_key.rotate" // in the log of the instance, without a target
 	CreditAdd             Action = "credit.add"
-	EndpointEnable        Action = "webhook_endpoint.enable"
+	EndpointEnable        Action = "webhook_endpoint.enable"     // target: the endpoint
 	EventResend           Action = "webhook_event.resend"        // target: the event
 	EventResendFailed     Action = "webhook_event.resend_failed" // for all tenants: in the log of the instance, without a target
 	SessionDelete         Action = "session.delete"              // target: the session
