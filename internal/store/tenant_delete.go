@@ -46,7 +46,10 @@ func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) e
 		if err := tx.checkDeletable(id); err != nil {
 			return err
 		}
-		for _, table := range []string{"webhook_endpoints", "brands", "tenant_secrets", "api_keys", "usage_counters", "credit_balances"} {
+		for _, table := range []string{
+			"webhook_endpoints", "brands", "tenant_secrets", "api_keys", "usage_counters", "credit_balances",
+			"memberships", "links", "notices",
+		} {
 			if err := tx.db.Exec("DELETE FROM "+table+" WHERE tenant_id = ?", id).Error; err != nil {
 				return err
 			}

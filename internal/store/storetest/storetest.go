@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/account"
 	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/session"
@@ -23,6 +24,7 @@ type Store interface {
 	session.Store
 	session.HandoverStore
 	session.ClaimStore
+	account.Store
 	Housekeeper
 }
 
@@ -86,6 +88,12 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"idempotency claim", testIdempotencyClaim},
 		{"one of many idempotency claims wins", testOneOfManyIdempotencyClaimsWins},
 		{"prune claims forgets only what expired", testPruneClaimsForgetsOnlyWhatExpired},
+		{"user comes back as stored", testUserComesBackAsStored},
+		{"membership", testMembership},
+		{"login", testLogin},
+		{"setup link is replaced and taken once", testSetupLinkIsReplacedAndTakenOnce},
+		{"flow is claimed once", testFlowIsClaimedOnce},
+		{"prune accounts forgets only what is over", testPruneAccountsForgetsOnlyWhatIsOver},
 		{"claims are paged and their links replaced", testClaimsArePagedAndTheirLinksReplaced},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.run(t, open(t)) })

@@ -1,0 +1,111 @@
+// Package account holds the people who use the dashboard: users, their
+// memberships of tenants, the links that let them in, their log-ins, and the
+// rule that says what a signed-in user may open.
+package account
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// User is a person who signs in.
+type User struct {
+	ID         uuid.UUID
+	Email      string // the log-in name, in lower case; not verified
+	Name       string
+	Password   string // PHC string, or empty: the user has none
+	Operator   bool   // of the instance; implies no role in any tenant
+	DisabledAt *time.Time
+	Locale     string // BCP 47, or empty: the browser's
+	CreatedAt  time.Time
+}
+
+// Role is what a member may do in a tenant. Roles are ordered: see Role.Includes.
+type Role string
+
+// The roles.
+const (
+	Viewer    Role = "viewer"
+	Developer Role = "developer"
+	Owner     Role = "owner"
+)
+
+var rank = map[Role]int{Viewer: 1, Developer: 2, Owner: 3}
+
+// Includes reports whether the role may do all that least may do. An unknown
+// role includes nothing.
+func (r Role) Includes(least Role) bool { return rank[r] > 0 && rank[r] >= rank[least] }
+
+// Membership ties a user to a tenant.
+type Membership struct {
+	TenantID  uuid.UUID
+	UserID    uuid.UUID
+	Role      Role
+	CreatedAt time.Time
+}
+
+// LinkKind says what a link is for.
+type LinkKind string
+
+// The kinds of link. All of them are shown by GET as often as asked and used up
+// by one POST.
+const (
+	LinkSetup      LinkKind = "setup"      // makes the first operator
+	LinkInvitation LinkKind = "invitation" // makes a member of a tenant
+	LinkRecovery   LinkKind = "recovery"   // replaces all factors of a user
+)
+
+// Lifetimes of links.
+const (
+	SetupTTL      = time.Hour
+	InvitationTTL = 72 * time.Hour
+	RecoveryTTL   = time.Hour
+)
+
+// Link is a stored link. The token in its address is not stored.
+type Link struct {
+	Hash      []byte // SHA-256 of the token
+	Kind      LinkKind
+	TenantID  *uuid.UUID // of an invitation; of a setup link, the tenant that the operator will own
+	Role      Role       // of an invitation
+	UserID    *uuid.UUID // whom a recovery link is for
+	CreatedBy *uuid.UUID // nil: the server or a command
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
+// Method is a way in which a user proved who they are.
+type Method string
+
+// The methods. A passkey is used with user verification, which makes it two
+// factors.
+const (
+	ByPassword Method = "password"
+	ByTOTP     Method = "totp"
+	ByCode     Method = "code" // a recovery code
+	ByPasskey  Method = "passkey"
+)
+
+// Limits of a log-in.
+const (
+	LoginIdle         = 24 * time.Hour
+	LoginIdleOperator = time.Hour // on operator pages
+	LoginTTL          = 7 * 24 * time.Hour
+	StepUpTTL         = 10 * time.Minute
+)
+
+// seenEvery is how often the time of last use is written.
+const seenEvery = time.Minute
+
+// Login is one browser in which a user is signed in.
+type Login struct {
+	Hash           []byte // SHA-256 of the cookie
+	UserID         uuid.UUID
+	DeviceHash     []byte // of the browser's device cookie, or nil
+	Methods        []Method
+	CreatedAt      time.Time
+	SeenAt         time.Time // to about a minute
+	EndsAt         time.Time
+	SteppedUpUntil *time.Time
+}

@@ -1,0 +1,178 @@
+package account
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
+)
+
+// The parameters of argon2id are OWASP's first choice for interactive log-ins
+// with 19 MiB.
+const (
+	argonMemory  = 19 << 10 // KiB
+	argonTime    = 2
+	argonThreads = 1
+	argonSalt    = 16 // bytes
+	argonKey     = 32 // bytes
+)
+
+// Limits of a password, in characters.
+const (
+	MinPassword = 12
+	MaxPassword = 128
+)
+
+// hashesAtOnce is how many passwords a process hashes at the same time: they
+// share the cores with the estimates.
+const hashesAtOnce = 2
+
+// hasher hashes passwords, a few at a time.
+type hasher struct {
+	random io.Reader
+	slots  chan struct{}
+}
+
+func newHasher(random io.Reader) hasher {
+	return hasher{random: random, slots: make(chan struct{}, hashesAtOnce)}
+}
+
+// hash returns the PHC string of a password.
+func (h hasher) hash(ctx context.Context, password string) (string, error) {
+	salt := make([]byte, argonSalt)
+	if _, err := io.ReadFull(h.random, salt); err != nil {
+		return "", fmt.Errorf("read randomness: %w", err)
+	}
+	key, err := h.derive(ctx, password, salt, argonTime, argonMemory, argonThreads)
+	if err != nil {
+		return "", err
+	}
+	encode := base64.RawStdEncoding.EncodeToString
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s",
+		argon2.Version, argonMemory, argonTime, argonThreads, encode(salt), encode(key)), nil
+}
+
+// matches reports whether a password belongs to a PHC string. For an empty
+// string it is false, after the same work.
+func (h hasher) matches(ctx context.Context, phc, password string) (bool, error) {
+	if phc == "" {
+		_, err := h.derive(ctx, password, make([]byte, argonSalt), argonTime, argonMemory, argonThreads)
+		return false, err
+	}
+	p, err := parsePHC(phc)
+	if err != nil {
+		return false, err
+	}
+	key, err := h.derive(ctx, password, p.salt, p.time, p.memory, p.threads)
+	return err == nil && subtle.ConstantTimeCompare(key, p.key) == 1, err
+}
+
+// derive waits for a slot, at most until ctx ends. A password that is too long
+// is cut, so that its length costs nothing: no stored one is as long.
+func (h hasher) derive(ctx context.Context, password string, salt []byte, time, memory uint32, threads uint8) ([]byte, error) {
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if len(password) > 4*MaxPassword+1 {
+		password = password[:4*MaxPassword+1]
+	}
+	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, time, memory, threads, argonKey), nil
+}
+
+// phcString is a parsed hash in the PHC string format.
+type phcString struct {
+	time, memory uint32
+	threads      uint8
+	salt, key    []byte
+}
+
+// errPHC never quotes the stored value.
+var errPHC = errors.New("account: a stored password hash cannot be read")
+
+func parsePHC(s string) (phcString, error) {
+	parts := strings.Split(s, "$")
+	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return phcString{}, errPHC
+	}
+	var p phcString
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memory, &p.time, &p.threads); err != nil || p.time == 0 || p.threads == 0 {
+		return phcString{}, errPHC
+	}
+	var err1, err2 error
+	p.salt, err1 = base64.RawStdEncoding.DecodeString(parts[4])
+	p.key, err2 = base64.RawStdEncoding.DecodeString(parts[5])
+	if err := errors.Join(err1, err2); err != nil || len(p.key) != argonKey {
+		return phcString{}, errPHC
+	}
+	return p, nil
+}
+
+// common are words that guessers try first, also with digits and signs around
+// them.
+var common = []string{
+	"password", "passwort", "passphrase", "qwertyuiop", "qwertzuiop", "qwerty", "qwertz", "asdfghjkl", "asdf",
+	"letmein", "welcome", "willkommen", "iloveyou", "administrator", "admin", "secret", "geheim", "changeme",
+	"default", "dashboard", "agegate", "login", "user", "test", "monkey", "dragon", "football", "sunshine",
+	"abcdefghijklmnopqrstuvwxyz", "abcdef", "abc",
+}
+
+// leastOwn is how many letters a password must have beside common words, or
+// else how many different characters in all, of which digits in a row count one.
+const leastOwn = 4
+
+// checkPassword refuses a password that is too short or too long, holds the
+// user's own name or address, or is little more than common words and digits.
+// There are no rules on its composition.
+func checkPassword(password, name, email string) error {
+	switch n := utf8.RuneCountInString(password); {
+	case n < MinPassword:
+		return ErrPasswordShort
+	case n > MaxPassword || !utf8.ValidString(password):
+		return ErrPasswordLong
+	}
+	folded := strings.ToLower(norm.NFKC.String(password))
+	local, _, _ := strings.Cut(email, "@")
+	for _, own := range []string{local, strings.ToLower(name)} {
+		if len(own) >= 4 && strings.Contains(folded, own) {
+			return ErrPasswordCommon
+		}
+	}
+	for _, word := range common {
+		folded = strings.ReplaceAll(folded, word, " ")
+	}
+	letters := map[rune]bool{}
+	for _, r := range folded {
+		if unicode.IsLetter(r) {
+			letters[r] = true
+		}
+	}
+	if len(letters) < leastOwn && distinctRuns(folded) < 2*leastOwn {
+		return ErrPasswordCommon
+	}
+	return nil
+}
+
+// distinctRuns counts the different characters of s, without those that only
+// repeat or continue the one before, as in 1111 and 1234.
+func distinctRuns(s string) int {
+	seen := map[rune]bool{}
+	last := rune(-2)
+	for _, r := range s {
+		if step := r - last; step < -1 || step > 1 {
+			seen[r] = true
+		}
+		last = r
+	}
+	return len(seen)
+}

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm/clause"
+
+	"agegate/internal/account"
+	"agegate/internal/fault"
+)
+
+var (
+	_ account.Store = (*Store)(nil)
+	_ account.Tx    = (*Tx)(nil)
+)
+
+// UpdateAccounts implements account.Store with Update.
+func (s *Store) UpdateAccounts(ctx context.Context, fn func(account.Tx) error) error {
+	return s.Update(ctx, func(tx *Tx) error { return fn(tx) })
+}
+
+// UserByEmail implements account.Store.
+func (s *Store) UserByEmail(ctx context.Context, email string) (account.User, error) {
+	return view(ctx, s, func(tx *Tx) (account.User, error) {
+		var row userRow
+		err := tx.db.Take(&row, "email = ?", email).Error
+		return toUser(row), err
+	})
+}
+
+// InsertUser implements account.Tx.
+func (tx *Tx) InsertUser(u account.User) error {
+	row := fromUser(u)
+	return tx.db.Create(&row).Error
+}
+
+// OperatorExists implements account.Store.
+func (s *Store) OperatorExists(ctx context.Context) (bool, error) {
+	return view(ctx, s, func(tx *Tx) (bool, error) { return tx.OperatorExists() })
+}
+
+// OperatorExists implements account.Tx.
+func (tx *Tx) OperatorExists() (bool, error) {
+	var ids []uuid.UUID
+	err := tx.db.Model(&userRow{}).Where("operator = ?", true).Limit(1).Pluck("id", &ids).Error
+	return len(ids) > 0, err
+}
+
+// Membership implements account.Store.
+func (s *Store) Membership(ctx context.Context, tenantID, userID uuid.UUID) (account.Membership, error) {
+	return view(ctx, s, func(tx *Tx) (account.Membership, error) {
+		var row membershipRow
+		err := tx.db.Take(&row, "tenant_id = ? AND user_id = ?", tenantID, userID).Error
+		return toMembership(row), err
+	})
+}
+
+// MembershipsOf implements account.Store.
+func (s *Store) MembershipsOf(ctx context.Context, userID uuid.UUID) ([]account.Membership, error) {
+	return view(ctx, s, func(tx *Tx) ([]account.Membership, error) {
+		var rows []membershipRow
+		err := tx.db.Where("user_id = ?", userID).Order("created_at, tenant_id").Find(&rows).Error
+		return mapAll(rows, toMembership), err
+	})
+}
+
+// PutMembership implements account.Tx.
+func (tx *Tx) PutMembership(m account.Membership) error {
+	row := membershipRow{m.TenantID, m.UserID, string(m.Role), at(m.CreatedAt)}
+	return tx.db.Clauses(clause.OnConflict{
+		Columns:   []clause.Column{{Name: "tenant_id"}, {Name: "user_id"}},
+		DoUpdates: clause.AssignmentColumns([]string{"role"}),
+	}).Create(&row).Error
+}
+
+// LoginByHash implements account.Store.
+func (s *Store) LoginByHash(ctx context.Context, hash []byte) (login account.Login, user account.User, err error) {
+	err = s.View(ctx, func(tx *Tx) error {
+		var row loginUserRow
+		err := tx.db.InnerJoins("User").Take(&row, "logins.hash = ?", hash).Error
+		login, user = toLogin(row.Login), toUser(row.User)
+		return err
+	})
+	return login, user, err
+}
+
+// InsertLogin implements account.Tx.
+func (tx *Tx) InsertLogin(l account.Login) error {
+	row := fromLogin(l)
+	return tx.db.Create(&row).Error
+}
+
+// TouchLogin implements account.Tx.
+func (tx *Tx) TouchLogin(hash []byte, seen time.Time) error {
+	return tx.db.Model(&loginRow{}).Where("hash = ? AND seen_at < ?", hash, at(seen)).Update("seen_at", at(seen)).Error
+}
+
+// EndLogin implements account.Tx.
+func (tx *Tx) EndLogin(hash []byte, now time.Time) error {
+	return tx.db.Model(&loginRow{}).Where("hash = ? AND ends_at > ?", hash, at(now)).Update("ends_at", at(now)).Error
+}
+
+// ClaimFlow implements account.Tx.
+func (tx *Tx) ClaimFlow(hash []byte, kind string, expires time.Time) (bool, error) {
+	row := flowRow{Hash: hash, Kind: kind, ExpiresAt: at(expires)}
+	return changed(tx.db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row))
+}
+
+// LinkByHash implements account.Store.
+func (s *Store) LinkByHash(ctx context.Context, hash []byte) (account.Link, error) {
+	return view(ctx, s, func(tx *Tx) (account.Link, error) {
+		var row linkRow
+		err := tx.db.Take(&row, "hash = ?", hash).Error
+		return toLink(row), err
+	})
+}
+
+// PutSetupLink implements account.Tx.
+func (tx *Tx) PutSetupLink(l account.Link) error {
+	row := fromLink(l)
+	return tx.db.Clauses(clause.OnConflict{
+		Columns:     []clause.Column{{Name: "kind"}},
+		TargetWhere: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "kind = 'setup'"}}},
+		DoUpdates:   clause.AssignmentColumns([]string{"hash", "tenant_id", "created_at", "expires_at"}),
+	}).Create(&row).Error
+}
+
+// TakeLink implements account.Tx.
+func (tx *Tx) TakeLink(kind account.LinkKind, hash []byte, now time.Time) (account.Link, error) {
+	var rows []linkRow
+	err := tx.db.Clauses(clause.Returning{}).
+		Where("hash = ? AND kind = ? AND expires_at > ?", hash, string(kind), at(now)).Delete(&rows).Error
+	if err == nil && len(rows) == 0 {
+		err = fault.New(fault.NotFound, "Not found")
+	}
+	if err != nil {
+		return account.Link{}, err
+	}
+	return toLink(rows[0]), nil
+}
+
+// Times after which what has ended is deleted.
+const (
+	keepLogins    = 30 * 24 * time.Hour
+	keepLinks     = 7 * 24 * time.Hour
+	keepThrottles = 24 * time.Hour
+)
+
+// PruneAccounts implements account.Store.
+func (s *Store) PruneAccounts(ctx context.Context, now time.Time, limit int) (int, error) {
+	most := 0
+	for _, old := range []struct {
+		table, key, column string
+		before             time.Time
+	}{
+		{"logins", "hash", "ends_at", now.Add(-keepLogins)},
+		{"links", "hash", "expires_at", now.Add(-keepLinks)},
+		{"login_flows", "hash", "expires_at", now},
+		{"throttles", "bucket", "updated_at", now.Add(-keepThrottles)},
+	} {
+		statement := strings.NewReplacer("{table}", old.table, "{key}", old.key, "{column}", old.column).Replace(
+			"DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE {column} <= ? ORDER BY {column} LIMIT ?)")
+		err := s.Update(ctx, func(tx *Tx) error {
+			result := tx.db.Exec(statement, at(old.before), limit)
+			most = max(most, int(result.RowsAffected))
+			return result.Error
+		})
+		if err != nil {
+			return most, err
+		}
+	}
+	return most, nil
+}
