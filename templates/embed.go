@@ -7,11 +7,20 @@ import (
 	"io/fs"
 )
 
-//go:embed shared shopper
+//go:embed shared shopper dashboard
 var files embed.FS
 
 // Shared returns the templates that every set of pages may use: icons.html.
 func Shared() fs.FS { return folder("shared") }
+
+// SharedStatic returns the static files that every set of pages serves:
+// tokens.css, the colours and measures.
+func SharedStatic() fs.FS { return folder("shared/static") }
+
+// Dashboard returns the files of the dashboard and of the operator's pages, laid
+// out as those of Shopper. blocks/ has the parts that pages are put together
+// from; a language's texts are a folder, one file for each page.
+func Dashboard() fs.FS { return folder("dashboard") }
 
 // Shopper returns the files of the hosted page: layout.html, the frame around
 // every page, and one template per screen that defines "content"; locales/, one

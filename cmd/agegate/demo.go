@@ -123,7 +123,14 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 		return fmt.Errorf("--shop-listen: %w", err)
 	}
 	server := &http.Server{Handler: shop.Handler(), ReadHeaderTimeout: 3 * time.Second}
-	printDemo(stdout, cfg.BaseURL, shopURL, credentials.APIKey)
+	caller, err := gateway.Tenants.Authenticate(ctx, credentials.APIKey)
+	if err != nil {
+		return err
+	}
+	if err := printSetup(ctx, cfg, gateway.Accounts, &caller.TenantID, stdout); err != nil {
+		return err
+	}
+	printDemo(stdout, cfg, shopURL, credentials.APIKey)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return gateway.Run(ctx) })
@@ -177,11 +184,12 @@ func demoTenant(ctx context.Context, tenants *tenant.Service, path, shopURL stri
 	return k.Credentials, os.WriteFile(path, data, 0o600)
 }
 
-func printDemo(w io.Writer, baseURL, shopURL, apiKey string) {
-	fmt.Fprintf(w, `
-agegate is running.
-
-  Sample shop     %s     open this: buy, verify, watch the result arrive
+func printDemo(w io.Writer, cfg config.Config, shopURL, apiKey string) {
+	fmt.Fprint(w, "\nagegate is running.\n\n")
+	if cfg.Dashboard {
+		fmt.Fprintf(w, "  Dashboard       %s/dashboard\n", cfg.DashboardURL)
+	}
+	fmt.Fprintf(w, `  Sample shop     %s     open this: buy, verify, watch the result arrive
   API reference   %s/docs
   Contract        %s/openapi.yaml
 
@@ -194,5 +202,5 @@ Create a session yourself, and open the verification_url it answers with:
 
 Ctrl-C stops both.
 
-`, shopURL, baseURL, baseURL, baseURL, apiKey)
+`, shopURL, cfg.BaseURL, cfg.BaseURL, cfg.BaseURL, apiKey)
 }

@@ -27,6 +27,9 @@ func (c *cli) serveCommand() *cobra.Command {
 				return err
 			}
 			defer func() { err = errors.Join(err, gateway.Close()) }()
+			if err := printSetup(cmd.Context(), cfg, gateway.Accounts, nil, cmd.OutOrStdout()); err != nil {
+				return err
+			}
 			return gateway.Run(cmd.Context())
 		},
 	}

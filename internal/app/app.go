@@ -14,9 +14,11 @@ import (
 	"sync"
 	"time"
 
+	"agegate/internal/account"
 	"agegate/internal/api"
 	"agegate/internal/billing"
 	"agegate/internal/config"
+	"agegate/internal/dashboard"
 	"agegate/internal/httpd"
 	"agegate/internal/inference"
 	"agegate/internal/metrics"
@@ -40,12 +42,14 @@ type App struct {
 	Store    *store.Store
 	Tenants  *tenant.Service
 	Sessions *session.Service
+	Accounts *account.Service
 
 	log        *slog.Logger
 	now        func() time.Time
 	metrics    *metrics.Metrics
 	pool       *inference.Pool // nil when the estimator is off
 	pages      *shopper.Pages
+	dashboard  *dashboard.Pages // nil when it is off
 	dispatcher *webhook.Dispatcher
 	routes     []*echo.Route
 	servers    []*httpd.Server // the gateway's, then that of the metrics
@@ -56,6 +60,9 @@ type App struct {
 // return UTC in whole microseconds. A second server on the same SQLite file is
 // refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
+	if err := cfg.CheckDashboard(); err != nil {
+		return nil, err
+	}
 	a := &App{log: log, now: now, metrics: newMetrics()}
 	defer func() {
 		if err != nil {
@@ -119,6 +126,7 @@ func (a *App) buildServices(cfg config.Config) error {
 	}
 	rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
 	a.Tenants = tenant.NewService(a.Store, sealer, rule, rand.Reader, a.now)
+	a.Accounts = account.NewService(a.Store, cfg.DashboardURL, rand.Reader, a.now)
 	a.dispatcher = webhook.NewDispatcher(a.Store, a.Tenants, webhook.NewClient(cfg.WebhookAllowNets), webhook.Config{
 		Live: cfg.WebhookRetryLive, Test: cfg.WebhookRetryTest, Logger: a.log,
 		Observe: func(class webhook.Class, livemode bool) { a.metrics.WebhookAttempt(string(class), livemode) },
@@ -145,6 +153,16 @@ func (a *App) buildHandler(cfg config.Config, newCapture func(session.Session, b
 		return nil, err
 	}
 	operations := api.New(a.Sessions)
+	mounts := []func(e *echo.Echo){operations.Register, a.pages.Register}
+	if cfg.Dashboard {
+		a.dashboard, err = dashboard.New(dashboard.Config{
+			Accounts: a.Accounts, Tenants: a.Tenants, URL: cfg.DashboardURL, Now: a.now, Logger: a.log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		mounts = append(mounts, a.dashboard.Register)
+	}
 	return httpd.New(httpd.Config{
 		BaseURL:      cfg.BaseURL,
 		Logger:       a.log,
@@ -154,10 +172,19 @@ func (a *App) buildHandler(cfg config.Config, newCapture func(session.Session, b
 			"database": a.Store.Ping,
 			"models":   func(context.Context) error { return nil }, // New fails without those it needs
 		},
-		Pages:   a.pages.Error,
+		Pages:   a.showError,
 		Observe: a.metrics.Request,
-		Mounts:  []func(e *echo.Echo){operations.Register, a.pages.Register},
+		Mounts:  mounts,
 	})
+}
+
+// showError writes the error page of the set that a request's path belongs to.
+func (a *App) showError(c echo.Context, status int, cause error) {
+	if a.dashboard != nil && dashboard.Owns(c.Request().URL.Path) {
+		a.dashboard.Error(c, status, cause)
+		return
+	}
+	a.pages.Error(c, status, cause)
 }
 
 // Addr is the address the gateway listens on.

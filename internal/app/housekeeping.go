@@ -10,9 +10,11 @@ import (
 )
 
 const (
-	claimsEvery = time.Hour
-	claimBatch  = 500
-	holdsEvery  = time.Minute // creations also release the holds that they need
+	claimsEvery   = time.Hour
+	claimBatch    = 500
+	holdsEvery    = time.Minute // creations also release the holds that they need
+	accountsEvery = time.Hour
+	accountBatch  = 500
 )
 
 // keepHouse runs the database's housekeeping until ctx ends, in small steps
@@ -21,6 +23,7 @@ func (a *App) keepHouse(ctx context.Context) {
 	var jobs sync.WaitGroup
 	jobs.Go(func() { a.repeat(ctx, claimsEvery, "deleting expired idempotency keys failed", a.pruneClaims) })
 	jobs.Go(func() { a.repeat(ctx, holdsEvery, "releasing expired holds failed", a.releaseHolds) })
+	jobs.Go(func() { a.repeat(ctx, accountsEvery, "deleting old log-ins and links failed", a.pruneAccounts) })
 	jobs.Wait()
 }
 
@@ -41,6 +44,20 @@ func (a *App) pruneClaims(ctx context.Context) error {
 		start := time.Now()
 		n, err := a.Store.PruneClaims(ctx, a.now(), claimBatch)
 		if err != nil || n < claimBatch {
+			return err
+		}
+		rest(ctx, start)
+	}
+	return nil
+}
+
+// pruneAccounts deletes log-ins, links and what else of the accounts is over,
+// batch by batch.
+func (a *App) pruneAccounts(ctx context.Context) error {
+	for ctx.Err() == nil {
+		start := time.Now()
+		n, err := a.Store.PruneAccounts(ctx, a.now(), accountBatch)
+		if err != nil || n < accountBatch {
 			return err
 		}
 		rest(ctx, start)

@@ -18,12 +18,12 @@ var rooms = [][]string{
 	{"app"},
 	// The merchant's and the shopper's edge.
 	{"httpd"},
-	{"api", "shopper"},
+	{"api", "dashboard", "shopper"},
 	{"contract"},
 	{"accuracy", "config", "demo", "metrics", "page", "store"},
 	// The gateway's rules.
 	{"session"},
-	{"billing", "tenant", "webhook"},
+	{"account", "billing", "tenant", "webhook"},
 	{"audit", "brand", "credential"},
 	// From the decision on a capture down to the models.
 	{"age"},
@@ -107,11 +107,13 @@ func TestForbiddenImports(t *testing.T) {
 		"agegate/internal/tenant":     domain,
 		"agegate/internal/billing":    domain,
 		"agegate/internal/webhook":    domain,
+		"agegate/internal/account":    append(domain, "agegate/internal/tenant"),
 		"agegate/internal/age":        append(domain, "agegate/internal/session"),
 		"agegate/internal/store":      {"github.com/labstack/echo/v4", "agegate/gen"},
 		"agegate/internal/contract":   {"gorm.io/gorm", "agegate/internal/session", "agegate/internal/tenant", "agegate/gen"},
 		"agegate/internal/api":        {"gorm.io/gorm", "agegate/internal/store"},
 		"agegate/internal/shopper":    {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
+		"agegate/internal/dashboard":  {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
 		"agegate/internal/page":       {"gorm.io/gorm", "agegate/internal/", "agegate/gen"},
 		"agegate/internal/demo":       {"gorm.io/gorm", "agegate/internal/"},
 		"agegate/gen":                 {"agegate/internal/"},

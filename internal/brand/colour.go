@@ -33,7 +33,7 @@ type scheme struct {
 	toward  float64 // lightness that increases contrast: 0 black, 1 white
 }
 
-// The values are those of page.css, which a test compares.
+// The values are those of tokens.css, which a test compares.
 var (
 	light = scheme{
 		grounds: [][3]float64{channelsOf("ffffff"), channelsOf("eef2f1"), channelsOf("f3f6f5")},

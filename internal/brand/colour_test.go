@@ -93,23 +93,23 @@ func TestContrast(t *testing.T) {
 
 // The grounds and texts here are those of the pages' style sheet.
 func TestSchemesAreThoseOfTheStyleSheet(t *testing.T) {
-	raw, err := os.ReadFile("../../templates/shopper/static/page.css")
+	raw, err := os.ReadFile("../../templates/shared/static/tokens.css")
 	if err != nil {
 		t.Fatal(err)
 	}
 	lightCSS, rest, found := strings.Cut(string(raw), "@media (prefers-color-scheme: dark)")
 	if !found {
-		t.Fatal("page.css has no dark scheme")
+		t.Fatal("tokens.css has no dark scheme")
 	}
 	darkCSS, _, _ := strings.Cut(rest, "\n}\n")
 	for css, s := range map[string]scheme{lightCSS: light, darkCSS: dark} {
 		for i, name := range []string{"surface", "ground", "sunken"} {
 			if want := channelsOf(cssColour(css, name)); s.grounds[i] != want {
-				t.Errorf("--%s is %s in page.css", name, colourOf(want))
+				t.Errorf("--%s is %s in tokens.css", name, colourOf(want))
 			}
 		}
 		if want := channelsOf(cssColour(css, "text")); s.text != want {
-			t.Errorf("--text is %s in page.css", colourOf(want))
+			t.Errorf("--text is %s in tokens.css", colourOf(want))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ type Config struct {
 	DatabaseURL            string // may hold a password: never logged
 	BaseURL                string // without a trailing slash
 	VerifyURL              string // without a trailing slash
+	Dashboard              bool   // serve the dashboard
+	DashboardURL           string // without a trailing slash
 	SecretKey              []byte // 32 bytes; seals secrets at rest
 	NewSecretKey           []byte // 32 bytes, or nil; if set, it seals, and both keys open
 	ModelsDir              string
@@ -125,6 +128,28 @@ func (c *Config) deriveURLs() {
 	if c.VerifyURL == "" {
 		c.VerifyURL = c.BaseURL
 	}
+	if c.DashboardURL == "" {
+		c.DashboardURL = c.BaseURL
+	}
+}
+
+// CheckDashboard refuses to serve the dashboard over plain http, except on this
+// machine: its cookies and passwords would be readable on the way.
+func (c *Config) CheckDashboard() error {
+	if !c.Dashboard || private(c.DashboardURL) {
+		return nil
+	}
+	return fmt.Errorf("%s must be an https address, or http on localhost: set it, or AGEGATE_DASHBOARD=off to serve no dashboard", dashboardURLName)
+}
+
+// private reports whether what is sent to an origin cannot be read on the way.
+func private(origin string) bool {
+	u, err := url.Parse(origin)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Scheme == "https" || u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // localAddress returns a listen address as a browser on this machine reaches

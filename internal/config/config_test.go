@@ -94,6 +94,13 @@ func TestValues(t *testing.T) {
 		{"AGEGATE_BASE_URL", "https://age.example.com/", true},
 		{"AGEGATE_BASE_URL", "https://age.example.com/x", false},
 		{"AGEGATE_BASE_URL", "age.example.com", false},
+		{"AGEGATE_DASHBOARD_URL", "https://age.example.com/", true},
+		{"AGEGATE_DASHBOARD_URL", "http://localhost:8080", true},
+		{"AGEGATE_DASHBOARD_URL", "http://127.0.0.1:8080", true},
+		{"AGEGATE_DASHBOARD_URL", "http://age.example.com", false},
+		{"AGEGATE_DASHBOARD_URL", "http://localhost.example", false},
+		{"AGEGATE_DASHBOARD", "off", true},
+		{"AGEGATE_DASHBOARD", "no", false},
 		{"AGEGATE_LISTEN", "127.0.0.1:80", true},
 		{"AGEGATE_LISTEN", "8080", false},
 		{"AGEGATE_ESTIMATOR", "off", true},
@@ -125,6 +132,26 @@ func TestLinksWithInsecureCallbacks(t *testing.T) {
 		_, err := Load(lookup(map[string]string{privacyURLName: link, "AGEGATE_ALLOW_INSECURE_CALLBACKS": "true"}))
 		if (err == nil) != ok || err != nil && (!strings.Contains(err.Error(), privacyURLName) || strings.Contains(err.Error(), link)) {
 			t.Errorf("%s: %v", link, err)
+		}
+	}
+}
+
+// The dashboard's address defaults to the base URL, which may be http.
+func TestCheckDashboard(t *testing.T) {
+	for _, tt := range []struct {
+		base, dashboard, on string
+		ok                  bool
+	}{
+		{"https://age.example.com", "", "", true}, {"http://age.example.com", "", "", false},
+		{"http://age.example.com", "", "off", true}, {"http://age.example.com", "https://age.example.com", "on", true},
+		{"", "", "", true},
+	} {
+		c, err := Load(lookup(map[string]string{"AGEGATE_BASE_URL": tt.base, dashboardURLName: tt.dashboard, "AGEGATE_DASHBOARD": tt.on}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.CheckDashboard(); (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), dashboardURLName) {
+			t.Errorf("%+v: %v", tt, err)
 		}
 	}
 }

@@ -33,6 +33,10 @@ const (
 	termsURLName   = "AGEGATE_TERMS_URL"
 )
 
+// dashboardURLName is checked again when the dashboard is served, because it has
+// a default that another variable sets.
+const dashboardURLName = "AGEGATE_DASHBOARD_URL"
+
 // maxOperatorName is the most characters of the operator's name.
 const maxOperatorName = 100
 
@@ -46,6 +50,10 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { return setOrigin(&c.BaseURL, v) }},
 	{Name: "AGEGATE_VERIFY_URL", Help: "public address of the hosted page (default: the base URL)",
 		set: func(c *Config, v string) error { return setOrigin(&c.VerifyURL, v) }},
+	{Name: "AGEGATE_DASHBOARD", Default: "on", Help: "on, or off: no dashboard and no operator's pages",
+		set: setDashboard},
+	{Name: dashboardURLName, Help: "public address of the dashboard (default: the base URL); https, or http on localhost",
+		set: setDashboardURL},
 	{Name: SecretKeyName, Help: "32 bytes in base64; seals signing secrets at rest", Secret: true,
 		set: func(c *Config, v string) error { return setSecretKey(&c.SecretKey, v) }},
 	{Name: NewSecretKeyName, Help: "32 bytes in base64; the key that replaces the secret key, during the change", Secret: true,
@@ -141,6 +149,24 @@ func setOrigin(dst *string, v string) error {
 		return errors.New("must be an http or https address without a path, such as https://age.example.com")
 	}
 	*dst = u.Scheme + "://" + u.Host
+	return nil
+}
+
+func setDashboard(c *Config, v string) error {
+	if v != "on" && v != "off" {
+		return errors.New("must be on or off")
+	}
+	c.Dashboard = v == "on"
+	return nil
+}
+
+func setDashboardURL(c *Config, v string) error {
+	if err := setOrigin(&c.DashboardURL, v); err != nil {
+		return err
+	}
+	if v != "" && !private(c.DashboardURL) {
+		return errors.New("must be an https address, or http on localhost")
+	}
 	return nil
 }
 

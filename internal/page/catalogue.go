@@ -55,6 +55,20 @@ func (l *Locale) text(key string, pairs ...any) (string, error) {
 	return filled, nil
 }
 
+// Text is a text of the catalogue with its values, for views whose handlers
+// choose the text. A template writes it with say.
+type Text struct {
+	Key    string
+	Values []any // pairs of name and value
+}
+
+// Say returns a text with pairs of name and value. Its key must be among
+// Config.Keys or named by a template, or a missing one is found only when the
+// page is rendered.
+func Say(key string, pairs ...any) Text { return Text{key, pairs} }
+
+func (l *Locale) say(t Text) (string, error) { return l.text(t.Key, t.Values...) }
+
 // valueOf returns the value of a name in pairs of name and value, or nil.
 func valueOf(name string, pairs []any) any {
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -86,17 +100,9 @@ type catalogue struct {
 // loadCatalogue reads the catalogues and fails unless all of them have the
 // keys and the placeholders of the reference, and their own plural forms.
 func loadCatalogue(files fs.FS) (*catalogue, error) {
-	names, err := fs.Glob(files, "locales/*.json")
+	c, err := readLocales(files)
 	if err != nil {
 		return nil, err
-	}
-	c := &catalogue{}
-	for _, name := range names {
-		l, err := loadLocale(files, name)
-		if err != nil {
-			return nil, err
-		}
-		c.locales = append(c.locales, l)
 	}
 	slices.SortFunc(c.locales, func(a, b *Locale) int {
 		if (a.Tag == reference) != (b.Tag == reference) {
@@ -118,23 +124,74 @@ func loadCatalogue(files fs.FS) (*catalogue, error) {
 	return c, nil
 }
 
-func loadLocale(files fs.FS, name string) (*Locale, error) {
-	raw, err := fs.ReadFile(files, name)
+// readLocales reads one file per language, locales/<tag>.json, or a folder of
+// files, locales/<tag>/*.json.
+func readLocales(files fs.FS) (*catalogue, error) {
+	whole, err := fs.Glob(files, "locales/*.json")
 	if err != nil {
 		return nil, err
 	}
-	tag, err := language.Parse(strings.TrimSuffix(path.Base(name), ".json"))
+	parts, err := fs.Glob(files, "locales/*/*.json")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
-	l := &Locale{tag: tag, Tag: tag.String(), Name: display.Self.Name(tag), Dir: "ltr"}
-	if err := json.Unmarshal(raw, &l.texts); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	c := &catalogue{}
+	for _, name := range append(whole, parts...) {
+		tag := strings.TrimSuffix(path.Base(name), ".json")
+		if dir := path.Dir(name); dir != "locales" {
+			tag = path.Base(dir)
+		}
+		l, err := c.locale(tag)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if err := l.read(files, name); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 	}
+	return c, nil
+}
+
+// locale returns the language of a tag, which it adds when it is new.
+func (c *catalogue) locale(name string) (*Locale, error) {
+	tag, err := language.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	if l, ok := c.byTag(tag.String()); ok {
+		return l, nil
+	}
+	l := &Locale{tag: tag, Tag: tag.String(), Name: display.Self.Name(tag), Dir: "ltr", texts: map[string]text{}}
 	if script, _ := tag.Script(); script.String() == "Arab" {
 		l.Dir = "rtl"
 	}
+	c.locales = append(c.locales, l)
 	return l, nil
+}
+
+// read adds the texts of a file. A key that another file has is an error.
+func (l *Locale) read(files fs.FS, name string) error {
+	raw, err := fs.ReadFile(files, name)
+	if err != nil {
+		return err
+	}
+	var texts map[string]text
+	if err := json.Unmarshal(raw, &texts); err != nil {
+		return err
+	}
+	for key, entry := range texts {
+		if _, taken := l.texts[key]; taken {
+			return fmt.Errorf("the key %q is in another file too", key)
+		}
+		l.texts[key] = entry
+	}
+	return nil
+}
+
+// Has reports whether the catalogue has a text.
+func (l *Locale) Has(key string) bool {
+	_, ok := l.texts[key]
+	return ok
 }
 
 // covers reports the first difference in keys, placeholders or plural forms

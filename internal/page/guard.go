@@ -11,21 +11,30 @@ import (
 // maxFormBytes is the largest form body, far more than the pages' forms need.
 const maxFormBytes = 4 << 10
 
-// SameOrigin is a middleware for unsafe methods: it answers 403 to a request
-// that another site's page makes, and bounds the form's size.
+// CheckOrigin returns a 403 for an unsafe request that another site's page makes.
+func (s *Set) CheckOrigin(req *http.Request) error {
+	if s.csrf.Check(req) != nil {
+		return echo.ErrForbidden
+	}
+	return nil
+}
+
+// SameOrigin is a middleware for unsafe methods: it checks the request's origin
+// and bounds the form's size.
 func (s *Set) SameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if s.csrf.Check(c.Request()) != nil {
-			return echo.ErrForbidden
+		if err := s.CheckOrigin(c.Request()); err != nil {
+			return err
 		}
 		c.Request().Body = http.MaxBytesReader(c.Response(), c.Request().Body, maxFormBytes)
 		return next(c)
 	}
 }
 
-// contentPolicy allows the pages' own files only. connect-src names the
-// WebSocket's origin because older Safaris do not count it as 'self'.
-func contentPolicy(public *url.URL) string {
+// HostedPolicy is the Content-Security-Policy of the hosted page: the pages' own
+// files only. connect-src names the WebSocket's origin because older Safaris do
+// not count it as 'self'.
+func HostedPolicy(public *url.URL) string {
 	socket := "ws" + strings.TrimPrefix(public.Scheme, "http") + "://" + public.Host
 	return strings.Join([]string{
 		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:",

@@ -10,13 +10,16 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+
+	"agegate/templates"
 )
 
 // Config describes a set of pages.
 type Config struct {
 	// Files holds layout.html, which every page begins with; one template per
-	// screen, named <screen>.html; the catalogues locales/<BCP 47 tag>.json; and
-	// the static files below static/.
+	// screen, named <screen>.html; blocks/*.html, which every screen may use; the
+	// catalogues locales/<BCP 47 tag>.json, or locales/<tag>/*.json; and the static
+	// files below static/.
 	Files fs.FS
 	// Screens are the screens that the handlers render.
 	Screens []string
@@ -32,6 +35,8 @@ type Config struct {
 	PublicURL string
 	// Permissions is the pages' Permissions-Policy.
 	Permissions string
+	// ContentPolicy is the pages' Content-Security-Policy; see HostedPolicy.
+	ContentPolicy string
 }
 
 // Set is a set of pages, ready to be rendered.
@@ -54,7 +59,7 @@ func New(cfg Config) (*Set, error) {
 		return nil, fmt.Errorf("page: public URL: %w", err)
 	}
 	s := &Set{
-		csrf: http.NewCrossOriginProtection(), policy: contentPolicy(public),
+		csrf: http.NewCrossOriginProtection(), policy: cfg.ContentPolicy,
 		permissions: cfg.Permissions, secure: public.Scheme == "https",
 	}
 	// A reverse proxy may change the Host that the Origin is compared with.
@@ -71,12 +76,15 @@ func New(cfg Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.assets, err = LoadAssets(cfg.StaticPath, Source{Files: static})
+	s.assets, err = LoadAssets(cfg.StaticPath, Source{Files: static}, Source{Files: templates.SharedStatic()})
 	return s, err
 }
 
 // Assets returns the set's static files, for the routes.
 func (s *Set) Assets() *Assets { return s.assets }
+
+// Has reports whether the catalogues have a text.
+func (s *Set) Has(key string) bool { return s.catalogue.locales[0].Has(key) }
 
 // Languages returns the languages of the set, the reference first.
 func (s *Set) Languages() []*Locale { return s.catalogue.locales }

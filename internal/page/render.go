@@ -2,6 +2,8 @@ package page
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"time"
@@ -27,19 +29,50 @@ const languageCookie = "agegate-lang"
 
 // Render writes a screen in the browser's language.
 func (s *Set) Render(c echo.Context, status int, screen string, v View) error {
+	page, err := s.execute(c, screen, layoutFile, v)
+	if err != nil {
+		return err
+	}
+	return c.HTMLBlob(status, page)
+}
+
+// RenderPart writes one part of a screen, its template part-<name>, for a page
+// that shows the screen already and asks for what has changed. It answers 304
+// when the request has the part's ETag, and 404 for a part that is not there.
+func (s *Set) RenderPart(c echo.Context, screen, name string, v View) error {
+	part := "part-" + name
+	if t, ok := s.screens[reference][screen]; !ok || t.Lookup(part) == nil {
+		return echo.ErrNotFound
+	}
+	page, err := s.execute(c, screen, part, v)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(page)
+	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	c.Response().Header().Set("ETag", tag)
+	if c.Request().Header.Get("If-None-Match") == tag {
+		return c.NoContent(http.StatusNotModified)
+	}
+	return c.HTMLBlob(http.StatusOK, page)
+}
+
+// execute renders a template of a screen in the browser's language and sets the
+// headers of the page.
+func (s *Set) execute(c echo.Context, screen, name string, v View) ([]byte, error) {
 	f := v.frame()
 	f.Locale, f.Languages = s.locale(c), s.catalogue.locales
 	f.Static, f.Revisitable = s.assets.Base(), c.Request().Method != http.MethodPost
 	t, ok := s.screens[f.Locale.Tag][screen]
 	if !ok {
-		return fmt.Errorf("page: no screen %q", screen)
+		return nil, fmt.Errorf("page: no screen %q", screen)
 	}
 	var page bytes.Buffer
-	if err := t.ExecuteTemplate(&page, layoutFile, v); err != nil {
-		return fmt.Errorf("page: screen %s: %w", screen, err)
+	if err := t.ExecuteTemplate(&page, name, v); err != nil {
+		return nil, fmt.Errorf("page: screen %s: %w", screen, err)
 	}
 	s.writeHeaders(c.Response().Header(), f.Locale)
-	return c.HTMLBlob(status, page.Bytes())
+	return page.Bytes(), nil
 }
 
 // locale is the language chosen with ?lang= (and remembered), chosen earlier,

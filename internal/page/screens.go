@@ -50,13 +50,17 @@ func parseScreens(cfg Config, c *catalogue) (map[string]map[string]*template.Tem
 }
 
 func parseScreen(cfg Config, l *Locale, name string) (*template.Template, error) {
-	funcs := template.FuncMap{"t": l.text, "texts": l.group}
+	funcs := template.FuncMap{"t": l.text, "texts": l.group, "say": l.say}
 	maps.Copy(funcs, cfg.Funcs)
 	t, err := template.New("").Funcs(funcs).Option("missingkey=error").ParseFS(templates.Shared(), "*.html")
 	if err != nil {
 		return nil, err
 	}
-	if t, err = t.ParseFS(cfg.Files, layoutFile, name); err != nil {
+	blocks, err := fs.Glob(cfg.Files, "blocks/*.html")
+	if err != nil {
+		return nil, err
+	}
+	if t, err = t.ParseFS(cfg.Files, append(blocks, layoutFile, name)...); err != nil {
 		return nil, err
 	}
 	for _, part := range t.Templates() {

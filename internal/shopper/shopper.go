@@ -6,10 +6,12 @@ package shopper
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"html/template"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 
 	"agegate/internal/age"
 	"agegate/internal/brand"
@@ -99,10 +101,15 @@ func New(cfg Config) (*Pages, error) {
 }
 
 func loadPages(verifyURL string) (*page.Set, error) {
+	public, err := url.Parse(verifyURL)
+	if err != nil {
+		return nil, fmt.Errorf("verify URL: %w", err)
+	}
 	return page.New(page.Config{
 		Files: templates.Shopper(), Screens: screens, Keys: composedKeys(), Funcs: template.FuncMap{"trouble": troubleOf},
 		StaticPath: "/static", PublicURL: verifyURL,
-		Permissions: "camera=(self), microphone=(), geolocation=(), display-capture=()",
+		Permissions:   "camera=(self), microphone=(), geolocation=(), display-capture=()",
+		ContentPolicy: page.HostedPolicy(public),
 	})
 }
 

@@ -1,0 +1,37 @@
+package dashboard
+
+import "agegate/internal/page"
+
+// badgeView is a status: a word and a shape, so that colour alone says nothing.
+type badgeView struct {
+	Tone string // good, warn, bad or plain
+	Text string
+}
+
+// newBadge is the template function badge: {{template "badge" (badge "good" (t "…"))}}.
+func newBadge(tone, text string) badgeView { return badgeView{tone, text} }
+
+// tileView is one figure of an overview.
+type tileView struct{ Label, Value, Note string }
+
+// newTile is the template function tile, with texts that are translated already.
+func newTile(label, value, note string) tileView { return tileView{label, value, note} }
+
+// emptyView is what is shown instead of an empty list.
+type emptyView struct{ Title, Body, Action, Href string }
+
+// newEmpty is the template function empty, with texts that are translated
+// already. Without an address there is no action.
+func newEmpty(title, body, action, href string) emptyView {
+	return emptyView{title, body, action, href}
+}
+
+// confirmView is the page before a dangerous act, the screen "confirm".
+type confirmView struct {
+	layout
+	Title, Body page.Text
+	Facts       []page.Text // what the act does now
+	Button      page.Text
+	Back        string
+	Form        *formView // posts to this page's own address
+}

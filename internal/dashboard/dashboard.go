@@ -1,0 +1,102 @@
+package dashboard
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"agegate/internal/account"
+	"agegate/internal/page"
+	"agegate/internal/tenant"
+	"agegate/templates"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+)
+
+// Config holds the dependencies and settings of the pages.
+type Config struct {
+	Accounts *account.Service
+	Tenants  Tenants
+	// URL is the public base of the pages, without a trailing slash. Its scheme
+	// decides whether cookies are Secure.
+	URL    string
+	Now    func() time.Time
+	Logger *slog.Logger // nil discards
+	Random io.Reader    // nil means crypto/rand
+}
+
+// Tenants reads tenants.
+type Tenants interface {
+	// Tenant returns one tenant, or fault.NotFound.
+	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
+	// Tenants returns all tenants, oldest first.
+	Tenants(ctx context.Context) ([]tenant.Tenant, error)
+}
+
+// Pages are the handlers of the dashboard.
+type Pages struct {
+	cfg    Config
+	set    *page.Set
+	routes []route
+}
+
+// policy allows the pages' own files only, and no script to make markup from
+// text.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+// New parses every template in every language. It fails on the first that is
+// missing or that names a text the catalogues do not have.
+func New(cfg Config) (*Pages, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Reader
+	}
+	p := &Pages{cfg: cfg}
+	screens, keys := []string{}, composedKeys()
+	for _, f := range p.features() {
+		p.routes = append(p.routes, f.routes...)
+		screens = append(screens, f.screens...)
+		keys = append(keys, f.composed()...)
+	}
+	var err error
+	p.set, err = page.New(page.Config{
+		Files: templates.Dashboard(), Screens: screens, Keys: keys, Funcs: funcs,
+		StaticPath: "/dashboard/static", PublicURL: cfg.URL, ContentPolicy: policy,
+		Permissions: "camera=(), microphone=(), geolocation=(), display-capture=()",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("dashboard: %w", err)
+	}
+	return p, nil
+}
+
+// Register mounts the pages and their static files.
+func (p *Pages) Register(e *echo.Echo) {
+	p.set.Assets().Register(e)
+	for _, route := range p.routes {
+		methods, middlewares := []string{route.method}, []echo.MiddlewareFunc{}
+		if route.method == http.MethodGet {
+			methods, middlewares = append(methods, http.MethodHead), append(middlewares, page.Compress)
+		}
+		e.Match(methods, route.path, p.guarded(route), middlewares...)
+	}
+}
+
+// Owns reports whether a request's path is one of the dashboard's, found or not.
+func Owns(path string) bool {
+	for _, root := range []string{"/dashboard", "/operator"} {
+		if path == root || strings.HasPrefix(path, root+"/") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,33 @@
+package dashboard
+
+// feature is what one file of pages brings.
+type feature struct {
+	routes  []route
+	screens []string // the templates that its handlers render
+	forms   []*form
+	notices []string // shown after a redirect: the texts notice.<name>
+	keys    []string // further texts whose keys are composed at run time
+}
+
+// features lists every file of pages, in alphabetical order.
+func (p *Pages) features() []feature {
+	return []feature{
+		p.home(),
+		p.link(),
+		p.login(),
+		p.operator(),
+		p.overview(),
+	}
+}
+
+// composed returns the texts that the templates name by composed keys.
+func (f feature) composed() []string {
+	keys := f.keys
+	for _, form := range f.forms {
+		keys = append(keys, form.keys()...)
+	}
+	for _, name := range f.notices {
+		keys = append(keys, "notice."+name)
+	}
+	return keys
+}

@@ -1,0 +1,142 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"agegate/internal/account"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+)
+
+// Refusals that have pages of their own; see errors.go.
+var (
+	errRole         = echo.NewHTTPError(http.StatusForbidden)
+	errSecondFactor = echo.NewHTTPError(http.StatusForbidden)
+	errStepUp       = echo.NewHTTPError(http.StatusForbidden)
+)
+
+// guarded returns the handler of a route behind its checks. It is the only place
+// that makes a request.
+func (p *Pages) guarded(route route) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := &request{Context: c, pages: p, route: route}
+		if err := p.admit(r); err != nil {
+			if errors.Is(err, account.ErrSignedOut) {
+				return r.signIn()
+			}
+			return err
+		}
+		return route.handle(r)
+	}
+}
+
+// admit checks a request in this order: where it comes from, who sends it,
+// whether the tenant is theirs, and only then what they may do in it.
+func (p *Pages) admit(r *request) error {
+	if r.route.method != http.MethodGet {
+		if err := p.checkForm(r); err != nil {
+			return err
+		}
+	}
+	if r.route.least == anyone {
+		return nil
+	}
+	var err error
+	if r.who, err = p.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie)); err != nil {
+		return err
+	}
+	if r.route.least == operator {
+		if err := p.admitOperator(r.who); err != nil {
+			return err
+		}
+	}
+	if r.route.hasTenant() {
+		if err := p.enter(r); err != nil {
+			return err
+		}
+	}
+	return p.checkStrength(r)
+}
+
+// checkForm refuses an unsafe request that does not say that it comes from the
+// dashboard itself, and bounds what it sends.
+func (p *Pages) checkForm(r *request) error {
+	req := r.Request()
+	if req.Header.Get("Sec-Fetch-Site") == "" && req.Header.Get("Origin") == "" {
+		return echo.ErrForbidden
+	}
+	if err := p.set.CheckOrigin(req); err != nil {
+		return err
+	}
+	limit := r.route.maxForm
+	if limit == 0 {
+		limit = maxForm
+	}
+	req.Body = http.MaxBytesReader(r.Response(), req.Body, limit)
+	return nil
+}
+
+// admitOperator refuses users who are not operators as if the page were not
+// there, and operators whose log-in has been idle.
+func (p *Pages) admitOperator(who account.Identity) error {
+	if !who.User().Operator {
+		return echo.ErrNotFound
+	}
+	if p.cfg.Now().Sub(who.Login().SeenAt) >= account.LoginIdleOperator {
+		return account.ErrSignedOut
+	}
+	return nil
+}
+
+// enter fills in the access and the tenant of a request. A tenant that is not
+// the user's is not found, as one that does not exist.
+func (p *Pages) enter(r *request) error {
+	id, err := uuid.Parse(r.Param("tenant"))
+	if err != nil || id.String() != r.Param("tenant") {
+		return echo.ErrNotFound
+	}
+	livemode, known := modes[r.Param("mode")]
+	if r.route.hasMode() && !known || r.route.testOnly && livemode {
+		return echo.ErrNotFound
+	}
+	if r.access, err = p.cfg.Accounts.Enter(r.ctx(), r.who, id, livemode); err != nil {
+		return err
+	}
+	if r.tenant, err = p.cfg.Tenants.Tenant(r.ctx(), r.access.TenantID()); err != nil {
+		return err
+	}
+	if !r.access.Role().Includes(r.route.least.role()) {
+		return errRole
+	}
+	return nil
+}
+
+// checkStrength refuses what the log-in is too weak for: live mode without a
+// second factor, and dangerous acts without a fresh confirmation.
+func (p *Pages) checkStrength(r *request) error {
+	if r.access.Livemode() && !r.who.Strong() {
+		return errSecondFactor
+	}
+	if r.route.stepUp == never || r.route.stepUp == inLive && !r.access.Livemode() {
+		return nil
+	}
+	switch {
+	case !r.who.Strong():
+		return errSecondFactor
+	case !r.who.SteppedUp(p.cfg.Now()):
+		return errStepUp
+	}
+	return nil
+}
+
+// signIn leads to the log-in, and back afterwards if the request was for a page.
+func (r *request) signIn() error {
+	target := loginPath
+	if r.Request().Method == http.MethodGet && r.QueryParam("part") == "" {
+		target += "?next=" + url.QueryEscape(r.pages.onward(r.Request().URL.Path))
+	}
+	return r.Redirect(http.StatusSeeOther, target)
+}

@@ -1,0 +1,51 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"agegate/internal/tenant"
+)
+
+func (p *Pages) home() feature {
+	return feature{
+		routes:  []route{{method: http.MethodGet, path: homePath, least: user, handle: p.showHome}},
+		screens: []string{"home"},
+		keys:    []string{"role.owner", "role.developer", "role.viewer"},
+	}
+}
+
+type homeView struct {
+	layout
+	Tenants []memberOf
+}
+
+// memberOf is a tenant of the user.
+type memberOf struct {
+	Tenant tenant.Tenant
+	Role   string
+	Href   string
+}
+
+// showHome lets the user choose a tenant. Whoever has one is led there, and an
+// operator without any to the operator's pages.
+func (p *Pages) showHome(r *request) error {
+	memberships, err := p.cfg.Accounts.Memberships(r.ctx(), r.who)
+	if err != nil {
+		return err
+	}
+	v := &homeView{}
+	for _, m := range memberships {
+		t, err := p.cfg.Tenants.Tenant(r.ctx(), m.TenantID)
+		if err != nil {
+			return err
+		}
+		v.Tenants = append(v.Tenants, memberOf{t, string(m.Role), fill(overviewPath, t.ID.String(), "test")})
+	}
+	switch {
+	case len(v.Tenants) == 1:
+		return r.done(v.Tenants[0].Href, "")
+	case len(v.Tenants) == 0 && r.who.User().Operator:
+		return r.done("/operator", "")
+	}
+	return r.render(http.StatusOK, "home", v)
+}

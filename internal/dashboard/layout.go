@@ -1,0 +1,179 @@
+package dashboard
+
+import (
+	"html/template"
+	"net/http"
+	"strings"
+
+	"agegate/internal/page"
+)
+
+// Patterns of the pages that the navigation leads to. A page is shown there when
+// its GET route is registered and the user's role is enough.
+const (
+	homePath     = "/dashboard"
+	accountPath  = "/dashboard/account"
+	overviewPath = "/dashboard/:tenant/:mode"
+)
+
+// navItem is a page of the navigation, with the text nav.<name>.
+type navItem struct{ name, pattern, icon string }
+
+// navGroup is a part of the navigation, with the text nav.<name> above it unless
+// that is empty.
+type navGroup struct {
+	name  string
+	items []navItem
+}
+
+var tenantNav = []navGroup{
+	{"", []navItem{
+		{"overview", overviewPath, "home"},
+		{"sessions", overviewPath + "/sessions", "people"},
+	}},
+	{"developers", []navItem{
+		{"keys", overviewPath + "/keys", "key"},
+		{"webhooks", overviewPath + "/webhooks", "send"},
+		{"redirect_secret", overviewPath + "/redirect-secret", "shield"},
+		{"playground", overviewPath + "/playground", "play"},
+		{"refusals", overviewPath + "/refusals", "stop"},
+	}},
+	{"organisation", []navItem{
+		{"settings", "/dashboard/:tenant/settings", "settings"},
+		{"team", "/dashboard/:tenant/team", "team"},
+		{"billing", "/dashboard/:tenant/billing", "card"},
+		{"audit", "/dashboard/:tenant/audit", "list"},
+	}},
+}
+
+var operatorNav = []navGroup{{"operator", []navItem{
+	{"tenants", "/operator", "home"},
+	{"users", "/operator/users", "team"},
+	{"system", "/operator/system", "settings"},
+	{"lab", "/operator/lab", "play"},
+	{"operator_audit", "/operator/audit", "list"},
+}}}
+
+// layout is what the frame around every page shows. The view of each screen
+// embeds it; render fills it in.
+type layout struct {
+	page.Frame
+	Notice   string // the key of a text, or empty
+	Test     bool   // the page is in test mode
+	Nav      []navGroupView
+	Tenant   *tenantView // nil on pages without a tenant
+	Person   string      // the name of who is signed in, or empty
+	Account  string      // address of the page about the own account, or empty
+	Operator bool        // the user is an operator
+}
+
+func (l *layout) base() *layout { return l }
+
+// tenantView is the tenant in the frame.
+type tenantView struct {
+	Name       string
+	Disabled   bool
+	Test, Live string // addresses of this page, or of the overview, in each mode
+	Mode       string // test, live, or empty on a page without one
+}
+
+type navGroupView struct {
+	Name  string
+	Items []navItemView
+}
+
+type navItemView struct {
+	Name, Href, Icon string
+	Current          bool
+}
+
+func (r *request) layout() layout {
+	l := layout{
+		Person: r.who.User().Name, Operator: r.who.User().Operator,
+		Test: r.route.hasMode() && !r.access.Livemode(),
+	}
+	if _, ok := r.pages.registered(http.MethodGet, accountPath); ok && l.Person != "" {
+		l.Account = accountPath
+	}
+	switch {
+	case r.route.hasTenant():
+		l.Nav, l.Tenant = r.nav(tenantNav), r.tenantView()
+	case r.route.least == operator:
+		l.Nav = r.nav(operatorNav)
+	}
+	return l
+}
+
+func (r *request) tenantView() *tenantView {
+	pattern := r.route.path
+	if !r.route.hasMode() || r.route.testOnly || r.route.method != http.MethodGet || strings.Count(pattern, ":") > 2 {
+		pattern = overviewPath // an object of one mode is not there in the other
+	}
+	id := r.access.TenantID().String()
+	v := &tenantView{
+		Name: r.tenant.Name, Disabled: r.tenant.Disabled,
+		Test: fill(pattern, id, "test"), Live: fill(pattern, id, "live"),
+	}
+	if r.route.hasMode() {
+		v.Mode = r.mode()
+	}
+	return v
+}
+
+// nav returns the pages that are registered and open to the user.
+func (r *request) nav(groups []navGroup) []navGroupView {
+	var shown []navGroupView
+	for _, group := range groups {
+		g := navGroupView{Name: group.name}
+		for _, item := range group.items {
+			route, ok := r.pages.registered(http.MethodGet, item.pattern)
+			if !ok || route.hasTenant() && !r.access.Role().Includes(route.least.role()) || route.testOnly && r.mode() == "live" {
+				continue
+			}
+			href := r.path(item.pattern)
+			if route.hasTenant() && !route.hasMode() && r.mode() == "live" {
+				href += "?mode=live"
+			}
+			g.Items = append(g.Items, navItemView{item.name, href, "icon-" + item.icon, r.within(item.pattern)})
+		}
+		if g.Items != nil {
+			shown = append(shown, g)
+		}
+	}
+	return shown
+}
+
+// within reports whether the request's page is the pattern's or below it. The
+// roots have only themselves.
+func (r *request) within(pattern string) bool {
+	if pattern == overviewPath || pattern == "/operator" {
+		return r.route.path == pattern
+	}
+	return r.route.path == pattern || strings.HasPrefix(r.route.path, pattern+"/")
+}
+
+// fill returns a pattern's address for a tenant and a mode.
+func fill(pattern, tenant, mode string) string {
+	return strings.NewReplacer(":tenant", tenant, ":mode", mode).Replace(pattern)
+}
+
+// composedKeys lists the texts of the frame and of the error pages whose keys
+// are composed.
+func composedKeys() []string {
+	keys := []string{"form.missing", "form.choice", "form.unreadable"}
+	for _, group := range append(tenantNav, operatorNav...) {
+		if group.name != "" {
+			keys = append(keys, "nav."+group.name)
+		}
+		for _, item := range group.items {
+			keys = append(keys, "nav."+item.name)
+		}
+	}
+	for _, name := range failures {
+		keys = append(keys, "error."+name+".title", "error."+name+".body")
+	}
+	return keys
+}
+
+// funcs are the template functions of the dashboard, beside t, texts and say.
+var funcs = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty}

@@ -1,0 +1,112 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"agegate/internal/account"
+	"agegate/internal/fault"
+	"agegate/internal/tenant"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Cookies, without the prefix that they have over https.
+const (
+	userCookie   = "agegate-user"
+	noticeCookie = "agegate-notice"
+)
+
+// request is a request that the guard has let in.
+type request struct {
+	echo.Context
+	pages  *Pages
+	route  route
+	who    account.Identity // zero on pages for anyone
+	access account.Access   // zero on pages without a tenant
+	tenant tenant.Tenant    // the access's
+}
+
+func (r *request) ctx() context.Context { return r.Request().Context() }
+
+// cookie returns the value of a cookie, or "".
+func (r *request) cookie(name string) string {
+	c, err := r.Cookie(r.pages.set.CookieName(name))
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+func (r *request) setCookie(name, value string, life time.Duration) {
+	r.pages.set.SetCookie(r, r.pages.set.CookieName(name), value, life)
+}
+
+func (r *request) dropCookie(name string) { r.setCookie(name, "", -time.Second) }
+
+// view is the data of one screen: a pointer to a struct that embeds layout.
+type view interface {
+	pageView
+	base() *layout
+}
+
+// render writes a screen, or the part of it that ?part= asks for.
+func (r *request) render(status int, screen string, v view) error {
+	*v.base() = r.layout()
+	if part := r.QueryParam("part"); part != "" {
+		return r.pages.set.RenderPart(r, screen, part, v)
+	}
+	v.base().Notice = r.takeNotice()
+	return r.pages.set.Render(r, status, screen, v)
+}
+
+// done ends a change: it leads to a page, which then shows the text
+// notice.<notice> once.
+func (r *request) done(path, notice string) error {
+	if notice != "" {
+		r.setCookie(noticeCookie, notice, time.Minute)
+	}
+	return r.Redirect(http.StatusSeeOther, path)
+}
+
+// takeNotice returns the key of the notice that a change has left, or "". The
+// cookie could hold anything, so only texts of the catalogue count.
+func (r *request) takeNotice() string {
+	name := r.cookie(noticeCookie)
+	if name == "" {
+		return ""
+	}
+	r.dropCookie(noticeCookie)
+	if key := "notice." + name; r.pages.set.Has(key) {
+		return key
+	}
+	return ""
+}
+
+// errSent refuses a form that was sent before.
+var errSent = fault.New(fault.Conflict, "The form was sent before")
+
+// once lets a form through the first time that it is sent, and returns errSent
+// after. Call it when nothing about the form is wrong, just before the change.
+func (r *request) once(f *formView) error {
+	first, err := r.pages.cfg.Accounts.ClaimForm(r.ctx(), r.who, f.Nonce)
+	if err == nil && !first {
+		return errSent
+	}
+	return err
+}
+
+// path returns the address of a pattern with the request's tenant and mode.
+func (r *request) path(pattern string) string {
+	return fill(pattern, r.access.TenantID().String(), r.mode())
+}
+
+// mode is the mode that links lead to. On pages without one it is that of the
+// page before.
+func (r *request) mode() string {
+	if r.access.Livemode() || !r.route.hasMode() && r.QueryParam("mode") == "live" {
+		return "live"
+	}
+	return "test"
+}

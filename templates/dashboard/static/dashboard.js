@@ -1,0 +1,9 @@
+// What makes the pages handier where scripts run; everything works without.
+import "./copy.js";
+import "./form.js";
+import { added, live } from "./live.js";
+import { localTimes } from "./time.js";
+
+added(localTimes);
+localTimes(document);
+live();

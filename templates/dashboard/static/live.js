@@ -1,0 +1,50 @@
+// Keeps parts of a page up to date: <section data-live="name"> is replaced by
+// what the page's own address answers to ?part=name. A part with the focus or a
+// selection in it is left alone.
+
+const every = 5000;
+
+/** @type {((root: ParentNode) => void)[]} */
+const listeners = [];
+
+/** Calls fn with each part that was replaced. @param {(root: ParentNode) => void} fn */
+export function added(fn) { listeners.push(fn); }
+
+/** Starts to keep the page's parts up to date. */
+export function live() {
+  for (const part of document.querySelectorAll("[data-live]")) follow(part);
+}
+
+/** @param {Element} part */
+function follow(part) {
+  let tag = "";
+  const address = new URL(location.href);
+  address.searchParams.set("part", part.getAttribute("data-live") ?? "");
+  address.hash = "";
+  const look = () => {
+    if (document.hidden || busy(part)) return setTimeout(look, every);
+    const request = new XMLHttpRequest(); // parses without a sink for markup
+    request.open("GET", address);
+    request.responseType = "document";
+    request.timeout = 2 * every;
+    if (tag) request.setRequestHeader("If-None-Match", tag);
+    request.onloadend = () => {
+      if (request.status === 401 || request.status === 403 || request.status === 404) return;
+      const body = request.status === 200 && !request.responseURL.includes("/login") ? request.responseXML?.body : null;
+      if (body && !busy(part)) {
+        part.replaceChildren(...body.childNodes);
+        tag = request.getResponseHeader("ETag") ?? "";
+        for (const fn of listeners) fn(part);
+      }
+      setTimeout(look, every);
+    };
+    request.send();
+  };
+  setTimeout(look, every);
+}
+
+/** @param {Element} part */
+function busy(part) {
+  const selection = getSelection();
+  return part.contains(document.activeElement) || !!selection && !selection.isCollapsed && part.contains(selection.anchorNode);
+}
