@@ -61,6 +61,7 @@ type formView struct {
 	Fields []fieldView // in order
 
 	spec *form
+	sent string // the nonce of the copy that was sent; the page gets a new one
 }
 
 // fieldView is one field as the block "field" shows it.
@@ -141,7 +142,7 @@ func (r *request) read(spec *form) (*formView, error) {
 	}
 	sent := r.Request().PostForm
 	if nonce := sent.Get("nonce"); segment.MatchString(nonce) {
-		v.Nonce = nonce
+		v.sent = nonce
 	}
 	for i, f := range spec.fields {
 		field := &v.Fields[i]

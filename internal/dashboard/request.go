@@ -87,10 +87,14 @@ func (r *request) takeNotice() string {
 // errSent refuses a form that was sent before.
 var errSent = fault.New(fault.Conflict, "The form was sent before")
 
-// once lets a form through the first time that it is sent, and returns errSent
-// after. Call it when nothing about the form is wrong, just before the change.
+// once lets a form through the first time that this copy of it is sent, and
+// returns errSent after. Call it when nothing about the form is wrong, just
+// before the change, and only for users: it writes a row.
 func (r *request) once(f *formView) error {
-	first, err := r.pages.cfg.Accounts.ClaimForm(r.ctx(), r.who, f.Nonce)
+	if f.sent == "" {
+		return echo.ErrBadRequest
+	}
+	first, err := r.pages.cfg.Accounts.ClaimForm(r.ctx(), r.who, f.sent)
 	if err == nil && !first {
 		return errSent
 	}

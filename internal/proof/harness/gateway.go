@@ -108,6 +108,7 @@ func Start(t testing.TB, databaseURL string, settings ...string) *Gateway {
 		"AGEGATE_SECRET_KEY":               base64.StdEncoding.EncodeToString(key),
 		"AGEGATE_BASE_URL":                 "https://api.gateway.example",
 		"AGEGATE_VERIFY_URL":               "http://verify.gateway.example",
+		"AGEGATE_DASHBOARD_URL":            "http://localhost:8080",
 		"AGEGATE_ESTIMATOR":                "off",
 		"AGEGATE_ALLOW_INSECURE_CALLBACKS": "true",
 		"AGEGATE_WEBHOOK_ALLOW_NETS":       netip.MustParsePrefix("127.0.0.0/8").String(),

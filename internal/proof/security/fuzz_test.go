@@ -53,6 +53,9 @@ func prepare(t *testing.T, g *harness.Gateway) *fuzzer {
 		t.Fatal(err)
 	}
 	plain := g.Shop(t, "", nil)
+	param(":tenant", shop.Tenant.ID.String())
+	param(":mode", "test")
+	param(":mode", "live")
 	f.keys = []string{shop.Test.APIKey, shop.Live.APIKey, plain.Test.APIKey, plain.Live.APIKey, off.Live.APIKey}
 	for i := range 40 {
 		of := []tenant.Credentials{shop, plain}[i%2]

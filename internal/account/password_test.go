@@ -1,0 +1,119 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// The string is from the reference implementation's test vectors for argon2id
+// version 0x13: password "password", salt "somesalt", t=2, m=2^16 KiB, p=1.
+const vector = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
+
+func TestPasswordVector(t *testing.T) {
+	h := newHasher(rand.Reader)
+	for password, want := range map[string]bool{"password": true, "passwore": false, "": false} {
+		if got, err := h.matches(t.Context(), vector, password); got != want || err != nil {
+			t.Errorf("%q: %v, %v", password, got, err)
+		}
+	}
+}
+
+func TestPasswordHash(t *testing.T) {
+	h := newHasher(rand.Reader)
+	phc, err := h.hash(t.Context(), "caf\u00e9 au lait, deux sucres")
+	if err != nil || !strings.HasPrefix(phc, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Fatalf("%q, %v", phc, err)
+	}
+	for password, want := range map[string]bool{
+		"caf\u00e9 au lait, deux sucres": true, "cafe\u0301 au lait, deux sucres": true, // the same in another normal form
+		"cafe au lait, deux sucres": false, strings.Repeat("x", 1<<20): false,
+	} {
+		if got, err := h.matches(t.Context(), phc, password); got != want || err != nil {
+			t.Errorf("%.30q: %v, %v", password, got, err)
+		}
+	}
+	if got, err := h.matches(t.Context(), "", "anything"); got || err != nil {
+		t.Errorf("no password: %v, %v", got, err)
+	}
+	for _, damaged := range []string{"x", "$argon2id$v=19$m=1,t=0,p=1$AAAA$AAAA", strings.Replace(vector, "argon2id", "argon2i", 1), vector[:len(vector)-4]} {
+		if got, err := h.matches(t.Context(), damaged, "password"); got || !errors.Is(err, errPHC) {
+			t.Errorf("%s: %v, %v", damaged, got, err)
+		}
+	}
+}
+
+// A password waits for one of the few places, at most as long as its request.
+func TestPasswordsWaitForTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHasher(rand.Reader)
+		for range hashesAtOnce {
+			h.slots <- struct{}{}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := h.hash(ctx, "password")
+			ended <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestPasswordPolicy(t *testing.T) {
+	for password, want := range map[string]error{
+		"four owls under a moon":       nil,
+		"Tr0ub4dor&3x!":                nil,
+		"9f$k2!mq7#zv":                 nil,
+		"пароль для кассы":             nil,
+		"elevenchars":                  ErrPasswordShort,
+		strings.Repeat("ab", 65):       ErrPasswordLong,
+		"ada.lovelace is my name":      ErrPasswordCommon,
+		"Password123456":               ErrPasswordCommon,
+		"qwertyuiop123":                ErrPasswordCommon,
+		"1234567890123456":             ErrPasswordCommon,
+		"aaaaaaaaaaaaaaaa":             ErrPasswordCommon,
+		"agegate-admin-2026":           ErrPasswordCommon,
+		"letmein letmein letmein":      ErrPasswordCommon,
+		"\uff30assword123456 welcome!": ErrPasswordCommon, // a wide P
+	} {
+		if got := checkPassword(password, "Ada", "ada.lovelace@shop.example"); !errors.Is(got, want) || (got == nil) != (want == nil) {
+			t.Errorf("%q: %v, want %v", password, got, want)
+		}
+	}
+}
+
+func TestRolesAreOrdered(t *testing.T) {
+	roles := []Role{"", Viewer, Developer, Owner}
+	for i, has := range roles {
+		for j, least := range roles {
+			if got := has.Includes(least); got != (i > 0 && i >= j) {
+				t.Errorf("%q includes %q: %v", has, least, got)
+			}
+		}
+	}
+	if Role("admin").Includes(Viewer) {
+		t.Error("an unknown role is let in")
+	}
+}
+
+func TestStrongLogins(t *testing.T) {
+	for _, tt := range []struct {
+		methods []Method
+		want    bool
+	}{
+		{nil, false}, {[]Method{ByPassword}, false}, {[]Method{ByTOTP}, false}, {[]Method{ByTOTP, ByCode}, false},
+		{[]Method{ByPassword, ByTOTP}, true}, {[]Method{ByPassword, ByCode}, true}, {[]Method{ByPasskey}, true},
+	} {
+		if got := (Identity{login: Login{Methods: tt.methods}}).Strong(); got != tt.want {
+			t.Errorf("%v: %v", tt.methods, got)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package harness
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"agegate/internal/account"
+	"agegate/internal/credential"
+
+	"github.com/google/uuid"
+)
+
+// Staff is somebody's browser at the dashboard. It keeps cookies, follows no
+// redirect, and says that its forms come from the dashboard itself.
+type Staff struct {
+	User   account.User // zero for nobody
+	client *http.Client
+	base   string
+}
+
+// Nobody returns the browser of somebody who is not signed in.
+func (g *Gateway) Nobody() *Staff { return &Staff{client: Browser(), base: g.URL} }
+
+// SignIn makes a user who is signed in by the methods given, by default a
+// password.
+func (g *Gateway) SignIn(t testing.TB, operator bool, methods ...account.Method) *Staff {
+	t.Helper()
+	if methods == nil {
+		methods = []account.Method{account.ByPassword}
+	}
+	id, token := uuid.Must(uuid.NewV7()), strings.Repeat("x", 7)+uuid.NewString()
+	now := g.Clock.Now()
+	s := g.Nobody()
+	s.User = account.User{ID: id, Email: id.String() + "@staff.example", Name: "Staff", Operator: operator, CreatedAt: now}
+	err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+		if err := tx.InsertUser(s.User); err != nil {
+			return err
+		}
+		return tx.InsertLogin(account.Login{
+			Hash: credential.HashToken(token), UserID: id, Methods: methods, CreatedAt: now, SeenAt: now, EndsAt: now.Add(account.LoginTTL),
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, err := url.Parse(g.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.client.Jar.SetCookies(home, []*http.Cookie{{Name: "agegate-user", Value: token, Path: "/"}})
+	return s
+}
+
+// Join makes staff members of a tenant in a role.
+func (g *Gateway) Join(t testing.TB, s *Staff, tenantID uuid.UUID, role account.Role) {
+	t.Helper()
+	err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+		return tx.PutMembership(account.Membership{TenantID: tenantID, UserID: s.User.ID, Role: role, CreatedAt: g.Clock.Now()})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Get asks for a page.
+func (s *Staff) Get(t testing.TB, path string) (*http.Response, string) {
+	t.Helper()
+	return s.Send(t, http.MethodGet, path, nil, nil)
+}
+
+// Post sends a form from a page of the dashboard.
+func (s *Staff) Post(t testing.TB, path string, form url.Values) (*http.Response, string) {
+	t.Helper()
+	return s.Send(t, http.MethodPost, path, form, map[string]string{"Sec-Fetch-Site": "same-origin"})
+}
+
+// Fill opens the form at a path and sends it filled in, as a browser does. The
+// form posts to the page's own address.
+func (s *Staff) Fill(t testing.TB, path string, form url.Values) (*http.Response, string) {
+	t.Helper()
+	_, page := s.Get(t, path)
+	_, after, found := strings.Cut(page, `name="nonce" value="`)
+	nonce, _, _ := strings.Cut(after, `"`)
+	if !found {
+		t.Fatalf("%s has no form", path)
+	}
+	filled := url.Values{"nonce": {nonce}}
+	for name, values := range form {
+		filled[name] = values
+	}
+	return s.Post(t, path, filled)
+}
+
+// Send sends a request with these headers.
+func (s *Staff) Send(t testing.TB, method, path string, form url.Values, header map[string]string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, read(t, res)
+}
