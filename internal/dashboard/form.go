@@ -87,10 +87,10 @@ func (v *formView) Field(name string) *fieldView {
 }
 
 // Value returns what was typed into a field.
-func (v *formView) value(name string) string { return v.Field(name).Value }
+func (v *formView) Value(name string) string { return v.Field(name).Value }
 
-// checked reports whether a checkbox was set.
-func (v *formView) checked(name string) bool { return v.value(name) != "" }
+// Checked reports whether a checkbox was set.
+func (v *formView) Checked(name string) bool { return v.Value(name) != "" }
 
 // Wrong returns the fields that have a problem, for the summary.
 func (v *formView) Wrong() []fieldView {
@@ -100,8 +100,8 @@ func (v *formView) Wrong() []fieldView {
 // ok reports whether nothing is wrong so far.
 func (v *formView) ok() bool { return v.Fault == nil && len(v.Wrong()) == 0 }
 
-// with returns the form filled in with pairs of field and value.
-func (v *formView) with(pairs ...string) *formView {
+// With returns the form filled in with pairs of field and value.
+func (v *formView) With(pairs ...string) *formView {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		v.Field(pairs[i]).Value = pairs[i+1]
 	}

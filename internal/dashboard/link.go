@@ -63,7 +63,7 @@ func (p *Pages) useLink(r *request) error {
 	}
 	if f.ok() {
 		token, err := p.cfg.Accounts.SetUp(r.ctx(), r.Param("token"), account.Person{
-			Name: f.value("name"), Email: f.value("email"), Password: f.value("password"),
+			Name: f.Value("name"), Email: f.Value("email"), Password: f.Value("password"),
 		})
 		if err == nil {
 			r.setCookie(userCookie, token, account.LoginTTL)

@@ -64,7 +64,7 @@ func (p *Pages) logIn(r *request) error {
 	}
 	next := p.onward(r.Request().PostForm.Get("next"))
 	if f.ok() {
-		token, err := p.cfg.Accounts.LogIn(r.ctx(), f.value("email"), f.value("password"), r.cookie(userCookie))
+		token, err := p.cfg.Accounts.LogIn(r.ctx(), f.Value("email"), f.Value("password"), r.cookie(userCookie))
 		if err == nil {
 			r.setCookie(userCookie, token, account.LoginTTL)
 			return r.done(next, "")

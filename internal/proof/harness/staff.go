@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -87,9 +88,7 @@ func (s *Staff) Fill(t testing.TB, path string, form url.Values) (*http.Response
 		t.Fatalf("%s has no form", path)
 	}
 	filled := url.Values{"nonce": {nonce}}
-	for name, values := range form {
-		filled[name] = values
-	}
+	maps.Copy(filled, form)
 	return s.Post(t, path, filled)
 }
 

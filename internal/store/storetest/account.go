@@ -17,16 +17,16 @@ func inAccounts(t testing.TB, s Store, fn func(tx account.Tx) error) {
 	wantNoError(t, s.UpdateAccounts(t.Context(), fn))
 }
 
-// newUser stores a user.
-func newUser(t testing.TB, s Store, email string) account.User {
+// newUser stores Ada.
+func newUser(t testing.TB, s Store) account.User {
 	t.Helper()
-	row := account.User{ID: id(t), Email: email, Name: "Ada", Password: "$argon2id$…", Locale: "de", CreatedAt: stored(start)}
+	row := account.User{ID: id(t), Email: "ada@shop.example", Name: "Ada", Password: "a PHC string", Locale: "de", CreatedAt: stored(start)}
 	inAccounts(t, s, func(tx account.Tx) error { return tx.InsertUser(row) })
 	return row
 }
 
 func testUserComesBackAsStored(t *testing.T, s Store) {
-	want := newUser(t, s, "ada@shop.example")
+	want := newUser(t, s)
 	if got, err := s.UserByEmail(t.Context(), want.Email); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("user = %+v, %v\nwant %+v", got, err, want)
 	}
@@ -47,7 +47,7 @@ func testUserComesBackAsStored(t *testing.T, s Store) {
 }
 
 func testMembership(t *testing.T, s Store) {
-	shop, other, user := newTenant(t, s), newTenant(t, s), newUser(t, s, "ada@shop.example")
+	shop, other, user := newTenant(t, s), newTenant(t, s), newUser(t, s)
 	want := account.Membership{TenantID: shop.ID, UserID: user.ID, Role: account.Viewer, CreatedAt: stored(start)}
 	inAccounts(t, s, func(tx account.Tx) error { return tx.PutMembership(want) })
 	_, err := s.Membership(t.Context(), other.ID, user.ID)
@@ -67,7 +67,7 @@ func testMembership(t *testing.T, s Store) {
 }
 
 func testLogin(t *testing.T, s Store) {
-	user, until := newUser(t, s, "ada@shop.example"), stored(start.Add(time.Minute))
+	user, until := newUser(t, s), stored(start.Add(time.Minute))
 	want := account.Login{
 		Hash: digest("cookie"), UserID: user.ID, DeviceHash: digest("device"), Methods: []account.Method{account.ByPassword, account.ByTOTP},
 		CreatedAt: stored(start), SeenAt: stored(start), EndsAt: stored(start.Add(account.LoginTTL)), SteppedUpUntil: &until,
@@ -152,7 +152,7 @@ func testFlowIsClaimedOnce(t *testing.T, s Store) {
 }
 
 func testPruneAccountsForgetsOnlyWhatIsOver(t *testing.T, s Store) {
-	user := newUser(t, s, "ada@shop.example")
+	user := newUser(t, s)
 	login := account.Login{Hash: digest("cookie"), UserID: user.ID, CreatedAt: start, SeenAt: start, EndsAt: start}
 	inAccounts(t, s, func(tx account.Tx) error {
 		_, err := tx.ClaimFlow(digest("form"), "form", start)

@@ -22,7 +22,10 @@ function follow(part) {
   address.searchParams.set("part", part.getAttribute("data-live") ?? "");
   address.hash = "";
   const look = () => {
-    if (document.hidden || busy(part)) return setTimeout(look, every);
+    if (document.hidden || busy(part)) {
+      setTimeout(look, every);
+      return;
+    }
     const request = new XMLHttpRequest(); // parses without a sink for markup
     request.open("GET", address);
     request.responseType = "document";
