@@ -35,8 +35,9 @@ type Config struct {
 type Tenants interface {
 	// Tenant returns one tenant, or fault.NotFound.
 	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
-	// Tenants returns all tenants, oldest first.
-	Tenants(ctx context.Context) ([]tenant.Tenant, error)
+	// Tenants returns the next tenant.MaxPage tenants, oldest first, after the one
+	// with the given ID, or fault.NotFound for the ID of no tenant.
+	Tenants(ctx context.Context, after uuid.UUID) ([]tenant.Tenant, error)
 }
 
 // Pages are the handlers of the dashboard.

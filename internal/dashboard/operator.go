@@ -4,6 +4,9 @@ import (
 	"net/http"
 
 	"agegate/internal/tenant"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
 )
 
 func (p *Pages) operator() feature {
@@ -15,14 +18,26 @@ func (p *Pages) operator() feature {
 
 type operatorView struct {
 	layout
-	Tenants []tenant.Tenant
+	Tenants      []tenant.Tenant
+	Newer, Older string // addresses for the pager
 }
 
 // showOperator lists the tenants.
 func (p *Pages) showOperator(r *request) error {
-	tenants, err := p.cfg.Tenants.Tenants(r.ctx())
+	after := uuid.Nil
+	if given := r.QueryParam("after"); given != "" {
+		var err error
+		if after, err = uuid.Parse(given); err != nil {
+			return echo.ErrNotFound
+		}
+	}
+	tenants, err := p.cfg.Tenants.Tenants(r.ctx(), after)
 	if err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, "operator", &operatorView{Tenants: tenants})
+	v := &operatorView{Tenants: tenants}
+	if len(tenants) == tenant.MaxPage {
+		v.Newer = "?after=" + tenants[len(tenants)-1].ID.String()
+	}
+	return r.render(http.StatusOK, "operator", v)
 }
