@@ -186,7 +186,7 @@ func demoTenant(ctx context.Context, tenants *tenant.Service, path, shopURL stri
 
 func printDemo(w io.Writer, cfg config.Config, shopURL, apiKey string) {
 	fmt.Fprint(w, "\nagegate is running.\n\n")
-	if cfg.Dashboard {
+	if cfg.Dashboard && cfg.CheckDashboard() == nil {
 		fmt.Fprintf(w, "  Dashboard       %s/dashboard\n", cfg.DashboardURL)
 	}
 	fmt.Fprintf(w, `  Sample shop     %s     open this: buy, verify, watch the result arrive

@@ -60,9 +60,6 @@ type App struct {
 // return UTC in whole microseconds. A second server on the same SQLite file is
 // refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
-	if err := cfg.CheckDashboard(); err != nil {
-		return nil, err
-	}
 	a := &App{log: log, now: now, metrics: newMetrics()}
 	defer func() {
 		if err != nil {
@@ -154,7 +151,9 @@ func (a *App) buildHandler(cfg config.Config, newCapture func(session.Session, b
 	}
 	operations := api.New(a.Sessions)
 	mounts := []func(e *echo.Echo){operations.Register, a.pages.Register}
-	if cfg.Dashboard {
+	if err := cfg.CheckDashboard(); err != nil {
+		a.log.Warn("no dashboard is served: " + err.Error())
+	} else if cfg.Dashboard {
 		a.dashboard, err = dashboard.New(dashboard.Config{
 			Accounts: a.Accounts, Tenants: a.Tenants, URL: cfg.DashboardURL, Now: a.now, Logger: a.log,
 		})

@@ -133,8 +133,9 @@ func (c *Config) deriveURLs() {
 	}
 }
 
-// CheckDashboard refuses to serve the dashboard over plain http, except on this
-// machine: its cookies and passwords would be readable on the way.
+// CheckDashboard returns why the dashboard cannot be served: not over plain http,
+// except on this machine, because its cookies and passwords would be readable on
+// the way.
 func (c *Config) CheckDashboard() error {
 	if !c.Dashboard || private(c.DashboardURL) {
 		return nil
