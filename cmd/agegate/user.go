@@ -58,7 +58,7 @@ func (c *cli) userSetupLink() *cobra.Command {
 // Elsewhere, where the output may be kept, it writes how to get one.
 func printSetup(ctx context.Context, cfg config.Config, accounts *account.Service, owned *uuid.UUID, w io.Writer) error {
 	if !cfg.Dashboard || cfg.CheckDashboard() != nil {
-		return nil
+		return nil //nolint:nilerr // no dashboard is served, and the log says why
 	}
 	needed, err := accounts.NeedsSetup(ctx)
 	if err != nil || !needed {
