@@ -27,8 +27,16 @@ const firstFrames = 3
 // atRest is the most degrees that the head may turn between two settled frames.
 const atRest = 6.0
 
-// frontal is the most degrees of yaw and pitch that the challenge starts from.
-const frontal = 15.0
+// The most degrees of yaw, and of pitch up and down, that the challenge starts
+// from. A dense beard alone moves the measured pitch down by 9 degrees (median
+// of 570 pictures, UTKFace). Faces measured 15 to 20 degrees down are estimated
+// as well as level ones; at as many degrees up, teenagers are estimated 2.3
+// years too old (held out, 17 and 9 pictures of 13 to 17).
+const (
+	maxStartYaw  = 15.0
+	maxStartUp   = 15.0
+	maxStartDown = 20.0
+)
 
 // How often a person whose picture is a doubtful one is asked for better light
 // before the challenge starts, and how long they have for it each time. After
@@ -147,7 +155,7 @@ func (c *Capture) exhausted(now time.Time) bool {
 }
 
 // MoreTime extends the time of the present prompt and reports whether it did:
-// once for each prompt of the challenge.
+// ten times in one challenge.
 func (c *Capture) MoreTime() bool {
 	return c.phase == PhaseChallenge && !c.options.Assisted && c.challenge.MoreTime()
 }
@@ -160,8 +168,12 @@ func (c *Capture) frame(ctx context.Context, o *vision.Observation, n liveness.N
 	guidance := c.steady(o)
 	switch {
 	case guidance != vision.GuidanceOK:
-	case math.Abs(o.Pose.Yaw) > frontal || math.Abs(o.Pose.Pitch) > frontal:
+	case math.Abs(o.Pose.Yaw) > maxStartYaw:
 		guidance = vision.GuidanceTurnedAway
+	case o.Pose.Pitch > maxStartUp:
+		guidance = vision.GuidanceChinRaised
+	case o.Pose.Pitch < -maxStartDown:
+		guidance = vision.GuidanceChinLowered
 	case c.asked > 0 && now.Sub(c.askedAt) < lightTime:
 		guidance = vision.GuidanceTooDark
 	}
@@ -252,7 +264,7 @@ func (c *Capture) follow(o *vision.Observation) vision.Guidance {
 		if c.challenge.Prompt() == liveness.PromptHoldStill {
 			return vision.GuidanceTurnedAway
 		}
-	case vision.GuidanceTurnedAway, vision.GuidanceBlurred, vision.GuidanceOffCenter:
+	case vision.GuidanceTurnedAway, vision.GuidanceChinRaised, vision.GuidanceChinLowered, vision.GuidanceBlurred, vision.GuidanceOffCenter:
 		if c.challenge.Prompt() != liveness.PromptHoldStill {
 			return vision.GuidanceOK
 		}

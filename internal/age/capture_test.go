@@ -107,6 +107,33 @@ func TestSmallFaces(t *testing.T) {
 	}
 }
 
+// TestStartingPose: the challenge starts from a face that points at the camera,
+// or a little below it, where a beard makes faces seem to point; anybody else is
+// told which way to turn.
+func TestStartingPose(t *testing.T) {
+	rows := []struct {
+		name string
+		pose vision.Pose
+		want vision.Guidance
+	}{
+		{"level", vision.Pose{}, vision.GuidanceOK},
+		{"turned a little", vision.Pose{Yaw: 15}, vision.GuidanceOK},
+		{"turned", vision.Pose{Yaw: -16}, vision.GuidanceTurnedAway},
+		{"chin a little up", vision.Pose{Pitch: 15}, vision.GuidanceOK},
+		{"chin up", vision.Pose{Pitch: 16}, vision.GuidanceChinRaised},
+		{"a beard", vision.Pose{Pitch: -20}, vision.GuidanceOK},
+		{"chin down", vision.Pose{Pitch: -21}, vision.GuidanceChinLowered},
+	}
+	for _, row := range rows {
+		p := honest(plain, 40)
+		p.change = func(_ int, o *vision.Observation) { o.Pose = row.pose }
+		steps := p.play(t)
+		if got := steps[2]; got.Guidance != row.want || got.AttemptStarted != (row.want == vision.GuidanceOK) {
+			t.Errorf("%s: %+v, want %s", row.name, got, row.want)
+		}
+	}
+}
+
 // TestDoubtfulPictureAsksForLight: somebody whose camera shows grey or soft
 // pictures is asked for better light twice, five seconds each, before the
 // attempt starts, and not at all once the picture is better.

@@ -22,11 +22,15 @@ const Steps = 4
 // was taken, so an action that was seen too early was certainly made too early.
 const (
 	promptTime  = 10 * time.Second       // to follow a prompt; then it is given once more, for as long again
-	extraTime   = 20 * time.Second       // added, once for each prompt, when the person asks for it
+	extraTime   = 20 * time.Second       // added to a prompt's time when the person asks for it
 	minReaction = 150 * time.Millisecond // nobody begins to move earlier after seeing a prompt
 	minMotion   = 150 * time.Millisecond // nor completes an action sooner after beginning it
 	grace       = time.Second            // to notice that a wrong direction brought a fresh prompt
 )
+
+// maxExtensions is how often the person gets more time in one challenge: as
+// often as WCAG 2.2.1 asks for, within the eight minutes of a camera stream.
+const maxExtensions = 10
 
 // Wrong directions allowed in one challenge. Each is answered with a fresh
 // prompt, and one too many ends the attempt without a result. People mistake left
@@ -50,6 +54,7 @@ type Challenge struct {
 	done    int                 // prompts fulfilled
 	wrong   int                 // wrong directions but for confused ones
 	excused int                 // confused directions
+	extra   int                 // extensions of a prompt's time
 
 	// Of the present prompt.
 	prompt   Prompt // PromptHoldStill once all are fulfilled
@@ -58,7 +63,6 @@ type Challenge struct {
 	deadline time.Time
 	fresh    bool // it replaced one that was not followed
 	repeated bool // it was given once more
-	extended bool // the person got more time
 	progress float64
 
 	held    int                 // frames in a row that fulfil the prompt
@@ -112,7 +116,7 @@ func (c *Challenge) draw(at aim) Prompt {
 // ask shows a prompt to a head that points at a.
 func (c *Challenge) ask(p Prompt, a aim, now time.Time) {
 	c.prompt, c.hint, c.shown, c.deadline = p, "", now, now.Add(promptTime)
-	c.fresh, c.repeated, c.extended = false, false, false
+	c.fresh, c.repeated = false, false
 	c.progress, c.held, c.strayed, c.missed, c.left = 0, 0, 0, 0, a.length() < 0.6
 	c.path = newPath(a, now)
 }
@@ -141,16 +145,16 @@ func (c *Challenge) Remaining(now time.Time) (left time.Duration, extensible boo
 	if !c.repeated {
 		left += promptTime
 	}
-	return max(left, 0), !c.extended
+	return max(left, 0), c.extra < maxExtensions
 }
 
-// MoreTime extends the present prompt's time and reports whether it did: once
-// for each prompt.
+// MoreTime extends the present prompt's time and reports whether it did: at most
+// maxExtensions times in all.
 func (c *Challenge) MoreTime() bool {
-	if c.extended {
+	if c.extra == maxExtensions {
 		return false
 	}
-	c.extended, c.deadline = true, c.deadline.Add(extraTime)
+	c.extra, c.deadline = c.extra+1, c.deadline.Add(extraTime)
 	return true
 }
 

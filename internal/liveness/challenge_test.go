@@ -226,3 +226,24 @@ func TestOdds(t *testing.T) {
 		}
 	}
 }
+
+// TestMoreTime: each request makes the present prompt wait longer, up to a
+// number of requests in one challenge, whichever prompts they were for.
+func TestMoreTime(t *testing.T) {
+	c := NewChallenge(dice{seeded(1)})
+	now := time.Unix(0, 0)
+	c.Begin(&vision.Observation{}, now)
+	for n := range maxExtensions {
+		before, offered := c.Remaining(now)
+		if !offered || !c.MoreTime() {
+			t.Fatalf("request %d was refused", n+1)
+		}
+		if after, _ := c.Remaining(now); after != before+extraTime {
+			t.Fatalf("request %d: %v became %v", n+1, before, after)
+		}
+	}
+	c.ask(c.draw(aim{}), aim{}, now)
+	if left, offered := c.Remaining(now); offered || c.MoreTime() || left != 2*promptTime {
+		t.Errorf("after the last request: %v left for a new prompt, offered %v", left, offered)
+	}
+}

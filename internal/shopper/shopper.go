@@ -60,8 +60,8 @@ type Capture interface {
 	Nonce() [16]byte
 	// Add takes the next frame. Any error ends the capture.
 	Add(ctx context.Context, f age.Frame) (age.Step, error)
-	// MoreTime extends the time of the present prompt, once for each, and
-	// reports whether it did.
+	// MoreTime extends the time of the present prompt, a limited number of
+	// times, and reports whether it did.
 	MoreTime() bool
 }
 

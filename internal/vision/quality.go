@@ -19,6 +19,8 @@ const (
 	GuidanceTooBright    Guidance = "too_bright"
 	GuidanceCovered      Guidance = "covered"
 	GuidanceTurnedAway   Guidance = "turned_away"
+	GuidanceChinRaised   Guidance = "chin_raised"
+	GuidanceChinLowered  Guidance = "chin_lowered"
 	GuidanceBlurred      Guidance = "blurred"
 	GuidanceHoldStill    Guidance = "hold_still"
 )
@@ -31,9 +33,9 @@ const (
 	maxFaceScale  = 0.85 // beyond, chin or forehead leave the frame
 	maxOffCenter  = 0.25 // distance of the box centre from the frame's, over the frame's side
 	bystander     = 0.4  // a second face this large beside the first counts as a person
-	minBrightness = 40.0 // mean luma of the face, 0 to 255
+	minBrightness = 30.0 // mean luma of the face, 0 to 255, see below
 	maxBrightness = 225.0
-	minWarmth     = 0.4  // see warmth; 3 in 1,000 bare faces score less (UTKFace), a mask about 0
+	minWarmth     = 0.25 // see warmth and below
 	minPresence   = 0.5  // the mesh model's own boundary between face and no face
 	maxYaw        = 25.0 // degrees; the age model saw mostly frontal faces
 	maxPitch      = 25.0
@@ -50,6 +52,16 @@ const (
 	minSharpness = 0.008 // see detail; a face resolved by some 40 pixels
 	maxSharpness = 2.0   // beyond, it is noise
 )
+
+// How far down brightness and warmth may go was measured on 572 pictures
+// (UTKFace), of which a held-out estimate is known for 254. A dense beard drawn
+// over the upper lip has a warmth of 0.23 to 0.68 (1st to 90th percentile) and
+// moves the estimate of teenagers by 0.6 years; masks drawn in seven colours
+// score less than 0.25 in 87 of 100 and make people look younger, so that they
+// let nobody through. In dim light, faces between 30 and 40 are estimated a year
+// lower than in good light, below 30 four years higher. A limit of 40 refused
+// 23 % of the faces labelled Black there and 4 % of the others, 30 refuses 5 %
+// and 1 %.
 
 // Limits of a picture whose age estimate is trusted, see Doubtful. On another
 // collection 20 % of the 13- to 17-year-olds on grey scans passed, and 8 % of
@@ -118,8 +130,13 @@ func cover(presence, warmth, eyeLight float64) Guidance {
 
 // attitude judges whether the face is turned to the camera.
 func attitude(pose Pose) Guidance {
-	if math.Abs(pose.Yaw) > maxYaw || math.Abs(pose.Pitch) > maxPitch || math.Abs(pose.Roll) > maxRoll {
+	switch {
+	case math.Abs(pose.Yaw) > maxYaw || math.Abs(pose.Roll) > maxRoll:
 		return GuidanceTurnedAway
+	case pose.Pitch > maxPitch:
+		return GuidanceChinRaised
+	case pose.Pitch < -maxPitch:
+		return GuidanceChinLowered
 	}
 	return GuidanceOK
 }

@@ -1,9 +1,11 @@
 // The camera step: what each state of the machine does, and where its events
 // come from.
 import { element } from "./dom.js";
-import { explain, guide, progress, text } from "./guide.js";
+import { offerTime, onMoreTime, withdrawTime } from "./extend.js";
+import { begin, guide, text } from "./guide.js";
 import { rules, start } from "./machine.js";
 import { openCamera, cameras, photographer, problemOf, stillness } from "./media.js";
+import { sound } from "./signal.js";
 import { openStream } from "./stream.js";
 
 /**
@@ -14,6 +16,7 @@ import { openStream } from "./stream.js";
 const page = element("camera", HTMLElement);
 const video = element("preview", HTMLVideoElement);
 const picker = element("cameras", HTMLSelectElement);
+const soundSwitch = element("sound", HTMLButtonElement);
 const take = photographer(video);
 
 /**
@@ -32,7 +35,7 @@ const probeAfter = 3;
 const check = {
   /** @type {MediaStream | null} */
   media: null,
-  /** @type {{ stop(): void } | null} */
+  /** @type {ReturnType<typeof openStream> | null} */
   stream: null,
   /** @type {number | undefined} */
   timer: undefined,
@@ -96,6 +99,8 @@ function later(event, delay) {
 }
 
 function closeStream() {
+  begin();
+  withdrawTime();
   check.stream?.stop();
   check.stream = null;
 }
@@ -151,8 +156,6 @@ async function play() {
 
 function connect() {
   closeStream();
-  progress(0, 1);
-  explain("");
   check.stream = openStream(page.dataset.stream ?? "", take, {
     guidance(answer) {
       check.failures = 0;
@@ -163,6 +166,7 @@ function connect() {
       }
       machine.send("answered");
       guide(answer);
+      offerTime(answer);
     },
     end: (next) => machine.send(next === "retry" ? "unframed" : "moved"),
     close(code, lived) {
@@ -196,6 +200,12 @@ for (const button of page.querySelectorAll('button[data-do="open"]')) {
   if (button instanceof HTMLButtonElement) button.disabled = false; // the primer's is, until somebody listens
   button.addEventListener("click", () => machine.send("open"));
 }
+onMoreTime(() => check.stream?.moreTime());
+soundSwitch.addEventListener("click", () => {
+  const on = soundSwitch.getAttribute("aria-pressed") !== "true";
+  soundSwitch.setAttribute("aria-pressed", String(on));
+  sound(on);
+});
 picker.addEventListener("change", () => {
   check.cameraId = picker.value;
   machine.send("picked");

@@ -1,5 +1,8 @@
-// What the camera screen tells the shopper to do: text, icon, cue and progress.
+// What the camera screen tells the shopper to do: text, icon, cue, progress,
+// speech and signals.
+import { announcer } from "./announce.js";
 import { element, keyed } from "./dom.js";
+import { signal } from "./signal.js";
 
 /** @typedef {import("./stream.js").Guidance} Guidance */
 
@@ -8,6 +11,8 @@ const cue = element("cue", HTMLElement);
 const sentence = element("guidance-text", HTMLElement);
 const note = element("guidance-hint", HTMLElement);
 const sign = element("guidance-icon", HTMLElement);
+const count = element("step", HTMLElement);
+const spoken = element("spoken", HTMLElement);
 const ring = element("progress", SVGPathElement);
 const texts = keyed(element("texts", HTMLTemplateElement).content);
 const icons = keyed(element("icons", HTMLTemplateElement).content);
@@ -16,7 +21,10 @@ const icons = keyed(element("icons", HTMLTemplateElement).content);
  * Where in the preview the cue of a prompt is placed.
  * @type {Record<string, string>}
  */
-const sides = { "prompt.turn_left": "left", "prompt.turn_right": "right", "prompt.look_up": "top", "prompt.look_down": "bottom", "prompt.up_left": "left", "prompt.down_left": "left", "prompt.up_right": "right", "prompt.down_right": "right" };
+const sides = {
+  "prompt.turn_left": "left", "prompt.turn_right": "right", "prompt.look_up": "top", "prompt.look_down": "bottom",
+  "prompt.up_left": "top left", "prompt.up_right": "top right", "prompt.down_left": "bottom left", "prompt.down_right": "bottom right",
+};
 
 const help = element("help", HTMLElement);
 const ways = element("ways", HTMLElement);
@@ -34,6 +42,14 @@ let since = 0;
 let explained = "";
 let lastSeen = "";
 let lastShown = "";
+let lastStep = "";
+let lastDone = 0;
+
+// A new element each time: a region that is set to the same text says nothing.
+const voice = announcer((text) => spoken.replaceChildren(Object.assign(document.createElement("span"), { textContent: text })));
+
+/** Says something beside the prompts, when there is time for it. */
+export const remark = voice.remark;
 
 /**
  * Returns a text of the page.
@@ -42,25 +58,60 @@ let lastShown = "";
 export const text = (key) => texts.get(key)?.textContent ?? "";
 
 /**
- * Shows what to do: a prompt at once, anything else when two answers in a row
- * agree, so that texts do not flicker.
+ * Shows and says what to do: a prompt at once, anything else when two answers
+ * in a row agree, so that texts do not flicker.
  * @param {Guidance} answer
  */
-export function guide({ guidance, phase, prompt, hint, done, total }) {
+export function guide({ guidance, phase, prompt, hint, done, total, progress: part }) {
   const good = guidance === "ok";
   const key = good && prompt ? `prompt.${prompt}` : guidance;
+  const moving = Boolean(prompt) && prompt !== "hold_still";
+  const step = moving ? text("step").replace("%n", String(done + 1)).replace("%total", String(total)) : "";
   stage.classList.toggle("good", good);
   note.textContent = good && hint ? text(`hint.${hint}`) : "";
-  progress(done, total);
+  count.textContent = step;
+  progress(moving ? done + (part || 0) : done, total);
+  signals(moving, `${prompt} ${hint} ${done}`, hint, done, total);
   complain(phase === "framing" ? guidance : "");
-  const settled = key === lastSeen || lastShown === "" || key.startsWith("prompt.");
+  const asks = key.startsWith("prompt.");
+  const shown = `${key} ${note.textContent} ${step}`;
+  const settled = key === lastSeen || lastShown === "" || asks;
   lastSeen = key;
-  if (!settled || key === lastShown) return;
-  lastShown = key;
+  if (!settled || shown === lastShown) return;
+  lastShown = shown;
   sentence.textContent = text(key) || text("hold_still");
   sign.replaceChildren(...icon(key));
   cue.dataset.side = sides[key] ?? "";
   cue.replaceChildren(...(sides[key] ? icon(key) : []));
+  if (asks) voice.prompt([note, sentence, count].map((e) => e.textContent).filter(Boolean).join(". "));
+  else voice.remark(sentence.textContent);
+}
+
+/**
+ * Gives the signals of the challenge: a prompt, a wrong direction, the end.
+ * @param {boolean} moving a movement is asked for
+ * @param {string} step what is asked for
+ * @param {string} hint
+ * @param {number} done
+ * @param {number} total
+ */
+function signals(moving, step, hint, done, total) {
+  if (moving && step !== lastStep) signal(hint === "other_way" ? "wrong" : "prompt");
+  else if (!moving && done > lastDone && done === total && lastStep) signal("done");
+  lastStep = moving ? step : "";
+  lastDone = done;
+}
+
+/**
+ * Forgets what was told, because another attempt begins.
+ */
+export function begin() {
+  [complaint, lastSeen, lastShown, lastStep, lastDone] = ["", "", "", "", 0];
+  voice.clear();
+  spoken.replaceChildren();
+  count.textContent = note.textContent = "";
+  progress(0, 1);
+  explain("");
 }
 
 /**
@@ -81,7 +132,7 @@ function complain(guidance) {
  * takes no focus: the person is moving before the camera.
  * @param {string} cause empty: no more
  */
-export function explain(cause) {
+function explain(cause) {
   if (cause === explained) return;
   explained = cause;
   ways.hidden = !cause;
@@ -89,14 +140,16 @@ export function explain(cause) {
     help.replaceChildren();
     return;
   }
+  const [title, body] = [text(`help.${cause}.title`), text(`help.${cause}.body`)];
   const picture = Object.assign(document.createElement("div"), { className: "picture" });
   picture.append(...icon(cause));
   const words = document.createElement("div");
   words.append(
-    Object.assign(document.createElement("h2"), { textContent: text(`help.${cause}.title`) }),
-    Object.assign(document.createElement("p"), { textContent: text(`help.${cause}.body`) }),
+    Object.assign(document.createElement("h2"), { textContent: title }),
+    Object.assign(document.createElement("p"), { textContent: body }),
   );
   help.replaceChildren(picture, words);
+  voice.remark(`${title}. ${body}`);
 }
 
 /**
@@ -104,7 +157,7 @@ export function explain(cause) {
  * @param {number} done
  * @param {number} total
  */
-export function progress(done, total) {
+function progress(done, total) {
   ring.style.strokeDasharray = `${Math.round((100 * done) / Math.max(1, total))} 100`;
 }
 

@@ -11,6 +11,9 @@
  * @property {string} hint to be told with the prompt, or ""
  * @property {number} done
  * @property {number} total
+ * @property {number} progress of the present prompt, 0 to 1
+ * @property {number} remaining milliseconds until the prompt lapses; 0 when nothing waits
+ * @property {boolean} more more time would be granted
  * @property {boolean} full the next picture may decide: it should have the full size
  */
 
@@ -29,7 +32,8 @@ const slow = 600;
  *   on.end(next)          the check has ended: "reload" the page, or, because
  *                         nothing had begun, "retry" with the camera
  *   on.close(code, lived) the connection is over; lived: it had worked
- * Returns { stop() }, after which nothing is called any more.
+ * Returns { stop(), moreTime() }: after stop() nothing is called any more;
+ * moreTime() asks for more time for the present prompt.
  * @param {string} path
  * @param {(share: number) => Promise<ArrayBuffer | null>} take
  * @param {{ guidance(message: Guidance): void, end(next: string): void, close(code: number, lived: boolean): void }} on
@@ -106,5 +110,9 @@ export function openStream(path, take, on) {
     clearTimeout(watchdog);
     socket.close(1000);
   }
-  return { stop };
+
+  function moreTime() {
+    if (!stopped && socket.readyState === WebSocket.OPEN) socket.send("more_time");
+  }
+  return { stop, moreTime };
 }

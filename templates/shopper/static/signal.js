@@ -1,0 +1,58 @@
+// Signals for a person whose head is turned away from the screen: a short
+// vibration where the device can, and tones once they are switched on.
+
+/** @typedef {"prompt" | "wrong" | "done"} Signal */
+
+/**
+ * Milliseconds of vibration and pause, by turns.
+ * @type {Record<Signal, number[]>}
+ */
+const vibrations = { prompt: [60], wrong: [60, 80, 60], done: [60, 60, 180] };
+
+/**
+ * Pitches in hertz, one after another.
+ * @type {Record<Signal, number[]>}
+ */
+const melodies = { prompt: [660], wrong: [220, 220], done: [660, 880] };
+
+/** Length of one tone, in seconds. */
+const beat = 0.14;
+
+/** @type {AudioContext | null} */
+let audio = null;
+
+/**
+ * Gives a signal.
+ * @param {Signal} name
+ */
+export function signal(name) {
+  navigator.vibrate?.(vibrations[name]);
+  melodies[name].forEach((pitch, i) => audio && tone(audio, pitch, audio.currentTime + i * 1.3 * beat));
+}
+
+/**
+ * Switches the tones on, or off; browsers allow it in answer to a click only.
+ * @param {boolean} on
+ */
+export function sound(on) {
+  audio?.close();
+  audio = on ? new AudioContext() : null;
+  if (on) signal("prompt"); // so that it is known, and known to be heard
+}
+
+/**
+ * Plays a tone that swells and fades, so that it does not click.
+ * @param {AudioContext} context
+ * @param {number} pitch
+ * @param {number} at
+ */
+function tone(context, pitch, at) {
+  const source = new OscillatorNode(context, { frequency: pitch });
+  const volume = new GainNode(context, { gain: 0 });
+  volume.gain.setValueAtTime(0, at);
+  volume.gain.linearRampToValueAtTime(0.2, at + 0.02);
+  volume.gain.linearRampToValueAtTime(0, at + beat);
+  source.connect(volume).connect(context.destination);
+  source.start(at);
+  source.stop(at + beat);
+}
