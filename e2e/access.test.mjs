@@ -1,8 +1,7 @@
 // Fit for everybody: every screen checked by axe in both themes and at the
 // narrowest width; by keyboard alone; with reduced motion; light to load.
-// E2E_SHOTS=DIR writes a picture of every screen, in both sizes and themes.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { launch, visitor } from "./lib/browser.mjs";
@@ -16,14 +15,12 @@ const standard = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 const phone = { width: 360, height: 740 };
 const enlarged = { width: 320, height: 256 }; // a laptop's window at 400 %
 const laptop = { width: 1280, height: 800 };
-const shots = process.env.E2E_SHOTS;
 
 let gateway, browser, stops;
 before(async () => {
   gateway = await startGateway();
   browser = await launch();
   stops = tour(gateway);
-  if (shots) mkdirSync(shots, { recursive: true });
 });
 after(async () => {
   await browser?.close();
@@ -56,22 +53,11 @@ test("every screen", async (t) => {
       }
       await page.setViewportSize(enlarged);
       await fitsWidth(page);
-      if (shots) await photograph(page, name);
       page.kept();
       for (const other of [page, ...met]) await other.context().close();
     });
   }
 });
-
-async function photograph(page, name) {
-  for (const size of [phone, laptop]) {
-    for (const colorScheme of ["light", "dark"]) {
-      await page.setViewportSize(size);
-      await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: join(shots, `${name}-${size.width}-${colorScheme}.png`) });
-    }
-  }
-}
 
 test("the whole check by keyboard alone", async () => {
   const session = await gateway.session(gateway.tenant("--age-visibility"), { age: 13 });

@@ -47,19 +47,25 @@ export function tour(gateway) {
     },
     live: async (page) => {
       await perform(page, { devices: ["Front", "Back"] });
-      await answersAlways(page, { guidance: "ok", phase: "challenge", prompt: "turn_left", done: 1, total: 3 });
+      await answersAlways(page, { guidance: "ok", phase: "challenge", prompt: "turn_left", done: 1, total: 4, progress: 0.5, remaining: 18_000, more: true });
       await toCamera(page, await link());
       await isTold(page, "prompt.turn_left");
     },
+    "live-time-low": async (page) => {
+      await perform(page);
+      await answersAlways(page, { guidance: "ok", phase: "challenge", prompt: "down_right", hint: "again", done: 1, total: 4, remaining: 6000, more: true });
+      await toCamera(page, await link());
+      await isTold(page, "prompt.down_right");
+    },
     "live-no-face": async (page) => {
       await perform(page, { places: [] });
-      await answersAlways(page, { guidance: "no_face", phase: "framing", prompt: "", done: 0, total: 3 });
+      await answersAlways(page, { guidance: "no_face", phase: "framing", prompt: "", done: 0, total: 4 });
       await toCamera(page, await link());
       await isTold(page, "no_face");
     },
     "live-explained": async (page) => {
       await perform(page, { places: [] });
-      await answersAlways(page, { guidance: "turned_away", phase: "framing", prompt: "", done: 0, total: 3 });
+      await answersAlways(page, { guidance: "turned_away", phase: "framing", prompt: "", done: 0, total: 4 });
       await toCamera(page, await link());
       await part(page, "help").locator("h2").waitFor();
     },
