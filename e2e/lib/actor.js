@@ -4,9 +4,11 @@
 // changed since stays changed in the pages that follow.
 (() => {
   const config = Object.assign(window.__actor, JSON.parse(sessionStorage.getItem("directions")));
-  const canvas = Object.assign(document.createElement("canvas"), { width: 640, height: 480 });
+  const [width, height] = config.size ?? [640, 480];
+  const scale = Math.min(width, height) / 480; // of the pictures, which are 640×480 and stay in the middle
+  const canvas = Object.assign(document.createElement("canvas"), { width, height });
   const context = canvas.getContext("2d", { alpha: false });
-  const rate = 20; // pictures a second
+  const rate = config.rate ?? 20; // pictures a second
   const reaction = 0.3; // seconds from reading to moving
   const movement = 0.8; // seconds of a movement: slow enough to be followed at four pictures a second
   const state = { asked: "level", since: 0, gesture: "level", part: 0, frame: 0 };
@@ -69,13 +71,15 @@
     if (config.swapped?.includes(state.gesture)) list = pictures[`stranger.${state.gesture}`];
     const shake = config.frozen ? 0 : 1;
     context.fillStyle = "#777";
-    context.fillRect(0, 0, 640, 480);
+    context.fillRect(0, 0, width, height);
     context.filter = config.filter || "none";
+    context.setTransform(scale, 0, 0, scale, width / 2 - 320 * scale, height / 2 - 240 * scale);
     for (const [x, y, w, h] of config.places || [[0, 0, 640, 480]]) {
       context.drawImage(list[index], x + shake * (Math.random() - 0.5), y + shake * (Math.random() - 0.5), w, h);
     }
     context.filter = "none";
-    if (shake) context.drawImage(noise, -Math.random() * 128, -Math.random() * 128);
+    context.resetTransform();
+    if (shake) context.drawImage(noise, -Math.random() * 128, -Math.random() * 128, width + 128, height + 128);
   }
 
   const devices = navigator.mediaDevices;

@@ -45,6 +45,8 @@ export const video = (file, script) => clip("--video", file, "--script", script)
  *   filter    CSS filter over the picture
  *   refusal   name of the DOMException that getUserMedia rejects with
  *   devices   labels of the cameras
+ *   size      [width, height] of the camera's pictures
+ *   rate      of them a second
  *   canary    text to hide in every JPEG that is sent
  *   tape      JPEGs in base64 that are sent instead of the camera's
  */

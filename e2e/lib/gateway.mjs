@@ -35,6 +35,7 @@ class Gateway {
 
   constructor(data, port, shopPort, env) {
     this.data = data;
+    this.port = port;
     this.url = `http://localhost:${port}`;
     this.shop = `http://localhost:${shopPort}`;
     this.args = ["demo", "--data", data, "--shop-listen", `localhost:${shopPort}`];

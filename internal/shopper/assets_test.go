@@ -3,12 +3,16 @@ package shopper
 import (
 	"compress/gzip"
 	"io"
+	"io/fs"
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"agegate/internal/tenant"
+	"agegate/templates"
 )
 
 // What a browser loads before the camera starts must stay small.
@@ -56,5 +60,25 @@ func TestStaticFilesOfAnotherBuild(t *testing.T) {
 		if a := f.browser().get(f.server.URL + path); a.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d", path, a.StatusCode)
 		}
+	}
+}
+
+// TestCameraFiles: the page names the camera's script and all that it imports,
+// and nothing else.
+func TestCameraFiles(t *testing.T) {
+	imports := regexp.MustCompile(`(?m)^import .* from "\./(.+)";$`)
+	found := map[string]bool{"camera.js": true}
+	for waiting := []string{"camera.js"}; len(waiting) > 0; waiting = waiting[1:] {
+		code, err := fs.ReadFile(templates.Shopper(), "static/"+waiting[0])
+		must(t, err)
+		for _, m := range imports.FindAllStringSubmatch(string(code), -1) {
+			if !found[m[1]] {
+				found[m[1]] = true
+				waiting = append(waiting, m[1])
+			}
+		}
+	}
+	if want := slices.Sorted(maps.Keys(found)); !slices.Equal(slices.Sorted(slices.Values(cameraFiles)), want) {
+		t.Errorf("cameraFiles are %v, want %v", cameraFiles, want)
 	}
 }

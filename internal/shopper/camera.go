@@ -21,6 +21,13 @@ type cameraView struct {
 	Troubles []string
 }
 
+// cameraFiles are the script of the camera page and all that it imports. They
+// are asked for at once, and while the introduction is read, because each step
+// from import to import costs a slow network's whole delay.
+var cameraFiles = []string{
+	"camera.js", "announce.js", "dom.js", "extend.js", "guide.js", "machine.js", "media.js", "signal.js", "stream.js",
+}
+
 // troubles are the screens of the camera page that say why the check has
 // stopped and how it can go on. The texts are trouble.<kind>.title, .body and .action.
 var troubles = []string{

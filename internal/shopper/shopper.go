@@ -106,7 +106,7 @@ func loadPages(verifyURL string) (*page.Set, error) {
 		return nil, fmt.Errorf("verify URL: %w", err)
 	}
 	return page.New(page.Config{
-		Files: templates.Shopper(), Screens: screens, Keys: composedKeys(), Funcs: template.FuncMap{"trouble": troubleOf},
+		Files: templates.Shopper(), Screens: screens, Keys: composedKeys(), Funcs: template.FuncMap{"trouble": troubleOf, "cameraFiles": func() []string { return cameraFiles }},
 		StaticPath: "/static", PublicURL: verifyURL,
 		Permissions:   "camera=(self), microphone=(), geolocation=(), display-capture=()",
 		ContentPolicy: page.HostedPolicy(public),

@@ -1,0 +1,86 @@
+// Little room: in every language the guidance, the offer of more time and the
+// picture are in view together, and the picture stays in view beside the
+// explanation of a complaint.
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { launch, visitor } from "./lib/browser.mjs";
+import { perform } from "./lib/camera.mjs";
+import { root, startGateway } from "./lib/gateway.mjs";
+import { answersAlways, fitsWidth, part, toCamera } from "./lib/walk.mjs";
+
+const languages = readdirSync(`${root}/templates/shopper/locales`).map((file) => file.replace(".json", ""));
+const small = { width: 360, height: 560 };
+const lying = { width: 740, height: 330 };
+const enlarged = { width: 320, height: 256 }; // a laptop's window at 400 %
+
+let gateway, tenant, browser;
+before(async () => {
+  gateway = await startGateway();
+  tenant = gateway.tenant();
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+/** The edges of an element in the window, as the shopper sees them. */
+const edges = (page, selector) =>
+  page.evaluate((selector) => {
+    const { top, bottom } = document.querySelector(selector).getBoundingClientRect();
+    return { top, bottom, height: innerHeight };
+  }, selector);
+
+async function isInView(page, selector, what, least) {
+  const { top, bottom, height } = await edges(page, selector);
+  const seen = Math.min(bottom, height) - Math.max(top, 0);
+  assert.ok(seen >= Math.min(bottom - top, least), `${what}: ${seen} pixels of ${selector} are in view`);
+}
+
+test("every prompt in every language, in the smallest windows", async (t) => {
+  const message = { guidance: "ok", phase: "challenge", prompt: "down_left", hint: "other_way", done: 2, total: 4, remaining: 5000, more: true };
+  const page = await visitor(browser, { viewport: small });
+  await perform(page);
+  await answersAlways(page, message);
+  const url = (await gateway.session(tenant)).url;
+  for (const [i, tag] of languages.entries()) {
+    await t.test(tag, async () => {
+      await page.goto(`${url}${i ? "/camera" : ""}?lang=${tag}`);
+      if (!i) await part(page, "start").click();
+      await part(page, "open-camera").click();
+      await part(page, "more-time").waitFor();
+      for (const size of [small, lying, enlarged]) {
+        await page.setViewportSize(size);
+        const what = `${tag}, ${size.width}×${size.height}`;
+        await isInView(page, ".guidance", what, Infinity);
+        await isInView(page, "#more-time", what, Infinity);
+        await isInView(page, "#stage", what, 150);
+        await fitsWidth(page);
+      }
+    });
+  }
+  page.kept();
+});
+
+test("the picture stays in view beside an explanation, to its end", async () => {
+  const page = await visitor(browser, { viewport: lying });
+  await perform(page, { places: [] });
+  await answersAlways(page, { guidance: "covered", phase: "framing", prompt: "", done: 0, total: 4 });
+  await toCamera(page, (await gateway.session(tenant)).url);
+  await part(page, "help").locator("h2").waitFor();
+  for (const way of ["use-phone", "without-camera", "assisted"]) await part(page, way).waitFor();
+  assert.equal(await part(page, "help").locator("svg").count(), 1);
+  for (const size of [lying, enlarged]) {
+    await page.setViewportSize(size);
+    for (const end of [".help", ".ways"]) {
+      await page.evaluate((end) => document.querySelector(end).scrollIntoView({ block: "end" }), end);
+      await isInView(page, "#stage", `${size.width}×${size.height}, at ${end}`, 150);
+    }
+    await fitsWidth(page);
+  }
+  await page.setViewportSize(small);
+  await page.evaluate(() => scrollTo(0, 0));
+  for (const each of [".guidance", "#stage", ".help h2", ".help svg"]) await isInView(page, each, "small", Infinity);
+  page.kept();
+});
