@@ -10,7 +10,7 @@ export CGO_ENABLED := 1
 export GOFLAGS += -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help run build deps test test-go test-browser bench lint lint-pages verify clean
+.PHONY: help run build deps test test-go test-browser marks bench lint lint-pages verify clean
 
 include contract.mk models.mk train.mk attack.mk chaos.mk security.mk
 
@@ -40,6 +40,9 @@ test-go: deps models $(generators)
 
 test-browser: deps models build
 	node --test --test-concurrency=1 --test-reporter=spec e2e/*.test.mjs
+
+marks: models deps build ## time honest checks in the browser, on this machine and over a slow network; fail on a miss
+	node e2e/marks.mjs
 
 bench: models deps ## run the benchmarks, which print ratios against bare baselines
 	go test -run '^$$' -bench . -benchtime 2s ./internal/proof/bench ./internal/session ./internal/vision ./internal/contract ./internal/shopper

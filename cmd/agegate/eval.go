@@ -37,7 +37,7 @@ func (c *cli) evalCommand() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&target, "target", 18, "target age that the pass rates are about, 13 to 99")
 	addPadFlag(cmd, &pad)
-	cmd.Flags().BoolVar(&alter, "alter", false, "also look at every picture altered in each of several ways: grey, in dim light,\nwith glasses and so on; takes 13 times as long")
+	cmd.Flags().BoolVar(&alter, "alter", false, "also look at every picture altered in each of several ways: grey, in dim light,\nwith glasses and so on; takes 16 times as long")
 	cmd.Flags().StringVar(&plot, "svg", "", "also draw the estimates by age into this file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

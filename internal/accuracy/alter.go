@@ -35,8 +35,8 @@ type Alteration struct {
 	apply func(s *shot, random *rand.Rand)
 }
 
-// Alterations are what `agegate eval --alter` measures one by one, and a fit
-// learns from at random. The strengths are drawn within what cameras, scanners
+// Alterations are what `agegate eval --alter` measures one by one; a fit learns
+// from all but the last three at random. The strengths are drawn within what cameras, scanners
 // and faces show.
 var Alterations = []Alteration{
 	{"mirrored", func(s *shot, _ *rand.Rand) { s.mirror() }},
@@ -56,6 +56,11 @@ var Alterations = []Alteration{
 	{"beard", (*shot).beard},
 	{"glasses", (*shot).glasses},
 	{"make-up", (*shot).makeUp},
+	{"dense beard", (*shot).denseBeard},
+	{"head scarf", (*shot).headScarf},
+	{"little light", func(s *shot, random *rand.Rand) {
+		s.relight(between(random, 2, 2.5), 0.9, [3]float64{1, 1, 1}, between(random, 3, 8), random)
+	}},
 }
 
 // vary alters the shot as another camera, another scanner or another morning

@@ -4,6 +4,7 @@ import (
 	"image"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"golang.org/x/image/vector"
 )
@@ -14,6 +15,7 @@ var (
 	outerLips  = []int{61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291, 409, 270, 269, 267, 0, 37, 39, 40, 185}
 	innerLips  = []int{78, 95, 88, 178, 87, 14, 317, 402, 318, 324, 308, 415, 310, 311, 312, 13, 82, 81, 80, 191}
 	beardEdge  = []int{93, 132, 58, 172, 136, 150, 149, 176, 148, 152, 377, 400, 378, 379, 365, 397, 288, 361, 323, 410, 327, 2, 98, 186}
+	faceOval   = []int{10, 338, 297, 332, 284, 251, 389, 356, 454, 323, 361, 288, 397, 365, 379, 378, 400, 377, 152, 148, 176, 149, 150, 136, 172, 58, 132, 93, 234, 127, 162, 21, 54, 103, 67, 109}
 	rightLid   = []int{33, 246, 161, 160, 159, 158, 157, 173, 133, 55, 65, 52, 53, 46}
 	leftLid    = []int{263, 466, 388, 387, 386, 385, 384, 398, 362, 285, 295, 282, 283, 276}
 	rightEye   = []int{33, 133, 159, 145}
@@ -31,6 +33,43 @@ func (s *shot) beard(random *rand.Rand) {
 		strand := between(random, 0.5, 1.3)
 		return hair, cover * density * strand * (1 - float64(lips.AlphaAt(x, y).A)/255)
 	})
+}
+
+// denseBeard hides chin, jaw and upper lip under hair, and some of the lips.
+func (s *shot) denseBeard(random *rand.Rand) {
+	lips := s.polygon(outerLips)
+	shade := between(random, 10, 60)
+	s.paint(s.polygon(beardEdge), func(x, y int, cover float64) ([3]float64, float64) {
+		hair := shade * between(random, 0.8, 1.2)
+		return [3]float64{hair, 0.85 * hair, 0.7 * hair}, cover * 0.92 * (1 - 0.6*float64(lips.AlphaAt(x, y).A)/255)
+	})
+}
+
+// headScarf lays folded cloth of one colour over hair, ears and neck, and the
+// outermost tenth of the face.
+func (s *shot) headScarf(random *rand.Rand) {
+	cloth := [3]float64{between(random, 0, 230), between(random, 0, 230), between(random, 0, 230)}
+	x0, y0 := s.centre(faceOval)
+	tight := between(random, 0.86, 0.95)
+	opening := &shot{img: s.img, points: slices.Clone(s.points)}
+	for _, i := range faceOval {
+		p := &opening.points[i]
+		p.X, p.Y = x0+tight*(p.X-x0), y0+tight*(p.Y-y0)
+	}
+	face, width := opening.polygon(faceOval), s.width()
+	for y := range s.img.Rect.Dy() {
+		for x := range s.img.Rect.Dx() {
+			dx, dy := (float64(x)-x0)/width/0.85, (float64(y)-y0)/width/1.15
+			if dy > 0 {
+				dx *= 0.7 // it falls on the shoulders
+			}
+			if dx*dx+dy*dy > 1 && dy < 0.3 {
+				continue
+			}
+			fold := 0.88 + 0.12*float64((x/9+y/13)%3)
+			s.blend(x, y, [3]float64{cloth[0] * fold, cloth[1] * fold, cloth[2] * fold}, 1-float64(face.AlphaAt(x, y).A)/255)
+		}
+	}
 }
 
 // glasses draws a frame around both eyes, a bridge, and lenses that darken a
