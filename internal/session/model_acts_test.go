@@ -137,6 +137,20 @@ func (m *machine) attempt(t *rapid.T) {
 	s.answers(t, after)
 }
 
+// returnAttempt is a server that could not serve an attempt to its end.
+func (m *machine) returnAttempt(t *rapid.T) {
+	s := m.socket(t)
+	err := s.replica.sessions.ReturnAttempt(context.Background(), s.view)
+	switch {
+	case m.refused(t, s.model, err):
+	case s.Attempts == 0 || s.DocumentOpenedAt != nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		s.Attempts--
+	}
+}
+
 // answers checks the session that an act returned.
 func (m *model) answers(t *rapid.T, after session.Session) {
 	t.Helper()

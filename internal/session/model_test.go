@@ -36,6 +36,7 @@ func TestSessionLife(t *testing.T) {
 				"take handover":  m.takeHandover,
 				"open socket":    m.openSocket,
 				"socket attempt": m.attempt,
+				"attempt back":   m.returnAttempt,
 				"socket strike":  m.strike,
 				"socket verdict": m.verdict,
 				"spend attempts": m.spend,

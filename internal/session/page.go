@@ -74,6 +74,17 @@ func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) (Ses
 	})
 }
 
+// ReturnAttempt takes back an attempt that StartAttempt counted and that ended
+// through the server's own fault: it was too slow, failed or stopped. It returns
+// ErrLate when the session has ended or moved on, and ErrDisabled.
+func (s *Service) ReturnAttempt(ctx context.Context, sess Session) error {
+	_, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
+		ok, err := d.ReturnAttempt(d.sess.ID, d.now)
+		return lateUnless(ok, err)
+	})
+	return err
+}
+
 // UseUp ends the camera check when no attempt is left, as NoEstimate does:
 // the last attempt has ended without a verdict, or is given up by whoever calls
 // this while it runs elsewhere. While attempts are left it changes nothing. It

@@ -68,6 +68,9 @@ type Tx interface {
 	// check is open and fewer than MaxAttempts have begun. It reports whether it
 	// did.
 	AddAttempt(id uuid.UUID, now time.Time) (bool, error)
+	// ReturnAttempt takes one attempt back while the session is open at now, no
+	// document check is open and one has begun. It reports whether it did.
+	ReturnAttempt(id uuid.UUID, now time.Time) (bool, error)
 	// AddStrike adds one strike while the session is open at now and no document
 	// check is open. It reports whether it did.
 	AddStrike(id uuid.UUID, now time.Time) (bool, error)

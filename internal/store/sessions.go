@@ -98,6 +98,12 @@ func (tx *Tx) AddAttempt(id uuid.UUID, now time.Time) (bool, error) {
 		Update("attempts", gorm.Expr("attempts + 1")))
 }
 
+// ReturnAttempt implements session.Tx.
+func (tx *Tx) ReturnAttempt(id uuid.UUID, now time.Time) (bool, error) {
+	return changed(tx.open(id, now).Where("document_opened_at IS NULL AND attempts > 0").
+		Update("attempts", gorm.Expr("attempts - 1")))
+}
+
 // AddStrike implements session.Tx.
 func (tx *Tx) AddStrike(id uuid.UUID, now time.Time) (bool, error) {
 	return changed(tx.open(id, now).Where("document_opened_at IS NULL").

@@ -90,6 +90,9 @@ func testConditionalUpdates(t *testing.T, s Store) {
 	attempt := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
 		return tx.AddAttempt(id, now)
 	})
+	giveBack := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.ReturnAttempt(id, now)
+	})
 	strike := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
 		return tx.AddStrike(id, now)
 	})
@@ -149,6 +152,13 @@ func testConditionalUpdates(t *testing.T, s Store) {
 		{"attempt over the limit", attempt, attempted, inTime, false, nil},
 		{"attempt with the document check open", attempt, offered, inTime, false, nil},
 		{"attempt too late", attempt, fresh, tooLate, false, nil},
+		{"attempt returned", giveBack, attempted, inTime, true, func(before, s session.Session) bool {
+			return s.Attempts == before.Attempts-1
+		}},
+		{"attempt returned that never began", giveBack, fresh, inTime, false, nil},
+		{"attempt returned with the document check open", giveBack, offered, inTime, false, nil},
+		{"attempt returned too late", giveBack, attempted, tooLate, false, nil},
+		{"attempt returned of a completed one", giveBack, passed, inTime, false, nil},
 		{"strike in time", strike, fresh, inTime, true, func(before, s session.Session) bool {
 			return s.Strikes == before.Strikes+1
 		}},
