@@ -60,7 +60,9 @@ type Capture struct {
 	nonce   [16]byte
 
 	phase   Phase
-	started time.Time           // of the phase
+	started time.Time           // of the phase, moved on by what the server took for each frame
+	at      time.Time           // when the latest frame arrived
+	slowest time.Duration       // that the server took for a frame of the challenge
 	next    uint32              // sequence number expected
 	seen    *vision.Observation // the last frame, in which the next face is looked for
 	full    bool                // the page was told to send this frame in full size
@@ -79,26 +81,46 @@ type Capture struct {
 // Nonce must precede every frame of this capture.
 func (c *Capture) Nonce() [16]byte { return c.nonce }
 
-// Add takes the next frame and says what to do. ErrForeignFrame,
+// tooSlow is how long a frame may take before the head's movement may be missed
+// through the server's fault.
+const tooSlow = 300 * time.Millisecond
+
+// Add takes the next frame and says what to do. The time that it takes, the wait
+// for a turn included, is not the person's: all limits of time move on by it. ErrForeignFrame,
 // ErrFrameOrder, vision.ErrFrameTooLarge and ErrFinished end the attempt, as does
 // the error of ctx, of Options.Turn or of a failing model; nothing after them is accepted.
 func (c *Capture) Add(ctx context.Context, f Frame) (Step, error) {
 	if o := c.engine.observer; o != nil {
 		defer func(start time.Time) { o.Frame(time.Since(start)) }(time.Now())
 	}
+	began := c.options.Now()
 	step, err := c.add(ctx, f)
 	if err != nil {
 		c.phase = PhaseDone
 		return Step{}, err
 	}
+	c.excuse(c.options.Now().Sub(began))
 	return step, nil
+}
+
+// excuse moves the limits of time on by what the server took for a frame.
+func (c *Capture) excuse(took time.Duration) {
+	c.started, c.askedAt = c.started.Add(took), c.askedAt.Add(took)
+	if c.phase == PhaseChallenge {
+		c.challenge.Wait(took)
+		c.slowest = max(c.slowest, took)
+	}
 }
 
 func (c *Capture) add(ctx context.Context, f Frame) (Step, error) {
 	if err := c.admit(f); err != nil {
 		return Step{}, err
 	}
-	now := c.options.Now() // before the models run, whose time is not the person's
+	now := f.Received // before the models run, whose time is not the person's
+	if now.IsZero() {
+		now = c.options.Now()
+	}
+	c.at = now
 	if c.exhausted(now) {
 		return c.finish(VerdictNoCapture, 0), nil
 	}
@@ -367,7 +389,9 @@ func (c *Capture) conclude() Step {
 	case !c.evidence.IsLive(c.demand()) || unseen && c.challenge.Cut():
 		return c.finish(VerdictSpoof, 0)
 	case unseen:
-		return c.finish(VerdictNoCapture, 0)
+		step := c.finish(VerdictNoCapture, 0)
+		step.Unserved = c.slowest > tooSlow
+		return step
 	}
 	// Decided on the rounded value, so that what is shown and stored never
 	// contradicts the verdict.

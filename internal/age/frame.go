@@ -3,6 +3,7 @@ package age
 import (
 	"encoding/binary"
 	"errors"
+	"time"
 
 	"agegate/internal/vision"
 )
@@ -25,6 +26,9 @@ type Frame struct {
 	Nonce [16]byte // of the capture, see Capture.Nonce
 	Seq   uint32   // counts from 0 within the capture
 	JPEG  []byte   // shares memory with the message
+	// Received is when the message arrived; zero: when Add is called. What the
+	// person does is timed by it, so that a frame's wait for its turn does not count.
+	Received time.Time
 }
 
 // ParseFrame reads a message: 16 bytes of nonce, the sequence number as four

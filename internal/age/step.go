@@ -42,6 +42,7 @@ type Step struct {
 	AttemptStarted bool          // true once, at the step that starts the challenge
 	Verdict        Verdict       // set on the last step
 	Age            float64       // years, one decimal; with VerdictMet and VerdictBelow only
+	Unserved       bool          // with VerdictNoCapture: the server was too slow to see enough
 }
 
 func (c *Capture) step(g vision.Guidance) Step {
@@ -57,7 +58,7 @@ func (c *Capture) step(g vision.Guidance) Step {
 		s.Prompt = liveness.PromptHoldStill
 	case c.phase == PhaseChallenge:
 		s.Prompt, s.Hint, s.Progress = c.challenge.Prompt(), c.challenge.Hint(), c.challenge.Fulfilled()
-		s.Remaining, s.Extensible = c.challenge.Remaining(c.options.Now())
+		s.Remaining, s.Extensible = c.challenge.Remaining(c.at)
 	}
 	return s
 }
@@ -73,5 +74,5 @@ func (c *Capture) mayDecide() bool {
 	case c.phase == PhaseDone:
 		return false
 	}
-	return len(c.ages) < c.limit() && (c.challenge.Over() || c.challenge.NearLevel())
+	return len(c.ages) < c.limit() && c.challenge.NearLevel()
 }

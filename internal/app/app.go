@@ -81,11 +81,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err := CheckSecretKey(ctx, a.Tenants); err != nil {
 		return nil, err
 	}
-	newCapture, err := a.openEstimator(cfg)
+	estimator, err := a.openEstimator(cfg)
 	if err != nil {
 		return nil, err
 	}
-	handler, err := a.buildHandler(cfg, newCapture)
+	handler, err := a.buildHandler(cfg, estimator)
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +139,9 @@ func (a *App) buildServices(cfg config.Config) error {
 	return nil
 }
 
-func (a *App) buildHandler(cfg config.Config, newCapture func(session.Session, bool) shopper.Capture) (_ *echo.Echo, err error) {
+func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err error) {
 	a.pages, err = shopper.New(shopper.Config{
-		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: newCapture,
+		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture, Places: e.places,
 		Handovers: session.NewHandovers(a.Sessions, a.Store),
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
 		Operator: shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks},

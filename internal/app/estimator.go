@@ -14,12 +14,25 @@ import (
 	"agegate/internal/vision"
 )
 
-// openEstimator loads the models and their calibration, and returns the
-// function that starts a camera check, or nil when the estimator is off.
-func (a *App) openEstimator(cfg config.Config) (func(session.Session, bool) shopper.Capture, error) {
+// Checks are let in as long as each can be answered usableRate times a second:
+// with fewer frames a turning head is not seen on its way. leastPlaces are given
+// out however slow the machine is.
+const (
+	usableRate  = 5
+	leastPlaces = 4
+)
+
+// estimator makes camera checks. The zero value is switched off.
+type estimator struct {
+	newCapture func(sess session.Session, assisted bool) shopper.Capture
+	places     func() int // how many checks can be served now
+}
+
+// openEstimator loads the models and their calibration.
+func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	if cfg.Estimator == config.EstimatorOff {
 		a.log.Warn("the estimator is off: live sessions cannot be verified")
-		return nil, nil
+		return e, nil
 	}
 	workers := cfg.InferenceWorkers
 	if workers == 0 {
@@ -27,7 +40,7 @@ func (a *App) openEstimator(cfg config.Config) (func(session.Session, bool) shop
 	}
 	pool, err := inference.Open(cfg.ModelsDir, workers)
 	if err != nil {
-		return nil, err
+		return e, err
 	}
 	a.pool = pool
 	a.metrics.WatchInference(pool.Busy, pool.Size)
@@ -36,7 +49,7 @@ func (a *App) openEstimator(cfg config.Config) (func(session.Session, bool) shop
 	case errors.Is(err, calibration.ErrMissing):
 		a.log.Warn("no calibration is loaded: the stock model estimates teenagers years too old; see agegate calibrate --help")
 	case err != nil:
-		return nil, err
+		return e, err
 	default:
 		a.log.Info("calibration loaded", "data", file.Data.Name, "pictures", file.Data.Pictures)
 	}
@@ -46,11 +59,13 @@ func (a *App) openEstimator(cfg config.Config) (func(session.Session, bool) shop
 		a.log.Info("no fine-tuned age tail is loaded: the calibrated stock model estimates alone; see docs/training.md")
 	}
 	engine, queue := age.NewEngine(vision.NewAnalyzer(pool), head, a.metrics), inference.NewQueue(workers)
-	return func(sess session.Session, assisted bool) shopper.Capture {
+	e.places = func() int { return max(leastPlaces, queue.Sustains(usableRate)) }
+	e.newCapture = func(sess session.Session, assisted bool) shopper.Capture {
 		party := inference.Party{Tenant: sess.TenantID, Session: sess.ID}
 		return engine.NewCapture(age.Options{
 			TargetAge: sess.TargetAge, Margin: cfg.AgeMargin, Assisted: assisted,
 			Turn: func(ctx context.Context) (func(), error) { return queue.Enter(ctx, party) },
 		})
-	}, nil
+	}
+	return e, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -21,7 +22,10 @@ type Party struct{ Tenant, Session uuid.UUID }
 // every other one gets at most one turn. A session has at most one turn at a
 // time and at most one waiting, so the queue is as long as there are sessions.
 type Queue struct {
+	turns int
+
 	mu    sync.Mutex
+	cost  time.Duration       // moving mean of how long a turn lasts
 	free  int                 // turns
 	order rounds[uuid.UUID]   // of the tenants that have something in line.order
 	lines map[uuid.UUID]*line // of the tenants with work waiting or under way
@@ -37,9 +41,24 @@ type line struct {
 // waiter is told how its wait ended: nil for a turn.
 type waiter struct{ done chan error }
 
+// firstCost is what a turn is expected to last before any was measured, and
+// memory over how many turns the mean then moves.
+const (
+	firstCost = 20 * time.Millisecond
+	memory    = 64
+)
+
 // NewQueue returns a queue for so many turns at a time, at least one.
 func NewQueue(turns int) *Queue {
-	return &Queue{free: turns, lines: map[uuid.UUID]*line{}}
+	return &Queue{turns: turns, cost: firstCost, free: turns, lines: map[uuid.UUID]*line{}}
+}
+
+// Sustains returns how many sessions can get a turn so many times a second,
+// judged by how long turns have lasted lately; at least one.
+func (q *Queue) Sustains(rate float64) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return max(1, int(float64(q.turns)/(rate*q.cost.Seconds())))
 }
 
 // Enter waits for a turn, which ends when leave is called, once. It fails with
@@ -60,7 +79,18 @@ func (q *Queue) Enter(ctx context.Context, p Party) (leave func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() { q.leave(p) }, nil
+	began := time.Now()
+	return func() {
+		q.measure(time.Since(began))
+		q.leave(p)
+	}, nil
+}
+
+// measure takes the length of a turn into the mean.
+func (q *Queue) measure(took time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.cost = max(q.cost+(took-q.cost)/memory, time.Microsecond)
 }
 
 // join puts work in line, in the place of what the session had waiting.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
@@ -107,6 +108,32 @@ func TestTurnsAlternateBetweenTenants(t *testing.T) {
 	}
 	if len(d.queue.lines) != 0 {
 		t.Errorf("%d tenants kept", len(d.queue.lines))
+	}
+}
+
+// What the queue can sustain follows how long turns last, and is never nothing.
+func TestSustains(t *testing.T) {
+	q := NewQueue(2)
+	if got, want := q.Sustains(5), int(2/(5*firstCost.Seconds())); got != want {
+		t.Errorf("%d before anything was measured, want %d", got, want)
+	}
+	for _, row := range []struct {
+		turn time.Duration
+		want int
+	}{{10 * time.Millisecond, 40}, {100 * time.Millisecond, 4}, {2 * time.Second, 1}, {5 * time.Millisecond, 79}} {
+		for range 20 * memory {
+			q.measure(row.turn)
+		}
+		if got := q.Sustains(5); got < row.want-1 || got > row.want+1 {
+			t.Errorf("turns of %s: %d, want about %d", row.turn, got, row.want)
+		}
+	}
+	leave, err := q.Enter(t.Context(), party(1, 0))
+	ok(t, err)
+	before := q.cost
+	leave()
+	if q.cost >= before {
+		t.Error("a short turn did not count")
 	}
 }
 

@@ -158,6 +158,10 @@ func (c *Challenge) MoreTime() bool {
 	return true
 }
 
+// Wait extends the present prompt's time by what the server took to look at a
+// frame, so that a slow server costs the person nothing.
+func (c *Challenge) Wait(d time.Duration) { c.deadline = c.deadline.Add(d) }
+
 // Over reports whether every prompt was fulfilled.
 func (c *Challenge) Over() bool { return c.done == Steps }
 
@@ -191,9 +195,13 @@ func (c *Challenge) Lapsed(now time.Time) bool {
 	return left == 0
 }
 
-// NearLevel reports whether the head was level, or nearly so, in the latest
-// frame.
-func (c *Challenge) NearLevel() bool { return c.path.last.length() < 0.6 }
+// NearLevel reports whether the next frame may show a level head: it was nearly
+// level in the latest frame or, with nothing left to do but to come back, on its
+// way there.
+func (c *Challenge) NearLevel() bool {
+	length := c.path.last.length()
+	return length < 0.6 || c.Over() && length < 1
+}
 
 // Judge weighs a frame whose face could be followed.
 func (c *Challenge) Judge(o *vision.Observation, now time.Time) Outcome {

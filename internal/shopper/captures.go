@@ -1,101 +1,229 @@
 package shopper
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"agegate/internal/session"
 
 	"github.com/coder/websocket"
+	"github.com/google/uuid"
 )
 
 // captures are the camera checks of this process: a bounded number of them, a
-// quarter of which no single tenant can take, and one for each session. A
-// second replica may run one more for the same session; the limit of attempts
+// quarter of which no single tenant can take, and one for each session. Those
+// that can be served at a usable rate have a place; the others wait in line.
+// A second replica may run one more for the same session; the limit of attempts
 // and the first result hold for both.
 type captures struct {
-	limit  int
+	limit  int           // of checks, with and without a place
+	places func() int    // how many can be served now, at least one
 	tenure time.Duration // within which a check is not taken over
+	grace  time.Duration // for which a lost connection keeps its turn in line
 
 	mu      sync.Mutex
-	open    map[*link]place
+	checks  map[uuid.UUID]*check // by session
 	closing bool
 	idle    sync.WaitGroup
 }
 
-// place is what a check occupies.
-type place struct {
+// check is the camera check of one session, on one connection.
+type check struct {
 	sess   session.Session
-	since  time.Time
+	since  time.Time // in line; a connection that takes over keeps it
+	opened time.Time
+	link   *link                   // nil after the connection was lost
 	cancel context.CancelCauseFunc // of the work on its frames
+	placed bool
+	news   chan int // the latest place in line, 0 for one before the camera
+	told   int
 }
 
-func newCaptures(limit int) *captures {
-	return &captures{limit: limit, tenure: time.Second, open: map[*link]place{}}
+// Times of the line. A lost connection frees its place at once, but a page that
+// is back within the grace goes on where it was in line.
+const (
+	tenure = time.Second
+	grace  = 15 * time.Second
+)
+
+func newCaptures(limit int, places func() int) *captures {
+	return &captures{limit: limit, places: places, tenure: tenure, grace: grace, checks: map[uuid.UUID]*check{}}
 }
 
 // enter registers a check; leave must be called when its handler returns. An
-// earlier check of the same session ends: its work is cancelled, its tab is
-// told, and its place is free at once. It reports false when no more checks
-// can be taken, or when the earlier one has only begun: a page that takes over
-// in a loop would cost much more than one that sends frames.
-func (c *captures) enter(sess session.Session, l *link, cancel context.CancelCauseFunc) (leave func(), ok bool) {
+// earlier check of the same session ends, and its turn in line or its place
+// passes to this one. It reports false when no more checks are taken, or when
+// the earlier one has only begun: a page that takes over in a loop would cost
+// much more than one that sends frames.
+func (c *captures) enter(sess session.Session, l *link, cancel context.CancelCauseFunc) (k *check, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closing {
+	now := time.Now()
+	k = &check{sess: sess, since: now, opened: now, link: l, cancel: cancel, news: make(chan int, 1), told: -1}
+	old := c.checks[sess.ID]
+	switch {
+	case c.closing, old != nil && now.Sub(old.opened) < c.tenure, old == nil && !c.hasRoom(sess.TenantID):
 		return nil, false
+	case old != nil:
+		k.since, k.placed = old.since, old.placed
+		c.release(old, closeTakenOver, "another tab goes on")
 	}
-	held := 0 // by the tenant
-	for other, its := range c.open {
-		switch {
-		case its.sess.ID == sess.ID && time.Since(its.since) < c.tenure:
-			return nil, false
-		case its.sess.ID == sess.ID:
-			c.release(other, closeTakenOver, "another tab goes on")
-			go other.close(closeTakenOver, "another tab goes on")
-		case its.sess.TenantID == sess.TenantID:
-			held++
+	c.checks[sess.ID] = k
+	c.idle.Add(1)
+	c.admit()
+	return k, true
+}
+
+// leave says that the handler of a check returns.
+func (c *captures) leave() { c.idle.Done() }
+
+// hasRoom reports whether a tenant may have one more check.
+func (c *captures) hasRoom(tenant uuid.UUID) bool {
+	own := 0
+	for _, k := range c.checks {
+		if k.sess.TenantID == tenant {
+			own++
 		}
 	}
-	if len(c.open) >= c.limit || held >= c.limit-c.limit/4 {
-		return nil, false
-	}
-	c.open[l] = place{sess, time.Now(), cancel}
-	c.idle.Add(1)
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.open, l)
-		c.idle.Done()
-	}, true
+	return len(c.checks) < c.limit && own < c.limit-c.limit/4
 }
 
 // end ends a check. Its place is free at once, however slowly the peer lets go
 // of the connection.
-func (c *captures) end(l *link, code websocket.StatusCode, reason string) {
+func (c *captures) end(k *check, code websocket.StatusCode, reason string) {
+	link := k.link
 	c.mu.Lock()
-	c.release(l, code, reason)
+	c.remove(k, code, reason)
+	c.admit()
 	c.mu.Unlock()
-	l.close(code, reason)
+	link.close(code, reason)
 }
 
-// release frees a check's place and cancels its work; the cause says how the
-// connection is closed. c.mu is held.
-func (c *captures) release(l *link, code websocket.StatusCode, reason string) {
-	if its, ok := c.open[l]; ok {
-		delete(c.open, l)
-		its.cancel(websocket.CloseError{Code: code, Reason: reason})
+// lose frees the place of a check whose connection was lost. It stays in line
+// for the grace, so that its page can come back.
+func (c *captures) lose(k *check) {
+	defer k.link.close(websocket.StatusNormalClosure, "")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.checks[k.sess.ID] != k {
+		return
 	}
+	lost := &check{sess: k.sess, since: k.since, news: make(chan int, 1)}
+	c.checks[k.sess.ID] = lost
+	time.AfterFunc(c.grace, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.remove(lost, 0, "")
+		c.admit()
+	})
+	c.admit()
+}
+
+// remove takes a check out and cancels its work; the cause says how the
+// connection is closed. c.mu is held.
+func (c *captures) remove(k *check, code websocket.StatusCode, reason string) {
+	if c.checks[k.sess.ID] != k {
+		return
+	}
+	delete(c.checks, k.sess.ID)
+	if k.cancel != nil {
+		k.cancel(websocket.CloseError{Code: code, Reason: reason})
+	}
+}
+
+// release removes a check and closes its connection, if there is one. c.mu is
+// held.
+func (c *captures) release(k *check, code websocket.StatusCode, reason string) {
+	c.remove(k, code, reason)
+	if k.link != nil {
+		go k.link.close(code, reason)
+	}
+}
+
+// review gives out the places that have become free because frames take less
+// time than before.
+func (c *captures) review() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.admit()
+}
+
+// admit gives out free places and tells those in line where they are. The next
+// place goes to the tenant with the fewest, and within a tenant to who has
+// waited longest. While a tenant has less than its share of the places, others
+// that hold more than theirs do not keep it waiting. c.mu is held.
+func (c *captures) admit() {
+	held, waits := map[uuid.UUID]int{}, []*check{}
+	for _, k := range c.checks {
+		held[k.sess.TenantID] += 0 // every tenant counts for the shares
+		if k.placed {
+			held[k.sess.TenantID]++
+		} else {
+			waits = append(waits, k)
+		}
+	}
+	if len(waits) == 0 {
+		return
+	}
+	slices.SortFunc(waits, func(a, b *check) int { return a.since.Compare(b.since) })
+	// A check's rank is how many of its tenant's come before it, those with a
+	// place included, but not those that are lost. Giving out places in this order
+	// changes no rank.
+	rank, next := map[*check]int{}, map[uuid.UUID]int{}
+	for _, k := range waits {
+		rank[k] = held[k.sess.TenantID] + next[k.sess.TenantID]
+		if k.link != nil {
+			next[k.sess.TenantID]++
+		}
+	}
+	slices.SortStableFunc(waits, func(a, b *check) int { return cmp.Compare(rank[a], rank[b]) })
+
+	places := max(c.places(), 1)
+	share := max(1, places/max(4, len(held)))
+	taken, rightful := 0, 0 // places; those within a share
+	for _, n := range held {
+		taken += n
+		rightful += min(n, share)
+	}
+	line := 0
+	for _, k := range waits {
+		within := rank[k] < share
+		if k.link == nil || taken >= places && (!within || rightful >= places) {
+			line++
+			k.tell(line)
+			continue
+		}
+		k.placed = true
+		taken++
+		if within {
+			rightful++
+		}
+		k.tell(0)
+	}
+}
+
+// tell replaces the news of a check's place in line.
+func (k *check) tell(place int) {
+	if place == k.told {
+		return
+	}
+	k.told = place
+	select {
+	case <-k.news:
+	default:
+	}
+	k.news <- place
 }
 
 // close ends every check and waits until all have left or ctx ends.
 func (c *captures) close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closing = true
-	for l := range c.open {
-		c.release(l, websocket.StatusGoingAway, "the server is going away")
-		go l.close(websocket.StatusGoingAway, "the server is going away")
+	for _, k := range c.checks {
+		c.release(k, websocket.StatusGoingAway, "the server is going away")
 	}
 	c.mu.Unlock()
 	left := make(chan struct{})

@@ -42,7 +42,7 @@ func (f *fixture) waitForPlaces(n int) {
 	f.t.Helper()
 	for limit := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		f.pages.captures.mu.Lock()
-		taken := len(f.pages.captures.open)
+		taken := len(f.pages.captures.checks)
 		f.pages.captures.mu.Unlock()
 		if taken == n {
 			return
@@ -127,7 +127,7 @@ func TestPlacesForChecksAreBounded(t *testing.T) {
 }
 
 func TestATenantLeavesPlacesToOthers(t *testing.T) {
-	c := newCaptures(8)
+	c := newCaptures(8, func() int { return 8 })
 	enters := func(tenantID uuid.UUID) bool {
 		_, ok := c.enter(session.Session{ID: uuid.New(), TenantID: tenantID}, &link{}, func(error) {})
 		return ok

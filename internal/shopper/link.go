@@ -29,7 +29,7 @@ type link struct {
 }
 
 func (l *link) send(ctx context.Context, message any) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	return wsjson.Write(ctx, l.conn, message)
 }

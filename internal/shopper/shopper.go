@@ -31,6 +31,9 @@ type Config struct {
 	// NewCapture starts a camera check of a session. Nil means that the estimator is off:
 	// live sessions are told so, forced outcomes of test sessions still work.
 	NewCapture func(sess session.Session, assisted bool) Capture
+	// Places returns how many camera checks can be served at a usable rate now,
+	// at least one; the others wait in line. Nil: all of them.
+	Places func() int
 	// Documents reads identity documents. Nil: the check can be offered and
 	// declined, but a shopper who accepts is told that it is not available.
 	Documents DocumentReader
@@ -73,7 +76,7 @@ type DocumentReader interface {
 	Begin(ctx context.Context, sess session.Session) (next string, err error)
 }
 
-// maxCaptures bounds the camera checks of a process.
+// maxCaptures bounds the camera checks of a process, those in line included.
 const maxCaptures = 256
 
 // Pages are the handlers of the hosted page.
@@ -93,11 +96,14 @@ func New(cfg Config) (*Pages, error) {
 	if cfg.Random == nil {
 		cfg.Random = rand.Reader
 	}
+	if cfg.Places == nil {
+		cfg.Places = func() int { return maxCaptures }
+	}
 	pages, err := loadPages(cfg.VerifyURL)
 	if err != nil {
 		return nil, err
 	}
-	return &Pages{cfg: cfg, pages: pages, captures: newCaptures(maxCaptures), budget: streamBudget}, nil
+	return &Pages{cfg: cfg, pages: pages, captures: newCaptures(maxCaptures, cfg.Places), budget: streamBudget}, nil
 }
 
 func loadPages(verifyURL string) (*page.Set, error) {

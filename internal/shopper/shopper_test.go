@@ -102,7 +102,7 @@ func (f *fixture) serve(capture func(sess session.Session, assisted bool) Captur
 		Handovers: session.NewHandovers(f.sessions, f.db),
 	})
 	must(t, err)
-	f.pages.captures.tenure = 0 // tests are quick to take over
+	f.pages.captures.tenure, f.pages.captures.grace = 0, 0 // tests are quick to take over and to come back
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { edge(f.pages, err, c) }
 	f.pages.Register(e)

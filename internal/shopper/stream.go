@@ -5,39 +5,40 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"agegate/internal/age"
 	"agegate/internal/fault"
 	"agegate/internal/liveness"
-	"agegate/internal/session"
 	"agegate/internal/vision"
 
 	"github.com/coder/websocket"
 	"github.com/labstack/echo/v4"
-	"golang.org/x/time/rate"
 )
 
 // budget is what one camera stream may use.
 type budget struct {
-	idle   time.Duration // between two frames
+	answer time.Duration // for a frame, the wait for its turn included
+	idle   time.Duration // between two frames, and for the answer to a ping
 	whole  time.Duration
 	frames int
 	bytes  int           // of messages
-	gap    time.Duration // between two frames on average; more are answered later
+	gap    time.Duration // between two frames on average; more are read later
 	burst  int           // frames that may come sooner, after a delay in the network
+	beat   time.Duration // between two pings; those in line are told their place as often
 }
 
 // streamBudget is more than an honest page needs: at most seven frames a second
 // of some 30 KB, for as long as the slowest person may take.
 var streamBudget = budget{
-	idle: 10 * time.Second, whole: 8 * time.Minute, frames: 3000, bytes: 96 << 20,
-	gap: 100 * time.Millisecond, burst: 5,
+	answer: 10 * time.Second, idle: 10 * time.Second, whole: 8 * time.Minute, frames: 3000, bytes: 96 << 20,
+	gap: 100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
 }
 
 const (
-	// answerTime bounds the wait for a free set of models and for the network.
-	answerTime = 10 * time.Second
+	// sendTime bounds the wait for the network to take a message.
+	sendTime = 10 * time.Second
 	// messageLimit is more than a frame may weigh, so that a frame little too
 	// large is refused by name; what is over it is not read at all.
 	messageLimit = age.FrameHeaderBytes + vision.MaxFrameBytes + 1024
@@ -52,9 +53,16 @@ const (
 	closeSpent     websocket.StatusCode = 4003 // a budget is used up
 )
 
-// hello is the first message of a stream: what must precede every frame.
+// queued is sent while the check waits for a place. No frame is taken yet, and
+// no time of the check runs.
+type queued struct {
+	Place int `json:"place"` // in line, from 1
+}
+
+// hello begins the check: what must precede every frame.
 type hello struct {
-	Nonce string `json:"nonce"` // 32 hex digits
+	Nonce  string `json:"nonce"` // 32 hex digits
+	Credit int    `json:"credit"`
 }
 
 // guidance answers one frame. It never holds a verdict, an age or a score.
@@ -70,6 +78,7 @@ type guidance struct {
 	Remaining int64           `json:"remaining"` // milliseconds until the prompt lapses; 0 when nothing waits
 	More      bool            `json:"more"`      // the message moreTime would be granted
 	Full      bool            `json:"full"`      // the next frame should have the full size, others need not
+	Credit    int             `json:"credit"`    // frames that the page may have unanswered
 }
 
 // moreTime is the one text message of a page: the shopper asks for more time
@@ -114,18 +123,20 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	// the session over.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Request().Context()))
 	defer cancel(nil)
-	leave, ok := p.captures.enter(v.sess, link, cancel)
+	check, ok := p.captures.enter(v.sess, link, cancel)
 	if !ok {
 		link.close(websocket.StatusTryAgainLater, "all places are taken")
 		return nil
 	}
-	defer leave()
-	stream := &stream{pages: p, link: link, visit: v, capture: p.cfg.NewCapture(v.sess, assisted(c))}
+	defer p.captures.leave()
+	stream := &stream{pages: p, link: link, visit: v, assisted: assisted(c), check: check, inbox: newInbox()}
 	code, reason := stream.run(ctx)
-	if err := stream.useUp(context.WithoutCancel(ctx)); err != nil {
-		p.cfg.Logger.Error("end of the last attempt not written", "code", fault.CodeOf(err))
+	stream.finish(context.WithoutCancel(ctx), code)
+	if code == websocket.StatusNormalClosure {
+		p.captures.lose(check)
+	} else {
+		p.captures.end(check, code, reason)
 	}
-	p.captures.end(link, code, reason)
 	return nil
 }
 
@@ -139,59 +150,132 @@ func hostOf(base string) string {
 
 // stream is one camera check over one connection.
 type stream struct {
-	pages   *Pages
-	link    *link
-	visit   visit
-	capture Capture
-	begun   bool // the challenge: an attempt is counted
-	last    bool // no attempt follows this one, and how it ends is not yet written
+	pages    *Pages
+	link     *link
+	visit    visit
+	assisted bool
+	check    *check
+	inbox    *inbox
+	capture  Capture // nil until the check has a place
+	attempt  attempt
+	trip     atomic.Int64 // the latest round trip, a time.Duration
 }
 
-// run answers frames until the check ends and returns how to close. When work
+// run waits for a place and answers frames until the check ends. It returns how
+// to close, with StatusNormalClosure for a connection that is gone. When work
 // ends, so does the stream, but what a frame has already decided is still
 // written.
 func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
-	ctx := context.WithoutCancel(work)
-	s.link.conn.SetReadLimit(messageLimit)
-	budget := &s.pages.budget
-	// Timers end the connection with a code; an expired context would cut it.
+	captures, budget := s.pages.captures, &s.pages.budget
+	go s.inbox.receive(work, s.link.conn, budget)
+	// A timer ends the connection with a code; an expired context would cut it.
 	left := s.visit.sess.ExpiresAt.Sub(s.pages.cfg.Sessions.Now())
-	expiry := time.AfterFunc(left, func() { s.pages.captures.end(s.link, closeReload, "the session has expired") })
+	expiry := time.AfterFunc(left, func() { captures.end(s.check, closeReload, "the session has expired") })
 	defer expiry.Stop()
+	if code, reason := s.queue(work); code != 0 {
+		return code, reason
+	}
+	s.capture = s.pages.cfg.NewCapture(s.visit.sess, s.assisted)
+	s.inbox.open.Store(true)
 	nonce := s.capture.Nonce()
-	if err := s.link.send(ctx, hello{Nonce: hex.EncodeToString(nonce[:])}); err != nil {
-		return websocket.StatusGoingAway, ""
+	if s.send(work, hello{Nonce: hex.EncodeToString(nonce[:]), Credit: s.credit()}) != nil {
+		return websocket.StatusNormalClosure, ""
 	}
-	idle := time.AfterFunc(budget.idle, func() { s.pages.captures.end(s.link, closeIdle, "no frame came") })
+	running, stop := context.WithCancel(work)
+	defer stop()
+	go s.measure(running)
+	idle, whole := time.NewTimer(budget.idle), time.NewTimer(budget.whole)
 	defer idle.Stop()
-	whole := time.AfterFunc(budget.whole, func() { s.pages.captures.end(s.link, closeSpent, "time is up") })
 	defer whole.Stop()
-	pace := rate.NewLimiter(rate.Every(budget.gap), budget.burst)
-	bytes := 0
-	for range budget.frames {
-		kind, message, err := s.link.conn.Read(ctx)
-		switch {
-		case err != nil:
-			return websocket.StatusNormalClosure, ""
-		case kind == websocket.MessageText && string(message) == moreTime:
-			s.capture.MoreTime()
-			continue // it counts as a frame, so that it cannot be repeated for ever
-		case kind != websocket.MessageBinary:
-			return websocket.StatusUnsupportedData, "frames only"
-		}
-		idle.Stop()
-		if bytes += len(message); bytes > budget.bytes {
-			return closeSpent, "too many bytes"
-		}
-		if pace.Wait(work) != nil {
+	for {
+		select {
+		case <-work.Done():
 			return endOf(work)
+		case <-whole.C:
+			return closeSpent, "time is up"
+		case <-idle.C:
+			return closeIdle, "no frame came"
+		case frame, ok := <-s.inbox.frames:
+			if !ok {
+				return s.ended(work)
+			}
+			if code, reason := s.answer(work, frame); code != 0 {
+				return code, reason
+			}
+			idle.Reset(budget.idle)
 		}
-		if code, reason := s.answer(work, message); code != 0 {
-			return code, reason
-		}
-		idle.Reset(budget.idle)
 	}
-	return closeSpent, "too many frames"
+}
+
+// queue waits in line until the check has a place, and tells the page where it
+// is. It returns how to close, or zero to go on.
+func (s *stream) queue(work context.Context) (websocket.StatusCode, string) {
+	beat := time.NewTicker(s.pages.budget.beat)
+	defer beat.Stop()
+	place := 0
+	for {
+		select {
+		case <-work.Done():
+			return endOf(work)
+		case <-s.inbox.frames: // closed: none is taken before the check has a place
+			return s.ended(work)
+		case place = <-s.check.news:
+			if place == 0 {
+				return 0, ""
+			}
+		case <-beat.C:
+			s.pages.captures.review()
+			if s.ping(work) != nil && work.Err() == nil {
+				return closeIdle, "no sign of life"
+			}
+		}
+		// Also when it is the same: the page then knows that the server is there.
+		if s.send(work, queued{Place: place}) != nil {
+			return websocket.StatusNormalClosure, ""
+		}
+	}
+}
+
+// send writes a message. When work ends, it still does.
+func (s *stream) send(work context.Context, message any) error {
+	return s.link.send(context.WithoutCancel(work), message)
+}
+
+// ping measures the round trip. It fails when the page does not answer.
+func (s *stream) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.pages.budget.idle)
+	defer cancel()
+	began := time.Now()
+	err := s.link.conn.Ping(ctx)
+	if err == nil {
+		s.trip.Store(int64(time.Since(began)))
+	}
+	return err
+}
+
+// measure keeps measuring the round trip until ctx ends. A check that sends no
+// frames is ended elsewhere.
+func (s *stream) measure(ctx context.Context) {
+	beat := time.NewTicker(s.pages.budget.beat)
+	defer beat.Stop()
+	for s.ping(ctx) == nil {
+		select {
+		case <-beat.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// credit is how many frames the page may have unanswered.
+func (s *stream) credit() int { return credit(time.Duration(s.trip.Load())) }
+
+// ended returns how to close a stream from which no message comes any more.
+func (s *stream) ended(work context.Context) (websocket.StatusCode, string) {
+	if work.Err() != nil {
+		return endOf(work)
+	}
+	return s.inbox.code, s.inbox.reason
 }
 
 // endOf returns how a stream is closed whose work was cancelled.
@@ -201,16 +285,15 @@ func endOf(work context.Context) (websocket.StatusCode, string) {
 	return end.Code, end.Reason
 }
 
-// answer takes one message and answers it. It returns how to close, or zero
+// answer takes one frame and answers it. It returns how to close, or zero
 // to go on.
-func (s *stream) answer(work context.Context, message []byte) (websocket.StatusCode, string) {
-	frame, err := age.ParseFrame(message)
-	if err != nil {
-		return refusal(err)
+func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode, string) {
+	if s.inbox.more.Swap(false) {
+		s.capture.MoreTime()
 	}
-	frameCtx, cancel := context.WithTimeout(work, answerTime)
+	frameCtx, cancel := context.WithTimeout(work, s.pages.budget.answer)
 	defer cancel()
-	step, err := s.capture.Add(frameCtx, frame)
+	step, err := s.capture.Add(frameCtx, frame.Frame)
 	switch {
 	case err != nil && work.Err() != nil:
 		return endOf(work)
@@ -230,19 +313,21 @@ func (s *stream) answer(work context.Context, message []byte) (websocket.StatusC
 		return websocket.StatusTryAgainLater, "failed"
 	case moved:
 		next := "reload"
-		if step.Verdict == age.VerdictNoCapture && !s.begun {
+		if step.Verdict == age.VerdictNoCapture && !s.attempt.begun {
 			next = "retry"
 		}
 		_ = s.link.send(ctx, onwardMessage{Next: next}) // the close code says much the same
 		return closeReload, "done"
 	}
+	s.inbox.held.Add(-1) // before the page can know
 	err = s.link.send(ctx, guidance{
-		Seq: frame.Seq, Guidance: step.Guidance, Phase: step.Phase, Prompt: step.Prompt, Hint: step.Hint,
+		Seq: frame.number, Guidance: step.Guidance, Phase: step.Phase, Prompt: step.Prompt, Hint: step.Hint,
 		Done: step.Done, Total: step.Total, Progress: step.Progress,
 		Remaining: step.Remaining.Milliseconds(), More: step.Extensible, Full: step.Full,
+		Credit: s.credit(),
 	})
 	if err != nil {
-		return websocket.StatusGoingAway, ""
+		return websocket.StatusNormalClosure, ""
 	}
 	return 0, ""
 }
@@ -263,82 +348,4 @@ func isForeign(err error) bool {
 		}
 	}
 	return false
-}
-
-// record writes what a step means for the session and reports whether the
-// page has to move on.
-func (s *stream) record(ctx context.Context, step age.Step) (moved bool, err error) {
-	if step.AttemptStarted {
-		after, err := s.pages.cfg.Sessions.StartAttempt(ctx, s.visit.sess, s.visit.claim)
-		if isLate(err) || isDisabled(err) || fault.CodeOf(err) == fault.TooMany {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		s.begun, s.last = true, after.AttemptsLeft() == 0
-	}
-	if step.Verdict == "" {
-		return false, nil
-	}
-	err = s.settle(ctx, step)
-	if isLate(err) || isDisabled(err) {
-		err = nil
-	}
-	return true, err
-}
-
-// settle applies a verdict.
-func (s *stream) settle(ctx context.Context, step age.Step) error {
-	sessions := s.pages.cfg.Sessions
-	verdict := session.CheckResult{Source: session.SourceCamera, Estimate: &step.Age, Claim: s.visit.claim}
-	switch step.Verdict {
-	case age.VerdictMet:
-		verdict.Result = session.ResultVerified
-	case age.VerdictBelow:
-		verdict.Result = session.ResultFallback
-	case age.VerdictSpoof:
-		_, err := sessions.Strike(ctx, s.visit.sess, s.visit.claim)
-		return err
-	default:
-		return s.useUp(ctx) // unless it was the last, the page offers another attempt
-	}
-	return persist(ctx, func() error {
-		_, err := sessions.Resolve(ctx, s.visit.sess, verdict)
-		return err
-	})
-}
-
-// useUp ends the session's camera check if this was its last attempt and no
-// verdict has ended it.
-func (s *stream) useUp(ctx context.Context) error {
-	if !s.last {
-		return nil
-	}
-	s.last = false
-	err := persist(ctx, func() error {
-		_, err := s.pages.cfg.Sessions.UseUp(ctx, s.visit.sess)
-		return err
-	})
-	if isLate(err) || isDisabled(err) {
-		return nil
-	}
-	return err
-}
-
-// persist calls write again when the database does not answer: what a camera
-// check has come to must not be lost to a short failure. write decides on the
-// session's row, so that a second call does no harm.
-func persist(ctx context.Context, write func() error) error {
-	for pause := time.Second; ; pause *= 2 {
-		err := write()
-		if fault.CodeOf(err) != fault.Unavailable || pause > 4*time.Second {
-			return err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return err
-		}
-	}
 }

@@ -147,7 +147,7 @@ func TestVerdictsOfTheCamera(t *testing.T) {
 			shopper := f.browser()
 			link, c := f.begun(shopper)
 			c.send(frame(scriptNonce, 0))
-			if got, want := c.read(), `{"seq":0,"guidance":"too_far","phase":"framing","prompt":"","hint":"","done":0,"total":2,"progress":0,"remaining":0,"more":false,"full":false}`; got != want {
+			if got, want := c.read(), `{"seq":0,"guidance":"too_far","phase":"framing","prompt":"","hint":"","done":0,"total":2,"progress":0,"remaining":0,"more":false,"full":false,"credit":1}`; got != want {
 				t.Errorf("guidance %s", got)
 			}
 			c.send(frame(scriptNonce, 1))
@@ -345,7 +345,7 @@ func TestMoreTime(t *testing.T) {
 	c.read()
 	must(t, c.conn.Write(t.Context(), websocket.MessageText, []byte("more_time")))
 	c.send(frame(scriptNonce, 1))
-	want := `{"seq":1,"guidance":"ok","phase":"challenge","prompt":"hold_still","hint":"other_way","done":1,"total":2,"progress":0.4,"remaining":21000,"more":true,"full":true}`
+	want := `{"seq":1,"guidance":"ok","phase":"challenge","prompt":"hold_still","hint":"other_way","done":1,"total":2,"progress":0.4,"remaining":21000,"more":true,"full":true,"credit":1}`
 	if got := c.read(); got != want || capture.extended != 1 {
 		t.Errorf("got %s, %d requests; want %s, 1", got, capture.extended, want)
 	}

@@ -40,16 +40,18 @@ type stream struct {
 	seq   uint32
 }
 
-// dial opens the session's camera stream.
+// dial opens the session's camera stream and waits for a place.
 func (o owned) dial(ctx context.Context) (*stream, error) {
 	conn, _, err := websocket.Dial(ctx, strings.Replace(o.page, "http", "ws", 1)+"/stream", &websocket.DialOptions{HTTPClient: o.browser})
 	if err != nil {
 		return nil, err
 	}
 	var hello struct{ Nonce string }
-	if err := wsjson.Read(ctx, conn, &hello); err != nil {
-		_ = conn.CloseNow()
-		return nil, err
+	for hello.Nonce == "" { // in line
+		if err := wsjson.Read(ctx, conn, &hello); err != nil {
+			_ = conn.CloseNow()
+			return nil, err
+		}
 	}
 	nonce, err := hex.DecodeString(hello.Nonce)
 	return &stream{conn: conn, nonce: nonce}, err
