@@ -44,7 +44,7 @@ test("an honest adult face passes at 13; redirect, webhook and lookup agree", as
   await story(page, "a redirect token that verifies: VERIFIED", "a signed webhook arrived: VERIFIED", "status lookup says PASSED");
   assert.match(await page.locator("h1").innerText(), /Sold/);
   // No message carries a verdict, an age or a score.
-  const known = ["nonce", "seq", "guidance", "phase", "prompt", "hint", "done", "total", "progress", "remaining", "more", "full", "next"];
+  const known = ["nonce", "seq", "guidance", "phase", "prompt", "hint", "done", "total", "progress", "remaining", "more", "full", "credit", "next"];
   assert.deepEqual([...new Set(messages.flatMap(Object.keys))].filter((key) => !known.includes(key)), []);
   assert.ok(messages.some((m) => m.prompt), "prompts were shown");
   page.kept();

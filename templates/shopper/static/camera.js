@@ -17,6 +17,7 @@ const page = element("camera", HTMLElement);
 const video = element("preview", HTMLVideoElement);
 const picker = element("cameras", HTMLSelectElement);
 const soundSwitch = element("sound", HTMLButtonElement);
+const line = element("place", HTMLElement);
 const take = photographer(video);
 
 /**
@@ -157,6 +158,13 @@ async function play() {
 function connect() {
   closeStream();
   check.stream = openStream(page.dataset.stream ?? "", take, {
+    queue(place) {
+      check.failures = 0;
+      machine.send("queued");
+      const words = (line.dataset.text ?? "").replace("{n}", place.toLocaleString(document.documentElement.lang));
+      if (line.textContent !== words) line.textContent = words; // what is the same is not announced again
+    },
+    begin: () => machine.send("answered"),
     guidance(answer) {
       check.failures = 0;
       check.reached = false;

@@ -4,7 +4,7 @@
 /**
  * @typedef {"missing" | "refused" | "in_use" | "insecure" | "embedded" | "failed"} Problem
  *   why a camera did not open
- * @typedef {"primer" | "opening" | "starting" | "connecting" | "live" | "waiting" | "network" | "probing"
+ * @typedef {"primer" | "opening" | "starting" | "connecting" | "queued" | "live" | "waiting" | "network" | "probing"
  *   | "paused" | "away" | "leaving" | "unplugged" | "frozen" | "other_tab" | Problem} State
  * @typedef {Problem
  *   | "open"       // the screen's button was pressed
@@ -12,12 +12,13 @@
  *   | "opened"     // the camera runs
  *   | "playing"    // the preview shows it
  *   | "unplugged"  // the camera is gone
- *   | "answered"   // the server answered a picture
+ *   | "queued"     // the server has no place for the check yet
+ *   | "answered"   // the server takes pictures
  *   | "frozen"     // the camera keeps showing the same picture
  *   | "unframed"   // the server ended the check before anything had begun
  *   | "moved"      // the session has moved on
  *   | "taken_over" // another tab goes on with the check
- *   | "busy"       // the server has no place for the check
+ *   | "busy"       // the server takes no more checks, not even in line
  *   | "idle"       // the server closed a stream that was not used
  *   | "lost"       // the connection ended by itself
  *   | "retry"      // time to connect again
@@ -40,7 +41,7 @@ const always = { pagehide: "away", restored: "leaving" };
 const filming = { ...always, hidden: "paused", unplugged: "unplugged", picked: "opening" };
 /** @type {Rule["on"]} */
 const streaming = {
-  ...filming, answered: "live", frozen: "frozen", unframed: "primer", moved: "leaving",
+  ...filming, queued: "queued", answered: "live", frozen: "frozen", unframed: "primer", moved: "leaving",
   taken_over: "other_tab", busy: "waiting", idle: "connecting", lost: "network", offline: "network",
 };
 /** @type {Rule["on"]} */
@@ -57,6 +58,7 @@ export const rules = {
   },
   starting: { screen: "live", camera: true, on: { ...filming, playing: "connecting", offline: "network" } },
   connecting: { camera: true, stream: true, on: streaming },
+  queued: { screen: "queue", camera: true, stream: true, on: streaming },
   live: { screen: "live", camera: true, stream: true, on: streaming },
   waiting: { screen: "waiting", camera: true, on: { ...filming, open: "connecting", retry: "connecting" } },
   network: { screen: "network", camera: true, on: { ...filming, open: "connecting", online: "connecting", retry: "connecting", probe: "probing" } },

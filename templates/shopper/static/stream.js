@@ -1,6 +1,6 @@
-// The stream of pictures to the server: one at a time, the next one when the
-// answer to the last has come, so that the rate follows the server and the
-// network by itself.
+// The stream of pictures to the server: never more of them unanswered than the
+// server gives credit for, so that the rate follows the server and the network by
+// itself.
 
 /**
  * The server's answer to a picture.
@@ -15,11 +15,12 @@
  * @property {number} remaining milliseconds until the prompt lapses; 0 when nothing waits
  * @property {boolean} more more time would be granted
  * @property {boolean} full the next picture may decide: it should have the full size
+ * @property {number} credit pictures that may be unanswered
  */
 
 /** Least time from one picture to the next, in milliseconds: nearly 7 a second. */
 const leastGap = 150;
-/** Longest wait for the server, in milliseconds; it gives up itself a little earlier. */
+/** Longest wait for a message, in milliseconds; the server gives up itself a little earlier. */
 const patience = 11_000;
 /** Share of the full size of pictures that only guide. */
 const small = 0.6;
@@ -28,6 +29,8 @@ const slow = 600;
 
 /**
  * Streams pictures from take() over a WebSocket until it closes.
+ *   on.queue(place)       the check waits in line; told again and again
+ *   on.begin()            the server takes pictures now
  *   on.guidance(message)  the server's answer to a picture
  *   on.end(next)          the check has ended: "reload" the page, or, because
  *                         nothing had begun, "retry" with the camera
@@ -36,7 +39,7 @@ const slow = 600;
  * moreTime() asks for more time for the present prompt.
  * @param {string} path
  * @param {(share: number) => Promise<ArrayBuffer | null>} take
- * @param {{ guidance(message: Guidance): void, end(next: string): void, close(code: number, lived: boolean): void }} on
+ * @param {{ queue(place: number): void, begin(): void, guidance(message: Guidance): void, end(next: string): void, close(code: number, lived: boolean): void }} on
  */
 export function openStream(path, take, on) {
   const url = new URL(path, location.href);
@@ -48,48 +51,70 @@ export function openStream(path, take, on) {
   let seq = 0;
   let share = 1;
   let full = false; // the next picture may decide
-  let sentAt = 0;
+  let credit = 1;
+  /** When the pictures that are not answered yet were sent. @type {number[]} */
+  const open = [];
+  let sentAt = -leastGap;
+  let planned = false; // a picture is being taken, or will be
   /** @type {number | undefined} */
   let timer;
   let watchdog = window.setTimeout(silent, patience);
   let stopped = false;
 
-  async function send() {
-    const jpeg = await take(full ? share : Math.min(share, small));
-    if (stopped || !nonce || socket.readyState !== WebSocket.OPEN) return;
-    if (!jpeg) {
-      timer = window.setTimeout(send, leastGap);
-      return;
-    }
-    const message = new Uint8Array(20 + jpeg.byteLength);
-    message.set(nonce);
-    new DataView(message.buffer).setUint32(16, seq++);
-    message.set(new Uint8Array(jpeg), 20);
-    sentAt = performance.now();
-    socket.send(message);
-    watchdog = window.setTimeout(silent, patience);
+  function plan() {
+    if (stopped || planned || open.length >= credit) return;
+    planned = true;
+    timer = window.setTimeout(send, Math.max(0, sentAt + leastGap - performance.now()));
   }
 
-  function answered() {
-    const trip = performance.now() - sentAt;
+  async function send() {
+    const jpeg = await take(full ? share : Math.min(share, small));
+    planned = false;
+    if (stopped || !nonce || socket.readyState !== WebSocket.OPEN) return;
+    sentAt = performance.now();
+    if (jpeg) {
+      const message = new Uint8Array(20 + jpeg.byteLength);
+      message.set(nonce);
+      new DataView(message.buffer).setUint32(16, seq++);
+      message.set(new Uint8Array(jpeg), 20);
+      socket.send(message);
+      open.push(sentAt);
+      watch();
+    }
+    plan();
+  }
+
+  /** @param {Guidance} message */
+  function answered(message) {
+    const trip = performance.now() - (open.shift() ?? 0);
     share = trip > slow ? Math.max(0.6, share - 0.1) : Math.min(1, share + 0.02);
-    timer = window.setTimeout(send, Math.max(leastGap - trip, trip > 250 ? trip * 0.2 : 0));
+    ({ full, credit } = message);
+    if (open.length > 0) watch();
+    plan();
+  }
+
+  function watch() {
+    clearTimeout(watchdog);
+    watchdog = window.setTimeout(silent, patience);
   }
 
   socket.onmessage = (event) => {
     if (stopped) return;
     clearTimeout(watchdog);
     const message = JSON.parse(event.data);
-    if (message.nonce) {
+    if (message.place) {
+      watch();
+      on.queue(message.place);
+    } else if (message.nonce) {
       nonce = Uint8Array.from(String(message.nonce).match(/../g) ?? [], (hex) => parseInt(hex, 16));
-      send();
+      on.begin();
+      plan();
     } else if (message.next) {
       stop();
       on.end(message.next);
     } else {
-      full = message.full;
       on.guidance(message);
-      answered();
+      answered(message);
     }
   };
   socket.onclose = (event) => {
