@@ -170,6 +170,42 @@ test("server busy: the page waits and goes on by itself", async () => {
   page.kept();
 });
 
+test("a place in line: the page says which, sends nothing, and goes on by itself", async () => {
+  const page = await filmed();
+  let line, sent = 0;
+  const places = [3, 3, 2];
+  await page.routeWebSocket(/\/stream$/, (socket) => {
+    line = socket;
+    socket.onMessage(() => sent++);
+    socket.send(JSON.stringify({ place: places[0] }));
+  });
+  await toCamera(page, await link());
+  await sees(page, "screen-queue");
+  const place = part(page, "place");
+  assert.equal(await place.innerText(), "You are number 3 in line");
+  await place.evaluate((e) => {
+    window.__told = 0;
+    new MutationObserver(() => window.__told++).observe(e, { childList: true, characterData: true, subtree: true });
+  });
+  for (const n of places.slice(1)) line.send(JSON.stringify({ place: n }));
+  await eventually("the line moves", async () => (await place.innerText()) === "You are number 2 in line");
+  assert.equal(await page.evaluate(() => window.__told), 1, "the same place is not announced again");
+  assert.equal(await isFilming(page), true);
+  assert.equal(sent, 0);
+  line.send(JSON.stringify({ nonce: "00".repeat(16), credit: 1 }));
+  await sees(page, "screen-live");
+  await eventually("the first picture", () => sent === 1);
+  await page.evaluate(async () => {
+    const preview = document.getElementById("preview");
+    for (let n = 0; n < 15; n++) await new Promise((shown) => preview.requestVideoFrameCallback(shown));
+  });
+  assert.equal(sent, 1, "fifteen pictures later there is still no credit for another");
+  const answer = { seq: 0, guidance: "no_face", phase: "framing", prompt: "", hint: "", done: 0, total: 4, progress: 0, remaining: 0, more: false, full: false };
+  line.send(JSON.stringify({ ...answer, credit: 2 }));
+  await eventually("two pictures more", () => sent === 3);
+  page.kept();
+});
+
 test("reload in the middle: the shopper begins again from the primer", async () => {
   const page = await filmed();
   await toCamera(page, await link());

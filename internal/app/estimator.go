@@ -19,7 +19,7 @@ import (
 // out however slow the machine is.
 const (
 	usableRate  = 5
-	leastPlaces = 4
+	leastPlaces = 2
 )
 
 // estimator makes camera checks. The zero value is switched off.

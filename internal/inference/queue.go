@@ -41,11 +41,14 @@ type line struct {
 // waiter is told how its wait ended: nil for a turn.
 type waiter struct{ done chan error }
 
-// firstCost is what a turn is expected to last before any was measured, and
-// memory over how many turns the mean then moves.
+// firstCost is what a turn is expected to last before any was measured, more
+// than on most machines, and memory over how many turns the mean then moves.
+// load is the share of the time that may be planned for: the same processor has
+// other work to do.
 const (
-	firstCost = 20 * time.Millisecond
+	firstCost = 50 * time.Millisecond
 	memory    = 64
+	load      = 0.7
 )
 
 // NewQueue returns a queue for so many turns at a time, at least one.
@@ -58,7 +61,7 @@ func NewQueue(turns int) *Queue {
 func (q *Queue) Sustains(rate float64) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return max(1, int(float64(q.turns)/(rate*q.cost.Seconds())))
+	return max(1, int(load*float64(q.turns)/(rate*q.cost.Seconds())))
 }
 
 // Enter waits for a turn, which ends when leave is called, once. It fails with

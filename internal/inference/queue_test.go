@@ -114,13 +114,13 @@ func TestTurnsAlternateBetweenTenants(t *testing.T) {
 // What the queue can sustain follows how long turns last, and is never nothing.
 func TestSustains(t *testing.T) {
 	q := NewQueue(2)
-	if got, want := q.Sustains(5), int(2/(5*firstCost.Seconds())); got != want {
+	if got, want := q.Sustains(5), int(load*2/(5*firstCost.Seconds())); got != want {
 		t.Errorf("%d before anything was measured, want %d", got, want)
 	}
 	for _, row := range []struct {
 		turn time.Duration
 		want int
-	}{{10 * time.Millisecond, 40}, {100 * time.Millisecond, 4}, {2 * time.Second, 1}, {5 * time.Millisecond, 79}} {
+	}{{10 * time.Millisecond, 28}, {100 * time.Millisecond, 2}, {2 * time.Second, 1}, {5 * time.Millisecond, 56}} {
 		for range 20 * memory {
 			q.measure(row.turn)
 		}

@@ -16,6 +16,8 @@ type attempt struct {
 	begun bool // the challenge: an attempt is counted
 	open  bool // it is counted, and nothing has ended it
 	last  bool // no attempt follows it
+
+	returned bool // it was taken back
 }
 
 // record writes what a step means for the session and reports whether the
@@ -80,7 +82,7 @@ func (s *stream) conclude(ctx context.Context, unserved bool) error {
 	if !s.attempt.open || !unserved && !s.attempt.last {
 		return nil
 	}
-	s.attempt.open = false
+	s.attempt.open, s.attempt.returned = false, unserved
 	err := persist(ctx, func() error {
 		if unserved {
 			return s.pages.cfg.Sessions.ReturnAttempt(ctx, s.visit.sess)

@@ -102,10 +102,10 @@ func (c *captures) end(k *check, code websocket.StatusCode, reason string) {
 	link.close(code, reason)
 }
 
-// lose frees the place of a check whose connection was lost. It stays in line
-// for the grace, so that its page can come back.
-func (c *captures) lose(k *check) {
-	defer k.link.close(websocket.StatusNormalClosure, "")
+// lose frees the place of a check whose connection was lost, or that the server
+// could not serve. It stays in line for the grace, so that its page can come back.
+func (c *captures) lose(k *check, code websocket.StatusCode, reason string) {
+	defer k.link.close(code, reason)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.checks[k.sess.ID] != k {

@@ -11,6 +11,7 @@ import (
 	"agegate/internal/session"
 	"agegate/internal/tenant"
 
+	"github.com/coder/websocket"
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 )
@@ -255,7 +256,7 @@ func TestLine(t *testing.T) {
 			},
 			"lose": func(t *rapid.T) {
 				if k := c.checks[pick(t)]; k != nil && k.link != nil {
-					c.lose(k)
+					c.lose(k, websocket.StatusNormalClosure, "")
 				}
 			},
 			"faster or slower": func(t *rapid.T) {

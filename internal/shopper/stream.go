@@ -132,8 +132,8 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	stream := &stream{pages: p, link: link, visit: v, assisted: assisted(c), check: check, inbox: newInbox()}
 	code, reason := stream.run(ctx)
 	stream.finish(context.WithoutCancel(ctx), code)
-	if code == websocket.StatusNormalClosure {
-		p.captures.lose(check)
+	if code == websocket.StatusNormalClosure || stream.attempt.returned {
+		p.captures.lose(check, code, reason)
 	} else {
 		p.captures.end(check, code, reason)
 	}

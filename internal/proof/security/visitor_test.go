@@ -26,9 +26,12 @@ type owned struct {
 }
 
 // begin creates a session and starts it in a browser of its own.
-func begin(t testing.TB, g *harness.Gateway, key string) owned {
+func begin(t testing.TB, g *harness.Gateway, key string) owned { return beginAt(t, g, key, 18) }
+
+// beginAt is begin for a target age.
+func beginAt(t testing.TB, g *harness.Gateway, key string, years int) owned {
 	t.Helper()
-	o := owned{browser: harness.Browser(), page: g.Path(g.Create(t, key, 18).VerificationURL)}
+	o := owned{browser: harness.Browser(), page: g.Path(g.Create(t, key, years).VerificationURL)}
 	post(t, o.browser, o.page+"/start")
 	return o
 }
@@ -40,21 +43,27 @@ type stream struct {
 	seq   uint32
 }
 
+// open opens the session's camera stream.
+func (o owned) open(ctx context.Context) (*stream, error) {
+	conn, _, err := websocket.Dial(ctx, strings.Replace(o.page, "http", "ws", 1)+"/stream", &websocket.DialOptions{HTTPClient: o.browser})
+	return &stream{conn: conn}, err
+}
+
 // dial opens the session's camera stream and waits for a place.
 func (o owned) dial(ctx context.Context) (*stream, error) {
-	conn, _, err := websocket.Dial(ctx, strings.Replace(o.page, "http", "ws", 1)+"/stream", &websocket.DialOptions{HTTPClient: o.browser})
+	s, err := o.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var hello struct{ Nonce string }
 	for hello.Nonce == "" { // in line
-		if err := wsjson.Read(ctx, conn, &hello); err != nil {
-			_ = conn.CloseNow()
+		if err := wsjson.Read(ctx, s.conn, &hello); err != nil {
+			_ = s.conn.CloseNow()
 			return nil, err
 		}
 	}
-	nonce, err := hex.DecodeString(hello.Nonce)
-	return &stream{conn: conn, nonce: nonce}, err
+	s.nonce, err = hex.DecodeString(hello.Nonce)
+	return s, err
 }
 
 // send sends a picture as the stream's next frame.

@@ -68,6 +68,12 @@ func New(t *testing.T, name string) *Row {
 	return r
 }
 
+// Logf adds to the log of the test.
+func (r *Row) Logf(format string, args ...any) {
+	r.t.Helper()
+	r.t.Logf(format, args...)
+}
+
 // Didf says what was done to the gateway, and how often.
 func (r *Row) Didf(format string, args ...any) { r.did = fmt.Sprintf(format, args...) }
 

@@ -88,7 +88,7 @@ export function openStream(path, take, on) {
   function answered(message) {
     const trip = performance.now() - (open.shift() ?? 0);
     share = trip > slow ? Math.max(0.6, share - 0.1) : Math.min(1, share + 0.02);
-    ({ full, credit } = message);
+    ({ full, credit = 1 } = message);
     if (open.length > 0) watch();
     plan();
   }
