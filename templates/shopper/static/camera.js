@@ -161,7 +161,7 @@ function connect() {
     queue(place) {
       check.failures = 0;
       machine.send("queued");
-      const words = (line.dataset.text ?? "").replace("{n}", place.toLocaleString(document.documentElement.lang));
+      const words = (line.dataset.text ?? "").replace("%n", place.toLocaleString(document.documentElement.lang));
       if (line.textContent !== words) line.textContent = words; // what is the same is not announced again
     },
     begin: () => machine.send("answered"),
