@@ -57,7 +57,7 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	if err != nil {
 		return Created{}, err
 	}
-	sess, refused := s.newSession(t, caller.Livemode, req)
+	sess, refused := s.newSession(t, caller, req)
 	if len(refused) > 0 && req.IdempotencyKey == "" {
 		return Created{}, fault.InvalidFields(refused...)
 	}
@@ -115,14 +115,18 @@ func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Create
 // newSession returns a new session with its callback URLs, and the fields that
 // are refused. A session with refused fields is incomplete and must not be
 // stored.
-func (s *Service) newSession(t tenant.Tenant, livemode bool, req CreateRequest) (Session, []fault.FieldError) {
+func (s *Service) newSession(t tenant.Tenant, caller tenant.Caller, req CreateRequest) (Session, []fault.FieldError) {
 	success, cancel, refused := s.destinations(t, req.SuccessURL, req.CancelURL)
 	now := s.now()
-	return Session{
-		ID: uuid.Must(uuid.NewV7()), TenantID: t.ID, Livemode: livemode, TargetAge: req.TargetAge,
+	sess := Session{
+		ID: uuid.Must(uuid.NewV7()), TenantID: t.ID, Livemode: caller.Livemode, TargetAge: req.TargetAge,
 		SuccessURL: success, CancelURL: cancel, WebhookURL: t.WebhookURL,
 		Status: StatusPending, CreatedAt: now, ExpiresAt: now.Add(s.cfg.TTL),
-	}, refused
+	}
+	if caller.KeyID != uuid.Nil {
+		sess.APIKeyID = &caller.KeyID
+	}
+	return sess, refused
 }
 
 // CheckDestinations returns the callback URL fields that Create would refuse. A

@@ -18,17 +18,15 @@ func (s *Service) StepDocument(ctx context.Context, sess Session) (Session, erro
 	})
 }
 
-// offerDocument opens the document check after an age refusal. A nil estimate
-// leaves the stored one.
-func (s *Service) offerDocument(d *decision, estimate *float64) error {
+// offerDocument opens the document check after an age refusal.
+func (s *Service) offerDocument(d *decision, made Decision) error {
 	expiresAt := s.extended(d)
-	ok, err := d.OfferDocument(d.sess.ID, d.now, expiresAt, estimate)
+	ok, err := d.OfferDocument(d.sess.ID, made, expiresAt)
 	if err != nil || !ok {
 		return lateUnless(ok, err)
 	}
-	if d.sess.DocumentOpenedAt = &d.now; estimate != nil {
-		d.sess.DetectedAge = estimate
-	}
+	d.sess.DocumentOpenedAt = &d.now
+	d.estimated(made)
 	return d.extendTo(expiresAt)
 }
 

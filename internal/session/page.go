@@ -15,6 +15,19 @@ func (s *Service) ByLink(ctx context.Context, link string) (Session, error) {
 	return sess, notFoundAs(err, errNotFound)
 }
 
+// Opened records that the link of a pending session was opened, the first time.
+// It is best effort: a page is shown without it.
+func (s *Service) Opened(ctx context.Context, sess Session) {
+	if now := s.now(); sess.OpenedAt == nil && sess.StatusAt(now) == StatusPending {
+		ctx, cancel := context.WithTimeout(ctx, markTime)
+		defer cancel()
+		_ = s.store.MarkOpened(ctx, sess.ID, now)
+	}
+}
+
+// markTime is the longest that a shopper waits for a time to be recorded.
+const markTime = 500 * time.Millisecond
+
 // Bind binds the session to the browser that holds cookie, unless it is bound
 // to another one. It reports whether the session is now bound to this browser.
 func (s *Service) Bind(ctx context.Context, sess Session, cookie string) (bool, error) {
@@ -69,7 +82,9 @@ func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) (Ses
 		if err != nil || !ok {
 			return lateUnless(ok, err)
 		}
-		d.sess.Attempts++
+		if d.sess.Attempts++; d.sess.BegunAt == nil {
+			d.sess.BegunAt = &d.now
+		}
 		return nil
 	})
 }
@@ -117,7 +132,7 @@ func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, 
 		d.sess.Strikes++
 		switch {
 		case d.sess.Strikes >= MaxStrikes:
-			return d.complete(CheckResult{Result: ResultSpoof, Source: SourceCamera})
+			return d.complete(ResultSpoof, Decision{Status: StatusSpoof, At: d.now, Source: SourceCamera})
 		case d.sess.AttemptsLeft() == 0:
 			return s.apply(d, NoEstimate(Claim{}))
 		default:
@@ -145,6 +160,12 @@ func (s *Service) Redirect(ctx context.Context, sess Session, cookie string) (st
 	}
 	claims := credential.Redirect{Session: sess.ID.String(), Status: string(ResultVerified), IsAdult: true}
 	url, err := credential.RedirectURL(sess.SuccessURL, claims, claims.Token(key, now.Add(s.cfg.TokenTTL)))
+	if err == nil && sess.RedirectedAt == nil {
+		// Best effort: a shopper who passed is not kept from the shop.
+		ctx, cancel := context.WithTimeout(ctx, markTime)
+		defer cancel()
+		_ = s.store.MarkRedirected(ctx, sess.ID, now)
+	}
 	return url, err == nil, err
 }
 

@@ -21,6 +21,11 @@ type Config struct {
 	TokenTTL  time.Duration // lifetime of a redirect token
 	Callbacks tenant.CallbackRule
 	Limits    billing.Limits
+	// AgeMargin and Calibration describe how the camera decides, and are kept with
+	// each decision: the years that an estimate must exceed the target age by, and
+	// the fingerprint of the calibration in use, empty without one.
+	AgeMargin   float64
+	Calibration string
 	Observe   func(id uuid.UUID, entered Status, livemode bool) // called on creation and completion; may be nil
 }
 
@@ -152,23 +157,27 @@ func (s *Service) Resolve(ctx context.Context, sess Session, v CheckResult) (Ses
 // apply takes the step that a result calls for, or returns ErrLate when it
 // calls for none.
 func (s *Service) apply(d *decision, v CheckResult) error {
-	if d.sess.ConsentedAt == nil || !d.tenant.AgeVisibility {
-		v.Estimate = nil
+	made := Decision{Status: v.Result.Status(), At: d.now, Source: v.Source}
+	if v.Estimate != nil {
+		cutoff := float64(d.sess.TargetAge) + s.cfg.AgeMargin
+		made.Basis = Basis{Cutoff: &cutoff, Calibration: s.cfg.Calibration}
+	}
+	if d.sess.ConsentedAt != nil && d.tenant.AgeVisibility {
+		made.Estimate = v.Estimate
 	}
 	switch next(v, d.tenant.DocumentCheck, d.sess.DocumentOpen()) {
 	case stepOffer:
-		return s.offerDocument(d, v.Estimate)
+		return s.offerDocument(d, made)
 	case stepComplete:
-		return d.complete(v)
+		return d.complete(v.Result, made)
 	default:
 		return ErrLate
 	}
 }
 
 // complete ends the session with the result of a check.
-func (d *decision) complete(v CheckResult) error {
-	status := v.Result.Status()
-	ok, err := d.CompleteSession(d.sess.ID, status, d.now, v.Estimate)
+func (d *decision) complete(result Result, made Decision) error {
+	ok, err := d.CompleteSession(d.sess.ID, made)
 	if err != nil || !ok {
 		return lateUnless(ok, err)
 	}
@@ -177,9 +186,9 @@ func (d *decision) complete(v CheckResult) error {
 			return lateUnless(ok, err)
 		}
 	}
-	if v.Result != ResultSpoof {
+	if result != ResultSpoof {
 		event, err := webhook.NewEvent(webhook.Completion{
-			TenantID: d.sess.TenantID, SessionID: d.sess.ID, Result: webhook.Result(v.Result),
+			TenantID: d.sess.TenantID, SessionID: d.sess.ID, Result: webhook.Result(result),
 			Livemode: d.sess.Livemode, CompletedAt: d.now, Destination: d.sess.WebhookURL,
 		})
 		if err != nil {
@@ -189,11 +198,19 @@ func (d *decision) complete(v CheckResult) error {
 			return err
 		}
 	}
-	d.sess.Status, d.sess.CompletedAt = status, &d.now
-	if v.Estimate != nil {
-		d.sess.DetectedAge = v.Estimate
-	}
+	d.sess.Status, d.sess.CompletedAt, d.sess.Source = made.Status, &d.now, made.Source
+	d.estimated(made)
 	return nil
+}
+
+// estimated copies what a decision says of the estimate to the session.
+func (d *decision) estimated(made Decision) {
+	if made.Estimate != nil {
+		d.sess.DetectedAge = made.Estimate
+	}
+	if made.Basis.Cutoff != nil {
+		d.sess.Basis = made.Basis
+	}
 }
 
 // announce wakes the webhook dispatcher and calls the observer after a session

@@ -46,14 +46,14 @@ func (r Result) Status() Status {
 	}
 }
 
-// Source says where a result came from.
-type Source int
+// Source says where a result came from, as it is stored.
+type Source string
 
 // The sources of a result.
 const (
-	SourceCamera   Source = iota // estimate and liveness
-	SourceForced                 // force= on a test session
-	SourceDocument               // the document check, or its refusal by the shopper
+	SourceCamera   Source = "camera"   // estimate and liveness
+	SourceForced   Source = "forced"   // force= on a test session
+	SourceDocument Source = "document" // the document check, or its refusal by the shopper
 )
 
 // CheckResult is the result of one check of a session.
@@ -106,6 +106,27 @@ type Session struct {
 	DocumentOpenedAt *time.Time // the document check was offered
 	Attempts         int
 	Strikes          int
+	OpenedAt         *time.Time // the link was first opened
+	BegunAt          *time.Time // the first capture began
+	RedirectedAt     *time.Time // the success redirect was first made
+	Source           Source     // of the result; empty until there is one
+	Basis            Basis      // of the camera's decision on the age
+	APIKeyID         *uuid.UUID // the key that created it; nil when no key did
+}
+
+// Basis is what a camera's decision on the age rested on. It holds no estimate.
+type Basis struct {
+	Cutoff      *float64 // years the estimate had to reach; nil when none was compared
+	Calibration string   // fingerprint of the calibration; empty without one
+}
+
+// Decision is what completes a session.
+type Decision struct {
+	Status   Status
+	At       time.Time
+	Source   Source
+	Estimate *float64 // to store; nil leaves what is stored
+	Basis    Basis    // a nil Cutoff leaves what is stored
 }
 
 // StatusAt returns the effective status at now: a pending session past its

@@ -33,6 +33,11 @@ type Store interface {
 	// BindBrowser stores the browser's hash if none is stored yet and reports
 	// whether it did.
 	BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byte) (bool, error)
+	// MarkOpened stores when the session's link was opened, unless it is stored.
+	MarkOpened(ctx context.Context, id uuid.UUID, now time.Time) error
+	// MarkRedirected stores when the success redirect was made, unless it is
+	// stored.
+	MarkRedirected(ctx context.Context, id uuid.UUID, now time.Time) error
 }
 
 // Tx is one transaction on sessions, their billing and their events. It is bound
@@ -49,14 +54,14 @@ type Tx interface {
 	Tenant(id uuid.UUID) (tenant.Tenant, error)
 
 	InsertSession(s Session) error
-	// CompleteSession writes the terminal status, its time and the estimate if
-	// the session is PENDING and expires after completedAt. It reports whether
-	// it did.
-	CompleteSession(id uuid.UUID, to Status, completedAt time.Time, estimate *float64) (bool, error)
-	// OfferDocument opens the document check, moves the expiry and writes the
-	// estimate if the session is PENDING, expires after now and has no document
-	// check open. It reports whether it did.
-	OfferDocument(id uuid.UUID, now, expiresAt time.Time, estimate *float64) (bool, error)
+	// CompleteSession writes the decision if the session is PENDING and expires
+	// after it. A session that was never opened counts as opened then. It reports
+	// whether it did.
+	CompleteSession(id uuid.UUID, d Decision) (bool, error)
+	// OfferDocument opens the document check at d.At, moves the expiry and writes
+	// the estimate and its basis if the session is PENDING, expires after d.At and
+	// has no document check open. It reports whether it did.
+	OfferDocument(id uuid.UUID, d Decision, expiresAt time.Time) (bool, error)
 	// ExtendSession moves the expiry if the session is PENDING, expires after
 	// now and has a document check open. It reports whether it did.
 	ExtendSession(id uuid.UUID, now, expiresAt time.Time) (bool, error)
@@ -65,8 +70,8 @@ type Tx interface {
 	// open. It reports whether it did.
 	RecordConsent(id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error)
 	// AddAttempt adds one attempt while the session is open at now, no document
-	// check is open and fewer than MaxAttempts have begun. It reports whether it
-	// did.
+	// check is open and fewer than MaxAttempts have begun. The first one's time is
+	// kept. It reports whether it did.
 	AddAttempt(id uuid.UUID, now time.Time) (bool, error)
 	// ReturnAttempt takes one attempt back while the session is open at now, no
 	// document check is open and one has begun. It reports whether it did.

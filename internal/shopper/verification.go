@@ -85,9 +85,13 @@ func (p *Pages) show(c echo.Context) error {
 	if err := v.refused(); err != nil {
 		return err
 	}
-	if forced && c.Request().Method == http.MethodGet {
+	if c.Request().Method != http.MethodGet {
+		return p.showState(c, v)
+	}
+	if forced {
 		return p.force(c, v, values[0])
 	}
+	p.cfg.Sessions.Opened(c.Request().Context(), v.sess)
 	return p.showState(c, v)
 }
 

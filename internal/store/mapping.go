@@ -86,6 +86,8 @@ func fromSession(s session.Session) sessionRow {
 		CompletedAt: atOrNil(s.CompletedAt), ConsentedAt: atOrNil(s.ConsentedAt),
 		DetectedAge: s.DetectedAge, DocumentOpenedAt: atOrNil(s.DocumentOpenedAt),
 		Attempts: s.Attempts, Strikes: s.Strikes,
+		OpenedAt: atOrNil(s.OpenedAt), BegunAt: atOrNil(s.BegunAt), RedirectedAt: atOrNil(s.RedirectedAt),
+		Source: string(s.Source), Cutoff: s.Basis.Cutoff, Calibration: s.Basis.Calibration, APIKeyID: s.APIKeyID,
 	}
 }
 
@@ -98,6 +100,8 @@ func toSession(r sessionRow) session.Session {
 		CompletedAt: atOrNil(r.CompletedAt), ConsentedAt: atOrNil(r.ConsentedAt),
 		DetectedAge: r.DetectedAge, DocumentOpenedAt: atOrNil(r.DocumentOpenedAt),
 		Attempts: r.Attempts, Strikes: r.Strikes,
+		OpenedAt: atOrNil(r.OpenedAt), BegunAt: atOrNil(r.BegunAt), RedirectedAt: atOrNil(r.RedirectedAt),
+		Source: session.Source(r.Source), Basis: session.Basis{Cutoff: r.Cutoff, Calibration: r.Calibration}, APIKeyID: r.APIKeyID,
 	}
 }
 

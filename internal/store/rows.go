@@ -80,6 +80,13 @@ type sessionRow struct {
 	DocumentOpenedAt *time.Time
 	Attempts         int
 	Strikes          int
+	OpenedAt         *time.Time
+	BegunAt          *time.Time
+	RedirectedAt     *time.Time
+	Source           string
+	Cutoff           *float64
+	Calibration      string
+	APIKeyID         *uuid.UUID
 }
 
 func (sessionRow) TableName() string { return "sessions" }

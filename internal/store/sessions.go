@@ -78,6 +78,20 @@ func (s *Store) BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byt
 	})
 }
 
+// MarkOpened implements session.Store.
+func (s *Store) MarkOpened(ctx context.Context, id uuid.UUID, now time.Time) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		return tx.db.Exec("UPDATE sessions SET opened_at = ? WHERE id = ? AND opened_at IS NULL", at(now), id.String()).Error
+	})
+}
+
+// MarkRedirected implements session.Store.
+func (s *Store) MarkRedirected(ctx context.Context, id uuid.UUID, now time.Time) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		return tx.db.Exec("UPDATE sessions SET redirected_at = ? WHERE id = ? AND redirected_at IS NULL", at(now), id.String()).Error
+	})
+}
+
 // LockSession implements session.Tx. The ID is passed as text, as in
 // StandingByID.
 func (tx *Tx) LockSession(id uuid.UUID) (session.Session, error) {
@@ -95,7 +109,9 @@ func (tx *Tx) RecordConsent(id uuid.UUID, consentedAt *time.Time, now time.Time)
 // AddAttempt implements session.Tx.
 func (tx *Tx) AddAttempt(id uuid.UUID, now time.Time) (bool, error) {
 	return changed(tx.open(id, now).Where("document_opened_at IS NULL AND attempts < ?", session.MaxAttempts).
-		Update("attempts", gorm.Expr("attempts + 1")))
+		Updates(map[string]any{
+			"attempts": gorm.Expr("attempts + 1"), "begun_at": gorm.Expr("coalesce(begun_at, ?)", at(now)),
+		}))
 }
 
 // ReturnAttempt implements session.Tx.
@@ -116,19 +132,30 @@ func (tx *Tx) InsertSession(s session.Session) error {
 	return tx.db.Create(&row).Error
 }
 
-// CompleteSession implements session.Tx. A nil estimate leaves the one that an
-// earlier step of the session stored.
-func (tx *Tx) CompleteSession(id uuid.UUID, to session.Status, completedAt time.Time, estimate *float64) (bool, error) {
-	columns := map[string]any{"status": to, "completed_at": at(completedAt)}
-	set(columns, "detected_age", estimate)
-	return changed(tx.open(id, completedAt).Updates(columns))
+// CompleteSession implements session.Tx.
+func (tx *Tx) CompleteSession(id uuid.UUID, d session.Decision) (bool, error) {
+	columns := estimated(d)
+	columns["status"], columns["completed_at"], columns["source"] = d.Status, at(d.At), d.Source
+	columns["opened_at"] = gorm.Expr("coalesce(opened_at, ?)", at(d.At))
+	return changed(tx.open(id, d.At).Updates(columns))
 }
 
 // OfferDocument implements session.Tx.
-func (tx *Tx) OfferDocument(id uuid.UUID, now, expiresAt time.Time, estimate *float64) (bool, error) {
-	columns := map[string]any{"document_opened_at": at(now), "expires_at": at(expiresAt)}
-	set(columns, "detected_age", estimate)
-	return changed(tx.open(id, now).Where("document_opened_at IS NULL").Updates(columns))
+func (tx *Tx) OfferDocument(id uuid.UUID, d session.Decision, expiresAt time.Time) (bool, error) {
+	columns := estimated(d)
+	columns["document_opened_at"], columns["expires_at"] = at(d.At), at(expiresAt)
+	return changed(tx.open(id, d.At).Where("document_opened_at IS NULL").Updates(columns))
+}
+
+// estimated returns the columns of a decision's estimate and of what it rested
+// on. Those that an earlier step of the session stored are left alone.
+func estimated(d session.Decision) map[string]any {
+	columns := map[string]any{}
+	set(columns, "detected_age", d.Estimate)
+	if d.Basis.Cutoff != nil {
+		columns["cutoff"], columns["calibration"] = *d.Basis.Cutoff, d.Basis.Calibration
+	}
+	return columns
 }
 
 // ExtendSession implements session.Tx.

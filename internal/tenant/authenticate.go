@@ -49,7 +49,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 		// The time of last use is best effort: a call does not fail without it.
 		_ = s.store.TouchKey(ctx, k.ID, minute)
 	}
-	caller := Caller{TenantID: t.ID, Livemode: k.Livemode}
+	caller := Caller{TenantID: t.ID, Livemode: k.Livemode, KeyID: k.ID}
 	s.keys.put(hash, caller, now)
 	return caller, nil
 }

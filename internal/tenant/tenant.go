@@ -103,6 +103,7 @@ type Secret struct {
 type Caller struct {
 	TenantID uuid.UUID
 	Livemode bool
+	KeyID    uuid.UUID // the key it used; the zero UUID for a caller without one
 }
 
 // Changes are the settings an operator sets; nil leaves a setting as it is,

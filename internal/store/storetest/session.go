@@ -19,6 +19,15 @@ import (
 
 const microsecond = time.Microsecond
 
+// decision returns a camera's decision by a cutoff of 25 years.
+func decision(to session.Status, at time.Time, estimate *float64) session.Decision {
+	cutoff := 25.0
+	return session.Decision{
+		Status: to, At: at, Source: session.SourceCamera, Estimate: estimate,
+		Basis: session.Basis{Cutoff: &cutoff, Calibration: "abc"},
+	}
+}
+
 func testSessionComesBackAsStored(t *testing.T, s Store) {
 	owner := newTenant(t, s)
 	plain := sessionOf(t, owner)
@@ -27,6 +36,9 @@ func testSessionComesBackAsStored(t *testing.T, s Store) {
 	full.WebhookURL, full.BrowserHash, full.Status = "https://shop.example/hook", digest("cookie"), session.StatusPassed
 	full.CompletedAt, full.ConsentedAt, full.DocumentOpenedAt, full.DetectedAge = &at, &at, &at, &age
 	full.Attempts, full.Strikes, full.Livemode = 3, 1, false
+	key := id(t)
+	full.OpenedAt, full.BegunAt, full.RedirectedAt, full.APIKeyID = &at, &at, &at, &key
+	full.Source, full.Basis = session.SourceCamera, session.Basis{Cutoff: &age, Calibration: "abc"}
 	for _, want := range []session.Session{plain, full} {
 		inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(want) })
 		got, err := s.SessionByID(t.Context(), owner.ID, want.ID)
@@ -73,10 +85,10 @@ func testConditionalUpdates(t *testing.T, s Store) {
 		return s.ExpireSession(ctx, id, now)
 	})
 	complete := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
-		return tx.CompleteSession(id, session.StatusPassed, now, &age)
+		return tx.CompleteSession(id, decision(session.StatusPassed, now, &age))
 	})
 	offer := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
-		return tx.OfferDocument(id, now, later, &age)
+		return tx.OfferDocument(id, decision(session.StatusFallback, now, &age), later)
 	})
 	extend := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
 		return tx.ExtendSession(id, now, later)
@@ -119,7 +131,8 @@ func testConditionalUpdates(t *testing.T, s Store) {
 		{"expire a completed one", expire, passed, tooLate, false, nil},
 		{"expire again", expire, expired, tooLate, false, nil},
 		{"complete in time", complete, fresh, inTime, true, func(_, s session.Session) bool {
-			return s.Status == session.StatusPassed && s.CompletedAt.Equal(stored(inTime)) && *s.DetectedAge == age
+			return s.Status == session.StatusPassed && s.CompletedAt.Equal(stored(inTime)) && *s.DetectedAge == age &&
+				s.Source == session.SourceCamera && *s.Basis.Cutoff == 25 && s.Basis.Calibration == "abc" && s.OpenedAt.Equal(stored(inTime))
 		}},
 		{"complete with the document check open", complete, offered, inTime, true, is(session.StatusPassed)},
 		{"complete too late", complete, fresh, tooLate, false, nil},
@@ -127,7 +140,7 @@ func testConditionalUpdates(t *testing.T, s Store) {
 		{"complete an expired one", complete, expired, inTime, false, nil},
 		{"offer in time", offer, fresh, inTime, true, func(_, s session.Session) bool {
 			return s.Status == session.StatusPending && s.DocumentOpenedAt.Equal(stored(inTime)) &&
-				s.ExpiresAt.Equal(stored(later)) && *s.DetectedAge == age
+				s.ExpiresAt.Equal(stored(later)) && *s.DetectedAge == age && *s.Basis.Cutoff == 25 && s.Source == "" && s.OpenedAt == nil
 		}},
 		{"offer too late", offer, fresh, tooLate, false, nil},
 		{"offer twice", offer, offered, inTime, false, nil},
@@ -147,7 +160,10 @@ func testConditionalUpdates(t *testing.T, s Store) {
 		{"consent too late", consent, fresh, tooLate, false, nil},
 		{"consent after completion", consent, passed, inTime, false, nil},
 		{"first attempt", attempt, fresh, inTime, true, func(before, s session.Session) bool {
-			return s.Attempts == before.Attempts+1
+			return s.Attempts == before.Attempts+1 && s.BegunAt.Equal(stored(inTime))
+		}},
+		{"second attempt", attempt, func(s *session.Session) { s.Attempts, s.BegunAt = 1, &at }, inTime, true, func(_, s session.Session) bool {
+			return s.Attempts == 2 && s.BegunAt.Equal(at)
 		}},
 		{"attempt over the limit", attempt, attempted, inTime, false, nil},
 		{"attempt with the document check open", attempt, offered, inTime, false, nil},
@@ -192,6 +208,23 @@ func testConditionalUpdates(t *testing.T, s Store) {
 	}
 }
 
+func testFirstTimesAreKept(t *testing.T, s Store) {
+	row := newSession(t, s, newTenant(t, s))
+	later := start.Add(time.Minute)
+	for _, now := range []time.Time{start, later} {
+		wantNoError(t, s.MarkOpened(t.Context(), row.ID, now))
+		wantNoError(t, s.MarkRedirected(t.Context(), row.ID, now))
+	}
+	inTx(t, s, func(tx session.Tx) error {
+		_, err := tx.CompleteSession(row.ID, decision(session.StatusPassed, later, nil))
+		return err
+	})
+	got := byLink(t, s, row)
+	if got.OpenedAt == nil || !got.OpenedAt.Equal(stored(start)) || got.RedirectedAt == nil || !got.RedirectedAt.Equal(stored(start)) {
+		t.Errorf("opened %v, redirected %v, want %v for both", got.OpenedAt, got.RedirectedAt, stored(start))
+	}
+}
+
 func testConsentIsWithdrawn(t *testing.T, s Store) {
 	row := newSession(t, s, newTenant(t, s))
 	for _, at := range []*time.Time{&start, nil} {
@@ -210,8 +243,8 @@ func testCompletionKeepsAnEarlierEstimate(t *testing.T, s Store) {
 	row, age := newSession(t, s, newTenant(t, s)), 17.5
 	inTx(t, s, func(tx session.Tx) error {
 		_, consentErr := tx.RecordConsent(row.ID, &start, start)
-		_, offerErr := tx.OfferDocument(row.ID, start, row.ExpiresAt, &age)
-		_, err := tx.CompleteSession(row.ID, session.StatusPassed, start, nil)
+		_, offerErr := tx.OfferDocument(row.ID, decision(session.StatusFallback, start, &age), row.ExpiresAt)
+		_, err := tx.CompleteSession(row.ID, decision(session.StatusPassed, start, nil))
 		return errors.Join(consentErr, offerErr, err)
 	})
 	if got := byLink(t, s, row).DetectedAge; got == nil || *got != age {
@@ -222,7 +255,7 @@ func testCompletionKeepsAnEarlierEstimate(t *testing.T, s Store) {
 func testEstimateWithoutConsentIsRefused(t *testing.T, s Store) {
 	row, age := newSession(t, s, newTenant(t, s)), 33.0
 	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
-		_, err := tx.CompleteSession(row.ID, session.StatusPassed, start, &age)
+		_, err := tx.CompleteSession(row.ID, decision(session.StatusPassed, start, &age))
 		return err
 	})
 	if err == nil || byLink(t, s, row).DetectedAge != nil {
@@ -239,7 +272,7 @@ func testOneOfManyVerdictsWins(t *testing.T, s Store) {
 		to := verdicts[i%len(verdicts)]
 		var ok bool
 		err := s.UpdateSessions(t.Context(), func(tx session.Tx) (err error) {
-			ok, err = tx.CompleteSession(row.ID, to, start, nil)
+			ok, err = tx.CompleteSession(row.ID, decision(to, start, nil))
 			return err
 		})
 		if err != nil {

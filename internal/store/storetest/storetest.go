@@ -79,6 +79,7 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"another tenant's session is not found", testAnotherTenantsSessionIsNotFound},
 		{"insert session refuses a taken link", testInsertSessionRefusesATakenLink},
 		{"conditional updates", testConditionalUpdates},
+		{"first times are kept", testFirstTimesAreKept},
 		{"consent is withdrawn", testConsentIsWithdrawn},
 		{"completion keeps an earlier estimate", testCompletionKeepsAnEarlierEstimate},
 		{"estimate without consent is refused", testEstimateWithoutConsentIsRefused},
