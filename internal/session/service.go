@@ -124,18 +124,25 @@ func (s *Service) DetectedAge(ctx context.Context, tenantID, id uuid.UUID) (Esti
 	if err != nil {
 		return EstimateView{}, notFoundAs(err, errNotFound)
 	}
-	view := EstimateView{SessionID: id}
-	switch {
-	case sess.ConsentedAt == nil:
-		view.Availability = AvailabilityNotConsented
-	case !sess.StatusAt(s.now()).Terminal():
-		view.Availability = AvailabilityPending
-	case sess.DetectedAge == nil:
-		view.Availability = AvailabilityNotEstimated
-	default:
-		view.Availability, view.DetectedAge = AvailabilityAvailable, sess.DetectedAge
+	view := EstimateView{SessionID: id, Availability: sess.EstimateAt(s.now())}
+	if view.Availability == AvailabilityAvailable {
+		view.DetectedAge = sess.DetectedAge
 	}
 	return view, nil
+}
+
+// EstimateAt says whether the session's estimate is available at now.
+func (s Session) EstimateAt(now time.Time) Availability {
+	switch {
+	case s.ConsentedAt == nil:
+		return AvailabilityNotConsented
+	case !s.StatusAt(now).Terminal():
+		return AvailabilityPending
+	case s.DetectedAge == nil:
+		return AvailabilityNotEstimated
+	default:
+		return AvailabilityAvailable
+	}
 }
 
 // Resolve applies the result of a check to a session and returns the updated

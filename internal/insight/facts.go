@@ -1,0 +1,121 @@
+package insight
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"agegate/internal/session"
+	"agegate/internal/tenant"
+
+	"github.com/google/uuid"
+)
+
+// Checklist says what of going live is done.
+type Checklist struct {
+	SuccessURL, CancelURL, WebhookURL bool // are set
+	Passed, FellBack, Spoofed         bool // seen in test mode
+	WebhookAnswered                   bool // a test event was answered 2xx
+	LiveKey                           bool // one is in force
+	Allowance                         bool // a live session can be paid for
+}
+
+// Complete reports whether nothing is missing.
+func (c Checklist) Complete() bool {
+	return c == Checklist{true, true, true, true, true, true, true, true, true}
+}
+
+// Checklist returns a tenant's checklist, or fault.NotFound.
+func (s *Service) Checklist(ctx context.Context, tenantID uuid.UUID) (Checklist, error) {
+	t, err := s.store.TenantByID(ctx, tenantID)
+	if err != nil {
+		return Checklist{}, err
+	}
+	c := Checklist{SuccessURL: t.SuccessURL != "", CancelURL: t.CancelURL != "", WebhookURL: t.WebhookURL != ""}
+	test := Scope{TenantID: tenantID}
+	for _, seen := range []struct {
+		status session.Status
+		fact   *bool
+	}{{session.StatusPassed, &c.Passed}, {session.StatusFallback, &c.FellBack}, {session.StatusSpoof, &c.Spoofed}} {
+		if *seen.fact, err = s.store.Reached(ctx, test, seen.status); err != nil {
+			return Checklist{}, err
+		}
+	}
+	if c.WebhookAnswered, err = s.store.Delivered(ctx, test); err != nil {
+		return Checklist{}, err
+	}
+	keys, err := s.store.Keys(ctx, tenantID)
+	if err != nil {
+		return Checklist{}, err
+	}
+	c.LiveKey = slices.ContainsFunc(keys, func(k tenant.APIKey) bool { return k.Livemode && k.RevokedAt == nil })
+	a, err := s.allowance(ctx, tenantID, s.now())
+	if err != nil {
+		return Checklist{}, err
+	}
+	c.Allowance = a.Unlimited || a.FreeLeft+a.Credit > 0
+	return c, nil
+}
+
+// KeyUse is a key and how much it is used.
+type KeyUse struct {
+	tenant.APIKey
+	Sessions int64 // created with it in the last 24 hours, counted at most 15 s ago
+}
+
+// Keys returns the keys of a mode, oldest first, revoked ones included.
+func (s *Service) Keys(ctx context.Context, scope Scope) ([]KeyUse, error) {
+	keys, err := s.store.Keys(ctx, scope.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	shared := context.WithoutCancel(ctx)
+	counts, _, err := s.keyUse.get(scope.TenantID, scope.TenantID.String(), func() (map[uuid.UUID]int64, error) {
+		return s.store.CountByKey(shared, scope.TenantID, s.now().Add(-day))
+	})
+	var list []KeyUse
+	for _, k := range keys {
+		if k.Livemode == scope.Livemode {
+			list = append(list, KeyUse{APIKey: k, Sessions: counts[k.ID]})
+		}
+	}
+	return list, err
+}
+
+// Replica is a gateway process. Those that differ in a fingerprint do not decide
+// alike.
+type Replica struct {
+	ID          uuid.UUID
+	StartedAt   time.Time
+	SeenAt      time.Time
+	Version     string
+	Models      string // fingerprint; empty without an estimator
+	Calibration string // fingerprint; empty without one
+	Config      string // fingerprint of the settings that replicas share
+}
+
+// ReplicaStore keeps the replicas.
+type ReplicaStore interface {
+	// PutReplica stores a replica, or its SeenAt if it is stored, and deletes those
+	// not seen since before.
+	PutReplica(ctx context.Context, r Replica, before time.Time) error
+	// Replicas returns the replicas seen at or after since, oldest first.
+	Replicas(ctx context.Context, since time.Time) ([]Replica, error)
+}
+
+// How often a replica reports, and after how long it counts as gone.
+const (
+	HeartbeatEvery = 30 * time.Second
+	goneAfter      = 3 * HeartbeatEvery
+)
+
+// Heartbeat records that a replica is alive.
+func (s *Service) Heartbeat(ctx context.Context, r Replica) error {
+	r.SeenAt = s.now()
+	return s.store.PutReplica(ctx, r, r.SeenAt.Add(-day))
+}
+
+// Replicas returns the replicas that run now, oldest first.
+func (s *Service) Replicas(ctx context.Context) ([]Replica, error) {
+	return s.store.Replicas(ctx, s.now().Add(-goneAfter))
+}

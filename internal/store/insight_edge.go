@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"agegate/internal/insight"
+)
+
+// refusalRow is a row of api_refusals.
+type refusalRow struct {
+	TenantID  uuid.UUID `gorm:"primaryKey"`
+	Livemode  bool      `gorm:"primaryKey"`
+	Minute    int64     `gorm:"primaryKey;autoIncrement:false"`
+	Route     string    `gorm:"primaryKey"`
+	Status    int       `gorm:"primaryKey;autoIncrement:false"`
+	Type      string    `gorm:"primaryKey"`
+	Loc       string    `gorm:"primaryKey"`
+	KeyID     uuid.UUID `gorm:"primaryKey"`
+	N         int64
+	RequestID string
+}
+
+func (refusalRow) TableName() string { return "api_refusals" }
+
+// refusalOrder are the columns that identify a count of a scope, the oldest
+// first.
+const refusalOrder = "minute, route, status, type, loc, key_id"
+
+// AddRefusals implements insight.RefusalStore.
+func (s *Store) AddRefusals(ctx context.Context, scope insight.Scope, counts []insight.RefusalCount, keep int) error {
+	rows := mapAll(counts, func(c insight.RefusalCount) refusalRow {
+		return refusalRow{
+			TenantID: scope.TenantID, Livemode: scope.Livemode, Minute: c.Minute.Unix() / 60, Route: c.Route,
+			Status: c.Status, Type: c.Type, Loc: c.Loc, KeyID: c.KeyID, N: c.N, RequestID: c.RequestID,
+		}
+	})
+	return s.Update(ctx, func(tx *Tx) error {
+		key := []clause.Column{{Name: "tenant_id"}, {Name: "livemode"}}
+		for _, name := range []string{"minute", "route", "status", "type", "loc", "key_id"} {
+			key = append(key, clause.Column{Name: name})
+		}
+		err := tx.db.Clauses(clause.OnConflict{Columns: key, DoUpdates: clause.Assignments(map[string]any{
+			"n": gorm.Expr("api_refusals.n + excluded.n"), "request_id": gorm.Expr("excluded.request_id"),
+		})}).Create(&rows).Error
+		if err != nil {
+			return err
+		}
+		return tx.db.Exec(`DELETE FROM api_refusals WHERE tenant_id = ? AND livemode = ? AND (`+refusalOrder+`) < (
+			SELECT `+refusalOrder+` FROM api_refusals WHERE tenant_id = ? AND livemode = ?
+			ORDER BY minute DESC, route DESC, status DESC, type DESC, loc DESC, key_id DESC LIMIT 1 OFFSET ?)`,
+			scope.TenantID, scope.Livemode, scope.TenantID, scope.Livemode, keep-1).Error
+	})
+}
+
+// Refusals implements insight.RefusalStore.
+func (s *Store) Refusals(ctx context.Context, scope insight.Scope, since time.Time) ([]insight.RefusalCount, error) {
+	return view(ctx, s, func(tx *Tx) ([]insight.RefusalCount, error) {
+		var rows []refusalRow
+		err := tx.db.Where("tenant_id = ? AND livemode = ? AND minute >= ?", scope.TenantID, scope.Livemode, since.Unix()/60).
+			Order("minute DESC, n DESC, " + refusalOrder).Find(&rows).Error
+		return mapAll(rows, func(r refusalRow) insight.RefusalCount {
+			return insight.RefusalCount{
+				Refusal: insight.Refusal{Scope: scope, Route: r.Route, Status: r.Status, Type: r.Type, Loc: r.Loc, KeyID: r.KeyID},
+				Minute:  time.Unix(r.Minute*60, 0).UTC(), N: r.N, RequestID: r.RequestID,
+			}
+		}), err
+	})
+}
+
+// PruneRefusals implements insight.RefusalStore.
+func (s *Store) PruneRefusals(ctx context.Context, before time.Time, limit int) (int, error) {
+	return update(ctx, s, func(tx *Tx) (int, error) {
+		res := tx.db.Exec(`DELETE FROM api_refusals WHERE (tenant_id, livemode, `+refusalOrder+`) IN (
+			SELECT tenant_id, livemode, `+refusalOrder+` FROM api_refusals WHERE minute < ? LIMIT ?)`, before.Unix()/60, limit)
+		return int(res.RowsAffected), res.Error
+	})
+}
+
+// replicaRow is a row of replicas.
+type replicaRow struct {
+	ID          uuid.UUID `gorm:"primaryKey"`
+	StartedAt   time.Time
+	SeenAt      time.Time
+	Version     string
+	Models      string
+	Calibration string
+	Config      string
+}
+
+func (replicaRow) TableName() string { return "replicas" }
+
+// PutReplica implements insight.ReplicaStore.
+func (s *Store) PutReplica(ctx context.Context, r insight.Replica, before time.Time) error {
+	row := replicaRow(r)
+	row.StartedAt, row.SeenAt = at(r.StartedAt), at(r.SeenAt)
+	return s.Update(ctx, func(tx *Tx) error {
+		err := tx.db.Clauses(clause.OnConflict{
+			Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"seen_at"}),
+		}).Create(&row).Error
+		if err != nil {
+			return err
+		}
+		return tx.db.Exec("DELETE FROM replicas WHERE seen_at < ?", at(before)).Error
+	})
+}
+
+// Replicas implements insight.ReplicaStore.
+func (s *Store) Replicas(ctx context.Context, since time.Time) ([]insight.Replica, error) {
+	return view(ctx, s, func(tx *Tx) ([]insight.Replica, error) {
+		var rows []replicaRow
+		err := tx.db.Where("seen_at >= ?", at(since)).Order("started_at, id").Find(&rows).Error
+		return mapAll(rows, func(r replicaRow) insight.Replica {
+			r.StartedAt, r.SeenAt = at(r.StartedAt), at(r.SeenAt)
+			return insight.Replica(r)
+		}), err
+	})
+}

@@ -1,0 +1,246 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/billing"
+	"agegate/internal/insight"
+	"agegate/internal/session"
+	"agegate/internal/webhook"
+)
+
+var _ insight.Store = (*Store)(nil)
+
+// lookedAt is the most rows of one status that a list query looks at, where a
+// condition may pass over many before it finds a page.
+const lookedAt = 2000
+
+// ranges selects the newest rows of a table as a union of one range per status:
+// each is read from its end in the index (tenant_id, livemode, status, id), and
+// stops after a page. Any other way to read a mode of a tenant in the order of
+// ids would pass over the rows of the other mode.
+type ranges struct {
+	table, columns string
+	scope          insight.Scope
+	parts          []part
+	from, before   string // ids: at or after, and before; empty for no bound
+	where          string // further condition of every part; empty for none
+	args           []any  // of where
+	sparse         bool   // the conditions may pass over many rows
+}
+
+// part is a status and a further condition on its rows.
+type part struct {
+	status string
+	where  string // empty for none
+	args   []any
+}
+
+// union returns the statement that selects columns of each part's rows, at most
+// limit after offset each, and its arguments.
+func (r ranges) union(columns string, conditions bool, limit, offset int) (string, []any) {
+	var selects []string
+	var args []any
+	for _, p := range r.parts {
+		where := "tenant_id = ? AND livemode = ? AND status = ?"
+		args = append(args, r.scope.TenantID.String(), r.scope.Livemode, p.status)
+		bound := func(condition string, values ...any) {
+			if condition != "" {
+				where += " AND " + condition
+				args = append(args, values...)
+			}
+		}
+		if r.from != "" {
+			bound("id >= ?", r.from)
+		}
+		if r.before != "" {
+			bound("id < ?", r.before)
+		}
+		if conditions {
+			bound(p.where, p.args...)
+			bound(r.where, r.args...)
+		}
+		args = append(args, limit, offset)
+		selects = append(selects, "SELECT * FROM (SELECT "+columns+" FROM "+r.table+" WHERE "+where+" ORDER BY id DESC LIMIT ? OFFSET ?) AS part")
+	}
+	return strings.Join(selects, " UNION ALL "), args
+}
+
+// newest scans the newest rows into rows, which is a pointer to a slice. It
+// returns the id down to which it has looked, or "" if it looked at all.
+func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) {
+	if r.sparse {
+		statement, args := r.union("id", false, 1, lookedAt-1)
+		var last []string
+		if err := tx.db.Raw(statement, args...).Scan(&last).Error; err != nil {
+			return "", err
+		}
+		for _, id := range last { // lower case, so that they compare as text
+			reached = max(reached, id)
+		}
+		r.from = max(r.from, reached)
+	}
+	statement, args := r.union(r.columns, true, limit, 0)
+	return reached, tx.db.Raw(statement+" ORDER BY id DESC LIMIT ?", append(args, limit)...).Scan(rows).Error
+}
+
+// listRow is the part of a session that lists show.
+type listRow struct {
+	ID               uuid.UUID
+	Status           string
+	TargetAge        int
+	Source           string
+	CreatedAt        time.Time
+	ExpiresAt        time.Time
+	CompletedAt      *time.Time
+	OpenedAt         *time.Time
+	BegunAt          *time.Time
+	DocumentOpenedAt *time.Time
+	Attempts         int
+	Strikes          int
+}
+
+const listColumns = "id, status, target_age, source, created_at, expires_at, completed_at, opened_at, begun_at, document_opened_at, attempts, strikes"
+
+// ListSessions implements insight.Store.
+func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insight.Found[insight.SessionRow], error) {
+	r := ranges{table: "sessions", columns: listColumns, scope: q.Scope, parts: sessionParts(q), sparse: q.TargetAge != 0}
+	if q.TargetAge != 0 {
+		r.where, r.args = "target_age = ?", []any{q.TargetAge}
+	}
+	if !q.From.IsZero() {
+		r.from = insight.IDAt(q.From).String()
+	}
+	if q.Status == session.StatusPending {
+		// Older ones have expired, whether or not that was written.
+		r.sparse, r.from = true, max(r.from, insight.IDAt(q.Now.Add(-session.MaxLifetime)).String())
+	}
+	if !q.To.IsZero() {
+		r.before = insight.IDAt(q.To).String()
+	}
+	if q.Before != uuid.Nil && (r.before == "" || q.Before.String() < r.before) {
+		r.before = q.Before.String()
+	}
+	return view(ctx, s, func(tx *Tx) (found insight.Found[insight.SessionRow], err error) {
+		var rows []listRow
+		found.Reached, err = tx.newest(r, q.Limit, &rows)
+		found.Rows = mapAll(rows, func(row listRow) insight.SessionRow { return toSessionRow(row, q.Now) })
+		return found, err
+	})
+}
+
+// sessionParts returns the ranges of an effective status, or of all.
+func sessionParts(q insight.SessionQuery) []part {
+	now := []any{at(q.Now)}
+	switch q.Status {
+	case "":
+		return []part{
+			{status: string(session.StatusPending)}, {status: string(session.StatusPassed)}, {status: string(session.StatusFallback)},
+			{status: string(session.StatusSpoof)}, {status: string(session.StatusExpired)},
+		}
+	case session.StatusPending:
+		return []part{{string(session.StatusPending), "expires_at > ?", now}}
+	case session.StatusExpired:
+		return []part{{status: string(session.StatusExpired)}, {string(session.StatusPending), "expires_at <= ?", now}}
+	default:
+		return []part{{status: string(q.Status)}}
+	}
+}
+
+func toSessionRow(r listRow, now time.Time) insight.SessionRow {
+	stored := session.Session{Status: session.Status(r.Status), ExpiresAt: at(r.ExpiresAt)}
+	return insight.SessionRow{
+		ID: r.ID, Status: stored.StatusAt(now), TargetAge: r.TargetAge, Source: session.Source(r.Source),
+		CreatedAt: at(r.CreatedAt), ExpiresAt: at(r.ExpiresAt), CompletedAt: atOrNil(r.CompletedAt),
+		OpenedAt: atOrNil(r.OpenedAt), BegunAt: atOrNil(r.BegunAt), DocumentAt: atOrNil(r.DocumentOpenedAt),
+		Attempts: r.Attempts, Strikes: r.Strikes,
+	}
+}
+
+// eventColumns are those of eventRow but the body and what attempts use.
+const eventColumns = "id, tenant_id, session_id, livemode, destination, endpoint_id, status, created_at, next_attempt_at, attempts, last_at, last_class, last_status"
+
+// ListEvents implements insight.Store.
+func (s *Store) ListEvents(ctx context.Context, q insight.EventQuery) (insight.Found[webhook.Record], error) {
+	r := ranges{table: "webhook_events", columns: eventColumns, scope: q.Scope, before: q.Before}
+	statuses := []webhook.Status{q.Status}
+	if q.Status == "" {
+		statuses = []webhook.Status{
+			webhook.StatusPending, webhook.StatusDelivered, webhook.StatusFailed, webhook.StatusWaiting, webhook.StatusNoDestination,
+		}
+	}
+	r.parts = mapAll(statuses, func(status webhook.Status) part { return part{status: string(status)} })
+	if q.Class != "" {
+		r.where, r.args, r.sparse = "last_class = ?", []any{string(q.Class)}, true
+	}
+	return view(ctx, s, func(tx *Tx) (found insight.Found[webhook.Record], err error) {
+		var rows []eventRow
+		found.Reached, err = tx.newest(r, q.Limit, &rows)
+		found.Rows = mapAll(rows, eventRow.toRecord)
+		return found, err
+	})
+}
+
+// Beside implements insight.Store.
+func (s *Store) Beside(ctx context.Context, sess session.Session) (insight.Beside, error) {
+	return view(ctx, s, func(tx *Tx) (b insight.Beside, err error) {
+		err = tx.db.Raw(`SELECT
+			EXISTS (SELECT 1 FROM idempotency_claims WHERE session_id = ?) AS link_copy,
+			EXISTS (SELECT 1 FROM handovers WHERE link_hash = ? AND phone_hash IS NOT NULL) AS phone,
+			EXISTS (SELECT 1 FROM webhook_events WHERE session_id = ?) AS event`,
+			sess.ID, sess.LinkHash, sess.ID).Scan(&b).Error
+		return b, err
+	})
+}
+
+// CountEvents implements insight.Store.
+func (s *Store) CountEvents(ctx context.Context, scope insight.Scope, since string, limit int) (insight.EventCounts, error) {
+	const newest = "(SELECT attempts FROM webhook_events WHERE tenant_id = ? AND livemode = ? AND status = ? AND id >= ? ORDER BY id DESC LIMIT ?) AS newest"
+	of := func(status webhook.Status, since string) []any {
+		return []any{scope.TenantID.String(), scope.Livemode, string(status), since, limit}
+	}
+	return view(ctx, s, func(tx *Tx) (c insight.EventCounts, err error) {
+		err = tx.db.Raw("SELECT count(*) AS delivered, count(CASE WHEN attempts = 1 THEN 1 END) AS first_try FROM "+newest,
+			of(webhook.StatusDelivered, since)...).Scan(&c).Error
+		for _, n := range []struct {
+			status webhook.Status
+			since  string
+			to     *int64
+		}{{webhook.StatusPending, "", &c.Pending}, {webhook.StatusWaiting, "", &c.Waiting}, {webhook.StatusFailed, since, &c.Failed}} {
+			if err == nil {
+				err = tx.db.Raw("SELECT count(*) FROM "+newest, of(n.status, n.since)...).Scan(n.to).Error
+			}
+		}
+		return c, err
+	})
+}
+
+// Delivered implements insight.Store.
+func (s *Store) Delivered(ctx context.Context, scope insight.Scope) (bool, error) {
+	return view(ctx, s, func(tx *Tx) (found bool, err error) {
+		return found, tx.db.Raw("SELECT EXISTS (SELECT 1 FROM webhook_events WHERE tenant_id = ? AND livemode = ? AND status = ?)",
+			scope.TenantID.String(), scope.Livemode, webhook.StatusDelivered).Scan(&found).Error
+	})
+}
+
+// Reached implements insight.Store.
+func (s *Store) Reached(ctx context.Context, scope insight.Scope, status session.Status) (bool, error) {
+	tenantID := scope.TenantID.String()
+	return view(ctx, s, func(tx *Tx) (found bool, err error) {
+		return found, tx.db.Raw(`SELECT EXISTS (SELECT 1 FROM sessions WHERE tenant_id = ? AND livemode = ? AND status = ?)
+			OR EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND livemode = ? AND status = ?)`,
+			tenantID, scope.Livemode, status, tenantID, scope.Livemode, status).Scan(&found).Error
+	})
+}
+
+// CounterUsed implements insight.Store.
+func (s *Store) CounterUsed(ctx context.Context, tenantID uuid.UUID, c billing.Counter, period string) (int64, error) {
+	return view(ctx, s, func(tx *Tx) (used int64, err error) {
+		return used, tx.db.Raw("SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?",
+			tenantID, c, period).Scan(&used).Error
+	})
+}

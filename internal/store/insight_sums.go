@@ -1,0 +1,305 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/billing"
+	"agegate/internal/insight"
+	"agegate/internal/session"
+)
+
+// summed says where the rows of a sum are, and how many seconds one of its units
+// has.
+type summed struct {
+	table   string
+	seconds int64
+}
+
+var sums = map[insight.Sum]summed{
+	insight.SumSessions: {"sessions", 3600},
+	insight.SumLedger:   {"ledger_entries", 86400},
+}
+
+// start returns the time at which the unit with a number starts.
+func (s summed) start(n int64) time.Time { return at(time.Unix(n*s.seconds, 0)) }
+
+// markOf names the mark of a tenant's sum.
+func markOf(sum insight.Sum, tenantID uuid.UUID) string { return string(sum) + "/" + tenantID.String() }
+
+// FoldedUpto implements insight.FoldStore.
+func (s *Store) FoldedUpto(ctx context.Context, sum insight.Sum, tenantID uuid.UUID) (int64, error) {
+	return view(ctx, s, func(tx *Tx) (upto int64, err error) {
+		return upto, tx.db.Raw("SELECT upto FROM fold_marks WHERE name = ?", markOf(sum, tenantID)).Scan(&upto).Error
+	})
+}
+
+// Unfolded implements insight.FoldStore. For each tenant it seeks its mark and
+// then one row behind it.
+func (s *Store) Unfolded(ctx context.Context, sum insight.Sum, before int64) ([]uuid.UUID, error) {
+	of := sums[sum]
+	return view(ctx, s, func(tx *Tx) (tenants []uuid.UUID, err error) {
+		return tenants, tx.db.Raw(`
+			SELECT t.id FROM tenants t LEFT JOIN fold_marks m ON m.name = ? || CAST(t.id AS text)
+			WHERE EXISTS (
+				SELECT 1 FROM `+of.table+` r WHERE r.tenant_id = t.id AND r.created_at < ?
+				AND r.created_at >= coalesce(`+tx.startOf("m.upto", of.seconds)+`, ?)
+			)`, string(sum)+"/", of.start(before), time.Unix(0, 0).UTC()).Scan(&tenants).Error
+	})
+}
+
+// startOf is the SQL of summed.start.
+func (tx *Tx) startOf(column string, seconds int64) string {
+	if tx.postgres {
+		return fmt.Sprintf("to_timestamp(%s * %d)", column, seconds)
+	}
+	// As the driver writes a time in whole seconds.
+	return fmt.Sprintf("strftime('%%Y-%%m-%%d %%H:%%M:%%S+00:00', %s * %d, 'unixepoch')", column, seconds)
+}
+
+// FirstUnfolded implements insight.FoldStore.
+func (s *Store) FirstUnfolded(ctx context.Context, sum insight.Sum, tenantID uuid.UUID, from, before int64) (int64, bool, error) {
+	of := sums[sum]
+	oldest, err := view(ctx, s, func(tx *Tx) (oldest []time.Time, err error) {
+		return oldest, tx.db.Table(of.table).
+			Where("tenant_id = ? AND created_at >= ? AND created_at < ?", tenantID, of.start(from), of.start(before)).
+			Order("created_at").Limit(1).Pluck("created_at", &oldest).Error
+	})
+	if err != nil || len(oldest) == 0 {
+		return 0, false, err
+	}
+	return oldest[0].Unix() / of.seconds, true, nil
+}
+
+// groupRow is a count of sessions with equal properties and the same bucket of
+// the time to the decision, len(insight.Buckets)+1 for those without one.
+type groupRow struct {
+	Hour      int64
+	Livemode  bool
+	TargetAge int
+	Status    string
+	Source    string
+	Bucket    int
+	N         int64
+	Opened    int64
+	Begun     int64
+}
+
+// hourOf is the SQL of what sessions of one hour have in common, and of that
+// hour's number given such a value.
+func (tx *Tx) hourOf() (common, number string) {
+	if tx.postgres {
+		return "date_trunc('hour', created_at)", "CAST(extract(epoch FROM common) AS bigint) / 3600"
+	}
+	return "substr(created_at, 1, 13)", "CAST(strftime('%s', common || ':00') AS INTEGER) / 3600"
+}
+
+// bucketOf is the SQL of the bucket of the time from opening to the decision.
+func (tx *Tx) bucketOf() string {
+	took := "CAST(round((julianday(completed_at) - julianday(coalesce(opened_at, created_at))) * 86400000) AS INTEGER)"
+	if tx.postgres {
+		took = "(completed_at - coalesce(opened_at, created_at))"
+	}
+	sql := fmt.Sprintf("CASE WHEN completed_at IS NULL THEN %d", len(insight.Buckets)+1)
+	if !tx.postgres {
+		// SQLite has no other way to compute the time once.
+		sql += " ELSE (SELECT CASE"
+		for i, limit := range insight.Buckets {
+			sql += fmt.Sprintf(" WHEN took < %d THEN %d", limit.Milliseconds(), i)
+		}
+		return sql + fmt.Sprintf(" ELSE %d END FROM (SELECT %s AS took)) END", len(insight.Buckets), took)
+	}
+	for i, limit := range insight.Buckets {
+		sql += fmt.Sprintf(" WHEN %s < interval '%d seconds' THEN %d", took, int(limit.Seconds()), i)
+	}
+	return sql + fmt.Sprintf(" ELSE %d END", len(insight.Buckets))
+}
+
+// CountSessions implements insight.FoldStore. The query does not name the mode,
+// so that it can only be read from the index by time.
+func (s *Store) CountSessions(ctx context.Context, tenantID uuid.UUID, from, to, now time.Time) ([]insight.Group, error) {
+	rows, err := view(ctx, s, func(tx *Tx) (rows []groupRow, err error) {
+		common, number := tx.hourOf()
+		return rows, tx.db.Raw(`
+			SELECT `+number+` AS hour, livemode, target_age, status, source, bucket, n, opened, begun FROM (
+				SELECT `+common+` AS common, livemode, target_age,
+					CASE WHEN status = 'PENDING' AND expires_at <= ? THEN 'EXPIRED' ELSE status END AS status, source,
+					`+tx.bucketOf()+` AS bucket, count(*) AS n, count(opened_at) AS opened, count(begun_at) AS begun
+				FROM sessions WHERE tenant_id = ? AND created_at >= ? AND created_at < ?
+				GROUP BY 1, 2, 3, 4, 5, 6
+			) AS counted`, at(now), tenantID.String(), at(from), at(to)).Scan(&rows).Error
+	})
+	return toGroups(rows), err
+}
+
+// toGroups joins the rows that differ in their bucket only.
+func toGroups(rows []groupRow) []insight.Group {
+	var groups []insight.Group
+	index := map[insight.Group]int{}
+	for _, r := range rows {
+		key := insight.Group{
+			Hour: r.Hour, Livemode: r.Livemode, TargetAge: r.TargetAge,
+			Status: session.Status(r.Status), Source: session.Source(r.Source),
+		}
+		i, ok := index[key]
+		if !ok {
+			i = len(groups)
+			index[key] = i
+			groups = append(groups, key)
+		}
+		g := &groups[i]
+		g.N, g.Opened, g.Begun = g.N+r.N, g.Opened+r.Opened, g.Begun+r.Begun
+		if r.Bucket < len(g.Decided) {
+			g.Decided[r.Bucket] += r.N
+		}
+	}
+	return groups
+}
+
+// sumRow is a row of session_hours.
+type sumRow struct {
+	TenantID  uuid.UUID `gorm:"primaryKey"`
+	Livemode  bool      `gorm:"primaryKey"`
+	Hour      int64     `gorm:"primaryKey;autoIncrement:false"`
+	TargetAge int       `gorm:"primaryKey;autoIncrement:false"`
+	Status    string    `gorm:"primaryKey"`
+	Source    string    `gorm:"primaryKey"`
+	N         int64
+	Opened    int64
+	Begun     int64
+	T5        int64 `gorm:"column:t5"`
+	T10       int64 `gorm:"column:t10"`
+	T20       int64 `gorm:"column:t20"`
+	T40       int64 `gorm:"column:t40"`
+	T80       int64 `gorm:"column:t80"`
+	Tmore     int64
+}
+
+func (sumRow) TableName() string { return "session_hours" }
+
+func fromGroup(tenantID uuid.UUID, g insight.Group) sumRow {
+	d := g.Decided
+	return sumRow{
+		TenantID: tenantID, Livemode: g.Livemode, Hour: g.Hour, TargetAge: g.TargetAge,
+		Status: string(g.Status), Source: string(g.Source), N: g.N, Opened: g.Opened, Begun: g.Begun,
+		T5: d[0], T10: d[1], T20: d[2], T40: d[3], T80: d[4], Tmore: d[5],
+	}
+}
+
+func toGroup(r sumRow) insight.Group {
+	return insight.Group{
+		Hour: r.Hour, Livemode: r.Livemode, TargetAge: r.TargetAge,
+		Status: session.Status(r.Status), Source: session.Source(r.Source),
+		Tally: insight.Tally{
+			N: r.N, Opened: r.Opened, Begun: r.Begun,
+			Decided: [len(insight.Buckets) + 1]int64{r.T5, r.T10, r.T20, r.T40, r.T80, r.Tmore},
+		},
+	}
+}
+
+// ledgerDayRow is a row of ledger_days.
+type ledgerDayRow struct {
+	TenantID uuid.UUID `gorm:"primaryKey"`
+	Day      int64     `gorm:"primaryKey;autoIncrement:false"`
+	Kind     string    `gorm:"primaryKey"`
+	Source   string    `gorm:"primaryKey"`
+	N        int64
+	Delta    int64
+}
+
+func (ledgerDayRow) TableName() string { return "ledger_days" }
+
+func toLedgerDay(r ledgerDayRow) insight.LedgerDay {
+	return insight.LedgerDay{
+		Day: r.Day, Kind: billing.EntryKind(r.Kind), Source: billing.Source(r.Source), N: r.N, Delta: r.Delta,
+	}
+}
+
+// FoldSessions implements insight.FoldStore.
+func (s *Store) FoldSessions(ctx context.Context, tenantID uuid.UUID, upto, hour int64, groups []insight.Group) (bool, error) {
+	rows := mapAll(groups, func(g insight.Group) sumRow { return fromGroup(tenantID, g) })
+	return s.fold(ctx, markOf(insight.SumSessions, tenantID), upto, hour, &rows, len(rows))
+}
+
+// FoldLedger implements insight.FoldStore.
+func (s *Store) FoldLedger(ctx context.Context, tenantID uuid.UUID, upto, day int64, days []insight.LedgerDay) (bool, error) {
+	rows := mapAll(days, func(d insight.LedgerDay) ledgerDayRow {
+		return ledgerDayRow{tenantID, d.Day, string(d.Kind), string(d.Source), d.N, d.Delta}
+	})
+	return s.fold(ctx, markOf(insight.SumLedger, tenantID), upto, day, &rows, len(rows))
+}
+
+// fold moves a mark from upto to behind n and stores the rows. The mark's row is
+// locked by its update, so of several replicas one goes on.
+func (s *Store) fold(ctx context.Context, mark string, upto, n int64, rows any, count int) (bool, error) {
+	return update(ctx, s, func(tx *Tx) (bool, error) {
+		moved, err := changed(tx.db.Exec(`
+			INSERT INTO fold_marks (name, upto) VALUES (?, ?)
+			ON CONFLICT (name) DO UPDATE SET upto = excluded.upto WHERE fold_marks.upto = ?`, mark, n+1, upto))
+		if err != nil || !moved || count == 0 {
+			return moved, err
+		}
+		return true, tx.db.Create(rows).Error
+	})
+}
+
+// SumHours implements insight.Store.
+func (s *Store) SumHours(ctx context.Context, scope insight.Scope, from, before, step int64) ([]insight.Group, error) {
+	added := strings.Join(mapAll([]string{"n", "opened", "begun", "t5", "t10", "t20", "t40", "t80", "tmore"},
+		func(column string) string { return "CAST(sum(" + column + ") AS bigint) AS " + column }), ", ")
+	return view(ctx, s, func(tx *Tx) ([]insight.Group, error) {
+		var rows []sumRow
+		err := tx.db.Raw(fmt.Sprintf(`SELECT hour / %d * %d AS hour, livemode, status, source, %s FROM session_hours
+			WHERE tenant_id = ? AND livemode = ? AND hour >= ? AND hour < ? GROUP BY 1, 2, 3, 4`, step, step, added),
+			scope.TenantID.String(), scope.Livemode, from, before).Scan(&rows).Error
+		return mapAll(rows, toGroup), err
+	})
+}
+
+// CountEntries implements insight.FoldStore.
+func (s *Store) CountEntries(ctx context.Context, tenantID uuid.UUID, from, to time.Time) ([]insight.LedgerDay, error) {
+	return view(ctx, s, func(tx *Tx) ([]insight.LedgerDay, error) {
+		common, number := "substr(created_at, 1, 10)", "CAST(strftime('%s', common) AS INTEGER) / 86400"
+		if tx.postgres {
+			common, number = "date_trunc('day', created_at)", "CAST(extract(epoch FROM common) AS bigint) / 86400"
+		}
+		var rows []ledgerDayRow
+		err := tx.db.Raw(`SELECT `+number+` AS day, kind, source, n, delta FROM (
+				SELECT `+common+` AS common, kind, source, count(*) AS n, CAST(sum(delta) AS bigint) AS delta
+				FROM ledger_entries WHERE tenant_id = ? AND created_at >= ? AND created_at < ? GROUP BY 1, 2, 3
+			) AS counted`, tenantID.String(), at(from), at(to)).Scan(&rows).Error
+		return mapAll(rows, toLedgerDay), err
+	})
+}
+
+// SumDays implements insight.FoldStore.
+func (s *Store) SumDays(ctx context.Context, tenantID uuid.UUID, from, before int64) ([]insight.LedgerDay, error) {
+	return view(ctx, s, func(tx *Tx) ([]insight.LedgerDay, error) {
+		var rows []ledgerDayRow
+		err := tx.db.Where("tenant_id = ? AND day >= ? AND day < ?", tenantID, from, before).Find(&rows).Error
+		return mapAll(rows, toLedgerDay), err
+	})
+}
+
+// CountByKey implements insight.Store.
+func (s *Store) CountByKey(ctx context.Context, tenantID uuid.UUID, since time.Time) (map[uuid.UUID]int64, error) {
+	type count struct {
+		APIKeyID *uuid.UUID
+		N        int64
+	}
+	rows, err := view(ctx, s, func(tx *Tx) (rows []count, err error) {
+		return rows, tx.db.Raw("SELECT api_key_id, count(*) AS n FROM sessions WHERE tenant_id = ? AND created_at >= ? GROUP BY 1",
+			tenantID.String(), at(since)).Scan(&rows).Error
+	})
+	counts := map[uuid.UUID]int64{}
+	for _, r := range rows {
+		if r.APIKeyID != nil {
+			counts[*r.APIKeyID] = r.N
+		}
+	}
+	return counts, err
+}
