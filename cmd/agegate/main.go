@@ -79,7 +79,7 @@ func (c *cli) loadOver(defaults map[string]string, required ...string) (config.C
 	if flag := c.flags[config.DatabaseURLName]; flag != nil && config.HasPassword(*flag) {
 		return config.Config{}, fmt.Errorf("--database-url must not have a password, which other users of this machine could see: set %s instead", config.DatabaseURLName)
 	}
-	return config.Load(func(name string) (string, bool) {
+	cfg, err := config.Load(func(name string) (string, bool) {
 		if flag := c.flags[name]; flag != nil && *flag != "" {
 			return *flag, true
 		}
@@ -89,4 +89,6 @@ func (c *cli) loadOver(defaults map[string]string, required ...string) (config.C
 		value, ok := defaults[name]
 		return value, ok
 	}, required...)
+	cfg.Version = version
+	return cfg, err
 }

@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"net/http"
 
 	"agegate/internal/tenant"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 )
 
@@ -13,14 +15,15 @@ const KeyHeader = "X-API-Key"
 
 type callerKey struct{}
 
-// Authenticator turns an API key into its caller, or a fault.
+// Authenticator turns an API key into its caller, or a fault. A refused key may
+// have a caller too: whose it was.
 type Authenticator interface {
 	Authenticate(ctx context.Context, key string) (tenant.Caller, error)
 }
 
 // Authenticate returns the guard's authentication step. It stores the caller of
-// the X-API-Key header in the request's context, or returns the fault that
-// refuses it. A repeated header is a malformed one.
+// the X-API-Key header in the request's context, and returns the fault that
+// refuses it, if any. A repeated header is a malformed one.
 func Authenticate(tenants Authenticator) func(echo.Context) error {
 	return func(c echo.Context) error {
 		req := c.Request()
@@ -29,12 +32,17 @@ func Authenticate(tenants Authenticator) func(echo.Context) error {
 			key = values[0]
 		}
 		caller, err := tenants.Authenticate(req.Context(), key)
-		if err != nil {
-			return err
+		if err == nil || caller.TenantID != uuid.Nil {
+			c.SetRequest(req.WithContext(context.WithValue(req.Context(), callerKey{}, caller)))
 		}
-		c.SetRequest(req.WithContext(context.WithValue(req.Context(), callerKey{}, caller)))
-		return nil
+		return err
 	}
+}
+
+// CallerOf returns the caller that a request authenticated as, or false.
+func CallerOf(req *http.Request) (tenant.Caller, bool) {
+	caller, ok := req.Context().Value(callerKey{}).(tenant.Caller)
+	return caller, ok
 }
 
 // callerFrom returns the authenticated caller. The contract's guard lets no

@@ -18,9 +18,11 @@ import (
 	"agegate/internal/api"
 	"agegate/internal/billing"
 	"agegate/internal/config"
+	"agegate/internal/credential"
 	"agegate/internal/dashboard"
 	"agegate/internal/httpd"
 	"agegate/internal/inference"
+	"agegate/internal/insight"
 	"agegate/internal/metrics"
 	"agegate/internal/session"
 	"agegate/internal/shopper"
@@ -43,7 +45,10 @@ type App struct {
 	Tenants  *tenant.Service
 	Sessions *session.Service
 	Accounts *account.Service
+	Insight  *insight.Service
 
+	replica    insight.Replica // this process
+	refusals   *insight.Recorder
 	log        *slog.Logger
 	now        func() time.Time
 	metrics    *metrics.Metrics
@@ -61,6 +66,7 @@ type App struct {
 // refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
 	a := &App{log: log, now: now, metrics: newMetrics()}
+	a.replica = insight.Replica{ID: uuid.New(), StartedAt: now(), Version: cfg.Version, Config: cfg.Fingerprint()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -75,7 +81,8 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err := a.Store.Migrate(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.buildServices(cfg); err != nil {
+	sealer, err := a.buildServices(cfg)
+	if err != nil {
 		return nil, err
 	}
 	if err := CheckSecretKey(ctx, a.Tenants); err != nil {
@@ -85,6 +92,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err != nil {
 		return nil, err
 	}
+	a.buildSessions(cfg, sealer)
 	handler, err := a.buildHandler(cfg, estimator)
 	if err != nil {
 		return nil, err
@@ -116,27 +124,42 @@ func (a *App) listen(address string, handler http.Handler) error {
 	return nil
 }
 
-func (a *App) buildServices(cfg config.Config) error {
+// buildServices builds the services that need no models.
+func (a *App) buildServices(cfg config.Config) (*credential.Sealer, error) {
 	sealer, err := NewSealer(cfg)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
-	a.Tenants = tenant.NewService(a.Store, sealer, rule, rand.Reader, a.now)
 	a.Accounts = account.NewService(a.Store, cfg.DashboardURL, rand.Reader, a.now)
+	a.Tenants = tenant.NewService(a.Store, sealer, callbackRule(cfg), rand.Reader, a.now)
+	a.Insight = insight.NewService(a.Store, limits(cfg), a.now)
+	a.refusals = insight.NewRecorder(a.Store, a.now)
 	a.dispatcher = webhook.NewDispatcher(a.Store, a.Tenants, webhook.NewClient(cfg.WebhookAllowNets), webhook.Config{
 		Live: cfg.WebhookRetryLive, Test: cfg.WebhookRetryTest, Logger: a.log,
 		Observe: func(class webhook.Class, livemode bool) { a.metrics.WebhookAttempt(string(class), livemode) },
 	})
+	return sealer, nil
+}
+
+func callbackRule(cfg config.Config) tenant.CallbackRule {
+	return tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
+}
+
+func limits(cfg config.Config) billing.Limits {
+	return billing.Limits{FreeChecksPerMonth: cfg.FreeChecksPerMonth, TestDailyCap: cfg.TestDailyCap}
+}
+
+// buildSessions builds the service of sessions, which records by what calibration
+// each is decided.
+func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer) {
 	a.Sessions = session.NewService(session.Config{
-		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Callbacks: rule,
-		Limits: billing.Limits{FreeChecksPerMonth: cfg.FreeChecksPerMonth, TestDailyCap: cfg.TestDailyCap},
+		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Callbacks: callbackRule(cfg),
+		Limits: limits(cfg), AgeMargin: cfg.AgeMargin, Calibration: a.replica.Calibration,
 		Observe: func(id uuid.UUID, entered session.Status, livemode bool) {
 			a.metrics.Session(string(entered), livemode)
 			a.log.Info("session", "session_id", id, "status", entered, "livemode", livemode)
 		},
 	}, a.Store, a.Tenants, sealer, rand.Reader, a.now, a.dispatcher.Wake)
-	return nil
 }
 
 func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err error) {
@@ -174,6 +197,7 @@ func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err er
 		Pages:   a.showError,
 		Observe: a.metrics.Request,
 		Mounts:  mounts,
+		Refused: a.recordRefusal,
 	})
 }
 
@@ -219,7 +243,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.log.Info("shutting down")
 	err = errors.Join(err, a.shutDown(context.WithoutCancel(ctx)))
 	workers.Wait()
-	return err
+	return errors.Join(err, a.flushRefusals(context.WithoutCancel(ctx)))
 }
 
 // shutDown ends the captures and lets requests finish.

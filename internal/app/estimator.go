@@ -43,6 +43,7 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 		return e, err
 	}
 	a.pool = pool
+	a.replica.Models = pool.Manifest.Fingerprint()
 	a.metrics.WatchInference(pool.Busy, pool.Size)
 	head, file, err := calibration.LoadHead(cfg.ModelsDir, pool.Manifest)
 	switch {
@@ -51,6 +52,7 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	case err != nil:
 		return e, err
 	default:
+		a.replica.Calibration = file.Fingerprint()
 		a.log.Info("calibration loaded", "data", file.Data.Name, "pictures", file.Data.Pictures)
 	}
 	if tail := pool.Manifest.Tail; tail != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agegate/internal/billing"
+	"agegate/internal/insight"
 )
 
 const (
@@ -15,6 +16,8 @@ const (
 	holdsEvery    = time.Minute // creations also release the holds that they need
 	accountsEvery = time.Hour
 	accountBatch  = 500
+	foldEvery     = 5 * time.Minute
+	flushEvery    = 5 * time.Second
 )
 
 // keepHouse runs the database's housekeeping until ctx ends, in small steps
@@ -24,6 +27,10 @@ func (a *App) keepHouse(ctx context.Context) {
 	jobs.Go(func() { a.repeat(ctx, claimsEvery, "deleting expired idempotency keys failed", a.pruneClaims) })
 	jobs.Go(func() { a.repeat(ctx, holdsEvery, "releasing expired holds failed", a.releaseHolds) })
 	jobs.Go(func() { a.repeat(ctx, accountsEvery, "deleting old log-ins and links failed", a.pruneAccounts) })
+	jobs.Go(func() { a.repeat(ctx, foldEvery, "folding figures failed", a.fold) })
+	jobs.Go(func() { a.repeat(ctx, insight.HeartbeatEvery, "reporting this replica failed", a.heartbeat) })
+	jobs.Go(func() { a.repeat(ctx, flushEvery, "writing refusals failed", a.refusals.Flush) })
+	jobs.Go(func() { a.repeat(ctx, claimsEvery, "deleting old refusals failed", a.pruneRefusals) })
 	jobs.Wait()
 }
 

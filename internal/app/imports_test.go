@@ -21,6 +21,7 @@ var rooms = [][]string{
 	{"api", "dashboard", "shopper"},
 	{"contract"},
 	{"accuracy", "config", "demo", "metrics", "page", "store"},
+	{"insight"},
 	// The gateway's rules.
 	{"session"},
 	{"account", "billing", "tenant", "webhook"},
@@ -108,6 +109,7 @@ func TestForbiddenImports(t *testing.T) {
 		"agegate/internal/billing":    domain,
 		"agegate/internal/webhook":    domain,
 		"agegate/internal/account":    append(domain, "agegate/internal/tenant"),
+		"agegate/internal/insight":    domain,
 		"agegate/internal/age":        append(domain, "agegate/internal/session"),
 		"agegate/internal/store":      {"github.com/labstack/echo/v4", "agegate/gen"},
 		"agegate/internal/contract":   {"gorm.io/gorm", "agegate/internal/session", "agegate/internal/tenant", "agegate/gen"},

@@ -4,6 +4,8 @@ package config
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -48,6 +50,17 @@ type Config struct {
 	InferenceWorkers       int          // 0: the number of cores
 	MetricsListen          string       // empty: no metrics
 	LogLevel               slog.Level
+	Version                string // of the binary; set by its command, not by a variable
+}
+
+// Fingerprint identifies the settings that all replicas must share, without
+// telling them: those of one process or its place are left out, and so are
+// secrets.
+func (c Config) Fingerprint() string {
+	c.Listen, c.MetricsListen, c.DatabaseURL, c.ModelsDir, c.Version = "", "", "", "", ""
+	c.SecretKey, c.NewSecretKey, c.InferenceWorkers, c.LogLevel = nil, nil, 0, 0
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
+	return hex.EncodeToString(sum[:6])
 }
 
 // Variable is one setting: its environment name, default and meaning.

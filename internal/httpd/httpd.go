@@ -54,6 +54,9 @@ type Config struct {
 	// Observe is called for every answered request, with a method and a route from
 	// closed sets. It may be nil.
 	Observe func(method, route string, status int, took time.Duration)
+	// Refused is called for every API request that is refused with a 4xx status,
+	// before it is answered, once per violation. It may be nil.
+	Refused func(req *http.Request, r Refusal)
 	// Mounts register the routes of the API and the pages.
 	Mounts []func(*echo.Echo)
 }
@@ -77,7 +80,7 @@ func New(cfg Config) (*echo.Echo, error) {
 	routes := routeNames{}
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
 	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders,
-		allowedMethods, limitBody, deadline, guard.Middleware(cfg.Authenticate, cfg.CheckBody))
+		allowedMethods, limitBody, deadline, watchRefusals(routes, cfg.Refused), guard.Middleware(cfg.Authenticate, cfg.CheckBody))
 
 	mountHealth(e, cfg.Checks)
 	if err := mountDocs(e, cfg.BaseURL); err != nil {

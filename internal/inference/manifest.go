@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // ManifestName is the file in the models directory that describes the others.
@@ -35,6 +37,16 @@ type File struct {
 	Outputs map[string]string `json:"outputs,omitempty"`
 	Source  string            `json:"source"`
 	Licence string            `json:"licence"`
+}
+
+// Fingerprint identifies the models that are in use: directories with the same
+// one hold the same models.
+func (m Manifest) Fingerprint() string {
+	digest := sha256.New()
+	for _, role := range slices.Sorted(maps.Keys(m.Models)) {
+		fmt.Fprintln(digest, role, m.Models[role].SHA256)
+	}
+	return hex.EncodeToString(digest.Sum(nil)[:6])
 }
 
 // ErrMissing reports that the models directory is absent or incomplete. Its

@@ -26,7 +26,7 @@ type Config struct {
 	// the fingerprint of the calibration in use, empty without one.
 	AgeMargin   float64
 	Calibration string
-	Observe   func(id uuid.UUID, entered Status, livemode bool) // called on creation and completion; may be nil
+	Observe     func(id uuid.UUID, entered Status, livemode bool) // called on creation and completion; may be nil
 }
 
 // Service creates, completes and looks up sessions. Camera results, forced

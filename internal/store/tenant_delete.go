@@ -7,6 +7,7 @@ import (
 
 	"agegate/internal/audit"
 	"agegate/internal/fault"
+	"agegate/internal/insight"
 	"agegate/internal/tenant"
 )
 
@@ -23,6 +24,8 @@ func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) e
 		`DELETE FROM idempotency_claims WHERE (tenant_id, livemode, key_hash) IN (
 			SELECT tenant_id, livemode, key_hash FROM idempotency_claims WHERE tenant_id = ? LIMIT ?)`,
 		"DELETE FROM ledger_entries WHERE id IN (SELECT id FROM ledger_entries WHERE tenant_id = ? LIMIT ?)",
+		`DELETE FROM session_hours WHERE (tenant_id, livemode, hour, target_age, status, source) IN (
+			SELECT tenant_id, livemode, hour, target_age, status, source FROM session_hours WHERE tenant_id = ? LIMIT ?)`,
 	} {
 		for more := true; more; {
 			err := s.Update(ctx, func(tx *Tx) error {
@@ -47,12 +50,16 @@ func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) e
 			return err
 		}
 		for _, table := range []string{
-			"webhook_endpoints", "brands", "tenant_secrets", "api_keys", "usage_counters", "credit_balances",
+			"webhook_endpoints", "ledger_days", "api_refusals", "brands", "tenant_secrets", "api_keys", "usage_counters", "credit_balances",
 			"memberships", "links", "notices",
 		} {
 			if err := tx.db.Exec("DELETE FROM "+table+" WHERE tenant_id = ?", id).Error; err != nil {
 				return err
 			}
+		}
+		marks := []string{markOf(insight.SumSessions, id), markOf(insight.SumLedger, id)}
+		if err := tx.db.Exec("DELETE FROM fold_marks WHERE name IN ?", marks).Error; err != nil {
+			return err
 		}
 		return tx.db.Exec("DELETE FROM tenants WHERE id = ?", id).Error
 	})

@@ -22,7 +22,8 @@ var (
 // Authenticate returns the caller behind an X-API-Key value. It returns
 // fault.MalformedKey for a missing value or one without a known prefix,
 // fault.InvalidKey for any other key that is not in force, and
-// fault.TenantDisabled.
+// fault.TenantDisabled. With the last one, and for a revoked key, it returns whose
+// key it is as well.
 func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
 	switch _, err := credential.ParseAPIKey(key); {
 	case errors.Is(err, credential.ErrKeyPrefix):
@@ -35,21 +36,21 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 		return caller, nil
 	}
 	k, t, err := s.store.KeyByHash(ctx, hash)
+	caller := Caller{TenantID: t.ID, Livemode: k.Livemode, KeyID: k.ID}
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		return Caller{}, errInvalidKey
 	case err != nil:
 		return Caller{}, err
 	case k.RevokedAt != nil:
-		return Caller{}, errInvalidKey
+		return caller, errInvalidKey
 	case t.Disabled:
-		return Caller{}, errTenantDisabled
+		return caller, errTenantDisabled
 	}
 	if minute := now.Truncate(time.Minute); k.LastUsedAt == nil || k.LastUsedAt.Before(minute) {
 		// The time of last use is best effort: a call does not fail without it.
 		_ = s.store.TouchKey(ctx, k.ID, minute)
 	}
-	caller := Caller{TenantID: t.ID, Livemode: k.Livemode, KeyID: k.ID}
 	s.keys.put(hash, caller, now)
 	return caller, nil
 }

@@ -1,8 +1,10 @@
 package calibration
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -113,6 +115,17 @@ func Parse(text []byte) (*File, error) {
 		return nil, fmt.Errorf("has format %d, not %d", f.Format, Format)
 	}
 	return f, f.Head.check()
+}
+
+// Fingerprint identifies what the calibration computes: files with the same one
+// estimate alike on the same models.
+func (f *File) Fingerprint() string {
+	text, err := json.Marshal(f.Head)
+	if err != nil {
+		panic("calibration: " + err.Error()) // numbers that were read from JSON
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
 }
 
 // Write stores the calibration, replacing an older one at once.

@@ -12,6 +12,7 @@ import (
 	"agegate/internal/account"
 	"agegate/internal/audit"
 	"agegate/internal/billing"
+	"agegate/internal/insight"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
 )
@@ -25,6 +26,7 @@ type Store interface {
 	session.HandoverStore
 	session.ClaimStore
 	account.Store
+	insight.Store
 	Housekeeper
 }
 
@@ -95,6 +97,12 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"setup link is replaced and taken once", testSetupLinkIsReplacedAndTakenOnce},
 		{"flow is claimed once", testFlowIsClaimedOnce},
 		{"prune accounts forgets only what is over", testPruneAccountsForgetsOnlyWhatIsOver},
+		{"sessions are listed newest first", testSessionsAreListedNewestFirst},
+		{"events are listed newest first", testEventsAreListedNewestFirst},
+		{"an hour is folded once", testAnHourIsFoldedOnce},
+		{"refusals are added up and bounded", testRefusalsAreAddedUpAndBounded},
+		{"replicas are listed while they report", testReplicasAreListedWhileTheyReport},
+		{"sessions are counted by key", testSessionsAreCountedByKey},
 		{"claims are paged and their links replaced", testClaimsArePagedAndTheirLinksReplaced},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.run(t, open(t)) })

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"agegate/internal/api"
+	"agegate/internal/httpd"
+	"agegate/internal/insight"
+)
+
+// recordRefusal counts a refused API request for the tenant whose key it used. It
+// is nobody's if the key is not known.
+func (a *App) recordRefusal(req *http.Request, r httpd.Refusal) {
+	caller, ok := api.CallerOf(req)
+	if !ok {
+		return
+	}
+	a.refusals.Record(insight.Refusal{
+		Scope: insight.Scope{TenantID: caller.TenantID, Livemode: caller.Livemode}, KeyID: caller.KeyID,
+		Route: r.Method + " " + r.Route, Status: r.Status, Type: r.Type, Loc: r.Loc,
+	}, r.RequestID)
+}
+
+// flushRefusals writes what was counted last, when no request is left.
+func (a *App) flushRefusals(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
+	defer cancel()
+	return a.refusals.Flush(ctx)
+}
+
+func (a *App) fold(ctx context.Context) error {
+	return a.Insight.Fold(ctx, func(since time.Time) { rest(ctx, since) })
+}
+
+func (a *App) heartbeat(ctx context.Context) error { return a.Insight.Heartbeat(ctx, a.replica) }
+
+// pruneRefusals deletes all counts that are too old, batch by batch.
+func (a *App) pruneRefusals(ctx context.Context) error {
+	for ctx.Err() == nil {
+		start := time.Now()
+		n, err := a.Insight.PruneRefusals(ctx, claimBatch)
+		if err != nil || n < claimBatch {
+			return err
+		}
+		rest(ctx, start)
+	}
+	return nil
+}
