@@ -2,6 +2,7 @@ package insight
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"agegate/internal/billing"
@@ -87,11 +88,9 @@ type FoldStore interface {
 const (
 	hour = time.Hour
 	day  = 24 * time.Hour
-	// settled is how old every session of an hour must be for it to be folded: no
-	// session outlives session.MaxLifetime, and the rest covers replicas whose
-	// clocks differ.
-	settled = session.MaxLifetime + hour
-	// closed is how long ago a day of the ledger must have ended.
+	// closed is how long ago an hour or a day must have ended, and a session must
+	// have expired, for nothing of it to change, whatever the clocks of replicas
+	// say.
 	closed = hour
 )
 
@@ -104,6 +103,8 @@ func start(n int64, unit time.Duration) time.Time {
 }
 
 // Fold folds every hour and day that can no longer change and is not folded yet.
+// An hour can change while one of its sessions is open: for about two hours, and
+// with document checks under way up to session.MaxLifetime and two hours.
 // It works in one small transaction per tenant and hour, calling rest after each
 // with the time at which it began. Several replicas may run it at once: each hour
 // is folded by one of them. An interrupted run is continued by the next.
@@ -114,7 +115,7 @@ func (s *Service) Fold(ctx context.Context, rest func(since time.Time)) error {
 		before int64
 		fold   func(ctx context.Context, tenantID uuid.UUID, upto, n int64) (bool, error)
 	}{
-		{SumSessions, number(now.Add(-settled), hour), s.foldHour},
+		{SumSessions, number(now.Add(-closed), hour), s.foldHour},
 		{SumLedger, number(now.Add(-closed), day), s.foldDay},
 	} {
 		tenants, err := s.store.Unfolded(ctx, job.sum, job.before)
@@ -145,8 +146,7 @@ func (s *Service) Fold(ctx context.Context, rest func(since time.Time)) error {
 	return nil
 }
 
-// foldNext folds the tenant's oldest hour or day and reports whether there was
-// one.
+// foldNext folds the tenant's oldest hour or day and reports whether it did.
 func (s *Service) foldNext(ctx context.Context, sum Sum, tenantID uuid.UUID, before int64,
 	fold func(ctx context.Context, tenantID uuid.UUID, upto, n int64) (bool, error),
 ) (bool, error) {
@@ -164,8 +164,9 @@ func (s *Service) foldNext(ctx context.Context, sum Sum, tenantID uuid.UUID, bef
 func (s *Service) foldHour(ctx context.Context, tenantID uuid.UUID, upto, n int64) (bool, error) {
 	// Counted outside the transaction that stores the sums: the hour is over, and
 	// what is deleted meanwhile counts as deleted after the fold.
-	groups, err := s.store.CountSessions(ctx, tenantID, start(n, hour), start(n+1, hour), s.now())
-	if err != nil {
+	groups, err := s.store.CountSessions(ctx, tenantID, start(n, hour), start(n+1, hour), s.now().Add(-closed))
+	open := slices.ContainsFunc(groups, func(g Group) bool { return g.Status == session.StatusPending })
+	if err != nil || open {
 		return false, err
 	}
 	return s.store.FoldSessions(ctx, tenantID, upto, n, groups)

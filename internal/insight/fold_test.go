@@ -30,6 +30,7 @@ func TestSumsEqualRows(t *testing.T) {
 			t.Repeat(map[string]func(*rapid.T){
 				"":               m.check,
 				"create":         m.create,
+				"complete":       m.complete,
 				"wait":           m.wait,
 				"fold":           m.fold,
 				"fold, cut off":  m.foldCutOff,
@@ -87,7 +88,7 @@ func insert(t interface{ Fatal(...any) }, db *store.Store, s session.Session) {
 func (m *machine) create(t *rapid.T) {
 	s := session.Session{
 		ID: uuid.Must(uuid.NewV7()), TenantID: m.tenant, Livemode: rapid.Bool().Draw(t, "live"),
-		TargetAge: rapid.SampledFrom([]int{16, 18}).Draw(t, "age"), CreatedAt: m.now.Add(-seconds(t, "made", 7200)),
+		TargetAge: rapid.SampledFrom([]int{16, 18}).Draw(t, "age"), CreatedAt: m.now.Add(-seconds(t, "made", 1200)),
 		Status: rapid.SampledFrom([]session.Status{
 			session.StatusPending, session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired,
 		}).Draw(t, "status"),
@@ -119,6 +120,30 @@ func (m *machine) create(t *rapid.T) {
 	}
 	insert(t, m.db, s)
 	m.sessions = append(m.sessions, s)
+}
+
+// complete passes a session that is still open.
+func (m *machine) complete(t *rapid.T) {
+	i := slices.IndexFunc(m.sessions, func(s session.Session) bool { return s.StatusAt(m.now) == session.StatusPending })
+	if i < 0 {
+		t.Skip("none is open")
+	}
+	s := &m.sessions[i]
+	now := m.now
+	err := m.db.UpdateSessions(ctx, func(tx session.Tx) error {
+		ok, err := tx.CompleteSession(s.ID, session.Decision{Status: session.StatusPassed, At: now, Source: session.SourceDocument})
+		if !ok {
+			t.Fatal("the session is not open")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.OpenedAt == nil {
+		s.OpenedAt = &now
+	}
+	s.Status, s.Source, s.CompletedAt = session.StatusPassed, session.SourceDocument, &now
 }
 
 func (m *machine) enter(t *rapid.T) {

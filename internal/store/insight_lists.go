@@ -17,7 +17,7 @@ var _ insight.Store = (*Store)(nil)
 
 // lookedAt is the most rows of one status that a list query looks at, where a
 // condition may pass over many before it finds a page.
-const lookedAt = 2000
+const lookedAt = 1000
 
 // ranges selects the newest rows of a table as a union of one range per status:
 // each is read from its end in the index (tenant_id, livemode, status, id), and

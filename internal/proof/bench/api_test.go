@@ -72,7 +72,7 @@ func openBare(b *testing.B, databaseURL string) *bare {
 	}
 }
 
-func openDB(b *testing.B, driver, dsn string, conns int) *sql.DB {
+func openDB(b testing.TB, driver, dsn string, conns int) *sql.DB {
 	b.Helper()
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
