@@ -48,11 +48,11 @@ func (c *cache[K, V]) get(key K, name string, compute func() (V, error)) (value 
 		}
 		return fresh, err
 	})
-	if err != nil {
-		return kept.value, ok, err
+	if err != nil && ok {
+		return kept.value, true, nil
 	}
 	fresh, _ := result.(V) // what compute returned
-	return fresh, false, nil
+	return fresh, false, err
 }
 
 // put stores a value. A full cache is emptied first.

@@ -83,7 +83,7 @@ func (s *Service) Sessions(ctx context.Context, scope Scope, f SessionFilter, cu
 func IDAt(t time.Time) uuid.UUID {
 	var id uuid.UUID
 	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(max(0, t.UnixMilli()))) //nolint:gosec // not negative
+	binary.BigEndian.PutUint64(ms[:], uint64(max(0, t.UnixMilli())))
 	copy(id[:6], ms[2:])
 	return id
 }

@@ -100,6 +100,7 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"sessions are listed newest first", testSessionsAreListedNewestFirst},
 		{"events are listed newest first", testEventsAreListedNewestFirst},
 		{"an hour is folded once", testAnHourIsFoldedOnce},
+		{"sums go with their tenant", testSumsGoWithTheirTenant},
 		{"refusals are added up and bounded", testRefusalsAreAddedUpAndBounded},
 		{"replicas are listed while they report", testReplicasAreListedWhileTheyReport},
 		{"sessions are counted by key", testSessionsAreCountedByKey},
