@@ -27,6 +27,17 @@ func decided(s session.Session, by session.Source) bool {
 	return *s.DetectedAge == decidedAge && s.Source == by && *s.Basis.Cutoff == 25 && s.Basis.Calibration == "abc"
 }
 
+// passedAt reports whether the session has passed by decision at a time, and was
+// opened then.
+func passedAt(s session.Session, at time.Time) bool {
+	return decided(s, session.SourceCamera) && s.Status == session.StatusPassed && s.CompletedAt.Equal(at) && s.OpenedAt.Equal(at)
+}
+
+// hasBegun reports whether one attempt was added, and when the first began.
+func hasBegun(before, after session.Session, begun time.Time) bool {
+	return after.Attempts == before.Attempts+1 && after.BegunAt.Equal(begun)
+}
+
 // decision returns a camera's decision by a cutoff of 25 years.
 func decision(to session.Status, at time.Time, estimate *float64) session.Decision {
 	cutoff := 25.0
@@ -140,7 +151,7 @@ func testConditionalUpdates(t *testing.T, s Store) {
 		{"expire a completed one", expire, passed, tooLate, false, nil},
 		{"expire again", expire, expired, tooLate, false, nil},
 		{"complete in time", complete, fresh, inTime, true, func(_, s session.Session) bool {
-			return decided(s, session.SourceCamera) && s.Status == session.StatusPassed && s.CompletedAt.Equal(stored(inTime)) && s.OpenedAt.Equal(stored(inTime))
+			return passedAt(s, stored(inTime))
 		}},
 		{"complete with the document check open", complete, offered, inTime, true, is(session.StatusPassed)},
 		{"complete too late", complete, fresh, tooLate, false, nil},
@@ -167,10 +178,10 @@ func testConditionalUpdates(t *testing.T, s Store) {
 		{"consent too late", consent, fresh, tooLate, false, nil},
 		{"consent after completion", consent, passed, inTime, false, nil},
 		{"first attempt", attempt, fresh, inTime, true, func(before, s session.Session) bool {
-			return s.Attempts == before.Attempts+1 && s.BegunAt.Equal(stored(inTime))
+			return hasBegun(before, s, stored(inTime))
 		}},
 		{"second attempt", attempt, begun, inTime, true, func(before, s session.Session) bool {
-			return s.Attempts == 2 && s.BegunAt.Equal(*before.BegunAt)
+			return hasBegun(before, s, *before.BegunAt)
 		}},
 		{"attempt over the limit", attempt, attempted, inTime, false, nil},
 		{"attempt with the document check open", attempt, offered, inTime, false, nil},
