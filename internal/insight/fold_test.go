@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/insight"
 	"agegate/internal/session"
@@ -54,7 +55,8 @@ var ctx = context.Background()
 
 func newTenant(t interface{ Fatal(...any) }, db *store.Store, created time.Time) uuid.UUID {
 	id := uuid.Must(uuid.NewV7())
-	err := db.CreateTenant(ctx, tenant.Tenant{ID: id, Name: "Shop", CreatedAt: created}, nil, nil)
+	err := db.CreateTenant(ctx, tenant.Tenant{ID: id, Name: "Shop", CreatedAt: created}, nil, nil,
+		audit.Act{Scope: audit.Instance, At: created, Actor: audit.System("test"), Action: audit.TenantCreate})
 	if err != nil {
 		t.Fatal(err)
 	}

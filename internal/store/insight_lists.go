@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -22,7 +23,9 @@ const lookedAt = 1000
 // ranges selects the newest rows of a table as a union of one range per status:
 // each is read from its end in the index (tenant_id, livemode, status, id), and
 // stops after a page. Any other way to read a mode of a tenant in the order of
-// ids would pass over the rows of the other mode.
+// ids would pass over the rows of the other mode. That index is the only one that
+// has the conditions' and the order's columns, so PostgreSQL cannot choose
+// another, as it does where it guesses that a rare row comes soon.
 type ranges struct {
 	table, columns string
 	scope          insight.Scope
@@ -46,28 +49,35 @@ func (r ranges) union(columns string, conditions bool, limit, offset int) (strin
 	var selects []string
 	var args []any
 	for _, p := range r.parts {
-		where := "tenant_id = ? AND livemode = ? AND status = ?"
-		args = append(args, r.scope.TenantID.String(), r.scope.Livemode, p.status)
-		bound := func(condition string, values ...any) {
+		where := "(tenant_id, livemode, status, id) >= (?, ?, ?, ?) AND (tenant_id, livemode, status, id) < (?, ?, ?, ?)"
+		tenantID, livemode := r.scope.TenantID.String(), r.scope.Livemode
+		args = append(args, tenantID, livemode, p.status, cmp.Or(r.from, leastID), tenantID, livemode, p.status, cmp.Or(r.before, greatestID(r.table)))
+		further := func(condition string, values ...any) {
 			if condition != "" {
 				where += " AND " + condition
 				args = append(args, values...)
 			}
 		}
-		if r.from != "" {
-			bound("id >= ?", r.from)
-		}
-		if r.before != "" {
-			bound("id < ?", r.before)
-		}
 		if conditions {
-			bound(p.where, p.args...)
-			bound(r.where, r.args...)
+			further(p.where, p.args...)
+			further(r.where, r.args...)
 		}
 		args = append(args, limit, offset)
-		selects = append(selects, "SELECT * FROM (SELECT "+columns+" FROM "+r.table+" WHERE "+where+" ORDER BY id DESC LIMIT ? OFFSET ?) AS part")
+		selects = append(selects, "SELECT * FROM (SELECT "+columns+" FROM "+r.table+" WHERE "+where+
+			" ORDER BY tenant_id DESC, livemode DESC, status DESC, id DESC LIMIT ? OFFSET ?) AS part")
 	}
 	return strings.Join(selects, " UNION ALL "), args
+}
+
+// leastID is less than the ids of all tables, and greatestID greater than those of
+// one.
+const leastID = "00000000-0000-0000-0000-000000000000"
+
+func greatestID(table string) string {
+	if table == "sessions" {
+		return uuid.Max.String()
+	}
+	return "evt_" + uuid.Max.String()
 }
 
 // newest scans the newest rows into rows, which is a pointer to a slice. It
@@ -199,20 +209,22 @@ func (s *Store) Beside(ctx context.Context, sess session.Session) (insight.Besid
 
 // CountEvents implements insight.Store.
 func (s *Store) CountEvents(ctx context.Context, scope insight.Scope, since string, limit int) (insight.EventCounts, error) {
-	const newest = "(SELECT attempts FROM webhook_events WHERE tenant_id = ? AND livemode = ? AND status = ? AND id >= ? ORDER BY id DESC LIMIT ?) AS newest"
-	of := func(status webhook.Status, since string) []any {
-		return []any{scope.TenantID.String(), scope.Livemode, string(status), since, limit}
+	newest := func(columns string, status webhook.Status, since string) (string, []any) {
+		r := ranges{table: "webhook_events", scope: scope, parts: []part{{status: string(status)}}, from: since}
+		statement, args := r.union(columns, true, limit, 0)
+		return "(" + statement + ") AS newest", args
 	}
 	return view(ctx, s, func(tx *Tx) (c insight.EventCounts, err error) {
-		err = tx.db.Raw("SELECT count(*) AS delivered, count(CASE WHEN attempts = 1 THEN 1 END) AS first_try FROM "+newest,
-			of(webhook.StatusDelivered, since)...).Scan(&c).Error
+		statement, args := newest("attempts", webhook.StatusDelivered, since)
+		err = tx.db.Raw("SELECT count(*) AS delivered, count(CASE WHEN attempts = 1 THEN 1 END) AS first_try FROM "+statement, args...).Scan(&c).Error
 		for _, n := range []struct {
 			status webhook.Status
 			since  string
 			to     *int64
 		}{{webhook.StatusPending, "", &c.Pending}, {webhook.StatusWaiting, "", &c.Waiting}, {webhook.StatusFailed, since, &c.Failed}} {
 			if err == nil {
-				err = tx.db.Raw("SELECT count(*) FROM "+newest, of(n.status, n.since)...).Scan(n.to).Error
+				statement, args := newest("id", n.status, n.since)
+				err = tx.db.Raw("SELECT count(*) FROM "+statement, args...).Scan(n.to).Error
 			}
 		}
 		return c, err
@@ -221,19 +233,28 @@ func (s *Store) CountEvents(ctx context.Context, scope insight.Scope, since stri
 
 // Delivered implements insight.Store.
 func (s *Store) Delivered(ctx context.Context, scope insight.Scope) (bool, error) {
-	return view(ctx, s, func(tx *Tx) (found bool, err error) {
-		return found, tx.db.Raw("SELECT EXISTS (SELECT 1 FROM webhook_events WHERE tenant_id = ? AND livemode = ? AND status = ?)",
-			scope.TenantID.String(), scope.Livemode, webhook.StatusDelivered).Scan(&found).Error
-	})
+	r := ranges{table: "webhook_events", scope: scope, parts: []part{{status: string(webhook.StatusDelivered)}}}
+	return view(ctx, s, func(tx *Tx) (bool, error) { return tx.any(r) })
+}
+
+// any reports whether the ranges have a row.
+func (tx *Tx) any(r ranges) (bool, error) {
+	var found bool
+	statement, args := r.union("id", true, 1, 0)
+	err := tx.db.Raw("SELECT EXISTS ("+statement+")", args...).Scan(&found).Error
+	return found, err
 }
 
 // Reached implements insight.Store.
 func (s *Store) Reached(ctx context.Context, scope insight.Scope, status session.Status) (bool, error) {
-	tenantID := scope.TenantID.String()
-	return view(ctx, s, func(tx *Tx) (found bool, err error) {
-		return found, tx.db.Raw(`SELECT EXISTS (SELECT 1 FROM sessions WHERE tenant_id = ? AND livemode = ? AND status = ?)
-			OR EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND livemode = ? AND status = ?)`,
-			tenantID, scope.Livemode, status, tenantID, scope.Livemode, status).Scan(&found).Error
+	r := ranges{table: "sessions", scope: scope, parts: []part{{status: string(status)}}}
+	return view(ctx, s, func(tx *Tx) (bool, error) {
+		found, err := tx.any(r)
+		if err == nil && !found {
+			err = tx.db.Raw("SELECT EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND livemode = ? AND status = ?)",
+				scope.TenantID.String(), scope.Livemode, status).Scan(&found).Error
+		}
+		return found, err
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/insight"
 	"agegate/internal/proof/harness"
@@ -55,7 +56,8 @@ func benchmarkInsight(b *testing.B, databaseURL string) {
 		key.Hash[0] = byte(i)
 		keys = append(keys, key)
 	}
-	if err := db.CreateTenant(ctx, owner, keys, nil); err != nil {
+	made := audit.Act{Scope: audit.Instance, At: now, Actor: audit.System("test"), Action: audit.TenantCreate}
+	if err := db.CreateTenant(ctx, owner, keys, nil, made); err != nil {
 		b.Fatal(err)
 	}
 	began := time.Now()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/fault"
 	"agegate/internal/insight"
 	"agegate/internal/session"
@@ -135,11 +136,11 @@ func (g *Gateway) checkFacts(t *testing.T, tenantID uuid.UUID) {
 func TestRefusalsAreOnRecord(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		c, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
-		revoked, plain, err := g.App.Tenants.CreateKey(t.Context(), c.Tenant.ID, false)
+		revoked, plain, err := g.App.Tenants.CreateKey(t.Context(), audit.System("test"), c.Tenant.ID, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := g.App.Tenants.RevokeKey(t.Context(), c.Tenant.ID, revoked.ID); err != nil {
+		if err := g.App.Tenants.RevokeKey(t.Context(), audit.System("test"), c.Tenant.ID, revoked.ID); err != nil {
 			t.Fatal(err)
 		}
 		key, statusPath := c.Test.APIKey, "/api/v1/sessions/"+someID+"/status"

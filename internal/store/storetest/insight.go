@@ -189,8 +189,8 @@ func testSumsGoWithTheirTenant(t *testing.T, s Store) {
 	if days, err := s.SumDays(t.Context(), owner.ID, 20, 21); err != nil || !slices.Equal(days, []insight.LedgerDay{day}) {
 		t.Errorf("days %+v, %v", days, err)
 	}
-	wantNoError(t, s.SetTenantDisabled(t.Context(), owner.ID, true))
-	wantNoError(t, s.DeleteTenant(t.Context(), owner.ID))
+	wantNoError(t, s.SetTenantDisabled(t.Context(), owner.ID, true, anAct))
+	wantNoError(t, s.DeleteTenant(t.Context(), owner.ID, anAct))
 	if upto, err := s.FoldedUpto(t.Context(), insight.SumSessions, owner.ID); err != nil || upto != 0 {
 		t.Errorf("the deleted tenant's mark is at %d, %v", upto, err)
 	}
