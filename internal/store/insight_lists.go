@@ -23,9 +23,9 @@ const lookedAt = 1000
 // ranges selects the newest rows of a table as a union of one range per status:
 // each is read from its end in the index (tenant_id, livemode, status, id), and
 // stops after a page. Any other way to read a mode of a tenant in the order of
-// ids would pass over the rows of the other mode. That index is the only one that
-// has the conditions' and the order's columns, so PostgreSQL cannot choose
-// another, as it does where it guesses that a rare row comes soon.
+// ids would pass over the rows of the other mode. The status is given as a range
+// because PostgreSQL would otherwise read the primary key backwards where it
+// guesses that a row comes soon, and pass over all of them where there is none.
 type ranges struct {
 	table, columns string
 	scope          insight.Scope
@@ -49,9 +49,9 @@ func (r ranges) union(columns string, conditions bool, limit, offset int) (strin
 	var selects []string
 	var args []any
 	for _, p := range r.parts {
-		where := "(tenant_id, livemode, status, id) >= (?, ?, ?, ?) AND (tenant_id, livemode, status, id) < (?, ?, ?, ?)"
-		tenantID, livemode := r.scope.TenantID.String(), r.scope.Livemode
-		args = append(args, tenantID, livemode, p.status, cmp.Or(r.from, leastID), tenantID, livemode, p.status, cmp.Or(r.before, greatestID(r.table)))
+		where := "tenant_id = ? AND livemode = ? AND (status, id) >= (?, ?) AND (status, id) < (?, ?)"
+		args = append(args, r.scope.TenantID.String(), r.scope.Livemode,
+			p.status, cmp.Or(r.from, leastID), p.status, cmp.Or(r.before, greatestID(r.table)))
 		further := func(condition string, values ...any) {
 			if condition != "" {
 				where += " AND " + condition
@@ -64,7 +64,7 @@ func (r ranges) union(columns string, conditions bool, limit, offset int) (strin
 		}
 		args = append(args, limit, offset)
 		selects = append(selects, "SELECT * FROM (SELECT "+columns+" FROM "+r.table+" WHERE "+where+
-			" ORDER BY tenant_id DESC, livemode DESC, status DESC, id DESC LIMIT ? OFFSET ?) AS part")
+			" ORDER BY status DESC, id DESC LIMIT ? OFFSET ?) AS part")
 	}
 	return strings.Join(selects, " UNION ALL "), args
 }
