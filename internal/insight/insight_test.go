@@ -264,7 +264,7 @@ func TestRareSessionsAreFound(t *testing.T) {
 				break
 			}
 		}
-		if found != 3 || pages != 2 {
+		if found != 3 || pages != 5 {
 			t.Errorf("%d sessions on %d pages and one", found, pages)
 		}
 		page, err := s.Sessions(t.Context(), scope, insight.SessionFilter{Status: session.StatusPending}, uuid.Nil)

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ var _ insight.Store = (*Store)(nil)
 
 // lookedAt is the most rows of one status that a list query looks at, where a
 // condition may pass over many before it finds a page.
-const lookedAt = 1000
+const lookedAt = 500
 
 // ranges selects the newest rows of a table as a union of one range per status:
 // each is read from its end in the index (tenant_id, livemode, status, id), and
@@ -33,7 +34,6 @@ type ranges struct {
 	from, before   string // ids: at or after, and before; empty for no bound
 	where          string // further condition of every part; empty for none
 	args           []any  // of where
-	sparse         bool   // the conditions may pass over many rows
 }
 
 // part is a status and a further condition on its rows.
@@ -43,30 +43,47 @@ type part struct {
 	args   []any
 }
 
-// union returns the statement that selects columns of each part's rows, at most
-// limit after offset each, and its arguments.
-func (r ranges) union(columns string, conditions bool, limit, offset int) (string, []any) {
+// union returns the statement that selects columns of the newest rows of each
+// part, without the conditions on them, at most limit after offset each, and its
+// arguments.
+func (r ranges) union(columns string, limit, offset int) (string, []any) {
 	var selects []string
 	var args []any
 	for _, p := range r.parts {
-		where := "tenant_id = ? AND livemode = ? AND (status, id) >= (?, ?) AND (status, id) < (?, ?)"
-		args = append(args, r.scope.TenantID.String(), r.scope.Livemode,
-			p.status, cmp.Or(r.from, leastID), p.status, cmp.Or(r.before, greatestID(r.table)))
-		further := func(condition string, values ...any) {
-			if condition != "" {
-				where += " AND " + condition
-				args = append(args, values...)
-			}
-		}
-		if conditions {
-			further(p.where, p.args...)
-			further(r.where, r.args...)
-		}
-		args = append(args, limit, offset)
-		selects = append(selects, "SELECT * FROM (SELECT "+columns+" FROM "+r.table+" WHERE "+where+
-			" ORDER BY status DESC, id DESC LIMIT ? OFFSET ?) AS part")
+		statement, own := r.top(columns, p, limit, offset)
+		selects, args = append(selects, "SELECT * FROM "+statement), append(args, own...)
 	}
 	return strings.Join(selects, " UNION ALL "), args
+}
+
+// top is union for one part, as a table of a statement.
+func (r ranges) top(columns string, p part, limit, offset int) (string, []any) {
+	return "(SELECT " + columns + " FROM " + r.table + ` WHERE tenant_id = ? AND livemode = ? AND (status, id) >= (?, ?) AND (status, id) < (?, ?)
+		ORDER BY status DESC, id DESC LIMIT ? OFFSET ?) AS part`,
+		[]any{r.scope.TenantID.String(), r.scope.Livemode, p.status, leastID, p.status, cmp.Or(r.before, greatestID(r.table)), limit, offset}
+}
+
+// selected is union with the conditions, of rows with ids at or after from. Rows
+// are first limited and then selected: nothing else would end the search.
+func (r ranges) selected(from string) (string, []any) {
+	var selects []string
+	var args []any
+	for _, p := range r.parts {
+		statement, own := r.top(r.columns, p, lookedAt, 0)
+		where, values := "id >= ?", []any{cmp.Or(from, leastID)}
+		for _, c := range []part{p, {where: r.where, args: r.args}} {
+			if c.where != "" {
+				where, values = where+" AND "+c.where, append(values, c.args...)
+			}
+		}
+		selects, args = append(selects, "SELECT * FROM "+statement+" WHERE "+where), append(append(args, own...), values...)
+	}
+	return strings.Join(selects, " UNION ALL "), args
+}
+
+// sparse reports whether there are conditions that may pass over many rows.
+func (r ranges) sparse() bool {
+	return r.from != "" || r.where != "" || slices.ContainsFunc(r.parts, func(p part) bool { return p.where != "" })
 }
 
 // leastID is less than the ids of all tables, and greatestID greater than those of
@@ -83,18 +100,21 @@ func greatestID(table string) string {
 // newest scans the newest rows into rows, which is a pointer to a slice. It
 // returns the id down to which it has looked, or "" if it looked at all.
 func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) {
-	if r.sparse {
-		statement, args := r.union("id", false, 1, lookedAt-1)
+	statement, args := r.union(r.columns, limit, 0)
+	if r.sparse() {
+		lookup, of := r.union("id", 1, lookedAt-1)
 		var last []string
-		if err := tx.db.Raw(statement, args...).Scan(&last).Error; err != nil {
+		if err := tx.db.Raw(lookup, of...).Scan(&last).Error; err != nil {
 			return "", err
 		}
 		for _, id := range last { // lower case, so that they compare as text
 			reached = max(reached, id)
 		}
-		r.from = max(r.from, reached)
+		if reached <= r.from {
+			reached = ""
+		}
+		statement, args = r.selected(max(r.from, reached))
 	}
-	statement, args := r.union(r.columns, true, limit, 0)
 	return reached, tx.db.Raw(statement+" ORDER BY id DESC LIMIT ?", append(args, limit)...).Scan(rows).Error
 }
 
@@ -118,7 +138,7 @@ const listColumns = "id, status, target_age, source, created_at, expires_at, com
 
 // ListSessions implements insight.Store.
 func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insight.Found[insight.SessionRow], error) {
-	r := ranges{table: "sessions", columns: listColumns, scope: q.Scope, parts: sessionParts(q), sparse: q.TargetAge != 0}
+	r := ranges{table: "sessions", columns: listColumns, scope: q.Scope, parts: sessionParts(q)}
 	if q.TargetAge != 0 {
 		r.where, r.args = "target_age = ?", []any{q.TargetAge}
 	}
@@ -127,7 +147,7 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 	}
 	if q.Status == session.StatusPending {
 		// Older ones have expired, whether or not that was written.
-		r.sparse, r.from = true, max(r.from, insight.IDAt(q.Now.Add(-session.MaxLifetime)).String())
+		r.from = max(r.from, insight.IDAt(q.Now.Add(-session.MaxLifetime)).String())
 	}
 	if !q.To.IsZero() {
 		r.before = insight.IDAt(q.To).String()
@@ -185,7 +205,7 @@ func (s *Store) ListEvents(ctx context.Context, q insight.EventQuery) (insight.F
 	}
 	r.parts = mapAll(statuses, func(status webhook.Status) part { return part{status: string(status)} })
 	if q.Class != "" {
-		r.where, r.args, r.sparse = "last_class = ?", []any{string(q.Class)}, true
+		r.where, r.args = "last_class = ?", []any{string(q.Class)}
 	}
 	return view(ctx, s, func(tx *Tx) (found insight.Found[webhook.Record], err error) {
 		var rows []eventRow
@@ -210,12 +230,12 @@ func (s *Store) Beside(ctx context.Context, sess session.Session) (insight.Besid
 // CountEvents implements insight.Store.
 func (s *Store) CountEvents(ctx context.Context, scope insight.Scope, since string, limit int) (insight.EventCounts, error) {
 	newest := func(columns string, status webhook.Status, since string) (string, []any) {
-		r := ranges{table: "webhook_events", scope: scope, parts: []part{{status: string(status)}}, from: since}
-		statement, args := r.union(columns, true, limit, 0)
-		return "(" + statement + ") AS newest", args
+		r := ranges{table: "webhook_events", scope: scope}
+		statement, args := r.top(columns, part{status: string(status)}, limit, 0)
+		return statement + " WHERE id >= ?", append(args, since)
 	}
 	return view(ctx, s, func(tx *Tx) (c insight.EventCounts, err error) {
-		statement, args := newest("attempts", webhook.StatusDelivered, since)
+		statement, args := newest("id, attempts", webhook.StatusDelivered, since)
 		err = tx.db.Raw("SELECT count(*) AS delivered, count(CASE WHEN attempts = 1 THEN 1 END) AS first_try FROM "+statement, args...).Scan(&c).Error
 		for _, n := range []struct {
 			status webhook.Status
@@ -240,7 +260,7 @@ func (s *Store) Delivered(ctx context.Context, scope insight.Scope) (bool, error
 // any reports whether the ranges have a row.
 func (tx *Tx) any(r ranges) (bool, error) {
 	var found bool
-	statement, args := r.union("id", true, 1, 0)
+	statement, args := r.union("id", 1, 0)
 	err := tx.db.Raw("SELECT EXISTS ("+statement+")", args...).Scan(&found).Error
 	return found, err
 }
