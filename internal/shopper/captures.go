@@ -73,6 +73,9 @@ func (c *captures) enter(sess session.Session, l *link, cancel context.CancelCau
 	}
 	c.checks[sess.ID] = k
 	c.idle.Add(1)
+	if k.placed {
+		k.tell(0)
+	}
 	c.admit()
 	return k, true
 }

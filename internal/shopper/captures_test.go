@@ -58,8 +58,7 @@ func TestASecondTabTakesOver(t *testing.T) {
 	f.pages.captures.limit = 1 // the place of the first is the second's
 	shopper := f.browser()
 	link, first := f.begun(shopper)
-	second := shopper.camera(link)
-	second.read()
+	second := shopper.opened(link)
 	first.closes(closeTakenOver)
 	second.send(frame(scriptNonce, 0))
 	second.read()
@@ -79,8 +78,7 @@ func TestATakeOverCancelsTheOldWork(t *testing.T) {
 	link, first := f.begun(shopper)
 	first.send(frame(scriptNonce, 0))
 	<-old.begun
-	second := shopper.camera(link)
-	second.read()
+	second := shopper.opened(link)
 	if err := <-old.ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the old work ended with %v", err)
 	}

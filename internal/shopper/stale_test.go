@@ -3,6 +3,7 @@ package shopper
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"agegate/internal/age"
@@ -19,8 +20,13 @@ import (
 func (b *browser) opened(link string) *camera {
 	b.t.Helper()
 	c := b.camera(link)
-	c.read()
-	return c
+	for range 100 { // its place in line may come before
+		if strings.Contains(c.read(), `"nonce"`) {
+			return c
+		}
+	}
+	b.t.Fatal("no place in line became free")
+	return nil
 }
 
 // finds sends the frame on which the stream's script has its verdict, and
