@@ -22,6 +22,7 @@ var rooms = [][]string{
 	{"contract"},
 	{"accuracy", "config", "demo", "metrics", "page", "store"},
 	{"insight"},
+	{"document"},
 	// The gateway's rules.
 	{"session"},
 	{"account", "billing", "tenant", "webhook"},
@@ -120,6 +121,8 @@ func TestForbiddenImports(t *testing.T) {
 		"agegate/internal/demo":       {"gorm.io/gorm", "agegate/internal/"},
 		"agegate/gen":                 {"agegate/internal/"},
 		"agegate/gen/client":          {"agegate/internal/", "github.com/labstack/echo/v4"},
+
+		"agegate/internal/document/mrz": {"agegate/"},
 	} {
 		out, err := exec.Command("go", "list", "-deps", pkg).Output()
 		if err != nil {

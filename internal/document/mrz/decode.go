@@ -1,0 +1,147 @@
+package mrz
+
+import (
+	"strings"
+	"time"
+)
+
+// Reason says what does not hold about a zone.
+type Reason string
+
+// The reasons. Each names what does not hold, never what was read.
+const (
+	ReasonFormat         Reason = "format"                   // number or length of the lines
+	ReasonCharacters     Reason = "characters"               // one that may not stand where it does
+	ReasonNumberCheck    Reason = "document_number_check"    // check digits
+	ReasonBirthCheck     Reason = "birth_date_check"         //
+	ReasonExpiryCheck    Reason = "expiry_date_check"        //
+	ReasonOptionalCheck  Reason = "optional_data_check"      //
+	ReasonCompositeCheck Reason = "composite_check"          //
+	ReasonBirthDate      Reason = "birth_date"               // incomplete, or no day of the calendar
+	ReasonExpiryDate     Reason = "expiry_date"              // likewise
+	ReasonDates          Reason = "expiry_date_before_birth" // both are days, in an order that cannot be
+	ReasonIssuingState   Reason = "issuing_state_unknown"    // no code of Doc 9303 part 3, section 5; the zone may be valid
+)
+
+// Result is what a zone says, as far as the age check needs it. Names are not
+// decoded.
+type Result struct {
+	Format       Format
+	Valid        bool     // format, characters, every check digit and both dates hold
+	BirthDate    Date     // no day unless it could be read and its check digit holds
+	ExpiryDate   Date     // likewise; the last day of validity
+	IssuingState string   // code of one to three letters; "" when there is no such code
+	Reasons      []Reason // what does not hold, each once
+}
+
+// Decode reads a zone of the given format, its lines from the top. The two-digit
+// years are completed as seen on the day of now. It does not fail: what does not
+// hold is among the reasons.
+func Decode(format Format, lines []string, now time.Time) Result {
+	r := Result{Format: format}
+	if !fits(format, lines) {
+		r.Reasons = []Reason{ReasonFormat}
+		return r
+	}
+	if !allowed(format, lines) {
+		r.Reasons = []Reason{ReasonCharacters}
+		return r
+	}
+	at, today := fieldsOf[format], DateOf(now)
+	r.require(numberHolds(at, lines), ReasonNumberCheck)
+	r.require(at.optional == (span{}) || optionalHolds(at.optional, lines), ReasonOptionalCheck)
+	r.require(compositeHolds(at, lines), ReasonCompositeCheck)
+	r.BirthDate = r.date(at.birth, lines, today, birthDate, ReasonBirthCheck, ReasonBirthDate)
+	r.ExpiryDate = r.date(at.expiry, lines, today, expiryDate, ReasonExpiryCheck, ReasonExpiryDate)
+	if r.BirthDate != (Date{}) && r.ExpiryDate != (Date{}) {
+		r.require(r.BirthDate.Before(r.ExpiryDate), ReasonDates)
+	}
+	r.Valid = len(r.Reasons) == 0
+	if state := strings.TrimRight(at.state.of(lines), string(Filler)); IsState(state) {
+		r.IssuingState = state
+	} else {
+		r.require(false, ReasonIssuingState)
+	}
+	return r
+}
+
+func (r *Result) require(holds bool, reason Reason) {
+	if !holds {
+		r.Reasons = append(r.Reasons, reason)
+	}
+}
+
+// date reads a date and its check digit, the character after it.
+func (r *Result) date(s span, lines []string, today Date, read func(string, Date) (Date, bool), check, date Reason) Date {
+	holds := CheckDigit(s.of(lines)) == lines[s.line][s.to]
+	d, ok := read(s.of(lines), today)
+	r.require(holds, check)
+	r.require(ok, date)
+	if !holds || !ok {
+		return Date{}
+	}
+	return d
+}
+
+func fits(format Format, lines []string) bool {
+	if format <= Unknown || format > MRVB || len(lines) != format.Lines() {
+		return false
+	}
+	for _, line := range lines {
+		if len(line) != format.Length() {
+			return false
+		}
+	}
+	return true
+}
+
+func allowed(format Format, lines []string) bool {
+	for l, line := range lines {
+		for i := range len(line) {
+			if !format.Allowed(l, i).Has(line[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// numberHolds checks the document number. One of more than nine characters has
+// a filler for a check digit and goes on in the optional data, its own check
+// digit being the last character before a filler (parts 5 and 6, section 4.2.2).
+func numberHolds(at fields, lines []string) bool {
+	number, check := at.number.of(lines), lines[at.number.line][at.number.to]
+	if check != Filler {
+		return CheckDigit(number) == check
+	}
+	if at.overflow == (span{}) {
+		return false
+	}
+	rest, _, _ := strings.Cut(at.overflow.of(lines), string(Filler))
+	if len(rest) < 2 {
+		return false
+	}
+	return CheckDigit(number, rest[:len(rest)-1]) == rest[len(rest)-1]
+}
+
+// optionalHolds checks optional data with a check digit of their own, which may
+// be a filler where there are none (part 4, section 4.2.2).
+func optionalHolds(s span, lines []string) bool {
+	data, check := s.of(lines), lines[s.line][s.to]
+	if check == Filler {
+		return strings.Trim(data, string(Filler)) == ""
+	}
+	return CheckDigit(data) == check
+}
+
+func compositeHolds(at fields, lines []string) bool {
+	if at.composite == nil {
+		return true
+	}
+	var parts []string
+	for _, s := range at.composite {
+		parts = append(parts, s.of(lines))
+	}
+	line := lines[at.compositeCheckLine]
+	return CheckDigit(parts...) == line[len(line)-1]
+}

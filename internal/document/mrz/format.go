@@ -1,0 +1,150 @@
+// Package mrz knows the machine-readable zone of travel documents: its five
+// formats, which characters may stand where, its check digits and its dates.
+// Source: ICAO Doc 9303, Machine Readable Travel Documents, eighth edition,
+// parts 3 (check digits, dates), 4 (TD3), 5 (TD1), 6 (TD2) and 7 (visas).
+// The package is pure, and it never repairs what it is given.
+package mrz
+
+import "strings"
+
+// Format is one of the five layouts of a machine-readable zone.
+type Format int
+
+// The formats, by the documents that carry them.
+const (
+	Unknown Format = iota
+	TD1            // identity cards of bank-card size, three lines of 30
+	TD2            // larger identity cards, two lines of 36
+	TD3            // passports, two lines of 44
+	MRVA           // visas of full size, two lines of 44
+	MRVB           // smaller visas, two lines of 36
+)
+
+// Formats lists every format.
+var Formats = []Format{TD1, TD2, TD3, MRVA, MRVB}
+
+// String returns the name that ICAO Doc 9303 uses, or "" for Unknown.
+func (f Format) String() string {
+	return [...]string{"", "TD1", "TD2", "TD3", "MRV-A", "MRV-B"}[f]
+}
+
+// Lines returns the number of lines.
+func (f Format) Lines() int { return len(layouts[f]) }
+
+// Length returns the number of characters in each line.
+func (f Format) Length() int {
+	if f == Unknown {
+		return 0
+	}
+	return len(layouts[f][0])
+}
+
+// Alphabet holds every character of a zone. Its order is the order of the
+// reader's classes.
+const Alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ" + string(Filler)
+
+// Filler stands where there is nothing to write.
+const Filler = '<'
+
+// Set is a set of characters: bit i stands for Alphabet[i].
+type Set uint64
+
+// Has reports whether the set holds the character.
+func (s Set) Has(char byte) bool {
+	i := strings.IndexByte(Alphabet, char)
+	return i >= 0 && s>>i&1 == 1
+}
+
+func setOf(chars string) (s Set) {
+	for i := range len(chars) {
+		s |= 1 << strings.IndexByte(Alphabet, chars[i])
+	}
+	return s
+}
+
+// Allowed returns the characters that may stand at a position, both counted
+// from 0. The position must exist in the format.
+func (f Format) Allowed(line, position int) Set {
+	return classes[layouts[f][line][position]]
+}
+
+// classes are the sets that the layouts name.
+var classes = map[byte]Set{
+	'#': setOf("0123456789"),
+	'9': setOf("0123456789<"),
+	'A': setOf("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+	'a': setOf("ABCDEFGHIJKLMNOPQRSTUVWXYZ<"),
+	'*': setOf(Alphabet),
+	'P': setOf("P"),
+	'V': setOf("V"),
+	'C': setOf("ACI"),
+	'S': setOf("MFX<"),
+}
+
+// layouts hold one character class for each position. A birth or expiry date
+// may have fillers where it is not known; the check digit of a number or of
+// optional data may be a filler where the number is longer than its field or
+// the data are absent.
+var layouts = [...][]string{
+	Unknown: nil,
+	TD1: {
+		"Caaaa" + repeat('*', 9) + "9" + repeat('*', 15),
+		"999999#S999999#aaa" + repeat('*', 11) + "#",
+		repeat('a', 30),
+	},
+	TD2: {
+		"Caaaa" + repeat('a', 31),
+		repeat('*', 9) + "9aaa999999#S999999#" + repeat('*', 7) + "#",
+	},
+	TD3: {
+		"Paaaa" + repeat('a', 39),
+		repeat('*', 9) + "#aaa999999#S999999#" + repeat('*', 14) + "9#",
+	},
+	MRVA: {
+		"Vaaaa" + repeat('a', 39),
+		repeat('*', 9) + "#aaa999999#S999999#" + repeat('*', 16),
+	},
+	MRVB: {
+		"Vaaaa" + repeat('a', 31),
+		repeat('*', 9) + "#aaa999999#S999999#" + repeat('*', 8),
+	},
+}
+
+func repeat(class byte, n int) string { return strings.Repeat(string(class), n) }
+
+// span is a run of characters of one line.
+type span struct{ line, from, to int }
+
+func (s span) of(lines []string) string { return lines[s.line][s.from:s.to] }
+
+// fields says where a format keeps what is read from it.
+type fields struct {
+	state              span // issuing state or organization
+	number, overflow   span // overflow holds the rest of a long number; empty where there is none
+	birth, expiry      span // YYMMDD, each followed by its check digit
+	optional           span // followed by a check digit of its own; empty where it has none
+	composite          []span
+	compositeCheckLine int // its last character is the composite check digit
+}
+
+var (
+	td3Fields = fields{
+		state: span{0, 2, 5}, number: span{1, 0, 9}, birth: span{1, 13, 19}, expiry: span{1, 21, 27},
+		optional: span{1, 28, 42}, composite: []span{{1, 0, 10}, {1, 13, 20}, {1, 21, 43}}, compositeCheckLine: 1,
+	}
+	visaFields = fields{state: span{0, 2, 5}, number: span{1, 0, 9}, birth: span{1, 13, 19}, expiry: span{1, 21, 27}}
+)
+
+var fieldsOf = map[Format]fields{
+	TD1: {
+		state: span{0, 2, 5}, number: span{0, 5, 14}, overflow: span{0, 15, 30}, birth: span{1, 0, 6}, expiry: span{1, 8, 14},
+		composite: []span{{0, 5, 30}, {1, 0, 7}, {1, 8, 15}, {1, 18, 29}}, compositeCheckLine: 1,
+	},
+	TD2: {
+		state: span{0, 2, 5}, number: span{1, 0, 9}, overflow: span{1, 28, 35}, birth: span{1, 13, 19}, expiry: span{1, 21, 27},
+		composite: []span{{1, 0, 10}, {1, 13, 20}, {1, 21, 35}}, compositeCheckLine: 1,
+	},
+	TD3:  td3Fields,
+	MRVA: visaFields,
+	MRVB: visaFields,
+}
