@@ -1,0 +1,178 @@
+package reader
+
+import (
+	"math"
+	"slices"
+)
+
+// minChain is the number of blobs in a row from which a line is tried.
+const minChain = 11
+
+// maxSteps bounds the search for chains in one picture.
+const maxSteps = 300_000
+
+// leastVariety is the variety under which a chain is a pattern: those of cloth
+// have 0.02 to 0.15, those of text 0.2 and more.
+const leastVariety = 0.1
+
+// link is a blob with its number in a chain.
+type link struct {
+	n int
+	b blob
+}
+
+// field finds blobs by their place.
+type field struct {
+	blobs []blob
+	cells map[[2]int][]int
+	steps int
+}
+
+// fieldCell is the side of the squares that blobs are sorted into, in pixels.
+const fieldCell = 24
+
+func newField(blobs []blob) *field {
+	f := &field{blobs: blobs, cells: make(map[[2]int][]int)}
+	for i, b := range blobs {
+		key := [2]int{int(b.x) / fieldCell, int(b.y) / fieldCell}
+		f.cells[key] = append(f.cells[key], i)
+	}
+	return f
+}
+
+// near calls visit with the index of every blob within reach of a place.
+func (f *field) near(x, y, reach float64, visit func(i int, distance float64)) {
+	left, right := int(math.Floor((x-reach)/fieldCell)), int(math.Floor((x+reach)/fieldCell))
+	top, bottom := int(math.Floor((y-reach)/fieldCell)), int(math.Floor((y+reach)/fieldCell))
+	for cy := top; cy <= bottom; cy++ {
+		for cx := left; cx <= right; cx++ {
+			for _, i := range f.cells[[2]int{cx, cy}] {
+				if d := math.Hypot(f.blobs[i].x-x, f.blobs[i].y-y); d <= reach {
+					visit(i, d)
+				}
+			}
+		}
+	}
+}
+
+// alike reports whether two blobs may be characters of one line: a filler is
+// smaller than a letter, and tilt turns the box of either.
+func alike(a, b float64) bool { return a < 2.1*b && b < 2.1*a }
+
+// nearest returns the blob closest to a place that is like the given size, or
+// -1.
+func (f *field) nearest(x, y, reach, size float64) int {
+	f.steps++
+	best, distance := -1, math.Inf(1)
+	f.near(x, y, reach, func(i int, d float64) {
+		if d < distance && alike(f.blobs[i].size, size) {
+			best, distance = i, d
+		}
+	})
+	return best
+}
+
+// chains returns the lines of evenly spaced blobs, the longest first, at most
+// so many.
+func (f *field) chains(most int) []*line {
+	used := make([]bool, len(f.blobs))
+	var found []*line
+	for i, b := range f.blobs {
+		if used[i] {
+			continue
+		}
+		var best []int
+		var numbers []int
+		f.near(b.x, b.y, 1.7*b.size, func(j int, d float64) {
+			other := f.blobs[j]
+			size := (b.size + other.size) / 2
+			if j <= i || f.steps > maxSteps || d < 0.6*size || d > 1.7*size || !alike(b.size, other.size) {
+				return
+			}
+			if chain, n := f.grow(i, j); len(chain) > len(best) {
+				best, numbers = chain, n
+			}
+		})
+		if len(best) < minChain {
+			continue
+		}
+		fresh := 0
+		links := make([]link, len(best))
+		for k, at := range best {
+			if !used[at] {
+				fresh++
+			}
+			used[at] = true
+			links[k] = link{numbers[k], f.blobs[at]}
+		}
+		if 2*fresh < len(best) {
+			continue
+		}
+		if l := newLine(links); l != nil && l.variety() >= leastVariety {
+			f.extend(l, used)
+			found = append(found, l)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *line) int { return len(b.links) - len(a.links) })
+	return found[:min(len(found), most)]
+}
+
+// grow follows the direction from one blob to another both ways, over gaps of
+// up to two characters, and numbers what it finds by the spacing.
+func (f *field) grow(i, j int) (chain, numbers []int) {
+	forward, fn := f.follow(i, j)
+	backward, bn := f.follow(j, i)
+	for k := len(backward) - 1; k >= 2; k-- { // its first two are those of forward
+		chain, numbers = append(chain, backward[k]), append(numbers, 1-bn[k])
+	}
+	return append(chain, forward...), append(numbers, fn...)
+}
+
+// follow walks from i through j.
+func (f *field) follow(i, j int) (chain, numbers []int) {
+	chain, numbers = []int{i, j}, []int{0, 1}
+	size := (f.blobs[i].size + f.blobs[j].size) / 2
+	for {
+		// The step is the mean over the last few, the place that of the last.
+		last := len(chain) - 1
+		back := max(0, last-5)
+		a, b := f.blobs[chain[back]], f.blobs[chain[last]]
+		count := float64(numbers[last] - numbers[back])
+		dx, dy := (b.x-a.x)/count, (b.y-a.y)/count
+		pitch := math.Hypot(dx, dy)
+		next := -1
+		for gap := 1; gap <= 3 && next < 0; gap++ {
+			g := float64(gap)
+			next = f.nearest(b.x+g*dx, b.y+g*dy, (0.25+0.08*g)*pitch, size)
+			if next >= 0 && next != chain[last] {
+				chain, numbers = append(chain, next), append(numbers, numbers[last]+gap)
+			}
+		}
+		if next < 0 || next == chain[last] && len(chain) == last+1 || len(chain) > 60 {
+			return chain, numbers
+		}
+	}
+}
+
+// extend goes on past both ends of a line along its curve, and marks what it
+// adds.
+func (f *field) extend(l *line, used []bool) {
+	const most = 60
+	for _, way := range []int{1, -1} {
+		for missing := 0; missing < 5 && len(l.links) < most; {
+			n := l.high + 1 + missing
+			if way < 0 {
+				n = l.low - 1 - missing
+			}
+			x, y := l.at(float64(n))
+			i := f.nearest(x, y, 0.33*l.pitch(float64(n)), l.size)
+			if i < 0 {
+				missing++
+				continue
+			}
+			used[i] = true
+			l.add(link{n, f.blobs[i]})
+			missing = 0
+		}
+	}
+}

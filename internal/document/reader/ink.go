@@ -1,0 +1,149 @@
+package reader
+
+import (
+	"image"
+)
+
+// blob is a connected patch of ink.
+type blob struct {
+	x, y float64 // middle of its box, pixels
+	size float64 // longer side of its box
+	area float64 // in pixels
+}
+
+// Limits of what can be a character, in pixels.
+const (
+	minSize = 6
+	maxSize = 64
+	minArea = 8
+)
+
+// maxBlobs bounds what a picture full of texture can cost.
+const maxBlobs = 6000
+
+// findBlobs returns the patches of ink in the picture that can be characters:
+// pixels darker than their neighbourhood of the given radius, connected on
+// eight sides.
+func findBlobs(img *image.Gray, radius int) []blob {
+	dark := darker(img, radius)
+	return components(dark, img.Rect.Dx(), img.Rect.Dy())
+}
+
+// darker marks the pixels that lie clearly under the mean around them. The
+// picture is smoothed a little first, which takes most of the noise away.
+func darker(img *image.Gray, radius int) []bool {
+	w, h := img.Rect.Dx(), img.Rect.Dy()
+	smooth := soften(img)
+	// sums[(y+1)*(w+1)+x+1] is the sum over the rectangle up to x, y.
+	sums := make([]uint32, (w+1)*(h+1))
+	for y := range h {
+		var row uint32
+		above, here := sums[y*(w+1):(y+1)*(w+1)], sums[(y+1)*(w+1):(y+2)*(w+1)]
+		for x, v := range smooth[y*w : (y+1)*w] {
+			row += uint32(v)
+			here[x+1] = above[x+1] + row
+		}
+	}
+	const least, share = 6, 14 // below the mean: at least so many levels, and a fourteenth
+	dark := make([]bool, w*h)
+	for y := range h {
+		top, bottom := max(y-radius, 0), min(y+radius+1, h)
+		upper, lower := sums[top*(w+1):], sums[bottom*(w+1):]
+		for x := range w {
+			left, right := max(x-radius, 0), min(x+radius+1, w)
+			mean := int(lower[right]-lower[left]-upper[right]+upper[left]) / ((right - left) * (bottom - top))
+			dark[y*w+x] = int(smooth[y*w+x])+max(least, mean/share) < mean
+		}
+	}
+	return dark
+}
+
+// soften is a binomial filter over three by three pixels.
+func soften(img *image.Gray) []uint8 {
+	w, h := img.Rect.Dx(), img.Rect.Dy()
+	rows := make([]uint16, w*h)
+	for y := range h {
+		line := img.Pix[y*img.Stride : y*img.Stride+w]
+		for x, v := range line {
+			rows[y*w+x] = uint16(line[max(x-1, 0)]) + 2*uint16(v) + uint16(line[min(x+1, w-1)])
+		}
+	}
+	out := make([]uint8, w*h)
+	for y := range h {
+		above, here, below := rows[max(y-1, 0)*w:], rows[y*w:], rows[min(y+1, h-1)*w:]
+		for x := range w {
+			out[y*w+x] = uint8((above[x] + 2*here[x] + below[x]) / 16)
+		}
+	}
+	return out
+}
+
+// run is a stretch of dark pixels in a row.
+type run struct{ row, from, to int }
+
+// components joins the runs of dark pixels that touch and returns their boxes,
+// where they have the size of characters.
+func components(dark []bool, w, h int) []blob {
+	var runs []run
+	var parent []int
+	find := func(i int) int {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
+		}
+		return i
+	}
+	above := 0 // the first run of the row before
+	for y := range h {
+		first, before := len(runs), above
+		row := dark[y*w : (y+1)*w]
+		for x := 0; x < w; x++ {
+			if !row[x] {
+				continue
+			}
+			from := x
+			for x < w && row[x] {
+				x++
+			}
+			at := len(runs)
+			runs, parent = append(runs, run{y, from, x}), append(parent, at)
+			for before < first && runs[before].to < from {
+				before++
+			}
+			for k := before; k < first && runs[k].from <= x; k++ {
+				if a, b := find(k), find(at); a != b {
+					parent[max(a, b)] = min(a, b)
+				}
+			}
+		}
+		above = first
+	}
+	return boxes(runs, find)
+}
+
+// boxes returns the boxes of joined runs that have the size of characters.
+func boxes(runs []run, find func(int) int) []blob {
+	type box struct{ left, top, right, bottom, area int }
+	found := make(map[int]*box)
+	var order []int
+	for i, r := range runs {
+		root := find(i)
+		b := found[root]
+		if b == nil {
+			b = &box{r.from, r.row, r.to, r.row + 1, 0}
+			found[root] = b
+			order = append(order, root)
+		}
+		b.left, b.right, b.bottom = min(b.left, r.from), max(b.right, r.to), r.row+1
+		b.area += r.to - r.from
+	}
+	var blobs []blob
+	for _, root := range order {
+		b := found[root]
+		size := max(b.right-b.left, b.bottom-b.top)
+		if size >= minSize && size <= maxSize && b.area >= minArea && len(blobs) < maxBlobs {
+			blobs = append(blobs, blob{float64(b.left+b.right) / 2, float64(b.top+b.bottom) / 2, float64(size), float64(b.area)})
+		}
+	}
+	return blobs
+}

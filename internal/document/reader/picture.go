@@ -1,0 +1,78 @@
+package reader
+
+import (
+	"image"
+	"image/draw"
+	"math"
+	"time"
+
+	xdraw "golang.org/x/image/draw"
+)
+
+// sides are the sizes, by their longer side in pixels, in which a picture of any
+// size is looked at until a zone holds.
+var sides = []float64{1280, 1900, 900, 2700}
+
+// largest is how much a small picture is enlarged at most.
+const largest = 2.2
+
+// ReadPicture looks for a zone in a picture of any size, in several sizes. It
+// takes longer than Read, which is meant for the frames of a camera.
+func (r *Reader) ReadPicture(img image.Image, now time.Time) (best Reading) {
+	grey := Grey(img)
+	longer := float64(max(grey.Rect.Dx(), grey.Rect.Dy()))
+	last := 0.0
+	for _, side := range sides {
+		scale := min(side/longer, largest)
+		if scale > 1 && scale < 1.15 || scale > 1 && longer >= 1280 {
+			scale = 1
+		}
+		if scale == last {
+			continue
+		}
+		last = scale
+		reading := r.Read(resize(grey, scale), now)
+		reading.Pitch /= scale
+		for i := range reading.Corners {
+			reading.Corners[i].X /= scale
+			reading.Corners[i].Y /= scale
+		}
+		if better(reading, best) {
+			best = reading
+		}
+		if best.Valid {
+			break
+		}
+	}
+	return best
+}
+
+// Grey returns the brightness of a picture, from its upper left corner on. It
+// shares the memory of a decoded JPEG.
+func Grey(img image.Image) *image.Gray {
+	switch img := img.(type) {
+	case *image.Gray:
+		if img.Rect.Min == (image.Point{}) {
+			return img
+		}
+	case *image.YCbCr:
+		if img.Rect.Min == (image.Point{}) {
+			return &image.Gray{Pix: img.Y, Stride: img.YStride, Rect: img.Rect}
+		}
+	}
+	from := img.Bounds()
+	grey := image.NewGray(image.Rectangle{Max: from.Size()})
+	draw.Draw(grey, grey.Rect, image.White, image.Point{}, draw.Src) // behind what is transparent
+	draw.Draw(grey, grey.Rect, img, from.Min, draw.Over)
+	return grey
+}
+
+func resize(img *image.Gray, scale float64) *image.Gray {
+	if scale == 1 {
+		return img
+	}
+	size := img.Rect.Size()
+	out := image.NewGray(image.Rect(0, 0, max(1, int(math.Round(float64(size.X)*scale))), max(1, int(math.Round(float64(size.Y)*scale)))))
+	xdraw.BiLinear.Scale(out, out.Rect, img, img.Rect, draw.Src, nil)
+	return out
+}
