@@ -11,10 +11,6 @@ const minChain = 11
 // maxSteps bounds the search for chains in one picture.
 const maxSteps = 300_000
 
-// leastVariety is the variety under which a chain is a pattern: those of cloth
-// have 0.02 to 0.15, those of text 0.2 and more.
-const leastVariety = 0.1
-
 // link is a blob with its number in a chain.
 type link struct {
 	n int
@@ -96,22 +92,23 @@ func (f *field) chains(most int) []*line {
 		if len(best) < minChain {
 			continue
 		}
-		fresh := 0
 		links := make([]link, len(best))
+		fresh := 0
 		for k, at := range best {
+			links[k] = link{numbers[k], f.blobs[at]}
 			if !used[at] {
 				fresh++
 			}
+		}
+		l := newLine(links)
+		if 2*fresh < len(best) || l == nil || !l.plausible() {
+			continue // and its blobs may still belong to another
+		}
+		for _, at := range best {
 			used[at] = true
-			links[k] = link{numbers[k], f.blobs[at]}
 		}
-		if 2*fresh < len(best) {
-			continue
-		}
-		if l := newLine(links); l != nil && l.variety() >= leastVariety {
-			f.extend(l, used)
-			found = append(found, l)
-		}
+		f.extend(l, used)
+		found = append(found, l)
 	}
 	slices.SortStableFunc(found, func(a, b *line) int { return len(b.links) - len(a.links) })
 	return found[:min(len(found), most)]

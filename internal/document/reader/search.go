@@ -85,8 +85,7 @@ const longest = 52
 // glance finds the direction of a line and about the height of its characters.
 // It returns nil where they are not of OCR-B.
 func (s *search) glance(l *line) *line {
-	middle := float64(l.low+l.high) / 2
-	if ratio := l.size / l.pitch(middle); l.high-l.low >= longest || ratio < 0.72 || ratio > 1.6 {
+	if l.high-l.low >= longest {
 		return nil
 	}
 	numbers := l.some(6)
