@@ -34,8 +34,8 @@ func (t training) fit(fonts *fontSet, report func(step int, loss float64)) *glyp
 			recent += l.loss / float64(t.batch)
 			*l.gradient, l.loss = glyph.Weights{}, 0
 		}
-		if step%500 == 0 {
-			report(step, recent/500)
+		if step%t.every == 0 {
+			report(step, recent/float64(t.every))
 			recent = 0
 		}
 	}

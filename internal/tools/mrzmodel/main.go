@@ -23,12 +23,13 @@ type training struct {
 	batch   int
 	threads int
 	rate    float64 // of learning, at its highest
+	every   int     // steps between reports
 }
 
 func main() {
-	t := training{seed: 1, batch: 64, threads: 2, rate: 2e-3}
+	t := training{seed: 1, batch: 64, threads: 2, rate: 2e-3, every: 500}
 	out := flag.String("out", "internal/document/glyph/weights.json", "file for the weights")
-	flag.IntVar(&t.steps, "steps", 12000, "number of batches")
+	flag.IntVar(&t.steps, "steps", 10000, "number of batches")
 	flag.Parse()
 	if err := run(t, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "mrzmodel:", err)
