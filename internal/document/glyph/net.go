@@ -36,12 +36,16 @@ type Cell [Width * Height]float32
 // Shape of the network: two convolutions without padding, every second
 // position, each followed by a rectifier, then two dense layers.
 const (
-	Kernel1, Channels1 = 5, 16
-	Rows1, Columns1    = (Height-Kernel1)/2 + 1, (Width-Kernel1)/2 + 1
-	Kernel2, Channels2 = 3, 32
-	Rows2, Columns2    = (Rows1-Kernel2)/2 + 1, (Columns1-Kernel2)/2 + 1
-	Inner              = Rows2 * Columns2 * Channels2
-	Hidden             = 64
+	Kernel1   = 5  // side of the first convolution
+	Channels1 = 16 // its outputs
+	Rows1     = (Height-Kernel1)/2 + 1
+	Columns1  = (Width-Kernel1)/2 + 1
+	Kernel2   = 3 // and of the second
+	Channels2 = 32
+	Rows2     = (Rows1-Kernel2)/2 + 1
+	Columns2  = (Columns1-Kernel2)/2 + 1
+	Inner     = Rows2 * Columns2 * Channels2 // inputs of the first dense layer
+	Hidden    = 64                           // its outputs
 )
 
 // Weights are the network's numbers. Each layer's are ordered by input, then by
@@ -68,48 +72,62 @@ type Activations struct {
 // Run computes the activations of a cell.
 func (w *Weights) Run(cell *Cell, a *Activations) {
 	for at := range a.First {
-		top, left := 2*(at/Columns1), 2*(at%Columns1)
-		sum := w.Bias1
-		for tap := range w.Conv1 {
-			x := cell[(top+tap/Kernel1)*Width+left+tap%Kernel1]
-			weights := &w.Conv1[tap]
-			for c := range sum {
-				sum[c] += x * weights[c]
-			}
-		}
-		for c, v := range sum {
-			a.First[at][c] = max(v, 0)
-		}
+		w.first(cell, at, &a.First[at])
 	}
 	for at := range a.Second {
-		top, left := 2*(at/Columns2), 2*(at%Columns2)
-		sum := w.Bias2
-		for tap := range Kernel2 * Kernel2 {
-			in := &a.First[(top+tap/Kernel2)*Columns1+left+tap%Kernel2]
-			for c, x := range in {
-				if x == 0 {
-					continue
-				}
-				weights := &w.Conv2[tap*Channels1+c]
-				for o := range sum {
-					sum[o] += x * weights[o]
-				}
-			}
-		}
-		for c, v := range sum {
-			a.Second[at][c] = max(v, 0)
+		w.second(&a.First, at, &a.Second[at])
+	}
+	w.dense(a)
+	logSoftmax(&a.Logs)
+}
+
+// first computes one position of the first convolution.
+func (w *Weights) first(cell *Cell, at int, out *[Channels1]float32) {
+	top, left := 2*(at/Columns1), 2*(at%Columns1)
+	sum := w.Bias1
+	for tap := range w.Conv1 {
+		x := cell[(top+tap/Kernel1)*Width+left+tap%Kernel1]
+		weights := &w.Conv1[tap]
+		for c := range sum {
+			sum[c] += x * weights[c]
 		}
 	}
-	a.Third = w.Bias3
-	for at := range a.Second {
-		for c, x := range a.Second[at] {
-			if x == 0 {
+	for c, v := range sum {
+		out[c] = max(v, 0)
+	}
+}
+
+// second computes one position of the second convolution.
+func (w *Weights) second(in *[Rows1 * Columns1][Channels1]float32, at int, out *[Channels2]float32) {
+	top, left := 2*(at/Columns2), 2*(at%Columns2)
+	sum := w.Bias2
+	for tap := range Kernel2 * Kernel2 {
+		for c, x := range &in[(top+tap/Kernel2)*Columns1+left+tap%Kernel2] {
+			if x == 0 { // every second one, behind a rectifier
 				continue
 			}
-			weights := &w.Dense[at*Channels2+c]
-			for o := range a.Third {
-				a.Third[o] += x * weights[o]
+			weights := &w.Conv2[tap*Channels1+c]
+			for o := range sum {
+				sum[o] += x * weights[o]
 			}
+		}
+	}
+	for c, v := range sum {
+		out[c] = max(v, 0)
+	}
+}
+
+// dense computes the two dense layers.
+func (w *Weights) dense(a *Activations) {
+	a.Third = w.Bias3
+	for i := range Inner {
+		x := a.Second[i/Channels2][i%Channels2]
+		if x == 0 {
+			continue
+		}
+		weights := &w.Dense[i]
+		for o := range a.Third {
+			a.Third[o] += x * weights[o]
 		}
 	}
 	a.Logs = w.Bias4
@@ -123,7 +141,6 @@ func (w *Weights) Run(cell *Cell, a *Activations) {
 			a.Logs[o] += x * weights[o]
 		}
 	}
-	logSoftmax(&a.Logs)
 }
 
 func logSoftmax(logits *[Classes]float32) {

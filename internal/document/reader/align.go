@@ -21,17 +21,17 @@ type alignment struct {
 }
 
 // look fills a grid from the rows of a zone, some columns beyond both ends.
-func (s *search) look(rows []*line) (g grid, first int) {
-	low, high := rows[0].low, rows[0].high
-	for _, l := range rows {
-		low, high = min(low, l.low), max(high, l.high)
+func (s *search) look(rows []row) (g grid, first int) {
+	low, high := rows[0].line.low, rows[0].line.high
+	for _, r := range rows {
+		low, high = min(low, r.line.low), max(high, r.line.high)
 	}
 	extra := min(max(46-(high-low+1), 3), 12)
 	low, high = low-extra, min(high+extra, low+2*extra+60)
 	g.rows = make([][][glyph.Classes]float32, len(rows))
-	for i, l := range rows {
+	for i, r := range rows {
 		for n := low; n <= high; n++ {
-			g.rows[i] = append(g.rows[i], s.column(l, float64(n)))
+			g.rows[i] = append(g.rows[i], s.column(r.line, float64(n)))
 		}
 	}
 	return g, low

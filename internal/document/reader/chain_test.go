@@ -48,7 +48,8 @@ func TestChains(t *testing.T) {
 		bend := rapid.Float64Range(-0.6, 0.6).Draw(t, "bend") * pitch
 		const count = 36
 		at := func(n float64) (x, y float64) {
-			along, off := (n-count/2)*pitch, bend*(1-math.Pow((n-count/2)/(count/2), 2))
+			t := (n - count/2) / (count / 2)
+			along, off := (n-count/2)*pitch, bend*(1-t*t)
 			return 640 + along*math.Cos(angle) - off*math.Sin(angle), 480 + along*math.Sin(angle) + off*math.Cos(angle)
 		}
 		var blobs []blob

@@ -131,8 +131,9 @@ func (s *search) lines(f *field) (lines []*line) {
 }
 
 // zone reads the lines of a zone.
-func (s *search) zone(rows []*line, now time.Time) Reading {
-	reading := Reading{Finding: LinesFound, Pitch: rows[0].pitch(float64(rows[0].low+rows[0].high) / 2)}
+func (s *search) zone(rows []row, now time.Time) Reading {
+	upper := rows[0].line
+	reading := Reading{Finding: LinesFound, Pitch: upper.pitch(float64(upper.low+upper.high) / 2)}
 	if len(rows) < 2 {
 		return reading
 	}
@@ -149,7 +150,7 @@ func (s *search) zone(rows []*line, now time.Time) Reading {
 	reading.Finding, reading.Lines = ZoneRead, lines
 	reading.Result = mrz.Decode(a.format, lines, now)
 	left, right := float64(first+a.column)-0.5, float64(first+a.column+a.format.Length())-0.5
-	top, bottom := rows[a.row], rows[a.row+a.format.Lines()-1]
+	top, bottom := rows[a.row].line, rows[a.row+a.format.Lines()-1].line
 	reading.Corners = [4]Point{corner(top, left, -0.5), corner(top, right, -0.5), corner(bottom, right, 0.5), corner(bottom, left, 0.5)}
 	return reading
 }

@@ -148,67 +148,77 @@ func (s *search) improve(l *line, numbers []int, value *float64, step float64) {
 	*value, l.score = kept, score
 }
 
+// row is a line of a zone and how far below the line that the search began with
+// it is, in pitches.
+type row struct {
+	depth float64
+	line  *line
+}
+
+// maxRows is the most lines that a zone has.
+const maxRows = 3
+
 // rows returns the lines of a zone that the line belongs to, from the top: those
 // of others that run beside it, and neighbours that have to be looked for.
-func (s *search) rows(base *line, others []*line, f *field) []*line {
-	type row struct {
-		depth float64 // below the base, in pitches
-		line  *line
-	}
+func (s *search) rows(base *line, others []*line, f *field) []row {
 	rows := []row{{0, base}}
-	taken := func(depth float64) bool {
-		return slices.ContainsFunc(rows, func(r row) bool { return math.Abs(r.depth-depth) < 1.1 })
-	}
 	for _, o := range others {
-		if depth, beside, ok := base.beside(o); ok && !taken(depth) {
-			rows = append(rows, row{depth, beside})
+		if depth, beside, ok := base.beside(o); ok {
+			rows, _ = insert(rows, row{depth, beside})
 		}
 	}
-	byDepth := func(a, b row) int { return cmp.Compare(a.depth, b.depth) }
-	slices.SortFunc(rows, byDepth)
 	// A line between two that are twice as far apart.
-	for i := 0; i+1 < len(rows); i++ {
-		gap := rows[i+1].depth - rows[i].depth
-		if gap < 2*1.45 || len(rows) >= 3 {
-			continue
-		}
-		if l, depth := s.neighbour(rows[i].line, 1, 0.46*gap, 0.54*gap, f); l != nil {
-			rows = slices.Insert(rows, i+1, row{rows[i].depth + depth, l})
-		}
-	}
-	// Up to two more lines, next to those there are.
-	for range 2 {
-		if len(rows) >= 3 {
-			break
-		}
-		found := false
-		for _, end := range []int{-1, 1} {
-			edge := rows[0]
-			if end > 0 {
-				edge = rows[len(rows)-1]
-			}
-			from, to := 1.45, 2.9
-			if len(rows) > 1 {
-				spacing := math.Abs(rows[1].depth - rows[0].depth)
-				if spacing > 3.2 { // a line is missing between them
-					continue
-				}
-				from, to = 0.92*spacing, 1.08*spacing
-			}
-			if l, depth := s.neighbour(edge.line, float64(end), from, to, f); l != nil && !taken(edge.depth+depth) {
-				rows, found = append(rows, row{edge.depth + depth, l}), true
-				slices.SortFunc(rows, byDepth)
+	for i := 0; i+1 < len(rows) && len(rows) < maxRows; i++ {
+		if gap := rows[i+1].depth - rows[i].depth; gap >= 2*closest {
+			if l, depth := s.neighbour(rows[i].line, 1, 0.46*gap, 0.54*gap, f); l != nil {
+				rows, _ = insert(rows, row{rows[i].depth + depth, l})
 			}
 		}
-		if !found {
-			break
+	}
+	for added := true; added && len(rows) < maxRows; {
+		rows, added = s.addRow(rows, f)
+	}
+	return rows
+}
+
+// Distances between the lines of a zone, in pitches.
+const (
+	closest  = 1.45
+	farthest = 2.9
+)
+
+// addRow looks for a line above the first and below the last, at the distance
+// that two others have.
+func (s *search) addRow(rows []row, f *field) (_ []row, added bool) {
+	from, to := closest, farthest
+	if len(rows) > 1 {
+		spacing := rows[1].depth - rows[0].depth
+		if spacing > 1.1*farthest {
+			return rows, false
+		}
+		from, to = 0.92*spacing, 1.08*spacing
+	}
+	above, below := rows[0], rows[len(rows)-1]
+	if l, depth := s.neighbour(above.line, -1, from, to, f); l != nil {
+		rows, added = insert(rows, row{above.depth + depth, l})
+	}
+	if l, depth := s.neighbour(below.line, 1, from, to, f); l != nil {
+		var also bool
+		rows, also = insert(rows, row{below.depth + depth, l})
+		added = added || also
+	}
+	return rows, added
+}
+
+// insert adds a row at its depth, unless there is one.
+func insert(rows []row, r row) (_ []row, added bool) {
+	for _, other := range rows {
+		if math.Abs(other.depth-r.depth) < 1.1 {
+			return rows, false
 		}
 	}
-	lines := make([]*line, len(rows))
-	for i, r := range rows {
-		lines[i] = r.line
-	}
-	return lines
+	at, _ := slices.BinarySearchFunc(rows, r.depth, func(a row, depth float64) int { return cmp.Compare(a.depth, depth) })
+	return slices.Insert(rows, at, r), true
 }
 
 // beside reports whether another line runs parallel to this one at the distance
@@ -233,7 +243,7 @@ func (l *line) beside(o *line) (depth float64, beside *line, ok bool) {
 	bx, by := o.x.slope(middle), o.y.slope(middle)
 	cosine := (ax*bx + ay*by) / (math.Hypot(ax, ay) * math.Hypot(bx, by))
 	ratio := math.Hypot(bx, by) / math.Hypot(ax, ay)
-	if cosine < 0.96 || ratio < 0.85 || ratio > 1.18 || math.Abs(cross) < 1.2 || math.Abs(cross) > 5.8 ||
+	if cosine < 0.96 || ratio < 0.85 || ratio > 1.18 || math.Abs(cross) < 1.2 || math.Abs(cross) > 2*farthest ||
 		n < float64(l.low)-20 || n > float64(l.high)+20 {
 		return 0, nil, false
 	}

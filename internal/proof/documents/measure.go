@@ -95,13 +95,13 @@ func Play(ctx context.Context, zones *reader.Reader, set []Document, now time.Ti
 			if err != nil {
 				return err
 			}
-			for {
+			for ctx.Err() == nil { // its end ends the set, and is no failure
 				mu.Lock()
 				i := next
 				next++
 				mu.Unlock()
-				if i >= len(set) || ctx.Err() != nil {
-					return nil
+				if i >= len(set) {
+					break
 				}
 				o, err := play(r, zones, set[i], now)
 				if err != nil {
@@ -112,6 +112,7 @@ func Play(ctx context.Context, zones *reader.Reader, set []Document, now time.Ti
 				progress(len(outcomes), len(set))
 				mu.Unlock()
 			}
+			return nil
 		})
 	}
 	err := group.Wait()

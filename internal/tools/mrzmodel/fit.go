@@ -141,46 +141,74 @@ func (l *learner) learn(w *glyph.Weights, n int) {
 // that the network does not become surer than it has reason to be.
 const smoothing = 0.02
 
+// Gradients of the layers' outputs.
+type (
+	firstLayer  [glyph.Rows1 * glyph.Columns1][glyph.Channels1]float32
+	secondLayer [glyph.Rows2 * glyph.Columns2][glyph.Channels2]float32
+)
+
 // back adds the gradient for one cell.
 func back(w, g *glyph.Weights, cell *glyph.Cell, a *glyph.Activations, class int) {
+	second := backDense(w, g, a, class)
+	first := backSecond(w, g, a, &second)
+	for at := range first {
+		top, left := 2*(at/glyph.Columns1), 2*(at%glyph.Columns1)
+		d := &first[at]
+		for c, v := range d {
+			g.Bias1[c] += v
+		}
+		for tap := range g.Conv1 {
+			x := cell[(top+tap/glyph.Kernel1)*glyph.Width+left+tap%glyph.Kernel1]
+			gradient := &g.Conv1[tap]
+			for c := range d {
+				gradient[c] += d[c] * x
+			}
+		}
+	}
+}
+
+// backDense goes back through the dense layers.
+func backDense(w, g *glyph.Weights, a *glyph.Activations, class int) (second secondLayer) {
 	var out [glyph.Classes]float32
 	for c, log := range a.Logs {
 		out[c] = float32(math.Exp(float64(log))) - smoothing/float32(glyph.Classes)
-		g.Bias4[c] += out[c]
 	}
 	out[class] -= 1 - smoothing
-	g.Bias4[class] -= 1 - smoothing
+	for c, d := range out {
+		g.Bias4[c] += d
+	}
 	var third [glyph.Hidden]float32
 	for i, x := range a.Third {
 		if x == 0 {
 			continue
 		}
-		var sum float32
 		weights, gradient := &w.Last[i], &g.Last[i]
 		for c, d := range out {
-			sum += d * weights[c]
+			third[i] += d * weights[c]
 			gradient[c] += d * x
 		}
-		third[i] = sum
-		g.Bias3[i] += sum
+		g.Bias3[i] += third[i]
 	}
-	var second [glyph.Rows2 * glyph.Columns2][glyph.Channels2]float32
-	for at := range a.Second {
-		for c, x := range a.Second[at] {
-			if x == 0 {
-				continue
-			}
-			var sum float32
-			weights, gradient := &w.Dense[at*glyph.Channels2+c], &g.Dense[at*glyph.Channels2+c]
-			for o, d := range third {
-				sum += d * weights[o]
-				gradient[o] += d * x
-			}
-			second[at][c] = sum
-			g.Bias2[c] += sum
+	for i := range glyph.Inner {
+		at, c := i/glyph.Channels2, i%glyph.Channels2
+		x := a.Second[at][c]
+		if x == 0 {
+			continue
 		}
+		var sum float32
+		weights, gradient := &w.Dense[i], &g.Dense[i]
+		for o, d := range third {
+			sum += d * weights[o]
+			gradient[o] += d * x
+		}
+		second[at][c] = sum
+		g.Bias2[c] += sum
 	}
-	var first [glyph.Rows1 * glyph.Columns1][glyph.Channels1]float32
+	return second
+}
+
+// backSecond goes back through the second convolution.
+func backSecond(w, g *glyph.Weights, a *glyph.Activations, second *secondLayer) (first firstLayer) {
 	for at := range second {
 		top, left := 2*(at/glyph.Columns2), 2*(at%glyph.Columns2)
 		d := &second[at]
@@ -200,20 +228,7 @@ func back(w, g *glyph.Weights, cell *glyph.Cell, a *glyph.Activations, class int
 			}
 		}
 	}
-	for at := range first {
-		top, left := 2*(at/glyph.Columns1), 2*(at%glyph.Columns1)
-		d := &first[at]
-		for c, v := range d {
-			g.Bias1[c] += v
-		}
-		for tap := range g.Conv1 {
-			x := cell[(top+tap/glyph.Kernel1)*glyph.Width+left+tap%glyph.Kernel1]
-			gradient := &g.Conv1[tap]
-			for c := range d {
-				gradient[c] += d[c] * x
-			}
-		}
-	}
+	return first
 }
 
 // judge returns the shares of characters and of junk that the network tells, of
