@@ -40,7 +40,9 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("AGEGATE_DATABASE_URL", "sqlite:"+filepath.Join(env.WorkDir, "agegate.db"))
 			env.Setenv("AGEGATE_SECRET_KEY", firstKey)
-			return nil
+			specimens, err := filepath.Abs(filepath.Join("..", "..", "internal", "document", "reader", "testdata"))
+			env.Setenv("SPECIMENS", specimens)
+			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"field": field, "mask": mask, "event": event,

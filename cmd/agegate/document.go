@@ -1,0 +1,190 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"agegate/internal/accuracy"
+	"agegate/internal/accuracy/specimen"
+	"agegate/internal/document/portrait"
+	"agegate/internal/document/reader"
+	"agegate/internal/inference"
+	"agegate/internal/vision"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) documentCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "document",
+		Short: "Read identity documents from pictures, and measure how well",
+		Long:  "Read the machine-readable zone of passports, identity cards and visas (TD1, TD2,\nTD3, MRV-A, MRV-B) from pictures, and compare the faces of two. The commands work\non this machine alone: nothing is stored, logged or sent.",
+		Args:  cobra.NoArgs,
+	}
+	cmd.AddCommand(documentReadCommand(), documentEvalCommand(), c.documentMatchCommand())
+	return cmd
+}
+
+const picturesHelp = `Pictures are JPEG, PNG, GIF, WebP, BMP or TIFF, turned in any way. A directory is
+searched recursively; hidden files are skipped.`
+
+func documentReadCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "read FILE|DIR",
+		Short: "Print the dates and the issuing state of documents in pictures",
+		Long: "Print one line for each picture: the format of its machine-readable zone, whether\nit is valid, the birth and expiry dates, the issuing state, and what does not hold.\nA zone is valid when its format, its check digits and its dates hold; whether the\ndocument is genuine or expired is not judged. Nothing else of the person is printed.\n\n" +
+			picturesHelp + "\n\nA picture without a zone is no error: its line says so.",
+		Example: "  agegate document read passport.jpg\n  agegate document read --json pictures/ | jq 'select(.valid)'",
+		Args:    onePicture,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		files, r, err := readerFor(args[0])
+		if err != nil {
+			return err
+		}
+		out := cmd.OutOrStdout()
+		return specimen.Each(cmd.Context(), r, files, runtime.NumCPU(), time.Now(), func(read specimen.Read) error {
+			if asJSON {
+				encoder := json.NewEncoder(out)
+				encoder.SetEscapeHTML(false)
+				return encoder.Encode(read)
+			}
+			return writeRead(out, read)
+		})
+	}
+	return cmd
+}
+
+func documentEvalCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "eval DIR",
+		Short: "Measure how many documents are read, on labelled pictures",
+		Long:  "Measure how many pictures of documents are read with the right birth date, and how\nmany with a wrong one, with 95 % intervals. The name of every picture begins with\nthe birth date, such as 19740812_a.jpg.\n\n" + picturesHelp,
+		Args:  onePicture,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		files, r, err := readerFor(args[0])
+		if err != nil {
+			return err
+		}
+		report, err := specimen.Evaluate(cmd.Context(), r, files, runtime.NumCPU(), time.Now(), progress(cmd.ErrOrStderr()))
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), report)
+		}
+		return report.WriteText(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+func (c *cli) documentMatchCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "match A B",
+		Short:   "Compare the faces in two pictures, such as a document's portrait and a selfie",
+		Long:    "Compare the faces in two pictures, such as a document's portrait and a selfie. The\nsimilarity is at most 1, and around 0 for strangers; match says whether it reaches\nthe threshold. That stops most strangers' documents, not those of brothers, sisters\nand look-alikes: it is no proof of identity.",
+		Example: "  agegate document match portrait.jpg selfie.jpg --json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return errors.New("give exactly two pictures")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.withModels(0, cmd.ErrOrStderr(), func(p *inference.Pool, _ string, _ accuracy.Options) error {
+			reference, err := portrait.Load(p.Manifest)
+			if err != nil {
+				return err
+			}
+			analyzer := vision.NewAnalyzer(p)
+			var faces [2]*vision.Features
+			for i, path := range args {
+				img, err := specimen.Open(path)
+				if err == nil {
+					faces[i], err = portrait.Find(cmd.Context(), analyzer, img)
+				}
+				if err != nil {
+					return naming(path, err)
+				}
+			}
+			similarity := reference.Similarity(faces[0], faces[1])
+			return writeMatch(cmd.OutOrStdout(), asJSON, similarity, reference)
+		})
+	}
+	return cmd
+}
+
+func writeMatch(w io.Writer, asJSON bool, similarity float64, reference *portrait.Reference) error {
+	match := reference.Match(similarity)
+	if asJSON {
+		return json.NewEncoder(w).Encode(struct {
+			Similarity float64 `json:"similarity"`
+			Match      bool    `json:"match"`
+		}{similarity, match})
+	}
+	verdict := "no match"
+	if match {
+		verdict = "match"
+	}
+	_, err := fmt.Fprintf(w, "%s: similarity %.3f, threshold %.3f\n", verdict, similarity, reference.Threshold)
+	return err
+}
+
+// naming adds the file to an error that does not name it.
+func naming(path string, err error) error {
+	if _, ok := errors.AsType[*os.PathError](err); ok {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// readerFor lists the pictures at a path, and opens the reader.
+func readerFor(path string) ([]string, *reader.Reader, error) {
+	files, err := specimen.Files(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := reader.New()
+	return files, r, err
+}
+
+// writeRead prints a picture's line for people.
+func writeRead(w io.Writer, read specimen.Read) error {
+	text := func(value *string) string {
+		if value == nil {
+			return "-"
+		}
+		return *value
+	}
+	verdict := "valid"
+	if !read.Valid {
+		verdict = "not valid"
+	}
+	if len(read.Reasons) > 0 {
+		verdict += " (" + strings.Join(read.Reasons, ", ") + ")"
+	}
+	_, err := fmt.Fprintf(w, "%s: %s, born %s, expires %s, issued by %s, %s\n", read.File, text(read.Format), text(read.BirthDate), text(read.ExpiryDate), text(read.IssuingState), verdict)
+	return err
+}
+
+// onePicture requires the one argument that names a picture or a directory.
+func onePicture(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return errors.New("give exactly one picture or directory of pictures")
+	}
+	return nil
+}
