@@ -160,8 +160,8 @@ func (p *page) portrait(face image.Image, random *rand.Rand) {
 		xdraw.CatmullRom.Scale(p.img, place, face, face.Bounds(), draw.Src, nil)
 		return
 	}
-	draw.Draw(p.img, place, image.NewUniform(color.Gray{170 + uint8(random.UintN(50))}), image.Point{}, draw.Src)
-	skin := 90 + uint8(random.UintN(120))
+	draw.Draw(p.img, place, image.NewUniform(color.Gray{uint8(170 + 50*random.Float64())}), image.Point{}, draw.Src)
+	skin := uint8(90 + 120*random.Float64())
 	cx, cy, w := float64(place.Min.X+place.Max.X)/2, float64(place.Min.Y)+0.45*float64(place.Dy()), 0.28*float64(place.Dx())
 	for y := place.Min.Y; y < place.Max.Y; y++ {
 		for x := place.Min.X; x < place.Max.X; x++ {
