@@ -73,9 +73,9 @@ const leastPresence = 0.5
 // shows a face best: a detector finds one upside down as well.
 func upright(ctx context.Context, analyzer vision.Analyzer, img image.Image, edge float64) (best *vision.Observation, turn int, err error) {
 	err = ErrNoFace
+	frame, _ := fit(img, edge)
 	for t := range 4 {
-		frame, _ := fit(quarter(img, t), edge)
-		seen, failed := look(ctx, analyzer, frame)
+		seen, failed := look(ctx, analyzer, quarter(frame, t))
 		switch {
 		case failed != nil:
 			return nil, 0, failed

@@ -30,7 +30,7 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := func(squares ...image.Rectangle) image.Image {
-		img := image.NewRGBA(image.Rect(0, 0, 2400, 1700))
+		img := image.NewRGBA(image.Rect(0, 0, 1600, 1100))
 		draw.Draw(img, img.Rect, image.White, image.Point{}, draw.Src)
 		for _, r := range squares {
 			xdraw.CatmullRom.Scale(img, r, face, face.Bounds(), draw.Src, nil)
@@ -47,8 +47,8 @@ func TestFind(t *testing.T) {
 		{"turned by a quarter", quarter(face, 1), 0.9, nil},
 		{"upside down", quarter(face, 2), 0.9, nil},
 		{"turned by three quarters", quarter(face, 3), 0.9, nil},
-		{"small on a page", page(image.Rect(200, 300, 700, 800)), 0.8, nil},
-		{"twice on a page", page(image.Rect(200, 300, 1000, 1100), image.Rect(1300, 300, 2100, 1100)), 0, ErrSeveralFaces},
+		{"small on a page", page(image.Rect(150, 200, 480, 530)), 0.8, nil},
+		{"twice on a page", page(image.Rect(100, 200, 700, 800), image.Rect(900, 200, 1500, 800)), 0, ErrSeveralFaces},
 		{"nobody", page(), 0, ErrNoFace},
 		{"a pixel", image.NewRGBA(image.Rect(0, 0, 1, 1)), 0, ErrNoFace},
 	} {

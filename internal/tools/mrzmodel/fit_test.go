@@ -59,7 +59,7 @@ func TestFit(t *testing.T) {
 	var first, last float64
 	train := func() *glyph.Weights {
 		first = 0
-		return training{seed: 3, steps: 12, batch: 32, threads: 2, rate: 2e-3, every: 4}.fit(font, func(_ int, loss float64) {
+		return training{seed: 3, steps: 24, batch: 32, threads: 2, rate: 2e-2, every: 8}.fit(font, func(_ int, loss float64) {
 			if first == 0 {
 				first = loss
 			}
