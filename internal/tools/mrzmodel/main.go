@@ -29,7 +29,7 @@ type training struct {
 func main() {
 	t := training{seed: 1, batch: 64, threads: 2, rate: 2e-3, every: 500}
 	out := flag.String("out", "internal/document/glyph/weights.json", "file for the weights")
-	flag.IntVar(&t.steps, "steps", 10000, "number of batches")
+	flag.IntVar(&t.steps, "steps", 8000, "number of batches")
 	flag.Parse()
 	if err := run(t, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "mrzmodel:", err)

@@ -30,7 +30,8 @@ type scene struct {
 	shear  float64
 	middle float64 // of the picture, in both directions
 	lines  [2][sceneChars]int
-	other  bool    // the lines are of other fonts
+	other  bool    // the lines are of other fonts, or there is a pattern in their place
+	wide   float64 // width of the characters, of their usual one
 	gap    float64 // from the first line to the second, in pitches
 }
 
@@ -39,6 +40,7 @@ func newScene(fonts *fontSet, random *rand.Rand) *scene {
 	s := &scene{
 		pitch: spread(random, 9, 28), angle: random.Float64() * 2 * math.Pi,
 		shear: 0.12 * random.NormFloat64(), gap: spread(random, 1.5, 2.7), other: random.IntN(12) == 0,
+		wide: spread(random, 0.88, 1.12),
 	}
 	s.tall = s.pitch * capital * spread(random, 0.72, 1.2)
 	for l := range s.lines {
@@ -53,9 +55,14 @@ func newScene(fonts *fontSet, random *rand.Rand) *scene {
 			}
 		}
 	}
+	var over func(x, y float64) float64
+	if !s.other && random.IntN(12) == 0 {
+		s.other, over = true, pattern(random)
+		s.lines = [2][sceneChars]int{}
+	}
 	side := int(s.pitch*(sceneChars+3)) + 8
 	s.middle = float64(side) / 2
-	s.img = s.draw(fonts, side, random)
+	s.img = s.draw(fonts, side, over, random)
 	return s
 }
 
@@ -82,11 +89,11 @@ func (s *scene) place(n, v float64) glyph.Place {
 	}
 }
 
-// draw renders the lines as a camera takes them.
-func (s *scene) draw(fonts *fontSet, side int, random *rand.Rand) *image.Gray {
+// draw renders the lines as a camera takes them, or what is over them.
+func (s *scene) draw(fonts *fontSet, side int, over func(x, y float64) float64, random *rand.Rand) *image.Gray {
 	bold, soft := spread(random, 0.25, 0.75), spread(random, 0.1, 0.5)
 	paper, contrast := spread(random, 90, 245), spread(random, 0.25, 0.97)
-	back := background(random)
+	back, worn := background(random), wear(random)
 	pixels := make([]float32, side*side)
 	cos, sin := math.Cos(s.angle), math.Sin(s.angle)
 	ratio := s.pitch * capital / s.tall
@@ -96,7 +103,9 @@ func (s *scene) draw(fonts *fontSet, side int, random *rand.Rand) *image.Gray {
 			dx, dy := float64(x)+0.5-s.middle, float64(y)+0.5-s.middle
 			shade := back(dx/s.pitch, dy/s.pitch)
 			across := -dx*sin + dy*cos
-			if math.Abs(across) < reach {
+			if over != nil {
+				shade *= 1 - contrast*over(dx/s.pitch, dy/s.pitch)
+			} else if math.Abs(across) < reach {
 				var ink float32
 				for sub := range 4 {
 					ox, oy := dx+float64(sub&1)/2-0.25, dy+float64(sub>>1)/2-0.25
@@ -104,7 +113,7 @@ func (s *scene) draw(fonts *fontSet, side int, random *rand.Rand) *image.Gray {
 					u := ox*cos + oy*sin - s.shear*v
 					ink += s.ink(fonts, u/s.pitch+(sceneChars-1)/2.0, v/s.pitch, ratio, float32(bold), float32(soft))
 				}
-				shade *= 1 - contrast*float64(ink)/4
+				shade *= 1 - contrast*float64(ink)/4*worn(dx/s.pitch, dy/s.pitch)
 			}
 			pixels[y*side+x] = float32(paper * shade)
 		}
@@ -132,7 +141,7 @@ func (s *scene) ink(fonts *fontSet, n, v, ratio float64, bold, soft float32) flo
 		if s.other {
 			from = fonts.others[s.lines[l][i]]
 		}
-		mx, my := int((n-float64(i))*master+masterSide/2), int(w*master+masterSide/2)
+		mx, my := int((n-float64(i))/s.wide*master+masterSide/2), int(w*master+masterSide/2)
 		return min(max((from[my*masterSide+mx]-bold)/soft+0.5, 0), 1)
 	}
 	return 0
@@ -162,6 +171,49 @@ func background(random *rand.Rand) func(x, y float64) float64 {
 			shade *= 1 - edge
 		}
 		return min(max(shade, 0.1), 1.1)
+	}
+}
+
+// wear is how much of the ink is left, in most scenes all.
+func wear(random *rand.Rand) func(x, y float64) float64 {
+	if random.IntN(3) > 0 {
+		return func(_, _ float64) float64 { return 1 }
+	}
+	loss := spread(random, 0.1, 0.5)
+	ax, ay, bx, by := 4*random.NormFloat64(), 4*random.NormFloat64(), random.NormFloat64(), random.NormFloat64()
+	return func(x, y float64) float64 {
+		return 1 - loss*(0.5+0.5*math.Sin(ax*x+ay*y+2*math.Sin(bx*x+by*y)))
+	}
+}
+
+// pattern draws what is regular and no text: dots in a lattice, bars of random
+// widths, or waves. Places are in pitches; 1 is full ink.
+func pattern(random *rand.Rand) func(x, y float64) float64 {
+	angle, period, hard := random.Float64()*2*math.Pi, spread(random, 0.5, 1.6), spread(random, 1, 6)
+	cos, sin := math.Cos(angle), math.Sin(angle)
+	ink := func(v float64) float64 { return min(max(0.5+hard*v, 0), 1) }
+	k := 2 * math.Pi / period
+	switch random.IntN(3) {
+	case 0: // a lattice of three directions
+		return func(x, y float64) float64 {
+			u, v := x*cos+y*sin, y*cos-x*sin
+			return ink((math.Cos(k*u) + math.Cos(k*(u/2+0.866*v)) + math.Cos(k*(u/2-0.866*v))) / 3)
+		}
+	case 1: // bars
+		var widths [40]float64
+		for i := range widths {
+			widths[i] = float64(random.IntN(2))
+		}
+		module := spread(random, 0.1, 0.5)
+		return func(x, y float64) float64 {
+			i := int(math.Floor((x*cos + y*sin) / module))
+			return widths[((i%40)+40)%40]
+		}
+	}
+	bend := spread(random, 0, 1.5)
+	return func(x, y float64) float64 {
+		u, v := x*cos+y*sin, y*cos-x*sin
+		return ink(math.Sin(k*u + bend*math.Sin(k*v*0.7)))
 	}
 }
 
