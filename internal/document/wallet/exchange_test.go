@@ -1,0 +1,313 @@
+package wallet
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	bg  = context.Background()
+)
+
+const (
+	origin      = "https://age.example.com"
+	responseURI = origin + "/w/token"
+)
+
+func newExchange(t testing.TB, secret byte) Exchange {
+	t.Helper()
+	e, err := NewExchange(bytes.Repeat([]byte{secret}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func newIssuer(t testing.TB, secret byte) *SampleIssuer {
+	t.Helper()
+	i, err := NewSampleIssuer(bytes.Repeat([]byte{secret}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// ways are the protocols: each asks for a proof, has the sample wallet answer,
+// and reads the answer, which may be of another request, origin or address.
+var ways = map[string]struct {
+	answer func(t testing.TB, e Exchange, i *SampleIssuer, s SampleDocument, targetAge int) []byte
+	open   func(e Exchange, origin, responseURI string, answer []byte) (Presentation, error)
+}{
+	"org-iso-mdoc, proof of age": {browserAnswer(0), browserOpen(ProtocolMdoc)},
+	"org-iso-mdoc, licence":      {browserAnswer(1), browserOpen(ProtocolMdoc)},
+	"openid4vp in the browser":   {browserAnswer(2), browserOpen(ProtocolOpenID)},
+	"openid4vp by link":          {linkAnswer(SchemeOpenID), postOpen},
+	"av by link":                 {linkAnswer(SchemeProofOfAge), postOpen},
+}
+
+func browserAnswer(n int) func(testing.TB, Exchange, *SampleIssuer, SampleDocument, int) []byte {
+	return func(t testing.TB, e Exchange, i *SampleIssuer, s SampleDocument, targetAge int) []byte {
+		t.Helper()
+		requests, err := e.BrowserRequests(targetAge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(requests[n].Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := i.AnswerBrowser(requests[n].Protocol, data, origin, s, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+}
+
+func browserOpen(protocol string) func(Exchange, string, string, []byte) (Presentation, error) {
+	return func(e Exchange, origin, _ string, answer []byte) (Presentation, error) {
+		return e.OpenBrowser(origin, protocol, answer)
+	}
+}
+
+func linkAnswer(scheme string) func(testing.TB, Exchange, *SampleIssuer, SampleDocument, int) []byte {
+	return func(t testing.TB, e Exchange, i *SampleIssuer, s SampleDocument, targetAge int) []byte {
+		t.Helper()
+		link, err := e.Link(scheme, targetAge, responseURI)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, form, err := i.AnswerLink(link, s, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if to != responseURI {
+			t.Errorf("the answer goes to %s", to)
+		}
+		return []byte(form.Encode())
+	}
+}
+
+func postOpen(e Exchange, _, responseURI string, answer []byte) (Presentation, error) {
+	form, err := url.ParseQuery(string(answer))
+	if err != nil {
+		return Presentation{}, err
+	}
+	return e.OpenPost(responseURI, form)
+}
+
+func TestEveryWay(t *testing.T) {
+	e, issuer, stranger := newExchange(t, 1), newIssuer(t, 2), newIssuer(t, 3)
+	verifier := Verifier{Issuers: issuer.Trusted()}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			for _, tt := range []struct {
+				what                string
+				answer              []byte
+				exchange            Exchange
+				origin, responseURI string
+				at                  time.Time
+				want                []Reason
+			}{
+				{"of age", way.answer(t, e, issuer, SampleDocument{Age: 18}, 18), e, origin, responseURI, now, []Reason{""}},
+				{"an age without a common statement", way.answer(t, e, issuer, SampleDocument{Age: 77}, 77), e, origin, responseURI, now, []Reason{ReasonNoStatement}}, // judged for 18 below
+				{"under age", way.answer(t, e, issuer, SampleDocument{Age: 17}, 18), e, origin, responseURI, now, []Reason{ReasonUnderAge}},
+				{"expired", way.answer(t, e, issuer, SampleDocument{Age: 40, Expired: true}, 18), e, origin, responseURI, now, []Reason{ReasonExpired}},
+				{"used when it has expired", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, origin, responseURI, now.Add(2 * time.Hour), []Reason{ReasonExpired}},
+				{"used before it is valid", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, origin, responseURI, now.Add(-time.Hour), []Reason{ReasonNotYetValid}},
+				{"a stranger's issuer", way.answer(t, e, stranger, SampleDocument{Age: 40}, 18), e, origin, responseURI, now, []Reason{ReasonIssuerUnknown}},
+				{"another request's", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), newExchange(t, 9), origin, responseURI, now, []Reason{ReasonEncryption, ReasonDevice}},
+				{"at another place", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, "https://shop.example", responseURI + "x", now, []Reason{ReasonEncryption, ReasonDevice}},
+			} {
+				p, err := way.open(tt.exchange, tt.origin, tt.responseURI, tt.answer)
+				targetAge := 18
+				if tt.want[0] == ReasonNoStatement {
+					targetAge = 78 // being over 77 says nothing about it
+				}
+				if err == nil {
+					err = verifier.Verify(bg, p, targetAge, tt.at)
+				}
+				if !matches(err, tt.want) {
+					t.Errorf("%s: %v, want %q", tt.what, err, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func matches(err error, want []Reason) bool {
+	for _, reason := range want {
+		if ReasonOf(err) == reason && (err == nil) == (reason == "") {
+			return true
+		}
+	}
+	return false
+}
+
+// A statement for a lower age proves nothing, and one for a higher age does.
+func TestStatements(t *testing.T) {
+	for _, tt := range []struct {
+		elements map[string]any
+		want     Reason
+	}{
+		{map[string]any{"age_over_18": true}, ""},
+		{map[string]any{"age_over_21": true}, ""},
+		{map[string]any{"age_over_16": true}, ReasonNoStatement},
+		{map[string]any{"age_over_21": false}, ReasonNoStatement},
+		{map[string]any{"age_over_16": false}, ReasonUnderAge},
+		{map[string]any{"age_over_18": false}, ReasonUnderAge},
+		{map[string]any{"age_over_18": true, "age_over_21": false}, ""},
+		{map[string]any{"age_over_16": true, "age_over_18": false}, ReasonUnderAge},
+		{map[string]any{"age_over_16": false, "age_over_18": true}, ReasonMalformed},
+		{map[string]any{"age_over_18": 1}, ReasonMalformed},
+		{map[string]any{"age_over_18": "true"}, ReasonMalformed},
+		{map[string]any{"age_over_180": true, "age_over_9": true, "age_over_+9": true, "age_over_": true, "Age_over_18": true}, ReasonNoStatement},
+		{map[string]any{"age_in_years": 40, "birth_date": "1980-01-01"}, ReasonNoStatement},
+		{nil, ReasonNoStatement},
+	} {
+		elements := map[string]cborValue{}
+		for name, value := range tt.elements {
+			elements[name] = encode(value)
+		}
+		if err := provesAge(elements, 18); ReasonOf(err) != tt.want {
+			t.Errorf("%v: %v, want %q", tt.elements, err, tt.want)
+		}
+	}
+}
+
+func TestStatusIsLookedUpLast(t *testing.T) {
+	entry := &objectStatus{List: &StatusEntry{Index: 7, URI: "https://issuer.example/1"}}
+	for _, tt := range []struct {
+		status  *objectStatus
+		revoked func(context.Context, StatusEntry) (bool, error)
+		want    Reason
+	}{
+		{nil, nil, ""},
+		{entry, nil, ReasonStatus},
+		{&objectStatus{}, func(context.Context, StatusEntry) (bool, error) { return false, nil }, ReasonStatus},
+		{entry, func(_ context.Context, e StatusEntry) (bool, error) { return e.Index != 7, nil }, ""},
+		{entry, func(context.Context, StatusEntry) (bool, error) { return true, nil }, ReasonRevoked},
+		{entry, func(context.Context, StatusEntry) (bool, error) { return false, errors.New("unreachable") }, ReasonStatus},
+	} {
+		if err := (Verifier{Revoked: tt.revoked}).checkStatus(bg, tt.status); ReasonOf(err) != tt.want {
+			t.Errorf("%+v: %v, want %q", tt.status, err, tt.want)
+		}
+	}
+}
+
+// The request says what is needed and no more.
+func TestQueries(t *testing.T) {
+	for _, tt := range []struct {
+		targetAge int
+		want      []string
+	}{
+		{18, []string{`"claims":[{"path":["eu.europa.ec.av.1","age_over_18"]}]}]`}},
+		{16, []string{`["eu.europa.ec.av.1","age_over_16"]`, `"claim_sets":[["age_over_16"],["age_over_18"]]`}},
+		{19, []string{`"claim_sets":[["age_over_19"],["age_over_21"]]`}},
+		{25, []string{`"claims":[{"path":["eu.europa.ec.av.1","age_over_25"]}]}]`}},
+	} {
+		got, err := json.Marshal(query(tt.targetAge, DocTypeProofOfAge))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(string(got), want) {
+				t.Errorf("%d: %s has no %s", tt.targetAge, got, want)
+			}
+		}
+		if strings.Contains(string(got), "credential_sets") {
+			t.Errorf("%d: %s", tt.targetAge, got)
+		}
+	}
+	link, err := newExchange(t, 1).Link(SchemeProofOfAge, 18, responseURI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := must(url.Parse(link)).Query()
+	if !strings.HasPrefix(link, "av://?") || values.Get("client_id") != "redirect_uri:"+responseURI || values.Get("response_mode") != "direct_post" || values.Has("client_metadata") {
+		t.Errorf("not as the profile says: %s", link)
+	}
+}
+
+func TestExchangesDiffer(t *testing.T) {
+	a, b, again := newExchange(t, 1), newExchange(t, 2), newExchange(t, 1)
+	if a.Nonce() == b.Nonce() || a.key.Equal(b.key) || a.Nonce() != again.Nonce() || !a.key.Equal(again.key) {
+		t.Error("an exchange is not a function of its secret")
+	}
+}
+
+// presentation returns one that holds.
+func presentation(t testing.TB, i *SampleIssuer, age int) Presentation {
+	t.Helper()
+	e := newExchange(t, 1)
+	p, err := e.OpenBrowser(origin, ProtocolMdoc, browserAnswer(0)(t, e, i, SampleDocument{Age: age}, 18))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A response that decrypts but holds garbage, too much or several documents.
+func TestMalformedResponses(t *testing.T) {
+	issuer := newIssuer(t, 2)
+	p := presentation(t, issuer, 30)
+	var response deviceResponse
+	if err := decoder.Unmarshal(p.response, &response); err != nil {
+		t.Fatal(err)
+	}
+	change := func(do func(r *deviceResponse)) []byte {
+		r := response
+		r.Documents = append([]document{}, response.Documents...)
+		do(&r)
+		return encode(r)
+	}
+	huge := make([]byte, MaxResponseBytes+1)
+	_, _ = rand.Read(huge)
+	for name, tt := range map[string]struct {
+		response []byte
+		want     Reason
+	}{
+		"empty":               {nil, ReasonMalformed},
+		"no document":         {change(func(r *deviceResponse) { r.Documents = nil }), ReasonMalformed},
+		"two documents":       {change(func(r *deviceResponse) { r.Documents = append(r.Documents, r.Documents[0]) }), ReasonMalformed},
+		"status of an error":  {change(func(r *deviceResponse) { r.Status = 10 }), ReasonMalformed},
+		"trailing bytes":      {append(bytes.Clone(p.response), 0), ReasonMalformed},
+		"too large":           {huge, ReasonMalformed},
+		"another doctype":     {change(func(r *deviceResponse) { r.Documents[0].DocType = "org.example.ticket" }), ReasonDocType},
+		"a licence's name":    {change(func(r *deviceResponse) { r.Documents[0].DocType = DocTypeMDL }), ReasonDocType},
+		"no device signature": {change(func(r *deviceResponse) { r.Documents[0].DeviceSigned.DeviceAuth.Signature = nil }), ReasonDevice},
+		"no issuer signature": {change(func(r *deviceResponse) { r.Documents[0].IssuerSigned.IssuerAuth = encode(nil) }), ReasonMalformed},
+		"statement twice": {change(func(r *deviceResponse) {
+			r.Documents[0].IssuerSigned.NameSpaces = map[string][]cborValue{"eu.europa.ec.av.1": append(r.Documents[0].IssuerSigned.NameSpaces["eu.europa.ec.av.1"], r.Documents[0].IssuerSigned.NameSpaces["eu.europa.ec.av.1"]...)}
+		}), ReasonMalformed},
+		"in another namespace": {change(func(r *deviceResponse) {
+			r.Documents[0].IssuerSigned.NameSpaces = map[string][]cborValue{"org.iso.18013.5.1": r.Documents[0].IssuerSigned.NameSpaces["eu.europa.ec.av.1"]}
+		}), ReasonDigest},
+	} {
+		q := p
+		q.response = tt.response
+		if err := (Verifier{Issuers: issuer.Trusted()}).Verify(bg, q, 18, now); ReasonOf(err) != tt.want {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+func BenchmarkVerify(b *testing.B) {
+	issuer := newIssuer(b, 2)
+	p := presentation(b, issuer, 30)
+	verifier := Verifier{Issuers: issuer.Trusted()}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := verifier.Verify(bg, p, 18, now); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package wallet
+
+import (
+	"crypto"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// The structures of ISO/IEC 18013-5, 8.3.2.1.2.2 (device response) and 9.1.2.4
+// (mobile security object). What is signed or digested stays as received: a
+// wallet's encoding need not be the one that this package would choose.
+
+type deviceResponse struct {
+	Version   string     `cbor:"version"`
+	Documents []document `cbor:"documents,omitempty"`
+	Status    uint64     `cbor:"status"`
+}
+
+type document struct {
+	DocType      string       `cbor:"docType"`
+	IssuerSigned issuerSigned `cbor:"issuerSigned"`
+	DeviceSigned deviceSigned `cbor:"deviceSigned"`
+}
+
+type issuerSigned struct {
+	NameSpaces map[string][]cbor.RawMessage `cbor:"nameSpaces,omitempty"` // embedded items
+	IssuerAuth cbor.RawMessage              `cbor:"issuerAuth"`           // COSE_Sign1 over the embedded security object
+}
+
+type deviceSigned struct {
+	NameSpaces cbor.RawMessage `cbor:"nameSpaces"` // embedded; never read
+	DeviceAuth deviceAuth      `cbor:"deviceAuth"`
+}
+
+// deviceAuth has exactly one of its members.
+type deviceAuth struct {
+	Signature cbor.RawMessage `cbor:"deviceSignature,omitempty"` // COSE_Sign1, detached
+	MAC       cbor.RawMessage `cbor:"deviceMac,omitempty"`       // COSE_Mac0, detached
+}
+
+type item struct {
+	DigestID uint64          `cbor:"digestID"`
+	Random   []byte          `cbor:"random"`
+	Element  string          `cbor:"elementIdentifier"`
+	Value    cbor.RawMessage `cbor:"elementValue"`
+}
+
+type securityObject struct {
+	Version         string                       `cbor:"version"`
+	DigestAlgorithm string                       `cbor:"digestAlgorithm"`
+	ValueDigests    map[string]map[uint64][]byte `cbor:"valueDigests"`
+	DeviceKeyInfo   deviceKeyInfo                `cbor:"deviceKeyInfo"`
+	DocType         string                       `cbor:"docType"`
+	ValidityInfo    validityInfo                 `cbor:"validityInfo"`
+	Status          *objectStatus                `cbor:"status,omitempty"`
+}
+
+type deviceKeyInfo struct {
+	DeviceKey deviceKey `cbor:"deviceKey"`
+}
+
+type validityInfo struct {
+	Signed     time.Time `cbor:"signed"`
+	ValidFrom  time.Time `cbor:"validFrom"`
+	ValidUntil time.Time `cbor:"validUntil"`
+}
+
+// objectStatus says where to look up whether the document was revoked
+// (draft-ietf-oauth-status-list, 6.3.1).
+type objectStatus struct {
+	List *StatusEntry `cbor:"status_list,omitempty"`
+}
+
+// StatusEntry is a document's place in a token status list.
+type StatusEntry struct {
+	Index uint64 `cbor:"idx"`
+	URI   string `cbor:"uri"`
+}
+
+// digestAlgorithms are those of 9.1.2.5.
+var digestAlgorithms = map[string]crypto.Hash{
+	"SHA-256": crypto.SHA256, "SHA-384": crypto.SHA384, "SHA-512": crypto.SHA512,
+}
+
+// parseResponse returns the only document of a device response.
+func parseResponse(raw []byte) (document, error) {
+	documents, err := parseDocuments(raw)
+	if err != nil {
+		return document{}, err
+	}
+	if len(documents) != 1 {
+		return document{}, refuse(ReasonMalformed)
+	}
+	return documents[0], nil
+}
+
+func parseDocuments(raw []byte) ([]document, error) {
+	if len(raw) > MaxResponseBytes {
+		return nil, refuse(ReasonMalformed)
+	}
+	var response deviceResponse
+	if err := decoder.Unmarshal(raw, &response); err != nil || response.Status != 0 {
+		return nil, refuse(ReasonMalformed)
+	}
+	return response.Documents, nil
+}
+
+// elements returns the elements of a namespace after it has compared every
+// item of the document with its digest.
+func (d document) elements(object securityObject, namespace string) (map[string]cbor.RawMessage, error) {
+	algorithm, ok := digestAlgorithms[object.DigestAlgorithm]
+	if !ok {
+		return nil, refuse(ReasonAlgorithm)
+	}
+	found := map[string]cbor.RawMessage{}
+	for name, items := range d.IssuerSigned.NameSpaces {
+		for _, raw := range items {
+			digest := algorithm.New()
+			digest.Write(raw)
+			content, err := embedded(raw)
+			if err != nil {
+				return nil, err
+			}
+			var i item
+			if err := decoder.Unmarshal(content, &i); err != nil {
+				return nil, refuse(ReasonMalformed)
+			}
+			want, listed := object.ValueDigests[name][i.DigestID]
+			if !listed || string(want) != string(digest.Sum(nil)) {
+				return nil, refuse(ReasonDigest)
+			}
+			if _, twice := found[i.Element]; twice && name == namespace {
+				return nil, refuse(ReasonMalformed)
+			}
+			if name == namespace {
+				found[i.Element] = i.Value
+			}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,251 @@
+package wallet
+
+import (
+	"encoding/json"
+	"net/url"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// OpenID for Verifiable Presentations 1.0: the Digital Credentials API
+// (Appendix A) and links (sections 5 and 8.2), both with a DCQL query.
+
+// ProtocolOpenID is OpenID4VP's name in the Digital Credentials API for
+// requests that are not signed.
+const ProtocolOpenID = "openid4vp-v1-unsigned"
+
+// Schemes of links to wallets.
+const (
+	SchemeOpenID     = "openid4vp" // any wallet
+	SchemeProofOfAge = "av"        // the EU's age verification app
+)
+
+// Members of OpenID4VP's requests.
+type (
+	openIDRequest struct {
+		ResponseType string         `json:"response_type"`
+		ResponseMode string         `json:"response_mode"`
+		Nonce        string         `json:"nonce"`
+		Query        dcqlQuery      `json:"dcql_query"`
+		Metadata     clientMetadata `json:"client_metadata"`
+	}
+	dcqlQuery struct {
+		Credentials []dcqlCredential `json:"credentials"`
+		Sets        []dcqlSet        `json:"credential_sets,omitempty"`
+	}
+	dcqlCredential struct {
+		ID        string      `json:"id"`
+		Format    string      `json:"format"`
+		Meta      dcqlMeta    `json:"meta"`
+		Claims    []dcqlClaim `json:"claims"`
+		ClaimSets [][]string  `json:"claim_sets,omitempty"` // alternatives, the preferred one first
+	}
+	dcqlMeta struct {
+		DocType string `json:"doctype_value"`
+	}
+	dcqlClaim struct {
+		ID   string   `json:"id,omitempty"`
+		Path []string `json:"path"` // namespace, element
+	}
+	dcqlSet struct {
+		Options [][]string `json:"options"`
+	}
+	clientMetadata struct {
+		Keys       jose.JSONWebKeySet       `json:"jwks"`
+		Encodings  []jose.ContentEncryption `json:"encrypted_response_enc_values_supported"`
+		VPFormats  map[string]mdocFormat    `json:"vp_formats_supported"`
+		ClientName string                   `json:"client_name,omitempty"`
+	}
+	mdocFormat struct {
+		IssuerAuth []int64 `json:"issuerauth_alg_values"`
+		DeviceAuth []int64 `json:"deviceauth_alg_values"`
+	}
+)
+
+const formatMdoc = "mso_mdoc"
+
+var encodings = []jose.ContentEncryption{jose.A128GCM, jose.A256GCM}
+
+// credentialID names a kind of document in a query and its answer.
+var credentialID = map[string]string{DocTypeMDL: "licence", DocTypeProofOfAge: "age"}
+
+// statedAges are the ages that documents most often have a statement for.
+var statedAges = []int{18, 21}
+
+// query asks for one of the given kinds of documents. It names one statement:
+// that of the target age, or the next one above that documents often have.
+func query(targetAge int, docTypes ...string) dcqlQuery {
+	var q dcqlQuery
+	var options [][]string
+	for _, docType := range docTypes {
+		id := credentialID[docType]
+		credential := dcqlCredential{ID: id, Format: formatMdoc, Meta: dcqlMeta{docType}}
+		for _, age := range alternatives(targetAge) {
+			element := ageElement(age)
+			credential.Claims = append(credential.Claims, dcqlClaim{ID: element, Path: []string{namespaces[docType], element}})
+			credential.ClaimSets = append(credential.ClaimSets, []string{element})
+		}
+		if len(credential.ClaimSets) == 1 {
+			credential.Claims[0].ID, credential.ClaimSets = "", nil
+		}
+		q.Credentials = append(q.Credentials, credential)
+		options = append(options, []string{id})
+	}
+	if len(options) > 1 {
+		q.Sets = []dcqlSet{{options}}
+	}
+	return q
+}
+
+func alternatives(targetAge int) []int {
+	for _, age := range statedAges {
+		if age == targetAge {
+			break
+		}
+		if age > targetAge {
+			return []int{targetAge, age}
+		}
+	}
+	return []int{targetAge}
+}
+
+func (e Exchange) metadata() (clientMetadata, error) {
+	key, err := e.publicJWK()
+	algorithms := make([]int64, len(signAlgorithms))
+	for i, a := range signAlgorithms {
+		algorithms[i] = int64(a)
+	}
+	return clientMetadata{
+		Keys: jose.JSONWebKeySet{Keys: []jose.JSONWebKey{key}}, Encodings: encodings,
+		VPFormats: map[string]mdocFormat{formatMdoc: {algorithms, algorithms}},
+	}, err
+}
+
+// BrowserRequest is one of the alternatives that the page offers to the Digital
+// Credentials API.
+type BrowserRequest struct {
+	Protocol string `json:"protocol"`
+	Data     any    `json:"data"`
+}
+
+// BrowserRequests returns the requests for a page to make.
+func (e Exchange) BrowserRequests(targetAge int) ([]BrowserRequest, error) {
+	metadata, err := e.metadata()
+	if err != nil {
+		return nil, err
+	}
+	var requests []BrowserRequest
+	for _, docType := range DocTypes() {
+		requests = append(requests, BrowserRequest{ProtocolMdoc, e.mdocRequest(docType, targetAge)})
+	}
+	return append(requests, BrowserRequest{ProtocolOpenID, openIDRequest{
+		ResponseType: "vp_token", ResponseMode: "dc_api.jwt", Nonce: e.Nonce(),
+		Query: query(targetAge, DocTypes()...), Metadata: metadata,
+	}}), nil
+}
+
+// OpenBrowser reads what the Digital Credentials API returned on a page of
+// origin.
+func (e Exchange) OpenBrowser(origin, protocol string, data json.RawMessage) (Presentation, error) {
+	switch protocol {
+	case ProtocolMdoc:
+		return e.openMdoc(origin, data)
+	case ProtocolOpenID:
+		var answer struct {
+			Response string `json:"response"`
+		}
+		if json.Unmarshal(data, &answer) != nil {
+			return Presentation{}, refuse(ReasonMalformed)
+		}
+		response, err := e.decrypt(answer.Response)
+		return Presentation{response: response, transcript: transcriptOpenIDAPI(origin, e.Nonce(), e.thumbprint), readerKey: e.key}, err
+	default:
+		return Presentation{}, refuse(ReasonMalformed)
+	}
+}
+
+// clientID is the verifier's identifier in a request that is not signed
+// (OpenID4VP 1.0, 5.9.3).
+func clientID(responseURI string) string { return "redirect_uri:" + responseURI }
+
+// Link returns a request as a link or QR code for a scheme. The wallet posts
+// its answer to responseURI.
+func (e Exchange) Link(scheme string, targetAge int, responseURI string) (string, error) {
+	values := url.Values{
+		"client_id": {clientID(responseURI)}, "response_uri": {responseURI},
+		"response_type": {"vp_token"}, "nonce": {e.Nonce()},
+	}
+	docTypes := DocTypes()
+	if scheme == SchemeProofOfAge {
+		values.Set("response_mode", "direct_post")
+		docTypes = []string{DocTypeProofOfAge}
+	} else {
+		metadata, err := e.metadata()
+		if err != nil {
+			return "", err
+		}
+		encoded, err := json.Marshal(metadata)
+		if err != nil {
+			return "", err
+		}
+		values.Set("response_mode", "direct_post.jwt")
+		values.Set("client_metadata", string(encoded))
+	}
+	encoded, err := json.Marshal(query(targetAge, docTypes...))
+	if err != nil {
+		return "", err
+	}
+	values.Set("dcql_query", string(encoded))
+	return scheme + "://?" + values.Encode(), nil
+}
+
+// OpenPost reads what a wallet posted to responseURI.
+func (e Exchange) OpenPost(responseURI string, form url.Values) (Presentation, error) {
+	if form.Has("response") {
+		response, err := e.decrypt(form.Get("response"))
+		return Presentation{response: response, transcript: transcriptOpenID(clientID(responseURI), e.Nonce(), e.thumbprint, responseURI), readerKey: e.key}, err
+	}
+	response, err := onlyDocument(json.RawMessage(form.Get("vp_token")))
+	return Presentation{response: response, transcript: transcriptOpenID(clientID(responseURI), e.Nonce(), nil, responseURI), readerKey: e.key}, err
+}
+
+// decrypt opens an encrypted response and returns the device response in it. The
+// library bounds what a compressed one may grow to.
+func (e Exchange) decrypt(response string) ([]byte, error) {
+	if len(response) > 2*MaxResponseBytes {
+		return nil, refuse(ReasonMalformed)
+	}
+	message, err := jose.ParseEncryptedCompact(response, []jose.KeyAlgorithm{jose.ECDH_ES}, encodings)
+	if err != nil {
+		return nil, refuse(ReasonMalformed)
+	}
+	key, err := signatureKey(e.key)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := message.Decrypt(key)
+	if err != nil {
+		return nil, refuse(ReasonEncryption)
+	}
+	var payload struct {
+		Token json.RawMessage `json:"vp_token"`
+	}
+	if json.Unmarshal(plain, &payload) != nil {
+		return nil, refuse(ReasonMalformed)
+	}
+	return onlyDocument(payload.Token)
+}
+
+// onlyDocument returns the device response of a vp_token with one presentation.
+func onlyDocument(token json.RawMessage) ([]byte, error) {
+	var answers map[string][]string
+	if json.Unmarshal(token, &answers) != nil || len(answers) != 1 {
+		return nil, refuse(ReasonMalformed)
+	}
+	for _, presentations := range answers {
+		if len(presentations) == 1 {
+			return decode64(presentations[0])
+		}
+	}
+	return nil, refuse(ReasonMalformed)
+}

@@ -1,0 +1,59 @@
+package wallet
+
+import "errors"
+
+// Reason says why a presentation was refused. It is shown to the shopper as a
+// text of the page and holds nothing from the document.
+type Reason string
+
+// The reasons.
+const (
+	ReasonMalformed         Reason = "malformed"          // not a response of the protocol, or of more than one document
+	ReasonEncryption        Reason = "encryption"         // not encrypted to this request
+	ReasonAlgorithm         Reason = "algorithm"          // an algorithm or a key that is not supported
+	ReasonDocType           Reason = "doctype"            // another kind of document
+	ReasonIssuerUnknown     Reason = "issuer_unknown"     // no trusted issuer signed it
+	ReasonIssuerExpired     Reason = "issuer_expired"     // a certificate of the issuer is not valid now
+	ReasonIssuerCertificate Reason = "issuer_certificate" // a certificate may not sign documents
+	ReasonIssuerSignature   Reason = "issuer_signature"   // the issuer's signature does not hold
+	ReasonDigest            Reason = "digest"             // a statement is not the one that the issuer signed
+	ReasonDevice            Reason = "device"             // not presented by the wallet it was issued to, for this request
+	ReasonNotYetValid       Reason = "not_yet_valid"
+	ReasonStatus            Reason = "status"       // whether it was revoked could not be found out
+	ReasonNoStatement       Reason = "no_statement" // says nothing about the target age
+	ReasonExpired           Reason = "expired"
+	ReasonRevoked           Reason = "revoked"
+	ReasonUnderAge          Reason = "under_age"
+)
+
+// Reasons lists every reason.
+func Reasons() []Reason {
+	return []Reason{
+		ReasonMalformed, ReasonEncryption, ReasonAlgorithm, ReasonDocType, ReasonIssuerUnknown, ReasonIssuerExpired,
+		ReasonIssuerCertificate, ReasonIssuerSignature, ReasonDigest, ReasonDevice, ReasonNotYetValid, ReasonStatus,
+		ReasonNoStatement, ReasonExpired, ReasonRevoked, ReasonUnderAge,
+	}
+}
+
+// Genuine reports whether a document that is refused for this reason is the
+// holder's own and was issued by a trusted issuer: it was read, and what it says
+// does not suffice.
+func (r Reason) Genuine() bool {
+	return r == ReasonExpired || r == ReasonRevoked || r == ReasonUnderAge
+}
+
+// RefusalError is the error of a presentation that proves nothing.
+type RefusalError struct{ Reason Reason }
+
+// Error implements error.
+func (r *RefusalError) Error() string { return "presentation refused: " + string(r.Reason) }
+
+func refuse(reason Reason) error { return &RefusalError{reason} }
+
+// ReasonOf returns why err refuses a presentation, or "" when it does not.
+func ReasonOf(err error) Reason {
+	if refusal, ok := errors.AsType[*RefusalError](err); ok {
+		return refusal.Reason
+	}
+	return ""
+}

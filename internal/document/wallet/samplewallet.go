@@ -1,0 +1,199 @@
+package wallet
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/hpke"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/go-jose/go-jose/v4"
+)
+
+// errSampleRequest is returned for a request that the sample wallet does not
+// understand.
+var errSampleRequest = errors.New("the sample wallet does not understand the request")
+
+// AnswerLink answers a request that was made as a link: it returns the form to
+// post, and the address that the request names for it.
+func (i *SampleIssuer) AnswerLink(link string, s SampleDocument, now time.Time) (responseURI string, form url.Values, err error) {
+	u, err := url.Parse(link)
+	if err != nil {
+		return "", nil, errSampleRequest
+	}
+	values := u.Query()
+	var request openIDRequest
+	if json.Unmarshal([]byte(values.Get("dcql_query")), &request.Query) != nil {
+		return "", nil, errSampleRequest
+	}
+	responseURI = values.Get("response_uri")
+	if values.Get("response_mode") == "direct_post" {
+		session := transcriptOpenID(values.Get("client_id"), values.Get("nonce"), nil, responseURI)
+		token, err := i.token(request.Query, s, session, now)
+		return responseURI, url.Values{"vp_token": {string(token)}}, err
+	}
+	if json.Unmarshal([]byte(values.Get("client_metadata")), &request.Metadata) != nil {
+		return "", nil, errSampleRequest
+	}
+	response, err := i.encrypted(request, s, now, func(thumbprint []byte) []byte {
+		return transcriptOpenID(values.Get("client_id"), values.Get("nonce"), thumbprint, responseURI)
+	})
+	return responseURI, url.Values{"response": {response}}, err
+}
+
+// AnswerBrowser answers one request of a page of origin, given as JSON, as the
+// Digital Credentials API does.
+func (i *SampleIssuer) AnswerBrowser(protocol string, data json.RawMessage, origin string, s SampleDocument, now time.Time) (json.RawMessage, error) {
+	var response string
+	var err error
+	switch protocol {
+	case ProtocolMdoc:
+		response, err = i.answerMdoc(data, origin, s, now)
+	case ProtocolOpenID:
+		var request openIDRequest
+		if json.Unmarshal(data, &request) != nil {
+			return nil, errSampleRequest
+		}
+		response, err = i.encrypted(request, s, now, func(thumbprint []byte) []byte {
+			return transcriptOpenIDAPI(origin, request.Nonce, thumbprint)
+		})
+	default:
+		err = errSampleRequest
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]string{"response": response})
+}
+
+// encrypted returns the answer to a request as a JWE to its key.
+func (i *SampleIssuer) encrypted(request openIDRequest, s SampleDocument, now time.Time, session func(thumbprint []byte) []byte) (string, error) {
+	keys := request.Metadata.Keys.Keys
+	if len(keys) != 1 {
+		return "", errSampleRequest
+	}
+	thumbprint, err := keys[0].Thumbprint(crypto.SHA256)
+	if err != nil {
+		return "", err
+	}
+	token, err := i.token(request.Query, s, session(thumbprint), now)
+	if err != nil {
+		return "", err
+	}
+	payload, err := json.Marshal(map[string]json.RawMessage{"vp_token": token})
+	if err != nil {
+		return "", err
+	}
+	encrypter, err := jose.NewEncrypter(jose.A128GCM, jose.Recipient{Algorithm: jose.ECDH_ES, Key: keys[0].Key, KeyID: keys[0].KeyID}, nil)
+	if err != nil {
+		return "", err
+	}
+	message, err := encrypter.Encrypt(payload)
+	if err != nil {
+		return "", err
+	}
+	return message.CompactSerialize()
+}
+
+// token returns the vp_token that answers the first credential of a query.
+func (i *SampleIssuer) token(q dcqlQuery, s SampleDocument, session []byte, now time.Time) (json.RawMessage, error) {
+	if len(q.Credentials) == 0 || len(q.Credentials[0].Claims) == 0 {
+		return nil, errSampleRequest
+	}
+	credential := q.Credentials[0]
+	path := credential.Claims[0].Path
+	age, ok := statementAge(path[len(path)-1])
+	if !ok || namespaces[credential.Meta.DocType] == "" {
+		return nil, errSampleRequest
+	}
+	response, err := i.present(s, credential.Meta.DocType, []int{age}, session, now)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string][]string{credential.ID: {encode64(response)}})
+}
+
+// answerMdoc answers a request of ISO/IEC 18013-7, Annex C.
+func (i *SampleIssuer) answerMdoc(data json.RawMessage, origin string, s SampleDocument, now time.Time) (string, error) {
+	var request mdocRequest
+	if json.Unmarshal(data, &request) != nil {
+		return "", errSampleRequest
+	}
+	docType, ages, err := readItems(request.DeviceRequest)
+	if err != nil {
+		return "", err
+	}
+	recipient, err := readRecipient(request.EncryptionInfo)
+	if err != nil {
+		return "", err
+	}
+	session := transcriptMdocAPI(request.EncryptionInfo, origin)
+	response, err := i.present(s, docType, ages, session, now)
+	if err != nil {
+		return "", err
+	}
+	enc, sender, err := hpke.NewSender(recipient, hpke.HKDFSHA256(), hpke.AES128GCM(), session)
+	if err != nil {
+		return "", err
+	}
+	cipherText, err := sender.Seal(nil, response)
+	if err != nil {
+		return "", err
+	}
+	return encode64(encode(encryptedResponse{Name: "dcapi", Data: encryptedData{enc, cipherText}})), nil
+}
+
+func readItems(encoded string) (docType string, ages []int, err error) {
+	raw, err := decode64(encoded)
+	if err != nil {
+		return "", nil, err
+	}
+	var request deviceRequest
+	if decoder.Unmarshal(raw, &request) != nil || len(request.Requests) != 1 {
+		return "", nil, errSampleRequest
+	}
+	content, err := embedded(request.Requests[0].Items)
+	if err != nil {
+		return "", nil, err
+	}
+	var items itemsRequest
+	if decoder.Unmarshal(content, &items) != nil || namespaces[items.DocType] == "" {
+		return "", nil, errSampleRequest
+	}
+	for element := range items.NameSpaces[namespaces[items.DocType]] {
+		if age, ok := statementAge(element); ok {
+			ages = append(ages, age)
+		}
+	}
+	return items.DocType, ages, nil
+}
+
+func readRecipient(encoded string) (hpke.PublicKey, error) {
+	raw, err := decode64(encoded)
+	if err != nil {
+		return nil, err
+	}
+	var info []cbor.RawMessage
+	var parameters struct {
+		Recipient deviceKey `cbor:"recipientPublicKey"`
+	}
+	if decoder.Unmarshal(raw, &info) != nil || len(info) != 2 || decoder.Unmarshal(info[1], &parameters) != nil {
+		return nil, errSampleRequest
+	}
+	public, err := parameters.Recipient.public()
+	if err != nil {
+		return nil, err
+	}
+	key, ok := public.(*ecdsa.PublicKey)
+	if !ok {
+		return nil, errSampleRequest
+	}
+	point, err := key.ECDH()
+	if err != nil {
+		return nil, err
+	}
+	return hpke.NewDHKEMPublicKey(point)
+}

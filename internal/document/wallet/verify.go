@@ -1,0 +1,154 @@
+// Package wallet verifies proofs of age from wallets: mobile documents of
+// ISO/IEC 18013-5, asked for through the browser's Digital Credentials API
+// (ISO/IEC 18013-7 Annex C, and OpenID4VP 1.0) or by a link with OpenID4VP 1.0
+// and the EU's age verification profile. It opens no connection and keeps
+// nothing; what it returns of a document is whether it proves the age.
+package wallet
+
+import (
+	"context"
+	"crypto/ecdh"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// MaxResponseBytes is the largest response that is read. A proof of age takes
+// about 2 KiB, and a licence with its portrait, which is never asked for, 40.
+const MaxResponseBytes = 64 << 10
+
+// Kinds of documents that prove an age.
+const (
+	DocTypeMDL        = "org.iso.18013.5.1.mDL"
+	DocTypeProofOfAge = "eu.europa.ec.av.1"
+)
+
+// namespaces are where a kind of document has its statements of age.
+var namespaces = map[string]string{
+	DocTypeMDL:        "org.iso.18013.5.1",
+	DocTypeProofOfAge: "eu.europa.ec.av.1",
+}
+
+// DocTypes lists the kinds of documents that are read, the narrowest first.
+func DocTypes() []string { return []string{DocTypeProofOfAge, DocTypeMDL} }
+
+// clockSkew is how far an issuer's clock may be ahead.
+const clockSkew = 2 * time.Minute
+
+// Presentation is a response that was received and decrypted, and the session
+// that it must have been made for.
+type Presentation struct {
+	response   []byte // device response
+	transcript []byte
+	readerKey  *ecdh.PrivateKey // nil where the protocol has none
+}
+
+// Verifier checks presentations.
+type Verifier struct {
+	Issuers []Issuer
+	// Revoked reports whether a status list names a document as revoked. It is
+	// called once everything else but the age holds. Nil refuses documents that
+	// have a status.
+	Revoked func(ctx context.Context, entry StatusEntry) (bool, error)
+}
+
+// Verify returns nil if the presentation proves at now that its holder is of
+// targetAge or over, and a *RefusalError otherwise.
+func (v Verifier) Verify(ctx context.Context, p Presentation, targetAge int, now time.Time) error {
+	d, err := parseResponse(p.response)
+	if err != nil {
+		return err
+	}
+	namespace, known := namespaces[d.DocType]
+	if !known {
+		return refuse(ReasonDocType)
+	}
+	object, elements, err := authenticate(d, p, v.Issuers, namespace, now)
+	if err != nil {
+		return err
+	}
+	switch validity := object.ValidityInfo; {
+	case now.Before(validity.ValidFrom.Add(-clockSkew)):
+		return refuse(ReasonNotYetValid)
+	case !now.Before(validity.ValidUntil):
+		return refuse(ReasonExpired)
+	}
+	if err := v.checkStatus(ctx, object.Status); err != nil {
+		return err
+	}
+	return provesAge(elements, targetAge)
+}
+
+// authenticate checks everything that is signed, and returns the security
+// object and the elements of a namespace.
+func authenticate(d document, p Presentation, issuers []Issuer, namespace string, now time.Time) (securityObject, map[string]cbor.RawMessage, error) {
+	object, err := verifyIssuer(d, issuers, now)
+	if err != nil {
+		return object, nil, err
+	}
+	elements, err := d.elements(object, namespace)
+	if err != nil {
+		return object, nil, err
+	}
+	return object, elements, verifyDevice(d, object.DeviceKeyInfo.DeviceKey, p.transcript, p.readerKey)
+}
+
+func (v Verifier) checkStatus(ctx context.Context, status *objectStatus) error {
+	if status == nil {
+		return nil
+	}
+	if status.List == nil || v.Revoked == nil {
+		return refuse(ReasonStatus)
+	}
+	revoked, err := v.Revoked(ctx, *status.List)
+	switch {
+	case err != nil:
+		return refuse(ReasonStatus)
+	case revoked:
+		return refuse(ReasonRevoked)
+	}
+	return nil
+}
+
+// provesAge reads the statements age_over_NN. Being over a higher age proves
+// the target, and not being over a lower one disproves it; other statements say
+// nothing about it.
+func provesAge(elements map[string]cbor.RawMessage, targetAge int) error {
+	var over, under bool
+	for name, value := range elements {
+		age, ok := statementAge(name)
+		if !ok {
+			continue
+		}
+		var is bool
+		if decoder.Unmarshal(value, &is) != nil {
+			return refuse(ReasonMalformed)
+		}
+		over = over || is && age >= targetAge
+		under = under || !is && age <= targetAge
+	}
+	switch {
+	case over && under:
+		return refuse(ReasonMalformed)
+	case over:
+		return nil
+	case under:
+		return refuse(ReasonUnderAge)
+	default:
+		return refuse(ReasonNoStatement)
+	}
+}
+
+// statementAge returns NN of age_over_NN, which has two digits.
+func statementAge(element string) (int, bool) {
+	digits, ok := strings.CutPrefix(element, "age_over_")
+	if !ok || len(digits) != 2 {
+		return 0, false
+	}
+	age, err := strconv.ParseUint(digits, 10, 8)
+	return int(age), err == nil
+}
+
+func ageElement(age int) string { return "age_over_" + strconv.Itoa(age) }
