@@ -12,6 +12,7 @@ import (
 	"agegate/internal/account"
 	"agegate/internal/audit"
 	"agegate/internal/billing"
+	"agegate/internal/document"
 	"agegate/internal/insight"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
@@ -27,6 +28,7 @@ type Store interface {
 	session.ClaimStore
 	account.Store
 	insight.Store
+	document.TrustStore
 	Housekeeper
 }
 
@@ -88,6 +90,7 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"one of many verdicts wins", testOneOfManyVerdictsWins},
 		{"a locked session is read after the others", testALockedSessionIsReadAfterTheOthers},
 		{"handover", testHandover},
+		{"trusted issuers", testTrustedIssuers},
 		{"idempotency claim", testIdempotencyClaim},
 		{"one of many idempotency claims wins", testOneOfManyIdempotencyClaimsWins},
 		{"prune claims forgets only what expired", testPruneClaimsForgetsOnlyWhatExpired},

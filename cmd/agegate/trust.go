@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"agegate/internal/document"
+	"agegate/internal/document/wallet"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) trustCommand() *cobra.Command {
+	return group("trust", "Manage the issuers whose documents wallets may present",
+		"Manage the issuers whose documents wallets may present. None is trusted at first:\nget the certificate of each issuer from a source that you trust, such as the\nissuer's own pages or a published trust list.",
+		c.trustAdd(), c.trustList(), c.trustRemove())
+}
+
+// withTrust opens and migrates the configured database and runs fn.
+func (c *cli) withTrust(ctx context.Context, fn func(*document.Trust) error) error {
+	cfg, err := c.load()
+	if err != nil {
+		return err
+	}
+	db, err := openDatabase(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return fn(document.NewTrust(db, now))
+}
+
+// docTypeNames are short names for the kinds of documents.
+var docTypeNames = map[string]string{"mdl": wallet.DocTypeMDL, "proof-of-age": wallet.DocTypeProofOfAge}
+
+// maxCertificateBytes is far more than a certificate in PEM needs.
+const maxCertificateBytes = 64 << 10
+
+// listedIssuer is one issuer as the trust commands print it.
+type listedIssuer struct {
+	ID          uuid.UUID `json:"id"`
+	Name        string    `json:"name"`
+	Country     string    `json:"country"`
+	DocType     string    `json:"doctype"`
+	Fingerprint string    `json:"fingerprint"`  // SHA-256 of the certificate, hexadecimal
+	SignerUsage string    `json:"signer_usage"` // empty: none is asked for
+	NotBefore   time.Time `json:"not_before"`
+	NotAfter    time.Time `json:"not_after"`
+}
+
+func fromIssuer(i document.TrustedIssuer) listedIssuer {
+	return listedIssuer{i.ID, i.Name, i.Country, i.DocType, fmt.Sprintf("%x", i.Fingerprint), i.SignerUsage, i.NotBefore, i.NotAfter}
+}
+
+func (c *cli) trustAdd() *cobra.Command {
+	var n document.NewIssuer
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "add FILE", Short: "Trust an issuer, given its certificate in PEM",
+		Long: "Trust an issuer. FILE holds one certificate in PEM: that of an authority which\ncertifies document signers (for mobile driving licences the IACA), or that of a\ndocument signer.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("give exactly one FILE")
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&n.Name, "name", "", "the issuer's name")
+	flags.StringVar(&n.Country, "country", "", "its country, as two letters (default: as in the certificate)")
+	flags.StringVar(&n.DocType, "doctype", "", "kind of document: mdl, proof-of-age, or the full name of either")
+	flags.StringVar(&n.SignerUsage, "signer-usage", "", "OID that document signers' certificates must have, or any (default: that of ISO 18013-5 for mdl, any for others)")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	_ = cmd.MarkFlagRequired("name")
+	_ = cmd.MarkFlagRequired("doctype")
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if full, ok := docTypeNames[n.DocType]; ok {
+			n.DocType = full
+		}
+		if n.PEM, err = readCertificate(args[0]); err != nil {
+			return err
+		}
+		return c.withTrust(cmd.Context(), func(trust *document.Trust) error {
+			issuer, err := trust.Add(cmd.Context(), n)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), fromIssuer(issuer))
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "Issuer %s is trusted for %s.\nSHA-256 of its certificate: %x\n", issuer.ID, issuer.DocType, issuer.Fingerprint)
+			return nil
+		})
+	}
+	return cmd
+}
+
+func readCertificate(path string) ([]byte, error) {
+	file, err := os.Open(path) //nolint:gosec // a file that the operator names
+	if err != nil {
+		return nil, errors.New("the certificate's file cannot be read")
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(file, maxCertificateBytes))
+	if err != nil {
+		return nil, errors.New("the certificate's file cannot be read")
+	}
+	return data, nil
+}
+
+func (c *cli) trustList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "list", Short: "List the trusted issuers", Args: cobra.NoArgs}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.withTrust(cmd.Context(), func(trust *document.Trust) error {
+			issuers, err := trust.List(cmd.Context())
+			if err != nil {
+				return err
+			}
+			listed := []listedIssuer{}
+			for _, i := range issuers {
+				listed = append(listed, fromIssuer(i))
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), listed)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL")
+			for _, i := range listed {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", i.ID, i.Country, strings.ReplaceAll(i.Name, "\t", " "), i.DocType, i.NotBefore.Format(time.DateOnly), untilOf(i.NotAfter))
+			}
+			return w.Flush()
+		})
+	}
+	return cmd
+}
+
+func untilOf(t time.Time) string {
+	until := t.Format(time.DateOnly)
+	if !now().Before(t) {
+		until += " (expired)"
+	}
+	return until
+}
+
+func (c *cli) trustRemove() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove ID", Short: "End the trust in an issuer", Args: exactlyOneID("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := idArgument(args)
+			if err != nil {
+				return err
+			}
+			return c.withTrust(cmd.Context(), func(trust *document.Trust) error {
+				if err := trust.Remove(cmd.Context(), id); err != nil {
+					return missing("issuer", err)
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "Issuer %s is no longer trusted.\n", id)
+				return nil
+			})
+		},
+	}
+}
