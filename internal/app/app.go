@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"agegate/internal/config"
 	"agegate/internal/credential"
 	"agegate/internal/dashboard"
+	"agegate/internal/document"
 	"agegate/internal/httpd"
 	"agegate/internal/inference"
 	"agegate/internal/insight"
@@ -52,7 +54,8 @@ type App struct {
 	log        *slog.Logger
 	now        func() time.Time
 	metrics    *metrics.Metrics
-	pool       *inference.Pool // nil when the estimator is off
+	wallets    *document.Wallets // nil when the way is off
+	pool       *inference.Pool   // nil when the estimator is off
 	pages      *shopper.Pages
 	dashboard  *dashboard.Pages // nil when it is off
 	dispatcher *webhook.Dispatcher
@@ -92,7 +95,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err != nil {
 		return nil, err
 	}
-	a.buildSessions(cfg, sealer)
+	if err := a.buildSessions(cfg, sealer); err != nil {
+		return nil, err
+	}
 	handler, err := a.buildHandler(cfg, estimator)
 	if err != nil {
 		return nil, err
@@ -151,7 +156,7 @@ func limits(cfg config.Config) billing.Limits {
 
 // buildSessions builds the service of sessions, which records by what calibration
 // each is decided.
-func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer) {
+func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer) error {
 	a.Sessions = session.NewService(session.Config{
 		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Callbacks: callbackRule(cfg),
 		Limits: limits(cfg), AgeMargin: cfg.AgeMargin, Calibration: a.replica.Calibration,
@@ -160,12 +165,18 @@ func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer) {
 			a.log.Info("session", "session_id", id, "status", entered, "livemode", livemode)
 		},
 	}, a.Store, a.Tenants, sealer, rand.Reader, a.now, a.dispatcher.Wake)
+	if slices.Contains(cfg.DocumentWays, session.WayWallet) {
+		var err error
+		a.wallets, err = document.NewWallets(a.Sessions, a.Store, sealer, nil, rand.Reader, a.now)
+		return err
+	}
+	return nil
 }
 
 func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err error) {
 	a.pages, err = shopper.New(shopper.Config{
 		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture, Places: e.places,
-		Handovers: session.NewHandovers(a.Sessions, a.Store),
+		Handovers: session.NewHandovers(a.Sessions, a.Store), Wallets: a.wallets,
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
 		Operator: shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks},
 	})

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/session"
 	"agegate/internal/tenant"
 )
 
@@ -44,11 +45,12 @@ type Config struct {
 	WebhookRetryTest       []time.Duration
 	WebhookAllowNets       []netip.Prefix
 	AllowInsecureCallbacks bool
-	OperatorName           string       // who runs the gateway, as shoppers read it; empty: not shown
-	OperatorLinks          tenant.Links // shown where the tenant has none of its own
-	Estimator              string       // EstimatorONNX or EstimatorOff
-	InferenceWorkers       int          // 0: the number of cores
-	MetricsListen          string       // empty: no metrics
+	DocumentWays           []session.Way // of the document check; the operator's choice, in the order offered
+	OperatorName           string        // who runs the gateway, as shoppers read it; empty: not shown
+	OperatorLinks          tenant.Links  // shown where the tenant has none of its own
+	Estimator              string        // EstimatorONNX or EstimatorOff
+	InferenceWorkers       int           // 0: the number of cores
+	MetricsListen          string        // empty: no metrics
 	LogLevel               slog.Level
 	Version                string // of the binary; set by its command, not by a variable
 }

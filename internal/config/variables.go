@@ -8,11 +8,13 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"agegate/internal/session"
 	"agegate/internal/tenant"
 )
 
@@ -78,6 +80,8 @@ var Variables = []Variable{
 		set: setAllowNets},
 	{Name: "AGEGATE_ALLOW_INSECURE_CALLBACKS", Default: "false", Help: "accept http callback URLs (development)",
 		set: func(c *Config, v string) (err error) { c.AllowInsecureCallbacks, err = parseBool(v); return err }},
+	{Name: "AGEGATE_DOCUMENT_WAYS", Default: string(session.WayWallet), Help: "ways of the document check, comma-separated: wallet; none turns all off",
+		set: setDocumentWays},
 	{Name: "AGEGATE_OPERATOR_NAME", Help: "who runs the gateway, as the hosted page tells shoppers",
 		set: setOperatorName},
 	{Name: privacyURLName, Help: "privacy notice that the hosted page links to",
@@ -243,6 +247,23 @@ func setAllowNets(c *Config, v string) error {
 			return errors.New("must be CIDRs separated by commas, such as 127.0.0.0/8,::1/128")
 		}
 		c.WebhookAllowNets = append(c.WebhookAllowNets, prefix)
+	}
+	return nil
+}
+
+// documentWays are the ways of the document check that there are.
+var documentWays = []session.Way{session.WayWallet}
+
+func setDocumentWays(c *Config, v string) error {
+	if strings.TrimSpace(v) == "none" {
+		return nil
+	}
+	for part := range strings.SplitSeq(v, ",") {
+		way := session.Way(strings.TrimSpace(part))
+		if !slices.Contains(documentWays, way) || slices.Contains(c.DocumentWays, way) {
+			return errors.New("must be wallet or none")
+		}
+		c.DocumentWays = append(c.DocumentWays, way)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package credential
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -82,13 +83,14 @@ func NewLinkToken(random io.Reader) (string, error) {
 // random nonce in front of each.
 type Sealer struct {
 	keys   []cipher.AEAD // the first seals, every one opens
+	root   []byte        // the first key, for Derive
 	random io.Reader
 }
 
 // NewSealer returns a sealer under a key of SecretLen bytes. It also opens
 // values sealed under one of the previous keys.
 func NewSealer(key []byte, random io.Reader, previous ...[]byte) (*Sealer, error) {
-	s := &Sealer{random: random}
+	s := &Sealer{random: random, root: key}
 	for _, k := range append([][]byte{key}, previous...) {
 		if len(k) != SecretLen {
 			return nil, fmt.Errorf("sealing key must be %d bytes", SecretLen)
@@ -115,6 +117,13 @@ func (s *Sealer) Seal(plain []byte, context string) ([]byte, error) {
 		return nil, fmt.Errorf("read randomness: %w", err)
 	}
 	return aead.Seal(nonce, nonce, plain, []byte(context)), nil
+}
+
+// Derive returns SecretLen bytes that only holders of the first key can know,
+// others for each context. A change of the key changes them, so they suit what
+// is short-lived or can be made again, and need not be stored.
+func (s *Sealer) Derive(context string) ([]byte, error) {
+	return hkdf.Key(sha256.New, s.root, nil, "agegate derive|"+context, SecretLen)
 }
 
 // Open decrypts what Seal made with one of the sealer's keys and the same

@@ -18,6 +18,27 @@ func (s *Service) StepDocument(ctx context.Context, sess Session) (Session, erro
 	})
 }
 
+// RefuseDocument counts a document that was read and refused; the MaxDocuments-th
+// one ends the document check as not passed. It returns the session as it then
+// stands. It returns ErrLate when no document check is open, and ErrDisabled.
+func (s *Service) RefuseDocument(ctx context.Context, sess Session, way Way) (Session, error) {
+	after, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
+		ok, err := d.RecordDocument(d.sess.ID, way, true, d.now)
+		if err != nil || !ok {
+			return lateUnless(ok, err)
+		}
+		d.sess.DocumentWay = way
+		if d.sess.DocumentAttempts++; d.sess.DocumentAttempts < MaxDocuments {
+			return nil
+		}
+		return d.complete(ResultFallback, Decision{Status: StatusFallback, At: d.now, Source: SourceDocument})
+	})
+	if err == nil {
+		s.announce(after)
+	}
+	return after, err
+}
+
 // offerDocument opens the document check after an age refusal.
 func (s *Service) offerDocument(d *decision, made Decision) error {
 	expiresAt := s.extended(d)

@@ -255,8 +255,27 @@ func (m *machine) endDocument(t *rapid.T) {
 	v := session.CheckResult{
 		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback, session.ResultSpoof}).Draw(t, "result"),
 		Source: session.SourceDocument,
+		Way:    rapid.SampledFrom([]session.Way{"", session.WayWallet, session.WayPhoto}).Draw(t, "way"),
 	}
 	m.resolve(t, s, m.replica(t), row, v, s.DocumentOpenedAt != nil && v.Result != session.ResultSpoof)
+}
+
+// refuseDocument is a document that was read and refused.
+func (m *machine) refuseDocument(t *rapid.T) {
+	s, row := m.pick(t)
+	after, err := m.replica(t).sessions.RefuseDocument(context.Background(), row, session.WayWallet)
+	switch {
+	case m.refused(t, s, err):
+	case s.DocumentOpenedAt == nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		s.DocumentWay = session.WayWallet
+		if s.DocumentAttempts++; s.DocumentAttempts == session.MaxDocuments {
+			m.end(s, session.StatusFallback)
+		}
+	}
+	s.answers(t, after)
 }
 
 // resolve hands in a verdict that applies to an open session or not.
@@ -270,6 +289,9 @@ func (m *machine) resolve(t *rapid.T, s *model, at replica, row session.Session,
 		ok(t, err)
 		if v.Estimate != nil && s.ConsentedAt != nil && m.tenant.AgeVisibility {
 			s.DetectedAge = v.Estimate
+		}
+		if v.Way != "" {
+			s.DocumentWay = v.Way
 		}
 		if v.Result == session.ResultFallback && s.DocumentOpenedAt == nil {
 			m.fallBack(s)

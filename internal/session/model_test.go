@@ -45,6 +45,7 @@ func TestSessionLife(t *testing.T) {
 				"force":          m.force,
 				"document":       m.stepDocument,
 				"document ends":  m.endDocument,
+				"document fails": m.refuseDocument,
 				"wait":           m.wait,
 				"look up":        m.lookUp,
 				"settings":       m.settings,

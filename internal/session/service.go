@@ -176,6 +176,13 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 	case stepOffer:
 		return s.offerDocument(d, made)
 	case stepComplete:
+		if v.Way != "" {
+			ok, err := d.RecordDocument(d.sess.ID, v.Way, false, d.now)
+			if err != nil || !ok {
+				return lateUnless(ok, err)
+			}
+			d.sess.DocumentWay = v.Way
+		}
 		return d.complete(v.Result, made)
 	default:
 		return ErrLate

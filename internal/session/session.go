@@ -56,10 +56,20 @@ const (
 	SourceDocument Source = "document" // the document check, or its refusal by the shopper
 )
 
+// Way is how a shopper proves their age in the document check.
+type Way string
+
+// The ways.
+const (
+	WayWallet Way = "wallet" // a statement of age from a wallet on the phone
+	WayPhoto  Way = "photo"  // a photographed document and a selfie
+)
+
 // CheckResult is the result of one check of a session.
 type CheckResult struct {
 	Result   Result
 	Source   Source
+	Way      Way      // of a document that was read; empty when it was declined
 	Estimate *float64 // years, one decimal; camera results only
 	Claim    Claim    // whose camera check it was
 }
@@ -70,6 +80,10 @@ type CheckResult struct {
 func NoEstimate(by Claim) CheckResult {
 	return CheckResult{Result: ResultFallback, Source: SourceCamera, Claim: by}
 }
+
+// MaxDocuments is the most documents of a session that may be read and refused;
+// the last of them ends the document check as not passed.
+const MaxDocuments = 3
 
 // Limits of the camera check.
 const (
@@ -104,6 +118,8 @@ type Session struct {
 	ConsentedAt      *time.Time // the shopper accepted the visibility disclosure
 	DetectedAge      *float64   // years, one decimal; consented sessions only
 	DocumentOpenedAt *time.Time // the document check was offered
+	DocumentWay      Way        // of the last document that was read; empty for none
+	DocumentAttempts int        // documents that were read and refused
 	Attempts         int
 	Strikes          int
 	OpenedAt         *time.Time // the link was first opened

@@ -65,6 +65,10 @@ type Tx interface {
 	// ExtendSession moves the expiry if the session is PENDING, expires after
 	// now and has a document check open. It reports whether it did.
 	ExtendSession(id uuid.UUID, now, expiresAt time.Time) (bool, error)
+	// RecordDocument writes the way of a document that was read, and adds one
+	// attempt if it was refused, while the session is open at now and a document
+	// check is open. It reports whether it did.
+	RecordDocument(id uuid.UUID, way Way, refused bool, now time.Time) (bool, error)
 	// RecordConsent writes the time of consent (nil withdraws it) while the
 	// session is open at now, no attempt has begun and no document check is
 	// open. It reports whether it did.

@@ -2,35 +2,62 @@ package shopper
 
 import (
 	"net/http"
+	"slices"
 
+	"agegate/internal/document/wallet"
 	"agegate/internal/session"
 
 	"github.com/labstack/echo/v4"
 )
 
-// showDocument answers GET /v/{token}/document, the document step of a shopper
-// who accepted the offer.
+// documentView is the choice among the ways of the document check.
+type documentView struct {
+	layout
+	exit
+	TargetAge int
+	Ways      []session.Way // none: the check can only be declined
+	Refused   wallet.Reason // of the last document; empty for none
+}
+
+// offerDocument writes the choice. The query says why the last document was
+// refused; another value shows nothing.
+func (p *Pages) offerDocument(c echo.Context, v visit) error {
+	ways, err := p.ways(c, v)
+	if err != nil {
+		return err
+	}
+	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Ways: ways}
+	if reason := wallet.Reason(c.QueryParam("refused")); reason.Genuine() && v.sess.DocumentAttempts > 0 {
+		view.Refused = reason
+	}
+	return p.render(c, http.StatusOK, "document", view)
+}
+
+// ways returns the ways that a session can take.
+func (p *Pages) ways(c echo.Context, v visit) (ways []session.Way, err error) {
+	if p.cfg.Wallets != nil {
+		available, err := p.cfg.Wallets.Available(c.Request().Context(), v.sess)
+		if err != nil {
+			return nil, err
+		}
+		if available {
+			ways = append(ways, session.WayWallet)
+		}
+	}
+	return ways, nil
+}
+
+// showDocument answers GET /v/{token}/document, which a browser asks for when
+// it goes back to a form: the session's page has the choice.
 func (p *Pages) showDocument(c echo.Context) error {
 	v, err := p.visit(c)
 	if err != nil {
 		return err
 	}
-	if p.screenOf(v) != screenDocument {
-		return c.Redirect(http.StatusSeeOther, v.path)
-	}
-	if p.cfg.Documents != nil {
-		next, err := p.cfg.Documents.Begin(c.Request().Context(), v.sess)
-		if err != nil {
-			return err
-		}
-		return c.Redirect(http.StatusSeeOther, next)
-	}
-	return p.render(c, http.StatusOK, "document", &documentView{
-		layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Unavailable: true,
-	})
+	return p.onward(c, v, v.path)
 }
 
-// document answers POST /v/{token}/document: the shopper accepts or declines
+// document answers POST /v/{token}/document: the shopper takes a way or declines
 // the offer.
 func (p *Pages) document(c echo.Context) error {
 	v, err := p.visit(c)
@@ -40,15 +67,19 @@ func (p *Pages) document(c echo.Context) error {
 	if p.screenOf(v) != screenDocument {
 		return p.onward(c, v, v.path)
 	}
-	next := v.path
-	switch ctx := c.Request().Context(); c.FormValue("choice") {
-	case "accept":
-		next += "/document"
-		v.sess, err = p.cfg.Sessions.StepDocument(ctx, v.sess)
-	case "decline":
+	next, ctx := v.path, c.Request().Context()
+	if choice := session.Way(c.FormValue("choice")); choice == "decline" {
 		v.sess, err = p.cfg.Sessions.Resolve(ctx, v.sess, session.CheckResult{Result: session.ResultFallback, Source: session.SourceDocument})
-	default:
-		return echo.ErrBadRequest
+	} else {
+		ways, waysErr := p.ways(c, v)
+		if waysErr != nil {
+			return waysErr
+		}
+		if !slices.Contains(ways, choice) {
+			return echo.ErrBadRequest
+		}
+		next += "/" + string(choice)
+		err = p.cfg.Wallets.Begin(ctx, v.sess)
 	}
 	if err != nil && !isLate(err) {
 		return err

@@ -1,7 +1,6 @@
 package shopper
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,8 +24,8 @@ func TestDocumentOffer(t *testing.T) {
 	}
 	f.advance(20 * time.Minute)
 	before := f.stored(link).ExpiresAt
-	shopper.post(link+"/document", url.Values{"choice": {"accept"}}).leadsTo(t, path+"/document")
-	shopper.get(link+"/document").shows(t, http.StatusOK, "document-unavailable")
+	shopper.post(link+"/document", url.Values{"choice": {"wallet"}}).leadsTo(t, path+"/wallet")
+	shopper.get(link+"/wallet").shows(t, http.StatusOK, "screen-wallet")
 	if !f.stored(link).ExpiresAt.After(before) {
 		t.Error("a step did not move the expiry")
 	}
@@ -35,29 +34,31 @@ func TestDocumentOffer(t *testing.T) {
 	shopper.get(link+"/document").leadsTo(t, path)
 }
 
+// Where no way is left, the page says so and the offer can be declined: in live
+// mode nobody is trusted at first.
+func TestNoWayIsLeft(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
+	link := f.session(true)
+	shopper := f.browser()
+	f.offer(shopper, link)
+	a := shopper.get(link)
+	a.shows(t, http.StatusOK, "document-unavailable")
+	if strings.Contains(a.body, "way-wallet") {
+		t.Error("a wallet is offered, and no issuer is trusted")
+	}
+	shopper.post(link+"/document", url.Values{"choice": {"wallet"}}).shows(t, http.StatusBadRequest, "notice-refused")
+	shopper.post(link+"/document", url.Values{"choice": {"decline"}})
+	shopper.get(link).shows(t, http.StatusOK, "screen-fallback")
+}
+
 func TestDocumentChoiceMustBeKnown(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	link := f.session(false)
 	shopper := f.browser()
 	shopper.get(link + "?force=fallback")
-	shopper.post(link+"/document", nil).shows(t, http.StatusBadRequest, "notice-refused")
-}
-
-// reader stands for an installed document check.
-type reader struct{}
-
-func (reader) Begin(context.Context, session.Session) (string, error) {
-	return "/d/first-page", nil
-}
-
-func TestAnInstalledReaderTakesOver(t *testing.T) {
-	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
-	f.pages.cfg.Documents = reader{}
-	link := f.session(false)
-	shopper := f.browser()
-	shopper.get(link + "?force=fallback")
-	shopper.post(link+"/document", url.Values{"choice": {"accept"}})
-	shopper.get(link+"/document").leadsTo(t, "/d/first-page")
+	for _, choice := range []string{"", "accept", "photo", "wallet/../x"} {
+		shopper.post(link+"/document", url.Values{"choice": {choice}}).shows(t, http.StatusBadRequest, "notice-refused")
+	}
 }
 
 // A form must not lead to the merchant's site by a chain of redirects, which

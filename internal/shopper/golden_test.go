@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/document/wallet"
 	"agegate/internal/page"
+	"agegate/internal/session"
 	"agegate/internal/tenant"
 
 	"github.com/labstack/echo/v4"
@@ -36,6 +38,12 @@ func goldenScreens() map[string]goldenScreen {
 	shop := exit{Merchant: "Corner Shop & Söhne", Leave: "https://shop.example/cart?id=1&x=2"}
 	camera := func() *cameraView {
 		return &cameraView{layout: live, exit: shop, Camera: "/v/TOKEN/camera", Handover: "/v/TOKEN/handover", Without: "/v/TOKEN/without-camera", Troubles: troubles}
+	}
+	asking := func() *walletView {
+		return &walletView{layout: live, exit: shop, TargetAge: 18, State: walletOpen, Requests: `[{"protocol":"org-iso-mdoc","data":{}}]`, Apps: []walletApp{
+			{Name: wallet.SchemeProofOfAge, Link: "av://?nonce=1&response_uri=2", QR: "data:image/png;base64,QR"},
+			{Name: wallet.SchemeOpenID, Link: "openid4vp://?nonce=1&response_uri=2", QR: "data:image/png;base64,QR"},
+		}}
 	}
 	handover := func(state string) goldenScreen {
 		return goldenScreen{screen: "handover", view: func() view {
@@ -76,10 +84,22 @@ func goldenScreens() map[string]goldenScreen {
 			return v
 		}},
 		"document": {screen: "document", view: func() view {
-			return &documentView{layout: layout{Path: "/v/TOKEN", Test: true, Forcible: true}, exit: shop, TargetAge: 18}
+			return &documentView{layout: layout{Path: "/v/TOKEN", Test: true, Forcible: true}, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet}}
+		}},
+		"document-refused": {screen: "document", view: func() view {
+			return &documentView{layout: live, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet}, Refused: wallet.ReasonExpired}
 		}},
 		"document-unavailable": {screen: "document", view: func() view {
-			return &documentView{layout: live, exit: shop, TargetAge: 18, Unavailable: true}
+			return &documentView{layout: live, exit: shop, TargetAge: 18}
+		}},
+		"wallet": {screen: "wallet", view: func() view { return asking() }},
+		"wallet-test-refused": {screen: "wallet", view: func() view {
+			v := asking()
+			v.Test, v.Forcible, v.State, v.Refused, v.Sample = true, true, "issuer_unknown", "issuer_unknown", "/sample-wallet?nonce=1&response_uri=2"
+			return v
+		}},
+		"sample": {screen: "sample", view: func() view {
+			return &sampleView{layout: layout{Test: true}, Request: "/sample-wallet?nonce=1&response_uri=2"}
 		}},
 		"fallback":         {screen: "fallback", view: func() view { return &exitView{layout: ended, exit: shop} }},
 		"spoof":            {screen: "spoof", view: func() view { return &exitView{layout: live, exit: shop} }},

@@ -1,7 +1,9 @@
 package shopper
 
 import (
+	"agegate/internal/document/wallet"
 	"agegate/internal/page"
+	"agegate/internal/session"
 	"agegate/internal/tenant"
 
 	"github.com/labstack/echo/v4"
@@ -32,6 +34,7 @@ type view interface {
 // screens are the templates that the handlers render.
 var screens = []string{
 	"intro", "consent", "camera", "document", "fallback", "spoof", "notice", "onward", "handover", "phone",
+	"wallet", "sample",
 }
 
 // composedKeys lists the texts whose keys templates put together from a name.
@@ -39,6 +42,20 @@ func composedKeys() []string {
 	var keys []string
 	for name := range notices {
 		keys = append(keys, "notice."+name+".title", "notice."+name+".body")
+	}
+	for _, way := range []session.Way{session.WayWallet} {
+		keys = append(keys, "document.way."+string(way), "document.about."+string(way))
+	}
+	for _, reason := range wallet.Reasons() {
+		if reason.Genuine() {
+			keys = append(keys, "document.refused."+string(reason))
+		}
+	}
+	for _, name := range complaints {
+		keys = append(keys, "wallet.refused."+name)
+	}
+	for _, app := range []string{wallet.SchemeProofOfAge, wallet.SchemeOpenID} {
+		keys = append(keys, "wallet.app."+app)
 	}
 	for _, kind := range troubles {
 		keys = append(keys, "trouble."+kind+".title", "trouble."+kind+".body", "trouble."+kind+".action")

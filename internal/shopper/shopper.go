@@ -15,6 +15,7 @@ import (
 
 	"agegate/internal/age"
 	"agegate/internal/brand"
+	"agegate/internal/document"
 	"agegate/internal/page"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
@@ -34,9 +35,9 @@ type Config struct {
 	// Places returns how many camera checks can be served at a usable rate now,
 	// at least one; the others wait in line. Nil: all of them.
 	Places func() int
-	// Documents reads identity documents. Nil: the check can be offered and
-	// declined, but a shopper who accepts is told that it is not available.
-	Documents DocumentReader
+	// Wallets is the wallet way of the document check; nil turns it off. Where no
+	// way is left, the document check can only be declined.
+	Wallets *document.Wallets
 	// Handovers lets a phone make the camera check for a browser that has no
 	// camera. Nil: the hand-over is not offered.
 	Handovers *session.Handovers
@@ -66,14 +67,6 @@ type Capture interface {
 	// MoreTime extends the time of the present prompt, a limited number of
 	// times, and reports whether it did.
 	MoreTime() bool
-}
-
-// DocumentReader is the identity-document check behind the offer.
-type DocumentReader interface {
-	// Begin starts the check of a session whose shopper accepted the offer, and
-	// returns the path or URL of its first page. The check ends with
-	// session.Service.Resolve and session.SourceDocument.
-	Begin(ctx context.Context, sess session.Session) (next string, err error)
 }
 
 // maxCaptures bounds the camera checks of a process, those in line included.
@@ -135,6 +128,9 @@ func (p *Pages) Register(e *echo.Echo) {
 	e.POST("/v/:token/document", p.document, p.pages.SameOrigin)
 	if p.cfg.Handovers != nil {
 		p.registerHandover(e)
+	}
+	if p.cfg.Wallets != nil {
+		p.registerWallet(e)
 	}
 }
 

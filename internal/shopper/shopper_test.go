@@ -18,6 +18,7 @@ import (
 	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/credential"
+	"agegate/internal/document"
 	"agegate/internal/fault"
 	"agegate/internal/session"
 	"agegate/internal/store"
@@ -96,10 +97,11 @@ func (f *fixture) serve(capture func(sess session.Session, assisted bool) Captur
 		VerifyURL: base, TTL: 30 * time.Minute, TokenTTL: 10 * time.Minute,
 		Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited, TestDailyCap: billing.Unlimited},
 	}, f.db, f.tenants, f.sealer, rand.Reader, f.clock, func() {})
-	var err error
+	wallets, err := document.NewWallets(f.sessions, f.db, f.sealer, nil, rand.Reader, f.clock)
+	must(t, err)
 	f.pages, err = New(Config{
 		Sessions: f.sessions, Tenants: f.tenants, NewCapture: capture, VerifyURL: base,
-		Handovers: session.NewHandovers(f.sessions, f.db),
+		Handovers: session.NewHandovers(f.sessions, f.db), Wallets: wallets,
 	})
 	must(t, err)
 	f.pages.captures.tenure, f.pages.captures.grace = 0, 0 // tests are quick to take over and to come back

@@ -112,7 +112,7 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 	case screenCamera:
 		return p.renderCamera(c, v)
 	case screenDocument:
-		return p.render(c, http.StatusOK, "document", &documentView{layout: l, exit: exitOf(v), TargetAge: v.sess.TargetAge})
+		return p.offerDocument(c, v)
 	case screenPassed:
 		return p.redirect(c, v)
 	case screenFallback:
@@ -194,13 +194,6 @@ type introView struct {
 	TargetAge int
 	Consents  bool // the shopper will be asked about sharing the estimate
 	CameraOff bool // only forced outcomes work
-}
-
-type documentView struct {
-	layout
-	exit
-	TargetAge   int
-	Unavailable bool // the shopper accepted, and nothing here can read documents
 }
 
 func (p *Pages) layoutOf(v visit) layout {

@@ -87,6 +87,8 @@ type sessionRow struct {
 	Cutoff           *float64
 	Calibration      string
 	APIKeyID         *uuid.UUID
+	DocumentWay      string
+	DocumentAttempts int
 }
 
 func (sessionRow) TableName() string { return "sessions" }

@@ -163,6 +163,15 @@ func (tx *Tx) ExtendSession(id uuid.UUID, now, expiresAt time.Time) (bool, error
 	return changed(tx.open(id, now).Where("document_opened_at IS NOT NULL").Update("expires_at", at(expiresAt)))
 }
 
+// RecordDocument implements session.Tx.
+func (tx *Tx) RecordDocument(id uuid.UUID, way session.Way, refused bool, now time.Time) (bool, error) {
+	columns := map[string]any{"document_way": way}
+	if refused {
+		columns["document_attempts"] = gorm.Expr("document_attempts + 1")
+	}
+	return changed(tx.open(id, now).Where("document_opened_at IS NOT NULL").Updates(columns))
+}
+
 // ClaimIdempotencyKey implements session.Tx. The insert waits for another
 // transaction's claim of the same key; an expired claim is overwritten.
 func (tx *Tx) ClaimIdempotencyKey(c session.IdempotencyClaim, now time.Time) (session.IdempotencyClaim, bool, error) {

@@ -58,6 +58,7 @@ func testSessionComesBackAsStored(t *testing.T, s Store) {
 	key := id(t)
 	full.OpenedAt, full.BegunAt, full.RedirectedAt, full.APIKeyID = &at, &at, &at, &key
 	full.Source, full.Basis = session.SourceCamera, session.Basis{Cutoff: &age, Calibration: "abc"}
+	full.DocumentWay, full.DocumentAttempts = session.WayWallet, 2
 	for _, want := range []session.Session{plain, full} {
 		inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(want) })
 		got, err := s.SessionByID(t.Context(), owner.ID, want.ID)
@@ -112,6 +113,7 @@ func testConditionalUpdates(t *testing.T, s Store) {
 	extend := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
 		return tx.ExtendSession(id, now, later)
 	})
+	refuse, accept := within(recordDocument(session.WayPhoto, true)), within(recordDocument(session.WayWallet, false))
 	bind := update(func(ctx context.Context, s Store, id uuid.UUID, _ time.Time) (bool, error) {
 		return s.BindBrowser(ctx, id, digest("browser"))
 	})
@@ -168,6 +170,11 @@ func testConditionalUpdates(t *testing.T, s Store) {
 		}},
 		{"extend without one", extend, fresh, inTime, false, nil},
 		{"extend too late", extend, offered, tooLate, false, nil},
+		{"refuse a document", refuse, offered, inTime, true, tried(session.WayPhoto, 1)},
+		{"accept a document", accept, offered, inTime, true, tried(session.WayWallet, 0)},
+		{"refuse a document without a check", refuse, fresh, inTime, false, nil},
+		{"refuse a document too late", refuse, offered, tooLate, false, nil},
+		{"refuse a document after completion", refuse, passed, inTime, false, nil},
 		{"bind the first browser", bind, fresh, inTime, true, func(_, s session.Session) bool {
 			return bytes.Equal(s.BrowserHash, digest("browser"))
 		}},
@@ -240,6 +247,19 @@ func testFirstTimesAreKept(t *testing.T, s Store) {
 	got := byLink(t, s, row)
 	if got.OpenedAt == nil || !got.OpenedAt.Equal(stored(start)) || got.RedirectedAt == nil || !got.RedirectedAt.Equal(stored(start)) {
 		t.Errorf("opened %v, redirected %v, want %v for both", got.OpenedAt, got.RedirectedAt, stored(start))
+	}
+}
+
+func recordDocument(way session.Way, refused bool) func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+	return func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.RecordDocument(id, way, refused, now)
+	}
+}
+
+// tried checks the way and the attempts of a session that is still open.
+func tried(way session.Way, attempts int) func(before, after session.Session) bool {
+	return func(_, after session.Session) bool {
+		return after.DocumentWay == way && after.DocumentAttempts == attempts && after.Status == session.StatusPending
 	}
 }
 

@@ -29,6 +29,7 @@ type Store interface {
 	account.Store
 	insight.Store
 	document.TrustStore
+	document.WalletStore
 	Housekeeper
 }
 
@@ -91,6 +92,7 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"a locked session is read after the others", testALockedSessionIsReadAfterTheOthers},
 		{"handover", testHandover},
 		{"trusted issuers", testTrustedIssuers},
+		{"wallet request", testWalletRequest},
 		{"idempotency claim", testIdempotencyClaim},
 		{"one of many idempotency claims wins", testOneOfManyIdempotencyClaimsWins},
 		{"prune claims forgets only what expired", testPruneClaimsForgetsOnlyWhatExpired},

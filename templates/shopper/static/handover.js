@@ -1,9 +1,8 @@
 // Follows a hand-over: the page changes with what the phone does. Its link can
 // be copied.
 import { element } from "./dom.js";
+import { follow } from "./follow.js";
 
-/** Time between two looks at the server, in milliseconds. */
-const pause = 2000;
 const page = element("handover", HTMLElement);
 const link = page.dataset.link ?? "";
 
@@ -24,18 +23,4 @@ if (page.dataset.state === "waiting") {
   element("copy", HTMLButtonElement).addEventListener("click", copy);
 }
 
-async function follow() {
-  try {
-    const answer = await fetch(`${link}/handover/state`, { cache: "no-store" });
-    const { state } = await answer.json();
-    if (state !== page.dataset.state) {
-      location.replace(location.pathname);
-      return;
-    }
-  } catch {
-    // No network or no answer: the next look may have one.
-  }
-  setTimeout(follow, pause);
-}
-
-setTimeout(follow, pause);
+follow(`${link}/handover/state`, page.dataset.state ?? "");

@@ -1,0 +1,74 @@
+// Asks a wallet for a proof of age by the browser's Digital Credentials API,
+// where there is one, and follows what an answer by link or QR code led to.
+import { element, keyed } from "./dom.js";
+import { follow } from "./follow.js";
+
+const page = element("wallet", HTMLElement);
+const link = page.dataset.link ?? "";
+const said = element("said", HTMLElement);
+const ask = element("ask", HTMLButtonElement);
+const texts = keyed(element("texts", HTMLTemplateElement).content);
+
+/**
+ * @typedef {{ protocol: string, data: unknown }} WalletRequest
+ * @typedef {{ userAgentAllowsProtocol?: (protocol: string) => boolean }} DigitalCredentials
+ */
+
+/**
+ * Says something to the shopper.
+ * @param {string} key of the page's texts
+ */
+function say(key) {
+  said.textContent = texts.get(key)?.textContent ?? "";
+}
+
+/**
+ * Returns the requests that the browser can make.
+ * @returns {WalletRequest[]}
+ */
+function requests() {
+  /** @type {DigitalCredentials | undefined} */
+  const api = /** @type {any} */ (window).DigitalCredential;
+  if (!api) return [];
+  /** @type {WalletRequest[]} */
+  const all = JSON.parse(page.dataset.requests ?? "[]");
+  return all.filter(({ protocol }) => api.userAgentAllowsProtocol?.(protocol) ?? true);
+}
+
+async function present() {
+  ask.disabled = true;
+  say("asking");
+  let credential;
+  try {
+    const options = { mediation: "required", digital: { requests: requests() } };
+    credential = /** @type {any} */ (await navigator.credentials.get(/** @type {any} */ (options)));
+  } catch {
+    credential = null; // the shopper closed the browser's dialog, or there is no wallet
+  }
+  try {
+    if (!credential) throw new Error("no wallet answered");
+    const { protocol, data } = credential;
+    const answer = await fetch(`${link}/wallet/browser`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ protocol, data: typeof data === "string" ? JSON.parse(data) : data }),
+    });
+    if (!answer.ok) throw new Error("the answer was not taken");
+    const { next, refused } = await answer.json();
+    if (next) {
+      location.replace(next);
+      return;
+    }
+    say(refused);
+  } catch {
+    say("cancelled");
+  }
+  ask.disabled = false;
+}
+
+if (requests().length > 0) {
+  element("asking", HTMLElement).hidden = false;
+  ask.addEventListener("click", present);
+}
+
+follow(`${link}/wallet/state`, page.dataset.state ?? "");
