@@ -88,7 +88,7 @@ func (c *cli) trustAdd() *cobra.Command {
 			return err
 		}
 		return c.withTrust(cmd.Context(), func(trust *document.Trust) error {
-			issuer, err := trust.Add(cmd.Context(), n)
+			issuer, err := trust.Add(cmd.Context(), commandLine(), n)
 			if err != nil {
 				return err
 			}
@@ -160,7 +160,7 @@ func (c *cli) trustRemove() *cobra.Command {
 				return err
 			}
 			return c.withTrust(cmd.Context(), func(trust *document.Trust) error {
-				if err := trust.Remove(cmd.Context(), id); err != nil {
+				if err := trust.Remove(cmd.Context(), commandLine(), id); err != nil {
 					return missing("issuer", err)
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "Issuer %s is no longer trusted.\n", id)

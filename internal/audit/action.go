@@ -26,12 +26,15 @@ const (
 	EventResendFailed     Action = "webhook_event.resend_failed" // for all tenants: in the log of the instance, without a target
 	SessionDelete         Action = "session.delete"              // target: the session
 	SessionPrune          Action = "session.prune"
+	IssuerTrust           Action = "trusted_issuer.add"    // in the log of the instance; target: the entry of the trust list
+	IssuerDistrust        Action = "trusted_issuer.remove" // as IssuerTrust
 )
 
 var actions = []Action{
 	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, APIKeyCreate, APIKeyRevoke,
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,
 	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
+	IssuerTrust, IssuerDistrust,
 }
 
 // Actions returns all actions, by name.

@@ -3,7 +3,10 @@ package audit_test
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
+	"encoding/pem"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,6 +15,8 @@ import (
 	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/credential"
+	"agegate/internal/document"
+	"agegate/internal/document/wallet"
 	"agegate/internal/fault"
 	"agegate/internal/session"
 	"agegate/internal/store"
@@ -109,6 +114,7 @@ func (o *office) state(owner uuid.UUID) string {
 	add(o.SecretsBefore(ctx, uuid.Max, uuid.Max, now(), 100))
 	add(o.Events(ctx, webhook.Filter{Scope: webhook.OfTenant(owner)}))
 	add(o.Endpoints(ctx, webhook.OfTenant(owner)))
+	add(o.Issuers(ctx))
 	return text.String()
 }
 
@@ -144,6 +150,11 @@ func TestActs(t *testing.T) {
 		sealer, err := credential.NewSealer(nextKey, rand.Reader, secretKey)
 		o.must(err)
 		resealing := tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, now)
+
+		sample, err := wallet.NewSampleIssuer(secretKey)
+		o.must(err)
+		certificate := sample.Trusted()[0].Certificate.Raw
+		trust, issuer := document.NewTrust(db, now), document.TrustedIssuer{}
 
 		stranger := o.hire()
 		if err := o.records.Delete(ctx, audit.System("test"), stranger, deleted); fault.CodeOf(err) != fault.NotFound {
@@ -221,6 +232,16 @@ func TestActs(t *testing.T) {
 			{audit.SessionPrune, own, nil, params("created_before", before.Format(time.RFC3339)), func(a audit.Actor) error {
 				_, err := o.records.Prune(ctx, a, owner, before, func(session.Pruned) {})
 				return err
+			}},
+			{audit.IssuerTrust, audit.Instance, func() string { return issuer.ID.String() }, params("name", "Utopia", "country", "UT", "doctype", wallet.DocTypeMDL, "fingerprint", fmt.Sprintf("%x", sha256.Sum256(certificate))), func(a audit.Actor) (err error) {
+				issuer, err = trust.Add(ctx, a, document.NewIssuer{
+					Name: "Utopia", Country: "UT", DocType: wallet.DocTypeMDL,
+					PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}),
+				})
+				return err
+			}},
+			{audit.IssuerDistrust, audit.Instance, func() string { return issuer.ID.String() }, audit.Detail{}, func(a audit.Actor) error {
+				return trust.Remove(ctx, a, issuer.ID)
 			}},
 			{audit.TenantDisable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, true) }},
 			{audit.TenantEnable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, false) }},

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/asn1"
+	"encoding/hex"
 	"encoding/pem"
 	"regexp"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"agegate/internal/audit"
 	"agegate/internal/document/wallet"
 	"agegate/internal/fault"
 	"agegate/internal/tenant"
@@ -39,15 +41,16 @@ type TrustedIssuer struct {
 	CreatedAt   time.Time
 }
 
-// TrustStore keeps the trust list.
+// TrustStore keeps the trust list. A method that takes an audit.Act writes it in
+// the transaction of the change, or neither.
 type TrustStore interface {
 	// AddIssuer adds an entry. It returns fault.Conflict when the certificate is
 	// trusted for the kind of document already.
-	AddIssuer(ctx context.Context, i TrustedIssuer) error
+	AddIssuer(ctx context.Context, i TrustedIssuer, act audit.Act) error
 	// Issuers returns the trust list, oldest first.
 	Issuers(ctx context.Context) ([]TrustedIssuer, error)
 	// RemoveIssuer removes an entry, or returns fault.NotFound.
-	RemoveIssuer(ctx context.Context, id uuid.UUID) error
+	RemoveIssuer(ctx context.Context, id uuid.UUID, act audit.Act) error
 }
 
 // Trust manages the trust list. A change applies to the next presentation.
@@ -78,9 +81,9 @@ const maxIssuerName = 100
 
 var countryCode = regexp.MustCompile(`^[A-Z]{2}$`)
 
-// Add trusts an issuer. It returns fault.Invalid, which says what is wrong, and
+// Add trusts an issuer, with an entry of the instance's audit log. It returns fault.Invalid, which says what is wrong, and
 // fault.Conflict when the certificate is trusted already.
-func (t *Trust) Add(ctx context.Context, n NewIssuer) (TrustedIssuer, error) {
+func (t *Trust) Add(ctx context.Context, actor audit.Actor, n NewIssuer) (TrustedIssuer, error) {
 	if strings.TrimSpace(n.Name) == "" || !utf8.ValidString(n.Name) || utf8.RuneCountInString(n.Name) > maxIssuerName || strings.ContainsFunc(n.Name, tenant.IsHidden) {
 		return TrustedIssuer{}, fault.New(fault.Invalid, "the name must have 1 to "+strconv.Itoa(maxIssuerName)+" visible characters")
 	}
@@ -114,7 +117,12 @@ func (t *Trust) Add(ctx context.Context, n NewIssuer) (TrustedIssuer, error) {
 		ID: id, Name: n.Name, Country: n.Country, DocType: n.DocType, Certificate: certificate.Raw, Fingerprint: fingerprint[:],
 		SignerUsage: usage, NotBefore: certificate.NotBefore.UTC(), NotAfter: certificate.NotAfter.UTC(), CreatedAt: now,
 	}
-	err = t.store.AddIssuer(ctx, issuer)
+	err = t.store.AddIssuer(ctx, issuer, audit.Act{
+		Scope: audit.Instance, At: now, Actor: actor, Action: audit.IssuerTrust, Target: id.String(),
+		Detail: audit.Detail{Params: map[string]string{
+			"name": n.Name, "country": n.Country, "doctype": n.DocType, "fingerprint": hex.EncodeToString(issuer.Fingerprint),
+		}},
+	})
 	if fault.CodeOf(err) == fault.Conflict {
 		err = fault.New(fault.Conflict, "this certificate is trusted for this kind of document already")
 	}
@@ -168,8 +176,13 @@ func parseOID(text string) (asn1.ObjectIdentifier, error) {
 // List returns the trust list, oldest first.
 func (t *Trust) List(ctx context.Context) ([]TrustedIssuer, error) { return t.store.Issuers(ctx) }
 
-// Remove ends the trust in an issuer, or returns fault.NotFound.
-func (t *Trust) Remove(ctx context.Context, id uuid.UUID) error { return t.store.RemoveIssuer(ctx, id) }
+// Remove ends the trust in an issuer, with an entry of the instance's audit log.
+// It returns fault.NotFound for an unknown one.
+func (t *Trust) Remove(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
+	return t.store.RemoveIssuer(ctx, id, audit.Act{
+		Scope: audit.Instance, At: t.now(), Actor: actor, Action: audit.IssuerDistrust, Target: id.String(),
+	})
+}
 
 // verified returns an entry as a verifier uses it.
 func (i TrustedIssuer) verified() (wallet.Issuer, error) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/document"
 	"agegate/internal/document/wallet"
 	"agegate/internal/session"
@@ -73,7 +74,7 @@ func testIssuer(t testing.TB, secret byte) *wallet.SampleIssuer {
 func (f *fixture) trust(issuer *wallet.SampleIssuer) {
 	f.t.Helper()
 	for _, entry := range issuer.Trusted() {
-		_, err := document.NewTrust(f.db, f.clock).Add(f.t.Context(), document.NewIssuer{
+		_, err := document.NewTrust(f.db, f.clock).Add(f.t.Context(), audit.System("test"), document.NewIssuer{
 			Name: "Utopia", Country: "UT", DocType: entry.DocType, SignerUsage: document.AnySignerUsage,
 			PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: entry.Certificate.Raw}),
 		})

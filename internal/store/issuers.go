@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
+	"agegate/internal/audit"
 	"agegate/internal/document"
 )
 
@@ -39,10 +40,13 @@ func toIssuer(r issuerRow) document.TrustedIssuer {
 }
 
 // AddIssuer implements document.TrustStore.
-func (s *Store) AddIssuer(ctx context.Context, i document.TrustedIssuer) error {
+func (s *Store) AddIssuer(ctx context.Context, i document.TrustedIssuer, act audit.Act) error {
 	return s.Update(ctx, func(tx *Tx) error {
 		row := fromIssuer(i)
-		return tx.db.Create(&row).Error
+		if err := tx.db.Create(&row).Error; err != nil {
+			return err
+		}
+		return tx.AppendAudit(act)
 	})
 }
 
@@ -56,12 +60,15 @@ func (s *Store) Issuers(ctx context.Context) ([]document.TrustedIssuer, error) {
 }
 
 // RemoveIssuer implements document.TrustStore.
-func (s *Store) RemoveIssuer(ctx context.Context, id uuid.UUID) error {
+func (s *Store) RemoveIssuer(ctx context.Context, id uuid.UUID, act audit.Act) error {
 	return s.Update(ctx, func(tx *Tx) error {
 		removed, err := changed(tx.db.Where("id = ?", id).Delete(&issuerRow{}))
 		if err == nil && !removed {
 			err = gorm.ErrRecordNotFound
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return tx.AppendAudit(act)
 	})
 }

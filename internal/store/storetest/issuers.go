@@ -25,16 +25,16 @@ func testTrustedIssuers(t *testing.T, s Store) {
 	}
 	other := first
 	other.ID, other.DocType, other.SignerUsage, other.CreatedAt = id(t), "eu.europa.ec.av.1", "", stored(start.Add(microsecond))
-	wantNoError(t, s.AddIssuer(ctx, first))
-	wantNoError(t, s.AddIssuer(ctx, other))
+	wantNoError(t, s.AddIssuer(ctx, first, anAct))
+	wantNoError(t, s.AddIssuer(ctx, other, anAct))
 	list("with two", first, other)
 
 	again := first
 	again.ID, again.Name = id(t), "Again"
-	wantCode(t, "the same certificate for the same documents", s.AddIssuer(ctx, again), fault.Conflict)
-	wantNoError(t, s.RemoveIssuer(ctx, first.ID))
-	wantCode(t, "removing it twice", s.RemoveIssuer(ctx, first.ID), fault.NotFound)
-	wantCode(t, "removing nobody", s.RemoveIssuer(ctx, uuid.New()), fault.NotFound)
+	wantCode(t, "the same certificate for the same documents", s.AddIssuer(ctx, again, anAct), fault.Conflict)
+	wantCode(t, "removing nobody", s.RemoveIssuer(ctx, uuid.New(), anAct), fault.NotFound)
+	wantCode(t, "removing it twice", s.RemoveIssuer(ctx, first.ID, anAct), fault.NotFound)
+	wantCode(t, "removing nobody", s.RemoveIssuer(ctx, uuid.New(), anAct), fault.NotFound)
 	list("with one", other)
-	wantNoError(t, s.AddIssuer(ctx, again))
+	wantNoError(t, s.AddIssuer(ctx, again, anAct))
 }
