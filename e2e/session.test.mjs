@@ -121,7 +121,7 @@ for (const [share, availability] of [[true, "available"], [false, "not_consented
   });
 }
 
-test("document offer: declined it ends in fallback, accepted it stays open", async () => {
+test("document offer: declined it ends in fallback, with a way chosen it stays open", async () => {
   const shop = gateway.tenant("--document-check");
   const session = await gateway.session(shop, { age: 60 });
   const page = await visitor(browser);
@@ -129,9 +129,10 @@ test("document offer: declined it ends in fallback, accepted it stays open", asy
   await part(page, "force-fallback").click();
   await sees(page, "screen-document");
   assert.equal(await session.status(), "PENDING");
-  await part(page, "accept").click();
-  await page.waitForLoadState();
+  await part(page, "way-wallet").click();
+  await sees(page, "screen-wallet");
   assert.equal(await session.status(), "PENDING");
+  await part(page, "other-way").click();
   await part(page, "decline").click();
   await sees(page, "screen-fallback");
   assert.equal(await session.status(), "FALLBACK");

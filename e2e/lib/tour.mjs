@@ -1,6 +1,6 @@
 // Every screen of the hosted page, and how a visitor comes to see it.
 import { perform } from "./camera.mjs";
-import { answersAlways, isTold, part, sees, toCamera, toPrimer } from "./walk.mjs";
+import { answersAlways, asksWallet, isTold, part, sees, shares, toCamera, toPrimer } from "./walk.mjs";
 
 /** The screens of the camera page that a script shows and hides. */
 const hiddenScreens = [
@@ -18,6 +18,10 @@ export function tour(gateway) {
   const document = gateway.tenant("--document-check");
   const link = async (tenant = plain) => (await gateway.session(tenant)).url;
   const forced = (outcome, tenant) => async (page) => page.goto(`${await link(tenant)}?force=${outcome}`);
+  const asked = async (page) => {
+    await forced("fallback", document)(page);
+    await asksWallet(page);
+  };
   const offered = async (page) => {
     await toPrimer(page, await link());
     await part(page, "use-phone").click();
@@ -70,10 +74,24 @@ export function tour(gateway) {
       await part(page, "help").locator("h2").waitFor();
     },
     document: forced("fallback", document),
-    "document-unavailable": async (page) => {
-      await forced("fallback", document)(page);
-      await part(page, "accept").click();
-      await sees(page, "document-unavailable");
+    "document-refused": async (page) => {
+      await asked(page);
+      await shares(page, { age: 17 });
+      await sees(page, "refused-under_age");
+    },
+    wallet: async (page) => {
+      await asked(page);
+      for (const app of ["av", "openid4vp"]) await part(page, `app-${app}`).click();
+    },
+    "wallet-refused": async (page) => {
+      await asked(page);
+      await shares(page, { kind: "untrusted" });
+      await page.locator('[data-testid="said"]:not(:empty)').waitFor();
+    },
+    "sample-wallet": async (page) => {
+      await asked(page);
+      await part(page, "sample-wallet").click();
+      await sees(page, "screen-sample");
     },
     fallback: forced("fallback"),
     spoof: forced("spoof"),

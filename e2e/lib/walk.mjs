@@ -55,6 +55,20 @@ export async function gets(page, done, attempts = 5) {
 export const passes = (page) =>
   gets(page, () => page.waitForURL((url) => url.searchParams.get("status") === "VERIFIED" || /orders/.test(url.pathname)));
 
+/** Chooses a wallet as the way of the document check. */
+export async function asksWallet(page) {
+  await part(page, "way-wallet").click();
+  await sees(page, "screen-wallet");
+}
+
+/** Shares a document of the sample wallet, which a page of ours is. */
+export async function shares(page, { age = 30, kind = "valid" } = {}) {
+  if (await part(page, "sample-wallet").count()) await part(page, "sample-wallet").click();
+  await part(page, "age").fill(String(age));
+  await part(page, "kind").selectOption(kind);
+  await part(page, "share-proof").click();
+}
+
 /** Waits until the guidance shown has the given key, such as too_dark or prompt.turn_left. */
 export async function isTold(page, key) {
   await page.waitForFunction(

@@ -1,0 +1,160 @@
+// The document check with a wallet: a refused shopper proves the age with the
+// sample wallet, and what does not prove it is refused.
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { launch, visitor } from "./lib/browser.mjs";
+import { perform } from "./lib/camera.mjs";
+import { startGateway } from "./lib/gateway.mjs";
+import { asksWallet, gets, part, passes, sees, shares, toCamera } from "./lib/walk.mjs";
+
+let gateway, tenant, browser;
+before(async () => {
+  gateway = await startGateway({ AGEGATE_LOG_LEVEL: "debug" });
+  tenant = gateway.tenant("--document-check");
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+/** A visitor whose session waits for a wallet. */
+async function asked(options) {
+  const session = await gateway.session(tenant);
+  const page = await visitor(browser, options);
+  await page.goto(`${session.url}?force=fallback`);
+  await asksWallet(page);
+  return { session, page };
+}
+
+test("a shopper refused by the camera passes with the sample wallet", async () => {
+  const session = await gateway.session(tenant, { age: 60 }); // far above the face of the clips
+  const page = await visitor(browser);
+  await perform(page);
+  await toCamera(page, session.url);
+  await gets(page, () => sees(page, "screen-document"));
+  await asksWallet(page);
+  await shares(page, { age: 60 });
+  await passes(page);
+  assert.equal(await session.status(), "PASSED");
+  page.kept();
+});
+
+test("under age, expired and under age again: told why, and the third is final", async () => {
+  const { session, page } = await asked();
+  await shares(page, { age: 17 });
+  await sees(page, "refused-under_age");
+  await asksWallet(page);
+  await shares(page, { age: 40, kind: "expired" });
+  await sees(page, "refused-expired");
+  await asksWallet(page);
+  await shares(page, { age: 12 });
+  await sees(page, "screen-fallback");
+  assert.equal(await session.status(), "FALLBACK");
+  page.kept();
+});
+
+test("a stranger's document is refused, counts nothing, and another one passes", async () => {
+  const { session, page } = await asked();
+  for (let n = 0; n < 4; n++) {
+    await shares(page, { kind: "untrusted" });
+    await sees(page, "screen-wallet");
+    await page.locator('[data-testid="said"]:not(:empty)').waitFor();
+  }
+  assert.equal(await session.status(), "PENDING");
+  await shares(page);
+  await passes(page);
+  page.kept();
+});
+
+test("a relayed code: the other browser gets nothing, the shopper's own goes on", async () => {
+  const { session, page } = await asked();
+  const request = await part(page, "sample-wallet").getAttribute("href");
+  const adult = await visitor(browser);
+  await adult.goto(gateway.url + request);
+  await shares(adult);
+  await sees(adult, "notice-elsewhere");
+  await passes(page); // by itself: the page follows the request
+  assert.equal(await session.status(), "PASSED");
+  assert.ok(!adult.url().includes("VERIFIED"), "the other browser was sent to the shop");
+  page.kept();
+  adult.kept();
+});
+
+test("a presentation made for another session is refused", async () => {
+  const mine = await asked();
+  const other = await asked();
+  const request = async (page) => new URL(await part(page, "sample-wallet").getAttribute("href"), gateway.url);
+  const swapped = await request(mine.page);
+  swapped.searchParams.set("nonce", (await request(other.page)).searchParams.get("nonce"));
+  await mine.page.goto(swapped.href);
+  await shares(mine.page);
+  await mine.page.locator('[data-testid="said"]:not(:empty)').waitFor();
+  for (const { session, page } of [mine, other]) {
+    assert.equal(await session.status(), "PENDING");
+    page.kept();
+  }
+});
+
+test("the browser's own wallet is asked, and a closed dialog can be tried again", async () => {
+  const { session, page } = await asked();
+  await page.addInitScript(() => {
+    window.DigitalCredential = class {
+      static userAgentAllowsProtocol = (protocol) => protocol === "org-iso-mdoc";
+    };
+    navigator.credentials.get = (options) => {
+      window.askedWith = options;
+      return Promise.reject(new DOMException("closed", "NotAllowedError"));
+    };
+  });
+  await page.reload();
+  await part(page, "ask-wallet").click();
+  await page.locator('[data-testid="said"]:not(:empty)').waitFor();
+  await page.locator('[data-testid="ask-wallet"]:enabled').waitFor();
+  const { mediation, digital } = await page.evaluate(() => window.askedWith);
+  assert.equal(mediation, "required");
+  assert.deepEqual(digital.requests.map((r) => r.protocol), ["org-iso-mdoc", "org-iso-mdoc"]);
+  assert.equal(await session.status(), "PENDING");
+  page.kept();
+});
+
+test("without JavaScript the sample wallet and the way out work", async () => {
+  const { session, page } = await asked({ javaScriptEnabled: false });
+  await shares(page);
+  await page.waitForURL(`${gateway.shop}/?passed**`);
+  assert.equal(await session.status(), "PASSED");
+  const other = await asked({ javaScriptEnabled: false });
+  await part(other.page, "other-way").click();
+  await part(other.page, "decline").click();
+  await sees(other.page, "screen-fallback");
+  page.kept();
+  other.page.kept();
+});
+
+test("nothing of a document reaches disk, database or log", async () => {
+  const sent = [];
+  const { page } = await asked();
+  const link = await part(page, "sample-wallet").getAttribute("href");
+  const to = new URL(link, gateway.url).searchParams.get("response_uri");
+  const canary = `canary${Math.random().toString(36).slice(2)}`;
+  for (const field of ["vp_token", "response", "state"]) {
+    sent.push(await fetch(to, { method: "POST", body: new URLSearchParams({ [field]: `{"age":["${canary}"]}` }) }).then((r) => r.status));
+  }
+  assert.deepEqual(sent, [400, 400, 400]);
+  await shares(page, { age: 47 });
+  await passes(page);
+  const look = () => {
+    for (const file of readdirSync(gateway.data, { recursive: true, withFileTypes: true }).filter((f) => f.isFile())) {
+      const bytes = readFileSync(join(file.parentPath ?? file.path, file.name));
+      for (const trace of [canary, "age_over_", "elementIdentifier", "deviceSigned"]) {
+        assert.equal(bytes.indexOf(trace), -1, `${file.name} holds ${trace}`);
+      }
+    }
+    for (const trace of [canary, "age_over_", "vp_token"]) assert.ok(!gateway.log.includes(trace), `the log holds ${trace}`);
+  };
+  look();
+  await gateway.halt();
+  look();
+});
