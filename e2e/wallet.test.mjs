@@ -134,6 +134,8 @@ test("without JavaScript the sample wallet and the way out work", async () => {
 });
 
 test("nothing of a document reaches disk, database or log", async () => {
+  // A crash must not write the memory to disk either.
+  assert.match(readFileSync(`/proc/${gateway.pid}/limits`, "utf8"), /Max core file size +0 +0/);
   const sent = [];
   const { page } = await asked();
   const link = await part(page, "sample-wallet").getAttribute("href");

@@ -169,7 +169,7 @@ func demoTenant(ctx context.Context, tenants *tenant.Service, path, shopURL stri
 	}
 	created, err := tenants.Create(ctx, commandLine(), tenant.Tenant{
 		Name: "Corner Cellar", SuccessURL: shopURL + "/thanks", CancelURL: shopURL + "/cancelled",
-		WebhookURL: shopURL + "/webhook", AgeVisibility: true,
+		WebhookURL: shopURL + "/webhook", AgeVisibility: true, DocumentCheck: true,
 	})
 	if err != nil {
 		return demo.Credentials{}, err

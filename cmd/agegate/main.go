@@ -13,10 +13,13 @@ import (
 	"agegate/internal/config"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 func main() {
 	time.Local = time.UTC // the database driver returns local times
+	// Pictures and documents are in memory only: a core dump would write them to disk.
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) }) // a second Ctrl-C does not wait
 	err := run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)

@@ -63,6 +63,11 @@ class Gateway {
     });
   }
 
+  /** The ID of the gateway's process. */
+  get pid() {
+    return this.#process.pid;
+  }
+
   /** Ends the process by a signal and waits for it; the data stay. */
   async halt(signal = "SIGTERM") {
     const child = this.#process;

@@ -22,6 +22,7 @@ import (
 	"agegate/internal/credential"
 	"agegate/internal/dashboard"
 	"agegate/internal/document"
+	"agegate/internal/document/wallet"
 	"agegate/internal/httpd"
 	"agegate/internal/inference"
 	"agegate/internal/insight"
@@ -167,10 +168,15 @@ func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer) error 
 	}, a.Store, a.Tenants, sealer, rand.Reader, a.now, a.dispatcher.Wake)
 	if slices.Contains(cfg.DocumentWays, session.WayWallet) {
 		var err error
-		a.wallets, err = document.NewWallets(a.Sessions, a.Store, sealer, nil, rand.Reader, a.now)
+		a.wallets, err = document.NewWallets(a.Sessions, a.Store, sealer, document.NewStatusLists(fetchStatusList, a.now), rand.Reader, a.now)
 		return err
 	}
 	return nil
+}
+
+// fetchStatusList gets an issuer's status list from a public address.
+func fetchStatusList(ctx context.Context, url string) ([]byte, error) {
+	return webhook.NewClient(nil).Get(ctx, url, wallet.StatusListTypes, wallet.MaxStatusListBytes)
 }
 
 func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err error) {

@@ -55,19 +55,14 @@ type Wallets struct {
 	store    WalletStore
 	sealer   *credential.Sealer
 	sample   *wallet.SampleIssuer // trusted in test sessions only
-	revoked  RevocationCheck
+	lists    *StatusLists
 	random   io.Reader
 	now      func() time.Time
 }
 
-// RevocationCheck reports whether a status list names a document as revoked,
-// as wallet.Verifier asks for it.
-type RevocationCheck func(ctx context.Context, entry wallet.StatusEntry) (bool, error)
-
 // NewWallets returns the service. The sample issuer's key is derived from the
-// sealing key, so each installation has its own, the same on every replica. A
-// nil check refuses documents that can be revoked.
-func NewWallets(sessions *session.Service, store WalletStore, sealer *credential.Sealer, revoked RevocationCheck, random io.Reader, now func() time.Time) (*Wallets, error) {
+// sealing key, so each installation has its own, the same on every replica.
+func NewWallets(sessions *session.Service, store WalletStore, sealer *credential.Sealer, lists *StatusLists, random io.Reader, now func() time.Time) (*Wallets, error) {
 	secret, err := sealer.Derive("sample issuer")
 	if err != nil {
 		return nil, err
@@ -76,7 +71,7 @@ func NewWallets(sessions *session.Service, store WalletStore, sealer *credential
 	if err != nil {
 		return nil, fmt.Errorf("sample issuer: %w", err)
 	}
-	return &Wallets{sessions, store, sealer, sample, revoked, random, now}, nil
+	return &Wallets{sessions, store, sealer, sample, lists, random, now}, nil
 }
 
 // Available reports whether a wallet can pass a session: in live mode some
@@ -224,7 +219,7 @@ func (w *Wallets) verify(ctx context.Context, sess session.Session, p wallet.Pre
 	if err != nil {
 		return err
 	}
-	verifier := wallet.Verifier{Revoked: w.revoked}
+	var verifier wallet.Verifier
 	for _, entry := range listed {
 		issuer, err := entry.verified()
 		if err != nil {
@@ -234,6 +229,9 @@ func (w *Wallets) verify(ctx context.Context, sess session.Session, p wallet.Pre
 	}
 	if !sess.Livemode {
 		verifier.Issuers = append(verifier.Issuers, w.sample.Trusted()...)
+	}
+	verifier.Revoked = func(ctx context.Context, entry wallet.StatusEntry, docType string) (bool, error) {
+		return w.lists.revoked(ctx, entry, docType, verifier.Issuers)
 	}
 	return verifier.Verify(ctx, p, sess.TargetAge, w.now())
 }

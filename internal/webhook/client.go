@@ -122,6 +122,36 @@ func (c *Client) Post(ctx context.Context, url string, signature http.Header, bo
 	}
 }
 
+// errAnswer is returned by Get for an answer other than a 200 of the size asked
+// for. It holds nothing of the answer.
+var errAnswer = errors.New("the server's answer cannot be used")
+
+// Get fetches a document of at most limit bytes. It follows no redirect and has
+// the guards of Post.
+func (c *Client) Get(ctx context.Context, url, accept string, limit int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, errAnswer
+	}
+	req.Header.Set("Accept", accept)
+	req.Header.Set("User-Agent", "agegate/1")
+	res, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close() //nolint:errcheck // read-only
+	if res.StatusCode != http.StatusOK {
+		return nil, errAnswer
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+	if err == nil && int64(len(body)) > limit {
+		err = errAnswer
+	}
+	return body, err
+}
+
 func classOfStatus(status int) Class {
 	switch {
 	case status >= 200 && status < 300:

@@ -224,3 +224,35 @@ func TestClientCancelled(t *testing.T) {
 		t.Fatalf("class %s", answer.Class)
 	}
 }
+
+func TestClientGets(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/list":
+			io.WriteString(w, r.Header.Get("Accept"))
+		case "/moved":
+			http.Redirect(w, r, "/list", http.StatusFound)
+		case "/long":
+			io.WriteString(w, "123456789")
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer server.Close()
+	for _, tt := range []struct {
+		client *Client
+		path   string
+		want   string // empty: an error
+	}{
+		{NewClient(loopback), "/list", "text/x"},
+		{NewClient(loopback), "/moved", ""},
+		{NewClient(loopback), "/long", ""},
+		{NewClient(loopback), "/missing", ""},
+		{NewClient(nil), "/list", ""}, // not a public address
+	} {
+		got, err := tt.client.Get(t.Context(), server.URL+tt.path, "text/x", 8)
+		if (err == nil) != (tt.want != "") || string(got) != tt.want && err == nil {
+			t.Errorf("%s: %q, %v", tt.path, got, err)
+		}
+	}
+}

@@ -187,17 +187,19 @@ func TestStatusIsLookedUpLast(t *testing.T) {
 	entry := &objectStatus{List: &StatusEntry{Index: 7, URI: "https://issuer.example/1"}}
 	for _, tt := range []struct {
 		status  *objectStatus
-		revoked func(context.Context, StatusEntry) (bool, error)
+		revoked func(context.Context, StatusEntry, string) (bool, error)
 		want    Reason
 	}{
 		{nil, nil, ""},
 		{entry, nil, ReasonStatus},
-		{&objectStatus{}, func(context.Context, StatusEntry) (bool, error) { return false, nil }, ReasonStatus},
-		{entry, func(_ context.Context, e StatusEntry) (bool, error) { return e.Index != 7, nil }, ""},
-		{entry, func(context.Context, StatusEntry) (bool, error) { return true, nil }, ReasonRevoked},
-		{entry, func(context.Context, StatusEntry) (bool, error) { return false, errors.New("unreachable") }, ReasonStatus},
+		{&objectStatus{}, func(context.Context, StatusEntry, string) (bool, error) { return false, nil }, ReasonStatus},
+		{entry, func(_ context.Context, e StatusEntry, docType string) (bool, error) {
+			return e.Index != 7 || docType != DocTypeMDL, nil
+		}, ""},
+		{entry, func(context.Context, StatusEntry, string) (bool, error) { return true, nil }, ReasonRevoked},
+		{entry, func(context.Context, StatusEntry, string) (bool, error) { return false, errors.New("unreachable") }, ReasonStatus},
 	} {
-		if err := (Verifier{Revoked: tt.revoked}).checkStatus(bg, tt.status); ReasonOf(err) != tt.want {
+		if err := (Verifier{Revoked: tt.revoked}).checkStatus(bg, securityObject{DocType: DocTypeMDL, Status: tt.status}); ReasonOf(err) != tt.want {
 			t.Errorf("%+v: %v, want %q", tt.status, err, tt.want)
 		}
 	}

@@ -51,7 +51,7 @@ type Verifier struct {
 	// Revoked reports whether a status list names a document as revoked. It is
 	// called once everything else but the age holds. Nil refuses documents that
 	// have a status.
-	Revoked func(ctx context.Context, entry StatusEntry) (bool, error)
+	Revoked func(ctx context.Context, entry StatusEntry, docType string) (bool, error)
 }
 
 // Verify returns nil if the presentation proves at now that its holder is of
@@ -75,7 +75,7 @@ func (v Verifier) Verify(ctx context.Context, p Presentation, targetAge int, now
 	case !now.Before(validity.ValidUntil):
 		return refuse(ReasonExpired)
 	}
-	if err := v.checkStatus(ctx, object.Status); err != nil {
+	if err := v.checkStatus(ctx, object); err != nil {
 		return err
 	}
 	return provesAge(elements, targetAge)
@@ -95,14 +95,15 @@ func authenticate(d document, p Presentation, issuers []Issuer, namespace string
 	return object, elements, verifyDevice(d, object.DeviceKeyInfo.DeviceKey, p.transcript, p.readerKey)
 }
 
-func (v Verifier) checkStatus(ctx context.Context, status *objectStatus) error {
+func (v Verifier) checkStatus(ctx context.Context, object securityObject) error {
+	status := object.Status
 	if status == nil {
 		return nil
 	}
 	if status.List == nil || v.Revoked == nil {
 		return refuse(ReasonStatus)
 	}
-	revoked, err := v.Revoked(ctx, *status.List)
+	revoked, err := v.Revoked(ctx, *status.List, object.DocType)
 	switch {
 	case err != nil:
 		return refuse(ReasonStatus)

@@ -1,0 +1,178 @@
+package wallet
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/veraison/go-cose"
+)
+
+const listURI = "https://issuer.example/statuslists/1"
+
+// signedList returns a list as JWT and as CWT, signed by the sample issuer's
+// signer.
+func signedList(t testing.TB, i *SampleIssuer, claims statusClaims) map[string][]byte {
+	t.Helper()
+	key, chain := i.signer, []string{base64.StdEncoding.EncodeToString(i.signerDER)}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, (&jose.SignerOptions{}).WithType("statuslist+jwt").WithHeader("x5c", chain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims.List.Text = encode64(claims.List.List)
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := signer.Sign(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := signed.CompactSerialize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := sign1(key, encode(claims), cose.UnprotectedHeader{cose.HeaderLabelX5Chain: i.signerDER})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]byte{"jwt": []byte(text), "cwt": binary}
+}
+
+func deflated(t testing.TB, content []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	if _, err := w.Write(content); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// The examples of draft-ietf-oauth-status-list, 4.1.
+func TestStatusListExamples(t *testing.T) {
+	issuer := newIssuer(t, 2)
+	for _, tt := range []struct {
+		bits uint64
+		lst  string
+		want []int
+	}{
+		{1, "eNrbuRgAAhcBXQ", []int{1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1}},
+		{2, "eNo76fITAAPfAgc", []int{1, 2, 0, 3, 0, 1, 0, 1, 1, 2, 3, 3}},
+	} {
+		compressed, err := decode64(tt.lst)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, token := range signedList(t, issuer, statusClaims{Subject: listURI, List: statusBytes{Bits: tt.bits, List: compressed}}) {
+			list, err := ParseStatusList(token, listURI, DocTypeMDL, issuer.Trusted(), now)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for i, want := range tt.want {
+				if got, err := list.Revoked(uint64(i)); err != nil || got != (want != 0) {
+					t.Errorf("%s of %d bits: document %d is %t, %v; its status is %d", name, tt.bits, i, got, err, want)
+				}
+			}
+			if _, err := list.Revoked(uint64(len(tt.want))); ReasonOf(err) != ReasonStatus {
+				t.Errorf("%s: a document that is not in the list: %v", name, err)
+			}
+			if _, err := list.Revoked(1 << 63); ReasonOf(err) != ReasonStatus {
+				t.Errorf("%s: a huge index: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestStatusListIsRefused(t *testing.T) {
+	issuer, stranger := newIssuer(t, 2), newIssuer(t, 3)
+	good := statusClaims{Subject: listURI, List: statusBytes{Bits: 1, List: deflated(t, []byte{1})}}
+	with := func(change func(c *statusClaims)) statusClaims {
+		c := good
+		change(&c)
+		return c
+	}
+	for name, tt := range map[string]struct {
+		claims  statusClaims
+		issuers []Issuer
+		want    Reason
+	}{
+		"good":                {good, issuer.Trusted(), ""},
+		"lasting":             {with(func(c *statusClaims) { c.Expires = now.Unix() + 1 }), issuer.Trusted(), ""},
+		"expired":             {with(func(c *statusClaims) { c.Expires = now.Unix() }), issuer.Trusted(), ReasonStatus},
+		"of another address":  {with(func(c *statusClaims) { c.Subject += "0" }), issuer.Trusted(), ReasonStatus},
+		"of three bits":       {with(func(c *statusClaims) { c.List.Bits = 3 }), issuer.Trusted(), ReasonStatus},
+		"of no bits":          {with(func(c *statusClaims) { c.List.Bits = 0 }), issuer.Trusted(), ReasonStatus},
+		"not compressed":      {with(func(c *statusClaims) { c.List.List = []byte{1} }), issuer.Trusted(), ReasonStatus},
+		"growing without end": {with(func(c *statusClaims) { c.List.List = deflated(t, make([]byte, maxStatusBytes+1)) }), issuer.Trusted(), ReasonStatus},
+		"a stranger's":        {good, stranger.Trusted(), ReasonStatus},
+		"nobody is trusted":   {good, nil, ReasonStatus},
+	} {
+		for encoding, token := range signedList(t, issuer, tt.claims) {
+			if _, err := ParseStatusList(token, listURI, DocTypeMDL, tt.issuers, now); ReasonOf(err) != tt.want || (err == nil) != (tt.want == "") {
+				t.Errorf("%s, %s: %v, want %q", name, encoding, err, tt.want)
+			}
+			if tt.want != "" {
+				continue
+			}
+			changed := bytes.Clone(token)
+			changed[len(changed)-3] ^= 1
+			if _, err := ParseStatusList(changed, listURI, DocTypeMDL, tt.issuers, now); ReasonOf(err) != ReasonStatus {
+				t.Errorf("%s, %s, changed: %v", name, encoding, err)
+			}
+		}
+	}
+	for _, token := range [][]byte{nil, []byte("a.b.c"), []byte("{}"), make([]byte, MaxStatusListBytes+1)} {
+		if _, err := ParseStatusList(token, listURI, DocTypeMDL, issuer.Trusted(), now); ReasonOf(err) != ReasonStatus {
+			t.Errorf("%.9q: %v", token, err)
+		}
+	}
+}
+
+func TestStatusListIsKept(t *testing.T) {
+	for _, tt := range []struct {
+		list StatusList
+		want time.Duration
+	}{
+		{StatusList{}, time.Hour},
+		{StatusList{ttl: time.Minute}, time.Minute},
+		{StatusList{ttl: time.Minute, until: now.Add(time.Second)}, time.Second},
+		{StatusList{ttl: 24 * time.Hour, until: now.Add(24 * time.Hour)}, time.Hour},
+	} {
+		if got := tt.list.Until(now, time.Hour); !got.Equal(now.Add(tt.want)) {
+			t.Errorf("%+v: %v", tt.list, got.Sub(now))
+		}
+	}
+}
+
+func TestStatusOfADocumentIsRead(t *testing.T) {
+	var object securityObject
+	err := decoder.Unmarshal(encode(map[string]any{"status": map[string]any{
+		"status_list": map[string]any{"idx": 412, "uri": listURI}, "identifier_list": map[string]any{"id": []byte{1}},
+	}}), &object)
+	if err != nil || object.Status == nil || *object.Status.List != (StatusEntry{412, listURI}) {
+		t.Errorf("%+v, %v", object.Status, err)
+	}
+}
+
+func FuzzStatusList(f *testing.F) {
+	issuer := newIssuer(f, 2)
+	for _, token := range signedList(f, issuer, statusClaims{Subject: listURI, List: statusBytes{Bits: 1, List: deflated(f, []byte{1})}}) {
+		f.Add(token)
+	}
+	f.Fuzz(func(t *testing.T, token []byte) {
+		bounded(t, len(token), func() {
+			list, err := ParseStatusList(token, listURI, DocTypeMDL, issuer.Trusted(), now)
+			if err != nil && ReasonOf(err) == "" {
+				t.Errorf("no reason: %v", err)
+			}
+			if list != nil {
+				_, _ = list.Revoked(5)
+			}
+		})
+	})
+}
