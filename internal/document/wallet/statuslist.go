@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -52,7 +53,7 @@ func ParseStatusList(token []byte, uri, docType string, issuers []Issuer, now ti
 	if len(token) > MaxStatusListBytes {
 		return nil, refuse(ReasonStatus)
 	}
-	claims, err := statusClaimsOf(bytes.TrimSpace(token), docType, issuers, now)
+	claims, err := statusClaimsOf(token, docType, issuers, now)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func statusClaimsOf(token []byte, docType string, issuers []Issuer, now time.Tim
 		}
 		return claims, nil
 	}
-	signed, err := jose.ParseSignedCompact(string(token), []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512, jose.EdDSA})
+	signed, err := jose.ParseSignedCompact(strings.TrimSpace(string(token)), []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512, jose.EdDSA})
 	if err != nil || len(signed.Signatures) != 1 {
 		return claims, refuse(ReasonStatus)
 	}

@@ -176,3 +176,20 @@ func FuzzStatusList(f *testing.F) {
 		})
 	})
 }
+
+// A binary list may end with a byte that is a space in text.
+func TestStatusListEndsWithAnyByte(t *testing.T) {
+	issuer := newIssuer(t, 2)
+	claims := statusClaims{Subject: listURI, List: statusBytes{Bits: 1, List: deflated(t, []byte{1})}}
+	for range 10_000 {
+		token := signedList(t, issuer, claims)["cwt"]
+		if !bytes.ContainsAny(token[len(token)-1:], " \n\t\r") {
+			continue
+		}
+		if _, err := ParseStatusList(token, listURI, DocTypeMDL, issuer.Trusted(), now); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	t.Fatal("no signature ended with a space")
+}
