@@ -95,11 +95,11 @@ func goldenScreens() map[string]goldenScreen {
 		"wallet": {screen: "wallet", view: func() view { return asking() }},
 		"wallet-test-refused": {screen: "wallet", view: func() view {
 			v := asking()
-			v.Test, v.Forcible, v.State, v.Refused, v.Sample = true, true, "issuer_unknown", "issuer_unknown", "/sample-wallet?nonce=1&response_uri=2"
+			v.Test, v.Forcible, v.State, v.Refused, v.Sample = true, true, "issuer_unknown", "issuer_unknown", "/sample-wallet/bm9uY2U9MQ"
 			return v
 		}},
 		"sample": {screen: "sample", view: func() view {
-			return &sampleView{layout: layout{Test: true}, Request: "/sample-wallet?nonce=1&response_uri=2"}
+			return &sampleView{layout: layout{Test: true}, Request: "/sample-wallet/bm9uY2U9MQ"}
 		}},
 		"fallback":         {screen: "fallback", view: func() view { return &exitView{layout: ended, exit: shop} }},
 		"spoof":            {screen: "spoof", view: func() view { return &exitView{layout: live, exit: shop} }},

@@ -1,59 +1,83 @@
 package shopper
 
 import (
+	"encoding/base64"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
 	"agegate/internal/document"
 	"agegate/internal/document/wallet"
 	"agegate/internal/fault"
+	"agegate/internal/session"
 
 	"github.com/labstack/echo/v4"
 )
 
-// samplePath is the sample wallet. Its query is that of a request to a wallet.
-const samplePath = "/sample-wallet"
+// samplePath is the sample wallet. The rest of the path is the query of a request
+// to a wallet in base64url: a link to another language keeps it.
+const samplePath = "/sample-wallet/"
+
+// sampleLink returns a reference to the sample wallet with the request of a link.
+func sampleLink(link string) string {
+	_, query, _ := strings.Cut(link, "?")
+	return samplePath + base64.RawURLEncoding.EncodeToString([]byte(query))
+}
 
 type sampleView struct {
 	layout
 	Request string // reference to this page with the request
 }
 
-// sampleRequest returns the request in the query and the test session that made
-// it, as the visit of whoever holds the wallet. It returns fault.NotFound for
-// any other request.
-func (p *Pages) sampleRequest(c echo.Context) (v visit, request string, err error) {
+// sampleVisit is a visit of whoever holds the sample wallet.
+type sampleVisit struct {
+	sess    session.Session
+	path    string // of the session's page
+	request string // ID of the request
+	link    string // the request, as a wallet gets it
+}
+
+// sampleVisit reads the request and the test session that made it. It returns
+// fault.NotFound for any other request.
+func (p *Pages) sampleVisit(c echo.Context) (sampleVisit, error) {
 	notFound := fault.New(fault.NotFound, "No request of a test session")
-	rest, ours := strings.CutPrefix(c.QueryParam("response_uri"), p.cfg.VerifyURL+"/v/")
+	raw, err := base64.RawURLEncoding.DecodeString(c.Param("request"))
+	if err != nil {
+		return sampleVisit{}, notFound
+	}
+	values, err := url.ParseQuery(string(raw))
+	if err != nil {
+		return sampleVisit{}, notFound
+	}
+	rest, ours := strings.CutPrefix(values.Get("response_uri"), p.cfg.VerifyURL+"/v/")
 	token, request, _ := strings.Cut(rest, "/wallet/")
 	if !ours {
-		return v, "", notFound
+		return sampleVisit{}, notFound
 	}
 	sess, err := p.cfg.Sessions.ByLink(c.Request().Context(), token)
 	if err != nil {
-		return v, "", err
+		return sampleVisit{}, err
 	}
 	if sess.Livemode {
-		return v, "", notFound
+		return sampleVisit{}, notFound
 	}
-	return visit{sess: sess, path: "/v/" + token}, request, nil
+	return sampleVisit{sess, "/v/" + token, request, wallet.SchemeOpenID + "://?" + values.Encode()}, nil
 }
 
-// showSample answers GET /sample-wallet: which document the wallet holds.
+// showSample answers GET /sample-wallet/{request}: which document the wallet holds.
 func (p *Pages) showSample(c echo.Context) error {
-	if _, _, err := p.sampleRequest(c); err != nil {
+	v, err := p.sampleVisit(c)
+	if err != nil {
 		return err
 	}
-	return p.render(c, http.StatusOK, "sample", &sampleView{
-		layout: layout{Test: true}, Request: samplePath + "?" + c.QueryParams().Encode(),
-	})
+	return p.render(c, http.StatusOK, "sample", &sampleView{layout: layout{Test: true}, Request: sampleLink(v.link)})
 }
 
-// answerSample answers POST /sample-wallet: the wallet shares its document, and
+// answerSample answers POST /sample-wallet/{request}: the wallet shares its document, and
 // then opens the address that it gets in return, as every wallet does.
 func (p *Pages) answerSample(c echo.Context) error {
-	v, request, err := p.sampleRequest(c)
+	v, err := p.sampleVisit(c)
 	if err != nil {
 		return err
 	}
@@ -62,14 +86,13 @@ func (p *Pages) answerSample(c echo.Context) error {
 		return echo.ErrBadRequest
 	}
 	kind := c.FormValue("kind")
-	link := wallet.SchemeOpenID + "://?" + c.QueryParams().Encode()
-	responseURI, form, err := p.cfg.Wallets.AnswerSample(link, document.SampleDocument{
+	responseURI, form, err := p.cfg.Wallets.AnswerSample(v.link, document.SampleDocument{
 		SampleDocument: wallet.SampleDocument{Age: age, Expired: kind == "expired"}, Untrusted: kind == "untrusted",
 	})
 	if err != nil {
 		return echo.ErrBadRequest
 	}
-	err = p.cfg.Wallets.Receive(c.Request().Context(), v.sess, request, responseURI, form)
+	err = p.cfg.Wallets.Receive(c.Request().Context(), v.sess, v.request, responseURI, form)
 	if err != nil && wallet.ReasonOf(err) == "" && !isLate(err) {
 		return err
 	}

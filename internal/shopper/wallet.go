@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"net/http"
 	"slices"
-	"strings"
 
 	"agegate/internal/document"
 	"agegate/internal/document/wallet"
@@ -28,8 +27,8 @@ func (p *Pages) registerWallet(e *echo.Echo) {
 	e.GET("/v/:token/wallet/state", p.walletState)
 	e.POST("/v/:token/wallet/browser", p.presentInBrowser)
 	e.POST("/v/:token/wallet/:request", p.receive) // wallets post here, which have no origin and no cookie
-	e.Match(getOrHead, samplePath, p.showSample, page.Compress)
-	e.POST(samplePath, p.answerSample, p.pages.SameOrigin)
+	e.Match(getOrHead, samplePath+":request", p.showSample, page.Compress)
+	e.POST(samplePath+":request", p.answerSample, p.pages.SameOrigin)
 }
 
 // walletView is the page from which a wallet is asked.
@@ -129,8 +128,8 @@ func (p *Pages) walletViewOf(v visit, r document.Request) (*walletView, error) {
 			Name: scheme, Link: template.URL(link), //nolint:gosec // our own link
 			QR: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(code.PNG())), //nolint:gosec // our own picture
 		})
-		if _, query, _ := strings.Cut(link, "?"); !v.sess.Livemode && scheme == wallet.SchemeOpenID {
-			view.Sample = samplePath + "?" + query
+		if !v.sess.Livemode && scheme == wallet.SchemeOpenID {
+			view.Sample = sampleLink(link)
 		}
 	}
 	return view, nil

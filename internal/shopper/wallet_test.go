@@ -298,7 +298,7 @@ func TestTheSampleWallet(t *testing.T) {
 	f.trust(issuer)
 	link, shopper := f.asked(false)
 	path := strings.TrimPrefix(link, f.server.URL)
-	sample := regexp.MustCompile(`href="(/sample-wallet[^"]+)"`)
+	sample := regexp.MustCompile(`href="(/sample-wallet/[^"]+)"`)
 	find := func() string {
 		t.Helper()
 		m := sample.FindStringSubmatch(shopper.get(link + "/wallet").body)
@@ -328,15 +328,16 @@ func TestTheSampleWallet(t *testing.T) {
 		t.Error("the sample wallet is offered in live mode")
 	}
 	request := f.links(buyer, live)[wallet.SchemeOpenID]
-	_, query, _ := strings.Cut(request, "?")
-	buyer.post(f.server.URL+samplePath+"?"+query, url.Values{"age": {"30"}}).shows(t, http.StatusNotFound, "notice-unknown")
+	buyer.post(f.server.URL+sampleLink(request), url.Values{"age": {"30"}}).shows(t, http.StatusNotFound, "notice-unknown")
 	to, form, err := f.pages.cfg.Wallets.AnswerSample(request, document.SampleDocument{SampleDocument: wallet.SampleDocument{Age: 30}})
 	must(t, err)
 	if a := f.postAs(to, form); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a sample document in live mode: %d", a.StatusCode)
 	}
 	f.expect(live, session.StatusPending, "", 0)
-	for _, query := range []string{"", "response_uri=x", "response_uri=" + url.QueryEscape(f.server.URL+"/v/unknown/wallet/1")} {
-		shopper.get(f.server.URL+samplePath+"?"+query).shows(t, http.StatusNotFound, "notice-unknown")
+	shopper.get(at+"?lang=de").shows(t, http.StatusOK, "screen-sample")
+	shopper.get(f.server.URL+samplePath+"!").shows(t, http.StatusNotFound, "notice-unknown")
+	for _, query := range []string{"%zz", "response_uri=x", "response_uri=" + url.QueryEscape(f.server.URL+"/v/unknown/wallet/1")} {
+		shopper.get(f.server.URL+sampleLink("av://?"+query)).shows(t, http.StatusNotFound, "notice-unknown")
 	}
 }
