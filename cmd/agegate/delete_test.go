@@ -12,6 +12,7 @@ import (
 	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/credential"
+	"agegate/internal/document"
 	"agegate/internal/session"
 	"agegate/internal/store"
 	"agegate/internal/store/dbtest"
@@ -69,8 +70,8 @@ func (o *office) tenant() uuid.UUID {
 		"--cancel-url", "https://s.example/", "--webhook-url", "https://s.example/hook", "--credit", "1000", "--json").TenantID
 }
 
-// session makes a live session some time ago, under an idempotency key and with
-// a hand-over.
+// session makes a live session some time ago, under an idempotency key, with a
+// hand-over and a request to a wallet.
 func (o *office) session(owner uuid.UUID, ago time.Duration) session.Session {
 	o.t.Helper()
 	o.clock = now().Add(-ago)
@@ -80,6 +81,7 @@ func (o *office) session(owner uuid.UUID, ago time.Duration) session.Session {
 	s, err := o.sessions.ByLink(o.t.Context(), strings.TrimPrefix(created.VerificationURL, "https://v.example/v/"))
 	o.must(err)
 	o.must(session.NewHandovers(o.sessions, o.store).Offer(o.t.Context(), s, "cookie"))
+	o.must(o.store.PutWalletRequest(o.t.Context(), document.WalletRequest{LinkHash: s.LinkHash, Nonce: make([]byte, 16)}))
 	return s
 }
 
@@ -147,14 +149,14 @@ func TestSessionDelete(t *testing.T) {
 		o.refused("webhook is still to be delivered", "session", "delete", done.ID.String())
 		o.exec("UPDATE webhook_events SET status = 'pending', next_attempt_at = created_at")
 		o.deliver(owner)
-		o.want("before", map[string]int{"sessions": 4, "holds": 4, "idempotency_claims": 4, "handovers": 4, "webhook_events": 1, "webhook_attempts": 1, "ledger_entries": 7})
+		o.want("before", map[string]int{"sessions": 4, "holds": 4, "idempotency_claims": 4, "handovers": 4, "wallet_requests": 4, "webhook_events": 1, "webhook_attempts": 1, "ledger_entries": 7})
 
 		for _, s := range []session.Session{done, abandoned, spoof} {
 			o.run("session", "delete", s.ID.String())
 			o.refused("session not found", "session", "delete", s.ID.String())
 		}
 		// The abandoned session's unit came back.
-		o.want("after", map[string]int{"sessions": 1, "holds": 1, "idempotency_claims": 1, "handovers": 1, "webhook_events": 0, "webhook_attempts": 0, "ledger_entries": 8})
+		o.want("after", map[string]int{"sessions": 1, "holds": 1, "idempotency_claims": 1, "handovers": 1, "wallet_requests": 1, "webhook_events": 0, "webhook_attempts": 0, "ledger_entries": 8})
 		if left, err := o.store.Credit(t.Context(), owner); err != nil || left != 997 {
 			t.Errorf("credit %d, %v; want 997", left, err)
 		}
@@ -251,7 +253,7 @@ func TestTenantDelete(t *testing.T) {
 
 		o.run(remove...)
 		o.want("after", map[string]int{
-			"tenants": 1, "sessions": 1, "holds": 1, "idempotency_claims": 1, "handovers": 1, "webhook_events": 1, "webhook_attempts": 1,
+			"tenants": 1, "sessions": 1, "holds": 1, "idempotency_claims": 1, "handovers": 1, "wallet_requests": 1, "webhook_events": 1, "webhook_attempts": 1,
 			"ledger_entries": 3, "credit_balances": 1, "api_keys": 2, "tenant_secrets": 4,
 		})
 		o.refused("tenant not found", remove...)

@@ -90,8 +90,8 @@ func (tx *Tx) records(rows []sessionRow, lock *gorm.DB) ([]session.Record, error
 	}), nil
 }
 
-// DeleteRecords implements session.RecordTx. Attempts go with their event and
-// handovers with their session, by the foreign key. A hold that is still open
+// DeleteRecords implements session.RecordTx. Attempts go with their event, and
+// handovers and requests to wallets with their session, by the foreign key. A hold that is still open
 // is kept and, by the foreign key, fails the deletion of its session: its unit
 // must not be lost.
 func (tx *Tx) DeleteRecords(ids []uuid.UUID) error {
