@@ -37,8 +37,7 @@ type fixture struct {
 	tenants  *tenant.Service
 	server   *httptest.Server
 	tenant   tenant.Tenant
-	time     *clock            // shared by the replicas
-	lists    map[string][]byte // status lists of issuers, by address
+	time     *clock // shared by the replicas
 }
 
 type clock struct {
@@ -98,7 +97,7 @@ func (f *fixture) serve(capture func(sess session.Session, assisted bool) Captur
 		VerifyURL: base, TTL: 30 * time.Minute, TokenTTL: 10 * time.Minute,
 		Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited, TestDailyCap: billing.Unlimited},
 	}, f.db, f.tenants, f.sealer, rand.Reader, f.clock, func() {})
-	wallets, err := document.NewWallets(f.sessions, f.db, f.sealer, document.NewStatusLists(f.fetch, f.clock), rand.Reader, f.clock)
+	wallets, err := document.NewWallets(f.sessions, f.db, f.sealer, document.NewStatusLists(nil, f.clock), rand.Reader, f.clock)
 	must(t, err)
 	f.pages, err = New(Config{
 		Sessions: f.sessions, Tenants: f.tenants, NewCapture: capture, VerifyURL: base,
@@ -113,14 +112,6 @@ func (f *fixture) serve(capture func(sess session.Session, assisted bool) Captur
 	server.Start()
 	f.server = server
 	t.Cleanup(server.Close)
-}
-
-// fetch answers as the issuers' servers.
-func (f *fixture) fetch(_ context.Context, url string) ([]byte, error) {
-	if list, ok := f.lists[url]; ok {
-		return list, nil
-	}
-	return nil, errors.New("nobody answers")
 }
 
 // at returns the page's address on this replica.

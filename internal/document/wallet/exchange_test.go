@@ -183,25 +183,48 @@ func TestStatements(t *testing.T) {
 	}
 }
 
+// Whether a document was revoked is looked up once everything else but the age
+// holds, and not at all otherwise: nothing is fetched for a forged document.
 func TestStatusIsLookedUpLast(t *testing.T) {
-	entry := &objectStatus{List: &StatusEntry{Index: 7, URI: "https://issuer.example/1"}}
+	issuer, stranger := newIssuer(t, 2), newIssuer(t, 3)
+	entry := StatusEntry{Index: 7, URI: listURI}
+	answers := func(revoked bool, err error) func(context.Context, StatusEntry, string) (bool, error) {
+		return func(context.Context, StatusEntry, string) (bool, error) { return revoked, err }
+	}
 	for _, tt := range []struct {
-		status  *objectStatus
-		revoked func(context.Context, StatusEntry, string) (bool, error)
-		want    Reason
+		name     string
+		document SampleDocument
+		by       *SampleIssuer
+		revoked  func(context.Context, StatusEntry, string) (bool, error)
+		want     Reason
+		asked    int
 	}{
-		{nil, nil, ""},
-		{entry, nil, ReasonStatus},
-		{&objectStatus{}, func(context.Context, StatusEntry, string) (bool, error) { return false, nil }, ReasonStatus},
-		{entry, func(_ context.Context, e StatusEntry, docType string) (bool, error) {
-			return e.Index != 7 || docType != DocTypeMDL, nil
-		}, ""},
-		{entry, func(context.Context, StatusEntry, string) (bool, error) { return true, nil }, ReasonRevoked},
-		{entry, func(context.Context, StatusEntry, string) (bool, error) { return false, errors.New("unreachable") }, ReasonStatus},
+		{"not revocable", SampleDocument{Age: 30}, issuer, answers(true, nil), "", 0},
+		{"not revoked", SampleDocument{Age: 30, status: &entry}, issuer, answers(false, nil), "", 1},
+		{"revoked", SampleDocument{Age: 30, status: &entry}, issuer, answers(true, nil), ReasonRevoked, 1},
+		{"unknown", SampleDocument{Age: 30, status: &entry}, issuer, answers(false, errors.New("unreachable")), ReasonStatus, 1},
+		{"nobody to ask", SampleDocument{Age: 30, status: &entry}, issuer, nil, ReasonStatus, 0},
+		{"under age", SampleDocument{Age: 3, status: &entry}, issuer, answers(false, nil), ReasonUnderAge, 1},
+		{"expired", SampleDocument{Age: 30, Expired: true, status: &entry}, issuer, answers(false, nil), ReasonExpired, 0},
+		{"a stranger's", SampleDocument{Age: 30, status: &entry}, stranger, answers(false, nil), ReasonIssuerUnknown, 0},
 	} {
-		if err := (Verifier{Revoked: tt.revoked}).checkStatus(bg, securityObject{DocType: DocTypeMDL, Status: tt.status}); ReasonOf(err) != tt.want {
-			t.Errorf("%+v: %v, want %q", tt.status, err, tt.want)
+		asked := 0
+		verifier := Verifier{Issuers: issuer.Trusted()}
+		if tt.revoked != nil {
+			verifier.Revoked = func(ctx context.Context, e StatusEntry, docType string) (bool, error) {
+				if asked++; e != entry || docType != DocTypeProofOfAge {
+					t.Errorf("%s: asked for %+v of %s", tt.name, e, docType)
+				}
+				return tt.revoked(ctx, e, docType)
+			}
 		}
+		if err := verifier.Verify(bg, presented(t, tt.by, tt.document), 18, now); ReasonOf(err) != tt.want || asked != tt.asked {
+			t.Errorf("%s: %v after %d questions, want %q after %d", tt.name, err, asked, tt.want, tt.asked)
+		}
+	}
+	unknown := securityObject{Status: &objectStatus{}}
+	if err := (Verifier{Revoked: answers(false, nil)}).checkStatus(bg, unknown); ReasonOf(err) != ReasonStatus {
+		t.Errorf("a status of another kind: %v", err)
 	}
 }
 
@@ -249,8 +272,14 @@ func TestExchangesDiffer(t *testing.T) {
 // presentation returns one that holds.
 func presentation(t testing.TB, i *SampleIssuer, age int) Presentation {
 	t.Helper()
+	return presented(t, i, SampleDocument{Age: age})
+}
+
+// presented returns a presentation of a document in the browser.
+func presented(t testing.TB, i *SampleIssuer, s SampleDocument) Presentation {
+	t.Helper()
 	e := newExchange(t, 1)
-	p, err := e.OpenBrowser(origin, ProtocolMdoc, browserAnswer(0)(t, e, i, SampleDocument{Age: age}, 18))
+	p, err := e.OpenBrowser(origin, ProtocolMdoc, browserAnswer(0)(t, e, i, s, 18))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,6 +81,7 @@ func (i *SampleIssuer) Trusted() []Issuer {
 type SampleDocument struct {
 	Age     int // of the holder, in years
 	Expired bool
+	status  *StatusEntry // where to look up whether it was revoked
 }
 
 // sampleValidity is how long a sample document is valid.
@@ -118,6 +119,9 @@ func (i *SampleIssuer) issue(s SampleDocument, docType string, holder *ecdh.Publ
 		"validityInfo": map[string]any{
 			"signed": sampleTime(from), "validFrom": sampleTime(from), "validUntil": sampleTime(from.Add(sampleValidity)),
 		},
+	}
+	if s.status != nil {
+		object["status"] = objectStatus{List: s.status}
 	}
 	signed, err := sign1(i.signer, embed(encode(object)), cose.UnprotectedHeader{cose.HeaderLabelX5Chain: i.signerDER})
 	return issuerSigned{NameSpaces: map[string][]cbor.RawMessage{namespace: disclosed}, IssuerAuth: signed}, err

@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"bytes"
 	"crypto/ecdh"
 	"crypto/sha256"
 	"crypto/x509"
@@ -157,6 +158,42 @@ func TestPublishedPresentationsHold(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A wallet's answer to a request of Annex C, decrypted: all that Verify checks
+// holds, and it proves 21.
+func TestPublishedAnnexCHolds(t *testing.T) {
+	const encryptionInfo = "gmVkY2FwaaJlbm9uY2VYJDIyYzM5N2RlLTMxOGQtNGRlYi05ODllLTk1ZmM5MmI2NzkxMnJyZWNpcGllbnRQdWJsaWNLZXmkAQIgASFYIE41Vzd64i_hmldM69mhScccGflR26YMa4Gmucrqf9poIlggfYHxugJeg5riQdiicRi02Ckaw6KS-G8mJGPmixLATb0"
+	v := vectors(t)["walt-annex-c"]
+	response, err := decode64(v.Response)
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuer := signer(t, v.documents(t)[0])
+	issuer[0].SignerUsage = UsageMDL
+	p := Presentation{response: response, transcript: transcriptMdocAPI(encryptionInfo, "http://localhost:5173")}
+	for targetAge, want := range map[int]Reason{18: "", 21: "", 22: ReasonNoStatement} {
+		if err := (Verifier{Issuers: issuer}).Verify(bg, p, targetAge, v.Time); ReasonOf(err) != want || (err == nil) != (want == "") {
+			t.Errorf("%d: %v, want %q", targetAge, err, want)
+		}
+	}
+	p.transcript = transcriptMdocAPI(encryptionInfo, "http://localhost:5174")
+	if err := (Verifier{Issuers: issuer}).Verify(bg, p, 18, v.Time); ReasonOf(err) != ReasonDevice {
+		t.Errorf("at another origin: %v", err)
+	}
+	// The request's key is written as they write it.
+	raw, err := decode64(encryptionInfo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ecdh.P256().NewPublicKey(unhex(t, "044e3557377ae22fe19a574cebd9a149c71c19f951dba60c6b81a6b9caea7fda687d81f1ba025e839ae241d8a27118b4d8291ac3a292f86f262463e68b12c04dbd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nonce := []byte("22c397de-318d-4deb-989e-95fc92b67912")
+	if got := encode([]any{"dcapi", encryptionParameters{Nonce: nonce, Recipient: coseKey(key)}}); !bytes.Equal(got, raw) {
+		t.Errorf("%x, want %x", got, raw)
 	}
 }
 
