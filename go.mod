@@ -10,8 +10,8 @@ require (
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/glebarez/go-sqlite v1.23.0
 	github.com/glebarez/sqlite v1.11.0
-	github.com/go-text/typesetting v0.3.4
 	github.com/go-jose/go-jose/v4 v4.1.8
+	github.com/go-text/typesetting v0.3.4
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.11.0
 	github.com/labstack/echo/v4 v4.16.0
