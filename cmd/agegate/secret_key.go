@@ -8,6 +8,7 @@ import (
 
 	"agegate/internal/app"
 	"agegate/internal/config"
+	"agegate/internal/credential"
 
 	"github.com/spf13/cobra"
 )
@@ -84,6 +85,12 @@ func printResealed(cmd *cobra.Command, done app.Resealed, asJSON bool) error {
 	w := cmd.OutOrStdout()
 	fmt.Fprintf(w, "Signing secrets: %d sealed anew, %d were already under the new key.\n", done.Secrets.Resealed, done.Secrets.Already)
 	fmt.Fprintf(w, "Verification links: %d sealed anew, %d were already under the new key.\n", done.Links.Resealed, done.Links.Already)
+	if done.Apps != (credential.Resealing{}) {
+		fmt.Fprintf(w, "Authenticator apps: %d sealed anew, %d were already under the new key.\n", done.Apps.Resealed, done.Apps.Already)
+	}
+	if done.Apps.Unopened > 0 {
+		fmt.Fprintf(w, "%d authenticator apps open under neither key: their users need agegate user recover.\n", done.Apps.Unopened)
+	}
 	if done.Links.Unopened > 0 {
 		fmt.Fprintf(w, "%d verification links open under neither key; they are forgotten within a day.\n", done.Links.Unopened)
 	}

@@ -7,16 +7,170 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"text/tabwriter"
+	"time"
 
 	"agegate/internal/account"
+	"agegate/internal/audit"
 	"agegate/internal/config"
+	"agegate/internal/store"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 )
 
 func (c *cli) userCommand() *cobra.Command {
-	return group("user", "Manage the users of the dashboard", "", c.userSetupLink())
+	return group("user", "Manage the users of the dashboard", "",
+		c.userDisable(), c.userEnable(), c.userList(), c.userRecover(), c.userSetupLink())
+}
+
+// users returns the part of the accounts that needs no secret key.
+func users(db *store.Store, cfg config.Config) *account.Service {
+	return account.NewService(account.Config{Store: db, URL: cfg.DashboardURL, Random: rand.Reader, Now: now})
+}
+
+// withUsers opens the configured database and runs fn.
+func (c *cli) withUsers(ctx context.Context, fn func(*account.Service, config.Config) error) error {
+	cfg, err := c.load()
+	if err != nil {
+		return err
+	}
+	db, err := openDatabase(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return fn(users(db, cfg), cfg)
+}
+
+// withUser is withUsers for a command whose only argument is a user's e-mail
+// address or ID.
+func (c *cli) withUser(ctx context.Context, args []string, fn func(*account.Service, config.Config, account.User) error) error {
+	return c.withUsers(ctx, func(accounts *account.Service, cfg config.Config) error {
+		var user account.User
+		id, err := uuid.Parse(args[0])
+		if err == nil {
+			user, err = accounts.User(ctx, id)
+		} else {
+			user, err = accounts.UserByEmail(ctx, args[0])
+		}
+		if err != nil {
+			return missing("user", err)
+		}
+		return fn(accounts, cfg, user)
+	})
+}
+
+type listedUser struct {
+	ID         uuid.UUID  `json:"id"`
+	Email      string     `json:"email"`
+	Name       string     `json:"name"`
+	Operator   bool       `json:"operator"`
+	DisabledAt *time.Time `json:"disabled_at"`
+	CreatedAt  time.Time  `json:"created_at"`
+}
+
+func (c *cli) userList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "list", Short: "List the users, oldest first", Args: cobra.NoArgs}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		ctx := cmd.Context()
+		return c.withUsers(ctx, func(accounts *account.Service, _ config.Config) error {
+			listed, after := []listedUser{}, uuid.Nil
+			for {
+				page, err := accounts.Users(ctx, after)
+				if err != nil {
+					return err
+				}
+				for _, u := range page {
+					after = u.ID
+					listed = append(listed, listedUser{u.ID, u.Email, u.Name, u.Operator, u.DisabledAt, u.CreatedAt})
+				}
+				if len(page) < account.MaxPage {
+					return printUsers(cmd.OutOrStdout(), listed, asJSON)
+				}
+			}
+		})
+	}
+	return cmd
+}
+
+func printUsers(w io.Writer, listed []listedUser, asJSON bool) error {
+	if asJSON {
+		return printJSON(w, listed)
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "ID\tE-MAIL\tNAME\tSTATE\tCREATED")
+	for _, u := range listed {
+		state := "enabled"
+		switch {
+		case u.DisabledAt != nil:
+			state = "disabled"
+		case u.Operator:
+			state = "operator"
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", u.ID, visible(u.Email), visible(u.Name), state, u.CreatedAt.Format(time.RFC3339))
+	}
+	return tw.Flush()
+}
+
+func (c *cli) userRecover() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "recover EMAIL|ID",
+		Short: "Print a link with which a user sets a new passkey or password",
+		Long:  "Print a link for a user who cannot sign in. It is good for an hour, works once and\nreplaces the link printed before. Using it removes the user's password, passkeys,\nauthenticator app and recovery codes, and ends all their log-ins. Give it to the\nuser only: whoever has it becomes that user.",
+		Args:  exactlyOneUser,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.withUser(cmd.Context(), args, func(accounts *account.Service, cfg config.Config, user account.User) error {
+			if err := cfg.CheckDashboard(); err != nil {
+				return err
+			}
+			link, err := accounts.NewRecoveryLink(cmd.Context(), commandLine(), user.ID)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), map[string]string{"recovery_link": link})
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), link)
+			return err
+		})
+	}
+	return cmd
+}
+
+func (c *cli) userDisable() *cobra.Command {
+	return c.userSwitch("disable", "Sign a user out everywhere and refuse new log-ins", (*account.Service).Disable)
+}
+
+func (c *cli) userEnable() *cobra.Command {
+	return c.userSwitch("enable", "Let a disabled user sign in again", (*account.Service).Enable)
+}
+
+func (c *cli) userSwitch(use, short string, do func(*account.Service, context.Context, audit.Actor, uuid.UUID) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " EMAIL|ID", Short: short, Args: exactlyOneUser,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withUser(cmd.Context(), args, func(accounts *account.Service, _ config.Config, user account.User) error {
+				if err := do(accounts, cmd.Context(), commandLine(), user.ID); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "User %s is %sd.\n", visible(user.Email), use)
+				return err
+			})
+		},
+	}
+}
+
+func exactlyOneUser(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return errors.New("give exactly one e-mail address or ID of a user")
+	}
+	return nil
 }
 
 func (c *cli) userSetupLink() *cobra.Command {
@@ -41,7 +195,7 @@ func (c *cli) userSetupLink() *cobra.Command {
 			return err
 		}
 		defer db.Close()
-		link, err := account.NewService(db, cfg.DashboardURL, rand.Reader, now).NewSetupLink(cmd.Context(), nil)
+		link, err := users(db, cfg).NewSetupLink(cmd.Context(), nil)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"agegate/internal/audit"
 	"agegate/internal/credential"
 	"agegate/internal/fault"
 
@@ -23,6 +24,9 @@ func (i Identity) User() User { return i.user }
 
 // Login returns the log-in that the request belongs to.
 func (i Identity) Login() Login { return i.login }
+
+// Actor returns the user as actor in a tenant's log.
+func (i Identity) Actor() audit.Actor { return audit.User(i.user.ID, i.user.Name) }
 
 // Strong reports whether the log-in was made with two factors. Without, it
 // opens test mode only.

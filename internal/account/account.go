@@ -15,6 +15,8 @@ type User struct {
 	Email      string // the log-in name, in lower case; not verified
 	Name       string
 	Password   string // PHC string, or empty: the user has none
+	TOTP       []byte // the sealed secret of an authenticator app, or nil
+	TOTPStep   int64  // the last step whose code was accepted
 	Operator   bool   // of the instance; implies no role in any tenant
 	DisabledAt *time.Time
 	Locale     string // BCP 47, or empty: the browser's
@@ -43,6 +45,34 @@ type Membership struct {
 	UserID    uuid.UUID
 	Role      Role
 	CreatedAt time.Time
+}
+
+// Member is a user with their membership of a tenant.
+type Member struct {
+	Membership
+	User User
+}
+
+// Passkey is a public key credential of Web Authentication.
+type Passkey struct {
+	ID           uuid.UUID
+	UserID       uuid.UUID
+	CredentialID []byte // chosen by the authenticator
+	PublicKey    []byte // COSE
+	SignCount    uint32 // 0 where the authenticator does not count
+	Flags        byte   // of the authenticator data
+	Transports   []string
+	AAGUID       []byte // the authenticator's model, 16 bytes
+	Name         string // given by the user
+	CreatedAt    time.Time
+	LastUsedAt   *time.Time
+}
+
+// Throttle counts the failed attempts of a bucket.
+type Throttle struct {
+	Bucket   []byte
+	Failures int
+	Until    time.Time // no attempt before
 }
 
 // LinkKind says what a link is for.

@@ -29,28 +29,76 @@ const (
 	MaxEmail = 254 // RFC 5321, section 4.5.3.1.3, less the brackets
 )
 
-// newUser returns a user who is not stored yet, with the password hashed. It
-// returns fault.Invalid with every field that breaks a rule.
-func (s *Service) newUser(ctx context.Context, p Person) (User, error) {
+// Person is what somebody says of themselves when they become a user. They sign
+// in with a passkey or a password, or with either.
+type Person struct {
+	Name, Email string
+	Factor
+}
+
+// Factor is a new password, a new passkey, or both.
+type Factor struct {
+	Password string
+	Passkey  string // the response to options to make a passkey, or empty
+}
+
+// newcomer is a user who is not stored yet.
+type newcomer struct {
+	User
+	passkey *usedPasskey
+}
+
+// newcomer checks what a person says. It returns fault.Invalid with every field
+// that breaks a rule, or ErrPasskey.
+func (s *Service) newcomer(ctx context.Context, p Person) (newcomer, error) {
 	name, email := strings.TrimSpace(p.Name), normalEmail(p.Email)
 	var broken []fault.FieldError
 	for _, f := range []fault.FieldError{
 		{Field: "name", Err: checkName(name)}, {Field: "email", Err: checkEmail(email)},
-		{Field: "password", Err: checkPassword(p.Password, name, email)},
+		{Field: "password", Err: p.checkPassword(name, email)},
 	} {
 		if f.Err != nil {
 			broken = append(broken, f)
 		}
 	}
 	if broken != nil {
-		return User{}, fault.InvalidFields(broken...)
+		return newcomer{}, fault.InvalidFields(broken...)
 	}
 	id, err := uuid.NewV7()
-	if err != nil {
-		return User{}, err
+	n := newcomer{User: User{ID: id, Email: email, Name: name, CreatedAt: s.now()}}
+	if err == nil && p.Passkey != "" {
+		var made usedPasskey
+		made, err = s.checkNewPasskey(p.Passkey, "")
+		n.passkey, n.ID = &made, made.key.UserID
 	}
-	hash, err := s.hasher.hash(ctx, p.Password)
-	return User{ID: id, Email: email, Name: name, Password: hash, CreatedAt: s.now()}, err
+	if err == nil && p.Password != "" {
+		n.Password, err = s.hasher.hash(ctx, p.Password)
+	}
+	return n, err
+}
+
+// checkPassword checks a password, which may only be left out beside a passkey.
+func (f Factor) checkPassword(name, email string) error {
+	if f.Password == "" && f.Passkey != "" {
+		return nil
+	}
+	return checkPassword(f.Password, name, email)
+}
+
+// method is how somebody is signed in who has just set the factor.
+func (f Factor) method() Method {
+	if f.Passkey != "" {
+		return ByPasskey
+	}
+	return ByPassword
+}
+
+// insert stores a new user with their passkey.
+func (n newcomer) insert(tx Tx) error {
+	if err := insertUser(tx, n.User); err != nil || n.passkey == nil {
+		return err
+	}
+	return n.passkey.insert(tx)
 }
 
 // insertUser stores a new user; a taken address is the field's error.

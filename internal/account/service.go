@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"io"
+	"net/url"
 	"time"
 
 	"agegate/internal/credential"
@@ -13,19 +14,46 @@ import (
 // tokenLen is the length of every token: 32 random bytes in base64url.
 const tokenLen = 43
 
-// Service manages users and their log-ins.
-type Service struct {
-	store  Store
-	url    string // the dashboard's public address, without a trailing slash
-	random io.Reader
-	now    func() time.Time
-	hasher hasher
+// Config holds what a Service needs.
+type Config struct {
+	Store Store
+	// URL is the dashboard's public address, without a trailing slash. Links begin
+	// with it.
+	URL string
+	// Sealer seals what browsers keep and the secrets of authenticator apps. It may
+	// be nil where nobody signs in.
+	Sealer *credential.Sealer
+	// Passkeys is nil where browsers make no passkeys; see package passkey.
+	Passkeys PasskeyVerifier
+	Random   io.Reader // cryptographically secure
+	Now      func() time.Time
 }
 
-// NewService returns a service over a store. dashboardURL is the public address
-// that links begin with; random must be cryptographically secure.
-func NewService(store Store, dashboardURL string, random io.Reader, now func() time.Time) *Service {
-	return &Service{store: store, url: dashboardURL, random: random, now: now, hasher: newHasher(random)}
+// Service manages users and their log-ins.
+type Service struct {
+	store    Store
+	url      string
+	sealer   *credential.Sealer
+	passkeys PasskeyVerifier
+	random   io.Reader
+	now      func() time.Time
+	hasher   hasher
+}
+
+// NewService returns a service.
+func NewService(cfg Config) *Service {
+	return &Service{
+		store: cfg.Store, url: cfg.URL, sealer: cfg.Sealer, passkeys: cfg.Passkeys,
+		random: cfg.Random, now: cfg.Now, hasher: newHasher(cfg.Random),
+	}
+}
+
+// host is the dashboard's host, for names that people see.
+func (s *Service) host() string {
+	if u, err := url.Parse(s.url); err == nil {
+		return u.Host
+	}
+	return ""
 }
 
 // Memberships returns a user's memberships, oldest first.
@@ -47,15 +75,21 @@ func (s *Service) ClaimForm(ctx context.Context, who Identity, nonce string) (fi
 	return first, err
 }
 
-// newLogin returns a log-in that begins now, and its cookie's token.
-func (s *Service) newLogin(user uuid.UUID, methods ...Method) (Login, string, error) {
-	token, err := credential.NewLinkToken(s.random)
-	if err != nil {
-		return Login{}, "", err
-	}
-	now := s.now()
-	return Login{
-		Hash: credential.HashToken(token), UserID: user, Methods: methods,
-		CreatedAt: now, SeenAt: now, EndsAt: now.Add(LoginTTL),
-	}, token, nil
+// Users returns the next MaxPage users, oldest first, after the one with the
+// given ID.
+func (s *Service) Users(ctx context.Context, after uuid.UUID) ([]User, error) {
+	return s.store.Users(ctx, after, MaxPage)
 }
+
+// User returns one user, or fault.NotFound.
+func (s *Service) User(ctx context.Context, id uuid.UUID) (User, error) {
+	return s.store.UserByID(ctx, id)
+}
+
+// UserByEmail returns the user with a log-in name, or fault.NotFound.
+func (s *Service) UserByEmail(ctx context.Context, email string) (User, error) {
+	return s.store.UserByEmail(ctx, normalEmail(email))
+}
+
+// MaxPage is the longest list of users returned at once.
+const MaxPage = 100

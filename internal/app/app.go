@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"agegate/internal/account"
+	"agegate/internal/account/passkey"
 	"agegate/internal/api"
 	"agegate/internal/billing"
 	"agegate/internal/config"
@@ -136,7 +137,12 @@ func (a *App) buildServices(cfg config.Config) (*credential.Sealer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.Accounts = account.NewService(a.Store, cfg.DashboardURL, rand.Reader, a.now)
+	accounts := account.Config{Store: a.Store, URL: cfg.DashboardURL, Sealer: sealer, Random: rand.Reader, Now: a.now}
+	// Where there are no passkeys, the dashboard says why.
+	if verifier, err := passkey.New(cfg.DashboardURL); err == nil {
+		accounts.Passkeys = verifier
+	}
+	a.Accounts = account.NewService(accounts)
 	a.Tenants = tenant.NewService(a.Store, sealer, callbackRule(cfg), rand.Reader, a.now)
 	a.Insight = insight.NewService(a.Store, limits(cfg), a.now)
 	a.refusals = insight.NewRecorder(a.Store, a.now)

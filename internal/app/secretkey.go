@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"agegate/internal/account"
 	"agegate/internal/audit"
 	"agegate/internal/config"
 	"agegate/internal/credential"
@@ -41,13 +42,20 @@ func CheckSecretKey(ctx context.Context, tenants *tenant.Service) error {
 type Resealed struct {
 	Secrets credential.Resealing `json:"signing_secrets"`
 	Links   credential.Resealing `json:"verification_links"` // kept for repeated Idempotency-Keys
+	Apps    credential.Resealing `json:"authenticator_apps"` // of the dashboard's users
+}
+
+// sealedStore holds what is sealed beside the merchants' secrets.
+type sealedStore interface {
+	session.ClaimStore
+	account.Store
 }
 
 // RotateSecretKey seals every sealed value in the database under the sealer's
 // first key and calls progress after each batch. tenants must use the same
 // sealer. If a signing secret in force opens under none of its keys, nothing is
 // changed. A rotation that stopped in any way is completed by running it again.
-func RotateSecretKey(ctx context.Context, actor audit.Actor, tenants *tenant.Service, claims session.ClaimStore, sealer *credential.Sealer, now func() time.Time, progress func(Resealed)) error {
+func RotateSecretKey(ctx context.Context, actor audit.Actor, tenants *tenant.Service, others sealedStore, sealer *credential.Sealer, now func() time.Time, progress func(Resealed)) error {
 	switch err := tenants.CheckSealingOfAll(ctx); {
 	case errors.Is(err, credential.ErrSealed):
 		return fmt.Errorf("nothing was changed, because neither key fits the whole database: %w", err)
@@ -62,7 +70,10 @@ func RotateSecretKey(ctx context.Context, actor audit.Actor, tenants *tenant.Ser
 	if err != nil {
 		return err
 	}
-	return session.ResealLinks(ctx, claims, sealer, now, func(n credential.Resealing) {
+	if done.Apps, err = account.ResealTOTP(ctx, others, sealer); err != nil {
+		return err
+	}
+	return session.ResealLinks(ctx, others, sealer, now, func(n credential.Resealing) {
 		done.Links = n
 		progress(done)
 	})

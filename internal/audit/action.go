@@ -28,6 +28,29 @@ const (
 	SessionPrune          Action = "session.prune"
 	IssuerTrust           Action = "trusted_issuer.add"    // in the log of the instance; target: the entry of the trust list
 	IssuerDistrust        Action = "trusted_issuer.remove" // as IssuerTrust
+
+	// Of members: the target is the user, or the first half of the hash of the
+	// invitation's token.
+	InvitationCreate Action = "invitation.create"
+	InvitationRevoke Action = "invitation.revoke"
+	MemberAdd        Action = "member.add"
+	MemberUpdate     Action = "member.update"
+	MemberRemove     Action = "member.remove"
+
+	// Of users: the target is the user. All are in the log of the instance, since
+	// a user may belong to several tenants.
+	UserCreate       Action = "user.create"
+	UserDisable      Action = "user.disable"
+	UserEnable       Action = "user.enable"
+	UserRecoveryLink Action = "user.recovery_link" // an operator made a link
+	UserRecover      Action = "user.recover"       // the link was used: all factors were replaced
+	PasskeyAdd       Action = "passkey.add"
+	PasskeyRemove    Action = "passkey.remove"
+	PasswordSet      Action = "password.set" //nolint:gosec // G101: a name, not a credential
+	TOTPAdd          Action = "totp.add"
+	TOTPRemove       Action = "totp.remove"
+	CodesReplace     Action = "recovery_codes.replace"
+	LoginsEnd        Action = "logins.end"
 )
 
 var actions = []Action{
@@ -35,6 +58,9 @@ var actions = []Action{
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,
 	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
 	IssuerTrust, IssuerDistrust,
+	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
+	UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,
+	PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginsEnd,
 }
 
 // Actions returns all actions, by name.

@@ -4,6 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -83,7 +84,7 @@ func NewLinkToken(random io.Reader) (string, error) {
 // random nonce in front of each.
 type Sealer struct {
 	keys   []cipher.AEAD // the first seals, every one opens
-	root   []byte        // the first key, for Derive
+	root   []byte        // the first key, for Derive and MAC
 	random io.Reader
 }
 
@@ -106,6 +107,14 @@ func NewSealer(key []byte, random io.Reader, previous ...[]byte) (*Sealer, error
 		s.keys = append(s.keys, aead)
 	}
 	return s, nil
+}
+
+// MAC returns the HMAC-SHA256 of a text under the first key. It serves to look up what must not be stored in the clear; after a
+// change of keys it is another.
+func (s *Sealer) MAC(text string) []byte {
+	h := hmac.New(sha256.New, s.root)
+	h.Write([]byte("agegate mac|" + text))
+	return h.Sum(nil)
 }
 
 // Seal encrypts plain and binds it to context, which Open must be given again:

@@ -35,3 +35,15 @@ type confirmView struct {
 	Back        string
 	Form        *formView // posts to this page's own address
 }
+
+// ceremonyView is a button that makes or uses a passkey.
+type ceremonyView struct {
+	Kind, Label string // create or get
+	passkeyView
+}
+
+// newCeremony is the template function ceremony, with a label that is translated
+// already.
+func newCeremony(kind, label string, v passkeyView) ceremonyView {
+	return ceremonyView{kind, label, v}
+}

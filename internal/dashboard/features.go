@@ -12,11 +12,15 @@ type feature struct {
 // features lists every file of pages, in alphabetical order.
 func (p *Pages) features() []feature {
 	return []feature{
+		p.account(),
+		p.factors(),
 		p.home(),
 		p.link(),
 		p.login(),
 		p.operator(),
 		p.overview(),
+		p.stepUp(),
+		p.team(),
 	}
 }
 

@@ -27,6 +27,7 @@ type field struct {
 	kind         string // a type of <input>, textarea, checkbox or select
 	max          int    // most characters
 	optional     bool
+	either       bool     // optional, because something else on the page can replace it
 	hint         bool     // the text <form>.<field>_hint is shown below the label
 	autocomplete string   // see HTML, section "Autofill"
 	options      []string // of a select; their texts are <form>.<field>.<option>
@@ -68,7 +69,7 @@ type formView struct {
 type fieldView struct {
 	Name, Kind, Label, Hint, Autocomplete string
 	Max                                   int
-	Optional                              bool
+	Optional, Either                      bool
 	Value                                 string
 	Options                               []optionView
 	Problem                               *page.Text
@@ -115,7 +116,7 @@ func (r *request) blank(spec *form) (*formView, error) {
 	for _, f := range spec.fields {
 		field := fieldView{
 			Name: f.name, Kind: f.kind, Label: spec.name + "." + f.name, Autocomplete: f.autocomplete,
-			Max: f.max, Optional: f.optional,
+			Max: f.max, Optional: f.optional || f.either, Either: f.either,
 		}
 		if f.hint {
 			field.Hint = field.Label + "_hint"
@@ -161,7 +162,7 @@ func (f field) check(value string) *page.Text {
 	switch {
 	case !utf8.ValidString(value):
 		problem = page.Say("form.unreadable")
-	case value == "" && !f.optional && f.kind != "checkbox":
+	case value == "" && !f.optional && !f.either && f.kind != "checkbox":
 		problem = page.Say("form.missing")
 	case f.max > 0 && utf8.RuneCountInString(value) > f.max:
 		problem = page.Say("form.too_long", "n", f.max)

@@ -27,6 +27,9 @@ func (p *Pages) guarded(route route) echo.HandlerFunc {
 			if errors.Is(err, account.ErrSignedOut) {
 				return r.signIn()
 			}
+			if errors.Is(err, errStepUp) || errors.Is(err, errSecondFactor) {
+				return p.askStepUp(r, err)
+			}
 			return err
 		}
 		return route.handle(r)
@@ -124,7 +127,7 @@ func (p *Pages) checkStrength(r *request) error {
 		return nil
 	}
 	switch {
-	case !r.who.Strong():
+	case !r.who.Strong() && r.route.stepUp != ofOneself:
 		return errSecondFactor
 	case !r.who.SteppedUp(p.cfg.Now()):
 		return errStepUp

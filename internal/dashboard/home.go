@@ -29,18 +29,11 @@ type memberOf struct {
 // showHome lets the user choose a tenant. Whoever has one is led there, and an
 // operator without any to the operator's pages.
 func (p *Pages) showHome(r *request) error {
-	memberships, err := p.cfg.Accounts.Memberships(r.ctx(), r.who)
+	member, err := p.membershipsOf(r)
 	if err != nil {
 		return err
 	}
-	v := &homeView{}
-	for _, m := range memberships {
-		t, err := p.cfg.Tenants.Tenant(r.ctx(), m.TenantID)
-		if err != nil {
-			return err
-		}
-		v.Tenants = append(v.Tenants, memberOf{t, string(m.Role), fill(overviewPath, t.ID.String(), "test")})
-	}
+	v := &homeView{Tenants: member}
 	switch {
 	case len(v.Tenants) == 1:
 		return r.done(v.Tenants[0].Href, "")
@@ -48,4 +41,21 @@ func (p *Pages) showHome(r *request) error {
 		return r.done("/operator", "")
 	}
 	return r.render(http.StatusOK, "home", v)
+}
+
+// membershipsOf returns the tenants of the user, oldest membership first.
+func (p *Pages) membershipsOf(r *request) ([]memberOf, error) {
+	memberships, err := p.cfg.Accounts.Memberships(r.ctx(), r.who)
+	if err != nil {
+		return nil, err
+	}
+	var all []memberOf
+	for _, m := range memberships {
+		t, err := p.cfg.Tenants.Tenant(r.ctx(), m.TenantID)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, memberOf{t, string(m.Role), fill(overviewPath, t.ID.String(), "test")})
+	}
+	return all, nil
 }

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"agegate/internal/page"
@@ -54,6 +55,11 @@ var operatorNav = []navGroup{{"operator", []navItem{
 	{"operator_audit", "/operator/audit", "list"},
 }}}
 
+var accountNav = []navGroup{{"", []navItem{
+	{"home", homePath, "home"},
+	{"account", accountPath, "team"},
+}}}
+
 // layout is what the frame around every page shows. The view of each screen
 // embeds it; render fills it in.
 type layout struct {
@@ -100,6 +106,8 @@ func (r *request) layout() layout {
 		l.Nav, l.Tenant = r.nav(tenantNav), r.tenantView()
 	case r.route.least == operator:
 		l.Nav = r.nav(operatorNav)
+	case r.route.path == accountPath:
+		l.Nav = r.nav(accountNav)
 	}
 	return l
 }
@@ -146,7 +154,7 @@ func (r *request) nav(groups []navGroup) []navGroupView {
 // within reports whether the request's page is the pattern's or below it. The
 // roots have only themselves.
 func (r *request) within(pattern string) bool {
-	if pattern == overviewPath || pattern == "/operator" {
+	if pattern == overviewPath || pattern == "/operator" || pattern == homePath {
 		return r.route.path == pattern
 	}
 	return r.route.path == pattern || strings.HasPrefix(r.route.path, pattern+"/")
@@ -161,7 +169,7 @@ func fill(pattern, tenant, mode string) string {
 // are composed.
 func composedKeys() []string {
 	keys := []string{"form.missing", "form.choice", "form.unreadable"}
-	for _, group := range append(tenantNav, operatorNav...) {
+	for _, group := range slices.Concat(tenantNav, operatorNav, accountNav) {
 		if group.name != "" {
 			keys = append(keys, "nav."+group.name)
 		}
@@ -176,4 +184,4 @@ func composedKeys() []string {
 }
 
 // funcs are the template functions of the dashboard, beside t, texts and say.
-var funcs = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty}
+var funcs = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty, "ceremony": newCeremony}

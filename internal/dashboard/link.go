@@ -1,25 +1,41 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 
 	"agegate/internal/account"
+	"agegate/internal/page"
+	"agegate/internal/tenant"
 )
 
 // linkPath is the address of every link, whatever it is for.
 const linkPath = account.LinkPath + ":token"
+
+// factorProblems are the rules of new factors.
+var factorProblems = map[error]string{
+	account.ErrPasswordShort: "short", account.ErrPasswordLong: "long", account.ErrPasswordCommon: "common",
+	account.ErrPasskey: "passkey",
+}
 
 var setupForm = &form{
 	name: "setup",
 	fields: []field{
 		{name: "name", kind: "text", max: account.MaxName, autocomplete: "name"},
 		{name: "email", kind: "email", max: account.MaxEmail, autocomplete: "username", hint: true},
-		{name: "password", kind: "password", autocomplete: "new-password", hint: true},
+		{name: "password", kind: "password", either: true, autocomplete: "new-password", hint: true},
 	},
 	problems: map[error]string{
 		account.ErrName: "name", account.ErrEmail: "email", account.ErrEmailTaken: "taken",
 		account.ErrPasswordShort: "short", account.ErrPasswordLong: "long", account.ErrPasswordCommon: "common",
+		account.ErrPasskey: "passkey",
 	},
+}
+
+var recoverForm = &form{
+	name:     "recover",
+	fields:   []field{{name: "password", kind: "password", either: true, autocomplete: "new-password", hint: true}},
+	problems: factorProblems,
 }
 
 func (p *Pages) link() feature {
@@ -28,15 +44,23 @@ func (p *Pages) link() feature {
 			{method: http.MethodGet, path: linkPath, handle: p.showLink},
 			{method: http.MethodPost, path: linkPath, handle: p.useLink},
 		},
-		screens: []string{"setup"},
-		forms:   []*form{setupForm},
-		notices: []string{"set_up"},
+		screens: []string{"setup", "invitation", "recover"},
+		forms:   []*form{setupForm, recoverForm},
+		notices: []string{"set_up", "joined", "recovered"},
+		keys:    []string{"invitation.as_viewer", "invitation.as_developer", "invitation.as_owner", "invitation.member"},
 	}
 }
 
-type setupView struct {
+// linkView is the page of a link, whatever it is for.
+type linkView struct {
 	layout
-	Form *formView
+	Form    *formView
+	Passkey passkeyView
+	For     account.User  // of a recovery link
+	Into    tenant.Tenant // of an invitation
+	Role    string        // of an invitation: the key of a text
+	Me      string        // the name of who is signed in, or empty
+	Login   string        // where those who have an account log in
 }
 
 // showLink shows what a link is for. It uses nothing up, so that previews of the
@@ -46,32 +70,120 @@ func (p *Pages) showLink(r *request) error {
 	if err != nil {
 		return err
 	}
-	if link.Kind != account.LinkSetup {
-		return account.ErrLinkGone // nothing makes other kinds yet
-	}
-	f, err := r.blank(setupForm)
+	f, err := r.blank(linkForm(link))
 	if err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, "setup", &setupView{Form: f})
+	return p.renderLink(r, http.StatusOK, link, f)
+}
+
+func linkForm(link account.Link) *form {
+	if link.Kind == account.LinkRecovery {
+		return recoverForm
+	}
+	return setupForm
+}
+
+func (p *Pages) renderLink(r *request, status int, link account.Link, f *formView) error {
+	v, screen := &linkView{Form: f}, "setup"
+	var options string
+	var err error
+	switch link.Kind {
+	case account.LinkRecovery:
+		screen = "recover"
+		v.For, options, err = p.cfg.Accounts.Recovering(r.ctx(), r.Param("token"))
+	case account.LinkInvitation:
+		screen, v.Role = "invitation", "invitation.as_"+string(link.Role)
+		v.Login = loginPath + "?next=" + r.Request().URL.Path
+		if v.Into, err = p.cfg.Tenants.Tenant(r.ctx(), *link.TenantID); err == nil {
+			options, err = p.cfg.Accounts.SetUpOptions()
+		}
+		v.Me = r.visitor().User().Name
+	default:
+		options, err = p.cfg.Accounts.SetUpOptions()
+	}
+	if err != nil {
+		return err
+	}
+	v.Passkey = p.offer(options)
+	return r.render(status, screen, v)
+}
+
+// visitor returns who is signed in on a page for anyone, or the zero identity.
+func (r *request) visitor() account.Identity {
+	who, err := r.pages.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie))
+	if err != nil {
+		return account.Identity{}
+	}
+	return who
 }
 
 func (p *Pages) useLink(r *request) error {
-	f, err := r.read(setupForm)
+	token := r.Param("token")
+	link, err := p.cfg.Accounts.Link(r.ctx(), token)
 	if err != nil {
 		return err
 	}
+	f, err := r.read(linkForm(link))
+	if err != nil {
+		return err
+	}
+	if r.Request().PostForm.Get("as") == "me" && link.Kind == account.LinkInvitation {
+		return p.joinAsVisitor(r, link, token)
+	}
 	if f.ok() {
-		token, err := p.cfg.Accounts.SetUp(r.ctx(), r.Param("token"), account.Person{
-			Name: f.Value("name"), Email: f.Value("email"), Password: f.Value("password"),
-		})
+		signed, notice, err := p.useLinkAs(r, link, f)
 		if err == nil {
-			r.setCookie(userCookie, token, account.LoginTTL)
-			return r.done(homePath, "set_up")
+			if err := r.signedIn(signed); err != nil {
+				return err
+			}
+			return r.done(homePath, notice)
 		}
 		if err := f.refuse(err); err != nil {
 			return err
 		}
 	}
-	return r.render(http.StatusUnprocessableEntity, "setup", &setupView{Form: f})
+	return p.renderLink(r, http.StatusUnprocessableEntity, link, f)
+}
+
+// useLinkAs uses a link as somebody who is not signed in.
+func (p *Pages) useLinkAs(r *request, link account.Link, f *formView) (signed account.Signed, notice string, err error) {
+	token := r.Param("token")
+	factor := account.Factor{Password: f.Value("password"), Passkey: r.Request().PostForm.Get("passkey")}
+	if link.Kind == account.LinkRecovery {
+		signed, err = p.cfg.Accounts.Recover(r.ctx(), token, factor, r.browser())
+		return signed, "recovered", err
+	}
+	person := account.Person{Name: f.Value("name"), Email: f.Value("email"), Factor: factor}
+	if link.Kind == account.LinkInvitation {
+		signed, err = p.cfg.Accounts.Accept(r.ctx(), token, person, r.browser())
+		return signed, "joined", err
+	}
+	signed, err = p.cfg.Accounts.SetUp(r.ctx(), token, person, r.browser())
+	return signed, "set_up", err
+}
+
+// joinAsVisitor accepts an invitation as who is signed in.
+func (p *Pages) joinAsVisitor(r *request, link account.Link, token string) error {
+	who, err := p.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie))
+	if errors.Is(err, account.ErrSignedOut) {
+		return r.done(loginPath+"?next="+r.Request().URL.Path, "")
+	}
+	if err != nil {
+		return err
+	}
+	joined, err := p.cfg.Accounts.AcceptAs(r.ctx(), who, token)
+	if errors.Is(err, account.ErrMember) {
+		f, err := r.blank(setupForm)
+		if err != nil {
+			return err
+		}
+		text := page.Say("invitation.member")
+		f.Fault = &text
+		return p.renderLink(r, http.StatusConflict, link, f)
+	}
+	if err != nil {
+		return err
+	}
+	return r.done(fill(overviewPath, joined.String(), "test"), "joined")
 }

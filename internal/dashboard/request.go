@@ -15,6 +15,7 @@ import (
 // Cookies, without the prefix that they have over https.
 const (
 	userCookie   = "agegate-user"
+	deviceCookie = "agegate-device"
 	noticeCookie = "agegate-notice"
 )
 
@@ -44,6 +45,25 @@ func (r *request) setCookie(name, value string, life time.Duration) {
 }
 
 func (r *request) dropCookie(name string) { r.setCookie(name, "", -time.Second) }
+
+// browser returns the cookies that log-ins look at.
+func (r *request) browser() account.Browser {
+	return account.Browser{Login: r.cookie(userCookie), Device: r.cookie(deviceCookie)}
+}
+
+// signedIn gives the browser the cookies of a log-in and the user's language.
+func (r *request) signedIn(signed account.Signed) error {
+	r.setCookie(userCookie, signed.Login, account.LoginTTL)
+	r.setCookie(deviceCookie, signed.Device, account.DeviceTTL)
+	who, err := r.pages.cfg.Accounts.Identify(r.ctx(), signed.Login)
+	if err == nil {
+		r.pages.set.SetLanguage(r, who.User().Locale)
+	}
+	return err
+}
+
+// renewed gives the browser the new cookie of a log-in whose rights changed.
+func (r *request) renewed(token string) { r.setCookie(userCookie, token, account.LoginTTL) }
 
 // view is the data of one screen: a pointer to a struct that embeds layout.
 type view interface {

@@ -35,6 +35,9 @@ const (
 	never stepUp = iota
 	inLive
 	always
+	// ofOneself is always, but a user who has no second factor yet confirms by the
+	// password alone: otherwise nobody could add one.
+	ofOneself
 )
 
 // route is one page or act. The table of all routes is what is registered, and
@@ -79,7 +82,8 @@ var segment = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 func (p *Pages) onward(path string) string {
 	given := strings.Split(path, "/")
 	for _, r := range p.routes {
-		if r.method == http.MethodGet && r.least >= user {
+		// Whoever was invited may log in first.
+		if r.method == http.MethodGet && (r.least >= user || r.path == linkPath) {
 			if built, ok := rebuild(strings.Split(r.path, "/"), given); ok {
 				return built
 			}

@@ -24,3 +24,11 @@ func (s *Set) SetCookie(c echo.Context, name, value string, life time.Duration) 
 		Secure: s.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
+
+// SetLanguage makes the browser remember a language of the set. It does nothing
+// for another tag.
+func (s *Set) SetLanguage(c echo.Context, tag string) {
+	if l, ok := s.catalogue.byTag(tag); ok {
+		s.SetCookie(c, languageCookie, l.Tag, 365*24*time.Hour)
+	}
+}

@@ -51,11 +51,14 @@ func (tx *Tx) OperatorExists() (bool, error) {
 
 // Membership implements account.Store.
 func (s *Store) Membership(ctx context.Context, tenantID, userID uuid.UUID) (account.Membership, error) {
-	return view(ctx, s, func(tx *Tx) (account.Membership, error) {
-		var row membershipRow
-		err := tx.db.Take(&row, "tenant_id = ? AND user_id = ?", tenantID, userID).Error
-		return toMembership(row), err
-	})
+	return view(ctx, s, func(tx *Tx) (account.Membership, error) { return tx.Membership(tenantID, userID) })
+}
+
+// Membership implements account.Tx.
+func (tx *Tx) Membership(tenantID, userID uuid.UUID) (account.Membership, error) {
+	var row membershipRow
+	err := tx.db.Take(&row, "tenant_id = ? AND user_id = ?", tenantID, userID).Error
+	return toMembership(row), err
 }
 
 // MembershipsOf implements account.Store.

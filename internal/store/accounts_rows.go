@@ -16,6 +16,8 @@ type userRow struct {
 	Email       string
 	Name        string
 	PasswordPHC *string `gorm:"column:password_phc"`
+	TOTPSealed  []byte  `gorm:"column:totp_sealed"`
+	TOTPStep    int64   `gorm:"column:totp_step"`
 	Operator    bool
 	DisabledAt  *time.Time
 	Locale      string
@@ -26,7 +28,7 @@ func (userRow) TableName() string { return "users" }
 
 func fromUser(u account.User) userRow {
 	row := userRow{
-		ID: u.ID, Email: u.Email, Name: u.Name, Operator: u.Operator,
+		ID: u.ID, Email: u.Email, Name: u.Name, TOTPSealed: u.TOTP, TOTPStep: u.TOTPStep, Operator: u.Operator,
 		DisabledAt: atOrNil(u.DisabledAt), Locale: u.Locale, CreatedAt: at(u.CreatedAt),
 	}
 	if u.Password != "" {
@@ -37,7 +39,7 @@ func fromUser(u account.User) userRow {
 
 func toUser(r userRow) account.User {
 	u := account.User{
-		ID: r.ID, Email: r.Email, Name: r.Name, Operator: r.Operator,
+		ID: r.ID, Email: r.Email, Name: r.Name, TOTP: r.TOTPSealed, TOTPStep: r.TOTPStep, Operator: r.Operator,
 		DisabledAt: atOrNil(r.DisabledAt), Locale: r.Locale, CreatedAt: at(r.CreatedAt),
 	}
 	if r.PasswordPHC != nil {
@@ -131,6 +133,63 @@ func toLogin(r loginRow) account.Login {
 		CreatedAt: at(r.CreatedAt), SeenAt: at(r.SeenAt), EndsAt: at(r.EndsAt), SteppedUpUntil: atOrNil(r.SteppedUpUntil),
 	}
 }
+
+type passkeyRow struct {
+	ID           uuid.UUID `gorm:"primaryKey"`
+	UserID       uuid.UUID
+	CredentialID []byte
+	PublicKey    []byte
+	SignCount    int64
+	Flags        int64
+	Transports   string // separated by spaces
+	AAGUID       []byte `gorm:"column:aaguid"`
+	Name         string
+	CreatedAt    time.Time
+	LastUsedAt   *time.Time
+}
+
+func (passkeyRow) TableName() string { return "passkeys" }
+
+func fromPasskey(k account.Passkey) passkeyRow {
+	return passkeyRow{
+		ID: k.ID, UserID: k.UserID, CredentialID: k.CredentialID, PublicKey: k.PublicKey,
+		SignCount: int64(k.SignCount), Flags: int64(k.Flags), Transports: strings.Join(k.Transports, " "),
+		AAGUID: k.AAGUID, Name: k.Name, CreatedAt: at(k.CreatedAt), LastUsedAt: atOrNil(k.LastUsedAt),
+	}
+}
+
+func toPasskey(r passkeyRow) account.Passkey {
+	return account.Passkey{
+		ID: r.ID, UserID: r.UserID, CredentialID: r.CredentialID, PublicKey: r.PublicKey,
+		SignCount: uint32(r.SignCount), Flags: byte(r.Flags), Transports: strings.Fields(r.Transports), //nolint:gosec // G115: as fromPasskey wrote them
+		AAGUID: r.AAGUID, Name: r.Name, CreatedAt: at(r.CreatedAt), LastUsedAt: atOrNil(r.LastUsedAt),
+	}
+}
+
+type codeRow struct {
+	UserID uuid.UUID `gorm:"primaryKey"`
+	Hash   []byte    `gorm:"primaryKey"`
+	UsedAt *time.Time
+}
+
+func (codeRow) TableName() string { return "recovery_codes" }
+
+// memberRow is a membership joined with its user.
+type memberRow struct {
+	Membership membershipRow `gorm:"embedded"`
+	User       userRow       `gorm:"foreignKey:UserID"`
+}
+
+func (memberRow) TableName() string { return "memberships" }
+
+type throttleRow struct {
+	Bucket    []byte `gorm:"primaryKey"`
+	Failures  int
+	Until     time.Time
+	UpdatedAt time.Time
+}
+
+func (throttleRow) TableName() string { return "throttles" }
 
 type flowRow struct {
 	Hash      []byte `gorm:"primaryKey"`

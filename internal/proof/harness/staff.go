@@ -65,6 +65,23 @@ func (g *Gateway) Join(t testing.TB, s *Staff, tenantID uuid.UUID, role account.
 	}
 }
 
+// StepUp marks the log-in of staff as freshly confirmed.
+func (g *Gateway) StepUp(t testing.TB, s *Staff) {
+	t.Helper()
+	until := g.Clock.Now().Add(account.StepUpTTL)
+	logins, err := g.App.Store.LoginsOf(t.Context(), s.User.ID, g.Clock.Now())
+	if err != nil || len(logins) != 1 {
+		t.Fatalf("%d log-ins, %v", len(logins), err)
+	}
+	logins[0].SteppedUpUntil = &until
+	err = g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+		return tx.RenewLogin(logins[0].Hash, logins[0], g.Clock.Now())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Get asks for a page.
 func (s *Staff) Get(t testing.TB, path string) (*http.Response, string) {
 	t.Helper()

@@ -2,8 +2,10 @@
 import "./copy.js";
 import "./form.js";
 import { added, live } from "./live.js";
+import { passkeys } from "./passkey.js";
 import { localTimes } from "./time.js";
 
 added(localTimes);
 localTimes(document);
 live();
+passkeys();

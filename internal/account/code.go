@@ -1,0 +1,68 @@
+package account
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"io"
+	"strings"
+)
+
+// Recovery codes replace the authenticator app, each once.
+const (
+	recoveryCodes = 10
+	codeBits      = 60
+)
+
+// codeText is Crockford's alphabet, without letters that are read as digits.
+var codeText = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
+
+// newCodes returns new recovery codes, as XXXX-XXXX-XXXX, and what is stored of
+// them.
+func newCodes(random io.Reader) (codes []string, hashes [][]byte, err error) {
+	for range recoveryCodes {
+		raw := make([]byte, 8)
+		if _, err := io.ReadFull(random, raw); err != nil {
+			return nil, nil, err
+		}
+		c := codeText.EncodeToString(raw)[:codeBits/5]
+		codes = append(codes, c[:4]+"-"+c[4:8]+"-"+c[8:])
+		hashes = append(hashes, hashCode(c))
+	}
+	return codes, hashes, nil
+}
+
+// readAs maps what people type to the alphabet.
+var readAs = strings.NewReplacer("-", "", " ", "", "O", "0", "I", "1", "L", "1")
+
+// hashCode returns the stored form of a code, however it is written.
+func hashCode(code string) []byte {
+	sum := sha256.Sum256([]byte(readAs.Replace(strings.ToUpper(code))))
+	return sum[:]
+}
+
+// useCode uses up a code of the user's authenticator app, or a recovery code. It
+// returns ErrWrongCode.
+func (s *Service) useCode(tx Tx, user User, code string) (Method, error) {
+	secret, err := s.openTOTP(user)
+	if err != nil {
+		return "", err
+	}
+	if step, ok := matchTOTP(secret, code, s.now()); ok {
+		fresh, err := tx.UseTOTPStep(user.ID, step)
+		if err != nil || !fresh {
+			return "", orElse(err, ErrWrongCode)
+		}
+		return ByTOTP, nil
+	}
+	used, err := tx.UseCode(user.ID, hashCode(code), s.now())
+	if err != nil || !used {
+		return "", orElse(err, ErrWrongCode)
+	}
+	return ByCode, nil
+}
+
+func totpContext(user User) string { return "totp " + user.ID.String() }
+
+func (s *Service) openTOTP(user User) ([]byte, error) {
+	return s.sealer.Open(user.TOTP, totpContext(user))
+}

@@ -1,0 +1,257 @@
+package account
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"agegate/internal/audit"
+	"agegate/internal/credential"
+	"agegate/internal/fault"
+
+	"github.com/google/uuid"
+)
+
+// Factors are the ways in which a user can prove who they are.
+type Factors struct {
+	Passkeys []Passkey
+	Password bool
+	TOTP     bool
+	Codes    int // unused recovery codes
+}
+
+// Strong reports whether the user can sign in with two factors.
+func (f Factors) Strong() bool { return len(f.Passkeys) > 0 || f.Password && f.TOTP }
+
+// Ways returns how many ways in there are: each passkey, and the password.
+func (f Factors) Ways() int {
+	if f.Password {
+		return len(f.Passkeys) + 1
+	}
+	return len(f.Passkeys)
+}
+
+// ErrLastWay refuses to remove the only way in.
+var ErrLastWay = fault.New(fault.Conflict, "It is the only way in")
+
+// Factors returns the user's factors.
+func (s *Service) Factors(ctx context.Context, who Identity) (Factors, error) {
+	user, err := s.store.UserByID(ctx, who.user.ID)
+	if err != nil {
+		return Factors{}, err
+	}
+	f := Factors{Password: user.Password != "", TOTP: user.TOTP != nil}
+	if f.Passkeys, err = s.store.Passkeys(ctx, user.ID); err != nil {
+		return Factors{}, err
+	}
+	f.Codes, err = s.store.CodesLeft(ctx, user.ID)
+	return f, err
+}
+
+// change makes a change of the user's factors, with its entry, and gives the
+// log-in another token, which it returns. added is how the user is signed in from
+// now on too.
+func (s *Service) change(ctx context.Context, who Identity, action audit.Action, added []Method, do func(tx Tx) error) (string, error) {
+	login, token, err := s.renewed(who, added...)
+	if err != nil {
+		return "", err
+	}
+	return token, s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		if err := do(tx); err != nil {
+			return err
+		}
+		if err := s.renew(tx, who, login); err != nil {
+			return err
+		}
+		return tx.AppendAudit(s.userAct(who.Actor(), action, who.user.ID))
+	})
+}
+
+// renewed returns the user's log-in under a new token.
+func (s *Service) renewed(who Identity, added ...Method) (Login, string, error) {
+	token, err := credential.NewLinkToken(s.random)
+	login := who.login
+	login.Hash, login.Methods = credential.HashToken(token), slices.Clone(login.Methods)
+	for _, m := range added {
+		if !slices.Contains(login.Methods, m) {
+			login.Methods = append(login.Methods, m)
+		}
+	}
+	return login, token, err
+}
+
+func (s *Service) renew(tx Tx, who Identity, login Login) error {
+	err := tx.RenewLogin(who.login.Hash, login, s.now())
+	if fault.CodeOf(err) == fault.NotFound {
+		return ErrSignedOut // another request was first
+	}
+	return err
+}
+
+// MaxPasskeyName is the most characters of a passkey's name.
+const MaxPasskeyName = 60
+
+// NewPasskeyOptions returns the options to make another passkey, or "" where
+// there are none.
+func (s *Service) NewPasskeyOptions(ctx context.Context, who Identity) (string, error) {
+	have, err := s.store.Passkeys(ctx, who.user.ID)
+	if err != nil {
+		return "", err
+	}
+	return s.createOptions(who.user, have)
+}
+
+// AddPasskey adds a passkey under a name, which may be empty, and returns the new
+// token for the cookie. It returns ErrPasskey or fault.Invalid with the field
+// name.
+func (s *Service) AddPasskey(ctx context.Context, who Identity, name, response string) (string, error) {
+	name = strings.TrimSpace(name)
+	if name != "" && (checkName(name) != nil || utf8.RuneCountInString(name) > MaxPasskeyName) {
+		return "", fault.InvalidFields(fault.FieldError{Field: "name", Err: ErrName})
+	}
+	made, err := s.checkNewPasskey(response, name)
+	if err != nil {
+		return "", err
+	}
+	if made.key.UserID != who.user.ID {
+		return "", ErrPasskey
+	}
+	return s.change(ctx, who, audit.PasskeyAdd, []Method{ByPasskey}, made.insert)
+}
+
+// RemovePasskey removes a passkey and returns the new token for the cookie. It
+// returns fault.NotFound or ErrLastWay.
+func (s *Service) RemovePasskey(ctx context.Context, who Identity, id uuid.UUID) (string, error) {
+	factors, err := s.Factors(ctx, who)
+	if err != nil {
+		return "", err
+	}
+	if factors.Ways() < 2 {
+		return "", ErrLastWay
+	}
+	return s.change(ctx, who, audit.PasskeyRemove, nil, func(tx Tx) error { return tx.DeletePasskey(who.user.ID, id) })
+}
+
+// SetPassword sets the user's password, ends all other log-ins, and returns the
+// new token for the cookie. It returns fault.Invalid with the field password.
+func (s *Service) SetPassword(ctx context.Context, who Identity, password string) (string, error) {
+	if err := checkPassword(password, who.user.Name, who.user.Email); err != nil {
+		return "", fault.InvalidFields(fault.FieldError{Field: "password", Err: err})
+	}
+	phc, err := s.hasher.hash(ctx, password)
+	if err != nil {
+		return "", err
+	}
+	return s.change(ctx, who, audit.PasswordSet, nil, func(tx Tx) error {
+		if err := tx.SetPassword(who.user.ID, phc); err != nil {
+			return err
+		}
+		_, err := tx.EndLogins(who.user.ID, who.login.Hash, s.now())
+		return err
+	})
+}
+
+// Enrolment is an authenticator app that is being set up.
+type Enrolment struct {
+	Ticket string // for AddTOTP and TOTPEnrolment
+	URI    string // for a QR code
+	Secret string // in base32, for those who type
+}
+
+// NewTOTP begins to set up an authenticator app. Nothing is stored until AddTOTP.
+func (s *Service) NewTOTP(who Identity) (Enrolment, error) {
+	secret := make([]byte, totpSecret)
+	if _, err := io.ReadFull(s.random, secret); err != nil {
+		return Enrolment{}, err
+	}
+	sealed, err := s.seal(forTOTP, who.user.ID, ceremonyTTL, secret)
+	if err != nil {
+		return Enrolment{}, err
+	}
+	return s.TOTPEnrolment(who, encode(sealed))
+}
+
+// TOTPEnrolment returns what NewTOTP began, or ErrStartAgain.
+func (s *Service) TOTPEnrolment(who Identity, text string) (Enrolment, error) {
+	t, ok := s.open(forTOTP, decode(text))
+	if !ok || t.userID != who.user.ID {
+		return Enrolment{}, ErrStartAgain
+	}
+	return Enrolment{text, totpURI(t.data, s.host(), who.user.Email), base32Text.EncodeToString(t.data)}, nil
+}
+
+// AddTOTP sets up the authenticator app that shows the code, replaces the
+// recovery codes, and returns them and the new token for the cookie. It returns
+// ErrWrongCode or ErrStartAgain.
+func (s *Service) AddTOTP(ctx context.Context, who Identity, text, code string) (token string, codes []string, err error) {
+	t, ok := s.open(forTOTP, decode(text))
+	if !ok || t.userID != who.user.ID {
+		return "", nil, ErrStartAgain
+	}
+	step, ok := matchTOTP(t.data, code, s.now())
+	if !ok {
+		return "", nil, ErrWrongCode
+	}
+	sealed, err := s.sealer.Seal(t.data, totpContext(who.user))
+	if err != nil {
+		return "", nil, err
+	}
+	codes, hashes, err := newCodes(s.random)
+	if err != nil {
+		return "", nil, err
+	}
+	token, err = s.change(ctx, who, audit.TOTPAdd, []Method{ByTOTP}, func(tx Tx) error {
+		if first, err := t.use(tx, decode(text)); err != nil || !first {
+			return orElse(err, ErrStartAgain)
+		}
+		if err := tx.SetTOTP(who.user.ID, sealed, step); err != nil {
+			return err
+		}
+		return tx.ReplaceCodes(who.user.ID, hashes)
+	})
+	return token, codes, err
+}
+
+// RemoveTOTP removes the authenticator app with the recovery codes, and returns
+// the new token for the cookie.
+func (s *Service) RemoveTOTP(ctx context.Context, who Identity) (string, error) {
+	return s.change(ctx, who, audit.TOTPRemove, nil, func(tx Tx) error {
+		if err := tx.SetTOTP(who.user.ID, nil, 0); err != nil {
+			return err
+		}
+		return tx.ReplaceCodes(who.user.ID, nil)
+	})
+}
+
+// NewCodes replaces the recovery codes and returns them and the new token for the
+// cookie.
+func (s *Service) NewCodes(ctx context.Context, who Identity) (token string, codes []string, err error) {
+	codes, hashes, err := newCodes(s.random)
+	if err != nil {
+		return "", nil, err
+	}
+	token, err = s.change(ctx, who, audit.CodesReplace, nil, func(tx Tx) error { return tx.ReplaceCodes(who.user.ID, hashes) })
+	return token, codes, err
+}
+
+// Logins returns the user's log-ins that have not ended, newest first.
+func (s *Service) Logins(ctx context.Context, who Identity) ([]Login, error) {
+	return s.store.LoginsOf(ctx, who.user.ID, s.now())
+}
+
+// EndOtherLogins ends all log-ins of the user but this one.
+func (s *Service) EndOtherLogins(ctx context.Context, who Identity) error {
+	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		if n, err := tx.EndLogins(who.user.ID, who.login.Hash, s.now()); err != nil || n == 0 {
+			return err
+		}
+		return tx.AppendAudit(s.userAct(who.Actor(), audit.LoginsEnd, who.user.ID))
+	})
+}
+
+// SetLocale sets the language of the user's pages, "" for the browser's.
+func (s *Service) SetLocale(ctx context.Context, who Identity, locale string) error {
+	return s.store.UpdateAccounts(ctx, func(tx Tx) error { return tx.SetLocale(who.user.ID, locale) })
+}

@@ -1,0 +1,71 @@
+package account
+
+import (
+	"context"
+)
+
+// StepUp confirms who a signed-in user is by password, and by a code where they
+// have an authenticator app. It returns the new token for the cookie; the
+// confirmation is fresh for StepUpTTL. A user with passkeys and no authenticator
+// app confirms with StepUpByPasskey only. It returns ErrWrongLogin, ErrWrongCode
+// or a *ThrottleError.
+func (s *Service) StepUp(ctx context.Context, who Identity, password, code string, b Browser) (string, error) {
+	factors, err := s.Factors(ctx, who)
+	if err != nil {
+		return "", err
+	}
+	if len(factors.Passkeys) > 0 && !factors.TOTP {
+		return "", ErrWrongLogin
+	}
+	bucket := s.bucket(who.user.Email, who.user, b.Device)
+	if err := s.attempt(ctx, bucket); err != nil {
+		return "", err
+	}
+	matches, err := s.hasher.matches(ctx, who.user.Password, password)
+	if err != nil {
+		return "", err
+	}
+	if !matches {
+		return "", ErrWrongLogin
+	}
+	return s.confirm(ctx, who, func(tx Tx) ([]Method, error) {
+		methods := []Method{ByPassword}
+		if factors.TOTP {
+			method, err := s.useCode(tx, who.user, code)
+			if err != nil {
+				return nil, err
+			}
+			methods = append(methods, method)
+		}
+		return methods, tx.DropThrottle(bucket)
+	})
+}
+
+// StepUpByPasskey is StepUp with the response to StepUpOptions. It returns
+// ErrPasskey.
+func (s *Service) StepUpByPasskey(ctx context.Context, who Identity, response string) (string, error) {
+	used, err := s.checkPasskey(ctx, forStepUp, who.user.ID, response)
+	if err != nil {
+		return "", err
+	}
+	return s.confirm(ctx, who, func(tx Tx) ([]Method, error) { return []Method{ByPasskey}, used.use(tx, s.now()) })
+}
+
+// confirm marks the log-in as freshly confirmed, under a new token. prove runs in
+// the same transaction.
+func (s *Service) confirm(ctx context.Context, who Identity, prove func(tx Tx) ([]Method, error)) (token string, err error) {
+	err = s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		methods, err := prove(tx)
+		if err != nil {
+			return err
+		}
+		login, fresh, err := s.renewed(who, methods...)
+		if err != nil {
+			return err
+		}
+		until := s.now().Add(StepUpTTL)
+		login.SteppedUpUntil, token = &until, fresh
+		return s.renew(tx, who, login)
+	})
+	return token, err
+}

@@ -1,0 +1,140 @@
+package dashboard
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"slices"
+
+	"agegate/internal/account"
+	"agegate/internal/page"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+)
+
+const (
+	sessionsPath = accountPath + "/sessions"
+	languagePath = accountPath + "/language"
+	leavePath    = accountPath + "/leave/:tenant"
+)
+
+// languageForm has a select whose options are the languages of the pages, and the
+// browser's.
+var languageForm = &form{name: "language", fields: []field{{name: "locale", kind: "text", max: 20, optional: true}}}
+
+func (p *Pages) account() feature {
+	return feature{
+		routes: []route{
+			{method: http.MethodGet, path: accountPath, least: user, handle: p.showAccount},
+			{method: http.MethodPost, path: sessionsPath, least: user, handle: p.endOthers},
+			{method: http.MethodPost, path: languagePath, least: user, handle: p.setLanguage},
+			{method: http.MethodGet, path: leavePath, least: viewer, handle: p.showLeave},
+			{method: http.MethodPost, path: leavePath, least: viewer, handle: p.leave},
+		},
+		screens: []string{"account"},
+		notices: []string{"others_ended", "language_set", "left"},
+		keys: []string{
+			"method.password", "method.totp", "method.code", "method.passkey",
+			"leave.title", "leave.button", "leave.last",
+		},
+	}
+}
+
+type accountView struct {
+	layout
+	User        account.User
+	Factors     account.Factors
+	Passkeyed   bool
+	Passkey     passkeyView
+	Logins      []loginRow
+	Memberships []memberOf
+	Form        *formView // of the buttons
+}
+
+// loginRow is one browser in which the user is signed in.
+type loginRow struct {
+	account.Login
+	Current bool
+}
+
+func (p *Pages) showAccount(r *request) error {
+	v := &accountView{User: r.who.User(), Passkeyed: p.cfg.Accounts.Passkeyed(), Passkey: p.offer("")}
+	var err error
+	if v.Factors, err = p.cfg.Accounts.Factors(r.ctx(), r.who); err != nil {
+		return err
+	}
+	logins, err := p.cfg.Accounts.Logins(r.ctx(), r.who)
+	if err != nil {
+		return err
+	}
+	for _, login := range logins {
+		v.Logins = append(v.Logins, loginRow{login, bytes.Equal(login.Hash, r.who.Login().Hash)})
+	}
+	if v.Memberships, err = p.membershipsOf(r); err != nil {
+		return err
+	}
+	if v.Form, err = r.blank(&form{}); err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "account", v)
+}
+
+func (p *Pages) endOthers(r *request) error {
+	if err := p.cfg.Accounts.EndOtherLogins(r.ctx(), r.who); err != nil {
+		return err
+	}
+	return r.done(accountPath, "others_ended")
+}
+
+func (p *Pages) setLanguage(r *request) error {
+	f, err := r.read(languageForm)
+	if err != nil {
+		return err
+	}
+	tag := f.Value("locale")
+	known := slices.ContainsFunc(p.set.Languages(), func(l *page.Locale) bool { return l.Tag == tag })
+	if tag != "" && !known {
+		return echo.ErrBadRequest
+	}
+	if err := p.cfg.Accounts.SetLocale(r.ctx(), r.who, tag); err != nil {
+		return err
+	}
+	p.set.SetLanguage(r, tag)
+	return r.done(accountPath, "language_set")
+}
+
+func (p *Pages) showLeave(r *request) error { return r.confirmLeaving(http.StatusOK, nil) }
+
+func (r *request) confirmLeaving(status int, fault *page.Text) error {
+	f, err := r.blank(&form{})
+	if err != nil {
+		return err
+	}
+	f.Fault = fault
+	return r.render(status, "confirm", &confirmView{
+		Title: page.Say("leave.title"), Body: page.Say("leave.body", "tenant", r.tenant.Name),
+		Button: page.Say("leave.button"), Back: accountPath, Form: f,
+	})
+}
+
+func (p *Pages) leave(r *request) error {
+	err := p.cfg.Accounts.RemoveMember(r.ctx(), r.access, r.who.User().ID)
+	if err == nil {
+		return r.done(accountPath, "left")
+	}
+	if errors.Is(err, account.ErrLastOwner) {
+		text := page.Say("leave.last")
+		return r.confirmLeaving(http.StatusConflict, &text)
+	}
+	return err
+}
+
+// id returns a parameter of the path as an ID.
+func (r *request) id(name string) (uuid.UUID, error) {
+	id, err := uuid.Parse(r.Param(name))
+	if err != nil {
+		return uuid.Nil, echo.ErrNotFound
+	}
+	return id, nil
+}

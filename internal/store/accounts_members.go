@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"agegate/internal/account"
+	"agegate/internal/fault"
+)
+
+// Members implements account.Store.
+func (s *Store) Members(ctx context.Context, tenantID uuid.UUID) ([]account.Member, error) {
+	return view(ctx, s, func(tx *Tx) ([]account.Member, error) {
+		var rows []memberRow
+		err := tx.db.InnerJoins("User").Where("memberships.tenant_id = ?", tenantID).
+			Order("memberships.created_at, memberships.user_id").Find(&rows).Error
+		return mapAll(rows, func(r memberRow) account.Member {
+			return account.Member{Membership: toMembership(r.Membership), User: toUser(r.User)}
+		}), err
+	})
+}
+
+// InsertMembership implements account.Tx.
+func (tx *Tx) InsertMembership(m account.Membership) error {
+	return tx.db.Create(&membershipRow{m.TenantID, m.UserID, string(m.Role), at(m.CreatedAt)}).Error
+}
+
+// LockOwners implements account.Tx.
+func (tx *Tx) LockOwners(tenantID uuid.UUID) error {
+	var rows []membershipRow
+	return tx.forUpdate().Where("tenant_id = ? AND role = ?", tenantID, string(account.Owner)).Order("user_id").Find(&rows).Error
+}
+
+// OwnerExists implements account.Tx.
+func (tx *Tx) OwnerExists(tenantID uuid.UUID) (bool, error) {
+	var rows []membershipRow
+	err := tx.db.Where("tenant_id = ? AND role = ?", tenantID, string(account.Owner)).Limit(1).Find(&rows).Error
+	return len(rows) > 0, err
+}
+
+// dispensable is the membership of a user if the tenant has another owner who
+// can sign in, or if it is not an owner's.
+func (tx *Tx) dispensable(tenantID, userID uuid.UUID) *gorm.DB {
+	return tx.db.Where(`tenant_id = ? AND user_id = ? AND (role <> 'owner' OR EXISTS (
+		SELECT 1 FROM memberships AS other JOIN users ON users.id = other.user_id
+		WHERE other.tenant_id = ? AND other.role = 'owner' AND other.user_id <> ? AND users.disabled_at IS NULL))`,
+		tenantID, userID, tenantID, userID)
+}
+
+// kept turns a change of no row into fault.Conflict: the row is the last owner's.
+func kept(result *gorm.DB) error {
+	if result.Error == nil && result.RowsAffected == 0 {
+		return fault.New(fault.Conflict, "The last owner stays")
+	}
+	return result.Error
+}
+
+// SetRole implements account.Tx.
+func (tx *Tx) SetRole(tenantID, userID uuid.UUID, role account.Role) error {
+	return kept(tx.dispensable(tenantID, userID).Model(&membershipRow{}).Update("role", string(role)))
+}
+
+// DeleteMembership implements account.Tx.
+func (tx *Tx) DeleteMembership(tenantID, userID uuid.UUID) error {
+	return kept(tx.dispensable(tenantID, userID).Delete(&membershipRow{}))
+}
+
+// Invitations implements account.Store.
+func (s *Store) Invitations(ctx context.Context, tenantID uuid.UUID, now time.Time) ([]account.Link, error) {
+	return view(ctx, s, func(tx *Tx) ([]account.Link, error) {
+		var rows []linkRow
+		err := tx.db.Where("tenant_id = ? AND kind = ? AND expires_at > ?", tenantID, string(account.LinkInvitation), at(now)).
+			Order("created_at DESC, hash").Find(&rows).Error
+		return mapAll(rows, toLink), err
+	})
+}
+
+// InsertLink implements account.Tx.
+func (tx *Tx) InsertLink(l account.Link) error {
+	row := fromLink(l)
+	return tx.db.Create(&row).Error
+}
+
+// DeleteRecoveryLinks implements account.Tx.
+func (tx *Tx) DeleteRecoveryLinks(userID uuid.UUID) error {
+	return tx.db.Where("user_id = ? AND kind = ?", userID, string(account.LinkRecovery)).Delete(&linkRow{}).Error
+}
