@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/account"
 	"agegate/internal/billing"
 	"agegate/internal/credential"
 	"agegate/internal/session"
@@ -45,7 +46,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"field": field, "mask": mask, "event": event,
+			"field": field, "mask": mask, "event": event, "user": addUser,
 		},
 	})
 }
@@ -64,6 +65,18 @@ func field(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("there is no string %s", args[1])
 	}
 	ts.Setenv(args[0], text)
+}
+
+// user EMAIL NAME stores a user, as the dashboard does.
+func addUser(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := store.Open(context.Background(), store.Config{URL: ts.Getenv("AGEGATE_DATABASE_URL"), Now: now})
+	ts.Check(err)
+	defer db.Close()
+	id, err := uuid.NewV7()
+	ts.Check(err)
+	ts.Check(db.UpdateAccounts(context.Background(), func(tx account.Tx) error {
+		return tx.InsertUser(account.User{ID: id, Email: args[0], Name: args[1], CreatedAt: now()})
+	}))
 }
 
 // masks replace what differs from run to run.

@@ -175,6 +175,7 @@ func exactlyOneUser(_ *cobra.Command, args []string) error {
 
 func (c *cli) userSetupLink() *cobra.Command {
 	var asJSON bool
+	var owned string
 	cmd := &cobra.Command{
 		Use:   "setup-link",
 		Short: "Print the link that makes the first operator",
@@ -182,28 +183,30 @@ func (c *cli) userSetupLink() *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().StringVar(&owned, "tenant", "", "ID of a tenant that the operator will own too")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := c.load()
-		if err != nil {
+		var tenantID *uuid.UUID
+		if owned != "" {
+			id, err := idArgument([]string{owned})
+			if err != nil {
+				return fmt.Errorf("--tenant: %w", err)
+			}
+			tenantID = &id
+		}
+		return c.withUsers(cmd.Context(), func(accounts *account.Service, cfg config.Config) error {
+			if err := cfg.CheckDashboard(); err != nil {
+				return err
+			}
+			link, err := accounts.NewSetupLink(cmd.Context(), tenantID)
+			if err != nil {
+				return missing("tenant", err)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), map[string]string{"setup_link": link})
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), link)
 			return err
-		}
-		if err := cfg.CheckDashboard(); err != nil {
-			return err
-		}
-		db, err := openDatabase(cmd.Context(), cfg)
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		link, err := users(db, cfg).NewSetupLink(cmd.Context(), nil)
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return printJSON(cmd.OutOrStdout(), map[string]string{"setup_link": link})
-		}
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), link)
-		return err
+		})
 	}
 	return cmd
 }
