@@ -4,14 +4,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { isAccessible } from "./lib/axe.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { root, startGateway } from "./lib/gateway.mjs";
 import { tour } from "./lib/tour.mjs";
 import { fitsWidth, openCamera, part, passes, sees, toPrimer } from "./lib/walk.mjs";
 
-const axe = readFileSync(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
-const standard = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 const phone = { width: 360, height: 740 };
 const enlarged = { width: 320, height: 256 }; // a laptop's window at 400 %
 const laptop = { width: 1280, height: 800 };
@@ -26,14 +25,6 @@ after(async () => {
   await browser?.close();
   await gateway?.stop();
 });
-
-async function isAccessible(page) {
-  await page.evaluate(axe);
-  const { violations, incomplete } = await page.evaluate((tags) => axe.run({ runOnly: tags }), standard);
-  // What axe could not measure is not passed over either.
-  const found = [...violations, ...incomplete].flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target} ${n.failureSummary}`));
-  assert.deepEqual(found, []);
-}
 
 test("every screen", async (t) => {
   for (const [name, visit] of Object.entries(stops)) {
