@@ -390,9 +390,22 @@ func TestOnward(t *testing.T) {
 		"/dashboard/" + id + "/prod": "/dashboard", "/dashboard/x/test": "/dashboard", "/dashboard//evil.example": "/dashboard",
 		"/dashboard/login": "/dashboard", "/dashboard/" + id + "/test?x=1": "/dashboard", "javascript:alert(1)": "/dashboard",
 		"/dashboard/urn:uuid:" + id + "/live": "/dashboard/" + id + "/live", "/dashboard/../v/x": "/dashboard",
+		account.LinkPath + strings.Repeat("A", 43): account.LinkPath + strings.Repeat("A", 43),
 	} {
 		if got := dashboard.Onward(next); got != want {
 			t.Errorf("%q leads to %q, want %q", next, got, want)
+		}
+	}
+}
+
+// TestOnwardNeverLeavesTheDashboard: other spellings of another site's address.
+func TestOnwardNeverLeavesTheDashboard(t *testing.T) {
+	before := []string{"//", "///", "/\\", "\\\\", "/\t/", "/\n/", "\t//", "/%2f", "/%5c", "https:", "http:/", "https://", "HTTPS://", "/dashboard/../..//", "/dashboard/..;/", "//dashboard@"}
+	for _, start := range before {
+		for _, host := range []string{"evil.example", "evil.example/dashboard", "evil.example%2f..", "dashboard.evil.example"} {
+			if got := dashboard.Onward(start + host); got != "/dashboard" {
+				t.Errorf("%q leads to %q", start+host, got)
+			}
 		}
 	}
 }

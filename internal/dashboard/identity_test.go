@@ -369,6 +369,19 @@ func TestRecovery(t *testing.T) {
 		res, _ = g.Nobody().Post(t, "/dashboard/login", form)
 		want(t, "the new password, without the app", res, 303, "/dashboard")
 
+		for what, act := range map[string]func() error{
+			"disable": func() error { return g.App.Accounts.Disable(t.Context(), audit.Actor{}, user.ID) },
+			"recover": func() error {
+				_, err := g.App.Accounts.NewRecoveryLink(t.Context(), audit.Actor{}, user.ID)
+				return err
+			},
+		} {
+			if act() == nil {
+				t.Errorf("%s: nobody did it", what)
+			}
+		}
+		res, _ = again.Get(t, "/dashboard/account")
+		want(t, "after what nobody did", res, 200, "")
 		if err := g.App.Accounts.Disable(t.Context(), audit.System("test"), user.ID); err != nil {
 			t.Fatal(err)
 		}
