@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 
 	"agegate/internal/credential"
 
@@ -33,9 +34,11 @@ func ResealTOTP(ctx context.Context, store Store, sealer *credential.Sealer) (cr
 func resealTOTP(ctx context.Context, store Store, sealer *credential.Sealer, user User, done *credential.Resealing) error {
 	next, err := sealer.Reseal(user.TOTP, totpContext(user))
 	switch {
-	case err != nil:
+	case errors.Is(err, credential.ErrSealed):
 		done.Unopened++
 		return nil
+	case err != nil:
+		return err
 	case next == nil:
 		done.Already++
 		return nil

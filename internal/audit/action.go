@@ -46,7 +46,7 @@ const (
 	UserRecover      Action = "user.recover"       // the link was used: all factors were replaced
 	PasskeyAdd       Action = "passkey.add"
 	PasskeyRemove    Action = "passkey.remove"
-	PasswordSet      Action = "password.set" //nolint:gosec // G101: a name, not a credential
+	PasswordSet      Action = "password.set"
 	TOTPAdd          Action = "totp.add"
 	TOTPRemove       Action = "totp.remove"
 	CodesReplace     Action = "recovery_codes.replace"

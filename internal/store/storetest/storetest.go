@@ -101,6 +101,7 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"login", testLogin},
 		{"setup link is replaced and taken once", testSetupLinkIsReplacedAndTakenOnce},
 		{"flow is claimed once", testFlowIsClaimedOnce},
+		{"passkeys", testPasskeys},
 		{"factors come back as stored", testFactorsComeBackAsStored},
 		{"codes and steps are used once", testCodesAndStepsAreUsedOnce},
 		{"log-ins are renewed and ended", testLoginsAreRenewedAndEnded},
