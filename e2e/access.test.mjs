@@ -1,13 +1,11 @@
 // Fit for everybody: every screen checked by axe in both themes and at the
 // narrowest width; by keyboard alone; with reduced motion; light to load.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { isAccessible } from "./lib/axe.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
-import { root, startGateway } from "./lib/gateway.mjs";
+import { startGateway } from "./lib/gateway.mjs";
 import { tour } from "./lib/tour.mjs";
 import { fitsWidth, openCamera, part, passes, sees, toPrimer } from "./lib/walk.mjs";
 
