@@ -40,47 +40,42 @@ func (s *Service) bucket(email string, user User, device string) []byte {
 }
 
 // attempt counts a failure in advance, so that attempts at the same time count
-// too. It returns a *ThrottleError if there were too many; whoever succeeds drops
-// the bucket.
+// too. It returns a *ThrottleError if there were too many, and then leaves nothing
+// behind; whoever succeeds drops the bucket.
 func (s *Service) attempt(ctx context.Context, bucket []byte) error {
-	var wait time.Duration
-	err := s.store.UpdateAccounts(ctx, func(tx Tx) (err error) {
+	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		now := s.now()
 		t, err := tx.LockThrottle(bucket, now)
 		if err != nil {
 			return err
 		}
-		if wait = t.Until.Sub(now); wait > 0 {
-			return nil
+		if wait := t.Until.Sub(now); wait > 0 {
+			return &ThrottleError{wait}
 		}
-		if wait, err = s.takeCheck(tx, now); err != nil || wait > 0 {
+		if err := s.takeCheck(tx, now); err != nil {
 			return err
 		}
 		t.Failures++
 		t.Until = now.Add(delay(t.Failures))
 		return tx.PutThrottle(t, now)
 	})
-	if err == nil && wait > 0 {
-		return &ThrottleError{wait}
-	}
-	return err
 }
 
 // takeCheck takes one of the checks that the instance makes in a second, or
-// returns how long to wait for the next.
-func (s *Service) takeCheck(tx Tx, now time.Time) (time.Duration, error) {
+// returns a *ThrottleError.
+func (s *Service) takeCheck(tx Tx, now time.Time) error {
 	t, err := tx.LockThrottle(s.sealer.MAC("instance"), now)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if !now.Before(t.Until) {
 		t.Failures, t.Until = 0, now.Add(time.Second)
 	}
 	if t.Failures >= checksASecond {
-		return t.Until.Sub(now), nil
+		return &ThrottleError{t.Until.Sub(now)}
 	}
 	t.Failures++
-	return 0, tx.PutThrottle(t, now)
+	return tx.PutThrottle(t, now)
 }
 
 // delay is how long the attempt after so many failures has to wait.
