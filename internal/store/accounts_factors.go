@@ -174,13 +174,13 @@ func (tx *Tx) EndLogins(userID uuid.UUID, except []byte, now time.Time) (int, er
 	return int(result.RowsAffected), result.Error
 }
 
-// LockThrottle implements account.Tx.
+// LockThrottle implements account.Tx, by one statement: between an insertion and
+// a query, another transaction could drop the row.
 func (tx *Tx) LockThrottle(bucket []byte, now time.Time) (account.Throttle, error) {
 	row := throttleRow{Bucket: bucket, Until: at(now), UpdatedAt: at(now)}
-	if err := tx.db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
-		return account.Throttle{}, err
-	}
-	err := tx.forUpdate().Take(&row, "bucket = ?", bucket).Error
+	err := tx.db.Clauses(clause.Returning{}, clause.OnConflict{
+		Columns: []clause.Column{{Name: "bucket"}}, DoUpdates: clause.AssignmentColumns([]string{"updated_at"}),
+	}).Create(&row).Error
 	return account.Throttle{Bucket: row.Bucket, Failures: row.Failures, Until: at(row.Until)}, err
 }
 

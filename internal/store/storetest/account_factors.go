@@ -238,3 +238,29 @@ func testThrottle(t *testing.T, s Store) {
 		})
 	}
 }
+
+// testThrottleIsDroppedMeanwhile: a bucket may be dropped while another waits
+// for it.
+func testThrottleIsDroppedMeanwhile(t *testing.T, s Store) {
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 10 {
+				err := s.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+					b, err := tx.LockThrottle(digest("bucket"), start)
+					switch {
+					case err != nil:
+						return err
+					case i%2 == 0:
+						return tx.DropThrottle(b.Bucket)
+					}
+					return tx.PutThrottle(b, start)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -108,6 +108,7 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"the last owner stays", testTheLastOwnerStays},
 		{"invitations and recovery links", testInvitationsAndRecoveryLinks},
 		{"throttle", testThrottle},
+		{"throttle is dropped meanwhile", testThrottleIsDroppedMeanwhile},
 		{"prune accounts forgets only what is over", testPruneAccountsForgetsOnlyWhatIsOver},
 		{"sessions are listed newest first", testSessionsAreListedNewestFirst},
 		{"events are listed newest first", testEventsAreListedNewestFirst},
