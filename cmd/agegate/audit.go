@@ -13,6 +13,7 @@ import (
 
 	"agegate/internal/audit"
 	"agegate/internal/store"
+	"agegate/internal/tenant"
 
 	"github.com/spf13/cobra"
 )
@@ -93,7 +94,7 @@ func (c *cli) auditList() *cobra.Command {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL")
 			for _, e := range entries {
-				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.At.Format(time.DateTime), visible(actorText(e.Actor)), e.Action, e.Target, visible(detailText(e.Details())))
+				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.At.Format(time.DateTime), tenant.Visible(actorText(e.Actor)), e.Action, e.Target, tenant.Visible(detailText(e.Details())))
 			}
 			return w.Flush()
 		})
@@ -234,7 +235,7 @@ func printVerified(out io.Writer, verified []verifiedLog, asJSON bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "LOG\tENTRIES\tLAST HASH")
 	for _, v := range verified {
-		fmt.Fprintf(w, "%s\t%d\t%s\n", visible(string(v.Scope)), v.Entries, v.Hash)
+		fmt.Fprintf(w, "%s\t%d\t%s\n", tenant.Visible(string(v.Scope)), v.Entries, v.Hash)
 	}
 	return w.Flush()
 }

@@ -6,7 +6,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"agegate/internal/credential"
 	"agegate/internal/tenant"
 
 	"github.com/google/uuid"
@@ -18,9 +17,10 @@ func (c *cli) keyCommand() *cobra.Command {
 }
 
 func (c *cli) keyCreate() *cobra.Command {
+	var name string
 	var asJSON bool
 	cmd := c.modeCommand("create", "Create another API key, shown only once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
-		key, plain, err := op.tenants.CreateKey(cmd.Context(), op.actor, id, livemode)
+		key, plain, err := op.tenants.CreateKey(cmd.Context(), op.actor, id, livemode, name)
 		if err != nil {
 			return err
 		}
@@ -33,6 +33,7 @@ func (c *cli) keyCreate() *cobra.Command {
 		fmt.Fprintf(cmd.OutOrStdout(), "Key %s\n%s\nKeep it now: it is not shown again.\n", key.ID, plain)
 		return nil
 	})
+	cmd.Flags().StringVar(&name, "name", "", "what the key is for")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
@@ -71,17 +72,16 @@ func (c *cli) keyRevoke() *cobra.Command {
 type listedKey struct {
 	KeyID      uuid.UUID  `json:"key_id"`
 	Key        string     `json:"key"`
+	Name       string     `json:"name"`
 	CreatedAt  time.Time  `json:"created_at"`
+	CreatedBy  *uuid.UUID `json:"created_by"` // a user
 	LastUsedAt *time.Time `json:"last_used_at"`
+	ExpiresAt  *time.Time `json:"expires_at"`
 	RevokedAt  *time.Time `json:"revoked_at"`
 }
 
 func fromKey(k tenant.APIKey) listedKey {
-	prefix := credential.TestKeyPrefix
-	if k.Livemode {
-		prefix = credential.LiveKeyPrefix
-	}
-	return listedKey{k.ID, prefix + "…" + k.LastFour, k.CreatedAt, k.LastUsedAt, k.RevokedAt}
+	return listedKey{k.ID, k.Hint(), k.Name, k.CreatedAt, k.CreatedBy, k.LastUsedAt, k.ExpiresAt, k.RevokedAt}
 }
 
 func (c *cli) keyList() *cobra.Command {
@@ -102,9 +102,10 @@ func (c *cli) keyList() *cobra.Command {
 				return printJSON(cmd.OutOrStdout(), listed)
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tKEY\tCREATED\tLAST USED\tREVOKED")
+			fmt.Fprintln(w, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME")
 			for _, k := range listed {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime), orNever(k.LastUsedAt), orNever(k.RevokedAt))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime),
+					orNever(k.LastUsedAt), orNever(k.ExpiresAt), orNever(k.RevokedAt), tenant.Visible(k.Name))
 			}
 			return w.Flush()
 		})

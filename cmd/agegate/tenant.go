@@ -132,7 +132,7 @@ func printCreated(cmd *cobra.Command, c tenant.Credentials, asJSON bool) error {
 		return printJSON(cmd.OutOrStdout(), out)
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "Tenant\t%s\t%s\n", out.TenantID, visible(out.Name))
+	fmt.Fprintf(w, "Tenant\t%s\t%s\n", out.TenantID, tenant.Visible(out.Name))
 	fmt.Fprintf(w, "API key\ttest\t%s\n\tlive\t%s\n", out.APIKeys.Test, out.APIKeys.Live)
 	fmt.Fprintf(w, "Webhook secret\ttest\t%s\n\tlive\t%s\n", out.WebhookSecrets.Test, out.WebhookSecrets.Live)
 	fmt.Fprintf(w, "Redirect secret\ttest\t%s\n\tlive\t%s\n", out.RedirectSecrets.Test, out.RedirectSecrets.Live)
@@ -169,7 +169,7 @@ func (c *cli) tenantSet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s (%s) is updated.\n", t.ID, visible(t.Name))
+			fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s (%s) is updated.\n", t.ID, tenant.Visible(t.Name))
 			return nil
 		})
 	}
@@ -271,7 +271,7 @@ func (c *cli) tenantList() *cobra.Command {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED")
 			for _, t := range listed {
-				fmt.Fprintf(w, "%s\t%s\t%d\t%t\t%s\n", t.TenantID, visible(t.Name), t.Credit, t.Disabled, t.CreatedAt.Format(time.DateTime))
+				fmt.Fprintf(w, "%s\t%s\t%d\t%t\t%s\n", t.TenantID, tenant.Visible(t.Name), t.Credit, t.Disabled, t.CreatedAt.Format(time.DateTime))
 			}
 			return w.Flush()
 		})

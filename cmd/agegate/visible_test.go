@@ -25,7 +25,7 @@ func TestVisible(t *testing.T) {
 			rapid.Map(rapid.Int32Range(0, utf8.MaxRune), func(r int32) string { return string(r) }),
 		)
 		text := strings.Join(rapid.SliceOf(part).Draw(t, "parts"), "")
-		shown := visible(text)
+		shown := tenant.Visible(text)
 		if !utf8.ValidString(shown) || strings.ContainsFunc(shown, tenant.IsHidden) {
 			t.Errorf("%q is shown as %q", text, shown)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agegate/internal/audit"
+	"agegate/internal/tenant"
 	"agegate/internal/webhook"
 
 	"github.com/google/uuid"
@@ -168,10 +169,10 @@ func (c *cli) webhookShow() *cobra.Command {
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintf(w, "Event\t%s\nSession\t%s\nTenant\t%s\nEndpoint\t%s\nStatus\t%s\nBody\t%s\n\n",
-				event.EventID, event.SessionID, event.TenantID, event.EndpointID, event.Status, visible(string(record.Body)))
+				event.EventID, event.SessionID, event.TenantID, event.EndpointID, event.Status, tenant.Visible(string(record.Body)))
 			fmt.Fprintln(w, "ATTEMPT\tAT\tRESULT\tLATENCY\tNEXT\tANSWER")
 			for _, a := range listed {
-				answer := visible(fmt.Sprintf("%.60q", a.Answer))
+				answer := tenant.Visible(fmt.Sprintf("%.60q", a.Answer))
 				fmt.Fprintf(w, "%d\t%s\t%s\t%d ms\t%s\t%s\n", a.Number, a.At.Format(time.DateTime), answerOf(a.Class, a.StatusCode), a.LatencyMS, orNever(a.NextAt), answer)
 			}
 			return w.Flush()

@@ -15,6 +15,7 @@ import (
 
 	"agegate/internal/audit"
 	"agegate/internal/credential"
+	"agegate/internal/tenant"
 	"agegate/internal/webhook"
 
 	"github.com/google/uuid"
@@ -179,7 +180,7 @@ func printReport(cmd *cobra.Command, report webhook.Report, asJSON bool) error {
 		if !f.OK {
 			mark = "FAIL"
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s  %-9s  %s\n", mark, f.Check, visible(f.Detail))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s  %-9s  %s\n", mark, f.Check, tenant.Visible(f.Detail))
 	}
 	return nil
 }

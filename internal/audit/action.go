@@ -15,6 +15,9 @@ const (
 	TenantDelete          Action = "tenant.delete" // in the log of the instance
 	APIKeyCreate          Action = "api_key.create"
 	APIKeyRevoke          Action = "api_key.revoke" //nolint:gosec // G101: a name, not a credential
+	APIKeyRoll            Action = "api_key.roll"   //nolint:gosec // G101: a name; target: the old key
+	WebhookSecretReveal   Action = "webhook_secret.reveal"
+	RedirectSecretReveal  Action = "redirect_secret.reveal"
 	WebhookSecretRotate   Action = "webhook_secret.rotate"
 	RedirectSecretStage   Action = "redirect_secret.stage"
 	RedirectSecretPromote Action = "redirect_secret.promote"
@@ -54,7 +57,8 @@ const (
 )
 
 var actions = []Action{
-	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, APIKeyCreate, APIKeyRevoke,
+	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, APIKeyCreate, APIKeyRevoke, APIKeyRoll,
+	WebhookSecretReveal, RedirectSecretReveal,
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,
 	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
 	IssuerTrust, IssuerDistrust,

@@ -182,7 +182,7 @@ func TestActs(t *testing.T) {
 				return err
 			}},
 			{audit.APIKeyCreate, own, func() string { return key.ID.String() }, params("mode", "live"), func(a audit.Actor) error {
-				k, plain, err := o.tenants.CreateKey(ctx, a, owner, true)
+				k, plain, err := o.tenants.CreateKey(ctx, a, owner, true, "")
 				key = k
 				return keep(plain, err)
 			}},
@@ -191,6 +191,14 @@ func TestActs(t *testing.T) {
 			}},
 			{audit.APIKeyRevoke, own, func() string { return key.ID.String() }, audit.Detail{}, func(a audit.Actor) error {
 				return o.tenants.RevokeKeyAsOperator(ctx, a, key.ID)
+			}},
+			{audit.WebhookSecretReveal, own, nil, params("mode", "live"), func(a audit.Actor) error {
+				_, err := o.tenants.RevealSecrets(ctx, a, owner, true, tenant.SecretWebhook)
+				return err
+			}},
+			{audit.RedirectSecretReveal, own, nil, params("mode", "test"), func(a audit.Actor) error {
+				_, err := o.tenants.RevealSecrets(ctx, a, owner, false, tenant.SecretRedirect)
+				return err
 			}},
 			{audit.WebhookSecretRotate, own, nil, params("mode", "test", "overlap", "1h0m0s"), func(a audit.Actor) error {
 				return keep(o.tenants.RotateWebhookSecret(ctx, a, owner, false, time.Hour))
@@ -216,6 +224,10 @@ func TestActs(t *testing.T) {
 			}},
 			{audit.EventResendFailed, own, nil, params("created_since", since.Format(time.RFC3339)), func(a audit.Actor) error {
 				_, err := o.webhooks.ResendFailedEvents(ctx, a, webhook.OfTenant(owner), since)
+				return err
+			}},
+			{audit.EventResendFailed, own, nil, params("created_since", since.Format(time.RFC3339), "mode", "test"), func(a audit.Actor) error {
+				_, err := o.webhooks.ResendFailedEvents(ctx, a, webhook.OfMode(owner, false), since)
 				return err
 			}},
 			{audit.EventResendFailed, audit.Instance, func() string { return "" }, params("created_since", since.Format(time.RFC3339)), func(a audit.Actor) error {

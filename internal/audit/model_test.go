@@ -42,7 +42,7 @@ func TestEveryActIsInTheChain(t *testing.T) {
 			"disable": func(a audit.Actor, owner uuid.UUID) error { return o.tenants.SetDisabled(ctx, a, owner, true) },
 			"enable":  func(a audit.Actor, owner uuid.UUID) error { return o.tenants.SetDisabled(ctx, a, owner, false) },
 			"create a key": func(a audit.Actor, owner uuid.UUID) error {
-				_, _, err := o.tenants.CreateKey(ctx, a, owner, false)
+				_, _, err := o.tenants.CreateKey(ctx, a, owner, false, "")
 				return err
 			},
 			"revoke no key": func(a audit.Actor, owner uuid.UUID) error { return o.tenants.RevokeKey(ctx, a, owner, nobody) },

@@ -50,6 +50,7 @@ func fromKey(k tenant.APIKey) apiKeyRow {
 	return apiKeyRow{
 		ID: k.ID, TenantID: k.TenantID, Livemode: k.Livemode, Hash: k.Hash[:], LastFour: k.LastFour,
 		CreatedAt: at(k.CreatedAt), LastUsedAt: atOrNil(k.LastUsedAt), RevokedAt: atOrNil(k.RevokedAt),
+		Name: k.Name, CreatedBy: k.CreatedBy, ExpiresAt: atOrNil(k.ExpiresAt),
 	}
 }
 
@@ -59,6 +60,7 @@ func toKey(r apiKeyRow) tenant.APIKey {
 	return tenant.APIKey{
 		ID: r.ID, TenantID: r.TenantID, Livemode: r.Livemode, Hash: hash, LastFour: r.LastFour,
 		CreatedAt: at(r.CreatedAt), LastUsedAt: atOrNil(r.LastUsedAt), RevokedAt: atOrNil(r.RevokedAt),
+		Name: r.Name, CreatedBy: r.CreatedBy, ExpiresAt: atOrNil(r.ExpiresAt),
 	}
 }
 

@@ -16,7 +16,10 @@ import (
 // inScope restricts a query to the scope.
 func inScope(db *gorm.DB, scope webhook.Scope) *gorm.DB {
 	if tenant, all := scope.Tenant(); !all {
-		return db.Where("tenant_id = ?", tenant)
+		db = db.Where("tenant_id = ?", tenant)
+	}
+	if livemode := scope.Livemode(); livemode != nil {
+		db = db.Where("livemode = ?", *livemode)
 	}
 	return db
 }
@@ -107,10 +110,36 @@ func ofOwner(act audit.Act, tenantID uuid.UUID) audit.Act {
 
 // ResendFailedEvents implements webhook.Journal.
 func (s *Store) ResendFailedEvents(ctx context.Context, scope webhook.Scope, since time.Time, act audit.Act) (int, error) {
-	return s.renewAll(ctx, webhook.StatusFailed, &act, func(tx *Tx) *gorm.DB {
-		return inScope(tx.db.Table("webhook_events"), scope).Where("created_at >= ?", at(since)).
-			Where("endpoint_id NOT IN (SELECT id FROM webhook_endpoints WHERE disabled_at IS NOT NULL)")
+	return s.renewAll(ctx, webhook.StatusFailed, &act, func(tx *Tx) *gorm.DB { return tx.resendable(scope, since) })
+}
+
+// resendable selects the events created at or after since whose endpoint is
+// enabled.
+func (tx *Tx) resendable(scope webhook.Scope, since time.Time) *gorm.DB {
+	return inScope(tx.db.Table("webhook_events"), scope).Where("created_at >= ?", at(since)).
+		Where("endpoint_id NOT IN (SELECT id FROM webhook_endpoints WHERE disabled_at IS NOT NULL)")
+}
+
+// CountFailedEvents implements webhook.Journal.
+func (s *Store) CountFailedEvents(ctx context.Context, scope webhook.Scope, since time.Time, limit int) (int, error) {
+	return view(ctx, s, func(tx *Tx) (int, error) {
+		return tx.countUpTo(limit, tx.resendable(scope, since).Where("status = ?", webhook.StatusFailed))
 	})
+}
+
+// CountWaitingEvents implements webhook.Journal.
+func (s *Store) CountWaitingEvents(ctx context.Context, scope webhook.Scope, endpoint string, limit int) (int, error) {
+	return view(ctx, s, func(tx *Tx) (int, error) {
+		return tx.countUpTo(limit, inScope(tx.db.Table("webhook_events"), scope).
+			Where("endpoint_id = ? AND status = ?", endpoint, webhook.StatusWaiting))
+	})
+}
+
+// countUpTo counts the selected events, at most limit.
+func (tx *Tx) countUpTo(limit int, selected *gorm.DB) (int, error) {
+	var n int64
+	err := tx.db.Table("(?) AS found", selected.Select("id").Limit(limit)).Count(&n).Error
+	return int(n), err
 }
 
 // renewAll makes the selected events with a status due now, in one transaction

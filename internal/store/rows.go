@@ -36,6 +36,9 @@ type apiKeyRow struct {
 	CreatedAt  time.Time
 	LastUsedAt *time.Time
 	RevokedAt  *time.Time
+	Name       string
+	CreatedBy  *uuid.UUID
+	ExpiresAt  *time.Time
 }
 
 func (apiKeyRow) TableName() string { return "api_keys" }
@@ -47,6 +50,14 @@ type apiKeyTenantRow struct {
 }
 
 func (apiKeyTenantRow) TableName() string { return "api_keys" }
+
+// apiKeyCreatorRow is a key with the name of the user who made it.
+type apiKeyCreatorRow struct {
+	Key     apiKeyRow `gorm:"embedded"`
+	Creator string
+}
+
+func (apiKeyCreatorRow) TableName() string { return "api_keys" }
 
 type secretRow struct {
 	ID        uuid.UUID `gorm:"primaryKey"`

@@ -11,7 +11,7 @@ import (
 )
 
 // keyTTL is how long a replica may still accept a key after another replica has
-// revoked it or disabled its tenant.
+// revoked it, ended it early or disabled its tenant.
 const keyTTL = time.Second
 
 var (
@@ -22,8 +22,8 @@ var (
 // Authenticate returns the caller behind an X-API-Key value. It returns
 // fault.MalformedKey for a missing value or one without a known prefix,
 // fault.InvalidKey for any other key that is not in force, and
-// fault.TenantDisabled. With the last one, and for a revoked key, it returns whose
-// key it is as well.
+// fault.TenantDisabled. With the last one, and for a key no longer in force, it
+// returns whose key it is as well.
 func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
 	switch _, err := credential.ParseAPIKey(key); {
 	case errors.Is(err, credential.ErrKeyPrefix):
@@ -42,7 +42,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 		return Caller{}, errInvalidKey
 	case err != nil:
 		return Caller{}, err
-	case k.RevokedAt != nil:
+	case !k.InForceAt(now):
 		return caller, errInvalidKey
 	case t.Disabled:
 		return caller, errTenantDisabled
@@ -51,7 +51,11 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 		// The time of last use is best effort: a call does not fail without it.
 		_ = s.store.TouchKey(ctx, k.ID, minute)
 	}
-	s.keys.put(hash, caller, now)
+	until := now.Add(keyTTL)
+	if k.ExpiresAt != nil && k.ExpiresAt.Before(until) {
+		until = *k.ExpiresAt
+	}
+	s.keys.put(hash, caller, until)
 	return caller, nil
 }
 
@@ -77,11 +81,11 @@ func (c *keyCache) get(hash credential.KeyHash, now time.Time) (Caller, bool) {
 	return cached.Caller, ok && now.Before(cached.until)
 }
 
-func (c *keyCache) put(hash credential.KeyHash, caller Caller, now time.Time) {
+func (c *keyCache) put(hash credential.KeyHash, caller Caller, until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.callers == nil || len(c.callers) >= maxCachedKeys {
 		c.callers = make(map[credential.KeyHash]cachedCaller)
 	}
-	c.callers[hash] = cachedCaller{caller, now.Add(keyTTL)}
+	c.callers[hash] = cachedCaller{caller, until}
 }

@@ -1,8 +1,10 @@
 package tenant
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"agegate/internal/fault"
@@ -33,4 +35,25 @@ const brailleBlank = '\u2800'
 func IsHidden(r rune) bool {
 	return !unicode.IsGraphic(r) || r == brailleBlank ||
 		unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// Visible makes foreign text safe for a terminal or a page: it escapes every code point
+// that is invisible or changes the text around it as JSON does (\u202e), and
+// writes a byte that is not UTF-8 as \ufffd. Inside a JSON string, the result
+// denotes the same text.
+func Visible(text string) string {
+	var b strings.Builder
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1, r <= 0xffff && IsHidden(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		case IsHidden(r):
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

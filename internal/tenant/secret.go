@@ -19,8 +19,7 @@ var RotationOverlaps = []time.Duration{0, time.Hour, 24 * time.Hour, 72 * time.H
 
 // RotateWebhookSecret creates a new webhook secret. The old ones sign beside it
 // for at most overlap, which must be one of RotationOverlaps. It returns the
-// new secret in plain, which is not possible later, or fault.NotFound or
-// fault.Invalid.
+// new secret in plain, or fault.NotFound or fault.Invalid.
 func (s *Service) RotateWebhookSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, overlap time.Duration) (string, error) {
 	if !slices.Contains(RotationOverlaps, overlap) {
 		return "", fault.New(fault.Invalid, "overlap must be 0, 1h, 24h or 72h")
@@ -46,8 +45,8 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, actor audit.Actor, te
 const RedirectRetirement = 24 * time.Hour
 
 // StageRedirectSecret creates the redirect secret that will sign after
-// PromoteRedirectSecret. It returns it in plain, which is not possible later,
-// for the merchant to accept beside the current one, or fault.NotFound.
+// PromoteRedirectSecret. It returns it in plain, for the merchant to accept beside
+// the current one, or fault.NotFound.
 func (s *Service) StageRedirectSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool) (string, error) {
 	if _, err := s.store.TenantByID(ctx, tenantID); err != nil {
 		return "", err
@@ -76,6 +75,77 @@ func (s *Service) PromoteRedirectSecret(ctx context.Context, actor audit.Actor, 
 func (s *Service) RetireRedirectSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool) error {
 	act := s.act(actor, audit.RedirectSecretRetire, tenantID, inMode(livemode))
 	return s.store.RetireSecrets(ctx, tenantID, livemode, SecretRedirect, act.At, act)
+}
+
+// Secrets returns a tenant's secrets of a mode and kind in force, newest first.
+func (s *Service) Secrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind) ([]Secret, error) {
+	return s.store.Secrets(ctx, tenantID, livemode, kind, s.now())
+}
+
+// ShownSecret is a secret with its value as the merchant is given it.
+type ShownSecret struct {
+	Secret
+	Plain string
+}
+
+// RevealSecrets is Secrets with the values in plain, and leaves an entry in the
+// audit log.
+func (s *Service) RevealSecrets(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, kind SecretKind) ([]ShownSecret, error) {
+	secrets, err := s.Secrets(ctx, tenantID, livemode, kind)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]ShownSecret, 0, len(secrets))
+	for _, secret := range secrets {
+		key, err := s.open(secret)
+		if err != nil {
+			return nil, err
+		}
+		plain := credential.FormatWebhookSecret(key)
+		if kind == SecretRedirect {
+			plain = credential.FormatRedirectSecret(key, livemode)
+		}
+		shown = append(shown, ShownSecret{secret, plain})
+	}
+	action := audit.WebhookSecretReveal
+	if kind == SecretRedirect {
+		action = audit.RedirectSecretReveal
+	}
+	return shown, s.store.AppendAct(ctx, s.act(actor, action, tenantID, inMode(livemode)))
+}
+
+// SigningKey is a secret with the key that it signs with.
+type SigningKey struct {
+	Secret
+	Key []byte
+}
+
+// rememberedFor is for how long a debugger recognizes a secret that has ended.
+const rememberedFor = 30 * 24 * time.Hour
+
+// SigningKeys returns the keys of a kind of both modes, test first and newest
+// first, for debuggers that tell which of them signed something. Those that ended
+// within rememberedFor are among them, unless they open no longer.
+func (s *Service) SigningKeys(ctx context.Context, tenantID uuid.UUID, kind SecretKind) ([]SigningKey, error) {
+	var keys []SigningKey
+	now := s.now()
+	for _, livemode := range []bool{false, true} {
+		secrets, err := s.store.Secrets(ctx, tenantID, livemode, kind, now.Add(-rememberedFor))
+		if err != nil {
+			return nil, err
+		}
+		for _, secret := range secrets {
+			key, err := s.open(secret)
+			ended := secret.ExpiresAt != nil && !now.Before(*secret.ExpiresAt)
+			switch {
+			case err == nil:
+				keys = append(keys, SigningKey{secret, key})
+			case !ended:
+				return nil, err
+			}
+		}
+	}
+	return keys, nil
 }
 
 // WebhookKeys returns the secrets that sign a tenant's webhooks now, newest

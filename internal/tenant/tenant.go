@@ -54,18 +54,6 @@ func (t Tenant) CallbackURLs() []string {
 	return urls
 }
 
-// APIKey is the stored form of a key. The key itself is shown only once.
-type APIKey struct {
-	ID         uuid.UUID
-	TenantID   uuid.UUID
-	Livemode   bool
-	Hash       credential.KeyHash
-	LastFour   string
-	CreatedAt  time.Time
-	LastUsedAt *time.Time // to the minute
-	RevokedAt  *time.Time
-}
-
 // SecretKind says what a secret signs.
 type SecretKind string
 
@@ -149,15 +137,19 @@ type Store interface {
 	DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) error
 
 	InsertKey(ctx context.Context, k APIKey, act audit.Act) error
+	// ReplaceKey stores next and makes the tenant's key old expire at expires. It
+	// returns fault.Conflict for one that is revoked or has an end already. Another
+	// tenant's key is not found.
+	ReplaceKey(ctx context.Context, tenantID, old uuid.UUID, expires time.Time, next APIKey, act audit.Act) error
 	// KeyByID returns a key of any tenant, revoked or not.
 	KeyByID(ctx context.Context, keyID uuid.UUID) (APIKey, error)
 	// RevokeKey sets the time of revocation unless it is set already. Another
 	// tenant's key is not found.
 	RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, at time.Time, act audit.Act) error
-	// Keys returns a tenant's keys, oldest first, revoked ones included.
+	// Keys returns a tenant's keys, oldest first, those no longer in force included.
 	Keys(ctx context.Context, tenantID uuid.UUID) ([]APIKey, error)
-	// KeyByHash returns the key and its tenant, also when the key is revoked or
-	// the tenant disabled.
+	// KeyByHash returns the key and its tenant, also when the key is not in force
+	// or the tenant disabled.
 	KeyByHash(ctx context.Context, hash credential.KeyHash) (APIKey, Tenant, error)
 	// TouchKey sets the time of the last use to at, unless a later one is stored.
 	TouchKey(ctx context.Context, keyID uuid.UUID, at time.Time) error
@@ -178,6 +170,9 @@ type Store interface {
 	// RetireSecrets makes every retiring secret expire at at. Without one that
 	// expires later it returns fault.NotFound and changes nothing.
 	RetireSecrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, at time.Time, act audit.Act) error
+
+	// AppendAct writes an act that changes nothing, such as showing a secret.
+	AppendAct(ctx context.Context, act audit.Act) error
 
 	// OuterSecrets returns the active secrets of the tenants with the lowest and
 	// the highest ID, and none when there is no tenant. It reads only these rows.

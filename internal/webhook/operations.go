@@ -42,6 +42,9 @@ func (o *Operations) ResendFailedEvents(ctx context.Context, actor audit.Actor, 
 	}
 	if tenant, all := scope.Tenant(); !all {
 		act.Scope, act.Target = audit.OfTenant(tenant), tenant.String()
+		if livemode := scope.Livemode(); livemode != nil {
+			act.Detail.Params["mode"] = audit.Mode(*livemode)
+		}
 	}
 	return o.Journal.ResendFailedEvents(ctx, scope, since, act)
 }

@@ -55,15 +55,19 @@ type Keys interface {
 	WebhookKeys(ctx context.Context, tenantID uuid.UUID, livemode bool) ([][]byte, error)
 }
 
-// Scope limits an operation to the deliveries of one tenant, or allows all. The
-// zero Scope allows none.
+// Scope limits an operation to the deliveries of one tenant, or of one of its
+// modes, or allows all. The zero Scope allows none.
 type Scope struct {
-	all    bool
-	tenant uuid.UUID
+	all      bool
+	tenant   uuid.UUID
+	livemode *bool
 }
 
-// OfTenant is the scope of one tenant, for its dashboard.
+// OfTenant is the scope of one tenant in both modes.
 func OfTenant(id uuid.UUID) Scope { return Scope{tenant: id} }
+
+// OfMode is the scope of one mode of a tenant, for its dashboard.
+func OfMode(id uuid.UUID, livemode bool) Scope { return Scope{tenant: id, livemode: &livemode} }
 
 // OfAll is the scope of the operator.
 func OfAll() Scope { return Scope{all: true} }
@@ -71,6 +75,9 @@ func OfAll() Scope { return Scope{all: true} }
 // Tenant returns the tenant of the scope; all reports that it covers every
 // tenant.
 func (s Scope) Tenant() (id uuid.UUID, all bool) { return s.tenant, s.all }
+
+// Livemode returns the mode that the scope is limited to, or nil.
+func (s Scope) Livemode() *bool { return s.livemode }
 
 // Filter selects events; zero fields select all.
 type Filter struct {
@@ -106,6 +113,11 @@ type Journal interface {
 	// since whose endpoint is enabled, and returns how many. For waiting events,
 	// use EnableEndpoint.
 	ResendFailedEvents(ctx context.Context, scope Scope, since time.Time, act audit.Act) (int, error)
+	// CountFailedEvents returns how many events ResendFailedEvents would make due
+	// now, at most limit.
+	CountFailedEvents(ctx context.Context, scope Scope, since time.Time, limit int) (int, error)
+	// CountWaitingEvents returns how many events wait for an endpoint, at most limit.
+	CountWaitingEvents(ctx context.Context, scope Scope, endpoint string, limit int) (int, error)
 	// Endpoints returns the endpoints that are failing or disabled, in the
 	// order of their ids.
 	Endpoints(ctx context.Context, scope Scope) ([]Endpoint, error)

@@ -37,7 +37,7 @@ func TestAuthentication(t *testing.T) {
 		if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), off.Tenant.ID, true); err != nil {
 			t.Fatal(err)
 		}
-		revoked, plain, err := g.App.Tenants.CreateKey(t.Context(), audit.System("test"), c.Tenant.ID, false)
+		revoked, plain, err := g.App.Tenants.CreateKey(t.Context(), audit.System("test"), c.Tenant.ID, false, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,6 +60,7 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"brand", testBrand},
 		{"brand and settings change together", testBrandAndSettingsChangeTogether},
 		{"key times", testKeyTimes},
+		{"a key is replaced once", testAKeyIsReplacedOnce},
 		{"rotate secret", testRotateSecret},
 		{"secrets are paged from the newest tenant to the oldest", testSecretsArePagedFromTheNewestTenantToTheOldest},
 		{"outer secrets", testOuterSecrets},

@@ -17,7 +17,7 @@ func key(t testing.TB, tenantID uuid.UUID, plain string) tenant.APIKey {
 	t.Helper()
 	return tenant.APIKey{
 		ID: id(t), TenantID: tenantID, Livemode: true, Hash: credential.HashAPIKey(plain),
-		LastFour: "abcd", CreatedAt: stored(start),
+		LastFour: "abcd", CreatedAt: stored(start), Name: "Søren's <b>",
 	}
 }
 
@@ -177,6 +177,49 @@ func testKeyTimes(t *testing.T, s Store) {
 	if got := read().RevokedAt; got == nil || !got.Equal(stored(start)) {
 		t.Errorf("revoked %v, want the first time, %v", got, stored(start))
 	}
+}
+
+// testAKeyIsReplacedOnce: the old key gets an end and the new one is stored, both
+// or neither, and of several at once one succeeds.
+func testAKeyIsReplacedOnce(t *testing.T, s Store) {
+	owner, stranger := newTenant(t, s), newTenant(t, s)
+	old := key(t, owner.ID, "old")
+	wantNoError(t, s.InsertKey(t.Context(), old, anAct))
+	end := stored(start.Add(time.Hour))
+	replace := func(tenantID, id uuid.UUID, next string) error {
+		return s.ReplaceKey(t.Context(), tenantID, id, end, key(t, tenantID, next), anAct)
+	}
+	wantCode(t, "another tenant's key", replace(stranger.ID, old.ID, "a"), fault.NotFound)
+	wantCode(t, "a missing key", replace(owner.ID, uuid.New(), "b"), fault.NotFound)
+	results := make(chan error, 4)
+	for i := range cap(results) {
+		go func() { results <- replace(owner.ID, old.ID, string(rune('k'+i))) }()
+	}
+	replaced := 0
+	for range cap(results) {
+		if err := <-results; err == nil {
+			replaced++
+		} else {
+			wantCode(t, "one that was replaced", err, fault.Conflict)
+		}
+	}
+	keys, err := s.Keys(t.Context(), owner.ID)
+	wantNoError(t, err)
+	if replaced != 1 || len(keys) != 2 {
+		t.Fatalf("replaced %d times, %d keys", replaced, len(keys))
+	}
+	for _, k := range keys {
+		if k.ID == old.ID && (k.ExpiresAt == nil || !k.ExpiresAt.Equal(end)) || k.ID != old.ID && k.ExpiresAt != nil {
+			t.Errorf("%v expires at %v", k.ID, k.ExpiresAt)
+		}
+	}
+	if keys, err = s.Keys(t.Context(), stranger.ID); err != nil || len(keys) != 0 {
+		t.Errorf("the stranger has %d keys, %v", len(keys), err)
+	}
+	revoked := key(t, owner.ID, "revoked")
+	wantNoError(t, s.InsertKey(t.Context(), revoked, anAct))
+	wantNoError(t, s.RevokeKey(t.Context(), owner.ID, revoked.ID, start, anAct))
+	wantCode(t, "a revoked key", replace(owner.ID, revoked.ID, "z"), fault.Conflict)
 }
 
 func testRotateSecret(t *testing.T, s Store) {
