@@ -201,7 +201,9 @@ func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err er
 		a.log.Warn("no dashboard is served: " + err.Error())
 	} else if cfg.Dashboard {
 		a.dashboard, err = dashboard.New(dashboard.Config{
-			Accounts: a.Accounts, Tenants: a.Tenants, URL: cfg.DashboardURL, Now: a.now, Logger: a.log,
+			Accounts: a.Accounts, Tenants: a.Tenants, Sessions: a.Sessions, Insight: a.Insight,
+			Webhooks: webhook.NewOperations(a.Store, a.now, a.dispatcher.Wake),
+			URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
 		})
 		if err != nil {
 			return nil, err

@@ -26,12 +26,14 @@ func newEmpty(title, body, action, href string) emptyView {
 	return emptyView{title, body, action, href}
 }
 
-// confirmView is the page before a dangerous act, the screen "confirm".
+// confirmView is the page before an act, the screen "confirm": what it does, and
+// the fields that it needs.
 type confirmView struct {
 	layout
 	Title, Body page.Text
 	Facts       []page.Text // what the act does now
 	Button      page.Text
+	Safe        bool // nothing stops working by it
 	Back        string
 	Form        *formView // posts to this page's own address
 }

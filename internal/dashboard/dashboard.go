@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -11,33 +10,30 @@ import (
 	"time"
 
 	"agegate/internal/account"
+	"agegate/internal/insight"
 	"agegate/internal/page"
+	"agegate/internal/session"
 	"agegate/internal/tenant"
+	"agegate/internal/webhook"
 	"agegate/templates"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 )
 
 // Config holds the dependencies and settings of the pages.
 type Config struct {
 	Accounts *account.Service
-	Tenants  Tenants
+	Tenants  *tenant.Service
+	Sessions *session.Service
+	Webhooks *webhook.Operations
+	Insight  *insight.Service
+	APIURL   string // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL    string
 	Now    func() time.Time
 	Logger *slog.Logger // nil discards
 	Random io.Reader    // nil means crypto/rand
-}
-
-// Tenants reads tenants.
-type Tenants interface {
-	// Tenant returns one tenant, or fault.NotFound.
-	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
-	// Tenants returns the next tenant.MaxPage tenants, oldest first, after the one
-	// with the given ID, or fault.NotFound for the ID of no tenant.
-	Tenants(ctx context.Context, after uuid.UUID) ([]tenant.Tenant, error)
 }
 
 // Pages are the handlers of the dashboard.

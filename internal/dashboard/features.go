@@ -14,13 +14,21 @@ func (p *Pages) features() []feature {
 	return []feature{
 		p.account(),
 		p.factors(),
+		p.delivery(),
 		p.home(),
+		p.keys(),
 		p.link(),
 		p.login(),
 		p.operator(),
 		p.overview(),
 		p.stepUp(),
 		p.team(),
+		p.redirectSecret(),
+		p.redirectToken(),
+		p.refusals(),
+		p.signature(),
+		p.webhookSecret(),
+		p.webhooks(),
 	}
 }
 

@@ -1,0 +1,121 @@
+package dashboard
+
+import (
+	"time"
+
+	"agegate/internal/audit"
+	"agegate/internal/insight"
+	"agegate/internal/page"
+	"agegate/internal/tenant"
+	"agegate/internal/webhook"
+)
+
+// What the pages for developers share.
+
+// actor is the user, for the audit log.
+func (r *request) actor() audit.Actor {
+	return audit.User(r.who.User().ID, r.who.User().Name)
+}
+
+// scope is the mode of the tenant that the page is about.
+func (r *request) scope() insight.Scope {
+	return insight.Scope{TenantID: r.access.TenantID(), Livemode: r.access.Livemode()}
+}
+
+// deliveries is scope for acts on deliveries.
+func (r *request) deliveries() webhook.Scope {
+	return webhook.OfMode(r.access.TenantID(), r.access.Livemode())
+}
+
+// modeName is the key of a mode's name.
+func modeName(livemode bool) string {
+	if livemode {
+		return "page.live"
+	}
+	return "page.test"
+}
+
+// stamp writes a time where a text needs one.
+func stamp(t time.Time) string { return t.Format("2006-01-02 15:04") + " UTC" }
+
+// overlaps are the choices of tenant.RotationOverlaps, as forms name them.
+var (
+	overlaps     = map[string]time.Duration{"0": 0, "1h": time.Hour, "24h": 24 * time.Hour, "72h": 72 * time.Hour}
+	overlapNames = []string{"0", "1h", "24h", "72h"}
+)
+
+// plainForm is a form without fields: its button says everything.
+var plainForm = &form{}
+
+// shownView is the page that shows secrets, the screen "shown". It answers POST
+// only, and is neither compressed nor kept.
+type shownView struct {
+	layout
+	Title, Lead page.Text
+	Values      []shownValue
+	Curl        string // a command that uses the first value, or empty
+	Back        string
+}
+
+// shownValue is one secret.
+type shownValue struct {
+	Label, Note page.Text
+	Value       string
+}
+
+// secretView is a secret as lists show it.
+type secretView struct {
+	State   string // active, staged or retiring
+	Tone    string // of its badge
+	Created time.Time
+	Ends    *time.Time
+}
+
+func newSecretView(s tenant.Secret) secretView {
+	tone := map[tenant.SecretState]string{tenant.SecretActive: "good", tenant.SecretRetiring: "warn"}[s.State]
+	if tone == "" {
+		tone = "plain"
+	}
+	return secretView{string(s.State), tone, s.CreatedAt, s.ExpiresAt}
+}
+
+// secretViews returns the secrets in force as lists show them.
+func (r *request) secretViews(kind tenant.SecretKind) ([]secretView, error) {
+	secrets, err := r.pages.cfg.Tenants.Secrets(r.ctx(), r.access.TenantID(), r.access.Livemode(), kind)
+	views := make([]secretView, 0, len(secrets))
+	for _, s := range secrets {
+		views = append(views, newSecretView(s))
+	}
+	return views, err
+}
+
+// secretKeys are the texts that secrets are described with; kind is webhook or
+// redirect.
+func secretKeys(kind string) []string {
+	keys := []string{kind + "_secret.reveal_title", kind + "_secret.reveal_lead"}
+	for _, state := range []tenant.SecretState{tenant.SecretActive, tenant.SecretStaged, tenant.SecretRetiring} {
+		keys = append(keys, "secret."+string(state), kind+"_secret.note_"+string(state))
+	}
+	return keys
+}
+
+// reveal shows the secrets of a kind that are in force.
+func (r *request) reveal(kind tenant.SecretKind, back string) error {
+	secrets, err := r.pages.cfg.Tenants.RevealSecrets(r.ctx(), r.actor(), r.access.TenantID(), r.access.Livemode(), kind)
+	if err != nil {
+		return err
+	}
+	prefix := string(kind) + "_secret."
+	v := &shownView{Title: page.Say(prefix + "reveal_title"), Lead: page.Say(prefix + "reveal_lead"), Back: back}
+	for _, s := range secrets {
+		end := ""
+		if s.ExpiresAt != nil {
+			end = stamp(*s.ExpiresAt)
+		}
+		v.Values = append(v.Values, shownValue{
+			Label: page.Say("secret." + string(s.State)), Value: s.Plain,
+			Note: page.Say(prefix+"note_"+string(s.State), "end", end),
+		})
+	}
+	return r.render(200, "shown", v)
+}

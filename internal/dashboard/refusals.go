@@ -1,0 +1,70 @@
+package dashboard
+
+import (
+	"net/http"
+	"strconv"
+
+	"agegate/internal/insight"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+)
+
+const refusalsPath = overviewPath + "/refusals"
+
+func (p *Pages) refusals() feature {
+	return feature{
+		routes:  []route{{method: http.MethodGet, path: refusalsPath, least: viewer, handle: p.showRefusals}},
+		screens: []string{"refusals"},
+	}
+}
+
+type refusalsView struct {
+	layout
+	Rows         []refusalView
+	Newer, Older string
+	Docs         string
+}
+
+type refusalView struct {
+	insight.RefusalCount
+	Key string // its name, or what is shown of it; empty if not known
+}
+
+// showRefusals lists the refused API requests, which are at most some hundred.
+func (p *Pages) showRefusals(r *request) error {
+	number := 1
+	if given := r.QueryParam("page"); given != "" {
+		var err error
+		if number, err = strconv.Atoi(given); err != nil || number < 1 {
+			return echo.ErrNotFound
+		}
+	}
+	all, err := p.cfg.Insight.Refusals(r.ctx(), r.scope())
+	if err != nil {
+		return err
+	}
+	keys, err := p.cfg.Tenants.Keys(r.ctx(), r.access.TenantID())
+	if err != nil {
+		return err
+	}
+	names := map[uuid.UUID]string{}
+	for _, k := range keys {
+		if names[k.ID] = k.Name; k.Name == "" {
+			names[k.ID] = k.Hint()
+		}
+	}
+	v := &refusalsView{Docs: "/docs"}
+	from := min((min(number, len(all)+1)-1)*insight.PageSize, len(all))
+	to := min(from+insight.PageSize, len(all))
+	for _, refusal := range all[from:to] {
+		v.Rows = append(v.Rows, refusalView{refusal, names[refusal.KeyID]})
+	}
+	if number > 1 {
+		v.Newer = "?page=" + strconv.Itoa(number-1)
+	}
+	if to < len(all) {
+		v.Older = "?page=" + strconv.Itoa(number+1)
+	}
+	return r.render(http.StatusOK, "refusals", v)
+}
