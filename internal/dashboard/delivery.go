@@ -19,8 +19,8 @@ const eventPath = webhooksPath + "/events/:event"
 
 // Refusals of the forms of this page.
 var (
-	errNoWebhook = errors.New("no webhook URL is set")
-	errTestLimit = errors.New("no test session is left today")
+	errNoWebhook = fault.New(fault.Conflict, "No webhook URL is set")
+	errTestLimit = fault.New(fault.TooMany, "No test session is left today")
 )
 
 var (
@@ -199,7 +199,9 @@ func (p *Pages) sendTestEvent(r *request) error {
 		return err
 	}
 	if f.ok() && r.tenant.WebhookURL == "" {
-		f.say(errNoWebhook)
+		if err := f.refuse(errNoWebhook); err != nil {
+			return err
+		}
 	}
 	if f.ok() {
 		if err := r.once(f); err != nil {
@@ -212,7 +214,9 @@ func (p *Pages) sendTestEvent(r *request) error {
 		case fault.CodeOf(err) != fault.TooMany:
 			return err
 		}
-		f.say(errTestLimit)
+		if err := f.refuse(errTestLimit); err != nil {
+			return err
+		}
 	}
 	return p.testEventPage(r, http.StatusUnprocessableEntity, f)
 }

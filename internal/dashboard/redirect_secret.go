@@ -7,8 +7,6 @@ import (
 	"agegate/internal/fault"
 	"agegate/internal/page"
 	"agegate/internal/tenant"
-
-	"github.com/labstack/echo/v4"
 )
 
 const redirectPath = overviewPath + "/redirect-secret"
@@ -104,7 +102,7 @@ func (p *Pages) revealRedirectSecret(r *request) error {
 	return r.reveal(tenant.SecretRedirect, r.path(redirectPath))
 }
 
-// showStep asks before a step. One that cannot be taken now is not found.
+// showStep asks before a step. One that cannot be taken now leads back.
 func (p *Pages) showStep(r *request, name stepName) error {
 	secrets, err := r.secretViews(tenant.SecretRedirect)
 	if err != nil {
@@ -112,7 +110,7 @@ func (p *Pages) showStep(r *request, name stepName) error {
 	}
 	for _, step := range stepsOf(secrets) {
 		if step.Name == name && step.Href == "" {
-			return echo.ErrNotFound
+			return r.done(r.path(redirectPath), "")
 		}
 	}
 	f, err := r.blank(plainForm)

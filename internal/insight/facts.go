@@ -48,7 +48,7 @@ func (s *Service) Checklist(ctx context.Context, tenantID uuid.UUID) (Checklist,
 	if err != nil {
 		return Checklist{}, err
 	}
-	c.LiveKey = slices.ContainsFunc(keys, func(k tenant.APIKey) bool { return k.Livemode && k.RevokedAt == nil })
+	c.LiveKey = slices.ContainsFunc(keys, func(k tenant.APIKey) bool { return k.Livemode && k.InForceAt(s.now()) })
 	a, err := s.allowance(ctx, tenantID, s.now())
 	if err != nil {
 		return Checklist{}, err

@@ -24,7 +24,8 @@ type Config struct {
 	// Screens are the screens that the handlers render.
 	Screens []string
 	// Keys are the texts that templates name by keys composed at run time.
-	// Literal keys are found in the templates.
+	// Literal keys are found in the templates. The values of these texts are not
+	// checked.
 	Keys []string
 	// Funcs are the set's template functions, beside t and texts.
 	Funcs template.FuncMap

@@ -42,8 +42,8 @@ func parseScreens(cfg Config, c *catalogue) (map[string]map[string]*template.Tem
 		}
 	}
 	for _, key := range cfg.Keys {
-		if err := c.locales[0].check(textCall{key: key}); err != nil {
-			return nil, err
+		if !c.locales[0].Has(key) {
+			return nil, fmt.Errorf("locale %s has no text %q", reference, key)
 		}
 	}
 	return screens, nil

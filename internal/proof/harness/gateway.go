@@ -205,3 +205,13 @@ func read(t testing.TB, res *http.Response) string {
 	}
 	return string(body)
 }
+
+// WaitFor waits until a condition holds.
+func WaitFor(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("%s: not within two minutes", what)
+		}
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"agegate/internal/audit"
 	"agegate/internal/fault"
@@ -16,16 +15,6 @@ import (
 
 	"github.com/google/uuid"
 )
-
-// waitFor waits until a condition holds.
-func waitFor(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("%s: not within two minutes", what)
-		}
-	}
-}
 
 // One session's way is on record, and nobody else's record.
 func TestRecordOfASession(t *testing.T) {
@@ -57,7 +46,7 @@ func TestRecordOfASession(t *testing.T) {
 		}
 		receiver.Wait(t, 1)
 		var r insight.Record
-		waitFor(t, "the attempt on record", func() bool {
+		WaitFor(t, "the attempt on record", func() bool {
 			if r, err = g.App.Insight.Session(t.Context(), test, id); err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +114,7 @@ func (g *Gateway) checkFacts(t *testing.T, tenantID uuid.UUID) {
 	if _, err := g.App.Insight.Delivery(t.Context(), live, events.Rows[0].ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("the delivery in the other mode: %v", err)
 	}
-	waitFor(t, "this replica on record", func() bool {
+	WaitFor(t, "this replica on record", func() bool {
 		replicas, err := g.App.Insight.Replicas(t.Context())
 		return err == nil && len(replicas) == 1 && replicas[0].Config != ""
 	})
@@ -136,7 +125,7 @@ func (g *Gateway) checkFacts(t *testing.T, tenantID uuid.UUID) {
 func TestRefusalsAreOnRecord(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		c, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
-		revoked, plain, err := g.App.Tenants.CreateKey(t.Context(), audit.System("test"), c.Tenant.ID, false)
+		revoked, plain, err := g.App.Tenants.CreateKey(t.Context(), audit.System("test"), c.Tenant.ID, false, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +147,7 @@ func TestRefusalsAreOnRecord(t *testing.T) {
 			status + " 401 invalid_key  1", status + " 404 not_found  1",
 		}
 		var got []string
-		waitFor(t, "four counts", func() bool {
+		WaitFor(t, "four counts", func() bool {
 			rows, err := g.App.Insight.Refusals(t.Context(), insight.Scope{TenantID: c.Tenant.ID})
 			if err != nil {
 				t.Fatal(err)
