@@ -41,7 +41,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 			if !found || res.StatusCode != 303 {
 				t.Fatalf("test event: %d to %q", res.StatusCode, event)
 			}
-			harness.WaitFor(t, "the delivery to have failed", func() bool { return strings.Contains(d.see(t, 200, event), ">Failed<") })
+			harness.WaitFor(t, "the delivery to have failed", func() bool { return strings.Contains(d.see(t, 200, event), `bad">Failed<`) })
 			page := d.see(t, 200, event)
 			if strings.Contains(page, "<img") || strings.Contains(page, "<svg/") || !strings.Contains(page, html.EscapeString(hostile)) {
 				t.Error("the answer is missing or markup")
@@ -51,10 +51,10 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 			}
 		}
 		list := d.see(t, 200, "/test/webhooks")
-		if !strings.Contains(list, "Failing") || strings.Count(list, ">Failed<") != 2 {
+		if !strings.Contains(list, `warn">Failing<`) || strings.Count(list, `bad">Failed<`) != 2 {
 			t.Error("the list does not say that it fails")
 		}
-		if strings.Count(d.see(t, 200, "/test/webhooks?status=failed&class=status"), ">Failed<") != 2 ||
+		if strings.Count(d.see(t, 200, "/test/webhooks?status=failed&class=status"), `bad">Failed<`) != 2 ||
 			!strings.Contains(d.see(t, 200, "/test/webhooks?status=delivered"), "Nothing found") {
 			t.Error("the filters select others")
 		}
@@ -66,9 +66,9 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 		d.fill(t, "/test/webhooks/resend", 303, "since", "1h")
 		harness.WaitFor(t, "the deliveries to be sent", func() bool {
 			list = d.see(t, 200, "/test/webhooks")
-			return strings.Count(list, ">Delivered<") == 2
+			return strings.Count(list, `good">Delivered<`) == 2
 		})
-		if strings.Contains(list, "Failing") || !strings.Contains(list, "Accepting") {
+		if strings.Contains(list, `warn">Failing<`) || !strings.Contains(list, "Accepting") {
 			t.Error("the endpoint still fails")
 		}
 		d.logged(t, audit.EventResendFailed)
@@ -93,7 +93,7 @@ func TestEndpointIsEnabled(t *testing.T) {
 		t.Error("the page before does not say what waits")
 	}
 	d.fill(t, enable, 303)
-	harness.WaitFor(t, "the delivery", func() bool { return strings.Contains(d.see(t, 200, "/test/webhooks"), ">Delivered<") })
+	harness.WaitFor(t, "the delivery", func() bool { return strings.Contains(d.see(t, 200, "/test/webhooks"), `good">Delivered<`) })
 	d.see(t, 404, enable)
 }
 

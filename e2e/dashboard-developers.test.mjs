@@ -1,0 +1,185 @@
+// The pages for developers: from an empty tenant to a key, a test event and its
+// delivery, a rotated secret and a refusal that is explained.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createServer } from "node:http";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { launch, visitor } from "./lib/browser.mjs";
+import { eventually, root, startGateway } from "./lib/gateway.mjs";
+import { fitsWidth, part } from "./lib/walk.mjs";
+
+const axe = readFileSync(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
+const standard = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+const hostile = `"><img src=x onerror=alert(1)>`;
+
+let gateway, browser, receiver, shop, page, home;
+let answer = 500;
+const got = [];
+
+before(async () => {
+  receiver = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk) => (body += chunk));
+    request.on("end", () => {
+      got.push({ headers: request.headers, body });
+      response.writeHead(answer, { "X-Hostile": "<b>" }).end(answer === 500 ? `${hostile}\u001b[2J` : "");
+    });
+  });
+  await new Promise((resolve) => receiver.listen(0, "localhost", resolve));
+  gateway = await startGateway({ AGEGATE_WEBHOOK_RETRY_TEST: "1s", AGEGATE_WEBHOOK_ALLOW_NETS: "127.0.0.0/8,::1/128" });
+  shop = gateway.tenant("--webhook-url", `http://localhost:${receiver.address().port}/hook`);
+  browser = await launch();
+  page = await visitor(browser, { broken: /status of \d+/ });
+  page.on("dialog", () => assert.fail("a dialog"));
+  await signUp();
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.stop();
+  receiver?.close();
+});
+
+/** Makes the first user, who joins the shop as if invited and has two factors. */
+async function signUp() {
+  const bin = process.env.AGEGATE_BIN ?? join(root, "bin/agegate");
+  const link = execFileSync(bin, ["user", "setup-link"], { env: gateway.env, encoding: "utf8" }).trim();
+  await page.goto(gateway.url + new URL(link).pathname);
+  await page.fill("#f-name", "Ada");
+  await page.fill("#f-email", "ada@shop.example");
+  await page.fill("#f-password", "four owls under a blue moon");
+  await part(page, "set-up").click();
+  await page.waitForURL(/operator/);
+  // Nothing in the browser makes a member of an operator, or a second factor of
+  // a virtual device, so the rows are written here.
+  execFileSync("python3", ["-c", `
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=10)
+db.execute("INSERT INTO memberships SELECT ?, id, 'developer', created_at FROM users", [sys.argv[2]])
+db.execute("UPDATE logins SET methods = 'passkey', stepped_up_until = ends_at")
+db.commit()`, join(gateway.data, "agegate.db"), shop.tenant_id]);
+  home = `${gateway.url}/dashboard/${shop.tenant_id}`;
+}
+
+/** Checks the page as it is, at both widths and in both themes. */
+async function fits(name) {
+  for (const width of [360, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+      await page.evaluate(axe);
+      const { violations, incomplete } = await page.evaluate((tags) => axe.run({ runOnly: tags }), standard);
+      const found = [...violations, ...incomplete].flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target} ${n.failureSummary}`));
+      assert.deepEqual(found, [], `${name} at ${width}, ${colorScheme}`);
+      await fitsWidth(page);
+    }
+  }
+}
+
+const open = async (path, name) => {
+  await page.goto(home + path);
+  if (name) await fits(name);
+};
+const click = (id) => part(page, id).first().click();
+
+test("a key is made, tried, rolled and revoked", async () => {
+  await open("/test/keys", "keys");
+  await click("new-key");
+  await click("confirm"); // without a name
+  await fits("key-new-refused");
+  await page.fill("#f-name", hostile);
+  await click("confirm");
+  await fits("key-shown");
+  const curl = await part(page, "curl").textContent();
+  const key = /svc_test_\w+/.exec(curl)[0];
+  const create = (body) => fetch(`${gateway.url}/api/v1/sessions/create`, {
+    method: "POST", headers: { "X-API-Key": key, "Content-Type": "application/json" }, body: JSON.stringify(body),
+  });
+  assert.equal((await create({ target_age: 18 })).status, 201);
+  assert.equal((await create({ target_age: 0 })).status, 422);
+  await click("done");
+  assert.equal(await part(page, "key").count(), 2);
+  await click("roll");
+  await fits("key-roll");
+  await click("confirm");
+  await click("done");
+  await fits("keys-rolled");
+  await click("revoke");
+  await fits("key-revoke");
+  await click("confirm");
+  await fits("keys-revoked");
+  page.kept();
+});
+
+test("a delivery fails, is understood, and is sent again", async () => {
+  await open("/test/webhooks", "webhooks-empty");
+  await click("test-event");
+  await fits("test-event");
+  await click("confirm");
+  await eventually("the delivery to have failed", () => page.reload().then(() => page.getByText("Failed", { exact: true }).count()));
+  await fits("delivery-failed");
+  assert.equal(await page.locator("img").count(), 0);
+  await open("/test/webhooks", "webhooks-failing");
+  answer = 204;
+  await click("resend-failed");
+  await fits("resend");
+  await click("confirm");
+  await eventually("the delivery to arrive", () => page.reload().then(() => page.getByText("Delivered", { exact: true }).last().isVisible()));
+  await open("/test/webhooks", "webhooks");
+  const { headers, body } = got.at(-1);
+  await click("debug");
+  await page.fill("#f-headers", Object.entries(headers).map(([name, value]) => `${name}: ${value}`).join("\n"));
+  await page.fill("#f-body", body);
+  await click("check");
+  await page.getByText("Genuine", { exact: false }).waitFor();
+  await fits("signature-good");
+  await page.fill("#f-body", `${body} `);
+  await click("check");
+  await fits("signature-changed");
+  await open("/test/webhooks");
+  await click("rotate");
+  await fits("rotate");
+  await click("confirm");
+  await fits("rotated");
+  await click("done");
+  await fits("webhooks-rotated");
+  await click("reveal");
+  await fits("webhook-secret");
+  page.kept();
+});
+
+test("the redirect secret is replaced in three steps", async () => {
+  await open("/test/redirect-secret", "redirect-secret");
+  await click("stage");
+  await click("confirm");
+  await fits("redirect-staged");
+  await click("done");
+  await click("promote");
+  await fits("redirect-promote");
+  await click("confirm");
+  await fits("redirect-promoted");
+  await click("retire");
+  await click("confirm");
+  await click("debug");
+  await page.fill("#f-url", `https://shop.example/ok?session=${shop.tenant_id}&status=VERIFIED&is_adult=true&token=1.x`);
+  await click("check");
+  await fits("token-bad");
+  page.kept();
+});
+
+test("a refusal is explained", async () => {
+  await open("/live/refusals", "refusals-empty");
+  await open("/test/refusals");
+  await eventually("the refusal to be listed", () => page.reload().then(() => part(page, "refusal").count()));
+  await fits("refusals");
+  page.kept();
+});
+
+test("in live mode, in German", async () => {
+  await open("/live/keys?lang=de", "live-keys-de");
+  await open("/live/webhooks", "live-webhooks-de");
+  await open("/live/redirect-secret", "live-redirect-de");
+  page.kept();
+});
