@@ -31,7 +31,7 @@ before(async () => {
   gateway = await startGateway({ AGEGATE_WEBHOOK_RETRY_TEST: "1s", AGEGATE_WEBHOOK_ALLOW_NETS: "127.0.0.0/8,::1/128" });
   shop = gateway.tenant("--webhook-url", `http://localhost:${receiver.address().port}/hook`);
   browser = await launch();
-  page = await visitor(browser, { broken: /status of \d+/ });
+  page = await visitor(browser, { broken: /status of \d+/, reducedMotion: "reduce" });
   page.on("dialog", () => assert.fail("a dialog"));
   await signUp();
 });

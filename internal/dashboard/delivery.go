@@ -3,6 +3,7 @@ package dashboard
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"agegate/internal/account"
@@ -64,7 +65,7 @@ type deliveryView struct {
 	Event    webhook.Record
 	Tone     string
 	Body     string
-	Attempts []attemptView
+	Attempts []attemptView // newest first
 	MayAct   bool
 	Form     *formView
 	Resend   string // address, or empty
@@ -87,7 +88,7 @@ func (p *Pages) showDelivery(r *request) error {
 		Event: d.Record, Tone: deliveryTones[d.Status], Body: spelt(d.Body), Back: r.path(webhooksPath),
 		MayAct: r.access.Role().Includes(account.Developer),
 	}
-	for _, a := range d.Attempts {
+	for _, a := range slices.Backward(d.Attempts) {
 		tone := "bad"
 		if a.Class == webhook.ClassDelivered {
 			tone = "good"
