@@ -162,8 +162,8 @@ func (r *request) checkToken(keys []tenant.SigningKey, redirect credential.Redir
 // checkSession says whether a session is the tenant's and has passed. It changes
 // nothing.
 func (p *Pages) checkSession(r *request, text string, say func(bool, string, ...any)) error {
-	id, err := uuid.Parse(text)
-	if err != nil || id.String() != text {
+	id, ok := sessionID(text)
+	if !ok {
 		say(false, "session_malformed")
 		return nil
 	}
@@ -185,4 +185,10 @@ func (p *Pages) checkSession(r *request, text string, say func(bool, string, ...
 	}
 	say(false, "session_unknown")
 	return nil
+}
+
+// sessionID reads an ID in the one spelling that tokens have.
+func sessionID(text string) (uuid.UUID, bool) {
+	id, err := uuid.Parse(text)
+	return id, err == nil && id.String() == text
 }

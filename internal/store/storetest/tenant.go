@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -193,7 +194,7 @@ func testAKeyIsReplacedOnce(t *testing.T, s Store) {
 	wantCode(t, "a missing key", replace(owner.ID, uuid.New(), "b"), fault.NotFound)
 	results := make(chan error, 4)
 	for i := range cap(results) {
-		go func() { results <- replace(owner.ID, old.ID, string(rune('k'+i))) }()
+		go func() { results <- replace(owner.ID, old.ID, fmt.Sprint("next ", i)) }()
 	}
 	replaced := 0
 	for range cap(results) {
