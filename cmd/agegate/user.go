@@ -14,6 +14,7 @@ import (
 	"agegate/internal/audit"
 	"agegate/internal/config"
 	"agegate/internal/store"
+	"agegate/internal/tenant"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -110,7 +111,7 @@ func printUsers(w io.Writer, listed []listedUser, asJSON bool) error {
 		case u.Operator:
 			state = "operator"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", u.ID, visible(u.Email), visible(u.Name), state, u.CreatedAt.Format(time.RFC3339))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", u.ID, tenant.Visible(u.Email), tenant.Visible(u.Name), state, u.CreatedAt.Format(time.RFC3339))
 	}
 	return tw.Flush()
 }
@@ -159,7 +160,7 @@ func (c *cli) userSwitch(use, short string, do func(*account.Service, context.Co
 				if err := do(accounts, cmd.Context(), commandLine(), user.ID); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "User %s is %sd.\n", visible(user.Email), use)
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "User %s is %sd.\n", tenant.Visible(user.Email), use)
 				return err
 			})
 		},

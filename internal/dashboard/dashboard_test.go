@@ -173,7 +173,6 @@ func TestLogInAndOut(t *testing.T) {
 		want(t, "the other browser", res, 200, "")
 
 		g.Clock.Advance(account.LoginIdle - time.Minute) // the test takes less
-		g.Clock.Advance(account.LoginIdle - time.Minute)
 		res, _ = ada.Get(t, overview)
 		want(t, "just before the limit", res, 200, "")
 		g.Clock.Advance(account.LoginIdle)
@@ -293,10 +292,6 @@ func TestRoles(t *testing.T) {
 			if in := slices.Contains(open[row.Least], who); in && res.StatusCode == 404 && (strings.Contains(path, "/:") || strings.HasSuffix(path, "/picture")) {
 				continue // let in, but there is nothing with that ID
 			} else if refused == in {
-				row.Path != "/dashboard/login" && strings.HasPrefix(res.Header.Get("Location"), "/dashboard/login")
-			// Whoever may open a row with an object of which there is none is told so.
-			missing := strings.Contains(path, ":") && res.StatusCode == 404
-			if may := slices.Contains(open[row.Least], who); may && refused && !missing || !may && !refused {
 				t.Errorf("%s %s by %s: %d", row.Method, row.Path, who, res.StatusCode)
 			}
 		}

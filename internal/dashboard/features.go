@@ -13,20 +13,20 @@ type feature struct {
 func (p *Pages) features() []feature {
 	return []feature{
 		p.account(),
-		p.factors(),
 		p.delivery(),
+		p.factors(),
 		p.home(),
 		p.keys(),
 		p.link(),
 		p.login(),
 		p.operator(),
 		p.overview(),
-		p.stepUp(),
-		p.team(),
 		p.redirectSecret(),
 		p.redirectToken(),
 		p.refusals(),
 		p.signature(),
+		p.stepUp(),
+		p.team(),
 		p.webhookSecret(),
 		p.webhooks(),
 	}
