@@ -28,7 +28,8 @@ type tenantFlags struct {
 	name, success, cancel, webhook string
 	privacy, help, terms           string
 	documentCheck, ageVisibility   bool
-	freeChecks                     int64
+	freeChecks, alertBelow         int64
+	languages                      []string
 }
 
 func (f *tenantFlags) add(flags *pflag.FlagSet) {
@@ -42,6 +43,8 @@ func (f *tenantFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.documentCheck, "document-check", false, "offer a document check after an age refusal")
 	flags.BoolVar(&f.ageVisibility, "age-visibility", false, "store the estimates of consenting shoppers")
 	flags.Int64Var(&f.freeChecks, "free-checks", 0, "free live checks a month; -1 unlimited (default: the gateway's)")
+	flags.StringSliceVar(&f.languages, "languages", nil, "languages of the hosted page, such as de,en: the first is the default (default: all)")
+	flags.Int64Var(&f.alertBelow, "alert-below", -1, "warn staff when fewer checks are left; -1 never")
 }
 
 // changes returns the settings given on the command line.
@@ -62,7 +65,17 @@ func (f *tenantFlags) changes(flags *pflag.FlagSet) tenant.Changes {
 	given("document-check", func() { c.DocumentCheck = &f.documentCheck })
 	given("age-visibility", func() { c.AgeVisibility = &f.ageVisibility })
 	given("free-checks", func() { c.FreeChecks = &f.freeChecks })
+	given("languages", func() { c.Languages = &f.languages })
+	given("alert-below", func() { c.AlertBelow = &f.alertBelow })
 	return c
+}
+
+// alert returns the threshold of a new tenant, nil for none.
+func (f *tenantFlags) alert() *int64 {
+	if f.alertBelow == -1 {
+		return nil
+	}
+	return &f.alertBelow
 }
 
 // pair is one value per mode.
@@ -106,6 +119,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 				Name: f.name, SuccessURL: f.success, CancelURL: f.cancel, WebhookURL: f.webhook,
 				Links:         tenant.Links{Privacy: f.privacy, Help: f.help, Terms: f.terms},
 				DocumentCheck: f.documentCheck, AgeVisibility: f.ageVisibility, FreeChecks: f.changes(cmd.Flags()).FreeChecks,
+				Languages: f.languages, AlertBelow: f.alert(),
 			})
 			if err != nil {
 				return err
@@ -224,6 +238,8 @@ type listedTenant struct {
 	HelpURL       string    `json:"help_url"`
 	TermsURL      string    `json:"terms_url"`
 	FreeChecks    *int64    `json:"free_checks"` // null: the gateway's default
+	Languages     []string  `json:"languages"`   // empty: all
+	AlertBelow    *int64    `json:"alert_below"` // null: never
 	Credit        int64     `json:"credit"`
 	Disabled      bool      `json:"disabled"`
 	CreatedAt     time.Time `json:"created_at"`
@@ -248,7 +264,7 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 			listed = append(listed, listedTenant{
 				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, t.AgeVisibility,
 				t.Links.Privacy, t.Links.Help, t.Links.Terms,
-				t.FreeChecks, credits[t.ID], t.Disabled, t.CreatedAt.UTC(),
+				t.FreeChecks, append([]string{}, t.Languages...), t.AlertBelow, credits[t.ID], t.Disabled, t.CreatedAt.UTC(),
 			})
 		}
 	}

@@ -12,12 +12,15 @@ import (
 // Colour is an sRGB colour as six lower-case hex digits.
 type Colour string
 
+// ErrColour is what ParseColour refuses.
+var ErrColour = fault.New(fault.Invalid, "brand colour must be six hex digits, such as #1f5f5b")
+
 // ParseColour reads a colour such as #1f5f5b; the number sign may be missing.
-// It returns fault.Invalid for anything else.
+// It returns ErrColour for anything else.
 func ParseColour(s string) (Colour, error) {
 	digits := strings.ToLower(strings.TrimPrefix(s, "#"))
 	if raw, err := hex.DecodeString(digits); err != nil || len(raw) != 3 {
-		return "", fault.New(fault.Invalid, "brand colour must be six hex digits, such as #1f5f5b")
+		return "", ErrColour
 	}
 	return Colour(digits), nil
 }

@@ -22,29 +22,36 @@ const (
 	maxWidth, maxHeight = 480, 120
 )
 
+// What Logo refuses.
 var (
-	errLogoSize   = fault.New(fault.Invalid, "brand logo must be at most 256 KiB and 4 megapixels")
-	errLogoFormat = fault.New(fault.Invalid, "brand logo must be a PNG, JPEG or WebP picture")
+	ErrLogoSize   = fault.New(fault.Invalid, "brand logo must be at most 256 KiB and 4 megapixels")
+	ErrLogoFormat = fault.New(fault.Invalid, "brand logo must be a PNG, JPEG or WebP picture")
 )
+
+// decoding bounds how many pictures are decoded at once: each takes up to 16 MiB.
+var decoding = make(chan struct{}, 2)
 
 // Logo decodes an uploaded picture and returns it as a PNG of at most 480 by
 // 120 pixels, which holds nothing of the upload but its pixels. It returns
-// fault.Invalid for a file that is too large or no PNG, JPEG or WebP.
+// ErrLogoSize or ErrLogoFormat for a file that is too large or no PNG, JPEG or
+// WebP. It waits while others are decoded.
 func Logo(upload []byte) ([]byte, error) {
 	if len(upload) > MaxLogoBytes {
-		return nil, errLogoSize
+		return nil, ErrLogoSize
 	}
 	// The size is read first: a small file may declare an enormous picture.
 	header, format, err := image.DecodeConfig(bytes.NewReader(upload))
 	switch {
 	case err != nil, format != "png" && format != "jpeg" && format != "webp":
-		return nil, errLogoFormat
+		return nil, ErrLogoFormat
 	case header.Width <= 0 || header.Height <= 0 || header.Width > maxPixels/header.Height:
-		return nil, errLogoSize
+		return nil, ErrLogoSize
 	}
+	decoding <- struct{}{}
+	defer func() { <-decoding }()
 	picture, _, err := image.Decode(bytes.NewReader(upload))
 	if err != nil {
-		return nil, errLogoFormat
+		return nil, ErrLogoFormat
 	}
 	var encoded bytes.Buffer
 	encoder := png.Encoder{CompressionLevel: png.BestCompression}

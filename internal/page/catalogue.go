@@ -230,6 +230,23 @@ func (c *catalogue) byTag(tag string) (*Locale, bool) {
 	return nil, false
 }
 
+// only returns the catalogue with only the languages of these tags, of which the
+// first is the default. Without any that it has, it returns itself.
+func (c *catalogue) only(tags []string) *catalogue {
+	some := &catalogue{}
+	var order []language.Tag
+	for _, tag := range tags {
+		if l, ok := c.byTag(tag); ok {
+			some.locales, order = append(some.locales, l), append(order, l.tag)
+		}
+	}
+	if len(order) == 0 {
+		return c
+	}
+	some.matcher = language.NewMatcher(order)
+	return some
+}
+
 // match returns the best language for an Accept-Language header.
 func (c *catalogue) match(acceptLanguage string) *Locale {
 	tags, _, err := language.ParseAcceptLanguage(acceptLanguage)

@@ -16,8 +16,9 @@ import (
 type Frame struct {
 	Locale      *Locale
 	Languages   []*Locale
-	Static      string // base of the static files
-	Revisitable bool   // the page can be loaded again by GET, so links to it work
+	Offered     []string // tags of the languages to offer, the default first; empty: all. Set before Render
+	Static      string   // base of the static files
+	Revisitable bool     // the page can be loaded again by GET, so links to it work
 }
 
 func (f *Frame) frame() *Frame { return f }
@@ -61,7 +62,8 @@ func (s *Set) RenderPart(c echo.Context, screen, name string, v View) error {
 // headers of the page.
 func (s *Set) execute(c echo.Context, screen, name string, v View) ([]byte, error) {
 	f := v.frame()
-	f.Locale, f.Languages = s.locale(c), s.catalogue.locales
+	offered := s.catalogue.only(f.Offered)
+	f.Locale, f.Languages = s.locale(c, offered), offered.locales
 	f.Static, f.Revisitable = s.assets.Base(), c.Request().Method != http.MethodPost
 	t, ok := s.screens[f.Locale.Tag][screen]
 	if !ok {
@@ -76,16 +78,16 @@ func (s *Set) execute(c echo.Context, screen, name string, v View) ([]byte, erro
 }
 
 // locale is the language chosen with ?lang= (and remembered), chosen earlier,
-// or asked for by the browser.
-func (s *Set) locale(c echo.Context) *Locale {
-	if l, ok := s.catalogue.byTag(c.QueryParam("lang")); ok {
+// or asked for by the browser, of those that the page offers.
+func (s *Set) locale(c echo.Context, offered *catalogue) *Locale {
+	if l, ok := offered.byTag(c.QueryParam("lang")); ok {
 		s.SetCookie(c, languageCookie, l.Tag, 365*24*time.Hour)
 		return l
 	}
 	if cookie, err := c.Cookie(languageCookie); err == nil {
-		if l, ok := s.catalogue.byTag(cookie.Value); ok {
+		if l, ok := offered.byTag(cookie.Value); ok {
 			return l
 		}
 	}
-	return s.catalogue.match(c.Request().Header.Get("Accept-Language"))
+	return offered.match(c.Request().Header.Get("Accept-Language"))
 }

@@ -40,10 +40,11 @@ type look struct {
 	Logo       string       // path of the logo, or empty
 	Stylesheet string       // path of the colours, or empty
 	links      tenant.Links // the merchant's own
+	languages  []string     // that the merchant offers
 }
 
 func lookOf(v visit) look {
-	l := look{Shop: v.merchant(), links: v.tenant.Links}
+	l := look{Shop: v.merchant(), links: v.tenant.Links, languages: v.tenant.Languages}
 	if v.brand.LogoHash != "" {
 		l.Logo = "/brand/" + v.brand.LogoHash + ".png"
 	}

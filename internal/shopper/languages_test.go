@@ -2,17 +2,21 @@ package shopper
 
 import (
 	"encoding/json"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"agegate/internal/tenant"
 	"agegate/templates"
 )
+
+const languageCookie = "agegate-lang"
 
 func TestLanguageIsChosen(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted())
@@ -29,6 +33,44 @@ func TestLanguageIsChosen(t *testing.T) {
 	}
 	if a := shopper.get(link + "?lang=xx"); a.StatusCode != http.StatusOK {
 		t.Errorf("unknown language: %d", a.StatusCode)
+	}
+}
+
+// A merchant's choice bounds what shoppers are offered, and what they chose
+// elsewhere or their browser asks for.
+func TestOfferedLanguages(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{Languages: []string{"de", "fr"}}, scripted())
+	link := f.session(true)
+	for _, tt := range []struct{ query, cookie, accept, want string }{
+		{"", "", "", "de"}, {"", "", "en-US,en", "de"}, {"", "", "en,fr-CA;q=0.5", "fr"}, {"?lang=fr", "", "de", "fr"},
+		{"?lang=en", "", "", "de"}, {"", "en", "", "de"}, {"", "fr", "de", "fr"}, {"?lang=tr", "ar", "ja", "de"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link+tt.query, nil)
+		must(t, err)
+		req.Header.Set("Accept-Language", tt.accept)
+		if tt.cookie != "" {
+			req.Header.Set("Cookie", languageCookie+"="+tt.cookie)
+		}
+		res, err := http.DefaultClient.Do(req)
+		must(t, err)
+		body, err := io.ReadAll(res.Body)
+		must(t, err)
+		must(t, res.Body.Close())
+		if got := res.Header.Get("Content-Language"); got != tt.want || strings.Count(string(body), `href="?lang=`) != 2 {
+			t.Errorf("%+v: %s, with %d languages to choose from", tt, got, strings.Count(string(body), `href="?lang=`))
+		}
+	}
+}
+
+// The languages that a merchant can choose from are those of the page.
+func TestLanguagesAreThoseOfTheSettings(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	var tags []string
+	for _, l := range f.pages.pages.Languages() {
+		tags = append(tags, l.Tag)
+	}
+	if tags[0] != tenant.Languages[0] || !slices.Equal(slices.Sorted(slices.Values(tags)), slices.Sorted(slices.Values(tenant.Languages))) {
+		t.Errorf("the page has %v, the settings %v", tags, tenant.Languages)
 	}
 }
 

@@ -70,6 +70,7 @@ func composedKeys() []string {
 func (p *Pages) render(c echo.Context, status int, screen string, v view) error {
 	l := v.base()
 	l.Assisted, l.Operator = assisted(c), p.cfg.Operator.Name
+	l.Offered = l.languages
 	l.Links = footerLinks(l.links.Or(p.cfg.Operator.Links))
 	return p.pages.Render(c, status, screen, v)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"time"
 
 	"agegate/internal/billing"
@@ -34,6 +35,7 @@ func fromTenant(t tenant.Tenant) tenantRow {
 		SuccessURL: t.SuccessURL, CancelURL: t.CancelURL, WebhookURL: t.WebhookURL,
 		DocumentCheck: t.DocumentCheck, AgeVisibility: t.AgeVisibility,
 		FreeChecks: t.FreeChecks, PrivacyURL: t.Links.Privacy, HelpURL: t.Links.Help, TermsURL: t.Links.Terms, Disabled: t.Disabled, CreatedAt: at(t.CreatedAt),
+		Languages: strings.Join(t.Languages, " "), AlertBelow: t.AlertBelow,
 	}
 }
 
@@ -43,6 +45,7 @@ func toTenant(r tenantRow) tenant.Tenant {
 		SuccessURL: r.SuccessURL, CancelURL: r.CancelURL, WebhookURL: r.WebhookURL,
 		DocumentCheck: r.DocumentCheck, AgeVisibility: r.AgeVisibility,
 		FreeChecks: r.FreeChecks, Links: tenant.Links{Privacy: r.PrivacyURL, Help: r.HelpURL, Terms: r.TermsURL}, Disabled: r.Disabled, CreatedAt: at(r.CreatedAt),
+		Languages: append([]string(nil), strings.Fields(r.Languages)...), AlertBelow: r.AlertBelow,
 	}
 }
 

@@ -23,6 +23,8 @@ type tenantRow struct {
 	TermsURL      string
 	Disabled      bool
 	CreatedAt     time.Time
+	Languages     string
+	AlertBelow    *int64
 }
 
 func (tenantRow) TableName() string { return "tenants" }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,6 +50,15 @@ func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes
 	set(columns, "privacy_url", c.PrivacyURL)
 	set(columns, "help_url", c.HelpURL)
 	set(columns, "terms_url", c.TermsURL)
+	if c.Languages != nil {
+		columns["languages"] = strings.Join(*c.Languages, " ")
+	}
+	if c.AlertBelow != nil {
+		columns["alert_below"] = nil
+		if *c.AlertBelow >= 0 {
+			columns["alert_below"] = *c.AlertBelow
+		}
+	}
 	return update(ctx, s, func(tx *Tx) (tenant.Tenant, error) {
 		before, err := tx.lockSettings(id)
 		if err != nil {

@@ -3,6 +3,7 @@ package tenant
 import (
 	"net"
 	"strconv"
+	"strings"
 
 	"agegate/internal/audit"
 	"agegate/internal/brand"
@@ -55,6 +56,8 @@ func (s Settings) ChangesTo(next Settings) []audit.Change {
 	address("privacy_url", a.Links.Privacy, b.Links.Privacy)
 	address("help_url", a.Links.Help, b.Links.Help)
 	address("terms_url", a.Links.Terms, b.Links.Terms)
+	plain("languages", strings.Join(a.Languages, " "), strings.Join(b.Languages, " "))
+	plain("alert_below", units(a.AlertBelow), units(b.AlertBelow))
 	plain("brand_name", s.Brand.Name, next.Brand.Name)
 	plain("brand_colour", string(s.Brand.Colour), string(next.Brand.Colour))
 	plain("brand_logo", s.Brand.LogoHash, next.Brand.LogoHash)
@@ -71,7 +74,7 @@ func hostOf(raw string) string {
 	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
 }
 
-// units returns a number of units, and nothing for the operator's default.
+// units returns a number of units, and nothing where none is set.
 func units(n *int64) string {
 	if n == nil {
 		return ""

@@ -2,12 +2,17 @@ package tenant
 
 import (
 	"fmt"
+	"errors"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+)
 
-	"agegate/internal/fault"
+// The rules of names.
+var (
+	ErrNameEmpty  = errors.New("name must not be empty")
+	ErrNameHidden = errors.New("name must not have control or invisible characters, such as joiners and variation selectors")
 )
 
 // checkName refuses a name that is blank, that could change the layout of a
@@ -16,10 +21,10 @@ import (
 // refused with the rest.
 func checkName(name string) error {
 	if strings.TrimSpace(name) == "" {
-		return fault.New(fault.Invalid, "name must not be empty")
+		return ErrNameEmpty
 	}
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, IsHidden) {
-		return fault.New(fault.Invalid, "name must not have control or invisible characters, such as joiners and variation selectors")
+		return ErrNameHidden
 	}
 	return nil
 }

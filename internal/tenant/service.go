@@ -2,10 +2,8 @@ package tenant
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"iter"
-	"strings"
 	"time"
 
 	"agegate/internal/audit"
@@ -48,16 +46,14 @@ type Credentials struct {
 // Create registers a tenant with one API key and one webhook and one redirect
 // secret per mode. It returns fault.Invalid for an unacceptable setting.
 func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Credentials, error) {
-	if err := checkName(t.Name); err != nil {
-		return Credentials{}, err
-	}
-	err := s.checkSettings(&t.SuccessURL, &t.CancelURL, &t.WebhookURL, t.FreeChecks)
-	if err == nil {
-		err = s.checkLinks(&t.Links.Privacy, &t.Links.Help, &t.Links.Terms)
-	}
+	checked, err := s.checked(Changes{
+		Name: &t.Name, SuccessURL: &t.SuccessURL, CancelURL: &t.CancelURL, WebhookURL: &t.WebhookURL, FreeChecks: t.FreeChecks,
+		PrivacyURL: &t.Links.Privacy, HelpURL: &t.Links.Help, TermsURL: &t.Links.Terms, Languages: &t.Languages, AlertBelow: t.AlertBelow,
+	})
 	if err != nil {
 		return Credentials{}, err
 	}
+	t.Languages = *checked.Languages
 	if t.ID, err = uuid.NewV7(); err != nil {
 		return Credentials{}, err
 	}
@@ -94,22 +90,11 @@ func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Cred
 	return c, s.store.CreateTenant(ctx, t, keys, secrets, act)
 }
 
-// Update changes the given settings. It returns fault.NotFound or
-// fault.Invalid.
+// Update changes the given settings. It returns fault.NotFound, or fault.Invalid
+// with every field that breaks a rule; see Check.
 func (s *Service) Update(ctx context.Context, actor audit.Actor, id uuid.UUID, c Changes) (Tenant, error) {
-	if c.Name != nil {
-		if err := checkName(*c.Name); err != nil {
-			return Tenant{}, err
-		}
-	}
-	if err := s.checkSettings(c.SuccessURL, c.CancelURL, c.WebhookURL, c.FreeChecks); err != nil {
-		return Tenant{}, err
-	}
-	if err := s.checkLinks(c.PrivacyURL, c.HelpURL, c.TermsURL); err != nil {
-		return Tenant{}, err
-	}
-	var err error
-	if c.Brand, err = c.Brand.checked(); err != nil {
+	c, err := s.checked(c)
+	if err != nil {
 		return Tenant{}, err
 	}
 	return s.store.UpdateTenant(ctx, id, c, s.act(actor, audit.TenantUpdate, id, nil))
@@ -208,4 +193,55 @@ func (s *Service) checkLinks(privacy, help, terms *string) error {
 		}
 	}
 	return nil
+// CreateKey creates another API key and returns it in plain, which is not
+// possible later. It returns fault.NotFound for an unknown tenant.
+func (s *Service) CreateKey(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool) (APIKey, string, error) {
+	if _, err := s.store.TenantByID(ctx, tenantID); err != nil {
+		return APIKey{}, "", err
+	}
+	key, plain, err := s.newKey(tenantID, livemode)
+	if err != nil {
+		return APIKey{}, "", err
+	}
+	act := s.act(actor, audit.APIKeyCreate, tenantID, inMode(livemode))
+	act.Target = key.ID.String()
+	return key, plain, s.store.InsertKey(ctx, key, act)
+}
+
+// RevokeKey revokes a tenant's key permanently. It returns fault.NotFound for a
+// missing key and for another tenant's.
+func (s *Service) RevokeKey(ctx context.Context, actor audit.Actor, tenantID, keyID uuid.UUID) error {
+	act := s.act(actor, audit.APIKeyRevoke, tenantID, nil)
+	act.Target = keyID.String()
+	return s.store.RevokeKey(ctx, tenantID, keyID, act.At, act)
+}
+
+// RevokeKeyAsOperator revokes a key of any tenant permanently. It is for the
+// operator's command line only. It returns fault.NotFound.
+func (s *Service) RevokeKeyAsOperator(ctx context.Context, actor audit.Actor, keyID uuid.UUID) error {
+	key, err := s.store.KeyByID(ctx, keyID)
+	if err != nil {
+		return err
+	}
+	return s.RevokeKey(ctx, actor, key.TenantID, key.ID)
+}
+
+// Keys returns a tenant's keys, oldest first.
+func (s *Service) Keys(ctx context.Context, tenantID uuid.UUID) ([]APIKey, error) {
+	return s.store.Keys(ctx, tenantID)
+}
+
+func (s *Service) newKey(tenantID uuid.UUID, livemode bool) (APIKey, string, error) {
+	plain, err := credential.NewAPIKey(s.random, livemode)
+	if err != nil {
+		return APIKey{}, "", err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return APIKey{}, "", err
+	}
+	return APIKey{
+		ID: id, TenantID: tenantID, Livemode: livemode,
+		Hash: credential.HashAPIKey(plain), LastFour: plain[len(plain)-4:], CreatedAt: s.now(),
+	}, plain, nil
 }

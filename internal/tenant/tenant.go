@@ -25,6 +25,8 @@ type Tenant struct {
 	AgeVisibility bool   // store estimates of consenting shoppers
 	FreeChecks    *int64 // monthly free allowance; nil for the operator's default, -1 unlimited
 	Links         Links
+	Languages     []string // that the hosted page offers, the default first; empty: all, see Languages
+	AlertBelow    *int64   // warn staff when fewer checks are left, free and paid together; nil for never
 	Disabled      bool
 	CreatedAt     time.Time
 }
@@ -94,8 +96,8 @@ type Caller struct {
 	KeyID    uuid.UUID // the key it used; the zero UUID for a caller without one
 }
 
-// Changes are the settings an operator sets; nil leaves a setting as it is,
-// an empty URL clears it.
+// Changes are the settings that staff or an operator set; nil leaves a setting as
+// it is, an empty URL or list clears it.
 type Changes struct {
 	Name          *string
 	SuccessURL    *string
@@ -107,6 +109,8 @@ type Changes struct {
 	PrivacyURL    *string
 	HelpURL       *string
 	TermsURL      *string
+	Languages     *[]string // see CheckLanguages
+	AlertBelow    *int64    // -1 for never
 	Brand         *BrandChanges
 }
 

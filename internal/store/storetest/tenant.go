@@ -31,12 +31,12 @@ func secret(t testing.TB, tenantID uuid.UUID, kind tenant.SecretKind, createdAt 
 }
 
 func testTenantComesBackAsStored(t *testing.T, s Store) {
-	free := int64(-1)
+	free, none := int64(-1), int64(0)
 	want := tenant.Tenant{
 		ID: id(t), Name: "Vin & Øl \"quoted\"", SuccessURL: "https://shop.example/ok", CancelURL: "https://shop.example/no",
 		WebhookURL: "https://shop.example/hook", DocumentCheck: true, AgeVisibility: true, FreeChecks: &free,
 		Links:    tenant.Links{Privacy: "https://shop.example/privacy", Help: "https://shop.example/help", Terms: "https://shop.example/terms"},
-		Disabled: true, CreatedAt: start,
+		Disabled: true, CreatedAt: start, Languages: []string{"de", "zh-Hans"}, AlertBelow: &none,
 	}
 	k := key(t, want.ID, "plain")
 	wantNoError(t, s.CreateTenant(t.Context(), want, []tenant.APIKey{k}, nil, anAct))
@@ -72,6 +72,17 @@ func testUpdateTenantChangesOnlyWhatIsSet(t *testing.T, s Store) {
 	}, anAct)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("after a change: %+v, %v\nwant %+v", got, err, want)
+	}
+	languages, alert, never := []string{"fr", "de"}, int64(0), int64(-1)
+	want.Languages, want.AlertBelow = languages, &alert
+	got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{Languages: &languages, AlertBelow: &alert}, anAct)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("with languages and an alert: %+v, %v\nwant %+v", got, err, want)
+	}
+	languages, want.Languages, want.AlertBelow = nil, nil, nil
+	got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{Languages: &languages, AlertBelow: &never}, anAct)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("without them again: %+v, %v\nwant %+v", got, err, want)
 	}
 	want.SuccessURL = ""
 	got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{SuccessURL: &empty}, anAct)
