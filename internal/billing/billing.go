@@ -143,6 +143,10 @@ type Store interface {
 	// starting after the one with the given ID; uuid.Nil starts at the newest. It
 	// returns fault.NotFound for the ID of no entry of the tenant.
 	Entries(ctx context.Context, tenantID, before uuid.UUID, limit int) ([]Entry, error)
+	// EntriesBetween returns at most limit entries of a tenant that were made from
+	// from to before to, oldest first, starting after the given entry; the zero
+	// Entry starts at the oldest.
+	EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to time.Time, after Entry, limit int) ([]Entry, error)
 }
 
 // MaxPage is the longest list of entries that Ledger reads at once.

@@ -65,6 +65,21 @@ func (s *Store) Entries(ctx context.Context, tenantID, before uuid.UUID, limit i
 	})
 }
 
+// EntriesBetween implements billing.Store.
+func (s *Store) EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to time.Time, after billing.Entry, limit int) ([]billing.Entry, error) {
+	return view(ctx, s, func(tx *Tx) ([]billing.Entry, error) {
+		q := tx.db.Where("tenant_id = ? AND created_at < ?", tenantID, at(to)).Order("created_at, id").Limit(limit)
+		if after.ID == uuid.Nil {
+			q = q.Where("created_at >= ?", at(from))
+		} else { // from beside it would make SQLite begin every page there
+			q = q.Where("(created_at, id) > (?, ?)", at(after.CreatedAt), after.ID)
+		}
+		var rows []entryRow
+		err := q.Find(&rows).Error
+		return mapAll(rows, toEntry), err
+	})
+}
+
 // TakeCounter implements billing.Tx. The first unit of a period inserts the
 // row, unless the limit is 0: then the SELECT returns nothing. The casts give
 // PostgreSQL the parameters' types.

@@ -329,6 +329,24 @@ func testLedgerIsReadNewestFirst(t *testing.T, s Store) {
 		_, err := s.Entries(t.Context(), owner, before, 1)
 		wantCode(t, "Entries before another tenant's, or none", err, fault.NotFound)
 	}
+	for _, page := range []struct {
+		from, to time.Time
+		after    billing.Entry
+		limit    int
+		want     []billing.Entry
+	}{
+		{start, start.Add(time.Minute), billing.Entry{}, 9, []billing.Entry{oldest, first, second}},
+		{start, start.Add(time.Minute), billing.Entry{}, 2, []billing.Entry{oldest, first}},
+		{start, start.Add(time.Minute), first, 9, []billing.Entry{second}},
+		{start, start.Add(time.Second), billing.Entry{}, 9, []billing.Entry{oldest}},
+		{start.Add(time.Second), start.Add(time.Minute), billing.Entry{}, 9, []billing.Entry{first, second}},
+		{start, start.Add(time.Minute), second, 9, []billing.Entry{}},
+	} {
+		got, err := s.EntriesBetween(t.Context(), owner, page.from, page.to, page.after, page.limit)
+		if err != nil || !reflect.DeepEqual(got, page.want) {
+			t.Errorf("EntriesBetween %v = %+v, %v\nwant %+v", page, got, err, page.want)
+		}
+	}
 	n := 0
 	for e, err := range billing.Ledger(t.Context(), s, owner) {
 		wantNoError(t, err)
