@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -433,6 +434,28 @@ func testOneOfManyIdempotencyClaimsWins(t *testing.T, s Store) {
 	for _, got := range answers {
 		if wins.Load() != 1 || got != winner.Load() {
 			t.Fatalf("%d claims won; somebody got %v, the winner is %v", wins.Load(), got, winner.Load())
+		}
+	}
+}
+
+func testRecentDestinations(t *testing.T, s Store) {
+	owner, other := newTenant(t, s), newTenant(t, s)
+	var want []session.Destinations
+	for i, at := range []time.Duration{-time.Microsecond, 0, time.Second, 2 * time.Second} {
+		sess := sessionOf(t, owner)
+		sess.CreatedAt, sess.Livemode, sess.WebhookURL = stored(start.Add(at)), i%2 == 0, "https://shop.example/hook"
+		inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(sess) })
+		want = append(want, session.Destinations{
+			Status: sess.Status, ExpiresAt: sess.ExpiresAt, SuccessURL: sess.SuccessURL, CancelURL: sess.CancelURL, WebhookURL: sess.WebhookURL,
+		})
+	}
+	newSession(t, s, other)
+	for limit, from := range map[int]int{9: 1, 2: 2} {
+		newest := slices.Clone(want[from:])
+		slices.Reverse(newest)
+		got, err := s.RecentDestinations(t.Context(), owner.ID, start, limit)
+		if err != nil || !reflect.DeepEqual(got, newest) {
+			t.Errorf("%d at most: %+v, %v\nwant %+v", limit, got, err, newest)
 		}
 	}
 }

@@ -26,6 +26,7 @@ type Store interface {
 	session.Store
 	session.HandoverStore
 	session.ClaimStore
+	session.ImpactStore
 	account.Store
 	insight.Store
 	document.TrustStore
@@ -80,6 +81,7 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"hold is either settled or released", testHoldIsEitherSettledOrReleased},
 		{"holds are released in batches", testHoldsAreReleasedInBatches},
 		{"ledger is read newest first", testLedgerIsReadNewestFirst},
+		{"recent destinations are the newest of a tenant", testRecentDestinations},
 		{"credits of many tenants", testCreditsOfManyTenants},
 		{"session comes back as stored", testSessionComesBackAsStored},
 		{"another tenant's session is not found", testAnotherTenantsSessionIsNotFound},
