@@ -11,6 +11,7 @@ import (
 
 	"agegate/internal/account"
 	"agegate/internal/insight"
+	"agegate/internal/audit"
 	"agegate/internal/page"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
@@ -28,6 +29,12 @@ type Config struct {
 	Webhooks *webhook.Operations
 	Insight  *insight.Service
 	APIURL   string // public base of the API, without a trailing slash
+	Tenants  Tenants
+	Settings Settings
+	Impacts  Impacts
+	Usage    Usage
+	Ledger   Ledger
+	Audit    audit.Store
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL    string
@@ -41,6 +48,8 @@ type Pages struct {
 	cfg    Config
 	set    *page.Set
 	routes []route
+
+	downloads downloads
 }
 
 // policy allows the pages' own files only, and no script to make markup from

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 
 	"agegate/internal/account"
 
@@ -46,4 +47,13 @@ func Onward(next string) string {
 		p.routes = append(p.routes, f.routes...)
 	}
 	return p.onward(next)
+}
+
+// Missing returns the keys that have no text.
+func Missing(keys []string) ([]string, error) {
+	p, err := New(Config{URL: "https://gate.example"})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(keys, p.set.Has), nil
 }

@@ -15,6 +15,9 @@ func (p *Pages) features() []feature {
 		p.account(),
 		p.delivery(),
 		p.factors(),
+		p.audit(),
+		p.billing(),
+		p.branding(),
 		p.home(),
 		p.keys(),
 		p.link(),
@@ -29,6 +32,8 @@ func (p *Pages) features() []feature {
 		p.team(),
 		p.webhookSecret(),
 		p.webhooks(),
+		p.settings(),
+		p.urls(),
 	}
 }
 

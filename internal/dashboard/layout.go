@@ -71,6 +71,7 @@ type layout struct {
 	Person   string      // the name of who is signed in, or empty
 	Account  string      // address of the page about the own account, or empty
 	Operator bool        // the user is an operator
+	Low      *lowBalance // the warning of a low balance, or nil
 }
 
 func (l *layout) base() *layout { return l }
@@ -103,7 +104,7 @@ func (r *request) layout() layout {
 	}
 	switch {
 	case r.route.hasTenant():
-		l.Nav, l.Tenant = r.nav(tenantNav), r.tenantView()
+		l.Nav, l.Tenant, l.Low = r.nav(tenantNav), r.tenantView(), r.lowBalance()
 	case r.route.least == operator:
 		l.Nav = r.nav(operatorNav)
 	case r.route.path == accountPath:
@@ -184,4 +185,4 @@ func composedKeys() []string {
 }
 
 // funcs are the template functions of the dashboard, beside t, texts and say.
-var funcs = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty, "ceremony": newCeremony}
+var funcs = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty, "ceremony": newCeremony, "preview": newPreview}

@@ -1,7 +1,11 @@
 package harness
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"maps"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strings"
@@ -98,9 +102,7 @@ func (s *Staff) Post(t testing.TB, path string, form url.Values) (*http.Response
 // form posts to the page's own address.
 func (s *Staff) Fill(t testing.TB, path string, form url.Values) (*http.Response, string) {
 	t.Helper()
-	_, page := s.Get(t, path)
-	_, after, found := strings.Cut(page, `name="nonce" value="`)
-	nonce, _, _ := strings.Cut(after, `"`)
+	nonce, found := s.nonce(t, path)
 	if !found {
 		t.Fatalf("%s has no form", path)
 	}
@@ -109,15 +111,31 @@ func (s *Staff) Fill(t testing.TB, path string, form url.Values) (*http.Response
 	return s.Post(t, path, filled)
 }
 
+// nonce returns the nonce of the form at a path.
+func (s *Staff) nonce(t testing.TB, path string) (string, bool) {
+	t.Helper()
+	_, page := s.Get(t, path)
+	_, after, found := strings.Cut(page, `name="nonce" value="`)
+	nonce, _, _ := strings.Cut(after, `"`)
+	return nonce, found
+}
+
 // Send sends a request with these headers.
 func (s *Staff) Send(t testing.TB, method, path string, form url.Values, header map[string]string) (*http.Response, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, s.base+path, strings.NewReader(form.Encode()))
+	all := map[string]string{}
+	if form != nil {
+		all["Content-Type"] = "application/x-www-form-urlencoded"
+	}
+	maps.Copy(all, header)
+	return s.send(t, method, path, strings.NewReader(form.Encode()), all)
+}
+
+func (s *Staff) send(t testing.TB, method, path string, body io.Reader, header map[string]string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.base+path, body)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if form != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	for name, value := range header {
 		req.Header.Set(name, value)
@@ -127,4 +145,47 @@ func (s *Staff) Send(t testing.TB, method, path string, form url.Values, header 
 		t.Fatal(err)
 	}
 	return res, read(t, res)
+}
+
+// Upload fills in the form at a path as Fill does and sends it with a file.
+func (s *Staff) Upload(t testing.TB, path string, form url.Values, field string, content []byte) (*http.Response, string) {
+	t.Helper()
+	var body bytes.Buffer
+	parts := multipart.NewWriter(&body)
+	for name, values := range form {
+		for _, value := range values {
+			if err := parts.WriteField(name, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if nonce, found := s.nonce(t, path); found {
+		if err := parts.WriteField("nonce", nonce); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := parts.CreateFormFile(field, "upload")
+	if err == nil {
+		_, err = file.Write(content)
+	}
+	if err = errors.Join(err, parts.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return s.send(t, http.MethodPost, path, &body, map[string]string{
+		"Content-Type": parts.FormDataContentType(), "Sec-Fetch-Site": "same-origin",
+	})
+}
+
+// Open asks for a page and leaves its body to be read.
+func (s *Staff) Open(t testing.TB, path string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
 }

@@ -1,0 +1,357 @@
+package dashboard
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"agegate/internal/account"
+	"agegate/internal/audit"
+	"agegate/internal/brand"
+	"agegate/internal/page"
+	"agegate/internal/session"
+	"agegate/internal/tenant"
+
+	"github.com/google/uuid"
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+)
+
+const (
+	settingsPath  = "/dashboard/:tenant/settings"
+	urlsPath      = settingsPath + "/urls"
+	documentPath  = settingsPath + "/document-check"
+	agePath       = settingsPath + "/age-visibility"
+	languagesPath = settingsPath + "/languages"
+	brandingPath  = settingsPath + "/branding"
+)
+
+// Settings changes tenants' settings.
+type Settings interface {
+	// Check returns what Update would refuse of the changes' values.
+	Check(c tenant.Changes) error
+	// Update changes settings and writes the audit log. It returns fault.Invalid
+	// with every field that breaks a rule.
+	Update(ctx context.Context, actor audit.Actor, id uuid.UUID, c tenant.Changes) (tenant.Tenant, error)
+	// Brand returns how the tenant's hosted page looks.
+	Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error)
+}
+
+// Impacts tells what a change of the callback URLs would break.
+type Impacts interface {
+	OfURLs(ctx context.Context, present, next tenant.Tenant) (session.Impact, error)
+}
+
+func (p *Pages) settings() feature {
+	f := feature{
+		routes: []route{
+			{method: http.MethodGet, path: settingsPath, least: viewer, handle: p.showSettings},
+			{method: http.MethodGet, path: languagesPath, least: owner, handle: p.showLanguages},
+			{method: http.MethodPost, path: languagesPath, least: owner, handle: p.saveLanguages},
+		},
+		screens: []string{"settings", "switch", "languages"},
+		forms:   []*form{languagesForm},
+		notices: []string{"settings_saved"},
+		keys:    []string{"languages.problem.none", "languages.problem.default"},
+	}
+	for _, s := range switches {
+		f.routes = append(f.routes,
+			route{method: http.MethodGet, path: s.path, least: owner, handle: func(r *request) error { return r.showSwitch(s) }},
+			route{method: http.MethodPost, path: s.path, least: owner, handle: func(r *request) error { return r.saveSwitch(s) }})
+		f.forms = append(f.forms, s.form)
+		f.keys = append(f.keys, s.texts()...)
+	}
+	return f
+}
+
+// actor returns who acts, for the audit log.
+func (r *request) actor() audit.Actor {
+	u := r.who.User()
+	return audit.User(u.ID, u.Name)
+}
+
+// to returns the address of a page without a mode, which keeps the mode that
+// links lead to.
+func (r *request) to(pattern string) string {
+	if r.mode() == "live" {
+		return r.path(pattern) + "?mode=live"
+	}
+	return r.path(pattern)
+}
+
+// may reports whether the user has a role or a better one.
+func (r *request) may(role account.Role) bool { return r.access.Role().Includes(role) }
+
+// change applies changes to the tenant's settings, once for each copy of the
+// form, and leads to a page with a notice. It returns false when the form has to
+// be shown again.
+func (r *request) change(f *formView, c tenant.Changes, back, notice string) (bool, error) {
+	if err := r.pages.cfg.Settings.Check(c); err != nil {
+		return false, f.refuse(err)
+	}
+	if !f.ok() {
+		return false, nil
+	}
+	if err := r.once(f); err != nil {
+		return false, err
+	}
+	if _, err := r.pages.cfg.Settings.Update(r.ctx(), r.actor(), r.access.TenantID(), c); err != nil {
+		return false, f.refuse(err)
+	}
+	return true, r.done(back, notice)
+}
+
+type settingsView struct {
+	layout
+	URLs      []urlView
+	Links     []urlView
+	Document  bool
+	Age       bool
+	Languages []languageView // those that are offered, the default first
+	Brand     brandView
+	Edit      editView
+}
+
+// editView has the addresses of the pages that the user may open; the others are
+// empty.
+type editView struct{ URLs, Document, Age, Languages, Branding string }
+
+// urlView is a callback URL, or that it is not set.
+type urlView struct {
+	Name, URL string
+	Allows    string // the host and port that creations may name
+	Plain     bool   // it is http
+}
+
+func (p *Pages) showSettings(r *request) error {
+	look, err := p.cfg.Settings.Brand(r.ctx(), r.access.TenantID())
+	if err != nil {
+		return err
+	}
+	t := r.tenant
+	v := &settingsView{
+		URLs: urlViews(t), Document: t.DocumentCheck, Age: t.AgeVisibility,
+		Brand: brandViewOf(t, look), Edit: editView{
+			r.editing(urlsPath), r.editing(documentPath), r.editing(agePath), r.editing(languagesPath), r.editing(brandingPath),
+		},
+	}
+	for _, tag := range offered(t.Languages) {
+		v.Languages = append(v.Languages, languageOf(tag))
+	}
+	for _, link := range []urlView{{Name: "privacy", URL: t.Links.Privacy}, {Name: "help", URL: t.Links.Help}, {Name: "terms", URL: t.Links.Terms}} {
+		if link.URL != "" {
+			v.Links = append(v.Links, link)
+		}
+	}
+	return r.render(http.StatusOK, "settings", v)
+}
+
+// editing returns the address of a page if the user may open it, or "".
+func (r *request) editing(pattern string) string {
+	if route, ok := r.pages.registered(http.MethodGet, pattern); ok && r.may(route.least.role()) {
+		return r.to(pattern)
+	}
+	return ""
+}
+
+// urlViews lists the callback URLs.
+func urlViews(t tenant.Tenant) []urlView {
+	views := []urlView{
+		{Name: "success", URL: t.SuccessURL}, {Name: "cancel", URL: t.CancelURL}, {Name: "webhook", URL: t.WebhookURL},
+	}
+	for i, v := range views {
+		u, err := url.Parse(v.URL)
+		views[i].Allows, views[i].Plain = endpointOf(v.URL), err == nil && u.Scheme == "http"
+	}
+	return views
+}
+
+// endpointOf returns the host and port of a callback URL, or "" for none.
+func endpointOf(raw string) string {
+	e, err := tenant.CallbackRule{AllowInsecure: true}.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
+}
+
+// switchSetting is a setting that is on or off, with a page that says what it
+// means. Its texts begin with the form's name.
+type switchSetting struct {
+	path   string
+	form   *form
+	points int // texts <name>.point1 and so on
+	legal  bool
+	get    func(tenant.Tenant) bool
+	set    func(*tenant.Changes, *bool)
+}
+
+func switchForm(name string) *form {
+	return &form{name: name, fields: []field{{name: "on", kind: "checkbox"}}}
+}
+
+var switches = []switchSetting{
+	{
+		path: documentPath, form: switchForm("document_check"), points: 3,
+		get: func(t tenant.Tenant) bool { return t.DocumentCheck },
+		set: func(c *tenant.Changes, on *bool) { c.DocumentCheck = on },
+	},
+	{
+		path: agePath, form: switchForm("age_visibility"), points: 4, legal: true,
+		get: func(t tenant.Tenant) bool { return t.AgeVisibility },
+		set: func(c *tenant.Changes, on *bool) { c.AgeVisibility = on },
+	},
+}
+
+func (s switchSetting) texts() []string {
+	keys := []string{s.form.name + ".title", s.form.name + ".lead"}
+	if s.legal {
+		keys = append(keys, s.form.name+".legal")
+	}
+	return append(keys, s.pointKeys()...)
+}
+
+func (s switchSetting) pointKeys() []string {
+	var keys []string
+	for i := range s.points {
+		keys = append(keys, s.form.name+".point"+strconv.Itoa(i+1))
+	}
+	return keys
+}
+
+type switchView struct {
+	layout
+	Name   string
+	Points []string
+	Legal  bool
+	Form   *formView
+	Back   string
+}
+
+func (r *request) showSwitch(s switchSetting) error {
+	f, err := r.blank(s.form)
+	if err != nil {
+		return err
+	}
+	if s.get(r.tenant) {
+		f.With("on", "1")
+	}
+	return r.renderSwitch(http.StatusOK, s, f)
+}
+
+func (r *request) renderSwitch(status int, s switchSetting, f *formView) error {
+	return r.render(status, "switch", &switchView{
+		Name: s.form.name, Points: s.pointKeys(), Legal: s.legal, Form: f, Back: r.to(settingsPath),
+	})
+}
+
+func (r *request) saveSwitch(s switchSetting) error {
+	f, err := r.read(s.form)
+	if err != nil {
+		return err
+	}
+	var c tenant.Changes
+	on := f.Checked("on")
+	s.set(&c, &on)
+	if done, err := r.change(f, c, r.to(settingsPath), "settings_saved"); done || err != nil {
+		return err
+	}
+	return r.renderSwitch(http.StatusUnprocessableEntity, s, f)
+}
+
+var languagesForm = &form{
+	name: "languages", problems: map[error]string{tenant.ErrLanguages: "unknown"},
+	fields: []field{{name: "languages", kind: "group", optional: true}, {name: "default", kind: "group", optional: true}},
+}
+
+// languageView is a language of the hosted page.
+type languageView struct {
+	Tag, Name string // the name in the language itself
+	Dir       string
+	Offered   bool
+	Default   bool
+}
+
+func languageOf(tag string) languageView {
+	parsed := language.Make(tag)
+	dir := "ltr"
+	if script, _ := parsed.Script(); script.String() == "Arab" {
+		dir = "rtl"
+	}
+	return languageView{Tag: tag, Name: display.Self.Name(parsed), Dir: dir}
+}
+
+// offered returns the languages of a setting: all for none.
+func offered(languages []string) []string {
+	if len(languages) == 0 {
+		return tenant.Languages
+	}
+	return languages
+}
+
+type languagesView struct {
+	layout
+	Form *formView
+	All  []languageView
+	Back string
+}
+
+func (p *Pages) showLanguages(r *request) error {
+	f, err := r.blank(languagesForm)
+	if err != nil {
+		return err
+	}
+	chosen := offered(r.tenant.Languages)
+	return r.renderLanguages(http.StatusOK, f, chosen, chosen[0])
+}
+
+func (r *request) renderLanguages(status int, f *formView, chosen []string, standard string) error {
+	v := &languagesView{Form: f, Back: r.to(settingsPath)}
+	for _, tag := range tenant.Languages {
+		l := languageOf(tag)
+		l.Default = tag == standard
+		for _, c := range chosen {
+			l.Offered = l.Offered || c == tag
+		}
+		v.All = append(v.All, l)
+	}
+	return r.render(status, "languages", v)
+}
+
+func (p *Pages) saveLanguages(r *request) error {
+	f, err := r.read(languagesForm)
+	if err != nil {
+		return err
+	}
+	sent := r.Request().PostForm
+	chosen, standard := sent["languages"], sent.Get("default")
+	languages := []string{standard}
+	for _, tag := range chosen {
+		if tag != standard {
+			languages = append(languages, tag)
+		}
+	}
+	switch {
+	case len(chosen) == 0:
+		f.wrong("languages", "languages.problem.none")
+	case len(languages) != len(chosen):
+		f.wrong("default", "languages.problem.default")
+	}
+	if f.ok() {
+		done, err := r.change(f, tenant.Changes{Languages: &languages}, r.to(settingsPath), "settings_saved")
+		if done || err != nil {
+			return err
+		}
+	}
+	return r.renderLanguages(http.StatusUnprocessableEntity, f, chosen, standard)
+}
+
+// wrong marks a field with a problem, unless it has one.
+func (v *formView) wrong(field, key string) {
+	if f := v.Field(field); f.Problem == nil {
+		text := page.Say(key)
+		f.Problem = &text
+	}
+}

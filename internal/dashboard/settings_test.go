@@ -1,0 +1,566 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"image"
+	"image/png"
+	"io"
+	"net/http"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"agegate/internal/account"
+	"agegate/internal/audit"
+	"agegate/internal/billing"
+	"agegate/internal/brand"
+	"agegate/internal/dashboard"
+	"agegate/internal/proof/harness"
+	"agegate/internal/tenant"
+
+	"github.com/google/uuid"
+)
+
+// xss is text that becomes markup or script wherever it is not escaped.
+const xss = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`
+
+// office is a tenant with staff of every role, all freshly confirmed.
+type office struct {
+	*harness.Gateway
+	shop                     tenant.Credentials
+	owner, developer, viewer *harness.Staff
+}
+
+func newOffice(t *testing.T, g *harness.Gateway, edit func(*tenant.Tenant)) *office {
+	t.Helper()
+	o := &office{Gateway: g, shop: g.Shop(t, "https://hooks.example/agegate", edit)}
+	for role, staff := range map[account.Role]**harness.Staff{
+		account.Owner: &o.owner, account.Developer: &o.developer, account.Viewer: &o.viewer,
+	} {
+		*staff = g.SignIn(t, false, account.ByPasskey)
+		g.Join(t, *staff, o.shop.Tenant.ID, role)
+		g.StepUp(t, *staff)
+	}
+	return o
+}
+
+// at returns the address of one of the tenant's pages.
+func (o *office) at(path string) string { return "/dashboard/" + o.shop.Tenant.ID.String() + path }
+
+func (o *office) tenant(t *testing.T) tenant.Tenant {
+	t.Helper()
+	now, err := o.App.Tenants.Tenant(t.Context(), o.shop.Tenant.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+func (o *office) log(t *testing.T) []audit.Entry {
+	t.Helper()
+	entries, err := o.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(o.shop.Tenant.ID)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+// problem returns what a page says is wrong with a field.
+func problem(body, field string) string {
+	_, after, _ := strings.Cut(body, `href="#f-`+field+`">`)
+	text, _, _ := strings.Cut(after, "</a>")
+	return html.UnescapeString(text)
+}
+
+func nonceOf(body string) string {
+	_, after, _ := strings.Cut(body, `name="nonce" value="`)
+	nonce, _, _ := strings.Cut(after, `"`)
+	return nonce
+}
+
+// TestFormsChangeSettings: each form shows what is set, changes it once however
+// often it is sent, and leaves an entry of the log with who did it.
+func TestFormsChangeSettings(t *testing.T) {
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		o := newOffice(t, g, nil)
+		for _, tt := range []struct {
+			path, back string
+			form       url.Values
+			setting    string
+			set        func(tenant.Tenant) bool
+			shown      string
+		}{
+			{"/settings/document-check", "/settings", url.Values{"on": {"1"}}, "document_check", func(t tenant.Tenant) bool { return t.DocumentCheck }, " checked"},
+			{"/settings/document-check", "/settings", url.Values{}, "document_check", func(t tenant.Tenant) bool { return !t.DocumentCheck }, "Offer a document check"},
+			{"/settings/age-visibility", "/settings", url.Values{"on": {"1"}}, "age_visibility", func(t tenant.Tenant) bool { return t.AgeVisibility }, " checked"},
+			{
+				"/settings/languages", "/settings", url.Values{"languages": {"fr", "de", "zh-Hans"}, "default": {"de"}}, "languages",
+				func(t tenant.Tenant) bool { return slices.Equal(t.Languages, []string{"de", "fr", "zh-Hans"}) }, `name="default" value="de" checked`,
+			},
+			{
+				"/settings/languages", "/settings", url.Values{"languages": tenant.Languages, "default": {"en"}}, "languages",
+				func(t tenant.Tenant) bool { return t.Languages == nil }, `name="default" value="en" checked`,
+			},
+			{"/billing/alert", "/billing", url.Values{"alert_below": {"40"}}, "alert_below", func(t tenant.Tenant) bool { return *t.AlertBelow == 40 }, `value="40"`},
+			{"/billing/alert", "/billing", url.Values{"alert_below": {""}}, "alert_below", func(t tenant.Tenant) bool { return t.AlertBelow == nil }, `name="alert_below"`},
+		} {
+			before := len(o.log(t))
+			_, page := o.owner.Get(t, o.at(tt.path))
+			tt.form.Set("nonce", nonceOf(page))
+			for i, status := range []int{303, 409} {
+				res, _ := o.owner.Post(t, o.at(tt.path), tt.form)
+				location := o.at(tt.back)
+				if status == 409 {
+					location = ""
+				}
+				want(t, fmt.Sprintf("%s, time %d", tt.path, i+1), res, status, location)
+			}
+			if !tt.set(o.tenant(t)) {
+				t.Errorf("%s with %v did not set it", tt.path, tt.form)
+			}
+			log := o.log(t)
+			if len(log) != before+1 || log[0].Actor != audit.User(o.owner.User.ID, o.owner.User.Name) || log[0].Details().Changes[0].Setting != tt.setting {
+				t.Errorf("%s: the log has %d new entries, the last is %+v", tt.path, len(log)-before, log[0])
+			}
+			if _, page := o.owner.Get(t, o.at(tt.path)); !strings.Contains(page, tt.shown) {
+				t.Errorf("%s does not show %s", tt.path, tt.shown)
+			}
+		}
+	})
+}
+
+// TestFormsAnswerByField: with what was typed, and nothing is changed.
+func TestFormsAnswerByField(t *testing.T) {
+	g := harness.Start(t, harness.SQLite(t))
+	o := newOffice(t, g, nil)
+	before, logged := o.tenant(t), len(o.log(t))
+	for _, tt := range []struct {
+		path, field, value, problem string
+	}{
+		{"/settings/urls", "success_url", "shop.example/done", "Success URL: is not a complete address"},
+		{"/settings/urls", "cancel_url", "ftp://shop.example/", "Cancel URL: has to begin with https://"},
+		{"/settings/urls", "success_url", "https://ada:pw@shop.example/", "must not have a user name"},
+		{"/settings/urls", "success_url", "https://bücher.example/", "punycode"},
+		{"/settings/urls", "webhook_url", "https://shop.example/#top", "must not have a fragment"},
+		{"/settings/urls", "success_url", "https://shop.example/" + strings.Repeat("a", 2048), "more than 2048 characters"},
+		{"/settings/urls", "success_url", xss, "is not a complete address"},
+		{"/settings/urls/save", "success_url", xss, "is not a complete address"},
+		{"/settings/branding", "brand_colour", "red", "six hex digits"},
+		{"/settings/branding", "brand_colour", xss, "six hex digits"},
+		{"/settings/branding", "brand_name", "A\u202eB", "invisible characters"},
+		{"/settings/branding", "privacy_url", "javascript:alert(1)", "has to begin with https://"},
+		{"/settings/languages", "default", "de", "Default: has to be one of the offered"},
+		{"/settings/languages", "languages", "xx", "the page does not have one of them"},
+		{"/billing/alert", "alert_below", "-1", "a whole number from 0"},
+		{"/billing/alert", "alert_below", "1000000001", "a whole number from 0"},
+		{"/billing/alert", "alert_below", "99999999999999999999", "10 characters at most"},
+		{"/billing/alert", "alert_below", "many", "a whole number from 0"},
+	} {
+		form := url.Values{"languages": {"fr"}, "nonce": {strings.Repeat("n", 43)}}
+		if tt.field == "languages" {
+			form.Set("default", tt.value)
+		}
+		form.Set(tt.field, tt.value)
+		res, body := o.owner.Post(t, o.at(tt.path), form)
+		if got := problem(body, tt.field); res.StatusCode != 422 || !strings.Contains(got, tt.problem) {
+			t.Errorf("%s %s=%.40q: %d %q, want %q", tt.path, tt.field, tt.value, res.StatusCode, got, tt.problem)
+		}
+		if tt.field != "languages" && !strings.Contains(html.UnescapeString(body), `value="`+tt.value+`"`) {
+			t.Errorf("%s %s=%.40q: the page forgets what was typed", tt.path, tt.field, tt.value)
+		}
+		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") {
+			t.Errorf("%s %s: what was typed is markup", tt.path, tt.field)
+		}
+	}
+	res, body := o.owner.Post(t, o.at("/settings/languages"), url.Values{"default": {"de"}})
+	if got := problem(body, "languages"); res.StatusCode != 422 || !strings.Contains(got, "choose at least one") {
+		t.Errorf("no language: %d %q", res.StatusCode, got)
+	}
+	if after := o.tenant(t); fmt.Sprint(after) != fmt.Sprint(before) || len(o.log(t)) != logged {
+		t.Errorf("a refused form changed %+v to %+v", before, after)
+	}
+	if strings.Contains(g.Log.String(), "alert(1)") {
+		t.Error("the log has what was typed")
+	}
+}
+
+// TestURLChangeIsReviewed: the page before says what breaks, and saves nothing.
+func TestURLChangeIsReviewed(t *testing.T) {
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		o := newOffice(t, g, nil)
+		g.Create(t, o.shop.Test.APIKey, 18)
+		g.Do(t, harness.Row{
+			Name: "with a path on a host to be removed", Path: "/api/v1/sessions/create", Key: o.shop.Test.APIKey,
+			Body: `{"target_age": 18, "success_url": "https://hooks.example/thanks"}`, Status: 201,
+		})
+		form := url.Values{
+			"success_url": {"https://shop.example/new"}, "cancel_url": {"http://localhost:3000/back"}, "webhook_url": {"https://new.example:8443/hook"},
+		}
+		before := o.tenant(t)
+		res, body := o.developer.Fill(t, o.at("/settings/urls"), form)
+		want(t, "review", res, 200, "")
+		for _, effect := range []string{
+			"name a URL on hooks.example:443 will be refused", "1 creation of the last 7 days would have been refused",
+			"name any path on new.example:8443", "name any path on localhost:3000", "new sessions go to new.example:8443",
+			"2 open sessions keep the webhook URL", "sent over http can be read", "keep all their URLs",
+		} {
+			if !strings.Contains(body, effect) {
+				t.Errorf("the review lacks %q", effect)
+			}
+		}
+		if o.tenant(t).WebhookURL != before.WebhookURL {
+			t.Error("the review has changed the URL")
+		}
+		form.Set("nonce", nonceOf(body))
+		for _, step := range []struct {
+			status   int
+			location string
+		}{{303, o.at("/settings")}, {409, ""}} {
+			res, _ = o.developer.Post(t, o.at("/settings/urls/save"), form)
+			want(t, "save", res, step.status, step.location)
+		}
+		res, body = o.viewer.Get(t, o.at("/settings"))
+		want(t, "the settings", res, 200, "")
+		for _, shown := range []string{"https://new.example:8443/hook", "allows new.example:8443", "allows localhost:3000", "not encrypted"} {
+			if !strings.Contains(body, shown) {
+				t.Errorf("the settings lack %q", shown)
+			}
+		}
+		if strings.Contains(body, "/settings/urls") {
+			t.Error("a viewer is shown a way to change the URLs")
+		}
+		res, _ = o.developer.Fill(t, o.at("/settings/urls"), form)
+		want(t, "nothing to change", res, 303, o.at("/settings"))
+		form.Set("success_url", "")
+		form.Set("webhook_url", "")
+		_, body = o.developer.Fill(t, o.at("/settings/urls"), form)
+		for _, effect := range []string{"name no success URL will be refused", "New sessions send no webhook"} {
+			if !strings.Contains(body, effect) {
+				t.Errorf("the review lacks %q", effect)
+			}
+		}
+		if log := o.log(t); !strings.Contains(string(log[0].Detail), "new.example:8443") || strings.Contains(string(log[0].Detail), "/hook") {
+			t.Errorf("the log has %s", log[0].Detail)
+		}
+	})
+}
+
+func picture(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewNRGBA(image.Rect(0, 0, 40, 10))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestBranding(t *testing.T) {
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		o := newOffice(t, g, nil)
+		path := o.at("/settings/branding")
+		polyglot := append(picture(t), "<script>alert(1)</script>"...)
+		form := url.Values{"brand_name": {xss}, "brand_colour": {"#FFD400"}, "privacy_url": {"https://shop.example/privacy"}}
+
+		preview := url.Values{"preview": {"1"}, "brand_name": {"Vin & Øl"}, "brand_colour": {"#ffd400"}}
+		res, body := o.owner.Upload(t, path, preview, "brand_logo", nil)
+		want(t, "preview", res, 200, "")
+		if look, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); look != (brand.Brand{}) || !strings.Contains(body, "/dashboard/preview/ffd400.css") ||
+			!strings.Contains(body, "Vin &amp; Øl") || !strings.Contains(body, "adjusted to be readable") {
+			t.Errorf("the preview shows something else, or saved %+v", look)
+		}
+		res, css := o.owner.Get(t, "/dashboard/preview/ffd400.css")
+		if want(t, "style sheet", res, 200, ""); res.Header.Get("Content-Type") != "text/css; charset=utf-8" || !strings.Contains(css, ".preview-dark{") {
+			t.Errorf("the preview's style sheet is %s", css)
+		}
+		res, _ = o.owner.Get(t, "/dashboard/preview/%22%3E.css")
+		want(t, "no colour", res, 404, "")
+
+		res, _ = o.owner.Upload(t, path, form, "brand_logo", polyglot)
+		want(t, "save", res, 303, path)
+		look, err := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID)
+		if err != nil || look.Name != xss || look.Colour != "ffd400" || look.LogoHash == "" {
+			t.Fatalf("saved %+v, %v", look, err)
+		}
+		res, logo := o.owner.Get(t, "/brand/"+look.LogoHash+".png")
+		if res.Header.Get("Content-Type") != "image/png" || strings.Contains(logo, "script") {
+			t.Error("the logo is not only a picture")
+		}
+		for _, page := range []string{path, o.at("/settings"), o.at("/audit")} {
+			if _, body := o.owner.Get(t, page); strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") || !strings.Contains(body, "&lt;script&gt;") {
+				t.Errorf("%s: the name is markup, or missing", page)
+			}
+		}
+
+		for name, tt := range map[string]struct {
+			upload []byte
+			status int
+			text   string
+		}{
+			"svg":        {[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`), 422, "is not a PNG, JPEG or WebP"},
+			"html":       {[]byte("GIF89a<script>alert(1)</script>"), 422, "is not a PNG, JPEG or WebP"},
+			"large":      {make([]byte, brand.MaxLogoBytes+1), 422, "is larger than 256 KiB"},
+			"very large": {make([]byte, 5*brand.MaxLogoBytes), 413, "is larger than 256 KiB"},
+		} {
+			res, body := o.owner.Upload(t, path, form, "brand_logo", tt.upload)
+			if got := problem(body, "brand_logo"); res.StatusCode != tt.status || !strings.Contains(got, tt.text) {
+				t.Errorf("%s: %d %q", name, res.StatusCode, got)
+			}
+		}
+		if kept, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); kept != look {
+			t.Errorf("a refused logo changed the brand to %+v", kept)
+		}
+		res, _ = o.owner.Upload(t, path, url.Values{"remove_logo": {"1"}}, "brand_logo", nil)
+		want(t, "remove", res, 303, path)
+		if kept, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); kept != (brand.Brand{}) {
+			t.Errorf("%+v is left", kept)
+		}
+		res, _ = o.developer.Upload(t, path, form, "brand_logo", picture(t))
+		want(t, "a developer", res, 403, "")
+	})
+}
+
+func TestBilling(t *testing.T) {
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		free := int64(3)
+		o := newOffice(t, g, func(t *tenant.Tenant) { t.Name, t.FreeChecks = "=cmd|' /C calc'!A0", &free })
+		for range 2 {
+			g.Create(t, o.shop.Live.APIKey, 18)
+		}
+		if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), o.shop.Tenant.ID, 60, g.Clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+		_, body := o.viewer.Get(t, o.at("/billing"))
+		for _, shown := range []string{"2 of 3 used", "<strong>60</strong>", "a free check of 20", "Credit was added", "&#43;60", "−1"} {
+			if !strings.Contains(body, shown) {
+				t.Errorf("the page lacks %q", shown)
+			}
+		}
+		low := func(path string) bool {
+			res, body := o.owner.Get(t, o.at(path))
+			want(t, path, res, 200, "")
+			return strings.Contains(body, "Only 61 checks are left, fewer than 62")
+		}
+		for below, warned := range map[string]bool{"": false, "61": false, "62": true} {
+			o.owner.Fill(t, o.at("/billing/alert"), url.Values{"alert_below": {below}})
+			if low("/billing") != warned || low("/test") != warned || low("/settings") {
+				t.Errorf("with a threshold of %q there is a warning where there should be none, or none", below)
+			}
+		}
+
+		month := g.Clock.Now().Format("2006-01")
+		res, csv := o.viewer.Get(t, o.at("/billing/ledger.csv?month="+month))
+		want(t, "download", res, 200, "")
+		lines := strings.Split(strings.TrimSpace(csv), "\n")
+		if len(lines) != 4 || !strings.Contains(lines[1], ",'=cmd|' /C calc'!A0,hold,free,"+month+",-1,") || !strings.Contains(lines[3], ",top_up,credit,,60,,") {
+			t.Errorf("the download has %q", lines)
+		}
+		if got := res.Header.Get("Content-Disposition"); got != `attachment; filename="ledger-`+month+`.csv"` {
+			t.Errorf("it is %s", got)
+		}
+		res, csv = o.viewer.Get(t, o.at("/billing/ledger.csv?month=2020-02"))
+		if want(t, "an empty month", res, 200, ""); strings.Count(csv, "\n") != 1 {
+			t.Errorf("an empty month has %q", csv)
+		}
+		for _, bad := range []string{"/billing/ledger.csv?month=x", "/billing?before=x", "/billing?before=" + uuid.NewString()} {
+			res, _ = o.viewer.Get(t, o.at(bad))
+			want(t, bad, res, 404, "")
+		}
+	})
+}
+
+// fillLedger adds n lines of one minute, the newest a second ago.
+func fillLedger(t *testing.T, o *office, n int) {
+	t.Helper()
+	at := o.Clock.Now().Add(-time.Second).Format("2006-01-02 15:04:05+00:00")
+	id := "substr(lower(hex(randomblob(16))), 1, 8) || '-0000-7000-8000-' || substr(lower(hex(randomblob(16))), 1, 12)"
+	o.Exec(t, fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		INSERT INTO ledger_entries (id, tenant_id, kind, source, period, delta, created_at)
+		SELECT %s, '%s', 'hold', 'free', '2026-01', -1, '%s' FROM n`, n, id, o.shop.Tenant.ID, at))
+}
+
+func TestLedgerPages(t *testing.T) {
+	g := harness.Start(t, harness.SQLite(t))
+	o := newOffice(t, g, nil)
+	fillLedger(t, o, 120)
+	path, seen, newer := o.at("/billing"), 0, false
+	for pages := 1; ; pages++ {
+		res, body := o.viewer.Get(t, path)
+		want(t, path, res, 200, "")
+		seen += strings.Count(body, "−1</td>")
+		if got := strings.Contains(body, ">Newer</a>"); got != newer {
+			t.Errorf("page %d: newer %t", pages, got)
+		}
+		_, pager, _ := strings.Cut(body, `<nav class="pager"`)
+		before, _, more := strings.Cut(pager, `">Older</a>`)
+		if !more {
+			break
+		}
+		newer = true
+		path = html.UnescapeString(before[strings.LastIndex(before, `href="`)+6:])
+		path, _, _ = strings.Cut(path, "#")
+	}
+	if seen != 120 {
+		t.Errorf("the pages have %d lines", seen)
+	}
+}
+
+// TestLongLedgerTakesLittleMemory: a download grows with neither the ledger nor
+// what is sent of it.
+func TestLongLedgerTakesLittleMemory(t *testing.T) {
+	g := harness.Start(t, harness.SQLite(t))
+	o := newOffice(t, g, nil)
+	const lines = 60_000
+	fillLedger(t, o, lines)
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	runtime.GC()
+	base, most, stop := heap(), atomic.Uint64{}, make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		for {
+			runtime.GC() // what is left is in use
+			most.Store(max(most.Load(), heap()))
+			select {
+			case <-stop:
+				return
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	}()
+	began := time.Now()
+	res := o.viewer.Open(t, o.at("/billing/ledger.csv"))
+	n, size := 0, 0
+	for buf := make([]byte, 32<<10); ; {
+		read, err := res.Body.Read(buf)
+		n, size = n+bytes.Count(buf[:read], []byte("\n")), size+read
+		if err != nil {
+			break
+		}
+	}
+	if err := res.Body.Close(); err != nil {
+		t.Error(err)
+	}
+	close(stop)
+	<-watched
+	if n != lines+1 || size < 5<<20 {
+		t.Errorf("%d lines, %d bytes", n, size)
+	}
+	grown := int64(most.Load()) - int64(base)
+	t.Logf("%d lines in %v; the heap grew by %d KiB", n, time.Since(began), grown>>10)
+	if grown > 4<<20 {
+		t.Errorf("the heap grew by %d KiB for a download of %d KiB", grown>>10, size>>10)
+	}
+}
+
+// TestEveryActionHasAText: in every language, which the catalogues' own check
+// makes sure of; and every setting that an entry can name.
+func TestEveryActionHasAText(t *testing.T) {
+	var keys []string
+	for _, a := range audit.Actions() {
+		keys = append(keys, "audit.action."+string(a))
+	}
+	one, other := int64(1), tenant.Tenant{
+		Name: "x", SuccessURL: "https://a.example", CancelURL: "https://a.example", WebhookURL: "https://a.example", DocumentCheck: true, AgeVisibility: true,
+		Languages: []string{"de"}, Links: tenant.Links{Privacy: "https://a.example", Help: "https://a.example", Terms: "https://a.example"},
+	}
+	other.FreeChecks, other.AlertBelow = &one, &one
+	changes := tenant.Settings{}.ChangesTo(tenant.Settings{Tenant: other, Brand: brand.Brand{Name: "x", Colour: "000000", LogoHash: "x"}})
+	if len(changes) != 15 {
+		t.Errorf("%d settings: is one without a value here?", len(changes))
+	}
+	for _, c := range changes {
+		keys = append(keys, "audit.detail."+c.Setting)
+	}
+	for _, kind := range []audit.Kind{audit.KindUser, audit.KindOperator, audit.KindCLI, audit.KindSystem} {
+		keys = append(keys, "audit.by."+string(kind))
+	}
+	for _, kind := range []billing.EntryKind{billing.EntryHold, billing.EntryRelease, billing.EntrySettle} {
+		keys = append(keys, "ledger."+string(kind)+".free", "ledger."+string(kind)+".credit")
+	}
+	keys = append(keys, "ledger.top_up.credit")
+	for _, name := range []string{"host_gone", "host_new", "refused", "refused_more", "webhook", "open"} {
+		keys = append(keys, "urls.effect."+name)
+	}
+	missing, err := dashboard.Missing(keys)
+	if err != nil || len(missing) > 0 {
+		t.Errorf("there are no texts %v (%v)", missing, err)
+	}
+}
+
+func TestAuditLog(t *testing.T) {
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		o := newOffice(t, g, nil)
+		bob := uuid.Must(uuid.NewV7())
+		rename := func(actor audit.Actor, name string) {
+			t.Helper()
+			if _, err := g.App.Tenants.Update(t.Context(), actor, o.shop.Tenant.ID, tenant.Changes{Name: &name}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rename(audit.User(bob, xss), xss)
+		for i := range 60 {
+			rename(audit.Actor{Kind: audit.KindCLI, ID: "0", Name: "root"}, fmt.Sprint("Shop ", i))
+		}
+		_, body := o.developer.Get(t, o.at("/audit"))
+		if n := strings.Count(body, "<strong>Settings changed</strong>"); n != 50 || !strings.Contains(body, "root (command line)") ||
+			!strings.Contains(body, "<del>Shop 58</del>") || !strings.Contains(body, "62 entries, all as they were written") {
+			t.Errorf("the newest page has %d entries", n)
+		}
+		if strings.Contains(body, "/audit/export") {
+			t.Error("a developer is shown the export")
+		}
+		for query, shown := range map[string]int{
+			"?before=13": 12, "?action=tenant.create": 1, "?actor=0": 50, "?actor=" + bob.String(): 1, "?action=tenant.create&actor=0": 0, "?actor=" + url.QueryEscape(xss): 0,
+		} {
+			res, body := o.developer.Get(t, o.at("/audit"+query))
+			want(t, query, res, 200, "")
+			if n := strings.Count(body, `<td data-label="What">`); n != shown {
+				t.Errorf("%s: %d entries, want %d", query, n, shown)
+			}
+			if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") {
+				t.Errorf("%s: a name is markup", query)
+			}
+		}
+		for _, bad := range []string{"?action=x", "?before=x", "?before=0", "?before=-1"} {
+			res, _ := o.developer.Get(t, o.at("/audit"+bad))
+			want(t, bad, res, 404, "")
+		}
+
+		res, lines := o.owner.Get(t, o.at("/audit/export"))
+		want(t, "export", res, 200, "")
+		scope, head, err := audit.VerifyExport(strings.NewReader(lines))
+		if err != nil || scope != audit.OfTenant(o.shop.Tenant.ID) || head.Seq != 62 || !json.Valid([]byte(strings.SplitN(lines, "\n", 2)[0])) {
+			t.Errorf("the export has %d entries of %s: %v", head.Seq, scope, err)
+		}
+		res, _ = o.developer.Get(t, o.at("/audit/export"))
+		want(t, "export by a developer", res, 403, "")
+		late := g.SignIn(t, false, account.ByPasskey)
+		g.Join(t, late, o.shop.Tenant.ID, account.Owner)
+		if res, _ = late.Get(t, o.at("/audit/export")); res.StatusCode == 200 {
+			t.Error("the log is exported without a fresh confirmation")
+		}
+
+		g.Exec(t, "UPDATE audit_entries SET actor_name = 'nobody' WHERE seq = 30 AND scope = '"+o.shop.Tenant.ID.String()+"'")
+		if _, body = o.developer.Get(t, o.at("/audit")); !strings.Contains(body, "From entry 30 on") {
+			t.Error("a changed entry is not found")
+		}
+		broken := o.owner.Open(t, o.at("/audit/export"))
+		if _, err := io.Copy(io.Discard, broken.Body); err == nil && broken.StatusCode == http.StatusOK {
+			t.Error("a broken log is exported as if it were whole")
+		}
+		if err := broken.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
