@@ -1,0 +1,200 @@
+// What an owner sets, pays and looks up in the dashboard: settings with their
+// consequences, branding on the hosted page, billing, the audit log. Every page
+// in both widths and themes, empty, full and failing.
+// E2E_SHOTS=DIR writes a picture of every page.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { isAccessible } from "./lib/axe.mjs";
+import { launch, visitor } from "./lib/browser.mjs";
+import { root, startGateway } from "./lib/gateway.mjs";
+import { fitsWidth, part, sees } from "./lib/walk.mjs";
+
+const phone = { width: 360, height: 740 };
+const wide = { width: 1440, height: 900 };
+const shots = process.env.E2E_SHOTS;
+// A PNG of four by two pixels.
+const logo = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAQAAAACCAIAAADwyuo0AAAAEElEQVR4nGM4YaMBRwzIHAB++glhzkZgJwAAAABJRU5ErkJggg==", "base64");
+
+let gateway, browser, tenant, ada, base;
+before(async () => {
+  gateway = await startGateway();
+  browser = await launch();
+  tenant = gateway.tenant("--free-checks", "3", "--credit", "60", "--webhook-url", `${gateway.shop}/hook`);
+  base = `${gateway.url}/dashboard/${tenant.tenant_id}`;
+  if (shots) mkdirSync(shots, { recursive: true });
+  ada = await owner();
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+/** Runs a command of the operator and returns what it prints. */
+const agegate = (...args) => execFileSync(process.env.AGEGATE_BIN ?? join(root, "bin/agegate"), args, { env: gateway.env, encoding: "utf8" }).trim();
+
+/** Opens the browser of the tenant's owner, signed in by a passkey. */
+async function owner() {
+  const link = agegate("user", "setup-link", "--tenant", tenant.tenant_id);
+  const page = await visitor(browser, { broken: /status of (413|422)/, camera: false, viewport: wide });
+  const device = await page.context().newCDPSession(page);
+  await device.send("WebAuthn.enable");
+  await device.send("WebAuthn.addVirtualAuthenticator", {
+    options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+  });
+  await page.goto(link);
+  await page.fill("[name=name]", "Ada");
+  await page.fill("[name=email]", "ada@shop.example");
+  await part(page, "passkey").click();
+  await page.waitForURL((url) => url.pathname.endsWith("/test"));
+  return page;
+}
+
+/** Looks at a page as everybody sees it: both widths, both themes. */
+async function look(name) {
+  for (const size of [phone, wide]) {
+    for (const colorScheme of ["light", "dark"]) {
+      await ada.setViewportSize(size);
+      await ada.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      if (shots) await ada.screenshot({ path: join(shots, `${name}-${size.width}-${colorScheme}.png`), fullPage: true });
+      await isAccessible(ada);
+      await fitsWidth(ada);
+    }
+  }
+}
+
+const fill = async (values) => {
+  for (const [name, value] of Object.entries(values)) await ada.fill(`[name="${name}"]`, value);
+};
+
+/** Fails unless the visible page has all of these texts. */
+async function says(...texts) {
+  const body = await ada.locator("main").innerText();
+  for (const text of texts) assert.ok(body.includes(text), `${ada.url()} lacks ${text}`);
+}
+
+test("empty pages say what they are for", async () => {
+  for (const [name, path, text] of [
+    ["settings-empty", "/settings", "The gateway’s own colours."], ["audit-empty", "/audit?action=session.prune", "Nothing here"],
+  ]) {
+    await ada.goto(base + path);
+    await says(text);
+    await look(name);
+  }
+});
+
+test("a change of URLs is reviewed before it is saved", async () => {
+  await gateway.session(tenant);
+  await ada.goto(`${base}/settings`);
+  await part(ada, "settings-urls").getByRole("link").click();
+  if (ada.url().includes("/step-up")) await part(ada, "passkey").click();
+  await ada.waitForURL((url) => url.pathname.endsWith("/settings/urls"));
+  await look("urls");
+  await fill({ success_url: "shop.example/done", webhook_url: "ftp://shop.example/" });
+  await part(ada, "review").click();
+  await sees(ada, "summary");
+  await look("urls-failing");
+  await fill({ success_url: "https://shop.example/done", cancel_url: "", webhook_url: "https://new.example/hook" });
+  await part(ada, "review").click();
+  await sees(ada, "breaks");
+  await says("Creations that name no cancel URL will be refused", "1 creation of the last 7 days", "1 open session keeps the webhook URL");
+  await look("urls-review");
+  await part(ada, "save").click();
+  await says("The callback URLs are saved.", "allows new.example:443");
+});
+
+test("switches, languages and the alert", async () => {
+  for (const [name, path] of [["document-check", "/settings/document-check"], ["age-visibility", "/settings/age-visibility"]]) {
+    await ada.goto(base + path);
+    await look(name);
+    await ada.check("[name=on]");
+    await part(ada, "save").click();
+    await says("The setting is saved.");
+  }
+  await ada.goto(`${base}/settings/languages`);
+  await look("languages");
+  await ada.check("[name=default][value=de]");
+  await ada.uncheck("[name=languages][value=de]");
+  await part(ada, "save").click();
+  await sees(ada, "summary");
+  await look("languages-failing");
+  await ada.check("[name=languages][value=de]");
+  await ada.uncheck("[name=languages][value=en]");
+  await part(ada, "save").click();
+  await says("The setting is saved.");
+  const shopper = await visitor(browser, { locale: "en-GB" });
+  await shopper.goto((await gateway.session(await settled())).url);
+  assert.equal(await shopper.locator("html").getAttribute("lang"), "de");
+  shopper.kept();
+  await shopper.context().close();
+
+  await ada.goto(`${base}/billing/alert`);
+  await fill({ alert_below: "100" });
+  await look("alert");
+  await part(ada, "save").click();
+  await sees(ada, "low-balance");
+});
+
+/** Gives the tenant back the URLs that its sessions need. */
+async function settled() {
+  agegate("tenant", "set", tenant.tenant_id, "--cancel-url", `${gateway.shop}/cancelled`);
+  return tenant;
+}
+
+test("branding shows on the hosted page", async () => {
+  await ada.goto(`${base}/settings/branding`);
+  await fill({ brand_name: "Vin & Øl", brand_colour: "#ffd400" });
+  await part(ada, "preview").click();
+  await says("adjusted to be readable");
+  await look("branding-preview");
+  await ada.setInputFiles("[name=brand_logo]", { name: "logo.svg", mimeType: "image/svg+xml", buffer: Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>") });
+  await part(ada, "save").click();
+  await sees(ada, "summary");
+  await says("is not a PNG, JPEG or WebP picture");
+  await look("branding-failing");
+  await ada.setInputFiles("[name=brand_logo]", { name: "logo.png", mimeType: "image/png", buffer: logo });
+  await part(ada, "save").click();
+  await says("The branding is saved.");
+  await look("branding");
+  const shopper = await visitor(browser);
+  await shopper.goto((await gateway.session(tenant)).url);
+  await shopper.getByAltText("Vin & Øl").waitFor();
+  assert.equal(await shopper.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--accent")), "#7e6800");
+  shopper.kept();
+  await shopper.context().close();
+  await ada.goto(`${base}/settings`);
+  await look("settings");
+});
+
+test("billing, and its ledger as a file", async () => {
+  for (let i = 0; i < 2; i++) await gateway.session(tenant, { live: true });
+  await ada.goto(`${base}/billing`);
+  await says("2 of 3 used", "Credit was added", "Only 61 checks are left");
+  await look("billing");
+  const [download] = await Promise.all([ada.waitForEvent("download"), ada.getByRole("link", { name: "CSV" }).click()]);
+  assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, 4);
+});
+
+test("the audit log says who did what, and leaves as a file that can be checked", async () => {
+  await ada.goto(`${base}/audit`);
+  await says("all as they were written", "Low-balance alert", "(command line)");
+  await look("audit");
+  const [download] = await Promise.all([ada.waitForEvent("download"), part(ada, "export").click()]);
+  agegate("audit", "verify", await download.path());
+  await ada.getByRole("link", { name: "Ada" }).first().click();
+  await ada.waitForURL(/actor=/);
+  assert.ok(!(await ada.locator("main").innerText()).includes("(command line)"));
+  ada.kept();
+});
+
+test("without JavaScript, and in German", async () => {
+  const plain = await browser.newContext({ javaScriptEnabled: false, storageState: await ada.context().storageState(), locale: "de-DE" });
+  const page = await plain.newPage();
+  await page.goto(`${base}/settings/languages`);
+  await page.check("[name=languages][value=fr]");
+  await page.click("[data-testid=save]");
+  await page.getByText("Die Einstellung ist gespeichert.").waitFor();
+  await plain.close();
+});
