@@ -7,12 +7,14 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"agegate/internal/fault"
 )
 
 // The rules of names.
 var (
-	ErrNameEmpty  = errors.New("name must not be empty")
-	ErrNameHidden = errors.New("name must not have control or invisible characters, such as joiners and variation selectors")
+	ErrNameEmpty  = fault.New(fault.Invalid, "name must not be empty")
+	ErrNameHidden = fault.New(fault.Invalid, "name must not have control or invisible characters, such as joiners and variation selectors")
 )
 
 // checkName refuses a name that is blank, that could change the layout of a
