@@ -204,10 +204,8 @@ func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err er
 			Accounts: a.Accounts, Tenants: a.Tenants, Sessions: a.Sessions, Insight: a.Insight,
 			Webhooks: webhook.NewOperations(a.Store, a.now, a.dispatcher.Wake),
 			URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
-			Accounts: a.Accounts, Tenants: a.Tenants,
 			Settings: a.Tenants, Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now),
 			Usage: a.Insight, Ledger: a.Store, Audit: a.Store,
-			URL: cfg.DashboardURL, Now: a.now, Logger: a.log,
 		})
 		if err != nil {
 			return nil, err

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"agegate/internal/account"
-	"agegate/internal/insight"
 	"agegate/internal/audit"
+	"agegate/internal/insight"
 	"agegate/internal/page"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
@@ -29,7 +29,6 @@ type Config struct {
 	Webhooks *webhook.Operations
 	Insight  *insight.Service
 	APIURL   string // public base of the API, without a trailing slash
-	Tenants  Tenants
 	Settings Settings
 	Impacts  Impacts
 	Usage    Usage

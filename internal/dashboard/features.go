@@ -13,11 +13,11 @@ type feature struct {
 func (p *Pages) features() []feature {
 	return []feature{
 		p.account(),
-		p.delivery(),
-		p.factors(),
 		p.audit(),
 		p.billing(),
 		p.branding(),
+		p.delivery(),
+		p.factors(),
 		p.home(),
 		p.keys(),
 		p.link(),
@@ -27,13 +27,13 @@ func (p *Pages) features() []feature {
 		p.redirectSecret(),
 		p.redirectToken(),
 		p.refusals(),
+		p.settings(),
 		p.signature(),
 		p.stepUp(),
 		p.team(),
+		p.urls(),
 		p.webhookSecret(),
 		p.webhooks(),
-		p.settings(),
-		p.urls(),
 	}
 }
 

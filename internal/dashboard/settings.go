@@ -66,12 +66,6 @@ func (p *Pages) settings() feature {
 	return f
 }
 
-// actor returns who acts, for the audit log.
-func (r *request) actor() audit.Actor {
-	u := r.who.User()
-	return audit.User(u.ID, u.Name)
-}
-
 // to returns the address of a page without a mode, which keeps the mode that
 // links lead to.
 func (r *request) to(pattern string) string {

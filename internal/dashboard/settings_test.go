@@ -79,12 +79,6 @@ func problem(body, field string) string {
 	return html.UnescapeString(text)
 }
 
-func nonceOf(body string) string {
-	_, after, _ := strings.Cut(body, `name="nonce" value="`)
-	nonce, _, _ := strings.Cut(after, `"`)
-	return nonce
-}
-
 // TestFormsChangeSettings: each form shows what is set, changes it once however
 // often it is sent, and leaves an entry of the log with who did it.
 func TestFormsChangeSettings(t *testing.T) {
@@ -113,7 +107,7 @@ func TestFormsChangeSettings(t *testing.T) {
 		} {
 			before := len(o.log(t))
 			_, page := o.owner.Get(t, o.at(tt.path))
-			tt.form.Set("nonce", nonceOf(page))
+			tt.form.Set("nonce", nonceOf(t, page))
 			for i, status := range []int{303, 409} {
 				res, _ := o.owner.Post(t, o.at(tt.path), tt.form)
 				location := o.at(tt.back)
@@ -218,7 +212,7 @@ func TestURLChangeIsReviewed(t *testing.T) {
 		if o.tenant(t).WebhookURL != before.WebhookURL {
 			t.Error("the review has changed the URL")
 		}
-		form.Set("nonce", nonceOf(body))
+		form.Set("nonce", nonceOf(t, body))
 		for _, step := range []struct {
 			status   int
 			location string

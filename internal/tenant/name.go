@@ -2,7 +2,6 @@ package tenant
 
 import (
 	"fmt"
-	"errors"
 	"strings"
 	"unicode"
 	"unicode/utf16"
