@@ -125,7 +125,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 				return err
 			}
 			if credit > 0 {
-				if _, err := billing.TopUp(cmd.Context(), op.store, op.actor, created.Tenant.ID, credit, now()); err != nil {
+				if _, err := billing.TopUp(cmd.Context(), op.store, op.actor, created.Tenant.ID, credit, "", now()); err != nil {
 					return err
 				}
 			}
@@ -195,7 +195,7 @@ func (c *cli) tenantSwitch(use, short string, disabled bool) *cobra.Command {
 		Use: use + " TENANT_ID", Short: short, Args: exactlyOneID("TENANT_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
-				if err := op.tenants.SetDisabled(cmd.Context(), op.actor, id, disabled); err != nil {
+				if err := op.tenants.SetDisabled(cmd.Context(), op.actor, id, disabled, ""); err != nil {
 					return err
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s is %sd.\n", id, use)
@@ -211,7 +211,7 @@ func (c *cli) tenantCredit() *cobra.Command {
 		Use: "credit TENANT_ID --add N", Short: "Add prepaid credit", Args: exactlyOneID("TENANT_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
-				balance, err := billing.TopUp(cmd.Context(), op.store, op.actor, id, add, now())
+				balance, err := billing.TopUp(cmd.Context(), op.store, op.actor, id, add, "", now())
 				if err != nil {
 					return err
 				}

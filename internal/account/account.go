@@ -123,6 +123,7 @@ const (
 	LoginIdleOperator = time.Hour // on operator pages
 	LoginTTL          = 7 * 24 * time.Hour
 	StepUpTTL         = 10 * time.Minute
+	EntryTTL          = 30 * time.Minute // of an operator in a tenant
 )
 
 // seenEvery is how often the time of last use is written.
@@ -138,4 +139,7 @@ type Login struct {
 	SeenAt         time.Time // to about a minute
 	EndsAt         time.Time
 	SteppedUpUntil *time.Time
+	// EnteredTenant is the tenant that an operator looks into, until EnteredUntil.
+	EnteredTenant *uuid.UUID
+	EnteredUntil  *time.Time
 }

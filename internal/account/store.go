@@ -122,6 +122,10 @@ type Tx interface {
 	// no error.
 	EndLogin(hash []byte, now time.Time) error
 
+	// SetEntered sets the tenant that a log-in looks into until a time, or none
+	// with nil. It returns fault.NotFound for a log-in that has ended at now.
+	SetEntered(hash []byte, tenantID *uuid.UUID, until *time.Time, now time.Time) error
+
 	// ClaimFlow stores a flow under a hash and reports whether it was the first
 	// to do so.
 	ClaimFlow(hash []byte, kind string, expires time.Time) (bool, error)

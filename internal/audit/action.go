@@ -12,6 +12,8 @@ const (
 	TenantUpdate          Action = "tenant.update" // settings and brand
 	TenantEnable          Action = "tenant.enable"
 	TenantDisable         Action = "tenant.disable"
+	TenantEnter           Action = "tenant.enter" // an operator looks into it, read-only
+	TenantLeave           Action = "tenant.leave"
 	TenantDelete          Action = "tenant.delete" // in the log of the instance
 	APIKeyCreate          Action = "api_key.create"
 	APIKeyRevoke          Action = "api_key.revoke" //nolint:gosec // G101: a name, not a credential
@@ -59,6 +61,7 @@ const (
 var actions = []Action{
 	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, APIKeyCreate, APIKeyRevoke, APIKeyRoll,
 	WebhookSecretReveal, RedirectSecretReveal,
+	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, TenantEnter, TenantLeave, APIKeyCreate, APIKeyRevoke,
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,
 	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
 	IssuerTrust, IssuerDistrust,

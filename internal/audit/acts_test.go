@@ -216,7 +216,7 @@ func TestActs(t *testing.T) {
 				return resealing.ResealSecrets(ctx, a, func(credential.Resealing) {})
 			}},
 			{audit.CreditAdd, own, nil, params("units", "7"), func(a audit.Actor) error {
-				_, err := billing.TopUp(ctx, db, a, owner, 7, now())
+				_, err := billing.TopUp(ctx, db, a, owner, 7, "", now())
 				return err
 			}},
 			{audit.EventResend, own, func() string { return failed.ID }, audit.Detail{}, func(a audit.Actor) error {
@@ -257,6 +257,8 @@ func TestActs(t *testing.T) {
 			}},
 			{audit.TenantDisable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, true) }},
 			{audit.TenantEnable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, false) }},
+			{audit.TenantDisable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, true, "") }},
+			{audit.TenantEnable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, false, "") }},
 		} {
 			o.wrote(act.action, act.scope, owner, act.do, act.target, act.detail)
 		}
@@ -310,7 +312,7 @@ func (o *office) deleteTenant(owner uuid.UUID) {
 	for _, d := range due {
 		o.must(o.FinishDelivery(o.t.Context(), d, webhook.Attempt{Number: 2, At: now(), Class: webhook.ClassDelivered}, webhook.Disposition{Action: webhook.ActionFinish}))
 	}
-	o.must(o.tenants.SetDisabled(o.t.Context(), audit.System("test"), owner, true))
+	o.must(o.tenants.SetDisabled(o.t.Context(), audit.System("test"), owner, true, ""))
 	t, err := o.TenantByID(o.t.Context(), owner)
 	o.must(err)
 	_, err = o.records.DeleteAll(o.t.Context(), audit.System("test"), t, func(session.Pruned) {})

@@ -39,8 +39,8 @@ func TestEveryActIsInTheChain(t *testing.T) {
 				_, err := o.tenants.Update(ctx, a, owner, tenant.Changes{Name: &bad})
 				return err
 			},
-			"disable": func(a audit.Actor, owner uuid.UUID) error { return o.tenants.SetDisabled(ctx, a, owner, true) },
-			"enable":  func(a audit.Actor, owner uuid.UUID) error { return o.tenants.SetDisabled(ctx, a, owner, false) },
+			"disable": func(a audit.Actor, owner uuid.UUID) error { return o.tenants.SetDisabled(ctx, a, owner, true, "") },
+			"enable":  func(a audit.Actor, owner uuid.UUID) error { return o.tenants.SetDisabled(ctx, a, owner, false, "") },
 			"create a key": func(a audit.Actor, owner uuid.UUID) error {
 				_, _, err := o.tenants.CreateKey(ctx, a, owner, false, "")
 				return err
@@ -59,11 +59,11 @@ func TestEveryActIsInTheChain(t *testing.T) {
 			},
 			"retire": func(a audit.Actor, owner uuid.UUID) error { return o.tenants.RetireRedirectSecret(ctx, a, owner, true) },
 			"top up": func(a audit.Actor, owner uuid.UUID) error {
-				_, err := billing.TopUp(ctx, db, a, owner, 1, now())
+				_, err := billing.TopUp(ctx, db, a, owner, 1, "", now())
 				return err
 			},
 			"top up nothing": func(a audit.Actor, owner uuid.UUID) error {
-				_, err := billing.TopUp(ctx, db, a, owner, 0, now())
+				_, err := billing.TopUp(ctx, db, a, owner, 0, "", now())
 				return err
 			},
 			"resend all": func(a audit.Actor, owner uuid.UUID) error {

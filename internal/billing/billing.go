@@ -189,6 +189,7 @@ type Charge struct {
 	SessionID  uuid.UUID
 	Livemode   bool
 	FreeChecks *int64 // the tenant's own allowance, nil for the default
+	TestCap    *int64 // the tenant's own daily cap of test sessions, nil for the default
 	Now        time.Time
 	ExpiresAt  time.Time
 }
@@ -216,7 +217,11 @@ func (l Limits) Take(tx Tx, c Charge) error {
 }
 
 func (l Limits) takeTest(tx Tx, c Charge) error {
-	ok, err := tx.TakeCounter(c.TenantID, CounterTest, c.Now.UTC().Format(time.DateOnly), l.TestDailyCap)
+	limit := l.TestDailyCap
+	if c.TestCap != nil {
+		limit = *c.TestCap
+	}
+	ok, err := tx.TakeCounter(c.TenantID, CounterTest, c.Now.UTC().Format(time.DateOnly), limit)
 	if err != nil || ok {
 		return err
 	}
@@ -291,15 +296,19 @@ func Settle(tx Tx, sessionID uuid.UUID, now time.Time) (bool, error) {
 }
 
 // TopUp adds n (1 to MaxTopUp) units of prepaid credit, with an entry of the
-// tenant's audit log, and returns the new balance. It returns fault.Invalid for
-// any other n.
-func TopUp(ctx context.Context, store Store, actor audit.Actor, tenantID uuid.UUID, n int64, now time.Time) (int64, error) {
+// tenant's audit log, and returns the new balance. The note goes into the entry;
+// it may be empty. TopUp returns fault.Invalid for any other n, and with the
+// field note for one that breaks audit.CheckNote.
+func TopUp(ctx context.Context, store Store, actor audit.Actor, tenantID uuid.UUID, n int64, note string, now time.Time) (int64, error) {
 	if n < 1 || n > MaxTopUp {
 		return 0, fault.New(fault.Invalid, fmt.Sprintf("credit to add must be from 1 to %d", MaxTopUp))
 	}
+	if err := audit.CheckNote(note); err != nil {
+		return 0, fault.InvalidFields(fault.FieldError{Field: "note", Err: err})
+	}
 	act := audit.Act{
 		Scope: audit.OfTenant(tenantID), At: now, Actor: actor, Action: audit.CreditAdd, Target: tenantID.String(),
-		Detail: audit.Detail{Params: map[string]string{"units": strconv.FormatInt(n, 10)}},
+		Detail: audit.Detail{Params: audit.WithNote(map[string]string{"units": strconv.FormatInt(n, 10)}, "note", note)},
 	}
 	err := store.UpdateCredit(ctx, func(tx CreditTx) error {
 		if _, err := tx.AddCredit(tenantID, n); err != nil {

@@ -266,7 +266,7 @@ func TestLedgerExplainsEveryBalance(t *testing.T) {
 				"top up": func(r *rapid.T) {
 					n := rapid.Int64Range(1, 4).Draw(r, "n")
 					a.bought += n
-					if _, err := billing.TopUp(context.Background(), s, audit.System("test"), a.owner, n, a.now); err != nil {
+					if _, err := billing.TopUp(context.Background(), s, audit.System("test"), a.owner, n, "", a.now); err != nil {
 						r.Fatal(err)
 					}
 				},

@@ -327,7 +327,7 @@ func TestBilling(t *testing.T) {
 		for range 2 {
 			g.Create(t, o.shop.Live.APIKey, 18)
 		}
-		if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), o.shop.Tenant.ID, 60, g.Clock.Now()); err != nil {
+		if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), o.shop.Tenant.ID, 60, "", g.Clock.Now()); err != nil {
 			t.Fatal(err)
 		}
 		_, body := o.viewer.Get(t, o.at("/billing"))

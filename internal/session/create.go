@@ -92,7 +92,7 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 		}
 		return s.cfg.Limits.Take(tx, billing.Charge{
 			TenantID: sess.TenantID, SessionID: sess.ID, Livemode: sess.Livemode,
-			FreeChecks: t.FreeChecks, Now: sess.CreatedAt, ExpiresAt: sess.ExpiresAt,
+			FreeChecks: t.FreeChecks, TestCap: t.TestCap, Now: sess.CreatedAt, ExpiresAt: sess.ExpiresAt,
 		})
 	})
 	if errors.Is(err, errReplay) {

@@ -141,7 +141,7 @@ func newMachine(t *rapid.T, db *store.Store) *machine {
 	})
 	ok(t, err)
 	m.tenant = created.Tenant
-	_, err = billing.TopUp(context.Background(), db, audit.System("test"), m.tenant.ID, credit, m.now)
+	_, err = billing.TopUp(context.Background(), db, audit.System("test"), m.tenant.ID, credit, "", m.now)
 	ok(t, err)
 	return m
 }
@@ -220,7 +220,7 @@ func (m *machine) settings(t *rapid.T) {
 func (m *machine) disable(t *rapid.T) {
 	// Seldom: nothing moves while it is disabled.
 	m.tenant.Disabled = !m.tenant.Disabled && rapid.IntRange(0, 4).Draw(t, "disable") == 0
-	ok(t, m.tenants.SetDisabled(context.Background(), audit.System("test"), m.tenant.ID, m.tenant.Disabled))
+	ok(t, m.tenants.SetDisabled(context.Background(), audit.System("test"), m.tenant.ID, m.tenant.Disabled, ""))
 }
 
 func (m *machine) lookUp(t *rapid.T) {

@@ -16,7 +16,7 @@ import (
 // disable turns the fixture's tenant off.
 func (f *fixture) disable() {
 	f.t.Helper()
-	must(f.t, f.tenants.SetDisabled(f.t.Context(), audit.System("test"), f.tenant.ID, true))
+	must(f.t, f.tenants.SetDisabled(f.t.Context(), audit.System("test"), f.tenant.ID, true, ""))
 }
 
 func TestPagesOfADisabledTenant(t *testing.T) {

@@ -106,6 +106,12 @@ func (tx *Tx) EndLogin(hash []byte, now time.Time) error {
 	return tx.db.Model(&loginRow{}).Where("hash = ? AND ends_at > ?", hash, at(now)).Update("ends_at", at(now)).Error
 }
 
+// SetEntered implements account.Tx.
+func (tx *Tx) SetEntered(hash []byte, tenantID *uuid.UUID, until *time.Time, now time.Time) error {
+	return mustChange(tx.db.Model(&loginRow{}).Where("hash = ? AND ends_at > ?", hash, at(now)).
+		Updates(map[string]any{"entered_tenant": tenantID, "entered_until": atOrNil(until)}))
+}
+
 // ClaimFlow implements account.Tx.
 func (tx *Tx) ClaimFlow(hash []byte, kind string, expires time.Time) (bool, error) {
 	row := flowRow{Hash: hash, Kind: kind, ExpiresAt: at(expires)}

@@ -106,6 +106,8 @@ type loginRow struct {
 	SeenAt         time.Time
 	EndsAt         time.Time
 	SteppedUpUntil *time.Time
+	EnteredTenant  *uuid.UUID
+	EnteredUntil   *time.Time
 }
 
 func (loginRow) TableName() string { return "logins" }
@@ -123,6 +125,7 @@ func fromLogin(l account.Login) loginRow {
 	return loginRow{
 		Hash: l.Hash, UserID: l.UserID, DeviceHash: l.DeviceHash, Methods: strings.Join(methods, " "),
 		CreatedAt: at(l.CreatedAt), SeenAt: at(l.SeenAt), EndsAt: at(l.EndsAt), SteppedUpUntil: atOrNil(l.SteppedUpUntil),
+		EnteredTenant: l.EnteredTenant, EnteredUntil: atOrNil(l.EnteredUntil),
 	}
 }
 
@@ -131,6 +134,7 @@ func toLogin(r loginRow) account.Login {
 		Hash: r.Hash, UserID: r.UserID, DeviceHash: r.DeviceHash,
 		Methods:   mapAll(strings.Fields(r.Methods), func(m string) account.Method { return account.Method(m) }),
 		CreatedAt: at(r.CreatedAt), SeenAt: at(r.SeenAt), EndsAt: at(r.EndsAt), SteppedUpUntil: atOrNil(r.SteppedUpUntil),
+		EnteredTenant: r.EnteredTenant, EnteredUntil: atOrNil(r.EnteredUntil),
 	}
 }
 

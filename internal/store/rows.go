@@ -18,6 +18,7 @@ type tenantRow struct {
 	DocumentCheck bool
 	AgeVisibility bool
 	FreeChecks    *int64
+	TestCap       *int64
 	PrivacyURL    string
 	HelpURL       string
 	TermsURL      string

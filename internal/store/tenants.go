@@ -46,7 +46,8 @@ func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes
 	set(columns, "webhook_url", c.WebhookURL)
 	set(columns, "document_check", c.DocumentCheck)
 	set(columns, "age_visibility", c.AgeVisibility)
-	set(columns, "free_checks", c.FreeChecks)
+	setLimit(columns, "free_checks", c.FreeChecks)
+	setLimit(columns, "test_cap", c.TestCap)
 	set(columns, "privacy_url", c.PrivacyURL)
 	set(columns, "help_url", c.HelpURL)
 	set(columns, "terms_url", c.TermsURL)
@@ -107,6 +108,13 @@ func set[T any](columns map[string]any, name string, value *T) {
 	}
 }
 
+func setLimit(columns map[string]any, name string, value *int64) {
+	set(columns, name, value)
+	if value != nil && *value == tenant.DefaultLimit {
+		columns[name] = nil
+	}
+}
+
 // SetTenantDisabled implements tenant.Store.
 func (s *Store) SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bool, act audit.Act) error {
 	return s.act(ctx, act, func(tx *Tx) error {
@@ -140,6 +148,77 @@ func (s *Store) Tenants(ctx context.Context, after uuid.UUID, limit int) ([]tena
 		var rows []tenantRow
 		err := q.Find(&rows).Error
 		return mapAll(rows, toTenant), err
+	})
+}
+
+// likeText escapes a text for LIKE with the escape character "!".
+var likeText = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+
+// FindTenants implements tenant.Store.
+func (s *Store) FindTenants(ctx context.Context, text string, limit int) ([]tenant.Tenant, error) {
+	return view(ctx, s, func(tx *Tx) ([]tenant.Tenant, error) {
+		like := "LIKE" // SQLite's ignores the case of ASCII letters
+		if tx.postgres {
+			like = "ILIKE"
+		}
+		q := tx.db.Where("name "+like+" ? ESCAPE '!'", "%"+likeText.Replace(text)+"%")
+		if id, err := uuid.Parse(text); err == nil {
+			q = q.Or("id = ?", id)
+		}
+		var rows []tenantRow
+		err := q.Order("created_at, id").Limit(limit).Find(&rows).Error
+		return mapAll(rows, toTenant), err
+	})
+}
+
+// InsertKey implements tenant.Store.
+func (s *Store) InsertKey(ctx context.Context, k tenant.APIKey, act audit.Act) error {
+	row := fromKey(k)
+	return s.act(ctx, act, func(tx *Tx) error { return tx.db.Create(&row).Error })
+}
+
+// KeyByID implements tenant.Store.
+func (s *Store) KeyByID(ctx context.Context, keyID uuid.UUID) (tenant.APIKey, error) {
+	return view(ctx, s, func(tx *Tx) (tenant.APIKey, error) {
+		var row apiKeyRow
+		err := tx.db.Take(&row, "id = ?", keyID).Error
+		return toKey(row), err
+	})
+}
+
+// RevokeKey implements tenant.Store.
+func (s *Store) RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, revokedAt time.Time, act audit.Act) error {
+	return s.act(ctx, act, func(tx *Tx) error {
+		return mustChange(tx.db.Model(&apiKeyRow{}).Where("id = ? AND tenant_id = ?", keyID, tenantID).
+			Update("revoked_at", gorm.Expr("coalesce(revoked_at, ?)", at(revokedAt))))
+	})
+}
+
+// Keys implements tenant.Store.
+func (s *Store) Keys(ctx context.Context, tenantID uuid.UUID) ([]tenant.APIKey, error) {
+	return view(ctx, s, func(tx *Tx) ([]tenant.APIKey, error) {
+		var rows []apiKeyRow
+		err := tx.db.Where("tenant_id = ?", tenantID).Order("created_at, id").Find(&rows).Error
+		return mapAll(rows, toKey), err
+	})
+}
+
+// KeyByHash implements tenant.Store.
+func (s *Store) KeyByHash(ctx context.Context, hash credential.KeyHash) (tenant.APIKey, tenant.Tenant, error) {
+	row, err := view(ctx, s, func(tx *Tx) (row apiKeyTenantRow, err error) {
+		return row, tx.db.InnerJoins("Tenant").Take(&row, "api_keys.hash = ?", hash[:]).Error
+	})
+	if err != nil {
+		return tenant.APIKey{}, tenant.Tenant{}, err
+	}
+	return toKey(row.Key), toTenant(row.Tenant), nil
+}
+
+// TouchKey implements tenant.Store.
+func (s *Store) TouchKey(ctx context.Context, keyID uuid.UUID, usedAt time.Time) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		return mustChange(tx.db.Model(&apiKeyRow{}).Where("id = ?", keyID).
+			Update("last_used_at", gorm.Expr("CASE WHEN last_used_at >= ? THEN last_used_at ELSE ? END", at(usedAt), at(usedAt))))
 	})
 }
 

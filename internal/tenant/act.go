@@ -53,6 +53,7 @@ func (s Settings) ChangesTo(next Settings) []audit.Change {
 	flag("document_check", a.DocumentCheck, b.DocumentCheck)
 	flag("age_visibility", a.AgeVisibility, b.AgeVisibility)
 	plain("free_checks", units(a.FreeChecks), units(b.FreeChecks))
+	plain("test_cap", units(a.TestCap), units(b.TestCap))
 	address("privacy_url", a.Links.Privacy, b.Links.Privacy)
 	address("help_url", a.Links.Help, b.Links.Help)
 	address("terms_url", a.Links.Terms, b.Links.Terms)

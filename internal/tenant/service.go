@@ -100,14 +100,18 @@ func (s *Service) Update(ctx context.Context, actor audit.Actor, id uuid.UUID, c
 	return s.store.UpdateTenant(ctx, id, c, s.act(actor, audit.TenantUpdate, id, nil))
 }
 
-// SetDisabled turns a tenant's API access off or on. It returns
-// fault.NotFound.
-func (s *Service) SetDisabled(ctx context.Context, actor audit.Actor, id uuid.UUID, disabled bool) error {
+// SetDisabled turns a tenant's API access off or on. The reason goes into the
+// tenant's log; it may be empty. SetDisabled returns fault.NotFound, or
+// fault.Invalid with the field reason for one that breaks audit.CheckNote.
+func (s *Service) SetDisabled(ctx context.Context, actor audit.Actor, id uuid.UUID, disabled bool, reason string) error {
+	if err := audit.CheckNote(reason); err != nil {
+		return fault.InvalidFields(fault.FieldError{Field: "reason", Err: err})
+	}
 	action := audit.TenantEnable
 	if disabled {
 		action = audit.TenantDisable
 	}
-	return s.store.SetTenantDisabled(ctx, id, disabled, s.act(actor, action, id, nil))
+	return s.store.SetTenantDisabled(ctx, id, disabled, s.act(actor, action, id, audit.WithNote(nil, "reason", reason)))
 }
 
 // ErrEnabled refuses to delete a tenant that is not disabled.
@@ -130,6 +134,12 @@ func (s *Service) Delete(ctx context.Context, actor audit.Actor, id uuid.UUID) e
 // Tenant returns one tenant, or fault.NotFound.
 func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 	return s.store.TenantByID(ctx, id)
+}
+
+// FindTenants returns the first MaxPage tenants whose name contains a text, in
+// whatever case, or whose ID it is, oldest first.
+func (s *Service) FindTenants(ctx context.Context, text string) ([]Tenant, error) {
+	return s.store.FindTenants(ctx, text, MaxPage)
 }
 
 // MaxPage is the longest list of tenants returned at once.

@@ -17,6 +17,7 @@ var Languages = []string{"en", "ar", "de", "es", "fr", "it", "ja", "nl", "pl", "
 // CallbackRule, of names and of brand.
 var (
 	ErrFreeChecks = errors.New("free checks must be -1 (unlimited), 0 or more")
+	ErrTestCap    = errors.New("the daily cap of test sessions must be -1 (unlimited), 0 or more")
 	ErrLanguages  = errors.New("languages must be different ones of " + strings.Join(Languages, ", "))
 	ErrAlertBelow = errors.New("the alert must be -1 (never) or from 0 to 1000000000")
 )
@@ -53,8 +54,11 @@ func (s *Service) checked(c Changes) (Changes, error) {
 			b.addAs(u.field, u.label+" is not acceptable: ", u.check(*u.raw))
 		}
 	}
-	if c.FreeChecks != nil && *c.FreeChecks < -1 {
+	if c.FreeChecks != nil && *c.FreeChecks < -1 && *c.FreeChecks != DefaultLimit {
 		b.add("free_checks", ErrFreeChecks)
+	}
+	if c.TestCap != nil && *c.TestCap < -1 && *c.TestCap != DefaultLimit {
+		b.add("test_cap", ErrTestCap)
 	}
 	if c.AlertBelow != nil && (*c.AlertBelow < -1 || *c.AlertBelow > maxAlert) {
 		b.add("alert_below", ErrAlertBelow)

@@ -5,6 +5,7 @@ package tenant
 import (
 	"cmp"
 	"context"
+	"math"
 	"time"
 
 	"agegate/internal/audit"
@@ -24,6 +25,7 @@ type Tenant struct {
 	DocumentCheck bool   // offer a document check after an age refusal
 	AgeVisibility bool   // store estimates of consenting shoppers
 	FreeChecks    *int64 // monthly free allowance; nil for the operator's default, -1 unlimited
+	TestCap       *int64 // test sessions a day; nil for the operator's default, -1 unlimited
 	Links         Links
 	Languages     []string // that the hosted page offers, the default first; empty: all, see Languages
 	AlertBelow    *int64   // warn staff when fewer checks are left, free and paid together; nil for never
@@ -105,7 +107,8 @@ type Changes struct {
 	WebhookURL    *string
 	DocumentCheck *bool
 	AgeVisibility *bool
-	FreeChecks    *int64
+	FreeChecks    *int64 // DefaultLimit for the operator's default
+	TestCap       *int64 // the same
 	PrivacyURL    *string
 	HelpURL       *string
 	TermsURL      *string
@@ -113,6 +116,9 @@ type Changes struct {
 	AlertBelow    *int64    // -1 for never
 	Brand         *BrandChanges
 }
+
+// DefaultLimit in Changes clears a tenant's own limit.
+const DefaultLimit = math.MinInt64
 
 // Store keeps tenants, keys and secrets. Every method that names a row
 // returns fault.NotFound when there is none; every write is atomic. A method that
@@ -133,6 +139,9 @@ type Store interface {
 	// Tenants returns at most limit tenants, oldest first, starting after the one
 	// with the given ID, which must exist; uuid.Nil starts at the oldest.
 	Tenants(ctx context.Context, after uuid.UUID, limit int) ([]Tenant, error)
+	// FindTenants returns at most limit tenants whose name contains a text, or
+	// whose ID it is, oldest first. The case of ASCII letters does not matter.
+	FindTenants(ctx context.Context, text string, limit int) ([]Tenant, error)
 	// DeleteTenant deletes a disabled tenant without sessions and everything that
 	// belongs to it, the ledger included, in small transactions. It returns
 	// fault.Conflict for an enabled tenant and for one with sessions. An

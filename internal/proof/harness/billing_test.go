@@ -29,7 +29,7 @@ func (g *Gateway) midMonth() {
 
 func (g *Gateway) topUp(t *testing.T, c tenant.Credentials, n int64) {
 	t.Helper()
-	if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), c.Tenant.ID, n, g.Clock.Now()); err != nil {
+	if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), c.Tenant.ID, n, "", g.Clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -34,7 +34,7 @@ func TestAuthentication(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		c := g.Shop(t, "https://shop.example/hook", nil)
 		off := g.Shop(t, "", nil)
-		if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), off.Tenant.ID, true); err != nil {
+		if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), off.Tenant.ID, true, ""); err != nil {
 			t.Fatal(err)
 		}
 		revoked, plain, err := g.App.Tenants.CreateKey(t.Context(), audit.System("test"), c.Tenant.ID, false, "")
@@ -103,13 +103,13 @@ func TestRevocationAndDisablingTakeEffectWithinTwoSeconds(t *testing.T) {
 		g.Do(t, row)
 		row.Name, row.Key, row.Status, row.JSON = "other key", c.Live.APIKey, 200, ""
 		g.Do(t, row)
-		if err := operator.App.Tenants.SetDisabled(t.Context(), audit.System("test"), c.Tenant.ID, true); err != nil {
+		if err := operator.App.Tenants.SetDisabled(t.Context(), audit.System("test"), c.Tenant.ID, true, ""); err != nil {
 			t.Fatal(err)
 		}
 		g.Clock.Advance(2 * time.Second)
 		row.Name, row.Status, row.JSON = "disabled", 403, disabled
 		g.Do(t, row)
-		if err := operator.App.Tenants.SetDisabled(t.Context(), audit.System("test"), c.Tenant.ID, false); err != nil {
+		if err := operator.App.Tenants.SetDisabled(t.Context(), audit.System("test"), c.Tenant.ID, false, ""); err != nil {
 			t.Fatal(err)
 		}
 		row.Name, row.Status, row.JSON = "enabled", 200, ""
@@ -121,7 +121,7 @@ func TestOrderOfChecks(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		c := g.Shop(t, "", nil)
 		off := g.Shop(t, "", nil)
-		if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), off.Tenant.ID, true); err != nil {
+		if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), off.Tenant.ID, true, ""); err != nil {
 			t.Fatal(err)
 		}
 		uuidParsing := violations(violation("uuid_parsing", "path", "session_id"))

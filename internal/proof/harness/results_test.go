@@ -249,7 +249,7 @@ func TestADisabledTenantsEventsAreStillDelivered(t *testing.T) {
 		browser := Browser()
 		g.Force(t, browser, s, "verified")
 		receiver.Wait(t, 1)
-		if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), c.Tenant.ID, true); err != nil {
+		if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), c.Tenant.ID, true, ""); err != nil {
 			t.Fatal(err)
 		}
 		tried := len(receiver.Wait(t, 1))

@@ -49,7 +49,7 @@ func prepare(t *testing.T, g *harness.Gateway) *fuzzer {
 	}
 	param := func(name, value string) { f.parameters[name] = append(f.parameters[name], value) }
 	shop, off := g.Shop(t, "", consenting), g.Shop(t, "", nil)
-	if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), off.Tenant.ID, true); err != nil {
+	if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), off.Tenant.ID, true, ""); err != nil {
 		t.Fatal(err)
 	}
 	plain := g.Shop(t, "", nil)
