@@ -59,6 +59,7 @@ type Store interface {
 	FoldStore
 	RefusalStore
 	ReplicaStore
+	SystemStore
 
 	// ListSessions returns the newest sessions that a query selects, newest first.
 	ListSessions(ctx context.Context, q SessionQuery) (Found[SessionRow], error)
