@@ -90,8 +90,10 @@ type chainView struct {
 
 // auditFilter returns what a request selects, or echo.ErrNotFound.
 func (r *request) auditFilter() (audit.Filter, error) {
+func (p *Pages) showAudit(r *request) error {
+	scope, pattern := r.log()
 	f := audit.Filter{
-		Scope: audit.OfTenant(r.access.TenantID()), Limit: auditPage,
+		Scope: scope, Limit: auditPage,
 		Action: audit.Action(r.QueryParam("action")), ActorID: r.QueryParam("actor"),
 	}
 	if f.Action != "" && !slices.Contains(audit.Actions(), f.Action) {
@@ -132,6 +134,7 @@ func (p *Pages) showAudit(r *request) error {
 	v := &auditView{
 		Actor: f.ActorID, All: r.to(auditPath), Filters: f.ActorID != "" || f.Action != "", Export: r.editing(auditExportPath),
 	}
+	v := &auditView{Actor: f.ActorID, All: r.to(pattern), Filters: f.ActorID != "" || f.Action != ""}
 	for _, a := range audit.Actions() {
 		v.Actions = append(v.Actions, choiceView{string(a), p.textOf("audit.action." + string(a)), a == f.Action})
 	}
@@ -144,10 +147,27 @@ func (p *Pages) showAudit(r *request) error {
 	next := f
 	if next.Before = 0; f.Before > 0 {
 		v.Newer = r.auditHref(next)
+	query := func(before int64) string {
+		q := url.Values{"mode": {r.mode()}}
+		for name, value := range map[string]string{"actor": f.ActorID, "action": string(f.Action)} {
+			if value != "" {
+				q.Set(name, value)
+			}
+		}
+		if before > 0 {
+			q.Set("before", strconv.FormatInt(before, 10))
+		}
+		return r.path(pattern) + "?" + q.Encode()
+	}
+	if f.Before > 0 {
+		v.Newer = query(0)
 	}
 	if len(entries) == auditPage {
 		next.Before = entries[auditPage-1].Seq
 		v.Older = r.auditHref(next)
+	}
+	if r.route.hasTenant() {
+		v.Export = r.editing(auditExportPath)
 	}
 	if v.Chain, err = r.checkChain(f.Scope); err != nil {
 		return err
@@ -155,10 +175,20 @@ func (p *Pages) showAudit(r *request) error {
 	return r.render(http.StatusOK, "audit", v)
 }
 
+// log returns the log that the page shows, the tenant's or the instance's, and
+// the page's pattern.
+func (r *request) log() (audit.Scope, string) {
+	if r.route.hasTenant() {
+		return audit.OfTenant(r.access.TenantID()), auditPath
+	}
+	return audit.Instance, operatorAuditPath
+}
+
 // checkChain verifies the log: a short one always, a long one when asked to.
 func (r *request) checkChain(scope audit.Scope) (chainView, error) {
+	_, pattern := r.log()
 	head, err := r.pages.cfg.Audit.AuditHead(r.ctx(), scope)
-	v := chainView{Entries: int(head.Seq), Hash: head.Hash.String(), Check: r.to(auditPath)}
+	v := chainView{Entries: int(head.Seq), Hash: head.Hash.String(), Check: r.to(pattern)}
 	if r.mode() == "live" {
 		v.Check += "&check=1"
 	} else {
@@ -205,6 +235,8 @@ func (r *request) entryOf(e audit.Entry) entryView {
 	}
 	if e.Actor.ID != "" {
 		v.ByHref = r.auditHref(audit.Filter{ActorID: e.Actor.ID})
+		_, pattern := r.log()
+		v.ByHref = r.path(pattern) + "?" + url.Values{"actor": {e.Actor.ID}, "mode": {r.mode()}}.Encode()
 	}
 	if e.Target != r.access.TenantID().String() {
 		v.Target = e.Target

@@ -34,6 +34,7 @@ type Config struct {
 	Usage    Usage
 	Ledger   Ledger
 	Audit    audit.Store
+	Instance Instance
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL    string

@@ -245,59 +245,6 @@ func equal(a, b http.Header) bool {
 	return len(a) == len(b)
 }
 
-// ending lists the acts that end or renew log-ins, or memberships.
-var ending = []string{
-	"GET /dashboard/logout", "POST /dashboard/logout", "POST /dashboard/account/totp/remove", "POST /dashboard/account/codes",
-	"POST /dashboard/account/leave/:tenant",
-}
-
-// TestRoles: who gets past the guard of every route.
-func TestRoles(t *testing.T) {
-	g := harness.Start(t, harness.SQLite(t))
-	shop, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
-	staff := map[string]*harness.Staff{"nobody": g.Nobody(), "operator": g.SignIn(t, true, account.ByPasskey)}
-	for _, role := range []account.Role{account.Viewer, account.Developer, account.Owner} {
-		staff[string(role)] = g.SignIn(t, false, account.ByPasskey)
-		g.Join(t, staff[string(role)], shop.Tenant.ID, role)
-	}
-	staff["foreign owner"] = g.SignIn(t, false, account.ByPasskey)
-	g.Join(t, staff["foreign owner"], foreign.Tenant.ID, account.Owner)
-	for who, s := range staff {
-		if who != "nobody" {
-			g.StepUp(t, s)
-		}
-	}
-	// open lists who is let in, by the least that a route asks for.
-	open := map[string][]string{
-		"anyone":    {"nobody", "viewer", "developer", "owner", "foreign owner", "operator"},
-		"user":      {"viewer", "developer", "owner", "foreign owner", "operator"},
-		"viewer":    {"viewer", "developer", "owner"},
-		"developer": {"developer", "owner"},
-		"owner":     {"owner"},
-		"operator":  {"operator"},
-	}
-	rows, err := dashboard.Table()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range rows {
-		if slices.Contains(ending, row.Method+" "+row.Path) || strings.Contains(row.Path, ":token") {
-			continue // ends the log-ins that the rest needs; has tests of its own
-		}
-		path := strings.NewReplacer(":tenant", shop.Tenant.ID.String(), ":mode", "test", ":file", "default.css").Replace(row.Path)
-		for who, s := range staff {
-			res, _ := s.Send(t, row.Method, path, url.Values{}, map[string]string{"Sec-Fetch-Site": "same-origin"})
-			refused := res.StatusCode == 404 || res.StatusCode == 403 ||
-				!strings.HasPrefix(row.Path, "/dashboard/login") && strings.HasPrefix(res.Header.Get("Location"), "/dashboard/login")
-			if in := slices.Contains(open[row.Least], who); in && res.StatusCode == 404 && (strings.Contains(path, "/:") || strings.HasSuffix(path, "/picture")) {
-				continue // let in, but there is nothing with that ID
-			} else if refused == in {
-				t.Errorf("%s %s by %s: %d", row.Method, row.Path, who, res.StatusCode)
-			}
-		}
-	}
-}
-
 func TestFormIsLetThroughOnce(t *testing.T) {
 	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
 		var through atomic.Int32

@@ -15,7 +15,7 @@ type pageView = page.View
 
 // failures are the error pages by name: the texts error.<name>.title and .body.
 var failures = []string{
-	"unknown", "refused", "role", "second_factor", "step_up", "sent", "gone", "large", "busy", "internal",
+	"unknown", "refused", "role", "read_only", "second_factor", "step_up", "sent", "gone", "large", "busy", "internal",
 }
 
 type errorView struct {
@@ -40,6 +40,8 @@ func failureOf(status int, cause error) string {
 	switch {
 	case errors.Is(cause, errRole):
 		return "role"
+	case errors.Is(cause, errReadOnly):
+		return "read_only"
 	case errors.Is(cause, errSecondFactor):
 		return "second_factor"
 	case errors.Is(cause, errStepUp):

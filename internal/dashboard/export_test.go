@@ -1,11 +1,13 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 
 	"agegate/internal/account"
+	"agegate/internal/fault"
 
 	"github.com/labstack/echo/v4"
 )
@@ -22,8 +24,11 @@ func Once(accounts *account.Service, nonce string) error {
 
 // Row is a row of the route table, for tests.
 type Row struct {
-	Method, Path string
-	Least        string // anyone, user, viewer, developer, owner or operator
+	Method, Path  string
+	Least         string // anyone, user, viewer, developer, owner or operator
+	TestOnly      bool
+	Confirmed     bool // asks for a fresh confirmation in test mode, or without one
+	ConfirmedLive bool // the same in live mode
 }
 
 // Table returns the route table.
@@ -35,7 +40,10 @@ func Table() ([]Row, error) {
 	names := []string{"anyone", "user", "viewer", "developer", "owner", "operator"}
 	var rows []Row
 	for _, r := range p.routes {
-		rows = append(rows, Row{r.method, r.path, names[r.least]})
+		rows = append(rows, Row{
+			Method: r.method, Path: r.path, Least: names[r.least], TestOnly: r.testOnly,
+			Confirmed: r.stepUp != never && r.stepUp != inLive, ConfirmedLive: r.stepUp != never,
+		})
 	}
 	return rows, nil
 }
@@ -56,4 +64,28 @@ func Missing(keys []string) ([]string, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(keys, p.set.Has), nil
+}
+
+// Gate returns all routes behind the guard. Their handlers only answer 418, so
+// that a request shows whether it was let in and does nothing else.
+func Gate(cfg Config) (http.Handler, error) {
+	p, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.routes {
+		p.routes[i].handle = func(r *request) error { return r.NoContent(http.StatusTeapot) }
+	}
+	e := echo.New()
+	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		status := http.StatusInternalServerError
+		if known := (*echo.HTTPError)(nil); errors.As(err, &known) {
+			status = known.Code
+		} else if fault.CodeOf(err) == fault.NotFound {
+			status = http.StatusNotFound
+		}
+		p.Error(c, status, err)
+	}
+	p.Register(e)
+	return e, nil
 }

@@ -15,6 +15,7 @@ import (
 var (
 	errRole         = echo.NewHTTPError(http.StatusForbidden)
 	errSecondFactor = echo.NewHTTPError(http.StatusForbidden)
+	errReadOnly     = echo.NewHTTPError(http.StatusForbidden)
 	errStepUp       = echo.NewHTTPError(http.StatusForbidden)
 )
 
@@ -107,6 +108,9 @@ func (p *Pages) enter(r *request) error {
 	}
 	if r.access, err = p.cfg.Accounts.Enter(r.ctx(), r.who, id, livemode); err != nil {
 		return err
+	}
+	if r.access.ReadOnly() && r.route.method != http.MethodGet {
+		return errReadOnly
 	}
 	if r.tenant, err = p.cfg.Tenants.Tenant(r.ctx(), r.access.TenantID()); err != nil {
 		return err

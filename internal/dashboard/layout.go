@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"agegate/internal/page"
 )
@@ -71,6 +72,7 @@ type layout struct {
 	Person   string      // the name of who is signed in, or empty
 	Account  string      // address of the page about the own account, or empty
 	Operator bool        // the user is an operator
+	Until    *time.Time  // the user looks into the tenant as operator until then
 	Low      *lowBalance // the warning of a low balance, or nil
 }
 
@@ -101,6 +103,9 @@ func (r *request) layout() layout {
 	}
 	if _, ok := r.pages.registered(http.MethodGet, accountPath); ok && l.Person != "" {
 		l.Account = accountPath
+	}
+	if r.access.ReadOnly() {
+		l.Until = r.who.Login().EnteredUntil
 	}
 	switch {
 	case r.route.hasTenant():

@@ -86,6 +86,9 @@ func (g *Gateway) StepUp(t testing.TB, s *Staff) {
 	}
 }
 
+// At returns the same browser at another address of the dashboard.
+func (s *Staff) At(base string) *Staff { return &Staff{User: s.User, client: s.client, base: base} }
+
 // Get asks for a page.
 func (s *Staff) Get(t testing.TB, path string) (*http.Response, string) {
 	t.Helper()

@@ -1,0 +1,113 @@
+package dashboard
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"agegate/internal/insight"
+)
+
+const systemPath = operatorPath + "/system"
+
+func (p *Pages) system() feature {
+	return feature{
+		routes:  []route{{method: http.MethodGet, path: systemPath, least: operator, handle: p.showSystem}},
+		screens: []string{"system"},
+	}
+}
+
+type systemView struct {
+	layout
+	insight.System
+	Rows    []replicaView
+	Drift   bool   // the replicas differ
+	Waiting string // how long the oldest due delivery has waited, or empty
+	Size    string // of the database
+	Failing []failingView
+}
+
+// replicaView is a replica with its marks.
+type replicaView struct {
+	insight.Replica
+	Marks []markView
+}
+
+// markView is a version or fingerprint; Odd marks what most replicas do not have.
+type markView struct {
+	Name, Value string
+	Odd         bool
+}
+
+type failingView struct {
+	insight.TenantFailed
+	Href string
+	Most bool // there may be more
+}
+
+func (p *Pages) showSystem(r *request) error {
+	state, err := p.cfg.Instance.System.System(r.ctx())
+	if err != nil {
+		return err
+	}
+	v := &systemView{System: state, Size: bytesText(state.Database.Bytes)}
+	v.Rows, v.Drift = replicaViews(state.Replicas)
+	if state.Queue.OldestDue > 0 {
+		v.Waiting = state.Queue.OldestDue.Truncate(time.Second).String()
+	}
+	for _, f := range state.Queue.Failing {
+		href := strings.Replace(tenantPath, ":id", f.TenantID.String(), 1)
+		v.Failing = append(v.Failing, failingView{f, href, f.Failed >= insight.MaxFailed})
+	}
+	return r.render(http.StatusOK, "system", v)
+}
+
+// fingerprintShown is how many characters of a fingerprint are shown.
+const fingerprintShown = 12
+
+// replicaViews marks what differs from what most replicas have; of equally many,
+// from the newest.
+func replicaViews(replicas []insight.Replica) (views []replicaView, drift bool) {
+	usual := map[string]string{}
+	counts := map[[2]string]int{}
+	marksOf := func(r insight.Replica) []markView {
+		return []markView{{"version", r.Version, false}, {"models", r.Models, false}, {"calibration", r.Calibration, false}, {"config", r.Config, false}}
+	}
+	for _, r := range replicas {
+		for _, m := range marksOf(r) {
+			key := [2]string{m.Name, m.Value}
+			counts[key]++
+			if best, ok := usual[m.Name]; !ok || counts[key] >= counts[[2]string{m.Name, best}] {
+				usual[m.Name] = m.Value
+			}
+		}
+	}
+	for _, r := range replicas {
+		view := replicaView{Replica: r, Marks: marksOf(r)}
+		for i := range view.Marks {
+			m := &view.Marks[i]
+			m.Odd = m.Value != usual[m.Name]
+			drift = drift || m.Odd
+			if m.Name != "version" && len(m.Value) > fingerprintShown {
+				m.Value = m.Value[:fingerprintShown]
+			}
+		}
+		views = append(views, view)
+	}
+	return views, drift
+}
+
+// bytesText writes a size in binary units.
+func bytesText(n int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	size, unit := float64(n), 0
+	for size >= 1024 && unit < len(units)-1 {
+		size, unit = size/1024, unit+1
+	}
+	digits := 1
+	if unit == 0 {
+		digits = 0
+	}
+	return strconv.FormatFloat(size, 'f', digits, 64) + " " + units[unit]
+}

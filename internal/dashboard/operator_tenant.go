@@ -1,0 +1,245 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"agegate/internal/account"
+	"agegate/internal/audit"
+	"agegate/internal/billing"
+	"agegate/internal/fault"
+	"agegate/internal/insight"
+	"agegate/internal/page"
+	"agegate/internal/tenant"
+)
+
+const leaveTenantPath = operatorPath + "/leave"
+
+// tenantAct is something that an operator does to a tenant: a page that says
+// what it means, with a form, at <tenant>/<name>. Its texts are
+// tenant_<name>.title, .body and .button.
+type tenantAct struct {
+	name   string
+	form   *form
+	safe   bool // nothing stops working by it
+	prefer func(t tenant.Tenant) []string
+	// do does it. It returns where to go then, or answers the request itself.
+	do func(r *request, t tenant.Tenant, f *formView) (next string, err error)
+}
+
+var notes = map[error]string{audit.ErrNote: "note"}
+
+// reasonForm is a form that asks for a reason.
+func reasonForm(name string) *form {
+	return &form{name: name, fields: []field{{name: "reason", kind: "text", max: audit.MaxNote, hint: true}}, problems: notes}
+}
+
+var (
+	disableForm = reasonForm("tenant_disable")
+	enableForm  = reasonForm("tenant_enable")
+	enterForm   = &form{
+		name: "tenant_enter", fields: disableForm.fields,
+		problems: map[error]string{audit.ErrNote: "note", account.ErrReason: "note", account.ErrOwnTenant: "own"},
+	}
+	ownerForm  = &form{name: "tenant_invite", problems: map[error]string{account.ErrOwnerExists: "exists"}}
+	creditForm = &form{
+		name: "tenant_credit",
+		fields: []field{
+			{name: "units", kind: "text", max: 12, hint: true},
+			{name: "note", kind: "text", max: audit.MaxNote, hint: true},
+		},
+		problems: map[error]string{audit.ErrNote: "note", errUnits: "units"},
+	}
+	limitsForm = &form{
+		name: "tenant_limits",
+		fields: []field{
+			{name: "free_checks", kind: "text", max: 12, optional: true, hint: true},
+			{name: "test_cap", kind: "text", max: 12, optional: true, hint: true},
+		},
+		problems: map[error]string{tenant.ErrFreeChecks: "number", tenant.ErrTestCap: "number"},
+	}
+)
+
+// errUnits is the rule that a field holds a number of units to add.
+var errUnits = errors.New("must be a whole number from 1")
+
+var tenantActs = []tenantAct{
+	{name: "disable", form: disableForm, do: switchTenant(true)},
+	{name: "enable", form: enableForm, safe: true, do: switchTenant(false)},
+	{name: "credit", form: creditForm, safe: true, do: addCredit},
+	{name: "limits", form: limitsForm, safe: true, do: setLimits, prefer: func(t tenant.Tenant) []string {
+		return []string{"free_checks", limitText(t.FreeChecks), "test_cap", limitText(t.TestCap)}
+	}},
+	{name: "invite", form: ownerForm, safe: true, do: func(r *request, t tenant.Tenant, _ *formView) (string, error) {
+		return "", r.showOwnerLink(t)
+	}},
+	{name: "enter", form: enterForm, safe: true, do: func(r *request, t tenant.Tenant, f *formView) (string, error) {
+		err := r.pages.cfg.Accounts.EnterTenant(r.ctx(), r.who, t.ID, f.Value("reason"))
+		return fill(overviewPath, t.ID.String(), "test"), err
+	}},
+}
+
+func (p *Pages) operatorTenant() feature {
+	f := feature{
+		routes: []route{
+			{method: http.MethodGet, path: tenantPath, least: operator, handle: p.showTenant},
+			{method: http.MethodPost, path: leaveTenantPath, least: operator, handle: p.leaveTenant},
+		},
+		screens: []string{"operator_tenant", "confirm"},
+		notices: []string{"tenant_left"},
+	}
+	for _, act := range tenantActs {
+		path, name := tenantPath+"/"+act.name, "tenant_"+act.name
+		f.routes = append(f.routes,
+			route{method: http.MethodGet, path: path, least: operator, stepUp: always, handle: act.show},
+			route{method: http.MethodPost, path: path, least: operator, stepUp: always, handle: act.run})
+		f.forms = append(f.forms, act.form)
+		f.notices = append(f.notices, name)
+		f.keys = append(f.keys, name+".title", name+".button") // .body has values, which are checked when it is shown
+	}
+	return f
+}
+
+// operated returns the tenant of the path, as an operator sees it.
+func (r *request) operated() (tenant.Tenant, error) {
+	id, err := r.id("id")
+	if err != nil {
+		return tenant.Tenant{}, err
+	}
+	return r.pages.cfg.Tenants.Tenant(r.ctx(), id)
+}
+
+func operatedPath(t tenant.Tenant) string {
+	return strings.Replace(tenantPath, ":id", t.ID.String(), 1)
+}
+
+type tenantPage struct {
+	layout
+	T                   tenant.Tenant
+	Allowance           insight.Allowance
+	FreeChecks, TestCap string // empty for the gateway's default
+	Acts                []actLink
+}
+
+type actLink struct{ Name, Text, Href string }
+
+func (p *Pages) showTenant(r *request) error {
+	t, err := r.operated()
+	if err != nil {
+		return err
+	}
+	v := &tenantPage{T: t, FreeChecks: limitText(t.FreeChecks), TestCap: limitText(t.TestCap)}
+	if v.Allowance, err = p.cfg.Usage.Allowance(r.ctx(), t.ID); err != nil {
+		return err
+	}
+	for _, act := range tenantActs {
+		if act.name == "disable" && t.Disabled || act.name == "enable" && !t.Disabled {
+			continue
+		}
+		v.Acts = append(v.Acts, actLink{act.name, "tenant_" + act.name + ".button", operatedPath(t) + "/" + act.name})
+	}
+	return r.render(http.StatusOK, "operator_tenant", v)
+}
+
+func (act tenantAct) show(r *request) error {
+	t, err := r.operated()
+	if err != nil {
+		return err
+	}
+	f, err := r.blank(act.form)
+	if err != nil {
+		return err
+	}
+	if act.prefer != nil {
+		f.With(act.prefer(t)...)
+	}
+	return act.render(r, http.StatusOK, t, f)
+}
+
+func (act tenantAct) render(r *request, status int, t tenant.Tenant, f *formView) error {
+	name := "tenant_" + act.name
+	return r.render(status, "confirm", &confirmView{
+		Title: page.Say(name + ".title"), Body: page.Say(name+".body", "name", t.Name), Button: page.Say(name + ".button"),
+		Safe: act.safe, Back: operatedPath(t), Form: f,
+	})
+}
+
+func (act tenantAct) run(r *request) error {
+	t, err := r.operated()
+	if err != nil {
+		return err
+	}
+	f, err := r.read(act.form)
+	if err != nil {
+		return err
+	}
+	if f.ok() {
+		if err := r.once(f); err != nil {
+			return err
+		}
+		next, err := act.do(r, t, f)
+		if err == nil && next != "" {
+			return r.done(next, "tenant_"+act.name)
+		}
+		if err == nil {
+			return nil
+		}
+		if err := f.refuse(err); err != nil {
+			return err
+		}
+	}
+	return act.render(r, http.StatusUnprocessableEntity, t, f)
+}
+
+func switchTenant(disabled bool) func(*request, tenant.Tenant, *formView) (string, error) {
+	return func(r *request, t tenant.Tenant, f *formView) (string, error) {
+		err := r.pages.cfg.Instance.Tenants.SetDisabled(r.ctx(), r.who.OperatorActor(), t.ID, disabled, f.Value("reason"))
+		return operatedPath(t), err
+	}
+}
+
+func addCredit(r *request, t tenant.Tenant, f *formView) (string, error) {
+	n, err := strconv.ParseInt(f.Value("units"), 10, 64)
+	if err != nil || n < 1 || n > billing.MaxTopUp {
+		return "", fault.InvalidFields(fault.FieldError{Field: "units", Err: errUnits})
+	}
+	_, err = billing.TopUp(r.ctx(), r.pages.cfg.Instance.Credit, r.who.OperatorActor(), t.ID, n, f.Value("note"), r.pages.cfg.Now())
+	return operatedPath(t), err
+}
+
+func setLimits(r *request, t tenant.Tenant, f *formView) (string, error) {
+	free, cap := parseLimit(f.Value("free_checks")), parseLimit(f.Value("test_cap"))
+	_, err := r.pages.cfg.Settings.Update(r.ctx(), r.who.OperatorActor(), t.ID, tenant.Changes{FreeChecks: &free, TestCap: &cap})
+	return operatedPath(t), err
+}
+
+// parseLimit reads a limit, empty for the default. What is no number is a number
+// that the domain refuses.
+func parseLimit(typed string) int64 {
+	if typed == "" {
+		return tenant.DefaultLimit
+	}
+	n, err := strconv.ParseInt(typed, 10, 64)
+	if err != nil || n == tenant.DefaultLimit {
+		return -2
+	}
+	return n
+}
+
+// limitText is the reverse of parseLimit.
+func limitText(limit *int64) string {
+	if limit == nil {
+		return ""
+	}
+	return strconv.FormatInt(*limit, 10)
+}
+
+// leaveTenant ends the look into a tenant.
+func (p *Pages) leaveTenant(r *request) error {
+	if err := p.cfg.Accounts.LeaveTenant(r.ctx(), r.who); err != nil {
+		return err
+	}
+	return r.done(operatorPath, "tenant_left")
+}
