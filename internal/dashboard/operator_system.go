@@ -21,11 +21,12 @@ func (p *Pages) system() feature {
 type systemView struct {
 	layout
 	insight.System
-	Rows    []replicaView
-	Drift   bool   // the replicas differ
-	Waiting string // how long the oldest due delivery has waited, or empty
-	Size    string // of the database
-	Failing []failingView
+	Rows               []replicaView
+	Drift              bool // the replicas differ
+	Pending, Migration string
+	Waiting            string // how long the oldest due delivery has waited, or empty
+	Size               string // of the database
+	Failing            []failingView
 }
 
 // replicaView is a replica with its marks.
@@ -51,7 +52,10 @@ func (p *Pages) showSystem(r *request) error {
 	if err != nil {
 		return err
 	}
-	v := &systemView{System: state, Size: bytesText(state.Database.Bytes)}
+	v := &systemView{
+		System: state, Size: bytesText(state.Database.Bytes),
+		Pending: strconv.FormatInt(state.Queue.Pending, 10), Migration: strconv.FormatInt(state.Database.Migration, 10),
+	}
 	v.Rows, v.Drift = replicaViews(state.Replicas)
 	if state.Queue.OldestDue > 0 {
 		v.Waiting = state.Queue.OldestDue.Truncate(time.Second).String()

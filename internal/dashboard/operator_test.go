@@ -65,7 +65,7 @@ func TestCreateTenant(t *testing.T) {
 		_, after, _ := strings.Cut(body, `data-copy="http://localhost:8080`)
 		link, _, _ := strings.Cut(after, `"`)
 		owner := g.SignIn(t, false, account.ByPasskey)
-		res, _ = owner.Fill(t, link, nil)
+		res, _ = owner.Fill(t, link, url.Values{"as": {"me"}})
 		if res.StatusCode != 303 {
 			t.Fatalf("the invitation: %d", res.StatusCode)
 		}
