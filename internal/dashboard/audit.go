@@ -104,6 +104,10 @@ func (p *Pages) showAudit(r *request) error {
 		if f.Before, err = strconv.ParseInt(given, 10, 64); err != nil || f.Before < 1 {
 			return f, echo.ErrNotFound
 		}
+	_, pattern := r.log()
+	f, err := r.auditFilter()
+	if err != nil {
+		return err
 	}
 	return f, nil
 }
@@ -173,6 +177,25 @@ func (p *Pages) showAudit(r *request) error {
 		return err
 	}
 	return r.render(http.StatusOK, "audit", v)
+}
+
+// auditFilter reads which entries the page shows.
+func (r *request) auditFilter() (audit.Filter, error) {
+	scope, _ := r.log()
+	f := audit.Filter{
+		Scope: scope, Limit: auditPage,
+		Action: audit.Action(r.QueryParam("action")), ActorID: r.QueryParam("actor"),
+	}
+	if f.Action != "" && !slices.Contains(audit.Actions(), f.Action) {
+		return f, echo.ErrNotFound
+	}
+	if given := r.QueryParam("before"); given != "" {
+		var err error
+		if f.Before, err = strconv.ParseInt(given, 10, 64); err != nil || f.Before < 1 {
+			return f, echo.ErrNotFound
+		}
+	}
+	return f, nil
 }
 
 // log returns the log that the page shows, the tenant's or the instance's, and

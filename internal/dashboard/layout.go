@@ -160,6 +160,9 @@ func (r *request) nav(groups []navGroup) []navGroupView {
 // within reports whether the request's page is the pattern's or below it. The
 // roots have only themselves.
 func (r *request) within(pattern string) bool {
+	if pattern == operatorPath && strings.HasPrefix(r.route.path, operatorPath+"/tenants/") {
+		return true
+	}
 	if pattern == overviewPath || pattern == "/operator" || pattern == homePath {
 		return r.route.path == pattern
 	}

@@ -66,8 +66,10 @@ var (
 var errUnits = errors.New("must be a whole number from 1")
 
 var tenantActs = []tenantAct{
-	{name: "disable", form: disableForm, do: switchTenant(true)},
-	{name: "enable", form: enableForm, safe: true, do: switchTenant(false)},
+	{name: "enter", form: enterForm, safe: true, do: func(r *request, t tenant.Tenant, f *formView) (string, error) {
+		err := r.pages.cfg.Accounts.EnterTenant(r.ctx(), r.who, t.ID, f.Value("reason"))
+		return fill(overviewPath, t.ID.String(), "test"), err
+	}},
 	{name: "credit", form: creditForm, safe: true, do: addCredit},
 	{name: "limits", form: limitsForm, safe: true, do: setLimits, prefer: func(t tenant.Tenant) []string {
 		return []string{"free_checks", limitText(t.FreeChecks), "test_cap", limitText(t.TestCap)}
@@ -75,10 +77,8 @@ var tenantActs = []tenantAct{
 	{name: "invite", form: ownerForm, safe: true, do: func(r *request, t tenant.Tenant, _ *formView) (string, error) {
 		return "", r.showOwnerLink(t)
 	}},
-	{name: "enter", form: enterForm, safe: true, do: func(r *request, t tenant.Tenant, f *formView) (string, error) {
-		err := r.pages.cfg.Accounts.EnterTenant(r.ctx(), r.who, t.ID, f.Value("reason"))
-		return fill(overviewPath, t.ID.String(), "test"), err
-	}},
+	{name: "disable", form: disableForm, do: switchTenant(true)},
+	{name: "enable", form: enableForm, safe: true, do: switchTenant(false)},
 }
 
 func (p *Pages) operatorTenant() feature {
@@ -180,11 +180,13 @@ func (act tenantAct) run(r *request) error {
 			return err
 		}
 		next, err := act.do(r, t, f)
-		if err == nil && next != "" {
-			return r.done(next, "tenant_"+act.name)
-		}
-		if err == nil {
+		switch {
+		case err == nil && next == "":
 			return nil
+		case err == nil && act.name == "enter":
+			return r.done(next, "") // the banner says it
+		case err == nil:
+			return r.done(next, "tenant_"+act.name)
 		}
 		if err := f.refuse(err); err != nil {
 			return err
@@ -210,8 +212,8 @@ func addCredit(r *request, t tenant.Tenant, f *formView) (string, error) {
 }
 
 func setLimits(r *request, t tenant.Tenant, f *formView) (string, error) {
-	free, cap := parseLimit(f.Value("free_checks")), parseLimit(f.Value("test_cap"))
-	_, err := r.pages.cfg.Settings.Update(r.ctx(), r.who.OperatorActor(), t.ID, tenant.Changes{FreeChecks: &free, TestCap: &cap})
+	free, daily := parseLimit(f.Value("free_checks")), parseLimit(f.Value("test_cap"))
+	_, err := r.pages.cfg.Settings.Update(r.ctx(), r.who.OperatorActor(), t.ID, tenant.Changes{FreeChecks: &free, TestCap: &daily})
 	return operatedPath(t), err
 }
 

@@ -302,7 +302,19 @@ func TestSystem(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		shop := g.Shop(t, "https://hooks.example:8443/x", nil)
+		g.Force(t, harness.Browser(), g.Create(t, shop.Test.APIKey, 18), "pass")
+		g.Exec(t, "UPDATE webhook_events SET status = 'failed', next_attempt_at = NULL")
+		g.Exec(t, "DELETE FROM webhook_endpoints")
+		g.Exec(t, "INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, first_failure_at, disabled_at, disabled_reason) VALUES ('"+
+			strings.Repeat("e", 35)+"', '"+shop.Tenant.ID.String()+"', false, 'https://hooks.example:8443/x', '2026-01-02 03:04:05+00:00', '2026-01-02 03:04:05+00:00', 'failing')")
 		_, body := op.Get(t, "/operator/system")
+		if !strings.Contains(body, "<code>hooks.example:8443</code>") || strings.Contains(body, "hooks.example:8443/x") {
+			t.Error("the disabled endpoint is not listed by its host alone")
+		}
+		if !strings.Contains(body, `href="/operator/tenants/`+shop.Tenant.ID.String()+`"`) {
+			t.Error("the failed webhook is not counted")
+		}
 		if !strings.Contains(body, `data-testid="drift"`) || !strings.Contains(body, "<code>bbbb</code> <span class=\"badge bad\">differs") {
 			t.Error("the replica that differs is not marked")
 		}
