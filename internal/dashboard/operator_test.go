@@ -303,7 +303,7 @@ func TestSystem(t *testing.T) {
 			}
 		}
 		shop := g.Shop(t, "https://hooks.example:8443/x", nil)
-		g.Force(t, harness.Browser(), g.Create(t, shop.Test.APIKey, 18), "pass")
+		g.Force(t, harness.Browser(), g.Create(t, shop.Test.APIKey, 18), "verified")
 		g.Exec(t, "UPDATE webhook_events SET status = 'failed', next_attempt_at = NULL")
 		g.Exec(t, "DELETE FROM webhook_endpoints")
 		g.Exec(t, "INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, first_failure_at, disabled_at, disabled_reason) VALUES ('"+
