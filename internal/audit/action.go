@@ -59,9 +59,9 @@ const (
 )
 
 var actions = []Action{
-	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, APIKeyCreate, APIKeyRevoke, APIKeyRoll,
+	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, TenantEnter, TenantLeave,
+	APIKeyCreate, APIKeyRevoke, APIKeyRoll,
 	WebhookSecretReveal, RedirectSecretReveal,
-	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, TenantEnter, TenantLeave, APIKeyCreate, APIKeyRevoke,
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,
 	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
 	IssuerTrust, IssuerDistrust,

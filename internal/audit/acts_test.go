@@ -255,8 +255,6 @@ func TestActs(t *testing.T) {
 			{audit.IssuerDistrust, audit.Instance, func() string { return issuer.ID.String() }, audit.Detail{}, func(a audit.Actor) error {
 				return trust.Remove(ctx, a, issuer.ID)
 			}},
-			{audit.TenantDisable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, true) }},
-			{audit.TenantEnable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, false) }},
 			{audit.TenantDisable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, true, "") }},
 			{audit.TenantEnable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, false, "") }},
 		} {

@@ -90,97 +90,6 @@ type chainView struct {
 
 // auditFilter returns what a request selects, or echo.ErrNotFound.
 func (r *request) auditFilter() (audit.Filter, error) {
-func (p *Pages) showAudit(r *request) error {
-	scope, pattern := r.log()
-	f := audit.Filter{
-		Scope: scope, Limit: auditPage,
-		Action: audit.Action(r.QueryParam("action")), ActorID: r.QueryParam("actor"),
-	}
-	if f.Action != "" && !slices.Contains(audit.Actions(), f.Action) {
-		return f, echo.ErrNotFound
-	}
-	if given := r.QueryParam("before"); given != "" {
-		var err error
-		if f.Before, err = strconv.ParseInt(given, 10, 64); err != nil || f.Before < 1 {
-			return f, echo.ErrNotFound
-		}
-	_, pattern := r.log()
-	f, err := r.auditFilter()
-	if err != nil {
-		return err
-	}
-	return f, nil
-}
-
-// auditHref returns the address of the page with a filter.
-func (r *request) auditHref(f audit.Filter) string {
-	query := url.Values{"mode": {r.mode()}}
-	for name, value := range map[string]string{"actor": f.ActorID, "action": string(f.Action)} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	if f.Before > 0 {
-		query.Set("before", strconv.FormatInt(f.Before, 10))
-	}
-	return r.path(auditPath) + "?" + query.Encode()
-}
-
-func (p *Pages) showAudit(r *request) error {
-	f, err := r.auditFilter()
-	if err != nil {
-		return err
-	}
-	entries, err := p.cfg.Audit.AuditEntries(r.ctx(), f)
-	if err != nil {
-		return err
-	}
-	v := &auditView{
-		Actor: f.ActorID, All: r.to(auditPath), Filters: f.ActorID != "" || f.Action != "", Export: r.editing(auditExportPath),
-	}
-	v := &auditView{Actor: f.ActorID, All: r.to(pattern), Filters: f.ActorID != "" || f.Action != ""}
-	for _, a := range audit.Actions() {
-		v.Actions = append(v.Actions, choiceView{string(a), p.textOf("audit.action." + string(a)), a == f.Action})
-	}
-	for _, e := range entries {
-		v.Entries = append(v.Entries, r.entryOf(e))
-	}
-	if f.ActorID != "" && len(v.Entries) > 0 {
-		v.Who = &v.Entries[0].By
-	}
-	next := f
-	if next.Before = 0; f.Before > 0 {
-		v.Newer = r.auditHref(next)
-	query := func(before int64) string {
-		q := url.Values{"mode": {r.mode()}}
-		for name, value := range map[string]string{"actor": f.ActorID, "action": string(f.Action)} {
-			if value != "" {
-				q.Set(name, value)
-			}
-		}
-		if before > 0 {
-			q.Set("before", strconv.FormatInt(before, 10))
-		}
-		return r.path(pattern) + "?" + q.Encode()
-	}
-	if f.Before > 0 {
-		v.Newer = query(0)
-	}
-	if len(entries) == auditPage {
-		next.Before = entries[auditPage-1].Seq
-		v.Older = r.auditHref(next)
-	}
-	if r.route.hasTenant() {
-		v.Export = r.editing(auditExportPath)
-	}
-	if v.Chain, err = r.checkChain(f.Scope); err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "audit", v)
-}
-
-// auditFilter reads which entries the page shows.
-func (r *request) auditFilter() (audit.Filter, error) {
 	scope, _ := r.log()
 	f := audit.Filter{
 		Scope: scope, Limit: auditPage,
@@ -198,6 +107,21 @@ func (r *request) auditFilter() (audit.Filter, error) {
 	return f, nil
 }
 
+// auditHref returns the address of the page with a filter.
+func (r *request) auditHref(f audit.Filter) string {
+	query := url.Values{"mode": {r.mode()}}
+	for name, value := range map[string]string{"actor": f.ActorID, "action": string(f.Action)} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if f.Before > 0 {
+		query.Set("before", strconv.FormatInt(f.Before, 10))
+	}
+	_, pattern := r.log()
+	return r.path(pattern) + "?" + query.Encode()
+}
+
 // log returns the log that the page shows, the tenant's or the instance's, and
 // the page's pattern.
 func (r *request) log() (audit.Scope, string) {
@@ -205,6 +129,43 @@ func (r *request) log() (audit.Scope, string) {
 		return audit.OfTenant(r.access.TenantID()), auditPath
 	}
 	return audit.Instance, operatorAuditPath
+}
+
+func (p *Pages) showAudit(r *request) error {
+	f, err := r.auditFilter()
+	if err != nil {
+		return err
+	}
+	entries, err := p.cfg.Audit.AuditEntries(r.ctx(), f)
+	if err != nil {
+		return err
+	}
+	_, pattern := r.log()
+	v := &auditView{Actor: f.ActorID, All: r.to(pattern), Filters: f.ActorID != "" || f.Action != ""}
+	if r.route.hasTenant() {
+		v.Export = r.editing(auditExportPath)
+	}
+	for _, a := range audit.Actions() {
+		v.Actions = append(v.Actions, choiceView{string(a), p.textOf("audit.action." + string(a)), a == f.Action})
+	}
+	for _, e := range entries {
+		v.Entries = append(v.Entries, r.entryOf(e))
+	}
+	if f.ActorID != "" && len(v.Entries) > 0 {
+		v.Who = &v.Entries[0].By
+	}
+	next := f
+	if next.Before = 0; f.Before > 0 {
+		v.Newer = r.auditHref(next)
+	}
+	if len(entries) == auditPage {
+		next.Before = entries[auditPage-1].Seq
+		v.Older = r.auditHref(next)
+	}
+	if v.Chain, err = r.checkChain(f.Scope); err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "audit", v)
 }
 
 // checkChain verifies the log: a short one always, a long one when asked to.
@@ -258,8 +219,6 @@ func (r *request) entryOf(e audit.Entry) entryView {
 	}
 	if e.Actor.ID != "" {
 		v.ByHref = r.auditHref(audit.Filter{ActorID: e.Actor.ID})
-		_, pattern := r.log()
-		v.ByHref = r.path(pattern) + "?" + url.Values{"actor": {e.Actor.ID}, "mode": {r.mode()}}.Encode()
 	}
 	if e.Target != r.access.TenantID().String() {
 		v.Target = e.Target

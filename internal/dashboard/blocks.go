@@ -35,7 +35,6 @@ type confirmView struct {
 	Button      page.Text
 	Safe        bool // nothing stops working by it
 	Back        string
-	Safe        bool      // nothing stops working by it
 	Form        *formView // posts to this page's own address
 }
 

@@ -171,57 +171,6 @@ func (s *Store) FindTenants(ctx context.Context, text string, limit int) ([]tena
 	})
 }
 
-// InsertKey implements tenant.Store.
-func (s *Store) InsertKey(ctx context.Context, k tenant.APIKey, act audit.Act) error {
-	row := fromKey(k)
-	return s.act(ctx, act, func(tx *Tx) error { return tx.db.Create(&row).Error })
-}
-
-// KeyByID implements tenant.Store.
-func (s *Store) KeyByID(ctx context.Context, keyID uuid.UUID) (tenant.APIKey, error) {
-	return view(ctx, s, func(tx *Tx) (tenant.APIKey, error) {
-		var row apiKeyRow
-		err := tx.db.Take(&row, "id = ?", keyID).Error
-		return toKey(row), err
-	})
-}
-
-// RevokeKey implements tenant.Store.
-func (s *Store) RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, revokedAt time.Time, act audit.Act) error {
-	return s.act(ctx, act, func(tx *Tx) error {
-		return mustChange(tx.db.Model(&apiKeyRow{}).Where("id = ? AND tenant_id = ?", keyID, tenantID).
-			Update("revoked_at", gorm.Expr("coalesce(revoked_at, ?)", at(revokedAt))))
-	})
-}
-
-// Keys implements tenant.Store.
-func (s *Store) Keys(ctx context.Context, tenantID uuid.UUID) ([]tenant.APIKey, error) {
-	return view(ctx, s, func(tx *Tx) ([]tenant.APIKey, error) {
-		var rows []apiKeyRow
-		err := tx.db.Where("tenant_id = ?", tenantID).Order("created_at, id").Find(&rows).Error
-		return mapAll(rows, toKey), err
-	})
-}
-
-// KeyByHash implements tenant.Store.
-func (s *Store) KeyByHash(ctx context.Context, hash credential.KeyHash) (tenant.APIKey, tenant.Tenant, error) {
-	row, err := view(ctx, s, func(tx *Tx) (row apiKeyTenantRow, err error) {
-		return row, tx.db.InnerJoins("Tenant").Take(&row, "api_keys.hash = ?", hash[:]).Error
-	})
-	if err != nil {
-		return tenant.APIKey{}, tenant.Tenant{}, err
-	}
-	return toKey(row.Key), toTenant(row.Tenant), nil
-}
-
-// TouchKey implements tenant.Store.
-func (s *Store) TouchKey(ctx context.Context, keyID uuid.UUID, usedAt time.Time) error {
-	return s.Update(ctx, func(tx *Tx) error {
-		return mustChange(tx.db.Model(&apiKeyRow{}).Where("id = ?", keyID).
-			Update("last_used_at", gorm.Expr("CASE WHEN last_used_at >= ? THEN last_used_at ELSE ? END", at(usedAt), at(usedAt))))
-	})
-}
-
 // Secrets implements tenant.Store.
 func (s *Store) Secrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, now time.Time) ([]tenant.Secret, error) {
 	return view(ctx, s, func(tx *Tx) ([]tenant.Secret, error) {
