@@ -38,6 +38,9 @@ func (p *Pages) features() []feature {
 		p.urls(),
 		p.webhookSecret(),
 		p.webhooks(),
+		p.playground(),
+		p.session(),
+		p.sessions(),
 	}
 }
 

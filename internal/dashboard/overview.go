@@ -1,28 +1,241 @@
 package dashboard
 
-import "net/http"
+import (
+	"net/http"
+	"net/url"
+
+	"agegate/internal/insight"
+	"agegate/internal/page"
+	"agegate/internal/webhook"
+
+	"github.com/google/uuid"
+)
+
+// recentSessions is how many sessions the overview lists.
+const recentSessions = 10
 
 func (p *Pages) overview() feature {
+	keys := []string{}
+	for _, name := range todos {
+		keys = append(keys, "overview.todo."+name)
+	}
+	for _, name := range append(funnelSteps, timeSteps...) {
+		keys = append(keys, "overview.step."+name)
+	}
+	for _, w := range windows {
+		keys = append(keys, "overview.window."+string(w))
+	}
 	return feature{
 		routes:  []route{{method: http.MethodGet, path: overviewPath, least: viewer, handle: p.showOverview}},
 		screens: []string{"overview"},
-		keys:    []string{"overview.success", "overview.cancel", "overview.webhook"},
+		keys:    keys,
 	}
+}
+
+// windows are the choices of how far back the overview looks.
+var windows = []insight.Window{insight.WindowDay, insight.WindowWeek, insight.WindowMonth}
+
+// The rows of the funnel and of the times, whose texts are overview.step.<name>.
+var (
+	funnelSteps = []string{"created", "opened", "begun", "decided", "passed"}
+	timeSteps   = []string{"t5", "t10", "t20", "t40", "t80", "tmore"}
+)
+
+// todos are the points of the checklist, whose texts are overview.todo.<name>.
+var todos = []string{
+	"success_url", "cancel_url", "webhook_url", "passed", "fallback", "spoof", "webhook_answered", "second_factor", "live_key", "allowance",
 }
 
 type overviewView struct {
 	layout
-	ID       string // the tenant's
-	Docs     string // the API reference
-	Settings []settingView
+	Window  insight.Window
+	Windows []windowView
+	Figures insight.Overview
+
+	Todo       []todoView // empty when all is done
+	Done       int
+	Sessions   tileFigure
+	PassRate   tileFigure
+	FirstTry   tileFigure
+	Last       tileFigure // in live mode the allowance, in test mode attacks that were stopped
+	Chart      chartView
+	Funnel     []stepView
+	Times      []stepView
+	Webhooks   webhooksView
+	Recent     []insight.SessionRow
+	Make       *makeView // nil for those who may not make a session
+	List       string    // address of the list of sessions
+	Playground string
 }
 
-// settingView is one callback URL, or that it is not set.
-type settingView struct{ Name, URL string }
+// Rows returns the sessions of the list, for the template.
+func (v *overviewView) Rows() []sessionRowView { return newRows(v.Recent, v.List) }
+
+type windowView struct {
+	Window  insight.Window
+	Current bool
+}
+
+// tileFigure is a figure and a text about it.
+type tileFigure struct {
+	Value string
+	Note  page.Text
+}
+
+// todoView is one point of the checklist.
+type todoView struct {
+	Name string
+	Done bool
+	Href string // where it can be done, or empty
+}
+
+// webhooksView is the health of deliveries in words.
+type webhooksView struct {
+	Pending, Waiting, Failed string
+	Endpoints                []endpointView
+}
+
+type endpointView struct {
+	Host     string
+	Disabled bool
+}
+
+// makeView is the button that makes a test session with what is set by default.
+type makeView struct {
+	Action string
+	Form   *formView
+	First  bool // there was none before
+}
 
 func (p *Pages) showOverview(r *request) error {
-	t := r.tenant
-	return r.render(http.StatusOK, "overview", &overviewView{ID: t.ID.String(), Docs: "/docs", Settings: []settingView{
-		{"success", t.SuccessURL}, {"cancel", t.CancelURL}, {"webhook", t.WebhookURL},
-	}})
+	window := insight.Window(r.QueryParam("window"))
+	if window == "" {
+		window = insight.WindowDay
+	}
+	o, err := p.cfg.Insight.Overview(r.ctx(), r.where(), window)
+	if err != nil {
+		return err
+	}
+	recent, err := p.cfg.Insight.Sessions(r.ctx(), r.where(), insight.SessionFilter{}, uuid.Nil)
+	if err != nil {
+		return err
+	}
+	v := &overviewView{
+		Window: window, Figures: o, Chart: newChart(window, o.Series),
+		Funnel: newSteps(o.Funnel.Created, funnelSteps, []int64{o.Funnel.Created, o.Funnel.Opened, o.Funnel.Begun, o.Funnel.Decided, o.Funnel.Passed}),
+		Times:  newSteps(o.Counts.Decided(), timeSteps, o.Times[:]),
+		Recent: recent.Rows[:min(len(recent.Rows), recentSessions)],
+		List:   r.path(sessionsPath), Playground: r.path(playgroundPath), Webhooks: newWebhooks(o.Webhooks),
+	}
+	for _, w := range windows {
+		v.Windows = append(v.Windows, windowView{w, w == window})
+	}
+	v.tiles(o)
+	if v.Make, err = r.maker(len(recent.Rows) == 0 && recent.Next == uuid.Nil); err != nil {
+		return err
+	}
+	if v.Todo, v.Done, err = r.todo(); err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "overview", v)
+}
+
+func (v *overviewView) tiles(o insight.Overview) {
+	decided := o.Counts.Decided()
+	v.Sessions = tileFigure{figure(o.Counts.Created), page.Say("overview.sessions_note", "decided", figure(decided), "open", figure(o.Counts.Pending))}
+	v.PassRate = tileFigure{"–", page.Say("overview.nothing_decided")}
+	if decided > 0 {
+		v.PassRate = tileFigure{percent(o.PassRate.Share), page.Say("overview.interval",
+			"of", figure(decided), "low", percent(o.PassRate.Low), "high", percent(o.PassRate.High))}
+	}
+	v.FirstTry = tileFigure{"–", page.Say("overview.nothing_delivered")}
+	if rate := o.Webhooks.FirstTry; rate.Of > 0 {
+		v.FirstTry = tileFigure{percent(rate.Share), page.Say("overview.first_try_note", "of", figureUpTo(rate.Of, o.Webhooks.MaxEvents))}
+	}
+	v.Last = tileFigure{figure(o.Counts.Spoof), page.Say("overview.spoof_note", "of", figure(decided))}
+	if o.Allowance != nil {
+		v.Last = allowanceTile(*o.Allowance)
+	}
+}
+
+func allowanceTile(a insight.Allowance) tileFigure {
+	left := page.Say("overview.left_note", "free", figure(a.FreeLeft), "credit", figure(a.Credit))
+	switch {
+	case a.Unlimited:
+		return tileFigure{"∞", page.Say("overview.unlimited")}
+	case a.DaysLeft != nil:
+		left = page.Say("overview.lasts", "n", *a.DaysLeft)
+	}
+	return tileFigure{figure(a.FreeLeft + a.Credit), left}
+}
+
+func newWebhooks(h insight.WebhookHealth) webhooksView {
+	v := webhooksView{
+		Pending: figureUpTo(h.Pending, h.MaxEvents), Waiting: figureUpTo(h.Waiting, h.MaxEvents), Failed: figureUpTo(h.Failed, h.MaxEvents),
+	}
+	for _, e := range h.Endpoints {
+		v.Endpoints = append(v.Endpoints, endpointView{hostOf(e), e.DisabledAt != nil})
+	}
+	return v
+}
+
+// hostOf names an endpoint without its path, which may hold a secret.
+func hostOf(e webhook.Endpoint) string {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// todo returns the checklist of going live and how much of it is done, or
+// nothing when it is complete.
+func (r *request) todo() ([]todoView, int, error) {
+	list, err := r.pages.cfg.Insight.Checklist(r.ctx(), r.access.TenantID())
+	if err != nil || list.Complete() && r.who.Strong() {
+		return nil, 0, err
+	}
+	state := map[string]bool{
+		"success_url": list.SuccessURL, "cancel_url": list.CancelURL, "webhook_url": list.WebhookURL,
+		"passed": list.Passed, "fallback": list.FellBack, "spoof": list.Spoofed, "webhook_answered": list.WebhookAnswered,
+		"second_factor": r.who.Strong(), "live_key": list.LiveKey, "allowance": list.Allowance,
+	}
+	tenant, settings := r.access.TenantID().String(), "/dashboard/:tenant/settings"
+	places := map[string]string{
+		"success_url": settings, "cancel_url": settings, "webhook_url": settings,
+		"passed": playgroundPath, "fallback": playgroundPath, "spoof": playgroundPath, "webhook_answered": overviewPath + "/webhooks",
+		"second_factor": accountPath, "live_key": overviewPath + "/keys", "allowance": "/dashboard/:tenant/billing",
+	}
+	var views []todoView
+	done := 0
+	for _, name := range todos {
+		v := todoView{Name: name, Done: state[name]}
+		mode := "test"
+		if name == "live_key" {
+			mode = "live"
+		}
+		if route, ok := r.pages.registered(http.MethodGet, places[name]); ok && (!route.hasTenant() || r.access.Role().Includes(route.least.role())) {
+			v.Href = fill(places[name], tenant, mode)
+		}
+		if v.Done {
+			done++
+		}
+		views = append(views, v)
+	}
+	return views, done, nil
+}
+
+// maker returns the button that makes a test session, for those who may.
+func (r *request) maker(first bool) (*makeView, error) {
+	route, ok := r.pages.registered(http.MethodPost, playgroundPath)
+	if !ok || r.access.Livemode() || !r.access.Role().Includes(route.least.role()) {
+		return nil, nil
+	}
+	form, err := r.blank(&playgroundForm)
+	return &makeView{Action: r.path(playgroundPath), Form: form, First: first}, err
+}
+
+// where is the part of the data that a request is about.
+func (r *request) where() insight.Scope {
+	return insight.Scope{TenantID: r.access.TenantID(), Livemode: r.access.Livemode()}
 }

@@ -251,7 +251,7 @@ func (s *Shop) webhook(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not a completion event", http.StatusBadRequest)
 		return
 	}
-	w.WriteHeader(http.StatusNoContent)
+	w.WriteHeader(http.StatusOK)
 	session := event.SessionID.String()
 	if !s.known(session) || s.seen(session, r.Header.Get("webhook-id")) {
 		return

@@ -40,7 +40,7 @@ var (
 )
 
 // Created is a new session as the merchant is told of it. VerificationURL
-// cannot be looked up later.
+// cannot be looked up later, but see Service.TestLink.
 type Created struct {
 	SessionID       uuid.UUID
 	VerificationURL string
@@ -203,6 +203,28 @@ func (s *Service) replay(earlier, claim IdempotencyClaim) (Created, error) {
 	first := s.created(earlier.SessionID, string(link), earlier.SessionEnd)
 	first.Replayed = true
 	return first, nil
+}
+
+// TestLink returns the verification URL of a tenant's test session that was
+// created with an idempotency key, for as long as the key is remembered. It
+// returns fault.NotFound for every other session.
+func (s *Service) TestLink(ctx context.Context, tenantID, id uuid.UUID) (string, error) {
+	sess, err := s.store.SessionByID(ctx, tenantID, id)
+	if err != nil {
+		return "", notFoundAs(err, errNotFound)
+	}
+	if sess.Livemode {
+		return "", errNotFound
+	}
+	claim, err := s.store.ClaimOf(ctx, id)
+	if err != nil {
+		return "", notFoundAs(err, errNotFound)
+	}
+	link, err := s.sealer.Open(claim.SealedLink, linkContext(id))
+	if err != nil {
+		return "", err
+	}
+	return s.created(id, string(link), sess.ExpiresAt).VerificationURL, nil
 }
 
 func linkContext(id uuid.UUID) string { return "link|" + id.String() }

@@ -27,6 +27,10 @@ type Store interface {
 	// fault.NotFound.
 	SessionByLink(ctx context.Context, linkHash []byte) (Session, error)
 
+	// ClaimOf returns the idempotency claim of the request that created a session,
+	// or fault.NotFound.
+	ClaimOf(ctx context.Context, sessionID uuid.UUID) (IdempotencyClaim, error)
+
 	// ExpireSession writes EXPIRED if the session is PENDING and its expiry is
 	// at or before now. It reports whether it did.
 	ExpireSession(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)

@@ -53,6 +53,15 @@ func (s *Store) SessionByLink(ctx context.Context, linkHash []byte) (session.Ses
 	})
 }
 
+// ClaimOf implements session.Store.
+func (s *Store) ClaimOf(ctx context.Context, sessionID uuid.UUID) (session.IdempotencyClaim, error) {
+	return view(ctx, s, func(tx *Tx) (session.IdempotencyClaim, error) {
+		var row claimRow
+		err := tx.db.Take(&row, "session_id = ?", sessionID).Error
+		return toClaim(row), err
+	})
+}
+
 // pending selects the session if its status is PENDING.
 func (tx *Tx) pending(id uuid.UUID) *gorm.DB {
 	return tx.db.Model(&sessionRow{}).Where("id = ? AND status = ?", id, session.StatusPending)

@@ -1,6 +1,7 @@
 // Shows times in the browser's zone and language; the page has them in UTC.
 
 const full = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+const exact = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "medium" });
 
 /** @param {ParentNode} root */
 export function localTimes(root) {
@@ -8,6 +9,6 @@ export function localTimes(root) {
     const at = new Date(element.getAttribute("datetime") ?? "");
     if (isNaN(at.valueOf())) continue;
     element.setAttribute("title", element.textContent ?? "");
-    element.textContent = full.format(at);
+    element.textContent = (element.hasAttribute("data-exact") ? exact : full).format(at);
   }
 }
