@@ -133,7 +133,12 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	printDemo(stdout, cfg, shopURL, credentials.APIKey)
 
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return gateway.Run(ctx) })
+	group.Go(func() error {
+		if err := tellStory(ctx, gateway, caller.TenantID); err != nil {
+			return err
+		}
+		return gateway.Run(ctx)
+	})
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err

@@ -18,22 +18,24 @@ export const scratch = () => mkdtempSync(join(tmpdir(), "agegate-e2e-"));
 
 /**
  * Starts `agegate demo` (gateway and sample shop) and waits until it is ready.
- * env overrides the configuration by variable name.
+ * env overrides the configuration by variable name; terminal runs it on one, as
+ * somebody does who reads what it prints.
  */
-export async function startGateway(env = {}) {
+export async function startGateway(env = {}, { terminal = false } = {}) {
   if (!existsSync(binary)) throw new Error(`${binary} is missing: run make build`);
-  const gateway = new Gateway(scratch(), await freePort(11_000), await freePort(21_000), env);
+  const gateway = new Gateway(scratch(), await freePort(11_000), await freePort(21_000), env, terminal);
   await gateway.start();
   return gateway;
 }
 
 class Gateway {
-  /** All that the process wrote to its error stream. */
+  /** All that the process wrote to its error stream, on a terminal to both. */
   log = "";
   #process = null;
   #tenants = 0;
 
-  constructor(data, port, shopPort, env) {
+  constructor(data, port, shopPort, env, terminal) {
+    this.terminal = terminal;
     this.data = data;
     this.port = port;
     this.url = `http://localhost:${port}`;
@@ -52,9 +54,10 @@ class Gateway {
   }
 
   async start() {
-    const child = spawn(binary, this.args, { cwd: root, env: this.env, stdio: ["ignore", "ignore", "pipe"] });
+    const [command, args] = this.terminal ? ["script", ["-qefc", [binary, ...this.args].join(" "), "/dev/null"]] : [binary, this.args];
+    const child = spawn(command, args, { cwd: root, env: this.env, stdio: ["ignore", this.terminal ? "pipe" : "ignore", "pipe"] });
     this.#process = child;
-    child.stderr.setEncoding("utf8").on("data", (text) => (this.log += text));
+    for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (text) => (this.log += text));
     let ended = false;
     child.once("exit", () => (ended = true));
     await eventually("the gateway is ready", () => {
@@ -63,9 +66,14 @@ class Gateway {
     });
   }
 
-  /** The ID of the gateway's process. */
+  /** The ID of the gateway's process; on a terminal, of the terminal's. */
   get pid() {
     return this.#process.pid;
+  }
+
+  /** Waits for a line that the process prints and returns the pattern's first group. */
+  async printed(pattern) {
+    return (await eventually(`${pattern} is printed`, () => this.log.match(pattern)))[1];
   }
 
   /** Ends the process by a signal and waits for it; the data stay. */

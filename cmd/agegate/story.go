@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"agegate/internal/app"
+	"agegate/internal/fault"
+	"agegate/internal/insight"
+	"agegate/internal/session"
+	"agegate/internal/tenant"
+
+	"github.com/google/uuid"
+)
+
+// story lists the sessions that the demo begins with: their target ages and
+// results. An empty result leaves one open.
+var story = []struct {
+	age    int
+	result session.Result
+}{
+	{18, session.ResultVerified}, {18, session.ResultVerified}, {21, session.ResultFallback}, {18, session.ResultVerified},
+	{16, session.ResultVerified}, {18, session.ResultSpoof}, {18, session.ResultVerified}, {21, session.ResultVerified},
+	{18, session.ResultFallback}, {18, session.ResultVerified}, {18, ""}, {21, session.ResultVerified},
+}
+
+// tellStory gives a tenant without test sessions some to look at in the
+// dashboard. They are made, opened and forced as by its backend and shoppers, and
+// their webhooks are sent. A tenant that may make no more is left as it is.
+func tellStory(ctx context.Context, gateway *app.App, tenantID uuid.UUID) error {
+	found, err := gateway.Insight.Sessions(ctx, insight.Scope{TenantID: tenantID}, insight.SessionFilter{}, uuid.Nil)
+	if err != nil || len(found.Rows) > 0 || found.Next != uuid.Nil {
+		return err
+	}
+	for _, s := range story {
+		created, err := gateway.Sessions.Create(ctx, tenant.Caller{TenantID: tenantID}, session.CreateRequest{TargetAge: s.age})
+		if fault.CodeOf(err) == fault.TooMany {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		link := created.VerificationURL[strings.LastIndexByte(created.VerificationURL, '/')+1:]
+		sess, err := gateway.Sessions.ByLink(ctx, link)
+		if err != nil {
+			return err
+		}
+		gateway.Sessions.Opened(ctx, sess)
+		if s.result == "" {
+			continue
+		}
+		if _, err := gateway.Sessions.Resolve(ctx, sess, session.CheckResult{Result: s.result, Source: session.SourceForced}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
