@@ -134,7 +134,7 @@ func (p *Pages) showOverview(r *request) error {
 	if v.Make, err = r.maker(len(recent.Rows) == 0 && recent.Next == uuid.Nil); err != nil {
 		return err
 	}
-	if v.Todo, v.Done, err = r.todo(); err != nil {
+	if v.Todo, v.Done, err = r.checklist(); err != nil {
 		return err
 	}
 	return r.render(http.StatusOK, "overview", v)
@@ -188,9 +188,9 @@ func hostOf(e webhook.Endpoint) string {
 	return u.Host
 }
 
-// todo returns the checklist of going live and how much of it is done, or
-// nothing when it is complete.
-func (r *request) todo() ([]todoView, int, error) {
+// checklist returns what going live takes and how much of it is done, or nothing
+// when all is.
+func (r *request) checklist() ([]todoView, int, error) {
 	list, err := r.pages.cfg.Insight.Checklist(r.ctx(), r.access.TenantID())
 	if err != nil || list.Complete() && r.who.Strong() {
 		return nil, 0, err

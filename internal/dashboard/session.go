@@ -74,6 +74,14 @@ type sessionView struct {
 	Forced []outcomeView // links that force a result, in test mode
 }
 
+// Cutoff is the years that an estimate had to reach, or empty.
+func (v *sessionView) Cutoff() string {
+	if v.Basis.Cutoff == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", *v.Basis.Cutoff)
+}
+
 // Moments returns the timeline, for the template.
 func (v *sessionView) Moments() []momentView { return newMoments(v.Timeline) }
 
