@@ -67,6 +67,12 @@ func TestNewcomersPath(t *testing.T) {
 		_, body = dev.Get(t, try)
 		_, after, found := strings.Cut(body, `href="http://verify.gateway.example/v/`)
 		link, _, _ := strings.Cut(after, `"`)
+		details := strings.Replace(try, "/playground/", "/sessions/", 1)
+		for role, offered := range map[account.Role]bool{account.Viewer: false, account.Developer: true} {
+			if _, page := member(t, g, shop.Tenant.ID, role).Get(t, details); strings.Contains(page, "?force=") != offered {
+				t.Errorf("the links that force a result, to a %s: %v", role, !offered)
+			}
+		}
 		if !found || !strings.HasSuffix(link, "?force=verified") {
 			t.Fatalf("the first link of the page is not the one that verifies: %q", link)
 		}
@@ -81,7 +87,7 @@ func TestNewcomersPath(t *testing.T) {
 		_ = res.Body.Close()
 		receiver.Wait(t, 1)
 		eventually(t, dev, try+"?part=timeline", "Webhook answered 204")
-		body = eventually(t, dev, strings.Replace(try, "/playground/", "/sessions/", 1), "Webhook answered 204")
+		body = eventually(t, dev, details, "Webhook answered 204")
 		if strings.Contains(body, "force=") {
 			t.Error("a session that has ended offers to force it")
 		}
@@ -175,8 +181,18 @@ func TestForeignSessionLooksMissing(t *testing.T) {
 				}
 			}
 		}
-		list := "/dashboard/" + own.Tenant.ID.String() + "/test/sessions"
-		res, _ := boss.Get(t, list+"?id="+theirs)
+		base := "/dashboard/" + own.Tenant.ID.String() + "/test"
+		list := base + "/sessions"
+		// Nobody but its maker has the link of a session that was made without an
+		// idempotency key.
+		made := g.Create(t, own.Test.APIKey, 18).SessionID
+		res, body := boss.Get(t, list+"/"+made)
+		if want(t, "a session of the API", res, http.StatusOK, ""); strings.Contains(body, "force=") || strings.Contains(body, "/v/") {
+			t.Error("its page has its link")
+		}
+		res, _ = boss.Get(t, base+"/playground/"+made)
+		want(t, "the same in the playground", res, http.StatusNotFound, "")
+		res, _ = boss.Get(t, list+"?id="+theirs)
 		want(t, "search", res, http.StatusSeeOther, list+"/"+theirs)
 		if _, body := boss.Get(t, list); strings.Contains(body, theirs) || strings.Contains(body, live) {
 			t.Error("the list shows a session of another tenant or mode")
