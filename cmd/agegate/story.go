@@ -49,7 +49,12 @@ func tellStory(ctx context.Context, gateway *app.App, tenantID uuid.UUID) error 
 		if s.result == "" {
 			continue
 		}
-		if _, err := gateway.Sessions.Resolve(ctx, sess, session.CheckResult{Result: s.result, Source: session.SourceForced}); err != nil {
+		forced := session.CheckResult{Result: s.result, Source: session.SourceForced}
+		after, err := gateway.Sessions.Resolve(ctx, sess, forced)
+		if err == nil && after.DocumentOpen() && !after.Status.Terminal() {
+			_, err = gateway.Sessions.Resolve(ctx, after, forced) // the document check does not help
+		}
+		if err != nil {
 			return err
 		}
 	}
