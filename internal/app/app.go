@@ -207,9 +207,7 @@ func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err er
 			Settings: a.Tenants, Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now),
 			Usage: a.Insight, Ledger: a.Store, Audit: a.Store,
 			Instance: dashboard.Instance{Tenants: a.Tenants, Credit: a.Store, System: a.Insight},
-			Accounts: a.Accounts, Tenants: a.Tenants,
-			Insight: a.Insight, Sessions: a.Sessions, Records: session.NewRecords(a.Store, a.now), APIURL: cfg.BaseURL,
-			URL: cfg.DashboardURL, Now: a.now, Logger: a.log,
+			Records:  session.NewRecords(a.Store, a.now),
 		})
 		if err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	sessionsPath = accountPath + "/sessions"
+	loginsPath   = accountPath + "/sessions"
 	languagePath = accountPath + "/language"
 	leavePath    = accountPath + "/leave/:tenant"
 )
@@ -27,7 +27,7 @@ func (p *Pages) account() feature {
 	return feature{
 		routes: []route{
 			{method: http.MethodGet, path: accountPath, least: user, handle: p.showAccount},
-			{method: http.MethodPost, path: sessionsPath, least: user, handle: p.endOthers},
+			{method: http.MethodPost, path: loginsPath, least: user, handle: p.endOthers},
 			{method: http.MethodPost, path: languagePath, least: user, handle: p.setLanguage},
 			{method: http.MethodGet, path: leavePath, least: viewer, handle: p.showLeave},
 			{method: http.MethodPost, path: leavePath, least: viewer, handle: p.leave},

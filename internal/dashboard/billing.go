@@ -169,9 +169,6 @@ func (r *request) lineOf(e billing.Entry) lineView {
 	return v
 }
 
-// sessionPath is the page of one session.
-const sessionPath = overviewPath + "/sessions/:session"
-
 // lowBalance is the warning that a tenant has asked for.
 type lowBalance struct {
 	Left  int

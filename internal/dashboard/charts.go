@@ -88,8 +88,8 @@ func newChart(w insight.Window, series []insight.Point) chartView {
 	return v
 }
 
-// stepView is one row of a table that draws its number as a bar.
-type stepView struct {
+// rowView is one row of a table that draws its number as a bar.
+type rowView struct {
 	Name  string // chooses the text
 	N     string
 	Share string
@@ -97,14 +97,14 @@ type stepView struct {
 }
 
 // newSteps returns rows of names and numbers, each with its share of the whole.
-func newSteps(whole int64, names []string, numbers []int64) []stepView {
-	rows := make([]stepView, len(names))
+func newSteps(whole int64, names []string, numbers []int64) []rowView {
+	rows := make([]rowView, len(names))
 	for i, name := range names {
 		share := 0.0
 		if whole > 0 {
 			share = float64(numbers[i]) / float64(whole)
 		}
-		rows[i] = stepView{Name: name, N: figure(numbers[i]), Share: percent(share), Width: round(100 * share)}
+		rows[i] = rowView{Name: name, N: figure(numbers[i]), Share: percent(share), Width: round(100 * share)}
 	}
 	return rows
 }

@@ -35,11 +35,7 @@ type Config struct {
 	Ledger   Ledger
 	Audit    audit.Store
 	Instance Instance
-	Tenants  Tenants
-	Insight  *insight.Service
-	Sessions *session.Service
 	Records  *session.Records
-	APIURL   string // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL    string

@@ -14,8 +14,6 @@ import (
 	"agegate/internal/account"
 	"agegate/internal/dashboard"
 	"agegate/internal/proof/harness"
-	"agegate/internal/session"
-	"agegate/internal/tenant"
 
 	"github.com/google/uuid"
 )
@@ -175,7 +173,6 @@ func TestLogInAndOut(t *testing.T) {
 		want(t, "the other browser", res, 200, "")
 
 		g.Clock.Advance(account.LoginIdle - time.Minute) // the test takes less
-		g.Clock.Advance(account.LoginIdle - time.Minute) // a busy machine takes its time
 		res, _ = ada.Get(t, overview)
 		want(t, "just before the limit", res, 200, "")
 		g.Clock.Advance(account.LoginIdle)
@@ -246,53 +243,6 @@ func equal(a, b http.Header) bool {
 		}
 	}
 	return len(a) == len(b)
-}
-
-// TestRoles: who gets past the guard of every route.
-func TestRoles(t *testing.T) {
-	g := harness.Start(t, harness.SQLite(t))
-	shop, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
-	staff := map[string]*harness.Staff{"nobody": g.Nobody(), "operator": g.SignIn(t, true, account.ByPasskey)}
-	for _, role := range []account.Role{account.Viewer, account.Developer, account.Owner} {
-		staff[string(role)] = g.SignIn(t, false, account.ByPasskey)
-		g.Join(t, staff[string(role)], shop.Tenant.ID, role)
-	}
-	staff["foreign owner"] = g.SignIn(t, false, account.ByPasskey)
-	g.Join(t, staff["foreign owner"], foreign.Tenant.ID, account.Owner)
-	for _, s := range staff {
-		g.StepUp(t, s)
-	}
-	tried, err := g.App.Sessions.Create(t.Context(), tenant.Caller{TenantID: shop.Tenant.ID}, session.CreateRequest{TargetAge: 18, IdempotencyKey: "tried"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// open lists who is let in, by the least that a route asks for.
-	open := map[string][]string{
-		"anyone":    {"nobody", "viewer", "developer", "owner", "foreign owner", "operator"},
-		"user":      {"viewer", "developer", "owner", "foreign owner", "operator"},
-		"viewer":    {"viewer", "developer", "owner"},
-		"developer": {"developer", "owner"},
-		"owner":     {"owner"},
-		"operator":  {"operator"},
-	}
-	rows, err := dashboard.Table()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range rows {
-		if row.Path == "/dashboard/logout" || strings.Contains(row.Path, ":token") {
-			continue // ends the log-ins that the rest needs; has tests of its own
-		}
-		path := strings.NewReplacer(":tenant", shop.Tenant.ID.String(), ":mode", "test", ":session", tried.SessionID.String()).Replace(row.Path)
-		for who, s := range staff {
-			res, _ := s.Send(t, row.Method, path, url.Values{}, map[string]string{"Sec-Fetch-Site": "same-origin"})
-			refused := res.StatusCode == 404 || res.StatusCode == 403 ||
-				row.Path != "/dashboard/login" && strings.HasPrefix(res.Header.Get("Location"), "/dashboard/login")
-			if refused == slices.Contains(open[row.Least], who) {
-				t.Errorf("%s %s by %s: %d", row.Method, row.Path, who, res.StatusCode)
-			}
-		}
-	}
 }
 
 func TestFormIsLetThroughOnce(t *testing.T) {

@@ -146,7 +146,7 @@ func (p *Pages) resendPage(r *request, status int, f *formView) error {
 		Back: r.path(webhooksPath), Form: f,
 	}
 	for _, window := range resendForm.fields[0].options {
-		n, err := p.cfg.Webhooks.CountFailedEvents(r.ctx(), r.deliveries(), p.cfg.Now().Add(-windows[window]), countUpTo)
+		n, err := p.cfg.Webhooks.CountFailedEvents(r.ctx(), r.deliveries(), p.cfg.Now().Add(-pastWindows[window]), countUpTo)
 		if err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (p *Pages) resendFailed(r *request) error {
 	if err := r.once(f); err != nil {
 		return err
 	}
-	since := p.cfg.Now().Add(-windows[f.Value("since")])
+	since := p.cfg.Now().Add(-pastWindows[f.Value("since")])
 	if _, err := p.cfg.Webhooks.ResendFailedEvents(r.ctx(), r.actor(), r.deliveries(), since); err != nil {
 		return err
 	}

@@ -27,9 +27,12 @@ func (p *Pages) features() []feature {
 		p.operatorTenant(),
 		p.operatorUsers(),
 		p.overview(),
+		p.playground(),
 		p.redirectSecret(),
 		p.redirectToken(),
 		p.refusals(),
+		p.session(),
+		p.sessions(),
 		p.settings(),
 		p.signature(),
 		p.stepUp(),
@@ -38,9 +41,6 @@ func (p *Pages) features() []feature {
 		p.urls(),
 		p.webhookSecret(),
 		p.webhooks(),
-		p.playground(),
-		p.session(),
-		p.sessions(),
 	}
 }
 

@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -308,6 +309,12 @@ func TestSystem(t *testing.T) {
 		g.Exec(t, "DELETE FROM webhook_endpoints")
 		g.Exec(t, "INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, first_failure_at, disabled_at, disabled_reason) VALUES ('"+
 			strings.Repeat("e", 35)+"', '"+shop.Tenant.ID.String()+"', false, 'https://hooks.example:8443/x', '2026-01-02 03:04:05+00:00', '2026-01-02 03:04:05+00:00', 'failing')")
+		migrations, err := os.ReadDir("../store/migrations/postgres")
+		if err != nil {
+			t.Fatal(err)
+		}
+		number, _, _ := strings.Cut(migrations[len(migrations)-1].Name(), "_")
+		newest := strings.TrimLeft(number, "0")
 		_, body := op.Get(t, "/operator/system")
 		if !strings.Contains(body, "<code>hooks.example:8443</code>") || strings.Contains(body, "hooks.example:8443/x") {
 			t.Error("the disabled endpoint is not listed by its host alone")
@@ -318,8 +325,8 @@ func TestSystem(t *testing.T) {
 		if !strings.Contains(body, `data-testid="drift"`) || !strings.Contains(body, "<code>bbbb</code> <span class=\"badge bad\">differs") {
 			t.Error("the replica that differs is not marked")
 		}
-		if strings.Contains(body, "<code>aaaa</code> <span") || !strings.Contains(body, ">11<") && !strings.Contains(body, ">8<") {
-			t.Error("what is as usual is marked, or the migration is missing")
+		if strings.Contains(body, "<code>aaaa</code> <span") || !strings.Contains(body, ">"+newest+"<") {
+			t.Errorf("what is as usual is marked, or migration %s is missing", newest)
 		}
 		_, part := op.Get(t, "/operator/system?part=system")
 		if !strings.Contains(part, "bbbb") || strings.Contains(part, "<html") {

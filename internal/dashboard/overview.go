@@ -59,9 +59,9 @@ type overviewView struct {
 	FirstTry   tileFigure
 	Last       tileFigure // in live mode the allowance, in test mode attacks that were stopped
 	Chart      chartView
-	Funnel     []stepView
-	Times      []stepView
-	Webhooks   webhooksView
+	Funnel     []rowView
+	Times      []rowView
+	Webhooks   healthView
 	Recent     []insight.SessionRow
 	Make       *makeView // nil for those who may not make a session
 	List       string    // address of the list of sessions
@@ -89,13 +89,13 @@ type todoView struct {
 	Href string // where it can be done, or empty
 }
 
-// webhooksView is the health of deliveries in words.
-type webhooksView struct {
+// healthView is the health of deliveries in words.
+type healthView struct {
 	Pending, Waiting, Failed string
-	Endpoints                []endpointView
+	Endpoints                []destinationView
 }
 
-type endpointView struct {
+type destinationView struct {
 	Host     string
 	Disabled bool
 }
@@ -169,12 +169,12 @@ func allowanceTile(a insight.Allowance) tileFigure {
 	return tileFigure{figure(a.FreeLeft + a.Credit), left}
 }
 
-func newWebhooks(h insight.WebhookHealth) webhooksView {
-	v := webhooksView{
+func newWebhooks(h insight.WebhookHealth) healthView {
+	v := healthView{
 		Pending: figureUpTo(h.Pending, h.MaxEvents), Waiting: figureUpTo(h.Waiting, h.MaxEvents), Failed: figureUpTo(h.Failed, h.MaxEvents),
 	}
 	for _, e := range h.Endpoints {
-		v.Endpoints = append(v.Endpoints, endpointView{hostOf(e), e.DisabledAt != nil})
+		v.Endpoints = append(v.Endpoints, destinationView{hostOf(e), e.DisabledAt != nil})
 	}
 	return v
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -412,10 +413,10 @@ func TestLongLedgerTakesLittleMemory(t *testing.T) {
 	o := newOffice(t, g, nil)
 	const lines = 130_000
 	fillLedger(t, o, lines)
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
+	heap := func() uint64 { // what the last collection has found to be in use
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		return live[0].Value.Uint64()
 	}
 	runtime.GC()
 	base, most, stop := heap(), atomic.Uint64{}, make(chan struct{})
@@ -423,7 +424,7 @@ func TestLongLedgerTakesLittleMemory(t *testing.T) {
 	go func() {
 		defer close(watched)
 		for {
-			runtime.GC() // what is left is in use
+			runtime.GC()
 			most.Store(max(most.Load(), heap()))
 			select {
 			case <-stop:

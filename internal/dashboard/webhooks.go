@@ -167,7 +167,7 @@ func (p *Pages) endpoints(r *request) ([]endpointView, error) {
 	return list, nil
 }
 
-// windows are the times that can be chosen for an act on past deliveries.
-var windows = map[string]time.Duration{
+// pastWindows are the times that can be chosen for an act on past deliveries.
+var pastWindows = map[string]time.Duration{
 	"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": webhook.Retention,
 }

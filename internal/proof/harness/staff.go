@@ -89,13 +89,6 @@ func (g *Gateway) StepUp(t testing.TB, s *Staff) {
 // At returns the same browser at another address of the dashboard.
 func (s *Staff) At(base string) *Staff { return &Staff{User: s.User, client: s.client, base: base} }
 
-// StepUp makes staff as if they had just confirmed who they are.
-func (g *Gateway) StepUp(t testing.TB, s *Staff) {
-	t.Helper()
-	until := g.Clock.Now().Add(account.StepUpTTL).Format("2006-01-02 15:04:05.999999+00:00")
-	g.Exec(t, "UPDATE logins SET stepped_up_until = '"+until+"' WHERE user_id = '"+s.User.ID.String()+"'")
-}
-
 // Get asks for a page.
 func (s *Staff) Get(t testing.TB, path string) (*http.Response, string) {
 	t.Helper()
