@@ -1,0 +1,37 @@
+package age
+
+import (
+	"math"
+
+	"agegate/internal/liveness"
+	"agegate/internal/vision"
+)
+
+// conclude compares the median estimate with the cutoff, unless the face does
+// not look live or was not always the same. A head that was not seen on its
+// way, because frames came too slowly, is no spoof, but not captured.
+func (c *Capture) conclude() Step {
+	unseen := c.evidence.Glimpses() < c.demand().Glimpses
+	switch {
+	case !c.evidence.IsLive(c.demand()) || unseen && c.challenge.Cut():
+		return c.finish(VerdictSpoof, 0)
+	case unseen:
+		step := c.finish(VerdictNoCapture, 0)
+		step.Unserved = c.slowest > tooSlow
+		return step
+	}
+	// Decided on the rounded value, so that what is shown and stored never
+	// contradicts the verdict.
+	years := math.Round(liveness.Median(c.ages)*10) / 10
+	if years >= float64(c.options.TargetAge)+c.options.Margin {
+		return c.finish(VerdictMet, years)
+	}
+	return c.finish(VerdictBelow, years)
+}
+
+func (c *Capture) finish(v Verdict, years float64) Step {
+	c.phase = PhaseDone
+	step := c.step(vision.GuidanceOK)
+	step.Verdict, step.Age = v, years
+	return step
+}
