@@ -37,9 +37,13 @@ func (p *Pages) session() feature {
 	for _, key := range []insight.HeldKey{
 		insight.HeldLink, insight.HeldLinkCopy, insight.HeldBrowser, insight.HeldPhone, insight.HeldCreated, insight.HeldOpened,
 		insight.HeldBegun, insight.HeldRedirected, insight.HeldConsent, insight.HeldEstimate, insight.HeldDocument,
+		insight.HeldWay, insight.HeldRefusals,
 		insight.HeldAttempts, insight.HeldStrikes, insight.HeldResult, insight.HeldEvent,
 	} {
 		keys = append(keys, "held."+string(key))
+	}
+	for _, way := range []session.Way{session.WayWallet, session.WayPhoto} {
+		keys = append(keys, "way."+string(way))
 	}
 	for _, a := range []session.Availability{
 		session.AvailabilityNotConsented, session.AvailabilityPending, session.AvailabilityNotEstimated, session.AvailabilityAvailable,

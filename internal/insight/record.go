@@ -162,6 +162,8 @@ const (
 	HeldConsent    HeldKey = "consent"    // At
 	HeldEstimate   HeldKey = "estimate"   // the estimated age: that it is stored, never the number
 	HeldDocument   HeldKey = "document"   // At; that the document check was offered
+	HeldWay        HeldKey = "way"        // Way; how age was last shown by a document
+	HeldRefusals   HeldKey = "refusals"   // Count; of documents
 	HeldAttempts   HeldKey = "attempts"   // Count
 	HeldStrikes    HeldKey = "strikes"    // Count
 	HeldResult     HeldKey = "result"     // At, Result
@@ -176,6 +178,7 @@ type Held struct {
 	At     *time.Time
 	Count  int
 	Result session.Status
+	Way    session.Way
 }
 
 // Beside says what is stored about a session outside its row.
@@ -209,6 +212,8 @@ func heldOf(sess session.Session, b Beside, now time.Time) []Held {
 		counted(HeldStrikes, sess.Strikes),
 		{Key: HeldEstimate, Stored: sess.DetectedAge != nil},
 		timed(HeldDocument, sess.DocumentOpenedAt),
+		{Key: HeldWay, Stored: sess.DocumentWay != "", Way: sess.DocumentWay},
+		counted(HeldRefusals, sess.DocumentAttempts),
 		result,
 		timed(HeldRedirected, sess.RedirectedAt),
 		{Key: HeldEvent, Stored: b.Event},
