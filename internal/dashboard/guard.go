@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"agegate/internal/account"
 
@@ -142,8 +143,19 @@ func (p *Pages) checkStrength(r *request) error {
 // signIn leads to the log-in, and back afterwards if the request was for a page.
 func (r *request) signIn() error {
 	target := loginPath
-	if r.Request().Method == http.MethodGet && r.QueryParam("part") == "" {
+	if r.Request().Method == http.MethodGet && r.QueryParam("part") == "" && r.wellFormed() {
 		target += "?next=" + url.QueryEscape(r.pages.onward(r.Request().URL.Path))
 	}
 	return r.Redirect(http.StatusSeeOther, target)
+}
+
+// wellFormed reports whether the path's values have the form of modes and IDs:
+// others are not repeated in an answer.
+func (r *request) wellFormed() bool {
+	for _, value := range r.ParamValues() {
+		if _, isMode := modes[value]; !isMode && uuid.Validate(strings.TrimPrefix(value, "evt_")) != nil {
+			return false
+		}
+	}
+	return true
 }

@@ -241,9 +241,11 @@ func (s *stream) send(work context.Context, message any) error {
 	return s.link.send(context.WithoutCancel(work), message)
 }
 
-// ping measures the round trip. It fails when the page does not answer.
+// ping measures the round trip. It fails when the page does not answer. A ping
+// that was cancelled while it was written would cut the connection, so it ends
+// with the connection only.
 func (s *stream) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.pages.budget.idle)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.pages.budget.idle)
 	defer cancel()
 	began := time.Now()
 	err := s.link.conn.Ping(ctx)

@@ -90,7 +90,7 @@ func prepare(t *testing.T, g *harness.Gateway) *fuzzer {
 func TestFuzzedRequests(t *testing.T) {
 	onEach(t, "Fuzzed requests", func(t *testing.T, g *harness.Gateway, r *table.Row) {
 		known := prepare(t, g)
-		count := table.Sized(50_000, 1_500)
+		count := table.Sized(50_000, 6_000)
 		r.Didf("%d requests over %d routes", count, len(g.App.Routes()))
 		const workers = 8
 		var mu sync.Mutex
