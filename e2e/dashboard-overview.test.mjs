@@ -31,7 +31,8 @@ async function isAccessible(page, name) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await page.evaluate(axe);
       const { violations, incomplete } = await page.evaluate((tags) => axe.run({ runOnly: tags }), standard);
-      const found = [...violations, ...incomplete].flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target} ${n.failureSummary}`));
+      const found = [...violations, ...incomplete].flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target} ${n.failureSummary}`))
+        .filter((text) => !text.includes("partially obscured by another element")); // what a bar that stays in view covers just then
       assert.deepEqual(found, [], `${name}, ${size.width} px, ${colorScheme}`);
       await fitsWidth(page);
     }
@@ -45,6 +46,7 @@ test("from the printed link to a webhook that was answered", async () => {
   await page.goto(setup); // 1
   await page.locator("[name=name]").fill("Ada");
   await page.locator("[name=email]").fill("ada@shop.example");
+  await page.locator("details.other:not([open]) > summary").click(); // with a password, since this browser has no passkey
   await page.locator("[name=password]").fill("four owls under a blue moon");
   await part(page, "set-up").click(); // 2
   await part(page, "checklist").waitFor();
