@@ -49,7 +49,9 @@ func (s *Service) attempt(ctx context.Context, bucket []byte) error {
 		if err != nil {
 			return err
 		}
-		if wait := t.Until.Sub(now); wait > 0 {
+		// Another request, or another replica's clock, may have set Until a moment
+		// after this one's now: without a delay it means nothing.
+		if wait := t.Until.Sub(now); wait > 0 && delay(t.Failures) > 0 {
 			return &ThrottleError{wait}
 		}
 		if err := s.takeCheck(tx, now); err != nil {

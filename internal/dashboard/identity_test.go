@@ -187,6 +187,21 @@ func TestGuessing(t *testing.T) {
 	})
 }
 
+// TestGuessingAcrossClocks: a replica whose clock is a little behind the one that
+// counted the last failure keeps nobody waiting.
+func TestGuessingAcrossClocks(t *testing.T) {
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		owner(t, g, "ada")
+		wrong := credentials("ada")
+		wrong.Set("password", "not the password")
+		res, _ := g.Nobody().Post(t, "/dashboard/login", wrong)
+		want(t, "a wrong password", res, 422, "")
+		g.Clock.Advance(-time.Second)
+		res, _ = g.Nobody().Post(t, "/dashboard/login", credentials("ada"))
+		want(t, "the right one, a second earlier", res, 303, "/dashboard")
+	})
+}
+
 // TestGuessingManyNames: what the whole instance refuses leaves no row behind.
 func TestGuessingManyNames(t *testing.T) {
 	g := harness.Start(t, harness.SQLite(t))
