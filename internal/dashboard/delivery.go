@@ -123,7 +123,7 @@ func (p *Pages) resendOne(r *request) error {
 		return err
 	}
 	id := r.Param("event")
-	if err := p.cfg.Webhooks.ResendEvent(r.ctx(), r.actor(), r.deliveries(), id); err != nil {
+	if err := p.cfg.Webhooks.ResendEvent(r.ctx(), r.who.Actor(), r.deliveries(), id); err != nil {
 		return err
 	}
 	return r.done(r.path(webhooksPath)+"/events/"+id, "event_resent")
@@ -168,7 +168,7 @@ func (p *Pages) resendFailed(r *request) error {
 		return err
 	}
 	since := p.cfg.Now().Add(-pastWindows[f.Value("since")])
-	if _, err := p.cfg.Webhooks.ResendFailedEvents(r.ctx(), r.actor(), r.deliveries(), since); err != nil {
+	if _, err := p.cfg.Webhooks.ResendFailedEvents(r.ctx(), r.who.Actor(), r.deliveries(), since); err != nil {
 		return err
 	}
 	return r.done(r.path(webhooksPath), "events_resent")
@@ -303,7 +303,7 @@ func (p *Pages) enable(r *request) error {
 	if err := r.once(f); err != nil {
 		return err
 	}
-	if _, err := p.cfg.Webhooks.EnableEndpoint(r.ctx(), r.actor(), r.deliveries(), r.Param("endpoint")); err != nil {
+	if _, err := p.cfg.Webhooks.EnableEndpoint(r.ctx(), r.who.Actor(), r.deliveries(), r.Param("endpoint")); err != nil {
 		return err
 	}
 	return r.done(r.path(webhooksPath), "endpoint_enabled")

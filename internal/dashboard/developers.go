@@ -3,24 +3,12 @@ package dashboard
 import (
 	"time"
 
-	"agegate/internal/audit"
-	"agegate/internal/insight"
 	"agegate/internal/page"
 	"agegate/internal/tenant"
 	"agegate/internal/webhook"
 )
 
 // What the pages for developers share.
-
-// actor is the user, for the audit log.
-func (r *request) actor() audit.Actor {
-	return audit.User(r.who.User().ID, r.who.User().Name)
-}
-
-// scope is the mode of the tenant that the page is about.
-func (r *request) scope() insight.Scope {
-	return insight.Scope{TenantID: r.access.TenantID(), Livemode: r.access.Livemode()}
-}
 
 // deliveries is scope for acts on deliveries.
 func (r *request) deliveries() webhook.Scope {
@@ -101,7 +89,7 @@ func secretKeys(kind string) []string {
 
 // reveal shows the secrets of a kind that are in force.
 func (r *request) reveal(kind tenant.SecretKind, back string) error {
-	secrets, err := r.pages.cfg.Tenants.RevealSecrets(r.ctx(), r.actor(), r.access.TenantID(), r.access.Livemode(), kind)
+	secrets, err := r.pages.cfg.Tenants.RevealSecrets(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(), kind)
 	if err != nil {
 		return err
 	}

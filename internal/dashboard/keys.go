@@ -124,7 +124,7 @@ func (p *Pages) makeKey(r *request) error {
 		if err := r.once(f); err != nil {
 			return err
 		}
-		_, plain, err := p.cfg.Tenants.CreateKey(r.ctx(), r.actor(), r.access.TenantID(), r.access.Livemode(), f.Value("name"))
+		_, plain, err := p.cfg.Tenants.CreateKey(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(), f.Value("name"))
 		if err == nil {
 			return p.showKey(r, plain, page.Say("keys.made"), page.Say("keys.made_note"))
 		}
@@ -216,7 +216,7 @@ func (p *Pages) rollKey(r *request) error {
 	}
 	if f.ok() {
 		grace := overlaps[f.Value("grace")]
-		_, plain, err := p.cfg.Tenants.RollKey(r.ctx(), r.actor(), r.access.TenantID(), k.ID, grace)
+		_, plain, err := p.cfg.Tenants.RollKey(r.ctx(), r.who.Actor(), r.access.TenantID(), k.ID, grace)
 		if err == nil {
 			note := page.Say("keys.rolled_note", "key", k.Hint(), "end", stamp(p.cfg.Now().Add(grace)))
 			return p.showKey(r, plain, page.Say("keys.rolled"), note)
@@ -260,7 +260,7 @@ func (p *Pages) revokeKey(r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.cfg.Tenants.RevokeKey(r.ctx(), r.actor(), r.access.TenantID(), k.ID); err != nil {
+	if err := p.cfg.Tenants.RevokeKey(r.ctx(), r.who.Actor(), r.access.TenantID(), k.ID); err != nil {
 		return err
 	}
 	return r.done(r.path(keysPath), "key_revoked")

@@ -112,11 +112,11 @@ func (p *Pages) showOverview(r *request) error {
 	if window == "" {
 		window = insight.WindowDay
 	}
-	o, err := p.cfg.Insight.Overview(r.ctx(), r.where(), window)
+	o, err := p.cfg.Insight.Overview(r.ctx(), r.scope(), window)
 	if err != nil {
 		return err
 	}
-	recent, err := p.cfg.Insight.Sessions(r.ctx(), r.where(), insight.SessionFilter{}, uuid.Nil)
+	recent, err := p.cfg.Insight.Sessions(r.ctx(), r.scope(), insight.SessionFilter{}, uuid.Nil)
 	if err != nil {
 		return err
 	}
@@ -233,9 +233,4 @@ func (r *request) maker(first bool) (*makeView, error) {
 	}
 	form, err := r.blank(&playgroundForm)
 	return &makeView{Action: r.path(playgroundPath), Form: form, First: first}, err
-}
-
-// where is the part of the data that a request is about.
-func (r *request) where() insight.Scope {
-	return insight.Scope{TenantID: r.access.TenantID(), Livemode: r.access.Livemode()}
 }

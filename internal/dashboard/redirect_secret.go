@@ -137,7 +137,7 @@ func (p *Pages) stage(r *request) error {
 	if err := r.takeOnce(); err != nil {
 		return err
 	}
-	plain, err := p.cfg.Tenants.StageRedirectSecret(r.ctx(), r.actor(), r.access.TenantID(), r.access.Livemode())
+	plain, err := p.cfg.Tenants.StageRedirectSecret(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode())
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (p *Pages) promote(r *request) error {
 	if err := r.takeOnce(); err != nil {
 		return err
 	}
-	err := p.cfg.Tenants.PromoteRedirectSecret(r.ctx(), r.actor(), r.access.TenantID(), r.access.Livemode())
+	err := p.cfg.Tenants.PromoteRedirectSecret(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode())
 	return p.stepped(r, err, "secret_promoted")
 }
 
@@ -159,7 +159,7 @@ func (p *Pages) retire(r *request) error {
 	if err := r.takeOnce(); err != nil {
 		return err
 	}
-	err := p.cfg.Tenants.RetireRedirectSecret(r.ctx(), r.actor(), r.access.TenantID(), r.access.Livemode())
+	err := p.cfg.Tenants.RetireRedirectSecret(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode())
 	return p.stepped(r, err, "secret_retired")
 }
 

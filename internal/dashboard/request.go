@@ -7,6 +7,7 @@ import (
 
 	"agegate/internal/account"
 	"agegate/internal/fault"
+	"agegate/internal/insight"
 	"agegate/internal/tenant"
 
 	"github.com/labstack/echo/v4"
@@ -124,6 +125,11 @@ func (r *request) once(f *formView) error {
 // path returns the address of a pattern with the request's tenant and mode.
 func (r *request) path(pattern string) string {
 	return fill(pattern, r.access.TenantID().String(), r.mode())
+}
+
+// scope is the tenant and mode that the page shows.
+func (r *request) scope() insight.Scope {
+	return insight.Scope{TenantID: r.access.TenantID(), Livemode: r.access.Livemode()}
 }
 
 // mode is the mode that links lead to. On pages without one it is that of the

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"agegate/internal/audit"
 	"agegate/internal/fault"
 	"agegate/internal/insight"
 	"agegate/internal/page"
@@ -127,7 +126,7 @@ func (r *request) record() (insight.Record, error) {
 	if err != nil || id.String() != r.Param("session") {
 		return insight.Record{}, errNotThere
 	}
-	record, err := r.pages.cfg.Insight.Session(r.ctx(), r.where(), id)
+	record, err := r.pages.cfg.Insight.Session(r.ctx(), r.scope(), id)
 	if fault.CodeOf(err) == fault.NotFound {
 		err = errNotThere
 	}
@@ -187,8 +186,7 @@ func (p *Pages) deleteSession(r *request) error {
 	if err != nil {
 		return err
 	}
-	user := r.who.User()
-	err = p.cfg.Records.Delete(r.ctx(), audit.User(user.ID, user.Name), r.access.TenantID(), record.ID)
+	err = p.cfg.Records.Delete(r.ctx(), r.who.Actor(), r.access.TenantID(), record.ID)
 	switch fault.CodeOf(err) {
 	case fault.Conflict:
 		text := page.Say("session.delete_refused")

@@ -110,7 +110,7 @@ func (p *Pages) showSessions(r *request) error {
 	if len(v.Wrong) > 0 {
 		return r.render(http.StatusUnprocessableEntity, "sessions", v)
 	}
-	found, err := p.cfg.Insight.Sessions(r.ctx(), r.where(), filter, before)
+	found, err := p.cfg.Insight.Sessions(r.ctx(), r.scope(), filter, before)
 	if err != nil {
 		return err
 	}

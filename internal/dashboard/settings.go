@@ -91,7 +91,7 @@ func (r *request) change(f *formView, c tenant.Changes, back, notice string) (bo
 	if err := r.once(f); err != nil {
 		return false, err
 	}
-	if _, err := r.pages.cfg.Settings.Update(r.ctx(), r.actor(), r.access.TenantID(), c); err != nil {
+	if _, err := r.pages.cfg.Settings.Update(r.ctx(), r.who.Actor(), r.access.TenantID(), c); err != nil {
 		return false, f.refuse(err)
 	}
 	return true, r.done(back, notice)

@@ -85,7 +85,7 @@ func (p *Pages) rotate(r *request) error {
 		return err
 	}
 	overlap := overlaps[f.Value("overlap")]
-	plain, err := p.cfg.Tenants.RotateWebhookSecret(r.ctx(), r.actor(), r.access.TenantID(), r.access.Livemode(), overlap)
+	plain, err := p.cfg.Tenants.RotateWebhookSecret(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(), overlap)
 	if err != nil {
 		return err
 	}
