@@ -204,10 +204,8 @@ func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err er
 			Accounts: a.Accounts, Tenants: a.Tenants, Sessions: a.Sessions, Insight: a.Insight,
 			Webhooks: webhook.NewOperations(a.Store, a.now, a.dispatcher.Wake),
 			URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
-			Settings: a.Tenants, Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now),
-			Usage: a.Insight, Ledger: a.Store, Audit: a.Store,
-			Instance: dashboard.Instance{Tenants: a.Tenants, Credit: a.Store, System: a.Insight},
-			Records:  session.NewRecords(a.Store, a.now),
+			Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
+			Billing: a.Store, Audit: a.Store,
 		})
 		if err != nil {
 			return nil, err

@@ -26,18 +26,6 @@ const (
 	ledgerPath  = billingPath + "/ledger.csv"
 )
 
-// Usage sums up what a tenant has used and may still use.
-type Usage interface {
-	Allowance(ctx context.Context, tenantID uuid.UUID) (insight.Allowance, error)
-	Months(ctx context.Context, tenantID uuid.UUID, n int) ([]insight.Month, error)
-}
-
-// Ledger reads the lines of a tenant's ledger; see billing.Store.
-type Ledger interface {
-	Entries(ctx context.Context, tenantID, before uuid.UUID, limit int) ([]billing.Entry, error)
-	EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to time.Time, after billing.Entry, limit int) ([]billing.Entry, error)
-}
-
 const (
 	ledgerPage  = 50
 	monthsShown = 12
@@ -104,15 +92,15 @@ func (p *Pages) showBilling(r *request) error {
 		}
 	}
 	id := r.access.TenantID()
-	allowance, err := p.cfg.Usage.Allowance(r.ctx(), id)
+	allowance, err := p.cfg.Insight.Allowance(r.ctx(), id)
 	if err != nil {
 		return err
 	}
-	months, err := p.cfg.Usage.Months(r.ctx(), id, monthsShown)
+	months, err := p.cfg.Insight.Months(r.ctx(), id, monthsShown)
 	if err != nil {
 		return err
 	}
-	entries, err := p.cfg.Ledger.Entries(r.ctx(), id, before, ledgerPage)
+	entries, err := p.cfg.Billing.Entries(r.ctx(), id, before, ledgerPage)
 	if err != nil {
 		return err
 	}
@@ -183,7 +171,7 @@ func (r *request) lowBalance() *lowBalance {
 	if below == nil || r.route.path != overviewPath && r.route.path != billingPath {
 		return nil
 	}
-	a, err := r.pages.cfg.Usage.Allowance(r.ctx(), r.access.TenantID())
+	a, err := r.pages.cfg.Insight.Allowance(r.ctx(), r.access.TenantID())
 	if left := a.FreeLeft + a.Credit; err == nil && !a.Unlimited && left < *below {
 		return &lowBalance{int(left), *below, r.to(billingPath)}
 	}
@@ -279,7 +267,7 @@ func (p *Pages) writeLedger(ctx context.Context, w io.Writer, t tenant.Tenant, f
 func (p *Pages) ledgerBatch(ctx context.Context, tenantID uuid.UUID, from time.Time, after billing.Entry) ([]billing.Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, readBatch)
 	defer cancel()
-	return p.cfg.Ledger.EntriesBetween(ctx, tenantID, from, from.AddDate(0, 1, 0), after, billing.MaxPage)
+	return p.cfg.Billing.EntriesBetween(ctx, tenantID, from, from.AddDate(0, 1, 0), after, billing.MaxPage)
 }
 
 // csvText returns a text that spreadsheets do not take for a formula.

@@ -123,7 +123,7 @@ func (p *Pages) showBranding(r *request) error {
 	if err != nil {
 		return err
 	}
-	look, err := p.cfg.Settings.Brand(r.ctx(), r.access.TenantID())
+	look, err := p.cfg.Tenants.Brand(r.ctx(), r.access.TenantID())
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (p *Pages) saveBranding(r *request) error {
 	if err != nil {
 		return err
 	}
-	look, err := p.cfg.Settings.Brand(r.ctx(), r.access.TenantID())
+	look, err := p.cfg.Tenants.Brand(r.ctx(), r.access.TenantID())
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (p *Pages) saveBranding(r *request) error {
 	}
 	c := brandingChanges(f, upload)
 	if r.Request().PostForm.Has("preview") {
-		if err := p.cfg.Settings.Check(c); err != nil {
+		if err := p.cfg.Tenants.Check(c); err != nil {
 			if err := f.refuse(err); err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 
 	"agegate/internal/account"
 	"agegate/internal/audit"
+	"agegate/internal/billing"
 	"agegate/internal/insight"
 	"agegate/internal/page"
 	"agegate/internal/session"
@@ -26,16 +27,13 @@ type Config struct {
 	Accounts *account.Service
 	Tenants  *tenant.Service
 	Sessions *session.Service
+	Records  *session.Records
+	Impacts  *session.Impacts
 	Webhooks *webhook.Operations
 	Insight  *insight.Service
-	APIURL   string // public base of the API, without a trailing slash
-	Settings Settings
-	Impacts  Impacts
-	Usage    Usage
-	Ledger   Ledger
+	Billing  billing.Store
 	Audit    audit.Store
-	Instance Instance
-	Records  *session.Records
+	APIURL   string // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL    string

@@ -1,39 +1,16 @@
 package dashboard
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"agegate/internal/account"
-	"agegate/internal/audit"
-	"agegate/internal/billing"
-	"agegate/internal/insight"
 	"agegate/internal/tenant"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 )
-
-// Instance is what the operator's pages need beside the tenants' own.
-type Instance struct {
-	Tenants TenantAdmin
-	Credit  billing.Store
-	System  System
-}
-
-// TenantAdmin is the part of tenant.Service that only operators use.
-type TenantAdmin interface {
-	FindTenants(ctx context.Context, text string) ([]tenant.Tenant, error)
-	Create(ctx context.Context, actor audit.Actor, t tenant.Tenant) (tenant.Credentials, error)
-	SetDisabled(ctx context.Context, actor audit.Actor, id uuid.UUID, disabled bool, reason string) error
-}
-
-// System reads the state of the instance.
-type System interface {
-	System(ctx context.Context) (insight.System, error)
-}
 
 const (
 	operatorPath  = "/operator"
@@ -74,7 +51,7 @@ func (p *Pages) showOperator(r *request) error {
 	v := &operatorView{Query: strings.TrimSpace(r.QueryParam("q"))}
 	var err error
 	if v.Query != "" {
-		if v.Tenants, err = p.cfg.Instance.Tenants.FindTenants(r.ctx(), v.Query); err != nil {
+		if v.Tenants, err = p.cfg.Tenants.FindTenants(r.ctx(), v.Query); err != nil {
 			return err
 		}
 		v.More = len(v.Tenants) == tenant.MaxPage
@@ -120,7 +97,7 @@ func (p *Pages) createTenant(r *request) error {
 		if err := r.once(f); err != nil {
 			return err
 		}
-		made, err := p.cfg.Instance.Tenants.Create(r.ctx(), r.who.OperatorActor(), tenant.Tenant{Name: f.Value("name")})
+		made, err := p.cfg.Tenants.Create(r.ctx(), r.who.OperatorActor(), tenant.Tenant{Name: f.Value("name")})
 		if err == nil {
 			return r.showOwnerLink(made.Tenant)
 		}

@@ -48,7 +48,7 @@ type failingView struct {
 }
 
 func (p *Pages) showSystem(r *request) error {
-	state, err := p.cfg.Instance.System.System(r.ctx())
+	state, err := p.cfg.Insight.System(r.ctx())
 	if err != nil {
 		return err
 	}

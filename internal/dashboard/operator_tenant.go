@@ -131,7 +131,7 @@ func (p *Pages) showTenant(r *request) error {
 		return err
 	}
 	v := &tenantPage{T: t, FreeChecks: limitText(t.FreeChecks), TestCap: limitText(t.TestCap)}
-	if v.Allowance, err = p.cfg.Usage.Allowance(r.ctx(), t.ID); err != nil {
+	if v.Allowance, err = p.cfg.Insight.Allowance(r.ctx(), t.ID); err != nil {
 		return err
 	}
 	for _, act := range tenantActs {
@@ -197,7 +197,7 @@ func (act tenantAct) run(r *request) error {
 
 func switchTenant(disabled bool) func(*request, tenant.Tenant, *formView) (string, error) {
 	return func(r *request, t tenant.Tenant, f *formView) (string, error) {
-		err := r.pages.cfg.Instance.Tenants.SetDisabled(r.ctx(), r.who.OperatorActor(), t.ID, disabled, f.Value("reason"))
+		err := r.pages.cfg.Tenants.SetDisabled(r.ctx(), r.who.OperatorActor(), t.ID, disabled, f.Value("reason"))
 		return operatedPath(t), err
 	}
 }
@@ -207,13 +207,13 @@ func addCredit(r *request, t tenant.Tenant, f *formView) (string, error) {
 	if err != nil || n < 1 || n > billing.MaxTopUp {
 		return "", fault.InvalidFields(fault.FieldError{Field: "units", Err: errUnits})
 	}
-	_, err = billing.TopUp(r.ctx(), r.pages.cfg.Instance.Credit, r.who.OperatorActor(), t.ID, n, f.Value("note"), r.pages.cfg.Now())
+	_, err = billing.TopUp(r.ctx(), r.pages.cfg.Billing, r.who.OperatorActor(), t.ID, n, f.Value("note"), r.pages.cfg.Now())
 	return operatedPath(t), err
 }
 
 func setLimits(r *request, t tenant.Tenant, f *formView) (string, error) {
 	free, daily := parseLimit(f.Value("free_checks")), parseLimit(f.Value("test_cap"))
-	_, err := r.pages.cfg.Settings.Update(r.ctx(), r.who.OperatorActor(), t.ID, tenant.Changes{FreeChecks: &free, TestCap: &daily})
+	_, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.OperatorActor(), t.ID, tenant.Changes{FreeChecks: &free, TestCap: &daily})
 	return operatedPath(t), err
 }
 

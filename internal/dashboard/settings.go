@@ -1,20 +1,15 @@
 package dashboard
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 
 	"agegate/internal/account"
-	"agegate/internal/audit"
-	"agegate/internal/brand"
 	"agegate/internal/page"
-	"agegate/internal/session"
 	"agegate/internal/tenant"
 
-	"github.com/google/uuid"
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
 )
@@ -27,22 +22,6 @@ const (
 	languagesPath = settingsPath + "/languages"
 	brandingPath  = settingsPath + "/branding"
 )
-
-// Settings changes tenants' settings.
-type Settings interface {
-	// Check returns what Update would refuse of the changes' values.
-	Check(c tenant.Changes) error
-	// Update changes settings and writes the audit log. It returns fault.Invalid
-	// with every field that breaks a rule.
-	Update(ctx context.Context, actor audit.Actor, id uuid.UUID, c tenant.Changes) (tenant.Tenant, error)
-	// Brand returns how the tenant's hosted page looks.
-	Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error)
-}
-
-// Impacts tells what a change of the callback URLs would break.
-type Impacts interface {
-	OfURLs(ctx context.Context, present, next tenant.Tenant) (session.Impact, error)
-}
 
 func (p *Pages) settings() feature {
 	f := feature{
@@ -82,7 +61,7 @@ func (r *request) may(role account.Role) bool { return r.access.Role().Includes(
 // form, and leads to a page with a notice. It returns false when the form has to
 // be shown again.
 func (r *request) change(f *formView, c tenant.Changes, back, notice string) (bool, error) {
-	if err := r.pages.cfg.Settings.Check(c); err != nil {
+	if err := r.pages.cfg.Tenants.Check(c); err != nil {
 		return false, f.refuse(err)
 	}
 	if !f.ok() {
@@ -91,7 +70,7 @@ func (r *request) change(f *formView, c tenant.Changes, back, notice string) (bo
 	if err := r.once(f); err != nil {
 		return false, err
 	}
-	if _, err := r.pages.cfg.Settings.Update(r.ctx(), r.who.Actor(), r.access.TenantID(), c); err != nil {
+	if _, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.Actor(), r.access.TenantID(), c); err != nil {
 		return false, f.refuse(err)
 	}
 	return true, r.done(back, notice)
@@ -120,7 +99,7 @@ type urlView struct {
 }
 
 func (p *Pages) showSettings(r *request) error {
-	look, err := p.cfg.Settings.Brand(r.ctx(), r.access.TenantID())
+	look, err := p.cfg.Tenants.Brand(r.ctx(), r.access.TenantID())
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (p *Pages) reviewURLs(r *request) error {
 		return err
 	}
 	c := changedURLs(f)
-	if err := p.cfg.Settings.Check(c); err != nil {
+	if err := p.cfg.Tenants.Check(c); err != nil {
 		if err := f.refuse(err); err != nil {
 			return err
 		}
