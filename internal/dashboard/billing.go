@@ -150,9 +150,7 @@ func (r *request) lineOf(e billing.Entry) lineView {
 	}
 	if e.SessionID != nil {
 		v.Session = e.SessionID.String()
-		if r.editing(sessionPath) != "" {
-			v.Href = strings.Replace(fill(sessionPath, r.access.TenantID().String(), "live"), ":session", v.Session, 1)
-		}
+		v.Href = strings.Replace(fill(sessionPath, r.access.TenantID().String(), "live"), ":session", v.Session, 1)
 	}
 	return v
 }

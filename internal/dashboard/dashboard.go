@@ -44,9 +44,10 @@ type Config struct {
 
 // Pages are the handlers of the dashboard.
 type Pages struct {
-	cfg    Config
-	set    *page.Set
-	routes []route
+	cfg       Config
+	set       *page.Set
+	routes    []route
+	byPattern map[string]route // the GET routes
 
 	downloads downloads
 }
@@ -65,12 +66,17 @@ func New(cfg Config) (*Pages, error) {
 	if cfg.Random == nil {
 		cfg.Random = rand.Reader
 	}
-	p := &Pages{cfg: cfg}
+	p := &Pages{cfg: cfg, byPattern: map[string]route{}}
 	screens, keys := []string{}, composedKeys()
 	for _, f := range p.features() {
 		p.routes = append(p.routes, f.routes...)
 		screens = append(screens, f.screens...)
 		keys = append(keys, f.composed()...)
+	}
+	for _, r := range p.routes {
+		if r.method == http.MethodGet {
+			p.byPattern[r.path] = r
+		}
 	}
 	var err error
 	p.set, err = page.New(page.Config{

@@ -86,7 +86,7 @@ func (p *Pages) showDelivery(r *request) error {
 	}
 	v := &deliveryView{
 		Event: d.Record, Tone: deliveryTones[d.Status], Body: spelt(d.Body), Back: r.path(webhooksPath),
-		MayAct: r.access.Role().Includes(account.Developer),
+		MayAct: r.may(account.Developer),
 	}
 	for _, a := range slices.Backward(d.Attempts) {
 		tone := "bad"

@@ -116,7 +116,7 @@ func (p *Pages) enter(r *request) error {
 	if r.tenant, err = p.cfg.Tenants.Tenant(r.ctx(), r.access.TenantID()); err != nil {
 		return err
 	}
-	if !r.access.Role().Includes(r.route.least.role()) {
+	if !r.may(r.route.least.role()) {
 		return errRole
 	}
 	return nil

@@ -38,7 +38,7 @@ func (p *Pages) showHome(r *request) error {
 	case len(v.Tenants) == 1:
 		return r.done(v.Tenants[0].Href, "")
 	case len(v.Tenants) == 0 && r.who.User().Operator:
-		return r.done("/operator", "")
+		return r.done(operatorPath, "")
 	}
 	return r.render(http.StatusOK, "home", v)
 }

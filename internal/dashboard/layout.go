@@ -10,8 +10,7 @@ import (
 	"agegate/internal/page"
 )
 
-// Patterns of the pages that the navigation leads to. A page is shown there when
-// its GET route is registered and the user's role is enough.
+// Patterns that pages of many features lead to or begin with.
 const (
 	homePath     = "/dashboard"
 	accountPath  = "/dashboard/account"
@@ -31,29 +30,29 @@ type navGroup struct {
 var tenantNav = []navGroup{
 	{"", []navItem{
 		{"overview", overviewPath, "home"},
-		{"sessions", overviewPath + "/sessions", "people"},
+		{"sessions", sessionsPath, "people"},
 	}},
 	{"developers", []navItem{
-		{"keys", overviewPath + "/keys", "key"},
-		{"webhooks", overviewPath + "/webhooks", "send"},
-		{"redirect_secret", overviewPath + "/redirect-secret", "shield"},
-		{"playground", overviewPath + "/playground", "play"},
-		{"refusals", overviewPath + "/refusals", "stop"},
+		{"keys", keysPath, "key"},
+		{"webhooks", webhooksPath, "send"},
+		{"redirect_secret", redirectPath, "shield"},
+		{"playground", playgroundPath, "play"},
+		{"refusals", refusalsPath, "stop"},
 	}},
 	{"organisation", []navItem{
-		{"settings", "/dashboard/:tenant/settings", "settings"},
-		{"team", "/dashboard/:tenant/team", "team"},
-		{"billing", "/dashboard/:tenant/billing", "card"},
-		{"audit", "/dashboard/:tenant/audit", "list"},
+		{"settings", settingsPath, "settings"},
+		{"team", teamPath, "team"},
+		{"billing", billingPath, "card"},
+		{"audit", auditPath, "list"},
 	}},
 }
 
 var operatorNav = []navGroup{{"operator", []navItem{
-	{"tenants", "/operator", "home"},
-	{"users", "/operator/users", "team"},
-	{"system", "/operator/system", "settings"},
-	{"lab", "/operator/lab", "play"},
-	{"operator_audit", "/operator/audit", "list"},
+	{"tenants", operatorPath, "home"},
+	{"users", usersPath, "team"},
+	{"system", systemPath, "settings"},
+	{"lab", operatorPath + "/lab", "play"},
+	{"operator_audit", operatorAuditPath, "list"},
 }}}
 
 var accountNav = []navGroup{{"", []navItem{
@@ -101,7 +100,7 @@ func (r *request) layout() layout {
 		Person: r.who.User().Name, Operator: r.who.User().Operator,
 		Test: r.route.hasMode() && !r.access.Livemode(),
 	}
-	if _, ok := r.pages.registered(http.MethodGet, accountPath); ok && l.Person != "" {
+	if l.Person != "" {
 		l.Account = accountPath
 	}
 	if r.access.ReadOnly() {
@@ -134,19 +133,19 @@ func (r *request) tenantView() *tenantView {
 	return v
 }
 
-// nav returns the pages that are registered and open to the user.
+// nav returns the pages that exist and that the user may open.
 func (r *request) nav(groups []navGroup) []navGroupView {
 	var shown []navGroupView
 	for _, group := range groups {
 		g := navGroupView{Name: group.name}
 		for _, item := range group.items {
-			route, ok := r.pages.registered(http.MethodGet, item.pattern)
-			if !ok || route.hasTenant() && !r.access.Role().Includes(route.least.role()) || route.testOnly && r.mode() == "live" {
+			route := r.pages.byPattern[item.pattern]
+			if !r.opens(item.pattern) || route.testOnly && r.mode() == "live" {
 				continue
 			}
 			href := r.path(item.pattern)
-			if route.hasTenant() && !route.hasMode() && r.mode() == "live" {
-				href += "?mode=live"
+			if route.hasTenant() && !route.hasMode() {
+				href = r.to(item.pattern)
 			}
 			g.Items = append(g.Items, navItemView{item.name, href, "icon-" + item.icon, r.within(item.pattern)})
 		}
@@ -163,7 +162,7 @@ func (r *request) within(pattern string) bool {
 	if pattern == operatorPath && strings.HasPrefix(r.route.path, operatorPath+"/tenants/") {
 		return true
 	}
-	if pattern == overviewPath || pattern == "/operator" || pattern == homePath {
+	if pattern == overviewPath || pattern == operatorPath || pattern == homePath {
 		return r.route.path == pattern
 	}
 	return r.route.path == pattern || strings.HasPrefix(r.route.path, pattern+"/")

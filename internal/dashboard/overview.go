@@ -200,11 +200,10 @@ func (r *request) checklist() ([]todoView, int, error) {
 		"passed": list.Passed, "fallback": list.FellBack, "spoof": list.Spoofed, "webhook_answered": list.WebhookAnswered,
 		"second_factor": r.who.Strong(), "live_key": list.LiveKey, "allowance": list.Allowance,
 	}
-	tenant, settings := r.access.TenantID().String(), "/dashboard/:tenant/settings"
 	places := map[string]string{
-		"success_url": settings, "cancel_url": settings, "webhook_url": settings,
-		"passed": playgroundPath, "fallback": playgroundPath, "spoof": playgroundPath, "webhook_answered": overviewPath + "/webhooks",
-		"second_factor": accountPath, "live_key": overviewPath + "/keys", "allowance": "/dashboard/:tenant/billing",
+		"success_url": settingsPath, "cancel_url": settingsPath, "webhook_url": settingsPath,
+		"passed": playgroundPath, "fallback": playgroundPath, "spoof": playgroundPath, "webhook_answered": webhooksPath,
+		"second_factor": accountPath, "live_key": keysPath, "allowance": billingPath,
 	}
 	var views []todoView
 	done := 0
@@ -214,8 +213,8 @@ func (r *request) checklist() ([]todoView, int, error) {
 		if name == "live_key" {
 			mode = "live"
 		}
-		if route, ok := r.pages.registered(http.MethodGet, places[name]); ok && (!route.hasTenant() || r.access.Role().Includes(route.least.role())) {
-			v.Href = fill(places[name], tenant, mode)
+		if r.opens(places[name]) {
+			v.Href = fill(places[name], r.access.TenantID().String(), mode)
 		}
 		if v.Done {
 			done++
@@ -227,8 +226,7 @@ func (r *request) checklist() ([]todoView, int, error) {
 
 // maker returns the button that makes a test session, for those who may.
 func (r *request) maker(first bool) (*makeView, error) {
-	route, ok := r.pages.registered(http.MethodPost, playgroundPath)
-	if !ok || r.access.Livemode() || !r.access.Role().Includes(route.least.role()) {
+	if r.access.Livemode() || !r.opens(playgroundPath) {
 		return nil, nil
 	}
 	form, err := r.blank(&playgroundForm)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"agegate/internal/account"
 	"agegate/internal/fault"
 	"agegate/internal/insight"
 	"agegate/internal/page"
@@ -152,7 +153,7 @@ type outcomeView struct{ Name, Tone, Href string }
 // outcomes returns the links that force each result, while the session is open
 // and its link is known, for those who may use the playground.
 func (r *request) outcomes(record insight.Record) ([]outcomeView, error) {
-	if record.Livemode || record.Status != session.StatusPending || !r.access.Role().Includes(developer.role()) {
+	if record.Livemode || record.Status != session.StatusPending || !r.may(account.Developer) {
 		return nil, nil
 	}
 	link, err := r.pages.cfg.Sessions.TestLink(r.ctx(), r.access.TenantID(), record.ID)

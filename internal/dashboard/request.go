@@ -127,6 +127,34 @@ func (r *request) path(pattern string) string {
 	return fill(pattern, r.access.TenantID().String(), r.mode())
 }
 
+// to returns the address of a page without a mode, which keeps the mode that
+// links lead to.
+func (r *request) to(pattern string) string {
+	if r.mode() == "live" {
+		return r.path(pattern) + "?mode=live"
+	}
+	return r.path(pattern)
+}
+
+// may reports whether the user has a role or a better one.
+func (r *request) may(role account.Role) bool { return r.access.Role().Includes(role) }
+
+// opens reports whether the page of a pattern exists and the user's role is
+// enough for it. It says nothing of pages that belong to no tenant.
+func (r *request) opens(pattern string) bool {
+	route, exists := r.pages.byPattern[pattern]
+	return exists && (!route.hasTenant() || r.may(route.least.role()))
+}
+
+// editing returns the address of a page without a mode if the user may open it,
+// or "".
+func (r *request) editing(pattern string) string {
+	if r.opens(pattern) {
+		return r.to(pattern)
+	}
+	return ""
+}
+
 // scope is the tenant and mode that the page shows.
 func (r *request) scope() insight.Scope {
 	return insight.Scope{TenantID: r.access.TenantID(), Livemode: r.access.Livemode()}

@@ -61,16 +61,6 @@ const maxForm = 64 << 10
 func (r route) hasTenant() bool { return strings.Contains(r.path, ":tenant") }
 func (r route) hasMode() bool   { return strings.Contains(r.path, ":mode") }
 
-// registered returns the route of a method and pattern.
-func (p *Pages) registered(method, pattern string) (route, bool) {
-	for _, r := range p.routes {
-		if r.method == method && r.path == pattern {
-			return r, true
-		}
-	}
-	return route{}, false
-}
-
 // modes are the values of :mode.
 var modes = map[string]bool{"test": false, "live": true} // to livemode
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"agegate/internal/account"
 	"agegate/internal/fault"
 	"agegate/internal/insight"
 	"agegate/internal/page"
@@ -140,7 +141,7 @@ func (p *Pages) showSession(r *request) error {
 	}
 	v := &sessionView{Record: record, State: statusView{record.Status}, List: r.path(sessionsPath)}
 	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL, record.ID)
-	if r.access.Role().Includes(owner.role()) {
+	if r.may(account.Owner) {
 		v.Delete = r.objectPath(deletePath)
 	}
 	if v.Forced, err = r.outcomes(record); err != nil {

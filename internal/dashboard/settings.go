@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"strconv"
 
-	"agegate/internal/account"
 	"agegate/internal/page"
 	"agegate/internal/tenant"
 
@@ -44,18 +43,6 @@ func (p *Pages) settings() feature {
 	}
 	return f
 }
-
-// to returns the address of a page without a mode, which keeps the mode that
-// links lead to.
-func (r *request) to(pattern string) string {
-	if r.mode() == "live" {
-		return r.path(pattern) + "?mode=live"
-	}
-	return r.path(pattern)
-}
-
-// may reports whether the user has a role or a better one.
-func (r *request) may(role account.Role) bool { return r.access.Role().Includes(role) }
 
 // change applies changes to the tenant's settings, once for each copy of the
 // form, and leads to a page with a notice. It returns false when the form has to
@@ -119,14 +106,6 @@ func (p *Pages) showSettings(r *request) error {
 		}
 	}
 	return r.render(http.StatusOK, "settings", v)
-}
-
-// editing returns the address of a page if the user may open it, or "".
-func (r *request) editing(pattern string) string {
-	if route, ok := r.pages.registered(http.MethodGet, pattern); ok && r.may(route.least.role()) {
-		return r.to(pattern)
-	}
-	return ""
 }
 
 // urlViews lists the callback URLs.

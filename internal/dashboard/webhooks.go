@@ -49,7 +49,7 @@ func (p *Pages) webhooks() feature {
 type webhooksView struct {
 	layout
 	URL       string
-	Settings  string // address where the URL is set, or empty
+	Settings  string // address where the URL is set
 	Endpoints []endpointView
 	Secrets   []secretView
 	MayAct    bool // the user is a developer
@@ -91,7 +91,7 @@ type deliveryRow struct {
 func (p *Pages) showWebhooks(r *request) error {
 	query := r.QueryParams()
 	v := &webhooksView{
-		URL: r.tenant.WebhookURL, MayAct: r.access.Role().Includes(account.Developer),
+		URL: r.tenant.WebhookURL, Settings: r.path(settingsPath), MayAct: r.may(account.Developer),
 		Filter:   insight.DeliveryFilter{Status: webhook.Status(query.Get("status")), Class: webhook.Class(query.Get("class"))},
 		Statuses: deliveryStatuses, Classes: deliveryClasses,
 		Here: r.path(webhooksPath), TestEvent: r.path(webhooksPath + "/test"), Resend: r.path(webhooksPath + "/resend"),
@@ -100,9 +100,6 @@ func (p *Pages) showWebhooks(r *request) error {
 	if v.Filter.Status != "" && !slices.Contains(deliveryStatuses, v.Filter.Status) ||
 		v.Filter.Class != "" && !slices.Contains(deliveryClasses, v.Filter.Class) {
 		return echo.ErrNotFound
-	}
-	if _, ok := p.registered(http.MethodGet, "/dashboard/:tenant/settings"); ok {
-		v.Settings = r.path("/dashboard/:tenant/settings")
 	}
 	var err error
 	if v.Endpoints, err = p.endpoints(r); err != nil {
