@@ -74,7 +74,7 @@ func (p *Pages) showAccount(r *request) error {
 	if v.Memberships, err = p.membershipsOf(r); err != nil {
 		return err
 	}
-	if v.Form, err = r.blank(&form{}); err != nil {
+	if v.Form, err = r.blank(plainForm); err != nil {
 		return err
 	}
 	return r.render(http.StatusOK, "account", v)
@@ -104,18 +104,13 @@ func (p *Pages) setLanguage(r *request) error {
 	return r.done(accountPath, "language_set")
 }
 
-func (p *Pages) showLeave(r *request) error { return r.confirmLeaving(http.StatusOK, nil) }
+func (p *Pages) showLeave(r *request) error { return r.confirmLeaving(nil) }
 
-func (r *request) confirmLeaving(status int, fault *page.Text) error {
-	f, err := r.blank(&form{})
-	if err != nil {
-		return err
-	}
-	f.Fault = fault
-	return r.render(status, "confirm", &confirmView{
+func (r *request) confirmLeaving(fault *page.Text) error {
+	return r.confirm(&confirmView{
 		Title: page.Say("leave.title"), Body: page.Say("leave.body", "tenant", r.tenant.Name),
-		Button: page.Say("leave.button"), Back: accountPath, Form: f,
-	})
+		Button: page.Say("leave.button"), Back: accountPath,
+	}, fault)
 }
 
 func (p *Pages) leave(r *request) error {
@@ -124,8 +119,7 @@ func (p *Pages) leave(r *request) error {
 		return r.done(accountPath, "left")
 	}
 	if errors.Is(err, account.ErrLastOwner) {
-		text := page.Say("leave.last")
-		return r.confirmLeaving(http.StatusConflict, &text)
+		return r.confirmLeaving(new(page.Say("leave.last")))
 	}
 	return err
 }

@@ -1,6 +1,10 @@
 package dashboard
 
-import "agegate/internal/page"
+import (
+	"net/http"
+
+	"agegate/internal/page"
+)
 
 // badgeView is a status: a word and a shape, so that colour alone says nothing.
 type badgeView struct {
@@ -36,6 +40,21 @@ type confirmView struct {
 	Safe        bool // nothing stops working by it
 	Back        string
 	Form        *formView // posts to this page's own address
+}
+
+// confirm shows the page before an act that needs a button alone. fault says why
+// the act was refused, nil if it was not tried yet.
+func (r *request) confirm(v *confirmView, fault *page.Text) error {
+	f, err := r.blank(plainForm)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if f.Fault = fault; fault != nil {
+		status = http.StatusConflict
+	}
+	v.Form = f
+	return r.render(status, "confirm", v)
 }
 
 // ceremonyView is a button that makes or uses a passkey.

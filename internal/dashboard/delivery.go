@@ -115,11 +115,7 @@ func spelt(raw []byte) string {
 }
 
 func (p *Pages) resendOne(r *request) error {
-	f, err := r.read(plainForm)
-	if err != nil {
-		return err
-	}
-	if err := r.once(f); err != nil {
+	if err := r.takeOnce(); err != nil {
 		return err
 	}
 	id := r.Param("event")
@@ -277,30 +273,22 @@ func (p *Pages) showEnable(r *request) error {
 	if err != nil {
 		return err
 	}
-	f, err := r.blank(plainForm)
-	if err != nil {
-		return err
-	}
 	waiting, err := p.cfg.Webhooks.CountWaitingEvents(r.ctx(), r.deliveries(), e.ID, countUpTo)
 	if err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, "confirm", &confirmView{
+	return r.confirm(&confirmView{
 		Title: page.Say("enable.title"), Body: page.Say("enable.body"), Button: page.Say("enable.button"), Safe: true,
 		Facts: []page.Text{
 			page.Say("enable.fact_url", "url", e.URL), page.Say("enable.fact_since", "at", stamp(*e.DisabledAt)),
 			page.Say("enable.fact_waiting", "n", waiting), page.Say("enable.fact_repeat"),
 		},
-		Back: r.path(webhooksPath), Form: f,
-	})
+		Back: r.path(webhooksPath),
+	}, nil)
 }
 
 func (p *Pages) enable(r *request) error {
-	f, err := r.read(plainForm)
-	if err != nil {
-		return err
-	}
-	if err := r.once(f); err != nil {
+	if err := r.takeOnce(); err != nil {
 		return err
 	}
 	if _, err := p.cfg.Webhooks.EnableEndpoint(r.ctx(), r.who.Actor(), r.deliveries(), r.Param("endpoint")); err != nil {

@@ -32,9 +32,6 @@ var (
 	overlapNames = []string{"0", "1h", "24h", "72h"}
 )
 
-// plainForm is a form without fields: its button says everything.
-var plainForm = &form{}
-
 // shownView is the page that shows secrets, the screen "shown". It answers POST
 // only, and is neither compressed nor kept.
 type shownView struct {

@@ -121,21 +121,14 @@ func (r *request) refuseChange(f *formView, err error) error {
 	return f.refuse(err)
 }
 
-// confirm shows a page before a dangerous act on the own account.
-func (r *request) confirm(status int, name string, fault *page.Text) error {
-	f, err := r.blank(&form{})
-	if err != nil {
-		return err
-	}
-	f.Fault = fault
-	return r.render(status, "confirm", &confirmView{
-		Title: page.Say(name + ".title"), Body: page.Say(name + ".body"), Button: page.Say(name + ".button"), Back: accountPath, Form: f,
-	})
+// confirmFactor shows the page before a change of the user's own factors.
+func (r *request) confirmFactor(name string, fault *page.Text) error {
+	return r.confirm(&confirmView{
+		Title: page.Say(name + ".title"), Body: page.Say(name + ".body"), Button: page.Say(name + ".button"), Back: accountPath,
+	}, fault)
 }
 
-func (p *Pages) showRemovePasskey(r *request) error {
-	return r.confirm(http.StatusOK, "remove_passkey", nil)
-}
+func (p *Pages) showRemovePasskey(r *request) error { return r.confirmFactor("remove_passkey", nil) }
 
 func (p *Pages) removePasskey(r *request) error {
 	id, err := r.id("id")
@@ -144,8 +137,7 @@ func (p *Pages) removePasskey(r *request) error {
 	}
 	token, err := p.cfg.Accounts.RemovePasskey(r.ctx(), r.who, id)
 	if errors.Is(err, account.ErrLastWay) {
-		text := page.Say("remove_passkey.last")
-		return r.confirm(http.StatusConflict, "remove_passkey", &text)
+		return r.confirmFactor("remove_passkey", new(page.Say("remove_passkey.last")))
 	}
 	if err != nil {
 		return err
@@ -193,7 +185,7 @@ type totpView struct {
 	Picture   string // address of the QR code
 }
 
-func (p *Pages) showTOTP(r *request) error { return r.confirm(http.StatusOK, "begin_totp", nil) }
+func (p *Pages) showTOTP(r *request) error { return r.confirmFactor("begin_totp", nil) }
 
 // beginTOTP shows a new secret. It is not stored until a code of it comes back.
 func (p *Pages) beginTOTP(r *request) error {
@@ -265,7 +257,7 @@ func (p *Pages) addTOTP(r *request) error {
 	return r.renderTOTP(http.StatusUnprocessableEntity, f, enrolment)
 }
 
-func (p *Pages) showRemoveTOTP(r *request) error { return r.confirm(http.StatusOK, "remove_totp", nil) }
+func (p *Pages) showRemoveTOTP(r *request) error { return r.confirmFactor("remove_totp", nil) }
 
 func (p *Pages) removeTOTP(r *request) error {
 	token, err := p.cfg.Accounts.RemoveTOTP(r.ctx(), r.who)
@@ -282,7 +274,7 @@ type codesView struct {
 	Added bool // together with an authenticator app
 }
 
-func (p *Pages) showCodes(r *request) error { return r.confirm(http.StatusOK, "new_codes", nil) }
+func (p *Pages) showCodes(r *request) error { return r.confirmFactor("new_codes", nil) }
 
 // newCodes shows new recovery codes in its own answer, and nowhere else.
 func (p *Pages) newCodes(r *request) error {

@@ -21,6 +21,9 @@ type form struct {
 	problems map[error]string // the domain's rules → the texts <form>.problem.<name>
 }
 
+// plainForm is a form without fields: its button says everything.
+var plainForm = &form{}
+
 // field declares one field of a form.
 type field struct {
 	name         string
@@ -182,8 +185,7 @@ func (v *formView) refuse(err error) error {
 		return err
 	}
 	if name, ok := v.spec.problems[known]; ok {
-		text := page.Say(v.spec.name + ".problem." + name)
-		v.Fault = &text
+		v.Fault = new(page.Say(v.spec.name + ".problem." + name))
 		return nil
 	}
 	if known.Code != fault.Invalid || len(known.Fields) == 0 {
@@ -194,8 +196,7 @@ func (v *formView) refuse(err error) error {
 		if !ok || !slices.ContainsFunc(v.spec.fields, func(f field) bool { return f.name == broken.Field }) {
 			return err
 		}
-		text := page.Say(v.spec.name + ".problem." + name)
-		v.Field(broken.Field).Problem = &text
+		v.Field(broken.Field).Problem = new(page.Say(v.spec.name + ".problem." + name))
 	}
 	return nil
 }

@@ -233,27 +233,19 @@ func (p *Pages) showRevokeKey(r *request) error {
 	if err != nil {
 		return err
 	}
-	f, err := r.blank(plainForm)
-	if err != nil {
-		return err
-	}
 	v := &confirmView{
 		Title: page.Say("keys.revoke_title", "key", k.Hint()), Body: page.Say("keys.revoke_body"), Button: page.Say("keys.revoke_button"),
-		Facts: keyFacts(k), Back: r.path(keysPath), Form: f,
+		Facts: keyFacts(k), Back: r.path(keysPath),
 	}
 	if inForce == 1 {
 		v.Facts = append(v.Facts, page.Say("keys.fact_only"))
 	}
 	v.Facts = append(v.Facts, page.Say("keys.fact_kept"))
-	return r.render(http.StatusOK, "confirm", v)
+	return r.confirm(v, nil)
 }
 
 func (p *Pages) revokeKey(r *request) error {
-	f, err := r.read(plainForm)
-	if err != nil {
-		return err
-	}
-	if err := r.once(f); err != nil {
+	if err := r.takeOnce(); err != nil {
 		return err
 	}
 	k, _, err := r.key()

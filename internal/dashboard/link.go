@@ -178,8 +178,7 @@ func (p *Pages) joinAsVisitor(r *request, link account.Link, token string) error
 		if err != nil {
 			return err
 		}
-		text := page.Say("invitation.member")
-		f.Fault = &text
+		f.Fault = new(page.Say("invitation.member"))
 		return p.renderLink(r, http.StatusConflict, link, f)
 	}
 	if err != nil {

@@ -143,8 +143,7 @@ func (r *request) refuseLogin(f *formView, err error) (int, error) {
 	if early := (*account.ThrottleError)(nil); errors.As(err, &early) {
 		seconds := int(math.Ceil(early.Wait.Seconds()))
 		r.Response().Header().Set("Retry-After", strconv.Itoa(seconds))
-		text := page.Say("login.wait", "n", seconds)
-		f.Fault = &text
+		f.Fault = new(page.Say("login.wait", "n", seconds))
 		return http.StatusTooManyRequests, nil
 	}
 	return http.StatusUnprocessableEntity, f.refuse(err)
@@ -195,13 +194,9 @@ func (p *Pages) logInSecond(r *request) error {
 }
 
 func (p *Pages) showLogout(r *request) error {
-	f, err := r.blank(&form{})
-	if err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "confirm", &confirmView{
-		Title: page.Say("logout.title"), Body: page.Say("logout.body"), Button: page.Say("logout.button"), Back: homePath, Form: f,
-	})
+	return r.confirm(&confirmView{
+		Title: page.Say("logout.title"), Body: page.Say("logout.body"), Button: page.Say("logout.button"), Back: homePath,
+	}, nil)
 }
 
 func (p *Pages) logOut(r *request) error {

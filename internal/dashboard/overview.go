@@ -229,6 +229,6 @@ func (r *request) maker(first bool) (*makeView, error) {
 	if r.access.Livemode() || !r.opens(playgroundPath) {
 		return nil, nil
 	}
-	form, err := r.blank(&playgroundForm)
+	form, err := r.blank(playgroundForm)
 	return &makeView{Action: r.path(playgroundPath), Form: form, First: first}, err
 }

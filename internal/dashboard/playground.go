@@ -31,7 +31,7 @@ const qrScale = 5
 
 func allowedAge(age int) bool { return age >= minAge && age <= maxAge }
 
-var playgroundForm = form{
+var playgroundForm = &form{
 	name: "playground",
 	fields: []field{
 		{name: "target_age", kind: "number", max: 2},
@@ -57,7 +57,7 @@ func (p *Pages) playground() feature {
 			rt(http.MethodGet, qrPath, p.showQR),
 		},
 		screens: []string{"playground", "try"},
-		forms:   []*form{&playgroundForm},
+		forms:   []*form{playgroundForm},
 		keys: []string{
 			"playground.problem.cap", "playground.problem.disabled",
 			"outcome.verified", "outcome.fallback", "outcome.spoof",
@@ -71,7 +71,7 @@ type playgroundView struct {
 }
 
 func (p *Pages) showPlayground(r *request) error {
-	form, err := r.blank(&playgroundForm)
+	form, err := r.blank(playgroundForm)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (p *Pages) showPlayground(r *request) error {
 // idempotency key: a form that is sent twice leads to one session, and the
 // session's link can be shown for as long as the key is remembered.
 func (p *Pages) makeSession(r *request) error {
-	form, err := r.read(&playgroundForm)
+	form, err := r.read(playgroundForm)
 	if err != nil {
 		return err
 	}
@@ -91,12 +91,10 @@ func (p *Pages) makeSession(r *request) error {
 	}
 	age, err := strconv.Atoi(form.Value("target_age"))
 	if problem := &form.Field("target_age").Problem; *problem == nil && (err != nil || !allowedAge(age)) {
-		text := page.Say("playground.problem.age", "min", minAge, "max", maxAge)
-		*problem = &text
+		*problem = new(page.Say("playground.problem.age", "min", minAge, "max", maxAge))
 	}
 	if r.tenant.Disabled {
-		text := page.Say("playground.problem.disabled")
-		form.Fault = &text
+		form.Fault = new(page.Say("playground.problem.disabled"))
 	}
 	if !form.ok() {
 		return r.render(http.StatusUnprocessableEntity, "playground", &playgroundView{Form: form})
@@ -108,8 +106,7 @@ func (p *Pages) makeSession(r *request) error {
 	})
 	switch fault.CodeOf(err) {
 	case fault.TooMany:
-		text := page.Say("playground.problem.cap")
-		form.Fault = &text
+		form.Fault = new(page.Say("playground.problem.cap"))
 	case fault.Conflict:
 		return errSent
 	default:

@@ -113,24 +113,11 @@ func (p *Pages) showStep(r *request, name stepName) error {
 			return r.done(r.path(redirectPath), "")
 		}
 	}
-	f, err := r.blank(plainForm)
-	if err != nil {
-		return err
-	}
 	prefix := "redirect_secret." + string(name)
-	return r.render(http.StatusOK, "confirm", &confirmView{
+	return r.confirm(&confirmView{
 		Title: page.Say(prefix + "_title"), Body: page.Say(prefix + "_body"), Button: page.Say(prefix + "_button"),
-		Facts: []page.Text{page.Say(prefix + "_fact")}, Safe: name == stepStage, Back: r.path(redirectPath), Form: f,
-	})
-}
-
-// takeOnce lets a step's form through the first time.
-func (r *request) takeOnce() error {
-	f, err := r.read(plainForm)
-	if err != nil {
-		return err
-	}
-	return r.once(f)
+		Facts: []page.Text{page.Say(prefix + "_fact")}, Safe: name == stepStage, Back: r.path(redirectPath),
+	}, nil)
 }
 
 func (p *Pages) stage(r *request) error {

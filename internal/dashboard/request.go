@@ -122,6 +122,15 @@ func (r *request) once(f *formView) error {
 	return err
 }
 
+// takeOnce reads a form without fields and lets it through once.
+func (r *request) takeOnce() error {
+	f, err := r.read(plainForm)
+	if err != nil {
+		return err
+	}
+	return r.once(f)
+}
+
 // path returns the address of a pattern with the request's tenant and mode.
 func (r *request) path(pattern string) string {
 	return fill(pattern, r.access.TenantID().String(), r.mode())

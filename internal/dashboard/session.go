@@ -24,8 +24,6 @@ const (
 // request's tenant and mode.
 var errNotThere = echo.ErrNotFound
 
-var deleteForm = form{name: "session_delete"}
-
 func (p *Pages) session() feature {
 	keys := []string{}
 	for _, kind := range []insight.MomentKind{
@@ -60,7 +58,6 @@ func (p *Pages) session() feature {
 			{method: http.MethodPost, path: deletePath, least: owner, stepUp: always, handle: p.deleteSession},
 		},
 		screens: []string{"session", "confirm"},
-		forms:   []*form{&deleteForm},
 		notices: []string{"session_deleted"},
 		keys: append(keys, "session.delete_title", "session.delete_record", "session.delete_event",
 			"session.delete_lookup", "session.delete_kept", "session.delete_button", "session.delete_refused"),
@@ -155,34 +152,24 @@ func (r *request) objectPath(pattern string) string {
 	return strings.Replace(r.path(pattern), ":session", r.Param("session"), 1)
 }
 
-func (p *Pages) askDelete(r *request) error {
-	form, err := r.blank(&deleteForm)
-	if err != nil {
-		return err
-	}
-	return r.confirmDelete(http.StatusOK, form)
-}
+func (p *Pages) askDelete(r *request) error { return r.confirmDelete(nil) }
 
-func (r *request) confirmDelete(status int, form *formView) error {
+func (r *request) confirmDelete(fault *page.Text) error {
 	record, err := r.record()
 	if err != nil {
 		return err
 	}
-	return r.render(status, "confirm", &confirmView{
+	return r.confirm(&confirmView{
 		Title: page.Say("session.delete_title"), Body: page.Say("session.delete_body", "id", record.ID.String()),
 		Facts: []page.Text{
 			page.Say("session.delete_record"), page.Say("session.delete_event"),
 			page.Say("session.delete_lookup"), page.Say("session.delete_kept"),
 		},
-		Button: page.Say("session.delete_button"), Back: r.objectPath(sessionPath), Form: form,
-	})
+		Button: page.Say("session.delete_button"), Back: r.objectPath(sessionPath),
+	}, fault)
 }
 
 func (p *Pages) deleteSession(r *request) error {
-	form, err := r.read(&deleteForm)
-	if err != nil {
-		return err
-	}
 	record, err := r.record()
 	if err != nil {
 		return err
@@ -190,9 +177,7 @@ func (p *Pages) deleteSession(r *request) error {
 	err = p.cfg.Records.Delete(r.ctx(), r.who.Actor(), r.access.TenantID(), record.ID)
 	switch fault.CodeOf(err) {
 	case fault.Conflict:
-		text := page.Say("session.delete_refused")
-		form.Fault = &text
-		return r.confirmDelete(http.StatusConflict, form)
+		return r.confirmDelete(new(page.Say("session.delete_refused")))
 	case fault.NotFound:
 		return errNotThere
 	}

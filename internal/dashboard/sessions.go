@@ -128,8 +128,7 @@ func (p *Pages) showSessions(r *request) error {
 }
 
 func (v *sessionsView) refuse(name string) {
-	text := page.Say("sessions.problem." + name)
-	v.Wrong[name] = &text
+	v.Wrong[name] = new(page.Say("sessions.problem." + name))
 }
 
 // filter reads what was asked for, and notes what of it cannot be read.

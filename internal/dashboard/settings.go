@@ -303,7 +303,6 @@ func (p *Pages) saveLanguages(r *request) error {
 // wrong marks a field with a problem, unless it has one.
 func (v *formView) wrong(field, key string) {
 	if f := v.Field(field); f.Problem == nil {
-		text := page.Say(key)
-		f.Problem = &text
+		f.Problem = new(page.Say(key))
 	}
 }

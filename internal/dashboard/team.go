@@ -179,22 +179,17 @@ func (p *Pages) setRole(r *request) error {
 	return r.renderMember(status, m, f)
 }
 
-func (p *Pages) showRemove(r *request) error { return r.confirmRemoval(http.StatusOK, nil) }
+func (p *Pages) showRemove(r *request) error { return r.confirmRemoval(nil) }
 
-func (r *request) confirmRemoval(status int, fault *page.Text) error {
+func (r *request) confirmRemoval(fault *page.Text) error {
 	m, err := r.member()
 	if err != nil {
 		return err
 	}
-	f, err := r.blank(&form{})
-	if err != nil {
-		return err
-	}
-	f.Fault = fault
-	return r.render(status, "confirm", &confirmView{
+	return r.confirm(&confirmView{
 		Title: page.Say("remove_member.title"), Body: page.Say("remove_member.body", "name", m.User.Name, "tenant", r.tenant.Name),
-		Button: page.Say("remove_member.button"), Back: r.path(teamPath), Form: f,
-	})
+		Button: page.Say("remove_member.button"), Back: r.path(teamPath),
+	}, fault)
 }
 
 func (p *Pages) remove(r *request) error {
@@ -205,8 +200,7 @@ func (p *Pages) remove(r *request) error {
 	err = p.cfg.Accounts.RemoveMember(r.ctx(), r.access, id)
 	switch {
 	case errors.Is(err, account.ErrLastOwner):
-		text := page.Say("remove_member.last")
-		return r.confirmRemoval(http.StatusConflict, &text)
+		return r.confirmRemoval(new(page.Say("remove_member.last")))
 	case err != nil:
 		return err
 	case id == r.who.User().ID:
@@ -216,13 +210,9 @@ func (p *Pages) remove(r *request) error {
 }
 
 func (p *Pages) showRevoke(r *request) error {
-	f, err := r.blank(&form{})
-	if err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "confirm", &confirmView{
-		Title: page.Say("revoke.title"), Body: page.Say("revoke.body"), Button: page.Say("revoke.button"), Back: r.path(teamPath), Form: f,
-	})
+	return r.confirm(&confirmView{
+		Title: page.Say("revoke.title"), Body: page.Say("revoke.body"), Button: page.Say("revoke.button"), Back: r.path(teamPath),
+	}, nil)
 }
 
 func (p *Pages) revoke(r *request) error {

@@ -30,13 +30,9 @@ func (p *Pages) webhookSecret() feature {
 
 // askReveal asks before secrets are shown.
 func (r *request) askReveal(back string) error {
-	f, err := r.blank(plainForm)
-	if err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "confirm", &confirmView{
-		Title: page.Say("secret.title"), Body: page.Say("secret.body"), Button: page.Say("secret.button"), Safe: true, Back: back, Form: f,
-	})
+	return r.confirm(&confirmView{
+		Title: page.Say("secret.title"), Body: page.Say("secret.body"), Button: page.Say("secret.button"), Safe: true, Back: back,
+	}, nil)
 }
 
 func (p *Pages) showWebhookSecret(r *request) error { return r.askReveal(r.path(webhooksPath)) }
