@@ -200,3 +200,10 @@ func (v *formView) refuse(err error) error {
 	}
 	return nil
 }
+
+// wrong marks a field with a problem, unless it has one.
+func (v *formView) wrong(field, key string, pairs ...any) {
+	if f := v.Field(field); f.Problem == nil {
+		f.Problem = new(page.Say(key, pairs...))
+	}
+}

@@ -90,8 +90,8 @@ func (p *Pages) makeSession(r *request) error {
 		return errSent
 	}
 	age, err := strconv.Atoi(form.Value("target_age"))
-	if problem := &form.Field("target_age").Problem; *problem == nil && (err != nil || !allowedAge(age)) {
-		*problem = new(page.Say("playground.problem.age", "min", minAge, "max", maxAge))
+	if err != nil || !allowedAge(age) {
+		form.wrong("target_age", "playground.problem.age", "min", minAge, "max", maxAge)
 	}
 	if r.tenant.Disabled {
 		form.Fault = new(page.Say("playground.problem.disabled"))

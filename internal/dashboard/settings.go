@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"strconv"
 
-	"agegate/internal/page"
 	"agegate/internal/tenant"
 
 	"golang.org/x/text/language"
@@ -298,11 +297,4 @@ func (p *Pages) saveLanguages(r *request) error {
 		}
 	}
 	return r.renderLanguages(http.StatusUnprocessableEntity, f, chosen, standard)
-}
-
-// wrong marks a field with a problem, unless it has one.
-func (v *formView) wrong(field, key string) {
-	if f := v.Field(field); f.Problem == nil {
-		f.Problem = new(page.Say(key))
-	}
 }
