@@ -9,7 +9,6 @@ import (
 	"agegate/internal/account"
 	"agegate/internal/page"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 )
 
@@ -122,13 +121,4 @@ func (p *Pages) leave(r *request) error {
 		return r.confirmLeaving(new(page.Say("leave.last")))
 	}
 	return err
-}
-
-// id returns a parameter of the path as an ID.
-func (r *request) id(name string) (uuid.UUID, error) {
-	id, err := uuid.Parse(r.Param(name))
-	if err != nil {
-		return uuid.Nil, echo.ErrNotFound
-	}
-	return id, nil
 }

@@ -84,12 +84,9 @@ type lineView struct {
 }
 
 func (p *Pages) showBilling(r *request) error {
-	before := uuid.Nil
-	if given := r.QueryParam("before"); given != "" {
-		var err error
-		if before, err = uuid.Parse(given); err != nil {
-			return echo.ErrNotFound
-		}
+	before, err := r.cursor("before")
+	if err != nil {
+		return err
 	}
 	id := r.access.TenantID()
 	allowance, err := p.cfg.Insight.Allowance(r.ctx(), id)

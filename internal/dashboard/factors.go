@@ -9,7 +9,6 @@ import (
 	"agegate/internal/page"
 
 	"github.com/labstack/echo/v4"
-	"rsc.io/qr"
 )
 
 const (
@@ -213,15 +212,7 @@ func (p *Pages) totpPicture(r *request) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	code, err := qr.Encode(enrolment.URI, qr.M)
-	if err != nil {
-		return err
-	}
-	header := r.Response().Header()
-	header.Set("Cache-Control", "no-store")
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	return r.Blob(http.StatusOK, "image/png", code.PNG())
+	return r.qrCode(enrolment.URI, 8)
 }
 
 func (p *Pages) addTOTP(r *request) error {

@@ -99,9 +99,9 @@ func (p *Pages) admitOperator(who account.Identity) error {
 // enter fills in the access and the tenant of a request. A tenant that is not
 // the user's is not found, as one that does not exist.
 func (p *Pages) enter(r *request) error {
-	id, err := uuid.Parse(r.Param("tenant"))
-	if err != nil || id.String() != r.Param("tenant") {
-		return echo.ErrNotFound
+	id, err := r.id("tenant")
+	if err != nil {
+		return err
 	}
 	livemode, known := modes[r.Param("mode")]
 	if r.route.hasMode() && !known || r.route.testOnly && livemode {

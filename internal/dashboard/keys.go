@@ -148,9 +148,9 @@ func (p *Pages) showKey(r *request, plain string, title, note page.Text) error {
 // key returns the key of the path with its use, and how many of the mode are in
 // force. A key of another mode or tenant is not found.
 func (r *request) key() (k insight.KeyUse, inForce int, err error) {
-	id, err := uuid.Parse(r.Param("key"))
+	id, err := r.id("key")
 	if err != nil {
-		return k, 0, echo.ErrNotFound
+		return k, 0, err
 	}
 	keys, err := r.pages.cfg.Insight.Keys(r.ctx(), r.scope())
 	if err != nil {

@@ -7,9 +7,6 @@ import (
 
 	"agegate/internal/account"
 	"agegate/internal/tenant"
-
-	"github.com/google/uuid"
-	"github.com/labstack/echo/v4"
 )
 
 const (
@@ -49,19 +46,17 @@ type operatorView struct {
 // showOperator lists the tenants, or those that a search finds.
 func (p *Pages) showOperator(r *request) error {
 	v := &operatorView{Query: strings.TrimSpace(r.QueryParam("q"))}
-	var err error
 	if v.Query != "" {
+		var err error
 		if v.Tenants, err = p.cfg.Tenants.FindTenants(r.ctx(), v.Query); err != nil {
 			return err
 		}
 		v.More = len(v.Tenants) == tenant.MaxPage
 		return r.render(http.StatusOK, "operator", v)
 	}
-	after := uuid.Nil
-	if given := r.QueryParam("after"); given != "" {
-		if after, err = uuid.Parse(given); err != nil {
-			return echo.ErrNotFound
-		}
+	after, err := r.cursor("after")
+	if err != nil {
+		return err
 	}
 	if v.Tenants, err = p.cfg.Tenants.Tenants(r.ctx(), after); err != nil {
 		return err
@@ -122,6 +117,6 @@ func (r *request) showOwnerLink(t tenant.Tenant) error {
 	}
 	return r.render(http.StatusOK, "operator_link", &madeLinkView{
 		Title: "operator.invited", Name: t.Name, Hint: "operator.invited_hint", Link: link,
-		Back: strings.Replace(tenantPath, ":id", t.ID.String(), 1),
+		Back: operatedPath(t.ID),
 	})
 }

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"agegate/internal/insight"
@@ -61,8 +60,7 @@ func (p *Pages) showSystem(r *request) error {
 		v.Waiting = state.Queue.OldestDue.Truncate(time.Second).String()
 	}
 	for _, f := range state.Queue.Failing {
-		href := strings.Replace(tenantPath, ":id", f.TenantID.String(), 1)
-		v.Failing = append(v.Failing, failingView{f, href, f.Failed >= insight.MaxFailed})
+		v.Failing = append(v.Failing, failingView{f, operatedPath(f.TenantID), f.Failed >= insight.MaxFailed})
 	}
 	return r.render(http.StatusOK, "system", v)
 }

@@ -13,6 +13,8 @@ import (
 	"agegate/internal/insight"
 	"agegate/internal/page"
 	"agegate/internal/tenant"
+
+	"github.com/google/uuid"
 )
 
 const leaveTenantPath = operatorPath + "/leave"
@@ -111,8 +113,8 @@ func (r *request) operated() (tenant.Tenant, error) {
 	return r.pages.cfg.Tenants.Tenant(r.ctx(), id)
 }
 
-func operatedPath(t tenant.Tenant) string {
-	return strings.Replace(tenantPath, ":id", t.ID.String(), 1)
+func operatedPath(tenantID uuid.UUID) string {
+	return strings.Replace(tenantPath, ":id", tenantID.String(), 1)
 }
 
 type tenantPage struct {
@@ -138,7 +140,7 @@ func (p *Pages) showTenant(r *request) error {
 		if act.name == "disable" && t.Disabled || act.name == "enable" && !t.Disabled {
 			continue
 		}
-		v.Acts = append(v.Acts, actLink{act.name, "tenant_" + act.name + ".button", operatedPath(t) + "/" + act.name})
+		v.Acts = append(v.Acts, actLink{act.name, "tenant_" + act.name + ".button", operatedPath(t.ID) + "/" + act.name})
 	}
 	return r.render(http.StatusOK, "operator_tenant", v)
 }
@@ -162,7 +164,7 @@ func (act tenantAct) render(r *request, status int, t tenant.Tenant, f *formView
 	name := "tenant_" + act.name
 	return r.render(status, "confirm", &confirmView{
 		Title: page.Say(name + ".title"), Body: page.Say(name+".body", "name", t.Name), Button: page.Say(name + ".button"),
-		Safe: act.safe, Back: operatedPath(t), Form: f,
+		Safe: act.safe, Back: operatedPath(t.ID), Form: f,
 	})
 }
 
@@ -198,7 +200,7 @@ func (act tenantAct) run(r *request) error {
 func switchTenant(disabled bool) func(*request, tenant.Tenant, *formView) (string, error) {
 	return func(r *request, t tenant.Tenant, f *formView) (string, error) {
 		err := r.pages.cfg.Tenants.SetDisabled(r.ctx(), r.who.OperatorActor(), t.ID, disabled, f.Value("reason"))
-		return operatedPath(t), err
+		return operatedPath(t.ID), err
 	}
 }
 
@@ -208,13 +210,13 @@ func addCredit(r *request, t tenant.Tenant, f *formView) (string, error) {
 		return "", fault.InvalidFields(fault.FieldError{Field: "units", Err: errUnits})
 	}
 	_, err = billing.TopUp(r.ctx(), r.pages.cfg.Billing, r.who.OperatorActor(), t.ID, n, f.Value("note"), r.pages.cfg.Now())
-	return operatedPath(t), err
+	return operatedPath(t.ID), err
 }
 
 func setLimits(r *request, t tenant.Tenant, f *formView) (string, error) {
 	free, daily := parseLimit(f.Value("free_checks")), parseLimit(f.Value("test_cap"))
 	_, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.OperatorActor(), t.ID, tenant.Changes{FreeChecks: &free, TestCap: &daily})
-	return operatedPath(t), err
+	return operatedPath(t.ID), err
 }
 
 // parseLimit reads a limit, empty for the default. What is no number is a number

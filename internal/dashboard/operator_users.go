@@ -7,9 +7,6 @@ import (
 	"agegate/internal/account"
 	"agegate/internal/fault"
 	"agegate/internal/page"
-
-	"github.com/google/uuid"
-	"github.com/labstack/echo/v4"
 )
 
 const (
@@ -84,12 +81,9 @@ type userView struct {
 }
 
 func (p *Pages) showUsers(r *request) error {
-	after := uuid.Nil
-	if given := r.QueryParam("after"); given != "" {
-		var err error
-		if after, err = uuid.Parse(given); err != nil {
-			return echo.ErrNotFound
-		}
+	after, err := r.cursor("after")
+	if err != nil {
+		return err
 	}
 	users, err := p.cfg.Accounts.Users(r.ctx(), after)
 	if err != nil {

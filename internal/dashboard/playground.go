@@ -10,8 +10,6 @@ import (
 	"agegate/internal/page"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
-
-	"rsc.io/qr"
 )
 
 const (
@@ -25,9 +23,6 @@ const (
 	minAge = 13
 	maxAge = 99
 )
-
-// qrScale is the size of a module of a QR code in pixels.
-const qrScale = 5
 
 func allowedAge(age int) bool { return age >= minAge && age <= maxAge }
 
@@ -171,9 +166,6 @@ func (r *request) try() (insight.Record, string, error) {
 		return record, "", err
 	}
 	link, err := r.pages.cfg.Sessions.TestLink(r.ctx(), r.access.TenantID(), record.ID)
-	if fault.CodeOf(err) == fault.NotFound {
-		err = errNotThere
-	}
 	return record, link, err
 }
 
@@ -201,13 +193,5 @@ func (p *Pages) showQR(r *request) error {
 	if err != nil {
 		return err
 	}
-	code, err := qr.Encode(link, qr.M)
-	if err != nil {
-		return err
-	}
-	code.Scale = qrScale
-	header := r.Response().Header()
-	header.Set("Cache-Control", "no-store")
-	header.Set("X-Content-Type-Options", "nosniff")
-	return r.Blob(http.StatusOK, "image/png", code.PNG())
+	return r.qrCode(link, 5)
 }

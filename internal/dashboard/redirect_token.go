@@ -14,8 +14,6 @@ import (
 	"agegate/internal/page"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
-
-	"github.com/google/uuid"
 )
 
 const tokenPath = redirectPath + "/verify"
@@ -162,7 +160,7 @@ func (r *request) checkToken(keys []tenant.SigningKey, redirect credential.Redir
 // checkSession says whether a session is the tenant's and has passed. It changes
 // nothing.
 func (p *Pages) checkSession(r *request, text string, say func(bool, string, ...any)) error {
-	id, ok := sessionID(text)
+	id, ok := parseID(text)
 	if !ok {
 		say(false, "session_malformed")
 		return nil
@@ -185,10 +183,4 @@ func (p *Pages) checkSession(r *request, text string, say func(bool, string, ...
 	}
 	say(false, "session_unknown")
 	return nil
-}
-
-// sessionID reads an ID in the one spelling that tokens have.
-func sessionID(text string) (uuid.UUID, bool) {
-	id, err := uuid.Parse(text)
-	return id, err == nil && id.String() == text
 }

@@ -10,7 +10,9 @@ import (
 	"agegate/internal/insight"
 	"agegate/internal/tenant"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+	"rsc.io/qr"
 )
 
 // Cookies, without the prefix that they have over https.
@@ -82,6 +84,21 @@ func (r *request) render(status int, screen string, v view) error {
 	return r.pages.set.Render(r, status, screen, v)
 }
 
+// qrCode answers with a text as a QR code, a PNG whose modules have a size in
+// pixels.
+func (r *request) qrCode(text string, module int) error {
+	code, err := qr.Encode(text, qr.M)
+	if err != nil {
+		return err
+	}
+	code.Scale = module
+	header := r.Response().Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	return r.Blob(http.StatusOK, "image/png", code.PNG())
+}
+
 // done ends a change: it leads to a page, which then shows the text
 // notice.<notice> once.
 func (r *request) done(path, notice string) error {
@@ -129,6 +146,31 @@ func (r *request) takeOnce() error {
 		return err
 	}
 	return r.once(f)
+}
+
+// id returns a parameter of the path as an ID, or echo.ErrNotFound.
+func (r *request) id(name string) (uuid.UUID, error) {
+	id, ok := parseID(r.Param(name))
+	if !ok {
+		return uuid.Nil, echo.ErrNotFound
+	}
+	return id, nil
+}
+
+// cursor returns the ID that a list goes on from, uuid.Nil if the query does not
+// have the parameter, or echo.ErrNotFound.
+func (r *request) cursor(name string) (uuid.UUID, error) {
+	id, ok := parseID(r.QueryParam(name))
+	if !ok && r.QueryParam(name) != "" {
+		return uuid.Nil, echo.ErrNotFound
+	}
+	return id, nil
+}
+
+// parseID reads an ID in the one spelling that the gateway writes.
+func parseID(text string) (uuid.UUID, bool) {
+	id, err := uuid.Parse(text)
+	return id, err == nil && id.String() == text
 }
 
 // path returns the address of a pattern with the request's tenant and mode.

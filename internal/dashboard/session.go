@@ -10,19 +10,12 @@ import (
 	"agegate/internal/insight"
 	"agegate/internal/page"
 	"agegate/internal/session"
-
-	"github.com/google/uuid"
-	"github.com/labstack/echo/v4"
 )
 
 const (
 	sessionPath = sessionsPath + "/:session"
 	deletePath  = sessionPath + "/delete"
 )
-
-// errNotThere is the answer to an ID that names nothing, or nothing of the
-// request's tenant and mode.
-var errNotThere = echo.ErrNotFound
 
 func (p *Pages) session() feature {
 	keys := []string{}
@@ -120,15 +113,11 @@ func newMoments(list []insight.Moment) []momentView {
 // record returns the session that the path names, if it is one of the request's
 // tenant and mode.
 func (r *request) record() (insight.Record, error) {
-	id, err := uuid.Parse(r.Param("session"))
-	if err != nil || id.String() != r.Param("session") {
-		return insight.Record{}, errNotThere
+	id, err := r.id("session")
+	if err != nil {
+		return insight.Record{}, err
 	}
-	record, err := r.pages.cfg.Insight.Session(r.ctx(), r.scope(), id)
-	if fault.CodeOf(err) == fault.NotFound {
-		err = errNotThere
-	}
-	return record, err
+	return r.pages.cfg.Insight.Session(r.ctx(), r.scope(), id)
 }
 
 func (p *Pages) showSession(r *request) error {
@@ -175,11 +164,8 @@ func (p *Pages) deleteSession(r *request) error {
 		return err
 	}
 	err = p.cfg.Records.Delete(r.ctx(), r.who.Actor(), r.access.TenantID(), record.ID)
-	switch fault.CodeOf(err) {
-	case fault.Conflict:
+	if fault.CodeOf(err) == fault.Conflict {
 		return r.confirmDelete(new(page.Say("session.delete_refused")))
-	case fault.NotFound:
-		return errNotThere
 	}
 	if err != nil {
 		return err

@@ -103,9 +103,9 @@ func (p *Pages) showSessions(r *request) error {
 		v.refuse("id")
 	}
 	filter := v.filter()
-	before, err := uuid.Parse(asked.Get("before"))
-	if err != nil && v.Later {
-		return errNotThere
+	before, err := r.cursor("before")
+	if err != nil {
+		return err
 	}
 	if len(v.Wrong) > 0 {
 		return r.render(http.StatusUnprocessableEntity, "sessions", v)
