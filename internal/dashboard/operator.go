@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 
 	"agegate/internal/account"
@@ -62,7 +61,7 @@ func (p *Pages) showOperator(r *request) error {
 		return err
 	}
 	if len(v.Tenants) == tenant.MaxPage {
-		v.Newer = "?" + url.Values{"after": {v.Tenants[len(v.Tenants)-1].ID.String()}}.Encode()
+		v.Newer = "?after=" + v.Tenants[len(v.Tenants)-1].ID.String()
 	}
 	return r.render(http.StatusOK, "operator", v)
 }

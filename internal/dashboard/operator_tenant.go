@@ -11,25 +11,12 @@ import (
 	"agegate/internal/billing"
 	"agegate/internal/fault"
 	"agegate/internal/insight"
-	"agegate/internal/page"
 	"agegate/internal/tenant"
 
 	"github.com/google/uuid"
 )
 
 const leaveTenantPath = operatorPath + "/leave"
-
-// tenantAct is something that an operator does to a tenant: a page that says
-// what it means, with a form, at <tenant>/<name>. Its texts are
-// tenant_<name>.title, .body and .button.
-type tenantAct struct {
-	name   string
-	form   *form
-	safe   bool // nothing stops working by it
-	prefer func(t tenant.Tenant) []string
-	// do does it. It returns where to go then, or answers the request itself.
-	do func(r *request, t tenant.Tenant, f *formView) (next string, err error)
-}
 
 var notes = map[error]string{audit.ErrNote: "note"}
 
@@ -67,10 +54,18 @@ var (
 // errUnits is the rule that a field holds a number of units to add.
 var errUnits = errors.New("must be a whole number from 1")
 
-var tenantActs = []tenantAct{
+var tenantKind = kind[tenant.Tenant]{
+	name: "tenant", path: tenantPath, find: (*request).operated, refused: http.StatusUnprocessableEntity,
+	values: func(t tenant.Tenant) []any { return []any{"name", t.Name} },
+	back:   func(t tenant.Tenant) string { return operatedPath(t.ID) },
+}
+
+var tenantActs = []act[tenant.Tenant]{
 	{name: "enter", form: enterForm, safe: true, do: func(r *request, t tenant.Tenant, f *formView) (string, error) {
-		err := r.pages.cfg.Accounts.EnterTenant(r.ctx(), r.who, t.ID, f.Value("reason"))
-		return fill(overviewPath, t.ID.String(), "test"), err
+		if err := r.pages.cfg.Accounts.EnterTenant(r.ctx(), r.who, t.ID, f.Value("reason")); err != nil {
+			return "", err
+		}
+		return "", r.done(fill(overviewPath, t.ID.String(), "test"), "") // the banner there says it
 	}},
 	{name: "credit", form: creditForm, safe: true, do: addCredit},
 	{name: "limits", form: limitsForm, safe: true, do: setLimits, prefer: func(t tenant.Tenant) []string {
@@ -92,15 +87,7 @@ func (p *Pages) operatorTenant() feature {
 		screens: []string{"operator_tenant", "confirm"},
 		notices: []string{"tenant_left"},
 	}
-	for _, act := range tenantActs {
-		path, name := tenantPath+"/"+act.name, "tenant_"+act.name
-		f.routes = append(f.routes,
-			route{method: http.MethodGet, path: path, least: operator, stepUp: always, handle: act.show},
-			route{method: http.MethodPost, path: path, least: operator, stepUp: always, handle: act.run})
-		f.forms = append(f.forms, act.form)
-		f.notices = append(f.notices, name)
-		f.keys = append(f.keys, name+".title", name+".button") // .body has values, which are checked when it is shown
-	}
+	tenantKind.add(&f, tenantActs)
 	return f
 }
 
@@ -143,58 +130,6 @@ func (p *Pages) showTenant(r *request) error {
 		v.Acts = append(v.Acts, actLink{act.name, "tenant_" + act.name + ".button", operatedPath(t.ID) + "/" + act.name})
 	}
 	return r.render(http.StatusOK, "operator_tenant", v)
-}
-
-func (act tenantAct) show(r *request) error {
-	t, err := r.operated()
-	if err != nil {
-		return err
-	}
-	f, err := r.blank(act.form)
-	if err != nil {
-		return err
-	}
-	if act.prefer != nil {
-		f.With(act.prefer(t)...)
-	}
-	return act.render(r, http.StatusOK, t, f)
-}
-
-func (act tenantAct) render(r *request, status int, t tenant.Tenant, f *formView) error {
-	name := "tenant_" + act.name
-	return r.render(status, "confirm", &confirmView{
-		Title: page.Say(name + ".title"), Body: page.Say(name+".body", "name", t.Name), Button: page.Say(name + ".button"),
-		Safe: act.safe, Back: operatedPath(t.ID), Form: f,
-	})
-}
-
-func (act tenantAct) run(r *request) error {
-	t, err := r.operated()
-	if err != nil {
-		return err
-	}
-	f, err := r.read(act.form)
-	if err != nil {
-		return err
-	}
-	if f.ok() {
-		if err := r.once(f); err != nil {
-			return err
-		}
-		next, err := act.do(r, t, f)
-		switch {
-		case err == nil && next == "":
-			return nil
-		case err == nil && act.name == "enter":
-			return r.done(next, "") // the banner says it
-		case err == nil:
-			return r.done(next, "tenant_"+act.name)
-		}
-		if err := f.refuse(err); err != nil {
-			return err
-		}
-	}
-	return act.render(r, http.StatusUnprocessableEntity, t, f)
 }
 
 func switchTenant(disabled bool) func(*request, tenant.Tenant, *formView) (string, error) {

@@ -6,7 +6,6 @@ import (
 
 	"agegate/internal/account"
 	"agegate/internal/fault"
-	"agegate/internal/page"
 )
 
 const (
@@ -17,30 +16,27 @@ const (
 // errSelf keeps operators from locking themselves out.
 var errSelf = fault.New(fault.Conflict, "This is your own account")
 
-// userAct is something that an operator does to a user, as tenantAct for
-// tenants. Its texts are user_<name>.title, .body and .button.
-type userAct struct {
-	name string
-	form *form
-	safe bool
-	do   func(r *request, u account.User) (next string, err error)
-}
-
 func userForm(name string) *form {
 	return &form{name: name, problems: map[error]string{errSelf: "self", account.ErrDisabled: "disabled"}}
 }
 
-var userActs = []userAct{
-	{name: "disable", form: userForm("user_disable"), do: func(r *request, u account.User) (string, error) {
+var userKind = kind[account.User]{
+	name: "user", path: userPath, find: (*request).operatedUser, refused: http.StatusConflict,
+	values: func(u account.User) []any { return []any{"name", u.Name, "email", u.Email} },
+	back:   func(account.User) string { return usersPath },
+}
+
+var userActs = []act[account.User]{
+	{name: "disable", form: userForm("user_disable"), do: func(r *request, u account.User, _ *formView) (string, error) {
 		if u.ID == r.who.User().ID {
 			return "", errSelf
 		}
 		return usersPath, r.pages.cfg.Accounts.Disable(r.ctx(), r.who.OperatorActor(), u.ID)
 	}},
-	{name: "enable", form: userForm("user_enable"), safe: true, do: func(r *request, u account.User) (string, error) {
+	{name: "enable", form: userForm("user_enable"), safe: true, do: func(r *request, u account.User, _ *formView) (string, error) {
 		return usersPath, r.pages.cfg.Accounts.Enable(r.ctx(), r.who.OperatorActor(), u.ID)
 	}},
-	{name: "recover", form: userForm("user_recover"), do: func(r *request, u account.User) (string, error) {
+	{name: "recover", form: userForm("user_recover"), do: func(r *request, u account.User, _ *formView) (string, error) {
 		link, err := r.pages.cfg.Accounts.NewRecoveryLink(r.ctx(), r.who.OperatorActor(), u.ID)
 		if err != nil {
 			return "", err
@@ -57,15 +53,7 @@ func (p *Pages) operatorUsers() feature {
 		screens: []string{"users", "operator_link", "confirm"},
 		keys:    []string{"users.recovery", "users.recovery_hint"},
 	}
-	for _, act := range userActs {
-		path, name := userPath+"/"+act.name, "user_"+act.name
-		f.routes = append(f.routes,
-			route{method: http.MethodGet, path: path, least: operator, stepUp: always, handle: act.show},
-			route{method: http.MethodPost, path: path, least: operator, stepUp: always, handle: act.run})
-		f.forms = append(f.forms, act.form)
-		f.notices = append(f.notices, name)
-		f.keys = append(f.keys, name+".title", name+".button") // .body has values, which are checked when it is shown
-	}
+	userKind.add(&f, userActs)
 	return f
 }
 
@@ -113,49 +101,4 @@ func (r *request) operatedUser() (account.User, error) {
 		return account.User{}, err
 	}
 	return r.pages.cfg.Accounts.User(r.ctx(), id)
-}
-
-func (act userAct) show(r *request) error {
-	u, err := r.operatedUser()
-	if err != nil {
-		return err
-	}
-	f, err := r.blank(act.form)
-	if err != nil {
-		return err
-	}
-	return act.render(r, http.StatusOK, u, f)
-}
-
-func (act userAct) render(r *request, status int, u account.User, f *formView) error {
-	name := "user_" + act.name
-	return r.render(status, "confirm", &confirmView{
-		Title: page.Say(name + ".title"), Body: page.Say(name+".body", "name", u.Name, "email", u.Email), Button: page.Say(name + ".button"),
-		Safe: act.safe, Back: usersPath, Form: f,
-	})
-}
-
-func (act userAct) run(r *request) error {
-	u, err := r.operatedUser()
-	if err != nil {
-		return err
-	}
-	f, err := r.read(act.form)
-	if err != nil {
-		return err
-	}
-	if err := r.once(f); err != nil {
-		return err
-	}
-	next, err := act.do(r, u)
-	if err != nil {
-		if err := f.refuse(err); err != nil {
-			return err
-		}
-		return act.render(r, http.StatusConflict, u, f)
-	}
-	if next == "" {
-		return nil
-	}
-	return r.done(next, "user_"+act.name)
 }
