@@ -29,7 +29,8 @@
 //	    declaration says; form.refuse(err) turns the domain's fault.Invalid into
 //	    problems at the fields; r.once(form) lets a change that must not happen
 //	    twice through only the first time. Render a refused form with status 422:
-//	    it keeps what was typed, except passwords.
+//	    it keeps what was typed, except passwords. An act that needs a button alone
+//	    has r.confirm for its page and r.takeOnce for its form.
 //	 5. Blocks for templates are in templates/dashboard/blocks: fields, badge, empty,
 //	    tile, pager, copy, time; tables and lists of facts are classes of
 //	    dashboard.css (see operator.html for a table). A part that changes while it
