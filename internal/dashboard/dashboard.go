@@ -104,7 +104,7 @@ func (p *Pages) Register(e *echo.Echo) {
 
 // Owns reports whether a request's path is one of the dashboard's, found or not.
 func Owns(path string) bool {
-	for _, root := range []string{"/dashboard", "/operator"} {
+	for _, root := range []string{homePath, operatorPath} {
 		if path == root || strings.HasPrefix(path, root+"/") {
 			return true
 		}
