@@ -66,10 +66,10 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 		d.fill(t, "/test/webhooks/resend", 303, "since", "1h")
 		harness.WaitFor(t, "the deliveries to be sent", func() bool {
 			list = d.see(t, 200, "/test/webhooks")
-			return strings.Count(list, `good">Delivered<`) == 2
+			return strings.Count(list, `good">Delivered<`) == 2 && !strings.Contains(list, `warn">Failing<`) // read before the list
 		})
-		if strings.Contains(list, `warn">Failing<`) || !strings.Contains(list, "Accepting") {
-			t.Error("the endpoint still fails")
+		if !strings.Contains(list, "Accepting") {
+			t.Error("the endpoint does not accept")
 		}
 		d.logged(t, audit.EventResendFailed)
 		event := list[strings.Index(list, "/test/webhooks/events/"):]
