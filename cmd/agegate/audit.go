@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agegate/internal/audit"
+	"agegate/internal/config"
 	"agegate/internal/store"
 	"agegate/internal/tenant"
 
@@ -25,20 +26,6 @@ func (c *cli) auditCommand() *cobra.Command {
 			"and shoppers have none. Each tenant has a log, which is kept when the tenant is\n"+
 			"deleted, and so has the instance.",
 		c.auditList(), c.auditExport(), c.auditVerify())
-}
-
-// withLog opens the database and runs fn. It needs no secret key.
-func (c *cli) withLog(ctx context.Context, fn func(*store.Store) error) error {
-	cfg, err := c.load()
-	if err != nil {
-		return err
-	}
-	db, err := openDatabase(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return fn(db)
 }
 
 // logFlag adds --instance and returns the scope that it or the argument names.
@@ -83,7 +70,7 @@ func (c *cli) auditList() *cobra.Command {
 		case before < 0:
 			return errors.New("--before must be the number of an entry")
 		}
-		return c.withLog(cmd.Context(), func(db *store.Store) error {
+		return c.withDatabase(cmd.Context(), func(db *store.Store, _ config.Config) error {
 			entries, err := db.AuditEntries(cmd.Context(), audit.Filter{Scope: of, Action: audit.Action(action), Before: before, Limit: limit})
 			if err != nil {
 				return err
@@ -144,7 +131,7 @@ func (c *cli) auditExport() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.withLog(cmd.Context(), func(db *store.Store) error {
+		return c.withDatabase(cmd.Context(), func(db *store.Store, _ config.Config) error {
 			_, err := audit.Export(cmd.Context(), db, of, cmd.OutOrStdout())
 			return err
 		})
@@ -176,7 +163,7 @@ func (c *cli) auditVerify() *cobra.Command {
 		var broken error
 		if len(args) == 1 {
 			verified, broken = verifyFile(args[0])
-		} else if err := c.withLog(cmd.Context(), func(db *store.Store) (err error) {
+		} else if err := c.withDatabase(cmd.Context(), func(db *store.Store, _ config.Config) (err error) {
 			verified, broken, err = verifyAll(cmd.Context(), db)
 			return err
 		}); err != nil {

@@ -40,10 +40,10 @@ func commandLine() audit.Actor {
 	return actor
 }
 
-// withOperator opens and migrates the configured database and runs fn. required
-// names variables that fn needs beside the secret key.
-func (c *cli) withOperator(ctx context.Context, fn func(operator) error, required ...string) error {
-	cfg, err := c.load(append(required, config.SecretKeyName)...)
+// withDatabase opens and migrates the configured database and runs fn. required
+// names variables that fn needs.
+func (c *cli) withDatabase(ctx context.Context, fn func(*store.Store, config.Config) error, required ...string) error {
+	cfg, err := c.load(required...)
 	if err != nil {
 		return err
 	}
@@ -52,12 +52,20 @@ func (c *cli) withOperator(ctx context.Context, fn func(operator) error, require
 		return err
 	}
 	defer db.Close()
-	sealer, err := app.NewSealer(cfg)
-	if err != nil {
-		return err
-	}
-	rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
-	return fn(operator{db, tenant.NewService(db, sealer, rule, rand.Reader, now), sealer, commandLine()})
+	return fn(db, cfg)
+}
+
+// withOperator runs fn on the configured database. required names variables that
+// fn needs beside the secret key.
+func (c *cli) withOperator(ctx context.Context, fn func(operator) error, required ...string) error {
+	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
+		sealer, err := app.NewSealer(cfg)
+		if err != nil {
+			return err
+		}
+		rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
+		return fn(operator{db, tenant.NewService(db, sealer, rule, rand.Reader, now), sealer, commandLine()})
+	}, append(required, config.SecretKeyName)...)
 }
 
 // openDatabase opens the configured database and brings its schema up to date.

@@ -10,8 +10,10 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"agegate/internal/config"
 	"agegate/internal/document"
 	"agegate/internal/document/wallet"
+	"agegate/internal/store"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -23,18 +25,9 @@ func (c *cli) trustCommand() *cobra.Command {
 		c.trustAdd(), c.trustList(), c.trustRemove())
 }
 
-// withTrust opens and migrates the configured database and runs fn.
+// withTrust runs fn on the trusted issuers of the configured database.
 func (c *cli) withTrust(ctx context.Context, fn func(*document.Trust) error) error {
-	cfg, err := c.load()
-	if err != nil {
-		return err
-	}
-	db, err := openDatabase(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return fn(document.NewTrust(db, now))
+	return c.withDatabase(ctx, func(db *store.Store, _ config.Config) error { return fn(document.NewTrust(db, now)) })
 }
 
 // docTypeNames are short names for the kinds of documents.

@@ -30,18 +30,9 @@ func users(db *store.Store, cfg config.Config) *account.Service {
 	return account.NewService(account.Config{Store: db, URL: cfg.DashboardURL, Random: rand.Reader, Now: now})
 }
 
-// withUsers opens the configured database and runs fn.
+// withUsers runs fn on the users of the configured database.
 func (c *cli) withUsers(ctx context.Context, fn func(*account.Service, config.Config) error) error {
-	cfg, err := c.load()
-	if err != nil {
-		return err
-	}
-	db, err := openDatabase(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return fn(users(db, cfg), cfg)
+	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error { return fn(users(db, cfg), cfg) })
 }
 
 // withUser is withUsers for a command whose only argument is a user's e-mail
