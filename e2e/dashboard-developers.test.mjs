@@ -3,15 +3,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { isAccessible } from "./lib/axe.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
 import { eventually, root, startGateway } from "./lib/gateway.mjs";
 import { fitsWidth, part } from "./lib/walk.mjs";
 
-const axe = readFileSync(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
-const standard = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 const hostile = `"><img src=x onerror=alert(1)>`;
 
 let gateway, browser, receiver, shop, page, home;
@@ -69,10 +67,7 @@ async function fits(name) {
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
       if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: true });
-      await page.evaluate(axe);
-      const { violations, incomplete } = await page.evaluate((tags) => axe.run({ runOnly: tags }), standard);
-      const found = [...violations, ...incomplete].flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target} ${n.failureSummary}`));
-      assert.deepEqual(found, [], `${name} at ${width}, ${colorScheme}`);
+      await isAccessible(page, `${name} at ${width}, ${colorScheme}`);
       await fitsWidth(page);
     }
   }
