@@ -53,8 +53,11 @@ func ReadSet(path string) ([]Picture, error) {
 	return set, err
 }
 
-func readDir(dir string) ([]Picture, error) {
-	var set []Picture
+// FilesIn returns the files of a directory, searched recursively, whose names end
+// with one of the extensions, which are lower case, in any case. Hidden files and
+// directories are skipped.
+func FilesIn(dir string, extensions ...string) ([]string, error) {
+	var files []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		hidden := path != dir && strings.HasPrefix(entry.Name(), ".") // such as macOS writes beside each file
 		switch {
@@ -62,23 +65,29 @@ func readDir(dir string) ([]Picture, error) {
 			return err
 		case hidden && entry.IsDir():
 			return filepath.SkipDir
-		case hidden || entry.IsDir():
-			return nil
+		case !hidden && !entry.IsDir() && slices.Contains(extensions, strings.ToLower(filepath.Ext(path))):
+			files = append(files, path)
 		}
-		switch strings.ToLower(filepath.Ext(path)) {
-		case ".jpg", ".jpeg", ".png":
-		default:
-			return nil
-		}
-		p, err := parseName(entry.Name())
+		return nil
+	})
+	return files, err
+}
+
+func readDir(dir string) ([]Picture, error) {
+	files, err := FilesIn(dir, ".jpg", ".jpeg", ".png")
+	if err != nil {
+		return nil, err
+	}
+	var set []Picture
+	for _, path := range files {
+		p, err := parseName(filepath.Base(path))
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		p.Path = path
 		set = append(set, p)
-		return nil
-	})
-	return set, err
+	}
+	return set, nil
 }
 
 // ageName is a file name that begins with an age: "25.jpg", "25_0_a.jpg",

@@ -11,12 +11,11 @@ import (
 	_ "image/gif"  // what scanners and phones write
 	_ "image/jpeg" //
 	_ "image/png"  //
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
+	"agegate/internal/accuracy"
 	"agegate/internal/document/mrz"
 	"agegate/internal/document/reader"
 
@@ -60,23 +59,7 @@ func Files(path string) ([]string, error) {
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
-	var files []string
-	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
-		hidden := name != path && strings.HasPrefix(entry.Name(), ".")
-		switch {
-		case err != nil:
-			return err
-		case hidden && entry.IsDir():
-			return filepath.SkipDir
-		case hidden || entry.IsDir():
-			return nil
-		}
-		switch strings.ToLower(filepath.Ext(name)) {
-		case ".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff":
-			files = append(files, name)
-		}
-		return nil
-	})
+	files, err := accuracy.FilesIn(path, ".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff")
 	if err == nil && len(files) == 0 {
 		err = fmt.Errorf("%s holds no picture", path)
 	}
