@@ -93,9 +93,9 @@ type Entry struct {
 // is settled and extended under the lock of its session, and released under the
 // lock of its balance.
 type Tx interface {
-	// TakeCounter adds one unless the count has reached limit (Unlimited: no
-	// limit) and reports whether it did.
-	TakeCounter(tenantID uuid.UUID, c Counter, period string, limit int64) (bool, error)
+	// TakeCounter adds one to the counter of the terms unless it has reached their
+	// limit, and reports whether it did.
+	TakeCounter(terms Terms) (bool, error)
 	// ReturnCounter subtracts n, but not below zero.
 	ReturnCounter(tenantID uuid.UUID, c Counter, period string, n int64) error
 	// AddCredit changes the balance by delta unless it would fall below zero,
@@ -217,11 +217,7 @@ func (l Limits) Take(tx Tx, c Charge) error {
 }
 
 func (l Limits) takeTest(tx Tx, c Charge) error {
-	limit := l.TestDailyCap
-	if c.TestCap != nil {
-		limit = *c.TestCap
-	}
-	ok, err := tx.TakeCounter(c.TenantID, CounterTest, c.Now.UTC().Format(time.DateOnly), limit)
+	ok, err := tx.TakeCounter(l.Terms(c))
 	if err != nil || ok {
 		return err
 	}
@@ -235,8 +231,9 @@ func (l Limits) takeTest(tx Tx, c Charge) error {
 // balance is used up, it first releases the holds of expired sessions on it. It
 // fills in hold's source.
 func (l Limits) takeUnit(tx Tx, c Charge, hold *Hold) (bool, error) {
-	hold.Source, hold.Period = SourceFree, c.Now.UTC().Format("2006-01")
-	ok, err := l.takeFree(tx, c, hold.Period)
+	terms := l.Terms(c)
+	hold.Source, hold.Period = SourceFree, terms.Period
+	ok, err := l.takeFree(tx, c, terms)
 	if err != nil || ok {
 		return ok, err
 	}
@@ -248,17 +245,13 @@ func (l Limits) takeUnit(tx Tx, c Charge, hold *Hold) (bool, error) {
 // needed only if the allowance was lowered far below its use.
 const maxRounds = 5
 
-func (l Limits) takeFree(tx Tx, c Charge, month string) (bool, error) {
-	limit := l.FreeChecksPerMonth
-	if c.FreeChecks != nil {
-		limit = *c.FreeChecks
-	}
+func (l Limits) takeFree(tx Tx, c Charge, terms Terms) (bool, error) {
 	for range maxRounds {
-		ok, err := tx.TakeCounter(c.TenantID, CounterFree, month, limit)
+		ok, err := tx.TakeCounter(terms)
 		if err != nil || ok {
 			return ok, err
 		}
-		n, err := release(tx, c.TenantID, &Balance{SourceFree, month}, c.Now, l.releaseBatch())
+		n, err := release(tx, c.TenantID, &Balance{SourceFree, terms.Period}, c.Now, l.releaseBatch())
 		if err != nil || n == 0 {
 			return false, err
 		}

@@ -157,7 +157,7 @@ func TestAllowanceLasts(t *testing.T) {
 		}
 		err := db.UpdateBilling(t.Context(), func(tx billing.Tx) error {
 			for range 3 {
-				if _, err := tx.TakeCounter(scope.TenantID, billing.CounterFree, "2026-03", 500); err != nil {
+				if _, err := tx.TakeCounter(billing.Terms{TenantID: scope.TenantID, Livemode: true, Period: "2026-03", Limit: 500}); err != nil {
 					return err
 				}
 			}

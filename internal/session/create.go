@@ -70,33 +70,15 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	if err != nil {
 		return Created{}, err
 	}
-	var earlier IdempotencyClaim
-	err = s.store.UpdateSessions(ctx, func(tx Tx) error {
-		if req.IdempotencyKey != "" {
-			used, claimed, err := tx.ClaimIdempotencyKey(claim, sess.CreatedAt)
-			if err != nil {
-				return err
-			}
-			if !claimed {
-				earlier = used
-				return errReplay
-			}
-		}
-		// Checked after the claim: a repeated request gets its first answer even if
-		// the tenant's settings have changed.
-		if len(refused) > 0 {
-			return fault.InvalidFields(refused...)
-		}
-		if err := tx.InsertSession(sess); err != nil {
-			return err
-		}
-		return s.cfg.Limits.Take(tx, billing.Charge{
+	earlier, err := s.write(ctx, creation{
+		sess: sess, refused: refused, claim: claim,
+		charge: billing.Charge{
 			TenantID: sess.TenantID, SessionID: sess.ID, Livemode: sess.Livemode,
 			FreeChecks: t.FreeChecks, TestCap: t.TestCap, Now: sess.CreatedAt, ExpiresAt: sess.ExpiresAt,
-		})
+		},
 	})
 	if errors.Is(err, errReplay) {
-		return s.replay(earlier, claim)
+		return s.replay(earlier, *claim)
 	}
 	if err != nil {
 		return Created{}, err
@@ -104,9 +86,6 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	s.observe(sess.ID, StatusPending, sess.Livemode)
 	return s.created(sess.ID, link, sess.ExpiresAt), nil
 }
-
-// errReplay rolls back a transaction whose idempotency key is already in use.
-var errReplay = errors.New("session: idempotency key was used")
 
 func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Created {
 	return Created{SessionID: id, VerificationURL: s.cfg.VerifyURL + "/v/" + link, ExpiresAt: expiresAt}
@@ -172,18 +151,18 @@ func (s *Service) destination(t tenant.Tenant, own *string, registered string) (
 }
 
 // idempotencyClaim returns the claim to store for a request with an
-// Idempotency-Key, and the zero value for one without.
-func (s *Service) idempotencyClaim(sess Session, link string, req CreateRequest) (IdempotencyClaim, error) {
+// Idempotency-Key, and nil for one without.
+func (s *Service) idempotencyClaim(sess Session, link string, req CreateRequest) (*IdempotencyClaim, error) {
 	if req.IdempotencyKey == "" {
-		return IdempotencyClaim{}, nil
+		return nil, nil
 	}
 	sealed, err := s.sealer.Seal([]byte(link), linkContext(sess.ID))
 	if err != nil {
-		return IdempotencyClaim{}, err
+		return nil, err
 	}
 	key := sha256.Sum256([]byte(req.IdempotencyKey))
 	request := sha256.Sum256(fmt.Appendf(nil, "%d\n%s\n%s", req.TargetAge, orNone(req.SuccessURL), orNone(req.CancelURL)))
-	return IdempotencyClaim{
+	return &IdempotencyClaim{
 		TenantID: sess.TenantID, Livemode: sess.Livemode, KeyHash: key[:], RequestHash: request[:],
 		SessionID: sess.ID, SealedLink: sealed, SessionEnd: sess.ExpiresAt,
 		ExpiresAt: sess.CreatedAt.Add(IdempotencyTTL),

@@ -40,13 +40,17 @@ type Service struct {
 	random  io.Reader
 	now     func() time.Time
 	wake    func() // called after an event has been committed
+
+	creations gathering
 }
 
 // NewService returns a service over a store. random must be
 // cryptographically secure; now must return UTC in whole microseconds; wake
 // must not block.
 func NewService(cfg Config, store Store, tenants Tenants, sealer *credential.Sealer, random io.Reader, now func() time.Time, wake func()) *Service {
-	return &Service{cfg: cfg, store: store, tenants: tenants, sealer: sealer, random: random, now: now, wake: wake}
+	s := &Service{cfg: cfg, store: store, tenants: tenants, sealer: sealer, random: random, now: now, wake: wake}
+	s.creations = gathering{together: s.writeTogether, lines: map[line][]*waiting{}}
+	return s
 }
 
 var (

@@ -18,6 +18,12 @@ type Store interface {
 	// came from COMMIT.
 	UpdateSessions(ctx context.Context, fn func(Tx) error) error
 
+	// CreateSessions writes new sessions of one tenant, each with its claim of an
+	// idempotency key unless there are no claims, and what they cost, all of it or
+	// nothing. It reports false when the balance has too few units, or when a key
+	// is in use.
+	CreateSessions(ctx context.Context, sessions []Session, claims []IdempotencyClaim, p billing.Purchase) (bool, error)
+
 	// SessionByID returns the tenant's session. It returns fault.NotFound for a
 	// missing session and for another tenant's.
 	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (Session, error)

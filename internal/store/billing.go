@@ -80,19 +80,37 @@ func (s *Store) EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to
 	})
 }
 
-// TakeCounter implements billing.Tx. The first unit of a period inserts the
-// row, unless the limit is 0: then the SELECT returns nothing. The casts give
-// PostgreSQL the parameters' types.
-func (tx *Tx) TakeCounter(tenantID uuid.UUID, c billing.Counter, period string, limit int64) (bool, error) {
+// TakeCounter implements billing.Tx.
+func (tx *Tx) TakeCounter(terms billing.Terms) (bool, error) {
+	statement, args := tx.taking(billing.Purchase{Terms: terms, Units: 1})
+	return changed(tx.db.Exec(statement, args...))
+}
+
+// taking returns the statement that takes the units of a purchase, which changes
+// one row or none. The first unit of a period inserts the row, unless the limit is
+// too low: then the SELECT returns nothing. The casts give PostgreSQL the
+// parameters' types.
+func (tx *Tx) taking(p billing.Purchase) (statement string, args []any) {
+	limit := p.Limit
 	if limit == billing.Unlimited {
 		limit = math.MaxInt64
 	}
-	return changed(tx.db.Exec(`
+	if p.Credit {
+		return `
+			UPDATE credit_balances SET units = units - ? WHERE tenant_id = ? AND units >= ?
+			AND CAST(? AS bigint) <= coalesce((
+				SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?), 0)
+			AND NOT EXISTS (
+				SELECT 1 FROM holds WHERE tenant_id = ? AND source = ? AND period = ? AND status = 'open' AND expires_at <= ?)`,
+			[]any{p.Units, p.TenantID, p.Units, limit, p.TenantID, p.Counter(), p.Period,
+				p.TenantID, billing.SourceFree, p.Period, at(p.Now)}
+	}
+	return `
 		INSERT INTO usage_counters (tenant_id, counter, period, used)
-		SELECT CAST(? AS `+tx.uuidType()+`), ?, ?, 1 WHERE CAST(? AS bigint) >= 1
-		ON CONFLICT (tenant_id, counter, period)
-		DO UPDATE SET used = usage_counters.used + 1 WHERE usage_counters.used < ?`,
-		tenantID, c, period, limit, limit))
+		SELECT CAST(? AS ` + tx.uuidType() + `), ?, ?, CAST(? AS bigint) WHERE CAST(? AS bigint) >= ?
+		ON CONFLICT (tenant_id, counter, period) DO UPDATE SET used = usage_counters.used + excluded.used
+		WHERE usage_counters.used <= CAST(? AS bigint) - excluded.used`,
+		[]any{p.TenantID, p.Counter(), p.Period, p.Units, limit, p.Units, limit}
 }
 
 func (tx *Tx) uuidType() string {

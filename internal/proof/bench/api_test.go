@@ -19,45 +19,89 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 )
 
-// clients is the number of merchants' backends that call at the same time.
-const clients = 8
+// demand is how many merchants' backends call at the same time, and for how many
+// tenants.
+type demand struct {
+	name             string
+	clients, tenants int
+}
 
-// BenchmarkCreate and BenchmarkStatus print the gateway's throughput, the bare
-// handler's, and gateway/bare.
-func BenchmarkCreate(b *testing.B) { eachDatabase(b, compareCreate) }
+var demands = []demand{{"1_client", 1, 1}, {"16_clients", 16, 1}, {"16_clients_50_tenants", 16, 50}}
 
-// BenchmarkStatus is the same for the status lookup.
-func BenchmarkStatus(b *testing.B) { eachDatabase(b, compareStatus) }
+// BenchmarkCreate and BenchmarkStatus print the gateway's throughput, a bare
+// handler's, gateway/bare, and the gateway's latencies.
+func BenchmarkCreate(b *testing.B) {
+	eachDatabase(b, func(b *testing.B, s *stand) {
+		for mode, keys := range map[string][]string{"test": s.test, "live": s.live} {
+			for _, d := range demands {
+				b.Run(mode+"/"+d.name, func(b *testing.B) {
+					s.compare(b, s.remembers, d.clients, http.StatusCreated, func(base string, n int) *http.Request {
+						req, _ := http.NewRequest(http.MethodPost, base+"/api/v1/sessions/create", strings.NewReader(`{"target_age":18}`))
+						req.Header.Set("Content-Type", "application/json")
+						req.Header.Set("X-API-Key", keys[n%d.tenants])
+						return req
+					})
+				})
+			}
+		}
+	})
+}
+
+// BenchmarkStatus compares with a handler that looks the key up, and with one
+// that remembers it for a second, as the gateway does.
+func BenchmarkStatus(b *testing.B) {
+	eachDatabase(b, func(b *testing.B, s *stand) {
+		for name, bare := range map[string]string{"key_looked_up": s.looksUp, "key_remembered": s.remembers} {
+			b.Run(name, func(b *testing.B) {
+				s.compare(b, bare, demands[1].clients, http.StatusOK, func(base string, _ int) *http.Request {
+					req, _ := http.NewRequest(http.MethodGet, base+"/api/v1/sessions/"+s.session.SessionID+"/status", nil)
+					req.Header.Set("X-API-Key", s.test[0])
+					return req
+				})
+			})
+		}
+	})
+}
 
 func eachDatabase(b *testing.B, compare func(b *testing.B, s *stand)) {
 	b.Run("sqlite", func(b *testing.B) { compare(b, newStand(b, harness.SQLite(b))) })
 	b.Run("postgres", func(b *testing.B) { compare(b, newStand(b, pgtest.URL(b))) })
 }
 
-// stand is a gateway and a bare handler over the same database.
+// stand is a gateway and bare handlers over the same database.
 type stand struct {
-	gateway, bare string // base URLs
-	key           string
-	session       harness.Created
-	client        *http.Client
+	gateway, looksUp, remembers string   // base URLs
+	test, live                  []string // keys, one of each tenant
+	session                     harness.Created
+	client                      *http.Client
 }
 
 func newStand(b *testing.B, databaseURL string) *stand {
-	g := harness.Start(b, databaseURL, "AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_LOG_LEVEL=error")
-	shop := g.Shop(b, "", nil)
-	bare := openBare(b, databaseURL)
+	g := harness.Start(b, databaseURL, "AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_FREE_CHECKS_PER_MONTH=-1", "AGEGATE_LOG_LEVEL=error")
+	s := &stand{gateway: g.URL, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
+	for range 50 {
+		shop := g.Shop(b, "", nil)
+		s.test, s.live = append(s.test, shop.Test.APIKey), append(s.live, shop.Live.APIKey)
+	}
+	s.session = g.Create(b, s.test[0], 18)
+	s.looksUp, s.remembers = openBare(b, databaseURL, false), openBare(b, databaseURL, true)
+	return s
+}
+
+// openBare starts a bare handler and returns its base URL.
+func openBare(b *testing.B, databaseURL string, remembers bool) string {
+	b.Helper()
+	bare := connectBare(b, databaseURL)
+	bare.remembers = remembers
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/v1/sessions/create", bare.create)
 	mux.HandleFunc("GET /api/v1/sessions/{id}/status", bare.status)
 	server := httptest.NewServer(mux)
 	b.Cleanup(server.Close)
-	return &stand{
-		gateway: g.URL, bare: server.URL, key: shop.Test.APIKey, session: g.Create(b, shop.Test.APIKey, 18),
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}},
-	}
+	return server.URL
 }
 
-func openBare(b *testing.B, databaseURL string) *bare {
+func connectBare(b *testing.B, databaseURL string) *bare {
 	b.Helper()
 	path, isSQLite := strings.CutPrefix(databaseURL, "sqlite:")
 	if !isSQLite {
@@ -84,63 +128,54 @@ func openDB(b testing.TB, driver, dsn string, conns int) *sql.DB {
 	return db
 }
 
-func compareCreate(b *testing.B, s *stand) {
-	s.compare(b, http.StatusCreated, func(base string) *http.Request {
-		req, _ := http.NewRequest(http.MethodPost, base+"/api/v1/sessions/create", strings.NewReader(`{"target_age":18}`))
-		req.Header.Set("Content-Type", "application/json")
-		return req
-	})
-}
-
-func compareStatus(b *testing.B, s *stand) {
-	s.compare(b, http.StatusOK, func(base string) *http.Request {
-		req, _ := http.NewRequest(http.MethodGet, base+"/api/v1/sessions/"+s.session.SessionID+"/status", nil)
-		return req
-	})
-}
-
 // rounds alternate between the two, so that a slow moment of the machine
 // falls on both.
 const rounds = 10
 
-func (s *stand) compare(b *testing.B, want int, request func(base string) *http.Request) {
-	s.load(b, s.gateway, 200, want, request)
-	s.load(b, s.bare, 200, want, request)
+func (s *stand) compare(b *testing.B, bareURL string, clients, want int, request func(base string, n int) *http.Request) {
+	s.load(b, s.gateway, clients, 200, want, request)
+	s.load(b, bareURL, clients, 200, want, request)
 	b.ResetTimer()
 	var gateway, bare time.Duration
+	var took []time.Duration
 	n := max(1, b.N/rounds)
 	for range rounds {
-		bare += s.load(b, s.bare, n, want, request)
-		gateway += s.load(b, s.gateway, n, want, request)
+		whole, _ := s.load(b, bareURL, clients, n, want, request)
+		bare += whole
+		whole, each := s.load(b, s.gateway, clients, n, want, request)
+		gateway, took = gateway+whole, append(took, each...)
 	}
 	total := float64(n * rounds)
 	b.ReportMetric(total/gateway.Seconds(), "gateway_req/s")
 	b.ReportMetric(total/bare.Seconds(), "bare_req/s")
 	b.ReportMetric(bare.Seconds()/gateway.Seconds(), "gateway/bare")
-	b.ReportMetric(0, "ns/op")
+	report(b, took)
 }
 
-// load sends n requests from all clients and returns how long that took.
-func (s *stand) load(b *testing.B, base string, n, want int, request func(base string) *http.Request) time.Duration {
+// load sends n requests from all clients and returns how long that took, and how
+// long each of them.
+func (s *stand) load(b *testing.B, base string, clients, n, want int, request func(base string, n int) *http.Request) (time.Duration, []time.Duration) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
+	took := make([]time.Duration, n)
 	start := time.Now()
 	for range clients {
 		wg.Go(func() {
-			for next.Add(1) <= int64(n) {
-				if err := s.send(request(base), want); err != nil {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				sent := time.Now()
+				if err := s.send(request(base, i), want); err != nil {
 					b.Error(err)
 					return
 				}
+				took[i] = time.Since(sent)
 			}
 		})
 	}
 	wg.Wait()
-	return time.Since(start)
+	return time.Since(start), took
 }
 
 func (s *stand) send(req *http.Request, want int) error {
-	req.Header.Set("X-API-Key", s.key)
 	res, err := s.client.Do(req)
 	if err != nil {
 		return err

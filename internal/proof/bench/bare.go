@@ -20,6 +20,7 @@ import (
 type bare struct {
 	read, write *sql.DB
 	postgres    bool
+	remembers   bool     // keys, for a second
 	keys        sync.Map // hash to rememberedKey
 }
 
@@ -33,39 +34,42 @@ const (
 	insertSQL  = `INSERT INTO sessions (id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash,
 		status, created_at, expires_at, attempts, strikes)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'PENDING', $9, $10, 0, 0)`
-	counterSQL = `INSERT INTO usage_counters (tenant_id, counter, period, used) VALUES ($1, 'test', $2, 1)
-		ON CONFLICT (tenant_id, counter, period) DO UPDATE SET used = usage_counters.used + 1 WHERE usage_counters.used < $3`
+	holdSQL  = `INSERT INTO holds (session_id, tenant_id, source, period, status, expires_at) VALUES ($1, $2, 'free', $3, 'open', $4)`
+	entrySQL = `INSERT INTO ledger_entries (id, tenant_id, session_id, kind, source, period, delta, created_at)
+		VALUES ($1, $2, $3, 'hold', 'free', $4, -1, $5)`
+	counterSQL = `INSERT INTO usage_counters (tenant_id, counter, period, used) VALUES ($1, $2, $3, 1)
+		ON CONFLICT (tenant_id, counter, period) DO UPDATE SET used = usage_counters.used + 1 WHERE usage_counters.used < $4`
 )
 
-// caller returns the tenant's ID behind the key, remembered for a second as
-// the gateway does.
-func (b *bare) caller(r *http.Request) (id string, err error) {
-	hash := credential.HashAPIKey(r.Header.Get("X-API-Key"))
-	if known, ok := b.keys.Load(hash); ok {
-		if k, ok := known.(rememberedKey); ok && time.Now().Before(k.until) {
-			return k.tenant, nil
-		}
-	}
-	var skip [16]any
-	targets := make([]any, 0, 18)
-	for i := range skip {
-		if targets = append(targets, &skip[i]); i == 7 {
-			targets = append(targets, &id)
-		}
-	}
-	targets = append(targets, new(any))
-	err = b.read.QueryRowContext(r.Context(), keySQL, hash[:]).Scan(targets...)
-	b.keys.Store(hash, rememberedKey{id, time.Now().Add(time.Second)})
-	return id, err
+// caller is who is behind a key.
+type caller struct {
+	tenant   string
+	livemode bool
+	until    time.Time // when it is looked up again
 }
 
-type rememberedKey struct {
-	tenant string
-	until  time.Time
+func (b *bare) caller(r *http.Request) (c caller, err error) {
+	hash := credential.HashAPIKey(r.Header.Get("X-API-Key"))
+	if known, ok := b.keys.Load(hash); ok {
+		if c, ok := known.(caller); ok && time.Now().Before(c.until) {
+			return c, nil
+		}
+	}
+	targets := make([]any, 18)
+	for i := range targets {
+		targets[i] = new(any)
+	}
+	targets[1], targets[2] = &c.tenant, &c.livemode
+	err = b.read.QueryRowContext(r.Context(), keySQL, hash[:]).Scan(targets...)
+	if b.remembers {
+		c.until = time.Now().Add(time.Second)
+		b.keys.Store(hash, c)
+	}
+	return c, err
 }
 
 func (b *bare) status(w http.ResponseWriter, r *http.Request) {
-	tenantID, err := b.caller(r)
+	caller, err := b.caller(r)
 	if err != nil {
 		http.Error(w, "key", http.StatusUnauthorized)
 		return
@@ -73,7 +77,7 @@ func (b *bare) status(w http.ResponseWriter, r *http.Request) {
 	id := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/api/v1/sessions/"), "/status")
 	var status string
 	var created, expires, completed any
-	err = b.read.QueryRowContext(r.Context(), sessionSQL, id, tenantID).Scan(&status, &created, &expires, &completed)
+	err = b.read.QueryRowContext(r.Context(), sessionSQL, id, caller.tenant).Scan(&status, &created, &expires, &completed)
 	if err != nil {
 		http.Error(w, "session", http.StatusNotFound)
 		return
@@ -82,14 +86,14 @@ func (b *bare) status(w http.ResponseWriter, r *http.Request) {
 }
 
 func (b *bare) create(w http.ResponseWriter, r *http.Request) {
-	tenantID, err := b.caller(r)
+	caller, err := b.caller(r)
 	if err != nil {
 		http.Error(w, "key", http.StatusUnauthorized)
 		return
 	}
 	var success, cancel, webhook string
 	var skip [7]any
-	err = b.read.QueryRowContext(r.Context(), tenantSQL, tenantID).Scan(
+	err = b.read.QueryRowContext(r.Context(), tenantSQL, caller.tenant).Scan(
 		&skip[0], &skip[1], &success, &cancel, &webhook, &skip[2], &skip[3], &skip[4], &skip[5], &skip[6])
 	if err != nil {
 		http.Error(w, "tenant", http.StatusInternalServerError)
@@ -104,7 +108,7 @@ func (b *bare) create(w http.ResponseWriter, r *http.Request) {
 	}
 	id, now := uuid.Must(uuid.NewV7()), time.Now().UTC()
 	link := uuid.NewString() + id.String()
-	if err := b.insert(r, id, tenantID, body.TargetAge, success, cancel, webhook, link, now); err != nil {
+	if err := b.insert(r, id, caller, body.TargetAge, success, cancel, webhook, link, now); err != nil {
 		http.Error(w, "database", http.StatusInternalServerError)
 		return
 	}
@@ -113,18 +117,30 @@ func (b *bare) create(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (b *bare) insert(r *http.Request, id uuid.UUID, tenantID string, age int, success, cancel, webhook, link string, now time.Time) error {
-	tx, err := b.write.BeginTx(r.Context(), nil)
+func (b *bare) insert(r *http.Request, id uuid.UUID, by caller, age int, success, cancel, webhook, link string, now time.Time) error {
+	ctx, tenantID, expires := r.Context(), by.tenant, b.time(now.Add(time.Hour))
+	tx, err := b.write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // does nothing after Commit
-	_, err = tx.ExecContext(r.Context(), insertSQL, id.String(), tenantID, false, age, success, cancel, webhook,
-		credential.HashToken(link), b.time(now), b.time(now.Add(time.Hour)))
+	_, err = tx.ExecContext(ctx, insertSQL, id.String(), tenantID, by.livemode, age, success, cancel, webhook,
+		credential.HashToken(link), b.time(now), expires)
 	if err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(r.Context(), counterSQL, tenantID, now.Format(time.DateOnly), 1<<40); err != nil {
+	counter, period := "test", now.Format(time.DateOnly)
+	if by.livemode {
+		counter, period = "free", now.Format("2006-01")
+		if _, err := tx.ExecContext(ctx, holdSQL, id.String(), tenantID, period, expires); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, entrySQL, uuid.Must(uuid.NewV7()).String(), tenantID, id.String(), period, b.time(now))
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := tx.ExecContext(ctx, counterSQL, tenantID, counter, period, 1<<40); err != nil {
 		return err
 	}
 	return tx.Commit()

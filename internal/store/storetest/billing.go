@@ -22,7 +22,7 @@ func take(t testing.TB, s Store, tenantID uuid.UUID, period string, limit int64)
 	t.Helper()
 	var ok bool
 	err := s.UpdateBilling(t.Context(), func(tx billing.Tx) (err error) {
-		ok, err = tx.TakeCounter(tenantID, billing.CounterFree, period, limit)
+		ok, err = tx.TakeCounter(billing.Terms{TenantID: tenantID, Livemode: true, Period: period, Limit: limit})
 		return err
 	})
 	if err != nil {

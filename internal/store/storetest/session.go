@@ -15,6 +15,7 @@ import (
 
 	"agegate/internal/fault"
 	"agegate/internal/session"
+	"agegate/internal/tenant"
 )
 
 const microsecond = time.Microsecond
@@ -47,18 +48,24 @@ func decision(to session.Status, at time.Time, estimate *float64) session.Decisi
 	}
 }
 
-func testSessionComesBackAsStored(t *testing.T, s Store) {
-	owner := newTenant(t, s)
-	plain := sessionOf(t, owner)
+// fullSession returns a session whose every field is set.
+func fullSession(t testing.TB, owner tenant.Tenant) session.Session {
+	t.Helper()
 	full := sessionOf(t, owner)
 	at, age := stored(start), 24.5
-	full.WebhookURL, full.BrowserHash, full.Status = "https://shop.example/hook", digest("cookie"), session.StatusPassed
+	full.WebhookURL, full.BrowserHash, full.Status = "https://shop.example/hook", digest(full.ID.String()+"cookie"), session.StatusPassed
 	full.CompletedAt, full.ConsentedAt, full.DocumentOpenedAt, full.DetectedAge = &at, &at, &at, &age
 	full.Attempts, full.Strikes, full.Livemode = 3, 1, false
 	key := id(t)
 	full.OpenedAt, full.BegunAt, full.RedirectedAt, full.APIKeyID = &at, &at, &at, &key
 	full.Source, full.Basis = session.SourceCamera, session.Basis{Cutoff: &age, Calibration: "abc"}
 	full.DocumentWay, full.DocumentAttempts = session.WayWallet, 2
+	return full
+}
+
+func testSessionComesBackAsStored(t *testing.T, s Store) {
+	owner := newTenant(t, s)
+	plain, full := sessionOf(t, owner), fullSession(t, owner)
 	for _, want := range []session.Session{plain, full} {
 		inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(want) })
 		got, err := s.SessionByID(t.Context(), owner.ID, want.ID)

@@ -1,0 +1,82 @@
+package billing
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Terms are what the price of a new session depends on. Sessions on the same
+// terms can be paid for together.
+type Terms struct {
+	TenantID uuid.UUID
+	Livemode bool
+	Period   string // the UTC month of a live session, the UTC day of a test one
+	Limit    int64  // units of the period, or Unlimited
+}
+
+// Counter is where the units of the period are counted.
+func (t Terms) Counter() Counter {
+	if t.Livemode {
+		return CounterFree
+	}
+	return CounterTest
+}
+
+// Terms returns the terms of a new session.
+func (l Limits) Terms(c Charge) Terms {
+	t := Terms{TenantID: c.TenantID, Livemode: c.Livemode}
+	own := c.TestCap
+	if c.Livemode {
+		t.Period, t.Limit, own = c.Now.UTC().Format("2006-01"), l.FreeChecksPerMonth, c.FreeChecks
+	} else {
+		t.Period, t.Limit = c.Now.UTC().Format(time.DateOnly), l.TestDailyCap
+	}
+	if own != nil {
+		t.Limit = *own
+	}
+	return t
+}
+
+// Purchase is what new sessions on the same terms take from one balance, all or
+// nothing.
+type Purchase struct {
+	Terms
+	Units int64
+	// Credit says that the units are prepaid ones. They may be taken only if
+	// nothing is left of the period, not even in holds that expired at or before
+	// Now.
+	Credit  bool
+	Now     time.Time
+	Holds   []Hold  // of live sessions
+	Entries []Entry // of live sessions
+}
+
+// Purchases returns the ways to pay for new sessions on the same terms, in the
+// order in which they are to be tried. If none succeeds, Take does more for each
+// session by itself, and knows why one is refused.
+func Purchases(terms Terms, charges []Charge) ([]Purchase, error) {
+	free := Purchase{Terms: terms, Units: int64(len(charges)), Now: charges[len(charges)-1].Now}
+	if !terms.Livemode {
+		return []Purchase{free}, nil
+	}
+	credit := free
+	credit.Credit = true
+	if err := free.hold(Balance{SourceFree, terms.Period}, charges); err != nil {
+		return nil, err
+	}
+	return []Purchase{free, credit}, credit.hold(Balance{Source: SourceCredit}, charges)
+}
+
+// hold adds the holds on a balance and their entries in the ledger.
+func (p *Purchase) hold(of Balance, charges []Charge) error {
+	for _, c := range charges {
+		h := Hold{SessionID: c.SessionID, TenantID: c.TenantID, Source: of.Source, Period: of.Period, ExpiresAt: c.ExpiresAt}
+		entry, err := entryOf(h, EntryHold, -1, c.Now)
+		if err != nil {
+			return err
+		}
+		p.Holds, p.Entries = append(p.Holds, h), append(p.Entries, entry)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"agegate/internal/billing"
+	"agegate/internal/session"
+)
+
+// errNotAll rolls back a transaction that cannot write all its sessions.
+var errNotAll = errors.New("store: a unit or an idempotency key is not free")
+
+// CreateSessions implements session.Store.
+func (s *Store) CreateSessions(ctx context.Context, sessions []session.Session, claims []session.IdempotencyClaim, p billing.Purchase) (bool, error) {
+	if s.postgres != nil && len(claims) == 0 {
+		return s.createAtOnce(ctx, sessions, p)
+	}
+	err := s.Update(ctx, func(tx *Tx) error {
+		for i, c := range claims {
+			_, claimed, err := tx.ClaimIdempotencyKey(c, sessions[i].CreatedAt)
+			if err != nil {
+				return err
+			}
+			if !claimed {
+				return errNotAll
+			}
+		}
+		created, err := tx.createSessions(sessions, p)
+		if err == nil && !created {
+			return errNotAll
+		}
+		return err
+	})
+	if errors.Is(err, errNotAll) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// createAtOnce is CreateSessions by one statement without a transaction around
+// it, which saves two trips to the server and the time that it holds the lock of
+// the balance meanwhile.
+func (s *Store) createAtOnce(ctx context.Context, sessions []session.Session, p billing.Purchase) (created bool, err error) {
+	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
+		created, err = s.tx(s.writer.WithContext(ctx)).createSessions(sessions, p)
+		return rolledBack(err), err
+	})
+	return created, err
+}
+
+// createSessions takes the units of p and writes the sessions, the holds and the
+// ledger's entries, or reports false.
+func (tx *Tx) createSessions(sessions []session.Session, p billing.Purchase) (bool, error) {
+	rows, holds, entries := mapAll(sessions, fromSession), mapAll(p.Holds, fromHold), mapAll(p.Entries, fromEntry)
+	statement, args := tx.taking(p)
+	if tx.postgres {
+		return tx.insertIf(statement+" RETURNING 1", args, rows, holds, entries)
+	}
+	taken, err := changed(tx.db.Exec(statement, args...))
+	if err != nil || !taken {
+		return false, err
+	}
+	if err := tx.db.Create(&rows).Error; err != nil || len(holds) == 0 {
+		return true, err
+	}
+	return true, errors.Join(tx.db.Create(&holds).Error, tx.db.Create(&entries).Error)
+}
+
+// insertIf runs a statement and, if it returns a row, inserts rows, all in one
+// statement of PostgreSQL. It reports whether a row was returned. The text does
+// not depend on how many rows are inserted, so it is prepared once.
+func (tx *Tx) insertIf(condition string, args []any, slices ...any) (bool, error) {
+	var statement strings.Builder
+	statement.WriteString("WITH condition AS (" + condition + ")")
+	for _, rows := range slices {
+		records, err := tx.recordset(rows)
+		if err != nil {
+			return false, err
+		}
+		if records.json == "" {
+			continue
+		}
+		statement.WriteString(`, into_` + records.table + ` AS (
+			INSERT INTO ` + records.table + ` (` + records.columns + `)
+			SELECT ` + records.columns + ` FROM json_populate_recordset(CAST(NULL AS ` + records.table + `), CAST(? AS json))
+			WHERE EXISTS (SELECT FROM condition))`)
+		args = append(args, records.json)
+	}
+	var n int64
+	statement.WriteString(" SELECT count(*) FROM condition")
+	err := tx.db.Raw(statement.String(), args...).Scan(&n).Error
+	return n > 0, err
+}
+
+// recordset is rows of a table in the form that json_populate_recordset reads.
+type recordset struct {
+	table, columns string
+	json           string // an array of objects; empty without rows
+}
+
+// recordset returns the rows of a slice.
+func (tx *Tx) recordset(rows any) (recordset, error) {
+	stmt := &gorm.Statement{DB: tx.db}
+	if err := stmt.Parse(rows); err != nil {
+		return recordset{}, err
+	}
+	set := recordset{table: stmt.Schema.Table, columns: strings.Join(stmt.Schema.DBNames, ", ")}
+	slice := reflect.ValueOf(rows)
+	objects := make([]map[string]any, slice.Len())
+	for i := range objects {
+		objects[i] = make(map[string]any, len(stmt.Schema.DBNames))
+		for _, name := range stmt.Schema.DBNames {
+			value, _ := stmt.Schema.FieldsByDBName[name].ValueOf(tx.db.Statement.Context, slice.Index(i))
+			if octets, ok := value.([]byte); ok && octets != nil {
+				value = `\x` + hex.EncodeToString(octets)
+			}
+			objects[i][name] = value
+		}
+	}
+	if len(objects) == 0 {
+		return set, nil
+	}
+	text, err := json.Marshal(objects)
+	set.json = string(text)
+	return set, err
+}
