@@ -32,7 +32,7 @@ var rooms = [][]string{
 	{"vision"},
 	{"inference"},
 	// For everybody.
-	{"fault"},
+	{"fault", "gather"},
 	{"agegate", "gen", "templates"}, // agegate is the root, which embeds openapi.yaml
 }
 

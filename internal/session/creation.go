@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"agegate/internal/billing"
 	"agegate/internal/fault"
@@ -24,7 +23,7 @@ var errReplay = errors.New("session: idempotency key was used")
 // idempotency key that is in use.
 func (s *Service) write(ctx context.Context, c creation) (earlier IdempotencyClaim, err error) {
 	if len(c.refused) == 0 {
-		written, err := s.creations.write(ctx, s.cfg.Limits.Terms(c.charge), c)
+		written, err := s.creations.Do(ctx, line{s.cfg.Limits.Terms(c.charge), c.claim != nil}, c)
 		// Any other error may be about another creation.
 		if written || ctx.Err() != nil || fault.CodeOf(err) == fault.Unavailable {
 			return IdempotencyClaim{}, err
@@ -60,9 +59,9 @@ func (s *Service) writeAlone(ctx context.Context, c creation) (earlier Idempoten
 	return earlier, err
 }
 
-// writeTogether writes creations on the same terms in one transaction, or reports
-// false.
-func (s *Service) writeTogether(ctx context.Context, terms billing.Terms, together []creation) (bool, error) {
+// writeTogether writes creations in one transaction, or reports false. They would
+// wait for each other anyway, at the balance's lock.
+func (s *Service) writeTogether(ctx context.Context, l line, together []creation) (bool, error) {
 	var sessions []Session
 	var claims []IdempotencyClaim
 	var charges []billing.Charge
@@ -72,7 +71,7 @@ func (s *Service) writeTogether(ctx context.Context, terms billing.Terms, togeth
 			claims = append(claims, *c.claim)
 		}
 	}
-	purchases, err := billing.Purchases(terms, charges)
+	purchases, err := billing.Purchases(l.Terms, charges)
 	if err != nil {
 		return false, err
 	}
@@ -87,84 +86,10 @@ func (s *Service) writeTogether(ctx context.Context, terms billing.Terms, togeth
 // maxTogether is the most creations that one transaction writes.
 const maxTogether = 64
 
-// gathering lets creations share transactions: those that come while one on the
-// same terms is being written are written together after it. They would wait for
-// each other anyway, at the balance's lock. One that is alone does not wait.
-type gathering struct {
-	together func(ctx context.Context, terms billing.Terms, together []creation) (bool, error)
-
-	mu    sync.Mutex
-	lines map[line][]*waiting // of the lines that are being written
-}
-
 // line is what creations must have in common to be written together. Those with
 // an idempotency key have lines of their own, because one key that is in use
 // keeps a whole transaction from being written.
 type line struct {
 	billing.Terms
 	claimed bool
-}
-
-// waiting is a creation in a line.
-type waiting struct {
-	creation
-	ctx     context.Context
-	done    chan struct{} // closed when written and err are set
-	written bool
-	err     error
-}
-
-// write writes a creation, perhaps together with others, or reports false. The
-// reason may be another creation.
-func (g *gathering) write(ctx context.Context, terms billing.Terms, c creation) (bool, error) {
-	l, w := line{terms, c.claim != nil}, &waiting{creation: c, ctx: ctx, done: make(chan struct{})}
-	g.mu.Lock()
-	if _, busy := g.lines[l]; busy {
-		g.lines[l] = append(g.lines[l], w)
-		g.mu.Unlock()
-		select {
-		case <-w.done:
-			return w.written, w.err
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
-	}
-	g.lines[l] = nil
-	g.mu.Unlock()
-	defer g.next(l)
-	return g.together(ctx, terms, []creation{c})
-}
-
-// next begins the next transaction of a line, if somebody waits.
-func (g *gathering) next(l line) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	n := min(len(g.lines[l]), maxTogether)
-	if n == 0 {
-		delete(g.lines, l)
-		return
-	}
-	batch := g.lines[l][:n:n]
-	g.lines[l] = g.lines[l][n:]
-	go g.serve(l, batch)
-}
-
-// serve writes the creations of a batch whose callers still wait. They share the
-// transaction, so none of them can cancel it.
-func (g *gathering) serve(l line, batch []*waiting) {
-	var present []*waiting
-	var together []creation
-	for _, w := range batch {
-		if w.ctx.Err() == nil {
-			present, together = append(present, w), append(together, w.creation)
-		}
-	}
-	if len(present) > 0 {
-		written, err := g.together(context.WithoutCancel(present[0].ctx), l.Terms, together)
-		for _, w := range present {
-			w.written, w.err = written, err
-			close(w.done)
-		}
-	}
-	g.next(l)
 }

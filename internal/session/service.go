@@ -8,6 +8,7 @@ import (
 	"agegate/internal/billing"
 	"agegate/internal/credential"
 	"agegate/internal/fault"
+	"agegate/internal/gather"
 	"agegate/internal/tenant"
 	"agegate/internal/webhook"
 
@@ -41,7 +42,7 @@ type Service struct {
 	now     func() time.Time
 	wake    func() // called after an event has been committed
 
-	creations gathering
+	creations *gather.Group[line, creation, bool]
 }
 
 // NewService returns a service over a store. random must be
@@ -49,7 +50,7 @@ type Service struct {
 // must not block.
 func NewService(cfg Config, store Store, tenants Tenants, sealer *credential.Sealer, random io.Reader, now func() time.Time, wake func()) *Service {
 	s := &Service{cfg: cfg, store: store, tenants: tenants, sealer: sealer, random: random, now: now, wake: wake}
-	s.creations = gathering{together: s.writeTogether, lines: map[line][]*waiting{}}
+	s.creations = gather.New(maxTogether, s.writeTogether)
 	return s
 }
 

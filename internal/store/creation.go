@@ -95,8 +95,9 @@ func (tx *Tx) insertIf(condition string, args []any, slices ...any) (bool, error
 	}
 	var n int64
 	statement.WriteString(" SELECT count(*) FROM condition")
-	err := tx.db.Raw(statement.String(), args...).Scan(&n).Error
-	return n > 0, err
+	// Not GORM's Scan, which would write out the statement with all its values.
+	err := tx.db.Raw(statement.String(), args...).Row().Scan(&n)
+	return n > 0, translate(err)
 }
 
 // recordset is rows of a table in the form that json_populate_recordset reads.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"io"
 	"iter"
+	"math"
 	"time"
 
 	"agegate/internal/audit"
 	"agegate/internal/credential"
 	"agegate/internal/fault"
+	"agegate/internal/gather"
 
 	"github.com/google/uuid"
 )
@@ -23,12 +25,16 @@ type Service struct {
 	random io.Reader
 	now    func() time.Time
 	keys   keyCache
+	reads  *gather.Group[uuid.UUID, struct{}, Tenant]
 }
 
 // NewService returns a service over a store. random must be
 // cryptographically secure.
 func NewService(store Store, sealer *credential.Sealer, rule CallbackRule, random io.Reader, now func() time.Time) *Service {
-	return &Service{store: store, sealer: sealer, rule: rule, random: random, now: now}
+	reads := gather.New(math.MaxInt, func(ctx context.Context, id uuid.UUID, _ []struct{}) (Tenant, error) {
+		return store.TenantByID(ctx, id)
+	})
+	return &Service{store: store, sealer: sealer, rule: rule, random: random, now: now, reads: reads}
 }
 
 // ModeSecrets holds the plain API key and secrets of one mode. They are shown
@@ -131,9 +137,10 @@ func (s *Service) Delete(ctx context.Context, actor audit.Actor, id uuid.UUID) e
 	return s.store.DeleteTenant(ctx, id, act)
 }
 
-// Tenant returns one tenant, or fault.NotFound.
+// Tenant returns one tenant, or fault.NotFound. Calls at the same time share what
+// they read.
 func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
-	return s.store.TenantByID(ctx, id)
+	return s.reads.Do(ctx, id, struct{}{})
 }
 
 // FindTenants returns the first MaxPage tenants whose name contains a text, in

@@ -1,0 +1,95 @@
+package gather_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"agegate/internal/gather"
+)
+
+// TestDo: one call runs while others come; these are served together.
+func TestDo(t *testing.T) {
+	errDown := errors.New("down")
+	for _, tt := range []struct {
+		name string
+		come int
+		runs []int // calls that each serves
+		err  error
+	}{
+		{"alone", 0, []int{1}, nil},
+		{"together", 5, []int{1, 5}, nil},
+		{"more than one run serves", 150, []int{1, 64, 64, 22}, nil},
+		{"each learns of a failure", 5, []int{1, 5}, errDown},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var runs []int
+				proceed := make(chan struct{})
+				g := gather.New(64, func(_ context.Context, _ string, values []int) (int, error) {
+					runs = append(runs, len(values))
+					<-proceed
+					return len(values), tt.err
+				})
+				var wg sync.WaitGroup
+				for range 1 + tt.come {
+					wg.Go(func() {
+						if n, err := g.Do(t.Context(), "key", 1); n == 0 || !errors.Is(err, tt.err) {
+							t.Errorf("Do = %d, %v", n, err)
+						}
+					})
+					synctest.Wait()
+				}
+				close(proceed)
+				wg.Wait()
+				if !slices.Equal(runs, tt.runs) {
+					t.Errorf("runs of %v, want %v", runs, tt.runs)
+				}
+				proceed = make(chan struct{})
+				close(proceed)
+				if n, _ := g.Do(t.Context(), "key", 1); n != 1 {
+					t.Error("the key is still busy")
+				}
+			})
+		})
+	}
+}
+
+// TestDoKeepsApart: a key whose run takes long keeps no other waiting, and who
+// gives up is not served.
+func TestDoKeepsApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		proceed := make(chan struct{})
+		served := 0
+		g := gather.New(64, func(_ context.Context, key string, values []int) (int, error) {
+			if key == "busy" {
+				<-proceed
+				served += len(values)
+			}
+			return 0, nil
+		})
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = g.Do(t.Context(), "busy", 1) })
+		synctest.Wait()
+		if _, err := g.Do(t.Context(), "other", 1); err != nil {
+			t.Error(err)
+		}
+		ctx, giveUp := context.WithCancel(t.Context())
+		wg.Go(func() {
+			if _, err := g.Do(ctx, "busy", 1); !errors.Is(err, context.Canceled) {
+				t.Errorf("who gave up: %v", err)
+			}
+		})
+		synctest.Wait()
+		giveUp()
+		synctest.Wait()
+		close(proceed)
+		wg.Wait()
+		if served != 1 {
+			t.Errorf("%d served", served)
+		}
+	})
+}
