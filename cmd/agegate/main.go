@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,9 +27,22 @@ func main() {
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "agegate:", err)
-		os.Exit(1)
+		code := 1
+		if exit := (exitError{}); errors.As(err, &exit) {
+			code = exit.code
+		}
+		os.Exit(code)
 	}
 }
+
+// exitError is an error with an exit code of its own.
+type exitError struct {
+	code int
+	error
+}
+
+// Unwrap returns the error without the code.
+func (e exitError) Unwrap() error { return e.error }
 
 // run executes the program; it returns when the command has ended or ctx is
 // done.
@@ -42,7 +56,7 @@ func run(ctx context.Context, args []string, env config.Lookup, stdout, stderr i
 		SilenceErrors: true,
 	}
 	cli.addConfigFlags(root)
-	root.AddCommand(cli.serveCommand(), cli.demoCommand(), cli.migrateCommand(), cli.tenantCommand(), cli.keyCommand(), cli.webhookCommand(), cli.redirectCommand(), cli.userCommand(), cli.secretKeyCommand(), cli.trustCommand(), cli.sessionCommand(), cli.pruneCommand(), cli.auditCommand(), cli.evalCommand(), cli.calibrateCommand(), cli.documentCommand(), versionCommand())
+	root.AddCommand(cli.serveCommand(), cli.demoCommand(), cli.migrateCommand(), cli.tenantCommand(), cli.keyCommand(), cli.webhookCommand(), cli.redirectCommand(), cli.userCommand(), cli.secretKeyCommand(), cli.trustCommand(), cli.sessionCommand(), cli.pruneCommand(), cli.auditCommand(), cli.evalCommand(), cli.calibrateCommand(), cli.documentCommand(), cli.conformanceCommand(), versionCommand())
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetArgs(args)
 	root.SetOut(stdout)

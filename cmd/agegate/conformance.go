@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"agegate/internal/conformance"
+
+	"github.com/spf13/cobra"
+)
+
+const conformanceHelp = `Test a running gateway from the outside: every operation, documented status and
+error example of its contract, the redirects, the pages of forced outcomes and the
+webhooks. Answers are validated against the contract of this program. Each case
+cites the sections it tests: "SPEC n" is section n of the service specification,
+"openapi.yaml" a heading or an operation of the contract.
+
+What it needs is said before it starts, and how many sessions it makes. The tenant
+of the test key must have a Success and a Cancel URL. For webhooks, open a receiver
+with --listen and register an address that leads there as the tenant's Webhook URL.
+No live session is made without --live-key; with it, one, whose unit is held until
+it expires.
+
+Secrets are read from the environment or from files: REDIRECT_SECRET (rdsec_test_…)
+and WEBHOOK_SECRET (whsec_…). Each key can also be given as TEST_KEY, LIVE_KEY,
+OTHER_KEY, REVOKED_KEY, DISABLED_KEY, CAPPED_KEY, UNPAID_KEY and BARE_KEY, out of
+sight of other users of this machine.
+
+The exit status is 0 when every case passed or was skipped for want of a credential,
+1 when a case failed or webhooks did not reach the receiver, and 2 when the gateway
+could not be tested.`
+
+// conformanceFlags are what the command is told beside the suite's options.
+type conformanceFlags struct {
+	conformance.Options
+
+	listen, webhookURL        string
+	redirectFile, webhookFile string
+	report, out               string
+	plan                      bool
+}
+
+func (c *cli) conformanceCommand() *cobra.Command {
+	var f conformanceFlags
+	cmd := &cobra.Command{
+		Use: "conformance --base-url URL --test-key KEY", Short: "Test a running gateway against its contract", Long: conformanceHelp,
+		Args: func(cmd *cobra.Command, args []string) error { return cannotRun(cobra.NoArgs(cmd, args)) },
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cannotRun(err) })
+	flags := cmd.Flags()
+	flags.StringVar(&f.BaseURL, "base-url", "", "address of the API [AGEGATE_BASE_URL]")
+	for _, k := range f.keys() {
+		flags.StringVar(k.value, k.flag, "", k.help+" ["+k.env+"]")
+	}
+	flags.StringVar(&f.redirectFile, "redirect-secret-file", "", "file with the redirect secret of test mode [REDIRECT_SECRET]")
+	flags.StringVar(&f.webhookFile, "webhook-secret-file", "", "file with the webhook secret of test mode [WEBHOOK_SECRET]")
+	flags.StringVar(&f.listen, "listen", "", "open a webhook receiver at host:port")
+	flags.StringVar(&f.webhookURL, "webhook-url", "", "address under which the gateway reaches the receiver (default http://, then --listen)")
+	flags.BoolVar(&f.WithoutWebhooks, "without-webhooks", false, "skip the cases about webhooks instead of failing")
+	flags.StringArrayVar(&f.Cases, "case", nil, "run only the cases of this name or pattern, such as create.*; may be repeated")
+	flags.IntVar(&f.Draws, "draws", conformance.DefaultDraws, "requests of each random case; a tenth of them makes sessions")
+	flags.Uint64Var(&f.Seed, "seed", 0, "repeat the random requests of a report (default another each time)")
+	flags.Float64Var(&f.Rate, "rate", conformance.DefaultRate, "requests a second; 0 is unlimited")
+	flags.DurationVar(&f.CaseTimeout, "case-timeout", conformance.DefaultCaseTimeout, "longest time for one case, without its waits")
+	flags.DurationVar(&f.WebhookWait, "webhook-wait", conformance.DefaultWebhookWait, "longest wait for one delivery")
+	flags.DurationVar(&f.ExpiryWait, "expiry-wait", 0, "wait as long for a session to expire; 0 skips the case")
+	flags.DurationVar(&f.TokenTTL, "token-ttl", conformance.DefaultTokenTTL, "longest life of a redirect token here")
+	flags.StringVar(&f.report, "report", "text", "text, json, junit or html")
+	flags.StringVar(&f.out, "out", "", "write the report into this file instead of standard output")
+	flags.BoolVar(&f.plan, "plan", false, "say what the run needs and costs, list its cases, and end")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if !cmd.Flags().Changed("seed") {
+			f.Seed = rand.Uint64N(1 << 32) //nolint:gosec // repeatable on purpose
+		}
+		if err := c.completeConformance(&f); err != nil {
+			return cannotRun(err)
+		}
+		return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	return cmd
+}
+
+// keyFlag is a key that the suite may be given.
+type keyFlag struct {
+	value           *string
+	flag, env, help string
+}
+
+func (f *conformanceFlags) keys() []keyFlag {
+	return []keyFlag{
+		{&f.TestKey, "test-key", "TEST_KEY", "test key of the tenant"},
+		{&f.LiveKey, "live-key", "LIVE_KEY", "live key of the tenant; makes one live session"},
+		{&f.OtherKey, "other-key", "OTHER_KEY", "key of another tenant"},
+		{&f.RevokedKey, "revoked-key", "REVOKED_KEY", "revoked key"},
+		{&f.DisabledKey, "disabled-key", "DISABLED_KEY", "key of a disabled tenant"},
+		{&f.CappedKey, "capped-key", "CAPPED_KEY", "test key of a tenant whose daily cap is reached"},
+		{&f.UnpaidKey, "unpaid-key", "UNPAID_KEY", "live key of a tenant with neither allowance nor credit"},
+		{&f.BareKey, "bare-key", "BARE_KEY", "test key of a tenant without callback URLs"},
+	}
+}
+
+// completeConformance reads what the flags leave to the environment and to
+// files, and checks what needs no gateway.
+func (c *cli) completeConformance(f *conformanceFlags) error {
+	fromEnv := func(value *string, name string) {
+		if given, ok := c.env(name); ok && *value == "" {
+			*value = given
+		}
+	}
+	fromEnv(&f.BaseURL, "AGEGATE_BASE_URL")
+	for _, k := range f.keys() {
+		fromEnv(k.value, k.env)
+	}
+	for _, s := range []struct {
+		value                   *string
+		flag, file, env, prefix string
+	}{
+		{&f.RedirectSecret, "--redirect-secret-file", f.redirectFile, "REDIRECT_SECRET", "rdsec_test_"},
+		{&f.WebhookSecret, "--webhook-secret-file", f.webhookFile, "WEBHOOK_SECRET", "whsec_"},
+	} {
+		if s.file != "" {
+			data, err := os.ReadFile(s.file)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.flag, err)
+			}
+			*s.value = strings.TrimSpace(string(data))
+		}
+		fromEnv(s.value, s.env)
+		if *s.value != "" && !strings.HasPrefix(*s.value, s.prefix) {
+			return fmt.Errorf("%s must be the secret that begins with %s", s.env, s.prefix)
+		}
+	}
+	switch {
+	case f.BaseURL == "" || f.TestKey == "":
+		return errors.New("--base-url and --test-key must be given")
+	case f.webhookURL != "" && f.listen == "":
+		return errors.New("--webhook-url needs --listen")
+	case f.listen != "" && f.WithoutWebhooks:
+		return errors.New("--listen and --without-webhooks exclude each other")
+	case f.listen != "" && f.WebhookSecret == "":
+		return errors.New("webhooks need WEBHOOK_SECRET or --webhook-secret-file")
+	case f.Draws < 0 || f.Draws > 10_000:
+		return errors.New("--draws must be from 0 to 10000")
+	case f.Rate < 0 || f.CaseTimeout <= 0 || f.WebhookWait <= 0 || f.ExpiryWait < 0 || f.TokenTTL <= 0:
+		return errors.New("--rate and the times must not be negative")
+	}
+	switch f.report {
+	case "text", "json", "junit", "html":
+	default:
+		return errors.New("--report must be text, json, junit or html")
+	}
+	return placeFor("--out", f.out)
+}
+
+// run tests the gateway and writes the report. The error has an exit code.
+func (f *conformanceFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	plan, err := conformance.PlanOf(f.Options)
+	if err != nil {
+		return cannotRun(err)
+	}
+	if f.plan {
+		return f.printPlan(stdout, plan)
+	}
+	if f.listen != "" {
+		if f.Listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", f.listen); err != nil {
+			return cannotRun(fmt.Errorf("--listen: %w", err))
+		}
+	}
+	f.announce(stderr, plan)
+	f.Progress = caseProgress(stderr)
+	report, err := conformance.Run(ctx, f.Options)
+	if err != nil {
+		return cannotRun(err)
+	}
+	if err := f.write(stdout, report); err != nil {
+		return cannotRun(err)
+	}
+	if code := report.ExitCode(); code != conformance.ExitPassed {
+		return exitError{code, errors.New(report.Summary())}
+	}
+	return nil
+}
+
+// announce says what the run needs and costs.
+func (f *conformanceFlags) announce(w io.Writer, plan conformance.Plan) {
+	fmt.Fprintf(w, "Testing %s with %d cases; %d are skipped, see --plan.\nThey make at most %d test sessions of the tenant's daily cap, and %d live sessions",
+		f.BaseURL, plan.Cases, plan.Skipped, plan.Sessions, plan.Live)
+	if plan.Live > 0 {
+		fmt.Fprint(w, ", whose unit is held until the session expires")
+	}
+	fmt.Fprintln(w, ".\nThe tenant needs a Success URL and a Cancel URL.")
+	if f.Listener != nil {
+		address := f.webhookURL
+		if address == "" {
+			address = "http://" + f.Listener.Addr().String() + "/"
+		}
+		fmt.Fprintf(w, "Its Webhook URL must be %s, and the gateway must be allowed to connect there.\n", address)
+	}
+}
+
+func (f *conformanceFlags) printPlan(w io.Writer, plan conformance.Plan) error {
+	f.announce(w, plan)
+	listed, err := conformance.List(f.Options)
+	if err != nil {
+		return cannotRun(err)
+	}
+	for _, r := range listed {
+		fmt.Fprintf(w, "\n%s: %s\n  (%s)\n", r.Case, r.Title, strings.Join(r.Cites, "; "))
+		for _, d := range r.Details {
+			fmt.Fprintf(w, "  skipped: %s\n", d)
+		}
+	}
+	return nil
+}
+
+func (f *conformanceFlags) write(stdout io.Writer, report *conformance.Report) error {
+	if f.out == "" {
+		return report.Write(stdout, f.report)
+	}
+	file, err := os.Create(f.out)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.Write(file, f.report), file.Close())
+}
+
+// caseProgress prints how many cases are done, at most every two seconds, and
+// every one that did not pass.
+func caseProgress(w io.Writer) func(done, total int, r conformance.Result) {
+	last := time.Now()
+	return func(done, total int, r conformance.Result) {
+		bad := r.Outcome != conformance.Passed && r.Outcome != conformance.Skipped
+		if bad || done == total || time.Since(last) > 2*time.Second {
+			last = time.Now()
+			fmt.Fprintf(w, "%d of %d cases: %s %s\n", done, total, r.Case, r.Outcome)
+		}
+	}
+}
+
+// cannotRun gives an error the exit code for a gateway that was not tested.
+func cannotRun(err error) error {
+	if err == nil {
+		return nil
+	}
+	return exitError{conformance.ExitCannotRun, err}
+}

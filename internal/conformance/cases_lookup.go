@@ -1,0 +1,156 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+var lookupCases = []testCase{
+	{
+		Name: "status.pending", Title: "An open session is PENDING since its creation, with exactly status and status_at",
+		Cites: []string{"SPEC 2.4", "SPEC 3", "SPEC 4.2", "openapi.yaml getSessionStatus 200"},
+		run: func(t *trial) {
+			s := t.pending()
+			status, since := t.status(t.test, s.ID)
+			_, later := t.status(t.test, s.ID)
+			t.check(status == "PENDING", "the status is %s", status)
+			t.check(since.Equal(later), "status_at moves from one lookup to the next")
+			t.check(since.Before(s.ExpiresAt) && apart(since, s.date) < clockTolerance, "status_at of an open session is not its creation")
+		},
+	},
+	{
+		Name: "status.passed", Title: "After VERIFIED the status is PASSED since the completion", Cites: []string{"SPEC 2.4", "SPEC 2.6", "SPEC 4.4", "openapi.yaml Test sessions"},
+		run: func(t *trial) { t.endedAs("verified") },
+	},
+	{
+		Name: "status.fallback", Title: "After ROUTED_TO_FALLBACK the status is FALLBACK since the completion", Cites: []string{"SPEC 2.4", "SPEC 2.6", "SPEC 4.4", "openapi.yaml Test sessions"},
+		run: func(t *trial) { t.endedAs("fallback") },
+	},
+	{
+		Name: "status.spoof", Title: "After SPOOF_DETECTED the status is SPOOF since the completion", Cites: []string{"SPEC 2.4", "SPEC 2.6", "SPEC 4.4", "openapi.yaml Test sessions"},
+		run: func(t *trial) { t.endedAs("spoof") },
+	},
+	{
+		Name: "lookup.not_found", Title: "A session that does not exist is 404 Session not found", Cites: []string{"SPEC 4.2", "SPEC 4.3", "SPEC 7", "openapi.yaml SessionNotFound"},
+		run: func(t *trial) {
+			t.expect(call{operation: getSessionStatus, keys: t.test, session: nobody}, http.StatusNotFound, "notFound")
+			t.expect(call{operation: getDetectedAge, keys: t.test, session: nobody}, http.StatusNotFound, "notFound")
+		},
+	},
+	{
+		Name: "lookup.isolation", Title: "Another tenant's session is answered exactly as one that does not exist", needs: []need{needOther},
+		Cites: []string{"SPEC 5 rule 3", "SPEC 7", "openapi.yaml Authentication"},
+		run: func(t *trial) {
+			for _, op := range []string{getSessionStatus, getDetectedAge} {
+				for _, s := range []*session{t.pending(), t.forced("verified")} {
+					foreign := t.expect(call{operation: op, keys: []string{t.OtherKey}, session: s.ID}, http.StatusNotFound, "notFound")
+					missing := t.call(call{operation: op, keys: []string{t.OtherKey}, session: nobody})
+					t.check(comparable(foreign) == comparable(missing), "%s: the headers or bodies of the two answers differ", op)
+				}
+			}
+		},
+	},
+	{
+		Name: "lookup.id_refused", Title: "A session ID that is not a UUID in its 36-character form is 422",
+		Cites: []string{"SPEC 7", "openapi.yaml InvalidLookup", "openapi.yaml SessionID"},
+		run: func(t *trial) {
+			id := t.pending().ID
+			for _, bad := range []string{
+				canary, "1", strings.ReplaceAll(id, "-", ""), "%7B" + id + "%7D", "urn:uuid:" + id, id[1:], id + "0", id[:35] + "g", id + "%00", "%20" + id[1:],
+			} {
+				t.expect(call{operation: getSessionStatus, keys: t.test, session: bad}, http.StatusUnprocessableEntity, "malformed")
+				t.expect(call{operation: getDetectedAge, keys: t.test, session: bad}, http.StatusUnprocessableEntity, "malformed")
+			}
+		},
+	},
+	{
+		Name: "lookup.id_case", Title: "A session ID may be written in upper case", Cites: []string{"openapi.yaml SessionID"},
+		run: func(t *trial) {
+			s := t.pending()
+			if status, _ := t.status(t.test, strings.ToUpper(s.ID)); status != "PENDING" {
+				t.failf("the status is %s, want PENDING", status)
+			}
+			t.detectedAge(strings.ToUpper(s.ID), "not_consented")
+		},
+	},
+	{
+		Name: "lookup.body_ignored", Title: "A body sent with a lookup is ignored", Cites: []string{"SPEC 4.2", "openapi.yaml Errors"},
+		run: func(t *trial) {
+			got := t.call(call{operation: getSessionStatus, keys: t.test, session: t.pending().ID, body: `{"status":"` + canary})
+			t.check(got.status == http.StatusOK, "the lookup answers %s, want 200", got)
+		},
+	},
+	{
+		Name: "detected_age.not_consented", Title: "Without the shopper's consent the estimate is null and not_consented, whatever the outcome",
+		Cites: []string{"SPEC 2.5", "SPEC 4.3", "openapi.yaml getDetectedAge 200"},
+		run: func(t *trial) {
+			for _, s := range []*session{t.pending(), t.forced("verified"), t.forced("fallback"), t.forced("spoof")} {
+				t.detectedAge(s.ID, "not_consented")
+			}
+		},
+	},
+}
+
+// clockTolerance is how far two readings of the gateway's clock in one request
+// may be apart: the Date header has whole seconds, and machines may be slow.
+const clockTolerance = 15 * time.Second
+
+func apart(a, b time.Time) time.Duration { return a.Sub(b).Abs() }
+
+// endedAs checks the status of a session that was forced into an outcome.
+func (t *trial) endedAs(outcome string) {
+	s := t.forced(outcome)
+	status, since := t.status(t.test, s.ID)
+	_, later := t.status(t.test, s.ID)
+	t.check(status == forcedStatus[outcome], "the status is %s, want %s", status, forcedStatus[outcome])
+	t.check(since.Equal(later), "status_at moves from one lookup to the next")
+	t.check(!since.Before(s.date.Add(-time.Second)) && apart(since, s.date) < 2*t.CaseTimeout, "status_at is not the completion")
+}
+
+// detectedAge checks that a session has no estimate, for a reason.
+func (t *trial) detectedAge(id, availability string) {
+	got := t.call(call{operation: getDetectedAge, keys: t.test, session: id})
+	var out map[string]any
+	_ = json.Unmarshal(got.body, &out) // told by the schema
+	want := map[string]any{"session_id": strings.ToLower(id), "detected_age": nil, "availability": availability}
+	t.check(got.status == http.StatusOK && equalJSON(want, any(out)), "the estimate is answered with %s, want null and %s", got, availability)
+}
+
+// comparable is an answer without what differs from request to request.
+func comparable(a answer) string {
+	header := a.header.Clone()
+	header.Del("Date")
+	header.Del("X-Request-ID")
+	return fmt.Sprint(a.status, header, string(a.body))
+}
+
+var expiryCases = []testCase{{
+	Name: "expiry.lookup", Title: "A session that was never completed is EXPIRED at expires_at, for ever, and its page is gone", needs: []need{needExpiry}, sessions: 1,
+	Cites: []string{"SPEC 2.4", "SPEC 3", "SPEC 4.2 rule 1", "openapi.yaml getSessionStatus"},
+	run: func(t *trial) {
+		key := newKey()
+		s := t.create(t.test, `{"target_age":18}`, key)
+		left := s.ExpiresAt.Sub(t.now()) + 2*time.Second // the Date header has whole seconds
+		if left > t.ExpiryWait {
+			t.end(Skipped, "needs a wait of %s for the session to expire", left.Round(time.Second))
+		}
+		select {
+		case <-time.After(left):
+		case <-t.ctx.Done():
+			t.fatalf("the run was ended while the session was to expire")
+		}
+		t.shared["expired"] = s
+		status, at := t.status(t.test, s.ID)
+		t.check(status == "EXPIRED" && at.Equal(s.ExpiresAt), "the status is %s, since %s; want EXPIRED since expires_at", status, at)
+		got := t.open(newBrowser(), s.VerificationURL+"?force=verified")
+		t.check(got.header.Get("Location") == "", "an expired session redirects")
+		status, again := t.status(t.test, s.ID)
+		t.check(status == "EXPIRED" && again.Equal(at), "force makes the expired session %s", status)
+		t.detectedAge(s.ID, "not_consented")
+		replay := t.call(call{operation: createSession, keys: t.test, body: s.request, header: key})
+		t.check(string(replay.body) == string(s.body), "the repetition for an expired session gets another answer")
+	},
+}}

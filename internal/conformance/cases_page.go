@@ -1,0 +1,172 @@
+package conformance
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+var pageCases = []testCase{
+	{
+		Name: "page.opens", Title: "The verification_url opens a page and changes nothing", Cites: []string{"SPEC 4.4", "openapi.yaml CreateSessionOut"},
+		run: func(t *trial) {
+			s := t.pending()
+			got := t.open(newBrowser(), s.VerificationURL)
+			t.isPage(got, http.StatusOK)
+			if status, _ := t.status(t.test, s.ID); status != "PENDING" {
+				t.failf("opening the page makes the session %s", status)
+			}
+		},
+	},
+	{
+		Name: "redirect.pass", Title: "VERIFIED redirects with 303 and exactly token, session, status and is_adult",
+		Cites: []string{"SPEC 1 rule 3", "SPEC 4.4", "openapi.yaml Redirect token"},
+		run:   func(t *trial) { t.redirect(t.forced("verified")) },
+	},
+	{
+		Name: "redirect.token", Title: "The token is signed over session|status|is_adult|expires_ts, and lives no longer than it should", needs: []need{needRedirectSecret},
+		Cites: []string{"SPEC 5 rule 4", "openapi.yaml Redirect token"},
+		run: func(t *trial) {
+			s := t.forced("verified")
+			q := t.redirect(s).Query()
+			key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(t.RedirectSecret, "rdsec_test_"))
+			if err != nil || len(key) != 32 {
+				t.fatalf("the redirect secret given to this suite is not rdsec_test_ and 32 base64 bytes")
+			}
+			expires, mac, _ := strings.Cut(q.Get("token"), ".")
+			h := hmac.New(sha256.New, key)
+			h.Write([]byte(q.Get("session") + "|" + q.Get("status") + "|" + q.Get("is_adult") + "|" + expires))
+			t.check(mac == base64.RawURLEncoding.EncodeToString(h.Sum(nil)), "the token's MAC is not that of the parameters under the redirect secret")
+		},
+	},
+	{
+		Name: "redirect.none", Title: "ROUTED_TO_FALLBACK and SPOOF_DETECTED end on a page of their own, without a redirect", Cites: []string{"SPEC 1 rule 3", "SPEC 3", "SPEC 4.4"},
+		run: func(t *trial) {
+			for _, outcome := range []string{"fallback", "spoof"} {
+				got := t.forced(outcome).page
+				t.isPage(got, http.StatusOK)
+				t.check(!tokenPattern.Match(got.body), "the page of %s carries a token", outcome)
+			}
+		},
+	},
+	{
+		Name: "force.refused", Title: "Any other force, or two, is a page with 400 and changes nothing", Cites: []string{"SPEC 4.4", "openapi.yaml Test sessions"},
+		run: func(t *trial) {
+			s := t.pending()
+			for _, query := range []string{"force=", "force=passed", "force=VERIFIED", "force=verified%20", "force=verified&force=verified", "force=verified&force=spoof", "force=" + canary} {
+				got := t.open(newBrowser(), s.VerificationURL+"?"+query)
+				t.isPage(got, http.StatusBadRequest)
+				t.check(!strings.Contains(string(got.body), canary), "the page repeats the value of force")
+			}
+			if status, _ := t.status(t.test, s.ID); status != "PENDING" {
+				t.failf("a refused force makes the session %s", status)
+			}
+		},
+	},
+	{
+		Name: "force.final", Title: "A session that has ended keeps its outcome and its time", Cites: []string{"SPEC 3", "openapi.yaml Test sessions"},
+		run: func(t *trial) {
+			for outcome, another := range map[string]string{"verified": "fallback", "fallback": "verified", "spoof": "verified"} {
+				s := t.forced(outcome)
+				before, since := t.status(t.test, s.ID)
+				t.open(newBrowser(), s.VerificationURL+"?force="+another)
+				after, later := t.status(t.test, s.ID)
+				t.check(before == after && since.Equal(later), "a second force makes %s of %s", after, before)
+			}
+		},
+	},
+	{
+		Name: "force.at_once", Title: "Of outcomes forced at the same time one counts", sessions: 1, Cites: []string{"SPEC 3"},
+		run: func(t *trial) {
+			s := t.create(t.test, `{"target_age":18}`, nil)
+			t.shared["raced"] = s
+			var wg sync.WaitGroup
+			for i := range 6 {
+				outcome := []string{"verified", "spoof"}[i%2]
+				wg.Go(func() {
+					req, err := http.NewRequestWithContext(t.ctx, http.MethodGet, s.VerificationURL+"?force="+outcome, nil)
+					if err == nil {
+						_, _ = t.do(newBrowser(), req)
+					}
+				})
+			}
+			wg.Wait()
+			status, since := t.status(t.test, s.ID)
+			again, later := t.status(t.test, s.ID)
+			t.check(status == "PASSED" || status == "SPOOF", "the status is %s", status)
+			t.check(status == again && since.Equal(later), "the outcome changes afterwards")
+		},
+	},
+	{
+		Name: "consent.disclosure", Title: "The disclosure is separate and unticked; accepting it makes the estimate pending, then not_estimated", sessions: 1,
+		Cites: []string{"SPEC 1 rule 5", "SPEC 2.5", "openapi.yaml AgeAvailability"},
+		run:   consent,
+	},
+}
+
+// isPage checks that an answer is a page with a status, not a redirect.
+func (t *trial) isPage(got answer, status int) {
+	t.check(got.status == status, "the page answers %d, want %d", got.status, status)
+	t.check(strings.HasPrefix(got.header.Get("Content-Type"), "text/html"), "the page is not HTML")
+	t.check(got.header.Get("Location") == "", "the page redirects")
+}
+
+var (
+	tokenPattern = regexp.MustCompile(`\b[0-9]{10}\.[A-Za-z0-9_-]{43}\b`)
+	tokenForm    = regexp.MustCompile(`^([1-9][0-9]{9})\.[A-Za-z0-9_-]{43}$`)
+)
+
+// redirect checks all of a pass's redirect but the MAC, and returns its address.
+func (t *trial) redirect(s *session) *url.URL {
+	got := s.page
+	to, err := url.Parse(got.header.Get("Location"))
+	if got.status != http.StatusSeeOther || err != nil || to.Host == "" {
+		t.fatalf("a pass answers %d, want 303 with an absolute Location", got.status)
+	}
+	q, err := url.ParseQuery(to.RawQuery)
+	t.check(err == nil, "the redirect's query does not parse")
+	for name, want := range map[string]string{"session": strings.ToLower(s.ID), "status": "VERIFIED", "is_adult": "true"} {
+		t.check(len(q[name]) == 1 && q.Get(name) == want, "the redirect's parameter %s is not exactly %s", name, want)
+	}
+	for _, name := range []string{"detected_age", "age", "expires", "expires_ts", "livemode"} {
+		t.check(!q.Has(name), "the redirect has the parameter %s", name)
+	}
+	form := tokenForm.FindStringSubmatch(q.Get("token"))
+	if !t.check(len(q["token"]) == 1 && form != nil, "the redirect's token is not {expires_ts}.{base64url_mac}") {
+		return to
+	}
+	seconds, _ := strconv.ParseInt(form[1], 10, 64) // ten digits
+	left := time.Unix(seconds, 0).Sub(t.now())
+	t.check(left > -clockTolerance && left < t.TokenTTL+clockTolerance, "the token expires %s from now, want at most %s", left.Round(time.Second), t.TokenTTL)
+	return to
+}
+
+var liveCases = []testCase{{
+	Name: "live.session", Title: "A live session cannot be forced, is readable with the tenant's test key, and has Idempotency-Keys of its own", needs: []need{needLive}, sessions: 1, live: 1,
+	Cites: []string{"SPEC 4.1 rule 5", "SPEC 4.4", "SPEC 7", "openapi.yaml Test sessions", "openapi.yaml Repeating a request safely"},
+	run: func(t *trial) {
+		key, live := newKey(), []string{t.LiveKey}
+		s := t.create(live, `{"target_age":18}`, key)
+		again := t.call(call{operation: createSession, keys: live, body: s.request, header: key})
+		t.check(again.header.Get("Idempotent-Replayed") == "true" && string(again.body) == string(s.body), "the repetition of a live creation gets another answer")
+		other := t.create(t.test, s.request, key)
+		t.check(other.ID != s.ID, "the same Idempotency-Key under a test key gives the live session")
+		for _, query := range []string{"force=verified", "force=fallback", "force=spoof", "force=x"} {
+			t.isPage(t.open(newBrowser(), s.VerificationURL+"?"+query), http.StatusBadRequest)
+		}
+		for _, keys := range [][]string{live, t.test} {
+			if status, _ := t.status(keys, s.ID); status != "PENDING" {
+				t.failf("a refused force makes the live session %s", status)
+			}
+		}
+		status, _ := t.status(live, t.pending().ID)
+		t.check(status == "PENDING", "the test session is %s with the live key", status)
+	},
+}}

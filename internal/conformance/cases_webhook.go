@@ -1,0 +1,141 @@
+package conformance
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var webhookCases = []testCase{
+	{
+		Name: "webhook.verified", Title: "VERIFIED sends a signed event: is_adult true, livemode false, no estimate", needs: []need{needWebhooks},
+		Cites: []string{"SPEC 5 rule 5", "SPEC 6", "openapi.yaml Webhooks", "openapi.yaml CompletionEvent"},
+		run:   func(t *trial) { t.event("verified", "VERIFIED", true) },
+	},
+	{
+		Name: "webhook.fallback", Title: "ROUTED_TO_FALLBACK sends a signed event: is_adult false, livemode false, no estimate", needs: []need{needWebhooks},
+		Cites: []string{"SPEC 5 rule 5", "SPEC 6", "openapi.yaml Webhooks", "openapi.yaml CompletionEvent"},
+		run:   func(t *trial) { t.event("fallback", "ROUTED_TO_FALLBACK", false) },
+	},
+	{
+		Name: "webhook.repeated", Title: "A refused delivery is repeated with the same webhook-id and body, signed anew", needs: []need{needWebhooks},
+		Cites: []string{"SPEC 6", "openapi.yaml Webhooks"},
+		run: func(t *trial) {
+			s := t.forced("fallback")
+			got, err := t.receiver.await(t.ctx, s.ID, 2, t.WebhookWait)
+			if err != nil {
+				t.fatalf("a delivery that was answered with 500 is not repeated within %s", t.WebhookWait)
+			}
+			first, second := got[0], got[1]
+			t.check(first.header.Get("webhook-id") == second.header.Get("webhook-id"), "the repetition has another webhook-id")
+			t.check(string(first.body) == string(second.body), "the repetition has another body")
+			t.signed(second)
+		},
+	},
+	{
+		Name: "webhook.once", Title: "A completion sends one event, and not again after a 2xx; sessions that are open, SPOOF or EXPIRED send none", needs: []need{needWebhooks},
+		Cites: []string{"SPEC 3", "SPEC 6", "openapi.yaml Webhooks"},
+		run: func(t *trial) {
+			t.forced("spoof")
+			t.forced("fallback")
+			// Whatever was due before these two sessions has come when theirs has.
+			for range 2 {
+				s := t.create(t.test, `{"target_age":18}`, nil)
+				t.force(s, "verified")
+				_, err := t.receiver.await(t.ctx, s.ID, 1, t.WebhookWait)
+				t.check(err == nil, "no event of a completion comes within %s", t.WebhookWait)
+			}
+			for name, s := range t.shared {
+				t.once(name, s)
+			}
+		},
+		sessions: 2,
+	},
+}
+
+// once checks that a session sent at most one event, and none after a delivery
+// that was accepted.
+func (t *trial) once(name string, s *session) {
+	got := t.receiver.of(s.ID)
+	ids := map[string]bool{}
+	accepted := 0
+	for _, d := range got {
+		ids[d.header.Get("webhook-id")] = true
+		if d.answer < 300 {
+			accepted++
+		}
+	}
+	t.check(len(ids) <= 1 && accepted <= 1, "the session %q sent %d events, of which %d deliveries were accepted", name, len(ids), accepted)
+	if slices.Contains([]string{"pending", "spoof", "expired"}, name) {
+		t.check(len(got) == 0, "the session %q sent an event", name)
+	}
+	if name == "raced" && len(got) > 0 {
+		status, _ := t.status(t.test, s.ID)
+		t.check(status == "PASSED", "a session that is %s sent an event", status)
+	}
+}
+
+// requireWebhooks finds out once whether deliveries reach the receiver, and ends
+// the case if they do not.
+func (t *trial) requireWebhooks() {
+	if t.webhooks == nil {
+		why := ""
+		if t.receiver == nil {
+			why = "not reachable: no receiver was opened (--listen), and the tenant's Webhook URL must lead to it"
+		} else if _, err := t.receiver.await(t.ctx, t.forced("verified").ID, 1, t.WebhookWait); err != nil {
+			why = "not reachable: no delivery came within " + t.WebhookWait.String() + "; the tenant's Webhook URL must lead to the receiver"
+		}
+		t.webhooks = &why
+	}
+	if *t.webhooks != "" {
+		t.end(NotReachable, "%s", *t.webhooks)
+	}
+}
+
+// event checks the first delivery for a session that was forced into an outcome.
+func (t *trial) event(outcome, result string, adult bool) {
+	s := t.forced(outcome)
+	got, err := t.receiver.await(t.ctx, s.ID, 1, t.WebhookWait)
+	if err != nil {
+		t.fatalf("no delivery for the session comes within %s", t.WebhookWait)
+	}
+	d := got[0]
+	for _, p := range t.contract.checkDelivery(d.header, d.body) {
+		t.failf("the delivery: %s", p)
+	}
+	t.signed(d)
+	e := d.event()
+	t.check(e.Type == "session.completed" && e.Status == result && e.IsAdult == adult, "the event says %s, %s, is_adult %t; want %s and %t", e.Type, e.Status, e.IsAdult, result, adult)
+	t.check(!e.Livemode, "the event of a test session has livemode true")
+	var members map[string]any
+	_ = json.Unmarshal(d.body, &members) // told by the schema
+	for name := range members {
+		t.check(!strings.Contains(name, "age") && !strings.Contains(name, "estimate"), "the event has the member %q", name)
+	}
+	_, since := t.status(t.test, s.ID)
+	t.check(apart(e.Timestamp, since) < time.Second, "the event's timestamp is not the completion")
+}
+
+// signed checks a delivery as Standard Webhooks tells a receiver to.
+func (t *trial) signed(d delivery) {
+	if t.WebhookSecret == "" {
+		return
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(t.WebhookSecret, "whsec_"))
+	if err != nil || len(key) == 0 {
+		t.fatalf("the webhook secret given to this suite is not whsec_ and base64")
+	}
+	stamp := d.header.Get("webhook-timestamp")
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	t.check(err == nil && apart(time.Unix(seconds, 0), d.at.Add(-t.offset)) < 5*time.Minute, "the webhook-timestamp is more than five minutes away")
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(d.header.Get("webhook-id") + "." + stamp + "."))
+	h.Write(d.body)
+	want := "v1," + base64.StdEncoding.EncodeToString(h.Sum(nil))
+	t.check(slices.Contains(strings.Fields(d.header.Get("webhook-signature")), want), "no signature is that of the webhook secret over id, timestamp and body")
+}

@@ -1,0 +1,386 @@
+// Package conformance tests a running gateway from the outside, as the QA of a
+// merchant would: by the published contract, and by what its readers can see of
+// the service's specification. It shares no code with the gateway, so that the
+// same mistake is not made on both sides.
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Options says what to test and with which credentials. BaseURL and TestKey are
+// required. A case whose credential is missing is skipped.
+type Options struct {
+	BaseURL string // of the API, without a trailing slash
+	TestKey string // of a tenant with a registered Success and Cancel URL
+
+	LiveKey        string // of the same tenant
+	OtherKey       string // of another tenant
+	RevokedKey     string
+	DisabledKey    string // of a disabled tenant
+	CappedKey      string // a test key of a tenant whose daily cap is reached
+	UnpaidKey      string // a live key of a tenant with neither allowance nor credit
+	BareKey        string // of a tenant without callback URLs
+	RedirectSecret string // rdsec_test_… of the tenant
+	WebhookSecret  string // whsec_… of the tenant's test mode
+
+	Listener        net.Listener // where the tenant's Webhook URL leads; nil if there is none. Run closes it.
+	WithoutWebhooks bool         // skip their cases instead of reporting them as not reachable
+
+	Cases       []string      // path.Match patterns of case names; empty runs all
+	Draws       int           // requests of each random case; a tenth of them makes sessions
+	Seed        uint64        // of the random requests
+	Rate        float64       // requests a second; 0 is unlimited
+	CaseTimeout time.Duration // of one case without its waits for webhooks and expiry
+	WebhookWait time.Duration // the longest wait for one delivery
+	ExpiryWait  time.Duration // how long to wait for a session to expire; less than its life skips the case
+	TokenTTL    time.Duration // the longest life of a redirect token that the operator configured
+
+	Progress func(done, total int, last Result) // called after each case; may be nil
+}
+
+// Defaults of Options.
+const (
+	DefaultDraws       = 60
+	DefaultRate        = 50
+	DefaultCaseTimeout = 30 * time.Second
+	DefaultWebhookWait = 30 * time.Second
+	DefaultTokenTTL    = 10 * time.Minute
+)
+
+// ErrCannotRun is wrapped by the errors of Run: the gateway was not tested.
+var ErrCannotRun = errors.New("the suite cannot run")
+
+// testCase is one promise and how it is tested.
+type testCase struct {
+	Name  string   // "area.promise", as Options.Cases selects it
+	Title string   // what must hold
+	Cites []string // sections of the specification ("SPEC 4.1") and headings and operations of openapi.yaml
+
+	needs    []need
+	sessions int // test sessions it makes at most, beside the shared ones
+	live     int // live sessions it makes
+	run      func(*trial)
+}
+
+// need is a credential or a setting without which a case is skipped.
+type need int
+
+const (
+	needLive need = iota
+	needOther
+	needRevoked
+	needDisabled
+	needCapped
+	needUnpaid
+	needBare
+	needRedirectSecret
+	needWebhooks
+	needExpiry
+)
+
+// missing returns why a need is not met, or "".
+func (s *suite) missing(n need) string {
+	for _, m := range []struct {
+		need   need
+		absent bool
+		text   string
+	}{
+		{needLive, s.LiveKey == "", "needs a live key of the tenant"},
+		{needOther, s.OtherKey == "", "needs a key of another tenant"},
+		{needRevoked, s.RevokedKey == "", "needs a revoked key"},
+		{needDisabled, s.DisabledKey == "", "needs a key of a disabled tenant"},
+		{needCapped, s.CappedKey == "", "needs a test key of a tenant whose daily cap is reached"},
+		{needUnpaid, s.UnpaidKey == "", "needs a live key of a tenant with neither allowance nor credit"},
+		{needBare, s.BareKey == "", "needs a key of a tenant without callback URLs"},
+		{needRedirectSecret, s.RedirectSecret == "", "needs the redirect secret of test mode"},
+	} {
+		if m.need == n && m.absent {
+			return m.text
+		}
+	}
+	return ""
+}
+
+// suite is one run.
+type suite struct {
+	Options
+	contract *contract
+	api      *http.Client
+	limiter  *rate.Limiter
+	receiver *receiver
+	redactor *redactor
+
+	test     []string // values of the X-API-Key header, with the test key
+	offset   time.Duration
+	sessions atomic.Int64 // test sessions that were made
+	live     atomic.Int64 // live ones
+	blocked  string       // why no more sessions can be made, or ""
+
+	shared    map[string]*session // by how it ended
+	documents bool                // the tenant has the document check on
+	webhooks  *string             // nil until it is known whether they reach the receiver; then why not, or ""
+}
+
+// Plan says what a run needs and costs.
+type Plan struct {
+	Cases    int `json:"cases"`
+	Skipped  int `json:"skipped"` // for want of a credential
+	Sessions int `json:"test_sessions"`
+	Live     int `json:"live_sessions"`
+}
+
+// sharedSessions are made once for all cases: pending, and forced into each
+// outcome.
+const sharedSessions = 4
+
+// PlanOf returns the plan of a run with these options: numbers of sessions are
+// the most that it makes.
+func PlanOf(o Options) (Plan, error) {
+	selected, err := o.selected()
+	if err != nil {
+		return Plan{}, err
+	}
+	s := &suite{Options: o}
+	plan := Plan{Cases: len(selected), Sessions: sharedSessions}
+	for _, c := range selected {
+		if s.reason(c) != "" {
+			plan.Skipped++
+			continue
+		}
+		plan.Sessions += c.sessions
+		plan.Live += c.live
+	}
+	return plan, nil
+}
+
+// List returns the cases of a run with these options, without running them.
+// Those that would be skipped say why.
+func List(o Options) ([]Result, error) {
+	selected, err := o.selected()
+	if err != nil {
+		return nil, err
+	}
+	s := &suite{Options: o}
+	list := make([]Result, len(selected))
+	for i, c := range selected {
+		list[i] = Result{Case: c.Name, Title: c.Title, Cites: c.Cites}
+		if why := s.reason(c); why != "" {
+			list[i].Outcome, list[i].Details = Skipped, []string{why}
+		}
+	}
+	return list, nil
+}
+
+// reason says why a case is not run, as far as the options tell, or "".
+func (s *suite) reason(c testCase) string {
+	for _, n := range c.needs {
+		switch why := s.missing(n); {
+		case why != "":
+			return why
+		case n == needWebhooks && s.WithoutWebhooks:
+			return "without webhooks, as asked for"
+		case n == needExpiry && s.ExpiryWait == 0:
+			return "needs a wait for the session to expire"
+		}
+	}
+	return ""
+}
+
+// cases returns all cases, in the order in which they run.
+func (o Options) cases() []testCase {
+	var all []testCase
+	for _, table := range [][]testCase{
+		documentCases, authenticationCases, createCases, callbackCases, idempotencyCases,
+		lookupCases, pageCases, liveCases, randomCases(o.Draws), expiryCases, webhookCases,
+	} {
+		all = append(all, table...)
+	}
+	return all
+}
+
+func (o Options) selected() ([]testCase, error) {
+	var chosen []testCase
+	for _, c := range o.cases() {
+		match := len(o.Cases) == 0
+		for _, pattern := range o.Cases {
+			ok, err := path.Match(pattern, c.Name)
+			if err != nil {
+				return nil, fmt.Errorf("%w: %q is not a pattern of case names", ErrCannotRun, pattern)
+			}
+			match = match || ok
+		}
+		if match {
+			chosen = append(chosen, c)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("%w: no case has such a name", ErrCannotRun)
+	}
+	return chosen, nil
+}
+
+// Run tests the gateway. The error wraps ErrCannotRun and is for a gateway that
+// could not be tested at all; what was found is in the report.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if o.Listener != nil {
+		defer o.Listener.Close()
+	}
+	selected, err := o.selected()
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSuite(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Listener != nil {
+		s.receiver = newReceiver(o.Listener)
+		defer s.receiver.close()
+	}
+	started := time.Now().UTC()
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	report := &Report{BaseURL: o.BaseURL, StartedAt: started, Seed: o.Seed}
+	for i, c := range selected {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%w: %w", ErrCannotRun, ctx.Err())
+		}
+		result := s.one(ctx, c)
+		report.Results = append(report.Results, result)
+		if o.Progress != nil {
+			o.Progress(i+1, len(selected), result)
+		}
+	}
+	report.Took = time.Since(started)
+	report.Sessions, report.Live = s.sessions.Load(), s.live.Load()
+	report.Statuses, report.Examples = s.contract.coverage(), s.contract.exampleCoverage()
+	return report, nil
+}
+
+func newSuite(o Options) (*suite, error) {
+	base, err := url.Parse(o.BaseURL)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("%w: the base URL must be an absolute http or https URL", ErrCannotRun)
+	}
+	if !strings.HasPrefix(o.TestKey, "svc_test_") {
+		return nil, fmt.Errorf("%w: the test key must begin with svc_test_, so that nothing is billed", ErrCannotRun)
+	}
+	if o.LiveKey != "" && strings.HasPrefix(o.LiveKey, "svc_test_") {
+		return nil, fmt.Errorf("%w: the live key is a test key", ErrCannotRun)
+	}
+	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
+	doc, err := readContract()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCannotRun, err)
+	}
+	o.CaseTimeout = cmp.Or(o.CaseTimeout, DefaultCaseTimeout)
+	o.WebhookWait = cmp.Or(o.WebhookWait, DefaultWebhookWait)
+	o.TokenTTL = cmp.Or(o.TokenTTL, DefaultTokenTTL)
+	limit := rate.Inf
+	if o.Rate > 0 {
+		limit = rate.Limit(o.Rate)
+	}
+	return &suite{
+		Options: o, contract: doc, api: newClient(nil), limiter: rate.NewLimiter(limit, 5),
+		redactor: newRedactor(o), test: []string{o.TestKey}, shared: map[string]*session{},
+	}, nil
+}
+
+// drawer returns the random numbers of a case, which do not depend on the cases
+// that ran before.
+func (s *suite) drawer(name string) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))                    // never fails
+	return rand.New(rand.NewPCG(s.Seed, h.Sum64())) //nolint:gosec // repeatable on purpose
+}
+
+// prepare makes the session that stays PENDING, and finds out what would make
+// every case fail.
+func (s *suite) prepare(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.CaseTimeout)
+	defer cancel()
+	t := &trial{suite: s, ctx: ctx, random: s.drawer("")}
+	got, err := t.send(call{operation: createSession, keys: s.test, body: `{"target_age":18}`})
+	if err != nil {
+		return fmt.Errorf("%w: the gateway does not answer: %s", ErrCannotRun, s.redactor.clean(err.Error()))
+	}
+	if date, err := http.ParseTime(got.header.Get("Date")); err == nil {
+		s.offset = time.Until(date)
+	}
+	switch got.status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return fmt.Errorf("%w: the gateway answers the test key with %d: %s", ErrCannotRun, got.status, s.redactor.clean(string(got.body)))
+	case http.StatusUnprocessableEntity:
+		if strings.Contains(string(got.body), "success_url") || strings.Contains(string(got.body), "cancel_url") {
+			return fmt.Errorf("%w: the tenant needs a registered Success URL and a registered Cancel URL", ErrCannotRun)
+		}
+	}
+	if made, ok := got.created(); ok {
+		s.shared["pending"] = made
+	}
+	return nil
+}
+
+// abort is what a trial panics with to end its case.
+type abort struct{ outcome Outcome }
+
+// one runs a case.
+func (s *suite) one(ctx context.Context, c testCase) (result Result) {
+	result = Result{Case: c.Name, Title: c.Title, Cites: c.Cites, Outcome: Passed}
+	if why := s.reason(c); why != "" {
+		result.Outcome, result.Details = Skipped, []string{why}
+		return result
+	}
+	wait := s.CaseTimeout
+	for _, n := range c.needs {
+		switch n {
+		case needWebhooks:
+			wait += 3 * s.WebhookWait
+		case needExpiry:
+			wait += s.ExpiryWait
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	t := &trial{suite: s, ctx: ctx, random: s.drawer(c.Name)}
+	started := time.Now()
+	defer func() {
+		result.Took = time.Since(started)
+		for _, p := range t.problems {
+			result.Details = append(result.Details, s.redactor.clean(p))
+		}
+		if len(t.problems) > 0 {
+			result.Outcome = Failed
+		}
+		switch ended := recover().(type) {
+		case nil:
+		case abort:
+			result.Outcome = ended.outcome
+		default:
+			panic(ended)
+		}
+	}()
+	for _, n := range c.needs {
+		if n == needWebhooks {
+			t.requireWebhooks()
+		}
+	}
+	c.run(t)
+	return result
+}

@@ -1,0 +1,110 @@
+package conformance
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// consent walks to the disclosure as a shopper does and accepts it.
+func consent(t *trial) {
+	s := t.create(t.test, `{"target_age":18}`, nil)
+	browser := newBrowser()
+	link, err := url.Parse(s.VerificationURL)
+	if err != nil {
+		t.fatalf("the verification_url does not parse")
+	}
+	start := findForm(t.open(browser, s.VerificationURL).body)
+	if start == nil {
+		t.end(Skipped, "the hosted page offers no camera check now")
+	}
+	form := t.submit(browser, link, start)
+	box := form.input("share")
+	if box == nil {
+		t.end(Skipped, "needs a tenant with estimated age visibility on")
+	}
+	t.check(box["type"] == "checkbox", "the disclosure is not a checkbox")
+	_, ticked := box["checked"]
+	t.check(!ticked, "the disclosure is ticked before the shopper sees it")
+	t.detectedAge(s.ID, "not_consented")
+	form.values = url.Values{"share": {box["value"]}}
+	t.submit(browser, link, form)
+	t.detectedAge(s.ID, "pending")
+	t.force(s, "verified")
+	t.detectedAge(s.ID, "not_estimated")
+}
+
+// form is a form of a page.
+type form struct {
+	action string
+	inputs []map[string]string // attributes by name
+	values url.Values
+}
+
+// input returns the input of a name, or nil.
+func (f *form) input(name string) map[string]string {
+	if f == nil {
+		return nil
+	}
+	for _, i := range f.inputs {
+		if i["name"] == name {
+			return i
+		}
+	}
+	return nil
+}
+
+// findForm returns the first form of a page that is posted, or nil.
+func findForm(page []byte) *form {
+	root, err := html.Parse(bytes.NewReader(page))
+	if err != nil {
+		return nil
+	}
+	for n := range root.Descendants() {
+		if a := attributes(n); n.Type == html.ElementNode && n.Data == "form" && strings.EqualFold(a["method"], http.MethodPost) {
+			f := &form{action: a["action"]}
+			for i := range n.Descendants() {
+				if i.Type == html.ElementNode && i.Data == "input" {
+					f.inputs = append(f.inputs, attributes(i))
+				}
+			}
+			return f
+		}
+	}
+	return nil
+}
+
+func attributes(n *html.Node) map[string]string {
+	a := map[string]string{}
+	for _, attribute := range n.Attr {
+		a[attribute.Key] = attribute.Val
+	}
+	return a
+}
+
+// submit posts a form, follows its redirect, and returns the first form of the
+// page it leads to, or nil.
+func (t *trial) submit(browser *http.Client, page *url.URL, f *form) *form {
+	target, err := page.Parse(f.action)
+	if err != nil {
+		t.fatalf("a form of the hosted page has no usable action")
+	}
+	req, err := http.NewRequestWithContext(t.ctx, http.MethodPost, target.String(), strings.NewReader(f.values.Encode()))
+	if err != nil {
+		t.fatalf("a form of the hosted page has no usable action")
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Origin", page.Scheme+"://"+page.Host)
+	got, err := t.do(browser, req)
+	if err != nil {
+		t.fatalf("a form of the hosted page is not answered: %v", err)
+	}
+	if next, err := target.Parse(got.header.Get("Location")); err == nil && got.header.Get("Location") != "" && next.Host == page.Host {
+		got = t.open(browser, next.String())
+	}
+	t.check(got.status == http.StatusOK, "a form of the hosted page leads to %d", got.status)
+	return findForm(got.body)
+}

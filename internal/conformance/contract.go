@@ -1,0 +1,303 @@
+package conformance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"agegate"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Operations of the contract, by their IDs.
+const (
+	createSession    = "createSession"
+	getSessionStatus = "getSessionStatus"
+	getDetectedAge   = "getDetectedAge"
+)
+
+// operation is one operation of the contract.
+type operation struct {
+	id, method, path string
+	*openapi3.Operation
+}
+
+// contract is the published document, and which parts of it were seen.
+type contract struct {
+	doc        *openapi3.T
+	operations []operation
+	statuses   map[statusKey]int
+	examples   map[string]bool // by key
+}
+
+type statusKey struct{ operation, status string }
+
+// readContract reads the document that this program was built with.
+func readContract() (*contract, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(agegate.OpenAPI)
+	if err != nil {
+		return nil, err
+	}
+	c := &contract{doc: doc, statuses: map[statusKey]int{}, examples: map[string]bool{}}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			c.operations = append(c.operations, operation{op.OperationID, method, path, op})
+		}
+	}
+	slices.SortFunc(c.operations, func(a, b operation) int { return strings.Compare(a.id, b.id) })
+	return c, nil
+}
+
+func (c *contract) operation(id string) operation {
+	i := slices.IndexFunc(c.operations, func(o operation) bool { return o.id == id })
+	return c.operations[i] // the IDs are those of this package
+}
+
+// visit are the options of every validation. Errors carry neither the schema
+// nor the value.
+var visit = []openapi3.SchemaValidationOption{
+	openapi3.MultiErrors(), openapi3.VisitAsResponse(), openapi3.DisableSchemaErrorDetails(),
+	openapi3.WithStringFormatValidators(map[string]openapi3.StringFormatValidator{
+		"uuid":      openapi3.NewCallbackValidator(matches(uuidPattern, "not a UUID in its 36-character form")),
+		"date-time": openapi3.NewCallbackValidator(checkTime),
+		"uri":       openapi3.NewCallbackValidator(checkURI),
+	}),
+}
+
+var (
+	uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	timePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$`)
+)
+
+func matches(pattern *regexp.Regexp, otherwise string) func(string) error {
+	return func(s string) error {
+		if !pattern.MatchString(s) {
+			return errors.New(otherwise)
+		}
+		return nil
+	}
+}
+
+func checkTime(s string) error {
+	if _, err := time.Parse(time.RFC3339, s); err != nil || !timePattern.MatchString(s) {
+		return errors.New("not RFC 3339 in UTC with a Z, to the microsecond at most")
+	}
+	return nil
+}
+
+func checkURI(s string) error {
+	if u, err := url.Parse(s); err != nil || !u.IsAbs() || u.Host == "" {
+		return errors.New("not an absolute URL")
+	}
+	return nil
+}
+
+// check returns what is wrong with an answer to an operation, and notes that its
+// status and the examples that it equals were seen.
+func (c *contract) check(id string, got answer) (problems []string) {
+	op := c.operation(id)
+	status := strconv.Itoa(got.status)
+	response := op.Responses.Value(status)
+	if response == nil {
+		return []string{fmt.Sprintf("the status %s is not documented", status)}
+	}
+	c.statuses[statusKey{id, status}]++
+	for _, name := range slices.Sorted(mapKeys(response.Value.Headers)) {
+		problems = append(problems, checkHeader(name, response.Value.Headers[name].Value, got.header.Values(name))...)
+	}
+	kind, _, err := mime.ParseMediaType(got.header.Get("Content-Type"))
+	media := response.Value.Content[kind]
+	if err != nil || media == nil {
+		return append(problems, fmt.Sprintf("the Content-Type %q is not documented", got.header.Get("Content-Type")))
+	}
+	var body any
+	if err := json.Unmarshal(got.body, &body); err != nil {
+		return append(problems, "the body is not JSON")
+	}
+	for _, p := range schemaProblems(media.Schema.Value, body) {
+		problems = append(problems, "the body "+p)
+	}
+	for name, example := range media.Examples {
+		if equalJSON(example.Value.Value, body) {
+			c.examples[exampleKey(id, status, name)] = true
+		}
+	}
+	return problems
+}
+
+func checkHeader(name string, header *openapi3.Header, values []string) []string {
+	switch {
+	case len(values) == 0 && header.Required:
+		return []string{"the header " + name + " is missing"}
+	case len(values) == 0:
+		return nil
+	case len(values) > 1:
+		return []string{"the header " + name + " is given twice"}
+	}
+	problems := schemaProblems(header.Schema.Value, scalar(header.Schema.Value, values[0]))
+	for i, p := range problems {
+		problems[i] = "the header " + name + " " + p
+	}
+	return problems
+}
+
+// scalar reads a header's value as the schema's type; where it is not one, the
+// string stays for the schema to refuse.
+func scalar(schema *openapi3.Schema, text string) any {
+	switch {
+	case schema.Type.Is(openapi3.TypeInteger):
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return float64(n)
+		}
+	case schema.Type.Is(openapi3.TypeBoolean):
+		if text == "true" || text == "false" {
+			return text == "true"
+		}
+	}
+	return text
+}
+
+// schemaProblems returns how a value breaks a schema, without the value.
+func schemaProblems(schema *openapi3.Schema, value any) []string {
+	err := schema.VisitJSON(value, visit...)
+	if err == nil {
+		return nil
+	}
+	var list openapi3.MultiError
+	if !errors.As(err, &list) {
+		list = openapi3.MultiError{err}
+	}
+	problems := make([]string, 0, len(list))
+	for _, e := range list {
+		text, _, _ := strings.Cut(e.Error(), "\n")
+		problems = append(problems, "breaks its schema: "+text)
+	}
+	return problems
+}
+
+// equalJSON compares a value of the document with a decoded one.
+func equalJSON(want, got any) bool {
+	data, err := json.Marshal(want)
+	if err != nil {
+		return false
+	}
+	var plain any
+	return json.Unmarshal(data, &plain) == nil && reflect.DeepEqual(plain, got)
+}
+
+// example returns an example of a response, as JSON.
+func (c *contract) example(id string, status int, name string) any {
+	return c.operation(id).Responses.Status(status).Value.Content["application/json"].Examples[name].Value.Value
+}
+
+func exampleKey(id, status, name string) string { return id + " " + status + " " + name }
+
+func mapKeys[V any](m map[string]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// StatusCount says how often an operation answered with a status.
+type StatusCount struct {
+	Operation string `json:"operation"`
+	Status    string `json:"status"`
+	Seen      int    `json:"seen"`
+	Why       string `json:"why,omitempty"` // it was not seen
+}
+
+// unseen says why a status may be missing from a run.
+var unseen = map[statusKey]string{
+	{createSession, "402"}:    "needs a live key of a tenant with neither allowance nor credit",
+	{createSession, "429"}:    "needs a test key of a tenant whose daily cap is reached",
+	{getSessionStatus, "409"}: "needs a damaged record, which no client can make",
+}
+
+func whyUnseen(k statusKey) string {
+	switch k.status {
+	case "500", "503":
+		return "no request may cause it"
+	case "403":
+		return "needs a key of a disabled tenant"
+	}
+	return unseen[k]
+}
+
+// coverage lists every documented status of every operation.
+func (c *contract) coverage() (list []StatusCount) {
+	for _, op := range c.operations {
+		for _, status := range slices.Sorted(mapKeys(op.Responses.Map())) {
+			k := statusKey{op.id, status}
+			count := StatusCount{Operation: op.id, Status: status, Seen: c.statuses[k]}
+			if count.Seen == 0 {
+				count.Why = whyUnseen(k)
+			}
+			list = append(list, count)
+		}
+	}
+	return list
+}
+
+// ExampleSeen says whether an answer equalled an error example of the contract.
+// Examples of successes have IDs and times of their own and are not listed.
+type ExampleSeen struct {
+	Operation string `json:"operation"`
+	Status    string `json:"status"`
+	Example   string `json:"example"`
+	Seen      bool   `json:"seen"`
+}
+
+func (c *contract) exampleCoverage() (list []ExampleSeen) {
+	for _, op := range c.operations {
+		for _, status := range slices.Sorted(mapKeys(op.Responses.Map())) {
+			media := op.Responses.Value(status).Value.Content["application/json"]
+			if status < "400" || media == nil {
+				continue
+			}
+			for _, name := range slices.Sorted(mapKeys(media.Examples)) {
+				list = append(list, ExampleSeen{op.id, status, name, c.examples[exampleKey(op.id, status, name)]})
+			}
+		}
+	}
+	return list
+}
+
+// webhookOperation is what the contract says about deliveries.
+func (c *contract) webhookOperation() *openapi3.Operation {
+	return c.doc.Webhooks["sessionCompleted"].Post
+}
+
+// checkDelivery returns how a delivery breaks the contract.
+func (c *contract) checkDelivery(header http.Header, body []byte) (problems []string) {
+	op := c.webhookOperation()
+	for _, p := range op.Parameters {
+		asHeader := &openapi3.Header{Parameter: openapi3.Parameter{Required: p.Value.Required, Schema: p.Value.Schema}}
+		problems = append(problems, checkHeader(p.Value.Name, asHeader, header.Values(p.Value.Name))...)
+	}
+	media := op.RequestBody.Value.Content["application/json"]
+	if kind, _, err := mime.ParseMediaType(header.Get("Content-Type")); err != nil || kind != "application/json" {
+		problems = append(problems, "the Content-Type is not application/json")
+	}
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		return append(problems, "the body is not JSON")
+	}
+	for _, p := range schemaProblems(media.Schema.Value, value) {
+		problems = append(problems, "the body "+p)
+	}
+	return problems
+}

@@ -1,0 +1,129 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of what a receiver keeps: it listens where others may reach it.
+const (
+	maxDelivery   = 64 << 10
+	maxDeliveries = 1000
+)
+
+// delivery is one webhook request as it came.
+type delivery struct {
+	header http.Header
+	body   []byte
+	at     time.Time
+	answer int // the status it was given
+}
+
+// event is what the body says.
+type event struct {
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	SessionID string    `json:"session_id"`
+	Status    string    `json:"status"`
+	IsAdult   bool      `json:"is_adult"`
+	Livemode  bool      `json:"livemode"`
+}
+
+func (d delivery) event() (e event) {
+	_ = json.Unmarshal(d.body, &e) // the schema tells what is wrong
+	return e
+}
+
+// receiver is the merchant's webhook receiver.
+type receiver struct {
+	server *http.Server
+
+	mu      sync.Mutex
+	got     map[string][]delivery // by session
+	total   int
+	refused map[string]bool // sessions whose next delivery gets a 500
+	changed chan struct{}   // closed and replaced with every delivery
+}
+
+func newReceiver(l net.Listener) *receiver {
+	r := &receiver{got: map[string][]delivery{}, refused: map[string]bool{}, changed: make(chan struct{})}
+	r.server = &http.Server{Handler: r, ReadTimeout: 10 * time.Second, ReadHeaderTimeout: 3 * time.Second, MaxHeaderBytes: 16 << 10}
+	go func() { _ = r.server.Serve(l) }() // ends with close
+	return r
+}
+
+func (r *receiver) close() { _ = r.server.Close() }
+
+// ServeHTTP records a delivery at any path. It answers 204, or 500 where
+// the first delivery of the session is to be refused.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxDelivery))
+	if err != nil || req.Method != http.MethodPost {
+		http.Error(w, http.StatusText(http.StatusBadRequest), http.StatusBadRequest)
+		return
+	}
+	w.WriteHeader(r.record(delivery{header: req.Header.Clone(), body: body, at: time.Now()}))
+}
+
+func (r *receiver) record(d delivery) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := strings.ToLower(d.event().SessionID)
+	d.answer = http.StatusNoContent
+	if r.refused[id] {
+		delete(r.refused, id)
+		d.answer = http.StatusInternalServerError
+	}
+	if r.total < maxDeliveries {
+		r.total++
+		r.got[id] = append(r.got[id], d)
+	}
+	close(r.changed)
+	r.changed = make(chan struct{})
+	return d.answer
+}
+
+// refuseFirst answers the session's first delivery with 500.
+func (r *receiver) refuseFirst(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refused[strings.ToLower(id)] = true
+}
+
+// of returns what came for a session so far.
+func (r *receiver) of(id string) []delivery {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]delivery(nil), r.got[strings.ToLower(id)]...)
+}
+
+var errNoDelivery = errors.New("no delivery in time")
+
+// await waits for n deliveries for a session, at most the given time, and
+// returns what came. It returns errNoDelivery when they are fewer.
+func (r *receiver) await(ctx context.Context, id string, n int, limit time.Duration) ([]delivery, error) {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	for {
+		r.mu.Lock()
+		changed := r.changed
+		r.mu.Unlock()
+		if got := r.of(id); len(got) >= n {
+			return got, nil
+		}
+		select {
+		case <-changed:
+		case <-late.C:
+			return r.of(id), errNoDelivery
+		case <-ctx.Done():
+			return r.of(id), errNoDelivery
+		}
+	}
+}

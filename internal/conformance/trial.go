@@ -1,0 +1,367 @@
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// canary marks values of requests that no answer may repeat.
+const canary = "cAnArY7f3"
+
+// maxAnswer is how many bytes of an answer are read.
+const maxAnswer = 1 << 20
+
+// trial is one case while it runs.
+type trial struct {
+	*suite
+	ctx      context.Context
+	random   *mathrand.Rand
+	problems []string
+}
+
+// failf notes a problem; the case goes on.
+func (t *trial) failf(format string, args ...any) {
+	t.problems = append(t.problems, fmt.Sprintf(format, args...))
+}
+
+// check notes a problem unless ok.
+func (t *trial) check(ok bool, format string, args ...any) bool {
+	if !ok {
+		t.failf(format, args...)
+	}
+	return ok
+}
+
+// fatalf notes a problem and ends the case.
+func (t *trial) fatalf(format string, args ...any) {
+	t.failf(format, args...)
+	panic(abort{Failed})
+}
+
+// end ends the case with an outcome for a reason.
+func (t *trial) end(outcome Outcome, format string, args ...any) {
+	t.failf(format, args...)
+	panic(abort{outcome})
+}
+
+// newClient returns a client that follows no redirect and keeps cookies only
+// if it has a jar.
+func newClient(jar http.CookieJar) *http.Client {
+	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// newBrowser returns a client with a cookie jar of its own.
+func newBrowser() *http.Client {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		panic(err) // it has no failing path without options
+	}
+	return newClient(jar)
+}
+
+// call is a request of an operation.
+type call struct {
+	operation string
+	keys      []string // X-API-Key headers
+	session   string   // in the path, escaped as it is
+	header    http.Header
+	body      string
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (a answer) String() string {
+	body := string(a.body)
+	if len(body) > 300 {
+		body = body[:300] + "…"
+	}
+	return fmt.Sprintf("%d %s", a.status, body)
+}
+
+// do sends a request and reads its answer.
+func (t *trial) do(client *http.Client, req *http.Request) (answer, error) {
+	if err := t.limiter.Wait(t.ctx); err != nil {
+		return answer{}, err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		var e *url.Error
+		if errors.As(err, &e) {
+			err = e.Err // without the URL, which may be a link of a session
+		}
+		return answer{}, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	return answer{res.StatusCode, res.Header, body}, err
+}
+
+// send calls an operation without judging the answer.
+func (t *trial) send(c call) (answer, error) {
+	op := t.contract.operation(c.operation)
+	target := t.BaseURL + strings.ReplaceAll(op.path, "{session_id}", c.session)
+	req, err := http.NewRequestWithContext(t.ctx, op.method, target, strings.NewReader(c.body))
+	if err != nil {
+		return answer{}, err
+	}
+	if c.body != "" && op.method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, values := range c.header {
+		req.Header[name] = values
+	}
+	if len(c.keys) > 0 {
+		req.Header["X-Api-Key"] = c.keys
+	}
+	got, err := t.do(t.api, req)
+	made := err == nil && got.status == http.StatusCreated && got.header.Get("Idempotent-Replayed") == ""
+	switch {
+	case made && len(c.keys) == 1 && c.keys[0] == t.LiveKey:
+		t.live.Add(1)
+	case made:
+		t.sessions.Add(1)
+	}
+	return got, err
+}
+
+// call calls an operation and checks the answer against the contract. An answer
+// that repeats a canary of the request is a problem too.
+func (t *trial) call(c call) answer {
+	got, err := t.send(c)
+	if err != nil {
+		t.fatalf("%s is not answered: %v", c.operation, err)
+	}
+	for _, p := range t.contract.check(c.operation, got) {
+		t.failf("%s answers %d: %s", c.operation, got.status, p)
+	}
+	t.check(!strings.Contains(string(got.body), canary) && !strings.Contains(fmt.Sprint(got.header), canary),
+		"%s answers %d with a value of the request", c.operation, got.status)
+	return got
+}
+
+// expect calls an operation, which must answer with an example of the contract.
+func (t *trial) expect(c call, status int, example string) answer {
+	got := t.call(c)
+	t.equal(c.operation, got, status, example)
+	return got
+}
+
+// equal checks that an answer has a status and equals an example of it.
+func (t *trial) equal(operation string, got answer, status int, example string) {
+	var body any
+	if got.status != status {
+		t.failf("%s answers %s, want %d", operation, got, status)
+	} else if err := json.Unmarshal(got.body, &body); err != nil || !equalJSON(t.contract.example(operation, status, example), body) {
+		t.failf("%s answers %s, want the example %q", operation, got, example)
+	}
+}
+
+// violation is an entry of a 422 answer, without its message.
+type violation struct {
+	Type string `json:"type"`
+	Loc  []any  `json:"loc"`
+}
+
+func at(kind string, loc ...any) violation { return violation{kind, loc} }
+
+func (v violation) String() string { return fmt.Sprintf("%s %v", v.Type, v.Loc) }
+
+// invalid calls an operation, which must refuse the request with exactly these
+// violations, in any order. An empty type matches any.
+func (t *trial) invalid(what string, c call, want ...violation) {
+	got := t.call(c)
+	if got.status != http.StatusUnprocessableEntity {
+		t.failf("%s is answered with %s, want 422", what, got)
+		return
+	}
+	var body struct{ Detail []violation }
+	if err := json.Unmarshal(got.body, &body); err != nil {
+		return // told by the schema
+	}
+	if !sameViolations(body.Detail, want) {
+		t.failf("%s is answered with %v, want %v", what, body.Detail, want)
+	}
+}
+
+func sameViolations(got, want []violation) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	left := append([]violation(nil), want...)
+	for _, g := range got {
+		i := 0
+		for i < len(left) && (fmt.Sprint(g.Loc) != fmt.Sprint(left[i].Loc) || left[i].Type != "" && g.Type != left[i].Type) {
+			i++
+		}
+		if i == len(left) {
+			return false
+		}
+		left = append(left[:i], left[i+1:]...)
+	}
+	return true
+}
+
+// session is a session that was made.
+type session struct {
+	ID              string    `json:"session_id"`
+	VerificationURL string    `json:"verification_url"`
+	ExpiresAt       time.Time `json:"expires_at"`
+
+	body    []byte    // the whole answer
+	key     string    // Idempotency-Key, if one was sent
+	request string    // its body
+	date    time.Time // of the answer, by the gateway's clock
+	page    answer    // to the forced outcome
+}
+
+// created reads the answer to a creation.
+func (a answer) created() (*session, bool) {
+	s := &session{body: a.body, request: `{"target_age":18}`}
+	s.date, _ = http.ParseTime(a.header.Get("Date"))
+	if a.status != http.StatusCreated || json.Unmarshal(a.body, s) != nil {
+		return nil, false
+	}
+	u, err := url.Parse(s.VerificationURL)
+	return s, err == nil && u.Host != "" && s.ID != ""
+}
+
+// create makes a session with a body, or ends the case.
+func (t *trial) create(keys []string, body string, header http.Header) *session {
+	if t.blocked != "" {
+		t.end(Blocked, "%s", t.blocked)
+	}
+	got := t.call(call{operation: createSession, keys: keys, body: body, header: header})
+	if got.status == http.StatusTooManyRequests {
+		t.blocked = "the tenant's daily cap of test sessions is reached: repeat the run tomorrow, or let the operator raise it"
+		t.end(Blocked, "%s", t.blocked)
+	}
+	made, ok := got.created()
+	if !ok {
+		t.fatalf("a valid creation is answered with %s, want 201 and a session", got)
+	}
+	made.request = body
+	return made
+}
+
+// pending returns the session that stays PENDING through the run.
+func (t *trial) pending() *session {
+	if t.shared["pending"] == nil {
+		t.shared["pending"] = t.create(t.test, `{"target_age":18}`, nil)
+	}
+	return t.shared["pending"]
+}
+
+// newKey returns an Idempotency-Key header that was never used.
+func newKey() http.Header { return http.Header{"Idempotency-Key": {"conformance-" + rand.Text()}} }
+
+// forcedStatus are the statuses that forced outcomes lead to.
+var forcedStatus = map[string]string{"verified": "PASSED", "fallback": "FALLBACK", "spoof": "SPOOF"}
+
+// forced returns a session that was forced into an outcome, made once a run.
+// For fallback, the receiver refuses the first delivery.
+func (t *trial) forced(outcome string) *session {
+	if s := t.shared[outcome]; s != nil {
+		return s
+	}
+	body, key := `{"target_age":18}`, newKey()
+	if outcome == "fallback" {
+		body = fmt.Sprintf(`{"target_age":18,"cancel_url":%q}`, t.callback("/agegate-conformance/cancelled?case=fallback&x=1"))
+	}
+	s := t.create(t.test, body, key)
+	s.key = key.Get("Idempotency-Key")
+	if t.receiver != nil && outcome == "fallback" {
+		t.receiver.refuseFirst(s.ID)
+	}
+	t.force(s, outcome)
+	t.shared[outcome] = s
+	return s
+}
+
+// force ends a session by opening its page with a forced outcome. Where the
+// tenant has the document check on, a fallback ends with the check's offer.
+func (t *trial) force(s *session, outcome string) {
+	browser := newBrowser()
+	s.page = t.open(browser, s.VerificationURL+"?force="+outcome)
+	if outcome != "fallback" {
+		return
+	}
+	if status, _ := t.status(t.test, s.ID); status == "PENDING" {
+		t.documents = true
+		s.page = t.open(browser, s.VerificationURL+"?force="+outcome)
+	}
+}
+
+// open gets a page as a browser does.
+func (t *trial) open(browser *http.Client, address string) answer {
+	req, err := http.NewRequestWithContext(t.ctx, http.MethodGet, address, nil)
+	if err != nil {
+		t.fatalf("the verification_url cannot be opened")
+	}
+	req.Header.Set("Accept", "text/html")
+	got, err := t.do(browser, req)
+	if err != nil {
+		t.fatalf("the hosted page is not answered: %v", err)
+	}
+	return got
+}
+
+// status looks a session up and returns its status and status_at.
+func (t *trial) status(keys []string, id string) (status string, at time.Time) {
+	got := t.call(call{operation: getSessionStatus, keys: keys, session: id})
+	var out struct {
+		Status   string    `json:"status"`
+		StatusAt time.Time `json:"status_at"`
+	}
+	if err := json.Unmarshal(got.body, &out); err != nil || got.status != http.StatusOK {
+		t.fatalf("the status lookup answers %s, want 200", got)
+	}
+	return out.Status, out.StatusAt
+}
+
+// callback returns an address on a registered host, which the redirect of a pass
+// shows.
+func (t *trial) callback(rest string) string {
+	to, err := url.Parse(t.forced("verified").page.header.Get("Location"))
+	if err != nil || to.Host == "" {
+		t.fatalf("no registered host is known, because the pass did not redirect")
+	}
+	return to.Scheme + "://" + to.Host + rest
+}
+
+// now is the time by the gateway's clock, to about a second.
+func (t *trial) now() time.Time { return time.Now().Add(-t.offset) }
+
+// redactor removes what must not be in a report.
+type redactor struct{ known *strings.Replacer }
+
+var secretParts = regexp.MustCompile(`(/v/)[A-Za-z0-9_-]{20,}|([?&]token=)[^&\s"]+`)
+
+func newRedactor(o Options) *redactor {
+	var pairs []string
+	for _, secret := range []string{o.TestKey, o.LiveKey, o.OtherKey, o.RevokedKey, o.DisabledKey, o.CappedKey, o.UnpaidKey, o.BareKey, o.RedirectSecret, o.WebhookSecret} {
+		if secret != "" {
+			pairs = append(pairs, secret, "[redacted]")
+		}
+	}
+	return &redactor{strings.NewReplacer(pairs...)}
+}
+
+func (r *redactor) clean(text string) string {
+	return secretParts.ReplaceAllString(r.known.Replace(text), "$1$2[redacted]")
+}
