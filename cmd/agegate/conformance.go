@@ -102,7 +102,7 @@ func (f *conformanceFlags) keys() []keyFlag {
 		{&f.DisabledKey, "disabled-key", "DISABLED_KEY", "key of a disabled tenant"},
 		{&f.CappedKey, "capped-key", "CAPPED_KEY", "test key of a tenant whose daily cap is reached"},
 		{&f.UnpaidKey, "unpaid-key", "UNPAID_KEY", "live key of a tenant with neither allowance nor credit"},
-		{&f.BareKey, "bare-key", "BARE_KEY", "test key of a tenant without callback URLs"},
+		{&f.BareKey, "bare-key", "BARE_KEY", "test key of a tenant with a Success URL and no Cancel URL"},
 	}
 }
 
@@ -190,7 +190,7 @@ func (f *conformanceFlags) run(ctx context.Context, stdout, stderr io.Writer) er
 
 // announce says what the run needs and costs.
 func (f *conformanceFlags) announce(w io.Writer, plan conformance.Plan) {
-	fmt.Fprintf(w, "Testing %s with %d cases; %d are skipped, see --plan.\nThey make at most %d test sessions of the tenant's daily cap, and %d live sessions",
+	fmt.Fprintf(w, "Testing %s with %d cases; %d are skipped, see --plan.\nTest sessions it makes, at most: %d, of the tenant's daily cap. Live sessions: %d",
 		f.BaseURL, plan.Cases, plan.Skipped, plan.Sessions, plan.Live)
 	if plan.Live > 0 {
 		fmt.Fprint(w, ", whose unit is held until the session expires")

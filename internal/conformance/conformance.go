@@ -34,7 +34,7 @@ type Options struct {
 	DisabledKey    string // of a disabled tenant
 	CappedKey      string // a test key of a tenant whose daily cap is reached
 	UnpaidKey      string // a live key of a tenant with neither allowance nor credit
-	BareKey        string // of a tenant without callback URLs
+	BareKey        string // a test key of a tenant with a Success URL and no Cancel URL
 	RedirectSecret string // rdsec_test_… of the tenant
 	WebhookSecret  string // whsec_… of the tenant's test mode
 
@@ -106,7 +106,7 @@ func (s *suite) missing(n need) string {
 		{needDisabled, s.DisabledKey == "", "needs a key of a disabled tenant"},
 		{needCapped, s.CappedKey == "", "needs a test key of a tenant whose daily cap is reached"},
 		{needUnpaid, s.UnpaidKey == "", "needs a live key of a tenant with neither allowance nor credit"},
-		{needBare, s.BareKey == "", "needs a key of a tenant without callback URLs"},
+		{needBare, s.BareKey == "", "needs a test key of a tenant without a Cancel URL"},
 		{needRedirectSecret, s.RedirectSecret == "", "needs the redirect secret of test mode"},
 	} {
 		if m.need == n && m.absent {

@@ -217,6 +217,19 @@ var pageFaults = []fault{
 			}
 		}
 	}()},
+	{name: "an outcome by chance", caught: "force.at_once", answer: func() func(*reply) {
+		n := 0
+		return onAnswer("status", 200, func(r *reply) {
+			n++
+			r.edit(func(m map[string]any) { m["status"] = []string{"PASSED", "SPOOF"}[n%2] })
+		})
+	}()},
+	{name: "a disclosure that is ticked", caught: "consent.disclosure", answer: onAnswer("page", 200, func(r *reply) {
+		r.body = bytes.ReplaceAll(r.body, []byte(`name="share"`), []byte(`name="share" checked`))
+	})},
+	{name: "an estimate of a forced outcome", caught: "consent.disclosure", answer: onAnswer("detected-age", 200, func(r *reply) {
+		r.body = bytes.ReplaceAll(r.body, []byte("not_estimated"), []byte("pending"))
+	})},
 	{name: "the page ends the session", caught: "page.opens", request: func(r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/v/") && r.URL.RawQuery == "" {
 			r.URL.RawQuery = "force=verified"
