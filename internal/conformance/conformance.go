@@ -131,59 +131,42 @@ type suite struct {
 	live     atomic.Int64 // live ones
 	blocked  string       // why no more sessions can be made, or ""
 
-	shared    map[string]*session // by how it ended
-	documents bool                // the tenant has the document check on
-	webhooks  *string             // nil until it is known whether they reach the receiver; then why not, or ""
+	shared   map[string]*session // by how it ended
+	webhooks *string             // nil until it is known whether they reach the receiver; then why not, or ""
 }
 
-// Plan says what a run needs and costs.
+// Plan says what a run would do and cost.
 type Plan struct {
-	Cases    int `json:"cases"`
-	Skipped  int `json:"skipped"` // for want of a credential
-	Sessions int `json:"test_sessions"`
-	Live     int `json:"live_sessions"`
+	Cases    []Result // those that are skipped say why; the others have no outcome
+	Skipped  int      // for want of a credential
+	Sessions int      // test sessions that it makes at most
+	Live     int      // live sessions that it makes at most
 }
 
 // sharedSessions are made once for all cases: pending, and forced into each
 // outcome.
 const sharedSessions = 4
 
-// PlanOf returns the plan of a run with these options: numbers of sessions are
-// the most that it makes.
+// PlanOf returns the plan of a run with these options.
 func PlanOf(o Options) (Plan, error) {
 	selected, err := o.selected()
 	if err != nil {
 		return Plan{}, err
 	}
 	s := &suite{Options: o}
-	plan := Plan{Cases: len(selected), Sessions: sharedSessions}
+	plan := Plan{Sessions: sharedSessions}
 	for _, c := range selected {
-		if s.reason(c) != "" {
+		listed := Result{Case: c.Name, Title: c.Title, Cites: c.Cites}
+		if why := s.reason(c); why != "" {
 			plan.Skipped++
-			continue
+			listed.Outcome, listed.Details = Skipped, []string{why}
+		} else {
+			plan.Sessions += c.sessions
+			plan.Live += c.live
 		}
-		plan.Sessions += c.sessions
-		plan.Live += c.live
+		plan.Cases = append(plan.Cases, listed)
 	}
 	return plan, nil
-}
-
-// List returns the cases of a run with these options, without running them.
-// Those that would be skipped say why.
-func List(o Options) ([]Result, error) {
-	selected, err := o.selected()
-	if err != nil {
-		return nil, err
-	}
-	s := &suite{Options: o}
-	list := make([]Result, len(selected))
-	for i, c := range selected {
-		list[i] = Result{Case: c.Name, Title: c.Title, Cites: c.Cites}
-		if why := s.reason(c); why != "" {
-			list[i].Outcome, list[i].Details = Skipped, []string{why}
-		}
-	}
-	return list, nil
 }
 
 // reason says why a case is not run, as far as the options tell, or "".
