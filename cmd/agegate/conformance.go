@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,14 +110,9 @@ func (f *conformanceFlags) keys() []keyFlag {
 // completeConformance reads what the flags leave to the environment and to
 // files, and checks what needs no gateway.
 func (c *cli) completeConformance(f *conformanceFlags) error {
-	fromEnv := func(value *string, name string) {
-		if given, ok := c.env(name); ok && *value == "" {
-			*value = given
-		}
-	}
-	fromEnv(&f.BaseURL, "AGEGATE_BASE_URL")
+	c.complete(&f.BaseURL, "AGEGATE_BASE_URL")
 	for _, k := range f.keys() {
-		fromEnv(k.value, k.env)
+		c.complete(k.value, k.env)
 	}
 	for _, s := range []struct {
 		value                   *string
@@ -132,11 +128,26 @@ func (c *cli) completeConformance(f *conformanceFlags) error {
 			}
 			*s.value = strings.TrimSpace(string(data))
 		}
-		fromEnv(s.value, s.env)
+		c.complete(s.value, s.env)
 		if *s.value != "" && !strings.HasPrefix(*s.value, s.prefix) {
 			return fmt.Errorf("%s must be the secret that begins with %s", s.env, s.prefix)
 		}
 	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	return placeFor("--out", f.out)
+}
+
+// complete sets a value that no flag gave from the environment.
+func (c *cli) complete(value *string, name string) {
+	if given, ok := c.env(name); ok && *value == "" {
+		*value = given
+	}
+}
+
+// check returns what is wrong with the flags.
+func (f *conformanceFlags) check() error {
 	switch {
 	case f.BaseURL == "" || f.TestKey == "":
 		return errors.New("--base-url and --test-key must be given")
@@ -148,15 +159,12 @@ func (c *cli) completeConformance(f *conformanceFlags) error {
 		return errors.New("webhooks need WEBHOOK_SECRET or --webhook-secret-file")
 	case f.Draws < 0 || f.Draws > 10_000:
 		return errors.New("--draws must be from 0 to 10000")
-	case f.Rate < 0 || f.CaseTimeout <= 0 || f.WebhookWait <= 0 || f.ExpiryWait < 0 || f.TokenTTL <= 0:
-		return errors.New("--rate and the times must not be negative")
-	}
-	switch f.report {
-	case "text", "json", "junit", "html":
-	default:
+	case !slices.Contains(conformance.Formats, f.report):
 		return errors.New("--report must be text, json, junit or html")
+	case f.Rate < 0 || f.ExpiryWait < 0 || min(f.CaseTimeout, f.WebhookWait, f.TokenTTL) <= 0:
+		return errors.New("--rate and --expiry-wait must not be negative, and the other times must be positive")
 	}
-	return placeFor("--out", f.out)
+	return nil
 }
 
 // run tests the gateway and writes the report. The error has an exit code.

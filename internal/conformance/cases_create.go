@@ -70,7 +70,7 @@ var createCases = []testCase{
 		Name: "create.unknown_field", Title: "A mistyped field is 422, and so is a field that only answers have",
 		Cites: []string{"openapi.yaml CreateSessionRequest", "SPEC 4.1 rule 2"},
 		run: func(t *trial) {
-			for _, name := range []string{"sucess_url", "Target_Age", "livemode", "session_id", "force"} {
+			for _, name := range []string{"succes_url", "Target_Age", "livemode", "session_id", "force"} {
 				t.invalid(name, call{operation: createSession, keys: t.test, body: fmt.Sprintf(`{"target_age":18,%q:%q}`, name, canary)}, at("extra_forbidden", "body", name))
 			}
 		},

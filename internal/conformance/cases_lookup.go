@@ -48,7 +48,7 @@ var lookupCases = []testCase{
 				for _, s := range []*session{t.pending(), t.forced("verified")} {
 					foreign := t.expect(call{operation: op, keys: []string{t.OtherKey}, session: s.ID}, http.StatusNotFound, "notFound")
 					missing := t.call(call{operation: op, keys: []string{t.OtherKey}, session: nobody})
-					t.check(comparable(foreign) == comparable(missing), "%s: the headers or bodies of the two answers differ", op)
+					t.check(withoutOwn(foreign) == withoutOwn(missing), "%s: the headers or bodies of the two answers differ", op)
 				}
 			}
 		},
@@ -119,8 +119,8 @@ func (t *trial) detectedAge(id, availability string) {
 	t.check(got.status == http.StatusOK && equalJSON(want, any(out)), "the estimate is answered with %s, want null and %s", got, availability)
 }
 
-// comparable is an answer without what differs from request to request.
-func comparable(a answer) string {
+// withoutOwn is an answer without what differs from request to request.
+func withoutOwn(a answer) string {
 	header := a.header.Clone()
 	header.Del("Date")
 	header.Del("X-Request-ID")
@@ -135,7 +135,7 @@ var expiryCases = []testCase{{
 		s := t.create(t.test, `{"target_age":18}`, key)
 		left := s.ExpiresAt.Sub(t.now()) + 2*time.Second // the Date header has whole seconds
 		if left > t.ExpiryWait {
-			t.end(Skipped, "needs a wait of %s for the session to expire", left.Round(time.Second))
+			t.endf(Skipped, "needs a wait of %s for the session to expire", left.Round(time.Second))
 		}
 		select {
 		case <-time.After(left):

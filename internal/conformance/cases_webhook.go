@@ -93,7 +93,7 @@ func (t *trial) requireWebhooks() {
 		t.webhooks = &why
 	}
 	if *t.webhooks != "" {
-		t.end(NotReachable, "%s", *t.webhooks)
+		t.endf(NotReachable, "%s", *t.webhooks)
 	}
 }
 

@@ -221,7 +221,7 @@ func (o Options) selected() ([]testCase, error) {
 // could not be tested at all; what was found is in the report.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Listener != nil {
-		defer o.Listener.Close()
+		defer func() { _ = o.Listener.Close() }() // again, after the receiver's
 	}
 	selected, err := o.selected()
 	if err != nil {

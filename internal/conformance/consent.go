@@ -19,12 +19,12 @@ func consent(t *trial) {
 	}
 	start := findForm(t.open(browser, s.VerificationURL).body)
 	if start == nil {
-		t.end(Skipped, "the hosted page offers no camera check now")
+		t.endf(Skipped, "the hosted page offers no camera check now")
 	}
 	form := t.submit(browser, link, start)
 	box := form.input("share")
 	if box == nil {
-		t.end(Skipped, "needs a tenant with estimated age visibility on")
+		t.endf(Skipped, "needs a tenant with estimated age visibility on")
 	}
 	t.check(box["type"] == "checkbox", "the disclosure is not a checkbox")
 	_, ticked := box["checked"]

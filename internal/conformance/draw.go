@@ -26,7 +26,7 @@ func randomCases(draws int) []testCase {
 					body := d.encode(d.valid())
 					got := t.call(call{operation: createSession, keys: t.test, body: body})
 					if got.status == http.StatusTooManyRequests {
-						t.end(Blocked, "the tenant's daily cap of test sessions is reached")
+						t.endf(Blocked, "the tenant's daily cap of test sessions is reached")
 					}
 					t.check(got.status == http.StatusCreated, "%s is answered with %s, want 201", body, got)
 				}
@@ -99,8 +99,12 @@ func (d drawing) value(s *openapi3.Schema) any {
 		low, high := int(*s.Min), int(*s.Max)
 		return low + d.random.IntN(high-low+1)
 	}
-	return d.address(int(*s.MaxLength))
+	return d.address(length(s))
 }
+
+// length is the most characters of a string's schema. The contract bounds every
+// string, by far less than an int.
+func length(s *openapi3.Schema) int { return int(min(*s.MaxLength, 1<<20)) } //nolint:gosec // just bounded
 
 // address draws an address on a registered host of at most limit characters.
 func (d drawing) address(limit int) string {
@@ -158,7 +162,7 @@ func (d drawing) wrong(s *openapi3.Schema) (value any, kind string) {
 		}
 		return mistyped[n-4], "int_type"
 	}
-	limit := int(*s.MaxLength)
+	limit := length(s)
 	switch n {
 	case 0:
 		return d.address(limit) + strings.Repeat("a", limit), "url_too_long"

@@ -85,7 +85,10 @@ func (r *Report) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// Write writes the report as text, json, junit or html.
+// Formats are those of Write.
+var Formats = []string{"text", "json", "junit", "html"}
+
+// Write writes the report in one of Formats.
 func (r *Report) Write(w io.Writer, format string) error {
 	switch format {
 	case "text":

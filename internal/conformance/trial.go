@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	mathrand "math/rand/v2"
 	"net/http"
 	"net/http/cookiejar"
@@ -49,8 +50,8 @@ func (t *trial) fatalf(format string, args ...any) {
 	panic(abort{Failed})
 }
 
-// end ends the case with an outcome for a reason.
-func (t *trial) end(outcome Outcome, format string, args ...any) {
+// endf ends the case with an outcome for a reason.
+func (t *trial) endf(outcome Outcome, format string, args ...any) {
 	t.failf(format, args...)
 	panic(abort{outcome})
 }
@@ -101,13 +102,12 @@ func (t *trial) do(client *http.Client, req *http.Request) (answer, error) {
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		var e *url.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // without the URL, which may be a link of a session
 		}
 		return answer{}, err
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }() // what was read counts
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	return answer{res.StatusCode, res.Header, body}, err
 }
@@ -123,9 +123,7 @@ func (t *trial) send(c call) (answer, error) {
 	if c.body != "" && op.method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	for name, values := range c.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, c.header)
 	if len(c.keys) > 0 {
 		req.Header["X-Api-Key"] = c.keys
 	}
@@ -244,12 +242,12 @@ func (a answer) created() (*session, bool) {
 // create makes a session with a body, or ends the case.
 func (t *trial) create(keys []string, body string, header http.Header) *session {
 	if t.blocked != "" {
-		t.end(Blocked, "%s", t.blocked)
+		t.endf(Blocked, "%s", t.blocked)
 	}
 	got := t.call(call{operation: createSession, keys: keys, body: body, header: header})
 	if got.status == http.StatusTooManyRequests {
 		t.blocked = "the tenant's daily cap of test sessions is reached: repeat the run tomorrow, or let the operator raise it"
-		t.end(Blocked, "%s", t.blocked)
+		t.endf(Blocked, "%s", t.blocked)
 	}
 	made, ok := got.created()
 	if !ok {

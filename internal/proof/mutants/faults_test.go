@@ -287,7 +287,7 @@ var requestFaults = []fault{
 		if json.Unmarshal([]byte(b), &m) != nil {
 			return b
 		}
-		delete(m, "sucess_url")
+		delete(m, "succes_url")
 		out, _ := json.Marshal(m) // it came from JSON
 		return string(out)
 	})},
