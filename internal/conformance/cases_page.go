@@ -73,7 +73,8 @@ var pageCases = []testCase{
 	{
 		Name: "force.final", Title: "A session that has ended keeps its outcome and its time", Cites: []string{"SPEC 3", "openapi.yaml Test sessions"},
 		run: func(t *trial) {
-			for outcome, another := range map[string]string{"verified": "fallback", "fallback": "verified", "spoof": "verified"} {
+			for _, pair := range [][2]string{{"verified", "fallback"}, {"fallback", "verified"}, {"spoof", "verified"}} {
+				outcome, another := pair[0], pair[1]
 				s := t.forced(outcome)
 				before, since := t.status(t.test, s.ID)
 				t.open(newBrowser(), s.VerificationURL+"?force="+another)
