@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"agegate/internal/fault"
+	"agegate/internal/insight"
 	"agegate/internal/store"
 	"agegate/internal/store/dbtest"
 	"agegate/internal/store/pgtest"
@@ -295,5 +296,37 @@ func TestPruneKeepsThirtyDays(t *testing.T) {
 		}
 		o.wantStatus(due.ID, webhook.StatusPending)
 		o.wantStatus(young.ID, webhook.StatusDelivered)
+	})
+}
+
+// TestFailedByTenant: the most first, each mode counted up to its bound, and
+// nobody without failures.
+func TestFailedByTenant(t *testing.T) {
+	eachOutbox(t, func(t *testing.T, o outbox) {
+		few, none := o.newTenant(), o.newTenant()
+		for range 5 {
+			o.insert(o.tenant, receiver)
+		}
+		o.insert(few, receiver)
+		o.must(o.ExecRaw(t.Context(), "UPDATE webhook_events SET status = 'failed', next_attempt_at = NULL"))
+		o.must(o.ExecRaw(t.Context(), `UPDATE webhook_events SET livemode = false WHERE id IN (
+			SELECT id FROM webhook_events WHERE tenant_id = ? ORDER BY id LIMIT 2)`, o.tenant))
+		o.insert(none, receiver) // is pending
+		o.insert(few, receiver)
+		row := func(id uuid.UUID, n int64) insight.TenantFailed {
+			return insight.TenantFailed{TenantID: id, Name: "shop", Failed: n}
+		}
+		for _, tt := range []struct {
+			limit, atMost int
+			want          []insight.TenantFailed
+		}{
+			{10, 10, []insight.TenantFailed{row(o.tenant, 5), row(few, 1)}},
+			{10, 2, []insight.TenantFailed{row(o.tenant, 4), row(few, 1)}},
+			{1, 10, []insight.TenantFailed{row(o.tenant, 5)}},
+		} {
+			if got, err := o.FailedByTenant(t.Context(), tt.limit, tt.atMost); err != nil || !slices.Equal(got, tt.want) {
+				t.Errorf("%d tenants, counted up to %d: %+v, %v, want %+v", tt.limit, tt.atMost, got, err, tt.want)
+			}
+		}
 	})
 }

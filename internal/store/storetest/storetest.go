@@ -124,6 +124,11 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"refusals are added up and bounded", testRefusalsAreAddedUpAndBounded},
 		{"replicas are listed while they report", testReplicasAreListedWhileTheyReport},
 		{"sessions are counted by key", testSessionsAreCountedByKey},
+		{"tenants are found", testTenantsAreFound},
+		{"users are paged oldest first", testUsersArePagedOldestFirst},
+		{"a log-in looks into a tenant", testALoginLooksIntoATenant},
+		{"state of the database", testStateOfTheDatabase},
+		{"the newest fold is of any tenant", testTheNewestFoldIsOfAnyTenant},
 		{"claims are paged and their links replaced", testClaimsArePagedAndTheirLinksReplaced},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.run(t, open(t)) })
