@@ -39,10 +39,12 @@ const hashesAtOnce = 2
 type hasher struct {
 	random io.Reader
 	slots  chan struct{}
+	// key is argon2.IDKey, which tests count the calls of.
+	key func(password, salt []byte, time, memory uint32, threads uint8, size uint32) []byte
 }
 
 func newHasher(random io.Reader) hasher {
-	return hasher{random: random, slots: make(chan struct{}, hashesAtOnce)}
+	return hasher{random: random, slots: make(chan struct{}, hashesAtOnce), key: argon2.IDKey}
 }
 
 // hash returns the PHC string of a password.
@@ -87,7 +89,7 @@ func (h hasher) derive(ctx context.Context, password string, salt []byte, time, 
 	if len(password) > 4*MaxPassword+1 {
 		password = password[:4*MaxPassword+1]
 	}
-	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, time, memory, threads, argonKey), nil
+	return h.key([]byte(norm.NFKC.String(password)), salt, time, memory, threads, argonKey), nil
 }
 
 // phcString is a parsed hash in the PHC string format.

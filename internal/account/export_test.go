@@ -1,0 +1,31 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// Derivation is one computation of argon2id.
+type Derivation struct {
+	Time, Memory uint32
+	Threads      uint8
+	Size         uint32
+}
+
+// Full is what every check of a password costs.
+var Full = Derivation{argonTime, argonMemory, argonThreads, argonKey}
+
+// Watch calls seen for every derivation of a service.
+func Watch(s *Service, seen func(Derivation)) {
+	s.hasher.key = func(password, salt []byte, time, memory uint32, threads uint8, size uint32) []byte {
+		seen(Derivation{time, memory, threads, size})
+		return argon2.IDKey(password, salt, time, memory, threads, size)
+	}
+}
+
+// Hash returns the PHC string of a password.
+func Hash(ctx context.Context, password string) (string, error) {
+	return newHasher(rand.Reader).hash(ctx, password)
+}
