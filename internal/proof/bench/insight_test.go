@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"fmt"
 	"net/url"
@@ -10,8 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/account"
 	"agegate/internal/audit"
 	"agegate/internal/billing"
+	"agegate/internal/credential"
 	"agegate/internal/insight"
 	"agegate/internal/proof/harness"
 	"agegate/internal/session"
@@ -71,7 +74,31 @@ func benchmarkInsight(b *testing.B, databaseURL string) {
 		b.Fatal(err)
 	}
 	b.Logf("folded %d days in %s", crowdDays, time.Since(began).Round(time.Millisecond))
-	measure(b, fresh, scope)
+	measure(b, fresh, scope, logIns(b, db))
+}
+
+// logIns returns a log-in with a password, as often as it is called.
+func logIns(b *testing.B, db *store.Store) func(ctx context.Context) error {
+	sealer, err := credential.NewSealer(make([]byte, credential.SecretLen), rand.Reader)
+	if err != nil {
+		b.Fatal(err)
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	accounts := account.NewService(account.Config{Store: db, Sealer: sealer, Random: rand.Reader, Now: func() time.Time { return now }})
+	link, err := accounts.NewSetupLink(b.Context(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	const email, password = "ada@shop.example", "four owls under a blue moon"
+	ada := account.Person{Name: "Ada", Email: email, Factor: account.Factor{Password: password}}
+	if _, err := accounts.SetUp(b.Context(), strings.TrimPrefix(link, account.LinkPath), ada, account.Browser{}); err != nil {
+		b.Fatal(err)
+	}
+	return func(ctx context.Context) error {
+		now = now.Add(time.Second) // the instance takes no more than some in a second
+		_, err := accounts.LogIn(ctx, email, password, account.Browser{})
+		return err
+	}
 }
 
 // fill inserts the crowd with two statements.
@@ -134,7 +161,7 @@ const (
 )
 
 // measure prints the percentiles.
-func measure(b *testing.B, fresh func() *insight.Service, scope insight.Scope) {
+func measure(b *testing.B, fresh func() *insight.Service, scope insight.Scope, logIn func(ctx context.Context) error) {
 	warm := fresh()
 	ctx := b.Context()
 	var some []insight.SessionRow
@@ -188,6 +215,7 @@ func measure(b *testing.B, fresh func() *insight.Service, scope insight.Scope) {
 			_, err := warm.Overview(ctx, scope, windows[i%len(windows)])
 			return err
 		}},
+		{"log-in", 80, func(ctx context.Context, _ int) error { return logIn(ctx) }},
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			var took []time.Duration
