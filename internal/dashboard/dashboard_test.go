@@ -356,27 +356,3 @@ func TestOnwardNeverLeavesTheDashboard(t *testing.T) {
 		}
 	}
 }
-
-// TestBudgets: what a browser loads of the pages' own files.
-func TestBudgets(t *testing.T) {
-	g := harness.Start(t, harness.SQLite(t))
-	_, body := g.Nobody().Get(t, "/dashboard/login")
-	_, after, _ := strings.Cut(body, `src="`)
-	base, _, _ := strings.Cut(after, "/dashboard.js")
-	size := func(names ...string) (n int64) {
-		for _, name := range names {
-			res, _ := g.Nobody().Send(t, http.MethodHead, base+"/"+name, nil, map[string]string{"Accept-Encoding": "gzip"})
-			if res.StatusCode != 200 || res.Header.Get("Content-Encoding") != "gzip" {
-				t.Fatalf("%s: %d", name, res.StatusCode)
-			}
-			n += res.ContentLength
-		}
-		return n
-	}
-	if n := size("dashboard.js", "copy.js", "form.js", "live.js", "passkey.js", "time.js"); n <= 0 || n > 8<<10 {
-		t.Errorf("scripts: %d bytes", n)
-	}
-	if n := size("tokens.css", "dashboard.css"); n <= 0 || n > 8<<10 {
-		t.Errorf("styles: %d bytes", n)
-	}
-}

@@ -2,7 +2,6 @@ package dashboard_test
 
 import (
 	"bytes"
-	"fmt"
 	"image/png"
 	"net/http"
 	"net/url"
@@ -324,24 +323,4 @@ func TestDeleteSession(t *testing.T) {
 		res, _ = boss.Get(t, page)
 		want(t, "afterwards", res, http.StatusNotFound, "")
 	})
-}
-
-// TestBusyOverviewIsSmall: the list with a full page and the overview with full
-// charts stay within the budget.
-func TestBusyOverviewIsSmall(t *testing.T) {
-	g := harness.Start(t, harness.SQLite(t), "AGEGATE_TEST_DAILY_CAP=-1")
-	shop := g.Shop(t, "", nil)
-	for range insight.PageSize {
-		g.Create(t, shop.Test.APIKey, 18)
-	}
-	look := member(t, g, shop.Tenant.ID, account.Owner)
-	for _, path := range []string{"", "/sessions"} {
-		for _, language := range []string{"en", "de"} {
-			header := map[string]string{"Accept-Encoding": "gzip"}
-			res, body := look.Send(t, http.MethodGet, fmt.Sprintf("/dashboard/%s/test%s?lang=%s", shop.Tenant.ID, path, language), nil, header)
-			if res.Header.Get("Content-Encoding") != "gzip" || len(body) > 16<<10 {
-				t.Errorf("%s in %s: %d bytes", path, language, len(body))
-			}
-		}
-	}
 }
