@@ -143,6 +143,7 @@ func (s *Staff) send(t testing.TB, method, path string, body io.Reader, header m
 	for name, value := range header {
 		req.Header.Set(name, value)
 	}
+	req.Host = req.Header.Get("Host") // otherwise that of the address
 	res, err := s.client.Do(req)
 	if err != nil {
 		t.Fatal(err)
