@@ -1,14 +1,14 @@
 // The pages for developers: from an empty tenant to a key, a test event and its
 // delivery, a rotated secret and a refusal that is explained.
+// E2E_SHOTS=DIR writes a picture of every page, in both sizes and themes.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { isAccessible } from "./lib/axe.mjs";
-import { launch, visitor } from "./lib/browser.mjs";
-import { eventually, root, startGateway } from "./lib/gateway.mjs";
-import { fitsWidth, part } from "./lib/walk.mjs";
+import { launch } from "./lib/browser.mjs";
+import { eventually, startGateway } from "./lib/gateway.mjs";
+import * as staff from "./lib/staff.mjs";
+import { agegate, person, sawItsPages } from "./lib/staff.mjs";
+import { part } from "./lib/walk.mjs";
 
 const hostile = `"><img src=x onerror=alert(1)>`;
 
@@ -29,9 +29,7 @@ before(async () => {
   gateway = await startGateway({ AGEGATE_WEBHOOK_RETRY_TEST: "1s", AGEGATE_WEBHOOK_ALLOW_NETS: "127.0.0.0/8,::1/128" });
   shop = gateway.tenant("--webhook-url", `http://localhost:${receiver.address().port}/hook`);
   browser = await launch();
-  page = await visitor(browser, { broken: /status of \d+/, reducedMotion: "reduce" });
-  page.on("dialog", () => assert.fail("a dialog"));
-  await signUp();
+  page = await invited();
 });
 after(async () => {
   await browser?.close();
@@ -39,39 +37,31 @@ after(async () => {
   receiver?.close();
 });
 
-/** Makes the first user, who joins the shop as if invited and has two factors. */
-async function signUp() {
-  const bin = process.env.AGEGATE_BIN ?? join(root, "bin/agegate");
-  const link = execFileSync(bin, ["user", "setup-link"], { env: gateway.env, encoding: "utf8" }).trim();
-  await page.goto(gateway.url + new URL(link).pathname);
-  await page.fill("#f-name", "Ada");
-  await page.fill("#f-email", "ada@shop.example");
-  await page.fill("#f-password", "four owls under a blue moon");
-  await part(page, "set-up").click();
-  await page.waitForURL(/operator/);
-  // Nothing in the browser makes a member of an operator, or a second factor of
-  // a virtual device, so the rows are written here.
-  execFileSync("python3", ["-c", `
-import sqlite3, sys
-db = sqlite3.connect(sys.argv[1], timeout=10)
-db.execute("INSERT INTO memberships SELECT ?, id, 'developer', created_at FROM users", [sys.argv[2]])
-db.execute("UPDATE logins SET methods = 'passkey', stepped_up_until = ends_at")
-db.commit()`, join(gateway.data, "agegate.db"), shop.tenant_id]);
+/** Returns the browser of a developer who was sent nothing but an invitation link. */
+async function invited() {
+  const owner = await person(browser);
+  await owner.goto(agegate(gateway, "user", "setup-link", "--tenant", shop.tenant_id));
+  await staff.fill(owner, { name: "Ada", email: "ada@shop.example" });
+  await part(owner, "passkey").click();
+  await owner.waitForURL((url) => url.pathname.endsWith("/test"));
+  await owner.goto(`${gateway.url}/dashboard/${shop.tenant_id}/team`);
+  await owner.locator("select").selectOption("developer");
+  await part(owner, "invite").click();
+  const link = await owner.locator('[data-testid="invitation-link"] code').textContent();
+  owner.kept();
+  await owner.context().close();
+
+  const developer = await person(browser);
+  developer.on("dialog", () => assert.fail("a dialog"));
+  await developer.goto(link);
+  await staff.fill(developer, { name: hostile, email: "bob@shop.example" });
+  await part(developer, "passkey").click();
   home = `${gateway.url}/dashboard/${shop.tenant_id}`;
+  await developer.waitForURL(`${home}/test`);
+  return developer;
 }
 
-/** Checks the page as it is, at both widths and in both themes. */
-async function fits(name) {
-  for (const width of [360, 1440]) {
-    await page.setViewportSize({ width, height: 900 });
-    for (const colorScheme of ["light", "dark"]) {
-      await page.emulateMedia({ colorScheme });
-      if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: true });
-      await isAccessible(page, `${name} at ${width}, ${colorScheme}`);
-      await fitsWidth(page);
-    }
-  }
-}
+const fits = (name) => staff.look(page, name);
 
 const open = async (path, name) => {
   await page.goto(home + path);
@@ -133,6 +123,15 @@ test("a delivery fails, is understood, and is sent again", async () => {
   await page.fill("#f-body", `${body} `);
   await click("check");
   await fits("signature-changed");
+  answer = 410;
+  await open("/test/webhooks/test");
+  await click("confirm");
+  await eventually("the endpoint to be disabled", () => open("/test/webhooks").then(() => part(page, "enable").count()));
+  await fits("webhooks-disabled");
+  answer = 204;
+  await click("enable");
+  await fits("enable");
+  await click("confirm");
   await open("/test/webhooks");
   await click("rotate");
   await fits("rotate");
@@ -147,7 +146,11 @@ test("a delivery fails, is understood, and is sent again", async () => {
 
 test("the redirect secret is replaced in three steps", async () => {
   await open("/test/redirect-secret", "redirect-secret");
+  await click("reveal");
+  await fits("redirect-revealed");
+  await open("/test/redirect-secret");
   await click("stage");
+  await fits("redirect-stage");
   await click("confirm");
   await fits("redirect-staged");
   await click("done");
@@ -156,6 +159,7 @@ test("the redirect secret is replaced in three steps", async () => {
   await click("confirm");
   await fits("redirect-promoted");
   await click("retire");
+  await fits("redirect-retire");
   await click("confirm");
   await click("debug");
   await page.fill("#f-url", `https://shop.example/ok?session=${shop.tenant_id}&status=VERIFIED&is_adult=true&token=1.x`);
@@ -178,3 +182,5 @@ test("in live mode, in German", async () => {
   await open("/live/redirect-secret", "live-redirect-de");
   page.kept();
 });
+
+test("every page was looked at", () => sawItsPages(import.meta.url));

@@ -2,54 +2,30 @@
 // every page fits and is accessible.
 // E2E_SHOTS=DIR writes a picture of every page, in both sizes and themes.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { isAccessible } from "./lib/axe.mjs";
-import { launch, visitor } from "./lib/browser.mjs";
-import { root, startGateway } from "./lib/gateway.mjs";
-import { fitsWidth, part, sees } from "./lib/walk.mjs";
+import { launch } from "./lib/browser.mjs";
+import { startGateway } from "./lib/gateway.mjs";
+import * as staff from "./lib/staff.mjs";
+import { agegate, person, sawItsPages } from "./lib/staff.mjs";
+import { part, sees } from "./lib/walk.mjs";
 
-const shots = process.env.E2E_SHOTS;
 let gateway, browser, page;
 before(async () => {
   gateway = await startGateway();
   browser = await launch();
-  if (shots) mkdirSync(shots, { recursive: true });
 });
 after(async () => {
   await browser?.close();
   await gateway?.stop();
 });
 
-async function look(name) {
-  for (const size of [{ width: 360, height: 740 }, { width: 1440, height: 900 }]) {
-    for (const colorScheme of ["light", "dark"]) {
-      await page.setViewportSize(size);
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      if (shots) await page.screenshot({ path: join(shots, `${name}-${size.width}-${colorScheme}.png`), fullPage: true });
-      await isAccessible(page);
-      await fitsWidth(page);
-    }
-  }
-  await page.emulateMedia({ colorScheme: "light" });
-}
-
-const fill = async (values) => {
-  for (const [name, value] of Object.entries(values)) await page.locator(`[name="${name}"]:visible`).fill(value);
-};
+const look = (name) => staff.look(page, name);
+const fill = (values) => staff.fill(page, values);
 const arrives = (path) => page.waitForURL((url) => url.pathname === path);
 
 test("an operator makes a tenant, looks into it and disables it", async () => {
-  page = await visitor(browser, { broken: /status of (403|404|422)/, camera: false, viewport: { width: 1440, height: 900 } });
-  const device = await page.context().newCDPSession(page);
-  await device.send("WebAuthn.enable");
-  await device.send("WebAuthn.addVirtualAuthenticator", {
-    options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
-  });
-  const agegate = process.env.AGEGATE_BIN ?? join(root, "bin/agegate");
-  await page.goto(execFileSync(agegate, ["user", "setup-link"], { env: gateway.env, encoding: "utf8" }).trim());
+  page = await person(browser);
+  await page.goto(agegate(gateway, "user", "setup-link"));
   await fill({ name: "Ada", email: "ada@gate.example" });
   await part(page, "passkey").click();
   await arrives("/operator");
@@ -70,6 +46,7 @@ test("an operator makes a tenant, looks into it and disables it", async () => {
   await look("operator-tenant");
   const tenant = new URL(page.url()).pathname;
   await part(page, "act-credit").click();
+  await look("operator-credit");
   await fill({ units: "500", note: "Invoice 2026-117" });
   await part(page, "confirm").click();
   await arrives(tenant);
@@ -83,7 +60,11 @@ test("an operator makes a tenant, looks into it and disables it", async () => {
   await part(page, "confirm").click();
   await arrives(tenant);
 
+  await part(page, "act-invite").click();
+  await look("operator-invite"); // and not done
+  await page.goto(gateway.url + tenant);
   await part(page, "act-enter").click();
+  await look("operator-enter");
   await fill({ reason: "Ticket 4711: no webhook arrives" });
   await part(page, "confirm").click();
   await sees(page, "entered");
@@ -96,7 +77,8 @@ test("an operator makes a tenant, looks into it and disables it", async () => {
   await fill({ reason: "Unpaid" });
   await part(page, "confirm").click();
   await arrives(tenant);
-  await sees(page, "act-enable");
+  await part(page, "act-enable").click();
+  await look("operator-enable");
 });
 
 test("users, system and the log of the instance are shown", async () => {
@@ -107,3 +89,27 @@ test("users, system and the log of the instance are shown", async () => {
   await page.goto(`${gateway.url}/operator?q=nobody-has-this-name`);
   await look("operator-no-match");
 });
+
+test("a user is recovered, disabled and enabled", async () => {
+  const shop = gateway.tenant();
+  const bob = await person(browser);
+  await page.goto(`${gateway.url}/operator/tenants/${shop.tenant_id}/invite`);
+  await part(page, "confirm").click();
+  await bob.goto(await page.locator('[data-testid="made-link"] code').textContent());
+  await staff.fill(bob, { name: "Bob", email: "bob@shop.example" });
+  await part(bob, "passkey").click();
+  await bob.waitForURL((url) => url.pathname === `/dashboard/${shop.tenant_id}/test`);
+  const row = page.locator('[data-testid="user"]').filter({ hasText: "bob@shop.example" });
+  for (const [act, outcome] of [["recover", "made-link"], ["disable", "notice"], ["enable", "notice"]]) {
+    await page.goto(`${gateway.url}/operator/users`);
+    await row.getByTestId(`${act}-user`).click();
+    await look(`operator-user-${act}`);
+    await part(page, "confirm").click();
+    await sees(page, outcome);
+  }
+  await look("operator-users");
+  await bob.context().close();
+  page.kept();
+});
+
+test("every page was looked at", () => sawItsPages(import.meta.url));

@@ -1,14 +1,12 @@
 // From nothing to a verified test session whose webhook was answered, and the
 // pages about sessions: fit for everybody at both widths, in both themes.
+// E2E_SHOTS=DIR writes a picture of every page, in both sizes and themes.
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { isAccessible } from "./lib/axe.mjs";
-import { anotherTab, launch, visitor } from "./lib/browser.mjs";
+import { anotherTab, launch } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
-import { fitsWidth, part } from "./lib/walk.mjs";
-
-const sizes = [{ width: 360, height: 740 }, { width: 1440, height: 900 }];
+import { fill, look, person, sawItsPages } from "./lib/staff.mjs";
+import { part } from "./lib/walk.mjs";
 
 let gateway, browser;
 before(async () => {
@@ -20,30 +18,25 @@ after(async () => {
   await gateway?.stop();
 });
 
-/** Checks a page by axe at both widths in both themes. */
-async function look(page, name) {
-  for (const size of sizes) {
-    for (const colorScheme of ["light", "dark"]) {
-      await page.setViewportSize(size);
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      // A bar that stays in view covers something just then.
-      await isAccessible(page, `${name}, ${size.width} px, ${colorScheme}`, "partially obscured by another element");
-      await fitsWidth(page);
-    }
-  }
-  if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`), fullPage: true });
+/** Counts what somebody does on a page: clicks, and fields filled in. */
+async function counted(page) {
+  const acts = { click: 0, input: new Set() };
+  await page.exposeBinding("acted", (_, kind, field) => (kind === "click" ? acts.click++ : acts.input.add(field)));
+  await page.addInitScript(() => {
+    addEventListener("click", (event) => event.isTrusted && window.acted("click"), true);
+    addEventListener("input", (event) => window.acted("input", event.target.name), true);
+  });
+  return acts;
 }
 
 test("from the printed link to a webhook that was answered", async () => {
-  const page = await visitor(browser, { camera: false, broken: /status of 422/ });
+  const page = await person(browser);
+  const acts = await counted(page);
   const setup = await gateway.printed(/Set up the dashboard.*?(http\S+)/);
   await page.goto(setup); // 1
-  await page.locator("[name=name]").fill("Ada");
-  await page.locator("[name=email]").fill("ada@shop.example");
-  await page.locator("details.other:not([open]) > summary").click(); // with a password, since this browser has no passkey
-  await page.locator("[name=password]").fill("four owls under a blue moon");
-  await part(page, "set-up").click(); // 2
-  await part(page, "checklist").waitFor();
+  await fill(page, { name: "Ada", email: "ada@shop.example" });
+  await part(page, "passkey").click(); // 2
+  await part(page, "make-session").first().waitFor();
   assert.equal(await part(page, "session").count(), 10, "the demo's own sessions");
   await look(page, "overview");
 
@@ -55,12 +48,18 @@ test("from the printed link to a webhook that was answered", async () => {
   await (await opened).waitForURL(`${gateway.shop}/thanks**`);
   await (await opened).close();
   await page.getByText(/^Webhook answered 200 in/).waitFor(); // without a reload
+  assert.deepEqual([1 + acts.click, [...acts.input]], [4, ["name", "email"]], "clicks, the printed link among them, and fields");
 
   const details = await anotherTab(page);
   await details.goto(page.url().replace("/playground/", "/sessions/"));
   await details.getByText(/^Webhook answered 200 in/).waitFor();
   await look(details, "session");
   details.kept();
+  await page.goto(`${details.url()}/delete`);
+  await part(page, "confirm").or(part(page, "passkey")).waitFor();
+  if (await part(page, "passkey").count()) await part(page, "passkey").click(); // the log-in was too long ago
+  await part(page, "confirm").waitFor();
+  await look(page, "session-delete");
   page.kept();
 
   await part(page, "nav-sessions").or(part(page, "nav-playground")).first().waitFor();
@@ -86,3 +85,5 @@ test("from the printed link to a webhook that was answered", async () => {
   assert.equal(await page.locator("[name=success_url]").inputValue(), "https://elsewhere.example/done");
   await look(page, "playground-refused");
 });
+
+test("every page was looked at", () => sawItsPages(import.meta.url));

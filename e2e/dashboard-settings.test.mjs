@@ -3,18 +3,14 @@
 // in both widths and themes, empty, full and failing.
 // E2E_SHOTS=DIR writes a picture of every page.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { isAccessible } from "./lib/axe.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
-import { root, startGateway } from "./lib/gateway.mjs";
-import { fitsWidth, part, sees } from "./lib/walk.mjs";
+import { startGateway } from "./lib/gateway.mjs";
+import * as staff from "./lib/staff.mjs";
+import { sawItsPages } from "./lib/staff.mjs";
+import { part, sees } from "./lib/walk.mjs";
 
-const phone = { width: 360, height: 740 };
-const wide = { width: 1440, height: 900 };
-const shots = process.env.E2E_SHOTS;
 // A PNG of four by two pixels.
 const logo = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAQAAAACCAIAAADwyuo0AAAAEElEQVR4nGM4YaMBRwzIHAB++glhzkZgJwAAAABJRU5ErkJggg==", "base64");
 
@@ -24,7 +20,6 @@ before(async () => {
   browser = await launch();
   tenant = gateway.tenant("--free-checks", "3", "--credit", "60", "--webhook-url", `${gateway.shop}/hook`);
   base = `${gateway.url}/dashboard/${tenant.tenant_id}`;
-  if (shots) mkdirSync(shots, { recursive: true });
   ada = await owner();
 });
 after(async () => {
@@ -32,18 +27,12 @@ after(async () => {
   await gateway?.stop();
 });
 
-/** Runs a command of the operator and returns what it prints. */
-const agegate = (...args) => execFileSync(process.env.AGEGATE_BIN ?? join(root, "bin/agegate"), args, { env: gateway.env, encoding: "utf8" }).trim();
+const agegate = (...args) => staff.agegate(gateway, ...args);
 
 /** Opens the browser of the tenant's owner, signed in by a passkey. */
 async function owner() {
   const link = agegate("user", "setup-link", "--tenant", tenant.tenant_id);
-  const page = await visitor(browser, { broken: /status of (413|422)/, camera: false, viewport: wide });
-  const device = await page.context().newCDPSession(page);
-  await device.send("WebAuthn.enable");
-  await device.send("WebAuthn.addVirtualAuthenticator", {
-    options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
-  });
+  const page = await staff.person(browser);
   await page.goto(link);
   await page.fill("[name=name]", "Ada");
   await page.fill("[name=email]", "ada@shop.example");
@@ -52,18 +41,7 @@ async function owner() {
   return page;
 }
 
-/** Looks at a page as everybody sees it: both widths, both themes. */
-async function look(name) {
-  for (const size of [phone, wide]) {
-    for (const colorScheme of ["light", "dark"]) {
-      await ada.setViewportSize(size);
-      await ada.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      if (shots) await ada.screenshot({ path: join(shots, `${name}-${size.width}-${colorScheme}.png`), fullPage: true });
-      await isAccessible(ada);
-      await fitsWidth(ada);
-    }
-  }
-}
+const look = (name) => staff.look(ada, name);
 
 const fill = async (values) => {
   for (const [name, value] of Object.entries(values)) await ada.fill(`[name="${name}"]`, value);
@@ -198,3 +176,5 @@ test("without JavaScript, and in German", async () => {
   await page.getByText("Die Einstellung ist gespeichert.").waitFor();
   await plain.close();
 });
+
+test("every page was looked at", () => sawItsPages(import.meta.url));

@@ -1,9 +1,11 @@
 package dashboard_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -209,4 +211,44 @@ func TestPagesOpen(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestEveryPageIsLookedAt: e2e/pages.json says which browser test looks at which
+// page, at every width and in both themes. It has every route that is shown, once.
+func TestEveryPageIsLookedAt(t *testing.T) {
+	raw, err := os.ReadFile("../../e2e/pages.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, by := map[string][]string{}, map[string]string{}
+	if err := json.Unmarshal(raw, &listed); err != nil {
+		t.Fatal(err)
+	}
+	for file, pages := range listed {
+		for _, page := range pages {
+			if by[page] != "" {
+				t.Errorf("%s is listed twice", page)
+			}
+			by[page] = file
+		}
+		if file == "not a page" {
+			continue
+		}
+		if source, err := os.ReadFile("../../e2e/" + file); err != nil || !strings.Contains(string(source), "sawItsPages(import.meta.url)") {
+			t.Errorf("%s does not check that it saw its pages, %v", file, err)
+		}
+	}
+	rows, err := dashboard.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		if row.Method == http.MethodGet && by[row.Path] == "" {
+			t.Errorf("no browser test looks at %s", row.Path)
+		}
+		delete(by, row.Path)
+	}
+	for page := range by {
+		t.Errorf("%s is no page", page)
+	}
 }

@@ -1,0 +1,74 @@
+// Merchants' staff and operators at the dashboard, and its pages as everybody
+// sees them.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { isAccessible } from "./axe.mjs";
+import { visitor } from "./browser.mjs";
+import { root } from "./gateway.mjs";
+import { fitsWidth } from "./walk.mjs";
+
+const sizes = [{ width: 360, height: 740 }, { width: 1440, height: 900 }];
+const shots = process.env.E2E_SHOTS;
+if (shots) mkdirSync(shots, { recursive: true });
+
+export const passphrase = "four owls under a blue moon";
+
+/** Runs a command of the operator of a gateway and returns what it prints. */
+export const agegate = (gateway, ...args) =>
+  execFileSync(process.env.AGEGATE_BIN ?? join(root, "bin/agegate"), args, { env: gateway.env, encoding: "utf8" }).trim();
+
+/**
+ * Opens a browser of somebody of their own, with a device that makes passkeys:
+ * page.authenticator(method, params) is its WebAuthn domain.
+ */
+export async function person(browser, options = {}) {
+  const page = await visitor(browser, { broken: /status of (403|404|409|410|413|422)/, camera: false, viewport: sizes[1], ...options });
+  const device = await page.context().newCDPSession(page);
+  await device.send("WebAuthn.enable");
+  const { authenticatorId } = await device.send("WebAuthn.addVirtualAuthenticator", {
+    options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+  });
+  page.authenticator = (method, params = {}) => device.send(`WebAuthn.${method}`, { authenticatorId, ...params });
+  return page;
+}
+
+/** Fills in the visible fields with these names. */
+export async function fill(page, values) {
+  for (const [name, value] of Object.entries(values)) await page.locator(`[name="${name}"]:visible`).fill(value);
+}
+
+const looked = new Set();
+
+/**
+ * Looks at a page as everybody sees it, at both widths and in both themes: axe
+ * finds nothing, and nothing has to be scrolled sideways. E2E_SHOTS=DIR writes
+ * a picture of each.
+ */
+export async function look(page, name) {
+  looked.add(new URL(page.url()).pathname);
+  for (const size of sizes) {
+    for (const colorScheme of ["light", "dark"]) {
+      await page.setViewportSize(size);
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      if (shots) await page.screenshot({ path: join(shots, `${name}-${size.width}-${colorScheme}.png`), fullPage: true });
+      await isAccessible(page, `${name}, ${size.width} px, ${colorScheme}`);
+      await fitsWidth(page);
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+}
+
+/**
+ * Fails unless a file, given by its import.meta.url, has looked at every page
+ * that pages.json has it look at. A test in Go compares that list with the routes.
+ */
+export function sawItsPages(file) {
+  const pages = JSON.parse(readFileSync(join(root, "e2e/pages.json"), "utf8"))[basename(file)];
+  const unseen = pages.filter((pattern) => {
+    const path = new RegExp(`^${pattern.replace(/:\w+/g, "[^/]+")}$`);
+    return ![...looked].some((seen) => path.test(seen));
+  });
+  assert.deepEqual(unseen, []);
+}
