@@ -104,7 +104,7 @@ func (d drawing) value(s *openapi3.Schema) any {
 
 // length is the most characters of a string's schema. The contract bounds every
 // string, by far less than an int.
-func length(s *openapi3.Schema) int { return int(min(*s.MaxLength, 1<<20)) } //nolint:gosec // just bounded
+func length(s *openapi3.Schema) int { return int(min(*s.MaxLength, 1<<20)) }
 
 // address draws an address on a registered host of at most limit characters.
 func (d drawing) address(limit int) string {

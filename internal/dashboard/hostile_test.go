@@ -208,13 +208,13 @@ func TestNothingTypedIsMarkup(t *testing.T) {
 			if n.Type != html.ElementNode || n.Data != "form" || attribute(n, "method") != "post" {
 				continue
 			}
-			action, typed := attribute(n, "action"), 0
+			action := attribute(n, "action")
 			if action == "" {
 				action = p.path
 			}
 			for i := range payloads {
-				var form url.Values
-				if form, typed = filled(n, payload(i), i%2 == 0); typed == 0 {
+				form, typed := filled(n, payload(i), i%2 == 0)
+				if typed == 0 {
 					break
 				}
 				nonce++
