@@ -19,5 +19,5 @@ train: ## fit the age estimate to labelled faces: make train SET=DIR [NAME="..."
 	mkdir -p $(MATERIAL)
 	bin/agegate calibrate "$(SET)" --name "$(or $(NAME),$(notdir $(SET)))" --out $(MATERIAL)/calibration.json --material $(MATERIAL)
 	nice /usr/bin/python3 training/train.py $(MATERIAL) --out $(MATERIAL) --name "$(or $(NAME),$(notdir $(SET)))" --licence "$(or $(LICENCE),that of the pictures)"
-	bin/agegate eval $(MATERIAL)/held_out.csv
 	cp $(MATERIAL)/calibration.json $(MATERIAL)/agetail.onnx $(MATERIAL)/agetail.json models/
+	bin/agegate eval $(MATERIAL)/held_out.csv --name "$(or $(NAME),$(notdir $(SET)))" --curve models/curve.json

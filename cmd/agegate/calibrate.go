@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 
 	"agegate/internal/accuracy"
@@ -15,6 +17,7 @@ import (
 func (c *cli) calibrateCommand() *cobra.Command {
 	var out, name, material string
 	var pad float64
+	var curve curveFlags
 	cmd := &cobra.Command{
 		Use:   "calibrate CSV|DIR --out FILE",
 		Short: "Fit the age estimate to labelled face pictures",
@@ -25,10 +28,11 @@ func (c *cli) calibrateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&out, "out", "", "file to write")
 	cmd.Flags().StringVar(&name, "name", "", "name of the set, stored in the file (default: its file name)")
 	cmd.Flags().StringVar(&material, "material", "", "also write into this directory what training/train.py learns from: 400 kB a picture")
+	curve.add(cmd)
 	addPadFlag(cmd, &pad)
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := placeFor("--out", out); err != nil {
+		if err := errors.Join(placeFor("--out", out), placeFor("--curve", curve.path)); err != nil {
 			return err
 		}
 		set, err := accuracy.ReadSet(args[0])
@@ -45,6 +49,12 @@ func (c *cli) calibrateCommand() *cobra.Command {
 			}
 			file.Data.Name, file.FittedAt, file.Models = name, now(), calibration.ModelHashes(p.Manifest)
 			if err := file.Write(out); err != nil {
+				return err
+			}
+			alone := p.Manifest // the figures are the head's
+			alone.Models = maps.Clone(alone.Models)
+			delete(alone.Models, inference.Tail)
+			if err := curve.write(name, calibration.Estimator(alone, file), report.Curve); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "Wrote %s. In %d-fold cross-validation by picture:\n\n", out, accuracy.FoldCount)

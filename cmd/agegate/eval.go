@@ -28,11 +28,12 @@ func (c *cli) evalCommand() *cobra.Command {
 	var pad float64
 	var plot string
 	var asJSON, alter bool
+	var curve curveFlags
 	cmd := &cobra.Command{
 		Use:   "eval CSV|DIR",
 		Short: "Measure the age estimate on labelled face pictures",
 		Long: "Measure the age estimate on labelled face pictures: errors by age, who passes at\nwhich margin, and the margin to set.\n\n" + facesHelp +
-			"\n\nEach picture goes through the page's own pipeline as a single frame. The page\nitself takes the median over several frames and judges liveness too. Pictures that\nthe estimate was fitted on make it look better than it is. A CSV file with a column\nestimate is reported on as it is, without a look at the pictures.",
+			"\n\nEach picture goes through the page's own pipeline as a single frame. The page\nitself takes the median over several frames and judges liveness too. Pictures that\nthe estimate was fitted on make it look better than it is. A CSV file with a column\nestimate is reported on as it is, without a look at the pictures.\n\nWith --curve it also writes what the threshold lab of the operator's pages shows: how\nmany pictures of each age reach each cutoff. As " + curveFile + " in the models directory it\nis shown for the files there that estimate, and for no others. A CSV file must then\nhold what those files say of pictures that they had not seen, as make train does it.",
 		Args: oneSet,
 	}
 	cmd.Flags().IntVar(&target, "target", 18, "target age that the pass rates are about, 13 to 99")
@@ -40,11 +41,13 @@ func (c *cli) evalCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&alter, "alter", false, "also look at every picture altered in each of several ways: grey, in dim light,\nwith glasses and so on; takes 16 times as long")
 	cmd.Flags().StringVar(&plot, "svg", "", "also draw the estimates by age into this file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	curve.add(cmd)
+	cmd.Flags().StringVar(&curve.name, "name", "", "name of the set, stored with the curve (default: its file name)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if target < 13 || target > 99 {
 			return errors.New("--target must be from 13 to 99")
 		}
-		if err := placeFor("--svg", plot); err != nil {
+		if err := errors.Join(placeFor("--svg", plot), placeFor("--curve", curve.path)); err != nil {
 			return err
 		}
 		set, err := accuracy.ReadSet(args[0])
@@ -56,14 +59,14 @@ func (c *cli) evalCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return writeReport(cmd, report, plot, asJSON)
+			return errors.Join(c.writeCurve(curve, args[0], report), writeReport(cmd, report, plot, asJSON))
 		}
 		return c.withModels(pad, cmd.ErrOrStderr(), func(p *inference.Pool, modelsDir string, o accuracy.Options) error {
 			report, err := measure(cmd, p, modelsDir, set, o, target, alter)
 			if err != nil {
 				return err
 			}
-			return writeReport(cmd, report, plot, asJSON)
+			return errors.Join(c.writeCurve(curve, args[0], report), writeReport(cmd, report, plot, asJSON))
 		})
 	}
 	return cmd

@@ -3,10 +3,12 @@ package accuracy
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
 	"agegate/internal/age"
+	"agegate/internal/age/curve"
 	"agegate/internal/vision"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -96,6 +98,8 @@ type Report struct {
 	Recommended *int      `json:"recommended"`    // margin; nil when the set is too small to tell
 	MaxFalse    float64   `json:"max_false_pass"` // the rate that Recommended keeps to
 	Spread      []Spread  `json:"spread"`
+	// Curve is every figure of who passes, for the operator's pages; see Curve.Write.
+	Curve []curve.Age `json:"-"`
 }
 
 // Spread is the distribution of the estimates for one age, in years.
@@ -148,6 +152,7 @@ func Measure(samples []Sample, target int) Report {
 	r.Groups = groups(samples, target)
 	r.Recommended = recommend(samples, target)
 	r.Spread = spread(samples)
+	r.Curve = counts(samples)
 	return r
 }
 
@@ -239,6 +244,22 @@ func spread(samples []Sample) []Spread {
 		out = append(out, Spread{years, len(estimates), at(0.1), at(0.5), at(0.9)})
 	}
 	slices.SortFunc(out, func(a, b Spread) int { return cmp.Compare(a.Age, b.Age) })
+	return out
+}
+
+// counts returns who passes at every cutoff, by age.
+func counts(samples []Sample) []curve.Age {
+	byAge := map[int]*curve.Age{}
+	for _, s := range samples {
+		if byAge[s.Age] == nil {
+			byAge[s.Age] = &curve.Age{Years: s.Age}
+		}
+		byAge[s.Age].Add(s.Estimate)
+	}
+	var out []curve.Age
+	for _, years := range slices.Sorted(maps.Keys(byAge)) {
+		out = append(out, *byAge[years])
+	}
 	return out
 }
 

@@ -128,6 +128,19 @@ func (f *File) Fingerprint() string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// Estimator identifies everything that an age estimate is computed by: the
+// models, the tail, and the calibration, which may be nil.
+func Estimator(m inference.Manifest, f *File) string {
+	digest := sha256.New()
+	for _, role := range append([]inference.Model{inference.Tail}, featureModels...) {
+		fmt.Fprintln(digest, role, m.Models[role].SHA256)
+	}
+	if f != nil {
+		fmt.Fprintln(digest, f.Fingerprint())
+	}
+	return hex.EncodeToString(digest.Sum(nil)[:6])
+}
+
 // Write stores the calibration, replacing an older one at once.
 func (f *File) Write(path string) error {
 	text, err := json.MarshalIndent(f, "", "  ")
