@@ -31,8 +31,11 @@ const (
 	EventResendFailed     Action = "webhook_event.resend_failed" // for all tenants: in the log of the instance, without a target
 	SessionDelete         Action = "session.delete"              // target: the session
 	SessionPrune          Action = "session.prune"
-	IssuerTrust           Action = "trusted_issuer.add"    // in the log of the instance; target: the entry of the trust list
-	IssuerDistrust        Action = "trusted_issuer.remove" // as IssuerTrust
+	SessionExpire         Action = "session.expire"          // of a test session; target: the session
+	SessionExpireRedirect Action = "session.expire_redirect" // as SessionExpire
+	EventRetry            Action = "webhook_event.retry"     // of a test event; target: the event
+	IssuerTrust           Action = "trusted_issuer.add"      // in the log of the instance; target: the entry of the trust list
+	IssuerDistrust        Action = "trusted_issuer.remove"   // as IssuerTrust
 
 	// Of members: the target is the user, or the first half of the hash of the
 	// invitation's token.
@@ -64,6 +67,7 @@ var actions = []Action{
 	WebhookSecretReveal, RedirectSecretReveal,
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,
 	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
+	SessionExpire, SessionExpireRedirect, EventRetry,
 	IssuerTrust, IssuerDistrust,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
 	UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,

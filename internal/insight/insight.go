@@ -37,6 +37,7 @@ type Service struct {
 	now      func() time.Time
 	overview *cache[overviewKey, Overview]
 	keyUse   *cache[uuid.UUID, map[uuid.UUID]int64]
+	seen     *cache[struct{}, []Seen]
 }
 
 // NewService returns a service over a store. limits are the operator's; now must
@@ -45,6 +46,7 @@ func NewService(store Store, limits billing.Limits, now func() time.Time) *Servi
 	return &Service{
 		store: store, limits: limits, now: now,
 		overview: newCache[overviewKey, Overview](now), keyUse: newCache[uuid.UUID, map[uuid.UUID]int64](now),
+		seen: newCache[struct{}, []Seen](now),
 	}
 }
 
@@ -60,6 +62,7 @@ type Store interface {
 	RefusalStore
 	ReplicaStore
 	SystemStore
+	SeenStore
 
 	// ListSessions returns the newest sessions that a query selects, newest first.
 	ListSessions(ctx context.Context, q SessionQuery) (Found[SessionRow], error)

@@ -30,8 +30,12 @@ type Record struct {
 	Basis       session.Basis  // of the camera's decision
 	Key         *tenant.APIKey // that created it; nil when none did, or it is not known
 	Estimate    session.Availability
-	Timeline    []Moment // oldest first
-	Held        []Held
+	// MayRedirect and NextRedirectExpired are for the test clock; see
+	// session.TestClock.
+	MayRedirect         bool
+	NextRedirectExpired bool
+	Timeline            []Moment // oldest first
+	Held                []Held
 }
 
 // MomentKind says what happened.
@@ -42,10 +46,10 @@ const (
 	MomentCreated    MomentKind = "created"
 	MomentOpened     MomentKind = "opened"
 	MomentConsented  MomentKind = "consented"
-	MomentBegun      MomentKind = "begun" // Attempts, Strikes: as they stand now
-	MomentDocument   MomentKind = "document"
-	MomentResult     MomentKind = "result"  // Status, Source
-	MomentExpired    MomentKind = "expired" // Status
+	MomentBegun      MomentKind = "begun"    // Attempts, Strikes: as they stand now
+	MomentDocument   MomentKind = "document" // Way of the last document, Refused
+	MomentResult     MomentKind = "result"   // Status, Source, Document, Way
+	MomentExpired    MomentKind = "expired"  // Status
 	MomentRedirected MomentKind = "redirected"
 	MomentWebhook    MomentKind = "webhook" // EventID, Attempt
 )
@@ -60,6 +64,33 @@ type Moment struct {
 	Source   session.Source
 	EventID  string
 	Attempt  *webhook.Attempt
+	Way      session.Way // in which a document was read; empty for none
+	Refused  int         // documents so far
+	Document DocumentEnd // how a document check ended; empty if the result is not from one
+}
+
+// DocumentEnd says how a document check ended.
+type DocumentEnd string
+
+// The ends of a document check.
+const (
+	DocumentProved   DocumentEnd = "proved"
+	DocumentRefused  DocumentEnd = "refused"  // as often as is allowed
+	DocumentDeclined DocumentEnd = "declined" // the shopper went on without
+)
+
+// documentEnd returns how a session's document check ended.
+func documentEnd(s session.Session) DocumentEnd {
+	switch {
+	case s.Source != session.SourceDocument:
+		return ""
+	case s.Status == session.StatusPassed:
+		return DocumentProved
+	case s.DocumentAttempts >= session.MaxDocuments:
+		return DocumentRefused
+	default:
+		return DocumentDeclined
+	}
 }
 
 // Session returns the record of a session of the scope, or fault.NotFound.
@@ -76,7 +107,8 @@ func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Recor
 		ID: sess.ID, Livemode: sess.Livemode, TargetAge: sess.TargetAge, Status: sess.StatusAt(now),
 		CreatedAt: sess.CreatedAt, ExpiresAt: sess.ExpiresAt, CompletedAt: sess.CompletedAt,
 		SuccessURL: sess.SuccessURL, CancelURL: sess.CancelURL, WebhookURL: sess.WebhookURL,
-		Source: sess.Source, Basis: sess.Basis, Estimate: sess.EstimateAt(now), Timeline: momentsOf(sess, now),
+		Source: sess.Source, Basis: sess.Basis, Estimate: sess.EstimateAt(now),
+		MayRedirect: sess.MayRedirect(now), NextRedirectExpired: sess.NextRedirectExpired, Timeline: momentsOf(sess, now),
 	}
 	if sess.APIKeyID != nil {
 		if r.Key, err = s.key(ctx, scope.TenantID, *sess.APIKeyID); err != nil {
@@ -116,8 +148,12 @@ func momentsOf(sess session.Session, now time.Time) []Moment {
 	add(sess.OpenedAt, Moment{Kind: MomentOpened})
 	add(sess.ConsentedAt, Moment{Kind: MomentConsented})
 	add(sess.BegunAt, Moment{Kind: MomentBegun, Attempts: sess.Attempts, Strikes: sess.Strikes})
-	add(sess.DocumentOpenedAt, Moment{Kind: MomentDocument})
-	add(sess.CompletedAt, Moment{Kind: MomentResult, Status: sess.Status, Source: sess.Source})
+	add(sess.DocumentOpenedAt, Moment{Kind: MomentDocument, Way: sess.DocumentWay, Refused: sess.DocumentAttempts})
+	result := Moment{Kind: MomentResult, Status: sess.Status, Source: sess.Source, Document: documentEnd(sess)}
+	if result.Document == DocumentProved {
+		result.Way = sess.DocumentWay
+	}
+	add(sess.CompletedAt, result)
 	if sess.StatusAt(now) == session.StatusExpired {
 		add(&sess.ExpiresAt, Moment{Kind: MomentExpired, Status: session.StatusExpired})
 	}
@@ -164,6 +200,7 @@ const (
 	HeldDocument   HeldKey = "document"   // At; that the document check was offered
 	HeldWay        HeldKey = "way"        // Way; how age was last shown by a document
 	HeldRefusals   HeldKey = "refusals"   // Count; of documents
+	HeldRequest    HeldKey = "request"    // the open request to a wallet, with what became of it
 	HeldAttempts   HeldKey = "attempts"   // Count
 	HeldStrikes    HeldKey = "strikes"    // Count
 	HeldResult     HeldKey = "result"     // At, Result
@@ -185,6 +222,7 @@ type Held struct {
 type Beside struct {
 	LinkCopy bool // an idempotency claim holds the encrypted link
 	Phone    bool // a handover names a phone
+	Request  bool // to a wallet
 	Event    bool
 }
 
@@ -214,6 +252,7 @@ func heldOf(sess session.Session, b Beside, now time.Time) []Held {
 		timed(HeldDocument, sess.DocumentOpenedAt),
 		{Key: HeldWay, Stored: sess.DocumentWay != "", Way: sess.DocumentWay},
 		counted(HeldRefusals, sess.DocumentAttempts),
+		{Key: HeldRequest, Stored: b.Request},
 		result,
 		timed(HeldRedirected, sess.RedirectedAt),
 		{Key: HeldEvent, Stored: b.Event},

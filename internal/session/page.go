@@ -158,8 +158,12 @@ func (s *Service) Redirect(ctx context.Context, sess Session, cookie string) (st
 	if err != nil {
 		return "", false, err
 	}
+	expires, err := s.tokenExpiry(ctx, sess, now)
+	if err != nil {
+		return "", false, err
+	}
 	claims := credential.Redirect{Session: sess.ID.String(), Status: string(ResultVerified), IsAdult: true}
-	url, err := credential.RedirectURL(sess.SuccessURL, claims, claims.Token(key, now.Add(s.cfg.TokenTTL)))
+	url, err := credential.RedirectURL(sess.SuccessURL, claims, claims.Token(key, expires))
 	if err == nil && sess.RedirectedAt == nil {
 		// Best effort: a shopper who passed is not kept from the shop.
 		ctx, cancel := context.WithTimeout(ctx, markTime)
@@ -167,6 +171,20 @@ func (s *Service) Redirect(ctx context.Context, sess Session, cookie string) (st
 		_ = s.store.MarkRedirected(ctx, sess.ID, now)
 	}
 	return url, err == nil, err
+}
+
+// tokenExpiry returns when a redirect token that is minted now expires.
+func (s *Service) tokenExpiry(ctx context.Context, sess Session, now time.Time) (time.Time, error) {
+	if sess.NextRedirectExpired && !sess.Livemode {
+		taken, err := s.store.TakeExpiredRedirect(ctx, sess.ID)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if taken {
+			return now.Add(-expiredFor), nil
+		}
+	}
+	return now.Add(s.cfg.TokenTTL), nil
 }
 
 // Now is the service's clock, for pages that show what time is left.

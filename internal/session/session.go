@@ -128,6 +128,9 @@ type Session struct {
 	Source           Source     // of the result; empty until there is one
 	Basis            Basis      // of the camera's decision on the age
 	APIKeyID         *uuid.UUID // the key that created it; nil when no key did
+	// NextRedirectExpired is set by the test clock: the next redirect is made with
+	// a token that has expired. Test sessions only.
+	NextRedirectExpired bool
 }
 
 // Basis is what a camera's decision on the age rested on. It holds no estimate.

@@ -48,6 +48,9 @@ type Store interface {
 	// MarkRedirected stores when the success redirect was made, unless it is
 	// stored.
 	MarkRedirected(ctx context.Context, id uuid.UUID, now time.Time) error
+	// TakeExpiredRedirect clears NextRedirectExpired and reports whether it was
+	// set.
+	TakeExpiredRedirect(ctx context.Context, id uuid.UUID) (bool, error)
 }
 
 // Tx is one transaction on sessions, their billing and their events. It is bound

@@ -221,8 +221,9 @@ func (s *Store) Beside(ctx context.Context, sess session.Session) (insight.Besid
 		err = tx.db.Raw(`SELECT
 			EXISTS (SELECT 1 FROM idempotency_claims WHERE session_id = ?) AS link_copy,
 			EXISTS (SELECT 1 FROM handovers WHERE link_hash = ? AND phone_hash IS NOT NULL) AS phone,
+			EXISTS (SELECT 1 FROM wallet_requests WHERE link_hash = ?) AS request,
 			EXISTS (SELECT 1 FROM webhook_events WHERE session_id = ?) AS event`,
-			sess.ID, sess.LinkHash, sess.ID).Scan(&b).Error
+			sess.ID, sess.LinkHash, sess.LinkHash, sess.ID).Scan(&b).Error
 		return b, err
 	})
 }

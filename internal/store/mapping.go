@@ -93,7 +93,7 @@ func fromSession(s session.Session) sessionRow {
 		Attempts: s.Attempts, Strikes: s.Strikes,
 		OpenedAt: atOrNil(s.OpenedAt), BegunAt: atOrNil(s.BegunAt), RedirectedAt: atOrNil(s.RedirectedAt),
 		Source: string(s.Source), Cutoff: s.Basis.Cutoff, Calibration: s.Basis.Calibration, APIKeyID: s.APIKeyID,
-		DocumentWay: string(s.DocumentWay), DocumentAttempts: s.DocumentAttempts,
+		DocumentWay: string(s.DocumentWay), DocumentAttempts: s.DocumentAttempts, NextRedirectExpired: s.NextRedirectExpired,
 	}
 }
 
@@ -108,7 +108,7 @@ func toSession(r sessionRow) session.Session {
 		Attempts: r.Attempts, Strikes: r.Strikes,
 		OpenedAt: atOrNil(r.OpenedAt), BegunAt: atOrNil(r.BegunAt), RedirectedAt: atOrNil(r.RedirectedAt),
 		Source: session.Source(r.Source), Basis: session.Basis{Cutoff: r.Cutoff, Calibration: r.Calibration}, APIKeyID: r.APIKeyID,
-		DocumentWay: session.Way(r.DocumentWay), DocumentAttempts: r.DocumentAttempts,
+		DocumentWay: session.Way(r.DocumentWay), DocumentAttempts: r.DocumentAttempts, NextRedirectExpired: r.NextRedirectExpired,
 	}
 }
 

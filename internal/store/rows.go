@@ -103,6 +103,8 @@ type sessionRow struct {
 	APIKeyID         *uuid.UUID
 	DocumentWay      string
 	DocumentAttempts int
+	// Test sessions only.
+	NextRedirectExpired bool
 }
 
 func (sessionRow) TableName() string { return "sessions" }

@@ -32,6 +32,12 @@ func (o *Operations) ResendEvent(ctx context.Context, actor audit.Actor, scope S
 	return o.Journal.ResendEvent(ctx, scope, id, audit.Act{At: o.now(), Actor: actor, Action: audit.EventResend, Target: id})
 }
 
+// RetryEvent is Journal.RetryEvent, sent without delay.
+func (o *Operations) RetryEvent(ctx context.Context, actor audit.Actor, scope Scope, id string) error {
+	defer o.wake()
+	return o.Journal.RetryEvent(ctx, scope, id, audit.Act{At: o.now(), Actor: actor, Action: audit.EventRetry, Target: id})
+}
+
 // ResendFailedEvents is Journal.ResendFailedEvents, sent without delay. For all
 // tenants it is written to the log of the instance.
 func (o *Operations) ResendFailedEvents(ctx context.Context, actor audit.Actor, scope Scope, since time.Time) (int, error) {

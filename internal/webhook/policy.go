@@ -107,3 +107,24 @@ func MayResend(s Status, underWay bool) (bool, error) {
 	}
 	return !underWay, nil
 }
+
+// Refusals of a retry.
+var (
+	ErrLiveRetry  = fault.New(fault.Conflict, "only test events can be retried early; resend a live one")
+	ErrNotPending = fault.New(fault.Conflict, "the event waits for no further attempt")
+	ErrUnderWay   = fault.New(fault.Conflict, "an attempt is under way")
+)
+
+// MayRetry returns why the next attempt of an event cannot be made before its
+// time, or nil. underWay says that an attempt has been leased.
+func MayRetry(livemode bool, s Status, underWay bool) error {
+	switch {
+	case livemode:
+		return ErrLiveRetry
+	case s != StatusPending:
+		return ErrNotPending
+	case underWay:
+		return ErrUnderWay
+	}
+	return nil
+}

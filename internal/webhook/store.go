@@ -109,6 +109,10 @@ type Journal interface {
 	// under way is not changed. It returns fault.NotFound, and fault.Conflict for
 	// an event without a destination.
 	ResendEvent(ctx context.Context, scope Scope, id string, act audit.Act) error
+	// RetryEvent makes the next attempt of a pending test event due now, as the
+	// schedule would later; its schedule goes on from there. It returns
+	// fault.NotFound and the errors of MayRetry.
+	RetryEvent(ctx context.Context, scope Scope, id string, act audit.Act) error
 	// ResendFailedEvents does the same for every failed event created at or after
 	// since whose endpoint is enabled, and returns how many. For waiting events,
 	// use EnableEndpoint.

@@ -1,0 +1,10 @@
+-- +goose Up
+-- The test clock: the next redirect of a test session is made already expired.
+ALTER TABLE sessions ADD COLUMN next_redirect_expired BOOLEAN NOT NULL DEFAULT FALSE CHECK (NOT (next_redirect_expired AND livemode));
+
+-- What live checks come to by target age, over all tenants.
+CREATE INDEX session_hours_live ON session_hours (hour) WHERE livemode;
+
+-- +goose Down
+DROP INDEX session_hours_live;
+ALTER TABLE sessions DROP COLUMN next_redirect_expired;
