@@ -14,7 +14,8 @@ import (
 )
 
 func (c *cli) sessionCommand() *cobra.Command {
-	return group("session", "Delete a session's record", "", c.sessionDelete())
+	return group("session", "Delete a session's record, or turn its test clock", "",
+		c.sessionDelete(), c.sessionExpire(), c.sessionExpireRedirect())
 }
 
 func (c *cli) sessionDelete() *cobra.Command {

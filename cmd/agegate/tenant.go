@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agegate/internal/app"
+	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/tenant"
 
@@ -28,7 +29,8 @@ type tenantFlags struct {
 	name, success, cancel, webhook string
 	privacy, help, terms           string
 	documentCheck, ageVisibility   bool
-	freeChecks, alertBelow         int64
+	freeChecks, testCap            int64
+	alertBelow                     int64
 	languages                      []string
 }
 
@@ -43,6 +45,7 @@ func (f *tenantFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.documentCheck, "document-check", false, "offer a document check after an age refusal")
 	flags.BoolVar(&f.ageVisibility, "age-visibility", false, "store the estimates of consenting shoppers")
 	flags.Int64Var(&f.freeChecks, "free-checks", 0, "free live checks a month; -1 unlimited (default: the gateway's)")
+	flags.Int64Var(&f.testCap, "test-cap", 0, "test sessions a day; -1 unlimited (default: the gateway's)")
 	flags.StringSliceVar(&f.languages, "languages", nil, "languages of the hosted page, such as de,en: the first is the default (default: all)")
 	flags.Int64Var(&f.alertBelow, "alert-below", -1, "warn staff when fewer checks are left; -1 never")
 }
@@ -65,6 +68,7 @@ func (f *tenantFlags) changes(flags *pflag.FlagSet) tenant.Changes {
 	given("document-check", func() { c.DocumentCheck = &f.documentCheck })
 	given("age-visibility", func() { c.AgeVisibility = &f.ageVisibility })
 	given("free-checks", func() { c.FreeChecks = &f.freeChecks })
+	given("test-cap", func() { c.TestCap = &f.testCap })
 	given("languages", func() { c.Languages = &f.languages })
 	given("alert-below", func() { c.AlertBelow = &f.alertBelow })
 	return c
@@ -118,7 +122,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 			created, err := op.tenants.Create(cmd.Context(), op.actor, tenant.Tenant{
 				Name: f.name, SuccessURL: f.success, CancelURL: f.cancel, WebhookURL: f.webhook,
 				Links:         tenant.Links{Privacy: f.privacy, Help: f.help, Terms: f.terms},
-				DocumentCheck: f.documentCheck, AgeVisibility: f.ageVisibility, FreeChecks: f.changes(cmd.Flags()).FreeChecks,
+				DocumentCheck: f.documentCheck, AgeVisibility: f.ageVisibility, FreeChecks: f.changes(cmd.Flags()).FreeChecks, TestCap: f.changes(cmd.Flags()).TestCap,
 				Languages: f.languages, AlertBelow: f.alert(),
 			})
 			if err != nil {
@@ -191,11 +195,15 @@ func (c *cli) tenantSet() *cobra.Command {
 }
 
 func (c *cli) tenantSwitch(use, short string, disabled bool) *cobra.Command {
-	return &cobra.Command{
+	var reason string
+	cmd := &cobra.Command{
 		Use: use + " TENANT_ID", Short: short, Args: exactlyOneID("TENANT_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := audit.CheckNote(reason); err != nil {
+				return fmt.Errorf("--reason %w", err)
+			}
 			return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
-				if err := op.tenants.SetDisabled(cmd.Context(), op.actor, id, disabled, ""); err != nil {
+				if err := op.tenants.SetDisabled(cmd.Context(), op.actor, id, disabled, reason); err != nil {
 					return err
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s is %sd.\n", id, use)
@@ -203,15 +211,21 @@ func (c *cli) tenantSwitch(use, short string, disabled bool) *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the tenant's audit log")
+	return cmd
 }
 
 func (c *cli) tenantCredit() *cobra.Command {
 	var add int64
+	var note string
 	cmd := &cobra.Command{
 		Use: "credit TENANT_ID --add N", Short: "Add prepaid credit", Args: exactlyOneID("TENANT_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := audit.CheckNote(note); err != nil {
+				return fmt.Errorf("--note %w", err)
+			}
 			return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
-				balance, err := billing.TopUp(cmd.Context(), op.store, op.actor, id, add, "", now())
+				balance, err := billing.TopUp(cmd.Context(), op.store, op.actor, id, add, note, now())
 				if err != nil {
 					return err
 				}
@@ -221,6 +235,7 @@ func (c *cli) tenantCredit() *cobra.Command {
 		},
 	}
 	cmd.Flags().Int64Var(&add, "add", 0, "units to add, 1 or more")
+	cmd.Flags().StringVar(&note, "note", "", "what for, such as an invoice's number, for the tenant's audit log")
 	_ = cmd.MarkFlagRequired("add")
 	return cmd
 }
@@ -238,6 +253,7 @@ type listedTenant struct {
 	HelpURL       string    `json:"help_url"`
 	TermsURL      string    `json:"terms_url"`
 	FreeChecks    *int64    `json:"free_checks"` // null: the gateway's default
+	TestCap       *int64    `json:"test_cap"`    // null: the gateway's default
 	Languages     []string  `json:"languages"`   // empty: all
 	AlertBelow    *int64    `json:"alert_below"` // null: never
 	Credit        int64     `json:"credit"`
@@ -264,7 +280,7 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 			listed = append(listed, listedTenant{
 				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, t.AgeVisibility,
 				t.Links.Privacy, t.Links.Help, t.Links.Terms,
-				t.FreeChecks, append([]string{}, t.Languages...), t.AlertBelow, credits[t.ID], t.Disabled, t.CreatedAt.UTC(),
+				t.FreeChecks, t.TestCap, append([]string{}, t.Languages...), t.AlertBelow, credits[t.ID], t.Disabled, t.CreatedAt.UTC(),
 			})
 		}
 	}

@@ -19,7 +19,7 @@ import (
 func (c *cli) webhookCommand() *cobra.Command {
 	return group("webhook", "Inspect and repair webhook deliveries",
 		"Inspect and repair webhook deliveries. Deliveries and their attempts are kept for\n30 days. The running gateway sends what becomes due within about a second.",
-		c.webhookList(), c.webhookShow(), c.webhookResend(), c.webhookRotate(),
+		c.webhookList(), c.webhookShow(), c.webhookResend(), c.webhookRetry(), c.webhookRotate(),
 		c.webhookEndpoints(), c.webhookEnable(), webhookVerify())
 }
 

@@ -60,9 +60,17 @@ type App struct {
 	pool       *inference.Pool   // nil when the estimator is off
 	pages      *shopper.Pages
 	dashboard  *dashboard.Pages // nil when it is off
+	apart      bool             // the dashboard has a listener of its own
+	lab        dashboard.Lab
 	dispatcher *webhook.Dispatcher
 	routes     []*echo.Route
-	servers    []*httpd.Server // the gateway's, then that of the metrics
+	servers    []server // the gateway's first
+}
+
+// server is a listener and what it serves, for the log.
+type server struct {
+	*httpd.Server
+	serves string // empty for the gateway itself
 }
 
 // New builds a gateway from its configuration: it migrates the database, loads
@@ -105,8 +113,13 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 		return nil, err
 	}
 	a.routes = handler.Routes()
-	if err := a.listen(cfg.Listen, handler); err != nil {
+	if err := a.listen("", cfg.Listen, handler); err != nil {
 		return nil, fmt.Errorf("AGEGATE_LISTEN: %w", err)
+	}
+	if a.dashboard != nil && a.apart {
+		if err := a.listen(" the dashboard", cfg.DashboardListen, a.dashboardHandler()); err != nil {
+			return nil, fmt.Errorf("AGEGATE_DASHBOARD_LISTEN: %w", err)
+		}
 	}
 	if cfg.MetricsListen == "" {
 		return a, nil
@@ -115,19 +128,19 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	a.metrics.WatchQueue(a.Store)
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())
-	if err := a.listen(cfg.MetricsListen, mux); err != nil {
+	if err := a.listen(" metrics", cfg.MetricsListen, mux); err != nil {
 		return nil, fmt.Errorf("AGEGATE_METRICS_LISTEN: %w", err)
 	}
 	return a, nil
 }
 
 // listen opens an address for a handler; Run serves it.
-func (a *App) listen(address string, handler http.Handler) error {
+func (a *App) listen(serves, address string, handler http.Handler) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
-	a.servers = append(a.servers, httpd.NewServer(handler, listener))
+	a.servers = append(a.servers, server{httpd.NewServer(handler, listener), serves})
 	return nil
 }
 
@@ -197,19 +210,10 @@ func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err er
 	}
 	operations := api.New(a.Sessions)
 	mounts := []func(e *echo.Echo){operations.Register, a.pages.Register}
-	if err := cfg.CheckDashboard(); err != nil {
-		a.log.Warn("no dashboard is served: " + err.Error())
-	} else if cfg.Dashboard {
-		a.dashboard, err = dashboard.New(dashboard.Config{
-			Accounts: a.Accounts, Tenants: a.Tenants, Sessions: a.Sessions, Insight: a.Insight,
-			Webhooks: webhook.NewOperations(a.Store, a.now, a.dispatcher.Wake),
-			URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
-			Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
-			Billing: a.Store, Audit: a.Store,
-		})
-		if err != nil {
-			return nil, err
-		}
+	if err := a.buildDashboard(cfg); err != nil {
+		return nil, err
+	}
+	if a.dashboard != nil && !a.apart {
 		mounts = append(mounts, a.dashboard.Register)
 	}
 	return httpd.New(httpd.Config{
@@ -217,20 +221,25 @@ func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err er
 		Logger:       a.log,
 		Authenticate: api.Authenticate(a.Tenants),
 		CheckBody:    operations.CheckBody,
-		Checks: map[string]func(context.Context) error{
-			"database": a.Store.Ping,
-			"models":   func(context.Context) error { return nil }, // New fails without those it needs
-		},
-		Pages:   a.showError,
-		Observe: a.metrics.Request,
-		Mounts:  mounts,
-		Refused: a.recordRefusal,
+		Checks:       a.checks(),
+		Pages:        a.showError,
+		Observe:      a.metrics.Request,
+		Mounts:       mounts,
+		Refused:      a.recordRefusal,
 	})
+}
+
+// checks are the readiness checks.
+func (a *App) checks() map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"database": a.Store.Ping,
+		"models":   func(context.Context) error { return nil }, // New fails without those it needs
+	}
 }
 
 // showError writes the error page of the set that a request's path belongs to.
 func (a *App) showError(c echo.Context, status int, cause error) {
-	if a.dashboard != nil && dashboard.Owns(c.Request().URL.Path) {
+	if a.dashboard != nil && !a.apart && dashboard.Owns(c.Request().URL.Path) {
 		a.dashboard.Error(c, status, cause)
 		return
 	}
@@ -256,9 +265,8 @@ func (a *App) Run(ctx context.Context) error {
 	for _, s := range a.servers {
 		go func() { failed <- s.Serve() }()
 	}
-	a.log.Info("serving", "address", a.Addr())
-	if len(a.servers) > 1 {
-		a.log.Info("serving metrics", "address", a.servers[1].Addr())
+	for _, s := range a.servers {
+		a.log.Info("serving"+s.serves, "address", s.Addr())
 	}
 
 	var err error

@@ -8,6 +8,7 @@ import (
 	"agegate/internal/age"
 	"agegate/internal/age/calibration"
 	"agegate/internal/config"
+	"agegate/internal/dashboard"
 	"agegate/internal/inference"
 	"agegate/internal/session"
 	"agegate/internal/shopper"
@@ -31,6 +32,7 @@ type estimator struct {
 // openEstimator loads the models and their calibration.
 func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	if cfg.Estimator == config.EstimatorOff {
+		a.lab.Why = dashboard.LabOff
 		a.log.Warn("the estimator is off: live sessions cannot be verified")
 		return e, nil
 	}
@@ -55,6 +57,7 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 		a.replica.Calibration = file.Fingerprint()
 		a.log.Info("calibration loaded", "data", file.Data.Name, "pictures", file.Data.Pictures)
 	}
+	a.openLab(cfg.ModelsDir, calibration.Estimator(pool.Manifest, file))
 	if tail := pool.Manifest.Tail; tail != nil {
 		a.log.Info("fine-tuned age tail loaded", "data", tail.Data.Name, "pictures", tail.Data.Pictures)
 	} else {

@@ -33,6 +33,7 @@ type Config struct {
 	VerifyURL              string // without a trailing slash
 	Dashboard              bool   // serve the dashboard
 	DashboardURL           string // without a trailing slash
+	DashboardListen        string // empty: on Listen
 	SecretKey              []byte // 32 bytes; seals secrets at rest
 	NewSecretKey           []byte // 32 bytes, or nil; if set, it seals, and both keys open
 	ModelsDir              string
@@ -59,7 +60,7 @@ type Config struct {
 // telling them: those of one process or its place are left out, and so are
 // secrets.
 func (c Config) Fingerprint() string {
-	c.Listen, c.MetricsListen, c.DatabaseURL, c.ModelsDir, c.Version = "", "", "", "", ""
+	c.Listen, c.DashboardListen, c.MetricsListen, c.DatabaseURL, c.ModelsDir, c.Version = "", "", "", "", "", ""
 	c.SecretKey, c.NewSecretKey, c.InferenceWorkers, c.LogLevel = nil, nil, 0, 0
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	return hex.EncodeToString(sum[:6])
@@ -142,6 +143,9 @@ func (c *Config) deriveURLs() {
 	}
 	if c.VerifyURL == "" {
 		c.VerifyURL = c.BaseURL
+	}
+	if c.DashboardURL == "" && c.DashboardListen != "" {
+		c.DashboardURL = "http://" + localAddress(c.DashboardListen)
 	}
 	if c.DashboardURL == "" {
 		c.DashboardURL = c.BaseURL

@@ -56,6 +56,8 @@ var Variables = []Variable{
 		set: setDashboard},
 	{Name: dashboardURLName, Help: "public address of the dashboard (default: the base URL); https, or http on localhost",
 		set: setDashboardURL},
+	{Name: "AGEGATE_DASHBOARD_LISTEN", Help: "address of a listener for the dashboard and the operator's pages alone; empty: they are served with the rest",
+		set: func(c *Config, v string) error { return setOptionalAddress(&c.DashboardListen, v) }},
 	{Name: SecretKeyName, Help: "32 bytes in base64; seals signing secrets at rest", Secret: true,
 		set: func(c *Config, v string) error { return setSecretKey(&c.SecretKey, v) }},
 	{Name: NewSecretKeyName, Help: "32 bytes in base64; the key that replaces the secret key, during the change", Secret: true,

@@ -142,7 +142,7 @@ func (p *Pages) showAudit(r *request) error {
 	}
 	_, pattern := r.log()
 	v := &auditView{Actor: f.ActorID, All: r.to(pattern), Filters: f.ActorID != "" || f.Action != ""}
-	if r.route.hasTenant() {
+	if v.Export = operatorAuditExportPath; r.route.hasTenant() {
 		v.Export = r.editing(auditExportPath)
 	}
 	for _, a := range audit.Actions() {
@@ -235,8 +235,11 @@ func (r *request) entryOf(e audit.Entry) entryView {
 
 // exportAudit writes the whole log, one entry a line, and checks it on the way.
 func (p *Pages) exportAudit(r *request) error {
-	scope := audit.OfTenant(r.access.TenantID())
+	scope, _ := r.log()
 	name := "audit-" + p.cfg.Now().Format(time.DateOnly) + ".jsonl"
+	if scope == audit.Instance {
+		name = "instance-" + name
+	}
 	return r.download("application/jsonl; charset=utf-8", name, func(ctx context.Context, w io.Writer) error {
 		_, err := audit.Export(ctx, inBatches{p.cfg.Audit}, scope, w)
 		return err

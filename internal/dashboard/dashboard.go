@@ -29,10 +29,12 @@ type Config struct {
 	Sessions *session.Service
 	Records  *session.Records
 	Impacts  *session.Impacts
+	Clock    *session.TestClock
 	Webhooks *webhook.Operations
 	Insight  *insight.Service
 	Billing  billing.Store
 	Audit    audit.Store
+	Lab      Lab
 	APIURL   string // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
@@ -48,6 +50,7 @@ type Pages struct {
 	set       *page.Set
 	routes    []route
 	byPattern map[string]route // the GET routes
+	host      string           // the host and port of cfg.URL
 
 	downloads downloads
 }
@@ -66,7 +69,7 @@ func New(cfg Config) (*Pages, error) {
 	if cfg.Random == nil {
 		cfg.Random = rand.Reader
 	}
-	p := &Pages{cfg: cfg, byPattern: map[string]route{}}
+	p := &Pages{cfg: cfg, byPattern: map[string]route{}, host: hostOfURL(cfg.URL)}
 	screens, keys := []string{}, composedKeys()
 	for _, f := range p.features() {
 		p.routes = append(p.routes, f.routes...)

@@ -69,6 +69,8 @@ type deliveryView struct {
 	MayAct   bool
 	Form     *formView
 	Resend   string // address, or empty
+	Retry    string // address of an early attempt, or empty
+	Session  string // address of the session
 	Back     string
 }
 
@@ -86,7 +88,7 @@ func (p *Pages) showDelivery(r *request) error {
 	}
 	v := &deliveryView{
 		Event: d.Record, Tone: deliveryTones[d.Status], Body: spelt(d.Body), Back: r.path(webhooksPath),
-		MayAct: r.may(account.Developer),
+		MayAct: r.may(account.Developer), Retry: r.retry(d.Record), Session: r.path(sessionsPath) + "/" + d.SessionID.String(),
 	}
 	for _, a := range slices.Backward(d.Attempts) {
 		tone := "bad"

@@ -15,7 +15,7 @@ type pageView = page.View
 
 // failures are the error pages by name: the texts error.<name>.title and .body.
 var failures = []string{
-	"unknown", "refused", "role", "read_only", "second_factor", "step_up", "sent", "gone", "large", "busy", "internal",
+	"unknown", "refused", "role", "read_only", "second_factor", "step_up", "sent", "gone", "large", "host", "busy", "internal",
 }
 
 type errorView struct {
@@ -56,6 +56,8 @@ func failureOf(status int, cause error) string {
 		return "unknown"
 	case http.StatusGone:
 		return "gone"
+	case http.StatusMisdirectedRequest:
+		return "host"
 	case http.StatusRequestEntityTooLarge:
 		return "large"
 	case http.StatusForbidden, http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusConflict:

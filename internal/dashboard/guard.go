@@ -25,6 +25,9 @@ var (
 func (p *Pages) guarded(route route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := &request{Context: c, pages: p, route: route}
+		if answered, err := p.checkHost(r); answered || err != nil {
+			return err
+		}
 		if err := p.admit(r); err != nil {
 			if errors.Is(err, account.ErrSignedOut) {
 				return r.signIn()

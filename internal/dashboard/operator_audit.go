@@ -2,12 +2,19 @@ package dashboard
 
 import "net/http"
 
-const operatorAuditPath = operatorPath + "/audit"
+const (
+	operatorAuditPath       = operatorPath + "/audit"
+	operatorAuditExportPath = operatorAuditPath + "/export"
+)
 
-// operatorAudit shows the log of the instance on the page of the tenants' logs.
+// operatorAudit shows and exports the log of the instance as the tenants' logs
+// are.
 func (p *Pages) operatorAudit() feature {
 	return feature{
-		routes:  []route{{method: http.MethodGet, path: operatorAuditPath, least: operator, handle: p.showAudit}},
+		routes: []route{
+			{method: http.MethodGet, path: operatorAuditPath, least: operator, handle: p.showAudit},
+			{method: http.MethodGet, path: operatorAuditExportPath, least: operator, stepUp: always, handle: p.exportAudit},
+		},
 		screens: []string{"audit"},
 	}
 }

@@ -134,10 +134,11 @@ type tryView struct {
 	Forced  []outcomeView
 	Details string // address of the session's own page
 	Make    *makeView
+	Events  string // address of its webhook events
 }
 
 // Moments returns the timeline, for the template.
-func (v *tryView) Moments() []momentView { return newMoments(v.Timeline) }
+func (v *tryView) Moments() []momentView { return newMoments(v.Timeline, v.Events) }
 
 // outcomeView is a link that forces a result.
 type outcomeView struct{ Name, Tone, Href string }
@@ -176,7 +177,7 @@ func (p *Pages) showTry(r *request) error {
 	}
 	v := &tryView{
 		Record: record, State: statusView{record.Status}, Link: link,
-		QR: r.objectPath(qrPath), Details: r.objectPath(sessionPath),
+		QR: r.objectPath(qrPath), Details: r.objectPath(sessionPath), Events: r.events(),
 	}
 	if v.Forced, err = r.outcomes(record); err != nil {
 		return err

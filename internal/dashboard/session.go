@@ -28,13 +28,16 @@ func (p *Pages) session() feature {
 	for _, key := range []insight.HeldKey{
 		insight.HeldLink, insight.HeldLinkCopy, insight.HeldBrowser, insight.HeldPhone, insight.HeldCreated, insight.HeldOpened,
 		insight.HeldBegun, insight.HeldRedirected, insight.HeldConsent, insight.HeldEstimate, insight.HeldDocument,
-		insight.HeldWay, insight.HeldRefusals,
+		insight.HeldWay, insight.HeldRefusals, insight.HeldRequest,
 		insight.HeldAttempts, insight.HeldStrikes, insight.HeldResult, insight.HeldEvent,
 	} {
 		keys = append(keys, "held."+string(key))
 	}
 	for _, way := range []session.Way{session.WayWallet, session.WayPhoto} {
 		keys = append(keys, "way."+string(way))
+	}
+	for _, end := range []insight.DocumentEnd{insight.DocumentProved, insight.DocumentRefused, insight.DocumentDeclined} {
+		keys = append(keys, "timeline.document_"+string(end))
 	}
 	for _, a := range []session.Availability{
 		session.AvailabilityNotConsented, session.AvailabilityPending, session.AvailabilityNotEstimated, session.AvailabilityAvailable,
@@ -66,6 +69,8 @@ type sessionView struct {
 	List   string
 	Delete string        // address of the deletion, for owners
 	Forced []outcomeView // links that force a result, in test mode
+	Clock  *clockView    // in test mode
+	Events string        // address of its webhook events
 }
 
 // Cutoff is the years that an estimate had to reach, or empty.
@@ -77,12 +82,13 @@ func (v *sessionView) Cutoff() string {
 }
 
 // Moments returns the timeline, for the template.
-func (v *sessionView) Moments() []momentView { return newMoments(v.Timeline) }
+func (v *sessionView) Moments() []momentView { return newMoments(v.Timeline, v.Events) }
 
 // momentView is one line of a timeline.
 type momentView struct {
 	insight.Moment
 	Tone string
+	Href string // of its webhook event
 }
 
 // Text is the key of the line's text.
@@ -94,10 +100,15 @@ func (v momentView) State() statusView { return statusView{v.Status} }
 // Delivered reports whether a webhook was answered with a 2xx status.
 func (v momentView) Delivered() bool { return v.Tone == "good" }
 
-func newMoments(list []insight.Moment) []momentView {
+// newMoments returns the lines of a timeline. events is the address below which
+// the pages of webhook events are.
+func newMoments(list []insight.Moment, events string) []momentView {
 	views := make([]momentView, len(list))
 	for i, m := range list {
-		views[i] = momentView{m, "plain"}
+		views[i] = momentView{Moment: m, Tone: "plain"}
+		if m.EventID != "" {
+			views[i].Href = events + m.EventID
+		}
 		switch {
 		case m.Kind == insight.MomentResult || m.Kind == insight.MomentExpired:
 			views[i].Tone = statusView{m.Status}.Tone()
@@ -126,6 +137,7 @@ func (p *Pages) showSession(r *request) error {
 		return err
 	}
 	v := &sessionView{Record: record, State: statusView{record.Status}, List: r.path(sessionsPath)}
+	v.Clock, v.Events = r.clock(record), r.events()
 	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL, record.ID)
 	if r.may(account.Owner) {
 		v.Delete = r.objectPath(deletePath)
@@ -135,6 +147,9 @@ func (p *Pages) showSession(r *request) error {
 	}
 	return r.render(http.StatusOK, "session", v)
 }
+
+// events returns the address below which the pages of webhook events are.
+func (r *request) events() string { return r.path(webhooksPath) + "/events/" }
 
 // objectPath fills in a pattern that names the request's session, too.
 func (r *request) objectPath(pattern string) string {

@@ -72,25 +72,44 @@ func New(cfg Config) (*echo.Echo, error) {
 	if err != nil {
 		return nil, err
 	}
+	routes := routeNames{}
+	e := newEcho(cfg, routes)
+	e.Binder = contract.Binder{}
+	e.Use(watchRefusals(routes, cfg.Refused), guard.Middleware(cfg.Authenticate, cfg.CheckBody))
+	if err := mountDocs(e, cfg.BaseURL); err != nil {
+		return nil, err
+	}
+	mount(e, cfg, routes)
+	return e, guard.CheckRoutes(e)
+}
+
+// NewPages returns the handler of a listener without the API: of the mounts and
+// the health checks alone.
+func NewPages(cfg Config) *echo.Echo {
+	routes := routeNames{}
+	e := newEcho(cfg, routes)
+	mount(e, cfg, routes)
+	return e
+}
+
+// newEcho returns an echo instance with what every listener has.
+func newEcho(cfg Config, routes routeNames) *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	// Echo's own logger would print errors with everything they quote.
 	e.Logger.SetOutput(io.Discard)
-	e.Binder = contract.Binder{}
-	routes := routeNames{}
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
-	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders,
-		allowedMethods, limitBody, deadline, watchRefusals(routes, cfg.Refused), guard.Middleware(cfg.Authenticate, cfg.CheckBody))
+	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders, allowedMethods, limitBody, deadline)
+	return e
+}
 
+// mount registers the health checks and the mounts, and names all routes.
+func mount(e *echo.Echo, cfg Config, routes routeNames) {
 	mountHealth(e, cfg.Checks)
-	if err := mountDocs(e, cfg.BaseURL); err != nil {
-		return nil, err
-	}
-	for _, mount := range cfg.Mounts {
-		mount(e)
+	for _, register := range cfg.Mounts {
+		register(e)
 	}
 	for _, r := range e.Routes() {
 		routes[r.Path] = true
 	}
-	return e, guard.CheckRoutes(e)
 }

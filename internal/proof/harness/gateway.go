@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -61,6 +62,8 @@ type Gateway struct {
 	Clock *Clock
 	Log   *Log
 	stop  func()
+
+	dashboardHost string // of its public address
 }
 
 // Log collects the gateway's log, for tests that search it for input and
@@ -122,7 +125,11 @@ func Start(t testing.TB, databaseURL string, settings ...string) *Gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Gateway{DB: databaseURL, Clock: &Clock{}, Log: &Log{}}
+	public, err := url.Parse(cfg.DashboardURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &Gateway{DB: databaseURL, Clock: &Clock{}, Log: &Log{}, dashboardHost: public.Host}
 	logger := slog.New(slog.NewTextHandler(g.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if g.App, err = app.New(t.Context(), cfg, logger, g.Clock.Now); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"maps"
@@ -23,10 +24,13 @@ type Staff struct {
 	User   account.User // zero for nobody
 	client *http.Client
 	base   string
+	host   string // of the dashboard's public address
 }
 
 // Nobody returns the browser of somebody who is not signed in.
-func (g *Gateway) Nobody() *Staff { return &Staff{client: Browser(), base: g.URL} }
+func (g *Gateway) Nobody() *Staff {
+	return &Staff{client: Browser(), base: g.URL, host: g.dashboardHost}
+}
 
 // SignIn makes a user who is signed in by the methods given, by default a
 // password.
@@ -87,7 +91,9 @@ func (g *Gateway) StepUp(t testing.TB, s *Staff) {
 }
 
 // At returns the same browser at another address of the dashboard.
-func (s *Staff) At(base string) *Staff { return &Staff{User: s.User, client: s.client, base: base} }
+func (s *Staff) At(base string) *Staff {
+	return &Staff{User: s.User, client: s.client, base: base, host: s.host}
+}
 
 // Get asks for a page.
 func (s *Staff) Get(t testing.TB, path string) (*http.Response, string) {
@@ -143,7 +149,7 @@ func (s *Staff) send(t testing.TB, method, path string, body io.Reader, header m
 	for name, value := range header {
 		req.Header.Set(name, value)
 	}
-	req.Host = req.Header.Get("Host") // otherwise that of the address
+	req.Host = cmp.Or(req.Header.Get("Host"), s.host)
 	res, err := s.client.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -187,6 +193,7 @@ func (s *Staff) Open(t testing.TB, path string) *http.Response {
 	if err != nil {
 		t.Fatal(err)
 	}
+	req.Host = s.host
 	res, err := s.client.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"errors"
+
+	"agegate/internal/age/curve"
+	"agegate/internal/config"
+	"agegate/internal/dashboard"
+	"agegate/internal/httpd"
+	"agegate/internal/session"
+	"agegate/internal/webhook"
+
+	"github.com/labstack/echo/v4"
+)
+
+// buildDashboard builds the dashboard unless it is off.
+func (a *App) buildDashboard(cfg config.Config) (err error) {
+	if err := cfg.CheckDashboard(); err != nil {
+		a.log.Warn("no dashboard is served: " + err.Error())
+		return nil
+	}
+	if !cfg.Dashboard {
+		return nil
+	}
+	a.apart = cfg.DashboardListen != ""
+	a.lab.Margin = cfg.AgeMargin
+	a.dashboard, err = dashboard.New(dashboard.Config{
+		Accounts: a.Accounts, Tenants: a.Tenants, Sessions: a.Sessions, Insight: a.Insight,
+		Webhooks: webhook.NewOperations(a.Store, a.now, a.dispatcher.Wake),
+		URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
+		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
+		Clock: session.NewTestClock(a.Store, a.now), Billing: a.Store, Audit: a.Store, Lab: a.lab,
+	})
+	return err
+}
+
+// dashboardHandler returns the handler of the dashboard's own listener.
+func (a *App) dashboardHandler() *echo.Echo {
+	return httpd.NewPages(httpd.Config{
+		Logger: a.log, Checks: a.checks(), Pages: a.dashboard.Error, Observe: a.metrics.Request,
+		Mounts: []func(*echo.Echo){a.dashboard.Register},
+	})
+}
+
+// openLab reads the curve of the estimator in use. A gateway does its work
+// without one.
+func (a *App) openLab(modelsDir, estimator string) {
+	var err error
+	a.lab.Curve, err = curve.Load(modelsDir, estimator)
+	switch {
+	case err == nil:
+		a.lab.Why = ""
+	case errors.Is(err, curve.ErrMissing):
+		a.lab.Why = dashboard.LabMissing
+	case errors.Is(err, curve.ErrOther):
+		a.lab.Why = dashboard.LabOther
+	default:
+		a.lab.Why = dashboard.LabBroken
+		a.log.Warn("the threshold lab has no curve: " + err.Error())
+	}
+}

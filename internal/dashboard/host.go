@@ -1,0 +1,66 @@
+package dashboard
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// movedCookie marks a browser that was led to the dashboard's address just now.
+const movedCookie = "agegate-moved"
+
+// movedFor is how long the mark is kept. A proxy that replaces the host leads
+// browsers in a circle, which is noticed by it.
+const movedFor = 5 * time.Second
+
+// errHost answers a browser that arrives under another name than the
+// dashboard's, although it was led there: 421, see RFC 9110, section 15.5.20.
+var errHost = echo.NewHTTPError(http.StatusMisdirectedRequest)
+
+// hostOfURL returns the host and port that browsers send for an address, without
+// the scheme's own port.
+func hostOfURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return plainHost(u.Scheme, u.Host)
+}
+
+// plainHost returns a host and port in lower case, without the port that the
+// scheme has anyway.
+func plainHost(scheme, hostPort string) string {
+	hostPort = strings.ToLower(hostPort)
+	host, port, err := net.SplitHostPort(hostPort)
+	if err == nil && port == map[string]string{"https": "443", "http": "80"}[scheme] {
+		if strings.Contains(host, ":") {
+			return "[" + host + "]"
+		}
+		return host
+	}
+	return hostPort
+}
+
+// checkHost leads a request for a page under another host to the dashboard's own
+// address, and refuses other requests: passkeys and cookies belong to one host,
+// and nobody's page may reach the dashboard under a name of theirs. It reports
+// whether it has answered.
+func (p *Pages) checkHost(r *request) (answered bool, err error) {
+	req := r.Request()
+	scheme, _, _ := strings.Cut(p.cfg.URL, ":")
+	if plainHost(scheme, req.Host) == p.host {
+		return false, nil
+	}
+	switch {
+	case r.route.method != http.MethodGet:
+		return true, echo.ErrForbidden
+	case r.cookie(movedCookie) != "":
+		return true, errHost
+	}
+	r.setCookie(movedCookie, "1", movedFor)
+	return true, r.Redirect(http.StatusFound, p.cfg.URL+req.URL.RequestURI())
+}
