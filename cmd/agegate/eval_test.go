@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"agegate/internal/accuracy"
+	"agegate/internal/age/calibration"
+	"agegate/internal/age/curve"
+	"agegate/internal/inference"
 	"agegate/internal/vision/visiontest"
 )
 
@@ -92,5 +95,46 @@ func TestCalibrateRefusesFewPictures(t *testing.T) {
 	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a refused calibrate left a file")
+	}
+}
+
+// TestEvalCurve: the counts go into a file about the models directory's files,
+// and the shipped file is about the shipped ones.
+func TestEvalCurve(t *testing.T) {
+	dir, models := t.TempDir(), filepath.Join(visiontest.Root(), "models")
+	set, path := filepath.Join(dir, "held_out.csv"), filepath.Join(dir, curve.FileName)
+	if err := os.WriteFile(set, []byte("file,age,estimate\na.jpg,30,25\nb.jpg,30,24.94\nc.jpg,16,31.2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := runFaces(t, "eval", set, "--curve", path, "--name", "Three"); err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := inference.ReadManifest(models)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, file, err := calibration.LoadHead(models, manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	estimator := calibration.Estimator(manifest, file)
+	c, err := curve.Load(dir, estimator)
+	if err != nil || c.Name != "Three" || c.Pictures() != 3 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	for cutoff, want := range map[float64]int64{24: 2, 25: 1, 26: 0} {
+		if n, of := c.Passing(30, 30, cutoff); n != want || of != 2 {
+			t.Errorf("%d of %d at %v, want %d", n, of, cutoff, want)
+		}
+	}
+	if other := calibration.Estimator(manifest, nil); other == estimator {
+		t.Error("the calibration does not count for the estimator's fingerprint")
+	}
+	shipped, err := curve.Load(models, estimator)
+	if err != nil {
+		t.Fatalf("the shipped curve: %v; make it anew from held_out.csv as train.mk does", err)
+	}
+	if n, of := shipped.Passing(13, 17, 25); of < 100 || float64(n)/float64(of) > accuracy.MaxFalsePass {
+		t.Errorf("%d of %d pass wrongly at the default margin", n, of)
 	}
 }

@@ -114,9 +114,9 @@ var answers = map[string]struct {
 	"gone":      {webhook.Attempt{Class: webhook.ClassStatus, StatusCode: 410}, webhook.Disposition{Action: webhook.ActionDisable}},
 }
 
-// event TENANT_ID pending|delivered|failed|gone lets a live session of the
-// tenant pass, as a gateway does, and its webhook meet that answer. It sets
-// EVENT and SESSION.
+// event TENANT_ID pending|delivered|failed|gone [test] lets a live session of the
+// tenant pass, or a test session, as a gateway does, and its webhook meet that
+// answer. It sets EVENT and SESSION. With "open" the session is left as it is.
 func event(ts *testscript.TestScript, _ bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -130,17 +130,20 @@ func event(ts *testscript.TestScript, _ bool, args []string) {
 	owner := uuid.MustParse(args[0])
 	tenants := tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, now)
 	service := session.NewService(session.Config{
-		VerifyURL: "https://v.example", TTL: time.Hour, TokenTTL: time.Minute, Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited},
+		VerifyURL: "https://v.example", TTL: time.Hour, TokenTTL: time.Minute, Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited, TestDailyCap: billing.Unlimited},
 	}, db, tenants, sealer, rand.Reader, now, func() {})
-	created, err := service.Create(ctx, tenant.Caller{TenantID: owner, Livemode: true}, session.CreateRequest{TargetAge: 18})
+	created, err := service.Create(ctx, tenant.Caller{TenantID: owner, Livemode: len(args) < 3}, session.CreateRequest{TargetAge: 18})
 	ts.Check(err)
 	s, err := service.ByLink(ctx, strings.TrimPrefix(created.VerificationURL, "https://v.example/v/"))
 	ts.Check(err)
+	ts.Setenv("SESSION", s.ID.String())
+	if args[1] == "open" {
+		return
+	}
 	_, err = service.Resolve(ctx, s, session.CheckResult{Result: session.ResultVerified})
 	ts.Check(err)
 	records, err := db.Events(ctx, webhook.Filter{Scope: webhook.OfTenant(owner), Session: s.ID})
 	ts.Check(err)
-	ts.Setenv("SESSION", s.ID.String())
 	ts.Setenv("EVENT", records[0].ID)
 	answer, given := answers[args[1]]
 	if !given {

@@ -34,6 +34,7 @@ type office struct {
 	tenants  *tenant.Service
 	sessions *session.Service
 	records  *session.Records
+	clock    *session.TestClock
 	webhooks *webhook.Operations
 	shown    []string // what must never be in the log
 }
@@ -50,9 +51,10 @@ func newOffice(t testing.TB, db *store.Store) *office {
 	}
 	o := &office{Store: db, t: t, tenants: tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, now)}
 	o.sessions = session.NewService(session.Config{
-		VerifyURL: "https://v.example", TTL: time.Hour, TokenTTL: time.Minute, Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited},
+		VerifyURL: "https://v.example", TTL: time.Hour, TokenTTL: time.Minute, Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited, TestDailyCap: billing.Unlimited},
 	}, db, o.tenants, sealer, rand.Reader, now, func() {})
 	o.records = session.NewRecords(db, now)
+	o.clock = session.NewTestClock(db, now)
 	o.webhooks = webhook.NewOperations(db, now, nil)
 	return o
 }
@@ -96,6 +98,16 @@ func (o *office) finish(owner uuid.UUID, class webhook.Class, action webhook.Dis
 	return s.ID, due[0]
 }
 
+// try makes a test session of a tenant.
+func (o *office) try(owner uuid.UUID) session.Session {
+	o.t.Helper()
+	created, err := o.sessions.Create(o.t.Context(), tenant.Caller{TenantID: owner}, session.CreateRequest{TargetAge: 18})
+	o.must(err)
+	s, err := o.sessions.ByLink(o.t.Context(), strings.TrimPrefix(created.VerificationURL, "https://v.example/v/"))
+	o.must(err)
+	return s
+}
+
 // state is everything that an act can change, but for its entry.
 func (o *office) state(owner uuid.UUID) string {
 	o.t.Helper()
@@ -130,6 +142,12 @@ func TestActs(t *testing.T) {
 		deleted, _ := o.finish(owner, webhook.ClassDelivered, done)
 		o.finish(owner, webhook.ClassDelivered, done)
 		_, gone := o.finish(owner, webhook.ClassStatus, webhook.Disposition{Action: webhook.ActionDisable})
+		open, passed := o.try(owner).ID, o.try(owner)
+		passed, err := o.sessions.Resolve(ctx, passed, session.CheckResult{Result: session.ResultVerified, Source: session.SourceForced})
+		o.must(err)
+		events, err := o.Events(ctx, webhook.Filter{Scope: webhook.OfTenant(owner), Session: passed.ID})
+		o.must(err)
+		waiting := events[0].ID
 		endpoint := webhook.EndpointID(owner, true, gone.Destination)
 		keep := func(secret string, err error) error {
 			if err == nil {
@@ -237,6 +255,15 @@ func TestActs(t *testing.T) {
 			{audit.EndpointEnable, own, func() string { return endpoint }, audit.Detail{}, func(a audit.Actor) error {
 				_, err := o.webhooks.EnableEndpoint(ctx, a, webhook.OfAll(), endpoint)
 				return err
+			}},
+			{audit.SessionExpire, own, open.String, audit.Detail{}, func(a audit.Actor) error {
+				return o.clock.Expire(ctx, a, webhook.OfTenant(owner), open)
+			}},
+			{audit.SessionExpireRedirect, own, passed.ID.String, audit.Detail{}, func(a audit.Actor) error {
+				return o.clock.ExpireNextRedirect(ctx, a, webhook.OfMode(owner, false), passed.ID)
+			}},
+			{audit.EventRetry, own, func() string { return waiting }, audit.Detail{}, func(a audit.Actor) error {
+				return o.webhooks.RetryEvent(ctx, a, webhook.OfTenant(owner), waiting)
 			}},
 			{audit.SessionDelete, own, deleted.String, audit.Detail{}, func(a audit.Actor) error {
 				return o.records.Delete(ctx, a, owner, deleted)

@@ -76,6 +76,16 @@ func Gate(cfg Config) (http.Handler, error) {
 	for i := range p.routes {
 		p.routes[i].handle = func(r *request) error { return r.NoContent(http.StatusTeapot) }
 	}
+	return handler(p), nil
+}
+
+// Handler returns the pages by themselves, with dependencies of the test's own.
+func Handler(cfg Config) (http.Handler, error) {
+	p, err := New(cfg)
+	return handler(p), err
+}
+
+func handler(p *Pages) http.Handler {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
 		status := http.StatusInternalServerError
@@ -87,5 +97,5 @@ func Gate(cfg Config) (http.Handler, error) {
 		p.Error(c, status, err)
 	}
 	p.Register(e)
-	return e, nil
+	return e
 }

@@ -61,6 +61,10 @@ func (p *Pages) checkHost(r *request) (answered bool, err error) {
 	case r.cookie(movedCookie) != "":
 		return true, errHost
 	}
+	path := homePath // nothing of an address is repeated that may be anything
+	if r.wellFormed() {
+		path = p.onward(req.URL.Path)
+	}
 	r.setCookie(movedCookie, "1", movedFor)
-	return true, r.Redirect(http.StatusFound, p.cfg.URL+req.URL.RequestURI())
+	return true, r.Redirect(http.StatusFound, p.cfg.URL+path)
 }

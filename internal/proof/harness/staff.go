@@ -54,11 +54,7 @@ func (g *Gateway) SignIn(t testing.TB, operator bool, methods ...account.Method)
 	if err != nil {
 		t.Fatal(err)
 	}
-	home, err := url.Parse(g.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.client.Jar.SetCookies(home, []*http.Cookie{{Name: "agegate-user", Value: token, Path: "/"}})
+	s.client.Jar.SetCookies(&url.URL{Scheme: "http", Host: s.host}, []*http.Cookie{{Name: "agegate-user", Value: token, Path: "/"}})
 	return s
 }
 

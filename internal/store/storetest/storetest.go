@@ -27,6 +27,7 @@ type Store interface {
 	session.HandoverStore
 	session.ClaimStore
 	session.ImpactStore
+	session.ClockStore
 	account.Store
 	insight.Store
 	document.TrustStore
@@ -129,6 +130,9 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"a log-in looks into a tenant", testALoginLooksIntoATenant},
 		{"state of the database", testStateOfTheDatabase},
 		{"the newest fold is of any tenant", testTheNewestFoldIsOfAnyTenant},
+		{"live hours are added up by target age", testLiveHoursAreAddedUpByTargetAge},
+		{"test clock", testTestClock},
+		{"a wallet request is beside its session", testAWalletRequestIsBesideItsSession},
 		{"claims are paged and their links replaced", testClaimsArePagedAndTheirLinksReplaced},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.run(t, open(t)) })
