@@ -264,7 +264,13 @@ func TestNoLinkIsMadeOfARequest(t *testing.T) {
 			if strings.Contains(body, "evil.example") || strings.Contains(body, ":4443") {
 				t.Errorf("%s %s with %v: the page has the host", tt.method, tt.path, header)
 			}
-			if tt.method == http.MethodPost && !strings.Contains(body, "http://localhost:8080"+account.LinkPath) {
+			switch {
+			case tt.method != http.MethodPost:
+			case header["Host"] != "":
+				if res.StatusCode != 403 {
+					t.Errorf("%s under another host: %d", tt.path, res.StatusCode)
+				}
+			case !strings.Contains(body, "http://localhost:8080"+account.LinkPath):
 				t.Errorf("%s with %v: no link of the dashboard's own address: %d", tt.path, header, res.StatusCode)
 			}
 		}
