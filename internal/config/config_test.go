@@ -99,6 +99,8 @@ func TestValues(t *testing.T) {
 		{"AGEGATE_DASHBOARD_URL", "http://127.0.0.1:8080", true},
 		{"AGEGATE_DASHBOARD_URL", "http://age.example.com", false},
 		{"AGEGATE_DASHBOARD_URL", "http://localhost.example", false},
+		{"AGEGATE_DASHBOARD_LISTEN", "127.0.0.1:8081", true},
+		{"AGEGATE_DASHBOARD_LISTEN", "8081", false},
 		{"AGEGATE_DASHBOARD", "off", true},
 		{"AGEGATE_DASHBOARD", "no", false},
 		{"AGEGATE_LISTEN", "127.0.0.1:80", true},
@@ -152,6 +154,24 @@ func TestCheckDashboard(t *testing.T) {
 		}
 		if err := c.CheckDashboard(); (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), dashboardURLName) {
 			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}
+
+// A listener of its own is where the dashboard is, unless its address says
+// otherwise.
+func TestDashboardListen(t *testing.T) {
+	for _, tt := range []struct{ listen, dashboard, want string }{
+		{"", "", "https://age.example.com"},
+		{":8081", "", "http://localhost:8081"},
+		{"127.0.0.1:8081", "", "http://127.0.0.1:8081"},
+		{":8081", "https://staff.example.com", "https://staff.example.com"},
+	} {
+		c, err := Load(lookup(map[string]string{
+			"AGEGATE_BASE_URL": "https://age.example.com", "AGEGATE_DASHBOARD_LISTEN": tt.listen, dashboardURLName: tt.dashboard,
+		}))
+		if err != nil || c.DashboardURL != tt.want {
+			t.Errorf("%+v: %s, %v", tt, c.DashboardURL, err)
 		}
 	}
 }
