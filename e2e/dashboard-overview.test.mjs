@@ -55,6 +55,12 @@ test("from the printed link to a webhook that was answered", async () => {
   await details.getByText(/^Webhook answered 200 in/).waitFor();
   await look(details, "session");
   details.kept();
+  const delivery = await part(details, "delivery-link").first().getAttribute("href");
+  for (const [path, name] of [[`${details.url()}/expire`, "expire"], [`${details.url()}/expire-redirect`, "expire-redirect"], [`${gateway.url}${delivery}/retry`, "retry"]]) {
+    await page.goto(path);
+    await part(page, "confirm").waitFor();
+    await look(page, name);
+  }
   await page.goto(`${details.url()}/delete`);
   await part(page, "confirm").or(part(page, "passkey")).waitFor();
   if (await part(page, "passkey").count()) await part(page, "passkey").click(); // the log-in was too long ago
