@@ -1,23 +1,12 @@
 // One honest check each with cameras and networks that are not the usual ones,
 // and in Firefox. Times are printed; e2e/marks.mjs holds them.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, visitor } from "./lib/browser.mjs";
+import { test } from "node:test";
+import { visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { launchFirefox } from "./lib/firefox.mjs";
-import { startGateway } from "./lib/gateway.mjs";
+import { browser, gateway, tenant } from "./lib/shared.mjs";
 import { openCamera, passes, toPrimer } from "./lib/walk.mjs";
-
-let gateway, tenant, browser;
-before(async () => {
-  gateway = await startGateway();
-  tenant = gateway.tenant();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await gateway?.stop();
-});
 
 const cameras = {
   "5 pictures a second": { rate: 5 },

@@ -3,27 +3,17 @@
 // explanation of a complaint.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
-import { after, before, test } from "node:test";
-import { launch, visitor } from "./lib/browser.mjs";
+import { test } from "node:test";
+import { visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
-import { root, startGateway } from "./lib/gateway.mjs";
+import { root } from "./lib/gateway.mjs";
+import { browser, gateway, tenant } from "./lib/shared.mjs";
 import { answersAlways, fitsWidth, part, toCamera } from "./lib/walk.mjs";
 
 const languages = readdirSync(`${root}/templates/shopper/locales`).map((file) => file.replace(".json", ""));
 const small = { width: 360, height: 560 };
 const lying = { width: 740, height: 330 };
 const enlarged = { width: 320, height: 256 }; // a laptop's window at 400 %
-
-let gateway, tenant, browser;
-before(async () => {
-  gateway = await startGateway();
-  tenant = gateway.tenant();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await gateway?.stop();
-});
 
 /** The edges of an element in the window, as the shopper sees them. */
 const edges = (page, selector) =>

@@ -1,21 +1,10 @@
 // What the page says while it frames the face, and how it goes on from there.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, visitor } from "./lib/browser.mjs";
+import { test } from "node:test";
+import { visitor } from "./lib/browser.mjs";
 import { direct, perform } from "./lib/camera.mjs";
-import { startGateway } from "./lib/gateway.mjs";
-import { isTold, part, sees, passes, toCamera } from "./lib/walk.mjs";
-
-let gateway, tenant, browser;
-before(async () => {
-  gateway = await startGateway();
-  tenant = gateway.tenant();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await gateway?.stop();
-});
+import { browser, gateway, tenant } from "./lib/shared.mjs";
+import { isTold, sees, passes, toCamera } from "./lib/walk.mjs";
 
 const clear = { places: null, filter: null, frozen: false };
 const reasons = [

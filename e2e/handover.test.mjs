@@ -1,21 +1,10 @@
 // A desktop without a camera hands the check over to a phone, and follows it.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, visitor } from "./lib/browser.mjs";
+import { test } from "node:test";
+import { visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
-import { startGateway } from "./lib/gateway.mjs";
+import { browser, gateway, tenant } from "./lib/shared.mjs";
 import { gets, openCamera, part, sees, toCamera, toPrimer } from "./lib/walk.mjs";
-
-let gateway, tenant, browser;
-before(async () => {
-  gateway = await startGateway();
-  tenant = gateway.tenant();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await gateway?.stop();
-});
 
 const phoneSize = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 

@@ -1,22 +1,12 @@
 // Time and senses: more time for a prompt, speech that can be followed,
 // vibration and tones.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, visitor } from "./lib/browser.mjs";
+import { test } from "node:test";
+import { visitor } from "./lib/browser.mjs";
 import { direct, perform } from "./lib/camera.mjs";
-import { eventually, startGateway } from "./lib/gateway.mjs";
+import { eventually } from "./lib/gateway.mjs";
+import { browser, gateway, tenant } from "./lib/shared.mjs";
 import { hears, isTold, part, passes, toCamera } from "./lib/walk.mjs";
-
-let gateway, tenant, browser;
-before(async () => {
-  gateway = await startGateway();
-  tenant = gateway.tenant();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await gateway?.stop();
-});
 
 const directions = ["turn_left", "up_left", "look_up", "up_right", "turn_right", "down_right", "look_down", "down_left"];
 

@@ -1,22 +1,12 @@
 // What the page shows of every state a session can be in, and the choices it
 // leaves to the shopper.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, visitor } from "./lib/browser.mjs";
+import { test } from "node:test";
+import { visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
+import { browser, gateway, tenant } from "./lib/shared.mjs";
 import { part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
-
-let gateway, tenant, browser;
-before(async () => {
-  gateway = await startGateway();
-  tenant = gateway.tenant();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await gateway?.stop();
-});
 
 /** Opens an address and returns its page and HTTP status. */
 async function opens(url, options) {
