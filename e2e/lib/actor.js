@@ -9,18 +9,26 @@
   const canvas = Object.assign(document.createElement("canvas"), { width, height });
   const context = canvas.getContext("2d", { alpha: false });
   const rate = config.rate ?? 20; // pictures a second
-  const reaction = 0.3; // seconds from reading to moving
-  const movement = 0.8; // seconds of a movement: slow enough to be followed at four pictures a second
-  const state = { asked: "level", since: 0, gesture: "level", part: 0, frame: 0 };
+  const reaction = config.reaction ?? 0.3; // seconds from reading to moving
+  const movement = config.movement ?? 0.8; // seconds; by default slow enough to be followed at four pictures a second
+  // Poses are [yaw, pitch] in degrees from level, of a whole movement in each direction.
+  const yaw = 27, pitch = 21;
+  const level = [0, 0];
+  const directions = ["turn_left", "up_left", "look_up", "up_right", "turn_right", "down_right", "look_down", "down_left"];
+  const poseOf = (gesture) => {
+    const turn = (directions.indexOf(gesture) * Math.PI) / 4;
+    return directions.includes(gesture) ? [yaw * Math.cos(turn), pitch * Math.sin(turn)] : level;
+  };
+  const state = { asked: "", since: 0, from: level, to: level, part: 1, frame: 0 };
   const noise = makeNoise();
   let pictures = null;
+  let others = null; // of a stranger, who makes the movements
 
-  async function load() {
+  async function load({ level, poses }) {
     const decode = async (base64) =>
       createImageBitmap(new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], { type: "image/jpeg" }));
-    const all = {};
-    for (const [name, list] of Object.entries(config.pictures)) all[name] = await Promise.all(list.map(decode));
-    return all;
+    const taken = poses.map(async ([yaw, pitch, base64]) => ({ yaw, pitch, picture: await decode(base64) }));
+    return { level: await Promise.all(level.map(decode)), poses: await Promise.all(taken) };
   }
 
   function makeNoise() {
@@ -43,39 +51,46 @@
     return key?.slice("prompt.".length) ?? "";
   }
 
+  /** Where the head is between two poses: it gathers speed and loses it, as heads do. */
+  function pose() {
+    const share = state.part * state.part * (3 - 2 * state.part);
+    return state.from.map((angle, i) => angle + share * (state.to[i] - angle));
+  }
+
   function act() {
     const now = performance.now() / 1000;
     const read = prompt();
-    const wanted = (config.reply[read] ?? read) || "level";
-    const target = config.pictures[wanted] ? wanted : "level";
-    if (target !== state.asked) {
-      state.asked = target;
-      state.since = now;
+    const wanted = config.reply[read] ?? read;
+    if (wanted !== state.asked) Object.assign(state, { asked: wanted, since: now });
+    if (now - state.since >= reaction) {
+      const to = poseOf(state.asked);
+      if (to.some((angle, i) => angle !== state.to[i])) Object.assign(state, { from: pose(), to, part: 0 });
     }
-    if (now - state.since < reaction) return;
-    const step = 1 / (rate * (config.abrupt ? 0.01 : movement));
-    if (state.gesture === state.asked) state.part = Math.min(1, state.part + step);
-    else if ((state.part -= step) <= 0) Object.assign(state, { gesture: state.asked, part: 0 });
+    // By the picture rather than by the clock: a busy machine draws fewer.
+    state.part = config.abrupt ? 1 : Math.min(1, state.part + 1 / (rate * movement));
+  }
+
+  /** The picture of the moment: a level head sways, others are those nearest to the pose. */
+  function picture() {
+    const [yaw, pitch] = pose();
+    const away = ([a, b]) => Math.hypot(a - yaw, b - pitch);
+    if (away(level) < 2) return pictures.level[config.still ? 0 : (state.frame >> 1) % pictures.level.length];
+    const poses = (others ?? pictures).poses;
+    return poses.reduce((best, p) => (away([p.yaw, p.pitch]) < away([best.yaw, best.pitch]) ? p : best)).picture;
   }
 
   function draw() {
     if (!pictures || config.paused) return;
     act();
     state.frame++;
-    let list = pictures.level;
-    let index = config.still ? 0 : (state.frame >> 1) % list.length;
-    if (state.gesture !== "level" && state.part > 0) {
-      list = pictures[state.gesture];
-      index = Math.min(list.length - 1, Math.floor(state.part * list.length));
-    }
-    if (config.swapped?.includes(state.gesture)) list = pictures[`stranger.${state.gesture}`];
+    const shown = picture();
     const shake = config.frozen ? 0 : 1;
     context.fillStyle = "#777";
     context.fillRect(0, 0, width, height);
     context.filter = config.filter || "none";
     context.setTransform(scale, 0, 0, scale, width / 2 - 320 * scale, height / 2 - 240 * scale);
     for (const [x, y, w, h] of config.places || [[0, 0, 640, 480]]) {
-      context.drawImage(list[index], x + shake * (Math.random() - 0.5), y + shake * (Math.random() - 0.5), w, h);
+      context.drawImage(shown, x + shake * (Math.random() - 0.5), y + shake * (Math.random() - 0.5), w, h);
     }
     context.filter = "none";
     context.resetTransform();
@@ -87,7 +102,8 @@
   window.__streams = [];
   devices.getUserMedia = async (constraints) => {
     if (config.refusal) throw new DOMException("", config.refusal);
-    pictures ??= await load();
+    others ??= config.stranger && (await load(config.stranger));
+    pictures ??= await load(config.pictures);
     draw();
     const stream = canvas.captureStream(rate);
     window.__streams.push({ stream, constraints });

@@ -13,18 +13,21 @@ function clip(...args) {
   execFileSync("go", ["run", "./internal/tools/clip", ...args], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
 }
 
-/** Returns the pictures of every gesture in base64, from level to the whole movement. */
+/**
+ * Returns pictures of a head in base64: at rest, swaying a little, and in a grid
+ * of poses, each as [yaw, pitch, picture] with degrees from level.
+ */
 export function pictures(...flags) {
   const key = flags.join(" ");
   if (!rendered.has(key)) {
     const dir = scratch();
-    clip("--out", dir, ...flags);
-    const gestures = readdirSync(dir).map((gesture) => [
-      gesture,
-      readdirSync(join(dir, gesture)).sort().map((file) => readFileSync(join(dir, gesture, file), "base64")),
-    ]);
+    clip("--out", dir, "--gesture", "level", ...flags);
+    clip("--poses", join(dir, "poses"), ...flags);
+    const list = (folder) => readdirSync(join(dir, folder)).sort();
+    const read = (folder, file) => readFileSync(join(dir, folder, file), "base64");
+    const poses = list("poses").map((file) => [...file.replace(".jpg", "").split(",").map(Number), read("poses", file)]);
+    rendered.set(key, { level: list("level").map((file) => read("level", file)), poses });
     rmSync(dir, { recursive: true });
-    rendered.set(key, Object.fromEntries(gestures));
   }
   return rendered.get(key);
 }
@@ -37,10 +40,12 @@ export const video = (file, script) => clip("--video", file, "--script", script)
  * on. What the person does can be changed:
  *   pictures  what the person looks like, see pictures()
  *   reply     prompt → gesture made instead of the one asked for
+ *   reaction  seconds until the person moves
+ *   movement  seconds that it takes to go from one direction to the next
  *   abrupt    gestures without the way there
  *   still     a picture held to the camera, with a little shaking
  *   frozen    the same picture, bit for bit
- *   swapped   gestures made by a stranger
+ *   stranger  pictures of somebody else, who makes the gestures
  *   places    [x, y, w, h] of each copy of the person; none: an empty room
  *   filter    CSS filter over the picture
  *   refusal   name of the DOMException that getUserMedia rejects with

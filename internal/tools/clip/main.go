@@ -35,6 +35,15 @@ by a random fraction of a pixel, e.g.
   context.drawImage(picture, Math.random() - 0.5, Math.random() - 0.5)
 or the server takes them for a recording, which they are.
 
+For a camera whose person goes straight from one direction to the next, as
+people do:
+
+  go run ./internal/tools/clip --poses DIR
+
+writes DIR/<yaw>,<pitch>.jpg: the head turned by so many degrees, positive to its
+own left and up, for a grid of poses that reaches as far as the actions. Show the
+one that is nearest to the pose of the moment.
+
 For Chromium's --use-file-for-fake-video-capture:
 
   go run ./internal/tools/clip --video FILE.y4m|FILE.mjpeg [--script "level:2 turn_left:1.5 level:1"]
@@ -70,6 +79,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	out := flags.String("out", "", "directory for the pictures")
 	gesture := flags.String("gesture", "all", "level, one of the prompts, or all")
+	grid := flags.String("poses", "", "directory for pictures of a grid of poses")
 	frames := flags.Int("frames", 8, "pictures of each gesture")
 	video := flags.String("video", "", "file for a video, .y4m or .mjpeg")
 	script := flags.String("script", "level:4 turn_left:1.5 level:1 turn_right:1.5 level:1 look_up:1.5 level:1 down_left:1.5 level:1", "gestures of the video, with seconds")
@@ -105,6 +115,8 @@ func run(ctx context.Context, args []string) error {
 	switch {
 	case *video != "":
 		return s.film(*video, strings.Fields(*script), *rate)
+	case *grid != "":
+		return s.poses(*grid)
 	case *out != "":
 		return s.pictures(*out, *gesture, *frames)
 	}
@@ -145,6 +157,38 @@ func (s *studio) pictures(dir, which string, frames int) error {
 	}
 	if !known {
 		return fmt.Errorf("no gesture %q; there are %v", which, gestures())
+	}
+	return nil
+}
+
+// The grid of poses: degrees from one to the next, and how many steps there are
+// from level to a whole action.
+const (
+	yawStep, pitchStep = 4.5, 3.5
+	gridSteps          = 6
+)
+
+// poses writes a picture of each pose of the grid.
+func (s *studio) poses(dir string) error {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	for i := -gridSteps; i <= gridSteps; i++ {
+		for j := -gridSteps; j <= gridSteps; j++ {
+			if i*i+j*j > gridSteps*gridSteps {
+				continue // farther than any action
+			}
+			pose := s.home
+			pose.Yaw, pose.Pitch = yawStep*float64(i), pitchStep*float64(j)
+			jpeg, err := s.camera.Shoot(s.picture(pose))
+			if err != nil {
+				return err
+			}
+			name := filepath.Join(dir, fmt.Sprintf("%g,%g.jpg", pose.Yaw, pose.Pitch))
+			if err := os.WriteFile(name, jpeg, 0o600); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

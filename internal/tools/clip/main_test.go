@@ -46,6 +46,39 @@ func TestPictures(t *testing.T) {
 	}
 }
 
+// TestPoses: the grid holds the poses that its names say, out to the actions.
+func TestPoses(t *testing.T) {
+	dir := t.TempDir()
+	if err := run(t.Context(), []string{"--poses", dir}); err != nil {
+		t.Fatal(err)
+	}
+	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
+	look := func(name string) vision.Pose {
+		data, err := os.ReadFile(filepath.Join(dir, name+".jpg"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := analyzer.Analyze(t.Context(), data)
+		if err != nil || o.Landmarks == nil {
+			t.Fatal(name, o, err)
+		}
+		return o.Pose
+	}
+	level := look("0,0")
+	for name, moved := range map[string]func(yaw, pitch float64) bool{
+		"27,0":    func(yaw, _ float64) bool { return yaw > 15 },
+		"-27,0":   func(yaw, _ float64) bool { return yaw < -15 },
+		"0,21":    func(_, pitch float64) bool { return pitch > 11 },
+		"0,-21":   func(_, pitch float64) bool { return pitch < -11 },
+		"18,-14":  func(yaw, pitch float64) bool { return yaw > 10 && pitch < -8 },
+		"-4.5,14": func(yaw, pitch float64) bool { return yaw < 0 && pitch > 8 },
+	} {
+		if p := look(name); !moved(p.Yaw-level.Yaw, p.Pitch-level.Pitch) {
+			t.Errorf("%s: pose %+v from %+v", name, p, level)
+		}
+	}
+}
+
 // TestVideo: both forms hold the frames of the script.
 func TestVideo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.y4m")
