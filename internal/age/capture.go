@@ -65,7 +65,7 @@ type Capture struct {
 	slowest time.Duration       // that the server took for a frame of the challenge
 	next    uint32              // sequence number expected
 	seen    *vision.Observation // the last frame, in which the next face is looked for
-	full    bool                // the page was told to send this frame in full size
+	full    int                 // steps in a row that asked the page for the full size
 	settled int                 // good frames in a row while framing
 	good    *vision.Observation // the last good frame
 	asked   int                 // requests for better light
@@ -222,9 +222,10 @@ func (c *Capture) frame(ctx context.Context, o *vision.Observation, n liveness.N
 }
 
 // resolution is the guidance for a frame that might decide, but for its size: to
-// come closer, if the frame is as large as the page can send it.
+// come closer, if the frame is as large as the page can send it. Frames that were
+// under way when the page was asked for the full size do not have it yet.
 func (c *Capture) resolution(o *vision.Observation) vision.Guidance {
-	if c.full && !o.Resolved() {
+	if c.full >= FramesUnderWay && !o.Resolved() {
 		return vision.GuidanceTooFar
 	}
 	return vision.GuidanceOK

@@ -12,6 +12,10 @@ import (
 // number.
 const FrameHeaderBytes = 16 + 4
 
+// FramesUnderWay is the most frames that a page may have sent and not yet seen
+// answered. An answer takes effect so many frames later.
+const FramesUnderWay = 3
+
 // Errors that end an attempt, as vision.ErrFrameTooLarge does: no honest page
 // causes them.
 var (

@@ -47,7 +47,9 @@ type Step struct {
 
 func (c *Capture) step(g vision.Guidance) Step {
 	s := Step{Guidance: g, Phase: c.phase, Full: c.mayDecide()}
-	c.full = s.Full
+	if c.full++; !s.Full {
+		c.full = 0
+	}
 	s.Done, s.Total = c.challenge.Progress()
 	if c.options.Assisted {
 		s.Total = c.demand().Frames

@@ -11,13 +11,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxCredit is the most frames that a page may have unanswered: one that is
-// looked at and one that waits for it.
-const maxCredit = 2
+// maxCredit is the most frames that a page may have unanswered.
+const maxCredit = age.FramesUnderWay
 
-// farAway is the round trip from which a second frame travels while the first is
-// looked at. On a shorter one it would only wait here and grow old.
-const farAway = 100 * time.Millisecond
+// The round trips from which a second frame, and a third, travel while the first
+// is looked at. On shorter ones they would only wait here and grow old.
+const (
+	farAway = 100 * time.Millisecond
+	veryFar = 250 * time.Millisecond
+)
 
 // inbox receives the messages of one page. It takes frames while the check has
 // a place and no more of them than a page may have unanswered; it drops others.
@@ -91,8 +93,11 @@ func (b *inbox) read(work context.Context, conn *websocket.Conn, budget *budget)
 // credit is how many frames a page may have unanswered, by the latest round
 // trip on its connection.
 func credit(trip time.Duration) int {
-	if trip >= farAway {
+	switch {
+	case trip >= veryFar:
 		return maxCredit
+	case trip >= farAway:
+		return 2
 	}
 	return 1
 }

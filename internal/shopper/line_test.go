@@ -3,6 +3,7 @@ package shopper
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -162,7 +163,7 @@ func TestTheLineMovesWithTheMachine(t *testing.T) {
 // Frames beyond the credit are dropped; those that are taken are answered in
 // their order.
 func TestFramesBeyondTheCreditAreDropped(t *testing.T) {
-	busy := &gated{script: script{steps: []age.Step{stepFraming, stepFraming, stepFraming}}, open: make(chan struct{})}
+	busy := &gated{script: script{steps: slices.Repeat([]age.Step{stepFraming}, maxCredit+1)}, open: make(chan struct{})}
 	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture { return busy })
 	f.pages.budget.gap = 0
 	_, c := f.begun(f.browser())
@@ -185,7 +186,7 @@ func TestFramesBeyondTheCreditAreDropped(t *testing.T) {
 	defer cancel()
 	must(t, c.conn.Ping(ctx)) // the server has read what came before
 	close(busy.open)
-	for _, seq := range []int{0, 1, sent} {
+	for _, seq := range []int{0, 1, 2, sent} {
 		if seq == sent {
 			c.send(frame(scriptNonce, sent))
 		}
@@ -210,7 +211,7 @@ func TestCreditFollowsTheRoundTrip(t *testing.T) {
 	for _, row := range []struct {
 		trip time.Duration
 		want int
-	}{{0, 1}, {99 * time.Millisecond, 1}, {100 * time.Millisecond, 2}, {time.Minute, 2}} {
+	}{{0, 1}, {99 * time.Millisecond, 1}, {100 * time.Millisecond, 2}, {249 * time.Millisecond, 2}, {250 * time.Millisecond, 3}, {time.Minute, 3}} {
 		if got := credit(row.trip); got != row.want {
 			t.Errorf("%s: %d, want %d", row.trip, got, row.want)
 		}

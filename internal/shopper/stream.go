@@ -178,7 +178,8 @@ func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 	s.capture = s.pages.cfg.NewCapture(s.visit.sess, s.assisted)
 	s.inbox.open.Store(true)
 	nonce := s.capture.Nonce()
-	if s.send(work, hello{Nonce: hex.EncodeToString(nonce[:]), Credit: s.credit()}) != nil {
+	// The round trip is not known yet, and nothing waits.
+	if s.send(work, hello{Nonce: hex.EncodeToString(nonce[:]), Credit: maxCredit}) != nil {
 		return websocket.StatusNormalClosure, ""
 	}
 	running, stop := context.WithCancel(work)

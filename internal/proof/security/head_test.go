@@ -114,20 +114,39 @@ type person struct {
 	at      time.Time
 }
 
-// A person's times: from reading to moving, and for a turn.
+// A person's times: from reading to moving, and for half the way from one
+// direction to the next, which is through level here and slower than straight.
 const (
 	reaction = 300 * time.Millisecond
-	turn     = 600 * time.Millisecond
+	turn     = 400 * time.Millisecond
 )
 
-// look returns the next picture of the person.
-func (p *person) look(prompt string, full bool, now time.Time) ([]byte, error) {
-	if prompt != p.prompt {
-		p.prompt, p.since = prompt, now
+// The page's times from one picture to the next: usually, and after a new prompt.
+const (
+	gap       = 150 * time.Millisecond
+	promptGap = 280 * time.Millisecond
+)
+
+// reads shows the person a prompt and returns how long the page waits from one
+// picture to the next.
+func (p *person) reads(prompt string, now time.Time) time.Duration {
+	if prompt == p.prompt {
+		return gap
 	}
-	moved := float64(now.Sub(p.at)) / float64(turn)
+	first := p.prompt == ""
+	p.prompt, p.since = prompt, now
+	if first {
+		return gap
+	}
+	return promptGap
+}
+
+// look returns the next picture of the person.
+func (p *person) look(full bool, now time.Time) ([]byte, error) {
+	moving := min(now.Sub(p.at), now.Sub(p.since)-reaction)
+	moved := float64(moving) / float64(turn)
 	p.at = now
-	if wanted := slices.Index(liveness.Actions, liveness.Prompt(p.prompt)); now.Sub(p.since) > reaction {
+	if wanted := slices.Index(liveness.Actions, liveness.Prompt(p.prompt)); moving > 0 {
 		if p.towards != wanted || wanted < 0 { // back to level first
 			back := min(moved, p.part)
 			p.part, moved = p.part-back, moved-back
@@ -222,14 +241,13 @@ func (a *album) once(ctx context.Context, o owned, c *course) (begun bool, next 
 			}
 		}
 		begun = begun || last.Phase == "challenge"
-		if !p.at.IsZero() { // seven pictures a second at most, as the page sends
-			select {
-			case <-time.After(time.Until(p.at.Add(150 * time.Millisecond))):
-			case <-ctx.Done():
-				return begun, "", ctx.Err()
-			}
+		wait := p.reads(last.Prompt, time.Now())
+		select {
+		case <-time.After(time.Until(p.at.Add(wait))):
+		case <-ctx.Done():
+			return begun, "", ctx.Err()
 		}
-		jpeg, err := a.next(&p, last.Prompt, last.Full)
+		jpeg, err := p.look(last.Full, time.Now())
 		if err != nil {
 			return begun, "", err
 		}
@@ -241,10 +259,3 @@ func (a *album) once(ctx context.Context, o owned, c *course) (begun bool, next 
 	}
 }
 
-func (a *album) next(p *person, prompt string, full bool) ([]byte, error) {
-	now := time.Now()
-	if p.at.IsZero() {
-		p.at = now
-	}
-	return p.look(prompt, full, now)
-}

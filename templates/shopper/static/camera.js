@@ -144,15 +144,19 @@ async function open() {
   machine.send("opened");
 }
 
-async function play() {
-  const entry = machine.current();
+/** The stream opens meanwhile: it waits for the first picture by itself. */
+function play() {
+  video.play().catch(() => {}); // muted inline video may play; if not, no picture comes and the server says so
+  offerCameras();
+  machine.send("playing");
+}
+
+async function offerCameras() {
   const used = check.media?.getVideoTracks()[0].getSettings().deviceId;
-  await video.play().catch(() => {}); // muted inline video may play; if not, no picture comes and the server says so
   const found = await cameras();
   element("picker", HTMLElement).hidden = found.length < 2;
   picker.replaceChildren(...found.map((device, i) =>
     new Option(device.label || `${text("camera")} ${i + 1}`, device.deviceId, false, device.deviceId === used)));
-  if (entry === machine.current()) machine.send("playing");
 }
 
 function connect() {

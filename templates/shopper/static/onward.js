@@ -1,8 +1,13 @@
 // Shows that the age is confirmed for a moment, then leads on.
 import { element } from "./dom.js";
 
-/** Time to read the heading, in milliseconds. */
-const moment = 1200;
+/** Time to see the sign and read the heading, in milliseconds. */
+const moment = 1000;
 const page = element("onward", HTMLElement);
 
-setTimeout(() => location.replace(page.dataset.link ?? ""), moment);
+// This page stays in view until the next one answers, about as long as it took
+// to answer itself, so that a slow network makes the moment no longer.
+const [visit] = performance.getEntriesByType("navigation");
+const answer = visit instanceof PerformanceNavigationTiming ? visit.responseStart - visit.requestStart : 0;
+
+setTimeout(() => location.replace(page.dataset.link ?? ""), Math.max(0, moment - answer));

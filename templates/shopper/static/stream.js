@@ -20,6 +20,8 @@
 
 /** Least time from one picture to the next, in milliseconds: nearly 7 a second. */
 const leastGap = 150;
+/** The same after a new prompt: nobody moves at once, and the head has just been seen. */
+const promptGap = 280;
 /** Longest wait for a message, in milliseconds; the server gives up itself a little earlier. */
 const patience = 11_000;
 /** Share of the full size of pictures that only guide. */
@@ -52,9 +54,11 @@ export function openStream(path, take, on) {
   let share = 1;
   let full = false; // the next picture may decide
   let credit = 1;
+  let prompt = ""; // the latest
+  let gap = leastGap;
   /** When the pictures that are not answered yet were sent. @type {number[]} */
   const open = [];
-  let sentAt = -leastGap;
+  let takenAt = -leastGap;
   let planned = false; // a picture is being taken, or will be
   /** @type {number | undefined} */
   let timer;
@@ -64,21 +68,21 @@ export function openStream(path, take, on) {
   function plan() {
     if (stopped || planned || open.length >= credit) return;
     planned = true;
-    timer = window.setTimeout(send, Math.max(0, sentAt + leastGap - performance.now()));
+    timer = window.setTimeout(send, Math.max(0, takenAt + gap - performance.now()));
   }
 
   async function send() {
+    [takenAt, gap] = [performance.now(), leastGap];
     const jpeg = await take(full ? share : Math.min(share, small));
     planned = false;
     if (stopped || !nonce || socket.readyState !== WebSocket.OPEN) return;
-    sentAt = performance.now();
     if (jpeg) {
       const message = new Uint8Array(20 + jpeg.byteLength);
       message.set(nonce);
       new DataView(message.buffer).setUint32(16, seq++);
       message.set(new Uint8Array(jpeg), 20);
       socket.send(message);
-      open.push(sentAt);
+      open.push(performance.now());
       watch();
     }
     plan();
@@ -89,6 +93,8 @@ export function openStream(path, take, on) {
     const trip = performance.now() - (open.shift() ?? 0);
     share = trip > slow ? Math.max(0.6, share - 0.1) : Math.min(1, share + 0.02);
     ({ full, credit = 1 } = message);
+    if (prompt && message.prompt !== prompt) gap = promptGap;
+    prompt = message.prompt;
     if (open.length > 0) watch();
     plan();
   }
@@ -107,6 +113,7 @@ export function openStream(path, take, on) {
       on.queue(message.place);
     } else if (message.nonce) {
       nonce = Uint8Array.from(String(message.nonce).match(/../g) ?? [], (hex) => parseInt(hex, 16));
+      credit = message.credit ?? 1;
       on.begin();
       plan();
     } else if (message.next) {
