@@ -12,7 +12,7 @@
   const reaction = config.reaction ?? 0.3; // seconds from reading to moving
   const movement = config.movement ?? 0.8; // seconds; by default slow enough to be followed at four pictures a second
   // Poses are [yaw, pitch] in degrees from level, of a whole movement in each direction.
-  const yaw = 27, pitch = 21;
+  const yaw = 27.5, pitch = 20;
   const level = [0, 0];
   const directions = ["turn_left", "up_left", "look_up", "up_right", "turn_right", "down_right", "look_down", "down_left"];
   const poseOf = (gesture) => {
@@ -21,10 +21,14 @@
   };
   const state = { asked: "", since: 0, from: level, to: level, part: 1, frame: 0 };
   const noise = makeNoise();
-  let pictures = null;
-  let others = null; // of a stranger, who makes the movements
+  let heads = null; // once the camera was opened
 
-  async function load({ level, poses }) {
+  async function load() {
+    const { own, stranger } = config.heads;
+    heads = { own: await decoded(own), stranger: stranger && (await decoded(stranger)) };
+  }
+
+  async function decoded({ level, poses }) {
     const decode = async (base64) =>
       createImageBitmap(new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], { type: "image/jpeg" }));
     const taken = poses.map(async ([yaw, pitch, base64]) => ({ yaw, pitch, picture: await decode(base64) }));
@@ -74,13 +78,13 @@
   function picture() {
     const [yaw, pitch] = pose();
     const away = ([a, b]) => Math.hypot(a - yaw, b - pitch);
-    if (away(level) < 2) return pictures.level[config.still ? 0 : (state.frame >> 1) % pictures.level.length];
-    const poses = (others ?? pictures).poses;
+    if (away(level) < 2) return heads.own.level[config.still ? 0 : (state.frame >> 1) % heads.own.level.length];
+    const poses = (heads.stranger ?? heads.own).poses;
     return poses.reduce((best, p) => (away([p.yaw, p.pitch]) < away([best.yaw, best.pitch]) ? p : best)).picture;
   }
 
   function draw() {
-    if (!pictures || config.paused) return;
+    if (!heads || config.paused) return;
     act();
     state.frame++;
     const shown = picture();
@@ -102,8 +106,7 @@
   window.__streams = [];
   devices.getUserMedia = async (constraints) => {
     if (config.refusal) throw new DOMException("", config.refusal);
-    others ??= config.stranger && (await load(config.stranger));
-    pictures ??= await load(config.pictures);
+    if (!heads) await load();
     draw();
     const stream = canvas.captureStream(rate);
     window.__streams.push({ stream, constraints });

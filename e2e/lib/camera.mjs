@@ -21,8 +21,9 @@ export function pictures(...flags) {
   const key = flags.join(" ");
   if (!rendered.has(key)) {
     const dir = scratch();
-    clip("--out", dir, "--gesture", "level", ...flags);
-    clip("--poses", join(dir, "poses"), ...flags);
+    // Little noise, because the camera adds its own to every picture.
+    clip("--noise", "1", "--out", dir, "--gesture", "level", ...flags);
+    clip("--noise", "1", "--poses", join(dir, "poses"), ...flags);
     const list = (folder) => readdirSync(join(dir, folder)).sort();
     const read = (folder, file) => readFileSync(join(dir, folder, file), "base64");
     const poses = list("poses").map((file) => [...file.replace(".jpg", "").split(",").map(Number), read("poses", file)]);
@@ -56,8 +57,9 @@ export const video = (file, script) => clip("--video", file, "--script", script)
  *   tape      JPEGs in base64 that are sent instead of the camera's
  */
 export async function perform(target, options = {}) {
-  const config = { pictures: pictures(), reply: {}, ...options };
-  await target.addInitScript(`window.__actor = ${JSON.stringify(config)};\n${actor}`);
+  const { pictures: own = pictures(), stranger, ...config } = { reply: {}, ...options };
+  const heads = { own, stranger };
+  await target.addInitScript(`window.__actor = ${JSON.stringify({ heads, ...config })};\n${actor}`);
 }
 
 /** Changes what the person before a page's camera does, also after another page was loaded. */

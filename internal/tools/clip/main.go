@@ -164,8 +164,8 @@ func (s *studio) pictures(dir, which string, frames int) error {
 // The grid of poses: degrees from one to the next, and how many steps there are
 // from level to a whole action.
 const (
-	yawStep, pitchStep = 4.5, 3.5
-	gridSteps          = 6
+	yawStep, pitchStep = 5.5, 4.0
+	gridSteps          = 5
 )
 
 // poses writes a picture of each pose of the grid.

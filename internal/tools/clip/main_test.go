@@ -66,12 +66,12 @@ func TestPoses(t *testing.T) {
 	}
 	level := look("0,0")
 	for name, moved := range map[string]func(yaw, pitch float64) bool{
-		"27,0":    func(yaw, _ float64) bool { return yaw > 15 },
-		"-27,0":   func(yaw, _ float64) bool { return yaw < -15 },
-		"0,21":    func(_, pitch float64) bool { return pitch > 11 },
-		"0,-21":   func(_, pitch float64) bool { return pitch < -11 },
-		"18,-14":  func(yaw, pitch float64) bool { return yaw > 10 && pitch < -8 },
-		"-4.5,14": func(yaw, pitch float64) bool { return yaw < 0 && pitch > 8 },
+		"27.5,0":   func(yaw, _ float64) bool { return yaw > 15 },
+		"-27.5,0":  func(yaw, _ float64) bool { return yaw < -15 },
+		"0,20":     func(_, pitch float64) bool { return pitch > 11 },
+		"0,-20":    func(_, pitch float64) bool { return pitch < -11 },
+		"16.5,-16": func(yaw, pitch float64) bool { return yaw > 10 && pitch < -8 },
+		"-5.5,16":  func(yaw, pitch float64) bool { return yaw < 0 && pitch > 8 },
 	} {
 		if p := look(name); !moved(p.Yaw-level.Yaw, p.Pitch-level.Pitch) {
 			t.Errorf("%s: pose %+v from %+v", name, p, level)

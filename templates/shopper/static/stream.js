@@ -59,22 +59,22 @@ export function openStream(path, take, on) {
   /** When the pictures that are not answered yet were sent. @type {number[]} */
   const open = [];
   let takenAt = -leastGap;
-  let planned = false; // a picture is being taken, or will be
+  let taking = false;
   /** @type {number | undefined} */
   let timer;
   let watchdog = window.setTimeout(silent, patience);
   let stopped = false;
 
   function plan() {
-    if (stopped || planned || open.length >= credit) return;
-    planned = true;
+    clearTimeout(timer);
+    if (stopped || taking || open.length >= credit) return;
     timer = window.setTimeout(send, Math.max(0, takenAt + gap - performance.now()));
   }
 
   async function send() {
-    [takenAt, gap] = [performance.now(), leastGap];
+    [taking, takenAt, gap] = [true, performance.now(), leastGap];
     const jpeg = await take(full ? share : Math.min(share, small));
-    planned = false;
+    taking = false;
     if (stopped || !nonce || socket.readyState !== WebSocket.OPEN) return;
     if (jpeg) {
       const message = new Uint8Array(20 + jpeg.byteLength);
