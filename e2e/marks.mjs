@@ -13,6 +13,7 @@ const checks = Number(process.argv[2] ?? 11);
 /** The middle of what the persons of the attack range take, see puppet.Actor. */
 const person = { reaction: 0.35, movement: 0.525 };
 
+/** What one check may send on this machine. Over a long way more pictures are under way when they have become needless. */
 const mostFrames = 40, mostBytes = 500_000;
 
 const decided = "level again, decided"; // the last stage before the camera
@@ -86,10 +87,10 @@ for (const [name, network, mark] of [["this machine", null, 8], ["400 kbit/s, 40
   const made = await measure(network);
   const times = made.map(({ ends }) => ends.get("back at the shop"));
   const [time, frames, bytes] = [median(times), median(made.map((c) => c.frames)), median(made.map((c) => c.bytes))];
-  const miss = time > mark || frames > mostFrames || bytes > mostBytes;
+  const miss = time > mark || bytes > mostBytes || (!network && frames > mostFrames);
   missed ||= miss;
   console.log(`${name}: p50 ${time.toFixed(1)} s, fastest ${times[0].toFixed(1)} s, slowest ${times.at(-1).toFixed(1)} s of ${times.length}; ` +
-    `${frames} pictures, ${Math.round(bytes / 1000)} kB; marks ${mark} s, ${mostFrames}, ${mostBytes / 1000} kB${miss ? ", missed" : ""}`);
+    `${frames} pictures, ${Math.round(bytes / 1000)} kB; marks ${mark} s, ${network ? "" : `${mostFrames}, `}${mostBytes / 1000} kB${miss ? ", missed" : ""}`);
   const again = made.filter((c) => c.attempts > 1).length;
   if (again) console.log(`  ${again} needed another attempt`);
   console.log(`  ${stages(made).map(([stage, took]) => `${stage} ${took.toFixed(2)} s`).join(", ")}`);

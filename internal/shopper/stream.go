@@ -29,7 +29,7 @@ type budget struct {
 	beat   time.Duration // between two pings; those in line are told their place as often
 }
 
-// streamBudget is more than an honest page needs: at most seven frames a second
+// streamBudget is more than an honest page needs: at most six frames a second
 // of some 30 KB, for as long as the slowest person may take.
 var streamBudget = budget{
 	answer: 10 * time.Second, idle: 10 * time.Second, whole: 8 * time.Minute, frames: 3000, bytes: 96 << 20,

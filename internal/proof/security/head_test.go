@@ -123,7 +123,7 @@ const (
 
 // The page's times from one picture to the next: usually, and after a new prompt.
 const (
-	gap       = 150 * time.Millisecond
+	gap       = 170 * time.Millisecond
 	promptGap = 280 * time.Millisecond
 )
 
