@@ -194,17 +194,17 @@ test("a place in line: the page says which, sends nothing, and goes on by itself
   assert.equal(await page.evaluate(() => window.__told), 1, "the same place is not announced again");
   assert.equal(await isFilming(page), true);
   assert.equal(sent, 0);
-  line.send(JSON.stringify({ nonce: "00".repeat(16), credit: 1 }));
+  line.send(JSON.stringify({ nonce: "00".repeat(16), credit: 2 }));
   await sees(page, "screen-live");
-  await eventually("the first picture", () => sent === 1);
+  await eventually("the first two pictures", () => sent === 2);
   await page.evaluate(async () => {
     const preview = document.getElementById("preview");
     for (let n = 0; n < 15; n++) await new Promise((shown) => preview.requestVideoFrameCallback(shown));
   });
-  assert.equal(sent, 1, "fifteen pictures later there is still no credit for another");
+  assert.equal(sent, 2, "fifteen pictures later there is still no credit for another");
   const answer = { seq: 0, guidance: "no_face", phase: "framing", prompt: "", hint: "", done: 0, total: 4, progress: 0, remaining: 0, more: false, full: false };
-  line.send(JSON.stringify({ ...answer, credit: 2 }));
-  await eventually("two pictures more", () => sent === 3);
+  line.send(JSON.stringify({ ...answer, credit: 3 }));
+  await eventually("two pictures more", () => sent === 4);
   page.kept();
 });
 

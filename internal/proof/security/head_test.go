@@ -258,4 +258,3 @@ func (a *album) once(ctx context.Context, o owned, c *course) (begun bool, next 
 		}
 	}
 }
-
