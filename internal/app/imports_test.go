@@ -122,9 +122,10 @@ func TestForbiddenImports(t *testing.T) {
 		"agegate/gen":                  {"agegate/internal/"},
 		"agegate/gen/client":           {"agegate/internal/", "github.com/labstack/echo/v4"},
 
-		"agegate/internal/document/mrz":    {"agegate/"},
-		"agegate/internal/document":        domain,
-		"agegate/internal/document/wallet": append(domain, "agegate/"),
+		"agegate/internal/document/mrz":     {"agegate/"},
+		"agegate/internal/document/capture": append(domain, "agegate/internal/session", "agegate/internal/age"),
+		"agegate/internal/document":         domain,
+		"agegate/internal/document/wallet":  append(domain, "agegate/"),
 	} {
 		out, err := exec.Command("go", "list", "-deps", pkg).Output()
 		if err != nil {

@@ -1,6 +1,9 @@
 package vision
 
-import "math"
+import (
+	"image"
+	"math"
+)
 
 // Grain is a frame's luma at 32 × 32 single pixels on a lattice: enough to
 // know a picture again, and not averaged, so that noise shows.
@@ -10,11 +13,16 @@ const grainSide = 32
 
 // grain samples the picture.
 func (p *picture) grain() *Grain {
-	g := new(Grain)
+	return GrainOf(&image.Gray{Pix: p.luma, Stride: p.lumaStride, Rect: image.Rect(0, 0, p.width, p.height)})
+}
+
+// GrainOf samples a picture, which must have pixels.
+func GrainOf(img *image.Gray) *Grain {
+	g, size := new(Grain), img.Rect.Size()
 	for i := range g {
-		x := (2*(i%grainSide) + 1) * p.width / (2 * grainSide)
-		y := (2*(i/grainSide) + 1) * p.height / (2 * grainSide)
-		g[i] = p.luma[y*p.lumaStride+x]
+		x := (2*(i%grainSide) + 1) * size.X / (2 * grainSide)
+		y := (2*(i/grainSide) + 1) * size.Y / (2 * grainSide)
+		g[i] = img.Pix[y*img.Stride+x]
 	}
 	return g
 }

@@ -148,3 +148,15 @@ var fieldsOf = map[Format]fields{
 	MRVA: visaFields,
 	MRVB: visaFields,
 }
+
+// Checked returns the characters of a zone that its composite check digit
+// covers: document number, dates and optional data with their own check digits.
+// It is "" for visas, which have no composite check digit. The lines must have
+// the format's number and length.
+func (f Format) Checked(lines []string) string {
+	var text strings.Builder
+	for _, s := range fieldsOf[f].composite {
+		text.WriteString(s.of(lines))
+	}
+	return text.String()
+}

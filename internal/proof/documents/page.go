@@ -50,6 +50,7 @@ type Content struct {
 	Format   mrz.Format
 	Lines    []string    // of the zone
 	Portrait image.Image // nil: a grey figure
+	Front    bool        // the side of a card that shows the portrait, without the zone
 }
 
 // Renderer draws documents. It may be used by one goroutine at a time.
@@ -88,6 +89,10 @@ func (r *Renderer) page(c Content, ink, guilloche float64, random *rand.Rand) *p
 	paint(p.img, random, guilloche)
 	r.write(p.img, random)
 	p.portrait(c.Portrait, random)
+	if c.Front {
+		p.zone = [4]point{{0, 0}, {form.width, 0}, {form.width, form.height}, {0, form.height}}
+		return p
+	}
 	spacing, bottom := form.spacing.draw(random), form.height-form.bottom.draw(random)
 	grey := uint8(255 * (1 - ink) * 0.7)
 	black := color.RGBA{grey, grey, grey, 255}
@@ -157,7 +162,7 @@ func (p *page) portrait(face image.Image, random *rand.Rand) {
 	size := p.img.Rect.Size()
 	place := image.Rect(size.X*5/100, size.Y*12/100, size.X*31/100, size.Y*64/100)
 	if face != nil {
-		xdraw.CatmullRom.Scale(p.img, place, face, face.Bounds(), draw.Src, nil)
+		xdraw.CatmullRom.Scale(p.img, place, face, upright(face.Bounds(), place.Size()), draw.Src, nil)
 		return
 	}
 	draw.Draw(p.img, place, image.NewUniform(color.Gray{uint8(170 + 50*random.Float64())}), image.Point{}, draw.Src)
@@ -172,4 +177,13 @@ func (p *page) portrait(face image.Image, random *rand.Rand) {
 			}
 		}
 	}
+}
+
+// upright is the middle of a picture in the form of another, so that a face is
+// not squeezed.
+func upright(from image.Rectangle, form image.Point) image.Rectangle {
+	width := min(from.Dx(), from.Dy()*form.X/form.Y)
+	height := min(from.Dy(), from.Dx()*form.Y/form.X)
+	at := from.Min.Add(from.Size().Sub(image.Pt(width, height)).Div(2))
+	return image.Rectangle{Min: at, Max: at.Add(image.Pt(width, height))}
 }

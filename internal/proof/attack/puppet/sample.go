@@ -26,7 +26,7 @@ func Sample(ctx context.Context, analyzer vision.Analyzer) (person, stranger *He
 	if person, err = NewHead(ctx, analyzer, data, picture); err != nil {
 		return nil, nil, err
 	}
-	other := disguise(picture)
+	other := Disguise(picture)
 	var out bytes.Buffer
 	if err = jpeg.Encode(&out, other, &jpeg.Options{Quality: 95}); err != nil {
 		return nil, nil, err
@@ -35,9 +35,9 @@ func Sample(ctx context.Context, analyzer vision.Analyzer) (person, stranger *He
 	return person, stranger, err
 }
 
-// disguise makes another person of a face: mirrored, broader below, longer
+// Disguise makes another person of a face: mirrored, broader below, longer
 // above, with a larger nose, closer eyes, a beard, dark hair and darker skin.
-func disguise(img image.Image) *image.RGBA {
+func Disguise(img image.Image) *image.RGBA {
 	source := image.NewRGBA(image.Rect(0, 0, img.Bounds().Dx(), img.Bounds().Dy()))
 	draw.Draw(source, source.Bounds(), img, img.Bounds().Min, draw.Src)
 	size := source.Bounds().Size()

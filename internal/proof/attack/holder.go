@@ -1,0 +1,184 @@
+package attack
+
+import (
+	"bytes"
+	"context"
+	"image"
+	"image/draw"
+	"image/jpeg"
+	"math/rand/v2"
+	"time"
+
+	"agegate/internal/document/capture"
+	"agegate/internal/document/mrz"
+	"agegate/internal/document/mrz/mrztest"
+	"agegate/internal/document/portrait"
+	"agegate/internal/document/reader"
+	"agegate/internal/proof/attack/puppet"
+	"agegate/internal/proof/documents"
+	"agegate/internal/vision"
+)
+
+// desk is what the presentations of documents share.
+type desk struct {
+	zones     *reader.Reader
+	analyzer  vision.Analyzer
+	reference *portrait.Reference
+	person    image.Image // who sits before the camera
+	stranger  image.Image
+	selfie    *vision.Features // of the person
+}
+
+// holder presents a document to the camera and follows the prompts.
+type holder struct {
+	desk        *desk
+	random      *rand.Rand
+	renderer    *documents.Renderer
+	camera      *puppet.Camera
+	person      mrztest.Person
+	zone, front *documents.Held // front is the other side of a card
+	home        documents.Pose
+	lean        documents.Pose // towards the latest prompt
+	prompt      capture.Hint
+	shaking     float64 // pixels and, as much less, degrees
+
+	obey func(capture.Hint) capture.Hint // the direction it tilts to
+	show func(step capture.Step, t float64) *image.RGBA
+	// shoot makes the JPEG of frame n.
+	shoot func(n int, frame *image.RGBA) ([]byte, error)
+}
+
+// Frames of a presentation.
+const (
+	framePixels = 960 // by 720
+	frameGap    = 0.4 // seconds
+	mostFrames  = 45
+)
+
+// today is the day on which documents are shown.
+var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// newHolder returns an honest person with a document of the format.
+func newHolder(d *desk, format mrz.Format, seed uint64) (*holder, error) {
+	renderer, err := documents.NewRenderer()
+	if err != nil {
+		return nil, err
+	}
+	random := rand.New(rand.NewPCG(seed, 9303)) //nolint:gosec // every run must be the same
+	between := func(low, high float64) float64 { return low + (high-low)*random.Float64() }
+	h := &holder{desk: d, random: random, renderer: renderer, camera: puppet.NewCamera(random), shaking: 1}
+	h.camera.Noise, h.camera.Gain, h.camera.Quality = between(1.5, 4), between(0.8, 1.1), 80
+	h.person = mrztest.Random(random, today)
+	h.person.Birth = mrz.DateOf(today.AddDate(-20-random.IntN(40), 0, -random.IntN(365)))
+	h.home = documents.Pose{Roll: between(-12, 12), Left: between(-4, 4), Top: between(-4, 4), X: between(-20, 20), Y: between(-15, 15)}
+	// As large as the outline on the page asks for: nearly the frame's width.
+	widths := map[mrz.Format]float64{mrz.TD1: 85.6, mrz.TD2: 105, mrz.TD3: 125}
+	h.home.Pitch = between(0.8, 0.9) * framePixels / widths[format] * 2.54
+	h.draw(format, d.person)
+	h.obey = func(asked capture.Hint) capture.Hint { return asked }
+	h.show = h.hold
+	h.shoot = func(_ int, frame *image.RGBA) ([]byte, error) { return h.camera.Shoot(frame) }
+	return h, nil
+}
+
+// draw prints the document with a portrait.
+func (h *holder) draw(format mrz.Format, face image.Image) {
+	content := documents.Content{Format: format, Lines: mrztest.Zone(format, h.person), Portrait: face}
+	if format == mrz.TD1 {
+		front := content
+		front.Front = true
+		h.front = h.renderer.Hold(front, documents.Easy, h.random)
+		content.Portrait = nil
+	}
+	h.zone = h.renderer.Hold(content, documents.Easy, h.random)
+}
+
+// hold renders the document as the hand holds it now.
+func (h *holder) hold(step capture.Step, _ float64) *image.RGBA {
+	side := h.zone
+	if step.Stage == capture.Turn && h.front != nil {
+		side = h.front
+	}
+	return side.Draw(h.pose(step), image.Pt(framePixels, framePixels*3/4))
+}
+
+// pose follows the prompts within a frame or two.
+func (h *holder) pose(step capture.Step) documents.Pose {
+	var target documents.Pose
+	if step.Stage == capture.Tilt {
+		const angle = 17
+		switch h.obey(step.Hint) {
+		case capture.RaiseLeft:
+			target.Left = angle
+		case capture.RaiseRight:
+			target.Left = -angle
+		case capture.RaiseTop:
+			target.Top = angle
+		case capture.RaiseBottom:
+			target.Top = -angle
+		default:
+			target = h.lean
+		}
+	}
+	const follow = 0.6 // of the way, each frame
+	h.lean.Left += follow * (target.Left - h.lean.Left)
+	h.lean.Top += follow * (target.Top - h.lean.Top)
+	p := h.home
+	shake := func() float64 { return h.shaking * h.random.NormFloat64() }
+	p.Left, p.Top, p.Roll = p.Left+h.lean.Left+shake()/2, p.Top+h.lean.Top+shake()/2, p.Roll+shake()/2
+	p.X, p.Y, p.Pitch = p.X+2*shake(), p.Y+2*shake(), p.Pitch*(1+shake()/200)
+	return p
+}
+
+// shown is what came of a presentation.
+type shown struct {
+	stage  capture.Stage
+	reason capture.Reason
+	match  bool // the portrait matches the person
+	wrong  bool // another birth or expiry date was read
+	frames int
+}
+
+// accepted reports whether the document check takes the presentation for the
+// person's own document.
+func (s shown) accepted() bool { return s.stage == capture.Done && s.match }
+
+// play shows the document to a new capture.
+func (h *holder) play(ctx context.Context) (shown, error) {
+	t := 0.0
+	check := capture.New(h.desk.zones, h.desk.analyzer, func() time.Time { return today.Add(time.Duration(t * float64(time.Second))) })
+	check.DrawFrom(chance{h.random})
+	step := capture.Step{Stage: capture.Find}
+	var result shown
+	for n := range mostFrames {
+		data, err := h.shoot(n, h.show(step, t))
+		if err != nil {
+			return result, err
+		}
+		img, err := jpeg.Decode(bytes.NewReader(data))
+		if err != nil {
+			return result, err
+		}
+		if step, err = check.Frame(ctx, img); err != nil {
+			return result, err
+		}
+		result = shown{stage: step.Stage, reason: check.Reason(), frames: n + 1}
+		if step.Stage == capture.Done || step.Stage == capture.Refused {
+			break
+		}
+		t += frameGap * (0.9 + 0.2*h.random.Float64())
+	}
+	if result.stage == capture.Done {
+		d := check.Document()
+		result.match = h.desk.reference.Match(h.desk.reference.Similarity(d.Portrait, h.desk.selfie))
+		result.wrong = d.Zone.BirthDate != h.person.Birth || d.Zone.ExpiryDate != h.person.Expiry
+	}
+	return result, nil
+}
+
+// copied is the frame's own picture.
+func copied(frame *image.RGBA) *image.RGBA {
+	out := image.NewRGBA(frame.Rect)
+	draw.Draw(out, out.Rect, frame, frame.Rect.Min, draw.Src)
+	return out
+}
