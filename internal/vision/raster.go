@@ -1,6 +1,7 @@
 package vision
 
 import (
+	"image"
 	"math"
 	"slices"
 
@@ -17,46 +18,124 @@ const rasterSide = 128
 // over the median one at the same distance from zero, as a natural logarithm.
 // The crop's middle is read at the frame's own resolution.
 func (p *picture) raster(c crop) float64 {
+	luma := &image.Gray{Pix: p.luma, Stride: p.lumaStride, Rect: image.Rect(0, 0, p.width, p.height)}
 	left, top := int(c.x)-rasterSide/2, int(c.y)-rasterSide/2
-	if left < 0 || top < 0 || left+rasterSide > p.width || top+rasterSide > p.height {
+	if !image.Rect(left, top, left+rasterSide, top+rasterSide).In(luma.Rect) {
 		return 0
 	}
-	fft := fourier.NewCmplxFFT(rasterSide)
-	rows := p.spectra(fft, left, top)
+	return spectrumOf(luma, fourier.NewCmplxFFT(rasterSide), left, top).peak()
+}
+
+// spectrum holds the magnitudes of a square's frequencies over the median one at
+// the same distance from zero, as natural logarithms. Those that are not looked
+// at are 0. One half of the plane says all.
+type spectrum [rasterSide / 2][rasterSide]float64
+
+func spectrumOf(luma *image.Gray, fft *fourier.CmplxFFT, left, top int) *spectrum {
+	rows := make([][]complex128, rasterSide)
+	for y := range rows {
+		rows[y] = make([]complex128, rasterSide)
+		for x := range rows[y] {
+			rows[y][x] = complex(hann[x]*hann[y]*float64(luma.Pix[(top+y)*luma.Stride+left+x]), 0)
+		}
+		fft.Coefficients(rows[y], rows[y])
+	}
+	s := new(spectrum)
 	column := make([]complex128, rasterSide)
 	rings := make([][]float64, rasterSide/2)
-	for x := range rasterSide / 2 {
+	for x := range s {
 		for y := range column {
 			column[y] = rows[y][x]
 		}
 		fft.Coefficients(column, column)
 		for y, v := range column {
 			if ring := ringOf(x, y); ring >= 0 {
-				rings[ring] = append(rings[ring], math.Hypot(real(v), imag(v)))
+				s[x][y] = math.Hypot(real(v), imag(v))
+				rings[ring] = append(rings[ring], s[x][y])
 			}
 		}
 	}
-	var peak float64
-	for _, ring := range rings[lowestRing:] {
+	for _, ring := range rings {
 		slices.Sort(ring)
-		if n := len(ring); n > 0 {
-			peak = max(peak, math.Log(ring[n-1]/max(ring[n/2], 1)))
+	}
+	for x := range s {
+		for y := range s[x] {
+			if ring := ringOf(x, y); ring >= 0 {
+				s[x][y] = math.Log(max(s[x][y], 1e-9) / max(rings[ring][len(rings[ring])/2], 1))
+			}
+		}
+	}
+	return s
+}
+
+func (s *spectrum) peak() (peak float64) {
+	for x := range s {
+		peak = max(peak, slices.Max(s[x][:]))
+	}
+	return peak
+}
+
+// Squares of a picture that Raster looks at, across and down; how much one of
+// them counts at most; and the way from a peak to what it must rise above.
+const (
+	rasterColumns = 4
+	rasterRows    = 3
+	mostRaster    = 4
+	besidePeak    = 6
+)
+
+// Raster measures how much one regular pattern stands out of the whole picture,
+// as a screen's pixels do: prints and fabrics have patterns of their own in one
+// place or another, a screen has the same one everywhere. The logarithms that an
+// Observation's Raster is the highest of are averaged over squares of the
+// picture, and it is the most that a frequency rises above those beside it: the
+// edges of a page raise whole lines of them. It is 0 for a picture that is too
+// small. The picture must begin at the origin.
+func Raster(luma *image.Gray) (peak float64) {
+	free := luma.Rect.Size().Sub(image.Pt(rasterSide, rasterSide))
+	if free.X < 0 || free.Y < 0 {
+		return 0
+	}
+	fft := fourier.NewCmplxFFT(rasterSide)
+	var mean spectrum
+	for row := range rasterRows {
+		for column := range rasterColumns {
+			s := spectrumOf(luma, fft, column*free.X/(rasterColumns-1), row*free.Y/(rasterRows-1))
+			for x := range s {
+				for y := range s[x] {
+					mean[x][y] += min(s.near(x, y), mostRaster) / (rasterColumns * rasterRows)
+				}
+			}
+		}
+	}
+	for x := range mean {
+		for y, v := range mean[x] {
+			if ringOf(x, y) >= 0 {
+				peak = max(peak, v-mean.beside(x, y))
+			}
 		}
 	}
 	return peak
 }
 
-// spectra transforms the rows of the square.
-func (p *picture) spectra(fft *fourier.CmplxFFT, left, top int) [][]complex128 {
-	rows := make([][]complex128, rasterSide)
-	for y := range rows {
-		rows[y] = make([]complex128, rasterSide)
-		for x := range rows[y] {
-			rows[y][x] = complex(hann[x]*hann[y]*float64(p.luma[(top+y)*p.lumaStride+left+x]), 0)
-		}
-		fft.Coefficients(rows[y], rows[y])
+// beside is the highest value a little way off a frequency, along and across.
+func (s *spectrum) beside(x, y int) float64 {
+	highest := max(s[x][(y+besidePeak)%rasterSide], s[x][(y-besidePeak+rasterSide)%rasterSide], s[max(x-besidePeak, besidePeak-x)][y])
+	if right := x + besidePeak; right < len(s) {
+		highest = max(highest, s[right][y])
 	}
-	return rows
+	return highest
+}
+
+// near is the highest value at a frequency and those next to it: seen at a
+// slant, a pattern's frequency differs a little from place to place.
+func (s *spectrum) near(x, y int) (highest float64) {
+	for nx := max(x-1, 0); nx <= min(x+1, rasterSide/2-1); nx++ {
+		for ny := y - 1; ny <= y+1; ny++ {
+			highest = max(highest, s[nx][(ny+rasterSide)%rasterSide])
+		}
+	}
+	return highest
 }
 
 // ringOf is the distance of a coefficient from zero, or -1 where it is not

@@ -1,9 +1,12 @@
 package vision_test
 
 import (
+	"bytes"
 	"image"
 	"image/color"
+	"image/jpeg"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"agegate/internal/vision"
@@ -43,5 +46,57 @@ func TestRaster(t *testing.T) {
 		if r := measure(pattern[0], pattern[1], 0.05); r < bare+1 {
 			t.Errorf("raster %.2f under the pattern %v, %.2f without", r, pattern, bare)
 		}
+	}
+}
+
+// TestRasterOfAPicture: a pattern all over a picture stands out; one in a part
+// of it does not, nor do edges, noise or JPEG's blocks.
+func TestRasterOfAPicture(t *testing.T) {
+	size := image.Rect(0, 0, 800, 600)
+	random := rand.New(rand.NewPCG(1, 2))
+	picture := func(shade func(x, y float64) float64) float64 {
+		img := image.NewGray(size)
+		for y := range size.Dy() {
+			for x := range size.Dx() {
+				v := shade(float64(x), float64(y)) + 3*random.NormFloat64()
+				img.SetGray(x, y, color.Gray{uint8(min(max(v, 0), 255))})
+			}
+		}
+		decoded, err := jpeg.Decode(bytes.NewReader(visiontest.JPEG(t, img)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return vision.Raster(decoded.(*image.Gray))
+	}
+	page := func(x, y float64) float64 { // with an edge and lines of text
+		if x < 90 || y < 60 {
+			return 90
+		}
+		if math.Mod(y, 40) < 14 && math.Mod(x, 17) < 9 && y > 300 {
+			return 60
+		}
+		return 215
+	}
+	wave := func(x, y float64) float64 { return math.Sin(2 * math.Pi * (0.31*x + 0.02*y)) }
+	for _, row := range []struct {
+		name        string
+		shade       func(x, y float64) float64
+		least, most float64
+	}{
+		{"a page", page, 0, 1},
+		{"a page on a screen", func(x, y float64) float64 { return page(x, y) * (1 + 0.04*wave(x, y)) }, 1.3, 4},
+		{"a pattern in a corner", func(x, y float64) float64 {
+			if x < 200 && y < 200 {
+				return 150 + 40*wave(x, y)
+			}
+			return page(x, y)
+		}, 0, 1},
+	} {
+		if got := picture(row.shade); got < row.least || got > row.most {
+			t.Errorf("%s: %.2f, want %.1f to %.1f", row.name, got, row.least, row.most)
+		}
+	}
+	if got := vision.Raster(image.NewGray(image.Rect(0, 0, 100, 600))); got != 0 {
+		t.Errorf("too small: %.2f", got)
 	}
 }

@@ -24,11 +24,12 @@ import (
 
 // Limits of a capture's frames.
 const (
-	mostRepeated   = 2  // frames that came back
-	mostStalled    = 30 // frames in a row that are the same
-	mostFaceless   = 12 // frames with a zone within which a portrait must be found
-	mostDifferent  = 1  // frames with another portrait
-	portraitsAlone = 1  // frames of a side without zone that must show the portrait again
+	mostRepeated   = 2    // frames that came back
+	mostStalled    = 30   // frames in a row that are the same
+	mostFaceless   = 12   // frames with a zone within which a portrait must be found
+	mostDifferent  = 1    // frames with another portrait
+	mostRaster     = 1.15 // median of vision.Raster over the frames that are held still
+	portraitsAlone = 1    // frames of a side without zone that must show the portrait again
 )
 
 // Times in which the other side of a card must be shown, by the capture's
@@ -52,6 +53,7 @@ type Capture struct {
 	stalled int
 	again   int // frames that came back
 	zones   zones
+	rasters []float64 // of the frames that were held still
 	tilting tilting
 	last    time.Time // of the latest fresh frame
 
@@ -156,7 +158,7 @@ func (c *Capture) judge(ctx context.Context, img image.Image, picture *image.Gra
 	if err := c.face(ctx, img, reading); err != nil || c.stage == Refused {
 		return err
 	}
-	c.advance(seen, reading, slopeOf(reading.Corners, picture.Rect.Size()), now)
+	c.advance(seen, reading, picture, now)
 	return nil
 }
 
@@ -206,17 +208,21 @@ func (c *Capture) compare(f *vision.Features) {
 }
 
 // advance takes a frame that shows the zone into account.
-func (c *Capture) advance(seen *zone, r reader.Reading, lean slope, now time.Time) {
+func (c *Capture) advance(seen *zone, r reader.Reading, picture *image.Gray, now time.Time) {
+	lean := slopeOf(r.Corners, picture.Rect.Size())
 	if c.stage == Tilt {
 		c.tilted(r, lean, now)
 		return
 	}
 	c.stage = Hold
 	c.tilting.flat = append(c.tilting.flat, lean)
+	c.rasters = append(c.rasters, vision.Raster(picture))
 	_, known := seen.state()
 	switch {
 	case seen.frames >= mostStateless && !known:
 		c.refuse(UnknownIssuer)
+	case middle(c.rasters) > mostRaster:
+		c.refuse(Screen)
 	case known && (c.portrait != nil || r.Format == mrz.TD1):
 		c.stage = Tilt
 		c.tilting.begin(now)

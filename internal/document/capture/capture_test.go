@@ -264,7 +264,7 @@ func TestSlope(t *testing.T) {
 	}
 }
 
-// tilted is what a document shows that is tilted in a direction.
+// tiltedTo is what a document shows that is tilted in a direction.
 func tiltedTo(direction Hint, angle float64) slope {
 	switch direction {
 	case RaiseLeft:
@@ -311,9 +311,12 @@ func TestTilting(t *testing.T) {
 			tilt := tilting{random: ones(0), flat: []slope{seen(1, 0), seen(0, 0), seen(0, -1)}}
 			tilt.begin(now)
 			refused := false
-			for range 12 {
+			for n := range 12 {
 				now = now.Add(row.gap)
 				direction, angle := row.follow(tilt.prompt)
+				if n%3 == 2 {
+					direction = NoHint // flat again
+				}
 				if refused = tilt.add(tiltedTo(direction, angle), now); refused || tilt.done == tilts {
 					break
 				}

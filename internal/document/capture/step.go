@@ -46,6 +46,7 @@ type Reason string
 const (
 	Repeated      Reason = "repeated"       // frames came back, which no camera gives
 	Frozen        Reason = "frozen"         // the camera shows the same frame for too long
+	Screen        Reason = "screen"         // the raster of a screen shows
 	Disagreeing   Reason = "disagreeing"    // frames show different zones
 	UnknownIssuer Reason = "unknown_issuer" // the issuing state has no known code
 	NoPortrait    Reason = "no_portrait"    // beside a zone that is read well

@@ -59,8 +59,10 @@ func (s slope) lean(flat slope, direction Hint) float64 {
 		return flat.across - s.across
 	case RaiseTop:
 		return s.down - flat.down
+	case RaiseBottom:
+		return flat.down - s.down
 	}
-	return flat.down - s.down
+	return 0
 }
 
 var directions = []Hint{RaiseLeft, RaiseRight, RaiseTop, RaiseBottom}
@@ -75,7 +77,7 @@ type tilting struct {
 	held   int  // frames in a row that fulfil the prompt
 	stray  int  // frames in a row that show another direction
 	wrong  int  // directions not asked for
-	from   Hint // the last direction taken, which needs no going away from
+	from   Hint // the direction in which the prompt found the document, until it leaves
 }
 
 // heldTilt is how many frames in a row it takes to believe a tilt.
@@ -115,6 +117,9 @@ func (t *tilting) add(s slope, now time.Time) (refused bool) {
 		return false
 	}
 	t.held = 0
+	if s.lean(flat, t.from) < leastTilt {
+		t.from = NoHint
+	}
 	strayed := NoHint
 	for _, d := range directions {
 		if d != t.prompt && d != t.from && s.lean(flat, d) >= leastStray {

@@ -26,6 +26,7 @@ import (
 	"agegate/internal/document/reader"
 	"agegate/internal/inference"
 	"agegate/internal/proof/attack/puppet"
+	"agegate/internal/proof/documents"
 	"agegate/internal/vision"
 	"agegate/internal/vision/visiontest"
 )
@@ -72,6 +73,7 @@ type DocumentRow struct {
 	Wrong   int // accepted with another birth or expiry date than the document's
 	Matched int // of those refused, ended by the portrait of another person
 	Reasons map[capture.Reason]int
+	Took    []time.Duration // processor time of each frame, decoding not included
 }
 
 // DocumentRange plays n presentations of every kind of document whose name
@@ -157,6 +159,7 @@ func (s documentSpecies) play(ctx context.Context, d *desk, i int) (shown, error
 
 func (r *DocumentRow) count(s shown) {
 	r.N++
+	r.Took = append(r.Took, s.took...)
 	switch {
 	case s.accepted():
 		r.Accepted++
@@ -393,6 +396,22 @@ func WriteDocuments(out io.Writer, rows []DocumentRow) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	for _, r := range rows {
+		if r.BonaFide {
+			fmt.Fprintf(out, "processor time of a frame, %s: %s\n", r.Species, documents.Times(r.Took))
+		}
+	}
 	_, err := io.WriteString(out, documentMeaning)
 	return err
+}
+
+// DocumentsMet reports whether every row keeps its goal and no wrong date was
+// read.
+func DocumentsMet(rows []DocumentRow) bool {
+	for _, r := range rows {
+		if !r.Met() || r.Wrong > 0 {
+			return false
+		}
+	}
+	return true
 }

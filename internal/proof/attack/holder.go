@@ -50,7 +50,7 @@ type holder struct {
 
 // Frames of a presentation.
 const (
-	framePixels = 960 // by 720
+	framePixels = 800 // by 600: as large as must be, for the time that rendering takes
 	frameGap    = 0.4 // seconds
 	mostFrames  = 45
 )
@@ -137,6 +137,7 @@ type shown struct {
 	match  bool // the portrait matches the person
 	wrong  bool // another birth or expiry date was read
 	frames int
+	took   []time.Duration // processor time of each frame
 }
 
 // accepted reports whether the document check takes the presentation for the
@@ -159,10 +160,11 @@ func (h *holder) play(ctx context.Context) (shown, error) {
 		if err != nil {
 			return result, err
 		}
-		if step, err = check.Frame(ctx, img); err != nil {
+		took := documents.ProcessorTime(func() { step, err = check.Frame(ctx, img) })
+		if err != nil {
 			return result, err
 		}
-		result = shown{stage: step.Stage, reason: check.Reason(), frames: n + 1}
+		result = shown{stage: step.Stage, reason: check.Reason(), frames: n + 1, took: append(result.took, took)}
 		if step.Stage == capture.Done || step.Stage == capture.Refused {
 			break
 		}

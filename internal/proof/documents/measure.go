@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"image"
 	"image/jpeg"
 	"math/rand/v2"
 	"runtime"
@@ -147,20 +148,28 @@ func play(r *Renderer, zones *reader.Reader, d Document, now time.Time) (Outcome
 
 // Look reads a frame and returns how much time of a core it took, decoding
 // included.
-func Look(zones *reader.Reader, frame []byte, now time.Time) (reader.Reading, time.Duration, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	before := processorTime()
-	img, err := jpeg.Decode(bytes.NewReader(frame))
-	if err != nil {
-		return reader.Reading{}, 0, err
-	}
-	reading := zones.Read(reader.Grey(img), now)
-	return reading, processorTime() - before, nil
+func Look(zones *reader.Reader, frame []byte, now time.Time) (reading reader.Reading, took time.Duration, err error) {
+	took = ProcessorTime(func() {
+		var img image.Image
+		if img, err = jpeg.Decode(bytes.NewReader(frame)); err == nil {
+			reading = zones.Read(reader.Grey(img), now)
+		}
+	})
+	return reading, took, err
 }
 
-// processorTime is what the calling thread has used.
-func processorTime() time.Duration {
+// ProcessorTime is how much time of a core a piece of work takes that is done by
+// one goroutine.
+func ProcessorTime(work func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := threadTime()
+	work()
+	return threadTime() - before
+}
+
+// threadTime is what the calling thread has used.
+func threadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
 		panic(err)

@@ -69,8 +69,8 @@ func Write(w io.Writer, outcomes []Outcome, negatives []Negatives) (met bool) {
 		fmt.Fprintf(w, "Pictures without a zone, %s, accepted: %s; mark 0: %s\n", n.Kind, of(n.Accepted, n.Looked), judge(n.Accepted == 0))
 		misses = append(misses, n.Misses...)
 	}
-	fmt.Fprintf(w, "Processor time of a frame that is read: %s; mark p95 %s: %s\n", times(reads), mostRead, judge(percentile(reads, 95) <= mostRead))
-	fmt.Fprintf(w, "Processor time of a frame that is not: %s; mark %s: %s\n", times(misses), mostMissed, judge(percentile(misses, 100) <= mostMissed))
+	fmt.Fprintf(w, "Processor time of a frame that is read: %s; mark p95 %s: %s\n", Times(reads), mostRead, judge(percentile(reads, 95) <= mostRead))
+	fmt.Fprintf(w, "Processor time of a frame that is not: %s; mark %s: %s\n", Times(misses), mostMissed, judge(percentile(misses, 100) <= mostMissed))
 	return met
 }
 
@@ -102,7 +102,8 @@ func shares(outcomes []Outcome) (all, first accuracy.Share) {
 	return accuracy.NewShare(a, len(outcomes)), accuracy.NewShare(f, len(outcomes))
 }
 
-func times(of []time.Duration) string {
+// Times words the spread of processor times.
+func Times(of []time.Duration) string {
 	return fmt.Sprintf("p50 %s, p95 %s, longest %s, of %d", ms(percentile(of, 50)), ms(percentile(of, 95)), ms(percentile(of, 100)), len(of))
 }
 

@@ -38,14 +38,28 @@ func run(ctx context.Context, only string, n, large int, deadline time.Time) (me
 	if err != nil {
 		return false, err
 	}
-	rows, err := attack.Range(ctx, pool, only, n, large, deadline, func(done, total int) {
-		if done%20 == 0 || done == total {
-			fmt.Fprintf(os.Stderr, "\r%d of %d presentations", done, total)
-		}
-	})
-	fmt.Fprintln(os.Stderr)
+	rows, err := attack.Range(ctx, pool, only, n, large, deadline, progress("presentations"))
 	if err != nil {
 		return false, err
 	}
-	return attack.Met(rows), attack.Write(os.Stdout, rows)
+	if err := attack.Write(os.Stdout, rows); err != nil {
+		return false, err
+	}
+	shown, err := attack.DocumentRange(ctx, pool, only, n, deadline, progress("documents"))
+	if err != nil {
+		return false, err
+	}
+	return attack.Met(rows) && attack.DocumentsMet(shown), attack.WriteDocuments(os.Stdout, shown)
+}
+
+// progress prints on standard error how much is done.
+func progress(what string) func(done, total int) {
+	return func(done, total int) {
+		if done%20 == 0 || done == total {
+			fmt.Fprintf(os.Stderr, "\r%d of %d %s", done, total, what)
+		}
+		if done == total {
+			fmt.Fprintln(os.Stderr)
+		}
+	}
 }
