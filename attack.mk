@@ -1,5 +1,6 @@
 # The attack range: plays attack clips and honest clips to the real capture.
 .PHONY: attack
 
-attack: models ## play attacks to the liveness check and print how many pass (about 25 minutes)
+attack: models ## play attacks to the liveness and the document check and print how many pass (about 35 minutes)
 	go run ./internal/proof/attack/report
+	go test -count=1 -run TestWalletRange -v ./internal/proof/attack

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"image"
-	"image/color"
 	"image/draw"
 	"image/jpeg"
 	"io"
@@ -56,8 +55,8 @@ var documentPresentations = []documentSpecies{
 	{name: "loop of ten frames", format: mrz.TD3, change: looped},
 	{name: "injected recording of another capture", format: mrz.TD3, goal: 0.1, change: recordedCapture},
 	{name: "injected recording that tilts in all directions", format: mrz.TD3, goal: 0.1, change: swept},
-	{name: "zone exchanged under way", format: mrz.TD3, change: exchangedZone},
-	{name: "portrait exchanged under way", format: mrz.TD3, change: exchangedPortrait},
+	{name: "zone exchanged under way", format: mrz.TD3, change: exchanged(edition{face: "person", older: true})},
+	{name: "portrait exchanged under way", format: mrz.TD3, change: exchanged(edition{face: "stranger"})},
 	{name: "passport with the portrait covered", format: mrz.TD3, change: covered},
 	{name: "visa", format: mrz.MRVA, change: nil},
 
@@ -126,7 +125,7 @@ func newDesk(ctx context.Context, pool *inference.Pool) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{zones: zones, analyzer: vision.NewAnalyzer(pool)}
+	d := &desk{zones: zones, analyzer: vision.NewAnalyzer(pool), drawn: map[edition]*documents.Held{}}
 	if d.reference, err = portrait.Load(pool.Manifest); err != nil {
 		return nil, err
 	}
@@ -144,8 +143,8 @@ func newDesk(ctx context.Context, pool *inference.Pool) (*desk, error) {
 
 func (s documentSpecies) play(ctx context.Context, d *desk, i int) (shown, error) {
 	hash := fnv.New64a()
-	_, _ = io.WriteString(hash, s.name)                      // never fails
-	h, err := newHolder(d, s.format, hash.Sum64()+uint64(i)) //nolint:gosec // not negative
+	_, _ = io.WriteString(hash, s.name)                         // never fails
+	h, err := newHolder(d, s.format, hash.Sum64()+uint64(i), i) //nolint:gosec // not negative
 	if err != nil {
 		return shown{}, err
 	}
@@ -199,9 +198,9 @@ func hesitating(h *holder) error {
 }
 
 // borrowed shows another person's passport.
-func borrowed(h *holder) error {
-	h.draw(mrz.TD3, h.desk.stranger)
-	return nil
+func borrowed(h *holder) (err error) {
+	h.zone, err = h.desk.print(edition{format: mrz.TD3, i: h.i, face: "stranger"})
+	return err
 }
 
 // printedFake needs nothing changed: a print that shows what a document shows
@@ -326,43 +325,30 @@ func (h *holder) rehearsed(order []capture.Hint, each int) func(capture.Step, fl
 	}
 }
 
-// exchangedZone shows, once frames agree, the passport of an older person.
-func exchangedZone(h *holder) error {
-	genuine := h.zone
-	h.person.Birth.Year -= 10
-	h.draw(mrz.TD3, h.desk.person)
-	older := h.zone
-	h.show = func(step capture.Step, t float64) *image.RGBA {
-		h.zone = genuine
-		if step.Stage == capture.Tilt {
-			h.zone = older
+// exchanged shows another document, or another print of it, once frames agree.
+func exchanged(other edition) func(*holder) error {
+	return func(h *holder) error {
+		other.format, other.i = mrz.TD3, h.i
+		first := h.zone
+		second, err := h.desk.print(other)
+		if err != nil {
+			return err
 		}
-		return h.hold(step, t)
-	}
-	return nil
-}
-
-// exchangedPortrait lays another portrait over the passport's to begin with.
-func exchangedPortrait(h *holder) error {
-	own := h.zone
-	h.draw(mrz.TD3, h.desk.stranger)
-	other := h.zone
-	h.show = func(step capture.Step, t float64) *image.RGBA {
-		h.zone = own
-		if step.Stage == capture.Tilt {
-			h.zone = other
+		h.show = func(step capture.Step, t float64) *image.RGBA {
+			h.zone = first
+			if step.Stage == capture.Tilt {
+				h.zone = second
+			}
+			return h.hold(step, t)
 		}
-		return h.hold(step, t)
+		return nil
 	}
-	return nil
 }
 
 // covered shows a passport without a portrait.
-func covered(h *holder) error {
-	blank := image.NewRGBA(image.Rect(0, 0, 64, 64))
-	draw.Draw(blank, blank.Rect, image.NewUniform(color.Gray{200}), image.Point{}, draw.Src)
-	h.draw(mrz.TD3, blank)
-	return nil
+func covered(h *holder) (err error) {
+	h.zone, err = h.desk.print(edition{format: mrz.TD3, i: h.i, face: "blank"})
+	return err
 }
 
 const documentMeaning = `

@@ -7,6 +7,7 @@ import (
 	"image/draw"
 	"image/jpeg"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"agegate/internal/document/capture"
@@ -27,13 +28,25 @@ type desk struct {
 	person    image.Image // who sits before the camera
 	stranger  image.Image
 	selfie    *vision.Features // of the person
+
+	mu    sync.Mutex
+	drawn map[edition]*documents.Held
+}
+
+// edition is a document of which there is one print for all presentations.
+type edition struct {
+	format mrz.Format
+	i      int    // of the presentation
+	face   string // whose portrait it has
+	front  bool
+	older  bool // the holder is ten years older
 }
 
 // holder presents a document to the camera and follows the prompts.
 type holder struct {
 	desk        *desk
 	random      *rand.Rand
-	renderer    *documents.Renderer
+	i           int
 	camera      *puppet.Camera
 	person      mrztest.Person
 	zone, front *documents.Held // front is the other side of a card
@@ -50,47 +63,72 @@ type holder struct {
 
 // Frames of a presentation.
 const (
-	framePixels = 800 // by 600: as large as must be, for the time that rendering takes
+	framePixels = 720 // by 540: as large as must be, for the time that it takes
 	frameGap    = 0.4 // seconds
-	mostFrames  = 45
+	mostFrames  = 32
 )
 
 // today is the day on which documents are shown.
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // newHolder returns an honest person with a document of the format.
-func newHolder(d *desk, format mrz.Format, seed uint64) (*holder, error) {
+func newHolder(d *desk, format mrz.Format, seed uint64, i int) (*holder, error) {
+	random := rand.New(rand.NewPCG(seed, 9303)) //nolint:gosec // every run must be the same
+	between := func(low, high float64) float64 { return low + (high-low)*random.Float64() }
+	h := &holder{desk: d, random: random, i: i, camera: puppet.NewCamera(random), shaking: 1}
+	h.camera.Noise, h.camera.Gain, h.camera.Quality = between(1.5, 3), between(0.8, 1.1), 85
+	h.home = documents.Pose{Roll: between(-12, 12), Left: between(-4, 4), Top: between(-4, 4), X: between(-15, 15), Y: between(-10, 10)}
+	// As large as the outline on the page asks for: nearly the frame's width.
+	widths := map[mrz.Format]float64{mrz.TD1: 85.6, mrz.TD2: 105, mrz.TD3: 125, mrz.MRVA: 120}
+	h.home.Pitch = between(0.8, 0.88) * framePixels / widths[format] * 2.54
+	h.obey = func(asked capture.Hint) capture.Hint { return asked }
+	h.show = h.hold
+	h.shoot = func(_ int, frame *image.RGBA) ([]byte, error) { return h.camera.Shoot(frame) }
+	e := edition{format: format, i: i, face: "person"}
+	h.person = e.person()
+	var err error
+	if format == mrz.TD1 {
+		e.front = true
+		if h.front, err = d.print(e); err != nil {
+			return nil, err
+		}
+		e.front, e.face = false, ""
+	}
+	h.zone, err = d.print(e)
+	return h, err
+}
+
+// person is the holder of a document.
+func (e edition) person() mrztest.Person {
+	random := e.random(1)
+	p := mrztest.Random(random, today)
+	p.Birth = mrz.DateOf(today.AddDate(-20-random.IntN(40), 0, -random.IntN(365)))
+	if e.older {
+		p.Birth.Year -= 10
+		p.Birth.Day = min(p.Birth.Day, 28) // 29 February
+	}
+	return p
+}
+
+func (e edition) random(stream uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(uint64(e.i)<<8+uint64(e.format), stream)) //nolint:gosec // every run must be the same
+}
+
+// print draws a document, once.
+func (d *desk) print(e edition) (*documents.Held, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if h := d.drawn[e]; h != nil {
+		return h, nil
+	}
 	renderer, err := documents.NewRenderer()
 	if err != nil {
 		return nil, err
 	}
-	random := rand.New(rand.NewPCG(seed, 9303)) //nolint:gosec // every run must be the same
-	between := func(low, high float64) float64 { return low + (high-low)*random.Float64() }
-	h := &holder{desk: d, random: random, renderer: renderer, camera: puppet.NewCamera(random), shaking: 1}
-	h.camera.Noise, h.camera.Gain, h.camera.Quality = between(1.5, 4), between(0.8, 1.1), 80
-	h.person = mrztest.Random(random, today)
-	h.person.Birth = mrz.DateOf(today.AddDate(-20-random.IntN(40), 0, -random.IntN(365)))
-	h.home = documents.Pose{Roll: between(-12, 12), Left: between(-4, 4), Top: between(-4, 4), X: between(-20, 20), Y: between(-15, 15)}
-	// As large as the outline on the page asks for: nearly the frame's width.
-	widths := map[mrz.Format]float64{mrz.TD1: 85.6, mrz.TD2: 105, mrz.TD3: 125}
-	h.home.Pitch = between(0.8, 0.9) * framePixels / widths[format] * 2.54
-	h.draw(format, d.person)
-	h.obey = func(asked capture.Hint) capture.Hint { return asked }
-	h.show = h.hold
-	h.shoot = func(_ int, frame *image.RGBA) ([]byte, error) { return h.camera.Shoot(frame) }
-	return h, nil
-}
-
-// draw prints the document with a portrait.
-func (h *holder) draw(format mrz.Format, face image.Image) {
-	content := documents.Content{Format: format, Lines: mrztest.Zone(format, h.person), Portrait: face}
-	if format == mrz.TD1 {
-		front := content
-		front.Front = true
-		h.front = h.renderer.Hold(front, documents.Easy, h.random)
-		content.Portrait = nil
-	}
-	h.zone = h.renderer.Hold(content, documents.Easy, h.random)
+	faces := map[string]image.Image{"person": d.person, "stranger": d.stranger, "": nil, "blank": image.NewGray(image.Rect(0, 0, 8, 8))}
+	content := documents.Content{Format: e.format, Lines: mrztest.Zone(e.format, e.person()), Portrait: faces[e.face], Front: e.front}
+	d.drawn[e] = renderer.Hold(content, documents.Easy, e.random(2))
+	return d.drawn[e], nil
 }
 
 // hold renders the document as the hand holds it now.

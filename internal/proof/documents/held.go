@@ -11,27 +11,33 @@ import (
 )
 
 // Held is a document, or a picture of one, that a hand holds before a phone's
-// camera, above a table.
+// camera, above a table. It may be drawn by many goroutines at once.
 type Held struct {
-	page  *page
-	table func(x, y float64) [3]float64
+	page  *page // its picture has heldPerMM pixels to a millimetre
+	table [3]uint8
 }
+
+// heldPerMM is the resolution of a document that is held: about that of frames.
+const heldPerMM = 6
 
 // Hold draws the document with the print of the given ease.
 func (r *Renderer) Hold(c Content, ease Ease, random *rand.Rand) *Held {
 	p := r.page(c, ease.ink.draw(random), ease.guilloche.draw(random), random)
-	return &Held{p, table(random)}
+	return held(p.img, p.width, p.height, random)
 }
 
 // Photograph is a picture of the document, printed in the size of the original,
 // which has the given pitch in the picture. A surface of its own lies behind.
 func (h *Held) Photograph(img *image.RGBA, pitch float64, random *rand.Rand) *Held {
-	const mm = pitchMM * perMM
 	size := img.Rect.Size()
-	width, height := float64(size.X)*mm/pitch, float64(size.Y)*mm/pitch
-	paper := image.NewRGBA(image.Rect(0, 0, int(width), int(height)))
+	return held(img, float64(size.X)*pitchMM/pitch, float64(size.Y)*pitchMM/pitch, random)
+}
+
+func held(img *image.RGBA, width, height float64, random *rand.Rand) *Held {
+	paper := image.NewRGBA(image.Rect(0, 0, int(width*heldPerMM), int(height*heldPerMM)))
 	xdraw.CatmullRom.Scale(paper, paper.Rect, img, img.Rect, draw.Src, nil)
-	return &Held{&page{img: paper, width: width / perMM, height: height / perMM}, table(random)}
+	shade := table(random)(0, 0)
+	return &Held{&page{img: paper, width: width, height: height}, [3]uint8{uint8(shade[0]), uint8(shade[1]), uint8(shade[2])}}
 }
 
 // Pose is how a document is held.
@@ -48,23 +54,31 @@ const focal = 0.87
 
 // Draw renders a frame of the given size, without noise.
 func (h *Held) Draw(at Pose, size image.Point) *image.RGBA {
-	v := h.page.held(at, size)
+	m, paper := h.page.held(at, size).toPage, h.page.img
+	right, bottom := float64(paper.Rect.Dx()-1), float64(paper.Rect.Dy()-1)
 	frame := image.NewRGBA(image.Rectangle{Max: size})
 	for y := range size.Y {
+		fy := float64(y) + 0.5
+		to := frame.Pix[y*frame.Stride:]
 		for x := range size.X {
-			var sum [3]float64
-			for _, sub := range [2]point{{0.25, 0.3}, {0.75, 0.7}} {
-				place := point{float64(x) + sub.x, float64(y) + sub.y}
-				colour, ok := h.page.sample(apply(v.toPage, place))
-				if !ok {
-					colour = h.table(place.x, place.y)
-				}
-				for i := range sum {
-					sum[i] += colour[i] / 2
-				}
+			fx := float64(x) + 0.5
+			w := heldPerMM / (m[6]*fx + m[7]*fy + m[8])
+			u, v := (m[0]*fx+m[1]*fy+m[2])*w-0.5, (m[3]*fx+m[4]*fy+m[5])*w-0.5
+			out := to[4*x : 4*x+4]
+			out[3] = 255
+			if u < 0 || v < 0 || u >= right || v >= bottom {
+				copy(out, h.table[:])
+				continue
 			}
-			to := frame.Pix[frame.PixOffset(x, y):]
-			to[0], to[1], to[2], to[3] = uint8(sum[0]), uint8(sum[1]), uint8(sum[2]), 255
+			a, b := int(u), int(v)
+			wu, wv := uint32((u-float64(a))*256), uint32((v-float64(b))*256)
+			upper := paper.Pix[b*paper.Stride+4*a:]
+			lower := upper[paper.Stride:]
+			for i := range 3 {
+				top := uint32(upper[i])*(256-wu) + uint32(upper[i+4])*wu
+				below := uint32(lower[i])*(256-wu) + uint32(lower[i+4])*wu
+				out[i] = uint8((top*(256-wv) + below*wv) >> 16) //nolint:gosec // a mean of bytes
+			}
 		}
 	}
 	return frame
