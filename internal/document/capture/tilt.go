@@ -19,8 +19,9 @@ const tilts = 2
 const minReaction = 300 * time.Millisecond
 
 // mostStray is the number of tilts that may be made in a direction not asked
-// for. Each is answered with a fresh prompt.
-const mostStray = 2
+// for, as people do who mistake left for right. It is answered with a fresh
+// prompt.
+const mostStray = 1
 
 // slope is how a document leans, as sines of angles: the left edge nearer to the
 // camera than the right one, and the upper nearer than the lower. It is the
@@ -33,11 +34,11 @@ type slope struct{ across, down float64 }
 // pictures: some 60 degrees of view.
 const focal = 0.87
 
-// Least sines of a tilt that counts, about 10 degrees, and of one in a direction
-// that was not asked for.
+// Least sines of a tilt that counts, 10 degrees, and of one in a direction that
+// was not asked for.
 const (
 	leastTilt  = 0.17
-	leastStray = 0.26
+	leastStray = 0.2
 )
 
 func slopeOf(corners [4]reader.Point, size image.Point) slope {

@@ -47,22 +47,22 @@ var documentPresentations = []documentSpecies{
 	{name: "person with an identity card of bank-card format", format: mrz.TD1, bonaFide: true},
 	{name: "person who first tilts the wrong way", format: mrz.TD3, bonaFide: true, change: hesitating},
 
-	{name: "a stranger's passport", format: mrz.TD3, change: borrowed},
 	{name: "passport on a screen", format: mrz.TD3, change: onScreen},
-	{name: "photograph of a passport, printed, with its reflection", format: mrz.TD3, change: photographed(true)},
 	{name: "one frame, over and over", format: mrz.TD3, change: frozen(0)},
 	{name: "one frame, over and over, with noise", format: mrz.TD3, change: frozen(3)},
 	{name: "loop of ten frames", format: mrz.TD3, change: looped},
 	{name: "injected recording of another capture", format: mrz.TD3, goal: 0.1, change: recordedCapture},
-	{name: "injected recording that tilts in all directions", format: mrz.TD3, goal: 0.1, change: swept},
 	{name: "zone exchanged under way", format: mrz.TD3, change: exchanged(edition{face: "person", older: true})},
 	{name: "portrait exchanged under way", format: mrz.TD3, change: exchanged(edition{face: "stranger"})},
 	{name: "passport with the portrait covered", format: mrz.TD3, change: covered},
 	{name: "visa", format: mrz.MRVA, change: nil},
 
+	{name: "passport of the same face in disguise", format: mrz.TD3, beyond: true, change: borrowed},
+	{name: "photograph of a passport, printed, with its reflection", format: mrz.TD3, beyond: true, change: photographed(true)},
 	{name: "photograph of a passport, printed, without reflection", format: mrz.TD3, beyond: true, change: photographed(false)},
 	{name: "printed fake with right check digits and the own portrait", format: mrz.TD3, beyond: true, change: printedFake},
 	{name: "back of another's card, front of one's own", format: mrz.TD1, beyond: true, change: printedFake},
+	{name: "injected recording that tilts in all directions", format: mrz.TD3, beyond: true, change: swept},
 	{name: "injected stream of a document that obeys", format: mrz.TD3, beyond: true},
 }
 
@@ -197,7 +197,8 @@ func hesitating(h *holder) error {
 	return nil
 }
 
-// borrowed shows another person's passport.
+// borrowed shows the passport of somebody who resembles the person: the face is
+// the same, with other proportions, hair, beard and skin.
 func borrowed(h *holder) (err error) {
 	h.zone, err = h.desk.print(edition{format: mrz.TD3, i: h.i, face: "stranger"})
 	return err
