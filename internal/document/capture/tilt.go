@@ -19,9 +19,9 @@ const tilts = 2
 const minReaction = 300 * time.Millisecond
 
 // mostStray is the number of tilts that may be made in a direction not asked
-// for, as people do who mistake left for right. It is answered with a fresh
+// for, as people do who mistake left for right. Each is answered with a fresh
 // prompt.
-const mostStray = 1
+const mostStray = 2
 
 // slope is how a document leans, as sines of angles: the left edge nearer to the
 // camera than the right one, and the upper nearer than the lower. It is the

@@ -175,22 +175,17 @@ func (r *DocumentRow) count(s shown) {
 	}
 }
 
-// hesitating tilts the first time to the opposite side.
+// hesitating tilts to the opposite side for about two seconds.
 func hesitating(h *holder) error {
 	opposite := map[capture.Hint]capture.Hint{
 		capture.RaiseLeft: capture.RaiseRight, capture.RaiseRight: capture.RaiseLeft,
 		capture.RaiseTop: capture.RaiseBottom, capture.RaiseBottom: capture.RaiseTop,
 	}
-	var first capture.Hint
+	mistaken := 5 // frames
 	h.obey = func(asked capture.Hint) capture.Hint {
-		if _, tilt := opposite[asked]; !tilt {
-			return asked
-		}
-		if first == "" {
-			first = asked
-		}
-		if asked == first {
-			return opposite[asked]
+		if other, tilt := opposite[asked]; tilt && mistaken > 0 {
+			mistaken--
+			return other
 		}
 		return asked
 	}

@@ -52,8 +52,7 @@ type holder struct {
 	zone, front *documents.Held // front is the other side of a card
 	home        documents.Pose
 	lean        documents.Pose // towards the latest prompt
-	prompt      capture.Hint
-	shaking     float64 // pixels and, as much less, degrees
+	shaking     float64        // pixels and, as much less, degrees
 
 	obey func(capture.Hint) capture.Hint // the direction it tilts to
 	show func(step capture.Step, t float64) *image.RGBA
