@@ -23,17 +23,40 @@ func (p *picture) eyes(mesh []Point) *Eyes {
 	return e
 }
 
-// Resemblance is the correlation of the eyes in two frames, whatever the
-// light: near 1 while they stay open, lower when one shows a lid.
+// slack is by how many samples the landmarks may place the same eye differently
+// in two frames: a tenth of its width.
+const slack = 2
+
+// Resemblance is the correlation of the eyes in two frames where they match best
+// within slack, whatever the light: near 1 while they stay open, lower when one
+// shows a lid.
 func (e *Eyes) Resemblance(other *Eyes) float64 {
 	if e == nil || other == nil {
 		return 1
 	}
 	var sum float64
 	for i := range e {
-		sum += correlation(e[i][:], other[i][:])
+		middle, best := e.part(i, slack, slack), -1.0
+		for y := range 2*slack + 1 {
+			for x := range 2*slack + 1 {
+				best = max(best, correlation(middle, other.part(i, x, y)))
+			}
+		}
+		sum += best
 	}
 	return sum / float64(len(e))
+}
+
+// part is what is left of eye i without slack on every side, from column x and
+// row y on.
+func (e *Eyes) part(i, x, y int) []float32 {
+	const width, height = eyeWidth - 2*slack, eyeHeight - 2*slack
+	out := make([]float32, 0, width*height)
+	for row := range height {
+		at := (y+row)*eyeWidth + x
+		out = append(out, e[i][at:at+width]...)
+	}
+	return out
 }
 
 // correlation is Pearson's coefficient.
