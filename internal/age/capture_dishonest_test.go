@@ -2,7 +2,6 @@ package age_test
 
 import (
 	"encoding/binary"
-	"math"
 	"testing"
 	"time"
 
@@ -48,12 +47,21 @@ func TestDishonest(t *testing.T) {
 		}, age.VerdictSpoof},
 		{"another head on the way", func(p *person) {
 			p.face = func(int) int {
-				if aside := math.Hypot(p.stance().yaw/20, p.stance().pitch/16); aside > 0.15 && aside < 0.85 {
+				if p.underWay() {
 					return 1
 				}
 				return 0
 			}
 		}, age.VerdictSpoof},
+		{"another head on the way, blurred", func(p *person) {
+			p.face = func(int) int {
+				if p.underWay() {
+					return 1
+				}
+				return 0
+			}
+			p.change = p.blurUnderWay
+		}, age.VerdictNoCapture},
 		{"a print that turns", func(p *person) { p.flat = true }, age.VerdictSpoof},
 		{"another face when turned", func(p *person) {
 			p.face = func(int) int {
@@ -76,14 +84,14 @@ func TestDishonest(t *testing.T) {
 		{"somebody else steps in", func(p *person) {
 			p.change = func(n int, o *vision.Observation) {
 				if n >= 6 {
-					o.Face.X += 140
+					shift(o, 1, 1)
 				}
 			}
 		}, age.VerdictSpoof},
 		{"a sudden zoom", func(p *person) {
 			p.change = func(n int, o *vision.Observation) {
 				if n >= 6 {
-					o.Face.Width *= 1.6
+					shift(o, 0, 1.6)
 				}
 			}
 		}, age.VerdictSpoof},
@@ -146,7 +154,7 @@ func TestAssisted(t *testing.T) {
 			p.change = func(_ int, o *vision.Observation) { o.Raster = 3 }
 		}, age.VerdictSpoof},
 		{"moves all the time", still, func(p *person) {
-			p.change = func(n int, o *vision.Observation) { o.Face.X += float64(n%2) * 70 }
+			p.change = func(n int, o *vision.Observation) { shift(o, float64(n%2)*0.55, 1) }
 		}, age.VerdictNoCapture},
 	}
 	for _, row := range rows {

@@ -80,6 +80,28 @@ func (p *person) stance() stance {
 	return p.from.toward(p.act(p.prompt), float64(moved)/float64(max(p.move, 1)))
 }
 
+// underWay reports whether the head is between level and where an action counts.
+func (p *person) underWay() bool {
+	aside := math.Hypot(p.stance().yaw/20, p.stance().pitch/16)
+	return aside > 0.15 && aside < 0.7
+}
+
+// blurUnderWay blurs the frames of a moving head.
+func (p *person) blurUnderWay(_ int, o *vision.Observation) {
+	if p.underWay() {
+		o.Guidance = vision.GuidanceBlurred
+	}
+}
+
+// shift moves the face aside by some of its widths and makes it larger.
+func shift(o *vision.Observation, aside, larger float64) {
+	x := o.Face.X + aside*o.Face.Width
+	for i, p := range o.Landmarks {
+		o.Landmarks[i] = vision.Point{X: x + larger*(p.X-o.Face.X), Y: o.Face.Y + larger*(p.Y-o.Face.Y)}
+	}
+	o.Face.X, o.Face.Width = x, larger*o.Face.Width
+}
+
 func (p *person) see(prompt liveness.Prompt) {
 	if prompt != p.prompt {
 		p.from, p.prompt, p.since = p.stance(), prompt, p.now

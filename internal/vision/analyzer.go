@@ -3,6 +3,7 @@ package vision
 import (
 	"context"
 	"errors"
+	"math"
 
 	"agegate/internal/inference"
 )
@@ -32,11 +33,19 @@ type Observation struct {
 	followed int     // frames since that detection
 }
 
-// Place returns the centre and the width of the face in units of the frame's
-// shorter side, which do not depend on the size at which the page sent it.
+// Place returns the middle and the width of the face, by its landmarks, in units
+// of the frame's shorter side, which do not depend on the size at which the page
+// sent it. The box does not serve: when a turned face is detected anew, it jumps.
 func (o *Observation) Place() (x, y, width float64) {
-	side := float64(min(o.Width, o.Height))
-	return o.Face.X / side, o.Face.Y / side, o.Face.Width / side
+	n, side := float64(len(o.Landmarks)), float64(min(o.Width, o.Height))
+	for _, p := range o.Landmarks {
+		x, y = x+p.X/n, y+p.Y/n
+	}
+	for _, p := range o.Landmarks {
+		width += ((p.X-x)*(p.X-x) + (p.Y-y)*(p.Y-y)) / n
+	}
+	const ofDisc = 2 * math.Sqrt2 // a disc's width over the root mean square of its points' distances from the middle
+	return x / side, y / side, ofDisc * math.Sqrt(width) / side
 }
 
 // Resolved reports whether the face has enough pixels to estimate an age from.
@@ -148,7 +157,7 @@ func (o *Observation) detect(w inference.Worker) (found bool, err error) {
 	}
 	o.Face, o.crop = faces[0], faces[0].crop()
 	o.Landmarks, o.Pose, o.Presence, err = landmarks(w, o.picture, o.crop)
-	o.anchor, o.followed = &anchor{o.Face, o.crop, o.Landmarks}, 0
+	o.anchor, o.followed = &anchor{o.Face, o.crop, o.Landmarks, o.Pose}, 0
 	return true, err
 }
 

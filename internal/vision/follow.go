@@ -14,6 +14,7 @@ type anchor struct {
 	face   Face
 	crop   crop
 	points []Point
+	pose   Pose
 }
 
 // Limits of following a face.
@@ -21,6 +22,7 @@ const (
 	levelFollow   = 7    // frames of a level face without a detection, so that a second face is noticed within some seconds
 	longestFollow = 15   // frames of a turned one, whose box the detector places a little differently
 	turnedFollow  = 10.0 // degrees of yaw or pitch from which a face is turned
+	unlikeFollow  = 18.0 // degrees of yaw and pitch from the anchor's at which its landmarks no longer show where the face is
 	surePresence  = 0.9  // the mesh model's probability, below which the face is detected again
 	driftedCrop   = 0.12 // how far the face is from the middle of its crop, over the crop's side, where the landmarks are no longer sure
 	resizedCrop   = 0.12 // or how much larger or smaller it is, as a logarithm
@@ -49,7 +51,8 @@ func (o *Observation) follow(w inference.Worker, last *Observation) (found bool,
 // due reports whether the face is to be detected in the next frame.
 func (o *Observation) due() bool {
 	turned := max(math.Abs(o.Pose.Yaw), math.Abs(o.Pose.Pitch)) > turnedFollow
-	return o.followed >= longestFollow || o.followed >= levelFollow && !turned
+	unlike := math.Hypot(o.Pose.Yaw-o.anchor.pose.Yaw, o.Pose.Pitch-o.anchor.pose.Pitch) > unlikeFollow
+	return unlike || o.followed >= longestFollow || o.followed >= levelFollow && !turned
 }
 
 func (c crop) scaled(k float64) crop {
