@@ -43,6 +43,16 @@ func TestVerdictOnAge(t *testing.T) {
 	}
 }
 
+// TestBlurredOnTheWay: a head that small frames blur as it moves passes.
+func TestBlurredOnTheWay(t *testing.T) {
+	p := honest(plain, 40)
+	p.change = p.blurUnderWay
+	steps := p.play(t)
+	if last := steps[len(steps)-1]; last.Verdict != age.VerdictMet {
+		t.Errorf("%+v, want met", last)
+	}
+}
+
 // TestCourse follows one capture step by step: what is wrong is said, a face
 // in passing starts nothing, and the attempt starts once, with the first
 // prompt.

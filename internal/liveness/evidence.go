@@ -75,19 +75,21 @@ func (e *Evidence) Collect(ctx context.Context, analyzer vision.Analyzer, o *vis
 	return f, nil
 }
 
-// Glance takes a frame of the head under way; nil is none. A blurred or covered
-// face says nothing.
+// Glance takes a frame of the head under way; nil is none. A covered face says
+// nothing, and a blurred one, as moving heads often are in small frames, is no
+// stranger when it is not recognized.
 func (e *Evidence) Glance(ctx context.Context, analyzer vision.Analyzer, o *vision.Observation) error {
-	if o == nil || o.Guidance == vision.GuidanceBlurred || o.Guidance == vision.GuidanceCovered {
+	if o == nil || o.Guidance == vision.GuidanceCovered {
 		return nil
 	}
 	f, err := analyzer.Features(ctx, o)
 	if err != nil {
 		return err
 	}
-	if e.Matches(f) {
+	switch {
+	case e.Matches(f):
 		e.glimpses++
-	} else {
+	case o.Guidance != vision.GuidanceBlurred:
 		e.stranger = true
 	}
 	return nil
