@@ -15,11 +15,7 @@ import (
 
 // buildDashboard builds the dashboard unless it is off.
 func (a *App) buildDashboard(cfg config.Config) (err error) {
-	if err := cfg.CheckDashboard(); err != nil {
-		a.log.Warn("no dashboard is served: " + err.Error())
-		return nil
-	}
-	if !cfg.Dashboard {
+	if !a.servesDashboard(cfg) {
 		return nil
 	}
 	a.apart = cfg.DashboardListen != ""
@@ -32,6 +28,16 @@ func (a *App) buildDashboard(cfg config.Config) (err error) {
 		Clock: session.NewTestClock(a.Store, a.now), Billing: a.Store, Audit: a.Store, Lab: a.lab,
 	})
 	return err
+}
+
+// servesDashboard reports whether the dashboard is on and its address is fit for
+// one.
+func (a *App) servesDashboard(cfg config.Config) bool {
+	if err := cfg.CheckDashboard(); err != nil {
+		a.log.Warn("no dashboard is served: " + err.Error())
+		return false
+	}
+	return cfg.Dashboard
 }
 
 // dashboardHandler returns the handler of the dashboard's own listener.
