@@ -252,5 +252,5 @@ func (w *Wallets) refuse(ctx context.Context, sess session.Session, r Request) (
 	if !taken {
 		return sess, session.ErrLate
 	}
-	return w.sessions.RefuseDocument(ctx, sess, session.WayWallet)
+	return w.sessions.RefuseDocument(ctx, sess, session.WayWallet, session.Claim{})
 }

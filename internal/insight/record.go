@@ -201,6 +201,8 @@ const (
 	HeldWay        HeldKey = "way"        // Way; how age was last shown by a document
 	HeldRefusals   HeldKey = "refusals"   // Count; of documents
 	HeldRequest    HeldKey = "request"    // the open request to a wallet, with what became of it
+	HeldFaceMatch  HeldKey = "face_match" // At; consent to compare the portrait of a document with the face
+	HeldFilmed     HeldKey = "filmed"     // Count; seconds of camera time for documents
 	HeldAttempts   HeldKey = "attempts"   // Count
 	HeldStrikes    HeldKey = "strikes"    // Count
 	HeldResult     HeldKey = "result"     // At, Result
@@ -253,6 +255,8 @@ func heldOf(sess session.Session, b Beside, now time.Time) []Held {
 		{Key: HeldWay, Stored: sess.DocumentWay != "", Way: sess.DocumentWay},
 		counted(HeldRefusals, sess.DocumentAttempts),
 		{Key: HeldRequest, Stored: b.Request},
+		timed(HeldFaceMatch, sess.FaceMatchAt),
+		counted(HeldFilmed, int(sess.DocumentCamera.Seconds())),
 		result,
 		timed(HeldRedirected, sess.RedirectedAt),
 		{Key: HeldEvent, Stored: b.Event},

@@ -3,26 +3,67 @@ package session
 import (
 	"context"
 	"time"
+
+	"agegate/internal/fault"
 )
 
 // StepDocument records progress in the open document check, which moves the
 // expiry. It returns ErrLate when none is open, and ErrDisabled.
 func (s *Service) StepDocument(ctx context.Context, sess Session) (Session, error) {
+	return s.decide(ctx, sess, Claim{}, s.progress)
+}
+
+// progress moves the expiry because of a step in the open document check.
+func (s *Service) progress(d *decision) error {
+	expiresAt := s.extended(d)
+	ok, err := d.ExtendSession(d.sess.ID, d.now, expiresAt)
+	if err != nil || !ok {
+		return lateUnless(ok, err)
+	}
+	return d.extendTo(expiresAt)
+}
+
+// ConsentFaceMatch records that the shopper agrees to have a document's portrait
+// compared with their face, and moves the expiry. It returns ErrLate when no
+// document check is open, and ErrDisabled.
+func (s *Service) ConsentFaceMatch(ctx context.Context, sess Session) (Session, error) {
 	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
-		expiresAt := s.extended(d)
-		ok, err := d.ExtendSession(d.sess.ID, d.now, expiresAt)
+		ok, err := d.RecordFaceMatch(d.sess.ID, d.now)
 		if err != nil || !ok {
 			return lateUnless(ok, err)
 		}
-		return d.extendTo(expiresAt)
+		if d.sess.FaceMatchAt == nil {
+			d.sess.FaceMatchAt = &d.now
+		}
+		return s.progress(d)
+	})
+}
+
+// TakeDocumentCamera counts camera time for photographing a document, before it
+// is used, and moves the expiry. It returns the session as it then stands. It
+// returns fault.TooMany when less is left, ErrLate when no document check is
+// open, the comparison of the faces was not agreed to or the claim has ended,
+// and ErrDisabled.
+func (s *Service) TakeDocumentCamera(ctx context.Context, sess Session, by Claim, time time.Duration) (Session, error) {
+	return s.decide(ctx, sess, by, func(d *decision) error {
+		if d.sess.DocumentOpen() && d.sess.DocumentCameraLeft() < time {
+			return fault.New(fault.TooMany, "No camera time is left")
+		}
+		ok, err := d.AddDocumentCamera(d.sess.ID, time, d.now)
+		if err != nil || !ok {
+			return lateUnless(ok, err)
+		}
+		d.sess.DocumentCamera += time
+		return s.progress(d)
 	})
 }
 
 // RefuseDocument counts a document that was read and refused; the MaxDocuments-th
 // one ends the document check as not passed. It returns the session as it then
-// stands. It returns ErrLate when no document check is open, and ErrDisabled.
-func (s *Service) RefuseDocument(ctx context.Context, sess Session, way Way) (Session, error) {
-	after, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
+// stands. It returns ErrLate when no document check is open or the claim has
+// ended, and ErrDisabled.
+func (s *Service) RefuseDocument(ctx context.Context, sess Session, way Way, by Claim) (Session, error) {
+	after, err := s.decide(ctx, sess, by, func(d *decision) error {
 		ok, err := d.RecordDocument(d.sess.ID, way, true, d.now)
 		if err != nil || !ok {
 			return lateUnless(ok, err)

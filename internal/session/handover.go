@@ -18,7 +18,7 @@ import (
 const HandoverTTL = 5 * time.Minute
 
 // Handover lets a phone make the camera check of a session that another browser
-// has started. The session stays bound to that browser, which shows the
+// has started, or photograph a document for it. The session stays bound to that browser, which shows the
 // progress and receives the redirect. A session has at most one handover.
 type Handover struct {
 	LinkHash  []byte // of the session
@@ -69,8 +69,8 @@ type Offer struct {
 
 // Offer makes a new handover of the session for the browser that holds cookie,
 // which must be the session's own. An earlier one ends, and so does its phone's
-// claim. It returns ErrLate when the session has ended or a document check is
-// open, and ErrDisabled.
+// claim. It returns ErrLate when the session has ended or waits for no camera,
+// and ErrDisabled.
 func (h *Handovers) Offer(ctx context.Context, sess Session, cookie string) error {
 	nonce := make([]byte, 16)
 	if _, err := io.ReadFull(h.sessions.random, nonce); err != nil {
@@ -96,10 +96,10 @@ func (h *Handovers) Take(ctx context.Context, sess Session, token, cookie string
 }
 
 // change runs a decision on a session that is still waiting for its camera
-// check.
+// check, or that has a document check open in which one may be photographed.
 func (h *Handovers) change(ctx context.Context, sess Session, change func(d *decision) error) error {
 	_, err := h.sessions.decide(ctx, sess, Claim{}, func(d *decision) error {
-		if d.sess.DocumentOpen() {
+		if d.sess.DocumentOpen() && d.sess.FaceMatchAt == nil {
 			return ErrLate
 		}
 		return change(d)

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"agegate/internal/fault"
 	"agegate/internal/session"
@@ -69,7 +70,7 @@ func (m *machine) handOver(t *rapid.T) {
 	err := handovers.Offer(context.Background(), row, browserCookie)
 	switch {
 	case m.refused(t, s, err):
-	case s.DocumentOpenedAt != nil:
+	case s.DocumentOpenedAt != nil && s.FaceMatchAt == nil:
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
@@ -90,7 +91,7 @@ func (m *machine) takeHandover(t *rapid.T) {
 	taken, err := m.replica(t).handovers.Take(context.Background(), row, s.token, phone)
 	switch {
 	case m.refused(t, s, err):
-	case s.DocumentOpenedAt != nil:
+	case s.DocumentOpenedAt != nil && s.FaceMatchAt == nil:
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
@@ -263,7 +264,7 @@ func (m *machine) endDocument(t *rapid.T) {
 // refuseDocument is a document that was read and refused.
 func (m *machine) refuseDocument(t *rapid.T) {
 	s, row := m.pick(t)
-	after, err := m.replica(t).sessions.RefuseDocument(context.Background(), row, session.WayWallet)
+	after, err := m.replica(t).sessions.RefuseDocument(context.Background(), row, session.WayWallet, session.Claim{})
 	switch {
 	case m.refused(t, s, err):
 	case s.DocumentOpenedAt == nil:
@@ -323,4 +324,44 @@ func (m *machine) stepDocument(t *rapid.T) {
 		ok(t, err)
 		m.extend(s)
 	}
+}
+
+// agree is a shopper who allows the comparison of the faces.
+func (m *machine) agree(t *rapid.T) {
+	s, row := m.pick(t)
+	after, err := m.replica(t).sessions.ConsentFaceMatch(context.Background(), row)
+	switch {
+	case m.refused(t, s, err):
+	case s.DocumentOpenedAt == nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		if s.FaceMatchAt == nil {
+			at := m.now
+			s.FaceMatchAt = &at
+		}
+		m.extend(s)
+	}
+	s.answers(t, after)
+}
+
+// film is a socket that photographs a document.
+func (m *machine) film(t *rapid.T) {
+	s := m.socket(t)
+	part := time.Duration(rapid.IntRange(1, 400).Draw(t, "seconds")) * time.Second
+	after, err := s.replica.sessions.TakeDocumentCamera(context.Background(), s.view, s.claim(), part)
+	switch {
+	case m.refused(t, s.model, err):
+	case !s.entitled():
+		expect(t, err, fault.Gone)
+	case s.DocumentOpenedAt != nil && s.DocumentCamera+part > session.MaxDocumentCamera:
+		expect(t, err, fault.TooMany)
+	case s.DocumentOpenedAt == nil || s.FaceMatchAt == nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		s.DocumentCamera += part
+		m.extend(s.model)
+	}
+	s.answers(t, after)
 }

@@ -46,6 +46,8 @@ func TestSessionLife(t *testing.T) {
 				"document":       m.stepDocument,
 				"document ends":  m.endDocument,
 				"document fails": m.refuseDocument,
+				"face match":     m.agree,
+				"film document":  m.film,
 				"wait":           m.wait,
 				"look up":        m.lookUp,
 				"settings":       m.settings,
@@ -327,6 +329,6 @@ func describe(s session.Session) string {
 	if s.DetectedAge != nil {
 		years = fmt.Sprint(*s.DetectedAge)
 	}
-	return fmt.Sprintf("%s expires %s completed %s consented %s document %s age %s attempts %d strikes %d",
-		s.Status, at(&s.ExpiresAt), at(s.CompletedAt), at(s.ConsentedAt), at(s.DocumentOpenedAt), years, s.Attempts, s.Strikes)
+	return fmt.Sprintf("%s expires %s completed %s consented %s document %s age %s attempts %d strikes %d match %s filmed %s",
+		s.Status, at(&s.ExpiresAt), at(s.CompletedAt), at(s.ConsentedAt), at(s.DocumentOpenedAt), years, s.Attempts, s.Strikes, at(s.FaceMatchAt), s.DocumentCamera)
 }

@@ -85,6 +85,10 @@ func NoEstimate(by Claim) CheckResult {
 // the last of them ends the document check as not passed.
 const MaxDocuments = 3
 
+// MaxDocumentCamera is the camera time within which a session's documents may be
+// photographed.
+const MaxDocumentCamera = 10 * time.Minute
+
 // Limits of the camera check.
 const (
 	MaxAttempts = 5 // captures started, whatever their result
@@ -114,12 +118,14 @@ type Session struct {
 	Status           Status
 	CreatedAt        time.Time
 	ExpiresAt        time.Time
-	CompletedAt      *time.Time // set on PASSED, FALLBACK and SPOOF
-	ConsentedAt      *time.Time // the shopper accepted the visibility disclosure
-	DetectedAge      *float64   // years, one decimal; consented sessions only
-	DocumentOpenedAt *time.Time // the document check was offered
-	DocumentWay      Way        // of the last document that was read; empty for none
-	DocumentAttempts int        // documents that were read and refused
+	CompletedAt      *time.Time    // set on PASSED, FALLBACK and SPOOF
+	ConsentedAt      *time.Time    // the shopper accepted the visibility disclosure
+	DetectedAge      *float64      // years, one decimal; consented sessions only
+	DocumentOpenedAt *time.Time    // the document check was offered
+	DocumentWay      Way           // of the last document that was read; empty for none
+	DocumentAttempts int           // documents that were read and refused
+	FaceMatchAt      *time.Time    // the shopper agreed that a document's portrait is compared with their face
+	DocumentCamera   time.Duration // camera time that photographing documents has used, in whole milliseconds
 	Attempts         int
 	Strikes          int
 	OpenedAt         *time.Time // the link was first opened
@@ -171,6 +177,12 @@ type Standing struct {
 // ended.
 func (s Session) DocumentOpen() bool {
 	return s.Status == StatusPending && s.DocumentOpenedAt != nil
+}
+
+// DocumentCameraLeft returns the camera time that is left for photographing
+// documents.
+func (s Session) DocumentCameraLeft() time.Duration {
+	return max(0, MaxDocumentCamera-s.DocumentCamera)
 }
 
 // AttemptsLeft returns how many more captures the shopper may start.

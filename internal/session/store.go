@@ -82,6 +82,14 @@ type Tx interface {
 	// attempt if it was refused, while the session is open at now and a document
 	// check is open. It reports whether it did.
 	RecordDocument(id uuid.UUID, way Way, refused bool, now time.Time) (bool, error)
+	// RecordFaceMatch writes the time of consent to the comparison of the faces
+	// while the session is open at now and a document check is open. An earlier
+	// time is kept. It reports whether it did.
+	RecordFaceMatch(id uuid.UUID, now time.Time) (bool, error)
+	// AddDocumentCamera adds camera time, in whole milliseconds, while the session
+	// is open at now, a document check is open, the comparison of the faces was
+	// agreed to and the sum is at most MaxDocumentCamera. It reports whether it did.
+	AddDocumentCamera(id uuid.UUID, d time.Duration, now time.Time) (bool, error)
 	// RecordConsent writes the time of consent (nil withdraws it) while the
 	// session is open at now, no attempt has begun and no document check is
 	// open. It reports whether it did.

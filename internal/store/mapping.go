@@ -94,6 +94,7 @@ func fromSession(s session.Session) sessionRow {
 		OpenedAt: atOrNil(s.OpenedAt), BegunAt: atOrNil(s.BegunAt), RedirectedAt: atOrNil(s.RedirectedAt),
 		Source: string(s.Source), Cutoff: s.Basis.Cutoff, Calibration: s.Basis.Calibration, APIKeyID: s.APIKeyID,
 		DocumentWay: string(s.DocumentWay), DocumentAttempts: s.DocumentAttempts, NextRedirectExpired: s.NextRedirectExpired,
+		FaceMatchAt: atOrNil(s.FaceMatchAt), DocumentCameraMS: s.DocumentCamera.Milliseconds(),
 	}
 }
 
@@ -109,6 +110,7 @@ func toSession(r sessionRow) session.Session {
 		OpenedAt: atOrNil(r.OpenedAt), BegunAt: atOrNil(r.BegunAt), RedirectedAt: atOrNil(r.RedirectedAt),
 		Source: session.Source(r.Source), Basis: session.Basis{Cutoff: r.Cutoff, Calibration: r.Calibration}, APIKeyID: r.APIKeyID,
 		DocumentWay: session.Way(r.DocumentWay), DocumentAttempts: r.DocumentAttempts, NextRedirectExpired: r.NextRedirectExpired,
+		FaceMatchAt: atOrNil(r.FaceMatchAt), DocumentCamera: time.Duration(r.DocumentCameraMS) * time.Millisecond,
 	}
 }
 

@@ -103,6 +103,8 @@ type sessionRow struct {
 	APIKeyID         *uuid.UUID
 	DocumentWay      string
 	DocumentAttempts int
+	FaceMatchAt      *time.Time
+	DocumentCameraMS int64 `gorm:"column:document_camera_ms"`
 	// Test sessions only.
 	NextRedirectExpired bool
 }

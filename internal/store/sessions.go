@@ -181,6 +181,20 @@ func (tx *Tx) RecordDocument(id uuid.UUID, way session.Way, refused bool, now ti
 	return changed(tx.open(id, now).Where("document_opened_at IS NOT NULL").Updates(columns))
 }
 
+// RecordFaceMatch implements session.Tx.
+func (tx *Tx) RecordFaceMatch(id uuid.UUID, now time.Time) (bool, error) {
+	return changed(tx.open(id, now).Where("document_opened_at IS NOT NULL").
+		Update("face_match_at", gorm.Expr("coalesce(face_match_at, ?)", at(now))))
+}
+
+// AddDocumentCamera implements session.Tx.
+func (tx *Tx) AddDocumentCamera(id uuid.UUID, d time.Duration, now time.Time) (bool, error) {
+	return changed(tx.open(id, now).
+		Where("document_opened_at IS NOT NULL AND face_match_at IS NOT NULL").
+		Where("document_camera_ms + ? <= ?", d.Milliseconds(), session.MaxDocumentCamera.Milliseconds()).
+		Update("document_camera_ms", gorm.Expr("document_camera_ms + ?", d.Milliseconds())))
+}
+
 // ClaimIdempotencyKey implements session.Tx. The insert waits for another
 // transaction's claim of the same key; an expired claim is overwritten.
 func (tx *Tx) ClaimIdempotencyKey(c session.IdempotencyClaim, now time.Time) (session.IdempotencyClaim, bool, error) {

@@ -60,6 +60,7 @@ func fullSession(t testing.TB, owner tenant.Tenant) session.Session {
 	full.OpenedAt, full.BegunAt, full.RedirectedAt, full.APIKeyID = &at, &at, &at, &key
 	full.Source, full.Basis = session.SourceCamera, session.Basis{Cutoff: &age, Calibration: "abc"}
 	full.DocumentWay, full.DocumentAttempts = session.WayWallet, 2
+	full.FaceMatchAt, full.DocumentCamera = &at, 70*time.Second
 	return full
 }
 
@@ -136,11 +137,21 @@ func testConditionalUpdates(t *testing.T, s Store) {
 	strike := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
 		return tx.AddStrike(id, now)
 	})
+	agree := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.RecordFaceMatch(id, now)
+	})
+	film := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.AddDocumentCamera(id, 10*time.Second, now)
+	})
 	at, opened := stored(start), stored(start)
 	fresh := func(*session.Session) {}
 	passed := func(s *session.Session) { s.Status, s.CompletedAt = session.StatusPassed, &at }
 	expired := func(s *session.Session) { s.Status = session.StatusExpired }
 	offered := func(s *session.Session) { s.DocumentOpenedAt = &opened }
+	agreed := func(s *session.Session) {
+		s.DocumentOpenedAt, s.FaceMatchAt, s.DocumentCamera = &opened, &at, time.Second
+	}
+	filmed := func(s *session.Session) { agreed(s); s.DocumentCamera = session.MaxDocumentCamera - 9*time.Second }
 	attempted := func(s *session.Session) { s.Attempts = session.MaxAttempts }
 	begun := func(s *session.Session) { s.Attempts, s.BegunAt = 1, &at }
 	bound := func(s *session.Session) { s.BrowserHash = digest("first") }
@@ -182,6 +193,14 @@ func testConditionalUpdates(t *testing.T, s Store) {
 		{"refuse a document without a check", refuse, fresh, inTime, false, nil},
 		{"refuse a document too late", refuse, offered, tooLate, false, nil},
 		{"refuse a document after completion", refuse, passed, inTime, false, nil},
+		{"agree to the face match", agree, offered, inTime, true, func(_, s session.Session) bool { return s.FaceMatchAt.Equal(stored(inTime)) }},
+		{"agree again", agree, agreed, inTime, true, func(_, s session.Session) bool { return s.FaceMatchAt.Equal(at) }},
+		{"agree without a document check", agree, fresh, inTime, false, nil},
+		{"agree too late", agree, offered, tooLate, false, nil},
+		{"film a document", film, agreed, inTime, true, func(_, s session.Session) bool { return s.DocumentCamera == 11*time.Second }},
+		{"film without consent", film, offered, inTime, false, nil},
+		{"film over the limit", film, filmed, inTime, false, nil},
+		{"film too late", film, agreed, tooLate, false, nil},
 		{"bind the first browser", bind, fresh, inTime, true, func(_, s session.Session) bool {
 			return bytes.Equal(s.BrowserHash, digest("browser"))
 		}},

@@ -1,0 +1,9 @@
+-- +goose Up
+-- The photo way of the document check: the shopper's consent to the comparison
+-- of the faces, and how much camera time the session has used.
+ALTER TABLE sessions ADD COLUMN face_match_at TIMESTAMP;
+ALTER TABLE sessions ADD COLUMN document_camera_ms INTEGER NOT NULL DEFAULT 0 CHECK (document_camera_ms >= 0);
+
+-- +goose Down
+ALTER TABLE sessions DROP COLUMN document_camera_ms;
+ALTER TABLE sessions DROP COLUMN face_match_at;
