@@ -75,7 +75,8 @@ type Capture struct {
 	track     liveness.Track
 	memory    liveness.Memory
 	evidence  liveness.Evidence
-	ages      []float64 // years, of the frames that decide
+	ages      []float64          // years, of the frames that decide
+	faces     []*vision.Features // of the same frames
 }
 
 // Nonce must precede every frame of this capture.
@@ -351,7 +352,7 @@ func (c *Capture) collect(ctx context.Context, o *vision.Observation, limit int)
 	if err != nil {
 		return err
 	}
-	c.ages = append(c.ages, c.engine.head.Age(f))
+	c.ages, c.faces = append(c.ages, c.engine.head.Age(f)), append(c.faces, f)
 	return nil
 }
 

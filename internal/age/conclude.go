@@ -23,10 +23,13 @@ func (c *Capture) conclude() Step {
 	// Decided on the rounded value, so that what is shown and stored never
 	// contradicts the verdict.
 	years := math.Round(liveness.Median(c.ages)*10) / 10
+	verdict := VerdictBelow
 	if years >= float64(c.options.TargetAge)+c.options.Margin {
-		return c.finish(VerdictMet, years)
+		verdict = VerdictMet
 	}
-	return c.finish(VerdictBelow, years)
+	step := c.finish(verdict, years)
+	step.Faces = c.faces
+	return step
 }
 
 func (c *Capture) finish(v Verdict, years float64) Step {

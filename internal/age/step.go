@@ -33,16 +33,17 @@ type Step struct {
 	Guidance       vision.Guidance
 	Phase          Phase
 	Prompt         liveness.Prompt
-	Hint           liveness.Hint // to be told with the prompt, while it lasts
-	Done, Total    int           // prompts of the challenge, or deciding frames in the assisted mode
-	Progress       float64       // of the present prompt, 0 to 1 in tenths
-	Remaining      time.Duration // until the prompt lapses; 0 where nothing waits for the person
-	Extensible     bool          // MoreTime would be granted
-	Full           bool          // the next frame may decide: it should have the full size
-	AttemptStarted bool          // true once, at the step that starts the challenge
-	Verdict        Verdict       // set on the last step
-	Age            float64       // years, one decimal; with VerdictMet and VerdictBelow only
-	Unserved       bool          // with VerdictNoCapture: the server was too slow to see enough
+	Hint           liveness.Hint      // to be told with the prompt, while it lasts
+	Done, Total    int                // prompts of the challenge, or deciding frames in the assisted mode
+	Progress       float64            // of the present prompt, 0 to 1 in tenths
+	Remaining      time.Duration      // until the prompt lapses; 0 where nothing waits for the person
+	Extensible     bool               // MoreTime would be granted
+	Full           bool               // the next frame may decide: it should have the full size
+	AttemptStarted bool               // true once, at the step that starts the challenge
+	Verdict        Verdict            // set on the last step
+	Age            float64            // years, one decimal; with VerdictMet and VerdictBelow only
+	Faces          []*vision.Features // that decided; with VerdictMet and VerdictBelow only
+	Unserved       bool               // with VerdictNoCapture: the server was too slow to see enough
 }
 
 func (c *Capture) step(g vision.Guidance) Step {

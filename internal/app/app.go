@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,7 +22,6 @@ import (
 	"agegate/internal/credential"
 	"agegate/internal/dashboard"
 	"agegate/internal/document"
-	"agegate/internal/document/wallet"
 	"agegate/internal/httpd"
 	"agegate/internal/inference"
 	"agegate/internal/insight"
@@ -57,6 +55,7 @@ type App struct {
 	now        func() time.Time
 	metrics    *metrics.Metrics
 	wallets    *document.Wallets // nil when the way is off
+	photos     *document.Photos  // likewise
 	pool       *inference.Pool   // nil when the estimator is off
 	pages      *shopper.Pages
 	dashboard  *dashboard.Pages // nil when it is off
@@ -105,7 +104,8 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err != nil {
 		return nil, err
 	}
-	if err := a.buildSessions(cfg, sealer); err != nil {
+	a.buildSessions(cfg, sealer)
+	if err := a.buildDocuments(cfg, sealer, estimator); err != nil {
 		return nil, err
 	}
 	handler, err := a.buildHandler(cfg, estimator)
@@ -176,7 +176,7 @@ func limits(cfg config.Config) billing.Limits {
 
 // buildSessions builds the service of sessions, which records by what calibration
 // each is decided.
-func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer) error {
+func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer) {
 	a.Sessions = session.NewService(session.Config{
 		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Callbacks: callbackRule(cfg),
 		Limits: limits(cfg), AgeMargin: cfg.AgeMargin, Calibration: a.replica.Calibration,
@@ -185,23 +185,13 @@ func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer) error 
 			a.log.Info("session", "session_id", id, "status", entered, "livemode", livemode)
 		},
 	}, a.Store, a.Tenants, sealer, rand.Reader, a.now, a.dispatcher.Wake)
-	if slices.Contains(cfg.DocumentWays, session.WayWallet) {
-		var err error
-		a.wallets, err = document.NewWallets(a.Sessions, a.Store, sealer, document.NewStatusLists(fetchStatusList, a.now), rand.Reader, a.now)
-		return err
-	}
-	return nil
-}
-
-// fetchStatusList gets an issuer's status list from a public address.
-func fetchStatusList(ctx context.Context, url string) ([]byte, error) {
-	return webhook.NewClient(nil).Get(ctx, url, wallet.StatusListTypes, wallet.MaxStatusListBytes)
 }
 
 func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err error) {
 	a.pages, err = shopper.New(shopper.Config{
 		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture, Places: e.places,
 		Handovers: session.NewHandovers(a.Sessions, a.Store), Wallets: a.wallets,
+		Photos: a.photos, DocumentPlaces: e.documentPlaces,
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
 		Operator: shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks},
 	})

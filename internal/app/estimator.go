@@ -9,6 +9,7 @@ import (
 	"agegate/internal/age/calibration"
 	"agegate/internal/config"
 	"agegate/internal/dashboard"
+	"agegate/internal/document"
 	"agegate/internal/inference"
 	"agegate/internal/session"
 	"agegate/internal/shopper"
@@ -27,6 +28,9 @@ const (
 type estimator struct {
 	newCapture func(sess session.Session, assisted bool) shopper.Capture
 	places     func() int // how many checks can be served now
+	// newDocument starts the check of a photographed document; nil: there are none.
+	newDocument    func(sess session.Session, assisted bool) document.PhotoCheck
+	documentPlaces func() int // how many documents can be photographed now
 }
 
 // openEstimator loads the models and their calibration.
@@ -63,7 +67,8 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	} else {
 		a.log.Info("no fine-tuned age tail is loaded: the calibrated stock model estimates alone; see docs/training.md")
 	}
-	engine, queue := age.NewEngine(vision.NewAnalyzer(pool), head, a.metrics), inference.NewQueue(workers)
+	analyzer := vision.NewAnalyzer(pool)
+	engine, queue := age.NewEngine(analyzer, head, a.metrics), inference.NewQueue(workers)
 	e.places = func() int { return max(leastPlaces, queue.Sustains(usableRate)) }
 	e.newCapture = func(sess session.Session, assisted bool) shopper.Capture {
 		party := inference.Party{Tenant: sess.TenantID, Session: sess.ID}
@@ -72,5 +77,6 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 			Turn: func(ctx context.Context) (func(), error) { return queue.Enter(ctx, party) },
 		})
 	}
-	return e, nil
+	err = a.openDocuments(cfg, &e, analyzer, engine, queue, workers)
+	return e, err
 }

@@ -82,7 +82,7 @@ var Variables = []Variable{
 		set: setAllowNets},
 	{Name: "AGEGATE_ALLOW_INSECURE_CALLBACKS", Default: "false", Help: "accept http callback URLs (development)",
 		set: func(c *Config, v string) (err error) { c.AllowInsecureCallbacks, err = parseBool(v); return err }},
-	{Name: "AGEGATE_DOCUMENT_WAYS", Default: string(session.WayWallet), Help: "ways of the document check, comma-separated: wallet; none turns all off",
+	{Name: "AGEGATE_DOCUMENT_WAYS", Default: "wallet,photo", Help: "ways of the document check, comma-separated: wallet, photo; none turns all off",
 		set: setDocumentWays},
 	{Name: "AGEGATE_OPERATOR_NAME", Help: "who runs the gateway, as the hosted page tells shoppers",
 		set: setOperatorName},
@@ -254,7 +254,7 @@ func setAllowNets(c *Config, v string) error {
 }
 
 // documentWays are the ways of the document check that there are.
-var documentWays = []session.Way{session.WayWallet}
+var documentWays = []session.Way{session.WayWallet, session.WayPhoto}
 
 func setDocumentWays(c *Config, v string) error {
 	if strings.TrimSpace(v) == "none" {
@@ -263,7 +263,7 @@ func setDocumentWays(c *Config, v string) error {
 	for part := range strings.SplitSeq(v, ",") {
 		way := session.Way(strings.TrimSpace(part))
 		if !slices.Contains(documentWays, way) || slices.Contains(c.DocumentWays, way) {
-			return errors.New("must be wallet or none")
+			return errors.New("must be wallet, photo, or both separated by a comma, or none")
 		}
 		c.DocumentWays = append(c.DocumentWays, way)
 	}

@@ -5,14 +5,19 @@ import (
 	"time"
 
 	"agegate/internal/age"
+	"agegate/internal/document/photo"
 	"agegate/internal/fault"
 	"agegate/internal/session"
 
 	"github.com/coder/websocket"
 )
 
-// attempt is what a camera check has written to its session.
+// attempt is a camera check, with what it has written to its session.
 type attempt struct {
+	Capture
+	pages *Pages
+	visit visit
+
 	begun bool // the challenge: an attempt is counted
 	open  bool // it is counted, and nothing has ended it
 	last  bool // no attempt follows it
@@ -20,74 +25,98 @@ type attempt struct {
 	returned bool // it was taken back
 }
 
-// record writes what a step means for the session and reports whether the
-// page has to move on.
-func (s *stream) record(ctx context.Context, step age.Step) (moved bool, err error) {
+// take implements exam.
+func (a *attempt) take(ctx context.Context, f age.Frame) (photo.Step, error) {
+	step, err := a.Add(ctx, f)
+	return photo.Step{Step: step}, err
+}
+
+// record implements exam.
+func (a *attempt) record(ctx context.Context, step photo.Step) (*onwardMessage, error) {
+	moved, err := a.write(ctx, step.Step)
+	if err != nil || !moved {
+		return nil, err
+	}
+	next := "reload"
+	if step.Verdict == age.VerdictNoCapture && !a.begun {
+		next = "retry"
+	}
+	return &onwardMessage{Next: next}, nil
+}
+
+// write writes what a step means for the session and reports whether the page
+// has to move on.
+func (a *attempt) write(ctx context.Context, step age.Step) (moved bool, err error) {
 	if step.AttemptStarted {
-		after, err := s.pages.cfg.Sessions.StartAttempt(ctx, s.visit.sess, s.visit.claim)
+		after, err := a.pages.cfg.Sessions.StartAttempt(ctx, a.visit.sess, a.visit.claim)
 		if isLate(err) || isDisabled(err) || fault.CodeOf(err) == fault.TooMany {
 			return true, nil
 		}
 		if err != nil {
 			return false, err
 		}
-		s.attempt = attempt{begun: true, open: true, last: after.AttemptsLeft() == 0}
+		a.begun, a.open, a.last, a.returned = true, true, after.AttemptsLeft() == 0, false
 	}
 	if step.Verdict == "" {
 		return false, nil
 	}
-	err = s.settle(ctx, step)
+	err = a.settle(ctx, step)
 	if isLate(err) || isDisabled(err) {
 		err = nil
 	}
 	if err == nil {
-		s.attempt.open = false
+		a.open = false
 	}
 	return true, err
 }
 
 // settle applies a verdict.
-func (s *stream) settle(ctx context.Context, step age.Step) error {
-	sessions := s.pages.cfg.Sessions
-	verdict := session.CheckResult{Source: session.SourceCamera, Estimate: &step.Age, Claim: s.visit.claim}
+func (a *attempt) settle(ctx context.Context, step age.Step) error {
+	sessions := a.pages.cfg.Sessions
+	verdict := session.CheckResult{Source: session.SourceCamera, Estimate: &step.Age, Claim: a.visit.claim}
 	switch step.Verdict {
 	case age.VerdictMet:
 		verdict.Result = session.ResultVerified
 	case age.VerdictBelow:
 		verdict.Result = session.ResultFallback
 	case age.VerdictSpoof:
-		_, err := sessions.Strike(ctx, s.visit.sess, s.visit.claim)
+		_, err := sessions.Strike(ctx, a.visit.sess, a.visit.claim)
 		return err
 	default: // unless the attempt was the last, the page offers another
-		return s.conclude(ctx, step.Unserved)
+		return a.conclude(ctx, step.Unserved)
 	}
 	return persist(ctx, func() error {
-		_, err := sessions.Resolve(ctx, s.visit.sess, verdict)
+		_, err := sessions.Resolve(ctx, a.visit.sess, verdict)
 		return err
 	})
 }
 
-// finish ends an attempt that no verdict has ended, when the stream is closed
-// with the code.
-func (s *stream) finish(ctx context.Context, code websocket.StatusCode) {
-	unserved := code == websocket.StatusTryAgainLater || code == websocket.StatusGoingAway
-	if err := s.conclude(ctx, unserved); err != nil {
-		s.pages.cfg.Logger.Error("end of an attempt not written", "code", fault.CodeOf(err))
+// finish implements exam: it ends an attempt that no verdict has ended.
+func (a *attempt) finish(ctx context.Context, code websocket.StatusCode) (returned bool) {
+	if err := a.conclude(ctx, unserved(code)); err != nil {
+		a.pages.cfg.Logger.Error("end of an attempt not written", "code", fault.CodeOf(err))
 	}
+	return a.returned
+}
+
+// unserved reports that a stream is closed with this code because the server
+// does not serve it to its end.
+func unserved(code websocket.StatusCode) bool {
+	return code == websocket.StatusTryAgainLater || code == websocket.StatusGoingAway
 }
 
 // conclude ends an attempt without a result. One that the server did not serve
 // to its end is taken back; the last one otherwise ends the camera check.
-func (s *stream) conclude(ctx context.Context, unserved bool) error {
-	if !s.attempt.open || !unserved && !s.attempt.last {
+func (a *attempt) conclude(ctx context.Context, unserved bool) error {
+	if !a.open || !unserved && !a.last {
 		return nil
 	}
-	s.attempt.open, s.attempt.returned = false, unserved
+	a.open, a.returned = false, unserved
 	err := persist(ctx, func() error {
 		if unserved {
-			return s.pages.cfg.Sessions.ReturnAttempt(ctx, s.visit.sess)
+			return a.pages.cfg.Sessions.ReturnAttempt(ctx, a.visit.sess)
 		}
-		_, err := s.pages.cfg.Sessions.UseUp(ctx, s.visit.sess)
+		_, err := a.pages.cfg.Sessions.UseUp(ctx, a.visit.sess)
 		return err
 	})
 	if isLate(err) || isDisabled(err) {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"agegate/internal/document/photo"
 	"agegate/internal/session"
 
 	"github.com/labstack/echo/v4"
@@ -12,12 +13,15 @@ import (
 type cameraView struct {
 	layout
 	exit
-	Camera   string // path of this page
-	Handover string // path of the hand-over to a phone; empty when there is none
-	Without  string // path of the form that goes on without the camera
-	OnPhone  bool   // this is the phone of a hand-over
-	Again    bool   // an earlier attempt of this session ended without a result
-	Left     int    // attempts left
+	Camera   string        // path of this page
+	Handover string        // path of the hand-over to a phone; empty when there is none
+	Without  string        // path of the form that goes on without the camera
+	OnPhone  bool          // this is the phone of a hand-over
+	Photo    bool          // a document is filmed first
+	Back     string        // path of the other ways, for a document; empty on a phone
+	Refused  photo.Outcome // why the last document was refused; empty for none
+	Again    bool          // an earlier attempt of this session ended without a result
+	Left     int           // attempts left
 	Troubles []string
 }
 
@@ -41,6 +45,7 @@ type troubleView struct {
 	Kind      string
 	Handover  string
 	Without   string
+	Back      string
 	LinkFirst bool // another browser of this device can do what this one cannot
 }
 
@@ -50,10 +55,10 @@ var awaited = []string{"network", "waiting", "other_tab"}
 // troubleOf is the view of one trouble screen of a camera page.
 func troubleOf(v *cameraView, kind string) troubleView {
 	if slices.Contains(awaited, kind) {
-		return troubleView{exit: v.exit, Kind: kind}
+		return troubleView{exit: v.exit, Kind: kind, Back: v.Back}
 	}
 	return troubleView{
-		exit: v.exit, Kind: kind, Handover: v.Handover, Without: v.Without,
+		exit: v.exit, Kind: kind, Handover: v.Handover, Without: v.Without, Back: v.Back,
 		LinkFirst: kind == "embedded" && v.Handover != "",
 	}
 }

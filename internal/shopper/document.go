@@ -17,6 +17,7 @@ type documentView struct {
 	TargetAge int
 	Ways      []session.Way // none: the check can only be declined
 	Refused   wallet.Reason // of the last document; empty for none
+	UsedUp    bool          // no camera time is left for documents
 }
 
 // offerDocument writes the choice. The query says why the last document was
@@ -26,7 +27,9 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 	if err != nil {
 		return err
 	}
-	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Ways: ways}
+	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Ways: ways,
+		UsedUp: p.cfg.Photos != nil && !p.cfg.Photos.Available(v.sess),
+	}
 	if reason := wallet.Reason(c.QueryParam("refused")); reason.Genuine() && v.sess.DocumentAttempts > 0 {
 		view.Refused = reason
 	}
@@ -43,6 +46,9 @@ func (p *Pages) ways(c echo.Context, v visit) (ways []session.Way, err error) {
 		if available {
 			ways = append(ways, session.WayWallet)
 		}
+	}
+	if p.agreeable(v) {
+		ways = append(ways, session.WayPhoto)
 	}
 	return ways, nil
 }
@@ -79,7 +85,11 @@ func (p *Pages) document(c echo.Context) error {
 			return echo.ErrBadRequest
 		}
 		next += "/" + string(choice)
-		err = p.cfg.Wallets.Begin(ctx, v.sess)
+		if choice == session.WayPhoto {
+			err = p.cfg.Photos.Begin(ctx, v.sess)
+		} else {
+			err = p.cfg.Wallets.Begin(ctx, v.sess)
+		}
 	}
 	if err != nil && !isLate(err) {
 		return err

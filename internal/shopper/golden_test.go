@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/document/photo"
 	"agegate/internal/document/wallet"
 	"agegate/internal/page"
 	"agegate/internal/session"
@@ -48,7 +49,7 @@ func goldenScreens() map[string]goldenScreen {
 	handover := func(state string) goldenScreen {
 		return goldenScreen{screen: "handover", view: func() view {
 			return &handoverView{
-				layout: live, exit: shop, State: state, QR: "data:image/png;base64,QR",
+				layout: live, exit: shop, State: state, QR: "data:image/png;base64,QR", Here: "/v/TOKEN/camera",
 				Address: "https://verify.example/h/PHONE", Code: "4711",
 			}
 		}}
@@ -84,10 +85,22 @@ func goldenScreens() map[string]goldenScreen {
 			return v
 		}},
 		"document": {screen: "document", view: func() view {
-			return &documentView{layout: layout{Path: "/v/TOKEN", Test: true, Forcible: true}, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet}}
+			return &documentView{layout: layout{Path: "/v/TOKEN", Test: true, Forcible: true}, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet, session.WayPhoto}}
 		}},
 		"document-refused": {screen: "document", view: func() view {
 			return &documentView{layout: live, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet}, Refused: wallet.ReasonExpired}
+		}},
+		"document-used-up": {screen: "document", view: func() view {
+			return &documentView{layout: live, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet}, UsedUp: true}
+		}},
+		"photo": {screen: "photo", view: func() view { return &photoView{layout: live, exit: shop, TargetAge: 18} }},
+		"photo-consent-missing": {screen: "photo", view: func() view {
+			return &photoView{layout: live, exit: shop, TargetAge: 18, Missing: true}
+		}},
+		"photo-camera": {screen: "camera", view: func() view {
+			v := camera()
+			v.Photo, v.Camera, v.Without, v.Back, v.Refused = true, "/v/TOKEN/photo", "", "/v/TOKEN", photo.Expired
+			return v
 		}},
 		"document-unavailable": {screen: "document", view: func() view {
 			return &documentView{layout: live, exit: shop, TargetAge: 18}

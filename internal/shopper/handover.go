@@ -34,8 +34,13 @@ type handoverView struct {
 	QR        template.URL // PNG of the phone's link
 	Address   string       // the phone's link
 	Code      string
-	LinkFirst bool // the link is for another browser of this device: shown instead of the QR code
+	Here      string // path of this browser's own camera page
+	LinkFirst bool   // the link is for another browser of this device: shown instead of the QR code
 }
+
+// filmable reports whether this browser, or a phone in its place, may open a
+// camera now.
+func (p *Pages) filmable(v visit) bool { return p.capturable(v) || p.photographable(v) }
 
 // offerHandover answers POST /v/{token}/handover: a new code for a phone, or,
 // with link=first, a link for another browser.
@@ -44,7 +49,7 @@ func (p *Pages) offerHandover(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if !p.capturable(v) {
+	if !p.filmable(v) {
 		return p.onward(c, v, v.path)
 	}
 	err = p.cfg.Handovers.Offer(c.Request().Context(), v.sess, v.cookie)
@@ -75,6 +80,10 @@ func (p *Pages) showHandover(c echo.Context) error {
 	view := &handoverView{
 		layout: p.layoutOf(v), exit: exitOf(v), State: state, Code: offer.Code,
 		Address: p.cfg.VerifyURL + "/h/" + offer.Token, LinkFirst: c.QueryParam("link") == "first",
+		Here: v.path + "/camera",
+	}
+	if v.sess.DocumentOpen() {
+		view.Here = v.path + "/photo"
 	}
 	code, err := qr.Encode(view.Address, qr.M)
 	if err != nil {
@@ -111,7 +120,7 @@ func (p *Pages) handoverState(c echo.Context) error {
 
 func (p *Pages) handoverStateOf(c echo.Context, v visit) (session.Offer, string, error) {
 	lastRuns := p.screenOf(v) == screenUsedUp // and a phone may be making it
-	if !p.capturable(v) && !lastRuns {
+	if !p.filmable(v) && !lastRuns {
 		return session.Offer{}, handoverOver, nil
 	}
 	offer, err := p.cfg.Handovers.Offered(c.Request().Context(), v.sess, v.cookie)

@@ -56,7 +56,7 @@ func (p *Pages) showPhone(c echo.Context) error {
 	}
 	l := layout{look: lookOf(v), Test: !v.sess.Livemode, Path: v.path}
 	switch {
-	case p.status(v) != session.StatusPending || v.sess.DocumentOpen() || v.sess.AttemptsLeft() == 0:
+	case p.doneOnPhone(v):
 		return p.render(c, http.StatusOK, "notice", &noticeView{layout: l, Name: "handover_done", Icon: notices["handover_done"]})
 	case !v.owner:
 		if err := p.greetPhone(c, &v); err != nil {
@@ -66,14 +66,29 @@ func (p *Pages) showPhone(c echo.Context) error {
 			layout: l, exit: exit{Merchant: v.merchant()},
 			Code: session.HandoverCode(c.Param("handover")), Start: v.path + "/start",
 		})
-	case !p.capturable(v):
+	case !p.filmable(v):
 		return p.unavailable(c, v)
 	default:
 		view := p.cameraViewOf(v)
+		if v.sess.DocumentOpen() {
+			view = p.photoCameraOf(c, v)
+		}
 		view.layout, view.Leave = l, ""
-		view.Camera, view.Handover, view.OnPhone = v.path, "", true
+		view.Camera, view.Handover, view.Back, view.OnPhone = v.path, "", "", true
 		return p.render(c, http.StatusOK, "camera", view)
 	}
+}
+
+// doneOnPhone reports whether a phone has nothing more to do for the session.
+func (p *Pages) doneOnPhone(v visit) bool {
+	switch {
+	case p.status(v) != session.StatusPending:
+		return true
+	case v.sess.DocumentOpen():
+		v.owner = true // whether this phone may is asked later
+		return !p.photographable(v)
+	}
+	return v.sess.AttemptsLeft() == 0
 }
 
 // startPhone answers POST /h/{handover}/start: the person says that both codes

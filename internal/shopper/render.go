@@ -1,6 +1,7 @@
 package shopper
 
 import (
+	"agegate/internal/document/photo"
 	"agegate/internal/document/wallet"
 	"agegate/internal/page"
 	"agegate/internal/session"
@@ -34,7 +35,7 @@ type view interface {
 // screens are the templates that the handlers render.
 var screens = []string{
 	"intro", "consent", "camera", "document", "fallback", "spoof", "notice", "onward", "handover", "phone",
-	"wallet", "sample",
+	"wallet", "sample", "photo",
 }
 
 // composedKeys lists the texts whose keys templates put together from a name.
@@ -43,13 +44,19 @@ func composedKeys() []string {
 	for name := range notices {
 		keys = append(keys, "notice."+name+".title", "notice."+name+".body")
 	}
-	for _, way := range []session.Way{session.WayWallet} {
+	for _, way := range []session.Way{session.WayWallet, session.WayPhoto} {
 		keys = append(keys, "document.way."+string(way), "document.about."+string(way))
 	}
 	for _, reason := range wallet.Reasons() {
 		if reason.Genuine() {
 			keys = append(keys, "document.refused."+string(reason))
 		}
+	}
+	for _, outcome := range append(photo.Refusals[:len(photo.Refusals):len(photo.Refusals)], photo.Doubtful) {
+		keys = append(keys, "document.refused."+string(outcome))
+	}
+	for _, hint := range photo.Hints {
+		keys = append(keys, "film."+string(hint))
 	}
 	for _, name := range complaints {
 		keys = append(keys, "wallet.refused."+name)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/errgroup"
 )
 
 // Config holds the dependencies and settings of the pages.
@@ -38,6 +39,11 @@ type Config struct {
 	// Wallets is the wallet way of the document check; nil turns it off. Where no
 	// way is left, the document check can only be declined.
 	Wallets *document.Wallets
+	// Photos is the photo way of the document check; nil turns it off.
+	Photos *document.Photos
+	// DocumentPlaces returns how many documents can be photographed at a usable
+	// rate now, at least one; the others wait in line. Nil: all of them.
+	DocumentPlaces func() int
 	// Handovers lets a phone make the camera check for a browser that has no
 	// camera. Nil: the hand-over is not offered.
 	Handovers *session.Handovers
@@ -74,10 +80,11 @@ const maxCaptures = 256
 
 // Pages are the handlers of the hosted page.
 type Pages struct {
-	cfg      Config
-	pages    *page.Set
-	captures *captures
-	budget   budget // of each camera stream
+	cfg       Config
+	pages     *page.Set
+	captures  *captures
+	documents *captures // checks of documents
+	budget    budget    // of each camera stream
 }
 
 // New parses every template in every language and fails on the first that is
@@ -92,11 +99,17 @@ func New(cfg Config) (*Pages, error) {
 	if cfg.Places == nil {
 		cfg.Places = func() int { return maxCaptures }
 	}
+	if cfg.DocumentPlaces == nil {
+		cfg.DocumentPlaces = func() int { return maxCaptures }
+	}
 	pages, err := loadPages(cfg.VerifyURL)
 	if err != nil {
 		return nil, err
 	}
-	return &Pages{cfg: cfg, pages: pages, captures: newCaptures(maxCaptures, cfg.Places), budget: streamBudget}, nil
+	return &Pages{
+		cfg: cfg, pages: pages, budget: streamBudget,
+		captures: newCaptures(maxCaptures, cfg.Places), documents: newCaptures(maxCaptures, cfg.DocumentPlaces),
+	}, nil
 }
 
 func loadPages(verifyURL string) (*page.Set, error) {
@@ -132,8 +145,17 @@ func (p *Pages) Register(e *echo.Echo) {
 	if p.cfg.Wallets != nil {
 		p.registerWallet(e)
 	}
+	if p.cfg.Photos != nil {
+		p.registerPhoto(e)
+	}
 }
 
 // Close ends the camera checks under way and tells their pages to connect
 // again. It waits for the checks until ctx ends.
-func (p *Pages) Close(ctx context.Context) error { return p.captures.close(ctx) }
+func (p *Pages) Close(ctx context.Context) error {
+	var lanes errgroup.Group
+	for _, lane := range []*captures{p.captures, p.documents} {
+		lanes.Go(func() error { return lane.close(ctx) })
+	}
+	return lanes.Wait()
+}

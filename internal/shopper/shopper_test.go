@@ -37,7 +37,8 @@ type fixture struct {
 	tenants  *tenant.Service
 	server   *httptest.Server
 	tenant   tenant.Tenant
-	time     *clock // shared by the replicas
+	time     *clock                                                        // shared by the replicas
+	photos   func(sess session.Session, assisted bool) document.PhotoCheck // nil: the way is off
 }
 
 type clock struct {
@@ -99,7 +100,12 @@ func (f *fixture) serve(capture func(sess session.Session, assisted bool) Captur
 	}, f.db, f.tenants, f.sealer, rand.Reader, f.clock, func() {})
 	wallets, err := document.NewWallets(f.sessions, f.db, f.sealer, document.NewStatusLists(nil, f.clock), rand.Reader, f.clock)
 	must(t, err)
+	var photos *document.Photos
+	if f.photos != nil {
+		photos = document.NewPhotos(f.sessions, f.photos)
+	}
 	f.pages, err = New(Config{
+		Photos:   photos,
 		Sessions: f.sessions, Tenants: f.tenants, NewCapture: capture, VerifyURL: base,
 		Handovers: session.NewHandovers(f.sessions, f.db), Wallets: wallets,
 	})

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"agegate/internal/age"
+	"agegate/internal/document/photo"
 	"agegate/internal/fault"
 	"agegate/internal/liveness"
+	"agegate/internal/session"
 	"agegate/internal/vision"
 
 	"github.com/coder/websocket"
@@ -27,6 +29,13 @@ type budget struct {
 	gap    time.Duration // between two frames on average; more are read later
 	burst  int           // frames that may come sooner, after a delay in the network
 	beat   time.Duration // between two pings; those in line are told their place as often
+}
+
+// photoBudget is the same for pictures of documents, which are larger and fewer.
+// Between the document and the face, the page opens another camera.
+var photoBudget = budget{
+	answer: 10 * time.Second, idle: 25 * time.Second, whole: session.MaxDocumentCamera + time.Minute, frames: 6000, bytes: 512 << 20,
+	gap: 100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
 }
 
 // streamBudget is more than an honest page needs: at most six frames a second
@@ -68,6 +77,7 @@ type hello struct {
 // guidance answers one frame. It never holds a verdict, an age or a score.
 type guidance struct {
 	Seq       uint32          `json:"seq"`
+	Stage     photo.Stage     `json:"stage,omitempty"` // what to film; empty in a camera check
 	Guidance  vision.Guidance `json:"guidance"`
 	Phase     age.Phase       `json:"phase"`
 	Prompt    liveness.Prompt `json:"prompt"`
@@ -88,7 +98,23 @@ const moreTime = "more_time"
 // onwardMessage is the last message of a check that has ended by itself. It
 // does not tell the verdict.
 type onwardMessage struct {
-	Next string `json:"next"` // "reload"; "retry": nothing had begun, the page offers the camera again
+	Next    string        `json:"next"`              // "reload"; "retry": nothing had begun, the page offers the camera again
+	Refused photo.Outcome `json:"refused,omitempty"` // why a document was refused, while another one may be tried
+}
+
+// exam is what a stream does with the frames of its page: a camera check, or
+// the check of a photographed document.
+type exam interface {
+	Nonce() [16]byte
+	MoreTime() bool
+	// take looks at the next frame. Its errors are those of age.Capture.Add.
+	take(ctx context.Context, f age.Frame) (photo.Step, error)
+	// record writes what a step means for the session and returns the last message
+	// of the stream, or nil while it goes on.
+	record(ctx context.Context, step photo.Step) (*onwardMessage, error)
+	// finish ends the exam when the stream is closed with the code. It reports
+	// whether the server owes the page another one.
+	finish(ctx context.Context, code websocket.StatusCode) (returned bool)
 }
 
 // stream answers GET /v/{token}/stream, the WebSocket of a camera check.
@@ -114,7 +140,8 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	}
 	link := &link{conn: conn, raw: handshake.conn}
 	defer conn.CloseNow() //nolint:errcheck // nothing is left to be told
-	if !p.capturable(v) {
+	stream := &stream{pages: p, link: link, visit: v, inbox: newInbox()}
+	if !stream.prepare(assisted(c)) {
 		link.close(closeReload, "the session has moved on")
 		return nil
 	}
@@ -123,21 +150,41 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	// the session over.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Request().Context()))
 	defer cancel(nil)
-	check, ok := p.captures.enter(v.sess, link, cancel)
+	lane := stream.lane
+	check, ok := lane.enter(v.sess, link, cancel)
 	if !ok {
 		link.close(websocket.StatusTryAgainLater, "all places are taken")
 		return nil
 	}
-	defer p.captures.leave()
-	stream := &stream{pages: p, link: link, visit: v, assisted: assisted(c), check: check, inbox: newInbox()}
+	defer lane.leave()
+	stream.check = check
 	code, reason := stream.run(ctx)
-	stream.finish(context.WithoutCancel(ctx), code)
-	if code == websocket.StatusNormalClosure || stream.attempt.returned {
-		p.captures.lose(check, code, reason)
+	returned := stream.exam != nil && stream.exam.finish(context.WithoutCancel(ctx), code)
+	if code == websocket.StatusNormalClosure || returned {
+		lane.lose(check, code, reason)
 	} else {
-		p.captures.end(check, code, reason)
+		lane.end(check, code, reason)
 	}
 	return nil
+}
+
+// prepare chooses what the stream is for by the state of the session, and
+// reports whether it is for anything.
+func (s *stream) prepare(assisted bool) bool {
+	p, v := s.pages, s.visit
+	switch {
+	case p.capturable(v):
+		s.lane, s.budget = p.captures, &p.budget
+		s.until = v.sess.ExpiresAt.Sub(p.cfg.Sessions.Now())
+		s.begin = func() exam { return &attempt{Capture: p.cfg.NewCapture(v.sess, assisted), pages: p, visit: v} }
+	case p.photographable(v):
+		s.lane, s.budget = p.documents, &photoBudget
+		s.until = session.MaxLifetime // each part of its camera time looks at the session's expiry, which moves
+		s.begin = func() exam { return &filming{Recording: p.cfg.Photos.Record(v.sess, v.claim, assisted), pages: p} }
+	default:
+		return false
+	}
+	return true
 }
 
 func hostOf(base string) string {
@@ -150,15 +197,17 @@ func hostOf(base string) string {
 
 // stream is one camera check over one connection.
 type stream struct {
-	pages    *Pages
-	link     *link
-	visit    visit
-	assisted bool
-	check    *check
-	inbox    *inbox
-	capture  Capture // nil until the check has a place
-	attempt  attempt
-	trip     atomic.Int64 // the latest round trip, a time.Duration
+	pages  *Pages
+	link   *link
+	visit  visit
+	lane   *captures
+	budget *budget
+	until  time.Duration // how long it may last at most
+	begin  func() exam
+	check  *check
+	inbox  *inbox
+	exam   exam         // nil until the check has a place
+	trip   atomic.Int64 // the latest round trip, a time.Duration
 }
 
 // run waits for a place and answers frames until the check ends. It returns how
@@ -166,18 +215,17 @@ type stream struct {
 // ends, so does the stream, but what a frame has already decided is still
 // written.
 func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
-	captures, budget := s.pages.captures, &s.pages.budget
+	captures, budget := s.lane, s.budget
 	go s.inbox.receive(work, s.link.conn, budget)
 	// A timer ends the connection with a code; an expired context would cut it.
-	left := s.visit.sess.ExpiresAt.Sub(s.pages.cfg.Sessions.Now())
-	expiry := time.AfterFunc(left, func() { captures.end(s.check, closeReload, "the session has expired") })
+	expiry := time.AfterFunc(s.until, func() { captures.end(s.check, closeReload, "the session has expired") })
 	defer expiry.Stop()
 	if code, reason := s.queue(work); code != 0 {
 		return code, reason
 	}
-	s.capture = s.pages.cfg.NewCapture(s.visit.sess, s.assisted)
+	s.exam = s.begin()
 	s.inbox.open.Store(true)
-	nonce := s.capture.Nonce()
+	nonce := s.exam.Nonce()
 	// The round trip is not known yet, and nothing waits.
 	if s.send(work, hello{Nonce: hex.EncodeToString(nonce[:]), Credit: maxCredit}) != nil {
 		return websocket.StatusNormalClosure, ""
@@ -211,7 +259,7 @@ func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 // queue waits in line until the check has a place, and tells the page where it
 // is. It returns how to close, or zero to go on.
 func (s *stream) queue(work context.Context) (websocket.StatusCode, string) {
-	beat := time.NewTicker(s.pages.budget.beat)
+	beat := time.NewTicker(s.budget.beat)
 	defer beat.Stop()
 	place := 0
 	for {
@@ -225,7 +273,7 @@ func (s *stream) queue(work context.Context) (websocket.StatusCode, string) {
 				return 0, ""
 			}
 		case <-beat.C:
-			s.pages.captures.review()
+			s.lane.review()
 			if s.ping(work) != nil && work.Err() == nil {
 				return closeIdle, "no sign of life"
 			}
@@ -246,7 +294,7 @@ func (s *stream) send(work context.Context, message any) error {
 // that was cancelled while it was written would cut the connection, so it ends
 // with the connection only.
 func (s *stream) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.pages.budget.idle)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.budget.idle)
 	defer cancel()
 	began := time.Now()
 	err := s.link.conn.Ping(ctx)
@@ -259,7 +307,7 @@ func (s *stream) ping(ctx context.Context) error {
 // measure keeps measuring the round trip until ctx ends. A check that sends no
 // frames is ended elsewhere.
 func (s *stream) measure(ctx context.Context) {
-	beat := time.NewTicker(s.pages.budget.beat)
+	beat := time.NewTicker(s.budget.beat)
 	defer beat.Stop()
 	for s.ping(ctx) == nil {
 		select {
@@ -292,11 +340,11 @@ func endOf(work context.Context) (websocket.StatusCode, string) {
 // to go on.
 func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode, string) {
 	if s.inbox.more.Swap(false) {
-		s.capture.MoreTime()
+		s.exam.MoreTime()
 	}
-	frameCtx, cancel := context.WithTimeout(work, s.pages.budget.answer)
+	frameCtx, cancel := context.WithTimeout(work, s.budget.answer)
 	defer cancel()
-	step, err := s.capture.Add(frameCtx, frame.Frame)
+	step, err := s.exam.take(frameCtx, frame.Frame)
 	switch {
 	case err != nil && work.Err() != nil:
 		return endOf(work)
@@ -309,22 +357,18 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 		return websocket.StatusTryAgainLater, "failed"
 	}
 	ctx := context.WithoutCancel(work)
-	moved, err := s.record(ctx, step)
+	onward, err := s.exam.record(ctx, step)
 	switch {
 	case err != nil:
 		s.pages.cfg.Logger.Error("result of a camera check not written", "code", fault.CodeOf(err))
 		return websocket.StatusTryAgainLater, "failed"
-	case moved:
-		next := "reload"
-		if step.Verdict == age.VerdictNoCapture && !s.attempt.begun {
-			next = "retry"
-		}
-		_ = s.link.send(ctx, onwardMessage{Next: next}) // the close code says much the same
+	case onward != nil:
+		_ = s.link.send(ctx, *onward) // the close code says much the same
 		return closeReload, "done"
 	}
 	s.inbox.held.Add(-1) // before the page can know
 	err = s.link.send(ctx, guidance{
-		Seq: frame.number, Guidance: step.Guidance, Phase: step.Phase, Prompt: step.Prompt, Hint: step.Hint,
+		Seq: frame.number, Stage: step.Stage, Guidance: step.Guidance, Phase: step.Phase, Prompt: step.Prompt, Hint: step.Hint,
 		Done: step.Done, Total: step.Total, Progress: step.Progress,
 		Remaining: step.Remaining.Milliseconds(), More: step.Extensible, Full: step.Full,
 		Credit: s.credit(),

@@ -40,9 +40,10 @@ type picture struct {
 	shiftX, shiftY uint // how much coarser the chroma planes are, as powers of two
 }
 
-// decode reads a baseline JPEG within the limits of a frame. It fails with
-// ErrFrameTooLarge or ErrBadImage, whatever the bytes.
-func decode(data []byte) (*picture, error) {
+// DecodeFrame reads a baseline JPEG of at most MaxFrameBytes, so many pixels and
+// a longer side of so many. It fails with ErrFrameTooLarge or ErrBadImage,
+// whatever the bytes.
+func DecodeFrame(data []byte, pixels, side int) (image.Image, error) {
 	if len(data) > MaxFrameBytes {
 		return nil, ErrFrameTooLarge
 	}
@@ -53,15 +54,24 @@ func decode(data []byte) (*picture, error) {
 	if config.Width < 1 || config.Height < 1 {
 		return nil, ErrBadImage
 	}
-	if config.Width > MaxSide || config.Height > MaxSide || config.Width*config.Height > MaxPixels {
+	if config.Width > side || config.Height > side || config.Width*config.Height > pixels {
 		return nil, ErrFrameTooLarge
 	}
 	if !singleScan(data) {
 		return nil, ErrBadImage
 	}
-	decoded, err := jpeg.Decode(bytes.NewReader(data))
+	img, err := jpeg.Decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, ErrBadImage
+	}
+	return img, nil
+}
+
+// decode reads a picture within the limits of a frame, as DecodeFrame does.
+func decode(data []byte) (*picture, error) {
+	decoded, err := DecodeFrame(data, MaxPixels, MaxSide)
+	if err != nil {
+		return nil, err
 	}
 	switch img := decoded.(type) {
 	case *image.YCbCr:

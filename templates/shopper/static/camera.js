@@ -2,7 +2,7 @@
 // come from.
 import { element } from "./dom.js";
 import { offerTime, onMoreTime, withdrawTime } from "./extend.js";
-import { begin, guide, text } from "./guide.js";
+import { begin, guide, remark, text } from "./guide.js";
 import { rules, start } from "./machine.js";
 import { openCamera, cameras, photographer, problemOf, stillness } from "./media.js";
 import { sound } from "./signal.js";
@@ -11,14 +11,19 @@ import { openStream } from "./stream.js";
 /**
  * @typedef {import("./machine.js").State} State
  * @typedef {import("./machine.js").CameraEvent} CameraEvent
+ * @typedef {import("./media.js").Film} Film
  */
 
 const page = element("camera", HTMLElement);
+const stage = element("stage", HTMLElement);
 const video = element("preview", HTMLVideoElement);
 const picker = element("cameras", HTMLSelectElement);
 const soundSwitch = element("sound", HTMLButtonElement);
 const line = element("place", HTMLElement);
-const take = photographer(video);
+const take = photographer(video, () => check.film);
+
+/** What a check begins with. @type {Film} */
+const firstFilm = page.dataset.film === "document" ? "document" : "face";
 
 /**
  * What the close codes of the server mean, see internal/shopper/stream.go.
@@ -40,7 +45,8 @@ const check = {
   stream: null,
   /** @type {number | undefined} */
   timer: undefined,
-  cameraId: "", // of the chosen camera; empty: the one facing the shopper
+  film: firstFilm,
+  cameraId: "", // of the chosen camera; empty: the one for what is filmed
   failures: 0, // connections in a row that never worked
   reached: false, // the server answered a probe in spite of them
   stillFor: () => 0, // milliseconds for which the camera's picture has not changed
@@ -121,17 +127,27 @@ async function open() {
   check.reached = false;
   // A browser that has the permission already shows no question.
   check.timer = window.setTimeout(() => show("asking"), 300);
+  if (check.film !== firstFilm) check.cameraId = "";
+  films(firstFilm);
+  if (await hold(() => entry === machine.current())) machine.send("opened");
+}
+
+/**
+ * Opens the camera for what is filmed and shows its picture. Reports false when
+ * it is no longer wanted, or did not open: the machine is then told why.
+ * @param {() => boolean} wanted
+ */
+async function hold(wanted) {
   let media;
   try {
-    media = await openCamera(check.cameraId);
+    media = await openCamera(check.cameraId, check.film);
   } catch (error) {
-    if (entry === machine.current()) machine.send(problemOf(error));
-    return;
+    if (wanted()) machine.send(problemOf(error));
+    return false;
   }
-  if (entry !== machine.current()) {
-    // Asked for twice, or no longer wanted.
+  if (!wanted()) {
     for (const track of media.getTracks()) track.stop();
-    return;
+    return false;
   }
   check.media = media;
   const [track] = media.getVideoTracks();
@@ -141,7 +157,38 @@ async function open() {
   };
   video.srcObject = media;
   check.stillFor = stillness(video);
-  machine.send("opened");
+  return true;
+}
+
+/**
+ * Sets what is filmed.
+ * @param {Film} film
+ */
+function films(film) {
+  check.film = film;
+  stage.dataset.film = film;
+}
+
+/**
+ * Goes on with the camera for what the server asks to be filmed now, while the
+ * stream runs on. A device with one camera has it for both.
+ * @param {Film} film
+ */
+async function turn(film) {
+  films(film);
+  if (film === "face") remark(text("show_face"));
+  if (picker.options.length < 2) return;
+  check.cameraId = "";
+  await swap();
+}
+
+/** Opens another camera while the stream runs on. */
+async function swap() {
+  const stream = check.stream;
+  closeCamera();
+  if (!(await hold(() => stream !== null && stream === check.stream))) return;
+  picker.value = check.media?.getVideoTracks()[0].getSettings().deviceId ?? "";
+  await video.play().catch(() => {});
 }
 
 /** The stream opens meanwhile: it waits for the first picture by itself. */
@@ -177,10 +224,16 @@ function connect() {
         return;
       }
       machine.send("answered");
+      if (answer.stage === "document" || answer.stage === "face") {
+        if (answer.stage !== check.film) turn(answer.stage);
+      }
       guide(answer);
       offerTime(answer);
     },
-    end: (next) => machine.send(next === "retry" ? "unframed" : "moved"),
+    end(next, refused) {
+      if (refused) page.dataset.link += `${page.dataset.link?.includes("?") ? "&" : "?"}refused=${refused}`;
+      machine.send(next === "retry" ? "unframed" : "moved");
+    },
     close(code, lived) {
       check.failures = lived ? 0 : check.failures + 1;
       machine.send(closings[code] ?? "lost");
@@ -220,7 +273,9 @@ soundSwitch.addEventListener("click", () => {
 });
 picker.addEventListener("change", () => {
   check.cameraId = picker.value;
-  machine.send("picked");
+  // What was read of a document must not be lost with the stream.
+  if (check.stream && firstFilm === "document") swap();
+  else machine.send("picked");
 });
 // Nobody is looking at a hidden tab: the camera goes off, and on again with the tab.
 document.addEventListener("visibilitychange", () => machine.send(document.hidden ? "hidden" : "shown"));

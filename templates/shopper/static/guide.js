@@ -66,7 +66,7 @@ export function guide({ guidance, phase, prompt, hint, done, total, progress: pa
   const good = guidance === "ok";
   const key = good && prompt ? `prompt.${prompt}` : guidance;
   const moving = Boolean(prompt) && prompt !== "hold_still";
-  const step = moving ? text("step").replace("%n", String(done + 1)).replace("%total", String(total)) : "";
+  const step = moving && total ? text("step").replace("%n", String(done + 1)).replace("%total", String(total)) : "";
   stage.classList.toggle("good", good);
   note.textContent = good && hint ? text(`hint.${hint}`) : "";
   count.textContent = step;

@@ -40,8 +40,12 @@ const always = { pagehide: "away", restored: "leaving" };
 /** @type {Rule["on"]} */
 const filming = { ...always, hidden: "paused", unplugged: "unplugged", picked: "opening" };
 /** @type {Rule["on"]} */
+const problems = {
+  missing: "missing", refused: "refused", in_use: "in_use", insecure: "insecure", embedded: "embedded", failed: "failed",
+};
+/** @type {Rule["on"]} */
 const streaming = {
-  ...filming, queued: "queued", answered: "live", frozen: "frozen", unframed: "primer", moved: "leaving",
+  ...filming, ...problems, queued: "queued", answered: "live", frozen: "frozen", unframed: "primer", moved: "leaving",
   taken_over: "other_tab", busy: "waiting", idle: "connecting", lost: "network", offline: "network",
 };
 /** @type {Rule["on"]} */
@@ -51,10 +55,7 @@ const closed = { ...always, open: "opening" };
 export const rules = {
   primer: { screen: "primer", on: closed },
   opening: {
-    on: {
-      ...closed, opened: "starting", missing: "missing", refused: "refused", in_use: "in_use",
-      insecure: "insecure", embedded: "embedded", failed: "failed",
-    },
+    on: { ...closed, ...problems, opened: "starting" },
   },
   starting: { screen: "live", camera: true, on: { ...filming, playing: "connecting", offline: "network" } },
   connecting: { camera: true, stream: true, on: streaming },

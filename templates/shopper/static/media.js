@@ -1,17 +1,28 @@
 // The camera: opening it, naming what went wrong, and taking pictures.
 
-/** Widest picture sent, in pixels; the server needs no more. */
+/** Widest picture of a face that is sent, in pixels; the server needs no more. */
 const maxWidth = 640;
 
+/** Longest side of a picture of a document, in pixels; the server takes no more. */
+const maxDocument = 1280;
+
 /**
- * Opens a camera: the one with the given id, or the one facing the user.
- * Rejects with an Error whose name problemOf explains.
- * @param {string} deviceId empty for the one facing the user
+ * What is filmed: a document before the camera at the back, or a face before the
+ * one in front.
+ * @typedef {"document" | "face"} Film
  */
-export async function openCamera(deviceId) {
+
+/**
+ * Opens a camera: the one with the given id, or the one for what is filmed.
+ * Rejects with an Error whose name problemOf explains.
+ * @param {string} deviceId empty for any
+ * @param {Film} film
+ */
+export async function openCamera(deviceId, film = "face") {
   if (!navigator.mediaDevices?.getUserMedia) throw new DOMException("", "NotSupportedError");
-  const size = { width: { ideal: 640 }, height: { ideal: 480 }, frameRate: { ideal: 24 } };
-  const which = deviceId ? { deviceId: { exact: deviceId } } : { facingMode: "user" };
+  const [width, height] = film === "document" ? [1280, 960] : [640, 480];
+  const size = { width: { ideal: width }, height: { ideal: height }, frameRate: { ideal: 24 } };
+  const which = deviceId ? { deviceId: { exact: deviceId } } : { facingMode: film === "document" ? "environment" : "user" };
   try {
     return await navigator.mediaDevices.getUserMedia({ audio: false, video: { ...size, ...which } });
   } catch (error) {
@@ -82,17 +93,20 @@ function isEmbedded() {
 /**
  * Returns a function that takes the next picture of the video as JPEG bytes,
  * or null while there is none. The argument is the share of the full size to
- * use, from 0 to 1.
+ * use, from 0 to 1; pictures of a document always have the full size.
  * @param {HTMLVideoElement} video
+ * @param {() => Film} film what is filmed
  * @returns {(share: number) => Promise<ArrayBuffer | null>}
  */
-export function photographer(video) {
+export function photographer(video, film) {
   const canvas = document.createElement("canvas");
   const context = drawing(canvas.getContext("2d", { alpha: false }));
   return async (share) => {
     await nextFrame(video);
     if (video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA || !video.videoWidth) return null;
-    const scale = Math.min(1, (maxWidth * share) / video.videoWidth);
+    const scale = Math.min(1, film() === "document"
+      ? maxDocument / Math.max(video.videoWidth, video.videoHeight)
+      : (maxWidth * share) / video.videoWidth);
     canvas.width = Math.round(video.videoWidth * scale);
     canvas.height = Math.round(video.videoHeight * scale);
     context.drawImage(video, 0, 0, canvas.width, canvas.height);

@@ -5,6 +5,7 @@
 /**
  * The server's answer to a picture.
  * @typedef {object} Guidance
+ * @property {string} [stage] what to film, "document" or "face"; only where a document is asked for
  * @property {string} guidance what is wrong with the picture, or "ok"
  * @property {string} phase of the check
  * @property {string} prompt what to do in a good picture, or ""
@@ -35,13 +36,14 @@ const slow = 600;
  *   on.begin()            the server takes pictures now
  *   on.guidance(message)  the server's answer to a picture
  *   on.end(next)          the check has ended: "reload" the page, or, because
- *                         nothing had begun, "retry" with the camera
+ *                         nothing had begun, "retry" with the camera; refused:
+ *                         why a document was, or undefined
  *   on.close(code, lived) the connection is over; lived: it had worked
  * Returns { stop(), moreTime() }: after stop() nothing is called any more;
  * moreTime() asks for more time for the present prompt.
  * @param {string} path
  * @param {(share: number) => Promise<ArrayBuffer | null>} take
- * @param {{ queue(place: number): void, begin(): void, guidance(message: Guidance): void, end(next: string): void, close(code: number, lived: boolean): void }} on
+ * @param {{ queue(place: number): void, begin(): void, guidance(message: Guidance): void, end(next: string, refused?: string): void, close(code: number, lived: boolean): void }} on
  */
 export function openStream(path, take, on) {
   const url = new URL(path, location.href);
@@ -118,7 +120,7 @@ export function openStream(path, take, on) {
       plan();
     } else if (message.next) {
       stop();
-      on.end(message.next);
+      on.end(message.next, message.refused);
     } else {
       on.guidance(message);
       answered(message);

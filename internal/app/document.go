@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+
+	"agegate/internal/age"
+	"agegate/internal/config"
+	"agegate/internal/credential"
+	"agegate/internal/document"
+	"agegate/internal/document/photo"
+	"agegate/internal/document/portrait"
+	"agegate/internal/document/reader"
+	"agegate/internal/document/wallet"
+	"agegate/internal/inference"
+	"agegate/internal/session"
+	"agegate/internal/vision"
+	"agegate/internal/webhook"
+)
+
+// documentRate is how many pictures of a document a second are needed to guide
+// the person who holds it.
+const documentRate = 1
+
+// documentTurns is how many pictures of documents are read at the same time
+// beside the frames of age checks. A picture takes several times as long as a
+// frame, which would be too long a wait for a turn that it has.
+func documentTurns(workers int) int { return max(1, workers/2) }
+
+// openDocuments prepares the checks of photographed documents, where that way is
+// on and the faces can be compared.
+func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Analyzer, faces *age.Engine, frames *inference.Queue, workers int) error {
+	if !slices.Contains(cfg.DocumentWays, session.WayPhoto) {
+		return nil
+	}
+	reference, err := portrait.Load(a.pool.Manifest)
+	if errors.Is(err, portrait.ErrOtherModels) {
+		a.log.Warn("documents cannot be photographed: " + err.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	zones, err := reader.New()
+	if err != nil {
+		return err
+	}
+	engine, pictures := photo.NewEngine(zones, analyzer, faces, reference), inference.NewQueue(documentTurns(workers))
+	e.documentPlaces = func() int { return max(leastPlaces, pictures.Sustains(documentRate)) }
+	e.newDocument = func(sess session.Session, assisted bool) document.PhotoCheck {
+		party := inference.Party{Tenant: sess.TenantID, Session: sess.ID}
+		return engine.NewCheck(photo.Options{
+			TargetAge: sess.TargetAge, Assisted: assisted, Now: a.now,
+			DocumentTurn: func(ctx context.Context) (func(), error) { return pictures.Enter(ctx, party) },
+			FaceTurn:     func(ctx context.Context) (func(), error) { return frames.Enter(ctx, party) },
+		})
+	}
+	return nil
+}
+
+// buildDocuments builds the ways of the document check that are on.
+func (a *App) buildDocuments(cfg config.Config, sealer *credential.Sealer, e estimator) (err error) {
+	if e.newDocument != nil {
+		a.photos = document.NewPhotos(a.Sessions, e.newDocument)
+	}
+	if slices.Contains(cfg.DocumentWays, session.WayWallet) {
+		a.wallets, err = document.NewWallets(a.Sessions, a.Store, sealer, document.NewStatusLists(fetchStatusList, a.now), rand.Reader, a.now)
+	}
+	return err
+}
+
+// fetchStatusList gets an issuer's status list from a public address.
+func fetchStatusList(ctx context.Context, url string) ([]byte, error) {
+	return webhook.NewClient(nil).Get(ctx, url, wallet.StatusListTypes, wallet.MaxStatusListBytes)
+}
