@@ -20,17 +20,23 @@
     return directions.includes(gesture) ? [yaw * Math.cos(turn), pitch * Math.sin(turn)] : level;
   };
   const state = { asked: "", since: 0, from: level, to: level, part: 1, frame: 0 };
+  const hand = { asked: "document", since: 0, gesture: "document", part: 0 }; // that holds a passport
   const noise = makeNoise();
   let heads = null; // once the camera was opened
 
   async function load() {
-    const { own, stranger } = config.heads;
-    heads = { own: await decoded(own), stranger: stranger && (await decoded(stranger)) };
+    const { own, stranger, passport } = config.heads;
+    const held = Object.entries(passport ?? {}).map(async ([prompt, list]) => [prompt, await Promise.all(list.map(decode))]);
+    heads = {
+      own: await decoded(own), stranger: stranger && (await decoded(stranger)),
+      passport: passport && Object.fromEntries(await Promise.all(held)),
+    };
   }
 
+  const decode = async (base64) =>
+    createImageBitmap(new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], { type: "image/jpeg" }));
+
   async function decoded({ level, poses }) {
-    const decode = async (base64) =>
-      createImageBitmap(new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], { type: "image/jpeg" }));
     const taken = poses.map(async ([yaw, pitch, base64]) => ({ yaw, pitch, picture: await decode(base64) }));
     return { level: await Promise.all(level.map(decode)), poses: await Promise.all(taken) };
   }
@@ -46,6 +52,12 @@
     ink.putImageData(image, 0, 0);
     return tile;
   }
+
+  /** Whether the page films a document, and there is one to hold before the camera. */
+  const holdsDocument = () => pictures.document && document.getElementById("stage")?.dataset.film === "document";
+
+  /** Whether the page films a document, and there is one to hold before the camera. */
+  const holdsDocument = () => heads.passport && document.getElementById("stage")?.dataset.film === "document";
 
   /** What the page asks for now, as a person would read it. */
   function prompt() {
@@ -83,16 +95,32 @@
     return poses.reduce((best, p) => (away([p.yaw, p.pitch]) < away([best.yaw, best.pitch]) ? p : best)).picture;
   }
 
+  /** The picture of the moment of a held passport: at rest, or on the way to what is asked for and back. */
+  function passport() {
+    const now = performance.now() / 1000;
+    const read = prompt();
+    const wanted = heads.passport[read] ? read : "document";
+    if (wanted !== hand.asked) Object.assign(hand, { asked: wanted, since: now });
+    if (now - hand.since >= reaction) {
+      const step = 1 / (rate * movement);
+      if (hand.gesture === hand.asked) hand.part = Math.min(1, hand.part + step);
+      else if ((hand.part -= step) <= 0) Object.assign(hand, { gesture: hand.asked, part: 0 });
+    }
+    const list = heads.passport[hand.gesture];
+    return hand.gesture === "document" ? list[(state.frame >> 1) % list.length] : list[Math.min(list.length - 1, Math.floor(hand.part * list.length))];
+  }
+
   function draw() {
     if (!heads || config.paused) return;
-    act();
+    if (!holdsDocument()) act();
     state.frame++;
-    const shown = picture();
+    const shown = holdsDocument() ? passport() : picture();
     const shake = config.frozen ? 0 : 1;
     context.fillStyle = "#777";
     context.fillRect(0, 0, width, height);
     context.filter = config.filter || "none";
     context.setTransform(scale, 0, 0, scale, width / 2 - 320 * scale, height / 2 - 240 * scale);
+    if (holdsDocument()) context.imageSmoothingQuality = "high";
     for (const [x, y, w, h] of config.places || [[0, 0, 640, 480]]) {
       context.drawImage(shown, x + shake * (Math.random() - 0.5), y + shake * (Math.random() - 0.5), w, h);
     }

@@ -33,6 +33,23 @@ export function pictures(...flags) {
   return rendered.get(key);
 }
 
+/**
+ * Returns the pictures of a held passport with the portrait of the face: under
+ * "document" at rest, and under each prompt. flags are --birth, --expiry and
+ * --stranger.
+ */
+export function passport(...flags) {
+  const key = ["passport", ...flags].join(" ");
+  if (!rendered.has(key)) {
+    const dir = scratch();
+    clip("--noise", "1", "--out", dir, "--passport", ...flags);
+    const read = (folder) => readdirSync(join(dir, folder)).sort().map((file) => readFileSync(join(dir, folder, file), "base64"));
+    rendered.set(key, Object.fromEntries(readdirSync(dir).map((folder) => [folder, read(folder)])));
+    rmSync(dir, { recursive: true });
+  }
+  return rendered.get(key);
+}
+
 /** Renders a video file for Chromium's own fake device. */
 export const video = (file, script) => clip("--video", file, "--script", script);
 
@@ -40,6 +57,7 @@ export const video = (file, script) => clip("--video", file, "--script", script)
  * Puts a person before the camera of the pages that a context opens from now
  * on. What the person does can be changed:
  *   pictures  what the person looks like, see pictures()
+ *   passport  held to the camera while the page films a document, see passport()
  *   reply     prompt → gesture made instead of the one asked for
  *   reaction  seconds until the person moves
  *   movement  seconds that it takes to go from one direction to the next
@@ -57,8 +75,8 @@ export const video = (file, script) => clip("--video", file, "--script", script)
  *   tape      JPEGs in base64 that are sent instead of the camera's
  */
 export async function perform(target, options = {}) {
-  const { pictures: own = pictures(), stranger, ...config } = { reply: {}, ...options };
-  const heads = { own, stranger };
+  const { pictures: own = pictures(), stranger, passport, ...config } = { reply: {}, ...options };
+  const heads = { own, stranger, passport };
   await target.addInitScript(`window.__actor = ${JSON.stringify({ heads, ...config })};\n${actor}`);
 }
 

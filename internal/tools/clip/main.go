@@ -44,6 +44,12 @@ writes DIR/<yaw>,<pitch>.jpg: the head turned by so many degrees, positive to it
 own left and up, for a grid of poses that reaches as far as the actions. Show the
 one that is nearest to the pose of the moment.
 
+  go run ./internal/tools/clip --out DIR --passport --birth 1990-01-31 --expiry 2030-01-31 [--stranger] [--frames 8]
+
+writes, instead of a face, a passport with the face's portrait that a hand holds
+before the camera: DIR/document is the passport at rest, the other folders are
+the prompts of the document check.
+
 For Chromium's --use-file-for-fake-video-capture:
 
   go run ./internal/tools/clip --video FILE.y4m|FILE.mjpeg [--script "level:2 turn_left:1.5 level:1"]
@@ -86,6 +92,9 @@ func run(ctx context.Context, args []string) error {
 	rate := flags.Int("fps", 15, "frames a second of the video")
 	flat := flags.Bool("flat", false, "a print, turned by hand, instead of a head")
 	other := flags.Bool("stranger", false, "another person")
+	withPassport := flags.Bool("passport", false, "a passport of the person instead of the face")
+	birth := flags.String("birth", "1990-01-31", "date of birth in the passport")
+	expiry := flags.String("expiry", "2035-01-31", "date of expiry of the passport")
 	size := flags.Float64("face", 170, "width of the face in pixels")
 	width := flags.Int("width", 640, "of the pictures")
 	height := flags.Int("height", 480, "of the pictures")
@@ -93,6 +102,9 @@ func run(ctx context.Context, args []string) error {
 	seed := flags.Uint64("seed", 1, "of all that is random")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *withPassport && *out != "" {
+		return passport(*out, *birth, *expiry, *other, *frames, *seed)
 	}
 	pool, err := inference.Open(filepath.Join(visiontest.Root(), "models"), 1)
 	if err != nil {

@@ -1,0 +1,125 @@
+// The document check with a photographed passport: a refused shopper passes with
+// their own, and with no other.
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { isAccessible } from "./lib/axe.mjs";
+import { launch, visitor } from "./lib/browser.mjs";
+import { passport, perform } from "./lib/camera.mjs";
+import { startGateway } from "./lib/gateway.mjs";
+import { fitsWidth, openCamera, part, passes, sees } from "./lib/walk.mjs";
+
+let gateway, tenant, browser;
+before(async () => {
+  gateway = await startGateway({ AGEGATE_LOG_LEVEL: "debug" });
+  tenant = gateway.tenant("--document-check");
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+/** A visitor who holds a passport, and whose session waits for a document. */
+async function offered(flags, { live = false, ...options } = {}) {
+  const session = await gateway.session(tenant, { age: 18, live });
+  const page = await visitor(browser, options);
+  await perform(page, { passport: passport(...flags), size: [960, 720], devices: ["Back", "Front"] });
+  await page.goto(`${session.url}?force=fallback`);
+  return { session, page };
+}
+
+/** Takes the photo way up to its camera. */
+async function films(page) {
+  await part(page, "way-photo").click();
+  await part(page, "compare").check();
+  await part(page, "continue").click();
+  await sees(page, "screen-primer");
+  await openCamera(page);
+}
+
+/** The cameras that the page has asked for. */
+const facing = (page) => page.evaluate(() => window.__streams.map(({ constraints }) => constraints.video.facingMode));
+
+test("a refused shopper passes with their own passport and face", async () => {
+  const { session, page } = await offered([]);
+  await films(page);
+  await page.waitForFunction(() => window.__streams.length > 1);
+  assert.deepEqual(await facing(page), ["environment", "user"]);
+  await passes(page);
+  assert.equal(await session.status(), "PASSED");
+  page.kept();
+});
+
+test("an under-age, an expired and a stranger's passport are refused, and the third is final", async () => {
+  const { session, page } = await offered(["--birth", "2014-01-31"]);
+  await films(page);
+  await sees(page, "refused-under_age");
+  assert.equal(await session.status(), "PENDING");
+  const shows = async (...flags) => {
+    await perform(page, { passport: passport(...flags), size: [960, 720], devices: ["Back", "Front"] });
+    await page.goto(`${session.url}/photo`);
+    await openCamera(page);
+  };
+  await shows("--expiry", "2024-01-31");
+  await sees(page, "refused-expired");
+  await shows("--stranger");
+  await sees(page, "screen-fallback");
+  assert.equal(await session.status(), "FALLBACK");
+  page.kept();
+});
+
+test("without consent no picture is taken", async () => {
+  const { page, session } = await offered([], { javaScriptEnabled: false });
+  await part(page, "way-photo").click();
+  await sees(page, "screen-photo");
+  await sees(page, "no-script");
+  await page.evaluate(() => document.querySelector("[name=compare]").removeAttribute("required"));
+  await part(page, "continue").click();
+  await sees(page, "consent-missing");
+  await part(page, "other-way").click();
+  await part(page, "decline").click();
+  await sees(page, "screen-fallback");
+  assert.equal(await session.status(), "FALLBACK");
+});
+
+test("the pages of the photo way are accessible, and fit a small screen", async () => {
+  const { page } = await offered([], { viewport: { width: 360, height: 740 } });
+  await isAccessible(page);
+  await part(page, "way-photo").click();
+  await sees(page, "screen-photo");
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    await isAccessible(page);
+  }
+  await fitsWidth(page);
+  await part(page, "compare").check();
+  await part(page, "continue").click();
+  await sees(page, "screen-primer");
+  await isAccessible(page);
+  await fitsWidth(page);
+  await openCamera(page);
+  await sees(page, "screen-live");
+  await isAccessible(page);
+  await fitsWidth(page);
+  page.kept();
+});
+
+test("nothing of a document or a face reaches disk, database or log", async () => {
+  const { page } = await offered(["--birth", "1987-06-05"]);
+  await films(page);
+  await passes(page);
+  // As the passport writes them, as programs do, and how a picture and a descriptor begin.
+  const traces = ["870605", "1987-06-05", "P<", "descriptor", "birth_date", Buffer.from([0xff, 0xd8, 0xff])];
+  const look = () => {
+    const files = readdirSync(gateway.data, { recursive: true, withFileTypes: true }).filter((f) => f.isFile());
+    const written = files.map((f) => [f.name, readFileSync(join(f.parentPath ?? f.path, f.name))]);
+    for (const [name, bytes] of [...written, ["the log", Buffer.from(gateway.log)]]) {
+      for (const trace of traces) assert.equal(bytes.indexOf(trace), -1, `${name} holds ${trace}`);
+    }
+  };
+  look();
+  await gateway.halt();
+  look();
+});
