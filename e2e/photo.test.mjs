@@ -25,7 +25,7 @@ after(async () => {
 async function offered(flags, { live = false, ...options } = {}) {
   const session = await gateway.session(tenant, { age: 18, live });
   const page = await visitor(browser, options);
-  await perform(page, { passport: passport(...flags), size: [960, 720], devices: ["Back", "Front"] });
+  await perform(page, { passport: passport(...flags), size: [960, 720], devices: ["Back", "Front"], rate: 8 });
   await page.goto(`${session.url}?force=fallback`);
   return { session, page };
 }
@@ -58,7 +58,7 @@ test("an under-age, an expired and a stranger's passport are refused, and the th
   await sees(page, "refused-under_age");
   assert.equal(await session.status(), "PENDING");
   const shows = async (...flags) => {
-    await perform(page, { passport: passport(...flags), size: [960, 720], devices: ["Back", "Front"] });
+    await perform(page, { passport: passport(...flags), size: [960, 720], devices: ["Back", "Front"], rate: 8 });
     await page.goto(`${session.url}/photo`);
     await openCamera(page);
   };

@@ -54,9 +54,6 @@
   }
 
   /** Whether the page films a document, and there is one to hold before the camera. */
-  const holdsDocument = () => pictures.document && document.getElementById("stage")?.dataset.film === "document";
-
-  /** Whether the page films a document, and there is one to hold before the camera. */
   const holdsDocument = () => heads.passport && document.getElementById("stage")?.dataset.film === "document";
 
   /** What the page asks for now, as a person would read it. */

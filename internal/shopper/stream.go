@@ -34,7 +34,7 @@ type budget struct {
 // photoBudget is the same for pictures of documents, which are larger and fewer.
 // Between the document and the face, the page opens another camera.
 var photoBudget = budget{
-	answer: 10 * time.Second, idle: 25 * time.Second, whole: session.MaxDocumentCamera + time.Minute, frames: 6000, bytes: 512 << 20,
+	answer: 20 * time.Second, idle: 25 * time.Second, whole: session.MaxDocumentCamera + time.Minute, frames: 6000, bytes: 512 << 20,
 	gap: 100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
 }
 

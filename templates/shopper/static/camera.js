@@ -6,7 +6,7 @@ import { begin, guide, remark, text } from "./guide.js";
 import { rules, start } from "./machine.js";
 import { openCamera, cameras, photographer, problemOf, stillness } from "./media.js";
 import { sound } from "./signal.js";
-import { openStream } from "./stream.js";
+import { openStream, patience } from "./stream.js";
 
 /**
  * @typedef {import("./machine.js").State} State
@@ -132,6 +132,11 @@ async function open() {
   if (await hold(() => entry === machine.current())) machine.send("opened");
 }
 
+// The outline lies over all of the camera's picture, whatever its form.
+video.addEventListener("resize", () => {
+  document.getElementById("outline")?.setAttribute("viewBox", `0 0 ${video.videoWidth || 3} ${video.videoHeight || 4}`);
+});
+
 /**
  * Opens the camera for what is filmed and shows its picture. Reports false when
  * it is no longer wanted, or did not open: the machine is then told why.
@@ -238,7 +243,7 @@ function connect() {
       check.failures = lived ? 0 : check.failures + 1;
       machine.send(closings[code] ?? "lost");
     },
-  });
+  }, firstFilm === "document" ? 2 * patience : patience);
 }
 
 /**

@@ -24,7 +24,7 @@ const leastGap = 170;
 /** The same after a new prompt: nobody moves at once, and the head has just been seen. */
 const promptGap = 280;
 /** Longest wait for a message, in milliseconds; the server gives up itself a little earlier. */
-const patience = 11_000;
+export const patience = 11_000;
 /** Share of the full size of pictures that only guide: usually, and on a slow network. */
 const [small, smaller] = [0.6, 0.5];
 /** Round trips longer than this, in milliseconds, make the pictures smaller. */
@@ -41,11 +41,13 @@ const slow = 600;
  *   on.close(code, lived) the connection is over; lived: it had worked
  * Returns { stop(), moreTime() }: after stop() nothing is called any more;
  * moreTime() asks for more time for the present prompt.
+ * longest is the longest wait for a message, in milliseconds.
  * @param {string} path
  * @param {(share: number) => Promise<ArrayBuffer | null>} take
  * @param {{ queue(place: number): void, begin(): void, guidance(message: Guidance): void, end(next: string, refused?: string): void, close(code: number, lived: boolean): void }} on
+ * @param {number} longest
  */
-export function openStream(path, take, on) {
+export function openStream(path, take, on, longest = patience) {
   const url = new URL(path, location.href);
   url.protocol = url.protocol.replace("http", "ws");
   const socket = new WebSocket(url);
@@ -64,7 +66,7 @@ export function openStream(path, take, on) {
   let taking = false;
   /** @type {number | undefined} */
   let timer;
-  let watchdog = window.setTimeout(silent, patience);
+  let watchdog = window.setTimeout(silent, longest);
   let stopped = false;
 
   function plan() {
@@ -103,7 +105,7 @@ export function openStream(path, take, on) {
 
   function watch() {
     clearTimeout(watchdog);
-    watchdog = window.setTimeout(silent, patience);
+    watchdog = window.setTimeout(silent, longest);
   }
 
   socket.onmessage = (event) => {
