@@ -26,6 +26,8 @@ func TestPhotographedDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// One disguise leaves the portrait as like the face as a sister's; three make a stranger.
+	stranger := puppet.Disguise(puppet.Disguise(d.stranger))
 	faces := age.NewEngine(d.analyzer, age.ExpectedValue{}, nil)
 	engine := photo.NewEngine(d.zones, d.analyzer, faces, d.reference)
 	for _, row := range []struct {
@@ -35,7 +37,7 @@ func TestPhotographedDocuments(t *testing.T) {
 		want          photo.Outcome
 	}{
 		{"one's own", d.person, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31}, photo.Passed},
-		{"a stranger's", d.stranger, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31}, photo.AnotherFace},
+		{"a stranger's", stranger, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31}, photo.AnotherFace},
 		{"an under-age one", d.person, mrz.Date{Year: 2012, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31}, photo.UnderAge},
 		{"an expired one", d.person, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2026, Month: 1, Day: 31}, photo.Expired},
 	} {

@@ -46,7 +46,8 @@ func passport(dir, birth, expiry string, stranger bool, frames int, seed uint64)
 		return err
 	}
 	if stranger {
-		face = puppet.Disguise(face)
+		// One disguise leaves the face as like itself as a sister's is.
+		face = puppet.Disguise(puppet.Disguise(puppet.Disguise(face)))
 	}
 	renderer, err := documents.NewRenderer()
 	if err != nil {
