@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -78,7 +79,7 @@ func TestCourse(t *testing.T) {
 		{Guidance: vision.GuidanceOK, Phase: age.PhaseFraming, Total: 4, Full: true},
 		first, second,
 	} {
-		if steps[i] != want {
+		if !reflect.DeepEqual(steps[i], want) {
 			t.Errorf("step %d: %+v, want %+v", i, steps[i], want)
 		}
 	}

@@ -1,6 +1,8 @@
 package shopper
 
 import (
+	"slices"
+
 	"agegate/internal/document/photo"
 	"agegate/internal/document/wallet"
 	"agegate/internal/page"
@@ -52,7 +54,7 @@ func composedKeys() []string {
 			keys = append(keys, "document.refused."+string(reason))
 		}
 	}
-	for _, outcome := range append(photo.Refusals[:len(photo.Refusals):len(photo.Refusals)], photo.Doubtful) {
+	for _, outcome := range append(slices.Clip(photo.Refusals), photo.Doubtful) {
 		keys = append(keys, "document.refused."+string(outcome))
 	}
 	for _, hint := range photo.Hints {
