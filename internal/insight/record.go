@@ -203,6 +203,7 @@ const (
 	HeldRequest    HeldKey = "request"    // the open request to a wallet, with what became of it
 	HeldFaceMatch  HeldKey = "face_match" // At; consent to compare the portrait of a document with the face
 	HeldFilmed     HeldKey = "filmed"     // Count; seconds of camera time for documents
+	HeldNext       HeldKey = "next"       // of a test session; that its next redirect is made expired
 	HeldAttempts   HeldKey = "attempts"   // Count
 	HeldStrikes    HeldKey = "strikes"    // Count
 	HeldResult     HeldKey = "result"     // At, Result
@@ -257,6 +258,7 @@ func heldOf(sess session.Session, b Beside, now time.Time) []Held {
 		{Key: HeldRequest, Stored: b.Request},
 		timed(HeldFaceMatch, sess.FaceMatchAt),
 		counted(HeldFilmed, int(sess.DocumentCamera.Seconds())),
+		{Key: HeldNext, Stored: sess.NextRedirectExpired},
 		result,
 		timed(HeldRedirected, sess.RedirectedAt),
 		{Key: HeldEvent, Stored: b.Event},

@@ -9,8 +9,10 @@ import (
 	"agegate/internal/age"
 	"agegate/internal/document/capture"
 	"agegate/internal/document/mrz"
+	"agegate/internal/document/mrz/mrztest"
 	"agegate/internal/document/photo"
 	"agegate/internal/proof/attack/puppet"
+	"agegate/internal/proof/documents"
 	"agegate/internal/vision/visiontest"
 )
 
@@ -41,12 +43,17 @@ func TestPhotographedDocuments(t *testing.T) {
 		{"an under-age one", d.person, mrz.Date{Year: 2012, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31}, photo.UnderAge},
 		{"an expired one", d.person, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2026, Month: 1, Day: 31}, photo.Expired},
 	} {
-		h, err := newHolder(d, mrz.TD3, 7)
+		h, err := newHolder(d, mrz.TD3, 7, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.person.Birth, h.person.Expiry = row.birth, row.expiry
-		h.draw(mrz.TD3, row.portrait)
+		renderer, err := documents.NewRenderer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		content := documents.Content{Format: mrz.TD3, Lines: mrztest.Zone(mrz.TD3, h.person), Portrait: row.portrait}
+		h.zone = renderer.Hold(content, documents.Easy, h.random)
 		if got := h.photographs(t, engine, person); got != row.want {
 			t.Errorf("%s: %q, want %q", row.name, got, row.want)
 		}
