@@ -52,7 +52,7 @@ func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Ana
 	e.newDocument = func(sess session.Session, assisted bool) document.PhotoCheck {
 		party := inference.Party{Tenant: sess.TenantID, Session: sess.ID}
 		return engine.NewCheck(photo.Options{
-			TargetAge: sess.TargetAge, Assisted: assisted, Now: a.now,
+			TargetAge: sess.TargetAge, Assisted: assisted, Specimens: !sess.Livemode, Now: a.now,
 			DocumentTurn: func(ctx context.Context) (func(), error) { return pictures.Enter(ctx, party) },
 			FaceTurn:     func(ctx context.Context) (func(), error) { return frames.Enter(ctx, party) },
 		})

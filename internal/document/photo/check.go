@@ -27,6 +27,9 @@ const (
 	maxPixels = maxSide * maxSide
 )
 
+// utopia is the issuing state of specimens.
+const utopia = "UTO"
+
 // Engine starts checks over one set of models.
 type Engine struct {
 	zones     *reader.Reader
@@ -47,6 +50,7 @@ type Turn func(ctx context.Context) (done func(), err error)
 type Options struct {
 	TargetAge int  // years that the holder of the document must have lived
 	Assisted  bool // the person cannot move their head
+	Specimens bool // documents of Utopia are taken, the state of specimens (ICAO Doc 9303-3, section 5)
 	// DocumentTurn is taken for each picture of a document, FaceTurn for each of
 	// a face. Nil: no turn is waited for.
 	DocumentTurn, FaceTurn Turn
@@ -162,6 +166,8 @@ func (c *Check) judge(d capture.Document) Step {
 	today := mrz.DateOf(c.options.Now())
 	step := Step{Stage: StageDocument}
 	switch {
+	case d.Zone.IssuingState == utopia && !c.options.Specimens:
+		step.Outcome = Doubtful
 	case d.Zone.ExpiryDate.Before(today):
 		step.Outcome = Expired
 	case d.Zone.BirthDate.AgeOn(today) < c.options.TargetAge:

@@ -118,6 +118,17 @@ func TestDays(t *testing.T) {
 	}
 }
 
+// TestSpecimens: a specimen is taken where nothing hangs on it.
+func TestSpecimens(t *testing.T) {
+	for specimens, want := range map[bool]Outcome{true: "", false: Doubtful} {
+		c, document := newCheck()
+		c.options.Specimens, document.document.Zone.IssuingState = specimens, "UTO"
+		if step, err := c.see(t, picture(t, 64, 48)); err != nil || step.Outcome != want {
+			t.Errorf("specimens taken %t: %q, %v, want %q", specimens, step.Outcome, err, want)
+		}
+	}
+}
+
 // TestFaces: what the face comes to, and that one that comes to nothing is asked
 // for anew without the document.
 func TestFaces(t *testing.T) {
