@@ -12,7 +12,7 @@ import { fitsWidth, openCamera, part, passes, sees } from "./lib/walk.mjs";
 
 let gateway, tenant, browser;
 before(async () => {
-  gateway = await startGateway({ AGEGATE_LOG_LEVEL: "debug", AGEGATE_DOCUMENT_WAYS: "wallet,photo" });
+  gateway = await startGateway({ AGEGATE_LOG_LEVEL: "debug" });
   tenant = gateway.tenant("--document-check");
   browser = await launch();
 });
