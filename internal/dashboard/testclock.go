@@ -97,11 +97,11 @@ func (a clockAct) show(r *request, fault *page.Text) error {
 }
 
 func (a clockAct) run(r *request) error {
-	if err := r.takeOnce(); err != nil {
-		return err
-	}
 	_, back, err := a.subject(r)
 	if err != nil {
+		return err
+	}
+	if err := r.takeOnce(); err != nil {
 		return err
 	}
 	err = a.do(r)
