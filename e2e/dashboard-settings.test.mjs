@@ -161,7 +161,7 @@ test("the audit log says who did what, and leaves as a file that can be checked"
   await look("audit");
   const [download] = await Promise.all([ada.waitForEvent("download"), part(ada, "export").click()]);
   agegate("audit", "verify", await download.path());
-  await ada.getByRole("link", { name: "Ada" }).first().click();
+  await ada.locator("main").getByRole("link", { name: "Ada" }).first().click();
   await ada.waitForURL(/actor=/);
   assert.ok(!(await ada.locator("main").innerText()).includes("(command line)"));
   ada.kept();
