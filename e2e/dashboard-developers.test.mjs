@@ -8,7 +8,7 @@ import { launch } from "./lib/browser.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
 import * as staff from "./lib/staff.mjs";
 import { agegate, person, sawItsPages } from "./lib/staff.mjs";
-import { part } from "./lib/walk.mjs";
+import { part, sees } from "./lib/walk.mjs";
 
 const hostile = `"><img src=x onerror=alert(1)>`;
 
@@ -92,6 +92,7 @@ test("a key is made, tried, rolled and revoked", async () => {
   assert.equal((await create({ target_age: 18 })).status, 201);
   assert.equal((await create({ target_age: 0 })).status, 422);
   await click("done");
+  await sees(page, "new-key");
   assert.equal(await part(page, "key").count(), 2);
   await click("roll");
   await fits("key-roll");

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { anotherTab, launch } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
 import { fill, look, person, sawItsPages } from "./lib/staff.mjs";
-import { part } from "./lib/walk.mjs";
+import { part, sees } from "./lib/walk.mjs";
 
 let gateway, browser;
 before(async () => {
@@ -37,6 +37,7 @@ test("from the printed link to a webhook that was answered", async () => {
   await fill(page, { name: "Ada", email: "ada@shop.example" });
   await part(page, "passkey").click(); // 2
   await part(page, "make-session").first().waitFor();
+  await page.waitForLoadState("domcontentloaded");
   assert.equal(await part(page, "session").count(), 10, "the demo's own sessions");
   await look(page, "overview");
 
@@ -70,7 +71,7 @@ test("from the printed link to a webhook that was answered", async () => {
 
   await part(page, "nav-sessions").or(part(page, "nav-playground")).first().waitFor();
   await part(page, "nav-sessions").click();
-  await part(page, "find").waitFor();
+  await sees(page, "find");
   assert.equal(await part(page, "session").count(), 13);
   await look(page, "sessions");
   for (const [status, count] of Object.entries({ SPOOF: 1, FALLBACK: 2, PENDING: 1, PASSED: 9 })) {

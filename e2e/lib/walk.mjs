@@ -5,8 +5,11 @@ import { patience } from "./browser.mjs";
 /** The element that a data-testid names. */
 export const part = (page, id) => page.locator(`[data-testid="${id}"]:visible`);
 
-/** Waits for a screen by its data-testid. */
-export const sees = (page, id) => part(page, id).waitFor({ timeout: patience });
+/** Waits for a screen by its data-testid, and for the rest of its page: a page shows while it is still being read. */
+export async function sees(page, id) {
+  await part(page, id).waitFor({ timeout: patience });
+  await page.waitForLoadState("domcontentloaded");
+}
 
 /**
  * Goes from the introduction to the primer before the camera; begun means that
@@ -63,7 +66,9 @@ export async function asksWallet(page) {
 
 /** Shares a document of the sample wallet, which a page of ours is. */
 export async function shares(page, { age = 30, kind = "valid" } = {}) {
-  if (await part(page, "sample-wallet").count()) await part(page, "sample-wallet").click();
+  const sample = part(page, "sample-wallet");
+  await sample.or(part(page, "age")).waitFor({ timeout: patience });
+  if (await sample.isVisible()) await sample.click();
   await part(page, "age").fill(String(age));
   await part(page, "kind").selectOption(kind);
   await part(page, "share-proof").click();
