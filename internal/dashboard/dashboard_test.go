@@ -53,23 +53,13 @@ func TestSetupLinkMakesOneOperator(t *testing.T) {
 			res, _ := g.Nobody().Get(t, path) // previews use nothing up
 			want(t, "the link", res, 200, "")
 		}
-		var made, gone atomic.Int32
-		var wg sync.WaitGroup
-		for _, name := range []string{"ada", "bob", "cyd", "dee"} {
-			wg.Go(func() {
-				switch res, _ := g.Nobody().Post(t, path, person(name)); res.StatusCode {
-				case http.StatusSeeOther:
-					made.Add(1)
-				case http.StatusGone:
-					gone.Add(1)
-				default:
-					t.Errorf("%s: %d", name, res.StatusCode)
-				}
-			})
-		}
-		wg.Wait()
-		if made.Load() != 1 || gone.Load() != 3 {
-			t.Errorf("%d operators, %d gone", made.Load(), gone.Load())
+		names := []string{"ada", "bob", "cyd", "dee"}
+		answers := atOnce(len(names), func(i int) *http.Response {
+			res, _ := g.Nobody().Post(t, path, person(names[i]))
+			return res
+		})
+		if answers[http.StatusSeeOther] != 1 || answers[http.StatusGone] != 3 {
+			t.Errorf("one link at the same time: %v", answers)
 		}
 		res, _ := g.Nobody().Get(t, path)
 		want(t, "the used link", res, 410, "")
