@@ -128,3 +128,17 @@ func SHA256(path string) (string, error) {
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
+
+// WriteJSON stores v as a file of a models directory, replacing an older one at
+// once.
+func WriteJSON(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	part := path + ".part"
+	if err := os.WriteFile(part, append(text, '\n'), 0o644); err != nil { //nolint:gosec // no secret: the server may run as another user
+		return err
+	}
+	return os.Rename(part, path)
+}

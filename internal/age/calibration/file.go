@@ -142,17 +142,7 @@ func Estimator(m inference.Manifest, f *File) string {
 }
 
 // Write stores the calibration, replacing an older one at once.
-func (f *File) Write(path string) error {
-	text, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
-		return err
-	}
-	part := path + ".part"
-	if err := os.WriteFile(part, append(text, '\n'), 0o644); err != nil { //nolint:gosec // no secret: the server may run as another user
-		return err
-	}
-	return os.Rename(part, path)
-}
+func (f *File) Write(path string) error { return inference.WriteJSON(path, f) }
 
 // Floats are stored as base64 of little-endian IEEE 754 singles.
 type Floats []float32

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"agegate/internal/inference"
 )
 
 // FileName is the curve in a models directory.
@@ -176,14 +178,4 @@ func Load(dir, estimator string) (*Curve, error) {
 }
 
 // Write stores the curve, replacing an older one at once.
-func (c *Curve) Write(path string) error {
-	text, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return err
-	}
-	part := path + ".part"
-	if err := os.WriteFile(part, append(text, '\n'), 0o644); err != nil { //nolint:gosec // no secret: the server may run as another user
-		return err
-	}
-	return os.Rename(part, path)
-}
+func (c *Curve) Write(path string) error { return inference.WriteJSON(path, c) }

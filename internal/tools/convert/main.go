@@ -53,12 +53,8 @@ func run(from, to string) error {
 		file.Source = fmt.Sprintf("npm @vladmandic/human %s, models/%s.json; originally %s", version, m.name, m.origin)
 		manifest.Models[role] = file
 	}
-	text, err := json.MarshalIndent(manifest, "", "  ")
-	if err != nil {
-		return err
-	}
 	path := filepath.Join(to, inference.ManifestName)
-	if err := os.WriteFile(path, append(text, '\n'), readable); err != nil {
+	if err := inference.WriteJSON(path, manifest); err != nil {
 		return err
 	}
 	log.Printf("%s: %d models and ONNX Runtime", path, len(manifest.Models))
