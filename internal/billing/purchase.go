@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"iter"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,17 +56,21 @@ type Purchase struct {
 // Purchases returns the ways to pay for new sessions on the same terms, in the
 // order in which they are to be tried. If none succeeds, Take does more for each
 // session by itself, and knows why one is refused.
-func Purchases(terms Terms, charges []Charge) ([]Purchase, error) {
-	free := Purchase{Terms: terms, Units: int64(len(charges)), Now: charges[len(charges)-1].Now}
-	if !terms.Livemode {
-		return []Purchase{free}, nil
+func Purchases(terms Terms, charges []Charge) iter.Seq2[Purchase, error] {
+	return func(yield func(Purchase, error) bool) {
+		test := Purchase{Terms: terms, Units: int64(len(charges)), Now: charges[len(charges)-1].Now}
+		if !terms.Livemode {
+			yield(test, nil)
+			return
+		}
+		for _, of := range []Balance{{SourceFree, terms.Period}, {Source: SourceCredit}} {
+			live := test
+			live.Credit = of.Source == SourceCredit
+			if err := live.hold(of, charges); !yield(live, err) {
+				return
+			}
+		}
 	}
-	credit := free
-	credit.Credit = true
-	if err := free.hold(Balance{SourceFree, terms.Period}, charges); err != nil {
-		return nil, err
-	}
-	return []Purchase{free, credit}, credit.hold(Balance{Source: SourceCredit}, charges)
 }
 
 // hold adds the holds on a balance and their entries in the ledger.

@@ -71,11 +71,10 @@ func (s *Service) writeTogether(ctx context.Context, l line, together []creation
 			claims = append(claims, *c.claim)
 		}
 	}
-	purchases, err := billing.Purchases(l.Terms, charges)
-	if err != nil {
-		return false, err
-	}
-	for _, p := range purchases {
+	for p, err := range billing.Purchases(l.Terms, charges) {
+		if err != nil {
+			return false, err
+		}
 		if written, err := s.store.CreateSessions(ctx, sessions, claims, p); written || err != nil {
 			return written, err
 		}

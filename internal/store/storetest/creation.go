@@ -32,17 +32,18 @@ func buy(t testing.TB, s Store, terms billing.Terms, sessions []session.Session,
 			TenantID: terms.TenantID, SessionID: sess.ID, Livemode: terms.Livemode, Now: stored(start), ExpiresAt: sess.ExpiresAt,
 		})
 	}
-	purchases, err := billing.Purchases(terms, charges)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, p := range purchases {
+	way := 0
+	for p, err := range billing.Purchases(terms, charges) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		way++
 		created, err := s.CreateSessions(t.Context(), sessions, claims, p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if created {
-			return i + 1
+			return way
 		}
 	}
 	return 0
