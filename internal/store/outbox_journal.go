@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"agegate/internal/audit"
 	"agegate/internal/fault"
@@ -75,12 +74,16 @@ func (tx *Tx) renewed() map[string]any {
 	}
 }
 
+// lockEvent returns an event of the scope and locks its row.
+func (tx *Tx) lockEvent(scope webhook.Scope, id string) (row eventRow, err error) {
+	err = inScope(tx.forUpdate(), scope).Where("id = ?", id).Take(&row).Error
+	return row, err
+}
+
 // ResendEvent implements webhook.Journal.
 func (s *Store) ResendEvent(ctx context.Context, scope webhook.Scope, id string, act audit.Act) error {
 	return s.Update(ctx, func(tx *Tx) error {
-		var row eventRow
-		err := inScope(tx.db, scope).Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).
-			Where("id = ?", id).Take(&row).Error
+		row, err := tx.lockEvent(scope, id)
 		if err != nil {
 			return err
 		}

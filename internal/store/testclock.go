@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"gorm.io/gorm/clause"
 
 	"agegate/internal/audit"
 	"agegate/internal/session"
@@ -42,9 +41,7 @@ func (s *Store) TakeExpiredRedirect(ctx context.Context, id uuid.UUID) (bool, er
 // RetryEvent implements webhook.Journal.
 func (s *Store) RetryEvent(ctx context.Context, scope webhook.Scope, id string, act audit.Act) error {
 	return s.Update(ctx, func(tx *Tx) error {
-		var row eventRow
-		err := inScope(tx.db, scope).Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).
-			Where("id = ?", id).Take(&row).Error
+		row, err := tx.lockEvent(scope, id)
 		if err != nil {
 			return err
 		}
