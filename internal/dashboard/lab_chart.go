@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -46,13 +47,14 @@ func (v *labView) chart(running float64) labChart {
 			m := &c.Margins[margin]
 			m.Shares = append(m.Shares, share)
 			line = append(line, labPoint(margin, share.rate.Share))
-			low = append(low, labPoint(labMargins-margin, v.share(ages[0], ages[1], v.Target+labMargins-margin).rate.Low))
+			low = append(low, labPoint(margin, share.rate.Low))
 			high = append(high, labPoint(margin, share.rate.High))
 		}
 		if line == nil {
 			continue
 		}
 		if i == 1 {
+			slices.Reverse(low) // there along the upper ends, and back along the lower ones
 			c.Interval = strings.Join(append(high, low...), " ")
 		}
 		c.Lines = append(c.Lines, labLine{fmt.Sprintf("band%d", i), v.ages(ages), strings.Join(line, " ")})

@@ -18,8 +18,9 @@ import (
 const HandoverTTL = 5 * time.Minute
 
 // Handover lets a phone make the camera check of a session that another browser
-// has started, or photograph a document for it. The session stays bound to that browser, which shows the
-// progress and receives the redirect. A session has at most one handover.
+// has started, or photograph a document for it. The session stays bound to that
+// browser, which shows the progress and receives the redirect. A session has at
+// most one handover.
 type Handover struct {
 	LinkHash  []byte // of the session
 	Nonce     []byte // 16 bytes; the token is derived from it and the browser's cookie

@@ -197,22 +197,21 @@ func (c *Check) compare(ctx context.Context, f age.Frame) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	step := Step{Step: seen, Stage: StageFace}
-	switch seen.Verdict {
-	case "":
-		return step, nil
-	case age.VerdictNoCapture:
+	step := Step{Stage: StageFace}
+	switch {
+	case seen.Verdict == "":
+		step.Step = seen
+	case seen.Verdict == age.VerdictNoCapture:
 		c.beginFace()
-		return Step{Stage: StageFace, Step: age.Step{Guidance: seen.Guidance, Phase: age.PhaseFraming}}, nil
-	case age.VerdictSpoof:
+		step.Guidance, step.Phase = seen.Guidance, age.PhaseFraming
+	case seen.Verdict == age.VerdictSpoof:
 		step.Outcome = NotLive
+	case c.matches(seen.Faces):
+		step.Outcome = Passed
 	default:
 		step.Outcome = AnotherFace
-		if c.matches(seen.Faces) {
-			step.Outcome = Passed
-		}
 	}
-	return Step{Stage: StageFace, Outcome: step.Outcome}, nil
+	return step, nil
 }
 
 // matches compares the portrait with every face that decided.
