@@ -76,6 +76,14 @@ func specimen(t *testing.T, name string) func() image.Image {
 	}
 }
 
+// cropped takes rows off the lower end of a picture.
+func cropped(picture func() image.Image, rows int) func() image.Image {
+	return func() image.Image {
+		img := picture().(*image.Gray)
+		return img.SubImage(image.Rect(0, 0, img.Rect.Dx(), img.Rect.Dy()-rows))
+	}
+}
+
 // TestHints: what the picture shows decides what to say.
 func TestHints(t *testing.T) {
 	plain := func(v uint8) func() image.Image {
@@ -94,6 +102,7 @@ func TestHints(t *testing.T) {
 		{"into a lamp", plain(255), Step{Find, Glare}},
 		{"a wall", plain(128), Step{Find, Blurred}},
 		{"a visa", specimen(t, "mrva.jpg"), Step{Find, OtherDocument}},
+		{"lines that leave the picture", cropped(specimen(t, "td3.jpg"), 118), Step{Find, Further}},
 		{"nothing at all", func() image.Image { return image.NewGray(image.Rectangle{}) }, Step{Find, ShowZone}},
 		{"a dot", func() image.Image { return image.NewGray(image.Rect(0, 0, 1, 1)) }, Step{Find, Dark}},
 	} {

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"image"
+	"slices"
 
 	"agegate/internal/document/reader"
 )
@@ -36,6 +37,13 @@ func trouble(img *image.Gray, r reader.Reading) Hint {
 		return Glare
 	}
 	return HoldStill
+}
+
+// leaves reports whether a part of the zone lies outside the picture.
+func leaves(r reader.Reading, size image.Point) bool {
+	return slices.ContainsFunc(r.Corners[:], func(p reader.Point) bool {
+		return p.X < 0 || p.Y < 0 || p.X > float64(size.X) || p.Y > float64(size.Y)
+	})
 }
 
 // surface measures the middle of a picture, half of it in each direction: mean

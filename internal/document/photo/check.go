@@ -96,7 +96,9 @@ func (e *Engine) NewCheck(o Options) *Check {
 	if o.DocumentTurn == nil {
 		o.DocumentTurn = func(context.Context) (func(), error) { return func() {}, nil }
 	}
-	c := &Check{engine: e, options: o, document: capture.New(e.zones, e.analyzer, o.Now)}
+	document := capture.New(e.zones, e.analyzer, o.Now)
+	document.DrawFrom(o.Rand)
+	c := &Check{engine: e, options: o, document: document}
 	if _, err := io.ReadFull(o.Rand, c.nonce[:]); err != nil {
 		panic("photo: no randomness for a nonce: " + err.Error())
 	}

@@ -142,6 +142,9 @@ func (h *holder) hold(step capture.Step, _ float64) *image.RGBA {
 // pose follows the prompts within a frame or two.
 func (h *holder) pose(step capture.Step) documents.Pose {
 	var target documents.Pose
+	if step.Hint == capture.Further {
+		h.home.Pitch *= 0.95
+	}
 	if step.Stage == capture.Tilt {
 		const angle = 17
 		switch h.obey(step.Hint) {

@@ -13,6 +13,7 @@ import (
 	"agegate/internal/document/photo"
 	"agegate/internal/proof/attack/puppet"
 	"agegate/internal/proof/documents"
+	"agegate/internal/vision"
 	"agegate/internal/vision/visiontest"
 )
 
@@ -76,6 +77,9 @@ func (h *holder) photographs(t *testing.T, engine *photo.Engine, head *puppet.He
 			asked := capture.Step{Stage: capture.Hold}
 			if prompt := strings.TrimPrefix(string(step.Prompt), photo.Prefix); strings.HasPrefix(prompt, "raise_") {
 				asked = capture.Step{Stage: capture.Tilt, Hint: capture.Hint(prompt)}
+			}
+			if step.Guidance == photo.Prefix+vision.Guidance(capture.Further) {
+				asked = capture.Step{Stage: capture.Tilt, Hint: capture.Further}
 			}
 			jpeg, err = h.camera.Shoot(h.hold(asked, now))
 			now += frameGap
