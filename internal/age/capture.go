@@ -143,7 +143,7 @@ func (c *Capture) add(ctx context.Context, f Frame) (Step, error) {
 	if c.phase == PhaseFraming {
 		return c.frame(ctx, o, novelty, now)
 	}
-	return c.watch(ctx, o, novelty, now)
+	return c.watch(ctx, o, novelty, now, f.Trip)
 }
 
 // admit checks what needs no look at the image.
@@ -252,7 +252,7 @@ func (c *Capture) steady(o *vision.Observation) vision.Guidance {
 }
 
 // watch follows the face through the challenge.
-func (c *Capture) watch(ctx context.Context, o *vision.Observation, n liveness.Novelty, now time.Time) (Step, error) {
+func (c *Capture) watch(ctx context.Context, o *vision.Observation, n liveness.Novelty, now time.Time, trip time.Duration) (Step, error) {
 	if n == liveness.Repeated || c.track.Jumps(o, now) {
 		return c.finish(VerdictSpoof, 0), nil
 	}
@@ -263,7 +263,7 @@ func (c *Capture) watch(ctx context.Context, o *vision.Observation, n liveness.N
 		return c.sit(ctx, o)
 	}
 	prompt := c.challenge.Prompt()
-	outcome := c.challenge.Judge(o, now)
+	outcome := c.challenge.Judge(o, now, trip)
 	if err := c.evidence.Glance(ctx, c.engine.analyzer, c.challenge.Glimpse()); err != nil {
 		return Step{}, err
 	}

@@ -110,7 +110,7 @@ func TestSmallFaces(t *testing.T) {
 	p.change = func(_ int, o *vision.Observation) { o.Face.Width = 70 }
 	steps := p.play(t)
 	ok := vision.GuidanceOK
-	for i, want := range []vision.Guidance{ok, ok, ok, ok, vision.GuidanceTooFar} {
+	for i, want := range []vision.Guidance{ok, ok, ok, ok, ok, vision.GuidanceTooFar} {
 		if steps[i].Guidance != want {
 			t.Errorf("frame %d: %s, want %s", i, steps[i].Guidance, want)
 		}

@@ -14,7 +14,7 @@ const FrameHeaderBytes = 16 + 4
 
 // FramesUnderWay is the most frames that a page may have sent and not yet seen
 // answered. An answer takes effect so many frames later.
-const FramesUnderWay = 3
+const FramesUnderWay = 4
 
 // Errors that end an attempt, as vision.ErrFrameTooLarge does: no honest page
 // causes them.
@@ -33,6 +33,9 @@ type Frame struct {
 	// Received is when the message arrived; zero: when Add is called. What the
 	// person does is timed by it, so that a frame's wait for its turn does not count.
 	Received time.Time
+	// Trip is the latest round trip on the connection, or zero where none is known:
+	// two frames may have been taken so much further apart than they arrived.
+	Trip time.Duration
 }
 
 // ParseFrame reads a message: 16 bytes of nonce, the sequence number as four

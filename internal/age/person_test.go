@@ -19,6 +19,7 @@ import (
 type person struct {
 	options  age.Options
 	gap      time.Duration // between frames
+	trip     time.Duration // round trip of the connection
 	react    time.Duration // from a prompt to the first movement
 	move     time.Duration // from level to the whole action
 	flat     bool          // a picture instead of a head
@@ -181,7 +182,7 @@ func (p *person) play(t tester) []age.Step {
 	c := age.NewEngine(p, age.ExpectedValue{}, nil).NewCapture(p.options)
 	var steps []age.Step
 	for seq := range uint32(4000) {
-		step, err := c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: seq, JPEG: p.frame(int(seq))})
+		step, err := c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: seq, JPEG: p.frame(int(seq)), Trip: p.trip})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -203,12 +203,13 @@ func (c *Challenge) NearLevel() bool {
 	return length < 0.6 || c.Over() && length < 1
 }
 
-// Judge weighs a frame whose face could be followed.
-func (c *Challenge) Judge(o *vision.Observation, now time.Time) Outcome {
+// Judge weighs a frame whose face could be followed. It arrived now, on a
+// connection with the given round trip.
+func (c *Challenge) Judge(o *vision.Observation, now time.Time, trip time.Duration) Outcome {
 	c.glimpse = nil
 	a := aimOf(o.Pose, c.neutral.Pose)
 	target := aims[c.prompt] // the zero aim for PromptHoldStill
-	c.path.add(a, target, o, now)
+	c.path.add(a, target, o, now, trip)
 	if now.After(c.deadline) {
 		if c.repeated {
 			return Missed

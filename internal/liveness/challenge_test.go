@@ -56,7 +56,7 @@ func perform(random *rand.Rand, gap float64, next func(c *Challenge, t float64) 
 		wrong := c.wrong
 		a := next(c, t)
 		o := &vision.Observation{Pose: vision.Pose{Yaw: a.side * turned, Pitch: a.up * raised}}
-		outcome := c.Judge(o, epoch.Add(time.Duration(t*float64(time.Second))))
+		outcome := c.Judge(o, epoch.Add(time.Duration(t*float64(time.Second))), 0)
 		corrected += c.wrong - wrong
 		if c.Complete() || outcome == Missed || outcome == Failed {
 			return ending{outcome, t, corrected}

@@ -12,7 +12,7 @@ type path struct {
 	from, last aim
 	at         time.Time     // of last
 	stride     float64       // the longest distance between two frames
-	gap        time.Duration // between those two
+	gap        time.Duration // between those two, at most
 	between    float64       // how far glimpse is from both ends and from level
 	glimpse    *vision.Observation
 }
@@ -32,10 +32,11 @@ const longestStride = 0.78
 
 func newPath(from aim, now time.Time) path { return path{from: from, last: from, at: now} }
 
-// add takes the next frame of a head that is to go to the target.
-func (p *path) add(a, target aim, o *vision.Observation, now time.Time) {
+// add takes the next frame of a head that is to go to the target. The network
+// brings frames closer together than they were taken, by a round trip at most.
+func (p *path) add(a, target aim, o *vision.Observation, now time.Time, trip time.Duration) {
 	if stride := a.distance(p.last); stride > p.stride {
-		p.stride, p.gap = stride, now.Sub(p.at)
+		p.stride, p.gap = stride, now.Sub(p.at)+trip
 	}
 	p.last, p.at = a, now
 	if a.length() > 1 { // at a target, or beyond, where a face resembles itself less

@@ -14,11 +14,13 @@ import (
 // maxCredit is the most frames that a page may have unanswered.
 const maxCredit = age.FramesUnderWay
 
-// The round trips from which a second frame, and a third, travel while the first
-// is looked at. On shorter ones they would only wait here and grow old.
+// The round trips from which a second frame, a third, and a fourth travel while
+// the first is looked at. On shorter ones they would only wait here and grow old;
+// with fewer of them on longer ones, a head would move unseen between two frames.
 const (
-	farAway = 100 * time.Millisecond
-	veryFar = 250 * time.Millisecond
+	far      = 100 * time.Millisecond
+	farther  = 250 * time.Millisecond
+	farthest = 375 * time.Millisecond
 )
 
 // inbox receives the messages of one page. It takes frames while the check has
@@ -94,9 +96,11 @@ func (b *inbox) read(work context.Context, conn *websocket.Conn, budget *budget)
 // trip on its connection.
 func credit(trip time.Duration) int {
 	switch {
-	case trip >= veryFar:
+	case trip >= farthest:
 		return maxCredit
-	case trip >= farAway:
+	case trip >= farther:
+		return 3
+	case trip >= far:
 		return 2
 	}
 	return 1

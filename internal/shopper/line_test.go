@@ -186,7 +186,7 @@ func TestFramesBeyondTheCreditAreDropped(t *testing.T) {
 	defer cancel()
 	must(t, c.conn.Ping(ctx)) // the server has read what came before
 	close(busy.open)
-	for _, seq := range []int{0, 1, 2, sent} {
+	for _, seq := range []int{0, 1, 2, 3, sent} {
 		if seq == sent {
 			c.send(frame(scriptNonce, sent))
 		}
@@ -211,7 +211,7 @@ func TestCreditFollowsTheRoundTrip(t *testing.T) {
 	for _, row := range []struct {
 		trip time.Duration
 		want int
-	}{{0, 1}, {99 * time.Millisecond, 1}, {100 * time.Millisecond, 2}, {249 * time.Millisecond, 2}, {250 * time.Millisecond, 3}, {time.Minute, 3}} {
+	}{{0, 1}, {99 * time.Millisecond, 1}, {100 * time.Millisecond, 2}, {249 * time.Millisecond, 2}, {250 * time.Millisecond, 3}, {374 * time.Millisecond, 3}, {375 * time.Millisecond, 4}, {time.Minute, 4}} {
 		if got := credit(row.trip); got != row.want {
 			t.Errorf("%s: %d, want %d", row.trip, got, row.want)
 		}

@@ -342,6 +342,7 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 	if s.inbox.more.Swap(false) {
 		s.exam.MoreTime()
 	}
+	frame.Trip = time.Duration(s.trip.Load())
 	frameCtx, cancel := context.WithTimeout(work, s.budget.answer)
 	defer cancel()
 	step, err := s.exam.take(frameCtx, frame.Frame)

@@ -2,7 +2,7 @@
 import { element } from "./dom.js";
 
 /** Time to see the sign and read the heading, in milliseconds. */
-const moment = 1000;
+const moment = 800;
 const page = element("onward", HTMLElement);
 
 // This page stays in view until the next one answers, about as long as it took

@@ -19,8 +19,8 @@
  * @property {number} credit pictures that may be unanswered
  */
 
-/** Least time from one picture to the next, in milliseconds: nearly 6 a second. */
-const leastGap = 170;
+/** Least time from one picture to the next, in milliseconds. */
+const leastGap = 150;
 /** The same after a new prompt: nobody moves at once, and the head has just been seen. */
 const promptGap = 280;
 /** Longest wait for a message, in milliseconds; the server gives up itself a little earlier. */
