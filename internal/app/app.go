@@ -53,6 +53,7 @@ type App struct {
 	refusals   *insight.Recorder
 	log        *slog.Logger
 	now        func() time.Time
+	retention  time.Duration // of finished sessions; 0: no end
 	metrics    *metrics.Metrics
 	wallets    *document.Wallets // nil when the way is off
 	photos     *document.Photos  // likewise
@@ -77,7 +78,7 @@ type server struct {
 // return UTC in whole microseconds. A second server on the same SQLite file is
 // refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
-	a := &App{log: log, now: now, metrics: newMetrics()}
+	a := &App{log: log, now: now, retention: cfg.Retention, metrics: newMetrics()}
 	a.replica = insight.Replica{ID: uuid.New(), StartedAt: now(), Version: cfg.Version, Config: cfg.Fingerprint()}
 	defer func() {
 		if err != nil {

@@ -2,12 +2,20 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
+	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/insight"
+	"agegate/internal/session"
 )
 
 const (
@@ -16,6 +24,8 @@ const (
 	holdsEvery    = time.Minute // creations also release the holds that they need
 	accountsEvery = time.Hour
 	accountBatch  = 500
+	sessionsEvery = time.Hour
+	tenantBatch   = 100
 	foldEvery     = 5 * time.Minute
 	flushEvery    = 5 * time.Second
 )
@@ -31,6 +41,9 @@ func (a *App) keepHouse(ctx context.Context) {
 	jobs.Go(func() { a.repeat(ctx, insight.HeartbeatEvery, "reporting this replica failed", a.heartbeat) })
 	jobs.Go(func() { a.repeat(ctx, flushEvery, "writing refusals failed", a.refusals.Flush) })
 	jobs.Go(func() { a.repeat(ctx, claimsEvery, "deleting old refusals failed", a.pruneRefusals) })
+	if a.retention > 0 {
+		jobs.Go(func() { a.repeat(ctx, sessionsEvery, "deleting old sessions failed", a.pruneSessions) })
+	}
 	jobs.Wait()
 }
 
@@ -72,9 +85,35 @@ func (a *App) pruneAccounts(ctx context.Context) error {
 	return nil
 }
 
+// pruneSessions deletes all tenants' sessions past their retention. A tenant for
+// which that fails keeps none of the others waiting.
+func (a *App) pruneSessions(ctx context.Context) error {
+	records, before := session.NewRecords(a.Store, a.now), a.now().Add(-a.retention)
+	var failed []error
+	for after := uuid.Nil; ctx.Err() == nil; {
+		tenants, err := a.Store.Tenants(ctx, after, tenantBatch)
+		if err != nil || len(tenants) == 0 {
+			return errors.Join(append(failed, err)...)
+		}
+		for _, t := range tenants {
+			after = t.ID
+			total, err := records.Prune(ctx, audit.System("retention"), t.ID, before, func(session.Pruned) {})
+			if err != nil {
+				failed = append(failed, fmt.Errorf("tenant %s: %w", t.ID, err))
+			}
+			if total.Deleted > 0 {
+				a.log.Info("old sessions deleted", "tenant_id", t.ID, "sessions", total.Deleted)
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
 // releaseHolds releases the units of all expired sessions. It repeats rounds of
-// one batch per tenant, in random order, until none is left.
+// one batch per tenant, in random order, until none is left. A tenant for which
+// that fails keeps none of the others waiting.
 func (a *App) releaseHolds(ctx context.Context) error {
+	failed := map[uuid.UUID]error{}
 	for more := true; more && ctx.Err() == nil; {
 		more = false
 		tenants, err := a.Store.ExpiredHolders(ctx, a.now())
@@ -83,16 +122,19 @@ func (a *App) releaseHolds(ctx context.Context) error {
 		}
 		rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] }) //nolint:gosec // fairness, not a secret
 		for _, id := range tenants {
+			if failed[id] != nil {
+				continue
+			}
 			start := time.Now()
 			n, err := billing.ReleaseExpired(ctx, a.Store, id, a.now())
 			if err != nil {
-				return err
+				failed[id] = fmt.Errorf("tenant %s: %w", id, err)
 			}
 			more = more || n == billing.ReleaseBatch
 			rest(ctx, start)
 		}
 	}
-	return nil
+	return errors.Join(slices.Collect(maps.Values(failed))...)
 }
 
 // rest waits for as long as has passed since start, so that a job uses the

@@ -38,9 +38,10 @@ type Config struct {
 	NewSecretKey           []byte // 32 bytes, or nil; if set, it seals, and both keys open
 	ModelsDir              string
 	SessionTTL             time.Duration
-	TestDailyCap           int64   // -1 unlimited
-	FreeChecksPerMonth     int64   // -1 unlimited
-	AgeMargin              float64 // years, 0 or more
+	TestDailyCap           int64         // -1 unlimited
+	FreeChecksPerMonth     int64         // -1 unlimited
+	AgeMargin              float64       // years, 0 or more
+	Retention              time.Duration // of finished sessions; 0: no end
 	RedirectTokenTTL       time.Duration
 	WebhookRetryLive       []time.Duration // after each failed attempt but the last
 	WebhookRetryTest       []time.Duration

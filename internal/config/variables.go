@@ -66,6 +66,8 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { c.ModelsDir = v; return nil }},
 	{Name: "AGEGATE_SESSION_TTL", Default: "30m", Help: "time from creation to expiry",
 		set: func(c *Config, v string) error { return setDuration(&c.SessionTTL, v, time.Second, 24*time.Hour) }},
+	{Name: "AGEGATE_RETENTION", Help: "days for which finished sessions are kept, such as 90d; empty: until somebody deletes them",
+		set: func(c *Config, v string) error { return setDays(&c.Retention, v) }},
 	{Name: "AGEGATE_TEST_DAILY_CAP", Default: "200", Help: "test sessions per tenant and UTC day; -1 for no cap",
 		set: func(c *Config, v string) error { return setLimit(&c.TestDailyCap, v) }},
 	{Name: "AGEGATE_FREE_CHECKS_PER_MONTH", Default: "500", Help: "free live checks per tenant and UTC month; -1 for no limit",
@@ -205,6 +207,20 @@ func setDuration(dst *time.Duration, v string, least, most time.Duration) error 
 		return fmt.Errorf("must be a duration from %s to %s, such as 30m", least, most)
 	}
 	*dst = d
+	return nil
+}
+
+func setDays(dst *time.Duration, v string) error {
+	if v == "" {
+		return nil
+	}
+	const most = 3650
+	number, isDays := strings.CutSuffix(v, "d")
+	n, err := strconv.Atoi(number)
+	if err != nil || !isDays || n < 1 || n > most {
+		return fmt.Errorf("must be days from 1d to %dd, such as 90d", most)
+	}
+	*dst = time.Duration(n) * 24 * time.Hour
 	return nil
 }
 

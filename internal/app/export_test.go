@@ -1,0 +1,7 @@
+package app
+
+// The jobs of the house, at once rather than in their time.
+var (
+	PruneSessions = (*App).pruneSessions
+	ReleaseHolds  = (*App).releaseHolds
+)

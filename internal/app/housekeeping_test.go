@@ -1,0 +1,87 @@
+package app_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/app"
+	"agegate/internal/audit"
+	"agegate/internal/billing"
+	"agegate/internal/proof/harness"
+)
+
+// TestRetention: finished sessions go when they are old enough, each tenant's with
+// an entry in its log; open and younger ones stay, and no unit is lost.
+func TestRetention(t *testing.T) {
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		shop, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
+		done := g.Create(t, shop.Test.APIKey, 18)
+		if res, _ := g.Force(t, harness.Browser(), done, "verified"); res.StatusCode != http.StatusSeeOther {
+			t.Fatalf("the forced outcome: %d", res.StatusCode)
+		}
+		lapsed, theirs := g.Create(t, shop.Live.APIKey, 18), g.Create(t, other.Test.APIKey, 18)
+		g.Clock.Advance(29 * 24 * time.Hour)
+		younger := g.Create(t, shop.Test.APIKey, 18)
+		known := func(key string, c harness.Created, want int) {
+			t.Helper()
+			g.Do(t, harness.Row{Name: "status", Path: "/api/v1/sessions/" + c.SessionID + "/status", Key: key, Status: want})
+		}
+		prune := func() {
+			t.Helper()
+			if err := app.PruneSessions(g.App, t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		prune()
+		known(shop.Test.APIKey, done, http.StatusOK)
+		g.Clock.Advance(24*time.Hour + time.Second)
+		prune()
+		known(shop.Test.APIKey, done, http.StatusNotFound)
+		known(shop.Live.APIKey, lapsed, http.StatusNotFound)
+		known(other.Test.APIKey, theirs, http.StatusNotFound)
+		known(shop.Test.APIKey, younger, http.StatusOK)
+
+		entries, sum := 0, int64(0)
+		for entry, err := range billing.Ledger(t.Context(), g.App.Store, shop.Tenant.ID) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries, sum = entries+1, sum+entry.Delta
+		}
+		if entries != 2 || sum != 0 {
+			t.Errorf("the ledger keeps %d entries that sum to %d, want hold and release", entries, sum)
+		}
+		acts, err := g.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(other.Tenant.ID), Action: audit.SessionPrune})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(acts) != 1 || acts[0].Actor != audit.System("retention") {
+			t.Errorf("the log of the other tenant: %+v", acts)
+		}
+	}, "AGEGATE_RETENTION=30d")
+}
+
+// TestReleaseGoesOn: a tenant whose holds cannot be released keeps no other's.
+func TestReleaseGoesOn(t *testing.T) {
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		broken := g.Shop(t, "", nil)
+		for range 2 { // of which the database takes one entry of the ledger
+			g.Create(t, broken.Live.APIKey, 18)
+		}
+		g.Exec(t, "CREATE UNIQUE INDEX one ON ledger_entries (kind) WHERE kind = 'release' AND tenant_id = '"+broken.Tenant.ID.String()+"'")
+		const others = 5
+		for range others {
+			g.Create(t, g.Shop(t, "", nil).Live.APIKey, 18)
+		}
+		g.Clock.Advance(time.Hour)
+		if err := app.ReleaseHolds(g.App, t.Context()); err == nil || !strings.Contains(err.Error(), broken.Tenant.ID.String()) {
+			t.Errorf("%v, want an error that names the tenant", err)
+		}
+		left, err := g.App.Store.ExpiredHolders(t.Context(), g.Clock.Now())
+		if err != nil || len(left) != 1 || left[0] != broken.Tenant.ID {
+			t.Errorf("holds are left of %v, %v", left, err)
+		}
+	})
+}
