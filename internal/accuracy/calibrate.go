@@ -68,7 +68,11 @@ func examplesOf(lessons []Lesson) ([]Example, []Look) {
 		looks = append(looks, l.Look)
 		if l.Features != nil {
 			views := append([]*vision.Features{l.Features}, l.Views...)
-			examples = append(examples, Example{Age: l.Age, Views: views})
+			e := Example{Age: l.Age, Views: views}
+			if len(l.Groups) > 0 {
+				e.Group = l.Groups[0]
+			}
+			examples = append(examples, e)
 		}
 	}
 	return examples, looks

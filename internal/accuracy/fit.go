@@ -17,7 +17,8 @@ import (
 // picture, which estimates are made from; the others are altered copies, used
 // for training only.
 type Example struct {
-	Age   int // years
+	Age   int    // years
+	Group string // the first that the set names for the person, usually the sex; may be empty
 	Views []*vision.Features
 }
 
@@ -84,8 +85,10 @@ func spanOf(examples []Example) (*calibration.Head, error) {
 // project projects every view of every example.
 func project(h *calibration.Head, all []Example) examples {
 	ex := examples{inputs: components}
-	for _, e := range all {
+	weights := balance(all)
+	for i, e := range all {
 		for _, view := range e.Views {
+			ex.weights = append(ex.weights, weights[i])
 			ex.rows = append(ex.rows, h.Projection.Apply(calibration.Values(view))...)
 			ex.targets = append(ex.targets, float32(calibration.ToTarget(float64(e.Age))))
 		}

@@ -15,6 +15,7 @@ type examples struct {
 	inputs  int
 	rows    []float32 // inputs values each
 	targets []float32
+	weights []float32 // how much each row counts, 1 on average
 }
 
 // training holds the parameters of a network's training, chosen by
@@ -82,7 +83,7 @@ func newStep(t training, inputs int, random *rand.Rand) *step {
 	return s
 }
 
-// gradient computes the gradient of half the mean square error over a
+// gradient computes the gradient of half the weighted mean square error over a
 // batch of examples.
 func (s *step) gradient(ex examples, batch []int, random *rand.Rand) {
 	for i, row := range batch {
@@ -92,14 +93,14 @@ func (s *step) gradient(ex examples, batch []int, random *rand.Rand) {
 	blas32.Gemm(blas.NoTrans, blas.Trans, 1, rows, matrix(s.hidden, s.inputs, s.layer.weights), 0, matrix(s.batch, s.hidden, s.active))
 	clear(s.gradients.all)
 	for i, row := range batch {
-		s.backward(i, ex.targets[row], random)
+		s.backward(i, ex.targets[row], ex.weights[row], random)
 	}
 	blas32.Gemm(blas.Trans, blas.NoTrans, 1, matrix(s.batch, s.hidden, s.errors), rows, 0, matrix(s.hidden, s.inputs, s.gradients.weights))
 }
 
 // backward finishes one row: from the hidden units' sums to the output's
 // error, and back to the hidden units' errors.
-func (s *step) backward(i int, target float32, random *rand.Rand) {
+func (s *step) backward(i int, target, weight float32, random *rand.Rand) {
 	active, errors := s.active[i*s.hidden:(i+1)*s.hidden], s.errors[i*s.hidden:(i+1)*s.hidden]
 	out := s.layer.offset[0]
 	for j, bias := range s.layer.biases {
@@ -110,7 +111,7 @@ func (s *step) backward(i int, target float32, random *rand.Rand) {
 		active[j] /= 1 - s.dropout
 		out += active[j] * s.layer.output[j]
 	}
-	slope := (out - target) / float32(s.batch)
+	slope := weight * (out - target) / float32(s.batch)
 	s.gradients.offset[0] += slope
 	for j, a := range active {
 		errors[j] = 0
