@@ -60,7 +60,7 @@ func EvaluateAltered(ctx context.Context, analyzer vision.Analyzer, head age.Hea
 				}
 				continue
 			}
-			found[n][i] = &Sample{Age: set[i].Age, Estimate: head.Age(l.Features)}
+			found[n][i] = &Sample{Age: set[i].Age, Estimate: rounded(head.Age(l.Features))}
 		}
 		return nil
 	})

@@ -282,6 +282,9 @@ func refusals(looks []Look) []Refusal {
 	return out
 }
 
+// rounded is an estimate to the tenth of a year that the page decides on.
+func rounded(years float64) float64 { return math.Round(years*10) / 10 }
+
 // Given reports on the estimates that a set brings along.
 func Given(set []Picture, target int) (Report, error) {
 	var samples []Sample
@@ -289,7 +292,7 @@ func Given(set []Picture, target int) (Report, error) {
 		if p.Estimate == nil {
 			return Report{}, fmt.Errorf("%s has no estimate, but others have", p.Path)
 		}
-		samples = append(samples, Sample{p.Age, p.Groups, math.Round(*p.Estimate*10) / 10})
+		samples = append(samples, Sample{p.Age, p.Groups, rounded(*p.Estimate)})
 	}
 	return Measure(samples, target), nil
 }
@@ -307,12 +310,12 @@ func Evaluate(looks []Look, head age.Head, target int) Report {
 }
 
 // Compare reports on estimates of the looks that the page would count, in
-// their order. It rounds to the tenth of a year that the page decides on.
+// their order.
 func Compare(looks []Look, estimates []float64, target int) Report {
 	var samples []Sample
 	for _, l := range looks {
 		if l.Features != nil {
-			samples = append(samples, Sample{l.Age, l.Groups, math.Round(estimates[len(samples)]*10) / 10})
+			samples = append(samples, Sample{l.Age, l.Groups, rounded(estimates[len(samples)])})
 		}
 	}
 	r := Measure(samples, target)
