@@ -137,7 +137,8 @@ def estimate(distribution, head):
     """The gateway's estimate of each row in years, see Tuned in internal/age/head.go."""
     years = np.arange(AGES)
     full = distribution @ years
-    near = (distribution @ np.minimum(years, 35) + head) / 2
+    doubt = (distribution @ (years + 5.0) ** -2 + (head + 5) ** -2) / 2
+    near = 1.04 / np.sqrt(doubt) - 5
     return full + np.clip((45 - full) / 10, 0, 1) * (near - full)
 
 

@@ -20,8 +20,8 @@ import (
 // facesHelp describes the set that eval and calibrate read.
 const facesHelp = `The set is a CSV file with the columns file, age and optionally group, or a
 directory of JPEG and PNG pictures whose names begin with the age. EXIF
-rotation is applied. Nothing from the pictures is written or logged. Names such as 25_0_1_a.jpg, as UTKFace has them, give groups
-too.`
+rotation is applied. Nothing from the pictures is written or logged. Names such as
+25_0_1_a.jpg, as UTKFace has them, give groups too.`
 
 func (c *cli) evalCommand() *cobra.Command {
 	var target int

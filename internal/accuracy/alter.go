@@ -36,8 +36,8 @@ type Alteration struct {
 }
 
 // Alterations are what `agegate eval --alter` measures one by one; a fit learns
-// from all but the last three at random. The strengths are drawn within what cameras, scanners
-// and faces show.
+// from all but the last three at random. The strengths are drawn within what
+// cameras, scanners and faces show.
 var Alterations = []Alteration{
 	{"mirrored", func(s *shot, _ *rand.Rand) { s.mirror() }},
 	{"grey", func(s *shot, _ *rand.Rand) { s.grey() }},

@@ -21,37 +21,48 @@ type ExpectedValue struct{}
 func (ExpectedValue) Age(f *vision.Features) float64 { return expected(&f.Whole.Distribution) }
 
 func expected(distribution *[inference.AgeBins]float32) float64 {
+	return mean(distribution, func(years float64) float64 { return years })
+}
+
+// mean is the mean of what every age gives, by the probability of the age.
+func mean(distribution *[inference.AgeBins]float32, of func(years float64) float64) float64 {
 	var sum, mass float64
 	for age, p := range distribution {
-		sum += float64(age) * float64(p)
+		sum += of(float64(age)) * float64(p)
 		mass += float64(p)
 	}
 	return sum / mass
 }
 
-// Tuned is the head used with a fine-tuned tail. For people near the usual
-// cutoffs it is the mean of two: what the tail expects if everybody over
-// nearCap counts as nearCap, so that a little belief in a great age does not
-// lift a teenager, and another head's estimate, which knows little of the old.
-// Where the tail expects more than nearFades years, what it expects without the
-// cap takes over step by step.
+// Tuned is the head used with a fine-tuned tail. Near the usual cutoffs it
+// weighs what the tail says of each age, and what another head says, which
+// knows little of the old: both count half. The mean of these ages is taken
+// over (age + nearShift)^-2, so that a belief in a young age counts more than
+// one in an old age: whoever may be 15 or 35 is not let through as 25. That
+// lowers everybody whose age is doubtful; nearLift makes up for it. Where the
+// tail's plain mean is over nearFades years, it takes over step by step.
 type Tuned struct{ Other Head } // nil: the tail alone
 
-// Ages in years, see Tuned: from nearEnds on, only the tail counts.
-const nearCap, nearFades, nearEnds = 35, 35.0, 45.0
+// Constants of Tuned, in years but for nearLift. From nearEnds on, only the
+// tail's plain mean counts. Chosen by cross-validation, see docs/measurements.md.
+const (
+	nearShift           = 5.0
+	nearLift            = 1.04
+	nearFades, nearEnds = 35.0, 45.0
+)
+
+// TunedVersion changes when Tuned makes another estimate of the same outputs.
+const TunedVersion = 2
 
 // Age returns the estimate, which is 0 years where the models gave no numbers:
 // nobody is let through on that.
 func (t Tuned) Age(f *vision.Features) float64 {
-	capped := *f.Tuned
-	for age := nearCap + 1; age < len(capped); age++ {
-		capped[nearCap] += capped[age]
-		capped[age] = 0
-	}
-	near, years := expected(&capped), expected(f.Tuned)
+	years := expected(f.Tuned)
+	doubt := mean(f.Tuned, nearDoubt)
 	if t.Other != nil {
-		near = (near + t.Other.Age(f)) / 2
+		doubt = (doubt + nearDoubt(t.Other.Age(f))) / 2
 	}
+	near := nearLift/math.Sqrt(doubt) - nearShift
 	share := min(max((nearEnds-years)/(nearEnds-nearFades), 0), 1)
 	years += share * (near - years)
 	if math.IsNaN(years) {
@@ -59,3 +70,6 @@ func (t Tuned) Age(f *vision.Features) float64 {
 	}
 	return years
 }
+
+// nearDoubt is what an age counts in the mean near the cutoffs.
+func nearDoubt(years float64) float64 { return 1 / ((years + nearShift) * (years + nearShift)) }

@@ -22,36 +22,41 @@ type fixed float64
 
 func (f fixed) Age(*vision.Features) float64 { return float64(f) }
 
+// TestTuned: who may be young or old is estimated nearer to young, whether the
+// tail doubts it or the two disagree, and only the tail knows the old.
 func TestTuned(t *testing.T) {
-	f := new(vision.Features)
-	f.Whole.Distribution[90] = 1 // the stock model's word does not count
-	f.Tuned = new([inference.AgeBins]float32)
-	f.Tuned[20], f.Tuned[30] = 0.5, 0.5
-	for _, row := range []struct {
+	lifted := func(years float64) float64 { return nearLift*(years+nearShift) - nearShift }
+	nan := math.NaN()
+	rows := []struct {
+		name  string
+		tail  map[int]float32
 		other Head
 		want  float64
-	}{{nil, 25}, {fixed(15), 20}, {fixed(math.NaN()), 0}} {
-		if got := (Tuned{Other: row.other}).Age(f); got != row.want {
-			t.Errorf("with %v: age %v, want %v", row.other, got, row.want)
-		}
+	}{
+		{"both sure", map[int]float32{20: 1}, fixed(20), lifted(20)},
+		{"the tail alone, sure", map[int]float32{20: 1}, nil, lifted(20)},
+		{"15 or 35", map[int]float32{15: 0.5, 35: 0.5}, nil, lifted(20.298)},
+		{"15 against 35", map[int]float32{15: 1}, fixed(35), lifted(20.298)},
+		{"35 against 15", map[int]float32{35: 1}, fixed(15), lifted(20.298)},
+		{"a little belief in a great age", map[int]float32{15: 0.75, 75: 0.25}, fixed(16), lifted(16.870)},
+		{"a child", map[int]float32{5: 1}, fixed(0), lifted(1.325)},
+		{"the tail does not decide yet", map[int]float32{35: 1}, fixed(20), lifted(24.981)},
+		{"the tail half decides", map[int]float32{40: 1}, fixed(20), 20 + lifted(25.906)/2},
+		{"the tail decides", map[int]float32{45: 1}, fixed(20), 45},
+		{"old", map[int]float32{60: 0.5, 80: 0.5}, fixed(20), 70},
+		{"no number from the other head", map[int]float32{20: 1}, fixed(nan), 0},
+		{"no number from the tail", map[int]float32{20: float32(nan)}, nil, 0},
+		{"nothing from the tail", nil, fixed(20), 0},
 	}
-	for _, row := range []struct {
-		tail int
-		want float64
-	}{{30, 25}, {35, 27.5}, {40, 33.75}, {45, 45}, {70, 70}} {
+	for _, row := range rows {
+		f := new(vision.Features)
+		f.Whole.Distribution[90] = 1 // the stock model's word does not count
 		f.Tuned = new([inference.AgeBins]float32)
-		f.Tuned[row.tail] = 1
-		if got := (Tuned{Other: fixed(20)}).Age(f); got != row.want {
-			t.Errorf("the tail says %d and the other head 20: age %v, want %v", row.tail, got, row.want)
+		for age, p := range row.tail {
+			f.Tuned[age] = p
 		}
-	}
-	f.Tuned = new([inference.AgeBins]float32)
-	f.Tuned[15], f.Tuned[75] = 0.75, 0.25 // 30 expected, but 20 with the cap
-	if got := (Tuned{Other: fixed(16)}).Age(f); got != 18 {
-		t.Errorf("a little belief in a great age: %v, want 18", got)
-	}
-	f.Tuned[20] = float32(math.NaN())
-	if got := (Tuned{}).Age(f); got != 0 {
-		t.Errorf("a tail that gives no numbers says %v", got)
+		if got := (Tuned{Other: row.other}).Age(f); math.Abs(got-row.want) > 0.001 {
+			t.Errorf("%s: age %.3f, want %.3f", row.name, got, row.want)
+		}
 	}
 }

@@ -129,11 +129,14 @@ func (f *File) Fingerprint() string {
 }
 
 // Estimator identifies everything that an age estimate is computed by: the
-// models, the tail, and the calibration, which may be nil.
+// models, the tail and how it is read, and the calibration, which may be nil.
 func Estimator(m inference.Manifest, f *File) string {
 	digest := sha256.New()
 	for _, role := range append([]inference.Model{inference.Tail}, featureModels...) {
 		fmt.Fprintln(digest, role, m.Models[role].SHA256)
+	}
+	if _, tuned := m.Models[inference.Tail]; tuned {
+		fmt.Fprintln(digest, "tuned", age.TunedVersion)
 	}
 	if f != nil {
 		fmt.Fprintln(digest, f.Fingerprint())
