@@ -137,8 +137,8 @@ def estimate(distribution, head):
     """The gateway's estimate of each row in years, see Tuned in internal/age/head.go."""
     years = np.arange(AGES)
     full = distribution @ years
-    doubt = (distribution @ (years + 5.0) ** -2 + (head + 5) ** -2) / 2
-    near = 1.04 / np.sqrt(doubt) - 5
+    young = (distribution @ (years + 5.0) ** -2 + (head + 5) ** -2) / 2
+    near = 1.04 / np.sqrt(young) - 5
     return full + np.clip((45 - full) / 10, 0, 1) * (near - full)
 
 

@@ -34,13 +34,13 @@ func mean(distribution *[inference.AgeBins]float32, of func(years float64) float
 	return sum / mass
 }
 
-// Tuned is the head used with a fine-tuned tail. Near the usual cutoffs it
-// weighs what the tail says of each age, and what another head says, which
-// knows little of the old: both count half. The mean of these ages is taken
-// over (age + nearShift)^-2, so that a belief in a young age counts more than
-// one in an old age: whoever may be 15 or 35 is not let through as 25. That
-// lowers everybody whose age is doubtful; nearLift makes up for it. Where the
-// tail's plain mean is over nearFades years, it takes over step by step.
+// Tuned is the head used with a fine-tuned tail. Near the usual cutoffs the
+// tail's distribution and another head's estimate, which knows little of the
+// old, count half each. Their mean is the power mean of age + nearShift with
+// the exponent -2, so that a belief in a young age counts more than one in an
+// old age: a face that may be 15 or 35 does not pass as 25. That lowers every
+// estimate that is in doubt; the factor nearLift makes up for it. Where the
+// tail's plain mean is over nearFades years, that takes over step by step.
 type Tuned struct{ Other Head } // nil: the tail alone
 
 // Constants of Tuned, in years but for nearLift. From nearEnds on, only the
@@ -58,11 +58,11 @@ const TunedVersion = 2
 // nobody is let through on that.
 func (t Tuned) Age(f *vision.Features) float64 {
 	years := expected(f.Tuned)
-	doubt := mean(f.Tuned, nearDoubt)
+	young := mean(f.Tuned, youth)
 	if t.Other != nil {
-		doubt = (doubt + nearDoubt(t.Other.Age(f))) / 2
+		young = (young + youth(t.Other.Age(f))) / 2
 	}
-	near := nearLift/math.Sqrt(doubt) - nearShift
+	near := nearLift/math.Sqrt(young) - nearShift
 	share := min(max((nearEnds-years)/(nearEnds-nearFades), 0), 1)
 	years += share * (near - years)
 	if math.IsNaN(years) {
@@ -71,5 +71,5 @@ func (t Tuned) Age(f *vision.Features) float64 {
 	return years
 }
 
-// nearDoubt is what an age counts in the mean near the cutoffs.
-func nearDoubt(years float64) float64 { return 1 / ((years + nearShift) * (years + nearShift)) }
+// youth is what Tuned takes the mean of: the younger, the more.
+func youth(years float64) float64 { return 1 / ((years + nearShift) * (years + nearShift)) }
