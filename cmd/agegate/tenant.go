@@ -31,7 +31,7 @@ type tenantFlags struct {
 	documentCheck, ageVisibility   bool
 	freeChecks, testCap            int64
 	alertBelow                     int64
-	languages                      []string
+	languages, documentWays        []string
 }
 
 func (f *tenantFlags) add(flags *pflag.FlagSet) {
@@ -43,6 +43,7 @@ func (f *tenantFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.help, "help-url", "", "help page in the page's footer (default: the gateway's)")
 	flags.StringVar(&f.terms, "terms-url", "", "terms in the page's footer (default: the gateway's)")
 	flags.BoolVar(&f.documentCheck, "document-check", false, "offer a document check after an age refusal")
+	flags.StringSliceVar(&f.documentWays, "document-ways", nil, "ways of the document check: wallet, photo (default: all that the gateway has)")
 	flags.BoolVar(&f.ageVisibility, "age-visibility", false, "store the estimates of consenting shoppers")
 	flags.Int64Var(&f.freeChecks, "free-checks", 0, "free live checks a month; -1 unlimited (default: the gateway's)")
 	flags.Int64Var(&f.testCap, "test-cap", 0, "test sessions a day; -1 unlimited (default: the gateway's)")
@@ -66,6 +67,7 @@ func (f *tenantFlags) changes(flags *pflag.FlagSet) tenant.Changes {
 	given("help-url", func() { c.HelpURL = &f.help })
 	given("terms-url", func() { c.TermsURL = &f.terms })
 	given("document-check", func() { c.DocumentCheck = &f.documentCheck })
+	given("document-ways", func() { c.DocumentWays = &f.documentWays })
 	given("age-visibility", func() { c.AgeVisibility = &f.ageVisibility })
 	given("free-checks", func() { c.FreeChecks = &f.freeChecks })
 	given("test-cap", func() { c.TestCap = &f.testCap })
@@ -123,7 +125,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 				Name: f.name, SuccessURL: f.success, CancelURL: f.cancel, WebhookURL: f.webhook,
 				Links:         tenant.Links{Privacy: f.privacy, Help: f.help, Terms: f.terms},
 				DocumentCheck: f.documentCheck, AgeVisibility: f.ageVisibility, FreeChecks: f.changes(cmd.Flags()).FreeChecks, TestCap: f.changes(cmd.Flags()).TestCap,
-				Languages: f.languages, AlertBelow: f.alert(),
+				Languages: f.languages, AlertBelow: f.alert(), DocumentWays: f.documentWays,
 			})
 			if err != nil {
 				return err
@@ -248,6 +250,7 @@ type listedTenant struct {
 	CancelURL     string    `json:"cancel_url"`
 	WebhookURL    string    `json:"webhook_url"`
 	DocumentCheck bool      `json:"document_check"`
+	DocumentWays  []string  `json:"document_ways"` // empty: all
 	AgeVisibility bool      `json:"age_visibility"`
 	PrivacyURL    string    `json:"privacy_url"`
 	HelpURL       string    `json:"help_url"`
@@ -278,7 +281,7 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 		}
 		for _, t := range page {
 			listed = append(listed, listedTenant{
-				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, t.AgeVisibility,
+				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, append([]string{}, t.DocumentWays...), t.AgeVisibility,
 				t.Links.Privacy, t.Links.Help, t.Links.Terms,
 				t.FreeChecks, t.TestCap, append([]string{}, t.Languages...), t.AlertBelow, credits[t.ID], t.Disabled, t.CreatedAt.UTC(),
 			})

@@ -1,6 +1,6 @@
 // Every screen of the hosted page, and how a visitor comes to see it.
-import { perform } from "./camera.mjs";
-import { answersAlways, asksWallet, isTold, part, sees, shares, toCamera, toPrimer } from "./walk.mjs";
+import { passport, perform } from "./camera.mjs";
+import { answersAlways, asksWallet, isTold, openCamera, part, sees, shares, toCamera, toPrimer } from "./walk.mjs";
 
 /** The screens of the camera page that a script shows and hides. */
 const hiddenScreens = [
@@ -16,11 +16,27 @@ export function tour(gateway) {
   const shop = gateway.tenant("--age-visibility");
   const plain = gateway.tenant();
   const document = gateway.tenant("--document-check");
+  const photoOnly = gateway.tenant("--document-check", "--document-ways", "photo");
   const link = async (tenant = plain) => (await gateway.session(tenant)).url;
   const forced = (outcome, tenant) => async (page) => page.goto(`${await link(tenant)}?force=${outcome}`);
   const asked = async (page) => {
     await forced("fallback", document)(page);
     await asksWallet(page);
+  };
+  /** Leads to the camera for a document; answers its pictures with a message, if there is one. */
+  const photographs = async (page, message) => {
+    if (message) {
+      await perform(page, { passport: passport(), size: [960, 720], devices: ["Back", "Front"] });
+      await answersAlways(page, { phase: "document", prompt: "", done: 0, total: 0, full: true, ...message });
+    }
+    await forced("fallback", document)(page);
+    await part(page, "way-photo").click();
+    await sees(page, "screen-photo");
+    await part(page, "compare").check();
+    await part(page, "continue").click();
+    await sees(page, "screen-primer");
+    await page.locator('[data-testid="open-camera"]:enabled').waitFor();
+    if (message) await openCamera(page);
   };
   const offered = async (page) => {
     await toPrimer(page, await link());
@@ -74,6 +90,48 @@ export function tour(gateway) {
       await part(page, "help").locator("h2").waitFor();
     },
     document: forced("fallback", document),
+    "document-one-way": forced("fallback", photoOnly),
+    photo: async (page) => {
+      await forced("fallback", document)(page);
+      await part(page, "way-photo").click();
+      await sees(page, "screen-photo");
+    },
+    "photo-without-consent": async (page) => {
+      await stops.photo(page);
+      await page.evaluate(() => document.querySelector("[name=compare]").removeAttribute("required"));
+      await part(page, "continue").click();
+      await sees(page, "consent-missing");
+    },
+    "photo-primer": (page) => photographs(page),
+    "photo-doubtful": async (page) => {
+      await photographs(page);
+      await page.goto(`${page.url()}?refused=doubtful`);
+      await sees(page, "refused-doubtful");
+    },
+    "photo-live": async (page) => {
+      await photographs(page, { stage: "document", guidance: "document.show_zone" });
+      await isTold(page, "document.show_zone");
+    },
+    "photo-tilt": async (page) => {
+      await photographs(page, { stage: "document", guidance: "ok", prompt: "document.raise_left" });
+      await isTold(page, "prompt.document.raise_left");
+    },
+    "photo-face": async (page) => {
+      await photographs(page, { stage: "face", guidance: "no_face", phase: "framing", total: 4 });
+      await isTold(page, "no_face");
+    },
+    "photo-handover": async (page) => {
+      await photographs(page);
+      await part(page, "use-phone").click();
+      await sees(page, "handover-waiting");
+    },
+    "photo-phone": async (page, meet) => {
+      const desk = await meet();
+      await stops["photo-handover"](desk);
+      await page.goto(await desk.locator('[data-testid="address"]').textContent());
+      await part(page, "codes-match").click();
+      await sees(page, "screen-primer");
+    },
     "document-refused": async (page) => {
       await asked(page);
       await shares(page, { age: 17 });

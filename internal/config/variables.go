@@ -269,16 +269,13 @@ func setAllowNets(c *Config, v string) error {
 	return nil
 }
 
-// documentWays are the ways of the document check that there are.
-var documentWays = []session.Way{session.WayWallet, session.WayPhoto}
-
 func setDocumentWays(c *Config, v string) error {
 	if strings.TrimSpace(v) == "none" {
 		return nil
 	}
 	for part := range strings.SplitSeq(v, ",") {
 		way := session.Way(strings.TrimSpace(part))
-		if !slices.Contains(documentWays, way) || slices.Contains(c.DocumentWays, way) {
+		if !slices.Contains(tenant.DocumentWays, string(way)) || slices.Contains(c.DocumentWays, way) {
 			return errors.New("must be wallet, photo, or both separated by a comma, or none")
 		}
 		c.DocumentWays = append(c.DocumentWays, way)

@@ -29,11 +29,11 @@ func TestEveryActionHasAText(t *testing.T) {
 	}
 	one, other := int64(1), tenant.Tenant{
 		Name: "x", SuccessURL: "https://a.example", CancelURL: "https://a.example", WebhookURL: "https://a.example", DocumentCheck: true, AgeVisibility: true,
-		Languages: []string{"de"}, Links: tenant.Links{Privacy: "https://a.example", Help: "https://a.example", Terms: "https://a.example"},
+		Languages: []string{"de"}, DocumentWays: []string{"photo"}, Links: tenant.Links{Privacy: "https://a.example", Help: "https://a.example", Terms: "https://a.example"},
 	}
 	other.FreeChecks, other.AlertBelow = &one, &one
 	changes := tenant.Settings{}.ChangesTo(tenant.Settings{Tenant: other, Brand: brand.Brand{Name: "x", Colour: "000000", LogoHash: "x"}})
-	if len(changes) != 15 {
+	if len(changes) != 16 {
 		t.Errorf("%d settings: is one without a value here?", len(changes))
 	}
 	for _, c := range changes {

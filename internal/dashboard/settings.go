@@ -67,6 +67,7 @@ type settingsView struct {
 	URLs      []urlView
 	Links     []urlView
 	Document  bool
+	Ways      string // of the document check, see waysOf
 	Age       bool
 	Languages []languageView // those that are offered, the default first
 	Brand     brandView
@@ -91,7 +92,7 @@ func (p *Pages) showSettings(r *request) error {
 	}
 	t := r.tenant
 	v := &settingsView{
-		URLs: urlViews(t), Document: t.DocumentCheck, Age: t.AgeVisibility,
+		URLs: urlViews(t), Document: t.DocumentCheck, Ways: waysOf(t), Age: t.AgeVisibility,
 		Brand: brandViewOf(t, look), Edit: editView{
 			r.editing(urlsPath), r.editing(documentPath), r.editing(agePath), r.editing(languagesPath), r.editing(brandingPath),
 		},
@@ -135,24 +136,51 @@ type switchSetting struct {
 	form   *form
 	points int // texts <name>.point1 and so on
 	legal  bool
-	get    func(tenant.Tenant) bool
-	set    func(*tenant.Changes, *bool)
+	show   func(tenant.Tenant, *formView)
+	set    func(*formView, *tenant.Changes)
 }
 
-func switchForm(name string) *form {
-	return &form{name: name, fields: []field{{name: "on", kind: "checkbox"}}}
+func switchForm(name string, more ...field) *form {
+	return &form{name: name, fields: append([]field{{name: "on", kind: "checkbox"}}, more...)}
+}
+
+// setOn fills in whether a switch is on, and returns the form.
+func (v *formView) setOn(on bool) *formView {
+	if on {
+		v.With("on", "1")
+	}
+	return v
+}
+
+// allWays stands for all ways of the document check; the other choices are one
+// way each.
+const allWays = "all"
+
+// waysOf returns the choice for a tenant's ways of the document check.
+func waysOf(t tenant.Tenant) string {
+	if len(t.DocumentWays) == 0 {
+		return allWays
+	}
+	return t.DocumentWays[0]
 }
 
 var switches = []switchSetting{
 	{
-		path: documentPath, form: switchForm("document_check"), points: 3,
-		get: func(t tenant.Tenant) bool { return t.DocumentCheck },
-		set: func(c *tenant.Changes, on *bool) { c.DocumentCheck = on },
+		path: documentPath, points: 4,
+		form: switchForm("document_check", field{name: "ways", kind: "select", hint: true, options: append([]string{allWays}, tenant.DocumentWays...)}),
+		show: func(t tenant.Tenant, f *formView) { f.setOn(t.DocumentCheck).With("ways", waysOf(t)) },
+		set: func(f *formView, c *tenant.Changes) {
+			ways := []string{f.Value("ways")}
+			if ways[0] == allWays {
+				ways = nil
+			}
+			c.DocumentCheck, c.DocumentWays = new(f.Checked("on")), &ways
+		},
 	},
 	{
 		path: agePath, form: switchForm("age_visibility"), points: 4, legal: true,
-		get: func(t tenant.Tenant) bool { return t.AgeVisibility },
-		set: func(c *tenant.Changes, on *bool) { c.AgeVisibility = on },
+		show: func(t tenant.Tenant, f *formView) { f.setOn(t.AgeVisibility) },
+		set:  func(f *formView, c *tenant.Changes) { c.AgeVisibility = new(f.Checked("on")) },
 	},
 }
 
@@ -186,9 +214,7 @@ func (r *request) showSwitch(s switchSetting) error {
 	if err != nil {
 		return err
 	}
-	if s.get(r.tenant) {
-		f.With("on", "1")
-	}
+	s.show(r.tenant, f)
 	return r.renderSwitch(http.StatusOK, s, f)
 }
 
@@ -203,11 +229,12 @@ func (r *request) saveSwitch(s switchSetting) error {
 	if err != nil {
 		return err
 	}
-	var c tenant.Changes
-	on := f.Checked("on")
-	s.set(&c, &on)
-	if done, err := r.change(f, c, r.to(settingsPath), "settings_saved"); done || err != nil {
-		return err
+	if f.ok() {
+		var c tenant.Changes
+		s.set(f, &c)
+		if done, err := r.change(f, c, r.to(settingsPath), "settings_saved"); done || err != nil {
+			return err
+		}
 	}
 	return r.renderSwitch(http.StatusUnprocessableEntity, s, f)
 }

@@ -81,8 +81,16 @@ func TestFormsChangeSettings(t *testing.T) {
 			set        func(tenant.Tenant) bool
 			shown      string
 		}{
-			{"/settings/document-check", "/settings", url.Values{"on": {"1"}}, "document_check", func(t tenant.Tenant) bool { return t.DocumentCheck }, " checked"},
-			{"/settings/document-check", "/settings", url.Values{}, "document_check", func(t tenant.Tenant) bool { return !t.DocumentCheck }, "Offer a document check"},
+			{"/settings/document-check", "/settings", url.Values{"on": {"1"}, "ways": {"all"}}, "document_check", func(t tenant.Tenant) bool { return t.DocumentCheck }, " checked"},
+			{
+				"/settings/document-check", "/settings", url.Values{"on": {"1"}, "ways": {"photo"}}, "document_ways",
+				func(t tenant.Tenant) bool { return t.DocumentCheck && slices.Equal(t.DocumentWays, []string{"photo"}) }, `value="photo" selected`,
+			},
+			{
+				"/settings/document-check", "/settings", url.Values{"on": {"1"}, "ways": {"all"}}, "document_ways",
+				func(t tenant.Tenant) bool { return t.DocumentWays == nil }, `value="all" selected`,
+			},
+			{"/settings/document-check", "/settings", url.Values{"ways": {"all"}}, "document_check", func(t tenant.Tenant) bool { return !t.DocumentCheck }, "Offer a document check"},
 			{"/settings/age-visibility", "/settings", url.Values{"on": {"1"}}, "age_visibility", func(t tenant.Tenant) bool { return t.AgeVisibility }, " checked"},
 			{
 				"/settings/languages", "/settings", url.Values{"languages": {"fr", "de", "zh-Hans"}, "default": {"de"}}, "languages",
@@ -142,6 +150,8 @@ func TestFormsAnswerByField(t *testing.T) {
 		{"/settings/branding", "privacy_url", "javascript:alert(1)", "has to begin with https://"},
 		{"/settings/languages", "default", "de", "Default: has to be one of the offered"},
 		{"/settings/languages", "languages", "xx", "the page does not have one of them"},
+		{"/settings/document-check", "ways", "fax", "is not one of the choices"},
+		{"/settings/document-check", "ways", "", "is needed"},
 		{"/billing/alert", "alert_below", "-1", "a whole number from 0"},
 		{"/billing/alert", "alert_below", "1000000001", "a whole number from 0"},
 		{"/billing/alert", "alert_below", "99999999999999999999", "10 characters at most"},
@@ -156,7 +166,7 @@ func TestFormsAnswerByField(t *testing.T) {
 		if got := problem(body, tt.field); res.StatusCode != 422 || !strings.Contains(got, tt.problem) {
 			t.Errorf("%s %s=%.40q: %d %q, want %q", tt.path, tt.field, tt.value, res.StatusCode, got, tt.problem)
 		}
-		if tt.field != "languages" && !strings.Contains(html.UnescapeString(body), `value="`+tt.value+`"`) {
+		if tt.field != "languages" && tt.field != "ways" && !strings.Contains(html.UnescapeString(body), `value="`+tt.value+`"`) {
 			t.Errorf("%s %s=%.40q: the page forgets what was typed", tt.path, tt.field, tt.value)
 		}
 		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") {

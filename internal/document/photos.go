@@ -35,9 +35,10 @@ const cameraPart = 10 * time.Second
 func (p *Photos) Available(sess session.Session) bool { return sess.DocumentCameraLeft() >= cameraPart }
 
 // Begin begins the check of a session. It returns session.ErrLate when no
-// document check is open, and session.ErrDisabled.
+// document check is open or the tenant does not allow photographs, and
+// session.ErrDisabled.
 func (p *Photos) Begin(ctx context.Context, sess session.Session) error {
-	_, err := p.sessions.StepDocument(ctx, sess)
+	_, err := p.sessions.StepDocument(ctx, sess, session.WayPhoto)
 	return err
 }
 

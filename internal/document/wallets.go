@@ -85,10 +85,10 @@ func (w *Wallets) Available(ctx context.Context, sess session.Session) (bool, er
 }
 
 // Begin makes a new request of the session, which ends an earlier one. It
-// returns session.ErrLate when no document check is open, and
-// session.ErrDisabled.
+// returns session.ErrLate when no document check is open or the tenant does not
+// allow wallets, and session.ErrDisabled.
 func (w *Wallets) Begin(ctx context.Context, sess session.Session) error {
-	if _, err := w.sessions.StepDocument(ctx, sess); err != nil {
+	if _, err := w.sessions.StepDocument(ctx, sess, session.WayWallet); err != nil {
 		return err
 	}
 	nonce := make([]byte, 16)

@@ -7,11 +7,21 @@ import (
 	"agegate/internal/fault"
 )
 
-// StepDocument records progress in the open document check, which moves the
-// expiry. It returns ErrLate when none is open, and ErrDisabled.
-func (s *Service) StepDocument(ctx context.Context, sess Session) (Session, error) {
-	return s.decide(ctx, sess, Claim{}, s.progress)
+// StepDocument records progress in the open document check on a way, which moves
+// the expiry. It returns ErrLate when none is open or the tenant does not allow
+// the way, and ErrDisabled.
+func (s *Service) StepDocument(ctx context.Context, sess Session, way Way) (Session, error) {
+	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
+		if !d.allows(way) {
+			return ErrLate
+		}
+		return s.progress(d)
+	})
 }
+
+// allows reports whether the tenant allows a way of the document check now. No
+// way, which is to decline the check, is always allowed.
+func (d *decision) allows(way Way) bool { return way == "" || d.tenant.Allows(string(way)) }
 
 // progress moves the expiry because of a step in the open document check.
 func (s *Service) progress(d *decision) error {
@@ -25,9 +35,13 @@ func (s *Service) progress(d *decision) error {
 
 // ConsentFaceMatch records that the shopper agrees to have a document's portrait
 // compared with their face, and moves the expiry. It returns ErrLate when no
-// document check is open, and ErrDisabled.
+// document check is open or the tenant does not allow photographs, and
+// ErrDisabled.
 func (s *Service) ConsentFaceMatch(ctx context.Context, sess Session) (Session, error) {
 	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
+		if !d.allows(WayPhoto) {
+			return ErrLate
+		}
 		ok, err := d.RecordFaceMatch(d.sess.ID, d.now)
 		if err != nil || !ok {
 			return lateUnless(ok, err)
@@ -42,10 +56,13 @@ func (s *Service) ConsentFaceMatch(ctx context.Context, sess Session) (Session, 
 // TakeDocumentCamera counts camera time for photographing a document, before it
 // is used, and moves the expiry. It returns the session as it then stands. It
 // returns fault.TooMany when less is left, ErrLate when no document check is
-// open, the comparison of the faces was not agreed to or the claim has ended,
-// and ErrDisabled.
+// open, the comparison of the faces was not agreed to, the tenant does not allow
+// photographs or the claim has ended, and ErrDisabled.
 func (s *Service) TakeDocumentCamera(ctx context.Context, sess Session, by Claim, time time.Duration) (Session, error) {
 	return s.decide(ctx, sess, by, func(d *decision) error {
+		if !d.allows(WayPhoto) {
+			return ErrLate
+		}
 		if d.sess.DocumentOpen() && d.sess.DocumentCameraLeft() < time {
 			return fault.New(fault.TooMany, "No camera time is left")
 		}
@@ -60,10 +77,13 @@ func (s *Service) TakeDocumentCamera(ctx context.Context, sess Session, by Claim
 
 // RefuseDocument counts a document that was read and refused; the MaxDocuments-th
 // one ends the document check as not passed. It returns the session as it then
-// stands. It returns ErrLate when no document check is open or the claim has
-// ended, and ErrDisabled.
+// stands. It returns ErrLate when no document check is open, the tenant does not
+// allow the way or the claim has ended, and ErrDisabled.
 func (s *Service) RefuseDocument(ctx context.Context, sess Session, way Way, by Claim) (Session, error) {
 	after, err := s.decide(ctx, sess, by, func(d *decision) error {
+		if !d.allows(way) {
+			return ErrLate
+		}
 		ok, err := d.RecordDocument(d.sess.ID, way, true, d.now)
 		if err != nil || !ok {
 			return lateUnless(ok, err)

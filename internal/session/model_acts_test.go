@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"agegate/internal/fault"
@@ -70,7 +71,7 @@ func (m *machine) handOver(t *rapid.T) {
 	err := handovers.Offer(context.Background(), row, browserCookie)
 	switch {
 	case m.refused(t, s, err):
-	case s.DocumentOpenedAt != nil && s.FaceMatchAt == nil:
+	case s.DocumentOpenedAt != nil && (s.FaceMatchAt == nil || !m.allows(session.WayPhoto)):
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
@@ -91,7 +92,7 @@ func (m *machine) takeHandover(t *rapid.T) {
 	taken, err := m.replica(t).handovers.Take(context.Background(), row, s.token, phone)
 	switch {
 	case m.refused(t, s, err):
-	case s.DocumentOpenedAt != nil && s.FaceMatchAt == nil:
+	case s.DocumentOpenedAt != nil && (s.FaceMatchAt == nil || !m.allows(session.WayPhoto)):
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
@@ -258,20 +259,30 @@ func (m *machine) endDocument(t *rapid.T) {
 		Source: session.SourceDocument,
 		Way:    rapid.SampledFrom([]session.Way{"", session.WayWallet, session.WayPhoto}).Draw(t, "way"),
 	}
-	m.resolve(t, s, m.replica(t), row, v, s.DocumentOpenedAt != nil && v.Result != session.ResultSpoof)
+	m.resolve(t, s, m.replica(t), row, v, s.DocumentOpenedAt != nil && v.Result != session.ResultSpoof && m.allows(v.Way))
+}
+
+// allows reports whether the tenant allows a way now, or none.
+func (m *machine) allows(way session.Way) bool {
+	return way == "" || len(m.tenant.DocumentWays) == 0 || slices.Contains(m.tenant.DocumentWays, string(way))
+}
+
+func drawWay(t *rapid.T) session.Way {
+	return rapid.SampledFrom([]session.Way{session.WayWallet, session.WayPhoto}).Draw(t, "way")
 }
 
 // refuseDocument is a document that was read and refused.
 func (m *machine) refuseDocument(t *rapid.T) {
 	s, row := m.pick(t)
-	after, err := m.replica(t).sessions.RefuseDocument(context.Background(), row, session.WayWallet, session.Claim{})
+	way := drawWay(t)
+	after, err := m.replica(t).sessions.RefuseDocument(context.Background(), row, way, session.Claim{})
 	switch {
 	case m.refused(t, s, err):
-	case s.DocumentOpenedAt == nil:
+	case s.DocumentOpenedAt == nil || !m.allows(way):
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
-		s.DocumentWay = session.WayWallet
+		s.DocumentWay = way
 		if s.DocumentAttempts++; s.DocumentAttempts == session.MaxDocuments {
 			m.end(s, session.StatusFallback)
 		}
@@ -315,10 +326,11 @@ func (m *machine) extend(s *model) {
 
 func (m *machine) stepDocument(t *rapid.T) {
 	s, row := m.pick(t)
-	_, err := m.replica(t).sessions.StepDocument(context.Background(), row)
+	way := drawWay(t)
+	_, err := m.replica(t).sessions.StepDocument(context.Background(), row, way)
 	switch {
 	case m.refused(t, s, err):
-	case s.DocumentOpenedAt == nil:
+	case s.DocumentOpenedAt == nil || !m.allows(way):
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
@@ -332,7 +344,7 @@ func (m *machine) agree(t *rapid.T) {
 	after, err := m.replica(t).sessions.ConsentFaceMatch(context.Background(), row)
 	switch {
 	case m.refused(t, s, err):
-	case s.DocumentOpenedAt == nil:
+	case s.DocumentOpenedAt == nil || !m.allows(session.WayPhoto):
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
@@ -352,7 +364,7 @@ func (m *machine) film(t *rapid.T) {
 	after, err := s.replica.sessions.TakeDocumentCamera(context.Background(), s.view, s.claim(), part)
 	switch {
 	case m.refused(t, s.model, err):
-	case !s.entitled():
+	case !s.entitled() || !m.allows(session.WayPhoto):
 		expect(t, err, fault.Gone)
 	case s.DocumentOpenedAt != nil && s.DocumentCamera+part > session.MaxDocumentCamera:
 		expect(t, err, fault.TooMany)

@@ -214,7 +214,10 @@ func (m *machine) wait(t *rapid.T) {
 
 func (m *machine) settings(t *rapid.T) {
 	document, visible := rapid.Bool().Draw(t, "document check"), rapid.Bool().Draw(t, "age visibility")
-	updated, err := m.tenants.Update(context.Background(), audit.System("test"), m.tenant.ID, tenant.Changes{DocumentCheck: &document, AgeVisibility: &visible})
+	ways := rapid.SampledFrom([][]string{nil, {"wallet"}, {"photo"}}).Draw(t, "ways")
+	updated, err := m.tenants.Update(context.Background(), audit.System("test"), m.tenant.ID, tenant.Changes{
+		DocumentCheck: &document, AgeVisibility: &visible, DocumentWays: &ways,
+	})
 	ok(t, err)
 	m.tenant = updated
 }

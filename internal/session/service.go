@@ -57,7 +57,8 @@ func NewService(cfg Config, store Store, tenants Tenants, sealer *credential.Sea
 var (
 	errNotFound = fault.New(fault.NotFound, "Session not found")
 	// ErrLate is returned for an action that comes too late: the session has
-	// ended, a document check has begun, or another device has taken over.
+	// ended, a document check has begun, another device has taken over, or the
+	// tenant no longer allows the way of the document check.
 	ErrLate = fault.New(fault.Gone, "Session is no longer open")
 )
 
@@ -169,6 +170,9 @@ func (s *Service) Resolve(ctx context.Context, sess Session, v CheckResult) (Ses
 // apply takes the step that a result calls for, or returns ErrLate when it
 // calls for none.
 func (s *Service) apply(d *decision, v CheckResult) error {
+	if !d.allows(v.Way) {
+		return ErrLate
+	}
 	made := Decision{Status: v.Result.Status(), At: d.now, Source: v.Source}
 	if v.Estimate != nil {
 		cutoff := float64(d.sess.TargetAge) + s.cfg.AgeMargin

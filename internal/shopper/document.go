@@ -28,7 +28,7 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 		return err
 	}
 	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Ways: ways,
-		UsedUp: p.cfg.Photos != nil && !p.cfg.Photos.Available(v.sess),
+		UsedUp: p.cfg.Photos != nil && v.tenant.Allows(string(session.WayPhoto)) && !p.cfg.Photos.Available(v.sess),
 	}
 	if reason := wallet.Reason(c.QueryParam("refused")); reason.Genuine() && v.sess.DocumentAttempts > 0 {
 		view.Refused = reason
@@ -38,7 +38,7 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 
 // ways returns the ways that a session can take.
 func (p *Pages) ways(c echo.Context, v visit) (ways []session.Way, err error) {
-	if p.cfg.Wallets != nil {
+	if p.walletable(v) {
 		available, err := p.cfg.Wallets.Available(c.Request().Context(), v.sess)
 		if err != nil {
 			return nil, err
@@ -51,6 +51,12 @@ func (p *Pages) ways(c echo.Context, v visit) (ways []session.Way, err error) {
 		ways = append(ways, session.WayPhoto)
 	}
 	return ways, nil
+}
+
+// walletable reports whether a wallet may be asked for a session, if one is
+// available.
+func (p *Pages) walletable(v visit) bool {
+	return p.cfg.Wallets != nil && p.screenOf(v) == screenDocument && v.tenant.Allows(string(session.WayWallet))
 }
 
 // showDocument answers GET /v/{token}/document, which a browser asks for when

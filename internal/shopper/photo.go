@@ -11,6 +11,7 @@ import (
 	"agegate/internal/document/photo"
 	"agegate/internal/fault"
 	"agegate/internal/page"
+	"agegate/internal/session"
 
 	"github.com/coder/websocket"
 	"github.com/labstack/echo/v4"
@@ -37,7 +38,7 @@ func (p *Pages) photographable(v visit) bool { return p.agreeable(v) && v.sess.F
 // agreeable reports whether this browser may take the photo way, once the
 // shopper has agreed to the comparison of the faces.
 func (p *Pages) agreeable(v visit) bool {
-	return p.cfg.Photos != nil && p.screenOf(v) == screenDocument && p.cfg.Photos.Available(v.sess)
+	return p.cfg.Photos != nil && p.screenOf(v) == screenDocument && v.tenant.Allows(string(session.WayPhoto)) && p.cfg.Photos.Available(v.sess)
 }
 
 // showPhoto answers GET /v/{token}/photo: the request for consent, then the

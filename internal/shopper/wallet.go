@@ -11,6 +11,7 @@ import (
 	"agegate/internal/document/wallet"
 	"agegate/internal/fault"
 	"agegate/internal/page"
+	"agegate/internal/session"
 
 	"github.com/labstack/echo/v4"
 	"rsc.io/qr"
@@ -57,7 +58,7 @@ func (p *Pages) showWallet(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.screenOf(v) != screenDocument {
+	if !p.walletable(v) {
 		return p.onward(c, v, v.path)
 	}
 	request, err := p.cfg.Wallets.RequestOf(c.Request().Context(), v.sess)
@@ -185,7 +186,7 @@ func (p *Pages) walletState(c echo.Context) error {
 		return err
 	}
 	state := walletOver
-	if err == nil && p.screenOf(v) == screenDocument {
+	if err == nil && p.walletable(v) {
 		request, err := p.cfg.Wallets.RequestOf(c.Request().Context(), v.sess)
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return err
@@ -208,7 +209,7 @@ func (p *Pages) presentInBrowser(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.screenOf(v) != screenDocument {
+	if !p.walletable(v) {
 		return c.JSON(http.StatusOK, map[string]string{"next": v.path})
 	}
 	var answer struct {
@@ -241,7 +242,7 @@ func (p *Pages) receive(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := req.ParseForm(); err != nil {
+	if !v.tenant.Allows(string(session.WayWallet)) || req.ParseForm() != nil {
 		return refuseAnswer(c)
 	}
 	id := c.Param("request")

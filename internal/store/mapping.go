@@ -35,7 +35,7 @@ func fromTenant(t tenant.Tenant) tenantRow {
 		SuccessURL: t.SuccessURL, CancelURL: t.CancelURL, WebhookURL: t.WebhookURL,
 		DocumentCheck: t.DocumentCheck, AgeVisibility: t.AgeVisibility,
 		FreeChecks: t.FreeChecks, TestCap: t.TestCap, PrivacyURL: t.Links.Privacy, HelpURL: t.Links.Help, TermsURL: t.Links.Terms, Disabled: t.Disabled, CreatedAt: at(t.CreatedAt),
-		Languages: strings.Join(t.Languages, " "), AlertBelow: t.AlertBelow,
+		Languages: strings.Join(t.Languages, " "), AlertBelow: t.AlertBelow, DocumentWays: strings.Join(t.DocumentWays, " "),
 	}
 }
 
@@ -46,6 +46,7 @@ func toTenant(r tenantRow) tenant.Tenant {
 		DocumentCheck: r.DocumentCheck, AgeVisibility: r.AgeVisibility,
 		FreeChecks: r.FreeChecks, TestCap: r.TestCap, Links: tenant.Links{Privacy: r.PrivacyURL, Help: r.HelpURL, Terms: r.TermsURL}, Disabled: r.Disabled, CreatedAt: at(r.CreatedAt),
 		Languages: append([]string(nil), strings.Fields(r.Languages)...), AlertBelow: r.AlertBelow,
+		DocumentWays: append([]string(nil), strings.Fields(r.DocumentWays)...),
 	}
 }
 

@@ -16,6 +16,7 @@ type tenantRow struct {
 	CancelURL     string
 	WebhookURL    string
 	DocumentCheck bool
+	DocumentWays  string // separated by spaces
 	AgeVisibility bool
 	FreeChecks    *int64
 	TestCap       *int64

@@ -54,6 +54,9 @@ func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes
 	if c.Languages != nil {
 		columns["languages"] = strings.Join(*c.Languages, " ")
 	}
+	if c.DocumentWays != nil {
+		columns["document_ways"] = strings.Join(*c.DocumentWays, " ")
+	}
 	if c.AlertBelow != nil {
 		columns["alert_below"] = nil
 		if *c.AlertBelow >= 0 {

@@ -51,6 +51,7 @@ func (s Settings) ChangesTo(next Settings) []audit.Change {
 	address("cancel_url", a.CancelURL, b.CancelURL)
 	address("webhook_url", a.WebhookURL, b.WebhookURL)
 	flag("document_check", a.DocumentCheck, b.DocumentCheck)
+	plain("document_ways", strings.Join(a.DocumentWays, " "), strings.Join(b.DocumentWays, " "))
 	flag("age_visibility", a.AgeVisibility, b.AgeVisibility)
 	plain("free_checks", units(a.FreeChecks), units(b.FreeChecks))
 	plain("test_cap", units(a.TestCap), units(b.TestCap))

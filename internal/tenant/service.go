@@ -55,11 +55,12 @@ func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Cred
 	checked, err := s.checked(Changes{
 		Name: &t.Name, SuccessURL: &t.SuccessURL, CancelURL: &t.CancelURL, WebhookURL: &t.WebhookURL, FreeChecks: t.FreeChecks,
 		PrivacyURL: &t.Links.Privacy, HelpURL: &t.Links.Help, TermsURL: &t.Links.Terms, Languages: &t.Languages, AlertBelow: t.AlertBelow,
+		DocumentWays: &t.DocumentWays,
 	})
 	if err != nil {
 		return Credentials{}, err
 	}
-	t.Languages = *checked.Languages
+	t.Languages, t.DocumentWays = *checked.Languages, *checked.DocumentWays
 	if t.ID, err = uuid.NewV7(); err != nil {
 		return Credentials{}, err
 	}

@@ -16,10 +16,11 @@ var Languages = []string{"en", "ar", "de", "es", "fr", "it", "ja", "nl", "pl", "
 // Rules that a setting may break, in fault.FieldError.Err, beside those of
 // CallbackRule, of names and of brand.
 var (
-	ErrFreeChecks = errors.New("free checks must be -1 (unlimited), 0 or more")
-	ErrTestCap    = errors.New("the daily cap of test sessions must be -1 (unlimited), 0 or more")
-	ErrLanguages  = errors.New("languages must be different ones of " + strings.Join(Languages, ", "))
-	ErrAlertBelow = errors.New("the alert must be -1 (never) or from 0 to 1000000000")
+	ErrFreeChecks   = errors.New("free checks must be -1 (unlimited), 0 or more")
+	ErrTestCap      = errors.New("the daily cap of test sessions must be -1 (unlimited), 0 or more")
+	ErrLanguages    = errors.New("languages must be different ones of " + strings.Join(Languages, ", "))
+	ErrDocumentWays = errors.New("the ways of the document check must be different ones of " + strings.Join(DocumentWays, ", "))
+	ErrAlertBelow   = errors.New("the alert must be -1 (never) or from 0 to 1000000000")
 )
 
 // maxAlert is the largest alert threshold, far beyond what anybody needs.
@@ -68,6 +69,11 @@ func (s *Service) checked(c Changes) (Changes, error) {
 		b.add("languages", err)
 		c.Languages = &languages
 	}
+	if c.DocumentWays != nil {
+		ways, err := checkDocumentWays(*c.DocumentWays)
+		b.add("document_ways", err)
+		c.DocumentWays = &ways
+	}
 	c.Brand = c.Brand.checked(&b)
 	return c, b.fault()
 }
@@ -88,15 +94,35 @@ func (s *Service) checkWebhook(raw string) error {
 // checkLanguages returns a choice of Languages as it is stored: empty for all of
 // them with their own default, so that later ones are offered too.
 func checkLanguages(tags []string) ([]string, error) {
-	for i, tag := range tags {
-		if !slices.Contains(Languages, tag) || slices.Contains(tags[:i], tag) {
-			return nil, ErrLanguages
-		}
+	if !distinct(tags, Languages) {
+		return nil, ErrLanguages
 	}
 	if len(tags) == len(Languages) && tags[0] == Languages[0] {
 		return nil, nil
 	}
 	return tags, nil
+}
+
+// checkDocumentWays returns a choice of DocumentWays as it is stored: empty for
+// all of them, so that later ones are allowed too, and in their order.
+func checkDocumentWays(chosen []string) ([]string, error) {
+	if !distinct(chosen, DocumentWays) {
+		return nil, ErrDocumentWays
+	}
+	if len(chosen) == 0 || len(chosen) == len(DocumentWays) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(slices.Clone(DocumentWays), func(way string) bool { return !slices.Contains(chosen, way) }), nil
+}
+
+// distinct reports whether chosen are different ones of all.
+func distinct(chosen, all []string) bool {
+	for i, one := range chosen {
+		if !slices.Contains(all, one) || slices.Contains(chosen[:i], one) {
+			return false
+		}
+	}
+	return true
 }
 
 // checked returns the changes as they are stored: the colour as its digits, the

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"agegate/internal/audit"
@@ -23,6 +24,9 @@ type Tenant struct {
 	CancelURL     string // default destination of the fallback page's return action
 	WebhookURL    string // the only destination of completion webhooks
 	DocumentCheck bool   // offer a document check after an age refusal
+	// DocumentWays are the ways of the document check that shoppers may take;
+	// empty: all that the gateway has.
+	DocumentWays  []string
 	AgeVisibility bool   // store estimates of consenting shoppers
 	FreeChecks    *int64 // monthly free allowance; nil for the operator's default, -1 unlimited
 	TestCap       *int64 // test sessions a day; nil for the operator's default, -1 unlimited
@@ -31,6 +35,15 @@ type Tenant struct {
 	AlertBelow    *int64   // warn staff when fewer checks are left, free and paid together; nil for never
 	Disabled      bool
 	CreatedAt     time.Time
+}
+
+// DocumentWays are the ways of the document check, as session.Way names them.
+var DocumentWays = []string{"wallet", "photo"}
+
+// Allows reports whether shoppers may take a way of the document check. A change
+// of the setting applies at once, to open document checks too.
+func (t Tenant) Allows(way string) bool {
+	return len(t.DocumentWays) == 0 || slices.Contains(t.DocumentWays, way)
 }
 
 // Links are the addresses in the footer of the hosted page; empty ones are not
@@ -106,6 +119,7 @@ type Changes struct {
 	CancelURL     *string
 	WebhookURL    *string
 	DocumentCheck *bool
+	DocumentWays  *[]string // see Allows
 	AgeVisibility *bool
 	FreeChecks    *int64 // DefaultLimit for the operator's default
 	TestCap       *int64 // the same

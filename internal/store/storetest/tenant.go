@@ -37,6 +37,7 @@ func testTenantComesBackAsStored(t *testing.T, s Store) {
 		WebhookURL: "https://shop.example/hook", DocumentCheck: true, AgeVisibility: true, FreeChecks: &free,
 		Links:    tenant.Links{Privacy: "https://shop.example/privacy", Help: "https://shop.example/help", Terms: "https://shop.example/terms"},
 		Disabled: true, CreatedAt: start, Languages: []string{"de", "zh-Hans"}, AlertBelow: &none,
+		DocumentWays: []string{"wallet"},
 	}
 	k := key(t, want.ID, "plain")
 	wantNoError(t, s.CreateTenant(t.Context(), want, []tenant.APIKey{k}, nil, anAct))
@@ -79,8 +80,14 @@ func testUpdateTenantChangesOnlyWhatIsSet(t *testing.T, s Store) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("with languages and an alert: %+v, %v\nwant %+v", got, err, want)
 	}
-	languages, want.Languages, want.AlertBelow = nil, nil, nil
-	got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{Languages: &languages, AlertBelow: &never}, anAct)
+	ways := []string{"photo"}
+	want.DocumentWays = ways
+	got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{DocumentWays: &ways}, anAct)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("with one way of the document check: %+v, %v\nwant %+v", got, err, want)
+	}
+	languages, want.Languages, want.AlertBelow, ways, want.DocumentWays = nil, nil, nil, nil, nil
+	got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{Languages: &languages, AlertBelow: &never, DocumentWays: &ways}, anAct)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("without them again: %+v, %v\nwant %+v", got, err, want)
 	}
