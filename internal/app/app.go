@@ -185,6 +185,9 @@ func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer) {
 			a.metrics.Session(string(entered), livemode)
 			a.log.Info("session", "session_id", id, "status", entered, "livemode", livemode)
 		},
+		ObserveDocument: func(e session.DocumentEvent, livemode bool) {
+			a.metrics.Document(string(e.Way), string(e.Outcome), livemode)
+		},
 	}, a.Store, a.Tenants, sealer, rand.Reader, a.now, a.dispatcher.Wake)
 }
 

@@ -7,10 +7,15 @@ import (
 )
 
 // newMetrics returns metrics that know every status a session enters by an
-// event and every result of a webhook attempt.
+// event, every event of a document check and every result of a webhook attempt.
 func newMetrics() *metrics.Metrics {
+	var documents [][2]string
+	for _, event := range session.DocumentEvents() {
+		documents = append(documents, [2]string{string(event.Way), string(event.Outcome)})
+	}
 	return metrics.New(
 		words(session.StatusPending, session.StatusPassed, session.StatusFallback, session.StatusSpoof),
+		documents,
 		words(webhook.ClassDelivered, webhook.ClassStatus, webhook.ClassRedirect, webhook.ClassDNS,
 			webhook.ClassBlocked, webhook.ClassConnect, webhook.ClassTLS, webhook.ClassTimeout))
 }

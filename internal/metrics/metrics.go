@@ -3,6 +3,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"net/http"
@@ -22,14 +23,16 @@ type Metrics struct {
 	registry  *prometheus.Registry
 	requests  *prometheus.HistogramVec
 	sessions  *prometheus.CounterVec
+	documents *prometheus.CounterVec
 	attempts  *prometheus.CounterVec
 	inference prometheus.Histogram
 }
 
 // New returns metrics with the process's own collectors registered. The
-// counters of the given session statuses and webhook classes begin at zero in
-// both modes, because Prometheus sees no increase in a series' first sample.
-func New(statuses, classes []string) *Metrics {
+// counters of the given session statuses, events of document checks, as way and
+// outcome, and webhook classes begin at zero in both modes, because Prometheus
+// sees no increase in a series' first sample.
+func New(statuses []string, documents [][2]string, classes []string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -41,6 +44,10 @@ func New(statuses, classes []string) *Metrics {
 			Name: "agegate_sessions_total",
 			Help: "Sessions that entered a status, by status and mode.",
 		}, []string{"status", "mode"}),
+		documents: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "agegate_document_checks_total",
+			Help: "What happened in document checks, by way (none where there is none), outcome and mode. Documents refused are counted one by one.",
+		}, []string{"way", "outcome", "mode"}),
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "agegate_webhook_attempts_total",
 			Help: "Webhook attempts, by result class and mode.",
@@ -51,11 +58,14 @@ func New(statuses, classes []string) *Metrics {
 			Buckets: []float64{.005, .01, .02, .03, .05, .1, .15, .25, .5, 1},
 		}),
 	}
-	m.registry.MustRegister(m.requests, m.sessions, m.attempts, m.inference,
+	m.registry.MustRegister(m.requests, m.sessions, m.documents, m.attempts, m.inference,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, livemode := range []bool{false, true} {
 		for _, status := range statuses {
 			m.sessions.WithLabelValues(status, mode(livemode))
+		}
+		for _, event := range documents {
+			m.documents.WithLabelValues(wayLabel(event[0]), event[1], mode(livemode))
 		}
 		for _, class := range classes {
 			m.attempts.WithLabelValues(class, mode(livemode))
@@ -74,6 +84,13 @@ func (m *Metrics) Request(method, route string, status int, took time.Duration) 
 func (m *Metrics) Session(status string, livemode bool) {
 	m.sessions.WithLabelValues(status, mode(livemode)).Inc()
 }
+
+// Document counts an outcome in a document check; the way may be empty.
+func (m *Metrics) Document(way, outcome string, livemode bool) {
+	m.documents.WithLabelValues(wayLabel(way), outcome, mode(livemode)).Inc()
+}
+
+func wayLabel(way string) string { return cmp.Or(way, "none") }
 
 // WebhookAttempt counts a webhook attempt.
 func (m *Metrics) WebhookAttempt(class string, livemode bool) {

@@ -48,6 +48,7 @@ type decision struct {
 	sess   Session // kept up to date by whoever changes the row
 	tenant tenant.Tenant
 	now    time.Time
+	events []DocumentEvent
 }
 
 // decide runs change in the transaction of a decision and returns the updated
@@ -57,6 +58,7 @@ type decision struct {
 // of view are used.
 func (s *Service) decide(ctx context.Context, view Session, by Claim, change func(d *decision) error) (Session, error) {
 	after := view
+	var events []DocumentEvent
 	err := s.store.UpdateSessions(ctx, func(tx Tx) error {
 		row, err := tx.LockSession(view.ID)
 		if err != nil {
@@ -81,9 +83,14 @@ func (s *Service) decide(ctx context.Context, view Session, by Claim, change fun
 		if err := change(d); err != nil {
 			return err
 		}
-		after = d.sess
+		after, events = d.sess, d.events
 		return nil
 	})
+	if err == nil && s.cfg.ObserveDocument != nil {
+		for _, event := range events {
+			s.cfg.ObserveDocument(event, after.Livemode)
+		}
+	}
 	if code := fault.CodeOf(err); err == nil || code != "" && code != fault.Unavailable {
 		return after, err
 	}

@@ -89,15 +89,63 @@ func (s *Service) RefuseDocument(ctx context.Context, sess Session, way Way, by 
 			return lateUnless(ok, err)
 		}
 		d.sess.DocumentWay = way
+		d.happened(way, DocumentRefused)
 		if d.sess.DocumentAttempts++; d.sess.DocumentAttempts < MaxDocuments {
 			return nil
 		}
+		d.happened(way, DocumentFailed)
 		return d.complete(ResultFallback, Decision{Status: StatusFallback, At: d.now, Source: SourceDocument})
 	})
 	if err == nil {
 		s.announce(after)
 	}
 	return after, err
+}
+
+// DocumentOutcome is what happened in a document check, for metrics.
+type DocumentOutcome string
+
+// The outcomes. Those of a document that was read have a way.
+const (
+	DocumentOffered  DocumentOutcome = "offered"
+	DocumentDeclined DocumentOutcome = "declined"
+	DocumentRefused  DocumentOutcome = "refused" // a document was read and refused
+	DocumentFailed   DocumentOutcome = "failed"  // the check ended as not passed
+	DocumentPassed   DocumentOutcome = "passed"
+)
+
+// DocumentEvent is an outcome on a way; the way is empty where there is none.
+type DocumentEvent struct {
+	Way     Way
+	Outcome DocumentOutcome
+}
+
+// DocumentEvents returns every event that there can be.
+func DocumentEvents() []DocumentEvent {
+	events := []DocumentEvent{{"", DocumentOffered}, {"", DocumentDeclined}}
+	for _, way := range []Way{WayWallet, WayPhoto} {
+		for _, outcome := range []DocumentOutcome{DocumentRefused, DocumentFailed, DocumentPassed} {
+			events = append(events, DocumentEvent{way, outcome})
+		}
+	}
+	return events
+}
+
+// documentOutcome is the outcome that ends a document check with a result.
+func documentOutcome(v CheckResult) DocumentOutcome {
+	switch {
+	case v.Result == ResultVerified:
+		return DocumentPassed
+	case v.Way == "":
+		return DocumentDeclined
+	default:
+		return DocumentFailed
+	}
+}
+
+// happened notes an event, which is told once the decision is committed.
+func (d *decision) happened(way Way, outcome DocumentOutcome) {
+	d.events = append(d.events, DocumentEvent{way, outcome})
 }
 
 // offerDocument opens the document check after an age refusal.
@@ -108,6 +156,7 @@ func (s *Service) offerDocument(d *decision, made Decision) error {
 		return lateUnless(ok, err)
 	}
 	d.sess.DocumentOpenedAt = &d.now
+	d.happened("", DocumentOffered)
 	d.estimated(made)
 	return d.extendTo(expiresAt)
 }

@@ -28,6 +28,8 @@ type Config struct {
 	AgeMargin   float64
 	Calibration string
 	Observe     func(id uuid.UUID, entered Status, livemode bool) // called on creation and completion; may be nil
+	// ObserveDocument is called after what happens in document checks; may be nil.
+	ObserveDocument func(e DocumentEvent, livemode bool)
 }
 
 // Service creates, completes and looks up sessions. Camera results, forced
@@ -191,6 +193,9 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 				return lateUnless(ok, err)
 			}
 			d.sess.DocumentWay = v.Way
+		}
+		if v.Source == SourceDocument {
+			d.happened(v.Way, documentOutcome(v))
 		}
 		return d.complete(v.Result, made)
 	default:
