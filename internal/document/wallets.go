@@ -88,7 +88,7 @@ func (w *Wallets) Available(ctx context.Context, sess session.Session) (bool, er
 // returns session.ErrLate when no document check is open or the tenant does not
 // allow wallets, and session.ErrDisabled.
 func (w *Wallets) Begin(ctx context.Context, sess session.Session) error {
-	if _, err := w.sessions.StepDocument(ctx, sess, session.WayWallet); err != nil {
+	if _, err := w.sessions.ChooseWay(ctx, sess, session.WayWallet); err != nil {
 		return err
 	}
 	nonce := make([]byte, 16)

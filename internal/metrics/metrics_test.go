@@ -83,7 +83,8 @@ func documents(t *testing.T, g *harness.Gateway) {
 	}
 	for _, act := range []func(s session.Session) error{
 		func(s session.Session) error {
-			return errors.Join(refuse(s), end(s, session.ResultVerified, session.WayPhoto))
+			_, err := g.App.Sessions.ConsentFaceMatch(t.Context(), s)
+			return errors.Join(err, refuse(s), end(s, session.ResultVerified, session.WayPhoto))
 		},
 		func(s session.Session) error { return end(s, session.ResultFallback, "") },
 		func(s session.Session) error { return errors.Join(refuse(s), refuse(s), refuse(s)) },

@@ -7,16 +7,38 @@ import (
 	"agegate/internal/fault"
 )
 
-// StepDocument records progress in the open document check on a way, which moves
-// the expiry. It returns ErrLate when none is open or the tenant does not allow
-// the way, and ErrDisabled.
-func (s *Service) StepDocument(ctx context.Context, sess Session, way Way) (Session, error) {
+// ChooseWay begins a way of the open document check, which moves the expiry. It
+// withdraws an earlier consent to the comparison of the faces: whoever chooses
+// anew is asked anew. It returns ErrLate when no document check is open or the
+// tenant does not allow the way, and ErrDisabled.
+func (s *Service) ChooseWay(ctx context.Context, sess Session, way Way) (Session, error) {
 	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
 		if !d.allows(way) {
 			return ErrLate
 		}
+		if d.sess.FaceMatchAt != nil {
+			if err := d.agree(nil); err != nil {
+				return err
+			}
+		}
 		return s.progress(d)
 	})
+}
+
+// agree writes when the shopper agreed to the comparison of the faces, nil for
+// not at all.
+func (d *decision) agree(agreedAt *time.Time) error {
+	ok, err := d.RecordFaceMatch(d.sess.ID, agreedAt, d.now)
+	if err == nil && ok {
+		d.sess.FaceMatchAt = agreedAt
+	}
+	return lateUnless(ok, err)
+}
+
+// agreed reports whether a document may be judged on a way now: photographs only
+// with consent to the comparison of the faces.
+func (d *decision) agreed(way Way) bool {
+	return d.allows(way) && (way != WayPhoto || d.sess.FaceMatchAt != nil)
 }
 
 // allows reports whether the tenant allows a way of the document check now. No
@@ -42,12 +64,10 @@ func (s *Service) ConsentFaceMatch(ctx context.Context, sess Session) (Session, 
 		if !d.allows(WayPhoto) {
 			return ErrLate
 		}
-		ok, err := d.RecordFaceMatch(d.sess.ID, d.now)
-		if err != nil || !ok {
-			return lateUnless(ok, err)
-		}
 		if d.sess.FaceMatchAt == nil {
-			d.sess.FaceMatchAt = &d.now
+			if err := d.agree(&d.now); err != nil {
+				return err
+			}
 		}
 		return s.progress(d)
 	})
@@ -78,10 +98,11 @@ func (s *Service) TakeDocumentCamera(ctx context.Context, sess Session, by Claim
 // RefuseDocument counts a document that was read and refused; the MaxDocuments-th
 // one ends the document check as not passed. It returns the session as it then
 // stands. It returns ErrLate when no document check is open, the tenant does not
-// allow the way or the claim has ended, and ErrDisabled.
+// allow the way, a photograph was not agreed to or the claim has ended, and
+// ErrDisabled.
 func (s *Service) RefuseDocument(ctx context.Context, sess Session, way Way, by Claim) (Session, error) {
 	after, err := s.decide(ctx, sess, by, func(d *decision) error {
-		if !d.allows(way) {
+		if !d.agreed(way) {
 			return ErrLate
 		}
 		ok, err := d.RecordDocument(d.sess.ID, way, true, d.now)

@@ -100,7 +100,7 @@ func (h *Handovers) Take(ctx context.Context, sess Session, token, cookie string
 // check, or that has a document check open in which one may be photographed.
 func (h *Handovers) change(ctx context.Context, sess Session, change func(d *decision) error) error {
 	_, err := h.sessions.decide(ctx, sess, Claim{}, func(d *decision) error {
-		if d.sess.DocumentOpen() && (d.sess.FaceMatchAt == nil || !d.allows(WayPhoto)) {
+		if d.sess.DocumentOpen() && !d.agreed(WayPhoto) {
 			return ErrLate
 		}
 		return change(d)

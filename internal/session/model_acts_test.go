@@ -259,12 +259,17 @@ func (m *machine) endDocument(t *rapid.T) {
 		Source: session.SourceDocument,
 		Way:    rapid.SampledFrom([]session.Way{"", session.WayWallet, session.WayPhoto}).Draw(t, "way"),
 	}
-	m.resolve(t, s, m.replica(t), row, v, s.DocumentOpenedAt != nil && v.Result != session.ResultSpoof && m.allows(v.Way))
+	m.resolve(t, s, m.replica(t), row, v, s.DocumentOpenedAt != nil && v.Result != session.ResultSpoof && m.judges(s, v.Way))
 }
 
 // allows reports whether the tenant allows a way now, or none.
 func (m *machine) allows(way session.Way) bool {
 	return way == "" || len(m.tenant.DocumentWays) == 0 || slices.Contains(m.tenant.DocumentWays, string(way))
+}
+
+// judges reports whether a document on a way counts for a session now.
+func (m *machine) judges(s *model, way session.Way) bool {
+	return m.allows(way) && (way != session.WayPhoto || s.FaceMatchAt != nil)
 }
 
 func drawWay(t *rapid.T) session.Way {
@@ -278,7 +283,7 @@ func (m *machine) refuseDocument(t *rapid.T) {
 	after, err := m.replica(t).sessions.RefuseDocument(context.Background(), row, way, session.Claim{})
 	switch {
 	case m.refused(t, s, err):
-	case s.DocumentOpenedAt == nil || !m.allows(way):
+	case s.DocumentOpenedAt == nil || !m.judges(s, way):
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
@@ -324,16 +329,17 @@ func (m *machine) extend(s *model) {
 	}
 }
 
-func (m *machine) stepDocument(t *rapid.T) {
+func (m *machine) chooseWay(t *rapid.T) {
 	s, row := m.pick(t)
 	way := drawWay(t)
-	_, err := m.replica(t).sessions.StepDocument(context.Background(), row, way)
+	_, err := m.replica(t).sessions.ChooseWay(context.Background(), row, way)
 	switch {
 	case m.refused(t, s, err):
 	case s.DocumentOpenedAt == nil || !m.allows(way):
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
+		s.FaceMatchAt = nil
 		m.extend(s)
 	}
 }

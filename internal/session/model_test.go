@@ -43,7 +43,7 @@ func TestSessionLife(t *testing.T) {
 				"use up":         m.useUp,
 				"go without":     m.goWithout,
 				"force":          m.force,
-				"document":       m.stepDocument,
+				"document":       m.chooseWay,
 				"document ends":  m.endDocument,
 				"document fails": m.refuseDocument,
 				"face match":     m.agree,

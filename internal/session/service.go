@@ -172,7 +172,7 @@ func (s *Service) Resolve(ctx context.Context, sess Session, v CheckResult) (Ses
 // apply takes the step that a result calls for, or returns ErrLate when it
 // calls for none.
 func (s *Service) apply(d *decision, v CheckResult) error {
-	if !d.allows(v.Way) {
+	if !d.agreed(v.Way) {
 		return ErrLate
 	}
 	made := Decision{Status: v.Result.Status(), At: d.now, Source: v.Source}

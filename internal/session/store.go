@@ -83,9 +83,9 @@ type Tx interface {
 	// check is open. It reports whether it did.
 	RecordDocument(id uuid.UUID, way Way, refused bool, now time.Time) (bool, error)
 	// RecordFaceMatch writes the time of consent to the comparison of the faces
-	// while the session is open at now and a document check is open. An earlier
-	// time is kept. It reports whether it did.
-	RecordFaceMatch(id uuid.UUID, now time.Time) (bool, error)
+	// (nil withdraws it) while the session is open at now and a document check is
+	// open. It reports whether it did.
+	RecordFaceMatch(id uuid.UUID, agreedAt *time.Time, now time.Time) (bool, error)
 	// AddDocumentCamera adds camera time, in whole milliseconds, while the session
 	// is open at now, a document check is open, the comparison of the faces was
 	// agreed to and the sum is at most MaxDocumentCamera. It reports whether it did.

@@ -196,3 +196,32 @@ func TestAPhoneFilmsTheDocument(t *testing.T) {
 	phone.get(address).shows(t, http.StatusOK, "notice-handover_done")
 	desktop.get(link).shows(t, http.StatusOK, "screen-fallback")
 }
+
+// Whoever chooses a way anew takes the consent to the comparison back: what is
+// filmed already passes nobody and counts nothing, and the page asks again.
+func TestConsentIsWithdrawn(t *testing.T) {
+	for _, choice := range []string{"photo", "wallet"} {
+		for _, outcome := range []photo.Outcome{photo.Passed, photo.NotLive, photo.AnotherFace} {
+			f := filmed(t, outcome)
+			f.trust(testIssuer(t, 1))
+			link, shopper := f.agreed()
+			path := strings.TrimPrefix(link, f.server.URL)
+			filming := shopper.camera(link)
+			filming.read()
+			filming.send(frame(scriptNonce, 0))
+			filming.read()
+			shopper.post(link+"/document", url.Values{"choice": {choice}}).leadsTo(t, path+"/"+choice)
+			filming.send(frame(scriptNonce, 1))
+			var last onwardMessage
+			must(t, json.Unmarshal([]byte(filming.read()), &last))
+			filming.closes(closeReload)
+			if s := f.stored(link); last.Next != "reload" || s.FaceMatchAt != nil {
+				t.Errorf("%s after %s: %+v, consent of %v", choice, outcome, last, s.FaceMatchAt)
+			}
+			f.expect(link, session.StatusPending, "", 0)
+			shopper.get(link+"/photo").shows(t, http.StatusOK, "screen-photo")
+			shopper.camera(link).closes(closeReload)
+			shopper.post(link+"/handover", nil).leadsTo(t, path)
+		}
+	}
+}

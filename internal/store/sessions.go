@@ -182,9 +182,8 @@ func (tx *Tx) RecordDocument(id uuid.UUID, way session.Way, refused bool, now ti
 }
 
 // RecordFaceMatch implements session.Tx.
-func (tx *Tx) RecordFaceMatch(id uuid.UUID, now time.Time) (bool, error) {
-	return changed(tx.open(id, now).Where("document_opened_at IS NOT NULL").
-		Update("face_match_at", gorm.Expr("coalesce(face_match_at, ?)", at(now))))
+func (tx *Tx) RecordFaceMatch(id uuid.UUID, agreedAt *time.Time, now time.Time) (bool, error) {
+	return changed(tx.open(id, now).Where("document_opened_at IS NOT NULL").Update("face_match_at", atOrNil(agreedAt)))
 }
 
 // AddDocumentCamera implements session.Tx.

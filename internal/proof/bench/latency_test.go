@@ -1,14 +1,10 @@
 package bench
 
 import (
-	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"image"
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,9 +12,6 @@ import (
 	"agegate/internal/proof/harness"
 	"agegate/internal/store/pgtest"
 	"agegate/internal/vision/visiontest"
-
-	"github.com/coder/websocket"
-	"github.com/coder/websocket/wsjson"
 )
 
 // report prints quantiles of latencies in milliseconds.
@@ -87,7 +80,7 @@ func BenchmarkGuidance(b *testing.B) {
 	}
 }
 
-func blurredFace(b *testing.B) []byte {
+func blurredFace(b testing.TB) []byte {
 	small := visiontest.Scene(visiontest.Face(b), [3]int{18, 18, 36})
 	coarse, ok := small.SubImage(image.Rect(0, 0, 36, 36)).(*image.RGBA)
 	if !ok {
@@ -103,63 +96,26 @@ func blurredFace(b *testing.B) []byte {
 // stream plays a shopper who sends the same frame n times, and returns how
 // long each answer took.
 func stream(b *testing.B, g *harness.Gateway, s harness.Created, jpeg []byte, n int) []time.Duration {
-	browser := harness.Browser()
-	page := g.Path(s.VerificationURL)
-	for _, open := range []func() (*http.Response, error){
-		func() (*http.Response, error) { return browser.Get(page) },
-		func() (*http.Response, error) {
-			return browser.Post(page+"/start", "application/x-www-form-urlencoded", nil)
-		},
-	} {
-		res, err := open()
-		if err != nil {
-			b.Error(err)
-			return nil
-		}
-		_ = res.Body.Close()
-	}
-	ctx, cancel := context.WithTimeout(b.Context(), 5*time.Minute)
-	defer cancel()
-	conn, res, err := websocket.Dial(ctx, strings.Replace(page, "http", "ws", 1)+"/stream", &websocket.DialOptions{HTTPClient: browser})
-	if err != nil {
-		b.Error(err, res)
-		return nil
-	}
-	defer conn.CloseNow()
-	var hello struct {
-		Nonce string `json:"nonce"`
-	}
-	if err := wsjson.Read(ctx, conn, &hello); err != nil {
-		b.Error(err)
-		return nil
-	}
-	message, err := hex.DecodeString(hello.Nonce)
+	f, err := openFilm(b.Context(), g, s, "start")
 	if err != nil {
 		b.Error(err)
 		return nil
 	}
-	message = append(append(message, 0, 0, 0, 0), jpeg...)
+	defer f.conn.CloseNow()
 	var took []time.Duration
 	tick := time.NewTicker(frameEvery)
 	defer tick.Stop()
-	for seq := range n {
+	for range n {
 		<-tick.C
-		binary.BigEndian.PutUint32(message[16:20], uint32(seq))
 		start := time.Now()
-		var guidance struct {
-			Guidance string `json:"guidance"`
-		}
-		if err := conn.Write(ctx, websocket.MessageBinary, message); err != nil {
-			b.Error(err)
-			return took
-		}
-		if err := wsjson.Read(ctx, conn, &guidance); err != nil {
+		told, err := f.show(b.Context(), jpeg)
+		if err != nil {
 			b.Error(err)
 			return took
 		}
 		took = append(took, time.Since(start))
-		if guidance.Guidance != "blurred" {
-			b.Errorf("guidance %q, want blurred", guidance.Guidance)
+		if told.Guidance != "blurred" {
+			b.Errorf("guidance %q, want blurred", told.Guidance)
 		}
 	}
 	return took

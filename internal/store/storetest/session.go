@@ -138,7 +138,10 @@ func testConditionalUpdates(t *testing.T, s Store) {
 		return tx.AddStrike(id, now)
 	})
 	agree := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
-		return tx.RecordFaceMatch(id, now)
+		return tx.RecordFaceMatch(id, &now, now)
+	})
+	withdraw := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
+		return tx.RecordFaceMatch(id, nil, now)
 	})
 	film := within(func(tx session.Tx, id uuid.UUID, now time.Time) (bool, error) {
 		return tx.AddDocumentCamera(id, 10*time.Second, now)
@@ -194,7 +197,8 @@ func testConditionalUpdates(t *testing.T, s Store) {
 		{"refuse a document too late", refuse, offered, tooLate, false, nil},
 		{"refuse a document after completion", refuse, passed, inTime, false, nil},
 		{"agree to the face match", agree, offered, inTime, true, func(_, s session.Session) bool { return s.FaceMatchAt.Equal(stored(inTime)) }},
-		{"agree again", agree, agreed, inTime, true, func(_, s session.Session) bool { return s.FaceMatchAt.Equal(at) }},
+		{"withdraw it", withdraw, agreed, inTime, true, func(_, s session.Session) bool { return s.FaceMatchAt == nil }},
+		{"withdraw it too late", withdraw, agreed, tooLate, false, nil},
 		{"agree without a document check", agree, fresh, inTime, false, nil},
 		{"agree too late", agree, offered, tooLate, false, nil},
 		{"film a document", film, agreed, inTime, true, func(_, s session.Session) bool { return s.DocumentCamera == 11*time.Second }},
