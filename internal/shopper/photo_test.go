@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"agegate/internal/age"
+	"agegate/internal/billing"
 	"agegate/internal/document"
 	"agegate/internal/document/photo"
 	"agegate/internal/fault"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
+	"agegate/internal/webhook"
 )
 
 // film is a check of a document that answers with prepared steps.
@@ -223,5 +225,56 @@ func TestConsentIsWithdrawn(t *testing.T) {
 			shopper.camera(link).closes(closeReload)
 			shopper.post(link+"/handover", nil).leadsTo(t, path)
 		}
+	}
+}
+
+// A result that comes when the session has ended otherwise, or has expired,
+// changes nothing: there is one event, and one unit is settled, or none.
+func TestAPhotographThatComesTooLate(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		act     func(f *fixture, link string, shopper *browser)
+		status  session.Status
+		settled int
+	}{
+		{"in time", func(*fixture, string, *browser) {}, session.StatusPassed, 1},
+		{"declined", func(_ *fixture, link string, shopper *browser) {
+			shopper.post(link+"/document", url.Values{"choice": {"decline"}})
+		}, session.StatusFallback, 1},
+		{"passed by a wallet", func(f *fixture, link string, _ *browser) {
+			_, err := f.sessions.Resolve(f.t.Context(), f.stored(link), session.CheckResult{
+				Result: session.ResultVerified, Source: session.SourceDocument, Way: session.WayWallet,
+			})
+			must(f.t, err)
+		}, session.StatusPassed, 1},
+		{"expired", func(f *fixture, _ string, _ *browser) { f.advance(time.Hour) }, session.StatusPending, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := filmed(t, photo.Passed)
+			link, shopper := f.agreed()
+			filming := shopper.camera(link)
+			filming.read()
+			filming.send(frame(scriptNonce, 0))
+			filming.read()
+			tt.act(f, link, shopper)
+			filming.send(frame(scriptNonce, 1))
+			filming.read()
+			filming.closes(closeReload)
+			if s := f.stored(link); s.Status != tt.status {
+				t.Errorf("the session is %s, want %s", s.Status, tt.status)
+			}
+			events, err := f.db.Events(t.Context(), webhook.Filter{Scope: webhook.OfTenant(f.tenant.ID)})
+			must(t, err)
+			settled := 0
+			for e, err := range billing.Ledger(t.Context(), f.db, f.tenant.ID) {
+				must(t, err)
+				if e.Kind == billing.EntrySettle {
+					settled++
+				}
+			}
+			if len(events) != tt.settled || settled != tt.settled {
+				t.Errorf("%d events and %d units settled, want %d", len(events), settled, tt.settled)
+			}
+		})
 	}
 }
