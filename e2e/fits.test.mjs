@@ -2,15 +2,16 @@
 // picture are in view together, and the picture stays in view beside the
 // explanation of a complaint.
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { root } from "./lib/gateway.mjs";
 import { browser, gateway, tenant } from "./lib/shared.mjs";
-import { answersAlways, fitsWidth, part, toCamera } from "./lib/walk.mjs";
+import { agreesToPhotograph, answersAlways, fitsWidth, isTold, part, toCamera } from "./lib/walk.mjs";
 
-const languages = readdirSync(`${root}/templates/shopper/locales`).map((file) => file.replace(".json", ""));
+const locales = `${root}/templates/shopper/locales`;
+const languages = readdirSync(locales).map((file) => file.replace(".json", ""));
 const small = { width: 360, height: 560 };
 const lying = { width: 740, height: 330 };
 const enlarged = { width: 320, height: 256 }; // a laptop's window at 400 %
@@ -45,6 +46,40 @@ test("every prompt in every language, in the smallest windows", async (t) => {
         const what = `${tag}, ${size.width}×${size.height}`;
         await isInView(page, ".guidance", what, Infinity);
         await isInView(page, "#more-time", what, Infinity);
+        await isInView(page, "#stage", what, 150);
+        await fitsWidth(page);
+      }
+    });
+  }
+  page.kept();
+});
+
+/** The longest of a language's texts about a document, as the server names it. */
+function longest(tag) {
+  const texts = Object.entries(JSON.parse(readFileSync(`${locales}/${tag}.json`, "utf8")));
+  const guidance = ["show_zone", "other_document", "closer", "further", "dark", "glare", "blurred"].map((name) => `film.${name}`);
+  const [[name]] = texts.filter(([key]) => guidance.includes(key)).sort(([, a], [, b]) => b.length - a.length);
+  return name.replace("film.", "document.");
+}
+
+test("the longest guidance about a document in every language, in the smallest windows", async (t) => {
+  const message = { stage: "document", guidance: "", phase: "document", prompt: "", done: 0, total: 0, full: true };
+  const page = await visitor(browser, { viewport: small });
+  await perform(page);
+  await answersAlways(page, message);
+  const { url } = await gateway.session(gateway.tenant("--document-check"));
+  await page.goto(`${url}?force=fallback`);
+  await agreesToPhotograph(page);
+  for (const tag of languages) {
+    await t.test(tag, async () => {
+      message.guidance = longest(tag);
+      await page.goto(`${url}/photo?lang=${tag}`);
+      await part(page, "open-camera").click();
+      await isTold(page, message.guidance);
+      for (const size of [small, lying, enlarged]) {
+        await page.setViewportSize(size);
+        const what = `${tag}, ${size.width}×${size.height}`;
+        await isInView(page, ".guidance", what, Infinity);
         await isInView(page, "#stage", what, 150);
         await fitsWidth(page);
       }

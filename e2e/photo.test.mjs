@@ -8,7 +8,7 @@ import { isAccessible } from "./lib/axe.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
 import { passport, perform } from "./lib/camera.mjs";
 import { startGateway } from "./lib/gateway.mjs";
-import { fitsWidth, openCamera, part, passes, sees } from "./lib/walk.mjs";
+import { agreesToPhotograph, fitsWidth, openCamera, part, passes, sees } from "./lib/walk.mjs";
 
 let gateway, tenant, browser;
 before(async () => {
@@ -32,10 +32,7 @@ async function offered(flags, { live = false, ...options } = {}) {
 
 /** Takes the photo way up to its camera. */
 async function films(page) {
-  await part(page, "way-photo").click();
-  await part(page, "compare").check();
-  await part(page, "continue").click();
-  await sees(page, "screen-primer");
+  await agreesToPhotograph(page);
   await openCamera(page);
 }
 

@@ -1,6 +1,6 @@
 // Every screen of the hosted page, and how a visitor comes to see it.
 import { passport, perform } from "./camera.mjs";
-import { answersAlways, asksWallet, isTold, openCamera, part, sees, shares, toCamera, toPrimer } from "./walk.mjs";
+import { agreesToPhotograph, answersAlways, asksWallet, isTold, openCamera, part, sees, shares, toCamera, toPrimer } from "./walk.mjs";
 
 /** The screens of the camera page that a script shows and hides. */
 const hiddenScreens = [
@@ -30,12 +30,7 @@ export function tour(gateway) {
       await answersAlways(page, { phase: "document", prompt: "", done: 0, total: 0, full: true, ...message });
     }
     await forced("fallback", document)(page);
-    await part(page, "way-photo").click();
-    await sees(page, "screen-photo");
-    await part(page, "compare").check();
-    await part(page, "continue").click();
-    await sees(page, "screen-primer");
-    await page.locator('[data-testid="open-camera"]:enabled').waitFor();
+    await agreesToPhotograph(page);
     if (message) await openCamera(page);
   };
   const offered = async (page) => {

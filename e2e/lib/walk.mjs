@@ -64,6 +64,16 @@ export async function asksWallet(page) {
   await sees(page, "screen-wallet");
 }
 
+/** Chooses photographs as the way of the document check, agrees, and goes on to the primer before the camera. */
+export async function agreesToPhotograph(page) {
+  await part(page, "way-photo").click();
+  await sees(page, "screen-photo");
+  await part(page, "compare").check();
+  await part(page, "continue").click();
+  await sees(page, "screen-primer");
+  await page.locator('[data-testid="open-camera"]:enabled').waitFor();
+}
+
 /** Shares a document of the sample wallet, which a page of ours is. */
 export async function shares(page, { age = 30, kind = "valid" } = {}) {
   const sample = part(page, "sample-wallet");
