@@ -34,9 +34,9 @@ const cameraPart = 10 * time.Second
 // Available reports whether a session has camera time left for a document.
 func (p *Photos) Available(sess session.Session) bool { return sess.DocumentCameraLeft() >= cameraPart }
 
-// Begin begins the way for a session, which is then asked for consent. It returns session.ErrLate when no
-// document check is open or the tenant does not allow photographs, and
-// session.ErrDisabled.
+// Begin begins the way for a session, whose shopper is then asked for consent.
+// It returns session.ErrLate when no document check is open or the tenant does
+// not allow photographs, and session.ErrDisabled.
 func (p *Photos) Begin(ctx context.Context, sess session.Session) error {
 	_, err := p.sessions.ChooseWay(ctx, sess, session.WayPhoto)
 	return err
