@@ -76,11 +76,12 @@ const MaxFrames = 3
 // Outcome is what became of one document.
 type Outcome struct {
 	Document
-	Frames int             // looked at until one held; MaxFrames where none did
-	Read   bool            // with the right format and dates
-	Wrong  int             // frames that held with another birth or expiry date, or format
-	Reads  []time.Duration // processor time of frames that were read
-	Misses []time.Duration // and of those that were not
+	Frames   int             // looked at until one held; MaxFrames where none did
+	Read     bool            // with the right format and dates
+	Wrong    int             // frames that held with another birth or expiry date
+	Misnamed int             // frames that held with the right dates, but as another format
+	Reads    []time.Duration // processor time of frames that were read
+	Misses   []time.Duration // and of those that were not
 }
 
 // Play renders and reads the documents on every core until ctx ends, and
@@ -136,10 +137,12 @@ func play(r *Renderer, zones *reader.Reader, d Document, now time.Time) (Outcome
 		case !reading.Valid:
 			o.Misses = append(o.Misses, took)
 			continue
-		case reading.BirthDate == d.Person.Birth && reading.ExpiryDate == d.Person.Expiry && reading.Format == d.Format:
-			o.Read = true
-		default:
+		case reading.BirthDate != d.Person.Birth || reading.ExpiryDate != d.Person.Expiry:
 			o.Wrong++
+		case reading.Format != d.Format:
+			o.Misnamed++
+		default:
+			o.Read = true
 		}
 		o.Reads = append(o.Reads, took)
 	}

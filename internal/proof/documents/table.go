@@ -58,13 +58,14 @@ func Write(w io.Writer, outcomes []Outcome, negatives []Negatives) (met bool) {
 		share, first := shares(only(outcomes, func(o Outcome) bool { return int(o.Roll)/width == part }))
 		fmt.Fprintf(w, "| turned by %d° to %d° | %s | %s | |\n", part*width, (part+1)*width, share, first)
 	}
-	wrong, valid := 0, 0
+	wrong, misnamed, valid := 0, 0, 0
 	var reads, misses []time.Duration
 	for _, o := range outcomes {
-		wrong, valid = wrong+o.Wrong, valid+len(o.Reads)
+		wrong, misnamed, valid = wrong+o.Wrong, misnamed+o.Misnamed, valid+len(o.Reads)
 		reads, misses = append(reads, o.Reads...), append(misses, o.Misses...)
 	}
 	fmt.Fprintf(w, "\nWrong dates among valid reads: %s; mark 0: %s\n", of(wrong, valid), judge(wrong == 0))
+	fmt.Fprintf(w, "Another format among valid reads: %s; mark 0: %s\n", of(misnamed, valid), judge(misnamed == 0))
 	for _, n := range negatives {
 		fmt.Fprintf(w, "Pictures without a zone, %s, accepted: %s; mark 0: %s\n", n.Kind, of(n.Accepted, n.Looked), judge(n.Accepted == 0))
 		misses = append(misses, n.Misses...)
