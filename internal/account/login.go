@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"net/netip"
 
 	"agegate/internal/audit"
 	"agegate/internal/credential"
@@ -23,8 +24,9 @@ var (
 
 // Browser is what a request shows of the browser that sent it.
 type Browser struct {
-	Login  string // the cookie of a log-in, or empty
-	Device string // the cookie of an earlier log-in, or empty
+	Login   string       // the cookie of a log-in, or empty
+	Device  string       // the cookie of an earlier log-in, or empty
+	Network netip.Prefix // that the request came from, or zero: not known
 }
 
 // Signed is the outcome of a log-in: either both cookies, or what the second step
@@ -43,8 +45,8 @@ func (s *Service) LogIn(ctx context.Context, email, password string, b Browser) 
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		return Signed{}, err
 	}
-	bucket := s.bucket(email, user, b.Device)
-	if err := s.attempt(ctx, bucket); err != nil {
+	bucket, err := s.attempt(ctx, email, user, b)
+	if err != nil {
 		return Signed{}, err
 	}
 	matches, err := s.hasher.matches(ctx, user.Password, password)
@@ -78,8 +80,8 @@ func (s *Service) LogInSecond(ctx context.Context, second, code string, b Browse
 	if user.DisabledAt != nil || user.TOTP == nil {
 		return Signed{}, ErrStartAgain
 	}
-	bucket := s.bucket(user.Email, user, b.Device)
-	if err := s.attempt(ctx, bucket); err != nil {
+	bucket, err := s.attempt(ctx, user.Email, user, b)
+	if err != nil {
 		return Signed{}, err
 	}
 	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -84,6 +85,62 @@ func TestLogInCostsTheSame(t *testing.T) {
 		if got := fmt.Sprint(db.calls); tt.refused && got != "[user update]" {
 			t.Errorf("%s with %q: asked the database for %s", tt.name, tt.password, got)
 		}
+	}
+}
+
+// TestGuessingFromANetwork: whoever tries one password on many accounts is
+// stopped by the network's bucket, and others of the network are not, if their
+// browser was in before.
+func TestGuessingFromANetwork(t *testing.T) {
+	for name, url := range dbtest.URLs(t) {
+		t.Run(name, func(t *testing.T) {
+			db, phc, now := dbtest.Open(t, url(t)), hash(t), time.Now().UTC().Truncate(time.Microsecond)
+			sealer, err := credential.NewSealer(make([]byte, credential.SecretLen), rand.Reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			service := account.NewService(account.Config{Store: db, Sealer: sealer, Random: rand.Reader, Now: func() time.Time { return now }})
+			ada := account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example", Password: phc, CreatedAt: now}
+			if err := db.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.InsertUser(ada) }); err != nil {
+				t.Fatal(err)
+			}
+			known, err := service.LogIn(t.Context(), ada.Email, passphrase, account.Browser{})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			guesser := account.NewService(account.Config{Store: db, Sealer: sealer, Random: rand.Reader, Now: func() time.Time { return now }})
+			account.Cheapen(guesser)
+			office := account.Browser{Network: netip.MustParsePrefix("203.0.113.0/24")}
+			guess := func(email string, b account.Browser) error {
+				_, err := guesser.LogIn(t.Context(), email, passphrase, b)
+				return err
+			}
+			for i := range account.NetworkChecks {
+				now = now.Add(time.Second / 10)
+				if err := guess(fmt.Sprint(i, "@shop.example"), office); !errors.Is(err, account.ErrWrongLogin) {
+					t.Fatalf("guess %d: %v", i, err)
+				}
+			}
+			early := (*account.ThrottleError)(nil)
+			if err := guess("next@shop.example", office); !errors.As(err, &early) || early.Wait > account.NetworkWindow {
+				t.Errorf("one guess more: %v", err)
+			}
+			if err := guess("next@shop.example", account.Browser{Network: netip.MustParsePrefix("198.51.100.0/24")}); !errors.Is(err, account.ErrWrongLogin) {
+				t.Errorf("from another network: %v", err)
+			}
+			if _, err := service.LogIn(t.Context(), ada.Email, passphrase, office); !errors.As(err, &early) {
+				t.Errorf("an unknown browser of the network: %v", err)
+			}
+			at := account.Browser{Device: known.Device, Network: office.Network}
+			if _, err := service.LogIn(t.Context(), ada.Email, passphrase, at); err != nil {
+				t.Errorf("a known browser of the network: %v", err)
+			}
+			now = now.Add(account.NetworkWindow)
+			if _, err := service.LogIn(t.Context(), ada.Email, passphrase, office); err != nil {
+				t.Errorf("after the wait: %v", err)
+			}
+		})
 	}
 }
 

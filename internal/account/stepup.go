@@ -17,8 +17,8 @@ func (s *Service) StepUp(ctx context.Context, who Identity, password, code strin
 	if len(factors.Passkeys) > 0 && !factors.TOTP {
 		return "", ErrWrongLogin
 	}
-	bucket := s.bucket(who.user.Email, who.user, b.Device)
-	if err := s.attempt(ctx, bucket); err != nil {
+	bucket, err := s.attempt(ctx, who.user.Email, who.user, b)
+	if err != nil {
 		return "", err
 	}
 	matches, err := s.hasher.matches(ctx, who.user.Password, password)

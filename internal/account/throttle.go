@@ -7,12 +7,14 @@ import (
 	"agegate/internal/fault"
 )
 
-// Limits on guessing. They hold for one bucket, in which all unknown browsers of
-// an account meet; a browser that signed in before has one of its own, so that
-// nobody can lock others out.
+// Limits on guessing. A browser that signed in before has a bucket of its own; all
+// others share one per account and one per network, so that nobody can lock others
+// out.
 const (
 	freeFailures  = 10
 	longestWait   = 15 * time.Minute
+	networkChecks = 100 // in networkWindow: an office signs in, a list of stolen passwords does not
+	networkWindow = 15 * time.Minute
 	checksASecond = 20 // of the whole instance: they share the cores with the estimates
 )
 
@@ -30,20 +32,17 @@ func (e *ThrottleError) Unwrap() error { return errTooMany }
 
 var errTooMany = fault.New(fault.TooMany, "Too many attempts")
 
-// bucket returns what failures of a browser for an address are counted under.
-// Addresses are not stored: also unknown ones are counted.
-func (s *Service) bucket(email string, user User, device string) []byte {
-	if user.Email != "" && s.knownDevice(device, user.ID) {
-		return s.sealer.MAC("device " + device)
-	}
-	return s.sealer.MAC("account " + email)
-}
-
 // attempt counts a failure in advance, so that attempts at the same time count
-// too. It returns a *ThrottleError if there were too many, and then leaves nothing
-// behind; whoever succeeds drops the bucket.
-func (s *Service) attempt(ctx context.Context, bucket []byte) error {
-	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
+// too. It returns the bucket, which whoever succeeds drops, or a *ThrottleError if
+// there were too many, and then leaves nothing behind.
+func (s *Service) attempt(ctx context.Context, email string, user User, b Browser) (bucket []byte, err error) {
+	known := user.Email != "" && s.knownDevice(b.Device, user.ID)
+	// Addresses are not stored: those of unknown users are counted too.
+	bucket = s.sealer.MAC("account " + email)
+	if known {
+		bucket = s.sealer.MAC("device " + b.Device)
+	}
+	return bucket, s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		now := s.now()
 		t, err := tx.LockThrottle(bucket, now)
 		if err != nil {
@@ -54,7 +53,12 @@ func (s *Service) attempt(ctx context.Context, bucket []byte) error {
 		if wait := t.Until.Sub(now); wait > 0 && delay(t.Failures) > 0 {
 			return &ThrottleError{wait}
 		}
-		if err := s.takeCheck(tx, now); err != nil {
+		if b.Network.IsValid() && !known {
+			if err := s.takeCheck(tx, "network "+b.Network.String(), networkChecks, networkWindow); err != nil {
+				return err
+			}
+		}
+		if err := s.takeCheck(tx, "instance", checksASecond, time.Second); err != nil {
 			return err
 		}
 		t.Failures++
@@ -63,17 +67,18 @@ func (s *Service) attempt(ctx context.Context, bucket []byte) error {
 	})
 }
 
-// takeCheck takes one of the checks that the instance makes in a second, or
-// returns a *ThrottleError.
-func (s *Service) takeCheck(tx Tx, now time.Time) error {
-	t, err := tx.LockThrottle(s.sealer.MAC("instance"), now)
+// takeCheck takes one of the checks that a bucket allows in a window of time, or
+// returns a *ThrottleError. The window begins with its first check.
+func (s *Service) takeCheck(tx Tx, bucket string, most int, window time.Duration) error {
+	now := s.now()
+	t, err := tx.LockThrottle(s.sealer.MAC(bucket), now)
 	if err != nil {
 		return err
 	}
 	if !now.Before(t.Until) {
-		t.Failures, t.Until = 0, now.Add(time.Second)
+		t.Failures, t.Until = 0, now.Add(window)
 	}
-	if t.Failures >= checksASecond {
+	if t.Failures >= most {
 		return &ThrottleError{t.Until.Sub(now)}
 	}
 	t.Failures++

@@ -23,6 +23,7 @@ func (a *App) buildDashboard(cfg config.Config) (err error) {
 	a.dashboard, err = dashboard.New(dashboard.Config{
 		Accounts: a.Accounts, Tenants: a.Tenants, Sessions: a.Sessions, Insight: a.Insight,
 		Webhooks: webhook.NewOperations(a.Store, a.now, a.dispatcher.Wake),
+		Proxies:  cfg.TrustedProxies,
 		URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
 		Clock: session.NewTestClock(a.Store, a.now), Billing: a.Store, Audit: a.Store, Lab: a.lab,

@@ -34,6 +34,7 @@ type Config struct {
 	Dashboard              bool   // serve the dashboard
 	DashboardURL           string // without a trailing slash
 	DashboardListen        string // empty: on Listen
+	TrustedProxies         []netip.Prefix
 	SecretKey              []byte // 32 bytes; seals secrets at rest
 	NewSecretKey           []byte // 32 bytes, or nil; if set, it seals, and both keys open
 	ModelsDir              string

@@ -58,6 +58,8 @@ var Variables = []Variable{
 		set: setDashboardURL},
 	{Name: "AGEGATE_DASHBOARD_LISTEN", Help: "address of a listener for the dashboard and the operator's pages alone; empty: they are served with the rest",
 		set: func(c *Config, v string) error { return setOptionalAddress(&c.DashboardListen, v) }},
+	{Name: "AGEGATE_TRUSTED_PROXIES", Help: "CIDRs of the reverse proxies whose X-Forwarded-For names the client, comma-separated; log-ins are then limited by network too",
+		set: setTrustedProxies},
 	{Name: SecretKeyName, Help: "32 bytes in base64; seals signing secrets at rest", Secret: true,
 		set: func(c *Config, v string) error { return setSecretKey(&c.SecretKey, v) }},
 	{Name: NewSecretKeyName, Help: "32 bytes in base64; the key that replaces the secret key, during the change", Secret: true,
@@ -81,7 +83,7 @@ var Variables = []Variable{
 	{Name: "AGEGATE_WEBHOOK_RETRY_TEST", Default: "5s,30s,5m", Help: "the same for test webhooks",
 		set: func(c *Config, v string) error { return setDurations(&c.WebhookRetryTest, v) }},
 	{Name: "AGEGATE_WEBHOOK_ALLOW_NETS", Help: "CIDRs of private networks webhooks may reach, comma-separated",
-		set: setAllowNets},
+		set: func(c *Config, v string) error { return setNets(&c.WebhookAllowNets, v) }},
 	{Name: "AGEGATE_ALLOW_INSECURE_CALLBACKS", Default: "false", Help: "accept http callback URLs (development)",
 		set: func(c *Config, v string) (err error) { c.AllowInsecureCallbacks, err = parseBool(v); return err }},
 	{Name: "AGEGATE_DOCUMENT_WAYS", Default: "wallet,photo", Help: "ways of the document check, comma-separated: wallet, photo; none turns all off",
@@ -255,7 +257,7 @@ func setAgeMargin(c *Config, v string) error {
 	return nil
 }
 
-func setAllowNets(c *Config, v string) error {
+func setNets(dst *[]netip.Prefix, v string) error {
 	for part := range strings.SplitSeq(v, ",") {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
@@ -264,7 +266,17 @@ func setAllowNets(c *Config, v string) error {
 		if err != nil {
 			return errors.New("must be CIDRs separated by commas, such as 127.0.0.0/8,::1/128")
 		}
-		c.WebhookAllowNets = append(c.WebhookAllowNets, prefix)
+		*dst = append(*dst, prefix)
+	}
+	return nil
+}
+
+func setTrustedProxies(c *Config, v string) error {
+	if err := setNets(&c.TrustedProxies, v); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return p.Bits() == 0 }) {
+		return errors.New("must be the networks of the proxies alone, without their clients'")
 	}
 	return nil
 }

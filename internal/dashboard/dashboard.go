@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -38,10 +39,13 @@ type Config struct {
 	APIURL   string // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
-	URL    string
-	Now    func() time.Time
-	Logger *slog.Logger // nil discards
-	Random io.Reader    // nil means crypto/rand
+	URL string
+	// Proxies are believed about whom they forward for. Without any, no client's
+	// address is known.
+	Proxies []netip.Prefix
+	Now     func() time.Time
+	Logger  *slog.Logger // nil discards
+	Random  io.Reader    // nil means crypto/rand
 }
 
 // Pages are the handlers of the dashboard.

@@ -57,6 +57,9 @@ func Onward(next string) string {
 	return p.onward(next)
 }
 
+// Network returns the network of a request's client.
+var Network = network
+
 // Missing returns the keys that have no text.
 func Missing(keys []string) ([]string, error) {
 	p, err := New(Config{URL: "https://gate.example"})

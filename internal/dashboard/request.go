@@ -49,9 +49,11 @@ func (r *request) setCookie(name, value string, life time.Duration) {
 
 func (r *request) dropCookie(name string) { r.setCookie(name, "", -time.Second) }
 
-// browser returns the cookies that log-ins look at.
+// browser returns what log-ins look at.
 func (r *request) browser() account.Browser {
-	return account.Browser{Login: r.cookie(userCookie), Device: r.cookie(deviceCookie)}
+	return account.Browser{
+		Login: r.cookie(userCookie), Device: r.cookie(deviceCookie), Network: network(r.Request(), r.pages.cfg.Proxies),
+	}
 }
 
 // signedIn gives the browser the cookies of a log-in and the user's language.
