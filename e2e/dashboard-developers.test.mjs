@@ -69,6 +69,9 @@ const open = async (path, name) => {
 };
 const click = (id) => part(page, id).first().click();
 
+const asks = (id) => staff.asks(page, part(page, id).first());
+const confirms = () => staff.confirms(page);
+
 /** Clicks, and waits for the page that comes of it: a reload before would take the click back. */
 async function leaves(id) {
   const here = page.url();
@@ -94,14 +97,14 @@ test("a key is made, tried, rolled and revoked", async () => {
   await click("done");
   await sees(page, "new-key");
   assert.equal(await part(page, "key").count(), 2);
-  await click("roll");
+  await asks("roll");
   await fits("key-roll");
   await click("confirm");
   await click("done");
   await fits("keys-rolled");
-  await click("revoke");
+  await asks("revoke");
   await fits("key-revoke");
-  await click("confirm");
+  await confirms();
   await fits("keys-revoked");
   page.kept();
 });
@@ -116,9 +119,9 @@ test("a delivery fails, is understood, and is sent again", async () => {
   assert.equal(await page.locator("img").count(), 0);
   await open("/test/webhooks", "webhooks-failing");
   answer = 204;
-  await click("resend-failed");
+  await asks("resend-failed");
   await fits("resend");
-  await leaves("confirm");
+  await confirms();
   await eventually("the delivery to arrive", () => page.reload().then(() => page.getByText("Delivered", { exact: true }).last().isVisible()));
   await open("/test/webhooks", "webhooks");
   const { headers, body } = got.at(-1);
@@ -137,11 +140,11 @@ test("a delivery fails, is understood, and is sent again", async () => {
   await eventually("the endpoint to be disabled", () => open("/test/webhooks").then(() => part(page, "enable").count()));
   await fits("webhooks-disabled");
   answer = 204;
-  await click("enable");
+  await asks("enable");
   await fits("enable");
-  await leaves("confirm");
+  await confirms();
   await open("/test/webhooks");
-  await click("rotate");
+  await asks("rotate");
   await fits("rotate");
   await click("confirm");
   await fits("rotated");
@@ -157,18 +160,18 @@ test("the redirect secret is replaced in three steps", async () => {
   await click("reveal");
   await fits("redirect-revealed");
   await open("/test/redirect-secret");
-  await click("stage");
+  await asks("stage");
   await fits("redirect-stage");
   await click("confirm");
   await fits("redirect-staged");
   await click("done");
-  await click("promote");
+  await asks("promote");
   await fits("redirect-promote");
-  await click("confirm");
+  await confirms();
   await fits("redirect-promoted");
-  await click("retire");
+  await asks("retire");
   await fits("redirect-retire");
-  await click("confirm");
+  await confirms();
   await click("debug");
   await page.fill("#f-url", `https://shop.example/ok?session=${shop.tenant_id}&status=VERIFIED&is_adult=true&token=1.x`);
   await click("check");

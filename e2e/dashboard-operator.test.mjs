@@ -102,7 +102,7 @@ test("a user is recovered, disabled and enabled", async () => {
   const row = page.locator('[data-testid="user"]').filter({ hasText: "bob@shop.example" });
   for (const [act, outcome] of [["recover", "made-link"], ["disable", "notice"], ["enable", "notice"]]) {
     await page.goto(`${gateway.url}/operator/users`);
-    await row.getByTestId(`${act}-user`).click();
+    await staff.asks(page, row.getByTestId(`${act}-user`));
     await look(`operator-user-${act}`);
     await part(page, "confirm").click();
     await sees(page, outcome);

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { anotherTab, launch } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
-import { fill, look, person, sawItsPages } from "./lib/staff.mjs";
+import { asks, confirms, fill, look, person, sawItsPages } from "./lib/staff.mjs";
 import { part, sees } from "./lib/walk.mjs";
 
 let gateway, browser;
@@ -29,6 +29,35 @@ async function counted(page) {
   return acts;
 }
 
+/** Walks along the chart, by keys and with the pointer: it says what the table below says. */
+async function tellsItsNumbers(page) {
+  const at = (point) => page.locator(`[role="slider"][aria-valuenow="${point}"]`);
+  const rows = await page.locator("details tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const told = page.locator(".told:visible");
+  const says = async (row) => {
+    for (const text of [await told.textContent(), await at(row).getAttribute("aria-valuetext")]) {
+      for (const number of rows[row]) assert.ok(text.includes(number), `${text} without ${number}`);
+    }
+  };
+  await at(23).focus(); // the newest of 24 hours
+  await told.waitFor();
+  await says(23);
+  await page.keyboard.press("ArrowLeft");
+  await at(22).waitFor();
+  await says(22);
+  await page.keyboard.press("Home");
+  await at(0).waitFor();
+  await look(page, "overview-chart");
+  await page.keyboard.press("Escape");
+  await told.waitFor({ state: "hidden" });
+  const { width } = await page.locator(".bars").boundingBox();
+  await page.locator(".bars").hover({ position: { x: width - 2, y: 20 } });
+  await at(23).waitFor();
+  await says(23);
+  await page.getByRole("heading", { level: 1 }).hover();
+  await told.waitFor({ state: "hidden" });
+}
+
 test("from the printed link to a webhook that was answered", async () => {
   const page = await person(browser);
   const acts = await counted(page);
@@ -40,6 +69,7 @@ test("from the printed link to a webhook that was answered", async () => {
   await page.waitForLoadState("domcontentloaded");
   assert.equal(await part(page, "session").count(), 10, "the demo's own sessions");
   await look(page, "overview");
+  await tellsItsNumbers(page);
 
   await part(page, "make-session").first().click(); // 3
   await part(page, "force-verified").waitFor();
@@ -55,6 +85,19 @@ test("from the printed link to a webhook that was answered", async () => {
   await details.goto(page.url().replace("/playground/", "/sessions/"));
   await details.getByText(/^Webhook answered 200 in/).waitFor();
   await look(details, "session");
+  const link = part(details, "expire-redirect");
+  const dialog = details.getByRole("dialog", { name: "Let the next redirect expire?" });
+  for (const cancel of [() => details.keyboard.press("Escape"), () => dialog.getByText("Cancel").click()]) {
+    await asks(details, link);
+    await dialog.waitFor();
+    await details.locator("dialog a:focus", { hasText: "Cancel" }).waitFor(); // so that Enter is not the act
+    await cancel();
+    await dialog.waitFor({ state: "detached" });
+    await details.locator('[data-testid="expire-redirect"]:focus').waitFor();
+  }
+  await asks(details, link);
+  await look(details, "session-dialog");
+  await confirms(details);
   details.kept();
   const delivery = await part(details, "delivery-link").first().getAttribute("href");
   for (const [path, name] of [[`${details.url()}/expire`, "expire"], [`${details.url()}/expire-redirect`, "expire-redirect"], [`${gateway.url}${delivery}/retry`, "retry"]]) {

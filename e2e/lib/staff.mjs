@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import { isAccessible } from "./axe.mjs";
 import { visitor } from "./browser.mjs";
 import { root } from "./gateway.mjs";
-import { fitsWidth } from "./walk.mjs";
+import { fitsWidth, part, sees } from "./walk.mjs";
 
 const sizes = [{ width: 360, height: 740 }, { width: 1440, height: 900 }];
 const shots = process.env.E2E_SHOTS;
@@ -39,6 +39,19 @@ export async function fill(page, values) {
   for (const [name, value] of Object.entries(values)) await page.locator(`[name="${name}"]:visible`).fill(value);
 }
 
+/** Follows a link or button that asks for a confirmation, which comes as a dialog. */
+export async function asks(page, link) {
+  await link.click();
+  await sees(page, "confirm");
+}
+
+/** Confirms, and waits for what the next page says of it. */
+export async function confirms(page) {
+  await part(page, "confirm").click();
+  await part(page, "confirm").waitFor({ state: "detached" });
+  await sees(page, "notice");
+}
+
 const looked = new Set();
 
 /**
@@ -47,7 +60,8 @@ const looked = new Set();
  * a picture of each.
  */
 export async function look(page, name) {
-  looked.add(new URL(page.url()).pathname);
+  const asked = page.locator("dialog form"); // in the place of the page that it posts to
+  looked.add(new URL(await asked.count() ? await asked.getAttribute("action") : page.url()).pathname);
   for (const size of sizes) {
     for (const colorScheme of ["light", "dark"]) {
       await page.setViewportSize(size);

@@ -53,7 +53,7 @@ func (p *Pages) delivery() feature {
 		forms:   []*form{testEventForm, resendForm},
 		notices: []string{"event_resent", "events_resent", "event_sent", "endpoint_enabled"},
 		keys: []string{
-			"resend.title", "resend.body", "resend.button", "resend.fact_failed", "resend.fact_same", "resend.fact_waiting",
+			"resend.title", "resend.body", "resend.button", "resend.fact_1h", "resend.fact_24h", "resend.fact_7d", "resend.fact_30d", "resend.fact_same", "resend.fact_waiting",
 			"test_event.title", "test_event.body", "test_event.button", "test_event.fact_url", "test_event.fact_cap",
 			"enable.title", "enable.body", "enable.button", "enable.fact_since", "enable.fact_url", "enable.fact_waiting", "enable.fact_repeat",
 		},
@@ -148,7 +148,7 @@ func (p *Pages) resendPage(r *request, status int, f *formView) error {
 		if err != nil {
 			return err
 		}
-		v.Facts = append(v.Facts, page.Say("resend.fact_failed", "n", n, "window", window))
+		v.Facts = append(v.Facts, page.Say("resend.fact_"+window, "n", n))
 	}
 	v.Facts = append(v.Facts, page.Say("resend.fact_same"), page.Say("resend.fact_waiting"))
 	return r.render(status, "confirm", v)

@@ -166,7 +166,7 @@ func (r *request) explainDelivery(keys []tenant.SigningKey, header http.Header, 
 	for _, f := range best.Findings {
 		values := []any{}
 		for i, value := range f.Values {
-			values = append(values, fmt.Sprintf("v%d", i+1), fmt.Sprint(value))
+			values = append(values, fmt.Sprintf("v%d", i+1), plain(value))
 		}
 		changed = changed || strings.HasPrefix(string(f.Code), string(webhook.CodeBodyChanged))
 		answer.Findings = append(answer.Findings, findingView{f.OK, page.Say("signature.finding_"+string(f.Code), values...)})
@@ -177,6 +177,16 @@ func (r *request) explainDelivery(keys []tenant.SigningKey, header http.Header, 
 		answer.Verdict = page.Say("signature.is_changed")
 	}
 	return answer
+}
+
+// plain writes a value of a finding; a duration without the seconds of a full
+// minute.
+func plain(value any) string {
+	text := fmt.Sprint(value)
+	if _, ok := value.(time.Duration); ok && strings.HasSuffix(text, "m0s") {
+		return strings.TrimSuffix(text, "0s")
+	}
+	return text
 }
 
 // signedBy reports whether a report's key has signed the delivery, even if its

@@ -7,8 +7,29 @@ const every = 5000;
 /** @type {((root: ParentNode) => void)[]} */
 const listeners = [];
 
-/** Calls fn with each part that was replaced. @param {(root: ParentNode) => void} fn */
+/** Calls fn with each part that is new on the page. @param {(root: ParentNode) => void} fn */
 export function added(fn) { listeners.push(fn); }
+
+/** Calls what listens for a part that is new on the page. @param {ParentNode} root */
+export function show(root) {
+  for (const fn of listeners) fn(root);
+}
+
+/**
+ * Gets a page. The browser parses it, since scripts have no sink for markup.
+ * @param {string | URL} address
+ * @param {(request: XMLHttpRequest) => void} done
+ * @param {string} tag of the version that is known, or empty
+ */
+export function load(address, done, tag = "") {
+  const request = new XMLHttpRequest();
+  request.open("GET", address);
+  request.responseType = "document";
+  request.timeout = 2 * every;
+  if (tag) request.setRequestHeader("If-None-Match", tag);
+  request.onloadend = () => done(request);
+  request.send();
+}
 
 /** Starts to keep the page's parts up to date. */
 export function live() {
@@ -26,22 +47,16 @@ function follow(part) {
       setTimeout(look, every);
       return;
     }
-    const request = new XMLHttpRequest(); // parses without a sink for markup
-    request.open("GET", address);
-    request.responseType = "document";
-    request.timeout = 2 * every;
-    if (tag) request.setRequestHeader("If-None-Match", tag);
-    request.onloadend = () => {
+    load(address, (request) => {
       if (request.status === 401 || request.status === 403 || request.status === 404) return;
       const body = request.status === 200 && !request.responseURL.includes("/login") ? request.responseXML?.body : null;
       if (body && !busy(part)) {
         part.replaceChildren(...body.childNodes);
         tag = request.getResponseHeader("ETag") ?? "";
-        for (const fn of listeners) fn(part);
+        show(part);
       }
       setTimeout(look, every);
-    };
-    request.send();
+    }, tag);
   };
   setTimeout(look, every);
 }
