@@ -60,7 +60,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 		}
 		d.see(t, 404, "/test/webhooks?status=sent")
 		mended.Store(true)
-		if confirm := d.see(t, 200, "/test/webhooks/resend"); !strings.Contains(confirm, "24h: 2 failed deliveries") {
+		if confirm := d.see(t, 200, "/test/webhooks/resend"); !strings.Contains(confirm, "In the last 24 hours: 2 failed deliveries.") {
 			t.Error("the page before does not say how many are sent")
 		}
 		d.fill(t, "/test/webhooks/resend", 303, "since", "1h")
