@@ -7,8 +7,6 @@ import (
 	"agegate/internal/insight"
 	"agegate/internal/page"
 	"agegate/internal/webhook"
-
-	"github.com/google/uuid"
 )
 
 // recentSessions is how many sessions the overview lists.
@@ -116,7 +114,7 @@ func (p *Pages) showOverview(r *request) error {
 	if err != nil {
 		return err
 	}
-	recent, err := p.cfg.Insight.Sessions(r.ctx(), r.scope(), insight.SessionFilter{}, uuid.Nil)
+	recent, err := p.cfg.Insight.Recent(r.ctx(), r.scope(), recentSessions)
 	if err != nil {
 		return err
 	}
@@ -124,14 +122,14 @@ func (p *Pages) showOverview(r *request) error {
 		Window: window, Figures: o, Chart: newChart(window, o.Series),
 		Funnel: newSteps(o.Funnel.Created, funnelSteps, []int64{o.Funnel.Created, o.Funnel.Opened, o.Funnel.Begun, o.Funnel.Decided, o.Funnel.Passed}),
 		Times:  newSteps(o.Counts.Decided(), timeSteps, o.Times[:]),
-		Recent: recent.Rows[:min(len(recent.Rows), recentSessions)],
+		Recent: recent,
 		List:   r.path(sessionsPath), Playground: r.path(playgroundPath), Webhooks: newWebhooks(o.Webhooks),
 	}
 	for _, w := range windows {
 		v.Windows = append(v.Windows, windowView{w, w == window})
 	}
 	v.tiles(o)
-	if v.Make, err = r.maker(len(recent.Rows) == 0 && recent.Next == uuid.Nil); err != nil {
+	if v.Make, err = r.maker(len(recent) == 0); err != nil {
 		return err
 	}
 	if v.Todo, v.Done, err = r.checklist(); err != nil {

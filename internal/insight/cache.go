@@ -34,10 +34,8 @@ func newCache[K comparable, V any](now func() time.Time) *cache[K, V] {
 // cacheTTL. If that fails, an older value is better than none: it is returned
 // with stale set.
 func (c *cache[K, V]) get(key K, name string, compute func() (V, error)) (value V, stale bool, err error) {
-	c.mu.Lock()
-	kept, ok := c.values[key]
-	c.mu.Unlock()
-	if ok && c.now().Sub(kept.at) < cacheTTL {
+	kept, ok := c.kept(key)
+	if ok && c.fresh(kept) {
 		return kept.value, false, nil
 	}
 	result, err, _ := c.flight.Do(name, func() (any, error) {
@@ -54,6 +52,16 @@ func (c *cache[K, V]) get(key K, name string, compute func() (V, error)) (value 
 	fresh, _ := result.(V) // what compute returned
 	return fresh, false, err
 }
+
+// kept returns the newest value of a key, however old it is.
+func (c *cache[K, V]) kept(key K) (cached[V], bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept, ok := c.values[key]
+	return kept, ok
+}
+
+func (c *cache[K, V]) fresh(kept cached[V]) bool { return c.now().Sub(kept.at) < cacheTTL }
 
 // put stores a value. A full cache is emptied first.
 func (c *cache[K, V]) put(key K, v cached[V]) {

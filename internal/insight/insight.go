@@ -38,6 +38,7 @@ type Service struct {
 	overview *cache[overviewKey, Overview]
 	keyUse   *cache[uuid.UUID, map[uuid.UUID]int64]
 	seen     *cache[struct{}, []Seen]
+	ready    *cache[uuid.UUID, Checklist] // complete ones
 }
 
 // NewService returns a service over a store. limits are the operator's; now must
@@ -46,7 +47,7 @@ func NewService(store Store, limits billing.Limits, now func() time.Time) *Servi
 	return &Service{
 		store: store, limits: limits, now: now,
 		overview: newCache[overviewKey, Overview](now), keyUse: newCache[uuid.UUID, map[uuid.UUID]int64](now),
-		seen: newCache[struct{}, []Seen](now),
+		seen: newCache[struct{}, []Seen](now), ready: newCache[uuid.UUID, Checklist](now),
 	}
 }
 

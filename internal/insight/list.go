@@ -78,6 +78,12 @@ func (s *Service) Sessions(ctx context.Context, scope Scope, f SessionFilter, cu
 	return page, err
 }
 
+// Recent returns the newest sessions of a scope, at most n.
+func (s *Service) Recent(ctx context.Context, scope Scope, n int) ([]SessionRow, error) {
+	found, err := s.store.ListSessions(ctx, SessionQuery{Scope: scope, Now: s.now(), Limit: n})
+	return found.Rows, err
+}
+
 // IDAt returns a UUID that is less than every UUID version 7 made at or after a
 // time, in whole milliseconds, and greater than those made before.
 func IDAt(t time.Time) uuid.UUID {

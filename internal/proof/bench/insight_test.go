@@ -1,10 +1,10 @@
 package bench
 
 import (
-	"context"
-	"crypto/rand"
 	"database/sql"
+	"flag"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,7 +15,6 @@ import (
 	"agegate/internal/account"
 	"agegate/internal/audit"
 	"agegate/internal/billing"
-	"agegate/internal/credential"
 	"agegate/internal/insight"
 	"agegate/internal/proof/harness"
 	"agegate/internal/session"
@@ -27,15 +26,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// crowd is how many sessions the tenant of BenchmarkInsight has, made over
-// crowdDays days, and most of them with an event.
-const (
-	crowd     = 1_000_000
-	crowdDays = 30
-)
+// crowd is how many sessions the tenant of BenchmarkInsight has. One is made every
+// crowdEvery, so that a million took a month, and most have an event.
+var crowd = flag.Int("crowd", 1_000_000, "sessions of the tenant that BenchmarkInsight looks at")
 
-// BenchmarkInsight prints how long what the dashboard reads takes (95th
-// percentile) for a tenant with a million sessions, beside the mark for it.
+const crowdEvery = 30 * 24 * time.Hour / 1_000_000
+
+// BenchmarkInsight prints how long the dashboard's pages of a tenant with a million
+// sessions take, as their server's clients see it (95th percentile), and fails where
+// that misses the mark.
 func BenchmarkInsight(b *testing.B) {
 	b.Run("sqlite", func(b *testing.B) { benchmarkInsight(b, harness.SQLite(b)) })
 	b.Run("postgres", func(b *testing.B) { benchmarkInsight(b, pgtest.URL(b)) })
@@ -52,8 +51,10 @@ func benchmarkInsight(b *testing.B, databaseURL string) {
 	if err := db.Migrate(ctx); err != nil {
 		b.Fatal(err)
 	}
-	scope := insight.Scope{TenantID: uuid.Must(uuid.NewV7()), Livemode: true}
-	owner := tenant.Tenant{ID: scope.TenantID, Name: "Crowd", CreatedAt: now.AddDate(-1, 0, 0)}
+	owner := tenant.Tenant{
+		ID: uuid.Must(uuid.NewV7()), Name: "Crowd", CreatedAt: now.AddDate(-1, 0, 0),
+		SuccessURL: "https://shop.example/checkout/age", CancelURL: "https://shop.example/basket", WebhookURL: "https://shop.example/hooks/age",
+	}
 	var keys []tenant.APIKey
 	for i := range 3 {
 		key := tenant.APIKey{ID: uuid.Must(uuid.NewV7()), TenantID: owner.ID, Livemode: true, LastFour: "abcd", CreatedAt: now}
@@ -66,48 +67,108 @@ func benchmarkInsight(b *testing.B, databaseURL string) {
 	}
 	began := time.Now()
 	fill(b, databaseURL, owner.ID, keys, now)
-	b.Logf("filled in %s", time.Since(began).Round(time.Second))
+	b.Logf("filled with %d sessions in %s", *crowd, time.Since(began).Round(time.Second))
 	began = time.Now()
-	fresh := func() *insight.Service {
-		return insight.NewService(db, billing.Limits{FreeChecksPerMonth: 500}, func() time.Time { return now })
-	}
-	if err := fresh().Fold(ctx, func(time.Time) {}); err != nil {
+	folding := insight.NewService(db, billing.Limits{}, func() time.Time { return now })
+	if err := folding.Fold(ctx, func(time.Time) {}); err != nil {
 		b.Fatal(err)
 	}
-	b.Logf("folded %d days in %s", crowdDays, time.Since(began).Round(time.Millisecond))
-	measure(b, fresh, scope, logIns(b, db))
+	b.Logf("folded in %s", time.Since(began).Round(time.Millisecond))
+	g := harness.Start(b, databaseURL)
+	for _, row := range reads(b, g, owner.ID, now) {
+		b.Run(row.name, func(b *testing.B) { measure(b, row) })
+	}
 }
 
-// logIns returns a log-in with a password, as often as it is called.
-func logIns(b *testing.B, db *store.Store) func(ctx context.Context) error {
-	sealer, err := credential.NewSealer(make([]byte, credential.SecretLen), rand.Reader)
-	if err != nil {
-		b.Fatal(err)
+// read is a page, or a log-in.
+type read struct {
+	name string
+	mark time.Duration // of the 95th percentile
+	do   func(i int)
+}
+
+// reads returns what is measured.
+func reads(b *testing.B, g *harness.Gateway, tenantID uuid.UUID, now time.Time) []read {
+	b.Helper()
+	staff := g.SignIn(b, false, account.ByPasskey)
+	g.Join(b, staff, tenantID, account.Owner)
+	scope := insight.Scope{TenantID: tenantID, Livemode: true}
+	age := time.Duration(*crowd) * crowdEvery
+	day := func(t time.Time) string { return t.Format(time.DateOnly) }
+	var sessions, deliveries []string
+	for _, f := range []insight.SessionFilter{{}, {Status: session.StatusSpoof}, {To: now.Add(-age / 2)}} {
+		page, err := g.App.Insight.Sessions(b.Context(), scope, f, uuid.Nil)
+		if err != nil || len(page.Rows) != insight.PageSize {
+			b.Fatalf("%d sessions, %v", len(page.Rows), err)
+		}
+		for _, row := range page.Rows {
+			sessions = append(sessions, "/sessions/"+row.ID.String())
+		}
 	}
-	now := time.Now().UTC().Truncate(time.Millisecond)
-	accounts := account.NewService(account.Config{Store: db, Sealer: sealer, Random: rand.Reader, Now: func() time.Time { return now }})
-	link, err := accounts.NewSetupLink(b.Context(), nil)
+	for _, f := range []insight.DeliveryFilter{{}, {Status: webhook.StatusFailed}} {
+		page, err := g.App.Insight.Deliveries(b.Context(), scope, f, "")
+		if err != nil || len(page.Rows) != insight.PageSize {
+			b.Fatalf("%d deliveries, %v", len(page.Rows), err)
+		}
+		for _, row := range page.Rows {
+			deliveries = append(deliveries, "/webhooks/events/"+row.ID)
+		}
+	}
+	get := func(paths ...string) func(i int) {
+		return func(i int) {
+			path := "/dashboard/" + tenantID.String() + "/live" + paths[i%len(paths)]
+			if res, _ := staff.Get(b, path); res.StatusCode != http.StatusOK {
+				b.Fatalf("%s: %d", path, res.StatusCode)
+			}
+		}
+	}
+	overview := get("?window=24h", "?window=7d", "?window=30d")
+	return []read{
+		{"list", 15 * time.Millisecond, get(
+			"/sessions", "/sessions?status=PASSED", "/sessions?status=SPOOF", "/sessions?status=EXPIRED", "/sessions?status=PENDING",
+			"/sessions?age=16", "/sessions?age=77", "/sessions?to="+day(now.Add(-age/2)))},
+		{"one session", 15 * time.Millisecond, get(sessions...)},
+		{"deliveries", 15 * time.Millisecond, get(
+			"/webhooks", "/webhooks?status=failed", "/webhooks?class=timeout", "/webhooks?class=tls")},
+		{"one delivery", 15 * time.Millisecond, get(deliveries...)},
+		{"keys", 15 * time.Millisecond, get("/keys")},
+		{"overview, cold", 60 * time.Millisecond, func(i int) {
+			g.Clock.Advance(16 * time.Second) // what was computed is no longer used
+			overview(i)
+		}},
+		{"overview, cached", 5 * time.Millisecond, overview},
+		{"log-in", 80 * time.Millisecond, logIn(b, g)},
+	}
+}
+
+// logIn returns a log-in with a password.
+func logIn(b *testing.B, g *harness.Gateway) func(i int) {
+	b.Helper()
+	link, err := g.App.Accounts.NewSetupLink(b.Context(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	const email, password = "ada@shop.example", "four owls under a blue moon"
 	ada := account.Person{Name: "Ada", Email: email, Factor: account.Factor{Password: password}}
-	if _, err := accounts.SetUp(b.Context(), strings.TrimPrefix(link, account.LinkPath), ada, account.Browser{}); err != nil {
+	_, token, _ := strings.Cut(link, account.LinkPath)
+	if _, err := g.App.Accounts.SetUp(b.Context(), token, ada, account.Browser{}); err != nil {
 		b.Fatal(err)
 	}
-	return func(ctx context.Context) error {
-		now = now.Add(time.Second) // the instance takes no more than some in a second
-		_, err := accounts.LogIn(ctx, email, password, account.Browser{})
-		return err
+	return func(int) {
+		g.Clock.Advance(time.Second) // the instance takes no more than some in a second
+		res, _ := g.Nobody().Post(b, "/dashboard/login", url.Values{"email": {email}, "password": {password}})
+		if res.StatusCode != http.StatusSeeOther {
+			b.Fatalf("log-in: %d", res.StatusCode)
+		}
 	}
 }
 
 // fill inserts the crowd with two statements.
 func fill(b testing.TB, databaseURL string, tenantID uuid.UUID, keys []tenant.APIKey, now time.Time) {
 	b.Helper()
-	first := now.AddDate(0, 0, -crowdDays).UnixMilli()
+	first := now.Add(-time.Duration(*crowd) * crowdEvery).UnixMilli()
 	replace := strings.NewReplacer(
-		"$FIRST", fmt.Sprint(first), "$EVERY", fmt.Sprint(crowdDays*24*3600*1000/crowd), "$N", fmt.Sprint(crowd),
+		"$FIRST", fmt.Sprint(first), "$EVERY", fmt.Sprint(crowdEvery.Milliseconds()), "$N", fmt.Sprint(*crowd),
 		"$TENANT", tenantID.String(), "$KEY0", keys[0].ID.String(), "$KEY1", keys[1].ID.String(), "$KEY2", keys[2].ID.String())
 	path, isSQLite := strings.CutPrefix(databaseURL, "sqlite:")
 	var db *sql.DB
@@ -141,11 +202,11 @@ func fill(b testing.TB, databaseURL string, tenantID uuid.UUID, keys []tenant.AP
 }
 
 // Of a hundred sessions, 62 pass, 12 fall back, 2 are spoofs, 14 are known to
-// have expired and 10 have without anybody looking. One in ten is a test.
+// have expired and 10 have without anybody looking. One in eleven is a test, of every kind.
 const (
 	sessionsSQL = `INSERT INTO sessions (id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash,
 		status, created_at, expires_at, completed_at, attempts, strikes, opened_at, begun_at, source, api_key_id)
-		SELECT ID(ms)DI, UUID'$TENANT', i % 10 <> 7, CASE WHEN i % 9 = 0 THEN 16 ELSE 18 END,
+		SELECT ID(ms)DI, UUID'$TENANT', i % 11 <> 7, CASE WHEN i % 9 = 0 THEN 16 ELSE 18 END,
 			'https://shop.example/checkout/age', 'https://shop.example/basket', 'https://shop.example/hooks/age', HASH,
 			CASE WHEN p < 62 THEN 'PASSED' WHEN p < 74 THEN 'FALLBACK' WHEN p < 76 THEN 'SPOOF' WHEN p < 90 THEN 'EXPIRED' ELSE 'PENDING' END,
 			TIME(ms)EMIT, TIME(ms + 1800000)EMIT, CASE WHEN p < 76 THEN TIME(ms + 2000 + i % 97 * 1000)EMIT END, 1, 0,
@@ -155,91 +216,36 @@ const (
 		FROM (SELECT i, $FIRST + i * CAST($EVERY AS bigint) AS ms, i * 37 % 100 AS p FROM SERIES) AS rows`
 	eventsSQL = `INSERT INTO webhook_events (id, tenant_id, session_id, livemode, destination, endpoint_id, body, status, created_at,
 		attempts, step, last_at, last_class, last_status)
-		SELECT 'evt_' || ID(ms)DI, UUID'$TENANT', ID(ms)DI, i % 10 <> 7, 'https://shop.example/hooks/age',
+		SELECT 'evt_' || ID(ms)DI, UUID'$TENANT', ID(ms)DI, i % 11 <> 7, 'https://shop.example/hooks/age',
 			'ep_00000000000000000000000000000000', BODY, CASE WHEN p < 73 THEN 'delivered' ELSE 'failed' END, TIME(ms + 9000)EMIT,
 			CASE WHEN p < 70 THEN 1 ELSE 3 END, 0, TIME(ms + 9100)EMIT, CASE WHEN p < 73 THEN 'delivered' ELSE 'timeout' END, 200
 		FROM (SELECT i, $FIRST + i * CAST($EVERY AS bigint) AS ms, i * 37 % 100 AS p FROM SERIES) AS rows WHERE p < 74`
 )
 
-// measure prints the percentiles.
-func measure(b *testing.B, fresh func() *insight.Service, scope insight.Scope, logIn func(ctx context.Context) error) {
-	warm := fresh()
-	ctx := b.Context()
-	var some []insight.SessionRow
-	for _, f := range []insight.SessionFilter{{}, {Status: session.StatusSpoof}, {To: warm.Now().AddDate(0, 0, -20)}} {
-		page, err := warm.Sessions(ctx, scope, f, uuid.Nil)
-		if err != nil || len(page.Rows) != insight.PageSize {
-			b.Fatalf("%d sessions, %v", len(page.Rows), err)
-		}
-		some = append(some, page.Rows...)
+// measure prints the percentiles of a read.
+func measure(b *testing.B, row read) {
+	b.Helper()
+	row.do(0) // opens connections, and fills what is cached
+	var took []time.Duration
+	before := cpuTime(b)
+	for i := 0; b.Loop(); i++ {
+		start := time.Now()
+		row.do(i)
+		took = append(took, time.Since(start))
 	}
-	filters := []insight.SessionFilter{
-		{}, {Status: session.StatusPassed}, {Status: session.StatusSpoof}, {Status: session.StatusExpired}, {Status: session.StatusPending},
-		{TargetAge: 16}, {TargetAge: 77}, {To: warm.Now().AddDate(0, 0, -15)},
-	}
-	events := []insight.DeliveryFilter{{}, {Status: webhook.StatusFailed}, {Class: webhook.ClassTimeout}, {Class: webhook.ClassTLS}}
-	windows := []insight.Window{insight.WindowDay, insight.WindowWeek, insight.WindowMonth}
-	for _, row := range []struct {
-		name string
-		mark float64 // milliseconds; 0 for none
-		read func(ctx context.Context, i int) error
-	}{
-		{"list", 15, func(ctx context.Context, i int) error {
-			_, err := warm.Sessions(ctx, scope, filters[i%len(filters)], uuid.Nil)
-			return err
-		}},
-		{"one session", 15, func(ctx context.Context, i int) error {
-			_, err := warm.Session(ctx, scope, some[i%len(some)].ID)
-			return err
-		}},
-		{"deliveries", 15, func(ctx context.Context, i int) error {
-			_, err := warm.Deliveries(ctx, scope, events[i%len(events)], "")
-			return err
-		}},
-		{"keys", 15, func(ctx context.Context, _ int) error {
-			_, err := warm.Keys(ctx, scope)
-			return err
-		}},
-		{"keys, cold", 0, func(ctx context.Context, _ int) error {
-			_, err := fresh().Keys(ctx, scope)
-			return err
-		}},
-		{"checklist", 15, func(ctx context.Context, _ int) error {
-			_, err := warm.Checklist(ctx, scope.TenantID)
-			return err
-		}},
-		{"overview, cold", 60, func(ctx context.Context, i int) error {
-			_, err := fresh().Overview(ctx, scope, windows[i%len(windows)])
-			return err
-		}},
-		{"overview, cached", 5, func(ctx context.Context, i int) error {
-			_, err := warm.Overview(ctx, scope, windows[i%len(windows)])
-			return err
-		}},
-		{"log-in", 80, func(ctx context.Context, _ int) error { return logIn(ctx) }},
+	// What this process took of the processors, which others on the machine do not
+	// lengthen. PostgreSQL's own is not in it, but the client's is.
+	processors := (cpuTime(b) - before) / time.Duration(len(took))
+	slices.Sort(took)
+	quantile := func(q float64) time.Duration { return took[int(q*float64(len(took)-1))] }
+	for name, d := range map[string]time.Duration{
+		"cpu_ms": processors, "p50_ms": quantile(0.50), "p95_ms": quantile(0.95), "mark_ms": row.mark,
 	} {
-		b.Run(row.name, func(b *testing.B) {
-			var took []time.Duration
-			before := cpuTime(b)
-			for i := 0; b.Loop(); i++ {
-				start := time.Now()
-				if err := row.read(b.Context(), i); err != nil {
-					b.Fatal(err)
-				}
-				took = append(took, time.Since(start))
-			}
-			// What this process took of the processors, which others on the machine do
-			// not lengthen. PostgreSQL's own is not in it.
-			b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/1000/float64(len(took)), "cpu_ms")
-			slices.Sort(took)
-			for name, q := range map[string]float64{"p50_ms": 0.50, "p95_ms": 0.95} {
-				b.ReportMetric(float64(took[int(q*float64(len(took)-1))].Microseconds())/1000, name)
-			}
-			if row.mark > 0 {
-				b.ReportMetric(row.mark, "mark_ms")
-			}
-			b.ReportMetric(0, "ns/op")
-		})
+		b.ReportMetric(float64(d.Microseconds())/1000, name)
+	}
+	b.ReportMetric(0, "ns/op")
+	if quantile(0.95) > row.mark { // the figures of a benchmark that fails are not printed otherwise
+		b.Errorf("%s: p95 %s, the mark is %s; p50 %s, %s of the processors", row.name, quantile(0.95), row.mark, quantile(0.50), processors)
 	}
 }
 
