@@ -135,9 +135,10 @@ func (s *Service) RemovePasskey(ctx context.Context, who Identity, id uuid.UUID)
 }
 
 // SetPassword sets the user's password, ends all other log-ins, and returns the
-// new token for the cookie. It returns fault.Invalid with the field password.
-func (s *Service) SetPassword(ctx context.Context, who Identity, password string) (string, error) {
-	if err := checkPassword(password, who.user.Name, who.user.Email); err != nil {
+// new token for the cookie. near are names that it must not hold, as in Factor. It
+// returns fault.Invalid with the field password.
+func (s *Service) SetPassword(ctx context.Context, who Identity, password string, near []string) (string, error) {
+	if err := checkPassword(password, who.user.Name, who.user.Email, near...); err != nil {
 		return "", fault.InvalidFields(fault.FieldError{Field: "password", Err: err})
 	}
 	phc, err := s.hasher.hash(ctx, password)

@@ -134,9 +134,9 @@ var common = []string{
 const leastOwn = 4
 
 // checkPassword refuses a password that is too short or too long, holds the
-// user's own name or address, or is little more than common words and digits.
-// There are no rules on its composition.
-func checkPassword(password, name, email string) error {
+// user's own name or address or a name near to them, or is little more than common
+// words and digits. There are no rules on its composition.
+func checkPassword(password, name, email string, near ...string) error {
 	switch n := utf8.RuneCountInString(password); {
 	case n < MinPassword:
 		return ErrPasswordShort
@@ -145,8 +145,8 @@ func checkPassword(password, name, email string) error {
 	}
 	folded := strings.ToLower(norm.NFKC.String(password))
 	local, _, _ := strings.Cut(email, "@")
-	for _, own := range []string{local, strings.ToLower(name)} {
-		if len(own) >= 4 && strings.Contains(folded, own) {
+	for _, own := range append([]string{local, name}, near...) {
+		if len(own) >= 4 && strings.Contains(folded, strings.ToLower(own)) {
 			return ErrPasswordCommon
 		}
 	}

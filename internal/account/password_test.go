@@ -76,6 +76,7 @@ func TestPasswordPolicy(t *testing.T) {
 		"elevenchars":                  ErrPasswordShort,
 		strings.Repeat("ab", 65):       ErrPasswordLong,
 		"ada.lovelace is my name":      ErrPasswordCommon,
+		"the CORNER CELLAR till":       ErrPasswordCommon,
 		"Password123456":               ErrPasswordCommon,
 		"qwertyuiop123":                ErrPasswordCommon,
 		"1234567890123456":             ErrPasswordCommon,
@@ -84,7 +85,7 @@ func TestPasswordPolicy(t *testing.T) {
 		"letmein letmein letmein":      ErrPasswordCommon,
 		"\uff30assword123456 welcome!": ErrPasswordCommon, // a wide P
 	} {
-		if got := checkPassword(password, "Ada", "ada.lovelace@shop.example"); !errors.Is(got, want) || (got == nil) != (want == nil) {
+		if got := checkPassword(password, "Ada", "ada.lovelace@shop.example", "Corner Cellar"); !errors.Is(got, want) || (got == nil) != (want == nil) {
 			t.Errorf("%q: %v, want %v", password, got, want)
 		}
 	}

@@ -40,6 +40,8 @@ type Person struct {
 type Factor struct {
 	Password string
 	Passkey  string // the response to options to make a passkey, or empty
+	// Near are names that the password must not hold: those of the user's tenants.
+	Near []string
 }
 
 // newcomer is a user who is not stored yet.
@@ -82,7 +84,7 @@ func (f Factor) checkPassword(name, email string) error {
 	if f.Password == "" && f.Passkey != "" {
 		return nil
 	}
-	return checkPassword(f.Password, name, email)
+	return checkPassword(f.Password, name, email, f.Near...)
 }
 
 // method is how somebody is signed in who has just set the factor.

@@ -57,8 +57,8 @@ func (s *Service) host() string {
 }
 
 // Memberships returns a user's memberships, oldest first.
-func (s *Service) Memberships(ctx context.Context, who Identity) ([]Membership, error) {
-	return s.store.MembershipsOf(ctx, who.user.ID)
+func (s *Service) Memberships(ctx context.Context, userID uuid.UUID) ([]Membership, error) {
+	return s.store.MembershipsOf(ctx, userID)
 }
 
 // formTTL is how long a form that was sent is remembered.

@@ -70,7 +70,7 @@ func (p *Pages) showAccount(r *request) error {
 	for _, login := range logins {
 		v.Logins = append(v.Logins, loginRow{login, bytes.Equal(login.Hash, r.who.Login().Hash)})
 	}
-	if v.Memberships, err = p.membershipsOf(r); err != nil {
+	if v.Memberships, err = p.membershipsOf(r, r.who.User().ID); err != nil {
 		return err
 	}
 	if v.Form, err = r.blank(plainForm); err != nil {

@@ -148,7 +148,7 @@ func (p *Pages) resendPage(r *request, status int, f *formView) error {
 		if err != nil {
 			return err
 		}
-		v.Facts = append(v.Facts, page.Say("resend.fact_"+window, "n", n))
+		v.Facts = append(v.Facts, page.Say("resend.fact_"+window, "n", n, "count", figureUpTo(int64(n), countUpTo)))
 	}
 	v.Facts = append(v.Facts, page.Say("resend.fact_same"), page.Say("resend.fact_waiting"))
 	return r.render(status, "confirm", v)
@@ -283,7 +283,7 @@ func (p *Pages) showEnable(r *request) error {
 		Title: page.Say("enable.title"), Body: page.Say("enable.body"), Button: page.Say("enable.button"), Safe: true,
 		Facts: []page.Text{
 			page.Say("enable.fact_url", "url", e.URL), page.Say("enable.fact_since", "at", stamp(*e.DisabledAt)),
-			page.Say("enable.fact_waiting", "n", waiting), page.Say("enable.fact_repeat"),
+			page.Say("enable.fact_waiting", "n", waiting, "count", figureUpTo(int64(waiting), countUpTo)), page.Say("enable.fact_repeat"),
 		},
 		Back: r.path(webhooksPath),
 	}, nil)

@@ -165,7 +165,11 @@ func (p *Pages) setPassword(r *request) error {
 		return err
 	}
 	if f.ok() {
-		token, err := p.cfg.Accounts.SetPassword(r.ctx(), r.who, f.Value("password"))
+		near, err := p.tenantNames(r, r.who.User().ID)
+		if err != nil {
+			return err
+		}
+		token, err := p.cfg.Accounts.SetPassword(r.ctx(), r.who, f.Value("password"), near)
 		if err == nil {
 			r.renewed(token)
 			return r.done(accountPath, "password_set")

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"agegate/internal/tenant"
+
+	"github.com/google/uuid"
 )
 
 func (p *Pages) home() feature {
@@ -29,7 +31,7 @@ type memberOf struct {
 // showHome lets the user choose a tenant. Whoever has one is led there, and an
 // operator without any to the operator's pages.
 func (p *Pages) showHome(r *request) error {
-	member, err := p.membershipsOf(r)
+	member, err := p.membershipsOf(r, r.who.User().ID)
 	if err != nil {
 		return err
 	}
@@ -43,9 +45,9 @@ func (p *Pages) showHome(r *request) error {
 	return r.render(http.StatusOK, "home", v)
 }
 
-// membershipsOf returns the tenants of the user, oldest membership first.
-func (p *Pages) membershipsOf(r *request) ([]memberOf, error) {
-	memberships, err := p.cfg.Accounts.Memberships(r.ctx(), r.who)
+// membershipsOf returns the tenants of a user, oldest membership first.
+func (p *Pages) membershipsOf(r *request, userID uuid.UUID) ([]memberOf, error) {
+	memberships, err := p.cfg.Accounts.Memberships(r.ctx(), userID)
 	if err != nil {
 		return nil, err
 	}
@@ -58,4 +60,14 @@ func (p *Pages) membershipsOf(r *request) ([]memberOf, error) {
 		all = append(all, memberOf{t, string(m.Role), fill(overviewPath, t.ID.String(), "test")})
 	}
 	return all, nil
+}
+
+// tenantNames are names that a user's password must not hold.
+func (p *Pages) tenantNames(r *request, userID uuid.UUID) ([]string, error) {
+	all, err := p.membershipsOf(r, userID)
+	var names []string
+	for _, m := range all {
+		names = append(names, m.Tenant.Name)
+	}
+	return names, err
 }

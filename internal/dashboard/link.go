@@ -150,6 +150,9 @@ func (p *Pages) useLink(r *request) error {
 func (p *Pages) useLinkAs(r *request, link account.Link, f *formView) (signed account.Signed, notice string, err error) {
 	token := r.Param("token")
 	factor := account.Factor{Password: f.Value("password"), Passkey: r.Request().PostForm.Get("passkey")}
+	if factor.Near, err = p.namesNear(r, link); err != nil {
+		return account.Signed{}, "", err
+	}
 	if link.Kind == account.LinkRecovery {
 		signed, err = p.cfg.Accounts.Recover(r.ctx(), token, factor, r.browser())
 		return signed, "recovered", err
@@ -161,6 +164,18 @@ func (p *Pages) useLinkAs(r *request, link account.Link, f *formView) (signed ac
 	}
 	signed, err = p.cfg.Accounts.SetUp(r.ctx(), token, person, r.browser())
 	return signed, "set_up", err
+}
+
+// namesNear returns the names that the password of a link's user must not hold.
+func (p *Pages) namesNear(r *request, link account.Link) ([]string, error) {
+	if link.UserID != nil {
+		return p.tenantNames(r, *link.UserID)
+	}
+	if link.TenantID == nil {
+		return nil, nil
+	}
+	into, err := p.cfg.Tenants.Tenant(r.ctx(), *link.TenantID)
+	return []string{into.Name}, err
 }
 
 // joinAsVisitor accepts an invitation as who is signed in.
