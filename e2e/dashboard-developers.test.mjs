@@ -147,6 +147,7 @@ test("a delivery fails, is understood, and is sent again", async () => {
   await asks("rotate");
   await fits("rotate");
   await click("confirm");
+  await sees(page, "done");
   await fits("rotated");
   await click("done");
   await fits("webhooks-rotated");
@@ -163,6 +164,7 @@ test("the redirect secret is replaced in three steps", async () => {
   await asks("stage");
   await fits("redirect-stage");
   await click("confirm");
+  await sees(page, "done");
   await fits("redirect-staged");
   await click("done");
   await asks("promote");

@@ -50,6 +50,7 @@ async function tellsItsNumbers(page) {
   await look(page, "overview-chart");
   await page.keyboard.press("Escape");
   await told.waitFor({ state: "hidden" });
+  await at(0).blur();
   const { width } = await page.locator(".bars").boundingBox();
   await page.locator(".bars").hover({ position: { x: width - 2, y: 20 } });
   await at(23).waitFor();

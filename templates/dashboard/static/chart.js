@@ -48,11 +48,15 @@ function tell(plot) {
   show(at);
   hide();
 
-  plot.addEventListener("pointermove", (event) => {
-    const box = picture.getBoundingClientRect();
-    if (event instanceof PointerEvent) show(Math.floor((event.clientX - box.left) / box.width * steps + ends / 2));
+  for (const name of ["pointerdown", "pointermove"]) { // a finger may not move
+    plot.addEventListener(name, (event) => {
+      const box = picture.getBoundingClientRect();
+      if (event instanceof PointerEvent) show(Math.floor((event.clientX - box.left) / box.width * steps + ends / 2));
+    });
+  }
+  plot.addEventListener("pointerleave", () => {
+    if (document.activeElement !== plot) hide();
   });
-  plot.addEventListener("pointerleave", hide);
   plot.addEventListener("focus", () => show(at));
   plot.addEventListener("blur", hide);
   plot.addEventListener("keydown", (event) => {

@@ -64,5 +64,6 @@ function follow(part) {
 /** @param {Element} part */
 function busy(part) {
   const selection = getSelection();
-  return part.contains(document.activeElement) || !!selection && !selection.isCollapsed && part.contains(selection.anchorNode);
+  // A dialog gives the focus back to the link that opened it.
+  return !!document.querySelector("dialog") || part.contains(document.activeElement) || !!selection && !selection.isCollapsed && part.contains(selection.anchorNode);
 }
