@@ -37,7 +37,7 @@ var errTooMany = fault.New(fault.TooMany, "Too many attempts")
 // there were too many, and then leaves nothing behind.
 func (s *Service) attempt(ctx context.Context, email string, user User, b Browser) (bucket []byte, err error) {
 	known := user.Email != "" && s.knownDevice(b.Device, user.ID)
-	// Addresses are not stored: those of unknown users are counted too.
+	// E-mail addresses are not stored: those of unknown users are counted too.
 	bucket = s.sealer.MAC("account " + email)
 	if known {
 		bucket = s.sealer.MAC("device " + b.Device)
