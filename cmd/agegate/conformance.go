@@ -188,7 +188,7 @@ func (f *conformanceFlags) run(ctx context.Context, stdout, stderr io.Writer) er
 	if err != nil {
 		return cannotRun(err)
 	}
-	if err := f.write(stdout, report); err != nil {
+	if err := writeOut(f.out, stdout, func(w io.Writer) error { return report.Write(w, f.report) }); err != nil {
 		return cannotRun(err)
 	}
 	if code := report.ExitCode(); code != conformance.ExitPassed {
@@ -222,17 +222,6 @@ func (f *conformanceFlags) printPlan(w io.Writer, plan conformance.Plan) {
 			fmt.Fprintf(w, "  skipped: %s\n", d)
 		}
 	}
-}
-
-func (f *conformanceFlags) write(stdout io.Writer, report *conformance.Report) error {
-	if f.out == "" {
-		return report.Write(stdout, f.report)
-	}
-	file, err := os.Create(f.out)
-	if err != nil {
-		return err
-	}
-	return errors.Join(report.Write(file, f.report), file.Close())
 }
 
 // caseProgress prints how many cases are done, at most every two seconds, and

@@ -21,7 +21,7 @@ var rooms = [][]string{
 	{"api", "dashboard", "shopper"},
 	{"contract"},
 	{"accuracy", "config", "conformance", "demo", "metrics", "page", "store"},
-	{"document", "insight"},
+	{"certify", "document", "insight"},
 	// The gateway's rules.
 	{"session"},
 	{"account", "billing", "tenant", "webhook"},
@@ -32,7 +32,7 @@ var rooms = [][]string{
 	{"vision"},
 	{"inference"},
 	// For everybody.
-	{"fault", "gather"},
+	{"fault", "gather", "junit"},
 	{"agegate", "gen", "templates"}, // agegate is the root, which embeds openapi.yaml
 }
 
@@ -110,6 +110,8 @@ func TestForbiddenImports(t *testing.T) {
 		"agegate/internal/webhook":     domain,
 		"agegate/internal/account":     append(domain, "agegate/internal/tenant"),
 		"agegate/internal/insight":     domain,
+		"agegate/internal/certify":     domain,
+		"agegate/internal/junit":       {"agegate/"},
 		"agegate/internal/age":         append(domain, "agegate/internal/session"),
 		"agegate/internal/store":       {"github.com/labstack/echo/v4", "agegate/gen"},
 		"agegate/internal/contract":    {"gorm.io/gorm", "agegate/internal/session", "agegate/internal/tenant", "agegate/gen"},
@@ -133,6 +135,9 @@ func TestForbiddenImports(t *testing.T) {
 		}
 		for dep := range strings.FieldsSeq(string(out)) {
 			for _, f := range forbidden {
+				if pkg == "agegate/internal/conformance" && dep == "agegate/internal/junit" {
+					continue // a format of reports, which the gateway has no part in
+				}
 				if dep != pkg && (dep == f || strings.HasSuffix(f, "/") && strings.HasPrefix(dep, f)) {
 					t.Errorf("%s reaches %s", pkg, dep)
 				}

@@ -34,6 +34,7 @@ const (
 	SessionExpire         Action = "session.expire"          // of a test session; target: the session
 	SessionExpireRedirect Action = "session.expire_redirect" // as SessionExpire
 	EventRetry            Action = "webhook_event.retry"     // of a test event; target: the event
+	CertifyRun            Action = "certify.run"             // forged deliveries were sent to the tenant's hosts
 	IssuerTrust           Action = "trusted_issuer.add"      // in the log of the instance; target: the entry of the trust list
 	IssuerDistrust        Action = "trusted_issuer.remove"   // as IssuerTrust
 
@@ -68,7 +69,7 @@ var actions = []Action{
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,
 	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
 	SessionExpire, SessionExpireRedirect, EventRetry,
-	IssuerTrust, IssuerDistrust,
+	CertifyRun, IssuerTrust, IssuerDistrust,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
 	UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,
 	PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginsEnd,

@@ -3,12 +3,13 @@ package conformance
 import (
 	_ "embed"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"html/template"
 	"io"
 	"strings"
 	"time"
+
+	"agegate/internal/junit"
 )
 
 // Outcome is how a case ended.
@@ -129,53 +130,16 @@ func (r *Report) writeText(w io.Writer) error {
 	return err
 }
 
-// The elements of a JUnit report, as its readers commonly take them:
-// https://github.com/testmoapp/junitxml.
-type (
-	junitSuites struct {
-		XMLName xml.Name     `xml:"testsuites"`
-		Suites  []junitSuite `xml:"testsuite"`
-	}
-	junitSuite struct {
-		Name       string          `xml:"name,attr"`
-		Tests      int             `xml:"tests,attr"`
-		Failures   int             `xml:"failures,attr"`
-		Errors     int             `xml:"errors,attr"`
-		Skipped    int             `xml:"skipped,attr"`
-		Time       string          `xml:"time,attr"`
-		Timestamp  string          `xml:"timestamp,attr"`
-		Properties []junitProperty `xml:"properties>property"`
-		Cases      []junitCase     `xml:"testcase"`
-	}
-	junitProperty struct {
-		Name  string `xml:"name,attr"`
-		Value string `xml:"value,attr"`
-	}
-	junitCase struct {
-		Class   string        `xml:"classname,attr"`
-		Name    string        `xml:"name,attr"`
-		Time    string        `xml:"time,attr"`
-		Failure *junitMessage `xml:"failure"`
-		Error   *junitMessage `xml:"error"`
-		Skipped *junitMessage `xml:"skipped"`
-		Output  string        `xml:"system-out"`
-	}
-	junitMessage struct {
-		Message string `xml:"message,attr"`
-		Text    string `xml:",chardata"`
-	}
-)
-
 func (r *Report) writeJUnit(w io.Writer) error {
-	suite := junitSuite{
+	suite := junit.Suite{
 		Name: "agegate conformance", Tests: len(r.Results), Failures: r.Count(Failed), Errors: r.Count(NotReachable) + r.Count(Blocked),
-		Skipped: r.Count(Skipped), Time: seconds(r.Took), Timestamp: r.StartedAt.Format("2006-01-02T15:04:05"),
-		Properties: []junitProperty{{"base_url", r.BaseURL}, {"seed", fmt.Sprint(r.Seed)}},
+		Skipped: r.Count(Skipped), Time: junit.Seconds(r.Took), Timestamp: junit.Timestamp(r.StartedAt),
+		Properties: []junit.Property{{Name: "base_url", Value: r.BaseURL}, {Name: "seed", Value: fmt.Sprint(r.Seed)}},
 	}
 	for _, result := range r.Results {
 		area, _, _ := strings.Cut(result.Case, ".")
-		c := junitCase{Class: "conformance." + area, Name: result.Case, Time: seconds(result.Took), Output: result.Title + " (" + strings.Join(result.Cites, "; ") + ")"}
-		message := &junitMessage{Message: strings.Join(result.Details[:min(1, len(result.Details))], ""), Text: strings.Join(result.Details, "\n")}
+		c := junit.Case{Class: "conformance." + area, Name: result.Case, Time: junit.Seconds(result.Took), Output: result.Title + " (" + strings.Join(result.Cites, "; ") + ")"}
+		message := &junit.Message{Message: strings.Join(result.Details[:min(1, len(result.Details))], ""), Text: strings.Join(result.Details, "\n")}
 		switch result.Outcome {
 		case Failed:
 			c.Failure = message
@@ -186,19 +150,8 @@ func (r *Report) writeJUnit(w io.Writer) error {
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	out := xml.NewEncoder(w)
-	out.Indent("", "  ")
-	if err := out.Encode(junitSuites{Suites: []junitSuite{suite}}); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return junit.Write(w, suite)
 }
-
-func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
 //go:embed report.html
 var pageSource string

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agegate"
+	"agegate/internal/junit"
 )
 
 func sample() *Report {
@@ -75,7 +76,9 @@ func TestReports(t *testing.T) {
 	if err := json.Unmarshal([]byte(got["json"]), &back); err != nil || !reflect.DeepEqual(&back, sample()) {
 		t.Errorf("the JSON report does not come back: %v\n%s", err, got["json"])
 	}
-	var suites junitSuites
+	var suites struct {
+		Suites []junit.Suite `xml:"testsuite"`
+	}
 	if err := xml.Unmarshal([]byte(got["junit"]), &suites); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +44,7 @@ type Shop struct {
 	gateway  *client.ClientWithResponses
 	webhooks *standardwebhooks.Webhook
 	redirect []byte
+	livemode bool // of the shop's API key
 	now      func() time.Time
 
 	mu     sync.Mutex
@@ -59,6 +61,7 @@ type order struct {
 	VerifyURL string
 	Story     []step
 	Accepted  bool
+	released  int // how often it was, for who tests the shop
 	Ended     bool
 	webhook   bool            // the session ended with a status that has a webhook
 	notified  bool            // and the webhook has arrived
@@ -96,7 +99,8 @@ func New(baseURL, verifyURL string, c Credentials, now func() time.Time) (*Shop,
 		return nil, err
 	}
 	return &Shop{gateway: gateway, webhooks: webhooks, redirect: redirect, now: now,
-		orders: map[string]*order{}, latest: map[string]string{}, policy: contentPolicy(verifyURL)}, nil
+		livemode: strings.HasPrefix(c.APIKey, "svc_live_"),
+		orders:   map[string]*order{}, latest: map[string]string{}, policy: contentPolicy(verifyURL)}, nil
 }
 
 // Handler returns the shop's pages and its webhook receiver.
@@ -107,6 +111,7 @@ func (s *Shop) Handler() http.Handler {
 	mux.HandleFunc("GET /thanks", s.thanks)
 	mux.HandleFunc("GET /cancelled", s.cancelled)
 	mux.HandleFunc("GET /orders/{session}", s.order)
+	mux.HandleFunc("GET /orders/{session}/released", s.released)
 	mux.HandleFunc("POST /webhook", s.webhook)
 	mux.Handle("GET /shop.css", http.FileServerFS(files))
 	return http.NewCrossOriginProtection().Handler(mux)
@@ -222,6 +227,19 @@ func (s *Shop) order(w http.ResponseWriter, r *http.Request) {
 	s.render(w, http.StatusOK, "order.html", o)
 }
 
+// released says how often an order was released. It looks nothing up, so that
+// who tests the shop sees what a redirect or a webhook has done.
+func (s *Shop) released(w http.ResponseWriter, r *http.Request) {
+	o, ok := s.orderOf(r, r.PathValue("session"))
+	if !ok {
+		http.Error(w, "not an order of this browser", http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(map[string]int{"released": o.released}) // only the connection can fail
+}
+
 func (s *Shop) lookUp(ctx context.Context, session string, o *order) {
 	id, err := uuid.Parse(session)
 	if err != nil {
@@ -253,7 +271,7 @@ func (s *Shop) webhook(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(http.StatusOK)
 	session := event.SessionID.String()
-	if !s.known(session) || s.seen(session, r.Header.Get("webhook-id")) {
+	if event.Livemode != s.livemode || !s.known(session) || s.seen(session, r.Header.Get("webhook-id")) {
 		return
 	}
 	passed := event.Status == client.ResultStatusVerified && event.IsAdult
@@ -269,8 +287,9 @@ func (s *Shop) tell(session string, st step) {
 	o := s.orders[session]
 	o.Story = append(o.Story, st)
 	o.notified = o.notified || st.Who == "webhook"
-	if st.Good && st.Who != "shop" {
+	if st.Good && st.Who != "shop" && !o.Accepted {
 		o.Accepted = true
+		o.released++
 	}
 }
 

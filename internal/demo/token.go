@@ -22,15 +22,21 @@ func redirectKey(secret string) ([]byte, error) {
 	return key, nil
 }
 
-// verifyRedirect is the merchant's side of the redirect token: recompute the
-// MAC over session|status|is_adult|expires_ts, then the expiry, then require
-// the expected session, VERIFIED and true.
+// verifyRedirect is the merchant's side of the redirect token: require each
+// parameter once, recompute the token over session|status|is_adult|expires_ts and
+// compare all of it, then the expiry, then require the expected session, VERIFIED
+// and true.
 func verifyRedirect(key []byte, q url.Values, session string, now time.Time) error {
-	expires, mac, _ := strings.Cut(q.Get("token"), ".")
+	for _, name := range []string{"token", "session", "status", "is_adult"} {
+		if len(q[name]) != 1 {
+			return errors.New("a parameter is missing or there twice")
+		}
+	}
+	expires, _, _ := strings.Cut(q.Get("token"), ".")
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(q.Get("session") + "|" + q.Get("status") + "|" + q.Get("is_adult") + "|" + expires))
-	given, err := base64.RawURLEncoding.DecodeString(mac)
-	if err != nil || !hmac.Equal(given, h.Sum(nil)) {
+	token := expires + "." + base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+	if !hmac.Equal([]byte(q.Get("token")), []byte(token)) {
 		return errors.New("its signature does not match")
 	}
 	if ts, err := strconv.ParseInt(expires, 10, 64); err != nil || now.Unix() > ts {

@@ -104,7 +104,7 @@ func (c *Client) Post(ctx context.Context, url string, signature http.Header, bo
 	res, err := c.transport.RoundTrip(req)
 	latency := time.Since(start)
 	if err != nil {
-		return Answer{Class: classify(err), Latency: latency}
+		return Answer{Class: Classify(err), Latency: latency}
 	}
 	defer res.Body.Close() //nolint:errcheck // read-only
 	var excerpt []byte
@@ -121,6 +121,10 @@ func (c *Client) Post(ctx context.Context, url string, signature http.Header, bo
 		Latency:    latency,
 	}
 }
+
+// Transport returns the guarded transport, for requests other than deliveries.
+// It bounds neither their time nor the size of an answer's body.
+func (c *Client) Transport() http.RoundTripper { return c.transport }
 
 // errAnswer is returned by Get for an answer other than a 200 of the size asked
 // for. It holds nothing of the answer.
@@ -163,9 +167,9 @@ func classOfStatus(status int) Class {
 	}
 }
 
-// classify returns the class of a transport error. The order matters: a blocked
+// Classify returns the class of an error of the guarded transport. The order matters: a blocked
 // address and a failed lookup are wrapped in connection errors.
-func classify(err error) Class {
+func Classify(err error) Class {
 	var dns *net.DNSError
 	var network net.Error
 	switch {

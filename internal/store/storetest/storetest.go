@@ -12,6 +12,7 @@ import (
 	"agegate/internal/account"
 	"agegate/internal/audit"
 	"agegate/internal/billing"
+	"agegate/internal/certify"
 	"agegate/internal/document"
 	"agegate/internal/insight"
 	"agegate/internal/session"
@@ -32,6 +33,7 @@ type Store interface {
 	insight.Store
 	document.TrustStore
 	document.WalletStore
+	certify.Store
 	Housekeeper
 }
 
@@ -96,6 +98,8 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"a locked session is read after the others", testALockedSessionIsReadAfterTheOthers},
 		{"handover", testHandover},
 		{"trusted issuers", testTrustedIssuers},
+		{"certifications come back as stored", testCertifications},
+		{"a host is certified once in a while", testAHostIsCertifiedOnceInAWhile},
 		{"wallet request", testWalletRequest},
 		{"sessions created together come back as stored", testSessionsCreatedTogetherComeBackAsStored},
 		{"sessions are created together or not at all", testSessionsAreCreatedTogetherOrNotAtAll},

@@ -1,0 +1,64 @@
+package certify
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// way returns the way that a case is about.
+func (c testCase) way() Way {
+	way, _, _ := strings.Cut(c.name, ".")
+	return Way(way)
+}
+
+func (t *Target) releasesOn(w Way) bool { return slices.Contains(t.ReleasesOn, w) }
+
+// allCases returns the cases of a run with a shop, in the order in which they
+// are tried.
+func allCases() []testCase { return slices.Concat(webhookCases, redirectCases, pollingCases) }
+
+// choose returns the cases of a run.
+func (r *run) choose() ([]testCase, error) {
+	var chosen []testCase
+	for _, c := range allCases() {
+		match := len(r.Cases) == 0
+		for _, pattern := range r.Cases {
+			ok, err := path.Match(pattern, c.name)
+			if err != nil {
+				return nil, fmt.Errorf("%w: %q is not a pattern of case names", ErrCannotRun, pattern)
+			}
+			match = match || ok
+		}
+		if match && (r.target != nil || c.byAnswer()) {
+			chosen = append(chosen, c)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("%w: no case has such a name", ErrCannotRun)
+	}
+	return chosen, nil
+}
+
+// byAnswer reports whether the answer to a delivery tells, without a shop.
+func (c testCase) byAnswer() bool { return c.way() == WayWebhook && !c.silent }
+
+// Case is a case as plans list it.
+type Case struct {
+	Name, Title, Fix string
+	Releases         bool // it is a pass, which releases the order
+	ByAnswer         bool // the answer alone tells: it is tried without a shop, too
+}
+
+// Plan returns all cases, in the order in which they are tried.
+func Plan() []Case {
+	var plan []Case
+	for _, c := range allCases() {
+		plan = append(plan, Case{c.name, c.title, c.fix, c.releases, c.byAnswer()})
+	}
+	return plan
+}
+
+// MaxSessions is how many test sessions a run makes at most.
+func MaxSessions() int { return len(allCases()) + severalOrders }
