@@ -161,21 +161,6 @@ func (r *run) released(ctx context.Context, o *order) (int, error) {
 	return *said.Released, nil
 }
 
-// awaitRelease waits until an order was released so many times, at most the
-// given time, and returns how often it was.
-func (r *run) awaitRelease(ctx context.Context, o *order, want int, limit time.Duration) (int, error) {
-	deadline := time.Now().Add(limit)
-	for {
-		n, err := r.released(ctx, o)
-		if err != nil || n >= want || time.Now().After(deadline) {
-			return n, err
-		}
-		if err := wait(ctx, 250*time.Millisecond); err != nil {
-			return n, err
-		}
-	}
-}
-
 func wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

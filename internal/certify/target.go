@@ -41,7 +41,7 @@ type Request struct {
 
 // Target describes a shop: what the file of --target says.
 type Target struct {
-	Tenant     uuid.UUID         `yaml:"tenant"`
+	Tenant     uuid.UUID         `yaml:"-"` // tenant in the file
 	ReleasesOn []Way             `yaml:"releases_on"` // the ways that release an order
 	Headers    map[string]string `yaml:"headers"`     // of every request but webhooks, such as a password of the staging site
 	Order      Request           `yaml:"order"`       // begins an order: answered with a redirect to the verification URL, or JSON with verification_url
@@ -69,7 +69,10 @@ func ReadTarget(r io.Reader) (Target, error) {
 	if len(text) > maxTarget {
 		return Target{}, fmt.Errorf("it is larger than %d KiB", maxTarget>>10)
 	}
-	t := Target{Settle: defaultSettle}
+	t := struct {
+		ID     string `yaml:"tenant"`
+		Target `yaml:",inline"`
+	}{Target: Target{Settle: defaultSettle}}
 	in := yaml.NewDecoder(bytes.NewReader(text))
 	in.KnownFields(true)
 	if err := in.Decode(&t); err != nil {
@@ -78,7 +81,10 @@ func ReadTarget(r io.Reader) (Target, error) {
 	if err := in.Decode(new(any)); !errors.Is(err, io.EOF) {
 		return Target{}, errors.New("it must be one YAML document")
 	}
-	return t, t.check()
+	if t.Tenant, err = uuid.Parse(t.ID); err != nil {
+		return Target{}, errors.New("tenant must be the ID of the tenant")
+	}
+	return t.Target, t.check()
 }
 
 // notTarget says where a file is not that of a target. The library's messages
@@ -105,9 +111,6 @@ func notTarget(err error) error {
 
 // check returns what is wrong with the fields, and sets what is left out.
 func (t *Target) check() error {
-	if t.Tenant == uuid.Nil {
-		return errors.New("tenant must be the ID of the tenant")
-	}
 	if len(t.ReleasesOn) == 0 {
 		return errors.New("releases_on must name at least one of redirect, webhook and polling")
 	}

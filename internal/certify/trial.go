@@ -68,7 +68,7 @@ func (t *trial) judge() error {
 		if t.releases && t.target.releasesOn(t.way()) {
 			must = 1
 		}
-		n, err := t.awaitRelease(t.ctx, o, must, t.Limit)
+		n, err := t.released(t.ctx, o)
 		if err != nil {
 			return err
 		}
