@@ -41,7 +41,7 @@ type Request struct {
 
 // Target describes a shop: what the file of --target says.
 type Target struct {
-	Tenant     uuid.UUID         `yaml:"-"` // tenant in the file
+	Tenant     uuid.UUID         `yaml:"-"`           // tenant in the file
 	ReleasesOn []Way             `yaml:"releases_on"` // the ways that release an order
 	Headers    map[string]string `yaml:"headers"`     // of every request but webhooks, such as a password of the staging site
 	Order      Request           `yaml:"order"`       // begins an order: answered with a redirect to the verification URL, or JSON with verification_url
