@@ -156,6 +156,19 @@ test("a delivery fails, is understood, and is sent again", async () => {
   page.kept();
 });
 
+test("a receiver that takes everything is told which forgeries it let in", async () => {
+  answer = 204;
+  await open("/test/webhooks", "webhooks-before-certify");
+  await leaves("certify");
+  await fits("certify");
+  await click("start");
+  await sees(page, "run");
+  await eventually("the run to end", () => page.reload().then(() => part(page, "results").count()));
+  await page.getByText("let in: a forged delivery", { exact: false }).first().waitFor();
+  await fits("certify-results");
+  page.kept();
+});
+
 test("the redirect secret is replaced in three steps", async () => {
   await open("/test/redirect-secret", "redirect-secret");
   await click("reveal");

@@ -18,6 +18,7 @@ import (
 	"agegate/internal/account/passkey"
 	"agegate/internal/api"
 	"agegate/internal/billing"
+	"agegate/internal/certify"
 	"agegate/internal/config"
 	"agegate/internal/credential"
 	"agegate/internal/dashboard"
@@ -63,6 +64,7 @@ type App struct {
 	apart      bool             // the dashboard has a listener of its own
 	lab        dashboard.Lab
 	dispatcher *webhook.Dispatcher
+	certifier  *certify.Background // of the dashboard; nil when that is off
 	routes     []*echo.Route
 	servers    []server // the gateway's first
 }
@@ -271,6 +273,9 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	a.log.Info("shutting down")
 	err = errors.Join(err, a.shutDown(context.WithoutCancel(ctx)))
+	if a.certifier != nil {
+		a.certifier.Close()
+	}
 	workers.Wait()
 	return errors.Join(err, a.flushRefusals(context.WithoutCancel(ctx)))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"agegate/internal/age/curve"
+	"agegate/internal/certify"
 	"agegate/internal/config"
 	"agegate/internal/dashboard"
 	"agegate/internal/httpd"
@@ -20,13 +21,14 @@ func (a *App) buildDashboard(cfg config.Config) (err error) {
 	}
 	a.apart = cfg.DashboardListen != ""
 	a.lab.Margin = cfg.AgeMargin
+	a.certifier = certify.NewBackground(newCertifier(cfg, a.Store, a.Tenants, a.Sessions, a.now), a.log)
 	a.dashboard, err = dashboard.New(dashboard.Config{
 		Accounts: a.Accounts, Tenants: a.Tenants, Sessions: a.Sessions, Insight: a.Insight,
 		Webhooks: webhook.NewOperations(a.Store, a.now, a.dispatcher.Wake),
 		Proxies:  cfg.TrustedProxies,
 		URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
-		Clock: session.NewTestClock(a.Store, a.now), Billing: a.Store, Audit: a.Store, Lab: a.lab,
+		Clock: session.NewTestClock(a.Store, a.now), Certify: a.certifier, Billing: a.Store, Audit: a.Store, Lab: a.lab,
 	})
 	return err
 }

@@ -153,7 +153,7 @@ var redirectCases = []testCase{
 		fix: "Accept each session once: make the release one conditional statement of your database, such as UPDATE … WHERE released_at IS NULL.",
 		act: func(t *trial) error {
 			same := func(q string) string { return q }
-			return t.redirectAs(t.goodURL, query{"the first time", same}, query{"the second time", same})
+			return t.redirectAs(t.goodURL, query{"1", same}, query{"2", same})
 		},
 	},
 }

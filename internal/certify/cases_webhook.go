@@ -190,7 +190,7 @@ var webhookCases = []testCase{
 			if err != nil {
 				return err
 			}
-			for _, what := range []string{"the first", "the second"} {
+			for _, what := range []string{"1", "2"} {
 				d.what = what
 				if err := t.send(d, accept); err != nil {
 					return err
@@ -220,7 +220,7 @@ var webhookCases = []testCase{
 			if err != nil {
 				return err
 			}
-			later.what, earlier.what = "the newer", "the older"
+			later.what, earlier.what = "1", "2"
 			earlier.body, earlier.at = old.Body, earlier.at.Add(-time.Minute)
 			if err := t.send(later, accept); err != nil {
 				return err

@@ -158,19 +158,32 @@ func (r *run) claim(ctx context.Context, addresses []string) error {
 	})
 }
 
-// finish runs the cases, and stores and returns what they found.
+// finish runs the cases, and stores and returns what they found. A run that
+// could not be done to its end is stored without results. Only one of all cases
+// counts as passed there.
 func (r *run) finish(ctx context.Context) (*Report, error) {
 	began := time.Now()
 	if err := r.try(ctx); err != nil {
-		return nil, err
+		r.results = nil
+		return nil, errors.Join(err, r.store(ctx, false))
 	}
 	report := &Report{
 		Tenant: r.tenant.ID, Hosts: r.hosts, StartedAt: r.stored.StartedAt, Took: time.Since(began), Sessions: len(r.named), Results: r.results,
 	}
+	return report, r.store(ctx, report.Passed() && len(r.Cases) == 0)
+}
+
+// storeTime is how long storing what was found may take, also when the run was
+// cancelled.
+const storeTime = 5 * time.Second
+
+func (r *run) store(ctx context.Context, passed bool) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
 	now := r.Now()
-	r.stored.FinishedAt, r.stored.Passed, r.stored.Results = &now, report.Passed(), r.results
+	r.stored.FinishedAt, r.stored.Passed, r.stored.Results = &now, passed, r.results
 	_, err := r.Store.FinishCertification(ctx, r.stored)
-	return report, err
+	return err
 }
 
 // try does what each case does, and judges it once the shop has had time to

@@ -30,9 +30,17 @@ type Run struct {
 	TenantID   uuid.UUID
 	EndpointID string // of the Webhook URL in test mode, see webhook.EndpointID
 	StartedAt  time.Time
-	FinishedAt *time.Time // nil while it runs, and for ever if it was interrupted
-	Passed     bool
-	Results    []Result
+	FinishedAt *time.Time // nil while it runs, and for ever if its process was killed
+	Passed     bool       // every case was tried, and passed
+	Results    []Result   // empty of a finished run that could not be done
+}
+
+// MaxTime is the longest that a run of Background takes.
+const MaxTime = 6 * time.Minute
+
+// Running reports whether the run may still be under way.
+func (r Run) Running(now time.Time) bool {
+	return r.FinishedAt == nil && now.Sub(r.StartedAt) < MaxTime
 }
 
 // Store keeps the runs of all tenants.

@@ -13,6 +13,7 @@ import (
 	"agegate/internal/account"
 	"agegate/internal/audit"
 	"agegate/internal/billing"
+	"agegate/internal/certify"
 	"agegate/internal/insight"
 	"agegate/internal/page"
 	"agegate/internal/session"
@@ -33,6 +34,7 @@ type Config struct {
 	Clock    *session.TestClock
 	Webhooks *webhook.Operations
 	Insight  *insight.Service
+	Certify  *certify.Background
 	Billing  billing.Store
 	Audit    audit.Store
 	Lab      Lab

@@ -16,6 +16,7 @@ func (p *Pages) features() []feature {
 		p.audit(),
 		p.billing(),
 		p.branding(),
+		p.certify(),
 		p.delivery(),
 		p.factors(),
 		p.home(),

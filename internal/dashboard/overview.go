@@ -41,7 +41,7 @@ var (
 
 // todos are the points of the checklist, whose texts are overview.todo.<name>.
 var todos = []string{
-	"success_url", "cancel_url", "webhook_url", "passed", "fallback", "spoof", "webhook_answered", "second_factor", "live_key", "allowance",
+	"success_url", "cancel_url", "webhook_url", "passed", "fallback", "spoof", "webhook_answered", "certified", "second_factor", "live_key", "allowance",
 }
 
 type overviewView struct {
@@ -195,12 +195,12 @@ func (r *request) checklist() ([]todoView, int, error) {
 	}
 	state := map[string]bool{
 		"success_url": list.SuccessURL, "cancel_url": list.CancelURL, "webhook_url": list.WebhookURL,
-		"passed": list.Passed, "fallback": list.FellBack, "spoof": list.Spoofed, "webhook_answered": list.WebhookAnswered,
+		"passed": list.Passed, "fallback": list.FellBack, "spoof": list.Spoofed, "webhook_answered": list.WebhookAnswered, "certified": list.Certified,
 		"second_factor": r.who.Strong(), "live_key": list.LiveKey, "allowance": list.Allowance,
 	}
 	places := map[string]string{
 		"success_url": settingsPath, "cancel_url": settingsPath, "webhook_url": settingsPath,
-		"passed": playgroundPath, "fallback": playgroundPath, "spoof": playgroundPath, "webhook_answered": webhooksPath,
+		"passed": playgroundPath, "fallback": playgroundPath, "spoof": playgroundPath, "webhook_answered": webhooksPath, "certified": certifyPath,
 		"second_factor": accountPath, "live_key": keysPath, "allowance": billingPath,
 	}
 	var views []todoView

@@ -62,7 +62,7 @@ type webhooksView struct {
 	Older     string
 
 	// Addresses.
-	Here, TestEvent, Resend, Reveal, Rotate, Debug string
+	Here, TestEvent, Certify, Resend, Reveal, Rotate, Debug string
 }
 
 // endpointView is a destination and how it fares.
@@ -94,7 +94,7 @@ func (p *Pages) showWebhooks(r *request) error {
 		URL: r.tenant.WebhookURL, Settings: r.path(settingsPath), MayAct: r.may(account.Developer),
 		Filter:   insight.DeliveryFilter{Status: webhook.Status(query.Get("status")), Class: webhook.Class(query.Get("class"))},
 		Statuses: deliveryStatuses, Classes: deliveryClasses,
-		Here: r.path(webhooksPath), TestEvent: r.path(webhooksPath + "/test"), Resend: r.path(webhooksPath + "/resend"),
+		Here: r.path(webhooksPath), TestEvent: r.path(webhooksPath + "/test"), Certify: r.path(certifyPath), Resend: r.path(webhooksPath + "/resend"),
 		Reveal: r.path(webhooksPath + "/secret"), Rotate: r.path(webhooksPath + "/rotate"), Debug: r.path(webhooksPath + "/verify"),
 	}
 	if v.Filter.Status != "" && !slices.Contains(deliveryStatuses, v.Filter.Status) ||

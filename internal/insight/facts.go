@@ -7,6 +7,7 @@ import (
 
 	"agegate/internal/session"
 	"agegate/internal/tenant"
+	"agegate/internal/webhook"
 
 	"github.com/google/uuid"
 )
@@ -16,13 +17,14 @@ type Checklist struct {
 	SuccessURL, CancelURL, WebhookURL bool // are set
 	Passed, FellBack, Spoofed         bool // seen in test mode
 	WebhookAnswered                   bool // a test event was answered 2xx
+	Certified                         bool // the certifier found nothing at the present Webhook URL
 	LiveKey                           bool // one is in force
 	Allowance                         bool // a live session can be paid for
 }
 
 // Complete reports whether nothing is missing.
 func (c Checklist) Complete() bool {
-	return c == Checklist{true, true, true, true, true, true, true, true, true}
+	return c == Checklist{true, true, true, true, true, true, true, true, true, true}
 }
 
 // Checklist returns a tenant's checklist, or fault.NotFound. A complete one may be
@@ -55,6 +57,9 @@ func (s *Service) check(ctx context.Context, tenantID uuid.UUID) (Checklist, err
 		}
 	}
 	if c.WebhookAnswered, err = s.store.Delivered(ctx, test); err != nil {
+		return Checklist{}, err
+	}
+	if c.Certified, err = s.store.Certified(ctx, tenantID, webhook.EndpointID(tenantID, false, t.WebhookURL)); err != nil {
 		return Checklist{}, err
 	}
 	keys, err := s.store.Keys(ctx, tenantID)

@@ -88,6 +88,9 @@ type Store interface {
 	// CountByKey counts a tenant's sessions created at or after since by the key
 	// that created them.
 	CountByKey(ctx context.Context, tenantID uuid.UUID, since time.Time) (map[uuid.UUID]int64, error)
+	// Certified reports whether the last finished run of the certifier against a
+	// tenant's endpoint passed.
+	Certified(ctx context.Context, tenantID uuid.UUID, endpointID string) (bool, error)
 	// Reached reports whether a scope has ever had a session with a status; those
 	// that were deleted after their hour was folded count.
 	Reached(ctx context.Context, scope Scope, status session.Status) (bool, error)

@@ -43,6 +43,11 @@ func testCertifications(t *testing.T, s Store) {
 		}
 	}
 	same("when it has ended", run)
+	for endpoint, want := range map[string]bool{"ep_1": true, "ep_2": false} {
+		if ok, err := s.Certified(ctx, owner.ID, endpoint); err != nil || ok != want {
+			t.Errorf("%s is certified: %t, %v", endpoint, ok, err)
+		}
+	}
 	for _, wrong := range []certify.Run{{TenantID: other.ID, EndpointID: "ep_1"}, {TenantID: owner.ID, EndpointID: "ep_2"}} {
 		_, err := s.LastCertification(ctx, wrong.TenantID, wrong.EndpointID)
 		wantCode(t, "of another tenant or endpoint", err, fault.NotFound)
