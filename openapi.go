@@ -1,9 +1,15 @@
 // Package agegate holds what is published from the root of the repository.
 package agegate
 
-import _ "embed"
+import "embed"
 
 // OpenAPI is openapi.yaml as it is written.
 //
 //go:embed openapi.yaml
 var OpenAPI []byte
+
+// Docs holds the documents for integrators, which internal/reference publishes:
+// the guides in Markdown, the samples, the changelog and the Arazzo description.
+//
+//go:embed docs/guides docs/samples docs/compatibility.md docs/arazzo.yaml CHANGELOG.md
+var Docs embed.FS

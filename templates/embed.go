@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-//go:embed shared shopper dashboard
+//go:embed shared shopper dashboard reference
 var files embed.FS
 
 // Shared returns the templates that every set of pages may use: icons.html.
@@ -27,6 +27,14 @@ func Dashboard() fs.FS { return folder("dashboard") }
 // JSON catalogue per language, named by BCP 47 tag; static/, what a browser
 // fetches by name.
 func Shopper() fs.FS { return folder("shopper") }
+
+// Reference returns the templates of the reference and the guides: layout.html,
+// the frame around every page; reference.html, the operations; reference.md, the
+// same in Markdown; blocks/samples.html, code in several languages.
+func Reference() fs.FS { return folder("reference") }
+
+// ReferenceStatic returns the style and the script of those pages.
+func ReferenceStatic() fs.FS { return folder("reference/static") }
 
 func folder(name string) fs.FS {
 	sub, err := fs.Sub(files, name)

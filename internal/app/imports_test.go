@@ -15,10 +15,11 @@ var rooms = [][]string{
 	{"tools"}, // run at build time only
 	{"proof"}, // shows that the product keeps its word
 	{"cmd"},
+	{"docs"}, // samples in Go
 	{"app"},
 	// The merchant's and the shopper's edge.
 	{"httpd"},
-	{"api", "dashboard", "shopper"},
+	{"api", "dashboard", "reference", "shopper"},
 	{"contract"},
 	{"accuracy", "config", "conformance", "demo", "metrics", "page", "store"},
 	{"certify", "document", "insight"},

@@ -14,6 +14,7 @@ import (
 
 	"agegate"
 	"agegate/internal/contract"
+	"agegate/internal/reference"
 )
 
 // Timeouts and limits of every connection. Echo sets none, so slow clients
@@ -76,7 +77,7 @@ func New(cfg Config) (*echo.Echo, error) {
 	e := newEcho(cfg, routes)
 	e.Binder = contract.Binder{}
 	e.Use(watchRefusals(routes, cfg.Refused), guard.Middleware(cfg.Authenticate, cfg.CheckBody))
-	if err := mountDocs(e, cfg.BaseURL); err != nil {
+	if err := reference.Mount(e, cfg.BaseURL); err != nil {
 		return nil, err
 	}
 	mount(e, cfg, routes)

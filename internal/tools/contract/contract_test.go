@@ -2,25 +2,24 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
 
 func TestInsertSamples(t *testing.T) {
-	samples := map[string]string{"a.py": "# a.py\nif x:\n    y\n\nz\n"}
-	text := "before\n  ```python\n  # a.py\n  old\n  ```\nafter\n```sh\n# b.sh\n```\n"
-	want := "before\n  ```python\n  # a.py\n  if x:\n      y\n\n  z\n  ```\nafter\n```sh\n# b.sh\n```\n"
+	samples := map[string]string{"a.py": "# a.py\nif x:\n    y\n\nz\n", "a.php": "<?php\n// a.php\necho 1;\n", "c.py": "# c.py\n"}
+	text := "before\n  ```python\n  # a.py\n  old\n  ```\nafter\n```sh\n# b.sh\n```\n```php\n<?php\n// a.php\n```\n"
+	want := "before\n  ```python\n  # a.py\n  if x:\n      y\n\n  z\n  ```\nafter\n```sh\n# b.sh\n```\n```php\n<?php\n// a.php\necho 1;\n```\n"
 	for range 2 { // the second time changes nothing
-		got, err := insertSamples([]byte(text), samples)
-		if err != nil || string(got) != want {
+		got, names, err := insertSamples([]byte(text), samples)
+		if err != nil || string(got) != want || !slices.Equal(names, []string{"a.php", "a.py"}) {
 			t.Fatalf("got %v\n%s", err, got)
 		}
 		text = string(got)
 	}
-	for _, bad := range []string{"", text + text} {
-		if _, err := insertSamples([]byte(bad), samples); err == nil {
-			t.Errorf("a document with %d places for the sample was taken", strings.Count(bad, "a.py"))
-		}
+	if _, _, err := insertSamples([]byte(text+text), samples); err == nil {
+		t.Error("a document with two places for a sample was taken")
 	}
 }
 

@@ -1,6 +1,6 @@
 // Command contract keeps what is derived from the published contract in step
-// with it: the code samples shown in README.md and openapi.yaml, whose source
-// is docs/samples, and the OpenAPI 3.0.3 edition in gen. It runs in
+// with it: the code samples shown in README.md, openapi.yaml and the guides, whose
+// source is docs/samples, and the OpenAPI 3.0.3 edition in gen. It runs in
 // the root of the repository; with -check it writes nothing and fails when a
 // file differs from its source.
 package main
@@ -18,6 +18,7 @@ const (
 	document   = "openapi.yaml"
 	edition30  = "gen/openapi-3.0.yaml"
 	sampleDir  = "docs/samples"
+	guideFiles = "docs/guides/*.md"
 	publicFile = 0o644
 )
 
@@ -35,14 +36,27 @@ func run(check bool) error {
 	if err != nil {
 		return err
 	}
-	derived := map[string][]byte{}
-	for _, path := range []string{document, "README.md"} {
+	paths, err := filepath.Glob(guideFiles)
+	if err != nil {
+		return err
+	}
+	derived, shown := map[string][]byte{}, map[string]bool{}
+	for _, path := range append(paths, document, "README.md") {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		if derived[path], err = insertSamples(text, samples); err != nil {
+		var names []string
+		if derived[path], names, err = insertSamples(text, samples); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
+		}
+		for _, name := range names {
+			shown[name] = true
+		}
+	}
+	for name := range samples {
+		if !shown[name] {
+			return fmt.Errorf("no document shows the sample %s", name)
 		}
 	}
 	if derived[edition30], err = convert30(derived[document]); err != nil {
@@ -70,7 +84,8 @@ func settle(derived map[string][]byte, check bool) error {
 	return errors.Join(errs...)
 }
 
-// readSamples returns the text of each sample by file name.
+// readSamples returns the text of each sample by file name. The folders beside
+// them hold whole programs, which the reference shows as they are.
 func readSamples(dir string) (map[string]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -78,6 +93,9 @@ func readSamples(dir string) (map[string]string, error) {
 	}
 	samples := map[string]string{}
 	for _, entry := range entries {
+		if entry.IsDir() {
+			continue
+		}
 		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
 		if err != nil {
 			return nil, err

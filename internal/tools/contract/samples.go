@@ -2,16 +2,21 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
 // fence opens and closes a code block in Markdown.
 const fence = "```"
 
+// opening is the line that a PHP sample has before its file name.
+const opening = "<?php"
+
 // insertSamples puts each sample into the code block of text that begins with
-// a comment of the sample's file name, indented like the block. It is an error
-// when a sample does not appear exactly once.
-func insertSamples(text []byte, samples map[string]string) ([]byte, error) {
+// a comment of the sample's file name, indented like the block, and returns the
+// names of the samples found. It is an error when one appears twice.
+func insertSamples(text []byte, samples map[string]string) ([]byte, []string, error) {
 	var out []string
 	seen := map[string]int{}
 	lines := strings.Split(string(text), "\n")
@@ -21,7 +26,11 @@ func insertSamples(text []byte, samples map[string]string) ([]byte, error) {
 		if !ok || language == "" || strings.TrimSpace(indent) != "" || i+1 == len(lines) {
 			continue
 		}
-		name := strings.TrimLeft(strings.TrimSpace(lines[i+1]), "#/ ")
+		first := i + 1
+		if strings.TrimSpace(lines[first]) == opening && first+1 < len(lines) {
+			first++
+		}
+		name := strings.TrimLeft(strings.TrimSpace(lines[first]), "#/ ")
 		sample, ok := samples[name]
 		if !ok {
 			continue
@@ -34,10 +43,11 @@ func insertSamples(text []byte, samples map[string]string) ([]byte, error) {
 			i++
 		}
 	}
-	for name := range samples {
+	names := slices.Sorted(maps.Keys(seen))
+	for _, name := range names {
 		if seen[name] != 1 {
-			return nil, fmt.Errorf("%d code blocks begin with a comment %q, want 1", seen[name], name)
+			return nil, nil, fmt.Errorf("%d code blocks begin with a comment %q, want 1", seen[name], name)
 		}
 	}
-	return []byte(strings.Join(out, "\n")), nil
+	return []byte(strings.Join(out, "\n")), names, nil
 }

@@ -1,0 +1,37 @@
+package reference
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// target is the address of a link in Markdown.
+var target = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+// localLinks rewrites the links of a document from one file of the repository to
+// another, such as ../compatibility.md, as links between pages. It fails at a
+// link that leads to no page.
+func localLinks(source string) (string, error) {
+	var wrong error
+	rewritten := target.ReplaceAllStringFunc(source, func(match string) string {
+		address := target.FindStringSubmatch(match)[1]
+		if strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "/") || strings.HasPrefix(address, "#") {
+			return match
+		}
+		file, fragment, found := strings.Cut(address, "#")
+		for _, guide := range guides {
+			if path.Base(guide.file) != path.Base(file) {
+				continue
+			}
+			if found {
+				fragment = "#" + fragment
+			}
+			return "](" + Path + "/" + guide.name + ".md" + fragment + ")"
+		}
+		wrong = fmt.Errorf("the link to %s leads to no page", address)
+		return match
+	})
+	return rewritten, wrong
+}

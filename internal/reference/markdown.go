@@ -1,0 +1,202 @@
+package reference
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// section is what lies under one heading, for the navigation and the search.
+type section struct {
+	ID, Title string
+	Level     int
+	Text      string
+}
+
+// markdown renders the documents of one page, whose headings get anchors that
+// are unique in it.
+type markdown struct {
+	engine goldmark.Markdown
+	ids    ids
+}
+
+func newMarkdown(samples *template.Template) *markdown {
+	return &markdown{
+		engine: goldmark.New(
+			goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))),
+			goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+			goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&blocks{samples: samples}, 1))),
+		),
+		ids: ids{},
+	}
+}
+
+// render returns a document as HTML, its headings shift levels lower, and its
+// sections.
+func (m *markdown) render(source string, shift int) (template.HTML, []section, error) {
+	data := []byte(source)
+	tree := m.engine.Parser().Parse(text.NewReader(data), parser.WithContext(parser.NewContext(parser.WithIDs(m.ids))))
+	sections := []section{}
+	err := ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Heading:
+			n.Level += shift
+			id, _ := n.AttributeString("id")
+			sections = append(sections, section{ID: fmt.Sprintf("%s", id), Title: plain(n, data), Level: n.Level})
+			return ast.WalkSkipChildren, nil
+		case *ast.Link:
+			n.Destination = []byte(markdownPage.ReplaceAllString(string(n.Destination), "$1$2"))
+		}
+		if n.Type() == ast.TypeBlock && n.Kind() != ast.KindDocument && n.FirstChild() != nil && n.FirstChild().Type() == ast.TypeInline {
+			if len(sections) > 0 {
+				sections[len(sections)-1].Text += plain(n, data) + " "
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	var out bytes.Buffer
+	if err := m.engine.Renderer().Render(&out, data, tree); err != nil {
+		return "", nil, err
+	}
+	return template.HTML(out.String()), sections, nil //nolint:gosec // made of documents of this repository
+}
+
+// markdownPage is a link to the Markdown of a page; in HTML it leads to the page.
+var markdownPage = regexp.MustCompile(`^(/docs/[a-z-]+)\.md(#.*)?$`)
+
+// plain is the text of a block.
+func plain(n ast.Node, source []byte) string {
+	var b strings.Builder
+	// The function returns no error.
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.(*ast.Text); ok && entering {
+			b.Write(t.Segment.Value(source))
+			if t.SoftLineBreak() {
+				b.WriteByte(' ')
+			}
+		} else if _, ok := n.(*ast.CodeSpan); !ok && !entering && n.Type() == ast.TypeBlock {
+			b.WriteByte(' ')
+		}
+		return ast.WalkContinue, nil
+	})
+	return strings.TrimSpace(b.String())
+}
+
+// ids makes the anchors of headings as GitHub does, so that links work there
+// too: lower case, words joined by hyphens, underscores kept.
+type ids map[string]bool
+
+// Generate returns an anchor that the page does not have yet.
+func (used ids) Generate(title []byte, _ ast.NodeKind) []byte {
+	id := anchor(string(title))
+	unique := id
+	for n := 1; used[unique]; n++ {
+		unique = fmt.Sprintf("%s-%d", id, n)
+	}
+	used[unique] = true
+	return []byte(unique)
+}
+
+// Put reserves an anchor.
+func (used ids) Put(id []byte) { used[string(id)] = true }
+
+func anchor(title string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '_', r == '-':
+			return unicode.ToLower(r)
+		case r == ' ':
+			return '-'
+		}
+		return -1
+	}, strings.TrimSpace(title))
+}
+
+// blocks renders what our pages show in their own way: headings that link to
+// themselves, tables and code that can be scrolled by keyboard, and neighbouring
+// code blocks of different languages as one block with a choice.
+type blocks struct {
+	samples *template.Template
+	groups  int // so far
+}
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (b *blocks) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
+	register.Register(ast.KindHeading, b.heading)
+	register.Register(ast.KindFencedCodeBlock, b.code)
+	register.Register(extast.KindTable, b.table)
+}
+
+func (b *blocks) heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	h := n.(*ast.Heading) //nolint:forcetypeassert // registered for this kind
+	if !entering {
+		fmt.Fprintf(w, "</a></h%d>\n", h.Level)
+		return ast.WalkContinue, nil
+	}
+	id, _ := h.AttributeString("id")
+	fmt.Fprintf(w, `<h%d id="%s"><a href="#%s">`, h.Level, id, id)
+	return ast.WalkContinue, nil
+}
+
+func (b *blocks) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		fmt.Fprint(w, "</table></div>\n")
+		return ast.WalkContinue, nil
+	}
+	fmt.Fprint(w, `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`)
+	return ast.WalkContinue, nil
+}
+
+// code writes a code block together with those that follow it at once.
+func (b *blocks) code(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if _, follows := n.PreviousSibling().(*ast.FencedCodeBlock); follows || !entering {
+		return ast.WalkSkipChildren, nil
+	}
+	b.groups++
+	group := samples{Name: fmt.Sprintf("samples-%d", b.groups)}
+	for next := n; next != nil; next = next.NextSibling() {
+		block, ok := next.(*ast.FencedCodeBlock)
+		if !ok {
+			break
+		}
+		code := strings.TrimSuffix(string(block.Lines().Value(source)), "\n")
+		group.Languages = append(group.Languages, sample{languageOf(string(block.Language(source))), code})
+	}
+	return ast.WalkSkipChildren, b.samples.Execute(w, group)
+}
+
+// languageOf returns the name of a language that a code block gives by its short
+// name, or the short name.
+func languageOf(short string) string {
+	switch short {
+	case "python":
+		return "Python"
+	case "js":
+		return "JavaScript"
+	}
+	for _, language := range languages {
+		if language.ending == short {
+			return language.name
+		}
+	}
+	return short
+}
+

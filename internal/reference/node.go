@@ -1,0 +1,148 @@
+package reference
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// node is a value of the contract in the order in which it is written, which a
+// reader is shown too. References are followed. The zero node stands for a
+// value that is not there, and every method works on it.
+type node struct{ root, at *yaml.Node }
+
+func readNode(document []byte) (node, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(document, &doc); err != nil {
+		return node{}, err
+	}
+	return node{doc.Content[0], doc.Content[0]}, nil
+}
+
+// get follows keys from a mapping to what lies below it.
+func (n node) get(keys ...string) node {
+	for _, key := range keys {
+		next := node{root: n.root}
+		for name, value := range n.pairs() {
+			if name == key {
+				next = value
+			}
+		}
+		n = next
+	}
+	return n
+}
+
+func (n node) there() bool { return n.at != nil }
+
+// text returns a scalar's text.
+func (n node) text() string {
+	if n.at == nil {
+		return ""
+	}
+	return n.at.Value
+}
+
+// pairs are the members of a mapping.
+func (n node) pairs() iter.Seq2[string, node] {
+	return func(yield func(string, node) bool) {
+		if n.at == nil || n.at.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i < len(n.at.Content); i += 2 {
+			if !yield(n.at.Content[i].Value, node{n.root, n.at.Content[i+1]}.resolved()) {
+				return
+			}
+		}
+	}
+}
+
+// items are the entries of a sequence.
+func (n node) items() iter.Seq[node] {
+	return func(yield func(node) bool) {
+		if n.at == nil || n.at.Kind != yaml.SequenceNode {
+			return
+		}
+		for _, item := range n.at.Content {
+			if !yield(node{n.root, item}.resolved()) {
+				return
+			}
+		}
+	}
+}
+
+// resolved follows a reference, which is one within the document.
+func (n node) resolved() node {
+	if n.at.Kind != yaml.MappingNode || len(n.at.Content) != 2 || n.at.Content[0].Value != "$ref" {
+		return n
+	}
+	path := strings.TrimPrefix(n.at.Content[1].Value, "#/")
+	return node{n.root, n.root}.get(strings.Split(path, "/")...)
+}
+
+// has reports whether a sequence contains a text.
+func (n node) has(text string) bool {
+	for item := range n.items() {
+		if item.text() == text {
+			return true
+		}
+	}
+	return false
+}
+
+// json writes the value as indented JSON, its members in their order.
+func (n node) json() (string, error) {
+	var compact, indented bytes.Buffer
+	if err := n.writeJSON(&compact); err != nil {
+		return "", err
+	}
+	if err := json.Indent(&indented, compact.Bytes(), "", "  "); err != nil {
+		return "", err
+	}
+	return indented.String(), nil
+}
+
+func (n node) writeJSON(w *bytes.Buffer) error {
+	if n.at == nil {
+		return fmt.Errorf("reference: an example is not there")
+	}
+	switch n.at.Kind {
+	case yaml.MappingNode:
+		separator := "{"
+		for name, value := range n.pairs() {
+			quoted, err := json.Marshal(name)
+			if err != nil {
+				return err
+			}
+			w.WriteString(separator + string(quoted) + ":")
+			if err := value.writeJSON(w); err != nil {
+				return err
+			}
+			separator = ","
+		}
+		w.WriteString("}")
+	case yaml.SequenceNode:
+		separator := "["
+		for item := range n.items() {
+			w.WriteString(separator)
+			if err := item.writeJSON(w); err != nil {
+				return err
+			}
+			separator = ","
+		}
+		w.WriteString("]")
+	default:
+		var value any
+		if err := n.at.Decode(&value); err != nil {
+			return err
+		}
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(value)
+	}
+	return nil
+}
