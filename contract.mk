@@ -1,4 +1,12 @@
-# The contract: generated code and the document's linter.
+# The contract: generated code and the document's linters.
+
+# Tools of npm that read the contract: the client generators that a test feeds it
+# to, and Spectral.
+generators := internal/tools/generators/node_modules/.package-lock.json
+
+$(generators): $(addprefix internal/tools/generators/,package.json package-lock.json .npmrc) | have-node have-npm
+	cd internal/tools/generators && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 .PHONY: generate verify-generated lint-openapi
 
@@ -16,13 +24,8 @@ verify-generated: ## fail when the samples or gen/ differ from their sources
 	diff -ru gen "$$dir/gen" >"$$dir/diff" || { \
 		head -40 "$$dir/diff"; echo "gen/ differs from openapi.yaml: run make generate" >&2; exit 1; }
 
-lint-openapi: ## lint both editions of the contract, offline
+lint-openapi: $(generators) ## lint both editions of the contract and the workflows, offline
 	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
-		node_modules/.bin/redocly lint --config .redocly.yaml openapi.yaml gen/openapi-3.0.yaml
-
-# The client generators of npm, which a test feeds the contract to.
-generators := internal/tools/generators/node_modules/.package-lock.json
-
-$(generators): $(addprefix internal/tools/generators/,package.json package-lock.json .npmrc) | have-node have-npm
-	cd internal/tools/generators && npm ci --ignore-scripts --no-audit --no-fund
-	@touch $@
+		node_modules/.bin/redocly lint --config .redocly.yaml openapi.yaml gen/openapi-3.0.yaml docs/arazzo.yaml
+	internal/tools/generators/node_modules/.bin/spectral lint --ruleset internal/tools/generators/spectral.yaml \
+		--fail-severity hint openapi.yaml gen/openapi-3.0.yaml

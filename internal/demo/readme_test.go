@@ -44,7 +44,9 @@ func TestREADME(t *testing.T) {
 			testTokenSamples(t, readSamples(t, document), pass.Query(), session.SessionID, shop.Test.RedirectSecret)
 		})
 	}
+	testOtherTokenSamples(t, pass.Query(), session.SessionID, shop.Test.RedirectSecret)
 	testWebhookSample(t, samples, receiver.Wait(t, 1)[0], session.SessionID, shop.Test.WebhookSecret)
+	testWebhookSamples(t, receiver.Wait(t, 1)[0], shop.Test.WebhookSecret)
 
 	var status struct{ Status string }
 	unmarshal(t, shell(samples.find(t, "sh", "$SESSION_ID/status"), "SESSION_ID="+session.SessionID), &status)

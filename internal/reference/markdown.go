@@ -199,4 +199,3 @@ func languageOf(short string) string {
 	}
 	return short
 }
-

@@ -16,6 +16,7 @@ import (
 
 	"agegate"
 	"agegate/internal/contract"
+	"agegate/internal/reference"
 	"agegate/internal/session"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -93,6 +94,11 @@ func (g *Gateway) send(t testing.TB, row Row) (*http.Response, string) {
 	}
 	if res.Header.Get("X-Request-ID") == "" {
 		t.Errorf("%s: the answer has no request id", row.Name)
+	}
+	for _, detail := range reference.Details([]byte(body)) {
+		if !reference.HasHeading(detail) {
+			t.Errorf("%s: the guide to errors does not explain %q", row.Name, detail)
+		}
 	}
 	return res, body
 }
