@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"agegate/internal/insight"
 
@@ -28,7 +30,29 @@ type refusalsView struct {
 
 type refusalView struct {
 	insight.RefusalCount
-	Key string // its name, or what is shown of it; empty if not known
+	Key  string // its name, or what is shown of it; empty if not known
+	Docs string // address of what the guide to errors says about it
+}
+
+// headings are the anchors, in the guide to errors, of refusals that have no type
+// of a 422. Only requests whose tenant is known are listed.
+var headings = map[string]string{
+	"invalid_key":     "invalid-api-key",
+	"tenant_disabled": "tenant-disabled",
+	"not_found":       "session-not-found",
+	"too_many":        "test-session-daily-cap-reached",
+	"bad_request":     "bad-request",
+}
+
+// headingOf returns the anchor of a refusal in the guide to errors.
+func headingOf(r insight.Refusal) string {
+	if r.Type != "conflict" {
+		return cmp.Or(headings[r.Type], r.Type)
+	}
+	if strings.HasPrefix(r.Route, http.MethodPost) {
+		return "idempotency-key-reused-with-a-different-request"
+	}
+	return "session-completion-timestamp-missing"
 }
 
 // showRefusals lists the refused API requests, which are at most some hundred.
@@ -54,11 +78,11 @@ func (p *Pages) showRefusals(r *request) error {
 			names[k.ID] = k.Hint()
 		}
 	}
-	v := &refusalsView{Docs: "/docs"}
+	v := &refusalsView{Docs: p.cfg.APIURL + "/docs"}
 	from := min((min(number, len(all)+1)-1)*insight.PageSize, len(all))
 	to := min(from+insight.PageSize, len(all))
 	for _, refusal := range all[from:to] {
-		v.Rows = append(v.Rows, refusalView{refusal, names[refusal.KeyID]})
+		v.Rows = append(v.Rows, refusalView{refusal, names[refusal.KeyID], v.Docs + "/errors#" + headingOf(refusal.Refusal)})
 	}
 	if number > 1 {
 		v.Newer = "?page=" + strconv.Itoa(number-1)

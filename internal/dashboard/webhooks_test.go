@@ -270,6 +270,15 @@ func TestRefusalsAreListed(t *testing.T) {
 				t.Errorf("the list lacks %s", part)
 			}
 		}
+		key, once := shown(body)[0], map[string]string{"Idempotency-Key": "1"}
+		g.Do(t, harness.Row{Name: "created", Path: "/api/v1/sessions/create", Key: key, Header: once, Body: `{"target_age":18}`, Status: 201})
+		g.Do(t, harness.Row{Name: "conflict", Path: "/api/v1/sessions/create", Key: key, Header: once, Body: `{"target_age":19}`, Status: 409})
+		g.Do(t, harness.Row{Name: "unknown", Path: "/api/v1/sessions/0190c0de-5a3b-7c1d-9e2f-4b6a8d0c1e3f/status", Key: key, Status: 404})
+		for _, heading := range []string{"greater_than_equal", "idempotency-key-reused-with-a-different-request", "session-not-found"} {
+			harness.WaitFor(t, "a link to "+heading, func() bool {
+				return strings.Contains(d.see(t, 200, "/test/refusals"), `href="https://api.gateway.example/docs/errors#`+heading+`"`)
+			})
+		}
 		if other := d.see(t, 200, "/live/refusals"); strings.Contains(other, "body.target_age") {
 			t.Error("the other mode lists it")
 		}

@@ -1,0 +1,90 @@
+// The reference at /docs and its guides: in view, in both sizes and themes, by
+// keyboard, with and without a script.
+// E2E_SHOTS=DIR writes a picture of every page, in both sizes and themes.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { isAccessible } from "./lib/axe.mjs";
+import { launch, visitor } from "./lib/browser.mjs";
+import { startGateway } from "./lib/gateway.mjs";
+import { fitsWidth } from "./lib/walk.mjs";
+
+const pages = [
+  "/docs", "/docs/integrate", "/docs/verify-token", "/docs/verify-webhook", "/docs/test-outcomes", "/docs/go-live",
+  "/docs/errors", "/docs/compatibility", "/docs/changelog",
+];
+const sizes = { 390: { width: 390, height: 844 }, 1440: { width: 1440, height: 900 } };
+const shots = process.env.E2E_SHOTS;
+
+let gateway, browser;
+before(async () => {
+  gateway = await startGateway({ AGEGATE_ESTIMATOR: "off" });
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+for (const [name, viewport] of Object.entries(sizes)) {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`every page fits, is accessible and keeps its policy at ${name} px, ${colorScheme}`, async () => {
+      const page = await visitor(browser, { viewport, colorScheme, camera: false });
+      for (const path of pages) {
+        await page.goto(gateway.url + path, { waitUntil: "load" });
+        await fitsWidth(page);
+        if (path === "/docs") {
+          const route = await page.locator(".route").first().boundingBox();
+          assert.ok(route.y + route.height < viewport.height / 2, `the first operation ends at ${route.y + route.height} px`);
+        }
+        if (shots) await page.screenshot({ path: join(shots, `${path.slice(1).replaceAll("/", "-")}-${name}-${colorScheme}.png`) });
+        // axe judges colours only where nothing lies over the text, such as the bar that stays in view.
+        const height = await page.evaluate(() => Math.max(document.documentElement.scrollHeight, document.getElementById("contents").scrollHeight + 100));
+        await page.setViewportSize({ width: viewport.width, height });
+        await isAccessible(page, `${path} at ${name} px, ${colorScheme}`);
+        await page.setViewportSize(viewport);
+      }
+      page.kept();
+      await page.context().close();
+    });
+  }
+}
+
+test("a word is found by keyboard, and its heading shown", async () => {
+  const page = await visitor(browser, { viewport: sizes[390], camera: false });
+  await page.goto(`${gateway.url}/docs/go-live`);
+  await page.locator("#search").fill("Insufficient_credit");
+  await page.locator("#found-list a").first().waitFor();
+  assert.match(await page.locator("#found-count").textContent(), /^\d+ results?$/);
+  await page.keyboard.press("Tab"); // past the link to the contents
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.waitForURL((url) => url.pathname === "/docs/errors" && url.hash === "#insufficient_credit");
+  const heading = await page.locator("#insufficient_credit").boundingBox();
+  assert.ok(heading.y > 0 && heading.y < sizes[390].height, `the heading is at ${heading.y} px`);
+  page.kept();
+  await page.context().close();
+});
+
+test("a language is chosen once for all samples, and kept", async () => {
+  const page = await visitor(browser, { viewport: sizes[1440], camera: false });
+  await page.goto(`${gateway.url}/docs`, { waitUntil: "load" });
+  await page.locator('.samples input[value="PHP"]').first().check();
+  await page.goto(`${gateway.url}/docs/verify-token`, { waitUntil: "load" });
+  await page.locator('.samples pre[data-language="PHP"]').waitFor();
+  assert.equal(await page.locator(".samples pre:visible").count(), 1);
+  page.kept();
+  await page.context().close();
+});
+
+test("without a script everything is there but the search", async () => {
+  const page = await visitor(browser, { viewport: sizes[390], camera: false, javaScriptEnabled: false });
+  await page.goto(`${gateway.url}/docs`, { waitUntil: "load" });
+  await page.locator(".samples label", { hasText: "Python" }).first().click();
+  await page.locator('.samples pre[data-language="Python"]').first().waitFor();
+  await page.locator(".to-contents").click();
+  await page.locator("#contents a", { hasText: "Errors by detail" }).click();
+  await page.waitForURL(`${gateway.url}/docs/errors`);
+  await page.locator("#session-not-found").waitFor();
+  await page.context().close();
+});
