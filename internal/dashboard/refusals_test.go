@@ -27,15 +27,15 @@ func TestHeadingOf(t *testing.T) {
 		t.Fatalf("the guide: %d %v", rec.Code, err)
 	}
 	for refused, want := range map[insight.Refusal]string{
-		{Route: create, Type: "conflict"}:                 "idempotency-key-reused-with-a-different-request",
-		{Route: status, Type: "conflict"}:                 "session-completion-timestamp-missing",
-		{Route: status, Type: "not_found"}:                "session-not-found",
-		{Route: create, Type: "insufficient_credit"}:      "insufficient_credit",
-		{Route: create, Type: "too_many"}:                 "test-session-daily-cap-reached",
-		{Route: create, Type: "tenant_disabled"}:          "tenant-disabled",
-		{Route: create, Type: "invalid_key"}:              "invalid-api-key",
-		{Route: create, Type: "bad_request"}:              "bad-request",
-		{Route: status, Type: "uuid_parsing"}:             "uuid_parsing",
+		{Route: create, Type: "conflict"}:            "idempotency-key-reused-with-a-different-request",
+		{Route: status, Type: "conflict"}:            "session-completion-timestamp-missing",
+		{Route: status, Type: "not_found"}:           "session-not-found",
+		{Route: create, Type: "insufficient_credit"}: "insufficient_credit",
+		{Route: create, Type: "too_many"}:            "test-session-daily-cap-reached",
+		{Route: create, Type: "tenant_disabled"}:     "tenant-disabled",
+		{Route: create, Type: "invalid_key"}:         "invalid-api-key",
+		{Route: create, Type: "bad_request"}:         "bad-request",
+		{Route: status, Type: "uuid_parsing"}:        "uuid_parsing",
 	} {
 		if got := headingOf(refused); got != want {
 			t.Errorf("%s %s leads to %s, want %s", refused.Route, refused.Type, got, want)

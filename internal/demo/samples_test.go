@@ -3,6 +3,7 @@ package demo_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -97,10 +98,7 @@ func testWebhookSamples(t *testing.T, d harness.Delivery, secret string) {
 		good[strings.ToLower(name)] = d.Header.Get(name)
 	}
 	changed := func(name, value string) map[string]string {
-		headers := map[string]string{}
-		for n, v := range good {
-			headers[n] = v
-		}
+		headers := maps.Clone(good)
 		headers[name] = value
 		return headers
 	}

@@ -184,7 +184,7 @@ func readReference(baseURL string) (*view, error) {
 		v.sections = append(v.sections, section{ID: o.ID, Title: o.Summary, Level: 2, Text: strings.Join([]string{o.ID, o.Method, o.Path, o.Text}, " ")})
 	}
 	description := contract.get("info", "description").text()
-	topics := []section(nil)
+	var topics []section
 	if v.HTML, topics, err = m.render(description, 1); err != nil {
 		return nil, err
 	}
