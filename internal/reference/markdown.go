@@ -21,7 +21,6 @@ import (
 // section is what lies under one heading, for the navigation and the search.
 type section struct {
 	ID, Title string
-	Level     int
 	Text      string
 }
 
@@ -57,7 +56,7 @@ func (m *markdown) render(source string, shift int) (template.HTML, []section, e
 		case *ast.Heading:
 			n.Level += shift
 			id, _ := n.AttributeString("id")
-			sections = append(sections, section{ID: fmt.Sprintf("%s", id), Title: plain(n, data), Level: n.Level})
+			sections = append(sections, section{ID: fmt.Sprintf("%s", id), Title: plain(n, data)})
 			return ast.WalkSkipChildren, nil
 		case *ast.Link:
 			n.Destination = []byte(markdownPage.ReplaceAllString(string(n.Destination), "$1$2"))

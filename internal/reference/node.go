@@ -3,7 +3,7 @@ package reference
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"iter"
 	"strings"
 
@@ -19,6 +19,9 @@ func readNode(document []byte) (node, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(document, &doc); err != nil {
 		return node{}, err
+	}
+	if len(doc.Content) == 0 {
+		return node{}, errors.New("reference: the document is empty")
 	}
 	return node{doc.Content[0], doc.Content[0]}, nil
 }
@@ -108,7 +111,7 @@ func (n node) json() (string, error) {
 
 func (n node) writeJSON(w *bytes.Buffer) error {
 	if n.at == nil {
-		return fmt.Errorf("reference: an example is not there")
+		return errors.New("reference: an example is not there")
 	}
 	switch n.at.Kind {
 	case yaml.MappingNode:

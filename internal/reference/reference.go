@@ -181,7 +181,7 @@ func readReference(baseURL string) (*view, error) {
 	for _, o := range v.Operations {
 		m.ids.Put([]byte(o.ID))
 		v.Calls = append(v.Calls, link{Title: o.Summary, URL: Path + "#" + o.ID, Method: o.Method})
-		v.sections = append(v.sections, section{ID: o.ID, Title: o.Summary, Level: 2, Text: strings.Join([]string{o.ID, o.Method, o.Path, o.Text}, " ")})
+		v.sections = append(v.sections, section{ID: o.ID, Title: o.Summary, Text: strings.Join([]string{o.ID, o.Method, o.Path, o.Text}, " ")})
 	}
 	description := contract.get("info", "description").text()
 	var topics []section

@@ -201,6 +201,9 @@ func TestEveryDetailHasItsHeading(t *testing.T) {
 			t.Errorf("docs/guides/errors.md has no heading %q", name)
 		}
 	}
+	if len(reference.Details(nil)) > 0 || len(reference.Details([]byte(`{"status":"PASSED"}`))) > 0 {
+		t.Error("an answer that is no error has details")
+	}
 	if reference.HasHeading("No such detail") || reference.HasHeading("404") {
 		t.Error("a heading is found for anything")
 	}

@@ -23,6 +23,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer response.Body.Close()
 	if response.StatusCode != http.StatusCreated {
 		log.Fatal(response.Status)
 	}

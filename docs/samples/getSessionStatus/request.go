@@ -21,6 +21,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		log.Fatal(response.Status)
 	}
