@@ -77,7 +77,7 @@ var foreign = []string{
 
 var (
 	plainName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z-]*$`)
-	ownPlace  = regexp.MustCompile(`^(/($|[^/\\])|[?#]|$|http://(localhost:8080|verify\.gateway\.example)/)`)
+	ownPlace  = regexp.MustCompile(`^(/($|[^/\\])|[?#]|$|http://(localhost:8080|verify\.gateway\.example)/|https://api\.gateway\.example/docs(/errors(#[a-z_-]+)?)?$)`)
 )
 
 // breaches returns what a page has that none of ours may have.

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -44,15 +45,21 @@ var headings = map[string]string{
 	"bad_request":     "bad-request",
 }
 
-// headingOf returns the anchor of a refusal in the guide to errors.
+// plainType is what the type of a 422 looks like.
+var plainType = regexp.MustCompile(`^[a-z_]+$`)
+
+// headingOf returns the fragment of a refusal in the guide to errors, or nothing
+// for a type that cannot be one of ours.
 func headingOf(r insight.Refusal) string {
-	if r.Type != "conflict" {
-		return cmp.Or(headings[r.Type], r.Type)
+	switch {
+	case r.Type == "conflict" && strings.HasPrefix(r.Route, http.MethodPost):
+		return "#idempotency-key-reused-with-a-different-request"
+	case r.Type == "conflict":
+		return "#session-completion-timestamp-missing"
+	case !plainType.MatchString(r.Type):
+		return ""
 	}
-	if strings.HasPrefix(r.Route, http.MethodPost) {
-		return "idempotency-key-reused-with-a-different-request"
-	}
-	return "session-completion-timestamp-missing"
+	return "#" + cmp.Or(headings[r.Type], r.Type)
 }
 
 // showRefusals lists the refused API requests, which are at most some hundred.
@@ -82,7 +89,7 @@ func (p *Pages) showRefusals(r *request) error {
 	from := min((min(number, len(all)+1)-1)*insight.PageSize, len(all))
 	to := min(from+insight.PageSize, len(all))
 	for _, refusal := range all[from:to] {
-		v.Rows = append(v.Rows, refusalView{refusal, names[refusal.KeyID], v.Docs + "/errors#" + headingOf(refusal.Refusal)})
+		v.Rows = append(v.Rows, refusalView{refusal, names[refusal.KeyID], v.Docs + "/errors" + headingOf(refusal.Refusal)})
 	}
 	if number > 1 {
 		v.Newer = "?page=" + strconv.Itoa(number-1)

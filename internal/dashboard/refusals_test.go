@@ -37,11 +37,14 @@ func TestHeadingOf(t *testing.T) {
 		{Route: create, Type: "bad_request"}:         "bad-request",
 		{Route: status, Type: "uuid_parsing"}:        "uuid_parsing",
 	} {
-		if got := headingOf(refused); got != want {
+		if got := headingOf(refused); got != "#"+want {
 			t.Errorf("%s %s leads to %s, want %s", refused.Route, refused.Type, got, want)
 		}
 		if !strings.Contains(string(guide), `id="`+want+`"`) {
 			t.Errorf("the guide has no heading %s", want)
 		}
+	}
+	if got := headingOf(insight.Refusal{Type: `"><script>`}); got != "" {
+		t.Errorf("what is no type becomes %q", got)
 	}
 }
