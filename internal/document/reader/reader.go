@@ -60,6 +60,11 @@ type Point struct{ X, Y float64 }
 // counts as not read. Zones that hold lie far above it.
 const leastSure = -0.6
 
+// leastFirst is the logarithm of the least probability of the zone's first
+// letter, which says what checks must hold: a visa has no composite one, so
+// that a card that is read as a visa holds too easily.
+const leastFirst = -0.7
+
 // Chains that are looked at in one picture, and those of them that are looked at
 // closely.
 const (
@@ -140,6 +145,9 @@ func (s *search) zone(rows []row, now time.Time) Reading {
 	g, first := s.look(rows)
 	a, ok := g.align()
 	if !ok {
+		return reading
+	}
+	if _, letter := g.best(a.row, a.column, a.format.Allowed(0, 0)); letter < leastFirst {
 		return reading
 	}
 	lines, mean := g.read(a)

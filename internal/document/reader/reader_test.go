@@ -40,6 +40,15 @@ func open(t testing.TB) *reader.Reader {
 	return r
 }
 
+// TestCardIsNoVisa: an identity card whose first letter is hard to read is not taken
+// for a visa, which has no composite check.
+func TestCardIsNoVisa(t *testing.T) {
+	got := open(t).Read(reader.Grey(specimen(t, "td2_hard.jpg")), time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
+	if got.Valid && got.Format != mrz.TD2 {
+		t.Errorf("a %v is valid", got.Format)
+	}
+}
+
 func TestSpecimens(t *testing.T) {
 	r := open(t)
 	for name, want := range map[string]struct {
