@@ -97,9 +97,9 @@ test("before its script has come, the page lets nobody press the camera's button
   });
   await page.goto(await link(), { waitUntil: "commit" });
   await part(page, "start").click({ noWaitAfter: true });
-  await sees(page, "screen-primer");
+  await part(page, "screen-primer").waitFor(); // its page is never whole
   assert.equal(await part(page, "open-camera").isDisabled(), true);
-  await sees(page, "leave");
+  await part(page, "leave").waitFor();
   arrive();
   await openCamera(page);
   await sees(page, "screen-live");
