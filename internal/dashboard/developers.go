@@ -1,11 +1,17 @@
 package dashboard
 
 import (
+	"strings"
 	"time"
 
+	"agegate/internal/audit"
+	"agegate/internal/fault"
+	"agegate/internal/insight"
 	"agegate/internal/page"
 	"agegate/internal/tenant"
 	"agegate/internal/webhook"
+
+	"github.com/google/uuid"
 )
 
 // What the pages for developers share.
@@ -13,6 +19,75 @@ import (
 // deliveries is scope for acts on deliveries.
 func (r *request) deliveries() webhook.Scope {
 	return webhook.OfMode(r.access.TenantID(), r.access.Livemode())
+}
+
+// findSession looks for a session in the modes that the log-in opens.
+func (r *request) findSession(id uuid.UUID) (insight.Record, bool, error) {
+	return inModes(r, func(s insight.Scope) (insight.Record, error) { return r.pages.cfg.Insight.Session(r.ctx(), s, id) })
+}
+
+// findEvent is findSession for a webhook event. What is no event's ID is not found.
+func (r *request) findEvent(id string) (insight.Delivery, bool, error) {
+	if uuidText, isEvent := strings.CutPrefix(id, "evt_"); !isEvent || uuid.Validate(uuidText) != nil {
+		return insight.Delivery{}, false, nil
+	}
+	return inModes(r, func(s insight.Scope) (insight.Delivery, error) { return r.pages.cfg.Insight.Delivery(r.ctx(), s, id) })
+}
+
+// inModes looks for something in test mode, and in live mode if the log-in opens
+// that.
+func inModes[T any](r *request, look func(insight.Scope) (T, error)) (it T, found bool, err error) {
+	for _, livemode := range r.livemodes() {
+		it, err = look(insight.Scope{TenantID: r.access.TenantID(), Livemode: livemode})
+		if fault.CodeOf(err) != fault.NotFound {
+			return it, err == nil, err
+		}
+	}
+	return it, false, nil
+}
+
+// livemodes are the modes that the log-in opens: a password alone opens test mode
+// only.
+func (r *request) livemodes() []bool {
+	if r.who.Strong() {
+		return []bool{false, true}
+	}
+	return []bool{false}
+}
+
+// signingKeys returns the secrets of a kind that debuggers may try.
+func (r *request) signingKeys(kind tenant.SecretKind) ([]tenant.SigningKey, error) {
+	return r.pages.cfg.Tenants.SigningKeys(r.ctx(), r.access.TenantID(), kind, r.livemodes()...)
+}
+
+// sessionLink leads to the session with an ID, or is nil.
+func (r *request) sessionLink(id uuid.UUID) (*recordLink, error) {
+	record, found, err := r.findSession(id)
+	if err != nil || !found {
+		return nil, err
+	}
+	return r.linkTo(record), nil
+}
+
+// linkTo leads to a session's page, in the session's mode.
+func (r *request) linkTo(record insight.Record) *recordLink {
+	path := strings.Replace(sessionPath, ":session", record.ID.String(), 1)
+	return &recordLink{"debugger.open_session", r.inMode(record.Livemode, path), record.Livemode}
+}
+
+// eventLink leads to the webhook event with an ID, or is nil.
+func (r *request) eventLink(id string) (*recordLink, error) {
+	event, found, err := r.findEvent(id)
+	if err != nil || !found {
+		return nil, err
+	}
+	path := strings.Replace(eventPath, ":event", event.ID, 1)
+	return &recordLink{"debugger.open_event", r.inMode(event.Livemode, path), event.Livemode}, nil
+}
+
+// inMode is path in a mode that need not be the page's.
+func (r *request) inMode(livemode bool, pattern string) string {
+	return fill(pattern, r.access.TenantID().String(), audit.Mode(livemode))
 }
 
 // modeName is the key of a mode's name.

@@ -102,3 +102,13 @@ func handler(p *Pages) http.Handler {
 	p.Register(e)
 	return e
 }
+
+// Recognize returns what a text is, the part of it to look at, and the headers
+// and the body of a webhook.
+func Recognize(text string) (kind, found string, header http.Header, body []byte) {
+	given := recognize(text)
+	if given.kind == pastedWebhook {
+		header, body = splitDelivery(given.text)
+	}
+	return string(given.kind), given.text, header, body
+}

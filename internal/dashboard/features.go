@@ -29,6 +29,7 @@ func (p *Pages) features() []feature {
 		p.operatorTenant(),
 		p.operatorUsers(),
 		p.overview(),
+		p.paste(),
 		p.playground(),
 		p.redirectSecret(),
 		p.redirectToken(),

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"agegate/internal/credential"
-	"agegate/internal/fault"
-	"agegate/internal/insight"
 	"agegate/internal/page"
 	"agegate/internal/session"
 	"agegate/internal/tenant"
@@ -33,7 +31,7 @@ func (p *Pages) redirectToken() feature {
 		forms:   []*form{tokenForm},
 		keys: append(verdictKeys("token"),
 			"token.missing", "token.repeated", "token.params", "token.malformed", "token.signature", "token.signature_other", "token.expired", "token.valid_until",
-			"token.result", "token.result_other", "token.session_malformed", "token.session_unknown", "token.session", "token.session_other_mode", "token.session_not_passed"),
+			"debugger.open_session", "token.result", "token.result_other", "token.session_malformed", "token.session_unknown", "token.session", "token.session_other_mode", "token.session_not_passed"),
 	}
 }
 
@@ -56,11 +54,7 @@ func (p *Pages) checkToken(r *request) error {
 	if !f.ok() {
 		return r.render(http.StatusUnprocessableEntity, "token", v)
 	}
-	keys, err := p.cfg.Tenants.SigningKeys(r.ctx(), r.access.TenantID(), tenant.SecretRedirect)
-	if err != nil {
-		return err
-	}
-	if v.Answer, err = p.explainToken(r, keys, paramsOf(f.Value("url"))); err != nil {
+	if v.Answer, err = r.explainToken(paramsOf(f.Value("url"))); err != nil {
 		return err
 	}
 	return r.render(http.StatusOK, "token", v)
@@ -77,9 +71,14 @@ func paramsOf(pasted string) url.Values {
 	return params
 }
 
-// explainToken makes every check that can be made.
-func (p *Pages) explainToken(r *request, keys []tenant.SigningKey, params url.Values) (*answerView, error) {
-	answer := &answerView{}
+// explainToken makes every check that can be made, against every secret that the
+// log-in opens.
+func (r *request) explainToken(params url.Values) (*answerView, error) {
+	keys, err := r.signingKeys(tenant.SecretRedirect)
+	if err != nil {
+		return nil, err
+	}
+	answer := r.answer()
 	valid := true
 	say := func(ok bool, key string, pairs ...any) {
 		valid = valid && ok
@@ -95,7 +94,7 @@ func (p *Pages) explainToken(r *request, keys []tenant.SigningKey, params url.Va
 	} else {
 		say(false, "result_other")
 	}
-	if err := p.checkSession(r, redirect.Session, say); err != nil {
+	if answer.Record, err = r.checkSession(redirect.Session, say); err != nil {
 		return nil, err
 	}
 	answer.Verdict = r.verdict("token", signer, valid)
@@ -157,30 +156,27 @@ func (r *request) checkToken(keys []tenant.SigningKey, redirect credential.Redir
 	return signer
 }
 
-// checkSession says whether a session is the tenant's and has passed. It changes
-// nothing.
-func (p *Pages) checkSession(r *request, text string, say func(bool, string, ...any)) error {
+// checkSession says whether a session is the tenant's and has passed, and leads to
+// it. It changes nothing.
+func (r *request) checkSession(text string, say func(bool, string, ...any)) (*recordLink, error) {
 	id, ok := parseID(text)
 	if !ok {
 		say(false, "session_malformed")
-		return nil
+		return nil, nil
 	}
-	for _, livemode := range []bool{r.access.Livemode(), !r.access.Livemode()} {
-		record, err := p.cfg.Insight.Session(r.ctx(), insight.Scope{TenantID: r.access.TenantID(), Livemode: livemode}, id)
-		switch {
-		case fault.CodeOf(err) == fault.NotFound:
-			continue
-		case err != nil:
-			return err
-		case livemode != r.access.Livemode():
-			say(false, "session_other_mode")
-		case record.Status != session.StatusPassed:
-			say(false, "session_not_passed", "status", string(record.Status))
-		default:
-			say(true, "session")
-		}
-		return nil
+	record, found, err := r.findSession(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		say(false, "session_unknown")
+		return nil, nil
+	case record.Livemode != r.access.Livemode():
+		say(false, "session_other_mode")
+	case record.Status != session.StatusPassed:
+		say(false, "session_not_passed", "status", string(record.Status))
+	default:
+		say(true, "session")
 	}
-	say(false, "session_unknown")
-	return nil
+	return r.linkTo(record), nil
 }

@@ -29,7 +29,7 @@ func (p *Pages) signature() feature {
 		},
 		screens: []string{"signature"},
 		forms:   []*form{signatureForm},
-		keys:    append(verdictKeys("signature"), "signature.is_changed"),
+		keys:    append(verdictKeys("signature"), "signature.is_changed", "signature.is_incomplete", "debugger.open_event"),
 	}
 	for _, code := range webhook.Codes() {
 		f.keys = append(f.keys, "signature.finding_"+string(code))
@@ -52,7 +52,18 @@ type answerView struct {
 	Verdict  page.Text
 	Findings []findingView
 	Secrets  []matchView
+	TestOnly bool        // live mode was left out, since the log-in does not open it
+	Record   *recordLink // what it is about, nil if that was not found
 }
+
+// recordLink leads to the page of a record.
+type recordLink struct {
+	Text     string // the key of a text
+	Href     string
+	Livemode bool // of the record
+}
+
+func (r *request) answer() *answerView { return &answerView{TestOnly: !r.who.Strong()} }
 
 type findingView struct {
 	OK   bool
@@ -124,13 +135,11 @@ func (p *Pages) checkSignature(r *request) error {
 	if !f.ok() {
 		return r.render(http.StatusUnprocessableEntity, "signature", v)
 	}
-	keys, err := p.cfg.Tenants.SigningKeys(r.ctx(), r.access.TenantID(), tenant.SecretWebhook)
-	if err != nil {
-		return err
-	}
 	// As it was pasted, but for the line breaks, which forms rewrite.
 	body := strings.ReplaceAll(r.Request().PostForm.Get("body"), "\r\n", "\n")
-	v.Answer = r.explainDelivery(keys, headersOf(f.Value("headers")), []byte(body), p.cfg.Now())
+	if v.Answer, err = r.explainDelivery(headersOf(f.Value("headers")), []byte(body)); err != nil {
+		return err
+	}
 	return r.render(http.StatusOK, "signature", v)
 }
 
@@ -147,8 +156,13 @@ func headersOf(text string) http.Header {
 	return header
 }
 
-func (r *request) explainDelivery(keys []tenant.SigningKey, header http.Header, body []byte, now time.Time) *answerView {
-	answer := &answerView{}
+// explainDelivery checks a delivery against every secret that the log-in opens.
+func (r *request) explainDelivery(header http.Header, body []byte) (*answerView, error) {
+	keys, err := r.signingKeys(tenant.SecretWebhook)
+	if err != nil {
+		return nil, err
+	}
+	answer, now := r.answer(), r.pages.cfg.Now()
 	var signer *matchView
 	var best webhook.Report
 	for _, key := range keys {
@@ -162,21 +176,26 @@ func (r *request) explainDelivery(keys []tenant.SigningKey, header http.Header, 
 			signer = &view
 		}
 	}
-	changed := false
+	changed, incomplete := false, false
 	for _, f := range best.Findings {
 		values := []any{}
 		for i, value := range f.Values {
 			values = append(values, fmt.Sprintf("v%d", i+1), plain(value))
 		}
+		incomplete = incomplete || f.Code == webhook.CodeHeadersMissing
 		changed = changed || strings.HasPrefix(string(f.Code), string(webhook.CodeBodyChanged))
 		answer.Findings = append(answer.Findings, findingView{f.OK, page.Say("signature.finding_"+string(f.Code), values...)})
 	}
 	answer.Verdict = r.verdict("signature", signer, best.Valid)
 	answer.Good = answer.Verdict.Key == "signature.is_good"
-	if changed {
+	switch {
+	case changed:
 		answer.Verdict = page.Say("signature.is_changed")
+	case incomplete:
+		answer.Verdict = page.Say("signature.is_incomplete")
 	}
-	return answer
+	answer.Record, err = r.eventLink(header.Get("webhook-id"))
+	return answer, err
 }
 
 // plain writes a value of a finding; a duration without the seconds of a full

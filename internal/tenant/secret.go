@@ -123,13 +123,13 @@ type SigningKey struct {
 // rememberedFor is for how long a debugger recognizes a secret that has ended.
 const rememberedFor = 30 * 24 * time.Hour
 
-// SigningKeys returns the keys of a kind of both modes, test first and newest
-// first, for debuggers that tell which of them signed something. Those that ended
-// within rememberedFor are among them, unless they open no longer.
-func (s *Service) SigningKeys(ctx context.Context, tenantID uuid.UUID, kind SecretKind) ([]SigningKey, error) {
+// SigningKeys returns the keys of a kind of the given modes, in their order and
+// newest first, for debuggers that tell which of them signed something. Those that
+// ended within rememberedFor are among them, unless they open no longer.
+func (s *Service) SigningKeys(ctx context.Context, tenantID uuid.UUID, kind SecretKind, livemodes ...bool) ([]SigningKey, error) {
 	var keys []SigningKey
 	now := s.now()
-	for _, livemode := range []bool{false, true} {
+	for _, livemode := range livemodes {
 		secrets, err := s.store.Secrets(ctx, tenantID, livemode, kind, now.Add(-rememberedFor))
 		if err != nil {
 			return nil, err
