@@ -1,6 +1,7 @@
 package app
 
 import (
+	"crypto/rand"
 	"errors"
 
 	"agegate/internal/age/curve"
@@ -28,7 +29,8 @@ func (a *App) buildDashboard(cfg config.Config) (err error) {
 		Proxies:  cfg.TrustedProxies,
 		URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
-		Clock: session.NewTestClock(a.Store, a.now), Certify: a.certifier, Billing: a.Store, Audit: a.Store, Lab: a.lab,
+		Clock: session.NewTestClock(a.Store, a.now), Certify: a.certifier, Cards: session.NewCards(a.Store, a.Sessions, rand.Reader, a.now),
+		Billing: a.Store, Audit: a.Store, Lab: a.lab,
 	})
 	return err
 }

@@ -35,6 +35,8 @@ const (
 	SessionExpireRedirect Action = "session.expire_redirect" // as SessionExpire
 	EventRetry            Action = "webhook_event.retry"     // of a test event; target: the event
 	CertifyRun            Action = "certify.run"             // forged deliveries were sent to the tenant's hosts
+	QACardCreate          Action = "qa_card.create"          // target: the card
+	QACardRevoke          Action = "qa_card.revoke"          // as QACardCreate
 	IssuerTrust           Action = "trusted_issuer.add"      // in the log of the instance; target: the entry of the trust list
 	IssuerDistrust        Action = "trusted_issuer.remove"   // as IssuerTrust
 
@@ -69,7 +71,7 @@ var actions = []Action{
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,
 	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
 	SessionExpire, SessionExpireRedirect, EventRetry,
-	CertifyRun, IssuerTrust, IssuerDistrust,
+	CertifyRun, QACardCreate, QACardRevoke, IssuerTrust, IssuerDistrust,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
 	UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,
 	PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginsEnd,

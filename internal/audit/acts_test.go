@@ -173,6 +173,7 @@ func TestActs(t *testing.T) {
 		o.must(err)
 		certificate := sample.Trusted()[0].Certificate.Raw
 		trust, issuer := document.NewTrust(db, now), document.TrustedIssuer{}
+		cards, card := session.NewCards(db, o.sessions, rand.Reader, now), session.MadeCard{}
 
 		stranger := o.hire()
 		if err := o.records.Delete(ctx, audit.System("test"), stranger, deleted); fault.CodeOf(err) != fault.NotFound {
@@ -271,6 +272,17 @@ func TestActs(t *testing.T) {
 			{audit.SessionPrune, own, nil, params("created_before", before.Format(time.RFC3339)), func(a audit.Actor) error {
 				_, err := o.records.Prune(ctx, a, owner, before, func(session.Pruned) {})
 				return err
+			}},
+			{audit.QACardCreate, own, func() string { return card.ID.String() }, params("name", "Till", "outcome", "spoof"), func(a audit.Actor) error {
+				made, err := cards.Make(ctx, a, owner, "Till", 18, []string{"spoof"})
+				if err == nil {
+					card = made[0]
+					o.shown = append(o.shown, card.Token)
+				}
+				return err
+			}},
+			{audit.QACardRevoke, own, func() string { return card.ID.String() }, params("name", "Till", "outcome", "spoof"), func(a audit.Actor) error {
+				return cards.Revoke(ctx, a, owner, card.ID)
 			}},
 			{audit.IssuerTrust, audit.Instance, func() string { return issuer.ID.String() }, params("name", "Utopia", "country", "UT", "doctype", wallet.DocTypeMDL, "fingerprint", fmt.Sprintf("%x", sha256.Sum256(certificate))), func(a audit.Actor) (err error) {
 				issuer, err = trust.Add(ctx, a, document.NewIssuer{

@@ -17,6 +17,7 @@ import (
 	"agegate/internal/dashboard"
 	"agegate/internal/insight"
 	"agegate/internal/proof/harness"
+	"agegate/internal/session"
 	"agegate/internal/tenant"
 
 	"github.com/google/uuid"
@@ -169,6 +170,7 @@ func (c *crowd) fillDevelopers(t *testing.T) {
 	if _, err := c.App.Tenants.RotateWebhookSecret(t.Context(), by, id, false, time.Hour); err != nil {
 		t.Fatal(err)
 	}
+	c.fillCards(t)
 	scope := insight.Scope{TenantID: id}
 	var refusals []insight.RefusalCount
 	for i := range c.rows {
@@ -202,6 +204,23 @@ func (c *crowd) fillDevelopers(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// fillCards makes QA cards.
+func (c *crowd) fillCards(t *testing.T) {
+	t.Helper()
+	var cards []session.Card
+	for i := range min(c.rows, session.MaxCards) {
+		token := fmt.Sprintf("%043d", i)
+		cards = append(cards, session.Card{
+			ID: uuid.Must(uuid.NewV7()), TenantID: c.shop.Tenant.ID, LinkHash: credential.HashToken(token), Name: c.text(i),
+			Outcome: session.CardOutcomes[i%3], TargetAge: 18, CreatedAt: c.Clock.Now(),
+		})
+		c.objects["/cards/:card"], c.objects["/card/:token"] = cards[i].ID.String(), token
+	}
+	if err := c.App.Store.InsertCards(t.Context(), cards, len(cards), nil); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // fillInstance makes what operators see: tenants and replicas.

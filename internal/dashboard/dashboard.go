@@ -35,6 +35,7 @@ type Config struct {
 	Webhooks *webhook.Operations
 	Insight  *insight.Service
 	Certify  *certify.Background
+	Cards    *session.Cards
 	Billing  billing.Store
 	Audit    audit.Store
 	Lab      Lab

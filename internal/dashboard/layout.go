@@ -37,6 +37,7 @@ var tenantNav = []navGroup{
 		{"webhooks", webhooksPath, "send"},
 		{"redirect_secret", redirectPath, "shield"},
 		{"playground", playgroundPath, "play"},
+		{"cards", cardsPath, "card"},
 		{"paste", pastePath, "list"},
 		{"refusals", refusalsPath, "stop"},
 	}},

@@ -72,8 +72,9 @@ var segment = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 func (p *Pages) onward(path string) string {
 	given := strings.Split(path, "/")
 	for _, r := range p.routes {
-		// Whoever was invited may log in first.
-		if r.method == http.MethodGet && (r.least >= user || r.path == linkPath) {
+		// Whoever was invited may log in first, and a card may be scanned under
+		// another host.
+		if r.method == http.MethodGet && (r.least >= user || r.path == linkPath || r.path == cardPath) {
 			if built, ok := rebuild(strings.Split(r.path, "/"), given); ok {
 				return built
 			}

@@ -34,6 +34,7 @@ type Store interface {
 	document.TrustStore
 	document.WalletStore
 	certify.Store
+	session.CardStore
 	Housekeeper
 }
 
@@ -98,6 +99,8 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"a locked session is read after the others", testALockedSessionIsReadAfterTheOthers},
 		{"handover", testHandover},
 		{"trusted issuers", testTrustedIssuers},
+		{"cards come back as stored", testCards},
+		{"a card has a share of its own", testCardShare},
 		{"certifications come back as stored", testCertifications},
 		{"a host is certified once in a while", testAHostIsCertifiedOnceInAWhile},
 		{"wallet request", testWalletRequest},
