@@ -102,7 +102,8 @@ func TestCards(t *testing.T) {
 			t.Errorf("a stranger revokes a card: %d", res.StatusCode)
 		}
 		d.see(t, 404, "/live/cards")
-		d.fill(t, revoke, 303)
+		res, _ := d.Fill(t, d.base+revoke, nil)
+		want(t, "revoke", res, 303, d.base+"/test/cards")
 		d.logged(t, audit.QACardRevoke)
 		d.see(t, 404, revoke)
 		for _, method := range []string{"GET", "POST"} {

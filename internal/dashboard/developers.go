@@ -28,7 +28,8 @@ func (r *request) findSession(id uuid.UUID) (insight.Record, bool, error) {
 
 // findEvent is findSession for a webhook event. What is no event's ID is not found.
 func (r *request) findEvent(id string) (insight.Delivery, bool, error) {
-	if uuidText, isEvent := strings.CutPrefix(id, "evt_"); !isEvent || uuid.Validate(uuidText) != nil {
+	bare, isEvent := strings.CutPrefix(id, "evt_")
+	if _, ok := parseID(bare); !isEvent || !ok {
 		return insight.Delivery{}, false, nil
 	}
 	return inModes(r, func(s insight.Scope) (insight.Delivery, error) { return r.pages.cfg.Insight.Delivery(r.ctx(), s, id) })
