@@ -7,7 +7,7 @@ import { launch } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
 import * as staff from "./lib/staff.mjs";
 import { agegate, person, sawItsPages } from "./lib/staff.mjs";
-import { part, sees } from "./lib/walk.mjs";
+import { leads, part, sees } from "./lib/walk.mjs";
 
 let gateway, browser, page;
 before(async () => {
@@ -31,7 +31,7 @@ test("an operator makes a tenant, looks into it and disables it", async () => {
   await arrives("/operator");
   await look("operator");
 
-  await part(page, "new-tenant").click();
+  await leads(page, part(page, "new-tenant"));
   await look("operator-new");
   await part(page, "create").click();
   await sees(page, "summary");
@@ -42,16 +42,16 @@ test("an operator makes a tenant, looks into it and disables it", async () => {
   await look("operator-link");
 
   await page.goto(`${gateway.url}/operator?q=wein`);
-  await part(page, "tenant-link").click();
+  await leads(page, part(page, "tenant-link"));
   await look("operator-tenant");
   const tenant = new URL(page.url()).pathname;
-  await part(page, "act-credit").click();
+  await leads(page, part(page, "act-credit"));
   await look("operator-credit");
   await fill({ units: "500", note: "Invoice 2026-117" });
   await part(page, "confirm").click();
   await arrives(tenant);
   assert.equal((await part(page, "credit").textContent()).trim(), "500");
-  await part(page, "act-limits").click();
+  await leads(page, part(page, "act-limits"));
   await look("operator-limits");
   await fill({ test_cap: "many" });
   await part(page, "confirm").click();
@@ -60,10 +60,10 @@ test("an operator makes a tenant, looks into it and disables it", async () => {
   await part(page, "confirm").click();
   await arrives(tenant);
 
-  await part(page, "act-invite").click();
+  await leads(page, part(page, "act-invite"));
   await look("operator-invite"); // and not done
   await page.goto(gateway.url + tenant);
-  await part(page, "act-enter").click();
+  await leads(page, part(page, "act-enter"));
   await look("operator-enter");
   await fill({ reason: "Ticket 4711: no webhook arrives" });
   await part(page, "confirm").click();
@@ -72,12 +72,12 @@ test("an operator makes a tenant, looks into it and disables it", async () => {
   await part(page, "leave").click();
   await arrives("/operator");
   await page.goto(gateway.url + tenant);
-  await part(page, "act-disable").click();
+  await leads(page, part(page, "act-disable"));
   await look("operator-disable");
   await fill({ reason: "Unpaid" });
   await part(page, "confirm").click();
   await arrives(tenant);
-  await part(page, "act-enable").click();
+  await leads(page, part(page, "act-enable"));
   await look("operator-enable");
 });
 

@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { launch, visitor } from "./lib/browser.mjs";
+import { launch, patience, visitor } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
 import * as staff from "./lib/staff.mjs";
 import { sawItsPages } from "./lib/staff.mjs";
-import { part, sees } from "./lib/walk.mjs";
+import { leads, part, sees } from "./lib/walk.mjs";
 
 // A PNG of four by two pixels.
 const logo = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAQAAAACCAIAAADwyuo0AAAAEElEQVR4nGM4YaMBRwzIHAB++glhzkZgJwAAAABJRU5ErkJggg==", "base64");
@@ -66,20 +66,18 @@ test("empty pages say what they are for", async () => {
 test("a change of URLs is reviewed before it is saved", async () => {
   await gateway.session(tenant);
   await ada.goto(`${base}/settings`);
-  await part(ada, "settings-urls").getByRole("link").click();
-  if (ada.url().includes("/step-up")) await part(ada, "passkey").click();
-  await ada.waitForURL((url) => url.pathname.endsWith("/settings/urls"));
+  await leads(ada, part(ada, "settings-urls").getByRole("link"));
   await look("urls");
   await fill({ success_url: "shop.example/done", webhook_url: "ftp://shop.example/" });
-  await part(ada, "review").click();
+  await leads(ada, part(ada, "review"));
   await sees(ada, "summary");
   await look("urls-failing");
   await fill({ success_url: "https://shop.example/done", cancel_url: "", webhook_url: "https://new.example/hook" });
-  await part(ada, "review").click();
+  await leads(ada, part(ada, "review"));
   await sees(ada, "breaks");
   await says("Creations that name no cancel URL will be refused", "1 creation of the last 7 days", "1 open session keeps the webhook URL");
   await look("urls-review");
-  await part(ada, "save").click();
+  await leads(ada, part(ada, "save"));
   await says("The callback URLs are saved.", "allows new.example:443");
 });
 
@@ -88,19 +86,19 @@ test("switches, languages and the alert", async () => {
     await ada.goto(base + path);
     await look(name);
     await ada.check("[name=on]");
-    await part(ada, "save").click();
+    await leads(ada, part(ada, "save"));
     await says("The setting is saved.");
   }
   await ada.goto(`${base}/settings/languages`);
   await look("languages");
   await ada.check("[name=default][value=de]");
   await ada.uncheck("[name=languages][value=de]");
-  await part(ada, "save").click();
+  await leads(ada, part(ada, "save"));
   await sees(ada, "summary");
   await look("languages-failing");
   await ada.check("[name=languages][value=de]");
   await ada.uncheck("[name=languages][value=en]");
-  await part(ada, "save").click();
+  await leads(ada, part(ada, "save"));
   await says("The setting is saved.");
   const shopper = await visitor(browser, { locale: "en-GB" });
   await shopper.goto((await gateway.session(await settled())).url);
@@ -111,7 +109,7 @@ test("switches, languages and the alert", async () => {
   await ada.goto(`${base}/billing/alert`);
   await fill({ alert_below: "100" });
   await look("alert");
-  await part(ada, "save").click();
+  await leads(ada, part(ada, "save"));
   await sees(ada, "low-balance");
 });
 
@@ -124,16 +122,16 @@ async function settled() {
 test("branding shows on the hosted page", async () => {
   await ada.goto(`${base}/settings/branding`);
   await fill({ brand_name: "Vin & Øl", brand_colour: "#ffd400" });
-  await part(ada, "preview").click();
+  await leads(ada, part(ada, "preview"));
   await says("adjusted to be readable");
   await look("branding-preview");
   await ada.setInputFiles("[name=brand_logo]", { name: "logo.svg", mimeType: "image/svg+xml", buffer: Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>") });
-  await part(ada, "save").click();
+  await leads(ada, part(ada, "save"));
   await sees(ada, "summary");
   await says("is not a PNG, JPEG or WebP picture");
   await look("branding-failing");
   await ada.setInputFiles("[name=brand_logo]", { name: "logo.png", mimeType: "image/png", buffer: logo });
-  await part(ada, "save").click();
+  await leads(ada, part(ada, "save"));
   await says("The branding is saved.");
   await look("branding");
   const shopper = await visitor(browser);
@@ -169,6 +167,7 @@ test("the audit log says who did what, and leaves as a file that can be checked"
 
 test("without JavaScript, and in German", async () => {
   const plain = await browser.newContext({ javaScriptEnabled: false, storageState: await ada.context().storageState(), locale: "de-DE" });
+  plain.setDefaultTimeout(patience);
   const page = await plain.newPage();
   await page.goto(`${base}/settings/languages`);
   await page.check("[name=languages][value=fr]");

@@ -8,7 +8,7 @@ import { launch, visitor } from "./lib/browser.mjs";
 import { video } from "./lib/camera.mjs";
 import { scratch, startGateway } from "./lib/gateway.mjs";
 import { sampleJPEG } from "./lib/sample.mjs";
-import { hears, isTold, openCamera, part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
+import { hears, openCamera, part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 
 let gateway, tenant, dir, browser;
 before(async () => {
@@ -49,8 +49,8 @@ test("a photo before the camera is never taken for a person", async () => {
   const page = await filmed(file);
   const messages = hears(page);
   await toCamera(page, session.url);
-  await isTold(page, "ok");
   await sees(page, "screen-frozen");
+  assert.ok(messages.some((m) => m.guidance === "ok"), "the photo was framed like a face"); // however briefly the page said so
   await sees(page, "use-phone");
   assert.deepEqual([...new Set(messages.map((m) => m.phase ?? "framing"))], ["framing"]);
   page.kept();

@@ -156,7 +156,7 @@ test("inside another app: a link to copy comes first", async () => {
 });
 
 test("the session expires before the running camera: the page says so, and the camera is off", async () => {
-  const brief = await startGateway({ AGEGATE_SESSION_TTL: "45s" });
+  const brief = await startGateway({ AGEGATE_SESSION_TTL: "90s" });
   try {
     const check = await brief.session(brief.tenant(), { age: 13 });
     const page = await visitor(browser, { broken: /status of 410/ });

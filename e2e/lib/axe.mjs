@@ -9,6 +9,7 @@ const standard = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
 /** Fails if axe finds something on a page, or could not tell. where is said in the failure. */
 export async function isAccessible(page, where) {
+  await page.waitForLoadState("domcontentloaded");
   await page.evaluate(axe);
   const { violations, incomplete } = await page.evaluate((tags) => axe.run({ runOnly: tags }), standard);
   // What axe could not measure is not passed over either.

@@ -34,8 +34,8 @@ export async function visitor(browser, { hosts = [], broken = /^$/, camera = tru
     viewport: { width: 1280, height: 800 },
     ...options,
   });
+  context.setDefaultTimeout(patience); // of the pages that open by themselves, too
   const page = await context.newPage();
-  page.setDefaultTimeout(patience);
   watch(page, hosts, broken);
   return page;
 }
@@ -43,7 +43,6 @@ export async function visitor(browser, { hosts = [], broken = /^$/, camera = tru
 /** Adds another page of the same profile. */
 export async function anotherTab(page, { hosts = [], broken = /^$/ } = {}) {
   const tab = await page.context().newPage();
-  tab.setDefaultTimeout(patience);
   watch(tab, hosts, broken);
   return tab;
 }

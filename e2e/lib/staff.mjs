@@ -39,8 +39,10 @@ export async function fill(page, values) {
   for (const [name, value] of Object.entries(values)) await page.locator(`[name="${name}"]:visible`).fill(value);
 }
 
-/** Follows a link or button that asks for a confirmation, which comes as a dialog. */
+/** Follows a link or button that asks for a confirmation, which comes as a dialog where the page's script has run. */
 export async function asks(page, link) {
+  await link.waitFor();
+  await page.waitForLoadState("domcontentloaded");
   await link.click();
   await sees(page, "confirm");
 }
@@ -60,6 +62,7 @@ const looked = new Set();
  * a picture of each.
  */
 export async function look(page, name) {
+  await page.waitForLoadState("domcontentloaded");
   const asked = page.locator("dialog form"); // in the place of the page that it posts to
   looked.add(new URL(await asked.count() ? await asked.getAttribute("action") : page.url()).pathname);
   for (const size of sizes) {

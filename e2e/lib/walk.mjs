@@ -12,6 +12,17 @@ export async function sees(page, id) {
 }
 
 /**
+ * Clicks what leads to another page, be it the same address again, and waits for
+ * the whole of that page. A click alone does not wait for what a form or a script
+ * sends.
+ */
+export async function leads(page, control) {
+  await control.waitFor();
+  await page.waitForLoadState("domcontentloaded"); // or the next one could be this page's
+  await Promise.all([page.waitForEvent("domcontentloaded"), control.click()]);
+}
+
+/**
  * Goes from the introduction to the primer before the camera; begun means that
  * the introduction is past. share is the choice on the consent screen.
  */
@@ -43,15 +54,17 @@ export async function toCamera(page, url, options) {
  * which a busy machine makes it do now and then, as often as a session allows.
  */
 export async function gets(page, done, attempts = 5) {
-  const ended = done().then(() => true);
   for (let left = attempts - 1; left > 0; left--) {
+    const ended = done().then(() => true); // anew, since each attempt takes its time
     const again = part(page, "again").waitFor().then(() => false);
-    again.catch(() => {}); // the page has gone on
+    for (const late of [ended, again]) late.catch(() => {}); // the page has gone on
     if (await Promise.race([ended, again])) return;
     await openCamera(page);
-    await sees(page, "screen-live");
+    const live = sees(page, "screen-live");
+    live.catch(() => {}); // it was over before it was seen
+    await Promise.race([ended, live]);
   }
-  await ended;
+  await done();
 }
 
 /** Waits until the browser is at the merchant's success URL. */
@@ -99,14 +112,18 @@ export async function isTold(page, key) {
 
 /**
  * Puts a server before the page that answers every picture with the same
- * message, so that the screen stays as it is; after `pictures` of them it ends
- * the check, in which nothing had begun.
+ * message, so that the screen stays as it is; after `pictures` of them it once
+ * ends the check, in which nothing had begun.
  */
 export const answersAlways = (page, message, pictures = Infinity) =>
   page.routeWebSocket(/\/stream/, (socket) => {
     let seen = 0;
     socket.send(JSON.stringify({ nonce: "00".repeat(16) }));
-    socket.onMessage(() => socket.send(JSON.stringify(++seen > pictures ? { next: "retry" } : { seq: seen - 1, ...message })));
+    socket.onMessage(() => {
+      const ends = ++seen > pictures;
+      if (ends) pictures = Infinity; // the next attempt goes on, so that it can be seen
+      socket.send(JSON.stringify(ends ? { next: "retry" } : { seq: seen - 1, ...message }));
+    });
   });
 
 /** Collects what the server tells the page while the camera runs. */
