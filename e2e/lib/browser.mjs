@@ -7,7 +7,7 @@ import { chromium } from "playwright-core";
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /** When a step hangs, in milliseconds: far beyond what a busy machine needs. */
-export const patience = 180_000;
+export const patience = 300_000;
 
 /** Starts Chromium with a fake camera device; args are added to its own. */
 export async function launch(...args) {

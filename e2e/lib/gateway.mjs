@@ -138,7 +138,7 @@ function freePort(first) {
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Calls look() until it returns something true, and returns that. */
-export async function eventually(what, look, patience = 180_000) {
+export async function eventually(what, look, patience = 300_000) {
   for (const end = Date.now() + patience; Date.now() < end; await pause(100)) {
     const found = await look();
     if (found) return found;
