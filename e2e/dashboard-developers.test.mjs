@@ -165,11 +165,11 @@ test("whatever is pasted is recognized", async () => {
   await sees(page, "record");
   await fits("paste-webhook");
   assert.equal(await page.inputValue("#f-text"), "");
-  await leaves("record");
+  await click("record");
   await page.getByText(headers["webhook-id"], { exact: false }).first().waitFor();
   const { session_id } = JSON.parse(body);
   await paste(session_id);
-  await leaves("check");
+  await click("check");
   assert.equal(page.url(), `${home}/test/sessions/${session_id}`);
   page.kept();
 });
