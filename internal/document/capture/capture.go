@@ -28,7 +28,7 @@ const (
 	mostStalled    = 30   // frames in a row that are the same
 	mostFaceless   = 12   // frames with a zone within which a portrait must be found
 	mostDifferent  = 1    // frames with another portrait
-	mostRaster     = 1.15 // median of vision.Raster over the frames that are held still
+	mostRaster     = 1.0  // median of vision.Raster over the frames that are held still
 	portraitsAlone = 1    // frames of a side without zone that must show the portrait again
 )
 

@@ -335,7 +335,7 @@ func TestTilting(t *testing.T) {
 			tilt := tilting{random: ones(0), flat: []slope{seen(1, 0), seen(0, 0), seen(0, -1)}}
 			tilt.begin(now)
 			refused := false
-			for n := range 12 {
+			for n := range 18 {
 				now = now.Add(row.gap)
 				direction, angle := row.follow(tilt.prompt)
 				if n%3 == 2 {

@@ -12,8 +12,8 @@ import (
 )
 
 // tilts is how many tilts are asked for, each in another direction than the one
-// before: 4×3 sequences.
-const tilts = 2
+// before: 4×3×3 sequences, of which a recording shows one.
+const tilts = 3
 
 // minReaction is the time after a prompt before which nobody follows it.
 const minReaction = 300 * time.Millisecond

@@ -293,7 +293,7 @@ func looped(h *holder) error {
 
 // recordedCapture follows the prompts of another capture.
 func recordedCapture(h *holder) error {
-	h.show = h.rehearsed([]capture.Hint{h.any(), h.any()}, 6)
+	h.show = h.rehearsed([]capture.Hint{h.any(), h.any(), h.any()}, 6)
 	return nil
 }
 

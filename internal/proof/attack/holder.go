@@ -64,7 +64,7 @@ type holder struct {
 const (
 	framePixels = 720 // by 540: as large as must be, for the time that it takes
 	frameGap    = 0.4 // seconds
-	mostFrames  = 32
+	mostFrames  = 40
 )
 
 // today is the day on which documents are shown.
