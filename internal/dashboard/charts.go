@@ -23,21 +23,25 @@ var parts = []session.Status{
 
 // chartView is a chart of stacked bars, and its numbers.
 type chartView struct {
-	Bars        []barView
+	Parts       []chartPart // of the bars, from the bottom, which the legend names
 	Rows        []chartRow
-	Parts       []statusView // the legend
-	First, Last string       // labels at the ends of the axis
-	Top         string       // the largest number
+	First, Last string // labels at the ends of the axis
+	Top         string // the largest number
 }
 
-type barView struct {
-	X, Width float64
-	Parts    []barPart
+// Labels are the keys of the parts' names.
+func (v chartView) Labels() []string {
+	keys := make([]string, len(v.Parts))
+	for i, part := range v.Parts {
+		keys[i] = part.Text()
+	}
+	return keys
 }
 
-type barPart struct {
-	Y, Height float64
-	Status    session.Status // the class of the part
+// chartPart is what one status has of all bars.
+type chartPart struct {
+	statusView
+	Path string // in the syntax of SVG; empty where no bar has any
 }
 
 // chartRow is one bar in numbers.
@@ -58,7 +62,7 @@ func countOf(c insight.Counts, status session.Status) int64 {
 func newChart(w insight.Window, series []insight.Point) chartView {
 	v := chartView{}
 	for _, status := range parts {
-		v.Parts = append(v.Parts, statusView{status})
+		v.Parts = append(v.Parts, chartPart{statusView: statusView{status}})
 	}
 	if len(series) == 0 {
 		return v
@@ -70,19 +74,19 @@ func newChart(w insight.Window, series []insight.Point) chartView {
 	top := slices.MaxFunc(series, func(a, b insight.Point) int { return int(a.Created - b.Created) }).Created
 	step := chartWidth / float64(len(series))
 	for i, point := range series {
-		bar := barView{X: round(float64(i)*step + step*.14), Width: round(step * .72)}
+		x, width := round(float64(i)*step+step*.14), round(step*.72)
 		row := chartRow{Label: point.Start.Format(layout)}
 		y := chartHeight
-		for _, status := range parts {
+		for k, status := range parts {
 			n := countOf(point.Counts, status)
 			row.Counts = append(row.Counts, figure(n))
 			if n > 0 {
 				height := chartHeight * float64(n) / float64(top)
 				y -= height
-				bar.Parts = append(bar.Parts, barPart{Y: round(y), Height: round(height), Status: status})
+				v.Parts[k].Path += fmt.Sprintf("M%g %gh%gv%gh-%gz", x, round(y), width, round(height), width)
 			}
 		}
-		v.Bars, v.Rows = append(v.Bars, bar), append(v.Rows, row)
+		v.Rows = append(v.Rows, row)
 	}
 	v.First, v.Last, v.Top = v.Rows[0].Label, v.Rows[len(v.Rows)-1].Label, figure(top)
 	return v

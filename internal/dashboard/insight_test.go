@@ -96,7 +96,7 @@ func TestNewcomersPath(t *testing.T) {
 		g.Clock.Advance(16 * time.Second) // the figures are computed every 15 s
 		for _, window := range []string{"24h", "7d", "30d"} {
 			_, body = dev.Get(t, base+"?window="+window)
-			if !strings.Contains(body, `<rect class="s-PASSED"`) || !strings.Contains(body, "100\u202f%") {
+			if !strings.Contains(body, `<path class="s-PASSED" d="M`) || !strings.Contains(body, "100\u202f%") {
 				t.Errorf("%s: the overview does not count the session", window)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"agegate/internal/session"
 	"agegate/internal/tenant"
 	"agegate/internal/webhook"
 
@@ -15,16 +14,22 @@ import (
 // Checklist says what of going live is done.
 type Checklist struct {
 	SuccessURL, CancelURL, WebhookURL bool // are set
-	Passed, FellBack, Spoofed         bool // seen in test mode
-	WebhookAnswered                   bool // a test event was answered 2xx
+	Reached                                // in test mode
 	Certified                         bool // the certifier found nothing at the present Webhook URL
 	LiveKey                           bool // one is in force
 	Allowance                         bool // a live session can be paid for
 }
 
+// Reached says what a mode of a tenant has ever had. Sessions count that were deleted
+// after their hour was folded.
+type Reached struct {
+	Passed, FellBack, Spoofed bool // a session with that result
+	WebhookAnswered           bool // an event that was answered 2xx
+}
+
 // Complete reports whether nothing is missing.
 func (c Checklist) Complete() bool {
-	return c == Checklist{true, true, true, true, true, true, true, true, true, true}
+	return c == Checklist{true, true, true, Reached{true, true, true, true}, true, true, true}
 }
 
 // Checklist returns a tenant's checklist, or fault.NotFound. A complete one may be
@@ -47,16 +52,7 @@ func (s *Service) check(ctx context.Context, tenantID uuid.UUID) (Checklist, err
 		return Checklist{}, err
 	}
 	c := Checklist{SuccessURL: t.SuccessURL != "", CancelURL: t.CancelURL != "", WebhookURL: t.WebhookURL != ""}
-	test := Scope{TenantID: tenantID}
-	for _, seen := range []struct {
-		status session.Status
-		fact   *bool
-	}{{session.StatusPassed, &c.Passed}, {session.StatusFallback, &c.FellBack}, {session.StatusSpoof, &c.Spoofed}} {
-		if *seen.fact, err = s.store.Reached(ctx, test, seen.status); err != nil {
-			return Checklist{}, err
-		}
-	}
-	if c.WebhookAnswered, err = s.store.Delivered(ctx, test); err != nil {
+	if c.Reached, err = s.store.Reached(ctx, Scope{TenantID: tenantID}); err != nil {
 		return Checklist{}, err
 	}
 	if c.Certified, err = s.store.Certified(ctx, tenantID, webhook.EndpointID(tenantID, false, t.WebhookURL)); err != nil {
@@ -67,7 +63,7 @@ func (s *Service) check(ctx context.Context, tenantID uuid.UUID) (Checklist, err
 		return Checklist{}, err
 	}
 	c.LiveKey = slices.ContainsFunc(keys, func(k tenant.APIKey) bool { return k.Livemode && k.InForceAt(s.now()) })
-	a, err := s.allowance(ctx, tenantID, s.now())
+	a, err := s.remaining(ctx, t, s.now())
 	if err != nil {
 		return Checklist{}, err
 	}

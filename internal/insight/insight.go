@@ -91,11 +91,8 @@ type Store interface {
 	// Certified reports whether the last finished run of the certifier against a
 	// tenant's endpoint passed.
 	Certified(ctx context.Context, tenantID uuid.UUID, endpointID string) (bool, error)
-	// Reached reports whether a scope has ever had a session with a status; those
-	// that were deleted after their hour was folded count.
-	Reached(ctx context.Context, scope Scope, status session.Status) (bool, error)
-	// Delivered reports whether a scope has a delivered event.
-	Delivered(ctx context.Context, scope Scope) (bool, error)
+	// Reached returns what a scope has ever had.
+	Reached(ctx context.Context, scope Scope) (Reached, error)
 
 	// TenantByID returns a tenant, or fault.NotFound.
 	TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)

@@ -8,6 +8,7 @@ import (
 
 	"agegate/internal/billing"
 	"agegate/internal/session"
+	"agegate/internal/tenant"
 	"agegate/internal/webhook"
 
 	"github.com/google/uuid"
@@ -234,18 +235,8 @@ func (s *Service) allowance(ctx context.Context, tenantID uuid.UUID, now time.Ti
 	if err != nil {
 		return nil, err
 	}
-	a := &Allowance{FreeLimit: s.limits.FreeChecksPerMonth}
-	if t.FreeChecks != nil {
-		a.FreeLimit = *t.FreeChecks
-	}
-	used, err := s.store.CounterUsed(ctx, tenantID, billing.CounterFree, now.UTC().Format("2006-01"))
+	a, err := s.remaining(ctx, t, now)
 	if err != nil {
-		return nil, err
-	}
-	if a.Unlimited = a.FreeLimit == billing.Unlimited; !a.Unlimited {
-		a.FreeLeft = max(0, a.FreeLimit-used)
-	}
-	if a.Credit, err = s.store.Credit(ctx, tenantID); err != nil {
 		return nil, err
 	}
 	today := number(now, day)
@@ -258,7 +249,24 @@ func (s *Service) allowance(ctx context.Context, tenantID uuid.UUID, now time.Ti
 		left := int(float64(a.FreeLeft+a.Credit) / a.PerDay)
 		a.DaysLeft = &left
 	}
-	return a, nil
+	return &a, nil
+}
+
+// remaining returns an allowance without how long it lasts.
+func (s *Service) remaining(ctx context.Context, t tenant.Tenant, now time.Time) (Allowance, error) {
+	a := Allowance{FreeLimit: s.limits.FreeChecksPerMonth}
+	if t.FreeChecks != nil {
+		a.FreeLimit = *t.FreeChecks
+	}
+	used, err := s.store.CounterUsed(ctx, t.ID, billing.CounterFree, now.UTC().Format("2006-01"))
+	if err != nil {
+		return Allowance{}, err
+	}
+	if a.Unlimited = a.FreeLimit == billing.Unlimited; !a.Unlimited {
+		a.FreeLeft = max(0, a.FreeLimit-used)
+	}
+	a.Credit, err = s.store.Credit(ctx, t.ID)
+	return a, err
 }
 
 // perDay returns the units spent a day from the day first to before.

@@ -79,6 +79,19 @@ func valueOf(name string, pairs []any) any {
 	return nil
 }
 
+// list returns the texts of keys, for a template that repeats them in every row of a
+// table.
+func (l *Locale) list(keys []string) ([]string, error) {
+	texts := make([]string, len(keys))
+	for i, key := range keys {
+		var err error
+		if texts[i], err = l.text(key); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
 // group returns the plain texts whose keys begin with prefix and a dot, by the
 // rest of the key.
 func (l *Locale) group(prefix string) map[string]string {

@@ -50,7 +50,7 @@ func parseScreens(cfg Config, c *catalogue) (map[string]map[string]*template.Tem
 }
 
 func parseScreen(cfg Config, l *Locale, name string) (*template.Template, error) {
-	funcs := template.FuncMap{"t": l.text, "texts": l.group, "say": l.say}
+	funcs := template.FuncMap{"t": l.text, "texts": l.group, "say": l.say, "list": l.list}
 	maps.Copy(funcs, cfg.Funcs)
 	t, err := template.New("").Funcs(funcs).Option("missingkey=error").ParseFS(templates.Shared(), "*.html")
 	if err != nil {

@@ -252,30 +252,24 @@ func (s *Store) CountEvents(ctx context.Context, scope insight.Scope, since stri
 	})
 }
 
-// Delivered implements insight.Store.
-func (s *Store) Delivered(ctx context.Context, scope insight.Scope) (bool, error) {
-	r := ranges{table: "webhook_events", scope: scope, parts: []part{{status: string(webhook.StatusDelivered)}}}
-	return view(ctx, s, func(tx *Tx) (bool, error) { return tx.any(r) })
-}
-
-// any reports whether the ranges have a row.
-func (tx *Tx) any(r ranges) (bool, error) {
-	var found bool
-	statement, args := r.union("id", 1, 0)
-	err := tx.db.Raw("SELECT EXISTS ("+statement+")", args...).Scan(&found).Error
-	return found, err
-}
-
 // Reached implements insight.Store.
-func (s *Store) Reached(ctx context.Context, scope insight.Scope, status session.Status) (bool, error) {
-	r := ranges{table: "sessions", scope: scope, parts: []part{{status: string(status)}}}
-	return view(ctx, s, func(tx *Tx) (bool, error) {
-		found, err := tx.any(r)
-		if err == nil && !found {
-			err = tx.db.Raw("SELECT EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND livemode = ? AND status = ?)",
-				scope.TenantID.String(), scope.Livemode, status).Scan(&found).Error
-		}
-		return found, err
+func (s *Store) Reached(ctx context.Context, scope insight.Scope) (insight.Reached, error) {
+	var args []any
+	has := func(table, status string) string {
+		statement, own := ranges{table: table, scope: scope, parts: []part{{status: status}}}.union("id", 1, 0)
+		args = append(args, own...)
+		return "EXISTS (" + statement + ")"
+	}
+	ever := func(status session.Status) string {
+		statement := has("sessions", string(status)) + " OR EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND livemode = ? AND status = ?)"
+		args = append(args, scope.TenantID.String(), scope.Livemode, string(status))
+		return statement
+	}
+	statement := "SELECT " + ever(session.StatusPassed) + " AS passed, " + ever(session.StatusFallback) + " AS fell_back, " +
+		ever(session.StatusSpoof) + " AS spoofed, " + has("webhook_events", string(webhook.StatusDelivered)) + " AS webhook_answered"
+	return view(ctx, s, func(tx *Tx) (reached insight.Reached, err error) {
+		err = tx.db.Raw(statement, args...).Scan(&reached).Error
+		return reached, err
 	})
 }
 

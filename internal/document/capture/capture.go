@@ -24,12 +24,12 @@ import (
 
 // Limits of a capture's frames.
 const (
-	mostRepeated   = 2    // frames that came back
-	mostStalled    = 30   // frames in a row that are the same
-	mostFaceless   = 12   // frames with a zone within which a portrait must be found
-	mostDifferent  = 1    // frames with another portrait
-	mostRaster     = 1.0  // median of vision.Raster over the frames that are held still
-	portraitsAlone = 1    // frames of a side without zone that must show the portrait again
+	mostRepeated   = 2   // frames that came back
+	mostStalled    = 30  // frames in a row that are the same
+	mostFaceless   = 12  // frames with a zone within which a portrait must be found
+	mostDifferent  = 1   // frames with another portrait
+	mostRaster     = 1.0 // median of vision.Raster over the frames that are held still
+	portraitsAlone = 1   // frames of a side without zone that must show the portrait again
 )
 
 // Times in which the other side of a card must be shown, by the capture's

@@ -137,8 +137,8 @@ func testEventsAreListedNewestFirst(t *testing.T, s Store) {
 	if want := (insight.EventCounts{Pending: 1}); err != nil || counts != want {
 		t.Errorf("counts up to one: %+v, %v", counts, err)
 	}
-	if done, err := s.Delivered(t.Context(), scope); err != nil || done {
-		t.Errorf("delivered: %t, %v", done, err)
+	if reached, err := s.Reached(t.Context(), scope); err != nil || reached.WebhookAnswered {
+		t.Errorf("reached: %+v, %v", reached, err)
 	}
 }
 
@@ -177,10 +177,8 @@ func testSumsGoWithTheirTenant(t *testing.T, s Store) {
 	if ok, err := s.FoldSessions(t.Context(), owner.ID, 0, 500, []insight.Group{group}); err != nil || !ok {
 		t.Errorf("fold: %t, %v", ok, err)
 	}
-	for status, want := range map[session.Status]bool{session.StatusPassed: true, session.StatusSpoof: false} {
-		if seen, err := s.Reached(t.Context(), scope, status); err != nil || seen != want {
-			t.Errorf("reached %s: %t, %v", status, seen, err)
-		}
+	if reached, err := s.Reached(t.Context(), scope); err != nil || reached != (insight.Reached{Passed: true}) {
+		t.Errorf("reached: %+v, %v", reached, err)
 	}
 	day := insight.LedgerDay{Day: 20, Kind: billing.EntrySettle, Source: billing.SourceFree, N: 3, Delta: -3}
 	if ok, err := s.FoldLedger(t.Context(), owner.ID, 0, 20, []insight.LedgerDay{day}); err != nil || !ok {
