@@ -224,7 +224,7 @@ func (c *Capture) advance(seen *zone, r reader.Reading, picture *image.Gray, now
 	switch {
 	case seen.frames >= mostStateless && !known:
 		c.refuse(UnknownIssuer)
-	case middle(c.rasters) > mostRaster:
+	case len(c.rasters) >= agreeing && middle(c.rasters) > mostRaster:
 		c.refuse(Screen)
 	case known && (c.portrait != nil || r.Format == mrz.TD1):
 		c.stage = Tilt

@@ -137,6 +137,39 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
+// rastered lays a screen's raster over a picture.
+func rastered(img image.Image) image.Image {
+	out := img.(*image.Gray)
+	for i, v := range out.Pix {
+		x, y := float64(i%out.Stride), float64(i/out.Stride)
+		out.Pix[i] = uint8(min(max(float64(v)+12*(math.Sin(1.9*x)+math.Sin(1.6*y)), 0), 255))
+	}
+	return out
+}
+
+// TestRaster: a screen is told by most of the first frames, not by a single one.
+func TestRaster(t *testing.T) {
+	for _, row := range []struct {
+		screen string // which of the frames are of a screen
+		want   Stage
+	}{{"x..", Tilt}, {".x.", Tilt}, {"xx.", Refused}, {"xxx", Refused}} {
+		c, next := open(t, faceless{}), specimen(t, "td1.jpg")
+		for i, kind := range row.screen {
+			picture := next()
+			if kind == 'x' {
+				picture = rastered(picture)
+			}
+			step, err := c.Frame(t.Context(), picture)
+			if last := i == len(row.screen)-1; err != nil || step.Stage != row.want && (last || step.Stage != Hold) {
+				t.Errorf("%s: frame %d: %+v, %v", row.screen, i, step, err)
+			}
+		}
+		if got := c.Reason(); (got == Screen) != (row.want == Refused) {
+			t.Errorf("%s: %q", row.screen, got)
+		}
+	}
+}
+
 // TestVisaAmongFrames: a frame that reads as a visa, which carries hardly more
 // than half of a card's check digits, neither counts nor disturbs.
 func TestVisaAmongFrames(t *testing.T) {
@@ -325,7 +358,8 @@ func TestTilting(t *testing.T) {
 	}{
 		{"as asked", func(p Hint) (Hint, float64) { return p, 15 }, 400 * time.Millisecond, true, 0},
 		{"not at all", func(Hint) (Hint, float64) { return NoHint, 0 }, 400 * time.Millisecond, false, 0},
-		{"a little", func(p Hint) (Hint, float64) { return p, 7 }, 400 * time.Millisecond, false, 0},
+		{"a little", func(p Hint) (Hint, float64) { return p, 6 }, 400 * time.Millisecond, false, 0},
+		{"as little as is seen of a raised lower edge", func(p Hint) (Hint, float64) { return p, 9 }, 400 * time.Millisecond, true, 0},
 		{"the other way", func(p Hint) (Hint, float64) {
 			return map[Hint]Hint{RaiseLeft: RaiseRight, RaiseRight: RaiseLeft, RaiseTop: RaiseBottom, RaiseBottom: RaiseTop}[p], 20
 		}, 400 * time.Millisecond, false, mostStray + 1},
