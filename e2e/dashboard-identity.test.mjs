@@ -215,6 +215,10 @@ test("password, app and recovery code, all without JavaScript", async () => {
     else await again.getByText("wrong or was used before").waitFor();
     await again.context().close();
   }
+  await bob.goto(`${gateway.url}/dashboard/account`);
+  await part(bob, "end-login").first().click();
+  await bob.getByText("The log-in has ended.").waitFor();
+  assert.equal(await part(bob, "end-login").count(), 1);
   bob.kept();
   await bob.context().close();
 });

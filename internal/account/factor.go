@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"agegate/internal/audit"
@@ -242,13 +243,28 @@ func (s *Service) Logins(ctx context.Context, who Identity) ([]Login, error) {
 	return s.store.LoginsOf(ctx, who.user.ID, s.now())
 }
 
+// EndLogin ends the log-in of the user that began at a time: that stays when a
+// log-in gets another token. One that has ended, or never was, is no error.
+func (s *Service) EndLogin(ctx context.Context, who Identity, since time.Time) error {
+	return s.endLogins(ctx, who, audit.LoginEnd, func(tx Tx) (int, error) {
+		return tx.EndLoginSince(who.user.ID, since, s.now())
+	})
+}
+
 // EndOtherLogins ends all log-ins of the user but this one.
 func (s *Service) EndOtherLogins(ctx context.Context, who Identity) error {
+	return s.endLogins(ctx, who, audit.LoginsEnd, func(tx Tx) (int, error) {
+		return tx.EndLogins(who.user.ID, who.login.Hash, s.now())
+	})
+}
+
+// endLogins ends log-ins of the user, with an entry if there were any.
+func (s *Service) endLogins(ctx context.Context, who Identity, action audit.Action, end func(tx Tx) (int, error)) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
-		if n, err := tx.EndLogins(who.user.ID, who.login.Hash, s.now()); err != nil || n == 0 {
+		if n, err := end(tx); err != nil || n == 0 {
 			return err
 		}
-		return tx.AppendAudit(s.userAct(who.Actor(), audit.LoginsEnd, who.user.ID))
+		return tx.AppendAudit(s.userAct(who.Actor(), action, who.user.ID))
 	})
 }
 

@@ -116,6 +116,9 @@ type Tx interface {
 	// EndLogins ends all log-ins of a user but the one with a hash, which may be
 	// nil. It returns how many.
 	EndLogins(userID uuid.UUID, except []byte, now time.Time) (int, error)
+	// EndLoginSince ends the log-ins of a user that began at a time, and returns how
+	// many.
+	EndLoginSince(userID uuid.UUID, since, now time.Time) (int, error)
 	// TouchLogin sets the time of last use, unless a later one is stored.
 	TouchLogin(hash []byte, seen time.Time) error
 	// EndLogin ends a log-in now, unless it has ended earlier. An unknown one is

@@ -61,6 +61,7 @@ const (
 	TOTPAdd          Action = "totp.add"
 	TOTPRemove       Action = "totp.remove"
 	CodesReplace     Action = "recovery_codes.replace"
+	LoginEnd         Action = "login.end"
 	LoginsEnd        Action = "logins.end"
 )
 
@@ -74,7 +75,7 @@ var actions = []Action{
 	CertifyRun, QACardCreate, QACardRevoke, IssuerTrust, IssuerDistrust,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
 	UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,
-	PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginsEnd,
+	PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginEnd, LoginsEnd,
 }
 
 // Actions returns all actions, by name.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"agegate/internal/account"
 	"agegate/internal/page"
@@ -14,6 +15,7 @@ import (
 
 const (
 	loginsPath   = accountPath + "/sessions"
+	endLoginPath = loginsPath + "/end"
 	languagePath = accountPath + "/language"
 	leavePath    = accountPath + "/leave/:tenant"
 )
@@ -27,12 +29,13 @@ func (p *Pages) account() feature {
 		routes: []route{
 			{method: http.MethodGet, path: accountPath, least: user, handle: p.showAccount},
 			{method: http.MethodPost, path: loginsPath, least: user, handle: p.endOthers},
+			{method: http.MethodPost, path: endLoginPath, least: user, handle: p.endLogin},
 			{method: http.MethodPost, path: languagePath, least: user, handle: p.setLanguage},
 			{method: http.MethodGet, path: leavePath, least: viewer, handle: p.showLeave},
 			{method: http.MethodPost, path: leavePath, least: viewer, handle: p.leave},
 		},
 		screens: []string{"account"},
-		notices: []string{"others_ended", "language_set", "left"},
+		notices: []string{"others_ended", "login_ended", "language_set", "left"},
 		keys: []string{
 			"method.password", "method.totp", "method.code", "method.passkey",
 			"leave.title", "leave.button", "leave.last",
@@ -56,6 +59,9 @@ type loginRow struct {
 	account.Login
 	Current bool
 }
+
+// Since names the log-in in its form.
+func (l loginRow) Since() string { return l.CreatedAt.Format(time.RFC3339Nano) }
 
 func (p *Pages) showAccount(r *request) error {
 	v := &accountView{User: r.who.User(), Passkeyed: p.cfg.Accounts.Passkeyed(), Passkey: p.offer("")}
@@ -84,6 +90,19 @@ func (p *Pages) endOthers(r *request) error {
 		return err
 	}
 	return r.done(accountPath, "others_ended")
+}
+
+// endLogin ends one log-in, named by when it began. One that has ended already
+// leads to the same page.
+func (p *Pages) endLogin(r *request) error {
+	since, err := time.Parse(time.RFC3339Nano, r.Request().PostFormValue("since"))
+	if err != nil {
+		return echo.ErrBadRequest
+	}
+	if err := p.cfg.Accounts.EndLogin(r.ctx(), r.who, since); err != nil {
+		return err
+	}
+	return r.done(accountPath, "login_ended")
 }
 
 func (p *Pages) setLanguage(r *request) error {

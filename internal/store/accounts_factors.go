@@ -174,6 +174,13 @@ func (tx *Tx) EndLogins(userID uuid.UUID, except []byte, now time.Time) (int, er
 	return int(result.RowsAffected), result.Error
 }
 
+// EndLoginSince implements account.Tx.
+func (tx *Tx) EndLoginSince(userID uuid.UUID, since, now time.Time) (int, error) {
+	result := tx.db.Model(&loginRow{}).Where("user_id = ? AND created_at = ? AND ends_at > ?", userID, at(since), at(now)).
+		Update("ends_at", at(now))
+	return int(result.RowsAffected), result.Error
+}
+
 // LockThrottle implements account.Tx, by one statement: between an insertion and
 // a query, another transaction could drop the row.
 func (tx *Tx) LockThrottle(bucket []byte, now time.Time) (account.Throttle, error) {
