@@ -64,7 +64,11 @@ type overviewView struct {
 	Make       *makeView // nil for those who may not make a session
 	List       string    // address of the list of sessions
 	Playground string
+	Unread     struct{ Figures, Recent, Todo bool } // see request.unread
 }
+
+// Listed reports whether there are sessions, or may be.
+func (v *overviewView) Listed() bool { return len(v.Recent) > 0 || v.Unread.Recent }
 
 // Rows returns the sessions of the list, for the template.
 func (v *overviewView) Rows() []sessionRowView { return newRows(v.Recent, v.List) }
@@ -110,32 +114,37 @@ func (p *Pages) showOverview(r *request) error {
 	if window == "" {
 		window = insight.WindowDay
 	}
-	o, err := p.cfg.Insight.Overview(r.ctx(), r.scope(), window)
-	if err != nil {
-		return err
-	}
-	recent, err := p.cfg.Insight.Recent(r.ctx(), r.scope(), recentSessions)
-	if err != nil {
-		return err
-	}
-	v := &overviewView{
-		Window: window, Figures: o, Chart: newChart(window, o.Series),
-		Funnel: newSteps(o.Funnel.Created, funnelSteps, []int64{o.Funnel.Created, o.Funnel.Opened, o.Funnel.Begun, o.Funnel.Decided, o.Funnel.Passed}),
-		Times:  newSteps(o.Counts.Decided(), timeSteps, o.Times[:]),
-		Recent: recent,
-		List:   r.path(sessionsPath), Playground: r.path(playgroundPath), Webhooks: newWebhooks(o.Webhooks),
-	}
+	v := &overviewView{Window: window, List: r.path(sessionsPath), Playground: r.path(playgroundPath)}
 	for _, w := range windows {
 		v.Windows = append(v.Windows, windowView{w, w == window})
 	}
-	v.tiles(o)
-	if v.Make, err = r.maker(len(recent) == 0); err != nil {
+	o, err := p.cfg.Insight.Overview(r.ctx(), r.scope(), window)
+	if v.Unread.Figures, err = r.unread("figures", err); err != nil {
 		return err
 	}
-	if v.Todo, v.Done, err = r.checklist(); err != nil {
+	if !v.Unread.Figures {
+		v.fill(o)
+	}
+	v.Recent, err = p.cfg.Insight.Recent(r.ctx(), r.scope(), recentSessions)
+	if v.Unread.Recent, err = r.unread("recent", err); err != nil {
+		return err
+	}
+	v.Todo, v.Done, err = r.checklist()
+	if v.Unread.Todo, err = r.unread("checklist", err); err != nil {
+		return err
+	}
+	if v.Make, err = r.maker(!v.Listed()); err != nil {
 		return err
 	}
 	return r.render(http.StatusOK, "overview", v)
+}
+
+// fill shows the figures.
+func (v *overviewView) fill(o insight.Overview) {
+	v.Figures, v.Chart, v.Webhooks = o, newChart(v.Window, o.Series), newWebhooks(o.Webhooks)
+	v.Funnel = newSteps(o.Funnel.Created, funnelSteps, []int64{o.Funnel.Created, o.Funnel.Opened, o.Funnel.Begun, o.Funnel.Decided, o.Funnel.Passed})
+	v.Times = newSteps(o.Counts.Decided(), timeSteps, o.Times[:])
+	v.tiles(o)
 }
 
 func (v *overviewView) tiles(o insight.Overview) {

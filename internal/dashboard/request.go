@@ -86,6 +86,18 @@ func (r *request) render(status int, screen string, v view) error {
 	return r.pages.set.Render(r, status, screen, v)
 }
 
+// unread reports whether a part of a page could not be read while the others
+// can: the page says so in its place, and the log says why. A failure that is the
+// request's own is returned.
+func (r *request) unread(part string, err error) (bool, error) {
+	code := fault.CodeOf(err)
+	if err == nil || code != "" && code != fault.Unavailable || r.ctx().Err() != nil {
+		return false, err
+	}
+	r.pages.cfg.Logger.Error("part of a page not read", "page", r.route.path, "part", part, "error", err)
+	return true, nil
+}
+
 // qrCode answers with a text as a QR code, a PNG whose modules have a size in
 // pixels.
 func (r *request) qrCode(text string, module int) error {
