@@ -12,11 +12,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// Identity is a signed-in user. Only Service.Identify makes one that is not
-// zero.
+// Identity is a signed-in user. Only Service.Identify and IdentifySender make one
+// that is not zero.
 type Identity struct {
 	user  User
 	login Login
+	token string // of the cookie
+	nonce string // of the form that was sent, see IdentifySender
 }
 
 // User returns who is signed in.
@@ -84,7 +86,7 @@ func (s *Service) Identify(ctx context.Context, token string) (Identity, error) 
 	case user.DisabledAt != nil, !now.Before(login.EndsAt), now.Sub(login.SeenAt) >= LoginIdle:
 		return Identity{}, ErrSignedOut
 	}
-	identity := Identity{user, login}
+	identity := Identity{user: user, login: login, token: token}
 	if now.Sub(login.SeenAt) >= seenEvery {
 		// Best effort: a page does not fail without it.
 		_ = s.store.UpdateAccounts(ctx, func(tx Tx) error { return tx.TouchLogin(login.Hash, now) })

@@ -11,6 +11,7 @@ import (
 const (
 	recoveryCodes = 10
 	codeBits      = 60
+	codeBytes     = 8 // that hold them
 )
 
 // codeText is Crockford's alphabet, without letters that are read as digits.
@@ -20,7 +21,7 @@ var codeText = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPaddin
 // them.
 func newCodes(random io.Reader) (codes []string, hashes [][]byte, err error) {
 	for range recoveryCodes {
-		raw := make([]byte, 8)
+		raw := make([]byte, codeBytes)
 		if _, err := io.ReadFull(random, raw); err != nil {
 			return nil, nil, err
 		}

@@ -3,13 +3,11 @@ package account
 import (
 	"context"
 	"io"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"agegate/internal/audit"
-	"agegate/internal/credential"
 	"agegate/internal/fault"
 
 	"github.com/google/uuid"
@@ -51,46 +49,6 @@ func (s *Service) Factors(ctx context.Context, who Identity) (Factors, error) {
 	return f, err
 }
 
-// change makes a change of the user's factors, with its entry, and gives the
-// log-in another token, which it returns. added is how the user is signed in from
-// now on too.
-func (s *Service) change(ctx context.Context, who Identity, action audit.Action, added []Method, do func(tx Tx) error) (string, error) {
-	login, token, err := s.renewed(who, added...)
-	if err != nil {
-		return "", err
-	}
-	return token, s.store.UpdateAccounts(ctx, func(tx Tx) error {
-		if err := do(tx); err != nil {
-			return err
-		}
-		if err := s.renew(tx, who, login); err != nil {
-			return err
-		}
-		return tx.AppendAudit(s.userAct(who.Actor(), action, who.user.ID))
-	})
-}
-
-// renewed returns the user's log-in under a new token.
-func (s *Service) renewed(who Identity, added ...Method) (Login, string, error) {
-	token, err := credential.NewLinkToken(s.random)
-	login := who.login
-	login.Hash, login.Methods = credential.HashToken(token), slices.Clone(login.Methods)
-	for _, m := range added {
-		if !slices.Contains(login.Methods, m) {
-			login.Methods = append(login.Methods, m)
-		}
-	}
-	return login, token, err
-}
-
-func (s *Service) renew(tx Tx, who Identity, login Login) error {
-	err := tx.RenewLogin(who.login.Hash, login, s.now())
-	if fault.CodeOf(err) == fault.NotFound {
-		return ErrSignedOut // another request was first
-	}
-	return err
-}
-
 // MaxPasskeyName is the most characters of a passkey's name.
 const MaxPasskeyName = 60
 
@@ -125,14 +83,12 @@ func (s *Service) AddPasskey(ctx context.Context, who Identity, name, response s
 // RemovePasskey removes a passkey and returns the new token for the cookie. It
 // returns fault.NotFound or ErrLastWay.
 func (s *Service) RemovePasskey(ctx context.Context, who Identity, id uuid.UUID) (string, error) {
-	factors, err := s.Factors(ctx, who)
-	if err != nil {
-		return "", err
-	}
-	if factors.Ways() < 2 {
-		return "", ErrLastWay
-	}
-	return s.change(ctx, who, audit.PasskeyRemove, nil, func(tx Tx) error { return tx.DeletePasskey(who.user.ID, id) })
+	return s.change(ctx, who, audit.PasskeyRemove, nil, func(tx Tx) error {
+		if ways, err := tx.LockWays(who.user.ID); err != nil || ways < 2 {
+			return orElse(err, ErrLastWay)
+		}
+		return tx.DeletePasskey(who.user.ID, id)
+	})
 }
 
 // SetPassword sets the user's password, ends all other log-ins, and returns the
@@ -200,7 +156,7 @@ func (s *Service) AddTOTP(ctx context.Context, who Identity, text, code string) 
 	if err != nil {
 		return "", nil, err
 	}
-	codes, hashes, err := newCodes(s.random)
+	codes, hashes, err := s.newCodesFor(who)
 	if err != nil {
 		return "", nil, err
 	}
@@ -230,7 +186,7 @@ func (s *Service) RemoveTOTP(ctx context.Context, who Identity) (string, error) 
 // NewCodes replaces the recovery codes and returns them and the new token for the
 // cookie.
 func (s *Service) NewCodes(ctx context.Context, who Identity) (token string, codes []string, err error) {
-	codes, hashes, err := newCodes(s.random)
+	codes, hashes, err := s.newCodesFor(who)
 	if err != nil {
 		return "", nil, err
 	}

@@ -54,18 +54,10 @@ func (s *Service) StepUpByPasskey(ctx context.Context, who Identity, response st
 // confirm marks the log-in as freshly confirmed, under a new token. prove runs in
 // the same transaction.
 func (s *Service) confirm(ctx context.Context, who Identity, prove func(tx Tx) ([]Method, error)) (token string, err error) {
-	err = s.store.UpdateAccounts(ctx, func(tx Tx) error {
+	return s.renew(ctx, who, func(tx Tx, login *Login) error {
 		methods, err := prove(tx)
-		if err != nil {
-			return err
-		}
-		login, fresh, err := s.renewed(who, methods...)
-		if err != nil {
-			return err
-		}
-		until := s.now().Add(StepUpTTL)
-		login.SteppedUpUntil, token = &until, fresh
-		return s.renew(tx, who, login)
+		login.add(methods)
+		login.SteppedUpUntil = new(s.now().Add(StepUpTTL))
+		return err
 	})
-	return token, err
 }

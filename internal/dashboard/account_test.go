@@ -1,12 +1,19 @@
 package dashboard_test
 
 import (
+	"maps"
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"agegate/internal/account"
 	"agegate/internal/audit"
 	"agegate/internal/proof/harness"
+
+	"github.com/google/uuid"
 )
 
 const toLogIn = "/dashboard/login?next=%2Fdashboard%2Faccount"
@@ -61,6 +68,123 @@ func TestEndOneLogin(t *testing.T) {
 		for _, bad := range []url.Values{nil, {"since": {""}}, {"since": {"yesterday"}}, {"since": {"2026-13-01T00:00:00Z"}}} {
 			res, _ = ada.Post(t, "/dashboard/account/sessions/end", bad)
 			want(t, "an unreadable form", res, 400, "")
+		}
+	})
+}
+
+// cookieOf returns the cookie that an answer leaves in the browser.
+func cookieOf(t *testing.T, res *http.Response) string {
+	t.Helper()
+	for _, c := range res.Cookies() {
+		if c.Name == "agegate-user" {
+			return c.Name + "=" + c.Value
+		}
+	}
+	t.Fatalf("no cookie in the answer %d", res.StatusCode)
+	return ""
+}
+
+// factorForms fill in the forms that give a log-in another cookie, in an order in
+// which each finds what it changes.
+var factorForms = []struct {
+	name   string
+	path   func(t *testing.T, g *harness.Gateway, user account.User) string
+	fill   func(t *testing.T, g *harness.Gateway, page string) url.Values // page is what the path shows
+	leads  string                                                         // or empty: it shows recovery codes
+	action audit.Action
+}{
+	{"confirm", at("/dashboard/step-up"), typed(credentials("ada")), "/dashboard", ""},
+	{"password", at("/dashboard/account/password"), typed(url.Values{"password": {passphrase}}), "/dashboard/account", audit.PasswordSet},
+	{"passkey away", func(t *testing.T, g *harness.Gateway, user account.User) string {
+		id := uuid.Must(uuid.NewV7())
+		err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+			return tx.InsertPasskey(account.Passkey{
+				ID: id, UserID: user.ID, CredentialID: id[:], PublicKey: id[:], AAGUID: id[:], CreatedAt: g.Clock.Now(),
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "/dashboard/account/passkeys/" + id.String() + "/remove"
+	}, typed(url.Values{}), "/dashboard/account", audit.PasskeyRemove},
+	{"app", at("/dashboard/account/totp"), func(t *testing.T, g *harness.Gateway, page string) url.Values {
+		secret := between(t, between(t, page, `data-testid="totp-secret">`, "</p>"), "<code>", "</code>")
+		return url.Values{"enrolment": {between(t, page, `name="enrolment" value="`, `"`)}, "code": {appCode(t, secret, g.Clock.Now())}}
+	}, "", audit.TOTPAdd},
+	{"codes", at("/dashboard/account/codes"), typed(url.Values{}), "", audit.CodesReplace},
+	{"app away", at("/dashboard/account/totp/remove"), typed(url.Values{}), "/dashboard/account", audit.TOTPRemove},
+}
+
+func at(path string) func(*testing.T, *harness.Gateway, account.User) string {
+	return func(*testing.T, *harness.Gateway, account.User) string { return path }
+}
+
+func typed(form url.Values) func(*testing.T, *harness.Gateway, string) url.Values {
+	return func(*testing.T, *harness.Gateway, string) url.Values { return maps.Clone(form) }
+}
+
+// TestFactorFormsSentTwice: a form that gives the log-in another cookie leads to
+// the same page when it is sent twice, does what it does once, and leaves the user
+// signed in, whichever answer the browser keeps.
+func TestFactorFormsSentTwice(t *testing.T) {
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		owner(t, g, "ada")
+		user, err := g.App.Accounts.UserByEmail(t.Context(), "ada@shop.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		send := func(cookie, method, path string, form url.Values) (*http.Response, string) {
+			return g.Nobody().Send(t, method, path, form, map[string]string{"Cookie": cookie, "Sec-Fetch-Site": "same-origin"})
+		}
+		res, _ := g.Nobody().Post(t, "/dashboard/login", credentials("ada"))
+		cookie := cookieOf(t, res)
+		for _, way := range []string{"the first answer is lost", "the first answer came", "at once"} {
+			for _, f := range factorForms {
+				what := f.name + ", " + way
+				path := f.path(t, g, user)
+				_, page := send(cookie, http.MethodGet, path, nil)
+				if f.name == "app" {
+					_, page = send(cookie, http.MethodPost, path, url.Values{})
+				}
+				form := f.fill(t, g, page)
+				form.Set("nonce", between(t, page, `name="nonce" value="`, `"`))
+				entries := counted(t, g, f.action)
+
+				var answers [2]*http.Response
+				var bodies [2]string
+				before := cookie
+				if way == "at once" {
+					var both sync.WaitGroup
+					for i := range answers {
+						both.Go(func() { answers[i], bodies[i] = send(before, http.MethodPost, path, form) })
+					}
+					both.Wait()
+				} else {
+					answers[0], bodies[0] = send(before, http.MethodPost, path, form)
+					if way == "the first answer came" {
+						cookie = cookieOf(t, answers[0])
+					}
+					answers[1], bodies[1] = send(cookie, http.MethodPost, path, form)
+				}
+				cookie = cookieOf(t, answers[1])
+				for i, res := range answers {
+					status := map[bool]int{true: 200, false: 303}[f.leads == ""]
+					want(t, what, res, status, f.leads)
+					if got, first := codePattern.FindAllString(bodies[i], -1), codePattern.FindAllString(bodies[0], -1); !slices.Equal(got, first) || f.leads == "" && len(got) != 10 {
+						t.Errorf("%s: answer %d shows %d codes, or others", what, i, len(got))
+					}
+				}
+				res, _ = send(cookie, http.MethodGet, "/dashboard/account", nil)
+				want(t, what+": still signed in", res, 200, "")
+				res, _ = send(before, http.MethodGet, "/dashboard/account", nil)
+				want(t, what+": the cookie before", res, 303, toLogIn)
+				form.Set("nonce", strings.Repeat("A", 43))
+				res, _ = send(before, http.MethodPost, path, form)
+				want(t, what+": the cookie before, with another form", res, 303, "/dashboard/login")
+				if n := counted(t, g, f.action) - entries; f.action != "" && n != 1 {
+					t.Errorf("%s: %d entries", what, n)
+				}
+			}
 		}
 	})
 }

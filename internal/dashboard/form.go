@@ -132,22 +132,37 @@ func (r *request) blank(spec *form) (*formView, error) {
 	return v, err
 }
 
+// parse parses the form that was sent.
+func (r *request) parse() error {
+	err := r.Request().ParseForm()
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return echo.ErrStatusRequestEntityTooLarge
+	}
+	if err != nil {
+		return echo.ErrBadRequest
+	}
+	return nil
+}
+
+// nonce returns the nonce of the copy of a form that was sent and parsed, or "".
+func (r *request) nonce() string {
+	if nonce := r.Request().PostForm.Get("nonce"); segment.MatchString(nonce) {
+		return nonce
+	}
+	return ""
+}
+
 // read parses a form that was sent and checks what its declaration says.
 func (r *request) read(spec *form) (*formView, error) {
 	v, err := r.blank(spec)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Request().ParseForm(); err != nil {
-		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-			return nil, echo.ErrStatusRequestEntityTooLarge
-		}
-		return nil, echo.ErrBadRequest
+	if err := r.parse(); err != nil {
+		return nil, err
 	}
 	sent := r.Request().PostForm
-	if nonce := sent.Get("nonce"); segment.MatchString(nonce) {
-		v.sent = nonce
-	}
+	v.sent = r.nonce()
 	for i, f := range spec.fields {
 		field := &v.Fields[i]
 		field.Value = sent.Get(f.name)

@@ -52,8 +52,7 @@ func (p *Pages) admit(r *request) error {
 	if r.route.least == anyone {
 		return nil
 	}
-	var err error
-	if r.who, err = p.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie)); err != nil {
+	if err := p.identify(r); err != nil {
 		return err
 	}
 	if r.route.least == operator {
@@ -85,6 +84,19 @@ func (p *Pages) checkForm(r *request) error {
 	}
 	req.Body = http.MaxBytesReader(r.Response(), req.Body, limit)
 	return nil
+}
+
+// identify fills in who sends a request.
+func (p *Pages) identify(r *request) (err error) {
+	if !r.route.renews {
+		r.who, err = p.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie))
+		return err
+	}
+	if err := r.parse(); err != nil {
+		return err
+	}
+	r.who, err = p.cfg.Accounts.IdentifySender(r.ctx(), r.cookie(userCookie), r.nonce())
+	return err
 }
 
 // admitOperator refuses users who are not operators as if the page were not

@@ -22,7 +22,7 @@ func (p *Pages) stepUp() feature {
 	return feature{
 		routes: []route{
 			{method: http.MethodGet, path: stepUpPath, least: user, handle: p.showStepUp},
-			{method: http.MethodPost, path: stepUpPath, least: user, handle: p.doStepUp},
+			{method: http.MethodPost, path: stepUpPath, least: user, renews: true, handle: p.doStepUp},
 		},
 		screens: []string{"step_up"},
 		forms:   []*form{stepUpForm},

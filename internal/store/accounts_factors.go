@@ -106,6 +106,20 @@ func (tx *Tx) UseCode(userID uuid.UUID, hash []byte, now time.Time) (bool, error
 	return changed(tx.db.Model(&codeRow{}).Where("user_id = ? AND hash = ? AND used_at IS NULL", userID, hash).Update("used_at", at(now)))
 }
 
+// LockWays implements account.Tx.
+func (tx *Tx) LockWays(userID uuid.UUID) (int, error) {
+	var row userRow
+	if err := tx.forUpdate().Take(&row, "id = ?", userID).Error; err != nil {
+		return 0, err
+	}
+	var n int64
+	err := tx.db.Model(&passkeyRow{}).Where("user_id = ?", userID).Count(&n).Error
+	if toUser(row).Password != "" {
+		n++
+	}
+	return int(n), err
+}
+
 // Passkeys implements account.Store.
 func (s *Store) Passkeys(ctx context.Context, userID uuid.UUID) ([]account.Passkey, error) {
 	return view(ctx, s, func(tx *Tx) ([]account.Passkey, error) {
