@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 
 	"agegate/internal/account"
@@ -13,9 +14,13 @@ import (
 const linkPath = account.LinkPath + ":token"
 
 // factorProblems are the rules of new factors.
-var factorProblems = map[error]string{
-	account.ErrPasswordShort: "short", account.ErrPasswordLong: "long", account.ErrPasswordCommon: "common",
-	account.ErrPasskey: "passkey",
+var factorProblems = also(passwordForm.problems, map[error]string{account.ErrPasskey: "passkey"})
+
+// also returns the rules of a form with further ones.
+func also(problems, further map[error]string) map[error]string {
+	all := maps.Clone(problems)
+	maps.Copy(all, further)
+	return all
 }
 
 var setupForm = &form{
@@ -25,11 +30,9 @@ var setupForm = &form{
 		{name: "email", kind: "email", max: account.MaxEmail, autocomplete: "username", hint: true},
 		{name: "password", kind: "password", either: true, autocomplete: "new-password", hint: true},
 	},
-	problems: map[error]string{
+	problems: also(factorProblems, map[error]string{
 		account.ErrName: "name", account.ErrEmail: "email", account.ErrEmailTaken: "taken",
-		account.ErrPasswordShort: "short", account.ErrPasswordLong: "long", account.ErrPasswordCommon: "common",
-		account.ErrPasskey: "passkey",
-	},
+	}),
 }
 
 var recoverForm = &form{
