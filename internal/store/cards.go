@@ -45,8 +45,8 @@ func (s *Store) InsertCards(ctx context.Context, cards []session.Card, most int,
 	}
 	rows := mapAll(cards, fromCard)
 	return s.Update(ctx, func(tx *Tx) error {
-		var owner tenantRow
-		if err := tx.forUpdate().Take(&owner, "id = ?", rows[0].TenantID).Error; err != nil {
+		owner, err := tx.lockTenant(rows[0].TenantID)
+		if err != nil {
 			return err
 		}
 		var n int64

@@ -52,8 +52,8 @@ func (s *Store) StartCertification(ctx context.Context, r certify.Run, hosts []s
 		return err
 	}
 	return s.act(ctx, act, func(tx *Tx) error {
-		var owner tenantRow
-		if err := tx.forUpdate().Take(&owner, "id = ?", r.TenantID).Error; err != nil {
+		owner, err := tx.lockTenant(r.TenantID)
+		if err != nil {
 			return err
 		}
 		if owner.Disabled {

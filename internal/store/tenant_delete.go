@@ -68,15 +68,15 @@ func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) e
 // checkDeletable locks a tenant and refuses one that is enabled or has
 // sessions. While it is locked, no session can be created.
 func (tx *Tx) checkDeletable(id uuid.UUID) error {
-	var row tenantRow
-	if err := tx.forUpdate().Take(&row, "id = ?", id).Error; err != nil {
+	row, err := tx.lockTenant(id)
+	if err != nil {
 		return err
 	}
 	if !row.Disabled {
 		return tenant.ErrEnabled
 	}
 	var session []uuid.UUID
-	err := tx.db.Table("sessions").Where("tenant_id = ?", id).Limit(1).Pluck("id", &session).Error
+	err = tx.db.Table("sessions").Where("tenant_id = ?", id).Limit(1).Pluck("id", &session).Error
 	if err == nil && len(session) > 0 {
 		return fault.New(fault.Conflict, "the tenant still has sessions")
 	}

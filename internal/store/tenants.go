@@ -95,6 +95,12 @@ func (tx *Tx) lockSettings(id uuid.UUID) (tenant.Settings, error) {
 	return tx.settings(tx.db.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), id)
 }
 
+// lockTenant locks a tenant, also against new sessions, and returns it.
+func (tx *Tx) lockTenant(id uuid.UUID) (row tenantRow, err error) {
+	err = tx.forUpdate().Take(&row, "id = ?", id).Error
+	return row, err
+}
+
 // settings returns a tenant's settings; db reads the tenant.
 func (tx *Tx) settings(db *gorm.DB, id uuid.UUID) (tenant.Settings, error) {
 	var row tenantRow
