@@ -54,11 +54,11 @@ func (s *Service) attempt(ctx context.Context, email string, user User, b Browse
 			return &ThrottleError{wait}
 		}
 		if b.Network.IsValid() && !known {
-			if err := s.takeCheck(tx, "network "+b.Network.String(), networkChecks, networkWindow); err != nil {
+			if err := s.takeCheck(tx, now, "network "+b.Network.String(), networkChecks, networkWindow); err != nil {
 				return err
 			}
 		}
-		if err := s.takeCheck(tx, "instance", checksASecond, time.Second); err != nil {
+		if err := s.takeCheck(tx, now, "instance", checksASecond, time.Second); err != nil {
 			return err
 		}
 		t.Failures++
@@ -69,8 +69,7 @@ func (s *Service) attempt(ctx context.Context, email string, user User, b Browse
 
 // takeCheck takes one of the checks that a bucket allows in a window of time, or
 // returns a *ThrottleError. The window begins with its first check.
-func (s *Service) takeCheck(tx Tx, bucket string, most int, window time.Duration) error {
-	now := s.now()
+func (s *Service) takeCheck(tx Tx, now time.Time, bucket string, most int, window time.Duration) error {
 	t, err := tx.LockThrottle(s.sealer.MAC(bucket), now)
 	if err != nil {
 		return err
