@@ -24,6 +24,9 @@ func (t Terms) Counter() Counter {
 	return CounterTest
 }
 
+// Day names the UTC day of a time, as test sessions are counted by.
+func Day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
 // Terms returns the terms of a new session.
 func (l Limits) Terms(c Charge) Terms {
 	t := Terms{TenantID: c.TenantID, Livemode: c.Livemode}
@@ -31,7 +34,7 @@ func (l Limits) Terms(c Charge) Terms {
 	if c.Livemode {
 		t.Period, t.Limit, own = c.Now.UTC().Format("2006-01"), l.FreeChecksPerMonth, c.FreeChecks
 	} else {
-		t.Period, t.Limit = c.Now.UTC().Format(time.DateOnly), l.TestDailyCap
+		t.Period, t.Limit = Day(c.Now), l.TestDailyCap
 	}
 	if own != nil {
 		t.Limit = *own

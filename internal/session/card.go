@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"agegate/internal/audit"
+	"agegate/internal/billing"
 	"agegate/internal/credential"
 	"agegate/internal/fault"
 	"agegate/internal/tenant"
@@ -43,13 +44,11 @@ type Card struct {
 
 // UsedOn returns how many sessions the card has made in the UTC day of now.
 func (c Card) UsedOn(now time.Time) int64 {
-	if c.Day != dayOf(now) {
+	if c.Day != billing.Day(now) {
 		return 0
 	}
 	return c.Used
 }
-
-func dayOf(now time.Time) string { return now.UTC().Format(time.DateOnly) }
 
 // Refusals of cards.
 var (
@@ -166,7 +165,7 @@ func (c *Cards) ByLink(ctx context.Context, token string) (Card, error) {
 // outcome. It returns ErrCardUsedUp, also for a disabled tenant, and what
 // Service.Create returns; a session that could not be created counts as well.
 func (c *Cards) Use(ctx context.Context, card Card) (string, error) {
-	took, err := c.store.TakeScan(ctx, card.ID, dayOf(c.now()), CardShare)
+	took, err := c.store.TakeScan(ctx, card.ID, billing.Day(c.now()), CardShare)
 	if err != nil {
 		return "", err
 	}
