@@ -117,30 +117,15 @@ func BenchmarkGuidanceBesideDocuments(b *testing.B) {
 	g := harness.Start(b, harness.SQLite(b), withModels...)
 	shop := g.Shop(b, "", nil)
 	frame, pictures := blurredFace(b), pagesOfText(b)
-	guided := func() (all []time.Duration) {
-		var mu sync.Mutex
-		var wg sync.WaitGroup
-		for range shoppers {
-			s := g.Create(b, shop.Test.APIKey, 18)
-			wg.Go(func() {
-				took := stream(b, g, s, frame, max(20, b.N/shoppers))
-				mu.Lock()
-				defer mu.Unlock()
-				all = append(all, took...)
-			})
-		}
-		wg.Wait()
-		return all
-	}
 	const rounds = 3
 	var alone, beside []time.Duration
 	var documents int64
 	var flooded time.Duration
 	for range rounds {
-		alone = append(alone, guided()...)
+		alone = append(alone, guided(b, g, shop, frame)...)
 		flood := photograph(b, g, shoppers, pictures)
 		began, before := time.Now(), flood.answered.Load()
-		beside = append(beside, guided()...)
+		beside = append(beside, guided(b, g, shop, frame)...)
 		documents += flood.answered.Load() - before
 		flooded += time.Since(began)
 		flood.stop()

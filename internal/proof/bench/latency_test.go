@@ -11,6 +11,7 @@ import (
 
 	"agegate/internal/proof/harness"
 	"agegate/internal/store/pgtest"
+	"agegate/internal/tenant"
 	"agegate/internal/vision/visiontest"
 )
 
@@ -60,24 +61,27 @@ const (
 // guidance: the face is well placed, but blurred.
 func BenchmarkGuidance(b *testing.B) {
 	g := harness.Start(b, harness.SQLite(b), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../../models")
-	shop := g.Shop(b, "", nil)
-	frame := blurredFace(b)
+	if took := guided(b, g, g.Shop(b, "", nil), blurredFace(b)); len(took) > 0 {
+		report(b, took)
+	}
+}
+
+// guided lets shoppers of a shop send frames at the same time, and returns how
+// long the answers took.
+func guided(b *testing.B, g *harness.Gateway, shop tenant.Credentials, frame []byte) (all []time.Duration) {
 	var mu sync.Mutex
-	var took []time.Duration
 	var wg sync.WaitGroup
 	for range shoppers {
 		s := g.Create(b, shop.Test.APIKey, 18)
 		wg.Go(func() {
-			times := stream(b, g, s, frame, max(20, b.N/shoppers))
+			took := stream(b, g, s, frame, max(20, b.N/shoppers))
 			mu.Lock()
 			defer mu.Unlock()
-			took = append(took, times...)
+			all = append(all, took...)
 		})
 	}
 	wg.Wait()
-	if len(took) > 0 {
-		report(b, took)
-	}
+	return all
 }
 
 func blurredFace(b testing.TB) []byte {
