@@ -11,5 +11,5 @@ var OpenAPI []byte
 // Docs holds the documents for integrators, which internal/reference publishes:
 // the guides in Markdown, the samples, the changelog and the Arazzo description.
 //
-//go:embed docs/guides docs/samples docs/compatibility.md docs/arazzo.yaml CHANGELOG.md
+//go:embed docs/guides docs/samples docs/certify.md docs/compatibility.md docs/arazzo.yaml CHANGELOG.md
 var Docs embed.FS

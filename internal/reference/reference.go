@@ -32,6 +32,7 @@ var guides = []struct{ name, file string }{
 	{"verify-token", "docs/guides/verify-token.md"},
 	{"verify-webhook", "docs/guides/verify-webhook.md"},
 	{"test-outcomes", "docs/guides/test-outcomes.md"},
+	{"certify", "docs/certify.md"},
 	{"go-live", "docs/guides/go-live.md"},
 	{"errors", "docs/guides/errors.md"},
 	{"compatibility", "docs/compatibility.md"},
