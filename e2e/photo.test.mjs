@@ -1,31 +1,49 @@
 // The document check with a photographed passport: a refused shopper passes with
 // their own, and with no other.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { isAccessible } from "./lib/axe.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
-import { passport, perform } from "./lib/camera.mjs";
-import { startGateway } from "./lib/gateway.mjs";
-import { agreesToPhotograph, fitsWidth, openCamera, part, passes, sees } from "./lib/walk.mjs";
+import { isFilming, passport, perform } from "./lib/camera.mjs";
+import { eventually, startGateway } from "./lib/gateway.mjs";
+import { agreesToPhotograph, fitsWidth, gets, hears, leads, openCamera, part, passes, sees } from "./lib/walk.mjs";
 
-let gateway, tenant, browser;
+let gateway, tenant, browser, receiver;
+const received = []; // bodies of webhooks
 before(async () => {
-  gateway = await startGateway({ AGEGATE_LOG_LEVEL: "debug" });
-  tenant = gateway.tenant("--document-check");
+  receiver = createServer(async (request, response) => {
+    received.push(JSON.parse(await new Response(request).text()));
+    response.end();
+  });
+  await new Promise((resolve) => receiver.listen(0, "localhost", resolve));
+  gateway = await startGateway({ AGEGATE_LOG_LEVEL: "debug", AGEGATE_WEBHOOK_ALLOW_NETS: "127.0.0.0/8,::1/128" });
+  tenant = gateway.tenant("--document-check", "--webhook-url", `http://localhost:${receiver.address().port}/hook`);
   browser = await launch();
 });
 after(async () => {
   await browser?.close();
   await gateway?.stop();
+  receiver?.close();
 });
+
+const cameras = { size: [960, 720], devices: ["Back", "Front"], rate: 8 };
+
+/** What the database has about the attempts of a session. */
+const counted = (session) =>
+  execFileSync("python3", [
+    "-c", "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('SELECT attempts, strikes, document_attempts FROM sessions WHERE id = ?', [sys.argv[2]]).fetchone())",
+    join(gateway.data, "agegate.db"), session.id,
+  ], { encoding: "utf8" }).trim();
 
 /** A visitor who holds a passport, and whose session waits for a document. */
 async function offered(flags, { live = false, ...options } = {}) {
   const session = await gateway.session(tenant, { age: 18, live });
   const page = await visitor(browser, options);
-  await perform(page, { passport: passport(...flags), size: [960, 720], devices: ["Back", "Front"], rate: 8 });
+  await perform(page, { passport: passport(...flags), ...cameras });
   await page.goto(`${session.url}?force=fallback`);
   return { session, page };
 }
@@ -55,7 +73,7 @@ test("an under-age, an expired and a stranger's passport are refused, and the th
   await sees(page, "refused-under_age");
   assert.equal(await session.status(), "PENDING");
   const shows = async (...flags) => {
-    await perform(page, { passport: passport(...flags), size: [960, 720], devices: ["Back", "Front"], rate: 8 });
+    await perform(page, { passport: passport(...flags), ...cameras });
     await page.goto(`${session.url}/photo`);
     await openCamera(page);
   };
@@ -65,6 +83,49 @@ test("an under-age, an expired and a stranger's passport are refused, and the th
   await sees(page, "screen-fallback");
   assert.equal(await session.status(), "FALLBACK");
   page.kept();
+});
+
+test("a phone takes over while the desktop films: one of them goes on, and nothing counts twice", async () => {
+  const { session, page: desktop } = await offered([]);
+  await agreesToPhotograph(desktop);
+  await leads(desktop, part(desktop, "use-phone"));
+  const address = await desktop.locator('[data-testid="address"]').textContent();
+  await leads(desktop, part(desktop, "camera-here"));
+  const told = hears(desktop);
+  await openCamera(desktop);
+  await eventually("the desktop's pictures are looked at", () => told.some(({ stage }) => stage === "document"));
+  assert.ok(await isFilming(desktop));
+
+  const phone = await visitor(browser, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
+  await perform(phone, { passport: passport("--birth", "2014-01-31"), ...cameras });
+  await phone.goto(address);
+  await leads(phone, part(phone, "codes-match"));
+  await openCamera(phone);
+  await sees(desktop, "screen-other_tab");
+  assert.ok(!(await isFilming(desktop)));
+  await gets(phone, () => sees(phone, "refused-under_age"));
+  assert.equal(counted(session), "0 0 1");
+
+  // And back: the phone films, the desktop goes on.
+  await perform(phone, { passport: passport(), ...cameras });
+  const heard = hears(phone);
+  await phone.goto(address);
+  await openCamera(phone);
+  await eventually("the phone's pictures are looked at", () => heard.some(({ stage }) => stage === "document"));
+  const opening = await desktop.evaluate(() => document.getElementById("guidance-text").textContent);
+  assert.ok(!/edge|still/.test(opening), `the last prompt is still shown: ${opening}`);
+  await part(desktop, "screen-other_tab").locator('[data-do="open"]').click();
+  await sees(phone, "screen-other_tab");
+  assert.ok(!(await isFilming(phone)));
+  await passes(desktop);
+  assert.equal(await session.status(), "PASSED");
+  assert.equal(counted(session), "0 0 1");
+  await phone.reload();
+  await sees(phone, "notice-handover_done");
+  const own = () => received.filter(({ session_id }) => session_id === session.id);
+  await eventually("the webhook arrives", () => own().length > 0);
+  assert.deepEqual(own().map(({ status }) => status), ["VERIFIED"]);
+  for (const page of [desktop, phone]) page.kept();
 });
 
 test("without consent no picture is taken", async () => {

@@ -29,6 +29,9 @@ const sides = {
 const help = element("help", HTMLElement);
 const ways = element("ways", HTMLElement);
 
+/** What the screen says before the first answer. */
+const opening = sentence.textContent;
+
 /** Milliseconds of one complaint after which the page explains it and offers other ways. */
 const helpAfter = 10_000;
 /**
@@ -103,13 +106,19 @@ function signals(moving, step, hint, done, total) {
 }
 
 /**
- * Forgets what was told, because another attempt begins.
+ * Forgets what was told, because another attempt begins: whoever still followed
+ * the last prompt would begin it tilted.
  */
 export function begin() {
   [complaint, lastSeen, lastShown, lastStep, lastDone] = ["", "", "", "", 0];
   voice.clear();
   spoken.replaceChildren();
   count.textContent = note.textContent = "";
+  sentence.textContent = opening;
+  sign.replaceChildren();
+  cue.dataset.side = "";
+  cue.replaceChildren();
+  stage.classList.remove("good");
   progress(0, 1);
   explain("");
 }
