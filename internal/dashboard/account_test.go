@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 
 	"agegate/internal/account"
 	"agegate/internal/audit"
+	"agegate/internal/credential"
 	"agegate/internal/proof/harness"
 
 	"github.com/google/uuid"
@@ -188,3 +190,44 @@ func TestFactorFormsSentTwice(t *testing.T) {
 		}
 	})
 }
+
+// TestLastWayStays: of two browsers that remove the last two passkeys at the same
+// time, one is refused.
+func TestLastWayStays(t *testing.T) {
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		for range 5 {
+			user := g.SignIn(t, false, account.ByPasskey).User
+			keys := []uuid.UUID{uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())}
+			now := g.Clock.Now()
+			until := now.Add(account.StepUpTTL)
+			err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+				for _, id := range keys {
+					err := errors.Join(tx.InsertPasskey(account.Passkey{
+						ID: id, UserID: user.ID, CredentialID: id[:], PublicKey: id[:], AAGUID: id[:], CreatedAt: now,
+					}), tx.InsertLogin(account.Login{
+						Hash: credential.HashToken(tokenOf(id)), UserID: user.ID, Methods: []account.Method{account.ByPasskey},
+						CreatedAt: now, SeenAt: now, EndsAt: now.Add(account.LoginTTL), SteppedUpUntil: &until,
+					}))
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			answers := atOnce(len(keys), func(i int) *http.Response {
+				cookie := map[string]string{"Cookie": "agegate-user=" + tokenOf(keys[i]), "Sec-Fetch-Site": "same-origin"}
+				res, _ := g.Nobody().Send(t, http.MethodPost, "/dashboard/account/passkeys/"+keys[i].String()+"/remove", url.Values{}, cookie)
+				return res
+			})
+			if answers[303] != 1 || answers[409] != 1 {
+				t.Fatalf("the last two ways, removed at the same time: %v", answers)
+			}
+		}
+	})
+}
+
+// tokenOf returns a token of a log-in for tests.
+func tokenOf(id uuid.UUID) string { return strings.Repeat("x", 7) + id.String() }

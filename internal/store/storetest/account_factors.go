@@ -47,10 +47,26 @@ func testPasskeys(t *testing.T, s Store) {
 	if use(1) || use(1<<32-1) {
 		t.Error("a counter that did not go up is stored")
 	}
+	ways := func(user uuid.UUID) (n int) {
+		t.Helper()
+		inAccounts(t, s, func(tx account.Tx) (err error) {
+			n, err = tx.LockWays(user)
+			return err
+		})
+		return n
+	}
+	before := ways(user.ID)
 	wantCode(t, "another user's passkey", s.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.DeletePasskey(other.ID, want.ID) }), fault.NotFound)
 	inAccounts(t, s, func(tx account.Tx) error { return tx.DeletePasskey(user.ID, want.ID) })
 	if got, err := s.Passkeys(t.Context(), user.ID); err != nil || len(got) != 0 {
 		t.Errorf("passkeys = %+v, %v", got, err)
+	}
+	if after := ways(user.ID); after != before-1 || ways(other.ID) != 0 {
+		t.Errorf("%d ways in, after the passkey is gone %d, and %d of a user without any", before, after, ways(other.ID))
+	}
+	inAccounts(t, s, func(tx account.Tx) error { return tx.SetPassword(other.ID, "phc") })
+	if n := ways(other.ID); n != 1 {
+		t.Errorf("%d ways in with a password alone", n)
 	}
 }
 
@@ -138,9 +154,22 @@ func testLoginsAreRenewedAndEnded(t *testing.T, s Store) {
 		!reflect.DeepEqual(got[2].Methods, renewed.Methods) || !reflect.DeepEqual(got[2].SteppedUpUntil, &until) {
 		t.Errorf("log-ins = %+v, %v", got, err)
 	}
+	for _, step := range []struct {
+		user  uuid.UUID
+		since time.Time
+		want  int
+	}{{id(t), start.Add(time.Second), 0}, {user.ID, start.Add(time.Hour), 0}, {user.ID, start.Add(time.Second), 1}, {user.ID, start.Add(time.Second), 0}} {
+		inAccounts(t, s, func(tx account.Tx) error {
+			n, err := tx.EndLoginSince(step.user, step.since, now)
+			if n != step.want {
+				t.Errorf("%d log-ins since %v ended", n, step.since)
+			}
+			return err
+		})
+	}
 	inAccounts(t, s, func(tx account.Tx) error {
 		n, err := tx.EndLogins(user.ID, digest("new"), now)
-		if n != 2 {
+		if n != 1 {
 			t.Errorf("%d log-ins ended", n)
 		}
 		return err
