@@ -219,6 +219,10 @@ test("password, app and recovery code, all without JavaScript", async () => {
   await part(bob, "end-login").first().click();
   await bob.getByText("The log-in has ended.").waitFor();
   assert.equal(await part(bob, "end-login").count(), 1);
+  await bob.goto(`${gateway.url}/dashboard/account/password`);
+  await fill(bob, { password: passphrase });
+  await part(bob, "set-password").dblclick(); // sends the form twice
+  await bob.getByText("The password is set;").waitFor();
   bob.kept();
   await bob.context().close();
 });
