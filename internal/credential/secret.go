@@ -110,7 +110,8 @@ func NewSealer(key []byte, random io.Reader, previous ...[]byte) (*Sealer, error
 }
 
 // MAC returns the HMAC-SHA256 of a text under the first key. It serves to look up
-// what must not be stored in the clear; after a change of keys it is another.
+// what must not be stored in the clear, and to derive what must be had again; after
+// a change of keys it is another.
 func (s *Sealer) MAC(text string) []byte {
 	h := hmac.New(sha256.New, s.root)
 	h.Write([]byte("agegate mac|" + text))
