@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"agegate/internal/tenant"
+
+	"github.com/spf13/cobra"
+)
+
+// healthTimeout bounds the question: longer than the gateway's own checks take.
+const healthTimeout = 5 * time.Second
+
+func (c *cli) healthCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "health",
+		Short: "Ask the running gateway whether it can serve requests",
+		Long:  "Ask the gateway that runs on this machine with the same configuration whether it\ncan serve requests: /readyz at AGEGATE_LISTEN. Exits with 0 if it can and with 1 if\nnot, as health checks of containers expect.",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.load()
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), healthTimeout)
+			defer cancel()
+			address, err := ownAddress(cfg.Listen)
+			if err != nil {
+				return err
+			}
+			if err := askReady(ctx, "http://"+address+"/readyz"); err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), "The gateway is ready.")
+			return nil
+		},
+	}
+}
+
+// ownAddress returns where this machine reaches a listen address, without asking
+// a name server: no host and an unspecified one become the loopback address.
+func ownAddress(listen string) (string, error) {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "", err
+	}
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case host == "" || err == nil && ip.IsUnspecified() && ip.Is4():
+		host = "127.0.0.1"
+	case err == nil && ip.IsUnspecified():
+		host = "::1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// askReady returns nil if the answer is 200, and otherwise an error that says
+// what was answered, or that nothing was.
+func askReady(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy
+	res, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("no gateway answers at %s: %w", url, errors.Unwrap(err))
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))
+		return fmt.Errorf("the gateway is not ready: %s answers %d %s", url, res.StatusCode, tenant.Visible(strings.TrimSpace(string(text))))
+	}
+	return nil
+}
