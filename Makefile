@@ -2,7 +2,7 @@
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 GOLANGCI := v2.15.0
-DEBIAN_PACKAGES := chromium firefox-esr pgbouncer postgresql prometheus python3 php-cli curl fonts-ocr-b
+DEBIAN_PACKAGES := chromium firefox-esr pgbouncer postgresql prometheus python3 php-cli curl fonts-ocr-b ca-certificates mmdebstrap systemd systemd-container
 OCR_B := /usr/share/fonts/opentype/ocr-b/OCRB.otf
 
 # ONNX Runtime is called through C. Go's own stamp of the version, which fails
@@ -13,7 +13,7 @@ export GOFLAGS += -buildvcs=false
 .DEFAULT_GOAL := help
 .PHONY: help run build deps test test-go test-browser marks bench lint lint-pages verify clean
 
-include contract.mk conformance.mk models.mk train.mk document.mk attack.mk chaos.mk security.mk
+include contract.mk conformance.mk models.mk train.mk document.mk attack.mk chaos.mk security.mk packages.mk
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -27,14 +27,14 @@ have-%:
 build: have-go ## compile bin/agegate
 	go build -ldflags '-X main.version=$(VERSION)' -o bin/agegate ./cmd/agegate
 
-deps: ## install what the tests need: PostgreSQL, PgBouncer, Chromium, Firefox, promtool, Python, PHP, curl, the font OCR-B (as root, on Debian)
-	@if command -v chromium >/dev/null && command -v firefox-esr >/dev/null && command -v promtool >/dev/null && command -v pgbouncer >/dev/null && command -v python3 >/dev/null && command -v php >/dev/null && command -v curl >/dev/null && [ -e $(OCR_B) ] && \
+deps: ## install what the tests need: PostgreSQL, PgBouncer, Chromium, Firefox, promtool, Python, PHP, curl, the font OCR-B, systemd, mmdebstrap (as root, on Debian)
+	@if command -v chromium >/dev/null && command -v firefox-esr >/dev/null && command -v promtool >/dev/null && command -v pgbouncer >/dev/null && command -v python3 >/dev/null && command -v php >/dev/null && command -v curl >/dev/null && command -v mmdebstrap >/dev/null && command -v systemd-analyze >/dev/null && command -v systemd-nspawn >/dev/null && [ -e $(OCR_B) ] && \
 		{ command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; }; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(DEBIAN_PACKAGES); \
 	else echo "The tests need these packages: $(DEBIAN_PACKAGES)" >&2; exit 1; fi
 
-test: test-go test-browser ## run every test: Go on both databases, then the browser
+test: test-go test-browser test-packages ## run every test: Go on both databases, the browser, then the packages
 
 test-go: deps models $(generators)
 	go test -timeout 20m ./...
@@ -50,6 +50,7 @@ bench: models deps ## run the benchmarks, which print ratios against bare baseli
 
 lint: .tools/golangci-lint node_modules/.package-lock.json lint-openapi lint-pages ## lint the code, the pages' scripts and the contract, and verify what is generated
 	.tools/golangci-lint run
+	cd internal/tools/packages && ../../../.tools/golangci-lint run
 	$(MAKE) verify
 
 lint-pages: node_modules/.package-lock.json ## check the types of the pages' scripts
@@ -58,9 +59,10 @@ lint-pages: node_modules/.package-lock.json ## check the types of the pages' scr
 verify: verify-generated ## fail when generated code or go.mod differ from their sources
 	go mod tidy -diff
 	cd internal/tools/generators && go mod tidy -diff
+	cd internal/tools/packages && go mod tidy -diff
 
 .tools/golangci-lint:
 	GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 
 clean: ## remove what was built; data/ stays
-	rm -rf bin .tools $(filter-out models/agetail.onnx,$(wildcard models/*.onnx)) models/libonnxruntime* models/manifest.json node_modules internal/tools/generators/node_modules
+	rm -rf bin dist .tools $(filter-out models/agetail.onnx,$(wildcard models/*.onnx)) models/libonnxruntime* models/manifest.json node_modules internal/tools/generators/node_modules

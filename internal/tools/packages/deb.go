@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goreleaser/nfpm/v2"
+	"github.com/goreleaser/nfpm/v2/deb"
+	"github.com/goreleaser/nfpm/v2/files"
+)
+
+var (
+	sinceTag = regexp.MustCompile(`-(\d+)-g([0-9a-f]+)`)
+	notDeb   = regexp.MustCompile(`[^0-9A-Za-z.+~]`)
+)
+
+// debianVersion turns what git describes into a version that Debian sorts as
+// people do: v1.2.0-rc1 before v1.2.0, before v1.2.0-3-gabc. A commit without a
+// tag before it comes before all of them, by its time.
+func debianVersion(described string, at time.Time) string {
+	v, dirty := strings.CutSuffix(strings.TrimPrefix(described, "v"), "-dirty")
+	v = sinceTag.ReplaceAllString(v, "+$1.$2")
+	if tagged, _ := regexp.MatchString(`^\d+\.`, v); !tagged {
+		v = "0~" + at.Format("20060102150405") + "." + v
+	}
+	v = notDeb.ReplaceAllString(v, "~")
+	if dirty {
+		v += "+dirty"
+	}
+	return v
+}
+
+// buildDeb writes the Debian package.
+func buildDeb(r release) error {
+	program, err := programFiles(r)
+	if err != nil {
+		return err
+	}
+	models, err := modelFiles(r.root)
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(program, models)
+	for path, source := range map[string]string{
+		"/usr/lib/systemd/system/agegate.service": "deploy/debian/agegate.service",
+		"/usr/share/agegate/agegate.env":          "deploy/debian/agegate.env",
+		docDir + "/operations.md":                 "docs/operations.md",
+	} {
+		if all, err = addFile(all, path, 0o644, r.root, source); err != nil {
+			return err
+		}
+	}
+	depends, err := dependencies(r)
+	if err != nil {
+		return err
+	}
+	stage, err := os.MkdirTemp("", "agegate-deb-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(stage) }()
+	contents, err := stageContents(stage, all)
+	if err != nil {
+		return err
+	}
+	scripts := filepath.Join(r.root, "deploy/debian")
+	info := nfpm.WithDefaults(&nfpm.Info{
+		Name: "agegate", Version: debianVersion(r.version, r.time), VersionSchema: "none", Arch: runtime.GOARCH,
+		Section: "web", Priority: "optional", Maintainer: r.maintainer, MTime: r.time,
+		Description: "age-verification gateway\n" +
+			"agegate estimates from a shopper's camera whether they appear to be over an\n" +
+			"age, and tells the shop by signed redirect, signed webhook and status lookup.",
+		Overridables: nfpm.Overridables{
+			Depends: depends, Suggests: []string{"postgresql"}, Contents: contents,
+			Scripts: nfpm.Scripts{
+				PostInstall: filepath.Join(scripts, "postinst"), PreRemove: filepath.Join(scripts, "prerm"), PostRemove: filepath.Join(scripts, "postrm"),
+			},
+			Deb: nfpm.Deb{Compression: "zstd"},
+		},
+	})
+	if err := nfpm.Validate(info); err != nil {
+		return err
+	}
+	return write(r.path(".deb"), func(out *os.File) error { return deb.Default.Package(info, out) })
+}
+
+// stageContents writes the files' data into a directory, from which nfpm reads it.
+func stageContents(stage string, all []file) (files.Contents, error) {
+	var contents files.Contents
+	for i, f := range all {
+		content := &files.Content{Source: f.link, Destination: f.path, Type: files.TypeSymlink}
+		if f.mode&fs.ModeSymlink == 0 {
+			content.Source, content.Type = filepath.Join(stage, strconv.Itoa(i)), files.TypeFile
+			content.FileInfo = &files.ContentFileInfo{Owner: "root", Group: "root", Mode: f.mode.Perm()}
+			if err := os.WriteFile(content.Source, f.data, 0o600); err != nil {
+				return nil, err
+			}
+		}
+		contents = append(contents, content)
+	}
+	return contents, nil
+}
+
+// dependencies returns the packages that the binary and ONNX Runtime need: the C
+// library of the newest symbol they use, what else they are linked with, and what
+// the maintainer scripts call.
+func dependencies(r release) ([]string, error) {
+	libraries, glibc, err := linked(r.programs()...)
+	if err != nil {
+		return nil, err
+	}
+	packages, err := debianPackages(libraries)
+	depends := []string{"passwd"}
+	for _, pkg := range packages {
+		if pkg.name == "libc6" {
+			pkg.name += " (>= " + glibc + ")"
+		}
+		depends = append(depends, pkg.name)
+	}
+	return depends, err
+}
+
+// write makes a file of the release whole, or not at all.
+func write(path string, fill func(*os.File) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	out, err := os.CreateTemp(filepath.Dir(path), ".new-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(out.Name()) }() // unless it was renamed
+	if err = fill(out); err != nil {
+		return errors.Join(err, out.Close())
+	}
+	if err = out.Close(); err != nil {
+		return err
+	}
+	if err = os.Chmod(out.Name(), 0o644); err != nil {
+		return err
+	}
+	fmt.Println(filepath.Base(path))
+	return os.Rename(out.Name(), path)
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	modelsDir  = "/usr/share/agegate/models"
+	libraryDir = "/usr/lib/agegate"
+	docDir     = "/usr/share/doc/agegate"
+)
+
+// file is one entry of a package or a layer: a regular file with its data, a
+// symbolic link, or a directory.
+type file struct {
+	path string // absolute
+	mode fs.FileMode
+	data []byte
+	link string // target of a symbolic link
+	uid  int    // and gid
+}
+
+// component is a file of the models' manifests.
+type component struct {
+	File    string `json:"file"`
+	SHA256  string `json:"sha256"`
+	Source  string `json:"source"`
+	Licence string `json:"licence"`
+}
+
+// materials are the models with what belongs to them, and ONNX Runtime.
+type materials struct {
+	runtime component
+	models  []component // sorted by file
+	files   []string    // the manifests and the tables that have no entry
+}
+
+// readMaterials reads the manifests of models/ and checks the files against them.
+func readMaterials(root string) (materials, error) {
+	var manifest struct {
+		Runtime component            `json:"runtime"`
+		Models  map[string]component `json:"models"`
+	}
+	var tail component
+	dir := filepath.Join(root, "models")
+	if err := errors.Join(readJSON(filepath.Join(dir, "manifest.json"), &manifest), readJSON(filepath.Join(dir, "agetail.json"), &tail)); err != nil {
+		return materials{}, err
+	}
+	m := materials{runtime: manifest.Runtime, files: []string{"manifest.json", "agetail.json", "calibration.json", "curve.json"}}
+	for _, c := range manifest.Models {
+		m.models = append(m.models, c)
+	}
+	m.models = append(m.models, tail)
+	slices.SortFunc(m.models, func(a, b component) int { return strings.Compare(a.File, b.File) })
+	for _, c := range append([]component{m.runtime}, m.models...) {
+		data, err := os.ReadFile(filepath.Join(dir, c.File))
+		if err != nil {
+			return m, err
+		}
+		if fmt.Sprintf("%x", sha256.Sum256(data)) != c.SHA256 {
+			return m, fmt.Errorf("models/%s is not the file its manifest describes: run `make models`", c.File)
+		}
+	}
+	return m, nil
+}
+
+// modelFiles returns the models directory and ONNX Runtime, which a link names
+// where the gateway looks for it.
+func modelFiles(root string) ([]file, error) {
+	m, err := readMaterials(root)
+	if err != nil {
+		return nil, err
+	}
+	var files []file
+	for _, c := range m.models {
+		m.files = append(m.files, c.File)
+	}
+	for _, name := range m.files {
+		files, err = addFile(files, modelsDir+"/"+name, 0o644, root, "models", name)
+		if err != nil {
+			return nil, err
+		}
+	}
+	library := libraryDir + "/" + m.runtime.File
+	files = append(files, file{path: modelsDir + "/" + m.runtime.File, mode: fs.ModeSymlink | 0o777, link: library})
+	return addFile(files, library, 0o644, root, "models", m.runtime.File)
+}
+
+// programFiles returns the binary and the documents that go with it.
+func programFiles(r release) ([]file, error) {
+	files, err := addFile(nil, "/usr/bin/agegate", 0o755, r.binary)
+	if err != nil {
+		return nil, err
+	}
+	var copyright bytes.Buffer
+	for _, name := range []string{"LICENSE", "NOTICE"} {
+		text, err := os.ReadFile(filepath.Join(r.root, name))
+		if err != nil {
+			return nil, err
+		}
+		copyright.Write(text)
+		copyright.WriteByte('\n')
+	}
+	licences, err := moduleLicences(r)
+	if err != nil {
+		return nil, err
+	}
+	return append(files,
+		file{path: docDir + "/copyright", mode: 0o644, data: copyright.Bytes()},
+		file{path: docDir + "/licences.txt", mode: 0o644, data: licences}), nil
+}
+
+// addFile appends a file with the data of the file at the joined source.
+func addFile(files []file, path string, mode fs.FileMode, source ...string) ([]file, error) {
+	data, err := os.ReadFile(filepath.Join(source...))
+	return append(files, file{path: path, mode: mode, data: data}), err
+}
+
+func readJSON(path string, to any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+)
+
+// unpack opens the image, checks its digests, and lays its files out in root.
+func unpack(t *testing.T, r release, root string) *v1.ConfigFile {
+	t.Helper()
+	dir := t.TempDir()
+	output(t, exec.Command("tar", "-xf", r.path(".oci.tar"), "-C", dir))
+	index, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate.Index(index); err != nil {
+		t.Errorf("the image is not valid: %v", err)
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil || len(manifest.Manifests) != 1 {
+		t.Fatalf("%+v, %v", manifest, err)
+	}
+	image, err := index.Image(manifest.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag, err := name.NewTag("agegate:1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docker, err := tarball.ImageFromPath(r.path(".oci.tar"), &tag)
+	if err != nil {
+		t.Fatalf("docker load: %v", err)
+	}
+	want, err := image.ConfigName()
+	if got, dockerErr := docker.ConfigName(); errors.Join(err, dockerErr) != nil || got != want {
+		t.Errorf("docker load finds %s, not %s: %v, %v", got, want, err, dockerErr)
+	}
+	files := mutate.Extract(image)
+	defer files.Close()
+	tar := exec.Command("tar", "-x", "--same-owner", "-C", root)
+	tar.Stdin = files
+	output(t, tar)
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// TestImage runs the image as a container would: its user, a root that is
+// read-only, and a volume for the data.
+func TestImage(t *testing.T) {
+	needRoot(t, "unshare", "nsenter", "chroot")
+	r, root := built(t), filepath.Join(work, "image")
+	if err := os.MkdirAll(filepath.Join(root, "proc"), 0o755); err != nil { // as runtimes do
+		t.Fatal(err)
+	}
+	config := unpack(t, r, root)
+	user := strings.Split(config.Config.User, ":")
+	if uid, err := strconv.Atoi(user[0]); err != nil || uid < 1000 || len(user) != 2 {
+		t.Fatalf("the user is %q", config.Config.User)
+	}
+	data := filepath.Join(work, "volume") // new volumes are owned as their directory in the image
+	output(t, exec.Command("cp", "-a", root+dataDir, data))
+	for _, name := range []string{"/usr/share/doc/libc6/copyright", "/usr/share/doc/libstdc++6/copyright", docDir + "/copyright", docDir + "/licences.txt", "/etc/ssl/certs/ca-certificates.crt"} {
+		if info, err := os.Stat(root + name); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+
+	address := freeAddress(t)
+	environment := append(config.Config.Env, "AGEGATE_LISTEN="+address, "AGEGATE_BASE_URL=http://"+address,
+		"AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "PATH="+os.Getenv("PATH")) // of what surrounds it
+	const mount = `mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && mount --bind "$2" "$1$3" && mount -t proc proc "$1/proc" && shift 3 && exec "$@"`
+	run := append([]string{"chroot", "--userspec=" + config.Config.User, root}, config.Config.Entrypoint...)
+	serve := exec.Command("unshare", append([]string{"--mount", "sh", "-ec", mount, "sh", root, data, dataDir}, append(run, config.Config.Cmd...)...)...)
+	serve.Env = environment
+	var log strings.Builder
+	serve.Stdout, serve.Stderr = &log, &log
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- serve.Wait() }()
+	agegate := func(args ...string) *exec.Cmd {
+		inside := append([]string{"--target", strconv.Itoa(serve.Process.Pid), "--mount"}, run...)
+		cmd := exec.Command("nsenter", append(inside, args...)...)
+		cmd.Env = serve.Env
+		return cmd
+	}
+	url := "http://" + address
+	until(t, "the image serves", func() bool {
+		if len(ended) > 0 {
+			t.Fatalf("it ended: %v\n%s", <-ended, &log)
+		}
+		return status(url+"/readyz") == 200
+	})
+	health := config.Config.Healthcheck.Test
+	if out := output(t, agegate(health[len(config.Config.Entrypoint)+1:]...)); out != "The gateway is ready.\n" {
+		t.Errorf("health says %q", out)
+	}
+	newShop(t, url, agegate).pass()
+	if out, err := agegate("migrate", "--database-url", "sqlite:/usr/agegate.db").CombinedOutput(); err == nil || !strings.Contains(string(out), "read-only") {
+		t.Errorf("the root is not read-only: %s, %v", out, err)
+	}
+
+	if err := serve.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the end: %v\n%s", err, &log)
+	}
+	stopped := exec.Command(run[0], append(run[1:], "health")...)
+	stopped.Env = serve.Env
+	if out, err := stopped.CombinedOutput(); err == nil || !strings.Contains(string(out), "no gateway answers") {
+		t.Errorf("health of a stopped gateway: %s, %v", out, err)
+	}
+	if entries, err := os.ReadDir(data); err != nil || len(entries) == 0 {
+		t.Errorf("the volume holds %v, %v", entries, err)
+	}
+}

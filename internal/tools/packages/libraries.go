@@ -1,0 +1,144 @@
+package main
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// certificates is the package of Debian whose certificates the image trusts.
+const certificates = "ca-certificates"
+
+// library is a shared library of this machine's Debian.
+type library struct {
+	name   string // as programs ask for it
+	source string // path on this machine
+	pkg    string // Debian package that it comes from
+}
+
+// triplets name the directories of Debian's libraries.
+var triplets = map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu", elf.EM_AARCH64: "aarch64-linux-gnu"}
+
+// programs returns the files that are linked with libraries of Debian.
+func (r release) programs() []string {
+	return []string{r.binary, filepath.Join(r.root, "models", "libonnxruntime.so.1")}
+}
+
+// linked returns the shared libraries that the programs need, directly or not,
+// by name, and the newest version of glibc that the programs themselves ask for.
+func linked(programs ...string) ([]library, string, error) {
+	found := map[string]library{}
+	glibc := []int{0}
+	queue := slices.Clone(programs)
+	for i := 0; i < len(queue); i++ {
+		binary, err := elf.Open(queue[i])
+		if err != nil {
+			return nil, "", fmt.Errorf("%s: %w", queue[i], err)
+		}
+		needed, err := binary.ImportedLibraries()
+		symbols, symbolsErr := binary.ImportedSymbols()
+		if err := errors.Join(err, symbolsErr, binary.Close()); err != nil {
+			return nil, "", fmt.Errorf("%s: %w", queue[i], err)
+		}
+		for _, s := range symbols {
+			if v := glibcVersion(s.Version); i < len(programs) && slices.Compare(v, glibc) > 0 {
+				glibc = v
+			}
+		}
+		for _, name := range needed {
+			if _, known := found[name]; known {
+				continue
+			}
+			l, err := find(name, triplets[binary.Machine])
+			if err != nil {
+				return nil, "", err
+			}
+			found[name] = l
+			queue = append(queue, l.source)
+		}
+	}
+	var all []library
+	for _, l := range found {
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b library) int { return strings.Compare(a.name, b.name) })
+	return all, strings.ReplaceAll(strings.Trim(fmt.Sprint(glibc), "[]"), " ", "."), nil
+}
+
+// glibcVersion returns the numbers of GLIBC_2.34, and nil of anything else.
+func glibcVersion(symbol string) []int {
+	text, ok := strings.CutPrefix(symbol, "GLIBC_")
+	if !ok {
+		return nil
+	}
+	var numbers []int
+	for part := range strings.SplitSeq(text, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return nil // GLIBC_PRIVATE
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// find looks for a library as Debian's loader does, and for its package.
+func find(name, triplet string) (library, error) {
+	for _, dir := range []string{"/lib/" + triplet, "/usr/lib/" + triplet} {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		pkg, err := packageOf(path)
+		return library{name, path, pkg}, err
+	}
+	return library{}, fmt.Errorf("%s is not on this machine, on which packages are made: it has to be Debian or Ubuntu", name)
+}
+
+// packageOf returns the Debian package that a file came with.
+func packageOf(path string) (string, error) {
+	// Some packages still name their files without the /usr that /lib leads to.
+	out, err := exec.Command("dpkg-query", "--search", path).Output()
+	if err != nil {
+		out, err = exec.Command("dpkg-query", "--search", "/usr"+path).Output()
+	}
+	if err != nil {
+		return "", fmt.Errorf("no package of Debian has the file %s: %w", path, err)
+	}
+	name, _, _ := strings.Cut(string(out), ":")
+	return name, nil
+}
+
+// debianPackage is what the image holds parts of.
+type debianPackage struct {
+	name, version string
+	status        []byte // entry of dpkg's database
+}
+
+// debianPackages returns the packages of the libraries and of the certificates,
+// by name.
+func debianPackages(libraries []library) ([]debianPackage, error) {
+	names := []string{certificates}
+	for _, l := range libraries {
+		names = append(names, l.pkg)
+	}
+	slices.Sort(names)
+	var packages []debianPackage
+	for _, name := range slices.Compact(names) {
+		const format = `Package: ${Package}\nStatus: install ok installed\nMaintainer: ${Maintainer}\nArchitecture: ${Architecture}\nSource: ${source:Package}\nVersion: ${Version}\n\n`
+		out, err := exec.Command("dpkg-query", "--show", "--showformat="+format, name).Output()
+		if err != nil {
+			return nil, fmt.Errorf("dpkg-query --show %s: %w", name, err)
+		}
+		status, _, _ := strings.Cut(string(out), "\n\n") // of the first architecture
+		_, version, _ := strings.Cut(status, "\nVersion: ")
+		packages = append(packages, debianPackage{name, version, []byte(status + "\n")})
+	}
+	return packages, nil
+}

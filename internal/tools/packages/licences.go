@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([.-]|$)`)
+
+// moduleLicences returns the licences of everything that is linked into the
+// binary or shipped beside it, each text once, below the names of what is under it.
+func moduleLicences(r release) ([]byte, error) {
+	info, err := buildinfo.ReadFile(r.binary)
+	if err != nil {
+		return nil, err
+	}
+	list := exec.Command("go", "list", "-m", "-f", "{{.Path}} {{.Version}}\t{{.Dir}}")
+	list.Dir = r.root
+	for _, dep := range info.Deps {
+		list.Args = append(list.Args, dep.Path)
+	}
+	list.Stderr = os.Stderr
+	modules, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list -m: %w", err)
+	}
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	lines := "Go " + info.GoVersion + "\t" + strings.TrimSpace(string(goroot)) + "\n" +
+		"The face models\t" + filepath.Join(r.root, "node_modules/@vladmandic/human") + "\n" +
+		"ONNX Runtime\t" + filepath.Join(r.root, "deploy/licences/onnxruntime") + "\n" + string(modules)
+	return gatherLicences(lines)
+}
+
+// gatherLicences reads lines of a name, a tab and a directory.
+func gatherLicences(lines string) ([]byte, error) {
+	names := map[string][]string{} // by text
+	var texts []string
+	for line := range strings.Lines(lines) {
+		name, dir, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		found := false
+		for _, entry := range entries {
+			if entry.IsDir() || !licenceFile.MatchString(entry.Name()) {
+				continue
+			}
+			data, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+			if err != nil {
+				return nil, err
+			}
+			text := string(bytes.TrimSpace(data))
+			if names[text] == nil {
+				texts = append(texts, text)
+			}
+			names[text] = append(names[text], name)
+			found = true
+		}
+		if !found {
+			return nil, fmt.Errorf("%s has no licence in %s", name, dir)
+		}
+	}
+	var out bytes.Buffer
+	for _, text := range texts {
+		fmt.Fprintf(&out, "%s\n\n%s\n\n%s\n\n", strings.Join(names[text], "\n"), text, strings.Repeat("-", 72))
+	}
+	return out.Bytes(), nil
+}

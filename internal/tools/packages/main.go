@@ -1,0 +1,68 @@
+// Command packages puts a compiled agegate, the models and ONNX Runtime into a
+// Debian package and an OCI image, with a bill of materials and checksums beside
+// them. The same inputs give the same bytes. It is a module of its own, so that
+// the gateway depends on none of it.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// release is what is packaged, and where to.
+type release struct {
+	root       string    // of the repository
+	binary     string    // path of the compiled gateway
+	out        string    // directory that the files are written to
+	version    string    // as git describes it
+	time       time.Time // of the commit; stands for every time in the files
+	maintainer string    // NAME <ADDRESS>, of the Debian package
+}
+
+// path returns the path of a file of the release.
+func (r release) path(extension string) string {
+	return filepath.Join(r.out, "agegate_"+debianVersion(r.version, r.time)+"_"+runtime.GOARCH+extension)
+}
+
+func main() {
+	var r release
+	var epoch int64
+	flag.StringVar(&r.root, "root", "../../..", "root of the repository")
+	flag.StringVar(&r.binary, "binary", "../../../dist/agegate", "the compiled gateway")
+	flag.StringVar(&r.out, "out", "../../../dist", "directory to write to")
+	flag.StringVar(&r.version, "version", "", "version of the gateway")
+	flag.Int64Var(&epoch, "epoch", 0, "time of the commit, in seconds since 1970")
+	flag.StringVar(&r.maintainer, "maintainer", "", "maintainer of the Debian package, NAME <ADDRESS>")
+	flag.Parse()
+	r.time = time.Unix(epoch, 0).UTC()
+	if err := run(r, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "packages:", err)
+		os.Exit(1)
+	}
+}
+
+// run builds what the arguments name, then the bill of materials and the checksums.
+func run(r release, kinds []string) error {
+	if r.version == "" || r.time.Unix() == 0 || len(kinds) == 0 {
+		return errors.New("usage: packages -version VERSION -epoch SECONDS [-maintainer WHO] deb|image")
+	}
+	builders := map[string]func(release) error{"deb": buildDeb, "image": buildImage}
+	for _, kind := range kinds {
+		build, known := builders[kind]
+		if !known {
+			return fmt.Errorf("%q is neither deb nor image", kind)
+		}
+		if err := build(r); err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+	}
+	if err := writeSBOM(r); err != nil {
+		return fmt.Errorf("bill of materials: %w", err)
+	}
+	return writeSums(r)
+}
