@@ -43,7 +43,7 @@ type Config struct {
 // Set is a set of pages, ready to be rendered.
 type Set struct {
 	catalogue   *catalogue
-	screens     map[string]map[string]*template.Template // by language, then by screen
+	screens     map[string]*template.Template // by language; see parseScreens
 	assets      *Assets
 	csrf        *http.CrossOriginProtection
 	policy      string // Content-Security-Policy

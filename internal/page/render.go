@@ -42,7 +42,7 @@ func (s *Set) Render(c echo.Context, status int, screen string, v View) error {
 // when the request has the part's ETag, and 404 for a part that is not there.
 func (s *Set) RenderPart(c echo.Context, screen, name string, v View) error {
 	part := "part-" + name
-	if t, ok := s.screens[reference][screen]; !ok || t.Lookup(part) == nil {
+	if s.screens[reference].Lookup(screenTemplate(screen, part)) == nil {
 		return echo.ErrNotFound
 	}
 	page, err := s.execute(c, screen, part, v)
@@ -65,12 +65,12 @@ func (s *Set) execute(c echo.Context, screen, name string, v View) ([]byte, erro
 	offered := s.catalogue.only(f.Offered)
 	f.Locale, f.Languages = s.locale(c, offered), offered.locales
 	f.Static, f.Revisitable = s.assets.Base(), c.Request().Method != http.MethodPost
-	t, ok := s.screens[f.Locale.Tag][screen]
-	if !ok {
+	t := s.screens[f.Locale.Tag].Lookup(screenTemplate(screen, name))
+	if t == nil {
 		return nil, fmt.Errorf("page: no screen %q", screen)
 	}
 	var page bytes.Buffer
-	if err := t.ExecuteTemplate(&page, name, v); err != nil {
+	if err := t.Execute(&page, v); err != nil {
 		return nil, fmt.Errorf("page: screen %s: %w", screen, err)
 	}
 	s.writeHeaders(c.Response().Header(), f.Locale)

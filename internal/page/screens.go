@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"text/template/parse"
@@ -16,28 +15,20 @@ import (
 const layoutFile = "layout.html"
 
 // parseScreens parses every screen once per language and checks the texts it
-// names.
-func parseScreens(cfg Config, c *catalogue) (map[string]map[string]*template.Template, error) {
-	names, err := fs.Glob(cfg.Files, "*.html")
-	if err != nil {
-		return nil, err
-	}
-	screens := map[string]map[string]*template.Template{}
+// names. The templates of a language are one set, so that what screens share is
+// kept once; those of a screen's own file and of the layout are in it for each
+// screen, named by screenTemplate.
+func parseScreens(cfg Config, c *catalogue) (map[string]*template.Template, error) {
+	sets := map[string]*template.Template{}
 	for _, l := range c.locales {
-		screens[l.Tag] = map[string]*template.Template{}
-		for _, name := range names {
-			if name == layoutFile {
-				continue
-			}
-			t, err := parseScreen(cfg, l, name)
-			if err != nil {
-				return nil, err
-			}
-			screens[l.Tag][strings.TrimSuffix(path.Base(name), ".html")] = t
+		set, err := parseLanguage(cfg, l)
+		if err != nil {
+			return nil, err
 		}
+		sets[l.Tag] = set
 	}
 	for _, screen := range cfg.Screens {
-		if screens[reference][screen] == nil {
+		if sets[reference].Lookup(screenTemplate(screen, layoutFile)) == nil {
 			return nil, fmt.Errorf("page: template %s.html is missing", screen)
 		}
 	}
@@ -46,24 +37,39 @@ func parseScreens(cfg Config, c *catalogue) (map[string]map[string]*template.Tem
 			return nil, fmt.Errorf("locale %s has no text %q", reference, key)
 		}
 	}
-	return screens, nil
+	return sets, nil
 }
 
-func parseScreen(cfg Config, l *Locale, name string) (*template.Template, error) {
+// screenTemplate is the name of a screen's own template in the set.
+func screenTemplate(screen, name string) string { return screen + "/" + name }
+
+func parseLanguage(cfg Config, l *Locale) (*template.Template, error) {
 	funcs := template.FuncMap{"t": l.text, "texts": l.group, "say": l.say, "list": l.list}
 	maps.Copy(funcs, cfg.Funcs)
-	t, err := template.New("").Funcs(funcs).Option("missingkey=error").ParseFS(templates.Shared(), "*.html")
+	set, err := template.New("").Funcs(funcs).Option("missingkey=error").ParseFS(templates.Shared(), "*.html")
 	if err != nil {
 		return nil, err
 	}
 	blocks, err := fs.Glob(cfg.Files, "blocks/*.html")
+	if err == nil && len(blocks) > 0 {
+		set, err = set.ParseFS(cfg.Files, blocks...)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if t, err = t.ParseFS(cfg.Files, append(blocks, layoutFile, name)...); err != nil {
+	names, err := fs.Glob(cfg.Files, "*.html")
+	if err != nil {
 		return nil, err
 	}
-	for _, part := range t.Templates() {
+	for _, name := range names {
+		if name == layoutFile {
+			continue
+		}
+		if err := addScreen(set, cfg.Files, name, funcs); err != nil {
+			return nil, err
+		}
+	}
+	for _, part := range set.Templates() {
 		if part.Tree == nil {
 			continue
 		}
@@ -73,7 +79,40 @@ func parseScreen(cfg Config, l *Locale, name string) (*template.Template, error)
 			}
 		}
 	}
-	return t, nil
+	return set, nil
+}
+
+// addScreen adds the templates of the layout and of a screen's file, which may
+// replace those of the layout, to the set.
+func addScreen(set *template.Template, files fs.FS, file string, funcs template.FuncMap) error {
+	own, err := template.New("").Funcs(funcs).ParseFS(files, layoutFile, file)
+	if err != nil {
+		return err
+	}
+	screen, names := strings.TrimSuffix(file, ".html"), map[string]string{}
+	for _, part := range own.Templates() {
+		names[part.Name()] = screenTemplate(screen, part.Name())
+	}
+	for _, part := range own.Templates() {
+		if part.Tree == nil {
+			continue
+		}
+		rename(part.Tree.Root, names)
+		if _, err := set.AddParseTree(names[part.Name()], part.Tree); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rename makes a template call others by their new names.
+func rename(node parse.Node, names map[string]string) {
+	if call, ok := node.(*parse.TemplateNode); ok && names[call.Name] != "" {
+		call.Name = names[call.Name]
+	}
+	for _, child := range children(node) {
+		rename(child, names)
+	}
 }
 
 // textCall is a call of t with a literal key, and the names of the values that
