@@ -18,7 +18,7 @@ import (
 // room for one that is a little too large to be answered at its field.
 const maxBranding = 4 * brand.MaxLogoBytes
 
-// previewPath is where the style sheets of previews are.
+// previewPath is where the style sheets and logos of previews are.
 const previewPath = "/dashboard/preview/:file"
 
 var brandingForm = &form{
@@ -45,7 +45,7 @@ func (p *Pages) branding() feature {
 		routes: []route{
 			{method: http.MethodGet, path: brandingPath, least: owner, handle: p.showBranding},
 			{method: http.MethodPost, path: brandingPath, least: owner, maxForm: maxBranding, handle: p.saveBranding},
-			{method: http.MethodGet, path: previewPath, least: user, handle: p.showPreviewCSS},
+			{method: http.MethodGet, path: previewPath, least: user, handle: p.showPreviewFile},
 		},
 		screens: []string{"branding"},
 		forms:   []*form{brandingForm},
@@ -80,7 +80,7 @@ func brandViewOf(t tenant.Tenant, look brand.Brand) brandView {
 		v.Name, v.Own = look.Name, true
 	}
 	if look.LogoHash != "" {
-		v.Logo = "/brand/" + look.LogoHash + ".png"
+		v.Logo = "/dashboard/preview/" + look.LogoHash + ".png" // the hosted page may be at another address
 	}
 	if look.Colour == "" {
 		return v
@@ -237,8 +237,15 @@ func contentOf(header *multipart.FileHeader) ([]byte, error) {
 	return io.ReadAll(file)
 }
 
-// showPreviewCSS answers with the colours of a preview.
-func (p *Pages) showPreviewCSS(r *request) error {
+// showPreviewFile answers with the colours of a preview or with a logo.
+func (p *Pages) showPreviewFile(r *request) error {
+	if hash, isLogo := strings.CutSuffix(r.Param("file"), ".png"); isLogo {
+		logo, err := p.cfg.Tenants.Logo(r.ctx(), hash)
+		if err != nil {
+			return err
+		}
+		return r.Blob(http.StatusOK, "image/png", logo)
+	}
 	name, isCSS := strings.CutSuffix(r.Param("file"), ".css")
 	css, ok := brand.PreviewCSS(name)
 	if !ok || !isCSS {

@@ -282,10 +282,17 @@ func TestBranding(t *testing.T) {
 		if err != nil || look.Name != xss || look.Colour != "ffd400" || look.LogoHash == "" {
 			t.Fatalf("saved %+v, %v", look, err)
 		}
-		res, logo := o.owner.Get(t, "/brand/"+look.LogoHash+".png")
-		if res.Header.Get("Content-Type") != "image/png" || strings.Contains(logo, "script") {
-			t.Error("the logo is not only a picture")
+		for _, at := range []string{"/brand/", "/dashboard/preview/"} {
+			res, logo := o.owner.Get(t, at+look.LogoHash+".png")
+			if res.StatusCode != 200 || res.Header.Get("Content-Type") != "image/png" || strings.Contains(logo, "script") {
+				t.Errorf("%s: the logo is not only a picture", at)
+			}
 		}
+		if _, body := o.owner.Get(t, path); !strings.Contains(body, `src="/dashboard/preview/`+look.LogoHash+`.png"`) {
+			t.Error("the dashboard does not show the logo from its own address")
+		}
+		res, _ = o.owner.Get(t, "/dashboard/preview/"+strings.Repeat("0", 32)+".png")
+		want(t, "no logo", res, 404, "")
 		for _, page := range []string{path, o.at("/settings"), o.at("/audit")} {
 			if _, body := o.owner.Get(t, page); strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") || !strings.Contains(body, "&lt;script&gt;") {
 				t.Errorf("%s: the name is markup, or missing", page)
