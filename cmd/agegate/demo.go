@@ -101,6 +101,9 @@ func demoSecretKey(dataDir string) (string, error) {
 }
 
 func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string, stdout, stderr io.Writer) (err error) {
+	if cfg.Role != config.RoleAll {
+		return errors.New("AGEGATE_ROLE must be all for the demo")
+	}
 	gateway, err := app.New(ctx, cfg, newLogger(stderr, cfg.LogLevel), now)
 	if err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
+	"runtime/debug"
 
 	"agegate/internal/app"
 	"agegate/internal/config"
@@ -15,12 +17,15 @@ func (c *cli) serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway",
-		Long:  "Run the gateway until SIGTERM or Ctrl-C. It migrates the database when it starts.\nAny number of replicas may serve one PostgreSQL database; a SQLite file has one\nserver.",
+		Long:  "Run the gateway until SIGTERM or Ctrl-C. It migrates the database when it starts.\nAny number of replicas may serve one PostgreSQL database; a SQLite file has one\nserver. --role api and --role pages run the API and the hosted page apart.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			cfg, err := c.load(config.SecretKeyName)
 			if err != nil {
 				return err
+			}
+			if !cfg.ServesPages() && os.Getenv("GOGC") == "" {
+				debug.SetGCPercent(50) // a replica of the API is to be small, for a few per cent of its processor time
 			}
 			gateway, err := app.New(cmd.Context(), cfg, newLogger(cmd.ErrOrStderr(), cfg.LogLevel), now)
 			if err != nil {
@@ -30,6 +35,7 @@ func (c *cli) serveCommand() *cobra.Command {
 			if err := printSetup(cmd.Context(), cfg, gateway.Accounts, nil, cmd.OutOrStdout()); err != nil {
 				return err
 			}
+			debug.FreeOSMemory() // the start needs several times the memory of a gateway at rest
 			return gateway.Run(cmd.Context())
 		},
 	}

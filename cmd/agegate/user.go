@@ -206,7 +206,7 @@ func (c *cli) userSetupLink() *cobra.Command {
 // printSetup writes the setup link to a terminal while there is no operator.
 // Elsewhere, where the output may be kept, it writes how to get one.
 func printSetup(ctx context.Context, cfg config.Config, accounts *account.Service, owned *uuid.UUID, w io.Writer) error {
-	if !cfg.Dashboard || cfg.CheckDashboard() != nil {
+	if !cfg.Dashboard || !cfg.ServesAPI() || cfg.CheckDashboard() != nil {
 		return nil //nolint:nilerr // no dashboard is served, and the log says why
 	}
 	needed, err := accounts.NeedsSetup(ctx)

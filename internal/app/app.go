@@ -42,31 +42,35 @@ import (
 // begun.
 const shutdownTime = 10 * time.Second
 
-// App is a gateway process.
+// App is a gateway process. It has the parts of its role alone.
 type App struct {
 	Store    *store.Store
 	Tenants  *tenant.Service
 	Sessions *session.Service
-	Accounts *account.Service
 	Insight  *insight.Service
+	Accounts *account.Service // of the API's part
 
-	replica    insight.Replica // this process
+	replica   insight.Replica // this process
+	log       *slog.Logger
+	now       func() time.Time
+	retention time.Duration // of finished sessions; 0: no end
+	metrics   *metrics.Metrics
+	routes    []*echo.Route
+	servers   []server // the gateway's first
+
+	// The part of the API; nil without it.
 	refusals   *insight.Recorder
-	log        *slog.Logger
-	now        func() time.Time
-	retention  time.Duration // of finished sessions; 0: no end
-	metrics    *metrics.Metrics
-	wallets    *document.Wallets // nil when the way is off
-	photos     *document.Photos  // likewise
-	pool       *inference.Pool   // nil when the estimator is off
-	pages      *shopper.Pages
-	dashboard  *dashboard.Pages // nil when it is off
-	apart      bool             // the dashboard has a listener of its own
-	lab        dashboard.Lab
 	dispatcher *webhook.Dispatcher
-	certifier  *certify.Background // of the dashboard; nil when that is off
-	routes     []*echo.Route
-	servers    []server // the gateway's first
+	dashboard  *dashboard.Pages    // nil when it is off
+	certifier  *certify.Background // likewise
+	apart      bool                // the dashboard has a listener of its own
+	lab        dashboard.Lab
+
+	// The part of the hosted page; nil without it.
+	pages   *shopper.Pages
+	wallets *document.Wallets // nil when the way is off
+	photos  *document.Photos  // likewise
+	pool    *inference.Pool   // nil when the estimator is off
 }
 
 // server is a listener and what it serves, for the log.
@@ -75,8 +79,8 @@ type server struct {
 	serves string // empty for the gateway itself
 }
 
-// New builds a gateway from its configuration: it migrates the database, loads
-// the models and opens the listeners, but serves nothing before Run. now must
+// New builds the parts of the configured role: it migrates the database, loads the
+// models of the hosted page and opens the listeners, but serves nothing before Run. now must
 // return UTC in whole microseconds. A second server on the same SQLite file is
 // refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
@@ -96,22 +100,16 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err := a.Store.Migrate(ctx); err != nil {
 		return nil, err
 	}
-	sealer, err := a.buildServices(cfg)
+	sealer, err := NewSealer(cfg)
 	if err != nil {
 		return nil, err
 	}
+	a.Tenants = tenant.NewService(a.Store, sealer, callbackRule(cfg), rand.Reader, now)
 	if err := CheckSecretKey(ctx, a.Tenants); err != nil {
 		return nil, err
 	}
-	estimator, err := a.openEstimator(cfg)
-	if err != nil {
-		return nil, err
-	}
-	a.buildSessions(cfg, sealer)
-	if err := a.buildDocuments(cfg, sealer, estimator); err != nil {
-		return nil, err
-	}
-	handler, err := a.buildHandler(cfg, estimator)
+	a.Insight = insight.NewService(a.Store, limits(cfg), now)
+	handler, err := a.buildParts(cfg, sealer)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +118,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 		return nil, fmt.Errorf("AGEGATE_LISTEN: %w", err)
 	}
 	if a.dashboard != nil && a.apart {
-		if err := a.listen(" the dashboard", cfg.DashboardListen, a.dashboardHandler()); err != nil {
+		if err := a.listen(" the dashboard", cfg.DashboardListen, a.dashboardHandler(cfg)); err != nil {
 			return nil, fmt.Errorf("AGEGATE_DASHBOARD_LISTEN: %w", err)
 		}
 	}
@@ -147,26 +145,49 @@ func (a *App) listen(serves, address string, handler http.Handler) error {
 	return nil
 }
 
-// buildServices builds the services that need no models.
-func (a *App) buildServices(cfg config.Config) (*credential.Sealer, error) {
-	sealer, err := NewSealer(cfg)
-	if err != nil {
-		return nil, err
+// buildParts builds the parts of the role and returns the handler of their
+// listener.
+func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.Echo, err error) {
+	var eyes estimator
+	if cfg.ServesPages() {
+		if eyes, err = a.openEstimator(cfg); err != nil {
+			return nil, err
+		}
+	} else {
+		a.lab.Why = dashboard.LabElsewhere
 	}
+	wake := func() {} // the replicas of the API poll for what is due
+	if cfg.ServesAPI() {
+		a.buildServices(cfg, sealer)
+		wake = a.dispatcher.Wake
+	}
+	a.buildSessions(cfg, sealer, wake)
+	edge := httpd.Config{Logger: a.log, Checks: a.checks(cfg), Pages: a.showError, Observe: a.metrics.Request}
+	if cfg.ServesPages() {
+		if err := a.buildPages(cfg, sealer, eyes); err != nil {
+			return nil, err
+		}
+		edge.Mounts = append(edge.Mounts, a.pages.Register)
+	}
+	if !cfg.ServesAPI() {
+		return httpd.NewPages(edge), nil
+	}
+	return a.buildAPI(cfg, edge)
+}
+
+// buildServices builds what the API's part has beside the API.
+func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 	accounts := account.Config{Store: a.Store, URL: cfg.DashboardURL, Sealer: sealer, Random: rand.Reader, Now: a.now}
 	// Where there are no passkeys, the dashboard says why.
 	if verifier, err := passkey.New(cfg.DashboardURL); err == nil {
 		accounts.Passkeys = verifier
 	}
 	a.Accounts = account.NewService(accounts)
-	a.Tenants = tenant.NewService(a.Store, sealer, callbackRule(cfg), rand.Reader, a.now)
-	a.Insight = insight.NewService(a.Store, limits(cfg), a.now)
 	a.refusals = insight.NewRecorder(a.Store, a.now)
 	a.dispatcher = webhook.NewDispatcher(a.Store, a.Tenants, webhook.NewClient(cfg.WebhookAllowNets), webhook.Config{
 		Live: cfg.WebhookRetryLive, Test: cfg.WebhookRetryTest, Logger: a.log,
 		Observe: func(class webhook.Class, livemode bool) { a.metrics.WebhookAttempt(string(class), livemode) },
 	})
-	return sealer, nil
 }
 
 func callbackRule(cfg config.Config) tenant.CallbackRule {
@@ -178,8 +199,8 @@ func limits(cfg config.Config) billing.Limits {
 }
 
 // buildSessions builds the service of sessions, which records by what calibration
-// each is decided.
-func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer) {
+// each is decided, and calls wake when an event is to be delivered.
+func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer, wake func()) {
 	a.Sessions = session.NewService(session.Config{
 		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Callbacks: callbackRule(cfg),
 		Limits: limits(cfg), AgeMargin: cfg.AgeMargin, Calibration: a.replica.Calibration,
@@ -190,10 +211,14 @@ func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer) {
 		ObserveDocument: func(e session.DocumentEvent, livemode bool) {
 			a.metrics.Document(string(e.Way), string(e.Outcome), livemode)
 		},
-	}, a.Store, a.Tenants, sealer, rand.Reader, a.now, a.dispatcher.Wake)
+	}, a.Store, a.Tenants, sealer, rand.Reader, a.now, wake)
 }
 
-func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err error) {
+// buildPages builds the hosted page.
+func (a *App) buildPages(cfg config.Config, sealer *credential.Sealer, e estimator) (err error) {
+	if err := a.buildDocuments(cfg, sealer, e); err != nil {
+		return err
+	}
 	a.pages, err = shopper.New(shopper.Config{
 		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture, Places: e.places,
 		Handovers: session.NewHandovers(a.Sessions, a.Store), Wallets: a.wallets,
@@ -201,45 +226,44 @@ func (a *App) buildHandler(cfg config.Config, e estimator) (_ *echo.Echo, err er
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
 		Operator: shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks},
 	})
-	if err != nil {
-		return nil, err
-	}
-	operations := api.New(a.Sessions)
-	mounts := []func(e *echo.Echo){operations.Register, a.pages.Register}
+	return err
+}
+
+// buildAPI builds the API and the dashboard and completes edge, which may have the
+// hosted page, by them.
+func (a *App) buildAPI(cfg config.Config, edge httpd.Config) (*echo.Echo, error) {
 	if err := a.buildDashboard(cfg); err != nil {
 		return nil, err
 	}
+	operations := api.New(a.Sessions)
+	edge.BaseURL, edge.Authenticate, edge.CheckBody, edge.Refused = cfg.BaseURL, api.Authenticate(a.Tenants), operations.CheckBody, a.recordRefusal
+	edge.Mounts = append(edge.Mounts, operations.Register)
 	if a.dashboard != nil && !a.apart {
-		mounts = append(mounts, a.dashboard.Register)
+		edge.Mounts = append(edge.Mounts, a.dashboard.Register)
 	}
-	return httpd.New(httpd.Config{
-		BaseURL:      cfg.BaseURL,
-		Logger:       a.log,
-		Authenticate: api.Authenticate(a.Tenants),
-		CheckBody:    operations.CheckBody,
-		Checks:       a.checks(),
-		Pages:        a.showError,
-		Observe:      a.metrics.Request,
-		Mounts:       mounts,
-		Refused:      a.recordRefusal,
-	})
+	return httpd.New(edge)
 }
 
 // checks are the readiness checks.
-func (a *App) checks() map[string]func(context.Context) error {
-	return map[string]func(context.Context) error{
-		"database": a.Store.Ping,
-		"models":   func(context.Context) error { return nil }, // New fails without those it needs
+func (a *App) checks(cfg config.Config) map[string]func(context.Context) error {
+	checks := map[string]func(context.Context) error{"database": a.Store.Ping}
+	if cfg.ServesPages() {
+		checks["models"] = func(context.Context) error { return nil } // New fails without those it needs
 	}
+	return checks
 }
 
-// showError writes the error page of the set that a request's path belongs to.
+// showError writes the error page of the set that a request's path belongs to, and
+// plain text where no set of pages is served for it.
 func (a *App) showError(c echo.Context, status int, cause error) {
-	if a.dashboard != nil && !a.apart && dashboard.Owns(c.Request().URL.Path) {
+	switch {
+	case a.dashboard != nil && !a.apart && dashboard.Owns(c.Request().URL.Path):
 		a.dashboard.Error(c, status, cause)
-		return
+	case a.pages != nil:
+		a.pages.Error(c, status, cause)
+	default:
+		_ = c.String(status, http.StatusText(status)) // it fails when the client has gone
 	}
-	a.pages.Error(c, status, cause)
 }
 
 // Addr is the address the gateway listens on.
@@ -255,7 +279,9 @@ func (a *App) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var workers sync.WaitGroup
-	workers.Go(func() { a.dispatcher.Run(ctx) })
+	if a.dispatcher != nil {
+		workers.Go(func() { a.dispatcher.Run(ctx) })
+	}
 	workers.Go(func() { a.keepHouse(ctx) })
 	failed := make(chan error, len(a.servers))
 	for _, s := range a.servers {
@@ -277,7 +303,10 @@ func (a *App) Run(ctx context.Context) error {
 		a.certifier.Close()
 	}
 	workers.Wait()
-	return errors.Join(err, a.flushRefusals(context.WithoutCancel(ctx)))
+	if a.refusals != nil {
+		err = errors.Join(err, a.flushRefusals(context.WithoutCancel(ctx)))
+	}
+	return err
 }
 
 // shutDown ends the captures and lets requests finish.
@@ -285,7 +314,9 @@ func (a *App) shutDown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
 	defer cancel()
 	var parts errgroup.Group
-	parts.Go(func() error { return a.pages.Close(ctx) })
+	if a.pages != nil {
+		parts.Go(func() error { return a.pages.Close(ctx) })
+	}
 	for _, s := range a.servers {
 		parts.Go(func() error { return s.Shutdown(ctx) })
 	}

@@ -46,9 +46,9 @@ func (a *App) servesDashboard(cfg config.Config) bool {
 }
 
 // dashboardHandler returns the handler of the dashboard's own listener.
-func (a *App) dashboardHandler() *echo.Echo {
+func (a *App) dashboardHandler(cfg config.Config) *echo.Echo {
 	return httpd.NewPages(httpd.Config{
-		Logger: a.log, Checks: a.checks(), Pages: a.dashboard.Error, Observe: a.metrics.Request,
+		Logger: a.log, Checks: a.checks(cfg), Pages: a.dashboard.Error, Observe: a.metrics.Request,
 		Mounts: []func(*echo.Echo){a.dashboard.Register},
 	})
 }

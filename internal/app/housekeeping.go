@@ -31,8 +31,12 @@ const (
 )
 
 // keepHouse runs the database's housekeeping until ctx ends, in small steps
-// beside traffic, on every replica.
+// beside traffic, on every replica with the API's part. The others only report.
 func (a *App) keepHouse(ctx context.Context) {
+	if a.refusals == nil {
+		a.repeat(ctx, insight.HeartbeatEvery, "reporting this replica failed", a.heartbeat)
+		return
+	}
 	var jobs sync.WaitGroup
 	jobs.Go(func() { a.repeat(ctx, claimsEvery, "deleting expired idempotency keys failed", a.pruneClaims) })
 	jobs.Go(func() { a.repeat(ctx, holdsEvery, "releasing expired holds failed", a.releaseHolds) })

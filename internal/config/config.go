@@ -25,8 +25,16 @@ const (
 	EstimatorOff  = "off"  // live pages say that the check is unavailable
 )
 
+// Roles: the parts of the gateway that a process runs.
+const (
+	RoleAll   = "all"
+	RoleAPI   = "api"   // the API, the dashboard, and the work that the database calls for
+	RolePages = "pages" // the hosted page and its camera checks
+)
+
 // Config is the configuration of a process. It is not changed after Load.
 type Config struct {
+	Role                   string // RoleAll, RoleAPI or RolePages
 	Listen                 string
 	DatabaseURL            string // may hold a password: never logged
 	BaseURL                string // without a trailing slash
@@ -58,12 +66,18 @@ type Config struct {
 	Version                string // of the binary; set by its command, not by a variable
 }
 
+// ServesAPI reports whether the process has the API's part.
+func (c Config) ServesAPI() bool { return c.Role != RolePages }
+
+// ServesPages reports whether the process has the hosted page's part.
+func (c Config) ServesPages() bool { return c.Role != RoleAPI }
+
 // Fingerprint identifies the settings that all replicas must share, without
 // telling them: those of one process or its place are left out, and so are
 // secrets.
 func (c Config) Fingerprint() string {
 	c.Listen, c.DashboardListen, c.MetricsListen, c.DatabaseURL, c.ModelsDir, c.Version = "", "", "", "", "", ""
-	c.SecretKey, c.NewSecretKey, c.InferenceWorkers, c.LogLevel = nil, nil, 0, 0
+	c.SecretKey, c.NewSecretKey, c.InferenceWorkers, c.LogLevel, c.Role = nil, nil, 0, 0, ""
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	return hex.EncodeToString(sum[:6])
 }
@@ -103,6 +117,9 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	}
 	if c.NewSecretKey != nil && bytes.Equal(c.NewSecretKey, c.SecretKey) {
 		errs = append(errs, fmt.Errorf("%s must differ from %s: remove it once the change is over", NewSecretKeyName, SecretKeyName))
+	}
+	if c.Role != "" && c.Role != RoleAll && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
+		errs = append(errs, fmt.Errorf("%s must be %s where %s is a SQLite file, which has one server: roles apart need PostgreSQL", roleName, RoleAll, DatabaseURLName))
 	}
 	errs = append(errs, c.checkLinks()...)
 	for _, name := range required {

@@ -20,6 +20,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, ok := range map[string]bool{
+		"role":        c.Role == RoleAll && c.ServesAPI() && c.ServesPages(),
 		"listen":      c.Listen == ":8080",
 		"database":    c.DatabaseURL == "sqlite:./data/agegate.db",
 		"base URL":    c.BaseURL == "http://localhost:8080",
@@ -131,6 +132,42 @@ func TestValues(t *testing.T) {
 		_, err := Load(lookup(map[string]string{tt.name: tt.value}))
 		if (err == nil) != tt.ok {
 			t.Errorf("%s=%s: %v", tt.name, tt.value, err)
+		}
+	}
+}
+
+// Roles run apart on PostgreSQL only, and differ in nothing that replicas share.
+func TestRole(t *testing.T) {
+	all, err := Load(lookup(map[string]string{DatabaseURLName: "postgres://db/agegate"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		role, database string
+		api, pages     bool
+		problem        string
+	}{
+		{"all", "sqlite:x.db", true, true, ""},
+		{"all", "postgres://db/agegate", true, true, ""},
+		{"api", "postgres://db/agegate", true, false, ""},
+		{"pages", "postgresql://db/agegate", false, true, ""},
+		{"api", "sqlite:x.db", false, false, "AGEGATE_ROLE must be all where AGEGATE_DATABASE_URL is a SQLite file"},
+		{"pages", "", false, false, "AGEGATE_ROLE must be all where AGEGATE_DATABASE_URL is a SQLite file"},
+		{"API", "postgres://db/agegate", false, false, "AGEGATE_ROLE must be api, pages or all"},
+		{"worker", "sqlite:x.db", false, false, "AGEGATE_ROLE must be api, pages or all"},
+	} {
+		c, err := Load(lookup(map[string]string{"AGEGATE_ROLE": tt.role, DatabaseURLName: tt.database}))
+		if tt.problem != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.problem) || strings.Count(err.Error(), "AGEGATE_ROLE") != 1 {
+				t.Errorf("%+v: %v", tt, err)
+			}
+			continue
+		}
+		if err != nil || c.ServesAPI() != tt.api || c.ServesPages() != tt.pages {
+			t.Errorf("%+v: %+v, %v", tt, c, err)
+		}
+		if strings.HasPrefix(tt.database, "postgres") && c.Fingerprint() != all.Fingerprint() {
+			t.Errorf("%s: the role is part of the fingerprint", tt.role)
 		}
 	}
 }

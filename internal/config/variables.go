@@ -39,11 +39,16 @@ const (
 // a default that another variable sets.
 const dashboardURLName = "AGEGATE_DASHBOARD_URL"
 
+// roleName is checked again once the database is known.
+const roleName = "AGEGATE_ROLE"
+
 // maxOperatorName is the most characters of the operator's name.
 const maxOperatorName = 100
 
 // Variables are all settings, in the order they are documented.
 var Variables = []Variable{
+	{Name: roleName, Default: RoleAll, Help: "parts that this process runs: api (API, dashboard, webhooks, housekeeping), pages (the hosted page), or all",
+		set: setRole},
 	{Name: "AGEGATE_LISTEN", Default: ":8080", Help: "address the gateway listens on",
 		set: func(c *Config, v string) error { return setAddress(&c.Listen, v) }},
 	{Name: DatabaseURLName, Default: "sqlite:./data/agegate.db", Help: "sqlite:PATH or postgres://…; put a password in the variable only",
@@ -104,6 +109,14 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { return setOptionalAddress(&c.MetricsListen, v) }},
 	{Name: "AGEGATE_LOG_LEVEL", Default: "info", Help: "debug, info, warn or error",
 		set: setLogLevel},
+}
+
+func setRole(c *Config, v string) error {
+	if v != RoleAll && v != RoleAPI && v != RolePages {
+		return errors.New("must be api, pages or all")
+	}
+	c.Role = v
+	return nil
 }
 
 func setAddress(dst *string, v string) error {

@@ -30,6 +30,8 @@ const (
 	LabMissing LabGap = "missing" // there is no file
 	LabOther   LabGap = "other"   // the file is about another estimator
 	LabBroken  LabGap = "broken"  // the file cannot be read
+	// LabElsewhere: this process has no models, because others serve the hosted page.
+	LabElsewhere LabGap = "elsewhere"
 )
 
 // What the form takes. Every cutoff of it is in a curve.
@@ -44,7 +46,7 @@ const mostFalse = .05
 
 func (p *Pages) lab() feature {
 	keys := []string{"lab.problem.target", "lab.problem.margin", "lab.share", "lab.range"}
-	for _, why := range []LabGap{LabOff, LabMissing, LabOther, LabBroken} {
+	for _, why := range []LabGap{LabOff, LabMissing, LabOther, LabBroken, LabElsewhere} {
 		keys = append(keys, "lab.gap."+string(why))
 	}
 	return feature{

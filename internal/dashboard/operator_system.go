@@ -69,15 +69,22 @@ func (p *Pages) showSystem(r *request) error {
 const fingerprintShown = 12
 
 // replicaViews marks what differs from what most replicas have; of equally many,
-// from the newest.
+// from the newest. A replica without models has either another configuration or the
+// API alone, so its models and calibration are not compared.
 func replicaViews(replicas []insight.Replica) (views []replicaView, drift bool) {
 	usual := map[string]string{}
 	counts := map[[2]string]int{}
 	marksOf := func(r insight.Replica) []markView {
 		return []markView{{"version", r.Version, false}, {"models", r.Models, false}, {"calibration", r.Calibration, false}, {"config", r.Config, false}}
 	}
+	compared := func(r insight.Replica, m markView) bool {
+		return r.Models != "" || m.Name == "version" || m.Name == "config"
+	}
 	for _, r := range replicas {
 		for _, m := range marksOf(r) {
+			if !compared(r, m) {
+				continue
+			}
 			key := [2]string{m.Name, m.Value}
 			counts[key]++
 			if best, ok := usual[m.Name]; !ok || counts[key] >= counts[[2]string{m.Name, best}] {
@@ -89,7 +96,7 @@ func replicaViews(replicas []insight.Replica) (views []replicaView, drift bool) 
 		view := replicaView{Replica: r, Marks: marksOf(r)}
 		for i := range view.Marks {
 			m := &view.Marks[i]
-			m.Odd = m.Value != usual[m.Name]
+			m.Odd = compared(r, *m) && m.Value != usual[m.Name]
 			drift = drift || m.Odd
 			if m.Name != "version" && len(m.Value) > fingerprintShown {
 				m.Value = m.Value[:fingerprintShown]

@@ -295,7 +295,7 @@ func TestSystem(t *testing.T) {
 	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
 		op := operating(t, g)
 		at := g.Clock.Now()
-		for i, models := range []string{"aaaa", "aaaa", "bbbb"} {
+		for i, models := range []string{"aaaa", "aaaa", "bbbb", ""} {
 			err := g.App.Insight.Heartbeat(t.Context(), insight.Replica{
 				ID: uuid.New(), StartedAt: at.Add(time.Duration(i) * time.Second), Version: "v1", Models: models, Config: "cccc",
 			})
@@ -324,6 +324,9 @@ func TestSystem(t *testing.T) {
 		}
 		if !strings.Contains(body, `data-testid="drift"`) || !strings.Contains(body, "<code>bbbb</code> <span class=\"badge bad\">differs") {
 			t.Error("the replica that differs is not marked")
+		}
+		if strings.Contains(body, ">missing<") {
+			t.Error("a replica of the API alone is marked for having no models")
 		}
 		if strings.Contains(body, "<code>aaaa</code> <span") || !strings.Contains(body, ">"+newest+"<") {
 			t.Errorf("what is as usual is marked, or migration %s is missing", newest)

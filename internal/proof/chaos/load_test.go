@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	cryptorand "crypto/rand"
 	"fmt"
@@ -23,6 +24,7 @@ type load struct {
 	*client
 	*account
 	gateways []string // base URLs; each shopper uses one
+	pages    string   // base URL of the hosted page; empty: the shopper's gateway
 	keys     []string // of the tenants
 	pause    time.Duration
 }
@@ -99,7 +101,7 @@ func (l *load) visit(ctx context.Context) {
 		return
 	}
 	outcome := []string{"verified", "fallback", "verified", "fallback", "spoof"}[rand.N(5)]
-	if _, ok := l.insistOnForce(ctx, gateway, s, outcome); !ok {
+	if _, ok := l.insistOnForce(ctx, cmp.Or(l.pages, gateway), s, outcome); !ok {
 		return
 	}
 	status, r := l.status(gateway, s)

@@ -1,0 +1,154 @@
+package app_test
+
+import (
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"agegate/internal/account"
+	"agegate/internal/proof/harness"
+	"agegate/internal/store/pgtest"
+)
+
+// roles are gateways of every role on one database.
+type roles struct{ all, api, pages *harness.Gateway }
+
+// startRoles starts a gateway of each role. That of the API is told to estimate,
+// and has no models.
+func startRoles(t *testing.T) roles {
+	t.Helper()
+	db, key := pgtest.URL(t), "AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+	const metrics = "AGEGATE_METRICS_LISTEN=127.0.0.1:0"
+	return roles{
+		all:   harness.Start(t, db, key, metrics),
+		api:   harness.Start(t, db, key, metrics, "AGEGATE_ROLE=api", "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR="+t.TempDir()),
+		pages: harness.Start(t, db, key, metrics, "AGEGATE_ROLE=pages"),
+	}
+}
+
+// TestRolesTogether: a session created at the API, test or live, is opened and
+// finished at the hosted page, and the API delivers its webhook.
+func TestRolesTogether(t *testing.T) {
+	g, receiver := startRoles(t), harness.NewReceiver(t)
+	shop := g.api.Shop(t, receiver.URL, nil)
+	live := g.api.Create(t, shop.Live.APIKey, 18)
+	if res, err := harness.Browser().Get(g.pages.Path(live.VerificationURL)); err != nil || res.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("a live session without an estimator: %v, %v", res, err) // as with one process for all
+	}
+	made := g.api.Create(t, shop.Test.APIKey, 18)
+	if res, _ := g.pages.Force(t, harness.Browser(), made, "verified"); res.StatusCode != http.StatusSeeOther {
+		t.Errorf("the forced pass: %d", res.StatusCode)
+	}
+	if got := receiver.Wait(t, 1); !strings.Contains(string(got[0].Body), made.SessionID) {
+		t.Errorf("the webhook is about another session: %s", got[0].Body)
+	}
+	if status := g.api.StatusOf(t, shop.Test.APIKey, made); status != "PASSED" {
+		t.Errorf("the status is %s", status)
+	}
+	op := g.api.SignIn(t, true, account.ByPasskey)
+	if _, body := op.Get(t, "/operator/lab"); !strings.Contains(body, "AGEGATE_ROLE=all") {
+		t.Error("the threshold lab does not say where the models are")
+	}
+	harness.WaitFor(t, "every replica reports", func() bool {
+		_, body := op.Get(t, "/operator/system?part=system")
+		return strings.Count(body, `data-testid="replica"`) == 3
+	})
+}
+
+// TestRolePaths: what a path answers in each role, and in what form it is refused.
+func TestRolePaths(t *testing.T) {
+	g := startRoles(t)
+	shop := g.api.Shop(t, "", nil)
+	made := g.api.Create(t, shop.Test.APIKey, 18)
+	link := strings.TrimPrefix(made.VerificationURL, "http://verify.gateway.example")
+	_, page := get(t, g.pages, link)
+	script := regexp.MustCompile(`/static/[0-9a-f]+/[a-z-]+\.css`).FindString(page)
+	const json, html, text = "application/json", "text/html; charset=UTF-8", "text/plain; charset=UTF-8"
+	for _, tt := range []struct {
+		path                   string
+		all, api, pages        int
+		formOfAPI, formOfPages string // empty: not looked at
+	}{
+		{"/api/v1/sessions/" + made.SessionID + "/status", 401, 401, 404, json, json},
+		{"/api/v1/nothing", 404, 404, 404, json, json},
+		{"/openapi.yaml", 200, 200, 404, "", html},
+		{"/docs", 200, 200, 404, html, html},
+		{"/llms.txt", 200, 200, 404, "", html},
+		{"/arazzo.yaml", 200, 200, 404, "", html},
+		{"/dashboard/login", 200, 200, 404, html, html},
+		{"/dashboard/nothing", 404, 404, 404, html, html},
+		{"/operator", 303, 303, 404, "", html},
+		{link, 200, 404, 200, text, html},
+		{link + "/camera", 303, 404, 303, text, ""}, // before the start
+		{link + "/stream", 403, 404, 403, text, html},
+		{"/v/" + strings.Repeat("A", 43), 404, 404, 404, text, html},
+		{"/h/" + strings.Repeat("A", 43), 410, 404, 410, text, html},
+		{"/sample-wallet/AAAA", 404, 404, 404, text, html},
+		{script, 200, 404, 200, text, "text/css; charset=utf-8"},
+		{"/brand/ffd400-0.css", 200, 404, 200, text, "text/css; charset=utf-8"},
+		{"/", 404, 404, 404, text, html},
+		{"/healthz", 200, 200, 200, json, json},
+		{"/readyz", 200, 200, 200, json, json},
+	} {
+		for _, role := range []struct {
+			name    string
+			gateway *harness.Gateway
+			status  int
+			form    string
+		}{{"all", g.all, tt.all, ""}, {"api", g.api, tt.api, tt.formOfAPI}, {"pages", g.pages, tt.pages, tt.formOfPages}} {
+			res, body := get(t, role.gateway, tt.path)
+			if form := res.Header.Get("Content-Type"); res.StatusCode != role.status || role.form != "" && form != role.form {
+				t.Errorf("%s of %s: %d %s, want %d %s", tt.path, role.name, res.StatusCode, form, role.status, role.form)
+			}
+			if tt.path == "/readyz" && strings.Contains(body, "models") != (role.name != "api") {
+				t.Errorf("%s of %s: %s", tt.path, role.name, body)
+			}
+		}
+	}
+}
+
+// TestRoleMetrics: every role has its figures.
+func TestRoleMetrics(t *testing.T) {
+	g := startRoles(t)
+	address := regexp.MustCompile(`msg="serving metrics" address=(\S+)`)
+	for name, gateway := range map[string]*harness.Gateway{"all": g.all, "api": g.api, "pages": g.pages} {
+		harness.WaitFor(t, name+" serves metrics", func() bool { return address.MatchString(gateway.Log.String()) })
+		_, body := gateway.Nobody().At("http://"+address.FindStringSubmatch(gateway.Log.String())[1]).Get(t, "/metrics")
+		for _, figure := range []string{"agegate_sessions_total", "agegate_database_connections_open", "agegate_webhook_queue_depth"} {
+			if !strings.Contains(body, figure) {
+				t.Errorf("%s has no %s", name, figure)
+			}
+		}
+	}
+}
+
+func get(t *testing.T, g *harness.Gateway, path string) (*http.Response, string) {
+	t.Helper()
+	return g.Nobody().Get(t, path)
+}
+
+// TestRoleRoutes: the two parts share no route but the health checks, and have all
+// together.
+func TestRoleRoutes(t *testing.T) {
+	g := startRoles(t)
+	routesOf := func(g *harness.Gateway) map[string]bool {
+		set := map[string]bool{}
+		for _, r := range g.App.Routes() {
+			set[r.Method+" "+r.Path] = true
+		}
+		return set
+	}
+	all, api, pages := routesOf(g.all), routesOf(g.api), routesOf(g.pages)
+	for route := range pages {
+		if strings.HasSuffix(route, "z") != api[route] { // /healthz and /readyz
+			t.Errorf("%s: served by both, or by one alone", route)
+		}
+		api[route] = true
+	}
+	if got, want := slices.Sorted(maps.Keys(api)), slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) {
+		t.Errorf("together they have %d routes, a gateway with all has %d", len(got), len(want))
+	}
+}
