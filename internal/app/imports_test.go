@@ -21,6 +21,7 @@ var rooms = [][]string{
 	{"httpd"},
 	{"api", "dashboard", "reference", "shopper"},
 	{"contract"},
+	{"doctor"},
 	{"accuracy", "config", "conformance", "demo", "metrics", "page", "store"},
 	{"certify", "document", "insight"},
 	// The gateway's rules.

@@ -175,14 +175,15 @@ func (c *Config) deriveURLs() {
 // except on this machine, because its cookies and passwords would be readable on
 // the way.
 func (c *Config) CheckDashboard() error {
-	if !c.Dashboard || private(c.DashboardURL) {
+	if !c.Dashboard || Private(c.DashboardURL) {
 		return nil
 	}
 	return fmt.Errorf("%s must be an https address, or http on localhost: set it, or AGEGATE_DASHBOARD=off to serve no dashboard", dashboardURLName)
 }
 
-// private reports whether what is sent to an origin cannot be read on the way.
-func private(origin string) bool {
+// Private reports whether what is sent to an origin cannot be read on the way: by
+// https, or on this machine.
+func Private(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil {
 		return false

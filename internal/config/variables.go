@@ -187,7 +187,7 @@ func setDashboardURL(c *Config, v string) error {
 	if err := setOrigin(&c.DashboardURL, v); err != nil {
 		return err
 	}
-	if v != "" && !private(c.DashboardURL) {
+	if v != "" && !Private(c.DashboardURL) {
 		return errors.New("must be an https address, or http on localhost")
 	}
 	return nil

@@ -14,6 +14,10 @@ import (
 	"agegate/templates"
 )
 
+// HandshakePath is where the hosted page accepts a WebSocket and ends it at once. It
+// lies beside those of the camera checks, so that proxies treat it alike.
+const HandshakePath = "/v/handshake"
+
 // Config describes a set of pages.
 type Config struct {
 	// Files holds layout.html, which every page begins with; one template per

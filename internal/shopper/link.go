@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
+	"github.com/labstack/echo/v4"
 )
 
 // closeTime is how long a peer may take to answer the end of its stream, and
@@ -66,6 +67,18 @@ func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
 	w.left.Add(-int64(n))
 	return n, err
+}
+
+// answerHandshake answers GET page.HandshakePath, by which an operator finds out
+// whether a reverse proxy passes WebSockets: it accepts a handshake and ends the
+// connection at once. A request that is none, as a proxy leaves of one that it does
+// not pass, is answered 426.
+func (p *Pages) answerHandshake(c echo.Context) error {
+	conn, err := websocket.Accept(&handshake{ResponseWriter: c.Response()}, c.Request(), nil)
+	if err != nil {
+		return nil // Accept has answered
+	}
+	return conn.CloseNow()
 }
 
 // handshake is the response to a WebSocket handshake. It drops the body of a

@@ -58,6 +58,7 @@ type Answer struct {
 // Client posts deliveries. It follows no redirect, uses no proxy, and connects
 // to public addresses only.
 type Client struct {
+	dialer    *net.Dialer
 	transport http.RoundTripper // used directly: an http.Client would process redirects
 	timeout   time.Duration
 }
@@ -70,6 +71,7 @@ func NewClient(allow []netip.Prefix) *Client {
 
 func newClient(dialer *net.Dialer, timeout time.Duration) *Client {
 	return &Client{
+		dialer:  dialer,
 		timeout: timeout,
 		transport: &http.Transport{
 			Proxy:                  nil,
@@ -125,6 +127,28 @@ func (c *Client) Post(ctx context.Context, url string, signature http.Header, bo
 // Transport returns the guarded transport, for requests other than deliveries.
 // It bounds neither their time nor the size of an answer's body.
 func (c *Client) Transport() http.RoundTripper { return c.transport }
+
+// Connect connects to an address, host:port, as a delivery would, with all its
+// guards, and sends no request. With secure it makes the TLS handshake too and
+// returns the host's certificate. Classify tells what an error means.
+func (c *Client) Connect(ctx context.Context, address string, secure bool) (*x509.Certificate, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	if !secure {
+		conn, err := c.dialer.DialContext(ctx, "tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		return nil, conn.Close()
+	}
+	dialer := tls.Dialer{NetDialer: c.dialer, Config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()                                                 //nolint:errcheck // nothing was sent
+	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0], nil //nolint:forcetypeassert // by the contract of tls.Dialer
+}
 
 // errAnswer is returned by Get for an answer other than a 200 of the size asked
 // for. It holds nothing of the answer.

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"agegate/internal/app"
+	"agegate/internal/config"
+	"agegate/internal/doctor"
+
+	"github.com/spf13/cobra"
+)
+
+const doctorHelp = `Examine the installation and say what to do: the configuration, this machine's
+clock, the models, the public addresses and whether a reverse proxy passes
+WebSockets to the hosted page, the database and its clock, the secret key, and
+the hosts of the callback URLs of all tenants that are not disabled. To these it
+connects as a webhook would, makes the TLS handshake and sends no request; of
+their URLs it prints the hosts only.
+
+It changes nothing and can run beside the gateway, with the same variables. It
+takes some seconds, and at most some minutes.
+
+The exit status is 0 when no problem was found, and 1 otherwise.`
+
+func (c *cli) doctorCommand() *cobra.Command {
+	var asJSON bool
+	var timeout time.Duration
+	cmd := &cobra.Command{Use: "doctor", Short: "Examine the installation and say what to do", Long: doctorHelp, Args: cobra.NoArgs}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().DurationVar(&timeout, "timeout", doctor.DefaultTimeout, "longest wait for one answer")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var report doctorReport
+		progress := showProgress(cmd.ErrOrStderr())
+		c.examine(cmd.Context(), timeout, progress, func(f doctor.Finding) {
+			report.add(f)
+			if !asJSON {
+				progress("")
+				printFinding(cmd.OutOrStdout(), f)
+			}
+		})
+		progress("")
+		if asJSON {
+			if err := printJSON(cmd.OutOrStdout(), report); err != nil {
+				return err
+			}
+		}
+		if report.Problems > 0 {
+			return fmt.Errorf("%d problems were found", report.Problems)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// doctorReport is what --json prints.
+type doctorReport struct {
+	Problems int              `json:"problems"`
+	Warnings int              `json:"warnings"`
+	Findings []doctor.Finding `json:"findings"`
+}
+
+func (r *doctorReport) add(f doctor.Finding) {
+	r.Findings = append(r.Findings, f)
+	switch f.Grade {
+	case doctor.Problem:
+		r.Problems++
+	case doctor.Warning:
+		r.Warnings++
+	case doctor.OK:
+	}
+}
+
+// examine tells what is wrong with the configuration, or all that doctor finds with
+// it.
+func (c *cli) examine(ctx context.Context, timeout time.Duration, progress func(string), tell func(doctor.Finding)) {
+	cfg, err := c.load(config.SecretKeyName)
+	if err != nil {
+		for line := range strings.Lines(problemsOf(err)) {
+			tell(doctor.Finding{Check: "configuration", Grade: doctor.Problem, Found: strings.TrimSpace(line), Advice: "correct it, and run agegate doctor again: nothing else was examined"})
+		}
+		return
+	}
+	sealer, err := app.NewSealer(cfg)
+	if err != nil {
+		tell(doctor.Finding{Check: "configuration", Grade: doctor.Problem, Found: err.Error(), Advice: "set a key of 32 bytes"})
+		return
+	}
+	doctor.Examine(ctx, doctor.Options{Config: cfg, Sealer: sealer, Now: now, Timeout: timeout, Tell: tell, Progress: progress})
+}
+
+// showProgress returns a function that shows what is done, in one line, to somebody
+// who watches, and nothing for an empty text.
+func showProgress(w io.Writer) func(string) {
+	if !isTerminal(w) {
+		return func(string) {}
+	}
+	return func(text string) { fmt.Fprintf(w, "\r\x1b[K%s\r", text) }
+}
+
+// problemsOf returns the problems that the error of a configuration is made of, one
+// a line.
+func problemsOf(err error) string {
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner
+	}
+	return err.Error()
+}
+
+func printFinding(w io.Writer, f doctor.Finding) {
+	fmt.Fprintf(w, "%-8s %s: %s\n", f.Grade, f.Check, f.Found)
+	if f.Advice != "" {
+		fmt.Fprintf(w, "%-8s → %s\n", "", f.Advice)
+	}
+}
