@@ -25,7 +25,7 @@ func (s *Service) write(ctx context.Context, c creation) (earlier IdempotencyCla
 	if len(c.refused) == 0 {
 		written, err := s.creations.Do(ctx, line{s.cfg.Limits.Terms(c.charge), c.claim != nil}, c)
 		// Any other error may be about another creation.
-		if written || ctx.Err() != nil || fault.CodeOf(err) == fault.Unavailable {
+		if written || err != nil && (ctx.Err() != nil || fault.CodeOf(err) == fault.Unavailable) {
 			return IdempotencyClaim{}, err
 		}
 	}
