@@ -19,15 +19,12 @@ import (
 )
 
 const (
-	claimsEvery   = time.Hour
-	claimBatch    = 500
-	holdsEvery    = time.Minute // creations also release the holds that they need
-	accountsEvery = time.Hour
-	accountBatch  = 500
-	sessionsEvery = time.Hour
-	tenantBatch   = 100
-	foldEvery     = 5 * time.Minute
-	flushEvery    = 5 * time.Second
+	pruneEvery  = time.Hour
+	pruneBatch  = 500
+	holdsEvery  = time.Minute // creations also release the holds that they need
+	tenantBatch = 100
+	foldEvery   = 5 * time.Minute
+	flushEvery  = 5 * time.Second
 )
 
 // keepHouse runs the database's housekeeping until ctx ends, in small steps
@@ -38,15 +35,15 @@ func (a *App) keepHouse(ctx context.Context) {
 		return
 	}
 	var jobs sync.WaitGroup
-	jobs.Go(func() { a.repeat(ctx, claimsEvery, "deleting expired idempotency keys failed", a.pruneClaims) })
+	jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting expired idempotency keys failed", a.pruneClaims) })
 	jobs.Go(func() { a.repeat(ctx, holdsEvery, "releasing expired holds failed", a.releaseHolds) })
-	jobs.Go(func() { a.repeat(ctx, accountsEvery, "deleting old log-ins and links failed", a.pruneAccounts) })
+	jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old log-ins and links failed", a.pruneAccounts) })
 	jobs.Go(func() { a.repeat(ctx, foldEvery, "folding figures failed", a.fold) })
 	jobs.Go(func() { a.repeat(ctx, insight.HeartbeatEvery, "reporting this replica failed", a.heartbeat) })
 	jobs.Go(func() { a.repeat(ctx, flushEvery, "writing refusals failed", a.refusals.Flush) })
-	jobs.Go(func() { a.repeat(ctx, claimsEvery, "deleting old refusals failed", a.pruneRefusals) })
+	jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old refusals failed", a.pruneRefusals) })
 	if a.retention > 0 {
-		jobs.Go(func() { a.repeat(ctx, sessionsEvery, "deleting old sessions failed", a.pruneSessions) })
+		jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old sessions failed", a.pruneSessions) })
 	}
 	jobs.Wait()
 }
@@ -62,26 +59,23 @@ func (a *App) repeat(ctx context.Context, period time.Duration, failed string, j
 	}
 }
 
-// pruneClaims deletes all expired idempotency keys, batch by batch.
+// pruneClaims deletes all expired idempotency keys.
 func (a *App) pruneClaims(ctx context.Context) error {
-	for ctx.Err() == nil {
-		start := time.Now()
-		n, err := a.Store.PruneClaims(ctx, a.now(), claimBatch)
-		if err != nil || n < claimBatch {
-			return err
-		}
-		rest(ctx, start)
-	}
-	return nil
+	return inBatches(ctx, func(limit int) (int, error) { return a.Store.PruneClaims(ctx, a.now(), limit) })
 }
 
-// pruneAccounts deletes log-ins, links and what else of the accounts is over,
-// batch by batch.
+// pruneAccounts deletes log-ins, links and what else of the accounts is over.
 func (a *App) pruneAccounts(ctx context.Context) error {
+	return inBatches(ctx, func(limit int) (int, error) { return a.Store.PruneAccounts(ctx, a.now(), limit) })
+}
+
+// inBatches calls remove, with a rest after each call, until it deletes less
+// than it may.
+func inBatches(ctx context.Context, remove func(limit int) (int, error)) error {
 	for ctx.Err() == nil {
 		start := time.Now()
-		n, err := a.Store.PruneAccounts(ctx, a.now(), accountBatch)
-		if err != nil || n < accountBatch {
+		n, err := remove(pruneBatch)
+		if err != nil || n < pruneBatch {
 			return err
 		}
 		rest(ctx, start)

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/proof/harness"
+	"agegate/internal/session"
 )
 
 // TestRetention: finished sessions go when they are old enough, each tenant's with
@@ -21,6 +23,7 @@ func TestRetention(t *testing.T) {
 		if res, _ := g.Force(t, harness.Browser(), done, "verified"); res.StatusCode != http.StatusSeeOther {
 			t.Fatalf("the forced outcome: %d", res.StatusCode)
 		}
+		settled := settle(t, g, shop.Live.APIKey)
 		lapsed, theirs := g.Create(t, shop.Live.APIKey, 18), g.Create(t, other.Test.APIKey, 18)
 		g.Clock.Advance(29 * 24 * time.Hour)
 		younger := g.Create(t, shop.Test.APIKey, 18)
@@ -40,6 +43,7 @@ func TestRetention(t *testing.T) {
 		prune()
 		known(shop.Test.APIKey, done, http.StatusNotFound)
 		known(shop.Live.APIKey, lapsed, http.StatusNotFound)
+		known(shop.Live.APIKey, settled, http.StatusNotFound)
 		known(other.Test.APIKey, theirs, http.StatusNotFound)
 		known(shop.Test.APIKey, younger, http.StatusOK)
 
@@ -50,8 +54,16 @@ func TestRetention(t *testing.T) {
 			}
 			entries, sum = entries+1, sum+entry.Delta
 		}
-		if entries != 2 || sum != 0 {
-			t.Errorf("the ledger keeps %d entries that sum to %d, want hold and release", entries, sum)
+		if entries != 4 || sum != -1 {
+			t.Errorf("the ledger keeps %d entries that sum to %d, want hold and release, hold and settlement", entries, sum)
+		}
+		for rows, want := range map[string]int{
+			"sessions": 1, "holds": 0, "idempotency_claims": 0, "handovers": 0, "webhook_events": 0,
+			"usage_counters WHERE counter = 'free' AND used = 1": 1,
+		} {
+			if n := g.Count(t, rows); n != want {
+				t.Errorf("%d rows of %s, want %d", n, rows, want)
+			}
 		}
 		acts, err := g.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(other.Tenant.ID), Action: audit.SessionPrune})
 		if err != nil {
@@ -61,6 +73,31 @@ func TestRetention(t *testing.T) {
 			t.Errorf("the log of the other tenant: %+v", acts)
 		}
 	}, "AGEGATE_RETENTION=30d")
+}
+
+// settle makes a live session under an idempotency key, hands it over to a phone
+// and lets it pass.
+func settle(t *testing.T, g *harness.Gateway, key string) (c harness.Created) {
+	t.Helper()
+	body := g.Do(t, harness.Row{
+		Name: "create", Path: "/api/v1/sessions/create", Key: key, Body: `{"target_age":18}`,
+		Header: map[string]string{"Idempotency-Key": "order-1"}, Status: http.StatusCreated,
+	})
+	if err := json.Unmarshal([]byte(body), &c); err != nil {
+		t.Fatal(err)
+	}
+	_, link, _ := strings.Cut(c.VerificationURL, "/v/")
+	s, err := g.App.Sessions.ByLink(t.Context(), link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := session.NewHandovers(g.App.Sessions, g.App.Store).Offer(t.Context(), s, "cookie"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.App.Sessions.Resolve(t.Context(), s, session.CheckResult{Result: session.ResultVerified}); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // TestReleaseGoesOn: a tenant whose holds cannot be released keeps no other's.

@@ -36,15 +36,7 @@ func (a *App) fold(ctx context.Context) error {
 
 func (a *App) heartbeat(ctx context.Context) error { return a.Insight.Heartbeat(ctx, a.replica) }
 
-// pruneRefusals deletes all counts that are too old, batch by batch.
+// pruneRefusals deletes all counts that are too old.
 func (a *App) pruneRefusals(ctx context.Context) error {
-	for ctx.Err() == nil {
-		start := time.Now()
-		n, err := a.Insight.PruneRefusals(ctx, claimBatch)
-		if err != nil || n < claimBatch {
-			return err
-		}
-		rest(ctx, start)
-	}
-	return nil
+	return inBatches(ctx, func(limit int) (int, error) { return a.Insight.PruneRefusals(ctx, limit) })
 }

@@ -173,6 +173,27 @@ func (g *Gateway) Shop(t testing.TB, webhookURL string, edit func(*tenant.Tenant
 // Exec runs a statement on the database behind the gateway's back.
 func (g *Gateway) Exec(t testing.TB, statement string) {
 	t.Helper()
+	db := g.connect(t)
+	defer db.Close() //nolint:errcheck // the statement's result counts
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Count returns how many rows there are: of a table, or of a part of it after
+// WHERE.
+func (g *Gateway) Count(t testing.TB, rows string) (n int) {
+	t.Helper()
+	db := g.connect(t)
+	defer db.Close() //nolint:errcheck // the statement's result counts
+	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+rows).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (g *Gateway) connect(t testing.TB) *sql.DB {
+	t.Helper()
 	driver, dsn := "pgx", g.DB
 	if path, ok := strings.CutPrefix(g.DB, "sqlite:"); ok {
 		driver, dsn = "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)"
@@ -181,12 +202,7 @@ func (g *Gateway) Exec(t testing.TB, statement string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.ExecContext(t.Context(), statement); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	return db
 }
 
 // Path returns the gateway's own address of a public verification URL.
