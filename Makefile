@@ -2,7 +2,8 @@
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 GOLANGCI := v2.15.0
-DEBIAN_PACKAGES := chromium firefox-esr pgbouncer postgresql prometheus python3 php-cli curl fonts-ocr-b ca-certificates mmdebstrap systemd systemd-container
+DEBIAN_PACKAGES := chromium firefox-esr pgbouncer postgresql prometheus python3 php-cli curl sqlite3 fonts-ocr-b ca-certificates mmdebstrap systemd systemd-container
+DEBIAN_COMMANDS := chromium firefox-esr pgbouncer promtool python3 php curl sqlite3 mmdebstrap systemd-analyze systemd-nspawn
 OCR_B := /usr/share/fonts/opentype/ocr-b/OCRB.otf
 
 # ONNX Runtime is called through C. Go's own stamp of the version, which fails
@@ -27,8 +28,9 @@ have-%:
 build: have-go ## compile bin/agegate
 	go build -ldflags '-X main.version=$(VERSION)' -o bin/agegate ./cmd/agegate
 
-deps: ## install what the tests need: PostgreSQL, PgBouncer, Chromium, Firefox, promtool, Python, PHP, curl, the font OCR-B, systemd, mmdebstrap (as root, on Debian)
-	@if command -v chromium >/dev/null && command -v firefox-esr >/dev/null && command -v promtool >/dev/null && command -v pgbouncer >/dev/null && command -v python3 >/dev/null && command -v php >/dev/null && command -v curl >/dev/null && command -v mmdebstrap >/dev/null && command -v systemd-analyze >/dev/null && command -v systemd-nspawn >/dev/null && [ -e $(OCR_B) ] && \
+deps: ## install what the tests need: PostgreSQL, PgBouncer, Chromium, Firefox, promtool, Python, PHP, curl, sqlite3, the font OCR-B, systemd, mmdebstrap (as root, on Debian)
+	@missing=; for command in $(DEBIAN_COMMANDS); do command -v $$command >/dev/null || missing=$$command; done; \
+	if [ -z "$$missing" ] && [ -e $(OCR_B) ] && \
 		{ command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; }; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(DEBIAN_PACKAGES); \

@@ -1,7 +1,12 @@
 -- +goose Up
 -- How far a document check got: what is kept of a document.
-ALTER TABLE sessions ADD COLUMN document_way text NOT NULL DEFAULT '' CHECK (document_way IN ('', 'wallet', 'photo'));
-ALTER TABLE sessions ADD COLUMN document_attempts bigint NOT NULL DEFAULT 0 CHECK (document_attempts >= 0);
+ALTER TABLE sessions ADD COLUMN document_way text NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN document_attempts bigint NOT NULL DEFAULT 0;
+-- NOT VALID: rows that are there already are not read under this lock. They have
+-- the default, and 00017 validates.
+ALTER TABLE sessions
+    ADD CONSTRAINT sessions_document_way_check CHECK (document_way IN ('', 'wallet', 'photo')) NOT VALID,
+    ADD CONSTRAINT sessions_document_attempts_check CHECK (document_attempts >= 0) NOT VALID;
 
 -- Certificates from which documents of wallets are accepted.
 CREATE TABLE trusted_issuers (
