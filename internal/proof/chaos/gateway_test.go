@@ -160,10 +160,18 @@ func (g *gateway) running() bool {
 	}
 }
 
-// newShop registers a tenant as an operator does, and returns its test API key.
-// It works with and without a running gateway, and migrates the database when
-// needed.
+// apiKeys are those of a tenant.
+type apiKeys struct{ Test, Live string }
+
+// newShop registers a tenant and returns its test API key.
 func (g *gateway) newShop(webhookURL string) string {
+	g.t.Helper()
+	return g.register(webhookURL).Test
+}
+
+// register registers a tenant as an operator does. It works with and without a
+// running gateway, and migrates the database when needed.
+func (g *gateway) register(webhookURL string) apiKeys {
 	g.t.Helper()
 	cmd := exec.Command(binary, "tenant", "create", "--json", "--name", "Shop",
 		"--success-url", "https://shop.example/ok", "--cancel-url", "https://shop.example/back", "--webhook-url", webhookURL)
@@ -175,14 +183,12 @@ func (g *gateway) newShop(webhookURL string) string {
 		g.t.Fatalf("tenant create: %v\n%s", err, &stderr)
 	}
 	var made struct {
-		Keys struct {
-			Test string `json:"test"`
-		} `json:"api_keys"`
+		Keys apiKeys `json:"api_keys"`
 	}
 	if err := json.Unmarshal(out, &made); err != nil {
 		g.t.Fatal(err)
 	}
-	return made.Keys.Test
+	return made.Keys
 }
 
 // newShops registers n tenants whose webhooks go to the receiver.
