@@ -14,7 +14,7 @@ export GOFLAGS += -buildvcs=false
 .DEFAULT_GOAL := help
 .PHONY: help run build deps test test-go test-browser marks bench lint lint-pages verify clean
 
-include contract.mk conformance.mk models.mk train.mk document.mk attack.mk chaos.mk security.mk packages.mk
+include contract.mk conformance.mk models.mk train.mk document.mk attack.mk chaos.mk security.mk scale.mk packages.mk
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'

@@ -36,15 +36,19 @@ func BenchmarkCreate(b *testing.B) {
 			for _, d := range demands {
 				b.Run(mode+"/"+d.name, func(b *testing.B) {
 					s.compare(b, s.remembers, d.clients, http.StatusCreated, func(base string, n int) *http.Request {
-						req, _ := http.NewRequest(http.MethodPost, base+"/api/v1/sessions/create", strings.NewReader(`{"target_age":18}`))
-						req.Header.Set("Content-Type", "application/json")
-						req.Header.Set("X-API-Key", keys[n%d.tenants])
-						return req
+						return creation(base, keys[n%d.tenants])
 					})
 				})
 			}
 		}
 	})
+}
+
+func creation(base, key string) *http.Request {
+	req, _ := http.NewRequest(http.MethodPost, base+"/api/v1/sessions/create", strings.NewReader(`{"target_age":18}`))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-API-Key", key)
+	return req
 }
 
 // BenchmarkStatus compares with a handler that looks the key up, and with one
@@ -133,22 +137,32 @@ func openDB(b testing.TB, driver, dsn string, conns int) *sql.DB {
 const rounds = 10
 
 func (s *stand) compare(b *testing.B, bareURL string, clients, want int, request func(base string, n int) *http.Request) {
-	s.load(b, s.gateway, clients, 200, want, request)
-	s.load(b, bareURL, clients, 200, want, request)
+	s.alternate(b, server{"gateway", s.gateway}, server{"bare", bareURL}, clients, want, request)
+}
+
+// server is one of two that are compared.
+type server struct{ name, url string }
+
+// alternate prints the throughput of both servers, its ratio, and the latencies
+// of the first.
+func (s *stand) alternate(b *testing.B, first, second server, clients, want int, request func(base string, n int) *http.Request) {
+	s.load(b, first.url, clients, 200, want, request)
+	s.load(b, second.url, clients, 200, want, request)
 	b.ResetTimer()
-	var gateway, bare time.Duration
-	var took []time.Duration
+	var one, other time.Duration
+	var took, otherTook []time.Duration
 	n := max(1, b.N/rounds)
 	for range rounds {
-		whole, _ := s.load(b, bareURL, clients, n, want, request)
-		bare += whole
-		whole, each := s.load(b, s.gateway, clients, n, want, request)
-		gateway, took = gateway+whole, append(took, each...)
+		whole, each := s.load(b, second.url, clients, n, want, request)
+		other, otherTook = other+whole, append(otherTook, each...)
+		whole, each = s.load(b, first.url, clients, n, want, request)
+		one, took = one+whole, append(took, each...)
 	}
 	total := float64(n * rounds)
-	b.ReportMetric(total/gateway.Seconds(), "gateway_req/s")
-	b.ReportMetric(total/bare.Seconds(), "bare_req/s")
-	b.ReportMetric(bare.Seconds()/gateway.Seconds(), "gateway/bare")
+	b.ReportMetric(total/one.Seconds(), first.name+"_req/s")
+	b.ReportMetric(total/other.Seconds(), second.name+"_req/s")
+	b.ReportMetric(other.Seconds()/one.Seconds(), first.name+"/"+second.name)
+	b.ReportMetric(quantile(otherTook, 0.99), second.name+"_p99_ms")
 	report(b, took)
 }
 

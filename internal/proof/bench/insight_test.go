@@ -26,9 +26,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// crowd is how many sessions the tenant of BenchmarkInsight has. One is made every
+// crowdSize is how many sessions the tenant of BenchmarkInsight has. One is made every
 // crowdEvery, so that a million took a month, and most have an event.
-var crowd = flag.Int("crowd", 1_000_000, "sessions of the tenant that BenchmarkInsight looks at")
+var crowdSize = flag.Int("crowd", 1_000_000, "sessions of the tenant that BenchmarkInsight looks at")
 
 const crowdEvery = 30 * 24 * time.Hour / 1_000_000
 
@@ -67,7 +67,7 @@ func benchmarkInsight(b *testing.B, databaseURL string) {
 	}
 	began := time.Now()
 	fill(b, databaseURL, owner.ID, keys, now)
-	b.Logf("filled with %d sessions in %s", *crowd, time.Since(began).Round(time.Second))
+	b.Logf("filled with %d sessions in %s", *crowdSize, time.Since(began).Round(time.Second))
 	began = time.Now()
 	folding := insight.NewService(db, billing.Limits{}, func() time.Time { return now })
 	if err := folding.Fold(ctx, func(time.Time) {}); err != nil {
@@ -93,7 +93,7 @@ func reads(b *testing.B, g *harness.Gateway, tenantID uuid.UUID, now time.Time) 
 	staff := g.SignIn(b, false, account.ByPasskey)
 	g.Join(b, staff, tenantID, account.Owner)
 	scope := insight.Scope{TenantID: tenantID, Livemode: true}
-	age := time.Duration(*crowd) * crowdEvery
+	age := time.Duration(*crowdSize) * crowdEvery
 	day := func(t time.Time) string { return t.Format(time.DateOnly) }
 	var sessions, deliveries []string
 	for _, f := range []insight.SessionFilter{{}, {Status: session.StatusSpoof}, {To: now.Add(-age / 2)}} {
@@ -166,9 +166,9 @@ func logIn(b *testing.B, g *harness.Gateway) func(i int) {
 // fill inserts the crowd with two statements.
 func fill(b testing.TB, databaseURL string, tenantID uuid.UUID, keys []tenant.APIKey, now time.Time) {
 	b.Helper()
-	first := now.Add(-time.Duration(*crowd) * crowdEvery).UnixMilli()
+	first := now.Add(-time.Duration(*crowdSize) * crowdEvery).UnixMilli()
 	replace := strings.NewReplacer(
-		"$FIRST", fmt.Sprint(first), "$EVERY", fmt.Sprint(crowdEvery.Milliseconds()), "$N", fmt.Sprint(*crowd),
+		"$FIRST", fmt.Sprint(first), "$EVERY", fmt.Sprint(crowdEvery.Milliseconds()), "$N", fmt.Sprint(*crowdSize),
 		"$TENANT", tenantID.String(), "$KEY0", keys[0].ID.String(), "$KEY1", keys[1].ID.String(), "$KEY2", keys[2].ID.String())
 	path, isSQLite := strings.CutPrefix(databaseURL, "sqlite:")
 	var db *sql.DB

@@ -17,11 +17,16 @@ import (
 
 // report prints quantiles of latencies in milliseconds.
 func report(b *testing.B, took []time.Duration) {
-	slices.Sort(took)
 	for name, q := range map[string]float64{"p50_ms": 0.50, "p95_ms": 0.95, "p99_ms": 0.99} {
-		b.ReportMetric(float64(took[int(q*float64(len(took)-1))].Microseconds())/1000, name)
+		b.ReportMetric(quantile(took, q), name)
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// quantile returns a quantile of latencies, which it sorts, in milliseconds.
+func quantile(took []time.Duration, q float64) float64 {
+	slices.Sort(took)
+	return float64(took[int(q*float64(len(took)-1))].Microseconds()) / 1000
 }
 
 // BenchmarkWebhook prints the time from the answer that completes a session to

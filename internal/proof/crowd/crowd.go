@@ -54,7 +54,7 @@ func (c Crowd) statements(d dialect) ([]string, error) {
 	data := map[string]any{
 		"N": c.Sessions, "First": c.Until.Add(-c.Over).UnixMilli(), "Over": c.Over.Milliseconds(),
 		"Shops": strings.Join(shops, " UNION ALL "), "Count": len(c.Shops), "Old": c.Old,
-		"LastDay": fmt.Sprint(c.Until.Add(-24 * time.Hour).UnixMilli()),
+		"LastDay": fmt.Sprint(c.Until.Add(-24 * time.Hour).UnixMilli()), "LastMonth": fmt.Sprint(c.Until.AddDate(0, 0, -30).UnixMilli()),
 	}
 	parsed, err := template.New("").Funcs(d.funcs).Parse(inserts)
 	if err != nil {
@@ -71,8 +71,8 @@ func (c Crowd) statements(d dialect) ([]string, error) {
 //
 // Of a hundred sessions, 62 pass, 12 fall back, 2 are spoofs, 14 are known to have
 // expired and 10 have without anybody looking. One in eleven is a test, of every
-// kind. One in sixteen was handed over to a phone, and those of the last day have
-// an idempotency key.
+// kind. One in sixteen was handed over to a phone. Those of the last day have an
+// idempotency key, and those of the last 30 days an event: older ones are deleted.
 const inserts = `
 INSERT INTO sessions (id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash, browser_hash,
 	status, created_at, expires_at, completed_at, attempts, strikes{{if not .Old}}, opened_at, begun_at, source, api_key_id{{end}})
@@ -105,7 +105,8 @@ SELECT 'evt_' || id, tenant_id, id, livemode, webhook_url, 'ep_00000000000000000
 	{{bytes "'{\"type\":\"session.completed\",\"timestamp\":\"2026-01-01T00:00:00.000000Z\",\"session_id\":\"' || id || '\",\"status\":\"VERIFIED\",\"is_adult\":true,\"livemode\":true}'"}},
 	CASE WHEN failed THEN 'failed' ELSE 'delivered' END, completed_at, CASE WHEN failed THEN 3 ELSE 1 END, 0, completed_at,
 	CASE WHEN failed THEN 'timeout' ELSE 'delivered' END, CASE WHEN failed THEN 0 ELSE 204 END
-FROM (SELECT *, status = 'FALLBACK' AND target_age = 16 AS failed FROM sessions WHERE status IN ('PASSED', 'FALLBACK')) AS completed;
+FROM (SELECT *, status = 'FALLBACK' AND target_age = 16 AS failed FROM sessions
+	WHERE status IN ('PASSED', 'FALLBACK') AND completed_at > {{time .LastMonth}}) AS completed;
 INSERT INTO webhook_attempts (event_id, number, at, class, status_code, latency_us, excerpt)
 SELECT id, number, last_at, last_class, last_status, 45000, {{bytes "''"}}
 FROM webhook_events JOIN (SELECT 1 AS number UNION ALL SELECT 2 UNION ALL SELECT 3) AS numbers ON number <= attempts;

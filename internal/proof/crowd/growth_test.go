@@ -137,7 +137,7 @@ func TestPruningReadsNoWholeTable(t *testing.T) {
 	now := time.Now().UTC()
 	var total int
 	for _, shop := range shops {
-		n, err := session.NewRecords(s, time.Now).Prune(t.Context(), audit.System("test"), shop.TenantID, now.Add(-59*24*time.Hour), func(session.Pruned) {})
+		n, err := session.NewRecords(s, time.Now).Prune(t.Context(), audit.System("test"), shop.TenantID, now.Add(-61*24*time.Hour), func(session.Pruned) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func scanned(t *testing.T, db *sql.DB) map[string]int64 {
 func fill(t *testing.T, url string, c crowd.Crowd) {
 	t.Helper()
 	started := time.Now()
-	c.Sessions, c.Until = *sessions, time.Now().Add(-time.Hour)
+	c.Sessions, c.Until = *sessions, time.Now().Add(-48*time.Hour) // so that some has to go
 	if err := crowd.Fill(t.Context(), url, c); err != nil {
 		t.Fatal(err)
 	}
