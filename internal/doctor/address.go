@@ -81,7 +81,7 @@ func (e *examiner) verifyURL(ctx context.Context) {
 	if !config.Private(e.Config.VerifyURL) {
 		e.problem(check, "it is not https: browsers give no camera to the page", "terminate TLS in a reverse proxy, and set the https address")
 	}
-	conn, res, err := websocket.Dial(ctx, e.Config.VerifyURL+page.HandshakePath, &websocket.DialOptions{HTTPClient: client()})
+	conn, res, err := websocket.Dial(ctx, e.Config.VerifyURL+page.HandshakePath, &websocket.DialOptions{HTTPClient: client()}) //nolint:bodyclose // the library closes it
 	if conn != nil {
 		defer conn.CloseNow() //nolint:errcheck // the gateway has ended it
 	}

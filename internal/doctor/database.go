@@ -39,7 +39,7 @@ func (e *examiner) database(ctx context.Context) {
 		e.problem("database", err.Error(), "check "+config.DatabaseURLName+": host, port, database, role and password, and that the server runs and lets this machine in")
 		return
 	}
-	defer db.Close() //nolint:errcheck // it was only read
+	defer db.Close()
 	if !e.state(ctx, db) {
 		return
 	}

@@ -76,7 +76,7 @@ func (w *wire) Read(p []byte) (int, error) {
 func (p *Pages) answerHandshake(c echo.Context) error {
 	conn, err := websocket.Accept(&handshake{ResponseWriter: c.Response()}, c.Request(), nil)
 	if err != nil {
-		return nil // Accept has answered
+		return nil //nolint:nilerr // Accept has answered
 	}
 	return conn.CloseNow()
 }

@@ -173,28 +173,35 @@ func sample(b *testing.B, databaseURL string, c crowd.Crowd) (ids []string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // nothing was written
+	defer db.Close()
 	for i := range 100 {
 		after := c.Until.Add(-c.Over * time.Duration(100-i) / 100).UTC().Format("2006-01-02 15:04:05.000+00:00")
-		rows, err := db.QueryContext(b.Context(), `SELECT CAST(id AS text) FROM sessions
-			WHERE tenant_id = $1 AND created_at > $2 AND livemode ORDER BY created_at LIMIT 20`, c.Shops[0].TenantID.String(), after)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for rows.Next() {
-			var id string
-			if err := rows.Scan(&id); err != nil {
-				b.Fatal(err)
-			}
-			ids = append(ids, id)
-		}
-		if err := rows.Err(); err != nil {
-			b.Fatal(err)
-		}
-		_ = rows.Close()
+		ids = append(ids, firstAfter(b, db, c, after)...)
 	}
 	if len(ids) == 0 {
 		b.Fatal("no session was found")
+	}
+	return ids
+}
+
+// firstAfter returns the first live sessions of the first shop made after a moment.
+func firstAfter(b *testing.B, db *sql.DB, c crowd.Crowd, moment string) (ids []string) {
+	b.Helper()
+	rows, err := db.QueryContext(b.Context(), `SELECT CAST(id AS text) FROM sessions
+		WHERE tenant_id = $1 AND created_at > $2 AND livemode ORDER BY created_at LIMIT 20`, c.Shops[0].TenantID.String(), moment)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			b.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		b.Fatal(err)
 	}
 	return ids
 }

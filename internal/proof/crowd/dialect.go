@@ -111,7 +111,7 @@ func loadSQLite(ctx context.Context, databaseURL string, inserts []string) error
 }
 
 func sqlite3(ctx context.Context, path string, script ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "sqlite3", "-bail", path)
+	cmd := exec.CommandContext(ctx, "sqlite3", "-bail", path) //nolint:gosec // the file of a test
 	cmd.Stdin = strings.NewReader(strings.Join(script, "\n"))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

@@ -174,7 +174,7 @@ func (g *Gateway) Shop(t testing.TB, webhookURL string, edit func(*tenant.Tenant
 func (g *Gateway) Exec(t testing.TB, statement string) {
 	t.Helper()
 	db := g.connect(t)
-	defer db.Close() //nolint:errcheck // the statement's result counts
+	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), statement); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func (g *Gateway) Exec(t testing.TB, statement string) {
 func (g *Gateway) Count(t testing.TB, rows string) (n int) {
 	t.Helper()
 	db := g.connect(t)
-	defer db.Close() //nolint:errcheck // the statement's result counts
+	defer db.Close()
 	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+rows).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
