@@ -26,7 +26,7 @@ const apiMemory = 72 << 10
 func TestRoles(t *testing.T) {
 	beside(t, true)
 	db := postgres(t)
-	r := table.New(t, db.named("13 API and hosted page apart"))
+	r := table.New(t, db.named("14 API and hosted page apart"))
 	receiver := newReceiver(t, always(accept))
 	api := newGateway(t, db, "AGEGATE_ROLE=api", "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR="+t.TempDir())
 	api.program = installed(t)
