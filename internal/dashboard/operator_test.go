@@ -325,7 +325,7 @@ func TestSystem(t *testing.T) {
 		if !strings.Contains(body, `data-testid="drift"`) || !strings.Contains(body, "<code>bbbb</code> <span class=\"badge bad\">differs") {
 			t.Error("the replica that differs is not marked")
 		}
-		if strings.Contains(body, ">missing<") {
+		if strings.Contains(body, `data-label="Models"><span class="badge bad">missing`) {
 			t.Error("a replica of the API alone is marked for having no models")
 		}
 		if strings.Contains(body, "<code>aaaa</code> <span") || !strings.Contains(body, ">"+newest+"<") {
