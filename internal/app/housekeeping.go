@@ -30,22 +30,21 @@ const (
 // keepHouse runs the database's housekeeping until ctx ends, in small steps
 // beside traffic, on every replica with the API's part. The others only report.
 func (a *App) keepHouse(ctx context.Context) {
+	var jobs sync.WaitGroup
+	defer jobs.Wait()
+	jobs.Go(func() { a.repeat(ctx, insight.HeartbeatEvery, "reporting this replica failed", a.heartbeat) })
 	if a.refusals == nil {
-		a.repeat(ctx, insight.HeartbeatEvery, "reporting this replica failed", a.heartbeat)
 		return
 	}
-	var jobs sync.WaitGroup
 	jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting expired idempotency keys failed", a.pruneClaims) })
 	jobs.Go(func() { a.repeat(ctx, holdsEvery, "releasing expired holds failed", a.releaseHolds) })
 	jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old log-ins and links failed", a.pruneAccounts) })
 	jobs.Go(func() { a.repeat(ctx, foldEvery, "folding figures failed", a.fold) })
-	jobs.Go(func() { a.repeat(ctx, insight.HeartbeatEvery, "reporting this replica failed", a.heartbeat) })
 	jobs.Go(func() { a.repeat(ctx, flushEvery, "writing refusals failed", a.refusals.Flush) })
 	jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old refusals failed", a.pruneRefusals) })
 	if a.retention > 0 {
 		jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old sessions failed", a.pruneSessions) })
 	}
-	jobs.Wait()
 }
 
 // repeat runs job now and then about once per period, varied by a fifth so that
