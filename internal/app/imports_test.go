@@ -34,7 +34,8 @@ var rooms = [][]string{
 	{"vision"},
 	{"inference"},
 	// For everybody.
-	{"fault", "gather", "junit"},
+	{"gather", "junit"},
+	{"fault"},
 	{"agegate", "gen", "templates"}, // agegate is the root, which embeds openapi.yaml
 }
 

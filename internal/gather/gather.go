@@ -6,8 +6,15 @@ package gather
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
+
+	"agegate/internal/fault"
 )
+
+// retryAfter is how long those are asked to wait whose turn did not come in time.
+const retryAfter = 5 * time.Second
 
 // Group gathers calls with a value V by a key K, and answers all that share a run
 // with the same R. It is safe for concurrent use.
@@ -36,7 +43,8 @@ func New[K comparable, V, R any](most int, run func(ctx context.Context, key K, 
 }
 
 // Do runs the group's function with the value, perhaps among others. It returns
-// early with the context's error; the value may then be used all the same.
+// early when the context ends: with fault.Unavailable when its time is over, and
+// with its error otherwise. The value may then be used all the same.
 func (g *Group[K, V, R]) Do(ctx context.Context, key K, value V) (R, error) {
 	g.mu.Lock()
 	if _, busy := g.waiting[key]; !busy {
@@ -53,8 +61,18 @@ func (g *Group[K, V, R]) Do(ctx context.Context, key K, value V) (R, error) {
 		return c.result, c.err
 	case <-ctx.Done():
 		var none R
-		return none, ctx.Err()
+		return none, ended(ctx.Err())
 	}
+}
+
+// ended turns the end of a call's time into a fault.
+func ended(err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	late := fault.Wrap(err, fault.Unavailable, "Its turn did not come in time")
+	late.RetryAfter = retryAfter
+	return late
 }
 
 // next begins the next run of a key, if a call waits.

@@ -7,7 +7,9 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"agegate/internal/fault"
 	"agegate/internal/gather"
 )
 
@@ -76,6 +78,11 @@ func TestDoKeepsApart(t *testing.T) {
 		synctest.Wait()
 		if _, err := g.Do(t.Context(), "other", 1); err != nil {
 			t.Error(err)
+		}
+		late, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := g.Do(late, "busy", 1); fault.CodeOf(err) != fault.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("whose time was over: %v", err)
 		}
 		ctx, giveUp := context.WithCancel(t.Context())
 		wg.Go(func() {

@@ -90,9 +90,6 @@ func answer(err error) (int, any) {
 	if errors.As(err, &http4xx) && http4xx.Code >= 400 && http4xx.Code < 500 {
 		return detail(http4xx.Code)
 	}
-	if errors.Is(err, context.DeadlineExceeded) { // the request's own, while it waited for its turn
-		return detail(http.StatusServiceUnavailable)
-	}
 	return detail(http.StatusInternalServerError)
 }
 

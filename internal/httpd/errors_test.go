@@ -1,7 +1,6 @@
 package httpd_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -28,7 +27,6 @@ func TestFaults(t *testing.T) {
 		"invalid":       {fmt.Errorf("api: %w", contract.InvalidError{{Type: "value_error", Loc: []any{"body", "success_url"}}}), 422, invalid("value_error body success_url")},
 		"too many":      {&fault.Error{Code: fault.TooMany, Message: "Test session daily cap reached", RetryAfter: 1500 * time.Millisecond}, 429, detail("Test session daily cap reached")},
 		"unavailable":   {fault.Wrap(secret, fault.Unavailable, "Database unavailable"), 503, detail("Service Unavailable")},
-		"out of time":   {fmt.Errorf("waiting: %w", context.DeadlineExceeded), 503, detail("Service Unavailable")},
 		"unforeseen":    {fmt.Errorf("reading %s: %w", canary, secret), 500, detail("Internal Server Error")},
 		"echo's 400":    {echo.NewHTTPError(400, canary), 400, detail("Bad Request")},
 		"echo's 500":    {echo.NewHTTPError(500, canary), 500, detail("Internal Server Error")},
