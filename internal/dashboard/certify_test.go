@@ -64,7 +64,7 @@ func TestCertifier(t *testing.T) {
 		ended(d, "17 of 17 passed")
 		d.logged(t, audit.CertifyRun)
 		for who, certified := range map[*desk]bool{careless: false, d: true} {
-			if list, err := g.App.Insight.Checklist(t.Context(), who.shop.Tenant.ID); err != nil || list.Certified != certified {
+			if list, err := g.App.Insight.Checklist(t.Context(), who.shop.Tenant); err != nil || list.Certified != certified {
 				t.Errorf("the checklist has certified %t, %v; want %t", list.Certified, err, certified)
 			}
 		}

@@ -198,7 +198,7 @@ func hostOf(e webhook.Endpoint) string {
 // checklist returns what going live takes and how much of it is done, or nothing
 // when all is.
 func (r *request) checklist() ([]todoView, int, error) {
-	list, err := r.pages.cfg.Insight.Checklist(r.ctx(), r.access.TenantID())
+	list, err := r.pages.cfg.Insight.Checklist(r.ctx(), r.tenant)
 	if err != nil || list.Complete() && r.who.Strong() {
 		return nil, 0, err
 	}

@@ -2,7 +2,6 @@ package insight
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"agegate/internal/tenant"
@@ -14,61 +13,48 @@ import (
 // Checklist says what of going live is done.
 type Checklist struct {
 	SuccessURL, CancelURL, WebhookURL bool // are set
-	Reached                                // in test mode
-	Certified                         bool // the certifier found nothing at the present Webhook URL
-	LiveKey                           bool // one is in force
-	Allowance                         bool // a live session can be paid for
+	Progress
+	Allowance bool // a live session can be paid for
 }
 
-// Reached says what a mode of a tenant has ever had. Sessions count that were deleted
-// after their hour was folded.
-type Reached struct {
-	Passed, FellBack, Spoofed bool // a session with that result
-	WebhookAnswered           bool // an event that was answered 2xx
+// Progress is what of a checklist other tables than the tenant's say. Sessions count
+// that were deleted after their hour was folded.
+type Progress struct {
+	Passed, FellBack, Spoofed bool // test mode has had a session with that result
+	WebhookAnswered           bool // test mode has an event that was answered 2xx
+	Certified                 bool // the certifier found nothing at the present Webhook URL
+	LiveKey                   bool // one is in force
 }
 
 // Complete reports whether nothing is missing.
 func (c Checklist) Complete() bool {
-	return c == Checklist{true, true, true, Reached{true, true, true, true}, true, true, true}
+	return c == Checklist{true, true, true, Progress{true, true, true, true, true, true}, true}
 }
 
-// Checklist returns a tenant's checklist, or fault.NotFound. A complete one may be
-// 15 s old: what is missing is told at once when it is done.
-func (s *Service) Checklist(ctx context.Context, tenantID uuid.UUID) (Checklist, error) {
-	if kept, ok := s.ready.kept(tenantID); ok && s.ready.fresh(kept) {
+// Checklist returns a tenant's checklist. A complete one may be 15 s old: what is
+// missing is told at once when it is done.
+func (s *Service) Checklist(ctx context.Context, t tenant.Tenant) (Checklist, error) {
+	if kept, ok := s.ready.kept(t.ID); ok && s.ready.fresh(kept) {
 		return kept.value, nil
 	}
 	at := s.now()
-	list, err := s.check(ctx, tenantID)
+	list, err := s.check(ctx, t, at)
 	if err == nil && list.Complete() {
-		s.ready.put(tenantID, cached[Checklist]{list, at})
+		s.ready.put(t.ID, cached[Checklist]{list, at})
 	}
 	return list, err
 }
 
-func (s *Service) check(ctx context.Context, tenantID uuid.UUID) (Checklist, error) {
-	t, err := s.store.TenantByID(ctx, tenantID)
+func (s *Service) check(ctx context.Context, t tenant.Tenant, now time.Time) (Checklist, error) {
+	progress, err := s.store.Progress(ctx, t.ID, webhook.EndpointID(t.ID, false, t.WebhookURL), now)
 	if err != nil {
 		return Checklist{}, err
 	}
-	c := Checklist{SuccessURL: t.SuccessURL != "", CancelURL: t.CancelURL != "", WebhookURL: t.WebhookURL != ""}
-	if c.Reached, err = s.store.Reached(ctx, Scope{TenantID: tenantID}); err != nil {
-		return Checklist{}, err
-	}
-	if c.Certified, err = s.store.Certified(ctx, tenantID, webhook.EndpointID(tenantID, false, t.WebhookURL)); err != nil {
-		return Checklist{}, err
-	}
-	keys, err := s.store.Keys(ctx, tenantID)
-	if err != nil {
-		return Checklist{}, err
-	}
-	c.LiveKey = slices.ContainsFunc(keys, func(k tenant.APIKey) bool { return k.Livemode && k.InForceAt(s.now()) })
-	a, err := s.remaining(ctx, t, s.now())
-	if err != nil {
-		return Checklist{}, err
-	}
-	c.Allowance = a.Unlimited || a.FreeLeft+a.Credit > 0
-	return c, nil
+	a, err := s.remaining(ctx, t, now)
+	return Checklist{
+		SuccessURL: t.SuccessURL != "", CancelURL: t.CancelURL != "", WebhookURL: t.WebhookURL != "",
+		Progress: progress, Allowance: a.Unlimited || a.FreeLeft+a.Credit > 0,
+	}, err
 }
 
 // KeyUse is a key and how much it is used.

@@ -88,18 +88,15 @@ type Store interface {
 	// CountByKey counts a tenant's sessions created at or after since by the key
 	// that created them.
 	CountByKey(ctx context.Context, tenantID uuid.UUID, since time.Time) (map[uuid.UUID]int64, error)
-	// Certified reports whether the last finished run of the certifier against a
-	// tenant's endpoint passed.
-	Certified(ctx context.Context, tenantID uuid.UUID, endpointID string) (bool, error)
-	// Reached returns what a scope has ever had.
-	Reached(ctx context.Context, scope Scope) (Reached, error)
+	// Progress returns a tenant's, with Certified after the last finished run of the
+	// certifier against an endpoint.
+	Progress(ctx context.Context, tenantID uuid.UUID, endpointID string, now time.Time) (Progress, error)
 
 	// TenantByID returns a tenant, or fault.NotFound.
 	TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
 	// Keys returns a tenant's keys, oldest first, revoked ones included.
 	Keys(ctx context.Context, tenantID uuid.UUID) ([]tenant.APIKey, error)
-	// Credit returns the prepaid balance, zero for a tenant that never had any.
-	Credit(ctx context.Context, tenantID uuid.UUID) (int64, error)
-	// CounterUsed returns the units that a counter has given out in a period.
-	CounterUsed(ctx context.Context, tenantID uuid.UUID, c billing.Counter, period string) (int64, error)
+	// Funds returns the free checks that a tenant has used in a month, 2006-01, and
+	// its prepaid balance.
+	Funds(ctx context.Context, tenantID uuid.UUID, month string) (used, credit int64, err error)
 }

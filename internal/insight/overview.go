@@ -258,15 +258,15 @@ func (s *Service) remaining(ctx context.Context, t tenant.Tenant, now time.Time)
 	if t.FreeChecks != nil {
 		a.FreeLimit = *t.FreeChecks
 	}
-	used, err := s.store.CounterUsed(ctx, t.ID, billing.CounterFree, now.UTC().Format("2006-01"))
+	used, credit, err := s.store.Funds(ctx, t.ID, now.UTC().Format("2006-01"))
 	if err != nil {
 		return Allowance{}, err
 	}
+	a.Credit = credit
 	if a.Unlimited = a.FreeLimit == billing.Unlimited; !a.Unlimited {
 		a.FreeLeft = max(0, a.FreeLimit-used)
 	}
-	a.Credit, err = s.store.Credit(ctx, t.ID)
-	return a, err
+	return a, nil
 }
 
 // perDay returns the units spent a day from the day first to before.

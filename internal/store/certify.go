@@ -116,13 +116,3 @@ func (s *Store) LastCertification(ctx context.Context, tenantID uuid.UUID, endpo
 		return toCertification(row)
 	})
 }
-
-// Certified implements insight.Store.
-func (s *Store) Certified(ctx context.Context, tenantID uuid.UUID, endpointID string) (bool, error) {
-	return view(ctx, s, func(tx *Tx) (bool, error) {
-		var passed []bool
-		err := tx.db.Model(&certificationRow{}).Where("tenant_id = ? AND endpoint_id = ? AND finished_at IS NOT NULL", tenantID, endpointID).
-			Order("started_at DESC, id DESC").Limit(1).Pluck("passed", &passed).Error
-		return len(passed) > 0 && passed[0], err
-	})
-}

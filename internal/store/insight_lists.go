@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ type ranges struct {
 
 // part is a status and a further condition on its rows.
 type part struct {
-	status string
+	status string // never an input: it stands in the statement
 	where  string // empty for none
 	args   []any
 }
@@ -56,11 +57,14 @@ func (r ranges) union(columns string, limit, offset int) (string, []any) {
 	return strings.Join(selects, " UNION ALL "), args
 }
 
-// top is union for one part, as a table of a statement.
+// top is union for one part, as a table of a statement. What is no input is
+// literal: both databases plan by it, and SQLite would prepare the statement again
+// when it is bound.
 func (r ranges) top(columns string, p part, limit, offset int) (string, []any) {
-	return "(SELECT " + columns + " FROM " + r.table + ` WHERE tenant_id = ? AND livemode = ? AND (status, id) >= (?, ?) AND (status, id) < (?, ?)
-		ORDER BY status DESC, id DESC LIMIT ? OFFSET ?) AS part`,
-		[]any{r.scope.TenantID.String(), r.scope.Livemode, p.status, leastID, p.status, cmp.Or(r.before, greatestID(r.table)), limit, offset}
+	return fmt.Sprintf(`(SELECT %s FROM %s WHERE tenant_id = ? AND livemode = %t AND (status, id) >= ('%s', '%s') AND (status, id) < ('%s', ?)
+			ORDER BY status DESC, id DESC LIMIT %d OFFSET %d) AS part`,
+			columns, r.table, r.scope.Livemode, p.status, leastID, p.status, limit, offset),
+		[]any{r.scope.TenantID.String(), cmp.Or(r.before, greatestID(r.table))}
 }
 
 // selected is union with the conditions, of rows with ids at or after from. Rows
@@ -97,10 +101,15 @@ func greatestID(table string) string {
 	return "evt_" + uuid.Max.String()
 }
 
-// newest scans the newest rows into rows, which is a pointer to a slice. It
-// returns the id down to which it has looked, or "" if it looked at all.
+// newest scans the newest rows into rows, which is a pointer to a slice; none if
+// there are no parts. It returns the id down to which it has looked, or "" if it
+// looked at all.
 func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) {
-	statement, args := r.union(r.columns, limit, 0)
+	if len(r.parts) == 0 {
+		return "", nil
+	}
+	ids, args := r.union("id", limit, 0)
+	statement := fmt.Sprintf("SELECT %s FROM %s WHERE id IN (SELECT id FROM (%s) AS parts ORDER BY id DESC LIMIT %d)", r.columns, r.table, ids, limit)
 	if r.sparse() {
 		lookup, of := r.union("id", 1, lookedAt-1)
 		var last []string
@@ -115,7 +124,7 @@ func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) 
 		}
 		statement, args = r.selected(max(r.from, reached))
 	}
-	return reached, tx.db.Raw(statement+" ORDER BY id DESC LIMIT ?", append(args, limit)...).Scan(rows).Error
+	return reached, tx.db.Raw(fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", statement, limit), args...).Scan(rows).Error
 }
 
 // listRow is the part of a session that lists show.
@@ -167,18 +176,23 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 func sessionParts(q insight.SessionQuery) []part {
 	now := []any{at(q.Now)}
 	switch q.Status {
-	case "":
-		return []part{
-			{status: string(session.StatusPending)}, {status: string(session.StatusPassed)}, {status: string(session.StatusFallback)},
-			{status: string(session.StatusSpoof)}, {status: string(session.StatusExpired)},
-		}
 	case session.StatusPending:
 		return []part{{string(session.StatusPending), "expires_at > ?", now}}
 	case session.StatusExpired:
 		return []part{{status: string(session.StatusExpired)}, {string(session.StatusPending), "expires_at <= ?", now}}
-	default:
-		return []part{{status: string(q.Status)}}
 	}
+	return partsOf(q.Status, session.StatusPending, session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired)
+}
+
+// partsOf returns the one of all statuses that is asked for, every one for the
+// empty status, and nothing for one that is not known.
+func partsOf[S ~string](asked S, all ...S) (parts []part) {
+	for _, status := range all {
+		if asked == "" || asked == status {
+			parts = append(parts, part{status: string(status)})
+		}
+	}
+	return parts
 }
 
 func toSessionRow(r listRow, now time.Time) insight.SessionRow {
@@ -197,13 +211,7 @@ const eventColumns = "id, tenant_id, session_id, livemode, destination, endpoint
 // ListEvents implements insight.Store.
 func (s *Store) ListEvents(ctx context.Context, q insight.EventQuery) (insight.Found[webhook.Record], error) {
 	r := ranges{table: "webhook_events", columns: eventColumns, scope: q.Scope, before: q.Before}
-	statuses := []webhook.Status{q.Status}
-	if q.Status == "" {
-		statuses = []webhook.Status{
-			webhook.StatusPending, webhook.StatusDelivered, webhook.StatusFailed, webhook.StatusWaiting, webhook.StatusNoDestination,
-		}
-	}
-	r.parts = mapAll(statuses, func(status webhook.Status) part { return part{status: string(status)} })
+	r.parts = partsOf(q.Status, webhook.StatusPending, webhook.StatusDelivered, webhook.StatusFailed, webhook.StatusWaiting, webhook.StatusNoDestination)
 	if q.Class != "" {
 		r.where, r.args = "last_class = ?", []any{string(q.Class)}
 	}
@@ -252,31 +260,36 @@ func (s *Store) CountEvents(ctx context.Context, scope insight.Scope, since stri
 	})
 }
 
-// Reached implements insight.Store.
-func (s *Store) Reached(ctx context.Context, scope insight.Scope) (insight.Reached, error) {
+// Progress implements insight.Store.
+func (s *Store) Progress(ctx context.Context, tenantID uuid.UUID, endpointID string, now time.Time) (insight.Progress, error) {
 	var args []any
 	has := func(table, status string) string {
-		statement, own := ranges{table: table, scope: scope, parts: []part{{status: status}}}.union("id", 1, 0)
+		statement, own := ranges{table: table, scope: insight.Scope{TenantID: tenantID}, parts: []part{{status: status}}}.union("id", 1, 0)
 		args = append(args, own...)
 		return "EXISTS (" + statement + ")"
 	}
 	ever := func(status session.Status) string {
-		statement := has("sessions", string(status)) + " OR EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND livemode = ? AND status = ?)"
-		args = append(args, scope.TenantID.String(), scope.Livemode, string(status))
+		statement := has("sessions", string(status)) + " OR EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND NOT livemode AND status = ?)"
+		args = append(args, tenantID.String(), string(status))
 		return statement
 	}
 	statement := "SELECT " + ever(session.StatusPassed) + " AS passed, " + ever(session.StatusFallback) + " AS fell_back, " +
-		ever(session.StatusSpoof) + " AS spoofed, " + has("webhook_events", string(webhook.StatusDelivered)) + " AS webhook_answered"
-	return view(ctx, s, func(tx *Tx) (reached insight.Reached, err error) {
-		err = tx.db.Raw(statement, args...).Scan(&reached).Error
-		return reached, err
+		ever(session.StatusSpoof) + " AS spoofed, " + has("webhook_events", string(webhook.StatusDelivered)) + ` AS webhook_answered,
+		coalesce((SELECT passed FROM certifications WHERE tenant_id = ? AND endpoint_id = ? AND finished_at IS NOT NULL
+			ORDER BY started_at DESC, id DESC LIMIT 1), false) AS certified,
+		EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ? AND livemode AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)) AS live_key`
+	args = append(args, tenantID, endpointID, tenantID, at(now))
+	return view(ctx, s, func(tx *Tx) (p insight.Progress, err error) {
+		return p, tx.db.Raw(statement, args...).Scan(&p).Error
 	})
 }
 
-// CounterUsed implements insight.Store.
-func (s *Store) CounterUsed(ctx context.Context, tenantID uuid.UUID, c billing.Counter, period string) (int64, error) {
-	return view(ctx, s, func(tx *Tx) (used int64, err error) {
-		return used, tx.db.Raw("SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?",
-			tenantID, c, period).Scan(&used).Error
+// Funds implements insight.Store.
+func (s *Store) Funds(ctx context.Context, tenantID uuid.UUID, month string) (used, credit int64, err error) {
+	err = s.View(ctx, func(tx *Tx) error {
+		return tx.db.Raw(`SELECT coalesce((SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?), 0),
+			coalesce((SELECT units FROM credit_balances WHERE tenant_id = ?), 0)`,
+			tenantID, billing.CounterFree, month, tenantID).Row().Scan(&used, &credit)
 	})
+	return used, credit, err
 }

@@ -11,6 +11,7 @@ import (
 	"agegate/internal/fault"
 	"agegate/internal/insight"
 	"agegate/internal/session"
+	"agegate/internal/tenant"
 	"agegate/internal/webhook"
 
 	"github.com/google/uuid"
@@ -77,17 +78,17 @@ func TestRecordOfASession(t *testing.T) {
 				t.Errorf("%s: %+v, %v", name, page, err)
 			}
 		}
-		g.checkFacts(t, c.Tenant.ID)
+		g.checkFacts(t, c.Tenant)
 	})
 }
 
 // checkFacts checks what else follows from one forced pass with a webhook.
-func (g *Gateway) checkFacts(t *testing.T, tenantID uuid.UUID) {
+func (g *Gateway) checkFacts(t *testing.T, owner tenant.Tenant) {
 	t.Helper()
-	test := insight.Scope{TenantID: tenantID}
-	list, err := g.App.Insight.Checklist(t.Context(), tenantID)
+	test := insight.Scope{TenantID: owner.ID}
+	list, err := g.App.Insight.Checklist(t.Context(), owner)
 	want := insight.Checklist{
-		SuccessURL: true, CancelURL: true, WebhookURL: true, Reached: insight.Reached{Passed: true, WebhookAnswered: true}, LiveKey: true, Allowance: true,
+		SuccessURL: true, CancelURL: true, WebhookURL: true, Progress: insight.Progress{Passed: true, WebhookAnswered: true, LiveKey: true}, Allowance: true,
 	}
 	if err != nil || list != want || list.Complete() {
 		t.Errorf("checklist %+v, %v", list, err)
@@ -97,7 +98,7 @@ func (g *Gateway) checkFacts(t *testing.T, tenantID uuid.UUID) {
 		o.Webhooks.FirstTry.N != 1 || o.Allowance != nil {
 		t.Errorf("overview %+v, %v", o, err)
 	}
-	if o, err := g.App.Insight.Overview(t.Context(), insight.Scope{TenantID: tenantID, Livemode: true}, insight.WindowMonth); err != nil ||
+	if o, err := g.App.Insight.Overview(t.Context(), insight.Scope{TenantID: owner.ID, Livemode: true}, insight.WindowMonth); err != nil ||
 		o.Counts.Created != 0 || o.Allowance == nil || o.Allowance.FreeLeft != o.Allowance.FreeLimit {
 		t.Errorf("overview of live mode %+v, %v", o, err)
 	}
@@ -112,7 +113,7 @@ func (g *Gateway) checkFacts(t *testing.T, tenantID uuid.UUID) {
 	if d, err := g.App.Insight.Delivery(t.Context(), test, events.Rows[0].ID); err != nil || len(d.Attempts) != 1 {
 		t.Errorf("delivery %+v, %v", d, err)
 	}
-	live := insight.Scope{TenantID: tenantID, Livemode: true}
+	live := insight.Scope{TenantID: owner.ID, Livemode: true}
 	if _, err := g.App.Insight.Delivery(t.Context(), live, events.Rows[0].ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("the delivery in the other mode: %v", err)
 	}

@@ -44,8 +44,8 @@ func testCertifications(t *testing.T, s Store) {
 	}
 	same("when it has ended", run)
 	for endpoint, want := range map[string]bool{"ep_1": true, "ep_2": false} {
-		if ok, err := s.Certified(ctx, owner.ID, endpoint); err != nil || ok != want {
-			t.Errorf("%s is certified: %t, %v", endpoint, ok, err)
+		if got, err := s.Progress(ctx, owner.ID, endpoint, start); err != nil || got.Certified != want {
+			t.Errorf("%s is certified: %t, %v", endpoint, got.Certified, err)
 		}
 	}
 	for _, wrong := range []certify.Run{{TenantID: other.ID, EndpointID: "ep_1"}, {TenantID: owner.ID, EndpointID: "ep_2"}} {

@@ -57,7 +57,7 @@ func testSessionsAreListedNewestFirst(t *testing.T, s Store) {
 			"all": {}, "pending": {Status: session.StatusPending}, "expired": {Status: session.StatusExpired},
 			"passed": {Status: session.StatusPassed}, "spoof": {Status: session.StatusSpoof}, "of an age": {TargetAge: 18},
 			"of a time": {From: from, To: to}, "of all": {Status: session.StatusExpired, TargetAge: 16, From: from, To: to},
-			"of no age": {TargetAge: 77},
+			"of no age": {TargetAge: 77}, "of no known status": {Status: "'; x"},
 		} {
 			q := insight.SessionQuery{Scope: insight.Scope{TenantID: owner.ID, Livemode: live}, SessionFilter: f, Now: now, Limit: 3}
 			var want []insight.SessionRow
@@ -121,6 +121,7 @@ func testEventsAreListedNewestFirst(t *testing.T, s Store) {
 		{"all", insight.DeliveryFilter{}, "", ids[:5]},
 		{"older ones", insight.DeliveryFilter{}, ids[2], ids[3:5]},
 		{"due ones", insight.DeliveryFilter{Status: webhook.StatusPending}, "", []string{ids[1], ids[3]}},
+		{"of no known status", insight.DeliveryFilter{Status: "'; x"}, "", nil},
 		{"failed by time-out", insight.DeliveryFilter{Class: webhook.ClassTimeout}, "", nil},
 	} {
 		found, err := s.ListEvents(t.Context(), insight.EventQuery{Scope: scope, DeliveryFilter: row.filter, Before: row.before, Limit: 10})
@@ -137,8 +138,8 @@ func testEventsAreListedNewestFirst(t *testing.T, s Store) {
 	if want := (insight.EventCounts{Pending: 1}); err != nil || counts != want {
 		t.Errorf("counts up to one: %+v, %v", counts, err)
 	}
-	if reached, err := s.Reached(t.Context(), scope); err != nil || reached.WebhookAnswered {
-		t.Errorf("reached: %+v, %v", reached, err)
+	if got, err := s.Progress(t.Context(), scope.TenantID, "", start); err != nil || got.WebhookAnswered {
+		t.Errorf("progress: %+v, %v", got, err)
 	}
 }
 
@@ -172,13 +173,12 @@ func testAnHourIsFoldedOnce(t *testing.T, s Store) {
 
 func testSumsGoWithTheirTenant(t *testing.T, s Store) {
 	owner := newTenant(t, s)
-	scope := insight.Scope{TenantID: owner.ID, Livemode: true}
-	group := insight.Group{Hour: 500, Livemode: true, TargetAge: 18, Status: session.StatusPassed, Tally: insight.Tally{N: 1}}
+	group := insight.Group{Hour: 500, TargetAge: 18, Status: session.StatusPassed, Tally: insight.Tally{N: 1}}
 	if ok, err := s.FoldSessions(t.Context(), owner.ID, 0, 500, []insight.Group{group}); err != nil || !ok {
 		t.Errorf("fold: %t, %v", ok, err)
 	}
-	if reached, err := s.Reached(t.Context(), scope); err != nil || reached != (insight.Reached{Passed: true}) {
-		t.Errorf("reached: %+v, %v", reached, err)
+	if got, err := s.Progress(t.Context(), owner.ID, "", start); err != nil || got != (insight.Progress{Passed: true}) {
+		t.Errorf("progress: %+v, %v", got, err)
 	}
 	day := insight.LedgerDay{Day: 20, Kind: billing.EntrySettle, Source: billing.SourceFree, N: 3, Delta: -3}
 	if ok, err := s.FoldLedger(t.Context(), owner.ID, 0, 20, []insight.LedgerDay{day}); err != nil || !ok {
@@ -191,6 +191,23 @@ func testSumsGoWithTheirTenant(t *testing.T, s Store) {
 	wantNoError(t, s.DeleteTenant(t.Context(), owner.ID, anAct))
 	if upto, err := s.FoldedUpto(t.Context(), insight.SumSessions, owner.ID); err != nil || upto != 0 {
 		t.Errorf("the deleted tenant's mark is at %d, %v", upto, err)
+	}
+}
+
+func testProgressLooksForALiveKeyInForce(t *testing.T, s Store) {
+	owner := newTenant(t, s)
+	before, after := start.Add(-time.Second), start.Add(time.Second)
+	for n, row := range []struct {
+		livemode         bool
+		revoked, expires *time.Time
+		want             bool // in force at start, or another before it
+	}{{}, {livemode: true, revoked: &before}, {livemode: true, expires: &start}, {livemode: true, expires: &before}, {livemode: true, expires: &after, want: true}} {
+		k := key(t, owner.ID, fmt.Sprint("live ", n))
+		k.Livemode, k.RevokedAt, k.ExpiresAt = row.livemode, row.revoked, row.expires
+		wantNoError(t, s.InsertKey(t.Context(), k, anAct))
+		if got, err := s.Progress(t.Context(), owner.ID, "", start); err != nil || got.LiveKey != row.want {
+			t.Errorf("with %+v: %+v, %v", row, got, err)
+		}
 	}
 }
 

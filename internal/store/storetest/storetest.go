@@ -129,6 +129,7 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"events are listed newest first", testEventsAreListedNewestFirst},
 		{"an hour is folded once", testAnHourIsFoldedOnce},
 		{"sums go with their tenant", testSumsGoWithTheirTenant},
+		{"progress looks for a live key in force", testProgressLooksForALiveKeyInForce},
 		{"refusals are added up and bounded", testRefusalsAreAddedUpAndBounded},
 		{"replicas are listed while they report", testReplicasAreListedWhileTheyReport},
 		{"sessions are counted by key", testSessionsAreCountedByKey},
