@@ -37,7 +37,9 @@ func Sizes(ctx context.Context, databaseURL string) ([]Size, error) {
 }
 
 func sizesOfSQLite(ctx context.Context, path string) ([]Size, error) {
-	script := []string{"CREATE TEMP TABLE sizes AS SELECT tbl_name, name = tbl_name AS data, pgsize FROM dbstat JOIN sqlite_schema USING (name) WHERE aggregate = TRUE;"}
+	// The sum of a tree's pgsize wraps at 4 GiB; its pageno is the number of its pages.
+	script := []string{`CREATE TEMP TABLE sizes AS SELECT tbl_name, name = tbl_name AS data, pageno * page_size AS pgsize
+		FROM dbstat JOIN sqlite_schema USING (name) JOIN pragma_page_size WHERE aggregate = TRUE;`}
 	for _, table := range Tables {
 		script = append(script, fmt.Sprintf(`SELECT '%[1]s', (SELECT count(*) FROM %[1]s), coalesce(sum(pgsize) FILTER (WHERE data), 0),
 			coalesce(sum(pgsize) FILTER (WHERE NOT data), 0) FROM sizes WHERE tbl_name = '%[1]s';`, table))
