@@ -23,6 +23,7 @@ const leastCompressed = 1024
 // Echo wraps a handler in its middleware again for each request, so that this is
 // made once: the writers that it keeps, 800 kB each, are for all of them.
 var Compress = middleware.GzipWithConfig(middleware.GzipConfig{
+	Level:     4, // two thirds of the time of the default, for pages 3 % longer
 	MinLength: leastCompressed,
 	// A range is of the file as it is.
 	Skipper: func(c echo.Context) bool { return c.Request().Header.Get("Range") != "" },

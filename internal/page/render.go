@@ -26,6 +26,9 @@ func (f *Frame) frame() *Frame { return f }
 // View is the data of one screen: a pointer to a struct that embeds Frame.
 type View interface{ frame() *Frame }
 
+// usualSize is room for most pages, in bytes.
+const usualSize = 32 << 10
+
 const languageCookie = "agegate-lang"
 
 // Render writes a screen in the browser's language.
@@ -69,8 +72,8 @@ func (s *Set) execute(c echo.Context, screen, name string, v View) ([]byte, erro
 	if t == nil {
 		return nil, fmt.Errorf("page: no screen %q", screen)
 	}
-	var page bytes.Buffer
-	if err := t.Execute(&page, v); err != nil {
+	page := bytes.NewBuffer(make([]byte, 0, usualSize))
+	if err := t.Execute(page, v); err != nil {
 		return nil, fmt.Errorf("page: screen %s: %w", screen, err)
 	}
 	s.writeHeaders(c.Response().Header(), f.Locale)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template/parse"
 
@@ -78,8 +79,62 @@ func parseLanguage(cfg Config, l *Locale) (*template.Template, error) {
 				return nil, fmt.Errorf("%s: %w", part.Name(), err)
 			}
 		}
+		l.settle(part.Tree.Root)
 	}
 	return set, nil
+}
+
+// settle puts the texts that a template names by literal keys alone into the
+// template: a page would otherwise be rendered by hundreds of calls.
+func (l *Locale) settle(node parse.Node) {
+	switch n := node.(type) {
+	case *parse.ListNode:
+		for i, child := range n.Nodes {
+			action, ok := child.(*parse.ActionNode)
+			if !ok {
+				continue
+			}
+			if text, ok := l.settled(action.Pipe); ok {
+				n.Nodes[i] = &parse.TextNode{NodeType: parse.NodeText, Pos: action.Pos, Text: []byte(template.HTMLEscapeString(text))}
+			}
+		}
+	case *parse.CommandNode:
+		for i, arg := range n.Args {
+			if text, ok := l.settled(arg); ok {
+				n.Args[i] = &parse.StringNode{NodeType: parse.NodeString, Pos: arg.Position(), Quoted: strconv.Quote(text), Text: text}
+			}
+		}
+	}
+	for _, child := range children(node) {
+		l.settle(child)
+	}
+}
+
+// settled returns the text of a pipeline of the form: t "key".
+func (l *Locale) settled(node parse.Node) (string, bool) {
+	pipe, ok := node.(*parse.PipeNode)
+	if !ok || len(pipe.Decl) > 0 || len(pipe.Cmds) != 1 || len(pipe.Cmds[0].Args) != 2 {
+		return "", false
+	}
+	key, ok := keyOf(pipe.Cmds[0])
+	if !ok {
+		return "", false
+	}
+	text, err := l.text(key)
+	return text, err == nil
+}
+
+// keyOf returns the literal key of a command that calls t with one.
+func keyOf(command *parse.CommandNode) (string, bool) {
+	if len(command.Args) < 2 {
+		return "", false
+	}
+	name, isName := command.Args[0].(*parse.IdentifierNode)
+	key, isKey := command.Args[1].(*parse.StringNode)
+	if !isName || !isKey || name.Ident != "t" {
+		return "", false
+	}
+	return key.Text, true
 }
 
 // addScreen adds the templates of the layout and of a screen's file, which may
@@ -140,11 +195,9 @@ func (l *Locale) check(call textCall) error {
 // textCalls walks a template for commands of the form: t "key" "name" value ….
 func textCalls(node parse.Node) []textCall {
 	var calls []textCall
-	if command, ok := node.(*parse.CommandNode); ok && len(command.Args) > 1 {
-		name, isName := command.Args[0].(*parse.IdentifierNode)
-		key, isKey := command.Args[1].(*parse.StringNode)
-		if isName && name.Ident == "t" && isKey {
-			call := textCall{key: key.Text}
+	if command, ok := node.(*parse.CommandNode); ok {
+		if key, ok := keyOf(command); ok {
+			call := textCall{key: key}
 			for i := 2; i < len(command.Args); i += 2 {
 				if name, ok := command.Args[i].(*parse.StringNode); ok {
 					call.values = append(call.values, name.Text)
