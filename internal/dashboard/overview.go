@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"html/template"
 	"net/http"
 	"net/url"
+	"time"
 
 	"agegate/internal/insight"
 	"agegate/internal/page"
@@ -46,20 +48,12 @@ var todos = []string{
 
 type overviewView struct {
 	layout
-	Window  insight.Window
 	Windows []windowView
-	Figures insight.Overview
+	Stale   *time.Time    // when the figures were computed, if they could not be renewed
+	Figures template.HTML // the part of figuresView
 
 	Todo       []todoView // empty when all is done
 	Done       int
-	Sessions   tileFigure
-	PassRate   tileFigure
-	FirstTry   tileFigure
-	Last       tileFigure // in live mode the allowance, in test mode attacks that were stopped
-	Chart      chartView
-	Funnel     []rowView
-	Times      []rowView
-	Webhooks   healthView
 	Recent     []insight.SessionRow
 	Make       *makeView // nil for those who may not make a session
 	List       string    // address of the list of sessions
@@ -72,6 +66,28 @@ func (v *overviewView) Listed() bool { return len(v.Recent) > 0 || v.Unread.Rece
 
 // Rows returns the sessions of the list, for the template.
 func (v *overviewView) Rows() []sessionRowView { return newRows(v.Recent, v.List) }
+
+// figuresView is the part of the overview that changes only when the figures are
+// computed again.
+type figuresView struct {
+	page.Frame
+	Live     bool
+	Sessions tileFigure
+	PassRate tileFigure
+	FirstTry tileFigure
+	Last     tileFigure // in live mode the allowance, in test mode attacks that were stopped
+	Chart    chartView
+	Funnel   []rowView
+	Times    []rowView
+	Webhooks healthView
+}
+
+// figuresKey is what a figuresView depends on.
+type figuresKey struct {
+	insight.Scope
+	insight.Window
+	asOf time.Time
+}
 
 type windowView struct {
 	Window  insight.Window
@@ -114,16 +130,19 @@ func (p *Pages) showOverview(r *request) error {
 	if window == "" {
 		window = insight.WindowDay
 	}
-	v := &overviewView{Window: window, List: r.path(sessionsPath), Playground: r.path(playgroundPath)}
+	v := &overviewView{List: r.path(sessionsPath), Playground: r.path(playgroundPath)}
 	for _, w := range windows {
 		v.Windows = append(v.Windows, windowView{w, w == window})
 	}
 	o, err := p.cfg.Insight.Overview(r.ctx(), r.scope(), window)
+	if err == nil {
+		v.Figures, err = p.set.Kept(r, "overview", "figures", figuresKey{r.scope(), window, o.AsOf}, func() page.View { return newFigures(o) })
+	}
 	if v.Unread.Figures, err = r.unread("figures", err); err != nil {
 		return err
 	}
-	if !v.Unread.Figures {
-		v.fill(o)
+	if o.Stale {
+		v.Stale = &o.AsOf
 	}
 	v.Recent, err = p.cfg.Insight.Recent(r.ctx(), r.scope(), recentSessions)
 	if v.Unread.Recent, err = r.unread("recent", err); err != nil {
@@ -139,15 +158,15 @@ func (p *Pages) showOverview(r *request) error {
 	return r.render(http.StatusOK, "overview", v)
 }
 
-// fill shows the figures.
-func (v *overviewView) fill(o insight.Overview) {
-	v.Figures, v.Chart, v.Webhooks = o, newChart(v.Window, o.Series), newWebhooks(o.Webhooks)
+func newFigures(o insight.Overview) *figuresView {
+	v := &figuresView{Live: o.Allowance != nil, Chart: newChart(o.Window, o.Series), Webhooks: newWebhooks(o.Webhooks)}
 	v.Funnel = newSteps(o.Funnel.Created, funnelSteps, []int64{o.Funnel.Created, o.Funnel.Opened, o.Funnel.Begun, o.Funnel.Decided, o.Funnel.Passed})
 	v.Times = newSteps(o.Counts.Decided(), timeSteps, o.Times[:])
 	v.tiles(o)
+	return v
 }
 
-func (v *overviewView) tiles(o insight.Overview) {
+func (v *figuresView) tiles(o insight.Overview) {
 	decided := o.Counts.Decided()
 	v.Sessions = tileFigure{figure(o.Counts.Created), page.Say("overview.sessions_note", "decided", figure(decided), "open", figure(o.Counts.Pending))}
 	v.PassRate = tileFigure{"–", page.Say("overview.nothing_decided")}

@@ -3,9 +3,11 @@ package dashboard_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/account"
 	"agegate/internal/proof/harness"
+	"agegate/internal/tenant"
 )
 
 // TestPartsOfTheOverviewFailByThemselves: what cannot be read says so in its
@@ -49,4 +51,34 @@ func TestPartsOfTheOverviewFailByThemselves(t *testing.T) {
 		res, _ = dev.Get(t, path+"?window=1y")
 		want(t, "an unknown window", res, 404, "")
 	})
+}
+
+// TestFiguresAreKeptAsLongAsTheyHold: the part of the overview that is kept is of
+// one tenant, window and language, and new when the figures are.
+func TestFiguresAreKeptAsLongAsTheyHold(t *testing.T) {
+	g := harness.Start(t, harness.SQLite(t))
+	shop, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
+	ask := func(shop tenant.Credentials, query, funnel, created string) {
+		t.Helper()
+		dev := member(t, g, shop.Tenant.ID, account.Developer)
+		_, body := dev.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test"+query)
+		_, steps, found := strings.Cut(body, "<h2>"+funnel+"</h2>")
+		first, _, _ := strings.Cut(steps, "</tr>\n<tr>")
+		if !found || !strings.Contains(first, `<td class="number">`+created+`</td>`) {
+			t.Errorf("%s: %q is not of %s sessions: %.600s", query, funnel, created, first)
+		}
+	}
+	g.Create(t, shop.Test.APIKey, 18)
+	g.Create(t, other.Test.APIKey, 18)
+	g.Create(t, other.Test.APIKey, 18)
+	ask(shop, "?lang=en", "How far shoppers come", "1")
+	ask(other, "?lang=en", "How far shoppers come", "2")
+	ask(shop, "?lang=de", "Wie weit Kunden kommen", "1")
+	g.Create(t, shop.Test.APIKey, 18)
+	ask(shop, "?lang=en", "How far shoppers come", "1") // the figures are computed every 15 s
+	ask(shop, "?lang=en&window=7d", "How far shoppers come", "2")
+	g.Clock.Advance(16 * time.Second)
+	ask(shop, "?lang=en", "How far shoppers come", "2")
+	res, _ := member(t, g, shop.Tenant.ID, account.Developer).Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test?part=figures")
+	want(t, "a part that no script asks for", res, 404, "")
 }

@@ -53,6 +53,7 @@ type Set struct {
 	policy      string // Content-Security-Policy
 	permissions string
 	secure      bool // cookies carry Secure and the __Host- prefix
+	kept        keptParts
 }
 
 // New parses every template in every language. It fails if a screen is missing,
@@ -65,7 +66,7 @@ func New(cfg Config) (*Set, error) {
 	}
 	s := &Set{
 		csrf: http.NewCrossOriginProtection(), policy: cfg.ContentPolicy,
-		permissions: cfg.Permissions, secure: public.Scheme == "https",
+		permissions: cfg.Permissions, secure: public.Scheme == "https", kept: keptParts{parts: map[keptKey]template.HTML{}},
 	}
 	// A reverse proxy may change the Host that the Origin is compared with.
 	if err := s.csrf.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"html/template"
 	"net/http"
 	"time"
 
@@ -61,14 +62,46 @@ func (s *Set) RenderPart(c echo.Context, screen, name string, v View) error {
 	return c.HTMLBlob(http.StatusOK, page)
 }
 
+// Kept returns one part of a screen, its template kept-<name>, as a text for the
+// screen to show. Parts are kept: view is asked for what it shows once for each
+// language and value of key, which must be comparable and change with all that
+// the part shows.
+func (s *Set) Kept(c echo.Context, screen, name string, key any, view func() View) (template.HTML, error) {
+	l, _ := s.locale(c, s.catalogue)
+	k := keptKey{screen, name, l.Tag, key}
+	if part, ok := s.kept.get(k); ok {
+		return part, nil
+	}
+	part, err := s.fill(c, l, screen, "kept-"+name, view())
+	if err != nil {
+		return "", err
+	}
+	s.kept.put(k, template.HTML(part)) //nolint:gosec // a template's output
+	return template.HTML(part), nil    //nolint:gosec // the same
+}
+
 // execute renders a template of a screen in the browser's language and sets the
 // headers of the page.
 func (s *Set) execute(c echo.Context, screen, name string, v View) ([]byte, error) {
 	f := v.frame()
 	offered := s.catalogue.only(f.Offered)
-	f.Locale, f.Languages = s.locale(c, offered), offered.locales
-	f.Static, f.Revisitable = s.assets.Base(), c.Request().Method != http.MethodPost
-	t := s.screens[f.Locale.Tag].Lookup(screenTemplate(screen, name))
+	l, chosen := s.locale(c, offered)
+	if chosen {
+		s.SetCookie(c, languageCookie, l.Tag, 365*24*time.Hour)
+	}
+	f.Languages = offered.locales
+	page, err := s.fill(c, l, screen, name, v)
+	if err == nil {
+		s.writeHeaders(c.Response().Header(), l)
+	}
+	return page, err
+}
+
+// fill renders a template of a screen in a language.
+func (s *Set) fill(c echo.Context, l *Locale, screen, name string, v View) ([]byte, error) {
+	f := v.frame()
+	f.Locale, f.Static, f.Revisitable = l, s.assets.Base(), c.Request().Method != http.MethodPost
+	t := s.screens[l.Tag].Lookup(screenTemplate(screen, name))
 	if t == nil {
 		return nil, fmt.Errorf("page: no screen %q", screen)
 	}
@@ -76,21 +109,19 @@ func (s *Set) execute(c echo.Context, screen, name string, v View) ([]byte, erro
 	if err := t.Execute(page, v); err != nil {
 		return nil, fmt.Errorf("page: screen %s: %w", screen, err)
 	}
-	s.writeHeaders(c.Response().Header(), f.Locale)
 	return page.Bytes(), nil
 }
 
-// locale is the language chosen with ?lang= (and remembered), chosen earlier,
-// or asked for by the browser, of those that the page offers.
-func (s *Set) locale(c echo.Context, offered *catalogue) *Locale {
+// locale is the language chosen with ?lang=, which is to be remembered, chosen
+// earlier, or asked for by the browser, of those that the page offers.
+func (s *Set) locale(c echo.Context, offered *catalogue) (l *Locale, chosen bool) {
 	if l, ok := offered.byTag(c.QueryParam("lang")); ok {
-		s.SetCookie(c, languageCookie, l.Tag, 365*24*time.Hour)
-		return l
+		return l, true
 	}
 	if cookie, err := c.Cookie(languageCookie); err == nil {
 		if l, ok := offered.byTag(cookie.Value); ok {
-			return l
+			return l, false
 		}
 	}
-	return offered.match(c.Request().Header.Get("Accept-Language"))
+	return offered.match(c.Request().Header.Get("Accept-Language")), false
 }
