@@ -5,9 +5,14 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/base64"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +119,7 @@ func newCrowded(b *testing.B, dialect, databaseURL string, sessions int) *crowde
 	})
 	fmt.Printf("folded in %s\n", time.Since(began).Round(time.Second))
 	c.sessions = sample(b, databaseURL, filling)
+	warm(b, databaseURL)
 	c.gateway = harness.Start(b, databaseURL, "AGEGATE_SECRET_KEY="+base64.StdEncoding.EncodeToString(secret),
 		"AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_FREE_CHECKS_PER_MONTH=-1", "AGEGATE_LOG_LEVEL=error").URL
 	return c
@@ -159,6 +165,37 @@ func printSizes(b *testing.B, dialect, databaseURL string, sessions int) {
 	}
 	line(all)
 	fmt.Printf("\nper million checks: million rows, MB of data, MB of indexes; %.1f GB on disk\n%s", float64(all.Data+all.Indexes)/1e9, &lines)
+}
+
+// warm reads the database's files once: the machine has the indexes of a database
+// at work in its memory, if they fit.
+func warm(b *testing.B, databaseURL string) {
+	b.Helper()
+	root, isSQLite := strings.CutPrefix(databaseURL, "sqlite:")
+	if !isSQLite {
+		db, err := sql.Open("pgx", databaseURL)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer db.Close()
+		if err := db.QueryRowContext(b.Context(), "SELECT current_setting('data_directory') || '/base'").Scan(&root); err != nil {
+			b.Fatal(err)
+		}
+	}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		file, err := os.Open(path) //nolint:gosec // of a test
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, file)
+		return errors.Join(err, file.Close())
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
 }
 
 // sample returns up to 20 live sessions of the first tenant from each of a hundred
