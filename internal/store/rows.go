@@ -112,16 +112,6 @@ type sessionRow struct {
 
 func (sessionRow) TableName() string { return "sessions" }
 
-// standingRow is the part of a session that a status lookup reads.
-type standingRow struct {
-	Status      string
-	CreatedAt   time.Time
-	ExpiresAt   time.Time
-	CompletedAt *time.Time
-}
-
-func (standingRow) TableName() string { return "sessions" }
-
 type claimRow struct {
 	TenantID    uuid.UUID `gorm:"primaryKey"`
 	Livemode    bool      `gorm:"primaryKey"`
