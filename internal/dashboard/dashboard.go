@@ -67,7 +67,7 @@ type Pages struct {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// New parses every template in every language. It fails on the first that is
+// New checks every template in every language. It fails on the first that is
 // missing or that names a text the catalogues do not have.
 func New(cfg Config) (*Pages, error) {
 	if cfg.Logger == nil {

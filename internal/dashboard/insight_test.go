@@ -93,6 +93,9 @@ func TestNewcomersPath(t *testing.T) {
 		if _, body = dev.Get(t, base+"?part=recent"); strings.Contains(body, "<html") || !strings.Contains(body, "Passed") {
 			t.Error("the live part of the overview does not show the session")
 		}
+		if res, _ := dev.Get(t, base+"?part=nothing"); res.StatusCode != http.StatusNotFound {
+			t.Errorf("a part that is not there: %d", res.StatusCode)
+		}
 		g.Clock.Advance(16 * time.Second) // the figures are computed every 15 s
 		for _, window := range []string{"24h", "7d", "30d"} {
 			_, body = dev.Get(t, base+"?window="+window)

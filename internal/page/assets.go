@@ -44,6 +44,10 @@ type Source struct {
 func LoadAssets(mount string, sources ...Source) (*Assets, error) {
 	a := &Assets{mount: mount, files: map[string]asset{}}
 	hash := sha256.New()
+	packer, err := gzip.NewWriterLevel(nil, gzip.BestCompression) // one for all: it holds 800 kB of tables
+	if err != nil {
+		return nil, err
+	}
 	for _, source := range sources {
 		names, err := source.names()
 		if err != nil {
@@ -54,7 +58,7 @@ func LoadAssets(mount string, sources ...Source) (*Assets, error) {
 			if err != nil {
 				return nil, err
 			}
-			name, file, err := newAsset(name, data)
+			name, file, err := newAsset(name, data, packer)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -82,16 +86,16 @@ func (s Source) names() ([]string, error) {
 	return names, err
 }
 
-// newAsset returns a file, plain and compressed, and the name that it is served
-// under.
-func newAsset(name string, data []byte) (string, asset, error) {
+// newAsset returns a file, plain and compressed by packer, and the name that it is
+// served under.
+func newAsset(name string, data []byte, packer *gzip.Writer) (string, asset, error) {
 	plain, packed := data, data
 	var err error
 	if unpacked, ok := strings.CutSuffix(name, ".gz"); ok {
 		name = unpacked
 		plain, err = gunzipped(data)
 	} else {
-		packed, err = gzipped(data)
+		packed, err = gzipped(data, packer)
 	}
 	return name, asset{mime: mimeOf(name), body: plain, gzip: packed}, err
 }
@@ -110,16 +114,13 @@ func mimeOf(name string) string {
 	}
 }
 
-func gzipped(body []byte) ([]byte, error) {
+func gzipped(body []byte, packer *gzip.Writer) ([]byte, error) {
 	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
+	packer.Reset(&packed)
+	if _, err := packer.Write(body); err != nil {
 		return nil, err
 	}
-	if _, err := w.Write(body); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
+	if err := packer.Close(); err != nil {
 		return nil, err
 	}
 	return packed.Bytes(), nil

@@ -47,7 +47,7 @@ type Config struct {
 // Set is a set of pages, ready to be rendered.
 type Set struct {
 	catalogue   *catalogue
-	screens     map[string]*template.Template // by language; see parseScreens
+	screens     map[string]screens // by language
 	assets      *Assets
 	csrf        *http.CrossOriginProtection
 	policy      string // Content-Security-Policy
@@ -56,7 +56,7 @@ type Set struct {
 	kept        keptParts
 }
 
-// New parses every template in every language. It fails if a screen is missing,
+// New checks every template in every language. It fails if a screen is missing,
 // if a catalogue is incomplete, or if a template names a text that no
 // catalogue has or leaves out one of the text's values.
 func New(cfg Config) (*Set, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -30,6 +31,8 @@ type View interface{ frame() *Frame }
 // usualSize is room for most pages, in bytes.
 const usualSize = 32 << 10
 
+var errNoTemplate = errors.New("it does not have this template")
+
 const languageCookie = "agegate-lang"
 
 // Render writes a screen in the browser's language.
@@ -45,11 +48,10 @@ func (s *Set) Render(c echo.Context, status int, screen string, v View) error {
 // that shows the screen already and asks for what has changed. It answers 304
 // when the request has the part's ETag, and 404 for a part that is not there.
 func (s *Set) RenderPart(c echo.Context, screen, name string, v View) error {
-	part := "part-" + name
-	if s.screens[reference].Lookup(screenTemplate(screen, part)) == nil {
+	page, err := s.execute(c, screen, "part-"+name, v)
+	if errors.Is(err, errNoTemplate) {
 		return echo.ErrNotFound
 	}
-	page, err := s.execute(c, screen, part, v)
 	if err != nil {
 		return err
 	}
@@ -101,9 +103,13 @@ func (s *Set) execute(c echo.Context, screen, name string, v View) ([]byte, erro
 func (s *Set) fill(c echo.Context, l *Locale, screen, name string, v View) ([]byte, error) {
 	f := v.frame()
 	f.Locale, f.Static, f.Revisitable = l, s.assets.Base(), c.Request().Method != http.MethodPost
-	t := s.screens[l.Tag].Lookup(screenTemplate(screen, name))
+	set, err := s.screens[l.Tag]()
+	if err != nil {
+		return nil, err
+	}
+	t := set.Lookup(screenTemplate(screen, name))
 	if t == nil {
-		return nil, fmt.Errorf("page: no screen %q", screen)
+		return nil, fmt.Errorf("page: screen %s: %w", screen, errNoTemplate)
 	}
 	page := bytes.NewBuffer(make([]byte, 0, usualSize))
 	if err := t.Execute(page, v); err != nil {

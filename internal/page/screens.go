@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template/parse"
 
 	"agegate/templates"
@@ -15,23 +16,28 @@ import (
 
 const layoutFile = "layout.html"
 
-// parseScreens parses every screen once per language and checks the texts it
-// names. The templates of a language are one set, so that what screens share is
-// kept once; those of a screen's own file and of the layout are in it for each
-// screen, named by screenTemplate.
-func parseScreens(cfg Config, c *catalogue) (map[string]*template.Template, error) {
-	sets := map[string]*template.Template{}
+// screens returns the templates of all screens in one language. They are one set, so
+// that what screens share is kept once; those of a screen's own file and of the layout
+// are in it for each screen, named by screenTemplate.
+type screens func() (*template.Template, error)
+
+// parseScreens parses every screen in every language and checks the texts it names.
+// What it parsed is kept of no language, because parse trees are large and most
+// processes show few languages, or no page at all: the first page in a language
+// parses it again.
+func parseScreens(cfg Config, c *catalogue) (map[string]screens, error) {
+	sets := map[string]screens{}
 	for _, l := range c.locales {
 		set, err := parseLanguage(cfg, l)
 		if err != nil {
 			return nil, err
 		}
-		sets[l.Tag] = set
-	}
-	for _, screen := range cfg.Screens {
-		if sets[reference].Lookup(screenTemplate(screen, layoutFile)) == nil {
-			return nil, fmt.Errorf("page: template %s.html is missing", screen)
+		for _, screen := range cfg.Screens {
+			if set.Lookup(screenTemplate(screen, layoutFile)) == nil {
+				return nil, fmt.Errorf("page: template %s.html is missing", screen)
+			}
 		}
+		sets[l.Tag] = sync.OnceValues(func() (*template.Template, error) { return parseLanguage(cfg, l) })
 	}
 	for _, key := range cfg.Keys {
 		if !c.locales[0].Has(key) {
