@@ -108,7 +108,11 @@ const poolSize = 20
 // open returns a new pool of at most conns connections. Connections are renewed
 // every half hour, to follow a failover or a rebalanced proxy.
 func (p *pgServer) open(conns int) *sql.DB {
-	pool := stdlib.OpenDB(*p.config)
+	config := *p.config
+	if config.DefaultQueryExecMode != pgx.QueryExecModeCacheDescribe {
+		config.DescriptionCacheCapacity = 0 // no use is made of it, and it is 20 kB for each connection
+	}
+	pool := stdlib.OpenDB(config)
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
