@@ -40,7 +40,7 @@ func debianVersion(described string, at time.Time) string {
 }
 
 // buildDeb writes the Debian package.
-func buildDeb(r release) error {
+func buildDeb(r release, debian needs) error {
 	program, err := programFiles(r)
 	if err != nil {
 		return err
@@ -59,10 +59,6 @@ func buildDeb(r release) error {
 			return err
 		}
 	}
-	depends, err := dependencies(r)
-	if err != nil {
-		return err
-	}
 	stage, err := os.MkdirTemp("", "agegate-deb-")
 	if err != nil {
 		return err
@@ -80,7 +76,7 @@ func buildDeb(r release) error {
 			"agegate estimates from a shopper's camera whether they appear to be over an\n" +
 			"age, and tells the shop by signed redirect, signed webhook and status lookup.",
 		Overridables: nfpm.Overridables{
-			Depends: depends, Suggests: []string{"postgresql"}, Contents: contents,
+			Depends: dependencies(debian), Suggests: []string{"postgresql"}, Contents: contents,
 			Scripts: nfpm.Scripts{
 				PostInstall: filepath.Join(scripts, "postinst"), PreRemove: filepath.Join(scripts, "prerm"), PostRemove: filepath.Join(scripts, "postrm"),
 			},
@@ -113,20 +109,15 @@ func stageContents(stage string, all []file) (files.Contents, error) {
 // dependencies returns the packages that the binary and ONNX Runtime need: the C
 // library of the newest symbol they use, what else they are linked with, and what
 // the maintainer scripts call.
-func dependencies(r release) ([]string, error) {
-	libraries, glibc, err := linked(r.programs()...)
-	if err != nil {
-		return nil, err
-	}
-	packages, err := debianPackages(libraries)
+func dependencies(debian needs) []string {
 	depends := []string{"passwd"}
-	for _, pkg := range packages {
+	for _, pkg := range debian.packages {
 		if pkg.name == "libc6" {
-			pkg.name += " (>= " + glibc + ")"
+			pkg.name += " (>= " + debian.glibc + ")"
 		}
 		depends = append(depends, pkg.name)
 	}
-	return depends, err
+	return depends
 }
 
 // write makes a file of the release whole, or not at all.

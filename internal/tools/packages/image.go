@@ -33,7 +33,7 @@ const dataDir = "/var/lib/agegate"
 
 // buildImage writes the image as an archive of an OCI layout. Its layers are, from
 // the one that changes least: libraries, models, program.
-func buildImage(r release) error {
+func buildImage(r release, debian needs) error {
 	program, err := programFiles(r)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func buildImage(r release) error {
 	if err != nil {
 		return err
 	}
-	base, err := baseFiles(r)
+	base, err := baseFiles(debian)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func configure(image v1.Image, r release) (v1.Image, error) {
 
 // baseFiles returns what the program needs of an operating system: users, trusted
 // certificates, the shared libraries, and for scanners which packages they are of.
-func baseFiles(r release) ([]file, error) {
+func baseFiles(debian needs) ([]file, error) {
 	files := []file{
 		{path: "/etc/passwd", mode: 0o644, data: fmt.Appendf(nil, "root:x:0:0:root:/:/sbin/nologin\nagegate:x:%d:%d:agegate:%s:/sbin/nologin\n", imageUser, imageUser, dataDir)},
 		{path: "/etc/group", mode: 0o644, data: fmt.Appendf(nil, "root:x:0:\nagegate:x:%d:\n", imageUser)},
@@ -149,11 +149,7 @@ func baseFiles(r release) ([]file, error) {
 		return nil, err
 	}
 	files = append(files, file{path: "/etc/ssl/certs/ca-certificates.crt", mode: 0o644, data: trusted})
-	libraries, _, err := linked(r.programs()...)
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range libraries {
+	for _, l := range debian.libraries {
 		if files, err = addFile(files, filepath.Dir(l.source)+"/"+l.name, 0o755, l.source); err != nil {
 			return nil, err
 		}
@@ -163,11 +159,7 @@ func baseFiles(r release) ([]file, error) {
 			files = append(files, file{path: "/lib/" + l.name, mode: fs.ModeSymlink | 0o777, link: l.source})
 		}
 	}
-	packages, err := debianPackages(libraries)
-	if err != nil {
-		return nil, err
-	}
-	for _, pkg := range packages {
+	for _, pkg := range debian.packages {
 		// Where scanners look in images without dpkg.
 		files = append(files, file{path: "/var/lib/dpkg/status.d/" + pkg.name, mode: 0o644, data: pkg.status})
 		if files, err = addFile(files, "/usr/share/doc/"+pkg.name+"/copyright", 0o644, "/usr/share/doc", pkg.name, "copyright"); err != nil {

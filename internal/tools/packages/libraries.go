@@ -25,9 +25,20 @@ type library struct {
 // triplets name the directories of Debian's libraries.
 var triplets = map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu", elf.EM_AARCH64: "aarch64-linux-gnu"}
 
-// programs returns the files that are linked with libraries of Debian.
-func (r release) programs() []string {
-	return []string{r.binary, filepath.Join(r.root, "models", "libonnxruntime.so.1")}
+// needs is what the gateway and ONNX Runtime need of Debian.
+type needs struct {
+	libraries []library       // by name
+	glibc     string          // the newest version that the two themselves ask for
+	packages  []debianPackage // of the libraries and of the certificates, by name
+}
+
+// lookUp finds what a release needs on this machine.
+func lookUp(r release) (n needs, err error) {
+	if n.libraries, n.glibc, err = linked(r.binary, filepath.Join(r.root, "models", "libonnxruntime.so.1")); err != nil {
+		return n, err
+	}
+	n.packages, err = debianPackages(n.libraries)
+	return n, err
 }
 
 // linked returns the shared libraries that the programs need, directly or not,

@@ -51,17 +51,21 @@ func run(r release, kinds []string) error {
 	if r.version == "" || r.time.Unix() == 0 || len(kinds) == 0 {
 		return errors.New("usage: packages -version VERSION -epoch SECONDS [-maintainer WHO] deb|image")
 	}
-	builders := map[string]func(release) error{"deb": buildDeb, "image": buildImage}
+	debian, err := lookUp(r)
+	if err != nil {
+		return err
+	}
+	builders := map[string]func(release, needs) error{"deb": buildDeb, "image": buildImage}
 	for _, kind := range kinds {
 		build, known := builders[kind]
 		if !known {
 			return fmt.Errorf("%q is neither deb nor image", kind)
 		}
-		if err := build(r); err != nil {
+		if err := build(r, debian); err != nil {
 			return fmt.Errorf("%s: %w", kind, err)
 		}
 	}
-	if err := writeSBOM(r); err != nil {
+	if err := writeSBOM(r, debian); err != nil {
 		return fmt.Errorf("bill of materials: %w", err)
 	}
 	return writeSums(r)

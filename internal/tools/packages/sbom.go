@@ -17,7 +17,7 @@ import (
 // writeSBOM writes a bill of materials in CycloneDX's format: the Go modules that
 // the binary says it is made of, the models, ONNX Runtime, and the libraries of
 // Debian that the package depends on and the image holds.
-func writeSBOM(r release) error {
+func writeSBOM(r release, debian needs) error {
 	info, err := buildinfo.ReadFile(r.binary)
 	if err != nil {
 		return err
@@ -34,15 +34,7 @@ func writeSBOM(r release) error {
 	for _, model := range materials.models {
 		components = append(components, part(cdx.ComponentTypeMachineLearningModel, model))
 	}
-	libraries, _, err := linked(r.programs()...)
-	if err != nil {
-		return err
-	}
-	packages, err := debianPackages(libraries)
-	if err != nil {
-		return err
-	}
-	for _, pkg := range packages {
+	for _, pkg := range debian.packages {
 		url := "pkg:deb/debian/" + pkg.name + "@" + pkg.version + "?arch=" + runtime.GOARCH
 		components = append(components, cdx.Component{Type: cdx.ComponentTypeLibrary, BOMRef: url, PackageURL: url, Name: pkg.name, Version: pkg.version})
 	}
