@@ -35,7 +35,8 @@
 //	    tile, pager, copy, time; tables and lists of facts are classes of
 //	    dashboard.css (see operator.html for a table). A part that changes while it
 //	    is looked at is a template "part-<name>" inside
-//	    <section data-live="<name>" tabindex="-1">; render answers ?part=<name>.
+//	    <section data-live="<name>" tabindex="-1">; render answers ?part=<name>. The
+//	    part has no layout, and the handler asks for nothing that only the rest shows.
 //
 // Never write a secret into a page that answers GET: those are compressed.
 package dashboard

@@ -158,7 +158,7 @@ func (p *Pages) checkStrength(r *request) error {
 // signIn leads to the log-in, and back afterwards if the request was for a page.
 func (r *request) signIn() error {
 	target := loginPath
-	if r.Request().Method == http.MethodGet && r.QueryParam("part") == "" && r.wellFormed() {
+	if r.Request().Method == http.MethodGet && r.part() == "" && r.wellFormed() {
 		target += "?next=" + url.QueryEscape(r.pages.onward(r.Request().URL.Path))
 	}
 	return r.Redirect(http.StatusSeeOther, target)

@@ -134,6 +134,14 @@ func (p *Pages) showOverview(r *request) error {
 	for _, w := range windows {
 		v.Windows = append(v.Windows, windowView{w, w == window})
 	}
+	var err error
+	v.Recent, err = p.cfg.Insight.Recent(r.ctx(), r.scope(), recentSessions)
+	if v.Unread.Recent, err = r.unread("recent", err); err != nil {
+		return err
+	}
+	if r.part() != "" {
+		return r.render(http.StatusOK, "overview", v)
+	}
 	o, err := p.cfg.Insight.Overview(r.ctx(), r.scope(), window)
 	if err == nil {
 		v.Figures, err = p.set.Kept(r, "overview", "figures", figuresKey{r.scope(), window, o.AsOf}, func() page.View { return newFigures(o) })
@@ -143,10 +151,6 @@ func (p *Pages) showOverview(r *request) error {
 	}
 	if o.Stale {
 		v.Stale = &o.AsOf
-	}
-	v.Recent, err = p.cfg.Insight.Recent(r.ctx(), r.scope(), recentSessions)
-	if v.Unread.Recent, err = r.unread("recent", err); err != nil {
-		return err
 	}
 	v.Todo, v.Done, err = r.checklist()
 	if v.Unread.Todo, err = r.unread("checklist", err); err != nil {

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -81,4 +82,32 @@ func TestFiguresAreKeptAsLongAsTheyHold(t *testing.T) {
 	ask(shop, "?lang=en", "How far shoppers come", "2")
 	res, _ := member(t, g, shop.Tenant.ID, account.Developer).Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test?part=figures")
 	want(t, "a part that no script asks for", res, 404, "")
+}
+
+// TestPartsAskForNothingElse: what only the rest of a page shows may be missing.
+func TestPartsAskForNothingElse(t *testing.T) {
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		shop := g.Shop(t, "https://shop.example/hooks/age", nil)
+		dev := member(t, g, shop.Tenant.ID, account.Developer)
+		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
+		res, _ := dev.Fill(t, base+"/playground", map[string][]string{"target_age": {"18"}})
+		try := res.Header.Get("Location")
+		dev.Fill(t, base+"/webhooks/test", map[string][]string{"outcome": {"verified"}})
+		session := strings.Replace(try, "/playground/", "/sessions/", 1)
+		for _, tt := range []struct{ path, part, shows, breaks, mends string }{
+			{base, "recent", `data-testid="session"`, "ALTER TABLE fold_marks RENAME TO gone", "ALTER TABLE gone RENAME TO fold_marks"},
+			{base, "recent", `data-testid="session"`, "ALTER TABLE certifications RENAME TO gone", "ALTER TABLE gone RENAME TO certifications"},
+			{base + "/webhooks", "deliveries", `data-testid="deliveries"`, "ALTER TABLE webhook_endpoints RENAME TO gone", "ALTER TABLE gone RENAME TO webhook_endpoints"},
+			{base + "/webhooks", "deliveries", `data-testid="deliveries"`, "ALTER TABLE tenant_secrets RENAME TO gone", "ALTER TABLE gone RENAME TO tenant_secrets"},
+			{try, "timeline", `data-testid="moment-created"`, "ALTER TABLE idempotency_claims RENAME sealed_link TO gone", "ALTER TABLE idempotency_claims RENAME gone TO sealed_link"},
+			{session, "timeline", `data-testid="moment-created"`, "ALTER TABLE idempotency_claims RENAME sealed_link TO gone", "ALTER TABLE idempotency_claims RENAME gone TO sealed_link"},
+		} {
+			g.Exec(t, tt.breaks)
+			res, body := dev.Get(t, tt.path+"?part="+tt.part)
+			if res.StatusCode != http.StatusOK || !strings.Contains(body, tt.shows) || strings.Contains(g.Log.String(), "part of a page not read") {
+				t.Errorf("%s of %s after %s: %d %s", tt.part, tt.path, tt.breaks, res.StatusCode, body)
+			}
+			g.Exec(t, tt.mends)
+		}
+	})
 }

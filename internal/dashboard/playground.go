@@ -149,7 +149,7 @@ func (r *request) outcomes(record insight.Record) ([]outcomeView, error) {
 	if record.Livemode || record.Status != session.StatusPending || !r.may(account.Developer) {
 		return nil, nil
 	}
-	link, err := r.pages.cfg.Sessions.TestLink(r.ctx(), r.access.TenantID(), record.ID)
+	link, err := r.testLink(record)
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil, nil // made without an idempotency key: only its maker has the link
 	}
@@ -160,24 +160,25 @@ func (r *request) outcomes(record insight.Record) ([]outcomeView, error) {
 	}, err
 }
 
-// try returns the session that the path names and its link.
-func (r *request) try() (insight.Record, string, error) {
-	record, err := r.record()
-	if err != nil {
-		return record, "", err
-	}
-	link, err := r.pages.cfg.Sessions.TestLink(r.ctx(), r.access.TenantID(), record.ID)
-	return record, link, err
+// testLink returns the link of a test session.
+func (r *request) testLink(record insight.Record) (string, error) {
+	return r.pages.cfg.Sessions.TestLink(r.ctx(), r.access.TenantID(), record.ID)
 }
 
 func (p *Pages) showTry(r *request) error {
-	record, link, err := r.try()
+	record, err := r.record()
 	if err != nil {
 		return err
 	}
 	v := &tryView{
-		Record: record, State: statusView{record.Status}, Link: link,
+		Record: record, State: statusView{record.Status},
 		QR: r.objectPath(qrPath), Details: r.objectPath(sessionPath), Events: r.events(),
+	}
+	if r.part() != "" {
+		return r.render(http.StatusOK, "try", v)
+	}
+	if v.Link, err = r.testLink(record); err != nil {
+		return err
 	}
 	if v.Forced, err = r.outcomes(record); err != nil {
 		return err
@@ -190,7 +191,11 @@ func (p *Pages) showTry(r *request) error {
 
 // showQR answers with the session's link as a QR code.
 func (p *Pages) showQR(r *request) error {
-	_, link, err := r.try()
+	record, err := r.record()
+	if err != nil {
+		return err
+	}
+	link, err := r.testLink(record)
 	if err != nil {
 		return err
 	}

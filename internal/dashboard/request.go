@@ -76,12 +76,15 @@ type view interface {
 	base() *layout
 }
 
-// render writes a screen, or the part of it that ?part= asks for.
+// part returns which part of its screen the request asks for, or "" for all of it.
+func (r *request) part() string { return r.QueryParam("part") }
+
+// render writes a screen, or the part of it that is asked for, which has no layout.
 func (r *request) render(status int, screen string, v view) error {
-	*v.base() = r.layout()
-	if part := r.QueryParam("part"); part != "" {
-		return r.pages.set.RenderPart(r, screen, part, v)
+	if r.part() != "" {
+		return r.pages.set.RenderPart(r, screen, r.part(), v)
 	}
+	*v.base() = r.layout()
 	v.base().Notice = r.takeNotice()
 	return r.pages.set.Render(r, status, screen, v)
 }

@@ -136,8 +136,11 @@ func (p *Pages) showSession(r *request) error {
 	if err != nil {
 		return err
 	}
-	v := &sessionView{Record: record, State: statusView{record.Status}, List: r.path(sessionsPath)}
-	v.Clock, v.Events = r.clock(record), r.events()
+	v := &sessionView{Record: record, State: statusView{record.Status}, List: r.path(sessionsPath), Events: r.events()}
+	if r.part() != "" {
+		return r.render(http.StatusOK, "session", v)
+	}
+	v.Clock = r.clock(record)
 	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL, record.ID)
 	if r.may(account.Owner) {
 		v.Delete = r.objectPath(deletePath)

@@ -41,7 +41,7 @@ type stepUpView struct {
 // askStepUp answers a request that needs a fresh confirmation with the page to
 // give it. Who has no second factor to confirm with learns that one is needed.
 func (p *Pages) askStepUp(r *request, cause error) error {
-	if r.QueryParam("part") != "" {
+	if r.part() != "" {
 		return cause
 	}
 	if errors.Is(cause, errSecondFactor) {

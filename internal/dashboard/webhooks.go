@@ -101,15 +101,6 @@ func (p *Pages) showWebhooks(r *request) error {
 		v.Filter.Class != "" && !slices.Contains(deliveryClasses, v.Filter.Class) {
 		return echo.ErrNotFound
 	}
-	var err error
-	if v.Endpoints, err = p.endpoints(r); err != nil {
-		return err
-	}
-	if v.MayAct {
-		if v.Secrets, err = r.secretViews(tenant.SecretWebhook); err != nil {
-			return err
-		}
-	}
 	found, err := p.cfg.Insight.Deliveries(r.ctx(), r.scope(), v.Filter, query.Get("before"))
 	if err != nil {
 		return err
@@ -118,6 +109,17 @@ func (p *Pages) showWebhooks(r *request) error {
 		v.Rows = append(v.Rows, deliveryRow{d, deliveryTones[d.Status], r.path(webhooksPath) + "/events/" + d.ID})
 	}
 	v.page(query, found.Next)
+	if r.part() != "" {
+		return r.render(http.StatusOK, "webhooks", v)
+	}
+	if v.Endpoints, err = p.endpoints(r); err != nil {
+		return err
+	}
+	if v.MayAct {
+		if v.Secrets, err = r.secretViews(tenant.SecretWebhook); err != nil {
+			return err
+		}
+	}
 	return r.render(http.StatusOK, "webhooks", v)
 }
 
