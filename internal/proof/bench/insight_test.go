@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"database/sql"
 	"flag"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,6 +14,7 @@ import (
 	"agegate/internal/audit"
 	"agegate/internal/billing"
 	"agegate/internal/insight"
+	"agegate/internal/proof/crowd"
 	"agegate/internal/proof/harness"
 	"agegate/internal/session"
 	"agegate/internal/store"
@@ -41,38 +40,32 @@ func BenchmarkInsight(b *testing.B) {
 }
 
 func benchmarkInsight(b *testing.B, databaseURL string) {
-	ctx := b.Context()
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	db, err := store.Open(ctx, store.Config{URL: databaseURL, Timeout: 10 * time.Minute})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = db.Close() })
-	if err := db.Migrate(ctx); err != nil {
-		b.Fatal(err)
-	}
 	owner := tenant.Tenant{
 		ID: uuid.Must(uuid.NewV7()), Name: "Crowd", CreatedAt: now.AddDate(-1, 0, 0),
 		SuccessURL: "https://shop.example/checkout/age", CancelURL: "https://shop.example/basket", WebhookURL: "https://shop.example/hooks/age",
 	}
+	filling := crowd.Crowd{Sessions: *crowdSize, Until: now, Over: time.Duration(*crowdSize) * crowdEvery}
 	var keys []tenant.APIKey
 	for i := range 3 {
 		key := tenant.APIKey{ID: uuid.Must(uuid.NewV7()), TenantID: owner.ID, Livemode: true, LastFour: "abcd", CreatedAt: now}
 		key.Hash[0] = byte(i)
 		keys = append(keys, key)
+		filling.Shops = append(filling.Shops, crowd.Shop{TenantID: owner.ID, KeyID: key.ID})
 	}
-	made := audit.Act{Scope: audit.Instance, At: now, Actor: audit.System("test"), Action: audit.TenantCreate}
-	if err := db.CreateTenant(ctx, owner, keys, nil, made); err != nil {
+	within(b, databaseURL, func(db *store.Store) error {
+		made := audit.Act{Scope: audit.Instance, At: now, Actor: audit.System("test"), Action: audit.TenantCreate}
+		return db.CreateTenant(b.Context(), owner, keys, nil, made)
+	})
+	began := time.Now()
+	if err := crowd.Fill(b.Context(), databaseURL, filling); err != nil {
 		b.Fatal(err)
 	}
-	began := time.Now()
-	fill(b, databaseURL, owner.ID, keys, now)
 	b.Logf("filled with %d sessions in %s", *crowdSize, time.Since(began).Round(time.Second))
 	began = time.Now()
-	folding := insight.NewService(db, billing.Limits{}, func() time.Time { return now })
-	if err := folding.Fold(ctx, func(time.Time) {}); err != nil {
-		b.Fatal(err)
-	}
+	within(b, databaseURL, func(db *store.Store) error {
+		return insight.NewService(db, billing.Limits{}, func() time.Time { return now }).Fold(b.Context(), func(time.Time) {})
+	})
 	b.Logf("folded in %s", time.Since(began).Round(time.Millisecond))
 	g := harness.Start(b, databaseURL)
 	for _, row := range reads(b, g, owner.ID, now) {
@@ -162,65 +155,6 @@ func logIn(b *testing.B, g *harness.Gateway) func(i int) {
 		}
 	}
 }
-
-// fill inserts the crowd with two statements.
-func fill(b testing.TB, databaseURL string, tenantID uuid.UUID, keys []tenant.APIKey, now time.Time) {
-	b.Helper()
-	first := now.Add(-time.Duration(*crowdSize) * crowdEvery).UnixMilli()
-	replace := strings.NewReplacer(
-		"$FIRST", fmt.Sprint(first), "$EVERY", fmt.Sprint(crowdEvery.Milliseconds()), "$N", fmt.Sprint(*crowdSize),
-		"$TENANT", tenantID.String(), "$KEY0", keys[0].ID.String(), "$KEY1", keys[1].ID.String(), "$KEY2", keys[2].ID.String())
-	path, isSQLite := strings.CutPrefix(databaseURL, "sqlite:")
-	var db *sql.DB
-	words := []string{
-		"SERIES", "generate_series(0, $N - 1) AS s (i)", "HASH", "sha256(i::text::bytea)",
-		"TIME(", "to_timestamp(0.001 * (", ")EMIT", "))", "BODY", "'{}'::bytea", "UUID", "uuid ",
-		"ID(", "cast(format('%s-%s-7%s-8%s-%s', substr(lpad(to_hex(", ")DI", "), 12, '0'), 1, 8), " +
-			"substr(lpad(to_hex(ms), 12, '0'), 9, 4), lpad(to_hex(i & 4095), 3, '0'), lpad(to_hex((i >> 12) & 4095), 3, '0'), lpad(to_hex(i), 12, '0')) AS uuid)",
-	}
-	if isSQLite {
-		db = openDB(b, "sqlite", "file:"+path+"?"+url.Values{"_pragma": {"busy_timeout(5000)", "synchronous(OFF)"}}.Encode(), 1)
-		words = []string{
-			"SERIES", "(WITH RECURSIVE c (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < $N - 1) SELECT i FROM c)", "HASH", "randomblob(32)",
-			"TIME(", "strftime('%Y-%m-%d %H:%M:%f+00:00', 0.001 * (", ")EMIT", "), 'unixepoch')", "BODY", "x'7b7d'", "UUID", "",
-			"ID(", "printf('%08x-%04x-7%03x-8%03x-%012x', (", ")DI", ") >> 16, ms & 65535, i & 4095, (i >> 12) & 4095, i)",
-		}
-	} else {
-		db = openDB(b, "pgx", databaseURL+"&statement_timeout=0", 1)
-	}
-	dialect := strings.NewReplacer(words...)
-	for _, statement := range []string{sessionsSQL, eventsSQL} {
-		if _, err := db.ExecContext(b.Context(), replace.Replace(dialect.Replace(statement))); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if !isSQLite { // as the server itself does some time after
-		if _, err := db.ExecContext(b.Context(), "VACUUM ANALYZE"); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// Of a hundred sessions, 62 pass, 12 fall back, 2 are spoofs, 14 are known to
-// have expired and 10 have without anybody looking. One in eleven is a test, of every kind.
-const (
-	sessionsSQL = `INSERT INTO sessions (id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash,
-		status, created_at, expires_at, completed_at, attempts, strikes, opened_at, begun_at, source, api_key_id)
-		SELECT ID(ms)DI, UUID'$TENANT', i % 11 <> 7, CASE WHEN i % 9 = 0 THEN 16 ELSE 18 END,
-			'https://shop.example/checkout/age', 'https://shop.example/basket', 'https://shop.example/hooks/age', HASH,
-			CASE WHEN p < 62 THEN 'PASSED' WHEN p < 74 THEN 'FALLBACK' WHEN p < 76 THEN 'SPOOF' WHEN p < 90 THEN 'EXPIRED' ELSE 'PENDING' END,
-			TIME(ms)EMIT, TIME(ms + 1800000)EMIT, CASE WHEN p < 76 THEN TIME(ms + 2000 + i % 97 * 1000)EMIT END, 1, 0,
-			CASE WHEN p < 85 THEN TIME(ms + 2000)EMIT END, CASE WHEN p < 80 THEN TIME(ms + 9000)EMIT END,
-			CASE WHEN p < 76 THEN 'camera' ELSE '' END,
-			CASE i % 3 WHEN 0 THEN UUID'$KEY0' WHEN 1 THEN UUID'$KEY1' ELSE UUID'$KEY2' END
-		FROM (SELECT i, $FIRST + i * CAST($EVERY AS bigint) AS ms, i * 37 % 100 AS p FROM SERIES) AS rows`
-	eventsSQL = `INSERT INTO webhook_events (id, tenant_id, session_id, livemode, destination, endpoint_id, body, status, created_at,
-		attempts, step, last_at, last_class, last_status)
-		SELECT 'evt_' || ID(ms)DI, UUID'$TENANT', ID(ms)DI, i % 11 <> 7, 'https://shop.example/hooks/age',
-			'ep_00000000000000000000000000000000', BODY, CASE WHEN p < 73 THEN 'delivered' ELSE 'failed' END, TIME(ms + 9000)EMIT,
-			CASE WHEN p < 70 THEN 1 ELSE 3 END, 0, TIME(ms + 9100)EMIT, CASE WHEN p < 73 THEN 'delivered' ELSE 'timeout' END, 200
-		FROM (SELECT i, $FIRST + i * CAST($EVERY AS bigint) AS ms, i * 37 % 100 AS p FROM SERIES) AS rows WHERE p < 74`
-)
 
 // measure prints the percentiles of a read.
 func measure(b *testing.B, row read) {
