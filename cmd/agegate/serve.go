@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"os"
 	"runtime/debug"
 
 	"agegate/internal/app"
@@ -23,9 +22,6 @@ func (c *cli) serveCommand() *cobra.Command {
 			cfg, err := c.load(config.SecretKeyName)
 			if err != nil {
 				return err
-			}
-			if !cfg.ServesPages() && os.Getenv("GOGC") == "" {
-				debug.SetGCPercent(50) // a replica of the API is to be small, for a few per cent of its processor time
 			}
 			gateway, err := app.New(cmd.Context(), cfg, newLogger(cmd.ErrOrStderr(), cfg.LogLevel), now)
 			if err != nil {
