@@ -186,7 +186,7 @@ func warm(b *testing.B, databaseURL string) {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
 		}
-		file, err := os.Open(path) //nolint:gosec // of a test
+		file, err := os.Open(path)
 		if err != nil {
 			return err
 		}
