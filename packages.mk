@@ -17,5 +17,5 @@ deb: dist/agegate models ## make a Debian package, with a bill of materials and 
 image: dist/agegate models ## make an OCI image, with a bill of materials and checksums, in dist/
 	$(package) image
 
-test-packages: deps dist/agegate models ## install, upgrade and remove the package on a bare Debian, and run the image (as root)
+test-packages: deps dist/agegate models ## install, upgrade and remove the package on a bare Debian, and run the image, each with a camera check (as root)
 	cd internal/tools/packages && go test -count=1 -timeout 20m $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -n --preserve-env=PATH') .

@@ -126,8 +126,8 @@ func (m machine) install(r release) string {
 
 const environmentFile = "/etc/agegate/agegate.env"
 
-// TestDeb installs the package on a bare Debian, serves a test session, upgrades
-// it, removes it and purges it.
+// TestDeb installs the package on a bare Debian, serves a camera check, upgrades it,
+// serves another one, removes it and purges it.
 func TestDeb(t *testing.T) {
 	one, two := built(t), sample("v1.1.0", "upgrade")
 	m := bareDebian(t)
@@ -154,7 +154,7 @@ func TestDeb(t *testing.T) {
 		t.Errorf("health says %q", out)
 	}
 	shop := newShop(t, at, m.agegate)
-	session := shop.pass()
+	session := shop.check()
 
 	configured, process := m.read(environmentFile), m.pid()
 	if err := run(two, []string{"deb"}); err != nil {
@@ -169,7 +169,7 @@ func TestDeb(t *testing.T) {
 		t.Error("the upgrade did not restart the service")
 	}
 	shop.passed(session)
-	shop.pass()
+	shop.check()
 
 	m.run("apt-get", "remove", "--yes", "agegate")
 	if status(at+"/healthz") != 0 || m.exists("/usr/bin/agegate") || m.exists("/etc/systemd/system/multi-user.target.wants/agegate.service") {
@@ -219,7 +219,7 @@ func (m machine) configure() string {
 	address := freeAddress(m.t)
 	text := regexp.MustCompile(`(?m)^AGEGATE_LISTEN=.*$`).ReplaceAll(m.read(environmentFile), []byte("AGEGATE_LISTEN="+address))
 	text = regexp.MustCompile(`(?m)^AGEGATE_BASE_URL=.*$`).ReplaceAll(text, []byte("AGEGATE_BASE_URL=http://"+address))
-	text = append(text, "AGEGATE_OPERATOR_NAME='Corner Cellar & Co.'\n"...)
+	text = append(text, "AGEGATE_OPERATOR_NAME='Corner Cellar & Co.'\n"+margin+"\n"...)
 	if err := os.WriteFile(m.root+environmentFile, text, 0o600); err != nil {
 		m.t.Fatal(err)
 	}

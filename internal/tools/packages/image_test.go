@@ -62,7 +62,7 @@ func unpack(t *testing.T, r release, root string) *v1.ConfigFile {
 }
 
 // TestImage runs the image as a container would: its user, a root that is
-// read-only, and a volume for the data.
+// read-only, and a volume for the data. It serves a camera check.
 func TestImage(t *testing.T) {
 	needRoot(t, "unshare", "nsenter", "chroot")
 	r, root := built(t), filepath.Join(work, "image")
@@ -83,7 +83,7 @@ func TestImage(t *testing.T) {
 	}
 
 	address := freeAddress(t)
-	environment := append(config.Config.Env, "AGEGATE_LISTEN="+address, "AGEGATE_BASE_URL=http://"+address,
+	environment := append(config.Config.Env, "AGEGATE_LISTEN="+address, "AGEGATE_BASE_URL=http://"+address, margin,
 		"AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "PATH="+os.Getenv("PATH")) // of what surrounds it
 	const mount = `mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && mount --bind "$2" "$1$3" && mount -t proc proc "$1/proc" && shift 3 && exec "$@"`
 	run := append([]string{"chroot", "--userspec=" + config.Config.User, root}, config.Config.Entrypoint...)
@@ -113,7 +113,7 @@ func TestImage(t *testing.T) {
 	if out := output(t, agegate(health[len(config.Config.Entrypoint)+1:]...)); out != "The gateway is ready.\n" {
 		t.Errorf("health says %q", out)
 	}
-	newShop(t, url, agegate).pass()
+	newShop(t, url, agegate).check()
 	if out, err := agegate("migrate", "--database-url", "sqlite:/usr/agegate.db").CombinedOutput(); err == nil || !strings.Contains(string(out), "read-only") {
 		t.Errorf("the root is not read-only: %s, %v", out, err)
 	}
