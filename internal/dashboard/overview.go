@@ -9,6 +9,8 @@ import (
 	"agegate/internal/insight"
 	"agegate/internal/page"
 	"agegate/internal/webhook"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // recentSessions is how many sessions the overview lists.
@@ -134,13 +136,30 @@ func (p *Pages) showOverview(r *request) error {
 	for _, w := range windows {
 		v.Windows = append(v.Windows, windowView{w, w == window})
 	}
+	// Most of the time is spent waiting for the database: it is asked for the
+	// checklist and the list at once.
+	var list insight.Checklist
+	var beside errgroup.Group
+	if ctx := r.ctx(); r.part() == "" {
+		beside.Go(func() (err error) {
+			list, err = p.cfg.Insight.Checklist(ctx, r.tenant)
+			return err
+		})
+	}
 	var err error
 	v.Recent, err = p.cfg.Insight.Recent(r.ctx(), r.scope(), recentSessions)
+	unlisted := beside.Wait()
 	if v.Unread.Recent, err = r.unread("recent", err); err != nil {
 		return err
 	}
 	if r.part() != "" {
 		return r.render(http.StatusOK, "overview", v)
+	}
+	if v.Unread.Todo, err = r.unread("checklist", unlisted); err != nil {
+		return err
+	}
+	if !v.Unread.Todo {
+		v.Todo, v.Done = r.todos(list)
 	}
 	o, err := p.cfg.Insight.Overview(r.ctx(), r.scope(), window)
 	if err == nil {
@@ -151,10 +170,6 @@ func (p *Pages) showOverview(r *request) error {
 	}
 	if o.Stale {
 		v.Stale = &o.AsOf
-	}
-	v.Todo, v.Done, err = r.checklist()
-	if v.Unread.Todo, err = r.unread("checklist", err); err != nil {
-		return err
 	}
 	if v.Make, err = r.maker(!v.Listed()); err != nil {
 		return err
@@ -218,12 +233,11 @@ func hostOf(e webhook.Endpoint) string {
 	return u.Host
 }
 
-// checklist returns what going live takes and how much of it is done, or nothing
-// when all is.
-func (r *request) checklist() ([]todoView, int, error) {
-	list, err := r.pages.cfg.Insight.Checklist(r.ctx(), r.tenant)
-	if err != nil || list.Complete() && r.who.Strong() {
-		return nil, 0, err
+// todos returns what going live takes and how much of it is done, or nothing when
+// all is.
+func (r *request) todos(list insight.Checklist) ([]todoView, int) {
+	if list.Complete() && r.who.Strong() {
+		return nil, 0
 	}
 	state := map[string]bool{
 		"success_url": list.SuccessURL, "cancel_url": list.CancelURL, "webhook_url": list.WebhookURL,
@@ -251,7 +265,7 @@ func (r *request) checklist() ([]todoView, int, error) {
 		}
 		views = append(views, v)
 	}
-	return views, done, nil
+	return views, done
 }
 
 // maker returns the button that makes a test session, for those who may.
