@@ -172,7 +172,7 @@ func (r *request) within(pattern string) bool {
 
 // fill returns a pattern's address for a tenant and a mode.
 func fill(pattern, tenant, mode string) string {
-	return strings.NewReplacer(":tenant", tenant, ":mode", mode).Replace(pattern)
+	return strings.Replace(strings.Replace(pattern, ":tenant", tenant, 1), ":mode", mode, 1)
 }
 
 // composedKeys lists the texts of the frame and of the error pages whose keys

@@ -136,26 +136,26 @@ func (p *Pages) showOverview(r *request) error {
 	for _, w := range windows {
 		v.Windows = append(v.Windows, windowView{w, w == window})
 	}
+	if r.part() != "" {
+		if err := r.readRecent(v); err != nil {
+			return err
+		}
+		return r.render(http.StatusOK, "overview", v)
+	}
 	// Most of the time is spent waiting for the database: it is asked for the
 	// checklist and the list at once.
 	var list insight.Checklist
 	var beside errgroup.Group
-	if ctx := r.ctx(); r.part() == "" {
-		beside.Go(func() (err error) {
-			list, err = p.cfg.Insight.Checklist(ctx, r.tenant)
-			return err
-		})
-	}
-	var err error
-	v.Recent, err = p.cfg.Insight.Recent(r.ctx(), r.scope(), recentSessions)
-	unlisted := beside.Wait()
-	if v.Unread.Recent, err = r.unread("recent", err); err != nil {
+	ctx := r.ctx()
+	beside.Go(func() (err error) {
+		list, err = p.cfg.Insight.Checklist(ctx, r.tenant)
+		return err
+	})
+	err, unread := r.readRecent(v), beside.Wait()
+	if err != nil {
 		return err
 	}
-	if r.part() != "" {
-		return r.render(http.StatusOK, "overview", v)
-	}
-	if v.Unread.Todo, err = r.unread("checklist", unlisted); err != nil {
+	if v.Unread.Todo, err = r.unread("checklist", unread); err != nil {
 		return err
 	}
 	if !v.Unread.Todo {
@@ -175,6 +175,13 @@ func (p *Pages) showOverview(r *request) error {
 		return err
 	}
 	return r.render(http.StatusOK, "overview", v)
+}
+
+// readRecent fills in the list of the newest sessions.
+func (r *request) readRecent(v *overviewView) (err error) {
+	v.Recent, err = r.pages.cfg.Insight.Recent(r.ctx(), r.scope(), recentSessions)
+	v.Unread.Recent, err = r.unread("recent", err)
+	return err
 }
 
 func newFigures(o insight.Overview) *figuresView {

@@ -101,9 +101,10 @@ func greatestID(table string) string {
 	return "evt_" + uuid.Max.String()
 }
 
-// newest scans the newest rows into rows, which is a pointer to a slice; none if
+// newest finds the newest rows into rows, which is a pointer to a slice; none if
 // there are no parts. It returns the id down to which it has looked, or "" if it
-// looked at all.
+// looked at all. It finds rather than scans: GORM's Scan writes out the statement
+// with all its values.
 func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) {
 	if len(r.parts) == 0 {
 		return "", nil
@@ -124,7 +125,7 @@ func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) 
 		}
 		statement, args = r.selected(max(r.from, reached))
 	}
-	return reached, tx.db.Raw(fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", statement, limit), args...).Scan(rows).Error
+	return reached, tx.db.Raw(fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", statement, limit), args...).Find(rows).Error
 }
 
 // listRow is the part of a session that lists show.
@@ -280,7 +281,7 @@ func (s *Store) Progress(ctx context.Context, tenantID uuid.UUID, endpointID str
 		EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ? AND livemode AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)) AS live_key`
 	args = append(args, tenantID, endpointID, tenantID, at(now))
 	return view(ctx, s, func(tx *Tx) (p insight.Progress, err error) {
-		return p, tx.db.Raw(statement, args...).Scan(&p).Error
+		return p, tx.db.Raw(statement, args...).Find(&p).Error
 	})
 }
 
