@@ -44,20 +44,20 @@ type part struct {
 	args   []any
 }
 
-// union returns the statement that selects columns of the newest rows of each
+// union returns the statement that selects the ids of the newest rows of each
 // part, without the conditions on them, at most limit after offset each, and its
 // arguments.
-func (r ranges) union(columns string, limit, offset int) (string, []any) {
+func (r ranges) union(limit, offset int) (string, []any) {
 	var selects []string
 	var args []any
 	for _, p := range r.parts {
-		statement, own := r.top(columns, p, limit, offset)
+		statement, own := r.top("id", p, limit, offset)
 		selects, args = append(selects, "SELECT * FROM "+statement), append(args, own...)
 	}
 	return strings.Join(selects, " UNION ALL "), args
 }
 
-// top is union for one part, as a table of a statement. What is no input is
+// top is union for one part and any columns, as a table of a statement. What is no input is
 // literal: both databases plan by it, and SQLite would prepare the statement again
 // when it is bound.
 func (r ranges) top(columns string, p part, limit, offset int) (string, []any) {
@@ -109,23 +109,35 @@ func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) 
 	if len(r.parts) == 0 {
 		return "", nil
 	}
-	ids, args := r.union("id", limit, 0)
-	statement := fmt.Sprintf("SELECT %s FROM %s WHERE id IN (SELECT id FROM (%s) AS parts ORDER BY id DESC LIMIT %d)", r.columns, r.table, ids, limit)
+	var statement string
+	var args []any
 	if r.sparse() {
-		lookup, of := r.union("id", 1, lookedAt-1)
-		var last []string
-		if err := tx.db.Raw(lookup, of...).Scan(&last).Error; err != nil {
+		if reached, err = tx.reach(r); err != nil {
 			return "", err
 		}
-		for _, id := range last { // lower case, so that they compare as text
-			reached = max(reached, id)
-		}
-		if reached <= r.from {
-			reached = ""
-		}
 		statement, args = r.selected(max(r.from, reached))
+	} else {
+		statement, args = r.union(limit, 0)
+		statement = fmt.Sprintf("SELECT %s FROM %s WHERE id IN (SELECT id FROM (%s) AS parts ORDER BY id DESC LIMIT %d)", r.columns, r.table, statement, limit)
 	}
 	return reached, tx.db.Raw(fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", statement, limit), args...).Find(rows).Error
+}
+
+// reach returns the id down to which lookedAt rows of every part reach, or "" if
+// there are no more of any.
+func (tx *Tx) reach(r ranges) (id string, err error) {
+	statement, args := r.union(1, lookedAt-1)
+	var last []string
+	if err := tx.db.Raw(statement, args...).Scan(&last).Error; err != nil {
+		return "", err
+	}
+	for _, other := range last { // lower case, so that they compare as text
+		id = max(id, other)
+	}
+	if id <= r.from {
+		return "", nil
+	}
+	return id, nil
 }
 
 // listRow is the part of a session that lists show.
@@ -265,7 +277,7 @@ func (s *Store) CountEvents(ctx context.Context, scope insight.Scope, since stri
 func (s *Store) Progress(ctx context.Context, tenantID uuid.UUID, endpointID string, now time.Time) (insight.Progress, error) {
 	var args []any
 	has := func(table, status string) string {
-		statement, own := ranges{table: table, scope: insight.Scope{TenantID: tenantID}, parts: []part{{status: status}}}.union("id", 1, 0)
+		statement, own := ranges{table: table, scope: insight.Scope{TenantID: tenantID}, parts: []part{{status: status}}}.union(1, 0)
 		args = append(args, own...)
 		return "EXISTS (" + statement + ")"
 	}
