@@ -2,11 +2,9 @@ package dashboard
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"agegate/internal/insight"
 	"agegate/internal/session"
@@ -50,17 +48,6 @@ type chartPart struct {
 type chartRow struct {
 	Label  string
 	Counts []string // by parts
-}
-
-// Cells returns the row's numbers as cells of a table, with the names of their
-// columns for narrow screens. The template, which escapes each value by itself,
-// would take half of the page's time for the hundreds of them.
-func (r chartRow) Cells(columns []string) template.HTML {
-	var b strings.Builder
-	for i, n := range r.Counts {
-		fmt.Fprintf(&b, `<td class="number" data-label="%s">%s</td>`, template.HTMLEscapeString(columns[i]), template.HTMLEscapeString(n))
-	}
-	return template.HTML(b.String()) //nolint:gosec // escaped above
 }
 
 // countOf returns how many sessions have a status.
