@@ -90,13 +90,12 @@ func (l *load) startCharged(liveKey string) (stop func()) {
 // awaitMany waits until n creations are acknowledged and webhooks are pending.
 func (l *load) awaitMany(t *testing.T, db database, n int) {
 	t.Helper()
-	for limit := time.Now().Add(table.HangLimit); time.Now().Before(limit); time.Sleep(50 * time.Millisecond) {
-		creations, _ := l.acknowledged()
-		if creations >= n && db.count(t, "SELECT count(*) FROM webhook_events WHERE status = 'pending'") > 0 {
-			return
+	l.awaitCreations(t, n)
+	for limit := time.Now().Add(table.HangLimit); db.count(t, "SELECT count(*) FROM webhook_events WHERE status = 'pending'") == 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("no webhook pending within %s", table.HangLimit)
 		}
 	}
-	t.Fatalf("not %d creations within %s", n, table.HangLimit)
 }
 
 // copied returns what was acknowledged so far.

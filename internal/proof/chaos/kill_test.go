@@ -21,7 +21,11 @@ func TestKill(t *testing.T) { //nolint:tparallel // beside decides
 		stop := l.start(6)
 		kills := table.Sized(100, 4)
 		for range kills {
-			time.Sleep(200*time.Millisecond + rand.N(1800*time.Millisecond))
+			// Each kill may repeat a delivery that was answered, so that their share depends
+			// on how many sessions there are between kills, on slow machines as well.
+			made, _ := l.acknowledged()
+			l.awaitCreations(t, made+50+rand.N(table.Sized(250, 50)))
+			time.Sleep(rand.N(100 * time.Millisecond))
 			g.kill()
 			g.start()
 		}

@@ -222,6 +222,23 @@ func (a *account) acknowledged() (creations, completions int) {
 	return len(a.created), len(a.told)
 }
 
+// awaitCreations waits until n creations are acknowledged, however long that takes while
+// there are more.
+func (a *account) awaitCreations(t *testing.T, n int) {
+	t.Helper()
+	last, limit := 0, time.Now().Add(table.HangLimit)
+	for ; ; time.Sleep(10 * time.Millisecond) {
+		switch made, _ := a.acknowledged(); {
+		case made >= n:
+			return
+		case made > last:
+			last, limit = made, time.Now().Add(table.HangLimit)
+		case time.Now().After(limit):
+			t.Fatalf("%d creations, and no more for %s", made, table.HangLimit)
+		}
+	}
+}
+
 // longestGap returns the longest time without an acknowledgement.
 func (a *account) longestGap() (longest time.Duration) {
 	a.mu.Lock()
