@@ -1,15 +1,18 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"agegate/internal/account"
+	"agegate/internal/tenant"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/errgroup"
 )
 
 // Refusals that have pages of their own; see errors.go.
@@ -122,14 +125,21 @@ func (p *Pages) enter(r *request) error {
 	if r.route.hasMode() && !known || r.route.testOnly && livemode {
 		return echo.ErrNotFound
 	}
-	if r.access, err = p.cfg.Accounts.Enter(r.ctx(), r.who, id, livemode); err != nil {
+	var beside errgroup.Group // the tenant is read while it is asked whose it is
+	var found tenant.Tenant
+	ctx := r.ctx()
+	beside.Go(func() (err error) {
+		found, err = p.cfg.Tenants.Tenant(ctx, id)
+		return err
+	})
+	access, err := p.cfg.Accounts.Enter(ctx, r.who, id, livemode)
+	missing := beside.Wait()
+	if err = cmp.Or(err, missing); err != nil {
 		return err
 	}
+	r.access, r.tenant = access, found
 	if r.access.ReadOnly() && r.route.method != http.MethodGet {
 		return errReadOnly
-	}
-	if r.tenant, err = p.cfg.Tenants.Tenant(r.ctx(), r.access.TenantID()); err != nil {
-		return err
 	}
 	if !r.may(r.route.least.role()) {
 		return errRole

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -28,8 +29,19 @@ func (f *Frame) frame() *Frame { return f }
 // View is the data of one screen: a pointer to a struct that embeds Frame.
 type View interface{ frame() *Frame }
 
-// usualSize is room for most pages, in bytes.
-const usualSize = 32 << 10
+// buffers are what pages are rendered into: they would otherwise be a quarter of what a
+// page allocates.
+var buffers sync.Pool
+
+// emptyBuffer returns a buffer that is to be put back.
+func emptyBuffer() *bytes.Buffer {
+	b, ok := buffers.Get().(*bytes.Buffer)
+	if !ok {
+		return new(bytes.Buffer)
+	}
+	b.Reset()
+	return b
+}
 
 var errNoTemplate = errors.New("it does not have this template")
 
@@ -37,31 +49,34 @@ const languageCookie = "agegate-lang"
 
 // Render writes a screen in the browser's language.
 func (s *Set) Render(c echo.Context, status int, screen string, v View) error {
-	page, err := s.execute(c, screen, layoutFile, v)
-	if err != nil {
+	page := emptyBuffer()
+	defer buffers.Put(page)
+	if err := s.execute(c, screen, layoutFile, v, page); err != nil {
 		return err
 	}
-	return c.HTMLBlob(status, page)
+	return c.HTMLBlob(status, page.Bytes())
 }
 
 // RenderPart writes one part of a screen, its template part-<name>, for a page
 // that shows the screen already and asks for what has changed. It answers 304
 // when the request has the part's ETag, and 404 for a part that is not there.
 func (s *Set) RenderPart(c echo.Context, screen, name string, v View) error {
-	page, err := s.execute(c, screen, "part-"+name, v)
+	page := emptyBuffer()
+	defer buffers.Put(page)
+	err := s.execute(c, screen, "part-"+name, v, page)
 	if errors.Is(err, errNoTemplate) {
 		return echo.ErrNotFound
 	}
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(page)
+	sum := sha256.Sum256(page.Bytes())
 	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
 	c.Response().Header().Set("ETag", tag)
 	if c.Request().Header.Get("If-None-Match") == tag {
 		return c.NoContent(http.StatusNotModified)
 	}
-	return c.HTMLBlob(http.StatusOK, page)
+	return c.HTMLBlob(http.StatusOK, page.Bytes())
 }
 
 // Kept returns one part of a screen, its template kept-<name>, as a text for the
@@ -74,17 +89,18 @@ func (s *Set) Kept(c echo.Context, screen, name string, key any, view func() Vie
 	if part, ok := s.kept.get(k); ok {
 		return part, nil
 	}
-	part, err := s.fill(c, l, screen, "kept-"+name, view())
-	if err != nil {
+	var text bytes.Buffer
+	if err := s.fill(c, l, screen, "kept-"+name, view(), &text); err != nil {
 		return "", err
 	}
-	s.kept.put(k, template.HTML(part)) //nolint:gosec // a template's output
-	return template.HTML(part), nil    //nolint:gosec // the same
+	part := template.HTML(text.String()) //nolint:gosec // a template's output
+	s.kept.put(k, part)
+	return part, nil
 }
 
 // execute renders a template of a screen in the browser's language and sets the
 // headers of the page.
-func (s *Set) execute(c echo.Context, screen, name string, v View) ([]byte, error) {
+func (s *Set) execute(c echo.Context, screen, name string, v View, page *bytes.Buffer) error {
 	f := v.frame()
 	offered := s.catalogue.only(f.Offered)
 	l, chosen := s.locale(c, offered)
@@ -92,30 +108,29 @@ func (s *Set) execute(c echo.Context, screen, name string, v View) ([]byte, erro
 		s.SetCookie(c, languageCookie, l.Tag, 365*24*time.Hour)
 	}
 	f.Languages = offered.locales
-	page, err := s.fill(c, l, screen, name, v)
+	err := s.fill(c, l, screen, name, v, page)
 	if err == nil {
 		s.writeHeaders(c.Response().Header(), l)
 	}
-	return page, err
+	return err
 }
 
-// fill renders a template of a screen in a language.
-func (s *Set) fill(c echo.Context, l *Locale, screen, name string, v View) ([]byte, error) {
+// fill renders a template of a screen in a language into an empty page.
+func (s *Set) fill(c echo.Context, l *Locale, screen, name string, v View, page *bytes.Buffer) error {
 	f := v.frame()
 	f.Locale, f.Static, f.Revisitable = l, s.assets.Base(), c.Request().Method != http.MethodPost
 	set, err := s.screens[l.Tag]()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	t := set.Lookup(screenTemplate(screen, name))
 	if t == nil {
-		return nil, fmt.Errorf("page: screen %s: %w", screen, errNoTemplate)
+		return fmt.Errorf("page: screen %s: %w", screen, errNoTemplate)
 	}
-	page := bytes.NewBuffer(make([]byte, 0, usualSize))
 	if err := t.Execute(page, v); err != nil {
-		return nil, fmt.Errorf("page: screen %s: %w", screen, err)
+		return fmt.Errorf("page: screen %s: %w", screen, err)
 	}
-	return page.Bytes(), nil
+	return nil
 }
 
 // locale is the language chosen with ?lang=, which is to be remembered, chosen
