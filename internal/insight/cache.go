@@ -1,9 +1,9 @@
 package insight
 
 import (
-	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -12,12 +12,11 @@ const (
 	cacheMax = 2000 // entries
 )
 
-// cache keeps computed values for cacheTTL. One value is computed once at a
-// time, however many ask for it.
+// cache keeps computed values for cacheTTL, those used last. One value is computed
+// once at a time, however many ask for it.
 type cache[K comparable, V any] struct {
 	now    func() time.Time
-	mu     sync.Mutex
-	values map[K]cached[V]
+	values *lru.Cache[K, cached[V]]
 	flight singleflight.Group
 }
 
@@ -27,14 +26,18 @@ type cached[V any] struct {
 }
 
 func newCache[K comparable, V any](now func() time.Time) *cache[K, V] {
-	return &cache[K, V]{now: now, values: map[K]cached[V]{}}
+	values, err := lru.New[K, cached[V]](cacheMax)
+	if err != nil {
+		panic("insight: " + err.Error()) // for sizes below one
+	}
+	return &cache[K, V]{now: now, values: values}
 }
 
 // get returns the value of a key, computed by compute if it is older than
 // cacheTTL. If that fails, an older value is better than none: it is returned
 // with stale set.
 func (c *cache[K, V]) get(key K, name string, compute func() (V, error)) (value V, stale bool, err error) {
-	kept, ok := c.kept(key)
+	kept, ok := c.values.Get(key)
 	if ok && c.fresh(kept) {
 		return kept.value, false, nil
 	}
@@ -42,7 +45,7 @@ func (c *cache[K, V]) get(key K, name string, compute func() (V, error)) (value 
 		at := c.now()
 		fresh, err := compute()
 		if err == nil {
-			c.put(key, cached[V]{fresh, at})
+			c.values.Add(key, cached[V]{fresh, at})
 		}
 		return fresh, err
 	})
@@ -53,22 +56,4 @@ func (c *cache[K, V]) get(key K, name string, compute func() (V, error)) (value 
 	return fresh, false, err
 }
 
-// kept returns the newest value of a key, however old it is.
-func (c *cache[K, V]) kept(key K) (cached[V], bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	kept, ok := c.values[key]
-	return kept, ok
-}
-
 func (c *cache[K, V]) fresh(kept cached[V]) bool { return c.now().Sub(kept.at) < cacheTTL }
-
-// put stores a value. A full cache is emptied first.
-func (c *cache[K, V]) put(key K, v cached[V]) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.values) >= cacheMax {
-		clear(c.values)
-	}
-	c.values[key] = v
-}

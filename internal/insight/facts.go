@@ -34,13 +34,13 @@ func (c Checklist) Complete() bool {
 // Checklist returns a tenant's checklist. A complete one may be 15 s old: what is
 // missing is told at once when it is done.
 func (s *Service) Checklist(ctx context.Context, t tenant.Tenant) (Checklist, error) {
-	if kept, ok := s.ready.kept(t.ID); ok && s.ready.fresh(kept) {
+	if kept, ok := s.ready.values.Get(t.ID); ok && s.ready.fresh(kept) {
 		return kept.value, nil
 	}
 	at := s.now()
 	list, err := s.check(ctx, t, at)
 	if err == nil && list.Complete() {
-		s.ready.put(t.ID, cached[Checklist]{list, at})
+		s.ready.values.Add(t.ID, cached[Checklist]{list, at})
 	}
 	return list, err
 }

@@ -12,6 +12,8 @@ import (
 	"net/url"
 
 	"agegate/templates"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // HandshakePath is where the hosted page accepts a WebSocket and ends it at once. It
@@ -53,7 +55,7 @@ type Set struct {
 	policy      string // Content-Security-Policy
 	permissions string
 	secure      bool // cookies carry Secure and the __Host- prefix
-	kept        keptParts
+	kept        *lru.Cache[keptKey, template.HTML]
 }
 
 // New checks every template in every language. It fails if a screen is missing,
@@ -66,7 +68,10 @@ func New(cfg Config) (*Set, error) {
 	}
 	s := &Set{
 		csrf: http.NewCrossOriginProtection(), policy: cfg.ContentPolicy,
-		permissions: cfg.Permissions, secure: public.Scheme == "https", kept: keptParts{parts: map[keptKey]template.HTML{}},
+		permissions: cfg.Permissions, secure: public.Scheme == "https",
+	}
+	if s.kept, err = lru.New[keptKey, template.HTML](mostKept); err != nil {
+		return nil, err
 	}
 	// A reverse proxy may change the Host that the Origin is compared with.
 	if err := s.csrf.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {

@@ -79,14 +79,23 @@ func (s *Set) RenderPart(c echo.Context, screen, name string, v View) error {
 	return c.HTMLBlob(http.StatusOK, page.Bytes())
 }
 
+// mostKept is how many parts are kept, of some 20 kB each.
+const mostKept = 100
+
+// keptKey names a kept part.
+type keptKey struct {
+	screen, part, language string
+	of                     any
+}
+
 // Kept returns one part of a screen, its template kept-<name>, as a text for the
-// screen to show. Parts are kept: view is asked for what it shows once for each
+// screen to show. Those used last are kept: view is asked for what it shows once for each
 // language and value of key, which must be comparable and change with all that
 // the part shows.
 func (s *Set) Kept(c echo.Context, screen, name string, key any, view func() View) (template.HTML, error) {
 	l, _ := s.locale(c, s.catalogue)
 	k := keptKey{screen, name, l.Tag, key}
-	if part, ok := s.kept.get(k); ok {
+	if part, ok := s.kept.Get(k); ok {
 		return part, nil
 	}
 	var text bytes.Buffer
@@ -94,7 +103,7 @@ func (s *Set) Kept(c echo.Context, screen, name string, key any, view func() Vie
 		return "", err
 	}
 	part := template.HTML(text.String()) //nolint:gosec // a template's output
-	s.kept.put(k, part)
+	s.kept.Add(k, part)
 	return part, nil
 }
 
