@@ -10,6 +10,7 @@ import csv
 import datetime
 import hashlib
 import json
+import os
 import pathlib
 import time
 
@@ -315,7 +316,7 @@ def main():
     p.add_argument("--folds", type=int, default=99, help="cross-validate on so many of the material's folds only")
     p.add_argument("--steps", type=int, default=2000, help="of training, 32 pictures each")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--threads", type=int, default=torch.get_num_threads())
+    p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     o = p.parse_args()
     torch.set_num_threads(o.threads)
     faces, stock = Faces(o.material), stock_blocks(o.stock)
