@@ -46,11 +46,8 @@ func (s *Service) Checklist(ctx context.Context, t tenant.Tenant) (Checklist, er
 }
 
 func (s *Service) check(ctx context.Context, t tenant.Tenant, now time.Time) (Checklist, error) {
-	progress, err := s.store.Progress(ctx, t.ID, webhook.EndpointID(t.ID, false, t.WebhookURL), now)
-	if err != nil {
-		return Checklist{}, err
-	}
-	a, err := s.remaining(ctx, t, now)
+	progress, funds, err := s.store.Progress(ctx, t.ID, webhook.EndpointID(t.ID, false, t.WebhookURL), now)
+	a := s.remaining(t, funds)
 	return Checklist{
 		SuccessURL: t.SuccessURL != "", CancelURL: t.CancelURL != "", WebhookURL: t.WebhookURL != "",
 		Progress: progress, Allowance: a.Unlimited || a.FreeLeft+a.Credit > 0,

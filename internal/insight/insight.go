@@ -89,14 +89,13 @@ type Store interface {
 	// that created them.
 	CountByKey(ctx context.Context, tenantID uuid.UUID, since time.Time) (map[uuid.UUID]int64, error)
 	// Progress returns a tenant's, with Certified after the last finished run of the
-	// certifier against an endpoint.
-	Progress(ctx context.Context, tenantID uuid.UUID, endpointID string, now time.Time) (Progress, error)
+	// certifier against an endpoint, and its funds.
+	Progress(ctx context.Context, tenantID uuid.UUID, endpointID string, now time.Time) (Progress, Funds, error)
 
 	// TenantByID returns a tenant, or fault.NotFound.
 	TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
 	// Keys returns a tenant's keys, oldest first, revoked ones included.
 	Keys(ctx context.Context, tenantID uuid.UUID) ([]tenant.APIKey, error)
-	// Funds returns the free checks that a tenant has used in a month, 2006-01, and
-	// its prepaid balance.
-	Funds(ctx context.Context, tenantID uuid.UUID, month string) (used, credit int64, err error)
+	// Funds returns a tenant's.
+	Funds(ctx context.Context, tenantID uuid.UUID, now time.Time) (Funds, error)
 }

@@ -235,10 +235,11 @@ func (s *Service) allowance(ctx context.Context, tenantID uuid.UUID, now time.Ti
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.remaining(ctx, t, now)
+	funds, err := s.store.Funds(ctx, tenantID, now)
 	if err != nil {
 		return nil, err
 	}
+	a := s.remaining(t, funds)
 	today := number(now, day)
 	days, err := s.store.SumDays(ctx, tenantID, today-spendDays, today)
 	if err != nil {
@@ -252,21 +253,22 @@ func (s *Service) allowance(ctx context.Context, tenantID uuid.UUID, now time.Ti
 	return &a, nil
 }
 
+// Funds are what a tenant pays live sessions with.
+type Funds struct {
+	FreeUsed int64 // free checks used this month
+	Credit   int64 // prepaid balance
+}
+
 // remaining returns an allowance without how long it lasts.
-func (s *Service) remaining(ctx context.Context, t tenant.Tenant, now time.Time) (Allowance, error) {
-	a := Allowance{FreeLimit: s.limits.FreeChecksPerMonth}
+func (s *Service) remaining(t tenant.Tenant, funds Funds) Allowance {
+	a := Allowance{FreeLimit: s.limits.FreeChecksPerMonth, Credit: funds.Credit}
 	if t.FreeChecks != nil {
 		a.FreeLimit = *t.FreeChecks
 	}
-	used, credit, err := s.store.Funds(ctx, t.ID, now.UTC().Format("2006-01"))
-	if err != nil {
-		return Allowance{}, err
-	}
-	a.Credit = credit
 	if a.Unlimited = a.FreeLimit == billing.Unlimited; !a.Unlimited {
-		a.FreeLeft = max(0, a.FreeLimit-used)
+		a.FreeLeft = max(0, a.FreeLimit-funds.FreeUsed)
 	}
-	return a, nil
+	return a
 }
 
 // perDay returns the units spent a day from the day first to before.

@@ -274,7 +274,7 @@ func (s *Store) CountEvents(ctx context.Context, scope insight.Scope, since stri
 }
 
 // Progress implements insight.Store.
-func (s *Store) Progress(ctx context.Context, tenantID uuid.UUID, endpointID string, now time.Time) (insight.Progress, error) {
+func (s *Store) Progress(ctx context.Context, tenantID uuid.UUID, endpointID string, now time.Time) (insight.Progress, insight.Funds, error) {
 	var args []any
 	has := func(table, status string) string {
 		statement, own := ranges{table: table, scope: insight.Scope{TenantID: tenantID}, parts: []part{{status: status}}}.union(1, 0)
@@ -290,19 +290,29 @@ func (s *Store) Progress(ctx context.Context, tenantID uuid.UUID, endpointID str
 		ever(session.StatusSpoof) + " AS spoofed, " + has("webhook_events", string(webhook.StatusDelivered)) + ` AS webhook_answered,
 		coalesce((SELECT passed FROM certifications WHERE tenant_id = ? AND endpoint_id = ? AND finished_at IS NOT NULL
 			ORDER BY started_at DESC, id DESC LIMIT 1), false) AS certified,
-		EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ? AND livemode AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)) AS live_key`
-	args = append(args, tenantID, endpointID, tenantID, at(now))
-	return view(ctx, s, func(tx *Tx) (p insight.Progress, err error) {
-		return p, tx.db.Raw(statement, args...).Find(&p).Error
-	})
+		EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ? AND livemode AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)) AS live_key, ` + fundsColumns
+	args = append(append(args, tenantID, endpointID, tenantID, at(now)), fundsOf(tenantID, now)...)
+	var row struct {
+		insight.Progress
+		insight.Funds
+	}
+	err := s.View(ctx, func(tx *Tx) error { return tx.db.Raw(statement, args...).Find(&row).Error })
+	return row.Progress, row.Funds, err
+}
+
+// fundsColumns selects a tenant's funds, with the arguments of fundsOf.
+const fundsColumns = `
+	coalesce((SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?), 0) AS free_used,
+	coalesce((SELECT units FROM credit_balances WHERE tenant_id = ?), 0) AS credit`
+
+func fundsOf(tenantID uuid.UUID, now time.Time) []any {
+	return []any{tenantID, billing.CounterFree, now.UTC().Format("2006-01"), tenantID}
 }
 
 // Funds implements insight.Store.
-func (s *Store) Funds(ctx context.Context, tenantID uuid.UUID, month string) (used, credit int64, err error) {
+func (s *Store) Funds(ctx context.Context, tenantID uuid.UUID, now time.Time) (funds insight.Funds, err error) {
 	err = s.View(ctx, func(tx *Tx) error {
-		return tx.db.Raw(`SELECT coalesce((SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?), 0),
-			coalesce((SELECT units FROM credit_balances WHERE tenant_id = ?), 0)`,
-			tenantID, billing.CounterFree, month, tenantID).Row().Scan(&used, &credit)
+		return tx.db.Raw("SELECT "+fundsColumns, fundsOf(tenantID, now)...).Find(&funds).Error
 	})
-	return used, credit, err
+	return funds, err
 }

@@ -44,7 +44,7 @@ func testCertifications(t *testing.T, s Store) {
 	}
 	same("when it has ended", run)
 	for endpoint, want := range map[string]bool{"ep_1": true, "ep_2": false} {
-		if got, err := s.Progress(ctx, owner.ID, endpoint, start); err != nil || got.Certified != want {
+		if got, _, err := s.Progress(ctx, owner.ID, endpoint, start); err != nil || got.Certified != want {
 			t.Errorf("%s is certified: %t, %v", endpoint, got.Certified, err)
 		}
 	}

@@ -138,7 +138,7 @@ func testEventsAreListedNewestFirst(t *testing.T, s Store) {
 	if want := (insight.EventCounts{Pending: 1}); err != nil || counts != want {
 		t.Errorf("counts up to one: %+v, %v", counts, err)
 	}
-	if got, err := s.Progress(t.Context(), scope.TenantID, "", start); err != nil || got.WebhookAnswered {
+	if got, _, err := s.Progress(t.Context(), scope.TenantID, "", start); err != nil || got.WebhookAnswered {
 		t.Errorf("progress: %+v, %v", got, err)
 	}
 }
@@ -177,7 +177,7 @@ func testSumsGoWithTheirTenant(t *testing.T, s Store) {
 	if ok, err := s.FoldSessions(t.Context(), owner.ID, 0, 500, []insight.Group{group}); err != nil || !ok {
 		t.Errorf("fold: %t, %v", ok, err)
 	}
-	if got, err := s.Progress(t.Context(), owner.ID, "", start); err != nil || got != (insight.Progress{Passed: true}) {
+	if got, _, err := s.Progress(t.Context(), owner.ID, "", start); err != nil || got != (insight.Progress{Passed: true}) {
 		t.Errorf("progress: %+v, %v", got, err)
 	}
 	day := insight.LedgerDay{Day: 20, Kind: billing.EntrySettle, Source: billing.SourceFree, N: 3, Delta: -3}
@@ -205,7 +205,7 @@ func testProgressLooksForALiveKeyInForce(t *testing.T, s Store) {
 		k := key(t, owner.ID, fmt.Sprint("live ", n))
 		k.Livemode, k.RevokedAt, k.ExpiresAt = row.livemode, row.revoked, row.expires
 		wantNoError(t, s.InsertKey(t.Context(), k, anAct))
-		if got, err := s.Progress(t.Context(), owner.ID, "", start); err != nil || got.LiveKey != row.want {
+		if got, _, err := s.Progress(t.Context(), owner.ID, "", start); err != nil || got.LiveKey != row.want {
 			t.Errorf("with %+v: %+v, %v", row, got, err)
 		}
 	}
