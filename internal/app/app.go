@@ -203,7 +203,7 @@ func limits(cfg config.Config) billing.Limits {
 func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer, wake func()) {
 	a.Sessions = session.NewService(session.Config{
 		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Callbacks: callbackRule(cfg),
-		Limits: limits(cfg), AgeMargin: cfg.AgeMargin, Calibration: a.replica.Calibration,
+		Limits: limits(cfg), AgeMargin: cfg.AgeMargin, Calibration: a.replica.Calibration, Logger: a.log,
 		Observe: func(id uuid.UUID, entered session.Status, livemode bool) {
 			a.metrics.Session(string(entered), livemode)
 			a.log.Info("session", "session_id", id, "status", entered, "livemode", livemode)

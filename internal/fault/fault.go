@@ -1,7 +1,7 @@
 // Package fault defines the one error type that the domain returns on purpose:
 // a code for the caller to branch on, a message that is safe to publish, and
 // the wrapped cause for the log. Any other error is unexpected and becomes a
-// 500 with a fixed text.
+// 500 with a fixed text, as does a recovered panic.
 package fault
 
 import (

@@ -37,7 +37,8 @@ type call[V, R any] struct {
 
 // New returns a group whose runs serve at most most calls each. The context of a
 // run that serves one call is that call's; one that serves several is not
-// cancelled with any of them.
+// cancelled with any of them. Calls that had to wait get a fault.PanicError for a
+// run that panics.
 func New[K comparable, V, R any](most int, run func(ctx context.Context, key K, values []V) (R, error)) *Group[K, V, R] {
 	return &Group[K, V, R]{run: run, most: most, waiting: map[K][]*call[V, R]{}}
 }
@@ -102,9 +103,20 @@ func (g *Group[K, V, R]) serve(key K, calls []*call[V, R]) {
 	if len(present) == 0 {
 		return
 	}
-	result, err := g.run(context.WithoutCancel(present[0].ctx), key, values)
+	result, err := g.attempt(context.WithoutCancel(present[0].ctx), key, values)
 	for _, c := range present {
 		c.result, c.err = result, err
 		close(c.done)
 	}
+}
+
+// attempt runs on a goroutine of the group's own, where nobody else recovers a
+// panic: it would end the process.
+func (g *Group[K, V, R]) attempt(ctx context.Context, key K, values []V) (result R, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fault.Recovered(r)
+		}
+	}()
+	return g.run(ctx, key, values)
 }

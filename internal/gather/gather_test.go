@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -97,6 +98,47 @@ func TestDoKeepsApart(t *testing.T) {
 		wg.Wait()
 		if served != 1 {
 			t.Errorf("%d served", served)
+		}
+	})
+}
+
+// TestDoSurvivesAPanic: each of those that a run was to serve learns that it
+// panicked, and those after them are served.
+func TestDoSurvivesAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		proceed := make(chan struct{})
+		runs := 0
+		g := gather.New(2, func(_ context.Context, _ string, values []int) (int, error) {
+			runs++
+			<-proceed
+			if runs == 2 {
+				panic("an input")
+			}
+			return len(values), nil
+		})
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var panicked []error
+		for range 1 + 2 + 2 {
+			wg.Go(func() {
+				if _, err := g.Do(t.Context(), "key", 1); err != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					panicked = append(panicked, err)
+				}
+			})
+			synctest.Wait()
+		}
+		close(proceed)
+		wg.Wait()
+		if len(panicked) != 2 || runs != 3 {
+			t.Fatalf("%d runs, in which %d calls learned of a panic", runs, len(panicked))
+		}
+		for _, err := range panicked {
+			p, ok := errors.AsType[*fault.PanicError](err)
+			if !ok || p.Error() != "panic: string" || !strings.Contains(strings.Join(p.Frames, " "), "TestDoSurvivesAPanic") {
+				t.Errorf("%v, %+v", err, p)
+			}
 		}
 	})
 }

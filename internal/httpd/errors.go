@@ -135,8 +135,8 @@ func (h *errorHandler) report(c echo.Context, status int, err error) {
 		slog.Int("status", status),
 		slog.Any("error", chain(err)),
 	}
-	if panicked, ok := errors.AsType[*panicError](err); ok {
-		attrs = append(attrs, slog.Any("stack", panicked.frames))
+	if panicked, ok := errors.AsType[*fault.PanicError](err); ok {
+		attrs = append(attrs, slog.Any("stack", panicked.Frames))
 	}
 	h.log.LogAttrs(ctx, slog.LevelError, "request failed", attrs...)
 }
@@ -167,7 +167,7 @@ func describe(err error) string {
 	switch e := err.(type) {
 	case *fault.Error:
 		return fmt.Sprintf("fault %s: %s", e.Code, e.Message)
-	case *panicError, syscall.Errno:
+	case *fault.PanicError, syscall.Errno:
 		return err.Error()
 	case interface{ SQLState() string }: // Postgres
 		return fmt.Sprintf("%T %s", err, e.SQLState())

@@ -5,12 +5,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"agegate/internal/contract"
+	"agegate/internal/fault"
 )
 
 type requestIDKey struct{}
@@ -104,36 +103,10 @@ func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 			case http.ErrAbortHandler: // net/http's own way to drop a connection
 				panic(r)
 			default:
-				err = newPanicError(r)
+				err = fault.Recovered(r)
 			}
 		}()
 		return next(c)
-	}
-}
-
-// panicError is a recovered panic: the type of its value and the stack, but not
-// the value, which may contain input.
-type panicError struct {
-	kind   string
-	frames []string
-}
-
-func (e *panicError) Error() string { return "panic: " + e.kind }
-
-func newPanicError(value any) *panicError {
-	e := &panicError{kind: fmt.Sprintf("%T", value)}
-	if err, ok := value.(runtime.Error); ok {
-		e.kind = err.Error()
-	}
-	pcs := make([]uintptr, 32)
-	// Skips runtime.Callers, this function and the deferred one.
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
-	for {
-		frame, more := frames.Next()
-		e.frames = append(e.frames, fmt.Sprintf("%s:%d", frame.Function, frame.Line))
-		if !more {
-			return e
-		}
 	}
 }
 

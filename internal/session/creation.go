@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"agegate/internal/billing"
 	"agegate/internal/fault"
@@ -27,6 +28,10 @@ func (s *Service) write(ctx context.Context, c creation) (earlier IdempotencyCla
 		// Any other error may be about another creation.
 		if written || err != nil && (ctx.Err() != nil || fault.CodeOf(err) == fault.Unavailable) {
 			return IdempotencyClaim{}, err
+		}
+		if panicked, ok := errors.AsType[*fault.PanicError](err); ok {
+			s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "creations could not be written together",
+				slog.String("error", panicked.Error()), slog.Any("stack", panicked.Frames))
 		}
 	}
 	return s.writeAlone(ctx, c)

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"io"
+	"log/slog"
 	"time"
 
 	"agegate/internal/billing"
@@ -30,6 +31,7 @@ type Config struct {
 	Observe     func(id uuid.UUID, entered Status, livemode bool) // called on creation and completion; may be nil
 	// ObserveDocument is called after what happens in document checks; may be nil.
 	ObserveDocument func(e DocumentEvent, livemode bool)
+	Logger          *slog.Logger // nil discards
 }
 
 // Service creates, completes and looks up sessions. Camera results, forced
@@ -51,6 +53,9 @@ type Service struct {
 // cryptographically secure; now must return UTC in whole microseconds; wake
 // must not block.
 func NewService(cfg Config, store Store, tenants Tenants, sealer *credential.Sealer, random io.Reader, now func() time.Time, wake func()) *Service {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
 	s := &Service{cfg: cfg, store: store, tenants: tenants, sealer: sealer, random: random, now: now, wake: wake}
 	s.creations = gather.New(maxTogether, s.writeTogether)
 	return s
