@@ -51,7 +51,7 @@ func documentReadCommand() *cobra.Command {
 			return err
 		}
 		out := cmd.OutOrStdout()
-		return specimen.Each(cmd.Context(), r, files, runtime.NumCPU(), time.Now(), func(read specimen.Read) error {
+		return specimen.Each(cmd.Context(), r, files, runtime.GOMAXPROCS(0), time.Now(), func(read specimen.Read) error {
 			if asJSON {
 				encoder := json.NewEncoder(out)
 				encoder.SetEscapeHTML(false)
@@ -77,7 +77,7 @@ func documentEvalCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		report, err := specimen.Evaluate(cmd.Context(), r, files, runtime.NumCPU(), time.Now(), progress(cmd.ErrOrStderr()))
+		report, err := specimen.Evaluate(cmd.Context(), r, files, runtime.GOMAXPROCS(0), time.Now(), progress(cmd.ErrOrStderr()))
 		if err != nil {
 			return err
 		}

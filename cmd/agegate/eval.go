@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"agegate/internal/accuracy"
@@ -127,16 +126,12 @@ func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*inference.Pool,
 	if err != nil {
 		return err
 	}
-	workers := cfg.InferenceWorkers
-	if workers == 0 {
-		workers = runtime.NumCPU()
-	}
-	pool, err := inference.Open(cfg.ModelsDir, workers)
+	pool, err := inference.Open(cfg.ModelsDir, cfg.InferenceWorkers)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	return fn(pool, cfg.ModelsDir, accuracy.Options{Workers: workers, Pad: pad, Progress: progress(errOut)})
+	return fn(pool, cfg.ModelsDir, accuracy.Options{Workers: cfg.InferenceWorkers, Pad: pad, Progress: progress(errOut)})
 }
 
 // progress prints how many pictures are done, at most every two seconds.

@@ -31,7 +31,7 @@ func documentTurns(workers int) int { return max(1, workers/2) }
 
 // openDocuments prepares the checks of photographed documents, where that way is
 // on and the faces can be compared.
-func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Analyzer, faces *age.Engine, frames *inference.Queue, workers int) error {
+func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Analyzer, faces *age.Engine, frames *inference.Queue) error {
 	if !slices.Contains(cfg.DocumentWays, session.WayPhoto) {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Ana
 	if err != nil {
 		return err
 	}
-	engine, pictures := photo.NewEngine(zones, analyzer, faces, reference), inference.NewQueue(documentTurns(workers))
+	engine, pictures := photo.NewEngine(zones, analyzer, faces, reference), inference.NewQueue(documentTurns(cfg.InferenceWorkers))
 	e.documentPlaces = func() int { return max(leastPlaces, pictures.Sustains(documentRate)) }
 	e.newDocument = func(sess session.Session, assisted bool) document.PhotoCheck {
 		party := inference.Party{Tenant: sess.TenantID, Session: sess.ID}

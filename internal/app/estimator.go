@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"runtime"
 
 	"agegate/internal/age"
 	"agegate/internal/age/calibration"
@@ -40,11 +39,7 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 		a.log.Warn("the estimator is off: live sessions cannot be verified")
 		return e, nil
 	}
-	workers := cfg.InferenceWorkers
-	if workers == 0 {
-		workers = runtime.NumCPU()
-	}
-	pool, err := inference.Open(cfg.ModelsDir, workers)
+	pool, err := inference.Open(cfg.ModelsDir, cfg.InferenceWorkers)
 	if err != nil {
 		return e, err
 	}
@@ -68,7 +63,7 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 		a.log.Info("no fine-tuned age tail is loaded: the calibrated stock model estimates alone; see docs/training.md")
 	}
 	analyzer := vision.NewAnalyzer(pool)
-	engine, queue := age.NewEngine(analyzer, head, a.metrics), inference.NewQueue(workers)
+	engine, queue := age.NewEngine(analyzer, head, a.metrics), inference.NewQueue(cfg.InferenceWorkers)
 	e.places = func() int { return max(leastPlaces, queue.Sustains(usableRate)) }
 	e.newCapture = func(sess session.Session, assisted bool) shopper.Capture {
 		party := inference.Party{Tenant: sess.TenantID, Session: sess.ID}
@@ -77,6 +72,6 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 			Turn: func(ctx context.Context) (func(), error) { return queue.Enter(ctx, party) },
 		})
 	}
-	err = a.openDocuments(cfg, &e, analyzer, engine, queue, workers)
+	err = a.openDocuments(cfg, &e, analyzer, engine, queue)
 	return e, err
 }

@@ -60,8 +60,8 @@ type Config struct {
 	OperatorName           string        // who runs the gateway, as shoppers read it; empty: not shown
 	OperatorLinks          tenant.Links  // shown where the tenant has none of its own
 	Estimator              string        // EstimatorONNX or EstimatorOff
-	InferenceWorkers       int           // 0: the number of cores
-	MetricsListen          string        // empty: no metrics
+	InferenceWorkers       int
+	MetricsListen          string // empty: no metrics
 	LogLevel               slog.Level
 	Version                string // of the binary; set by its command, not by a variable
 }

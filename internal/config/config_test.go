@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ func lookup(env map[string]string) Lookup {
 }
 
 func TestDefaults(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3)) // as in a container that is given three cores
 	c, err := Load(lookup(map[string]string{SecretKeyName: goodKey}), SecretKeyName)
 	if err != nil {
 		t.Fatal(err)
@@ -40,6 +42,7 @@ func TestDefaults(t *testing.T) {
 		"secure":        !c.AllowInsecureCallbacks,
 		"estimator":     c.Estimator == EstimatorONNX,
 		"no metrics":    c.MetricsListen == "",
+		"workers":       c.InferenceWorkers == 3, // and not what the machine has
 	} {
 		if !ok {
 			t.Errorf("%s: %+v", name, c)

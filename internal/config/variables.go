@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,7 +104,7 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { c.OperatorLinks.Terms = v; return nil }},
 	{Name: "AGEGATE_ESTIMATOR", Default: EstimatorONNX, Help: "onnx, or off: no live checks",
 		set: setEstimator},
-	{Name: "AGEGATE_INFERENCE_WORKERS", Default: "0", Help: "frames estimated at the same time; 0 for the number of cores",
+	{Name: "AGEGATE_INFERENCE_WORKERS", Default: "0", Help: "frames estimated at the same time; 0 for the number of cores that it may use",
 		set: setWorkers},
 	{Name: "AGEGATE_METRICS_LISTEN", Help: "address of the metrics listener; empty for none",
 		set: func(c *Config, v string) error { return setOptionalAddress(&c.MetricsListen, v) }},
@@ -328,6 +329,9 @@ func setWorkers(c *Config, v string) error {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 0 || n > 1024 {
 		return errors.New("must be a whole number from 0 to 1024")
+	}
+	if n == 0 {
+		n = runtime.GOMAXPROCS(0) // a container's limit, where the machine has more cores
 	}
 	c.InferenceWorkers = n
 	return nil

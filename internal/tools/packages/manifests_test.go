@@ -97,7 +97,7 @@ func TestKubernetes(t *testing.T) {
 		pod := deployment.Spec.Template
 		checkPod(t, role, pod.Spec, settings)
 		c := pod.Spec.Containers[0]
-		if !slices.Equal(c.Args, []string{"serve"}) || !slices.Equal(c.Env, []core.EnvVar{{Name: "AGEGATE_ROLE", Value: role}}) {
+		if !slices.Equal(c.Args, []string{"serve"}) || c.Env[0] != (core.EnvVar{Name: "AGEGATE_ROLE", Value: role}) {
 			t.Errorf("%s runs %v with %v", role, c.Args, c.Env)
 		}
 		if c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.LivenessProbe.HTTPGet.Path != "/healthz" || c.StartupProbe.HTTPGet.Path != "/healthz" {
@@ -119,6 +119,8 @@ func TestKubernetes(t *testing.T) {
 			}
 		}
 	}
+	camera := object[*apps.Deployment](t, objects, "Deployment/agegate-pages").Spec.Template.Spec.Containers[0]
+	checkWorkers(t, camera)
 	migrate := object[*batch.Job](t, objects, "Job/agegate-migrate").Spec.Template
 	checkPod(t, "migrate", migrate.Spec, settings)
 	if args := migrate.Spec.Containers[0].Args; !slices.Equal(args, []string{"migrate"}) {
@@ -156,6 +158,19 @@ func checkPod(t *testing.T, name string, pod core.PodSpec, settings map[string]s
 	}
 	if strings.Contains(settings["AGEGATE_SECRET_KEY"]+settings["AGEGATE_DATABASE_URL"], "=") {
 		t.Error("the configuration holds a secret")
+	}
+}
+
+// checkWorkers: there are as many workers as cores are asked for, and not as the
+// node has, so that they fit into the memory: at most 160 MB, and 80 for each.
+func checkWorkers(t *testing.T, c core.Container) {
+	t.Helper()
+	i := slices.IndexFunc(c.Env, func(v core.EnvVar) bool { return v.Name == "AGEGATE_INFERENCE_WORKERS" })
+	if i < 0 || c.Env[i].ValueFrom == nil || c.Env[i].ValueFrom.ResourceFieldRef.Resource != "requests.cpu" {
+		t.Fatalf("the number of workers is the node's: %v", c.Env)
+	}
+	if need := 160 + 80*c.Resources.Requests.Cpu().Value(); c.Resources.Limits.Memory().Value() < need*1_000_000 {
+		t.Errorf("%s workers take %d MB, and the limit is %s", c.Resources.Requests.Cpu(), need, c.Resources.Limits.Memory())
 	}
 }
 
