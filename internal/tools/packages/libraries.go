@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,7 @@ type needs struct {
 	libraries []library       // by name
 	glibc     string          // the newest version that the two themselves ask for
 	packages  []debianPackage // of the libraries and of the certificates, by name
+	vendor    string          // debian or ubuntu, whose packages they are
 }
 
 // lookUp finds what a release needs on this machine.
@@ -37,8 +39,27 @@ func lookUp(r release) (n needs, err error) {
 	if n.libraries, n.glibc, err = linked(r.binary, filepath.Join(r.root, "models", "libonnxruntime.so.1")); err != nil {
 		return n, err
 	}
-	n.packages, err = debianPackages(n.libraries)
+	if n.packages, err = debianPackages(n.libraries); err != nil {
+		return n, err
+	}
+	text, err := os.ReadFile("/etc/os-release")
+	if err != nil {
+		return n, err
+	}
+	n.vendor, err = vendor(text)
 	return n, err
+}
+
+var vendorID = regexp.MustCompile(`(?m)^ID=["']?([a-z0-9._-]+)["']?$`)
+
+// vendor returns the ID that an os-release file gives the distribution, as
+// addresses of packages name it.
+func vendor(osRelease []byte) (string, error) {
+	id := vendorID.FindSubmatch(osRelease)
+	if id == nil {
+		return "", errors.New("/etc/os-release has no ID")
+	}
+	return string(id[1]), nil
 }
 
 // linked returns the shared libraries that the programs need, directly or not,

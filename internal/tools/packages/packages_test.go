@@ -248,6 +248,20 @@ func TestDebianVersion(t *testing.T) {
 	}
 }
 
+// TestVendor: a package's address names the distribution that packages are made on.
+func TestVendor(t *testing.T) {
+	for _, tt := range []struct{ osRelease, want string }{
+		{"PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nVERSION_ID=\"12\"\nID=debian\n", "debian"},
+		{"NAME=\"Ubuntu\"\nID=ubuntu\nID_LIKE=debian\n", "ubuntu"},
+		{"ID_LIKE=debian\nID=\"raspbian\"\n", "raspbian"},
+		{"ID_LIKE=debian\n", ""},
+	} {
+		if got, err := vendor([]byte(tt.osRelease)); got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("of %q: %q, %v", tt.osRelease, got, err)
+		}
+	}
+}
+
 // TestSBOM: the bill of materials names every module, model and library, with the
 // digest of each file that is shipped beside the binary.
 func TestSBOM(t *testing.T) {
@@ -269,8 +283,13 @@ func TestSBOM(t *testing.T) {
 			digests[c.Name] = c.Hashes[0].Content
 		}
 	}
+	out, err := exec.Command("sh", "-c", `. /etc/os-release && printf %s "$ID"`).Output() // as the format's description reads it
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := string(out)
 	for name, prefix := range map[string]string{
-		"std": "pkg:golang/std@1.", "gorm.io/gorm": "pkg:golang/gorm.io/gorm@v", "libc6": "pkg:deb/debian/libc6@", "libstdc++6": "pkg:deb/", "ca-certificates": "pkg:deb/",
+		"std": "pkg:golang/std@1.", "gorm.io/gorm": "pkg:golang/gorm.io/gorm@v", "libc6": "pkg:deb/" + id + "/libc6@", "libstdc++6": "pkg:deb/" + id, "ca-certificates": "pkg:deb/" + id,
 	} {
 		if !strings.HasPrefix(digests[name], prefix) {
 			t.Errorf("%s is %q", name, digests[name])

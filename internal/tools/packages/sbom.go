@@ -35,7 +35,7 @@ func writeSBOM(r release, debian needs) error {
 		components = append(components, part(cdx.ComponentTypeMachineLearningModel, model))
 	}
 	for _, pkg := range debian.packages {
-		url := "pkg:deb/debian/" + pkg.name + "@" + pkg.version + "?arch=" + runtime.GOARCH
+		url := "pkg:deb/" + debian.vendor + "/" + pkg.name + "@" + pkg.version + "?arch=" + runtime.GOARCH
 		components = append(components, cdx.Component{Type: cdx.ComponentTypeLibrary, BOMRef: url, PackageURL: url, Name: pkg.name, Version: pkg.version})
 	}
 	bom := cdx.NewBOM()
