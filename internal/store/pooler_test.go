@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"strings"
 	"sync"
 	"testing"
 
@@ -42,22 +41,4 @@ func TestReplicasMigrateBehindAPooler(t *testing.T) {
 			starting.Wait()
 		})
 	}
-}
-
-func TestOpenOfAReplica(t *testing.T) {
-	primary, replica := pgtest.URL(t), pgtest.ReplicaURL(t)
-	_, err := store.Open(t.Context(), store.Config{URL: replica})
-	if err == nil || !strings.Contains(err.Error(), "read-only replica") {
-		t.Errorf("a replica alone: %v", err)
-	}
-	both := strings.Replace(primary, "host=", "host="+hostOf(replica)+",", 1)
-	if err := open(t, both).Migrate(t.Context()); err != nil {
-		t.Errorf("a replica and the primary: %v", err)
-	}
-}
-
-func hostOf(url string) string {
-	_, rest, _ := strings.Cut(url, "host=")
-	host, _, _ := strings.Cut(rest, "&")
-	return host
 }

@@ -38,8 +38,8 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 3 * time.Second
 	}
-	if len(config.Fallbacks) > 0 && config.ValidateConnect == nil {
-		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // of several hosts, use the primary
+	if config.ValidateConnect == nil { // the URL leaves the choice of the host open
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
 	pg := &pgServer{config: config}
 	if err := pg.meet(ctx); err != nil {
@@ -63,8 +63,8 @@ func withDefaults(params map[string]string) map[string]string {
 // parameters that it does not know.
 const protocolViolation = "08P01"
 
-// errReplica is returned for a database that cannot be written to.
-var errReplica = errors.New("the database is a read-only replica: name the primary, or all hosts separated by commas, of which the primary is then used")
+// errReplica is returned when no database answers that can be written to.
+var errReplica = errors.New("no primary answers, only a read-only replica: name the primary, or all hosts separated by commas, of which the primary is then used")
 
 // meet connects once to learn what answers. Behind a pooler that lends a server
 // connection for one transaction only, as PgBouncer does, settings and prepared
@@ -75,7 +75,10 @@ func (p *pgServer) meet(ctx context.Context) error {
 		p.pooled()
 		conn, err = pgx.ConnectConfig(ctx, p.config)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, pgconn.ErrStandbyConnection), errors.Is(err, pgconn.ErrReadOnlyConnection):
+		return errReplica
+	case err != nil:
 		return err
 	}
 	defer conn.Close(ctx) //nolint:errcheck // only the answers count
@@ -86,7 +89,7 @@ func (p *pgServer) meet(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case replica:
+	case replica: // the URL asked for one
 		return errReplica
 	case source != "client": // a pooler was told to ignore the settings
 		p.pooled()

@@ -88,7 +88,7 @@ const fast = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off -c f
 
 // cluster starts the process's cluster.
 var cluster = sync.OnceValues(func() (*running, error) {
-	c, err := start(fast)
+	c, err := start(fast, "")
 	if err != nil {
 		return nil, err
 	}
@@ -112,16 +112,18 @@ var script string
 
 // running is a script at work.
 type running struct {
-	dir    string // of the cluster and its socket
-	cmd    *exec.Cmd
-	orders io.WriteCloser
-	lines  *bufio.Reader
+	dir        string              // of the cluster and its socket
+	credential *syscall.Credential // of the server; nil: this process's
+	cmd        *exec.Cmd
+	orders     io.WriteCloser
+	lines      *bufio.Reader
 }
 
-// start runs the script. Its standard input is a pipe that only this process
-// holds open: however the process ends, the kernel closes it, and nothing is
-// left behind.
-func start(options string) (*running, error) {
+// start runs the script; primary is how to connect to the primary of a replica,
+// or empty. The script's standard input is a pipe that only this process holds
+// open: however the process ends, the kernel closes it, and nothing is left
+// behind.
+func start(options, primary string) (*running, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -130,12 +132,12 @@ func start(options string) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("/bin/sh", "-c", script, "cluster.sh", bin, dir, options) //nolint:gosec // fixed script
+	cmd := exec.Command("/bin/sh", "-c", script, "cluster.sh", bin, dir, options, primary) //nolint:gosec // fixed script
 	cmd.Dir = dir
 	// Its own process group: an interrupt in the terminal ends the test, and
 	// the script then still cleans up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: credential}
-	r := &running{dir: dir, cmd: cmd}
+	r := &running{dir: dir, cmd: cmd, credential: credential}
 	if r.orders, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -157,6 +159,13 @@ func (r *running) ready() error {
 		return fmt.Errorf("throw-away PostgreSQL did not start: %s%s", line, rest)
 	}
 	return nil
+}
+
+// end ends the server and removes its files.
+func (r *running) end() error {
+	closeErr := r.orders.Close()
+	_, readErr := io.Copy(io.Discard, r.lines)
+	return errors.Join(closeErr, readErr, r.cmd.Wait())
 }
 
 // workplace returns a directory for a server's files and the user it runs as.

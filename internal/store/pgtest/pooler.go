@@ -27,13 +27,8 @@ pool_mode = transaction
 %[3]s
 `
 
-const (
-	runPooler = `pgbouncer -q "$1/settings" </dev/null >/dev/null 2>&1 & pid=$!
+const runPooler = `pgbouncer -q "$1/settings" </dev/null >/dev/null 2>&1 & pid=$!
 read -r _; kill -KILL $pid; wait $pid; cd / && rm -rf "$1"`
-	runReplica = `"$3/pg_basebackup" -h "$2" -U postgres -D "$1/data" -R -c fast >"$1/log" 2>&1 &&
-"$3/pg_ctl" -D "$1/data" -l "$1/log" -w -o "-k '$1' $4" start </dev/null >/dev/null 2>&1
-read -r _; "$3/pg_ctl" -D "$1/data" -m immediate stop >/dev/null 2>&1; cd / && rm -rf "$1"`
-)
 
 // Pooler is a PgBouncer in front of the process's PostgreSQL that lends a server
 // connection for one transaction.
@@ -85,28 +80,6 @@ func (p *Pooler) through(url string) string {
 	_, rest, _ := strings.Cut(url, "@/")
 	name, _, _ := strings.Cut(rest, "?")
 	return fmt.Sprintf("postgres://postgres@/%s?host=%s&port=6432&sslmode=disable", name, p.dir)
-}
-
-// ReplicaURL returns the URL of a hot standby of the process's PostgreSQL, which
-// ends with the test.
-func ReplicaURL(t testing.TB) string {
-	t.Helper()
-	c, err := cluster()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin, err := binaries()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, credential, err := workplace()
-	if err != nil {
-		t.Fatal(err)
-	}
-	background(t, credential, runReplica, dir, c.dir, bin, fast)
-	url := databaseURL(dir, "postgres")
-	await(t, dir, url)
-	return url
 }
 
 // background runs a script, which removes its first argument, a directory, when

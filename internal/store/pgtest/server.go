@@ -1,10 +1,10 @@
 package pgtest
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"testing"
 )
 
@@ -13,28 +13,55 @@ import (
 type Server struct {
 	Addr    string // where it listens, beside its socket
 	running *running
+	end     func() error
 }
 
 // NewServer starts a server that ends with the test. addr is a loopback address
 // with a port that nobody else takes, also while the server is down.
 func NewServer(t testing.TB, addr string) *Server {
 	t.Helper()
+	return listening(t, addr, "")
+}
+
+// NewReplica starts a hot standby of the server, at an address as NewServer's.
+func (s *Server) NewReplica(t testing.TB, addr string) *Server {
+	t.Helper()
+	return listening(t, addr, s.URL(s.Addr))
+}
+
+func listening(t testing.TB, addr, primary string) *Server {
+	t.Helper()
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := start("-c listen_addresses=" + host + " -c max_connections=300 -p " + port)
+	return serve(t, addr, "-c listen_addresses="+host+" -c max_connections=300 -p "+port, primary)
+}
+
+func serve(t testing.TB, addr, options, primary string) *Server {
+	t.Helper()
+	r, err := start(options, primary)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := &Server{Addr: addr, running: r, end: sync.OnceValue(r.end)}
 	t.Cleanup(func() {
-		closeErr := r.orders.Close()
-		_, readErr := io.Copy(io.Discard, r.lines)
-		if err := errors.Join(closeErr, readErr, r.cmd.Wait()); err != nil {
+		if err := s.Kill(); err != nil {
 			t.Errorf("end PostgreSQL: %v", err)
 		}
 	})
-	return &Server{Addr: addr, running: r}
+	return s
+}
+
+// ReplicaURL returns the URL of a hot standby of the process's PostgreSQL, which
+// ends with the test.
+func ReplicaURL(t testing.TB) string {
+	t.Helper()
+	c, err := cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return databaseURL(serve(t, "", fast, "postgres://postgres@/postgres?host="+c.dir).running.dir, "postgres")
 }
 
 // URL returns the URL of the server's database as reached over addr: Addr, or
@@ -51,3 +78,6 @@ func (s *Server) Crash() error {
 	}
 	return s.running.ready()
 }
+
+// Kill stops the server as a crash would, for ever.
+func (s *Server) Kill() error { return s.end() }
