@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"strings"
 	"sync"
 	"testing"
 
@@ -40,5 +41,31 @@ func TestReplicasMigrateBehindAPooler(t *testing.T) {
 			}
 			starting.Wait()
 		})
+	}
+}
+
+// TestSettingsOfTheURLBehindAPooler: those that the pooler passes on hold, and no
+// other is dropped without a word.
+func TestSettingsOfTheURLBehindAPooler(t *testing.T) {
+	url := pgtest.NewPooler(t).URL(t)
+	for _, setting := range []string{"search_path=elsewhere", "options=-c%20work_mem%3D8MB", "statement_timeout=100", "role=elsewhere"} {
+		s, err := store.Open(t.Context(), store.Config{URL: url + "&timezone=UTC&" + setting})
+		if err == nil {
+			_ = s.Close()
+		}
+		name, value, _ := strings.Cut(setting, "=")
+		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "ALTER ROLE") || strings.Contains(err.Error(), value) {
+			t.Errorf("%s: error %v", setting, err)
+		}
+	}
+	err := open(t, url+"&application_name=shop&timezone=Asia/Tokyo").View(t.Context(), func(tx *store.Tx) error {
+		n, err := tx.Count("SELECT count(*) FROM pg_settings WHERE (name, setting) IN (('application_name', 'shop'), ('TimeZone', 'Asia/Tokyo'))")
+		if n != 2 {
+			t.Errorf("%d of two settings hold", n)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

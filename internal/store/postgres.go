@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,7 +18,10 @@ import (
 
 // pgServer holds what is needed to open further pools on the PostgreSQL
 // database.
-type pgServer struct{ config *pgx.ConnConfig }
+type pgServer struct {
+	config *pgx.ConnConfig
+	own    map[string]string // connection settings of the URL
+}
 
 // sessionDefaults are set on every connection unless the URL sets them, in
 // milliseconds. The server's timeouts end before the caller's deadline, so that
@@ -34,14 +40,14 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 		// The parser's own message may quote the URL with its password.
 		return nil, errors.New("database URL is not a valid postgres:// URL")
 	}
-	config.RuntimeParams = withDefaults(config.RuntimeParams)
+	pg := &pgServer{config: config, own: config.RuntimeParams}
+	config.RuntimeParams = withDefaults(pg.own)
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 3 * time.Second
 	}
 	if config.ValidateConnect == nil { // the URL leaves the choice of the host open
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
-	pg := &pgServer{config: config}
 	if err := pg.meet(ctx); err != nil {
 		return nil, translate(err)
 	}
@@ -59,9 +65,12 @@ func withDefaults(params map[string]string) map[string]string {
 	return all
 }
 
-// protocolViolation is the SQLSTATE with which PgBouncer refuses startup
-// parameters that it does not know.
-const protocolViolation = "08P01"
+// refusesSettings reports that a connection was refused by a protocol violation,
+// as PgBouncer does on startup parameters that it does not know.
+func refusesSettings(err error) bool {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && refused.Code == "08P01"
+}
 
 // errReplica is returned when no database answers that can be written to.
 var errReplica = errors.New("no primary answers, only a read-only replica: name the primary, or all hosts separated by commas, of which the primary is then used")
@@ -71,9 +80,13 @@ var errReplica = errors.New("no primary answers, only a read-only replica: name 
 // statements of a connection do not last, so none are used.
 func (p *pgServer) meet(ctx context.Context) error {
 	conn, err := pgx.ConnectConfig(ctx, p.config)
-	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == protocolViolation {
+	if refusesSettings(err) {
 		p.pooled()
 		conn, err = pgx.ConnectConfig(ctx, p.config)
+		if refusesSettings(err) && len(p.own) > 0 {
+			return fmt.Errorf("a pooler refuses a connection setting that the database URL names (%s): take it out, and set it for the database's role, by ALTER ROLE",
+				strings.Join(slices.Sorted(maps.Keys(p.own)), ", "))
+		}
 	}
 	switch {
 	case errors.Is(err, pgconn.ErrStandbyConnection), errors.Is(err, pgconn.ErrReadOnlyConnection):
@@ -98,10 +111,11 @@ func (p *pgServer) meet(ctx context.Context) error {
 }
 
 // pooled changes the configuration to one for poolers by transaction: no
-// settings but the application's name, and statements without names.
+// settings but the URL's own and the application's name, and statements without
+// names.
 func (p *pgServer) pooled() {
-	name := p.config.RuntimeParams["application_name"]
-	p.config.RuntimeParams = map[string]string{"application_name": name}
+	p.config.RuntimeParams = map[string]string{"application_name": sessionDefaults["application_name"]}
+	maps.Copy(p.config.RuntimeParams, p.own)
 	p.config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 }
 
@@ -131,5 +145,5 @@ func (p *pgServer) withoutStatementTimeout() *pgServer {
 	if _, set := config.RuntimeParams["statement_timeout"]; set {
 		config.RuntimeParams["statement_timeout"] = "0"
 	}
-	return &pgServer{config: config}
+	return &pgServer{config, p.own}
 }
