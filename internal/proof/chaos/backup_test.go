@@ -116,8 +116,8 @@ func (db database) backup(t *testing.T) database {
 		return database{db.name, "sqlite:" + copied}
 	}
 	empty := pgtest.EmptyURL(t)
-	documented(t, dir, 0, "AGEGATE_DATABASE_URL="+plain(db.url))
-	documented(t, dir, 1, "AGEGATE_DATABASE_URL="+plain(empty))
+	documented(t, dir, 0, "DATABASE_SERVER_URL="+plain(db.url))
+	documented(t, dir, 1, "DATABASE_SERVER_URL="+plain(empty))
 	return database{db.name, empty}
 }
 
