@@ -70,7 +70,7 @@ func (c *cli) withOperator(ctx context.Context, fn func(operator) error, require
 
 // openDatabase opens the configured database and brings its schema up to date.
 func openDatabase(ctx context.Context, cfg config.Config) (*store.Store, error) {
-	db, err := store.Open(ctx, store.Config{URL: cfg.DatabaseURL, Now: now})
+	db, err := store.Open(ctx, store.Config{URL: cfg.DatabaseURL, MigrationURL: cfg.MigrationURL, Now: now})
 	if err != nil {
 		return nil, fmt.Errorf("AGEGATE_DATABASE_URL: %w", err)
 	}

@@ -91,7 +91,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if a.Store, err = store.Open(ctx, store.Config{URL: cfg.DatabaseURL, Now: now}); err != nil {
+	if a.Store, err = store.Open(ctx, store.Config{URL: cfg.DatabaseURL, MigrationURL: cfg.MigrationURL, Now: now}); err != nil {
 		return nil, fmt.Errorf("AGEGATE_DATABASE_URL: %w", err)
 	}
 	if err := a.Store.LockServe(); err != nil {

@@ -37,6 +37,7 @@ type Config struct {
 	Role                   string // RoleAll, RoleAPI or RolePages
 	Listen                 string
 	DatabaseURL            string // may hold a password: never logged
+	MigrationURL           string // likewise; empty: DatabaseURL
 	BaseURL                string // without a trailing slash
 	VerifyURL              string // without a trailing slash
 	Dashboard              bool   // serve the dashboard
@@ -76,7 +77,7 @@ func (c Config) ServesPages() bool { return c.Role != RoleAPI }
 // telling them: those of one process or its place are left out, and so are
 // secrets.
 func (c Config) Fingerprint() string {
-	c.Listen, c.DashboardListen, c.MetricsListen, c.DatabaseURL, c.ModelsDir, c.Version = "", "", "", "", "", ""
+	c.Listen, c.DashboardListen, c.MetricsListen, c.DatabaseURL, c.MigrationURL, c.ModelsDir, c.Version = "", "", "", "", "", "", ""
 	c.SecretKey, c.NewSecretKey, c.InferenceWorkers, c.LogLevel, c.Role = nil, nil, 0, 0, ""
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	return hex.EncodeToString(sum[:6])
@@ -120,6 +121,9 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	}
 	if c.Role != "" && c.Role != RoleAll && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
 		errs = append(errs, fmt.Errorf("%s must be %s where %s is a SQLite file, which has one server: roles apart need PostgreSQL", roleName, RoleAll, DatabaseURLName))
+	}
+	if c.MigrationURL != "" && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
+		errs = append(errs, fmt.Errorf("%s must not be set where %s is a SQLite file", MigrationURLName, DatabaseURLName))
 	}
 	errs = append(errs, c.checkLinks()...)
 	for _, name := range required {

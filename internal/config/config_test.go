@@ -101,6 +101,8 @@ func TestValues(t *testing.T) {
 		{"AGEGATE_DATABASE_URL", "postgres://u:p@h/d", true},
 		{"AGEGATE_DATABASE_URL", "mysql://h/d", false},
 		{"AGEGATE_DATABASE_URL", "sqlite:", false},
+		{MigrationURLName, "sqlite:x.db", false},
+		{MigrationURLName, "postgres://db/agegate", false}, // the database is a SQLite file
 		{"AGEGATE_BASE_URL", "https://age.example.com/", true},
 		{"AGEGATE_BASE_URL", "https://age.example.com/x", false},
 		{"AGEGATE_BASE_URL", "age.example.com", false},

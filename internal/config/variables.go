@@ -22,6 +22,9 @@ import (
 // DatabaseURLName is the variable that may hold the database's password.
 const DatabaseURLName = "AGEGATE_DATABASE_URL"
 
+// MigrationURLName is the variable that names the server behind a pooler.
+const MigrationURLName = "AGEGATE_MIGRATION_URL"
+
 // SecretKeyName is the variable every command that touches secrets requires.
 const SecretKeyName = "AGEGATE_SECRET_KEY"
 
@@ -54,6 +57,8 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { return setAddress(&c.Listen, v) }},
 	{Name: DatabaseURLName, Default: "sqlite:./data/agegate.db", Help: "sqlite:PATH or postgres://…; put a password in the variable only",
 		set: setDatabaseURL},
+	{Name: MigrationURLName, Help: "postgres://… of the server itself, where the database URL leads to a pooler", Secret: true,
+		set: setMigrationURL},
 	{Name: "AGEGATE_BASE_URL", Help: "public address of the API (default: http on the listen address)",
 		set: func(c *Config, v string) error { return setOrigin(&c.BaseURL, v) }},
 	{Name: "AGEGATE_VERIFY_URL", Help: "public address of the hosted page (default: the base URL)",
@@ -142,6 +147,14 @@ func setDatabaseURL(c *Config, v string) error {
 		return nil
 	}
 	return errors.New("must be sqlite:PATH or postgres://…")
+}
+
+func setMigrationURL(c *Config, v string) error {
+	if v != "" && !strings.HasPrefix(v, "postgres://") && !strings.HasPrefix(v, "postgresql://") {
+		return errors.New("must be postgres://…")
+	}
+	c.MigrationURL = v
+	return nil
 }
 
 // HasPassword reports whether a database URL contains a password, or might,

@@ -61,7 +61,7 @@ func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 	}
 	found := fmt.Sprintf("%s %s answers", x.Dialect, x.Version)
 	if x.Pooled {
-		found += " through a pooler by transaction, so set the role's time limits as docs/operations.md says"
+		found += " through a pooler by transaction, so set the role's time limits and " + config.MigrationURLName + " as docs/operations.md says"
 	}
 	switch {
 	case x.ReadOnly:

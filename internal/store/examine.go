@@ -7,8 +7,6 @@ import (
 	"path"
 	"slices"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Examination is the state of a database as an operator needs to know it.
@@ -29,7 +27,7 @@ func (s *Store) Examine(ctx context.Context) (Examination, error) {
 		x.Dialect = "sqlite"
 		if tx.postgres {
 			table, x.Dialect = "SELECT count(to_regclass('goose_db_version'))", "postgres"
-			x.Pooled = s.postgres.config.DefaultQueryExecMode == pgx.QueryExecModeCacheDescribe
+			x.Pooled = s.postgres.isPooled()
 			err = tx.db.Raw("SELECT current_setting('server_version'), current_setting('transaction_read_only') = 'on', clock_timestamp()").
 				Row().Scan(&x.Version, &x.ReadOnly, &x.Clock)
 		} else {

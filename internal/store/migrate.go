@@ -21,8 +21,48 @@ var migrations embed.FS
 // Migrate updates the schema to this binary's version. Several processes may
 // call it at the same time: one migrates, the others wait. It sets no deadline,
 // because a migration may take long.
-func (s *Store) Migrate(ctx context.Context) (err error) {
-	provider, done, err := s.migrator()
+func (s *Store) Migrate(ctx context.Context) error {
+	if s.postgres == nil {
+		return s.migrateOn(ctx, nil)
+	}
+	if pending, err := s.pending(ctx); err != nil || !pending {
+		return err
+	}
+	server := s.postgres
+	if s.migrate != "" {
+		var err error
+		if server, err = meetPostgres(ctx, s.migrate); err != nil {
+			return fmt.Errorf("AGEGATE_MIGRATION_URL: %w", translate(err))
+		}
+	}
+	if server.isPooled() && server.limits {
+		return errLimited
+	}
+	if err := s.migrateOn(ctx, server); err != nil {
+		return err
+	}
+	if pending, err := s.pending(ctx); err != nil || !pending {
+		return err
+	}
+	return errElsewhere
+}
+
+// What an operator has to do before migrations can run.
+var (
+	errLimited = errors.New("the schema has to be migrated, but the role's statement_timeout or lock_timeout would end a long migration " +
+		"and cannot be lifted through a pooler: set AGEGATE_MIGRATION_URL to the URL of the server itself")
+	errElsewhere = errors.New("AGEGATE_MIGRATION_URL leads to another database than AGEGATE_DATABASE_URL: correct it")
+)
+
+// pending reports whether migrations are to be applied.
+func (s *Store) pending(ctx context.Context) (bool, error) {
+	x, err := s.Examine(ctx)
+	return len(x.Pending) > 0, err
+}
+
+// migrateOn migrates the SQLite file, or the database of a PostgreSQL server.
+func (s *Store) migrateOn(ctx context.Context, server *pgServer) (err error) {
+	provider, done, err := s.provider(server)
 	if err != nil {
 		return err
 	}
@@ -42,9 +82,9 @@ func (s *Store) Migrate(ctx context.Context) (err error) {
 	return nil
 }
 
-// migrator returns goose on this database and the function to release it.
-func (s *Store) migrator() (*goose.Provider, func() error, error) {
-	if s.postgres == nil {
+// provider returns goose on this database and the function to release it.
+func (s *Store) provider(server *pgServer) (*goose.Provider, func() error, error) {
+	if server == nil {
 		db, err := s.writer.DB()
 		if err != nil {
 			return nil, nil, err
@@ -59,7 +99,7 @@ func (s *Store) migrator() (*goose.Provider, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	db := s.postgres.withoutStatementTimeout().open(2)
+	db := server.withoutStatementTimeout().open(2)
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, folder("postgres"),
 		goose.WithLocker(locker), goose.WithLogger(goose.NopLogger()))
 	if err != nil {

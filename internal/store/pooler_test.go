@@ -69,3 +69,41 @@ func TestSettingsOfTheURLBehindAPooler(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestMigrationBehindAPoolerWithLimits: the role has a time limit, as the manual
+// tells operators, and building an index takes longer.
+func TestMigrationBehindAPoolerWithLimits(t *testing.T) {
+	direct := pgtest.EmptyURL(t)
+	pooled := pgtest.NewPooler(t).Through(direct)
+	err := open(t, direct).Update(t.Context(), func(tx *store.Tx) error {
+		return tx.Exec(`DO $do$ BEGIN
+			EXECUTE 'ALTER ROLE postgres IN DATABASE ' || current_database() || ' SET statement_timeout = 1000';
+			CREATE FUNCTION slow() RETURNS event_trigger LANGUAGE plpgsql AS
+				$$ BEGIN IF current_query() LIKE '%sessions_status%' THEN PERFORM pg_sleep(1.1); END IF; END $$;
+			CREATE EVENT TRIGGER slow ON ddl_command_start WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION slow();
+		END $do$`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, migration, want string }{
+		{"no other URL", "", "set AGEGATE_MIGRATION_URL"},
+		{"the pooler again", pooled, "set AGEGATE_MIGRATION_URL"},
+		{"not a URL", "postgres://u:hunter2@[db/x", "AGEGATE_MIGRATION_URL: database URL is not a valid"},
+		{"another database", pgtest.EmptyURL(t), "leads to another database"},
+		{"the server itself", direct, ""},
+		{"migrated", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := store.Open(t.Context(), store.Config{URL: pooled, MigrationURL: tt.migration})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			err = s.Migrate(t.Context())
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2")) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}

@@ -21,6 +21,7 @@ import (
 type pgServer struct {
 	config *pgx.ConnConfig
 	own    map[string]string // connection settings of the URL
+	limits bool              // the database's role has time limits; see meet
 }
 
 // sessionDefaults are set on every connection unless the URL sets them, in
@@ -35,7 +36,21 @@ var sessionDefaults = map[string]string{
 }
 
 func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
-	config, err := pgx.ParseConfig(cfg.URL)
+	pg, err := meetPostgres(ctx, cfg.URL)
+	if err != nil {
+		return nil, translate(err)
+	}
+	pool := pg.open(poolSize)
+	db, err := openGORM(postgres.New(postgres.Config{Conn: pool}))
+	if err != nil {
+		return nil, errors.Join(translate(err), pool.Close())
+	}
+	return &Store{writer: db, reader: db, postgres: pg}, nil
+}
+
+// meetPostgres reads the URL and connects once; see meet.
+func meetPostgres(ctx context.Context, url string) (*pgServer, error) {
+	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		// The parser's own message may quote the URL with its password.
 		return nil, errors.New("database URL is not a valid postgres:// URL")
@@ -48,15 +63,7 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 	if config.ValidateConnect == nil { // the URL leaves the choice of the host open
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
-	if err := pg.meet(ctx); err != nil {
-		return nil, translate(err)
-	}
-	pool := pg.open(poolSize)
-	db, err := openGORM(postgres.New(postgres.Config{Conn: pool}))
-	if err != nil {
-		return nil, errors.Join(translate(err), pool.Close())
-	}
-	return &Store{writer: db, reader: db, postgres: pg}, nil
+	return pg, pg.meet(ctx)
 }
 
 func withDefaults(params map[string]string) map[string]string {
@@ -97,8 +104,8 @@ func (p *pgServer) meet(ctx context.Context) error {
 	defer conn.Close(ctx) //nolint:errcheck // only the answers count
 	var source string
 	var replica bool
-	err = conn.QueryRow(ctx, "SELECT source, pg_is_in_recovery() FROM pg_settings WHERE name = 'lock_timeout'",
-		pgx.QueryExecModeSimpleProtocol).Scan(&source, &replica)
+	err = conn.QueryRow(ctx, `SELECT source, pg_is_in_recovery(), setting <> '0' OR current_setting('statement_timeout') <> '0'
+		FROM pg_settings WHERE name = 'lock_timeout'`, pgx.QueryExecModeSimpleProtocol).Scan(&source, &replica, &p.limits)
 	switch {
 	case err != nil:
 		return err
@@ -119,6 +126,10 @@ func (p *pgServer) pooled() {
 	p.config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 }
 
+func (p *pgServer) isPooled() bool {
+	return p.config.DefaultQueryExecMode == pgx.QueryExecModeCacheDescribe
+}
+
 // poolSize is the most connections of a process.
 const poolSize = 20
 
@@ -126,7 +137,7 @@ const poolSize = 20
 // every half hour, to follow a failover or a rebalanced proxy.
 func (p *pgServer) open(conns int) *sql.DB {
 	config := *p.config
-	if config.DefaultQueryExecMode != pgx.QueryExecModeCacheDescribe {
+	if !p.isPooled() {
 		config.DescriptionCacheCapacity = 0 // no use is made of it, and it is 20 kB for each connection
 	}
 	pool := stdlib.OpenDB(config)
@@ -145,5 +156,5 @@ func (p *pgServer) withoutStatementTimeout() *pgServer {
 	if _, set := config.RuntimeParams["statement_timeout"]; set {
 		config.RuntimeParams["statement_timeout"] = "0"
 	}
-	return &pgServer{config, p.own}
+	return &pgServer{config: config}
 }

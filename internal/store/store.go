@@ -28,6 +28,9 @@ type Config struct {
 	// URL is "sqlite:PATH" (relative to the working directory, or absolute) or
 	// "postgres://…" as pgx reads it. It may hold a password: never log it.
 	URL string
+	// MigrationURL leads to the server itself where URL leads to a pooler, for
+	// Migrate alone; empty means URL.
+	MigrationURL string
 	// Timeout bounds one Update, with all its retries, or one View: a caller
 	// never waits longer for a database that does not answer. 0 means Timeout.
 	Timeout time.Duration
@@ -42,6 +45,7 @@ type Store struct {
 	writer   *gorm.DB
 	reader   *gorm.DB // on PostgreSQL the same as writer
 	postgres *pgServer
+	migrate  string      // Config.MigrationURL
 	sqlite   *sqliteFile // exactly one of the two is set
 	lock     *os.File    // held from LockServe to Close
 	timeout  time.Duration
@@ -65,7 +69,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.timeout, s.now = cmp.Or(cfg.Timeout, Timeout), cfg.Now
+	s.timeout, s.now, s.migrate = cmp.Or(cfg.Timeout, Timeout), cfg.Now, cfg.MigrationURL
 	if s.now == nil {
 		s.now = time.Now
 	}

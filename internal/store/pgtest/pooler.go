@@ -59,7 +59,7 @@ func NewPooler(t testing.TB, settings ...string) *Pooler {
 	}
 	background(t, credential, runPooler, dir)
 	p := &Pooler{dir: dir}
-	await(t, dir, p.through("@/postgres"))
+	await(t, dir, p.Through("@/postgres"))
 	return p
 }
 
@@ -67,16 +67,17 @@ func NewPooler(t testing.TB, settings ...string) *Pooler {
 // schema. EmptyURL is like it, without any schema.
 func (p *Pooler) URL(t testing.TB) string {
 	t.Helper()
-	return p.through(URL(t))
+	return p.Through(URL(t))
 }
 
 // EmptyURL returns the URL, through the pooler, of a new database.
 func (p *Pooler) EmptyURL(t testing.TB) string {
 	t.Helper()
-	return p.through(EmptyURL(t))
+	return p.Through(EmptyURL(t))
 }
 
-func (p *Pooler) through(url string) string {
+// Through returns the URL, through the pooler, of a database of this package.
+func (p *Pooler) Through(url string) string {
 	_, rest, _ := strings.Cut(url, "@/")
 	name, _, _ := strings.Cut(rest, "?")
 	return fmt.Sprintf("postgres://postgres@/%s?host=%s&port=6432&sslmode=disable", name, p.dir)
