@@ -2,9 +2,11 @@ package store
 
 import (
 	"context"
+	"crypto/x509"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -51,6 +53,9 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 // meetPostgres reads the URL and connects once; see meet.
 func meetPostgres(ctx context.Context, url string) (*pgServer, error) {
 	config, err := pgx.ParseConfig(url)
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, fmt.Errorf("database URL names a file that cannot be read: %s", file.Error()) // whose cause looks like a network's
+	}
 	if err != nil {
 		// The parser's own message may quote the URL with its password.
 		return nil, errors.New("database URL is not a valid postgres:// URL")
@@ -82,6 +87,25 @@ func refusesSettings(err error) bool {
 // errReplica is returned when no database answers that can be written to.
 var errReplica = errors.New("no primary answers, only a read-only replica: name the primary, or all hosts separated by commas, of which the primary is then used")
 
+// explained returns what to do about a connection that failed for a reason which
+// waiting does not mend. Other errors are returned unchanged.
+func explained(err error) error {
+	const refused = "the server's certificate does not count: %w: "
+	if unknown, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return fmt.Errorf(refused+"name the file of the authority that signed it as sslrootcert in the database URL", unknown)
+	}
+	if host, ok := errors.AsType[x509.HostnameError](err); ok {
+		return fmt.Errorf(refused+"name the host as it does, or have it issued for this host", host)
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+		return fmt.Errorf(refused+"renew it, and check this machine's clock", invalid)
+	}
+	if errors.Is(err, pgconn.ErrStandbyConnection) || errors.Is(err, pgconn.ErrReadOnlyConnection) {
+		return errReplica
+	}
+	return err
+}
+
 // meet connects once to learn what answers. Behind a pooler that lends a server
 // connection for one transaction only, as PgBouncer does, settings and prepared
 // statements of a connection do not last, so none are used.
@@ -95,11 +119,8 @@ func (p *pgServer) meet(ctx context.Context) error {
 				strings.Join(slices.Sorted(maps.Keys(p.own)), ", "))
 		}
 	}
-	switch {
-	case errors.Is(err, pgconn.ErrStandbyConnection), errors.Is(err, pgconn.ErrReadOnlyConnection):
-		return errReplica
-	case err != nil:
-		return err
+	if err != nil {
+		return explained(err)
 	}
 	defer conn.Close(ctx) //nolint:errcheck // only the answers count
 	var source string

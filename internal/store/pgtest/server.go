@@ -1,11 +1,14 @@
 package pgtest
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"sync"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Server is a PostgreSQL of one test alone, as durable as PostgreSQL is by
@@ -81,3 +84,16 @@ func (s *Server) Crash() error {
 
 // Kill stops the server as a crash would, for ever.
 func (s *Server) Kill() error { return s.end() }
+
+// Exec runs one statement as the superuser.
+func (s *Server) Exec(t testing.TB, statement string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), s.URL(s.Addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // the statement's result counts
+	if _, err := conn.Exec(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
