@@ -6,6 +6,8 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/url"
+	"os"
 	"strings"
 
 	"agegate/internal/brand"
@@ -14,9 +16,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxBranding is the most bytes of the branding form: the largest logo, and
-// room for one that is a little too large to be answered at its field.
-const maxBranding = 4 * brand.MaxLogoBytes
+// maxBranding is the most bytes of the branding form: a file that is too large
+// for a logo, as a camera's picture, is answered at its field.
+const maxBranding = 16 << 20
 
 // previewPath is where the style sheets and logos of previews are.
 const previewPath = "/dashboard/preview/:file"
@@ -144,7 +146,7 @@ func (r *request) renderBranding(status int, f *formView, stored, preview brand.
 // saveBranding saves the brand, or with the button "preview" only shows what was
 // typed.
 func (p *Pages) saveBranding(r *request) error {
-	upload, tooLarge, err := readUpload(r.Request(), "brand_logo")
+	upload, err := readUpload(r.Request(), "brand_logo", brand.MaxLogoBytes+1)
 	if err != nil {
 		return err
 	}
@@ -155,10 +157,6 @@ func (p *Pages) saveBranding(r *request) error {
 	look, err := p.cfg.Tenants.Brand(r.ctx(), r.access.TenantID())
 	if err != nil {
 		return err
-	}
-	if tooLarge {
-		f.wrong("brand_logo", "branding.problem.logo_size")
-		return r.renderBranding(http.StatusRequestEntityTooLarge, f, look, look)
 	}
 	c := brandingChanges(f, upload)
 	if r.Request().PostForm.Has("preview") {
@@ -206,35 +204,37 @@ func previewOf(f *formView, stored brand.Brand) brand.Brand {
 	return look
 }
 
-// readUpload parses a form of several parts, which is kept in memory, and
-// returns the file of a field, nil for none. tooLarge reports that the form was
-// larger than its route allows; then nothing of it was read.
-func readUpload(req *http.Request, field string) (upload []byte, tooLarge bool, err error) {
-	switch err := req.ParseMultipartForm(2 * maxBranding); {
-	case errors.As(err, new(*http.MaxBytesError)):
-		req.PostForm = nil
-		req.Body = http.NoBody
-		return nil, true, nil
-	case errors.Is(err, http.ErrNotMultipart):
-		return nil, false, nil // a form without a file
-	case err != nil:
-		return nil, false, echo.ErrBadRequest
+// readUpload parses a form of several parts and returns the first most bytes of
+// the file of a field, nil for none. The rest of a longer file is read past, so
+// that what was typed into the fields after it is not lost.
+func readUpload(req *http.Request, field string, most int64) (upload []byte, err error) {
+	parts, err := req.MultipartReader()
+	if errors.Is(err, http.ErrNotMultipart) {
+		return nil, nil // a form without a file
 	}
-	files := req.MultipartForm.File[field]
-	if len(files) == 0 {
-		return nil, false, nil
+	typed, room := url.Values{}, int64(maxForm)
+	for err == nil {
+		var part *multipart.Part
+		if part, err = parts.NextPart(); err != nil {
+			break
+		}
+		if part.FormName() == field {
+			upload, err = io.ReadAll(io.LimitReader(part, most))
+			continue
+		}
+		var value []byte
+		value, err = io.ReadAll(http.MaxBytesReader(nil, part, room))
+		room -= int64(len(value))
+		typed.Add(part.FormName(), string(value))
 	}
-	upload, err = contentOf(files[0])
-	return upload, false, err
-}
-
-func contentOf(header *multipart.FileHeader) ([]byte, error) {
-	file, err := header.Open()
-	if err != nil {
-		return nil, err
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)), errors.Is(err, os.ErrDeadlineExceeded): // too much for the time
+		return nil, echo.ErrStatusRequestEntityTooLarge
+	case !errors.Is(err, io.EOF):
+		return nil, echo.ErrBadRequest
 	}
-	defer file.Close() //nolint:errcheck // it is memory
-	return io.ReadAll(file)
+	req.PostForm = typed
+	return upload, nil
 }
 
 // showPreviewFile answers with the colours of a preview or with a logo.

@@ -112,3 +112,8 @@ func Recognize(text string) (kind, found string, header http.Header, body []byte
 	}
 	return string(given.kind), given.text, header, body
 }
+
+// ReadUpload reads the form of a request as the branding page does.
+func ReadUpload(req *http.Request, field string, most int64) ([]byte, error) {
+	return readUpload(req, field, most)
+}

@@ -2,20 +2,29 @@ package dashboard_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"html"
 	"image"
 	"image/png"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"agegate/internal/account"
 	"agegate/internal/audit"
 	"agegate/internal/brand"
+	"agegate/internal/dashboard"
 	"agegate/internal/proof/harness"
 	"agegate/internal/tenant"
+
+	"github.com/labstack/echo/v4"
 )
 
 // xss is text that becomes markup or script wherever it is not escaped.
@@ -307,13 +316,22 @@ func TestBranding(t *testing.T) {
 			"svg":        {[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`), 422, "is not a PNG, JPEG or WebP"},
 			"html":       {[]byte("GIF89a<script>alert(1)</script>"), 422, "is not a PNG, JPEG or WebP"},
 			"large":      {make([]byte, brand.MaxLogoBytes+1), 422, "is larger than 256 KiB"},
-			"very large": {make([]byte, 5*brand.MaxLogoBytes), 413, "is larger than 256 KiB"},
+			"very large": {make([]byte, 40*brand.MaxLogoBytes), 422, "is larger than 256 KiB"},
 		} {
 			res, body := o.owner.Upload(t, path, form, "brand_logo", tt.upload)
 			if got := problem(body, "brand_logo"); res.StatusCode != tt.status || !strings.Contains(got, tt.text) {
 				t.Errorf("%s: %d %q", name, res.StatusCode, got)
 			}
+			for field := range form {
+				if !strings.Contains(html.UnescapeString(body), `name="`+field+`" type="`) || !strings.Contains(html.UnescapeString(body), `value="`+form.Get(field)+`"`) {
+					t.Errorf("%s: the page forgets what was typed into %s", name, field)
+				}
+			}
 		}
+		res, _ = o.owner.Upload(t, path, form, "brand_logo", make([]byte, 16<<20))
+		want(t, "larger than the form", res, 413, "")
+		res, _ = o.owner.Upload(t, path, url.Values{"help_url": {strings.Repeat("a", 64<<10)}}, "brand_logo", nil)
+		want(t, "a long text", res, 413, "")
 		if kept, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); kept != look {
 			t.Errorf("a refused logo changed the brand to %+v", kept)
 		}
@@ -325,4 +343,15 @@ func TestBranding(t *testing.T) {
 		res, _ = o.developer.Upload(t, path, form, "brand_logo", picture(t))
 		want(t, "a developer", res, 403, "")
 	})
+}
+
+// TestUploadThatIsTooSlow: a file that does not arrive in time is too large, not
+// a request from elsewhere.
+func TestUploadThatIsTooSlow(t *testing.T) {
+	sent := io.MultiReader(strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"logo\"\r\n\r\nPNG"), iotest.ErrReader(os.ErrDeadlineExceeded))
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", sent)
+	req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	if _, err := dashboard.ReadUpload(req, "logo", 9); !errors.Is(err, echo.ErrStatusRequestEntityTooLarge) {
+		t.Errorf("%v", err)
+	}
 }

@@ -158,6 +158,10 @@ func (s *Staff) Upload(t testing.TB, path string, form url.Values, field string,
 	t.Helper()
 	var body bytes.Buffer
 	parts := multipart.NewWriter(&body)
+	file, err := parts.CreateFormFile(field, "upload") // before the fields, which then must be found behind it
+	if err == nil {
+		_, err = file.Write(content)
+	}
 	for name, values := range form {
 		for _, value := range values {
 			if err := parts.WriteField(name, value); err != nil {
@@ -169,10 +173,6 @@ func (s *Staff) Upload(t testing.TB, path string, form url.Values, field string,
 		if err := parts.WriteField("nonce", nonce); err != nil {
 			t.Fatal(err)
 		}
-	}
-	file, err := parts.CreateFormFile(field, "upload")
-	if err == nil {
-		_, err = file.Write(content)
 	}
 	if err = errors.Join(err, parts.Close()); err != nil {
 		t.Fatal(err)
