@@ -144,7 +144,9 @@ var errSent = fault.New(fault.Conflict, "The form was sent before")
 
 // once lets a form through the first time that this copy of it is sent, and
 // returns errSent after. Call it when nothing about the form is wrong, just
-// before the change, and only for users: it writes a row.
+// before the change, and only for users: it writes a row. That row stays when the
+// change fails, because a lost connection leaves unknown whether it happened: the
+// page of errSent promises no more than that it is not done twice.
 func (r *request) once(f *formView) error {
 	if f.sent == "" {
 		return echo.ErrBadRequest

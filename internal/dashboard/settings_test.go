@@ -137,6 +137,31 @@ func TestFormsChangeSettings(t *testing.T) {
 	})
 }
 
+// TestFormWhoseChangeFailed: sending it again does nothing, and does not say that
+// the change was made.
+func TestFormWhoseChangeFailed(t *testing.T) {
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		o := newOffice(t, g, nil)
+		path := o.at("/settings/age-visibility")
+		_, page := o.owner.Get(t, path)
+		form := url.Values{"on": {"1"}, "nonce": {nonceOf(t, page)}}
+		g.Exec(t, "ALTER TABLE audit_entries RENAME TO gone")
+		res, _ := o.owner.Post(t, path, form)
+		want(t, "a change that fails", res, 500, "")
+		g.Exec(t, "ALTER TABLE gone RENAME TO audit_entries")
+		res, body := o.owner.Post(t, path, form)
+		want(t, "sent again", res, 409, "")
+		if o.tenant(t).AgeVisibility || !strings.Contains(body, "look whether it was") {
+			t.Errorf("the page of a form whose change failed says it was made:\n%s", body)
+		}
+		form.Del("nonce")
+		res, _ = o.owner.Fill(t, path, form)
+		if want(t, "opened anew", res, 303, o.at("/settings")); !o.tenant(t).AgeVisibility {
+			t.Error("the form opened anew does not work")
+		}
+	})
+}
+
 // TestFormsAnswerByField: with what was typed, and nothing is changed.
 func TestFormsAnswerByField(t *testing.T) {
 	g := harness.Start(t, harness.SQLite(t))
