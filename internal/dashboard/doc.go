@@ -16,8 +16,9 @@
 //	    Add it to the list in features (features.go); nothing else is shared.
 //	 2. A route names the least role, whether it needs a fresh confirmation
 //	    (stepUp: the guard then answers with the page to give it, which leads back
-//	    to the GET route of the same pattern), and its pattern. :tenant and :mode in the pattern make the guard
-//	    check membership and mode and fill in request.access and request.tenant.
+//	    to the GET route of the same pattern, so that this asks for it as well,
+//	    before anything is typed), and its pattern. :tenant and :mode in the pattern
+//	    make the guard check membership and mode and fill in request.access and request.tenant.
 //	    Take the tenant's ID from request.access only. The navigation lists the
 //	    known patterns (layout.go) and shows those that are registered.
 //	 3. A handler takes *request. It shows a page with r.render(status, screen,

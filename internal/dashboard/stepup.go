@@ -3,6 +3,7 @@ package dashboard
 import (
 	"errors"
 	"net/http"
+	"path"
 
 	"agegate/internal/account"
 )
@@ -54,7 +55,16 @@ func (p *Pages) askStepUp(r *request, cause error) error {
 	if err != nil {
 		return err
 	}
-	return p.renderStepUp(r, http.StatusForbidden, f, p.onward(r.Request().URL.Path))
+	return p.renderStepUp(r, http.StatusForbidden, f, p.pageOf(r.Request().URL.Path))
+}
+
+// pageOf returns the page of a form that is sent to an address: the page there,
+// or else the one above, where the form begins.
+func (p *Pages) pageOf(address string) string {
+	if next := p.onward(address); next != homePath {
+		return next
+	}
+	return p.onward(path.Dir(address))
 }
 
 func (p *Pages) showStepUp(r *request) error {

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"errors"
 	"net/http"
+	"net/url"
 
 	"agegate/internal/account"
 	"agegate/internal/page"
@@ -33,11 +34,11 @@ func (p *Pages) team() feature {
 		routes: []route{
 			{method: get, path: teamPath, least: owner, handle: p.showTeam},
 			{method: post, path: teamPath, least: owner, stepUp: always, handle: p.invite},
-			{method: get, path: memberPath, least: owner, handle: p.showMember},
+			{method: get, path: memberPath, least: owner, stepUp: always, handle: p.showMember},
 			{method: post, path: memberPath, least: owner, stepUp: always, handle: p.setRole},
-			{method: get, path: removePath, least: owner, handle: p.showRemove},
+			{method: get, path: removePath, least: owner, stepUp: always, handle: p.showRemove},
 			{method: post, path: removePath, least: owner, stepUp: always, handle: p.remove},
-			{method: get, path: revokePath, least: owner, handle: p.showRevoke},
+			{method: get, path: revokePath, least: owner, stepUp: always, handle: p.showRevoke},
 			{method: post, path: revokePath, least: owner, stepUp: always, handle: p.revoke},
 		},
 		screens: []string{"team", "member", "confirm"},
@@ -55,6 +56,7 @@ type teamView struct {
 	Members     []memberView
 	Invitations []invitationView
 	Form        *formView
+	Confirm     string // address of the confirmation that comes before the form, or empty
 	Link        string // of the invitation that was just made
 }
 
@@ -88,6 +90,9 @@ func (p *Pages) renderTeam(r *request, status int, f *formView, link string) err
 		return err
 	}
 	v := &teamView{Form: f, Link: link}
+	if r.who.Strong() && !r.who.SteppedUp(p.cfg.Now()) {
+		v.Confirm = stepUpPath + "?next=" + url.QueryEscape(r.path(teamPath))
+	}
 	names := map[string]string{}
 	for _, m := range members {
 		names[m.UserID.String()] = m.User.Name
