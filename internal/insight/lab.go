@@ -31,8 +31,7 @@ type SeenStore interface {
 }
 
 // SeenByAge returns what was seen of the last 30 days, by target age. Sessions
-// count once their hour is folded, about a day later. It is read at most every
-// 15 s.
+// count once their hour is folded; see Fold. It is read at most every 15 s.
 func (s *Service) SeenByAge(ctx context.Context) ([]Seen, error) {
 	shared := context.WithoutCancel(ctx)
 	list, _, err := s.seen.get(struct{}{}, "seen", func() ([]Seen, error) {

@@ -13,12 +13,14 @@ const leastCompressed = 1024
 //
 // Compressing a page tells its length, which gives secrets away where an attacker
 // can put text of their own beside them and read the length of many answers
-// (BREACH). Our pages repeat nothing of a request: the languages and modes that
-// a query chooses are from closed lists, and names come from the tenant's
-// settings. What is secret in them, the session's link and the phone's, has to be
-// known to ask for the page, or needs the browser's cookie, which other sites'
-// requests do not carry (SameSite). A page that would show a request's text
-// beside a secret must not be wrapped.
+// (BREACH). No page has both. Those that hold a link that opens something (the
+// hosted page, the phone's, the playground's) repeat nothing of a query: the
+// languages and modes that it chooses are from closed lists, and names come from
+// the tenant's settings. Those that repeat a query (the dashboard's searches,
+// filters and lab, and where a log-in or confirmation leads on to) hold nothing
+// that opens anything, except nonces and challenges, which are new in each answer.
+// Keys and secrets are only in answers to POST, which are not wrapped. A page
+// that would show a request's text beside a secret must not be wrapped.
 //
 // Echo wraps a handler in its middleware again for each request, so that this is
 // made once: the writers that it keeps, 800 kB each, are for all of them.
