@@ -2,7 +2,8 @@
 // the gateway itself change, apart from traffic. An entry is written in the
 // transaction of its act: an act that fails leaves none, and an act whose entry
 // cannot be written is rolled back. API calls and shoppers write none, so they
-// never wait for the log.
+// never wait for the log; nor do the test sessions that staff make, which are
+// created as by the API, nor a user's choice of language.
 //
 // The entries of one scope form a chain: each holds the hash of the one before,
 // so that a row that was changed, removed or inserted later is found by Verify.
