@@ -32,8 +32,13 @@ func (f Factors) Ways() int {
 	return len(f.Passkeys)
 }
 
-// ErrLastWay refuses to remove the only way in.
-var ErrLastWay = fault.New(fault.Conflict, "It is the only way in")
+var (
+	// ErrLastWay refuses to remove the only way in.
+	ErrLastWay = fault.New(fault.Conflict, "It is the only way in")
+	// ErrSecondFactor refuses a change of factors by a log-in without the second
+	// factor that the user has: a password alone replaces nothing stronger.
+	ErrSecondFactor = fault.New(fault.Conflict, "A second factor is needed")
+)
 
 // Factors returns the user's factors.
 func (s *Service) Factors(ctx context.Context, who Identity) (Factors, error) {
@@ -41,12 +46,30 @@ func (s *Service) Factors(ctx context.Context, who Identity) (Factors, error) {
 	if err != nil {
 		return Factors{}, err
 	}
-	f := Factors{Password: user.Password != "", TOTP: user.TOTP != nil}
-	if f.Passkeys, err = s.store.Passkeys(ctx, user.ID); err != nil {
+	keys, err := s.store.Passkeys(ctx, user.ID)
+	if err != nil {
 		return Factors{}, err
 	}
+	f := factorsOf(user, keys)
 	f.Codes, err = s.store.CodesLeft(ctx, user.ID)
 	return f, err
+}
+
+// factorsOf returns the factors of a user with these passkeys, without the number
+// of recovery codes.
+func factorsOf(user User, passkeys []Passkey) Factors {
+	return Factors{Passkeys: passkeys, Password: user.Password != "", TOTP: user.TOTP != nil}
+}
+
+// lockFactors returns a user's factors, without the number of recovery codes, and
+// makes other transactions that do so wait.
+func lockFactors(tx Tx, userID uuid.UUID) (Factors, error) {
+	user, err := tx.LockUser(userID)
+	if err != nil {
+		return Factors{}, err
+	}
+	keys, err := tx.Passkeys(userID)
+	return factorsOf(user, keys), err
 }
 
 // MaxPasskeyName is the most characters of a passkey's name.
@@ -84,7 +107,7 @@ func (s *Service) AddPasskey(ctx context.Context, who Identity, name, response s
 // returns fault.NotFound or ErrLastWay.
 func (s *Service) RemovePasskey(ctx context.Context, who Identity, id uuid.UUID) (string, error) {
 	return s.change(ctx, who, audit.PasskeyRemove, nil, func(tx Tx) error {
-		if ways, err := tx.LockWays(who.user.ID); err != nil || ways < 2 {
+		if factors, err := lockFactors(tx, who.user.ID); err != nil || factors.Ways() < 2 {
 			return orElse(err, ErrLastWay)
 		}
 		return tx.DeletePasskey(who.user.ID, id)

@@ -49,9 +49,12 @@ var errSent = errors.New("the form was sent before")
 
 // change makes a change of the user's factors, with its entry, and gives the
 // log-in another token, which it returns. added is how the user is signed in from
-// now on too.
+// now on too. It returns ErrSecondFactor.
 func (s *Service) change(ctx context.Context, who Identity, action audit.Action, added []Method, do func(tx Tx) error) (string, error) {
 	return s.renew(ctx, who, func(tx Tx, login *Login) error {
+		if before, err := lockFactors(tx, who.user.ID); err != nil || before.Strong() && !who.Strong() {
+			return orElse(err, ErrSecondFactor)
+		}
 		if err := do(tx); err != nil {
 			return err
 		}

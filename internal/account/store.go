@@ -76,9 +76,10 @@ type Tx interface {
 	ReplaceCodes(userID uuid.UUID, hashes [][]byte) error
 	// UseCode reports whether an unused recovery code has the hash, and uses it up.
 	UseCode(userID uuid.UUID, hash []byte, now time.Time) (bool, error)
-	// LockWays returns how many ways in a user has, as Factors.Ways counts them, and
-	// makes other transactions that do so wait.
-	LockWays(userID uuid.UUID) (int, error)
+	// LockUser returns a user and makes other transactions that do so wait.
+	LockUser(id uuid.UUID) (User, error)
+	// Passkeys is Store.Passkeys.
+	Passkeys(userID uuid.UUID) ([]Passkey, error)
 	// InsertPasskey returns fault.Conflict for a credential that is stored already.
 	InsertPasskey(k Passkey) error
 	// UsePasskey stores a passkey's counter and flags after a use, and reports

@@ -97,24 +97,30 @@ var factorForms = []struct {
 }{
 	{"confirm", at("/dashboard/step-up"), typed(credentials("ada")), "/dashboard", ""},
 	{"password", at("/dashboard/account/password"), typed(url.Values{"password": {passphrase}}), "/dashboard/account", audit.PasswordSet},
-	{"passkey away", func(t *testing.T, g *harness.Gateway, user account.User) string {
-		id := uuid.Must(uuid.NewV7())
-		err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
-			return tx.InsertPasskey(account.Passkey{
-				ID: id, UserID: user.ID, CredentialID: id[:], PublicKey: id[:], AAGUID: id[:], CreatedAt: g.Clock.Now(),
-			})
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return "/dashboard/account/passkeys/" + id.String() + "/remove"
-	}, typed(url.Values{}), "/dashboard/account", audit.PasskeyRemove},
 	{"app", at("/dashboard/account/totp"), func(t *testing.T, g *harness.Gateway, page string) url.Values {
 		secret := between(t, between(t, page, `data-testid="totp-secret">`, "</p>"), "<code>", "</code>")
 		return url.Values{"enrolment": {between(t, page, `name="enrolment" value="`, `"`)}, "code": {appCode(t, secret, g.Clock.Now())}}
 	}, "", audit.TOTPAdd},
+	{"passkey away", func(t *testing.T, g *harness.Gateway, user account.User) string {
+		return "/dashboard/account/passkeys/" + addPasskey(t, g, user.ID).String() + "/remove"
+	}, typed(url.Values{}), "/dashboard/account", audit.PasskeyRemove},
 	{"codes", at("/dashboard/account/codes"), typed(url.Values{}), "", audit.CodesReplace},
 	{"app away", at("/dashboard/account/totp/remove"), typed(url.Values{}), "/dashboard/account", audit.TOTPRemove},
+}
+
+// addPasskey stores a passkey of a user, whose key nobody has, and returns its ID.
+func addPasskey(t *testing.T, g *harness.Gateway, userID uuid.UUID) uuid.UUID {
+	t.Helper()
+	id := uuid.Must(uuid.NewV7())
+	err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+		return tx.InsertPasskey(account.Passkey{
+			ID: id, UserID: userID, CredentialID: id[:], PublicKey: id[:], AAGUID: id[:], CreatedAt: g.Clock.Now(),
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 func at(path string) func(*testing.T, *harness.Gateway, account.User) string {

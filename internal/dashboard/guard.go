@@ -40,7 +40,11 @@ func (p *Pages) guarded(route route) echo.HandlerFunc {
 			}
 			return err
 		}
-		return route.handle(r)
+		err := route.handle(r)
+		if errors.Is(err, account.ErrSecondFactor) {
+			return p.askStepUp(r, errSecondFactor)
+		}
+		return err
 	}
 }
 
@@ -156,11 +160,29 @@ func (p *Pages) checkStrength(r *request) error {
 	if r.route.stepUp == never || r.route.stepUp == inLive && !r.access.Livemode() {
 		return nil
 	}
-	switch {
-	case !r.who.Strong() && r.route.stepUp != ofOneself:
-		return errSecondFactor
-	case !r.who.SteppedUp(p.cfg.Now()):
+	if !r.who.Strong() {
+		if err := p.checkOneself(r); err != nil {
+			return err
+		}
+	}
+	if !r.who.SteppedUp(p.cfg.Now()) {
 		return errStepUp
+	}
+	return nil
+}
+
+// checkOneself lets a log-in without a second factor to the user's own factors as
+// long as the user has none. A form that changes them is refused by the change
+// itself, which knows whether it was sent before.
+func (p *Pages) checkOneself(r *request) error {
+	if r.route.stepUp != ofOneself {
+		return errSecondFactor
+	}
+	if r.route.renews {
+		return nil
+	}
+	if factors, err := p.cfg.Accounts.Factors(r.ctx(), r.who); err != nil || factors.Strong() {
+		return cmp.Or(err, error(errSecondFactor))
 	}
 	return nil
 }

@@ -106,27 +106,23 @@ func (tx *Tx) UseCode(userID uuid.UUID, hash []byte, now time.Time) (bool, error
 	return changed(tx.db.Model(&codeRow{}).Where("user_id = ? AND hash = ? AND used_at IS NULL", userID, hash).Update("used_at", at(now)))
 }
 
-// LockWays implements account.Tx.
-func (tx *Tx) LockWays(userID uuid.UUID) (int, error) {
+// LockUser implements account.Tx.
+func (tx *Tx) LockUser(id uuid.UUID) (account.User, error) {
 	var row userRow
-	if err := tx.forUpdate().Take(&row, "id = ?", userID).Error; err != nil {
-		return 0, err
-	}
-	var n int64
-	err := tx.db.Model(&passkeyRow{}).Where("user_id = ?", userID).Count(&n).Error
-	if toUser(row).Password != "" {
-		n++
-	}
-	return int(n), err
+	err := tx.forUpdate().Take(&row, "id = ?", id).Error
+	return toUser(row), err
+}
+
+// Passkeys implements account.Tx.
+func (tx *Tx) Passkeys(userID uuid.UUID) ([]account.Passkey, error) {
+	var rows []passkeyRow
+	err := tx.db.Where("user_id = ?", userID).Order("id").Find(&rows).Error
+	return mapAll(rows, toPasskey), err
 }
 
 // Passkeys implements account.Store.
 func (s *Store) Passkeys(ctx context.Context, userID uuid.UUID) ([]account.Passkey, error) {
-	return view(ctx, s, func(tx *Tx) ([]account.Passkey, error) {
-		var rows []passkeyRow
-		err := tx.db.Where("user_id = ?", userID).Order("id").Find(&rows).Error
-		return mapAll(rows, toPasskey), err
-	})
+	return view(ctx, s, func(tx *Tx) ([]account.Passkey, error) { return tx.Passkeys(userID) })
 }
 
 // PasskeyByCredential implements account.Store.

@@ -47,27 +47,29 @@ func testPasskeys(t *testing.T, s Store) {
 	if use(1) || use(1<<32-1) {
 		t.Error("a counter that did not go up is stored")
 	}
-	ways := func(user uuid.UUID) (n int) {
+	locked := func(user account.User, passkeys ...account.Passkey) {
 		t.Helper()
-		inAccounts(t, s, func(tx account.Tx) (err error) {
-			n, err = tx.LockWays(user)
-			return err
+		inAccounts(t, s, func(tx account.Tx) error {
+			got, err1 := tx.LockUser(user.ID)
+			keys, err2 := tx.Passkeys(user.ID)
+			if !reflect.DeepEqual(got, user) || len(keys) != len(passkeys) || len(keys) > 0 && !reflect.DeepEqual(keys, passkeys) {
+				t.Errorf("locked %+v with %+v\nwant %+v with %+v", got, keys, user, passkeys)
+			}
+			return errors.Join(err1, err2)
 		})
-		return n
 	}
-	before := ways(user.ID)
+	locked(user, want)
+	locked(other)
 	wantCode(t, "another user's passkey", s.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.DeletePasskey(other.ID, want.ID) }), fault.NotFound)
 	inAccounts(t, s, func(tx account.Tx) error { return tx.DeletePasskey(user.ID, want.ID) })
 	if got, err := s.Passkeys(t.Context(), user.ID); err != nil || len(got) != 0 {
 		t.Errorf("passkeys = %+v, %v", got, err)
 	}
-	if after := ways(user.ID); after != before-1 || ways(other.ID) != 0 {
-		t.Errorf("%d ways in, after the passkey is gone %d, and %d of a user without any", before, after, ways(other.ID))
-	}
-	inAccounts(t, s, func(tx account.Tx) error { return tx.SetPassword(other.ID, "phc") })
-	if n := ways(other.ID); n != 1 {
-		t.Errorf("%d ways in with a password alone", n)
-	}
+	locked(user)
+	wantCode(t, "nobody", s.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+		_, err := tx.LockUser(id(t))
+		return err
+	}), fault.NotFound)
 }
 
 func testFactorsComeBackAsStored(t *testing.T, s Store) {
