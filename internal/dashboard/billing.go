@@ -40,8 +40,8 @@ var alertForm = &form{
 func (p *Pages) billing() feature {
 	return feature{
 		routes: []route{
-			{method: http.MethodGet, path: billingPath, least: viewer, handle: p.showBilling},
-			{method: http.MethodGet, path: ledgerPath, least: viewer, handle: p.downloadLedger},
+			{method: http.MethodGet, path: billingPath, least: viewer, ofLive: true, handle: p.showBilling},
+			{method: http.MethodGet, path: ledgerPath, least: viewer, ofLive: true, handle: p.downloadLedger},
 			{method: http.MethodGet, path: alertPath, least: owner, handle: p.showAlert},
 			{method: http.MethodPost, path: alertPath, least: owner, handle: p.saveAlert},
 		},

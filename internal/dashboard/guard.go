@@ -107,13 +107,16 @@ func (p *Pages) identify(r *request) (err error) {
 }
 
 // admitOperator refuses users who are not operators as if the page were not
-// there, and operators whose log-in has been idle.
+// there, and operators whose log-in has been idle or has no second factor.
 func (p *Pages) admitOperator(who account.Identity) error {
 	if !who.User().Operator {
 		return echo.ErrNotFound
 	}
 	if p.cfg.Now().Sub(who.Login().SeenAt) >= account.LoginIdleOperator {
 		return account.ErrSignedOut
+	}
+	if !who.Strong() {
+		return errSecondFactor
 	}
 	return nil
 }
@@ -154,7 +157,7 @@ func (p *Pages) enter(r *request) error {
 // checkStrength refuses what the log-in is too weak for: live mode without a
 // second factor, and dangerous acts without a fresh confirmation.
 func (p *Pages) checkStrength(r *request) error {
-	if r.access.Livemode() && !r.who.Strong() {
+	if r.touchesLive() && !r.who.Strong() {
 		return errSecondFactor
 	}
 	if r.route.stepUp == never || r.route.stepUp == inLive && !r.access.Livemode() {
@@ -169,6 +172,15 @@ func (p *Pages) checkStrength(r *request) error {
 		return errStepUp
 	}
 	return nil
+}
+
+// touchesLive reports whether a request is for live mode, or changes what both
+// modes share. Who leaves a tenant changes nothing but their own membership.
+func (r *request) touchesLive() bool {
+	if r.route.hasMode() {
+		return r.access.Livemode()
+	}
+	return r.route.ofLive || r.route.hasTenant() && r.route.method != http.MethodGet && r.route.path != leavePath
 }
 
 // checkOneself lets a log-in without a second factor to the user's own factors as

@@ -50,6 +50,7 @@ type route struct {
 	least    least
 	stepUp   stepUp
 	testOnly bool  // not found in live mode
+	ofLive   bool  // shows what live mode has, though the path has no mode
 	renews   bool  // gives the log-in another token
 	maxForm  int64 // most bytes of a form; 0 means maxForm
 	handle   func(r *request) error
