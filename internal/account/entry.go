@@ -19,10 +19,11 @@ var (
 	errOperator  = fault.New(fault.NotFound, "Not found")
 )
 
-// inside reports whether the user is an operator who has entered a tenant.
+// inside reports whether the user is an operator who has entered a tenant, and
+// still has a second factor.
 func (i Identity) inside(tenantID uuid.UUID, now time.Time) bool {
 	l := i.login
-	return i.user.Operator && l.EnteredTenant != nil && *l.EnteredTenant == tenantID &&
+	return i.user.Operator && i.Strong() && l.EnteredTenant != nil && *l.EnteredTenant == tenantID &&
 		l.EnteredUntil != nil && now.Before(*l.EnteredUntil)
 }
 

@@ -103,8 +103,9 @@ func (s *Service) AddPasskey(ctx context.Context, who Identity, name, response s
 	return s.change(ctx, who, audit.PasskeyAdd, []Method{ByPasskey}, made.insert)
 }
 
-// RemovePasskey removes a passkey and returns the new token for the cookie. It
-// returns fault.NotFound or ErrLastWay.
+// RemovePasskey removes a passkey and returns the new token for the cookie. With
+// the last second factor, it ends all other log-ins. It returns fault.NotFound or
+// ErrLastWay.
 func (s *Service) RemovePasskey(ctx context.Context, who Identity, id uuid.UUID) (string, error) {
 	return s.change(ctx, who, audit.PasskeyRemove, nil, func(tx Tx) error {
 		if factors, err := lockFactors(tx, who.user.ID); err != nil || factors.Ways() < 2 {
@@ -196,7 +197,8 @@ func (s *Service) AddTOTP(ctx context.Context, who Identity, text, code string) 
 }
 
 // RemoveTOTP removes the authenticator app with the recovery codes, and returns
-// the new token for the cookie.
+// the new token for the cookie. With the last second factor, it ends all other
+// log-ins.
 func (s *Service) RemoveTOTP(ctx context.Context, who Identity) (string, error) {
 	return s.change(ctx, who, audit.TOTPRemove, nil, func(tx Tx) error {
 		if err := tx.SetTOTP(who.user.ID, nil, 0); err != nil {

@@ -49,7 +49,8 @@ var errSent = errors.New("the form was sent before")
 
 // change makes a change of the user's factors, with its entry, and gives the
 // log-in another token, which it returns. added is how the user is signed in from
-// now on too. It returns ErrSecondFactor.
+// now on too. Once the user has no second factor any more, this log-in counts for
+// a password alone and the others end. It returns ErrSecondFactor.
 func (s *Service) change(ctx context.Context, who Identity, action audit.Action, added []Method, do func(tx Tx) error) (string, error) {
 	return s.renew(ctx, who, func(tx Tx, login *Login) error {
 		if before, err := lockFactors(tx, who.user.ID); err != nil || before.Strong() && !who.Strong() {
@@ -57,6 +58,16 @@ func (s *Service) change(ctx context.Context, who Identity, action audit.Action,
 		}
 		if err := do(tx); err != nil {
 			return err
+		}
+		after, err := lockFactors(tx, who.user.ID)
+		if err != nil {
+			return err
+		}
+		if !after.Strong() {
+			if _, err := tx.EndLogins(who.user.ID, who.login.Hash, s.now()); err != nil {
+				return err
+			}
+			login.weaken()
 		}
 		login.add(added)
 		return tx.AppendAudit(s.userAct(who.Actor(), action, who.user.ID))
@@ -105,6 +116,11 @@ func (l *Login) add(methods []Method) {
 			l.Methods = append(l.Methods, m)
 		}
 	}
+}
+
+// weaken forgets every way in which the user is signed in but the password.
+func (l *Login) weaken() {
+	l.Methods = slices.DeleteFunc(l.Methods, func(m Method) bool { return m != ByPassword })
 }
 
 // newCodesFor returns new recovery codes, the same ones for the same form.

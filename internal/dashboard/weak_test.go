@@ -1,12 +1,15 @@
 package dashboard_test
 
 import (
+	"cmp"
+	"net/http"
 	"net/url"
 	"reflect"
 	"strings"
 	"testing"
 
 	"agegate/internal/account"
+	"agegate/internal/credential"
 	"agegate/internal/proof/harness"
 
 	"github.com/google/uuid"
@@ -79,4 +82,81 @@ func TestPasswordAloneReplacesNothingStronger(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRemovedFactorLeavesNothingStrong: with the last second factor, live mode
+// closes and the other log-ins end, and the password does not confirm live acts;
+// while the user has another, all stays as it was.
+func TestRemovedFactorLeavesNothingStrong(t *testing.T) {
+	for what, tt := range map[string]struct {
+		passkeys int
+		app      bool
+		remove   string // or a passkey
+		strong   bool   // after
+	}{
+		"the app":                   {app: true, remove: "totp"},
+		"the passkey":               {passkeys: 1},
+		"the app beside a passkey":  {passkeys: 1, app: true, remove: "totp", strong: true},
+		"the passkey beside an app": {passkeys: 1, app: true, strong: true},
+		"one of two passkeys":       {passkeys: 2, strong: true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+				ada, shop := owner(t, g, "ada")
+				user, err := g.App.Store.UserByEmail(t.Context(), "ada@shop.example")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.app {
+					enrol(t, g, ada)
+				}
+				remove := tt.remove
+				for range tt.passkeys {
+					remove = cmp.Or(tt.remove, "passkeys/"+addPasskey(t, g, user.ID).String())
+				}
+				here, there := strongLogin(t, g, user.ID), strongLogin(t, g, user.ID)
+				send := func(cookie, method, path string, form url.Values) *http.Response {
+					res, _ := g.Nobody().Send(t, method, path, form, map[string]string{"Cookie": cookie, "Sec-Fetch-Site": "same-origin"})
+					return res
+				}
+				for _, cookie := range []string{here, there} {
+					want(t, "live before", send(cookie, http.MethodGet, shop+"/live", nil), 200, "")
+				}
+				res := send(here, http.MethodPost, "/dashboard/account/"+remove+"/remove", url.Values{})
+				want(t, "remove", res, 303, "/dashboard/account")
+				here = cookieOf(t, res)
+				if tt.strong {
+					for _, cookie := range []string{here, there} {
+						want(t, "live with another factor", send(cookie, http.MethodGet, shop+"/live", nil), 200, "")
+					}
+					return
+				}
+				want(t, "the other browser", send(there, http.MethodGet, "/dashboard/account", nil), 303, toLogIn)
+				res = send(here, http.MethodPost, "/dashboard/step-up", credentials("ada"))
+				want(t, "confirm by password", res, 303, "/dashboard")
+				here = cookieOf(t, res)
+				want(t, "live", send(here, http.MethodGet, shop+"/live", nil), 403, "")
+				want(t, "a live act", send(here, http.MethodPost, shop+"/live/keys/new", url.Values{}), 403, "")
+				want(t, "test", send(here, http.MethodGet, shop+"/test", nil), 200, "")
+			})
+		})
+	}
+}
+
+// strongLogin stores a log-in by passkey, freshly confirmed, and returns its
+// cookie.
+func strongLogin(t *testing.T, g *harness.Gateway, userID uuid.UUID) string {
+	t.Helper()
+	token, now := tokenOf(uuid.New()), g.Clock.Now()
+	until := now.Add(account.StepUpTTL)
+	err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+		return tx.InsertLogin(account.Login{
+			Hash: credential.HashToken(token), UserID: userID, Methods: []account.Method{account.ByPasskey},
+			CreatedAt: now, SeenAt: now, EndsAt: now.Add(account.LoginTTL), SteppedUpUntil: &until,
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "agegate-user=" + token
 }
