@@ -57,15 +57,39 @@ func (s *Service) Invite(ctx context.Context, access Access, role Role) (string,
 	return s.invite(ctx, access.Actor(), access.tenantID, role, &by, func(Tx) error { return nil })
 }
 
-// InviteOwner makes the invitation of a tenant's first owner and returns its
-// address. It returns ErrOwnerExists.
+// InviteOwner makes the invitation of a tenant's first owner, which replaces any
+// earlier one, and returns its address. It returns ErrOwnerExists.
 func (s *Service) InviteOwner(ctx context.Context, actor audit.Actor, tenantID uuid.UUID) (string, error) {
 	return s.invite(ctx, actor, tenantID, Owner, nil, func(tx Tx) error {
-		if exists, err := tx.OwnerExists(tenantID); err != nil || exists {
-			return orElse(err, ErrOwnerExists)
+		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
+			return err
 		}
-		return nil
+		return tx.DeleteOwnerInvitations(tenantID)
 	})
+}
+
+// ownerless returns exists for a tenant that has an owner. Until the transaction
+// ends, no other gives it one.
+func ownerless(tx Tx, tenantID uuid.UUID, exists error) error {
+	if err := tx.LockOwners(tenantID); err != nil {
+		return err
+	}
+	if found, err := tx.OwnerExists(tenantID); err != nil || found {
+		return orElse(err, exists)
+	}
+	return nil
+}
+
+// takeInvitation uses up an invitation. One of a first owner is gone, too, once
+// the tenant has an owner.
+func (s *Service) takeInvitation(tx Tx, link Link) (Link, error) {
+	if link.Role == Owner {
+		if err := ownerless(tx, *link.TenantID, ErrLinkGone); err != nil {
+			return Link{}, err
+		}
+	}
+	taken, err := tx.TakeLink(LinkInvitation, link.Hash, s.now())
+	return taken, goneOr(err)
 }
 
 func (s *Service) invite(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, role Role, by *uuid.UUID, check func(Tx) error) (string, error) {
@@ -127,9 +151,9 @@ func (s *Service) Accept(ctx context.Context, token string, p Person, b Browser)
 	}
 	actor := audit.User(user.ID, user.Name)
 	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
-		taken, err := tx.TakeLink(LinkInvitation, link.Hash, s.now())
+		taken, err := s.takeInvitation(tx, link)
 		if err != nil {
-			return proof{}, goneOr(err)
+			return proof{}, err
 		}
 		if err := user.insert(tx); err != nil {
 			return proof{}, err
@@ -152,9 +176,9 @@ func (s *Service) AcceptAs(ctx context.Context, who Identity, token string) (uui
 		return uuid.Nil, err
 	}
 	err = s.store.UpdateAccounts(ctx, func(tx Tx) error {
-		taken, err := tx.TakeLink(LinkInvitation, link.Hash, s.now())
+		taken, err := s.takeInvitation(tx, link)
 		if err != nil {
-			return goneOr(err)
+			return err
 		}
 		member := Membership{TenantID: *taken.TenantID, UserID: who.user.ID, Role: taken.Role, CreatedAt: s.now()}
 		err = tx.InsertMembership(member)

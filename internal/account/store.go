@@ -94,7 +94,8 @@ type Tx interface {
 	// PutMembership makes a user a member, or changes the role of one.
 	PutMembership(m Membership) error
 	Membership(tenantID, userID uuid.UUID) (Membership, error)
-	// LockOwners makes other transactions that lock the owners of the tenant wait.
+	// LockOwners makes other transactions that lock the owners of the tenant wait,
+	// also when it has none. It returns fault.NotFound for an unknown tenant.
 	LockOwners(tenantID uuid.UUID) error
 	// SetRole changes the role of a member. It returns fault.Conflict for the last
 	// owner who is not disabled. Call LockOwners before.
@@ -112,6 +113,8 @@ type Tx interface {
 	InsertLink(l Link) error
 	// DeleteRecoveryLinks deletes all recovery links of a user.
 	DeleteRecoveryLinks(userID uuid.UUID) error
+	// DeleteOwnerInvitations deletes all invitations of a tenant's first owner.
+	DeleteOwnerInvitations(tenantID uuid.UUID) error
 
 	InsertLogin(l Login) error
 	// RenewLogin gives a log-in that has not ended at now another hash, more

@@ -1,6 +1,8 @@
 package dashboard_test
 
 import (
+	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"agegate/internal/account"
 	"agegate/internal/audit"
+	"agegate/internal/credential"
 	"agegate/internal/insight"
 	"agegate/internal/proof/harness"
 
@@ -85,6 +88,57 @@ func TestCreateTenant(t *testing.T) {
 		res, body = op.Fill(t, "/operator/tenants/"+id+"/invite", nil)
 		if res.StatusCode != 422 || !strings.Contains(body, "has an owner already") {
 			t.Errorf("a second invitation: %d", res.StatusCode)
+		}
+	})
+}
+
+// TestOneFirstOwner: of several invitations of a tenant's owner, the last counts;
+// and however many there are, they make one owner, and none once there is one.
+func TestOneFirstOwner(t *testing.T) {
+	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+		op := operating(t, g)
+		invite := func(tenant uuid.UUID) string {
+			t.Helper()
+			_, body := op.Fill(t, "/operator/tenants/"+tenant.String()+"/invite", nil)
+			return between(t, body, `data-copy="http://localhost:8080`, `"`)
+		}
+		shop := g.Shop(t, "", nil).Tenant.ID
+		replaced, valid := invite(shop), invite(shop)
+		res, _ := g.Nobody().Post(t, replaced, person("ada"))
+		want(t, "a replaced invitation", res, 410, "")
+		res, _ = g.Nobody().Post(t, valid, person("ada"))
+		want(t, "the last", res, 303, "/dashboard")
+
+		for round := range 5 {
+			shop, links := g.Shop(t, "", nil).Tenant.ID, make([]string, 4)
+			for i := range links {
+				token := tokenOf(uuid.New())
+				links[i] = account.LinkPath + token
+				err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+					return tx.InsertLink(account.Link{
+						Hash: credential.HashToken(token), Kind: account.LinkInvitation, TenantID: &shop, Role: account.Owner,
+						CreatedAt: g.Clock.Now(), ExpiresAt: g.Clock.Now().Add(account.InvitationTTL),
+					})
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			users := []*harness.Staff{g.SignIn(t, false), g.SignIn(t, false)}
+			answers := atOnce(len(links), func(i int) *http.Response {
+				if i < len(users) {
+					res, _ := users[i].Post(t, links[i], url.Values{"as": {"me"}})
+					return res
+				}
+				res, _ := g.Nobody().Post(t, links[i], person(fmt.Sprintf("bob%d-%d", round, i)))
+				return res
+			})
+			if answers[303] != 1 || answers[410] != 3 {
+				t.Errorf("four invitations at the same time: %v", answers)
+			}
+			if members, err := g.App.Store.Members(t.Context(), shop); err != nil || len(members) != 1 {
+				t.Errorf("%d owners, %v", len(members), err)
+			}
 		}
 	})
 }

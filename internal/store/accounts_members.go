@@ -28,10 +28,11 @@ func (tx *Tx) InsertMembership(m account.Membership) error {
 	return tx.db.Create(&membershipRow{m.TenantID, m.UserID, string(m.Role), at(m.CreatedAt)}).Error
 }
 
-// LockOwners implements account.Tx.
+// LockOwners implements account.Tx. It locks the tenant, which is there also when
+// it has no owner.
 func (tx *Tx) LockOwners(tenantID uuid.UUID) error {
-	var rows []membershipRow
-	return tx.forUpdate().Where("tenant_id = ? AND role = ?", tenantID, string(account.Owner)).Order("user_id").Find(&rows).Error
+	var row tenantRow
+	return tx.forChange().Take(&row, "id = ?", tenantID).Error
 }
 
 // OwnerExists implements account.Tx.
@@ -87,4 +88,10 @@ func (tx *Tx) InsertLink(l account.Link) error {
 // DeleteRecoveryLinks implements account.Tx.
 func (tx *Tx) DeleteRecoveryLinks(userID uuid.UUID) error {
 	return tx.db.Where("user_id = ? AND kind = ?", userID, string(account.LinkRecovery)).Delete(&linkRow{}).Error
+}
+
+// DeleteOwnerInvitations implements account.Tx.
+func (tx *Tx) DeleteOwnerInvitations(tenantID uuid.UUID) error {
+	return tx.db.Where("tenant_id = ? AND kind = ? AND role = ?", tenantID, string(account.LinkInvitation), string(account.Owner)).
+		Delete(&linkRow{}).Error
 }

@@ -86,13 +86,18 @@ func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes
 	})
 }
 
-// lockSettings locks a tenant against other changes and returns its settings.
-// Its sessions can be created meanwhile: their reference takes a weaker lock.
-func (tx *Tx) lockSettings(id uuid.UUID) (tenant.Settings, error) {
+// forChange locks the tenant that the query finds against other changes. Its
+// sessions can be created meanwhile: their reference takes a weaker lock.
+func (tx *Tx) forChange() *gorm.DB {
 	if !tx.postgres {
-		return tx.settings(tx.db, id)
+		return tx.db
 	}
-	return tx.settings(tx.db.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), id)
+	return tx.db.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
+}
+
+// lockSettings locks a tenant against other changes and returns its settings.
+func (tx *Tx) lockSettings(id uuid.UUID) (tenant.Settings, error) {
+	return tx.settings(tx.forChange(), id)
 }
 
 // lockTenant locks a tenant, also against new sessions, and returns it.

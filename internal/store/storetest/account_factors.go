@@ -208,6 +208,7 @@ func testTheLastOwnerStays(t *testing.T, s Store) {
 	demote := func(tx account.Tx) error { return tx.SetRole(shop.ID, ada.ID, account.Viewer) }
 	remove := func(tx account.Tx) error { return tx.DeleteMembership(shop.ID, ada.ID) }
 	wantCode(t, "demote the only member", act(demote), fault.Conflict)
+	wantCode(t, "an unknown tenant", s.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.LockOwners(id(t)) }), fault.NotFound)
 	wantNoError(t, join(bob, account.Developer))
 	wantCode(t, "remove the only owner", act(remove), fault.Conflict)
 	wantNoError(t, act(func(tx account.Tx) error { return tx.SetRole(shop.ID, bob.ID, account.Owner) }))
@@ -228,7 +229,15 @@ func testInvitationsAndRecoveryLinks(t *testing.T, s Store) {
 		CreatedAt: stored(start), ExpiresAt: stored(start.Add(account.InvitationTTL)),
 	}
 	recovery := account.Link{Hash: digest("recovery"), Kind: account.LinkRecovery, UserID: &user.ID, CreatedAt: stored(start), ExpiresAt: stored(start.Add(account.RecoveryTTL))}
-	inAccounts(t, s, func(tx account.Tx) error { return errors.Join(tx.InsertLink(invitation), tx.InsertLink(recovery)) })
+	owners := invitation
+	owners.Hash, owners.Role, owners.CreatedBy = digest("owner's"), account.Owner, nil
+	inAccounts(t, s, func(tx account.Tx) error {
+		return errors.Join(tx.InsertLink(invitation), tx.InsertLink(recovery), tx.InsertLink(owners))
+	})
+	inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteOwnerInvitations(id(t)) })
+	_, err := s.LinkByHash(t.Context(), owners.Hash)
+	wantNoError(t, err)
+	inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteOwnerInvitations(shop.ID) })
 	if got, err := s.Invitations(t.Context(), shop.ID, start); err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], invitation) {
 		t.Errorf("invitations = %+v, %v", got, err)
 	}
@@ -236,7 +245,7 @@ func testInvitationsAndRecoveryLinks(t *testing.T, s Store) {
 		t.Errorf("expired invitations = %+v, %v", got, err)
 	}
 	inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteRecoveryLinks(user.ID) })
-	_, err := s.LinkByHash(t.Context(), recovery.Hash)
+	_, err = s.LinkByHash(t.Context(), recovery.Hash)
 	wantCode(t, "a replaced recovery link", err, fault.NotFound)
 }
 
