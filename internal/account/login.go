@@ -1,6 +1,7 @@
 package account
 
 import (
+	"bytes"
 	"context"
 	"net/netip"
 
@@ -57,10 +58,13 @@ func (s *Service) LogIn(ctx context.Context, email, password string, b Browser) 
 		return Signed{}, ErrWrongLogin
 	}
 	if user.TOTP != nil {
-		second, err := s.seal(forSecond, user.ID, ceremonyTTL, nil)
+		second, err := s.seal(forSecond, user.ID, ceremonyTTL, credential.HashToken(user.Password))
 		return Signed{Second: encode(second)}, err
 	}
 	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
+		if now, err := tx.LockUser(user.ID); err != nil || now.DisabledAt != nil || now.Password != user.Password {
+			return proof{}, orElse(err, ErrWrongLogin)
+		}
 		return proof{methods: []Method{ByPassword}}, tx.DropThrottle(bucket)
 	})
 }
@@ -85,6 +89,10 @@ func (s *Service) LogInSecond(ctx context.Context, second, code string, b Browse
 		return Signed{}, err
 	}
 	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
+		user, err := tx.LockUser(user.ID)
+		if err != nil || user.DisabledAt != nil || user.TOTP == nil || !bytes.Equal(credential.HashToken(user.Password), t.data) {
+			return proof{}, orElse(err, ErrStartAgain)
+		}
 		method, err := s.useCode(tx, user, code)
 		if err != nil {
 			return proof{}, err
@@ -111,6 +119,9 @@ func (s *Service) LogInByPasskey(ctx context.Context, response string, b Browser
 		return Signed{}, ErrPasskey
 	}
 	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
+		if now, err := tx.LockUser(user.ID); err != nil || now.DisabledAt != nil {
+			return proof{}, orElse(err, ErrPasskey)
+		}
 		return proof{methods: []Method{ByPasskey}}, used.use(tx, s.now())
 	})
 }
@@ -122,7 +133,9 @@ type proof struct {
 }
 
 // signIn makes a log-in, which ends the one that the browser had. prove runs in
-// the same transaction.
+// the same transaction. It locks a user who is stored already and looks whether
+// what was checked before still holds: whoever changes it ends all log-ins, and
+// this one must not come after that.
 func (s *Service) signIn(ctx context.Context, userID uuid.UUID, b Browser, prove func(tx Tx) (proof, error)) (Signed, error) {
 	signed, login, err := s.newLogin(userID, b)
 	if err != nil {

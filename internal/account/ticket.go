@@ -16,7 +16,7 @@ type purpose string
 
 const (
 	forDevice    purpose = "device"      // in a cookie: the browser has signed in as the user
-	forSecond    purpose = "second step" // the password was right
+	forSecond    purpose = "second step" // the password was right, whose stored form has the hash in data
 	forTOTP      purpose = "totp"        // a secret that is not confirmed yet
 	forCreating  purpose = "create passkey"
 	forLoggingIn purpose = "log in by passkey"
