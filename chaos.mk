@@ -2,5 +2,5 @@
 
 .PHONY: chaos
 
-chaos: deps ## break the running gateway in fourteen ways and print what was measured
+chaos: deps ## break the running gateway in fifteen ways and print what was measured
 	go test -count=1 -timeout 20m -v ./internal/proof/chaos -args -full
