@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"net"
 	"strings"
 	"testing"
 
@@ -9,24 +8,11 @@ import (
 	"agegate/internal/store/pgtest"
 )
 
-// freeAddr returns an address for a server on this machine.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return l.Addr().String()
-}
-
 // TestOpenUsesThePrimary: URLs as operators write them, over TCP, that name a
 // primary or replicas.
 func TestOpenUsesThePrimary(t *testing.T) {
-	server := pgtest.NewServer(t, freeAddr(t))
-	primary, replica, second := server.Addr, server.NewReplica(t, freeAddr(t)).Addr, server.NewReplica(t, freeAddr(t)).Addr
+	server := pgtest.NewServer(t, pgtest.FreeAddr(t))
+	primary, replica, second := server.Addr, server.NewReplica(t, pgtest.FreeAddr(t)).Addr, server.NewReplica(t, pgtest.FreeAddr(t)).Addr
 	const refused = "read-only replica"
 	for _, tt := range []struct{ name, hosts, query, want string }{
 		{"a replica", replica, "", refused},
@@ -34,7 +20,7 @@ func TestOpenUsesThePrimary(t *testing.T) {
 		{"two replicas", replica + "," + second, "", refused},
 		{"a replica that has to take writes", replica, "?target_session_attrs=read-write", refused},
 		{"a replica that was asked for", primary + "," + replica, "?target_session_attrs=standby", refused},
-		{"a replica and nobody", replica + "," + freeAddr(t), "", refused},
+		{"a replica and nobody", replica + "," + pgtest.FreeAddr(t), "", refused},
 		{"the primary", primary, "", ""},
 		{"replicas and the primary", replica + "," + second + "," + primary, "", ""},
 		{"any of them", replica + "," + primary, "?target_session_attrs=any", ""},

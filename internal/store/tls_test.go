@@ -8,6 +8,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,10 +76,20 @@ func pemOf(kind string, raw []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw})
 }
 
+// onLocalhost returns an address for a server that the name localhost leads to.
+func onLocalhost(t *testing.T) string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(pgtest.FreeAddr(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "127.0.0.1:" + port
+}
+
 // TestOpenOverTLS: a certificate that fits, and what to do about those that do not.
 func TestOpenOverTLS(t *testing.T) {
 	authority, stranger := newIssuer(t), newIssuer(t)
-	server, expired, plain := pgtest.NewServer(t, freeAddr(t)), pgtest.NewServer(t, freeAddr(t)), pgtest.NewServer(t, freeAddr(t))
+	server, expired, plain := pgtest.NewServer(t, onLocalhost(t)), pgtest.NewServer(t, onLocalhost(t)), pgtest.NewServer(t, onLocalhost(t))
 	certificate, key := authority.issue(t, "localhost", time.Time{})
 	server.UseTLS(t, certificate, key)
 	certificate, key = authority.issue(t, "localhost", time.Now().Add(-time.Hour))

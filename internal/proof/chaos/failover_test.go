@@ -14,8 +14,8 @@ import (
 // that confirmed every commit. The gateway's URL names both from the start.
 func TestFailover(t *testing.T) {
 	beside(t, true)
-	primary := pgtest.NewServer(t, freeAddr(t))
-	replica := primary.NewReplica(t, freeAddr(t))
+	primary := pgtest.NewServer(t, pgtest.FreeAddr(t))
+	replica := primary.NewReplica(t, pgtest.FreeAddr(t))
 	db := database{"PostgreSQL", primary.URL(replica.Addr + "," + primary.Addr)}
 	r := table.New(t, db.named("15 PostgreSQL lost, its replica promoted"))
 	receiver := newReceiver(t, always(accept))

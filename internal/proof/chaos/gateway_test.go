@@ -7,8 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +17,7 @@ import (
 	"time"
 
 	"agegate/internal/proof/table"
+	"agegate/internal/store/pgtest"
 )
 
 // gateway is a process of the real binary, which can be killed and started
@@ -43,7 +42,7 @@ const retries = "AGEGATE_WEBHOOK_RETRY_TEST=200ms,400ms,800ms,1s,1s,1s"
 // are further NAME=VALUE variables.
 func newGateway(t *testing.T, db database, settings ...string) *gateway {
 	t.Helper()
-	addr := freeAddr(t)
+	addr := pgtest.FreeAddr(t)
 	g := &gateway{t: t, program: binary, args: []string{"serve"}, url: "http://" + addr, log: &tail{}}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "AGEGATE_") {
@@ -63,23 +62,6 @@ func newGateway(t *testing.T, db database, settings ...string) *gateway {
 		}
 	})
 	return g
-}
-
-// freeAddr returns a loopback address for a server that goes away and comes
-// back. Meanwhile nobody else takes it: the port is one that neither clients
-// nor listeners are given when they do not choose, and free of a server that
-// listens on every address, as one of a developer's may.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		addr := fmt.Sprintf("127.%d.%d.%d:%d", 1+rand.N(254), rand.N(256), 1+rand.N(254), 10_000+rand.N(20_000))
-		if l, err := net.Listen("tcp", addr); err == nil {
-			l.Close()
-			return addr
-		}
-	}
-	t.Fatal("no free address on the loopback network")
-	return ""
 }
 
 // launch starts the process. The kernel kills it when the test's process ends.

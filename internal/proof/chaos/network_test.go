@@ -18,7 +18,7 @@ import (
 // TestNetwork puts a proxy that misbehaves between the gateway and PostgreSQL.
 func TestNetwork(t *testing.T) {
 	beside(t, true)
-	server := pgtest.NewServer(t, freeAddr(t))
+	server := pgtest.NewServer(t, pgtest.FreeAddr(t))
 	network := newNetwork(t, server.Addr)
 	direct, db := database{"PostgreSQL", server.URL(server.Addr)}, database{"PostgreSQL", server.URL(network.proxy.Listen)}
 	r := table.New(t, db.named(" 6 bad network to PostgreSQL"))

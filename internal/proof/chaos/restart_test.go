@@ -14,7 +14,7 @@ import (
 // TestDatabaseRestart crashes PostgreSQL under load.
 func TestDatabaseRestart(t *testing.T) {
 	beside(t, true)
-	server := pgtest.NewServer(t, freeAddr(t))
+	server := pgtest.NewServer(t, pgtest.FreeAddr(t))
 	db := database{"PostgreSQL", server.URL(server.Addr)}
 	r := table.New(t, db.named(" 2 PostgreSQL restarted, -m immediate"))
 	receiver := newReceiver(t, always(accept))

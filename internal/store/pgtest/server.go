@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"testing"
@@ -19,8 +20,24 @@ type Server struct {
 	end     func() error
 }
 
-// NewServer starts a server that ends with the test. addr is a loopback address
-// with a port that nobody else takes, also while the server is down.
+// FreeAddr returns a loopback address for a server that goes away and comes
+// back. Meanwhile nobody else takes it: the port is one that neither clients
+// nor listeners are given when they do not choose, and free of a server that
+// listens on every address, as one of a developer's may.
+func FreeAddr(t testing.TB) string {
+	t.Helper()
+	for range 100 {
+		addr := fmt.Sprintf("127.%d.%d.%d:%d", 1+rand.N(254), rand.N(256), 1+rand.N(254), 10_000+rand.N(20_000)) //nolint:gosec // no secret
+		if l, err := net.Listen("tcp", addr); err == nil {
+			_ = l.Close()
+			return addr
+		}
+	}
+	t.Fatal("no free address on the loopback network")
+	return ""
+}
+
+// NewServer starts a server that ends with the test, at an address of FreeAddr.
 func NewServer(t testing.TB, addr string) *Server {
 	t.Helper()
 	return listening(t, addr, "")
