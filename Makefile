@@ -48,7 +48,7 @@ marks: models deps build ## time honest checks in the browser, on this machine a
 	node e2e/marks.mjs
 
 bench: models deps ## run the benchmarks, which print ratios against bare baselines
-	go test -run '^$$' -bench . -benchtime 2s ./internal/proof/bench ./internal/session ./internal/vision ./internal/contract ./internal/shopper ./internal/document/wallet
+	go test -run '^$$' -bench . -benchtime 2s ./proof/bench ./internal/rules/session ./internal/check/vision ./internal/edge/contract ./internal/pages/shopper ./internal/check/document/wallet
 
 lint: .tools/golangci-lint node_modules/.package-lock.json lint-openapi lint-pages ## lint the code, the pages' scripts and the contract, and verify what is generated
 	.tools/golangci-lint run

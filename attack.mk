@@ -2,5 +2,5 @@
 .PHONY: attack
 
 attack: models ## play attacks to the liveness and the document check and print how many pass (about 35 minutes)
-	go run ./internal/proof/attack/report
-	go test -count=1 -run TestWalletRange -v ./internal/proof/attack
+	go run ./proof/attack/report
+	go test -count=1 -run TestWalletRange -v ./proof/attack

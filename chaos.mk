@@ -3,4 +3,4 @@
 .PHONY: chaos
 
 chaos: deps ## break the running gateway in fifteen ways and print what was measured
-	go test -count=1 -timeout 20m -v ./internal/proof/chaos -args -full
+	go test -count=1 -timeout 20m -v ./proof/chaos -args -full

@@ -2,4 +2,4 @@
 .PHONY: conformance
 
 conformance: deps models ## test the gateway's answers against the contract on both databases, and show that every case can fail
-	go test -count=1 -timeout 15m -v ./internal/proof/mutants -args -full
+	go test -count=1 -timeout 15m -v ./proof/mutants -args -full

@@ -10,4 +10,4 @@ face-match: models ## fit the comparison of faces to pictures named as UTKFace's
 	go run ./internal/tools/facematch -set "$(SET)" -name "$(or $(NAME),$(notdir $(SET)))"
 
 documents: deps ## render documents, read them and print how many are read: make documents [COUNT=1] [FACES=DIR]
-	go run ./internal/proof/documents/report -count "$(or $(COUNT),1)" $(if $(FACES),-faces "$(FACES)")
+	go run ./proof/documents/report -count "$(or $(COUNT),1)" $(if $(FACES),-faces "$(FACES)")

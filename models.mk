@@ -3,7 +3,7 @@
 # the manifest is written last and stands for the whole models directory. If a file
 # that it names is missing or was changed since, all are made again.
 
-converter := $(filter-out %_test.go,$(wildcard internal/tools/tfjs/*.go internal/tools/convert/*.go)) internal/inference/model.go internal/inference/manifest.go
+converter := $(filter-out %_test.go,$(wildcard internal/tools/tfjs/*.go internal/tools/convert/*.go)) internal/check/inference/model.go internal/check/inference/manifest.go
 
 installed := $(patsubst %,models/%,$(shell sed -n 's/.*"file": "\(.*\)".*/\1/p' models/manifest.json 2>/dev/null))
 

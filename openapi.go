@@ -8,7 +8,7 @@ import "embed"
 //go:embed openapi.yaml
 var OpenAPI []byte
 
-// Docs holds the documents for integrators, which internal/reference publishes:
+// Docs holds the documents for integrators, which internal/edge/reference publishes:
 // the guides in Markdown, the samples, the changelog and the Arazzo description.
 //
 //go:embed docs/guides docs/samples docs/certify.md docs/compatibility.md docs/arazzo.yaml CHANGELOG.md

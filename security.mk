@@ -3,11 +3,11 @@
 .PHONY: security model fuzz
 
 security: deps models ## attack the gateway, print what was measured and fail on any missed goal (under 10 minutes)
-	cd internal/proof/security && go test -timeout 15m -args -full
+	cd proof/security && go test -timeout 15m -args -full
 
 model: deps ## run many random session histories on both databases, compared with a model
-	go test -count=1 -timeout 20m -run 'TestSessionLife/sqlite' ./internal/session -rapid.checks=2000
-	go test -count=1 -timeout 20m -run 'TestSessionLife/postgres' ./internal/session -rapid.checks=300
+	go test -count=1 -timeout 20m -run 'TestSessionLife/sqlite' ./internal/rules/session -rapid.checks=2000
+	go test -count=1 -timeout 20m -run 'TestSessionLife/postgres' ./internal/rules/session -rapid.checks=300
 
 FUZZTIME ?= 30s
 

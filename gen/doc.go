@@ -1,5 +1,5 @@
 // Package gen is the published contract in Go: wire types and the strict
-// server interface that internal/api fills, and the contract's edition in
+// server interface that internal/edge/api fills, and the contract's edition in
 // OpenAPI 3.0.3. Everything but this file and the configuration is generated
 // from openapi.yaml; run make generate after a change.
 package gen

@@ -11,10 +11,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"agegate/internal/audit"
-	"agegate/internal/config"
+	"agegate/internal/app/config"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
-	"agegate/internal/tenant"
 
 	"github.com/spf13/cobra"
 )

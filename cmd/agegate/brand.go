@@ -5,8 +5,8 @@ import (
 	"io"
 	"os"
 
-	"agegate/internal/brand"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/brand"
+	"agegate/internal/rules/tenant"
 
 	"github.com/spf13/pflag"
 )

@@ -6,10 +6,10 @@ import (
 	"maps"
 	"path/filepath"
 
-	"agegate/internal/accuracy"
-	"agegate/internal/age/calibration"
-	"agegate/internal/inference"
-	"agegate/internal/vision"
+	"agegate/internal/check/age/calibration"
+	"agegate/internal/check/inference"
+	"agegate/internal/check/vision"
+	"agegate/internal/lab/accuracy"
 
 	"github.com/spf13/cobra"
 )

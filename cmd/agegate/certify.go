@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"agegate/internal/app"
-	"agegate/internal/certify"
-	"agegate/internal/config"
+	"agegate/internal/app/config"
+	"agegate/internal/rules/certify"
+	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
-	"agegate/internal/tenant"
 
 	"github.com/spf13/cobra"
 )

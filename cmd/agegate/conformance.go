@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/conformance"
+	"agegate/internal/lab/conformance"
 
 	"github.com/spf13/cobra"
 )

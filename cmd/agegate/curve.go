@@ -4,10 +4,10 @@ import (
 	"errors"
 	"path/filepath"
 
-	"agegate/internal/accuracy"
-	"agegate/internal/age/calibration"
-	"agegate/internal/age/curve"
-	"agegate/internal/inference"
+	"agegate/internal/check/age/calibration"
+	"agegate/internal/check/age/curve"
+	"agegate/internal/check/inference"
+	"agegate/internal/lab/accuracy"
 
 	"github.com/spf13/cobra"
 )

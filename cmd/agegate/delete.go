@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
-	"agegate/internal/session"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"

@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/audit"
-	"agegate/internal/billing"
-	"agegate/internal/credential"
-	"agegate/internal/document"
-	"agegate/internal/session"
+	"agegate/internal/check/document"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
 	"agegate/internal/store"
 	"agegate/internal/store/dbtest"
-	"agegate/internal/tenant"
-	"agegate/internal/webhook"
 
 	"github.com/google/uuid"
 )

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"agegate/internal/app"
-	"agegate/internal/config"
-	"agegate/internal/demo"
-	"agegate/internal/fault"
-	"agegate/internal/tenant"
+	"agegate/internal/app/config"
+	"agegate/internal/lab/demo"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"agegate/internal/demo"
+	"agegate/internal/lab/demo"
 )
 
 // TestDemoTenant keeps the shop's credentials for as long as they are of use.

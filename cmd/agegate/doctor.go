@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"agegate/internal/app"
-	"agegate/internal/config"
-	"agegate/internal/doctor"
+	"agegate/internal/app/config"
+	"agegate/internal/app/doctor"
 
 	"github.com/spf13/cobra"
 )

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/accuracy"
-	"agegate/internal/accuracy/specimen"
-	"agegate/internal/document/portrait"
-	"agegate/internal/document/reader"
-	"agegate/internal/inference"
-	"agegate/internal/vision"
+	"agegate/internal/check/document/portrait"
+	"agegate/internal/check/document/reader"
+	"agegate/internal/check/inference"
+	"agegate/internal/check/vision"
+	"agegate/internal/lab/accuracy"
+	"agegate/internal/lab/accuracy/specimen"
 
 	"github.com/spf13/cobra"
 )

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"agegate/internal/accuracy"
-	"agegate/internal/age/calibration"
-	"agegate/internal/inference"
-	"agegate/internal/vision"
+	"agegate/internal/check/age/calibration"
+	"agegate/internal/check/inference"
+	"agegate/internal/check/vision"
+	"agegate/internal/lab/accuracy"
 
 	"github.com/spf13/cobra"
 )

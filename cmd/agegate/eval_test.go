@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"agegate/internal/accuracy"
-	"agegate/internal/age/calibration"
-	"agegate/internal/age/curve"
-	"agegate/internal/inference"
-	"agegate/internal/vision/visiontest"
+	"agegate/internal/check/age/calibration"
+	"agegate/internal/check/age/curve"
+	"agegate/internal/check/inference"
+	"agegate/internal/check/vision/visiontest"
+	"agegate/internal/lab/accuracy"
 )
 
 // runFaces runs the program over the checkout's models and returns what it

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/tenant"
+	"agegate/internal/rules/tenant"
 
 	"github.com/spf13/cobra"
 )

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"agegate/internal/tenant"
+	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"agegate/internal/config"
+	"agegate/internal/app/config"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"agegate/internal/app"
-	"agegate/internal/audit"
-	"agegate/internal/config"
-	"agegate/internal/credential"
-	"agegate/internal/fault"
+	"agegate/internal/app/config"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
-	"agegate/internal/tenant"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"

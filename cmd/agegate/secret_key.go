@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"agegate/internal/app"
-	"agegate/internal/config"
-	"agegate/internal/credential"
+	"agegate/internal/app/config"
+	"agegate/internal/rules/credential"
 
 	"github.com/spf13/cobra"
 )

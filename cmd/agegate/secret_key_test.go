@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"agegate/internal/app"
-	"agegate/internal/audit"
-	"agegate/internal/credential"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
-	"agegate/internal/tenant"
 
 	"github.com/google/uuid"
 )

@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 
 	"agegate/internal/app"
-	"agegate/internal/config"
+	"agegate/internal/app/config"
 
 	"github.com/spf13/cobra"
 )

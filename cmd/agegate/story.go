@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"agegate/internal/app"
-	"agegate/internal/fault"
-	"agegate/internal/insight"
-	"agegate/internal/session"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
 )

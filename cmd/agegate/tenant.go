@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"agegate/internal/app"
-	"agegate/internal/audit"
-	"agegate/internal/billing"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"agegate/internal/audit"
-	"agegate/internal/session"
-	"agegate/internal/webhook"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"

@@ -10,9 +10,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"agegate/internal/config"
-	"agegate/internal/document"
-	"agegate/internal/document/wallet"
+	"agegate/internal/app/config"
+	"agegate/internal/check/document"
+	"agegate/internal/check/document/wallet"
 	"agegate/internal/store"
 
 	"github.com/google/uuid"

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"agegate/internal/tenant"
+	"agegate/internal/rules/tenant"
 )
 
 // printJSON writes one JSON object, indented for people, its strings made

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"agegate/internal/tenant"
+	"agegate/internal/rules/tenant"
 
 	"pgregory.net/rapid"
 )

@@ -13,10 +13,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"agegate/internal/audit"
-	"agegate/internal/credential"
-	"agegate/internal/tenant"
-	"agegate/internal/webhook"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"

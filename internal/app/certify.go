@@ -5,14 +5,14 @@ import (
 	"crypto/rand"
 	"time"
 
-	"agegate/internal/audit"
-	"agegate/internal/certify"
-	"agegate/internal/config"
-	"agegate/internal/credential"
-	"agegate/internal/session"
+	"agegate/internal/app/config"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/certify"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
 	"agegate/internal/store"
-	"agegate/internal/tenant"
-	"agegate/internal/webhook"
 
 	"github.com/google/uuid"
 )

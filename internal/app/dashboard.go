@@ -4,13 +4,13 @@ import (
 	"crypto/rand"
 	"errors"
 
-	"agegate/internal/age/curve"
-	"agegate/internal/certify"
-	"agegate/internal/config"
-	"agegate/internal/dashboard"
-	"agegate/internal/httpd"
-	"agegate/internal/session"
-	"agegate/internal/webhook"
+	"agegate/internal/app/config"
+	"agegate/internal/check/age/curve"
+	"agegate/internal/edge/httpd"
+	"agegate/internal/pages/dashboard"
+	"agegate/internal/rules/certify"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
 
 	"github.com/labstack/echo/v4"
 )

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 
-	"agegate/internal/age"
-	"agegate/internal/age/calibration"
-	"agegate/internal/config"
-	"agegate/internal/dashboard"
-	"agegate/internal/document"
-	"agegate/internal/inference"
-	"agegate/internal/session"
-	"agegate/internal/shopper"
-	"agegate/internal/vision"
+	"agegate/internal/app/config"
+	"agegate/internal/check/age"
+	"agegate/internal/check/age/calibration"
+	"agegate/internal/check/document"
+	"agegate/internal/check/inference"
+	"agegate/internal/check/vision"
+	"agegate/internal/pages/dashboard"
+	"agegate/internal/pages/shopper"
+	"agegate/internal/rules/session"
 )
 
 // Checks are let in as long as each can be answered usableRate times a second:

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/audit"
-	"agegate/internal/billing"
-	"agegate/internal/insight"
-	"agegate/internal/session"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/session"
 )
 
 const (

@@ -8,28 +8,28 @@ import (
 	"time"
 
 	"agegate/internal/app"
-	"agegate/internal/audit"
-	"agegate/internal/billing"
-	"agegate/internal/proof/harness"
-	"agegate/internal/session"
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/session"
 )
 
 // TestRetention: finished sessions go when they are old enough, each tenant's with
 // an entry in its log; open and younger ones stay, and no unit is lost.
 func TestRetention(t *testing.T) {
-	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
 		done := g.Create(t, shop.Test.APIKey, 18)
-		if res, _ := g.Force(t, harness.Browser(), done, "verified"); res.StatusCode != http.StatusSeeOther {
+		if res, _ := g.Force(t, gatewaytest.Browser(), done, "verified"); res.StatusCode != http.StatusSeeOther {
 			t.Fatalf("the forced outcome: %d", res.StatusCode)
 		}
 		settled := settle(t, g, shop.Live.APIKey)
 		lapsed, theirs := g.Create(t, shop.Live.APIKey, 18), g.Create(t, other.Test.APIKey, 18)
 		g.Clock.Advance(29 * 24 * time.Hour)
 		younger := g.Create(t, shop.Test.APIKey, 18)
-		known := func(key string, c harness.Created, want int) {
+		known := func(key string, c gatewaytest.Created, want int) {
 			t.Helper()
-			g.Do(t, harness.Row{Name: "status", Path: "/api/v1/sessions/" + c.SessionID + "/status", Key: key, Status: want})
+			g.Do(t, gatewaytest.Row{Name: "status", Path: "/api/v1/sessions/" + c.SessionID + "/status", Key: key, Status: want})
 		}
 		prune := func() {
 			t.Helper()
@@ -77,9 +77,9 @@ func TestRetention(t *testing.T) {
 
 // settle makes a live session under an idempotency key, hands it over to a phone
 // and lets it pass.
-func settle(t *testing.T, g *harness.Gateway, key string) (c harness.Created) {
+func settle(t *testing.T, g *gatewaytest.Gateway, key string) (c gatewaytest.Created) {
 	t.Helper()
-	body := g.Do(t, harness.Row{
+	body := g.Do(t, gatewaytest.Row{
 		Name: "create", Path: "/api/v1/sessions/create", Key: key, Body: `{"target_age":18}`,
 		Header: map[string]string{"Idempotency-Key": "order-1"}, Status: http.StatusCreated,
 	})
@@ -102,7 +102,7 @@ func settle(t *testing.T, g *harness.Gateway, key string) (c harness.Created) {
 
 // TestReleaseGoesOn: a tenant whose holds cannot be released keeps no other's.
 func TestReleaseGoesOn(t *testing.T) {
-	harness.Each(t, func(t *testing.T, g *harness.Gateway) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		broken := g.Shop(t, "", nil)
 		for range 2 { // of which the database takes one entry of the ledger
 			g.Create(t, broken.Live.APIKey, 18)

@@ -86,7 +86,7 @@ func TestRooms(t *testing.T) {
 			}
 		}
 		for dep := range strings.FieldsSeq(fields[2]) {
-			if r := roomOf(dep); own(dep) && product && (r == "tools" || r == "proof" && dep != "agegate/internal/proof/harness") {
+			if r := roomOf(dep); own(dep) && product && (r == "tools" || r == "proof" && dep != "agegate/internal/gatewaytest") {
 				t.Errorf("a test of %s imports %s", pkg, dep)
 			}
 		}
@@ -102,35 +102,35 @@ func TestRooms(t *testing.T) {
 func TestForbiddenImports(t *testing.T) {
 	domain := []string{"github.com/labstack/echo/v4", "gorm.io/gorm", "agegate/gen"}
 	for pkg, forbidden := range map[string][]string{
-		"agegate/internal/fault":       {"agegate/"},
-		"agegate/internal/credential":  {"agegate/"},
-		"agegate/internal/audit":       domain,
-		"agegate/internal/brand":       append(domain, "agegate/internal/tenant"),
-		"agegate/internal/inference":   {"agegate/"},
-		"agegate/internal/session":     domain,
-		"agegate/internal/tenant":      domain,
-		"agegate/internal/billing":     domain,
-		"agegate/internal/webhook":     domain,
-		"agegate/internal/account":     append(domain, "agegate/internal/tenant"),
-		"agegate/internal/insight":     domain,
-		"agegate/internal/certify":     domain,
-		"agegate/internal/junit":       {"agegate/"},
-		"agegate/internal/age":         append(domain, "agegate/internal/session"),
-		"agegate/internal/store":       {"github.com/labstack/echo/v4", "agegate/gen"},
-		"agegate/internal/contract":    {"gorm.io/gorm", "agegate/internal/session", "agegate/internal/tenant", "agegate/gen"},
-		"agegate/internal/api":         {"gorm.io/gorm", "agegate/internal/store"},
-		"agegate/internal/shopper":     {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
-		"agegate/internal/dashboard":   {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
-		"agegate/internal/page":        {"gorm.io/gorm", "agegate/internal/", "agegate/gen"},
-		"agegate/internal/conformance": {"github.com/labstack/echo/v4", "gorm.io/gorm", "agegate/internal/", "agegate/gen"},
-		"agegate/internal/demo":        {"gorm.io/gorm", "agegate/internal/"},
-		"agegate/gen":                  {"agegate/internal/"},
-		"agegate/gen/client":           {"agegate/internal/", "github.com/labstack/echo/v4"},
+		"agegate/internal/rules/fault":      {"agegate/"},
+		"agegate/internal/rules/credential": {"agegate/"},
+		"agegate/internal/rules/audit":      domain,
+		"agegate/internal/rules/brand":      append(domain, "agegate/internal/rules/tenant"),
+		"agegate/internal/check/inference":  {"agegate/"},
+		"agegate/internal/rules/session":    domain,
+		"agegate/internal/rules/tenant":     domain,
+		"agegate/internal/rules/billing":    domain,
+		"agegate/internal/rules/webhook":    domain,
+		"agegate/internal/rules/account":    append(domain, "agegate/internal/rules/tenant"),
+		"agegate/internal/rules/insight":    domain,
+		"agegate/internal/rules/certify":    domain,
+		"agegate/internal/rules/junit":      {"agegate/"},
+		"agegate/internal/check/age":        append(domain, "agegate/internal/rules/session"),
+		"agegate/internal/store":            {"github.com/labstack/echo/v4", "agegate/gen"},
+		"agegate/internal/edge/contract":    {"gorm.io/gorm", "agegate/internal/rules/session", "agegate/internal/rules/tenant", "agegate/gen"},
+		"agegate/internal/edge/api":         {"gorm.io/gorm", "agegate/internal/store"},
+		"agegate/internal/pages/shopper":    {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
+		"agegate/internal/pages/dashboard":  {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
+		"agegate/internal/pages/page":       {"gorm.io/gorm", "agegate/internal/", "agegate/gen"},
+		"agegate/internal/lab/conformance":  {"github.com/labstack/echo/v4", "gorm.io/gorm", "agegate/internal/", "agegate/gen"},
+		"agegate/internal/lab/demo":         {"gorm.io/gorm", "agegate/internal/"},
+		"agegate/gen":                       {"agegate/internal/"},
+		"agegate/gen/client":                {"agegate/internal/", "github.com/labstack/echo/v4"},
 
-		"agegate/internal/document/mrz":     {"agegate/"},
-		"agegate/internal/document/capture": append(domain, "agegate/internal/session", "agegate/internal/age"),
-		"agegate/internal/document":         domain,
-		"agegate/internal/document/wallet":  append(domain, "agegate/"),
+		"agegate/internal/check/document/mrz":     {"agegate/"},
+		"agegate/internal/check/document/capture": append(domain, "agegate/internal/rules/session", "agegate/internal/check/age"),
+		"agegate/internal/check/document":         domain,
+		"agegate/internal/check/document/wallet":  append(domain, "agegate/"),
 	} {
 		out, err := exec.Command("go", "list", "-deps", pkg).Output()
 		if err != nil {
@@ -138,7 +138,7 @@ func TestForbiddenImports(t *testing.T) {
 		}
 		for dep := range strings.FieldsSeq(string(out)) {
 			for _, f := range forbidden {
-				if pkg == "agegate/internal/conformance" && dep == "agegate/internal/junit" {
+				if pkg == "agegate/internal/lab/conformance" && dep == "agegate/internal/rules/junit" {
 					continue // a format of reports, which the gateway has no part in
 				}
 				if dep != pkg && (dep == f || strings.HasSuffix(f, "/") && strings.HasPrefix(dep, f)) {

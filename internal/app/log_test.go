@@ -5,16 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/proof/harness"
+	"agegate/internal/gatewaytest"
 )
 
 // TestTheLogTellsASessionsLife reads what an operator sees of one session.
 func TestTheLogTellsASessionsLife(t *testing.T) {
-	g := harness.Start(t, harness.SQLite(t))
-	receiver := harness.NewReceiver(t)
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	receiver := gatewaytest.NewReceiver(t)
 	shop := g.Shop(t, receiver.URL, nil)
 	s := g.Create(t, shop.Test.APIKey, 18)
-	g.Force(t, harness.Browser(), s, "verified")
+	g.Force(t, gatewaytest.Browser(), s, "verified")
 	event := receiver.Wait(t, 1)[0].Header.Get("webhook-id")
 
 	steps := []string{

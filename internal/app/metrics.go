@@ -1,9 +1,9 @@
 package app
 
 import (
-	"agegate/internal/metrics"
-	"agegate/internal/session"
-	"agegate/internal/webhook"
+	"agegate/internal/app/metrics"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
 )
 
 // newMetrics returns metrics that know every status a session enters by an

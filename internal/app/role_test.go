@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"agegate/internal/account"
-	"agegate/internal/proof/harness"
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/account"
 	"agegate/internal/store/pgtest"
 )
 
 // roles are gateways of every role on one database.
-type roles struct{ all, api, pages *harness.Gateway }
+type roles struct{ all, api, pages *gatewaytest.Gateway }
 
 // startRoles starts a gateway of each role. That of the API is told to estimate,
 // and has no models.
@@ -23,23 +23,23 @@ func startRoles(t *testing.T) roles {
 	db, key := pgtest.URL(t), "AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	const metrics = "AGEGATE_METRICS_LISTEN=127.0.0.1:0"
 	return roles{
-		all:   harness.Start(t, db, key, metrics),
-		api:   harness.Start(t, db, key, metrics, "AGEGATE_ROLE=api", "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR="+t.TempDir()),
-		pages: harness.Start(t, db, key, metrics, "AGEGATE_ROLE=pages"),
+		all:   gatewaytest.Start(t, db, key, metrics),
+		api:   gatewaytest.Start(t, db, key, metrics, "AGEGATE_ROLE=api", "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR="+t.TempDir()),
+		pages: gatewaytest.Start(t, db, key, metrics, "AGEGATE_ROLE=pages"),
 	}
 }
 
 // TestRolesTogether: a session created at the API, test or live, is opened and
 // finished at the hosted page, and the API delivers its webhook.
 func TestRolesTogether(t *testing.T) {
-	g, receiver := startRoles(t), harness.NewReceiver(t)
+	g, receiver := startRoles(t), gatewaytest.NewReceiver(t)
 	shop := g.api.Shop(t, receiver.URL, nil)
 	live := g.api.Create(t, shop.Live.APIKey, 18)
-	if res, err := harness.Browser().Get(g.pages.Path(live.VerificationURL)); err != nil || res.StatusCode != http.StatusServiceUnavailable {
+	if res, err := gatewaytest.Browser().Get(g.pages.Path(live.VerificationURL)); err != nil || res.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a live session without an estimator: %v, %v", res, err) // as with one process for all
 	}
 	made := g.api.Create(t, shop.Test.APIKey, 18)
-	if res, _ := g.pages.Force(t, harness.Browser(), made, "verified"); res.StatusCode != http.StatusSeeOther {
+	if res, _ := g.pages.Force(t, gatewaytest.Browser(), made, "verified"); res.StatusCode != http.StatusSeeOther {
 		t.Errorf("the forced pass: %d", res.StatusCode)
 	}
 	if got := receiver.Wait(t, 1); !strings.Contains(string(got[0].Body), made.SessionID) {
@@ -52,7 +52,7 @@ func TestRolesTogether(t *testing.T) {
 	if _, body := op.Get(t, "/operator/lab"); !strings.Contains(body, "AGEGATE_ROLE=all") {
 		t.Error("the threshold lab does not say where the models are")
 	}
-	harness.WaitFor(t, "every replica reports", func() bool {
+	gatewaytest.WaitFor(t, "every replica reports", func() bool {
 		_, body := op.Get(t, "/operator/system?part=system")
 		return strings.Count(body, `data-testid="replica"`) == 3
 	})
@@ -95,7 +95,7 @@ func TestRolePaths(t *testing.T) {
 	} {
 		for _, role := range []struct {
 			name    string
-			gateway *harness.Gateway
+			gateway *gatewaytest.Gateway
 			status  int
 			form    string
 		}{{"all", g.all, tt.all, ""}, {"api", g.api, tt.api, tt.formOfAPI}, {"pages", g.pages, tt.pages, tt.formOfPages}} {
@@ -114,8 +114,8 @@ func TestRolePaths(t *testing.T) {
 func TestRoleMetrics(t *testing.T) {
 	g := startRoles(t)
 	address := regexp.MustCompile(`msg="serving metrics" address=(\S+)`)
-	for name, gateway := range map[string]*harness.Gateway{"all": g.all, "api": g.api, "pages": g.pages} {
-		harness.WaitFor(t, name+" serves metrics", func() bool { return address.MatchString(gateway.Log.String()) })
+	for name, gateway := range map[string]*gatewaytest.Gateway{"all": g.all, "api": g.api, "pages": g.pages} {
+		gatewaytest.WaitFor(t, name+" serves metrics", func() bool { return address.MatchString(gateway.Log.String()) })
 		_, body := gateway.Nobody().At("http://"+address.FindStringSubmatch(gateway.Log.String())[1]).Get(t, "/metrics")
 		for _, figure := range []string{"agegate_sessions_total", "agegate_database_connections_open", "agegate_webhook_queue_depth"} {
 			if !strings.Contains(body, figure) {
@@ -125,7 +125,7 @@ func TestRoleMetrics(t *testing.T) {
 	}
 }
 
-func get(t *testing.T, g *harness.Gateway, path string) (*http.Response, string) {
+func get(t *testing.T, g *gatewaytest.Gateway, path string) (*http.Response, string) {
 	t.Helper()
 	return g.Nobody().Get(t, path)
 }
@@ -134,7 +134,7 @@ func get(t *testing.T, g *harness.Gateway, path string) (*http.Response, string)
 // together.
 func TestRoleRoutes(t *testing.T) {
 	g := startRoles(t)
-	routesOf := func(g *harness.Gateway) map[string]bool {
+	routesOf := func(g *gatewaytest.Gateway) map[string]bool {
 		set := map[string]bool{}
 		for _, r := range g.App.Routes() {
 			set[r.Method+" "+r.Path] = true

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"time"
 
-	"agegate/internal/account"
-	"agegate/internal/audit"
-	"agegate/internal/config"
-	"agegate/internal/credential"
-	"agegate/internal/session"
-	"agegate/internal/tenant"
+	"agegate/internal/app/config"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 )
 
 // NewSealer returns the sealer of a configuration. During a change of the

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm/clause"
 
-	"agegate/internal/account"
-	"agegate/internal/fault"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/fault"
 )
 
 var (

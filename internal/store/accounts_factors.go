@@ -8,8 +8,8 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"agegate/internal/account"
-	"agegate/internal/fault"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/fault"
 )
 
 // one returns fault.NotFound for a statement that changed no row.

@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
-	"agegate/internal/account"
-	"agegate/internal/fault"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/fault"
 )
 
 // Members implements account.Store.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/account"
+	"agegate/internal/rules/account"
 )
 
 // The rows of the accounts, with the columns in the order of the migrations.

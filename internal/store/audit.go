@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"agegate/internal/audit"
+	"agegate/internal/rules/audit"
 )
 
 var (

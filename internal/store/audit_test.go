@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/audit"
-	"agegate/internal/session"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 	"agegate/internal/store/dbtest"
 	"agegate/internal/store/pgtest"
-	"agegate/internal/tenant"
 
 	"github.com/google/uuid"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/billing"
+	"agegate/internal/rules/billing"
 )
 
 var (

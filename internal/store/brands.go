@@ -6,9 +6,9 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm/clause"
 
-	"agegate/internal/brand"
-	"agegate/internal/fault"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/brand"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
 )
 
 type brandRow struct {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/audit"
-	"agegate/internal/fault"
-	"agegate/internal/session"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
 )
 
 var _ session.CardStore = (*Store)(nil)

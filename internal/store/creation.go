@@ -10,8 +10,8 @@ import (
 
 	"gorm.io/gorm"
 
-	"agegate/internal/billing"
-	"agegate/internal/session"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/session"
 )
 
 // errNotAll rolls back a transaction that cannot write all its sessions.

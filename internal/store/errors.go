@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"gorm.io/gorm"
 
-	"agegate/internal/fault"
+	"agegate/internal/rules/fault"
 )
 
 // translating is a GORM dialect that translates errors: GORM passes it the

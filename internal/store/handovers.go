@@ -6,7 +6,7 @@ import (
 
 	"gorm.io/gorm/clause"
 
-	"agegate/internal/session"
+	"agegate/internal/rules/session"
 )
 
 var (

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/session"
+	"agegate/internal/rules/session"
 )
 
 var _ session.ImpactStore = (*Store)(nil)

@@ -8,7 +8,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"agegate/internal/insight"
+	"agegate/internal/rules/insight"
 )
 
 // refusalRow is a row of api_refusals.

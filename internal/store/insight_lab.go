@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"agegate/internal/insight"
+	"agegate/internal/rules/insight"
 )
 
 // SumTargets implements insight.SeenStore.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/billing"
-	"agegate/internal/insight"
-	"agegate/internal/session"
-	"agegate/internal/webhook"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
 )
 
 var _ insight.Store = (*Store)(nil)

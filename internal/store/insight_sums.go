@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/billing"
-	"agegate/internal/insight"
-	"agegate/internal/session"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/session"
 )
 
 // summed says where the rows of a sum are, and how many seconds one of its units

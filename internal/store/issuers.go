@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
-	"agegate/internal/audit"
-	"agegate/internal/document"
+	"agegate/internal/check/document"
+	"agegate/internal/rules/audit"
 )
 
 var _ document.TrustStore = (*Store)(nil)

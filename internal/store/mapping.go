@@ -4,10 +4,10 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/billing"
-	"agegate/internal/credential"
-	"agegate/internal/session"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 )
 
 // All conversions between rows and the domain. Times pass through at in both

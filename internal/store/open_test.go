@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/fault"
+	"agegate/internal/rules/fault"
 	"agegate/internal/store"
 	"agegate/internal/store/pgtest"
 

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
-	"agegate/internal/webhook"
+	"agegate/internal/rules/webhook"
 )
 
 var (

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/rules/webhook"
 	"agegate/internal/store"
-	"agegate/internal/webhook"
 )
 
 // On SQLite every time of the queue goes by the injected clock.

@@ -7,7 +7,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"agegate/internal/webhook"
+	"agegate/internal/rules/webhook"
 )
 
 // eventBatch is the most events that one transaction changes, so that a tenant

@@ -7,9 +7,9 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
-	"agegate/internal/audit"
-	"agegate/internal/fault"
-	"agegate/internal/webhook"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/webhook"
 )
 
 // inScope restricts a query to the scope.

@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/fault"
-	"agegate/internal/insight"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/webhook"
 	"agegate/internal/store"
 	"agegate/internal/store/dbtest"
 	"agegate/internal/store/pgtest"
-	"agegate/internal/webhook"
 )
 
 func (o outbox) endpoint() webhook.Endpoint {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
-	"agegate/internal/webhook"
+	"agegate/internal/rules/webhook"
 )
 
 // eventRow is a row of webhook_events.

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
-	"agegate/internal/session"
-	"agegate/internal/webhook"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
 )
 
 var (

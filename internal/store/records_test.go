@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/audit"
-	"agegate/internal/session"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
 	"agegate/internal/store"
 	"agegate/internal/store/dbtest"
 	"agegate/internal/store/pgtest"
-	"agegate/internal/webhook"
 )
 
 // A batch of deletions does not wait for a transaction that is changing an

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/audit"
-	"agegate/internal/session"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 )
 
 var _ session.ClaimStore = (*Store)(nil)

@@ -8,7 +8,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"agegate/internal/session"
+	"agegate/internal/rules/session"
 )
 
 var (

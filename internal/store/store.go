@@ -17,7 +17,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
-	"agegate/internal/fault"
+	"agegate/internal/rules/fault"
 )
 
 // Timeout is the default of Config.Timeout.

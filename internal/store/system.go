@@ -3,8 +3,8 @@ package store
 import (
 	"context"
 
-	"agegate/internal/insight"
-	"agegate/internal/webhook"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/webhook"
 )
 
 // FailedByTenant implements insight.SystemStore. It reads at most 2 x atMost

@@ -5,10 +5,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/audit"
-	"agegate/internal/fault"
-	"agegate/internal/insight"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/tenant"
 )
 
 // deleteBatch is the most rows that one transaction of DeleteTenant deletes

@@ -7,9 +7,9 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
-	"agegate/internal/audit"
-	"agegate/internal/credential"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/tenant"
 )
 
 // InsertKey implements tenant.Store.

@@ -9,9 +9,9 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"agegate/internal/audit"
-	"agegate/internal/fault"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
 )
 
 var _ tenant.Store = (*Store)(nil)

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/audit"
-	"agegate/internal/session"
-	"agegate/internal/webhook"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
 )
 
 var (

@@ -16,7 +16,7 @@ const attempts = 5
 
 // Tx is a running transaction of Update, or a reader of View, bound to the
 // context of that call. It must not be used after the function it was given to
-// has returned. Its methods return the faults of internal/fault for expected
+// has returned. Its methods return the faults of internal/rules/fault for expected
 // failures.
 type Tx struct {
 	db       *gorm.DB

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"agegate/internal/fault"
+	"agegate/internal/rules/fault"
 	"agegate/internal/store"
 	"agegate/internal/store/pgtest"
 )

@@ -5,7 +5,7 @@ import (
 
 	"gorm.io/gorm/clause"
 
-	"agegate/internal/document"
+	"agegate/internal/check/document"
 )
 
 var _ document.WalletStore = (*Store)(nil)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/account"
-	"agegate/internal/fault"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/fault"
 )
 
 func inAccounts(t testing.TB, s Store, fn func(tx account.Tx) error) {

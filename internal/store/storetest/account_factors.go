@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/account"
-	"agegate/internal/fault"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/fault"
 )
 
 func anotherUser(t testing.TB, s Store, email string) account.User {

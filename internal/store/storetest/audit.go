@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/audit"
-	"agegate/internal/billing"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/billing"
 )
 
 // acted writes an act in a transaction of its own.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/billing"
-	"agegate/internal/fault"
-	"agegate/internal/session"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
 )
 
 // take takes one unit in a transaction of its own.

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"testing"
 
-	"agegate/internal/brand"
-	"agegate/internal/fault"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/brand"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
 )

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/audit"
-	"agegate/internal/fault"
-	"agegate/internal/session"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
 
 	"github.com/google/uuid"
 	"pgregory.net/rapid"

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/audit"
-	"agegate/internal/certify"
-	"agegate/internal/fault"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/certify"
+	"agegate/internal/rules/fault"
 
 	"github.com/google/uuid"
 )

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/session"
+	"agegate/internal/rules/session"
 )
 
 func testPruneClaimsForgetsOnlyWhatExpired(t *testing.T, s Store) {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/billing"
-	"agegate/internal/session"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 )
 
 // newSessions returns sessions of a tenant, the first of them with every field.

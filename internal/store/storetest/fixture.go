@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/audit"
-	"agegate/internal/billing"
-	"agegate/internal/fault"
-	"agegate/internal/session"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 )
 
 // start is the moment the fixtures were made: not UTC and finer than a

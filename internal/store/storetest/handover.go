@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/fault"
-	"agegate/internal/session"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
 )
 
 func testHandover(t *testing.T, s Store) {

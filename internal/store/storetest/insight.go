@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/billing"
-	"agegate/internal/insight"
-	"agegate/internal/session"
-	"agegate/internal/tenant"
-	"agegate/internal/webhook"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
 )
 
 // idOf returns a UUID version 7 of a time.

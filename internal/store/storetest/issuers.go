@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"agegate/internal/document"
-	"agegate/internal/fault"
+	"agegate/internal/check/document"
+	"agegate/internal/rules/fault"
 
 	"github.com/google/uuid"
 )

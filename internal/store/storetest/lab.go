@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/document"
-	"agegate/internal/insight"
-	"agegate/internal/session"
+	"agegate/internal/check/document"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/session"
 )
 
 func testLiveHoursAreAddedUpByTargetAge(t *testing.T, s Store) {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/account"
-	"agegate/internal/fault"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
 )
 
 func testTenantsAreFound(t *testing.T, s Store) {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/session"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 )
 
 // tenantsWithSecrets stores n tenants, oldest first, each with an active webhook

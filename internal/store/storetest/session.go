@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/fault"
-	"agegate/internal/session"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 )
 
 const microsecond = time.Microsecond

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/session"
+	"agegate/internal/rules/session"
 )
 
 func claim(owner uuid.UUID, key, request string, made uuid.UUID, expiresAt time.Time) session.IdempotencyClaim {

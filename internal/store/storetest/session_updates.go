@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/session"
+	"agegate/internal/rules/session"
 )
 
 // decidedAge is the estimate of the decisions in testConditionalUpdates.

@@ -9,14 +9,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/account"
-	"agegate/internal/audit"
-	"agegate/internal/billing"
-	"agegate/internal/certify"
-	"agegate/internal/document"
-	"agegate/internal/insight"
-	"agegate/internal/session"
-	"agegate/internal/tenant"
+	"agegate/internal/check/document"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/certify"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 )
 
 // Store is what the tests need of a store.

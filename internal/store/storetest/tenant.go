@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/credential"
-	"agegate/internal/fault"
-	"agegate/internal/tenant"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
 )
 
 func key(t testing.TB, tenantID uuid.UUID, plain string) tenant.APIKey {

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"agegate/internal/document"
-	"agegate/internal/fault"
+	"agegate/internal/check/document"
+	"agegate/internal/rules/fault"
 )
 
 func testWalletRequest(t *testing.T, s Store) {

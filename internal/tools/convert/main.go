@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"agegate/internal/inference"
+	"agegate/internal/check/inference"
 	"agegate/internal/tools/tfjs"
 )
 

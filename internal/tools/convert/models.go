@@ -1,7 +1,7 @@
 package main
 
 import (
-	"agegate/internal/inference"
+	"agegate/internal/check/inference"
 	"agegate/internal/tools/tfjs"
 )
 

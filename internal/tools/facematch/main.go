@@ -1,4 +1,4 @@
-// Command facematch fits the comparison of faces (internal/document/portrait) to
+// Command facematch fits the comparison of faces (internal/check/document/portrait) to
 // pictures of faces whose names carry the sex, as UTKFace has them, each of
 // another person: the mean of the descriptors on one half, the threshold on the
 // other, so that at most so many pairs of strangers of one sex match.
@@ -19,10 +19,10 @@ import (
 	"slices"
 	"sync"
 
-	"agegate/internal/accuracy"
-	"agegate/internal/document/portrait"
-	"agegate/internal/inference"
-	"agegate/internal/vision"
+	"agegate/internal/check/document/portrait"
+	"agegate/internal/check/inference"
+	"agegate/internal/check/vision"
+	"agegate/internal/lab/accuracy"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -31,7 +31,7 @@ func main() {
 	set := flag.String("set", "", "directory of pictures")
 	models := flag.String("models", "models", "models directory")
 	name := flag.String("name", "", "of the set, for the origin")
-	out := flag.String("out", "internal/document/portrait/reference.json", "file for the result")
+	out := flag.String("out", "internal/check/document/portrait/reference.json", "file for the result")
 	share := flag.Float64("strangers", 0.028, "share of pairs of strangers of one sex that may match")
 	flag.Parse()
 	if err := run(*set, *models, *name, *out, *share); err != nil {

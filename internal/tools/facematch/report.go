@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"agegate/internal/document/portrait"
+	"agegate/internal/check/document/portrait"
 )
 
 // report prints how many pairs of strangers match, by what they have in common.

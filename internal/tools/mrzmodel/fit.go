@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"agegate/internal/document/glyph"
+	"agegate/internal/check/document/glyph"
 )
 
 // fit trains a network by Adam on scenes drawn as it goes, none of them twice.

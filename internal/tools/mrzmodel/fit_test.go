@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"agegate/internal/document/glyph"
+	"agegate/internal/check/document/glyph"
 )
 
 // TestGradient compares the gradient with differences of the loss.

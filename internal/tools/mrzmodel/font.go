@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"agegate/internal/document/mrz"
+	"agegate/internal/check/document/mrz"
 
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/gofont/gobold"

@@ -1,5 +1,5 @@
 // Command mrzmodel trains the network that tells the characters of OCR-B apart
-// (internal/document/glyph) on rendered characters, and writes its weights.
+// (internal/check/document/glyph) on rendered characters, and writes its weights.
 // The same seed and number of threads give the same weights on the same kind of
 // processor.
 package main
@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/document/glyph"
+	"agegate/internal/check/document/glyph"
 )
 
 // training are the terms of a training.
@@ -28,7 +28,7 @@ type training struct {
 
 func main() {
 	t := training{seed: 1, batch: 64, threads: 2, rate: 2e-3, every: 500}
-	out := flag.String("out", "internal/document/glyph/weights.json", "file for the weights")
+	out := flag.String("out", "internal/check/document/glyph/weights.json", "file for the weights")
 	flag.IntVar(&t.steps, "steps", 8000, "number of batches")
 	flag.Parse()
 	if err := run(t, *out); err != nil {

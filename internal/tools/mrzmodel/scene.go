@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"agegate/internal/document/glyph"
-	"agegate/internal/document/mrz"
+	"agegate/internal/check/document/glyph"
+	"agegate/internal/check/document/mrz"
 )
 
 // example is a cell with its class.

@@ -160,7 +160,7 @@ func (s shop) check() string {
 	}
 	s.call(http.MethodPost, "/api/v1/sessions/create", `{"target_age":13}`, http.StatusCreated, &session)
 	start := time.Now()
-	output(s.t, exec.Command("node", "../../../e2e/visit.mjs", session.Link))
+	output(s.t, exec.Command("node", "../../../proof/e2e/visit.mjs", session.Link))
 	s.t.Logf("a check took %.0f s with the browser's start", time.Since(start).Seconds())
 	s.passed(session.ID)
 	return session.ID

@@ -26,7 +26,7 @@ const take = photographer(video, () => check.film);
 const firstFilm = page.dataset.film === "document" ? "document" : "face";
 
 /**
- * What the close codes of the server mean, see internal/shopper/stream.go.
+ * What the close codes of the server mean, see internal/pages/shopper/stream.go.
  * @type {Record<number, CameraEvent>}
  */
 const closings = { 4000: "moved", 4001: "taken_over", 4002: "idle", 4003: "moved", 1013: "busy" };

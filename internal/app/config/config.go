@@ -1,0 +1,207 @@
+// Package config reads the gateway's configuration from AGEGATE_ variables
+// and the flags that mirror them into one validated struct.
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+)
+
+// Estimators.
+const (
+	EstimatorONNX = "onnx" // models run in process
+	EstimatorOff  = "off"  // live pages say that the check is unavailable
+)
+
+// Roles: the parts of the gateway that a process runs.
+const (
+	RoleAll   = "all"
+	RoleAPI   = "api"   // the API, the dashboard, and the work that the database calls for
+	RolePages = "pages" // the hosted page and its camera checks
+)
+
+// Config is the configuration of a process. It is not changed after Load.
+type Config struct {
+	Role                   string // RoleAll, RoleAPI or RolePages
+	Listen                 string
+	DatabaseURL            string // may hold a password: never logged
+	MigrationURL           string // likewise; empty: DatabaseURL
+	BaseURL                string // without a trailing slash
+	VerifyURL              string // without a trailing slash
+	Dashboard              bool   // serve the dashboard
+	DashboardURL           string // without a trailing slash
+	DashboardListen        string // empty: on Listen
+	TrustedProxies         []netip.Prefix
+	SecretKey              []byte // 32 bytes; seals secrets at rest
+	NewSecretKey           []byte // 32 bytes, or nil; if set, it seals, and both keys open
+	ModelsDir              string
+	SessionTTL             time.Duration
+	TestDailyCap           int64         // -1 unlimited
+	FreeChecksPerMonth     int64         // -1 unlimited
+	AgeMargin              float64       // years, 0 or more
+	Retention              time.Duration // of finished sessions; 0: no end
+	RedirectTokenTTL       time.Duration
+	WebhookRetryLive       []time.Duration // after each failed attempt but the last
+	WebhookRetryTest       []time.Duration
+	WebhookAllowNets       []netip.Prefix
+	AllowInsecureCallbacks bool
+	DocumentWays           []session.Way // of the document check; the operator's choice, in the order offered
+	OperatorName           string        // who runs the gateway, as shoppers read it; empty: not shown
+	OperatorLinks          tenant.Links  // shown where the tenant has none of its own
+	Estimator              string        // EstimatorONNX or EstimatorOff
+	InferenceWorkers       int
+	MetricsListen          string // empty: no metrics
+	LogLevel               slog.Level
+	Version                string // of the binary; set by its command, not by a variable
+}
+
+// ServesAPI reports whether the process has the API's part.
+func (c Config) ServesAPI() bool { return c.Role != RolePages }
+
+// ServesPages reports whether the process has the hosted page's part.
+func (c Config) ServesPages() bool { return c.Role != RoleAPI }
+
+// Fingerprint identifies the settings that all replicas must share, without
+// telling them: those of one process or its place are left out, and so are
+// secrets.
+func (c Config) Fingerprint() string {
+	c.Listen, c.DashboardListen, c.MetricsListen, c.DatabaseURL, c.MigrationURL, c.ModelsDir, c.Version = "", "", "", "", "", "", ""
+	c.SecretKey, c.NewSecretKey, c.InferenceWorkers, c.LogLevel, c.Role = nil, nil, 0, 0, ""
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
+	return hex.EncodeToString(sum[:6])
+}
+
+// Variable is one setting: its environment name, default and meaning.
+type Variable struct {
+	Name    string // AGEGATE_…
+	Default string
+	Help    string
+	Secret  bool // has no flag, because other users can see command lines
+	set     func(c *Config, value string) error
+}
+
+// Flag returns the name of the flag that mirrors the variable: listen for
+// AGEGATE_LISTEN.
+func (v Variable) Flag() string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(v.Name, "AGEGATE_")), "_", "-")
+}
+
+// Lookup finds the value of a variable, as os.LookupEnv does.
+type Lookup func(name string) (string, bool)
+
+// Load reads every variable and reports all errors at once, by name and never
+// with a value. An empty value counts as unset. required names variables that
+// must be set for the command at hand.
+func Load(lookup Lookup, required ...string) (Config, error) {
+	var c Config
+	var errs []error
+	for _, v := range Variables {
+		value, _ := lookup(v.Name)
+		if value == "" {
+			value = v.Default
+		}
+		if err := v.set(&c, value); err != nil {
+			errs = append(errs, fmt.Errorf("%s %w", v.Name, err))
+		}
+	}
+	if c.NewSecretKey != nil && bytes.Equal(c.NewSecretKey, c.SecretKey) {
+		errs = append(errs, fmt.Errorf("%s must differ from %s: remove it once the change is over", NewSecretKeyName, SecretKeyName))
+	}
+	if c.Role != "" && c.Role != RoleAll && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
+		errs = append(errs, fmt.Errorf("%s must be %s where %s is a SQLite file, which has one server: roles apart need PostgreSQL", roleName, RoleAll, DatabaseURLName))
+	}
+	if c.MigrationURL != "" && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
+		errs = append(errs, fmt.Errorf("%s must not be set where %s is a SQLite file", MigrationURLName, DatabaseURLName))
+	}
+	errs = append(errs, c.checkLinks()...)
+	for _, name := range required {
+		if value, _ := lookup(name); value == "" {
+			errs = append(errs, fmt.Errorf("%s must be set%s", name, hint(name)))
+		}
+	}
+	if len(errs) > 0 {
+		return Config{}, fmt.Errorf("the configuration is not usable:\n%w", errors.Join(errs...))
+	}
+	c.deriveURLs()
+	return c, nil
+}
+
+// checkLinks checks the operator's links, whose rule depends on another variable.
+func (c *Config) checkLinks() []error {
+	rule := tenant.CallbackRule{AllowInsecure: c.AllowInsecureCallbacks}
+	var errs []error
+	for _, link := range []struct{ name, raw string }{
+		{privacyURLName, c.OperatorLinks.Privacy}, {helpURLName, c.OperatorLinks.Help}, {termsURLName, c.OperatorLinks.Terms},
+	} {
+		if err := rule.CheckLink(link.raw); err != nil {
+			errs = append(errs, fmt.Errorf("%s must be an address that pages may link to: %w", link.name, err))
+		}
+	}
+	return errs
+}
+
+func hint(name string) string {
+	if name == SecretKeyName || name == NewSecretKeyName {
+		return ": 32 random bytes in base64, for example from openssl rand -base64 32"
+	}
+	return ""
+}
+
+// deriveURLs fills in the addresses that default to others.
+func (c *Config) deriveURLs() {
+	if c.BaseURL == "" {
+		c.BaseURL = "http://" + localAddress(c.Listen)
+	}
+	if c.VerifyURL == "" {
+		c.VerifyURL = c.BaseURL
+	}
+	if c.DashboardURL == "" && c.DashboardListen != "" {
+		c.DashboardURL = "http://" + localAddress(c.DashboardListen)
+	}
+	if c.DashboardURL == "" {
+		c.DashboardURL = c.BaseURL
+	}
+}
+
+// CheckDashboard returns why the dashboard cannot be served: not over plain http,
+// except on this machine, because its cookies and passwords would be readable on
+// the way.
+func (c *Config) CheckDashboard() error {
+	if !c.Dashboard || Private(c.DashboardURL) {
+		return nil
+	}
+	return fmt.Errorf("%s must be an https address, or http on localhost: set it, or AGEGATE_DASHBOARD=off to serve no dashboard", dashboardURLName)
+}
+
+// Private reports whether what is sent to an origin cannot be read on the way: by
+// https, or on this machine.
+func Private(origin string) bool {
+	u, err := url.Parse(origin)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Scheme == "https" || u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// localAddress returns a listen address as a browser on this machine reaches
+// it: an empty or unspecified host becomes localhost.
+func localAddress(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) {
+		return "localhost:" + port
+	}
+	return listen
+}

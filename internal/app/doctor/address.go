@@ -1,0 +1,149 @@
+package doctor
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"agegate/internal/app/config"
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/webhook"
+
+	"github.com/coder/websocket"
+)
+
+// addresses examines the public addresses, as a browser on this machine meets them,
+// at the same time.
+func (e *examiner) addresses(ctx context.Context) {
+	tell, findings := e.Tell, make([][]Finding, 3)
+	var all sync.WaitGroup
+	for i, examine := range []func(*examiner, context.Context){(*examiner).baseURL, (*examiner).verifyURL, (*examiner).dashboardURL} {
+		own := examiner{e.Options}
+		own.Tell = func(f Finding) { findings[i] = append(findings[i], f) }
+		all.Go(func() { examine(&own, ctx) })
+	}
+	all.Wait()
+	for _, list := range findings {
+		for _, f := range list {
+			tell(f)
+		}
+	}
+}
+
+func (e *examiner) baseURL(ctx context.Context) {
+	const check = "AGEGATE_BASE_URL"
+	if !config.Private(e.Config.BaseURL) {
+		e.warn(check, "it is not https: API keys can be read on the way", "terminate TLS in a reverse proxy, and set the https address")
+	}
+	e.serves(ctx, check, e.Config.BaseURL, "/openapi.json", "the API")
+}
+
+func (e *examiner) dashboardURL(ctx context.Context) {
+	const check = "AGEGATE_DASHBOARD_URL"
+	if !e.Config.Dashboard {
+		e.ok(check, "the dashboard is off")
+		return
+	}
+	if err := e.Config.CheckDashboard(); err != nil {
+		e.warn(check, "it is not https, so no dashboard is served", err.Error())
+		return
+	}
+	e.serves(ctx, check, e.Config.DashboardURL, "/dashboard/login", "the dashboard")
+}
+
+// serves examines whether a part of the gateway answers at an address.
+func (e *examiner) serves(ctx context.Context, check, address, path, part string) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, address+path, http.NoBody)
+	if err != nil {
+		e.problem(check, "it is no address", "correct it")
+		return
+	}
+	res, err := client().Do(req)
+	if err != nil {
+		e.unreachable(check, err)
+		return
+	}
+	_ = res.Body.Close() // a HEAD has none
+	e.certificate(check, res)
+	if res.StatusCode != http.StatusOK {
+		e.problem(check, fmt.Sprintf("it answers %d where %s should be", res.StatusCode, part), "look where the reverse proxy leads this host and "+path+", and whether a gateway with the role for it runs there")
+		return
+	}
+	e.ok(check, part+" answers")
+}
+
+// verifyURL examines the address of the hosted page, which needs https for the
+// camera, and a way for WebSockets.
+func (e *examiner) verifyURL(ctx context.Context) {
+	const check = "AGEGATE_VERIFY_URL"
+	if !config.Private(e.Config.VerifyURL) {
+		e.problem(check, "it is not https: browsers give no camera to the page", "terminate TLS in a reverse proxy, and set the https address")
+	}
+	conn, res, err := websocket.Dial(ctx, e.Config.VerifyURL+page.HandshakePath, &websocket.DialOptions{HTTPClient: client()}) //nolint:bodyclose // the library closes it
+	if conn != nil {
+		defer conn.CloseNow() //nolint:errcheck // the gateway has ended it
+	}
+	if res == nil {
+		e.unreachable(check, err)
+		return
+	}
+	e.certificate(check, res)
+	const advice = "have the reverse proxy pass the Upgrade and Connection headers under /v/ over HTTP/1.1; in nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade"
+	switch {
+	case err == nil:
+		e.ok(check, "the hosted page answers, and WebSockets pass")
+	case res.StatusCode == http.StatusUpgradeRequired:
+		e.problem(check, "the hosted page answers, but the way to it strips the WebSocket's Upgrade header: camera checks cannot begin", advice)
+	case res.StatusCode == http.StatusBadGateway, res.StatusCode == http.StatusServiceUnavailable, res.StatusCode == http.StatusGatewayTimeout:
+		e.problem(check, fmt.Sprintf("something in front of the gateway answers %d: it does not reach the gateway", res.StatusCode), "start the gateway, and look at the address that the reverse proxy leads to")
+	default:
+		e.problem(check, fmt.Sprintf("it answers a WebSocket with %d: not this version's hosted page, or something on the way refuses WebSockets", res.StatusCode), "look where the reverse proxy leads this host and /v/, and whether a gateway with the role pages or all runs there; "+advice)
+	}
+}
+
+// unreachable tells why an address could not be reached.
+func (e *examiner) unreachable(check string, err error) {
+	e.problem(check, "the gateway cannot be reached: "+reason(err), "start the gateway; look at the name in DNS, the firewall, and the reverse proxy's listener and certificate")
+}
+
+// certificate warns of one that ends soon.
+func (e *examiner) certificate(check string, res *http.Response) {
+	if res.TLS == nil || len(res.TLS.PeerCertificates) == 0 {
+		return
+	}
+	if left, soon := e.endsSoon(res.TLS.PeerCertificates[0]); soon {
+		e.warn(check, "its certificate ends in "+left, "look why it has not been renewed")
+	}
+}
+
+// endsSoon reports whether a certificate is to be renewed, and when it ends.
+func (e *examiner) endsSoon(c *x509.Certificate) (left string, soon bool) {
+	remaining := c.NotAfter.Sub(e.Now())
+	return fmt.Sprintf("%d days", int(remaining.Hours()/24)), remaining < expirySoon
+}
+
+// client follows no redirect, and keeps no connection.
+func client() *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// reason says in fixed words why a connection failed.
+func reason(err error) string {
+	switch webhook.Classify(err) {
+	case webhook.ClassDNS:
+		return "its name does not resolve"
+	case webhook.ClassBlocked:
+		return "its address is not public, so no webhook is sent there"
+	case webhook.ClassTimeout:
+		return "it does not answer in time"
+	case webhook.ClassTLS:
+		return tlsReason(err)
+	default:
+		return "it takes no connection"
+	}
+}

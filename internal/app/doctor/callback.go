@@ -1,0 +1,168 @@
+package doctor
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+const (
+	callbackTime = 2 * time.Minute // for all hosts together
+	hostsAtOnce  = 16
+)
+
+// host is one that callback URLs of enabled tenants name.
+type host struct {
+	address string // host:port
+	secure  bool
+	webhook bool               // the gateway itself connects to it
+	tenants map[uuid.UUID]bool // that name it
+
+	looked bool
+	leaf   *x509.Certificate
+	err    error
+}
+
+// callbacks connects to the hosts of all enabled tenants' callback URLs, as a
+// webhook would, and sends nothing.
+func (e *examiner) callbacks(ctx context.Context, tenants *tenant.Service) {
+	const check = "callback hosts"
+	e.Progress(check)
+	ctx, cancel := context.WithTimeout(ctx, callbackTime)
+	defer cancel()
+	hosts, err := hostsOf(ctx, tenants)
+	if err != nil {
+		e.problem(check, err.Error(), "look for the cause in the database's own log")
+		return
+	}
+	e.look(ctx, hosts)
+	good, left := 0, 0
+	for _, h := range hosts {
+		switch {
+		case !h.looked:
+			left++
+		case e.tellHost(h):
+			good++
+		}
+	}
+	if left > 0 {
+		e.warn(check, fmt.Sprintf("%d of %d were not examined in %s", left, len(hosts), callbackTime), "run agegate doctor again when the network is less busy")
+	}
+	e.ok(check, fmt.Sprintf("%d of %d are well", good, len(hosts)))
+}
+
+// hostsOf collects the hosts, in the order of their names.
+func hostsOf(ctx context.Context, tenants *tenant.Service) ([]*host, error) {
+	hosts := map[string]*host{}
+	for batch, err := range tenants.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range batch {
+			if t.Disabled {
+				continue
+			}
+			for _, raw := range []string{t.SuccessURL, t.CancelURL, t.WebhookURL} {
+				addHost(hosts, raw, t.ID, raw == t.WebhookURL)
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(hosts), func(a, b *host) int { return strings.Compare(a.address, b.address) }), nil
+}
+
+func addHost(hosts map[string]*host, raw string, tenantID uuid.UUID, isWebhook bool) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return // unset
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	address := net.JoinHostPort(u.Hostname(), port)
+	h := hosts[u.Scheme+address]
+	if h == nil {
+		h = &host{address: address, secure: u.Scheme == "https", tenants: map[uuid.UUID]bool{}}
+		hosts[u.Scheme+address] = h
+	}
+	h.webhook = h.webhook || isWebhook
+	h.tenants[tenantID] = true
+}
+
+// look connects to the hosts, some at a time, until ctx ends.
+func (e *examiner) look(ctx context.Context, hosts []*host) {
+	client := webhook.NewClient(e.Config.WebhookAllowNets)
+	var all sync.WaitGroup
+	var done atomic.Int64
+	places := make(chan struct{}, hostsAtOnce)
+	for _, h := range hosts {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			if ctx.Err() != nil {
+				return
+			}
+			ctx, cancel := context.WithTimeout(ctx, e.Timeout)
+			defer cancel()
+			h.leaf, h.err = client.Connect(ctx, h.address, h.secure)
+			h.looked = true
+			e.Progress(fmt.Sprintf("callback hosts: %d of %d", done.Add(1), len(hosts)))
+		})
+	}
+	all.Wait()
+}
+
+// tellHost tells what is wrong with a host, and returns whether nothing is. A host
+// that only browsers go to may be out of this machine's reach.
+func (e *examiner) tellHost(h *host) bool {
+	check := "callback host " + h.address
+	who := fmt.Sprintf(" (%d tenants)", len(h.tenants))
+	switch {
+	case h.err != nil && h.webhook && webhook.Classify(h.err) == webhook.ClassBlocked:
+		e.problem(check, reason(h.err)+who, "if the network is yours, list it in AGEGATE_WEBHOOK_ALLOW_NETS; otherwise tell the merchant")
+	case h.err != nil && h.webhook:
+		e.problem(check, reason(h.err)+who, "tell the merchant; if several fail alike, look at DNS and the firewall of this machine")
+	case h.err != nil:
+		e.warn(check, reason(h.err)+who, "only shoppers' browsers go there: open it in one, and tell the merchant if it fails")
+	case h.leaf != nil:
+		left, soon := e.endsSoon(h.leaf)
+		if soon {
+			e.warn(check, "its certificate ends in "+left+who, "tell the merchant")
+		}
+		return !soon
+	}
+	return h.err == nil
+}
+
+// tlsReason says in fixed words why a TLS handshake failed.
+func tlsReason(err error) string {
+	var (
+		invalid   x509.CertificateInvalidError
+		name      x509.HostnameError
+		authority x509.UnknownAuthorityError
+	)
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "its certificate has expired, or is not valid yet"
+	case errors.As(err, &name):
+		return "its certificate is for another name"
+	case errors.As(err, &authority):
+		return "its certificate is by an authority that this machine does not trust"
+	default:
+		return "the TLS handshake fails"
+	}
+}

@@ -1,0 +1,114 @@
+package doctor
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"agegate/internal/app/config"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/store"
+)
+
+// Differences of this machine's clock from the database's. The first is as little
+// as can be measured over a slow network; with the second, webhooks that the
+// database's clock stamps are refused by merchants whose clocks agree with this one.
+const (
+	clockDrift = 2 * time.Second
+	clockWrong = time.Minute
+)
+
+// database examines the database, and what can only be examined with it.
+func (e *examiner) database(ctx context.Context) {
+	e.Progress("database")
+	path, isFile := strings.CutPrefix(e.Config.DatabaseURL, "sqlite:")
+	if _, err := os.Stat(path); isFile && errors.Is(err, fs.ErrNotExist) {
+		e.warn("database", "there is no SQLite file yet, so callbacks were not examined", "agegate serve makes it; if there should be one, correct "+config.DatabaseURLName)
+		return
+	}
+	opening, cancel := context.WithTimeout(ctx, e.Timeout)
+	defer cancel()
+	db, err := store.Open(opening, store.Config{URL: e.Config.DatabaseURL, Now: e.Now})
+	if err != nil {
+		e.problem("database", err.Error(), "check "+config.DatabaseURLName+": host, port, database, role and password, and that the server runs and lets this machine in")
+		return
+	}
+	defer db.Close()
+	if !e.state(ctx, db) {
+		return
+	}
+	tenants := tenant.NewService(db, e.Sealer, tenant.CallbackRule{}, rand.Reader, e.Now)
+	e.within(ctx, "secret key", func(ctx context.Context) { e.secretKey(ctx, tenants) })
+	e.callbacks(ctx, tenants)
+}
+
+// state tells what the database is like, and returns whether this binary can read
+// its tables.
+func (e *examiner) state(ctx context.Context, db *store.Store) bool {
+	const check = "database"
+	before := e.Now()
+	x, err := db.Examine(ctx)
+	after := e.Now()
+	if err != nil {
+		e.problem(check, err.Error(), "look for the cause in the database's own log")
+		return false
+	}
+	found := fmt.Sprintf("%s %s answers", x.Dialect, x.Version)
+	if x.Pooled {
+		found += " through a pooler by transaction, so set the role's time limits and " + config.MigrationURLName + " as docs/operations.md says"
+	}
+	switch {
+	case x.ReadOnly:
+		e.problem(check, found+", but takes no writes", "name the primary in "+config.DatabaseURLName+", or make the database or the role writable (default_transaction_read_only)")
+	default:
+		e.ok(check, found)
+	}
+	if x.Dialect == "postgres" {
+		e.compareClocks(x.Clock.Sub(before.Add(after.Sub(before)/2)), after.Sub(before))
+	}
+	if len(x.Pending) > 0 {
+		e.warn("schema", fmt.Sprintf("%d migrations were not applied, so secret key and callbacks were not examined", len(x.Pending)), "run agegate migrate; agegate serve does it at its start")
+		return false
+	}
+	if len(x.Unknown) > 0 {
+		e.warn("schema", fmt.Sprintf("a newer version of agegate has applied %d migrations that this one does not know", len(x.Unknown)), "fine during an upgrade or after going back; otherwise upgrade this machine")
+		return true
+	}
+	e.ok("schema", "all migrations were applied")
+	return true
+}
+
+// compareClocks tells how far the database's clock is ahead, as measured over a
+// question that took so long.
+func (e *examiner) compareClocks(ahead, took time.Duration) {
+	const check, advice = "database's clock", "set both machines' clocks by a time service"
+	found := fmt.Sprintf("it differs from this machine's by %s", ahead.Abs().Round(time.Millisecond))
+	switch off := ahead.Abs() - took/2; {
+	case off > clockWrong:
+		e.problem(check, found, advice)
+	case off > clockDrift:
+		e.warn(check, found, advice)
+	default:
+		e.ok(check, found)
+	}
+}
+
+func (e *examiner) secretKey(ctx context.Context, tenants *tenant.Service) {
+	const check = "secret key"
+	switch err := tenants.CheckSealing(ctx); {
+	case errors.Is(err, credential.ErrSealed):
+		e.problem(check, config.SecretKeyName+" does not open the secrets in the database", "set the key that the database was filled under; the section The secret key of docs/operations.md says what to do if it is lost")
+	case err != nil:
+		e.problem(check, err.Error(), "look for the cause in the database's own log")
+	case e.Config.NewSecretKey != nil:
+		e.warn(check, "a change of the secret key is under way", "finish it as agegate secret-key rotate --help says")
+	default:
+		e.ok(check, "it opens the secrets in the database")
+	}
+}

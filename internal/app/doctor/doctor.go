@@ -1,0 +1,85 @@
+// Package doctor examines an installation for its operator: configuration,
+// database, secret key, clock, models, public addresses and the hosts of the
+// merchants' callbacks. It changes nothing and works beside a running gateway.
+package doctor
+
+import (
+	"context"
+	"time"
+
+	"agegate/internal/app/config"
+	"agegate/internal/rules/credential"
+)
+
+// Grade says how bad a finding is.
+type Grade string
+
+// Grades.
+const (
+	OK      Grade = "ok"
+	Warning Grade = "warning" // the gateway works, but not as well as it could or not for long
+	Problem Grade = "problem" // something does not work
+)
+
+// Finding is the result of one examination. It holds no secret, and of callback
+// URLs only the hosts.
+type Finding struct {
+	Check  string `json:"check"` // what was examined
+	Grade  Grade  `json:"grade"`
+	Found  string `json:"found"`
+	Advice string `json:"advice,omitempty"` // what to do; empty for OK
+}
+
+// Options are what is examined, and how.
+type Options struct {
+	Config config.Config
+	Sealer *credential.Sealer
+	Now    func() time.Time
+	// Timeout bounds each examination, and the wait for each callback host.
+	Timeout time.Duration
+	// Tell is called for every finding, as soon as it is known.
+	Tell func(Finding)
+	// Progress is called with what is examined next, and how far that is.
+	Progress func(text string)
+}
+
+// DefaultTimeout is a useful Options.Timeout.
+const DefaultTimeout = 10 * time.Second
+
+// expirySoon is how long before its end a certificate is pointed out: most are
+// renewed a month before.
+const expirySoon = 14 * 24 * time.Hour
+
+// examiner makes the examinations.
+type examiner struct{ Options }
+
+// Examine makes all examinations, one after the other, within some minutes at most.
+func Examine(ctx context.Context, o Options) {
+	e := examiner{o}
+	e.ok("configuration", "all variables can be used; the role is "+o.Config.Role)
+	for _, step := range []struct {
+		name string
+		make func(context.Context)
+	}{{"clock", e.clock}, {"models", e.models}, {"addresses", e.addresses}} {
+		e.within(ctx, step.name, step.make)
+	}
+	e.database(ctx)
+}
+
+// within runs one examination within its time.
+func (e *examiner) within(ctx context.Context, name string, examine func(context.Context)) {
+	e.Progress(name)
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
+	defer cancel()
+	examine(ctx)
+}
+
+func (e *examiner) ok(check, found string) { e.Tell(Finding{Check: check, Grade: OK, Found: found}) }
+
+func (e *examiner) warn(check, found, advice string) {
+	e.Tell(Finding{check, Warning, found, advice})
+}
+
+func (e *examiner) problem(check, found, advice string) {
+	e.Tell(Finding{check, Problem, found, advice})
+}

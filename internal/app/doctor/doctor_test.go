@@ -1,0 +1,323 @@
+package doctor_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/app/config"
+	"agegate/internal/app/doctor"
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/store/pgtest"
+)
+
+const (
+	key      = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+	otherKey = "BBECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+	canary   = "canary-in-a-path"
+)
+
+// examine makes all examinations with the variables given, NAME=VALUE, and returns
+// what was found. No finding holds what must not be told.
+func examine(t *testing.T, settings ...string) []doctor.Finding {
+	t.Helper()
+	env := map[string]string{"AGEGATE_SECRET_KEY": key, "AGEGATE_ESTIMATOR": "off"}
+	for _, s := range settings {
+		name, value, _ := strings.Cut(s, "=")
+		env[name] = value
+	}
+	cfg, err := config.Load(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealer, err := credential.NewSealer(cfg.SecretKey, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []doctor.Finding
+	doctor.Examine(t.Context(), doctor.Options{
+		Config: cfg, Sealer: sealer, Now: func() time.Time { return time.Now().UTC() },
+		Timeout: time.Minute, Tell: func(f doctor.Finding) { found = append(found, f) }, Progress: func(string) {},
+	})
+	for _, f := range found {
+		if (f.Grade == doctor.OK) != (f.Advice == "") {
+			t.Errorf("%+v: advice belongs to what is not well", f)
+		}
+		if text := fmt.Sprint(f); strings.Contains(text, canary) || strings.Contains(text, env["AGEGATE_SECRET_KEY"]) {
+			t.Errorf("%s tells a URL or a key: %s", f.Check, text)
+		}
+	}
+	return found
+}
+
+// want fails the test unless there is one finding of the check, with that grade and
+// text.
+func want(t *testing.T, found []doctor.Finding, check string, grade doctor.Grade, text string) {
+	t.Helper()
+	var of []doctor.Finding
+	for _, f := range found {
+		if f.Check == check {
+			of = append(of, f)
+		}
+	}
+	if len(of) != 1 || of[0].Grade != grade || !strings.Contains(of[0].Found, text) {
+		t.Errorf("%s: %+v, want %s: %s\nall findings: %+v", check, of, grade, text, found)
+	}
+}
+
+// start runs a gateway under the test's key.
+func start(t *testing.T, databaseURL string, settings ...string) *gatewaytest.Gateway {
+	return gatewaytest.Start(t, databaseURL, append(settings, "AGEGATE_SECRET_KEY="+key)...)
+}
+
+// at are the settings of an installation whose only address is this one.
+func at(g *gatewaytest.Gateway, url string) []string {
+	return []string{"AGEGATE_DATABASE_URL=" + g.DB, "AGEGATE_BASE_URL=" + url}
+}
+
+// TestHealthy: beside a running gateway with nothing wrong there is no problem, on
+// both databases.
+func TestHealthy(t *testing.T) {
+	for name, db := range map[string]func(*testing.T) string{
+		"sqlite":   func(t *testing.T) string { return gatewaytest.SQLite(t) },
+		"postgres": func(t *testing.T) string { return pgtest.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			listen := freeAddress(t)
+			g := start(t, db(t), "AGEGATE_LISTEN="+listen, "AGEGATE_DASHBOARD_URL=http://"+listen)
+			site := newSite(t, authority, time.Hour*24*90)
+			g.Shop(t, site+"/"+canary, onlyAt(site))
+			found := examine(t, append(at(g, g.URL), "AGEGATE_WEBHOOK_ALLOW_NETS=127.0.0.0/8", "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../models")...)
+			for _, check := range []string{"configuration", "models", "AGEGATE_BASE_URL", "AGEGATE_VERIFY_URL", "AGEGATE_DASHBOARD_URL", "database", "schema", "secret key", "callback hosts"} {
+				want(t, found, check, doctor.OK, "")
+			}
+			if name == "postgres" {
+				want(t, found, "database's clock", doctor.OK, "differs")
+			}
+		})
+	}
+}
+
+// freeAddress returns an address to listen on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return l.Addr().String()
+}
+
+// onlyAt gives a tenant callback URLs at one address.
+func onlyAt(site string) func(*tenant.Tenant) {
+	return func(t *tenant.Tenant) { t.SuccessURL, t.CancelURL = site+"/ok?x="+canary, site+"/back" }
+}
+
+// TestDatabase: what may be wrong with a database.
+func TestDatabase(t *testing.T) {
+	healthy := start(t, pgtest.URL(t))
+	healthy.Shop(t, "", nil)
+	file := start(t, gatewaytest.SQLite(t))
+	behind, ahead, locked := pgtest.URL(t), pgtest.URL(t), pgtest.URL(t)
+	for url, statement := range map[string]string{
+		behind: "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)",
+		ahead:  "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)",
+		locked: "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET default_transaction_read_only = on'; END $$",
+	} {
+		(&gatewaytest.Gateway{DB: url}).Exec(t, statement)
+	}
+	missing := filepath.Join(t.TempDir(), "none", "agegate.db")
+	for _, tt := range []struct {
+		name, url, check string
+		grade            doctor.Grade
+		text             string
+	}{
+		{"nothing there", "postgres://u:" + canary + "@127.0.0.1:1/none", "database", doctor.Problem, "unavailable"},
+		{"a replica", pgtest.ReplicaURL(t), "database", doctor.Problem, "read-only replica"},
+		{"read-only", locked, "database", doctor.Problem, "takes no writes"},
+		{"a pooler", pgtest.NewPooler(t).URL(t), "database", doctor.OK, "through a pooler"},
+		{"empty", pgtest.EmptyURL(t), "schema", doctor.Warning, "migrations were not applied"},
+		{"behind", behind, "schema", doctor.Warning, "1 migrations were not applied"},
+		{"ahead", ahead, "schema", doctor.Warning, "a newer version of agegate has applied 1"},
+		{"no file", "sqlite:" + missing, "database", doctor.Warning, "no SQLite file yet"},
+		{"the key", healthy.DB, "secret key", doctor.OK, "opens"},
+		{"the key of a file", file.DB, "secret key", doctor.OK, "opens"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want(t, examine(t, "AGEGATE_DATABASE_URL="+tt.url), tt.check, tt.grade, tt.text)
+		})
+	}
+	if _, err := os.Stat(filepath.Dir(missing)); err == nil {
+		t.Error("a missing SQLite file was made")
+	}
+	want(t, examine(t, "AGEGATE_DATABASE_URL="+healthy.DB, "AGEGATE_SECRET_KEY="+otherKey), "secret key", doctor.Problem, "does not open")
+}
+
+// proxy is a reverse proxy in front of a gateway.
+func proxy(t *testing.T, g *gatewaytest.Gateway, change func(*http.Request)) string {
+	t.Helper()
+	upstream, err := url.Parse(g.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(upstream)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		change(req)
+		forward.ServeHTTP(w, req)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestAddresses: what may be wrong between browsers and the gateway.
+func TestAddresses(t *testing.T) {
+	db := pgtest.URL(t)
+	g := start(t, db)
+	api, pages := start(t, db, "AGEGATE_ROLE=api"), start(t, db, "AGEGATE_ROLE=pages")
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
+	defer broken.Close()
+	stripping := proxy(t, g, func(req *http.Request) { req.Header.Del("Upgrade"); req.Header.Del("Connection") })
+	const base, verify, dashboard = "AGEGATE_BASE_URL", "AGEGATE_VERIFY_URL", "AGEGATE_DASHBOARD_URL"
+	for _, tt := range []struct {
+		name, variable, value string
+		grade                 doctor.Grade
+		text                  string
+	}{
+		{"direct", verify, g.URL, doctor.OK, "WebSockets pass"},
+		{"a proxy that passes all", verify, proxy(t, g, func(*http.Request) {}), doctor.OK, "WebSockets pass"},
+		{"a proxy that strips Upgrade", verify, stripping, doctor.Problem, "strips"},
+		{"the API of that proxy", base, stripping, doctor.OK, "the API answers"},
+		{"a proxy without a gateway", verify, broken.URL, doctor.Problem, "answers 502: it does not reach the gateway"},
+		{"nobody", verify, gone.URL, doctor.Problem, "takes no connection"},
+		{"the API instead of the pages", verify, api.URL, doctor.Problem, "answers a WebSocket with 404"},
+		{"the pages of their own", verify, pages.URL, doctor.OK, "WebSockets pass"},
+		{"the pages instead of the API", base, pages.URL, doctor.Problem, "answers 404 where the API should be"},
+		{"the API of its own", base, api.URL, doctor.OK, "the API answers"},
+		{"the dashboard of the API", dashboard, api.URL, doctor.Problem, "answers 302"}, // it is at another address
+		{"an expired certificate", verify, newSite(t, authority, -time.Hour), doctor.Problem, "has expired"},
+		{"an unknown authority", base, newSite(t, stranger, time.Hour*24*90), doctor.Problem, "does not trust"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want(t, examine(t, append(at(g, g.URL), tt.variable+"="+tt.value)...), tt.variable, tt.grade, tt.text)
+		})
+	}
+	found := examine(t, append(at(g, "http://nothing.invalid"), "AGEGATE_DASHBOARD=off")...)
+	want(t, found, dashboard, doctor.OK, "off")
+	for _, grade := range []struct {
+		check, text string
+		grade       doctor.Grade
+	}{{base, "not https: API keys", doctor.Warning}, {verify, "not https: browsers", doctor.Problem}} {
+		if !strings.Contains(fmt.Sprint(found), fmt.Sprintf("%s %s it is %s", grade.check, grade.grade, grade.text)) {
+			t.Errorf("%+v is not among %v", grade, found)
+		}
+	}
+}
+
+// TestCallbacks: what may be wrong with the hosts of merchants.
+func TestCallbacks(t *testing.T) {
+	const inside = "https://10.0.0.1:8443"
+	good := newSite(t, authority, time.Hour*24*90)
+	soon := newSite(t, authority, time.Hour*24*5)
+	expired := newSite(t, authority, -time.Hour)
+	unknown := newSite(t, stranger, time.Hour*24*90)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	g := start(t, pgtest.URL(t))
+	g.Shop(t, "", onlyAt(good))
+	for _, webhook := range []string{good, soon, expired, unknown, plain.URL, gone.URL, inside} {
+		g.Shop(t, webhook+"/"+canary, onlyAt(good))
+	}
+	g.Shop(t, good, onlyAt("https://10.0.0.2"))
+	off := g.Shop(t, "https://10.0.0.3", onlyAt(good))
+	if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), off.Tenant.ID, true, "test"); err != nil {
+		t.Fatal(err)
+	}
+	found := examine(t, append(at(g, g.URL), "AGEGATE_WEBHOOK_ALLOW_NETS=127.0.0.0/8")...)
+	for site, tt := range map[string]struct {
+		grade doctor.Grade
+		text  string
+	}{
+		soon:                   {doctor.Warning, "its certificate ends in 4 days (1 tenants)"},
+		expired:                {doctor.Problem, "has expired"},
+		unknown:                {doctor.Problem, "does not trust"},
+		gone.URL:               {doctor.Problem, "takes no connection"},
+		inside:                 {doctor.Problem, "not public"},
+		"https://10.0.0.2:443": {doctor.Warning, "not public"},
+	} {
+		want(t, found, "callback host "+site[strings.Index(site, "//")+2:], tt.grade, tt.text)
+	}
+	want(t, found, "callback hosts", doctor.OK, "2 of 8 are well")
+	if strings.Contains(fmt.Sprint(found), "10.0.0.3") {
+		t.Error("the host of a disabled tenant was examined")
+	}
+	want(t, examine(t, at(g, g.URL)...), "callback host "+good[len("https://"):], doctor.Problem, "not public")
+}
+
+// TestModels: what may be wrong with the models.
+func TestModels(t *testing.T) {
+	// A directory with all but one of the files, in whose place another may be.
+	without := func(name, instead string) string {
+		dir := t.TempDir()
+		files, err := filepath.Glob("../../../models/*")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%d files, %v", len(files), err)
+		}
+		for _, file := range files {
+			path, err := filepath.Abs(file)
+			if err == nil && filepath.Base(file) != name {
+				err = os.Symlink(path, filepath.Join(dir, filepath.Base(file)))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if instead != "" {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(instead), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return dir
+	}
+	postgres := "AGEGATE_DATABASE_URL=" + pgtest.URL(t)
+	for _, tt := range []struct {
+		name, dir string
+		grade     doctor.Grade
+		text      string
+		settings  []string
+	}{
+		{"all", "../../../models", doctor.OK, "all ", nil},
+		{"none", t.TempDir(), doctor.Problem, "make models", nil},
+		{"one missing", without("liveness.onnx", ""), doctor.Problem, "liveness.onnx", nil},
+		{"one changed", without("liveness.onnx", "x"), doctor.Problem, "SHA-256 differs", nil},
+		{"no calibration", without("calibration.json", ""), doctor.Warning, "no calibration", nil},
+		{"a damaged calibration", without("calibration.json", "{"), doctor.Problem, "calibration", nil},
+		{"off", t.TempDir(), doctor.Warning, "the estimator is off", []string{"AGEGATE_ESTIMATOR=off"}},
+		{"the API alone", t.TempDir(), doctor.OK, "not needed by the role api", []string{postgres, "AGEGATE_ROLE=api"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			found := examine(t, append([]string{
+				"AGEGATE_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "x.db"), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=" + tt.dir,
+			}, tt.settings...)...)
+			want(t, found, "models", tt.grade, tt.text)
+		})
+	}
+}

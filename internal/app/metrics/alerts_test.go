@@ -1,0 +1,68 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const deploy = "../../../deploy/"
+
+// TestAlertRules runs the rules' own cases.
+func TestAlertRules(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Fatalf("%v: it is in Debian's package prometheus, which `make deps` installs", err)
+	}
+	for _, args := range [][]string{
+		{"check", "rules", "--lint-fatal", deploy + "prometheus/alerts.yaml"},
+		{"test", "rules", deploy + "prometheus/alerts_test.yaml"},
+	} {
+		if out, err := exec.CommandContext(t.Context(), promtool, args...).CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+}
+
+// TestAlertsAreDocumented holds that each alert has a case and an entry in the
+// runbook.
+func TestAlertsAreDocumented(t *testing.T) {
+	rules, cases, runbook := read(t, deploy+"prometheus/alerts.yaml"), read(t, deploy+"prometheus/alerts_test.yaml"), read(t, "../../../docs/operations.md")
+	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1)
+	if len(alerts) == 0 {
+		t.Fatal("there are no alerts")
+	}
+	for _, alert := range alerts {
+		if !regexp.MustCompile(`(?s)alertname: ` + alert[1] + `\n[^\n]*\n\s*exp_alerts:`).MatchString(cases) {
+			t.Errorf("no case lets %s fire", alert[1])
+		}
+		if !strings.Contains(runbook, "`"+alert[1]+"`") {
+			t.Errorf("the runbook does not say what to do for %s", alert[1])
+		}
+	}
+}
+
+// inUse returns the names of the metrics that the rules and the Grafana
+// dashboard read. Those of the inference workers are served with models only.
+func inUse(t *testing.T) []string {
+	t.Helper()
+	dashboard := read(t, deploy+"grafana/agegate.json")
+	if !json.Valid([]byte(dashboard)) {
+		t.Fatal("the Grafana dashboard is not JSON")
+	}
+	names := regexp.MustCompile(`\b(agegate|process)_\w+`).FindAllString(read(t, deploy+"prometheus/alerts.yaml")+dashboard, -1)
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "agegate_inference_") })
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

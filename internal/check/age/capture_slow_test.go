@@ -1,0 +1,90 @@
+package age_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"agegate/internal/check/age"
+	"agegate/internal/check/liveness"
+)
+
+// slowly makes every frame wait for its turn, while the person's time goes on.
+func (p *person) slowly(wait time.Duration) *person {
+	p.options.Turn = func(context.Context) (func(), error) {
+		p.now = p.now.Add(wait)
+		return func() {}, nil
+	}
+	return p
+}
+
+// TestAWaitForTheServerIsNotThePersons: a prompt lapses after twenty seconds of
+// the person's own time, however long the server took for each frame, and so
+// does what is allowed before the challenge and without head turns.
+func TestAWaitForTheServerIsNotThePersons(t *testing.T) {
+	stays := func(p *person) { p.act = func(liveness.Prompt) stance { return stance{} } }
+	rows := []struct {
+		name    string
+		options age.Options
+		edit    func(p *person)
+		own     time.Duration // of the person, until the attempt ends
+	}{
+		{"prompt", plain, stays, 20 * time.Second},
+		{"framing", plain, func(p *person) {
+			p.act = func(liveness.Prompt) stance { return stance{yaw: 20} }
+			p.from = stance{yaw: 20}
+		}, 2 * time.Minute},
+		{"without head turns", still, func(p *person) { p.blinks = false }, 40 * time.Second},
+	}
+	for _, row := range rows {
+		for _, wait := range []time.Duration{0, 3 * time.Second} {
+			p := honest(row.options, 40).slowly(wait)
+			row.edit(p)
+			steps := p.play(t)
+			last := steps[len(steps)-1]
+			own := time.Duration(len(steps)) * p.gap
+			if last.Verdict != age.VerdictNoCapture || own < row.own || own > row.own+2*time.Second {
+				t.Errorf("%s, %s a frame: %q after %s of the person's time, want %s", row.name, wait, last.Verdict, own, row.own)
+			}
+		}
+	}
+}
+
+// TestMovementMissedByTheServer: a head that was not seen on its way because
+// frames waited is not held against the person; otherwise it is their camera.
+func TestMovementMissedByTheServer(t *testing.T) {
+	for _, row := range []struct {
+		gap, wait time.Duration
+		unserved  bool
+	}{
+		{150 * time.Millisecond, time.Second, true},
+		{1100 * time.Millisecond, 50 * time.Millisecond, false},
+	} {
+		p := honest(plain, 40).slowly(row.wait)
+		p.gap = row.gap
+		steps := p.play(t)
+		last := steps[len(steps)-1]
+		if last.Verdict != age.VerdictNoCapture || last.Unserved != row.unserved {
+			t.Errorf("a frame every %s, each looked at for %s: %q, unserved %v; want no capture, %v", row.gap, row.wait, last.Verdict, last.Unserved, row.unserved)
+		}
+	}
+}
+
+// TestFramesAreTimedByTheirArrival: what waited, before it was looked at, is not
+// taken for a later picture.
+func TestFramesAreTimedByTheirArrival(t *testing.T) {
+	p := honest(plain, 40)
+	p.options.Now = func() time.Time { return p.now }
+	c := age.NewEngine(p, age.ExpectedValue{}, nil).NewCapture(p.options)
+	arrived := p.now
+	for seq := range uint32(5) {
+		step, err := c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: seq, JPEG: p.frame(int(seq)), Received: arrived})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step.Verdict != "" || step.Phase == age.PhaseChallenge && step.Remaining > 20*time.Second {
+			t.Errorf("frame %d: %q, %s remain", seq, step.Verdict, step.Remaining)
+		}
+		p.now, arrived = p.now.Add(time.Minute), arrived.Add(p.gap)
+	}
+}

@@ -1,0 +1,40 @@
+package age
+
+import (
+	"math"
+
+	"agegate/internal/check/liveness"
+	"agegate/internal/check/vision"
+)
+
+// conclude compares the median estimate with the cutoff, unless the face does
+// not look live or was not always the same. A head that was not seen on its
+// way, because frames came too slowly, is no spoof, but not captured.
+func (c *Capture) conclude() Step {
+	unseen := c.evidence.Glimpses() < c.demand().Glimpses
+	switch {
+	case !c.evidence.IsLive(c.demand()) || unseen && c.challenge.Cut():
+		return c.finish(VerdictSpoof, 0)
+	case unseen:
+		step := c.finish(VerdictNoCapture, 0)
+		step.Unserved = c.slowest > tooSlow
+		return step
+	}
+	// Decided on the rounded value, so that what is shown and stored never
+	// contradicts the verdict.
+	years := math.Round(liveness.Median(c.ages)*10) / 10
+	verdict := VerdictBelow
+	if years >= float64(c.options.TargetAge)+c.options.Margin {
+		verdict = VerdictMet
+	}
+	step := c.finish(verdict, years)
+	step.Faces = c.faces
+	return step
+}
+
+func (c *Capture) finish(v Verdict, years float64) Step {
+	c.phase = PhaseDone
+	step := c.step(vision.GuidanceOK)
+	step.Verdict, step.Age = v, years
+	return step
+}

@@ -1,0 +1,181 @@
+// Package curve holds how many labelled pictures of each age an estimator puts
+// at or over each cutoff. Operators choose their margin by it. It holds counts
+// only: no picture, and no estimate of a single one.
+package curve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"agegate/internal/check/inference"
+)
+
+// FileName is the curve in a models directory.
+const FileName = "curve.json"
+
+// Format is the version of the file.
+const Format = 1
+
+// Lowest and Highest are the first and the last cutoff that is counted, in years.
+const (
+	Lowest  = 10
+	Highest = 80
+)
+
+const oldest = 120 // years, that a label may say
+
+// ErrMissing reports a models directory without a curve.
+var ErrMissing = errors.New("the models directory has no " + FileName)
+
+// ErrOther reports a curve of another estimator than the one in use, about which
+// it says nothing.
+var ErrOther = errors.New(FileName + " is about other models, another calibration, or an older version that estimated otherwise")
+
+// Curve is a curve as it is stored.
+type Curve struct {
+	Format    int       `json:"format"`
+	MadeAt    time.Time `json:"made_at"`
+	Name      string    `json:"name"`      // of the pictures
+	Estimator string    `json:"estimator"` // fingerprint of the files that estimate
+	Ages      []Age     `json:"ages"`      // ascending
+}
+
+// Age is the part of a curve about one age.
+type Age struct {
+	Years  int    `json:"age"`
+	Count  int    `json:"count"`  // pictures
+	Passes Counts `json:"passes"` // of them at or over Lowest, then each year up to Highest
+}
+
+// Counts are written as numbers in one string, so that files stay readable.
+type Counts []int
+
+// MarshalText implements encoding.TextMarshaler.
+func (c Counts) MarshalText() ([]byte, error) {
+	var text []byte
+	for i, n := range c {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = strconv.AppendInt(text, int64(n), 10)
+	}
+	return text, nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (c *Counts) UnmarshalText(text []byte) error {
+	*c = nil
+	for field := range strings.FieldsSeq(string(text)) {
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			return errors.New("passes must be whole numbers")
+		}
+		*c = append(*c, n)
+	}
+	return nil
+}
+
+// Add counts a picture of an age, which was estimated at so many years.
+func (a *Age) Add(estimate float64) {
+	if a.Passes == nil {
+		a.Passes = make(Counts, Highest-Lowest+1)
+	}
+	a.Count++
+	for i := range a.Passes {
+		if estimate >= float64(Lowest+i) {
+			a.Passes[i]++
+		}
+	}
+}
+
+// Passing returns how many of the pictures of an age range, both ends included,
+// reach a cutoff, which must be from Lowest to Highest; between two whole years
+// it counts those that reach the lower one, so never too few.
+func (c *Curve) Passing(from, to int, cutoff float64) (n, of int64) {
+	at := int(math.Floor(cutoff)) - Lowest
+	for _, a := range c.Ages {
+		if a.Years >= from && a.Years <= to {
+			n, of = n+int64(a.Passes[at]), of+int64(a.Count)
+		}
+	}
+	return n, of
+}
+
+// Pictures returns how many pictures the curve is about.
+func (c *Curve) Pictures() int {
+	total := 0
+	for _, a := range c.Ages {
+		total += a.Count
+	}
+	return total
+}
+
+// Parse reads a curve and checks that its counts fit together.
+func Parse(text []byte) (*Curve, error) {
+	c := new(Curve)
+	if err := json.Unmarshal(text, c); err != nil {
+		return nil, err
+	}
+	if c.Format != Format {
+		return nil, fmt.Errorf("has format %d, not %d", c.Format, Format)
+	}
+	if len(c.Ages) == 0 {
+		return nil, errors.New("has no ages")
+	}
+	last := -1
+	for _, a := range c.Ages {
+		if err := a.check(last); err != nil {
+			return nil, err
+		}
+		last = a.Years
+	}
+	return c, nil
+}
+
+// check returns what is wrong with an age that follows on another.
+func (a Age) check(last int) error {
+	if a.Years <= last || a.Years > oldest {
+		return fmt.Errorf("the ages do not ascend to at most %d", oldest)
+	}
+	if a.Count < 1 || len(a.Passes) != Highest-Lowest+1 {
+		return fmt.Errorf("age %d does not have its counts", a.Years)
+	}
+	left := a.Count
+	for _, n := range a.Passes {
+		if n < 0 || n > left {
+			return fmt.Errorf("the counts of age %d rise with the cutoff", a.Years)
+		}
+		left = n
+	}
+	return nil
+}
+
+// Load reads the curve of a models directory, which must be about the estimator
+// with the given fingerprint. It returns ErrMissing without one, ErrOther for
+// one of another estimator, and names the fault of a damaged one.
+func Load(dir, estimator string) (*Curve, error) {
+	text, err := os.ReadFile(filepath.Join(dir, FileName)) //nolint:gosec // the operator chose the directory
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, ErrMissing
+	} else if err != nil {
+		return nil, err
+	}
+	c, err := Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", FileName, err)
+	}
+	if c.Estimator != estimator {
+		return nil, ErrOther
+	}
+	return c, nil
+}
+
+// Write stores the curve, replacing an older one at once.
+func (c *Curve) Write(path string) error { return inference.WriteJSON(path, c) }

@@ -1,0 +1,66 @@
+// Package age decides from camera frames whether a person reaches an age
+// cutoff. A Capture analyzes each frame (vision.Analyzer), guides the person to
+// a usable picture, checks that the person is live (package liveness), and
+// turns the good frames into a verdict. Frames are kept in memory only; nothing
+// here writes to disk or logs.
+package age
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"time"
+
+	"agegate/internal/check/liveness"
+	"agegate/internal/check/vision"
+)
+
+// Engine starts captures over one set of models and one head.
+type Engine struct {
+	analyzer vision.Analyzer
+	head     Head
+	observer Observer
+}
+
+// Observer is told how long each frame of every capture took, from Add's call
+// to its return. Many captures call it at once.
+type Observer interface {
+	Frame(took time.Duration)
+}
+
+// NewEngine returns an engine. head is ExpectedValue unless a calibration is
+// loaded; observer may be nil.
+func NewEngine(analyzer vision.Analyzer, head Head, observer Observer) *Engine {
+	return &Engine{analyzer: analyzer, head: head, observer: observer}
+}
+
+// Options are the terms of one capture.
+type Options struct {
+	TargetAge int     // years, from the session
+	Margin    float64 // years; the estimate must reach TargetAge + Margin
+	Assisted  bool    // the person cannot move their head: more frames, stricter scores
+	// Turn waits for the capture's turn at the models, before each frame that
+	// they look at; done ends the turn. Nil: every frame is looked at at once.
+	Turn func(ctx context.Context) (done func(), err error)
+	Now  func() time.Time
+	Rand io.Reader // for the nonce and the challenge; crypto/rand when nil
+}
+
+// NewCapture starts a capture; its time runs from now.
+func (e *Engine) NewCapture(o Options) *Capture {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Turn == nil {
+		o.Turn = func(context.Context) (func(), error) { return func() {}, nil }
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	c := &Capture{engine: e, options: o, started: o.Now(), phase: PhaseFraming}
+	if _, err := io.ReadFull(o.Rand, c.nonce[:]); err != nil {
+		panic("age: no randomness for a nonce: " + err.Error())
+	}
+	c.challenge = liveness.NewChallenge(o.Rand)
+	return c
+}

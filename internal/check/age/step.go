@@ -1,0 +1,81 @@
+package age
+
+import (
+	"time"
+
+	"agegate/internal/check/liveness"
+	"agegate/internal/check/vision"
+)
+
+// Phase is how far a capture has come.
+type Phase string
+
+// The phases of a capture, in order.
+const (
+	PhaseFraming   Phase = "framing"   // until the first good frame
+	PhaseChallenge Phase = "challenge" // collecting what decides; the attempt counts
+	PhaseDone      Phase = "done"      // Step.Verdict is set
+)
+
+// Verdict is how a capture ended; "" while it runs.
+type Verdict string
+
+// The verdicts of a capture.
+const (
+	VerdictMet       Verdict = "met"        // the estimate reaches the cutoff
+	VerdictBelow     Verdict = "below"      // it does not
+	VerdictSpoof     Verdict = "spoof"      // not a live face
+	VerdictNoCapture Verdict = "no_capture" // time or frames ran out
+)
+
+// Step is the server's answer to one frame.
+type Step struct {
+	Guidance       vision.Guidance
+	Phase          Phase
+	Prompt         liveness.Prompt
+	Hint           liveness.Hint      // to be told with the prompt, while it lasts
+	Done, Total    int                // prompts of the challenge, or deciding frames in the assisted mode
+	Progress       float64            // of the present prompt, 0 to 1 in tenths
+	Remaining      time.Duration      // until the prompt lapses; 0 where nothing waits for the person
+	Extensible     bool               // MoreTime would be granted
+	Full           bool               // the next frame may decide: it should have the full size
+	AttemptStarted bool               // true once, at the step that starts the challenge
+	Verdict        Verdict            // set on the last step
+	Age            float64            // years, one decimal; with VerdictMet and VerdictBelow only
+	Faces          []*vision.Features // that decided; with VerdictMet and VerdictBelow only
+	Unserved       bool               // with VerdictNoCapture: the server was too slow to see enough
+}
+
+func (c *Capture) step(g vision.Guidance) Step {
+	s := Step{Guidance: g, Phase: c.phase, Full: c.mayDecide()}
+	if c.full++; !s.Full {
+		c.full = 0
+	}
+	s.Done, s.Total = c.challenge.Progress()
+	if c.options.Assisted {
+		s.Total = c.demand().Frames
+		s.Done = min(len(c.ages), s.Total)
+	}
+	switch {
+	case c.phase == PhaseChallenge && c.options.Assisted:
+		s.Prompt = liveness.PromptHoldStill
+	case c.phase == PhaseChallenge:
+		s.Prompt, s.Hint, s.Progress = c.challenge.Prompt(), c.challenge.Hint(), c.challenge.Fulfilled()
+		s.Remaining, s.Extensible = c.challenge.Remaining(c.at)
+	}
+	return s
+}
+
+// mayDecide reports whether the next frame may decide: the head seems to be at
+// rest, or to come back to it, and such frames are still needed.
+func (c *Capture) mayDecide() bool {
+	switch {
+	case c.options.Assisted:
+		return true
+	case c.phase == PhaseFraming:
+		return c.settled >= settledFrames-1
+	case c.phase == PhaseDone:
+		return false
+	}
+	return len(c.ages) < c.limit() && c.challenge.NearLevel()
+}

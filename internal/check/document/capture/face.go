@@ -1,0 +1,169 @@
+package capture
+
+import (
+	"bytes"
+	"context"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/jpeg"
+	"math"
+
+	"agegate/internal/check/document/mrz"
+	"agegate/internal/check/document/portrait"
+	"agegate/internal/check/document/reader"
+	"agegate/internal/check/vision"
+
+	xdraw "golang.org/x/image/draw"
+	"golang.org/x/image/math/f64"
+)
+
+// frameSide is the longer side of the picture in which the portrait is looked
+// for, in pixels.
+const frameSide = 512
+
+// part is a rectangle of a document in mm, from the upper left corner of its
+// zone.
+type part struct{ left, top, right, bottom float64 }
+
+// portraits are where documents carry the portrait beside the zone, with some
+// margin (Doc 9303 parts 4 and 6: zone V). What else shows a face, such as a
+// second, pale portrait, is to the right of it.
+var portraits = map[mrz.Format]part{
+	mrz.TD3: {-9, -72, 56, 3},
+	mrz.TD2: {-8, -60, 50, 3},
+}
+
+// Limits of a portrait.
+const (
+	pitchMM      = 2.54 // of the zone's characters: ten to the inch
+	leastWidth   = 8.0  // of the face, mm
+	mostWidth    = 45.0
+	leastPixels  = 56.0 // of the face in the frame; fewer say little of whose it is
+	leastPresent = 0.5  // the mesh model's probability of a face
+	mostOutside  = 0.1  // share of the part that may lie outside of the frame
+)
+
+// samePortrait is the least resemblance of one portrait in two frames, as the
+// cosine of descriptors that liveness compares faces by.
+const samePortrait = 0.8
+
+func resemblance(a, b *vision.Features) float64 {
+	return new(portrait.Reference).Similarity(a, b) // no mean is taken out
+}
+
+// faceBeside looks for the portrait on the side of the document that shows the
+// zone. It returns nil, and perhaps a hint, where there is none.
+func faceBeside(ctx context.Context, analyzer vision.Analyzer, img image.Image, r reader.Reading) (*vision.Features, Hint, error) {
+	c := r.Corners
+	alongX, alongY := (c[1].X-c[0].X+c[2].X-c[3].X)/2, (c[1].Y-c[0].Y+c[2].Y-c[3].Y)/2
+	mm := math.Hypot(alongX, alongY) / (pitchMM * float64(r.Format.Length())) // pixels to a millimetre
+	sin, cos := math.Sincos(math.Atan2(alongY, alongX))
+	p := portraits[r.Format]
+	place := func(x, y float64) (float64, float64) {
+		return c[0].X + mm*(x*cos-y*sin), c[0].Y + mm*(x*sin+y*cos)
+	}
+	if outside(img.Bounds().Size(), p, place) > mostOutside {
+		return nil, Further, nil
+	}
+	scale := frameSide / max(p.right-p.left, p.bottom-p.top) // of the picture looked at, pixels to a millimetre
+	frame := cut(img, p, place, mm, sin, cos, scale)
+	o, err := look(ctx, analyzer, frame)
+	if err != nil {
+		return nil, NoHint, err
+	}
+	if o.Landmarks == nil || o.Presence < leastPresent || o.Face.Width < leastWidth*scale || o.Face.Width > mostWidth*scale {
+		return nil, HoldStill, nil
+	}
+	if o.Face.Width/scale*mm < leastPixels {
+		return nil, Closer, nil
+	}
+	f, err := analyzer.Features(ctx, o)
+	return f, NoHint, err
+}
+
+// outside is the share of a part's corners and middles that the frame does not
+// show.
+func outside(size image.Point, p part, place func(x, y float64) (float64, float64)) float64 {
+	const steps = 8
+	missed := 0
+	for i := range steps {
+		for k := range steps {
+			x, y := place(p.left+(p.right-p.left)*(float64(i)+0.5)/steps, p.top+(p.bottom-p.top)*(float64(k)+0.5)/steps)
+			if x < 0 || y < 0 || x >= float64(size.X) || y >= float64(size.Y) {
+				missed++
+			}
+		}
+	}
+	return float64(missed) / steps / steps
+}
+
+// cut renders a part of the document upright.
+func cut(img image.Image, p part, place func(x, y float64) (float64, float64), mm, sin, cos, scale float64) image.Image {
+	frame := grey(image.Rect(0, 0, int(scale*(p.right-p.left)), int(scale*(p.bottom-p.top))))
+	x, y := place(p.left, p.top)
+	k := scale / mm
+	at := img.Bounds().Min
+	x, y = x+float64(at.X), y+float64(at.Y)
+	toFrame := f64.Aff3{k * cos, k * sin, -k * (cos*x + sin*y), -k * sin, k * cos, k * (sin*x - cos*y)}
+	xdraw.BiLinear.Transform(frame, toFrame, img, img.Bounds(), draw.Src, nil)
+	return frame
+}
+
+func grey(r image.Rectangle) *image.RGBA {
+	frame := image.NewRGBA(r)
+	draw.Draw(frame, r, image.NewUniform(color.Gray{128}), image.Point{}, draw.Src)
+	return frame
+}
+
+// faceAlone looks for the portrait on a side without a zone, turned clockwise
+// by so many quarters.
+func faceAlone(ctx context.Context, analyzer vision.Analyzer, img image.Image, turn int) (*vision.Features, Hint, error) {
+	size := img.Bounds().Size()
+	longer := float64(max(size.X, size.Y))
+	k := min(1, 1.25*frameSide/longer)
+	w, h := k*float64(size.X), k*float64(size.Y)
+	at := img.Bounds().Min
+	x, y := float64(at.X), float64(at.Y)
+	var toFrame f64.Aff3
+	frame := image.Rect(0, 0, max(1, int(w)), max(1, int(h)))
+	switch turn {
+	case 0:
+		toFrame = f64.Aff3{k, 0, -k * x, 0, k, -k * y}
+	case 1:
+		toFrame = f64.Aff3{0, -k, h + k*y, k, 0, -k * x}
+		frame = image.Rect(0, 0, max(1, int(h)), max(1, int(w)))
+	case 2:
+		toFrame = f64.Aff3{-k, 0, w + k*x, 0, -k, h + k*y}
+	default:
+		toFrame = f64.Aff3{0, k, -k * y, -k, 0, w + k*x}
+		frame = image.Rect(0, 0, max(1, int(h)), max(1, int(w)))
+	}
+	picture := grey(frame)
+	xdraw.BiLinear.Transform(picture, toFrame, img, img.Bounds(), draw.Src, nil)
+	o, err := look(ctx, analyzer, picture)
+	if err != nil || o.Landmarks == nil || o.Presence < leastPresent {
+		return nil, TurnOver, err
+	}
+	if o.Face.Width/k < leastPixels || o.Face.Width < leastPixels {
+		return nil, Closer, nil
+	}
+	f, err := analyzer.Features(ctx, o)
+	return f, NoHint, err
+}
+
+func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image) (*vision.Observation, error) {
+	const quality = 92
+	var data bytes.Buffer
+	if err := jpeg.Encode(&data, frame, &jpeg.Options{Quality: quality}); err != nil {
+		return nil, err
+	}
+	return analyzer.Analyze(ctx, data.Bytes())
+}
+
+// quarters is how many quarter turns, clockwise, bring the zone upright.
+func quarters(r reader.Reading) int {
+	c := r.Corners
+	angle := math.Atan2(c[1].Y-c[0].Y, c[1].X-c[0].X)
+	return int(math.Round(-angle/(math.Pi/2))+4) % 4
+}

@@ -1,0 +1,74 @@
+package capture
+
+import (
+	"image"
+	"slices"
+
+	"agegate/internal/check/document/reader"
+)
+
+// Limits of a picture that can be read.
+const (
+	leastPitch = 11.0  // from a character of the zone to the next, pixels
+	mostPitch  = 40.0  //
+	leastLight = 45.0  // mean luma of the frame's middle, 0 to 255
+	glaring    = 250   // luma from which a camera shows no more differences
+	mostGlare  = 0.04  // share of the frame's middle that is glaring
+	leastSharp = 0.012 // see sharpness
+)
+
+// trouble says why no zone could be read in a picture.
+func trouble(img *image.Gray, r reader.Reading) Hint {
+	light, glare, sharp := surface(img)
+	switch {
+	case light < leastLight:
+		return Dark
+	case r.Finding == reader.NothingFound && glare > mostGlare:
+		return Glare
+	case r.Finding != reader.NothingFound && r.Pitch < leastPitch:
+		return Closer
+	case r.Finding != reader.NothingFound && r.Pitch > mostPitch:
+		return Further
+	case sharp < leastSharp:
+		return Blurred
+	case r.Finding == reader.NothingFound:
+		return ShowZone
+	case glare > mostGlare:
+		return Glare
+	}
+	return HoldStill
+}
+
+// leaves reports whether a part of the zone lies outside the picture.
+func leaves(r reader.Reading, size image.Point) bool {
+	return slices.ContainsFunc(r.Corners[:], func(p reader.Point) bool {
+		return p.X < 0 || p.Y < 0 || p.X > float64(size.X) || p.Y > float64(size.Y)
+	})
+}
+
+// surface measures the middle of a picture, half of it in each direction: mean
+// luma, the share that is glaring, and sharpness, which is the mean square of
+// the Laplacian over the variance.
+func surface(img *image.Gray) (light, glare, sharp float64) {
+	size := img.Rect.Size()
+	const margin = 4 // a quarter on each side
+	var n, sum, squares, laplacian, bright float64
+	for y := max(size.Y/margin, 1); y < size.Y-max(size.Y/margin, 1); y += 2 {
+		row := img.Pix[y*img.Stride:]
+		above, below := img.Pix[(y-1)*img.Stride:], img.Pix[(y+1)*img.Stride:]
+		for x := max(size.X/margin, 1); x < size.X-max(size.X/margin, 1); x += 2 {
+			v := float64(row[x])
+			n, sum, squares = n+1, sum+v, squares+v*v
+			l := float64(row[x-1]) + float64(row[x+1]) + float64(above[x]) + float64(below[x]) - 4*v
+			laplacian += l * l
+			if v >= glaring {
+				bright++
+			}
+		}
+	}
+	if n == 0 {
+		return 0, 0, 0
+	}
+	mean := sum / n
+	return mean, bright / n, laplacian / n / max(squares/n-mean*mean, 1)
+}

@@ -1,0 +1,148 @@
+package capture
+
+import (
+	"crypto/rand"
+	"image"
+	"io"
+	"math"
+	"math/big"
+	"time"
+
+	"agegate/internal/check/document/reader"
+)
+
+// tilts is how many tilts are asked for, each in another direction than the one
+// before: 4×3×3 sequences, of which a recording shows one.
+const tilts = 3
+
+// minReaction is the time after a prompt before which nobody follows it.
+const minReaction = 300 * time.Millisecond
+
+// mostStray is the number of tilts that may be made in a direction not asked
+// for, as people do who mistake left for right. Each is answered with a fresh
+// prompt.
+const mostStray = 2
+
+// slope is how a document leans, as sines of angles: the left edge nearer to the
+// camera than the right one, and the upper nearer than the lower. It is the
+// difference in length of the zone's sides, the nearer side being the longer,
+// over the angle at which the camera sees the way between them. The camera is
+// taken for a phone's: one of longer focal length shows less of a tilt.
+type slope struct{ across, down float64 }
+
+// focal is the focal length of a phone's camera over the longer side of its
+// pictures: some 60 degrees of view.
+const focal = 0.87
+
+// Least sines of a tilt that counts, 7.5 degrees, and of one in a direction that was
+// not asked for. Of a lower edge that is raised, the corners of the lines show little
+// more than half.
+const (
+	leastTilt  = 0.13
+	leastStray = 0.2
+)
+
+func slopeOf(corners [4]reader.Point, size image.Point) slope {
+	side := func(a, b int) float64 {
+		return max(math.Hypot(corners[a].X-corners[b].X, corners[a].Y-corners[b].Y), 1)
+	}
+	top, right, bottom, left := side(0, 1), side(1, 2), side(3, 2), side(0, 3)
+	f := focal * float64(max(size.X, size.Y))
+	return slope{math.Log(left/right) * 2 * f / (top + bottom), math.Log(top/bottom) * 2 * f / (left + right)}
+}
+
+// lean returns how far the document is tilted in a direction since it was flat,
+// as a sine.
+func (s slope) lean(flat slope, direction Hint) float64 {
+	switch direction {
+	case RaiseLeft:
+		return s.across - flat.across
+	case RaiseRight:
+		return flat.across - s.across
+	case RaiseTop:
+		return s.down - flat.down
+	case RaiseBottom:
+		return flat.down - s.down
+	}
+	return 0
+}
+
+var directions = []Hint{RaiseLeft, RaiseRight, RaiseTop, RaiseBottom}
+
+// tilting is the part of a capture that asks for tilts.
+type tilting struct {
+	random io.Reader
+	flat   []slope // of the frames before
+	prompt Hint
+	shown  time.Time
+	done   int
+	held   int  // frames in a row that fulfil the prompt
+	stray  int  // frames in a row that show another direction
+	wrong  int  // directions not asked for
+	from   Hint // the direction in which the prompt found the document, until it leaves
+}
+
+// heldTilt is how many frames in a row it takes to believe a tilt.
+const heldTilt = 2
+
+// begin asks for the first tilt.
+func (t *tilting) begin(now time.Time) { t.ask(now, NoHint) }
+
+// ask draws a prompt other than the direction given.
+func (t *tilting) ask(now time.Time, not Hint) {
+	var others []Hint
+	for _, d := range directions {
+		if d != not {
+			others = append(others, d)
+		}
+	}
+	i, err := rand.Int(t.random, big.NewInt(int64(len(others))))
+	if err != nil {
+		panic("capture: no randomness for a prompt: " + err.Error())
+	}
+	t.prompt, t.shown, t.held, t.stray, t.from = others[i.Int64()], now, 0, 0, not
+}
+
+// add weighs a frame that shows the zone, and reports whether the document
+// moved more often than allowed as it was not asked to.
+func (t *tilting) add(s slope, now time.Time) (refused bool) {
+	flat := median(t.flat)
+	if now.Sub(t.shown) < minReaction {
+		return false
+	}
+	if s.lean(flat, t.prompt) >= leastTilt {
+		t.stray = 0
+		if t.held++; t.held >= heldTilt {
+			t.done++
+			t.ask(now, t.prompt)
+		}
+		return false
+	}
+	t.held = 0
+	if s.lean(flat, t.from) < leastTilt {
+		t.from = NoHint
+	}
+	strayed := NoHint
+	for _, d := range directions {
+		if d != t.prompt && d != t.from && s.lean(flat, d) >= leastStray {
+			strayed = d
+		}
+	}
+	if strayed == NoHint {
+		t.stray = 0
+		return false
+	}
+	if t.stray++; t.stray == heldTilt {
+		t.wrong++
+		t.ask(now, strayed)
+	}
+	return t.wrong > mostStray
+}
+
+func median(slopes []slope) slope {
+	var across, down []float64
+	for _, s := range slopes {
+		across, down = append(across, s.across), append(down, s.down)
+	}
+	return slope{middle(across), middle(down)}
+}

@@ -1,0 +1,81 @@
+package capture
+
+import (
+	"agegate/internal/check/document/mrz"
+	"agegate/internal/check/document/reader"
+)
+
+// agreeing is the number of different frames that must show the same zone.
+const agreeing = 3
+
+// Limits of frames that do not agree. A single frame that is misread and whose
+// check digits hold all the same is forgiven.
+const (
+	mostZones      = 3  // different ones in a capture
+	mostDissenting = 1  // frames of any but the most frequent zone
+	mostStateless  = 10 // frames of a zone within which its issuing state must be read
+)
+
+// zone is what some frames agree on: every character that a check digit covers.
+type zone struct {
+	format  mrz.Format
+	checked string
+	frames  int
+	states  map[string]int // frames by issuing state, which no check digit covers
+	result  mrz.Result     // of the latest frame
+}
+
+// zones counts the frames of each zone that was read.
+type zones []*zone
+
+// add counts a frame with a valid zone and returns the zone.
+func (z *zones) add(r reader.Reading) *zone {
+	checked := r.Format.Checked(r.Lines)
+	for _, known := range *z {
+		if known.format == r.Format && known.checked == checked {
+			known.count(r.Result)
+			return known
+		}
+	}
+	fresh := &zone{format: r.Format, checked: checked, states: map[string]int{}}
+	fresh.count(r.Result)
+	*z = append(*z, fresh)
+	return fresh
+}
+
+func (z *zone) count(r mrz.Result) {
+	z.frames++
+	z.states[r.IssuingState]++
+	z.result = r
+}
+
+// leading is the zone of most frames, the first among equals.
+func (z zones) leading() (most *zone) {
+	for _, one := range z {
+		if most == nil || one.frames > most.frames {
+			most = one
+		}
+	}
+	return most
+}
+
+// disagree reports whether the frames cannot be of one document.
+func (z zones) disagree() bool {
+	leading := z.leading()
+	for _, one := range z {
+		if one != leading && one.frames > mostDissenting {
+			return true
+		}
+	}
+	return len(z) > mostZones
+}
+
+// state returns the issuing state that enough frames agree on.
+func (z *zone) state() (code string, ok bool) {
+	for code, frames := range z.states {
+		if code != "" && frames >= agreeing {
+			return code, true
+		}
+	}
+	return "", false
+}

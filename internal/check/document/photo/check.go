@@ -1,0 +1,226 @@
+// Package photo is the check of a photographed document: the document is read
+// before the rear camera, then a live face is compared with its portrait before
+// the front camera. It keeps nothing of a picture beyond the check, and passes
+// on no more of a document than the outcome.
+package photo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"image"
+	"io"
+	"time"
+
+	"agegate/internal/check/age"
+	"agegate/internal/check/document/capture"
+	"agegate/internal/check/document/mrz"
+	"agegate/internal/check/document/portrait"
+	"agegate/internal/check/document/reader"
+	"agegate/internal/check/liveness"
+	"agegate/internal/check/vision"
+)
+
+// The most pixels and the longest side of a picture of a document.
+const (
+	maxSide   = 1280
+	maxPixels = maxSide * maxSide
+)
+
+// utopia is the issuing state of specimens.
+const utopia = "UTO"
+
+// Engine starts checks over one set of models.
+type Engine struct {
+	zones     *reader.Reader
+	analyzer  vision.Analyzer
+	faces     *age.Engine
+	reference *portrait.Reference
+}
+
+// NewEngine returns an engine. faces makes the captures of the live face.
+func NewEngine(zones *reader.Reader, analyzer vision.Analyzer, faces *age.Engine, reference *portrait.Reference) *Engine {
+	return &Engine{zones, analyzer, faces, reference}
+}
+
+// Turn waits for a turn at the processor; done ends it.
+type Turn func(ctx context.Context) (done func(), err error)
+
+// Options are the terms of one check.
+type Options struct {
+	TargetAge int  // years that the holder of the document must have lived
+	Assisted  bool // the person cannot move their head
+	Specimens bool // documents of Utopia are taken, the state of specimens (ICAO Doc 9303-3, section 5)
+	// DocumentTurn is taken for each picture of a document, FaceTurn for each of
+	// a face. Nil: no turn is waited for.
+	DocumentTurn, FaceTurn Turn
+	Now                    func() time.Time // nil: time.Now. Its time zone is that of the day of the check
+	Rand                   io.Reader        // nil: crypto/rand
+}
+
+// Check is one check of a document. It is for one goroutine.
+type Check struct {
+	engine  *Engine
+	options Options
+	nonce   [16]byte
+	next    uint32 // sequence number expected
+	over    bool
+
+	document documentCapture
+	portrait *vision.Features // nil until the document was read
+	face     faceCapture      // nil until then
+	taken    uint32           // frames that face has had
+}
+
+// documentCapture is capture.Capture, and faceCapture age.Capture.
+type (
+	documentCapture interface {
+		Frame(ctx context.Context, img image.Image) (capture.Step, error)
+		Document() capture.Document
+	}
+	faceCapture interface {
+		Nonce() [16]byte
+		Add(ctx context.Context, f age.Frame) (age.Step, error)
+		MoreTime() bool
+	}
+)
+
+// NewCheck starts a check.
+func (e *Engine) NewCheck(o Options) *Check {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.DocumentTurn == nil {
+		o.DocumentTurn = func(context.Context) (func(), error) { return func() {}, nil }
+	}
+	document := capture.New(e.zones, e.analyzer, o.Now)
+	document.DrawFrom(o.Rand)
+	c := &Check{engine: e, options: o, document: document}
+	if _, err := io.ReadFull(o.Rand, c.nonce[:]); err != nil {
+		panic("photo: no randomness for a nonce: " + err.Error())
+	}
+	return c
+}
+
+// Nonce must precede every frame of this check.
+func (c *Check) Nonce() [16]byte { return c.nonce }
+
+// MoreTime extends the time of the present prompt to the face and reports
+// whether it did.
+func (c *Check) MoreTime() bool { return c.face != nil && c.face.MoreTime() }
+
+// Add takes the next frame and says what to do. Its errors, and what they mean,
+// are those of age.Capture.Add.
+func (c *Check) Add(ctx context.Context, f age.Frame) (Step, error) {
+	step, err := c.add(ctx, f)
+	c.over = c.over || err != nil || step.Outcome != ""
+	return step, err
+}
+
+func (c *Check) add(ctx context.Context, f age.Frame) (Step, error) {
+	switch {
+	case c.over:
+		return Step{}, age.ErrFinished
+	case f.Nonce != c.nonce:
+		return Step{}, age.ErrForeignFrame
+	case f.Seq != c.next:
+		return Step{}, age.ErrFrameOrder
+	}
+	c.next++
+	if c.face != nil {
+		return c.compare(ctx, f)
+	}
+	return c.read(ctx, f.JPEG)
+}
+
+// read takes a picture of the document.
+func (c *Check) read(ctx context.Context, jpeg []byte) (Step, error) {
+	done, err := c.options.DocumentTurn(ctx)
+	if err != nil {
+		return Step{}, err
+	}
+	defer done()
+	img, err := vision.DecodeFrame(jpeg, maxPixels, maxSide)
+	switch {
+	case errors.Is(err, vision.ErrBadImage):
+		return Step{Stage: StageDocument, Step: age.Step{Guidance: vision.GuidanceBadImage}}, nil
+	case err != nil:
+		return Step{}, err
+	}
+	seen, err := c.document.Frame(ctx, img)
+	switch {
+	case err != nil:
+		return Step{}, err
+	case seen.Stage == capture.Refused:
+		return Step{Stage: StageDocument, Outcome: Doubtful}, nil
+	case seen.Stage == capture.Done:
+		return c.judge(c.document.Document()), nil
+	}
+	return stepOf(seen), nil
+}
+
+// judge decides on a document that was read, and asks for the face where it
+// proves the age.
+func (c *Check) judge(d capture.Document) Step {
+	today := mrz.DateOf(c.options.Now())
+	step := Step{Stage: StageDocument}
+	switch {
+	case d.Zone.IssuingState == utopia && !c.options.Specimens:
+		step.Outcome = Doubtful
+	case d.Zone.ExpiryDate.Before(today):
+		step.Outcome = Expired
+	case d.Zone.BirthDate.AgeOn(today) < c.options.TargetAge:
+		step.Outcome = UnderAge
+	default:
+		c.portrait, c.document = d.Portrait, nil // no more is needed of it
+		c.beginFace()
+		step.Stage, step.Guidance, step.Phase = StageFace, vision.GuidanceNoFace, age.PhaseFraming
+	}
+	return step
+}
+
+// beginFace starts the capture of the live face, also once more after one that
+// came to nothing.
+func (c *Check) beginFace() {
+	c.taken = 0
+	c.face = c.engine.faces.NewCapture(age.Options{
+		TargetAge: c.options.TargetAge, Assisted: c.options.Assisted, Turn: c.options.FaceTurn, Now: c.options.Now, Rand: c.options.Rand,
+	})
+}
+
+// compare takes a picture of the face.
+func (c *Check) compare(ctx context.Context, f age.Frame) (Step, error) {
+	f.Nonce, f.Seq = c.face.Nonce(), c.taken
+	c.taken++
+	seen, err := c.face.Add(ctx, f)
+	if err != nil {
+		return Step{}, err
+	}
+	step := Step{Stage: StageFace}
+	switch {
+	case seen.Verdict == "":
+		step.Step = seen
+	case seen.Verdict == age.VerdictNoCapture:
+		c.beginFace()
+		step.Guidance, step.Phase = seen.Guidance, age.PhaseFraming
+	case seen.Verdict == age.VerdictSpoof:
+		step.Outcome = NotLive
+	case c.matches(seen.Faces):
+		step.Outcome = Passed
+	default:
+		step.Outcome = AnotherFace
+	}
+	return step, nil
+}
+
+// matches compares the portrait with every face that decided.
+func (c *Check) matches(faces []*vision.Features) bool {
+	var similarities []float64
+	for _, face := range faces {
+		similarities = append(similarities, c.engine.reference.Similarity(c.portrait, face))
+	}
+	return len(similarities) > 0 && c.engine.reference.Match(liveness.Median(similarities))
+}

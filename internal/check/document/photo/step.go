@@ -1,0 +1,67 @@
+package photo
+
+import (
+	"agegate/internal/check/age"
+	"agegate/internal/check/document/capture"
+	"agegate/internal/check/liveness"
+	"agegate/internal/check/vision"
+)
+
+// Stage is what the camera should film.
+type Stage string
+
+// The stages of a check, in order.
+const (
+	StageDocument Stage = "document" // before the rear camera
+	StageFace     Stage = "face"     // before the front camera
+)
+
+// Outcome is how a check ended; "" while it runs.
+type Outcome string
+
+// The outcomes of a check.
+const (
+	Passed      Outcome = "passed"
+	Expired     Outcome = "expired"      // the document was read; it has expired
+	UnderAge    Outcome = "under_age"    // the document was read; its holder is too young
+	AnotherFace Outcome = "another_face" // the document was read; the live face is not that of its portrait
+	NotLive     Outcome = "not_live"     // the face is not a live one
+	Doubtful    Outcome = "doubtful"     // the pictures do not show one document as a camera sees it
+)
+
+// Refusals are the outcomes of a document that was read and refused.
+var Refusals = []Outcome{Expired, UnderAge, AnotherFace}
+
+// Step is the answer to one frame. Its age, verdict and faces are never set.
+type Step struct {
+	age.Step
+	Stage   Stage
+	Outcome Outcome // set on the last step
+}
+
+// Prefix is what the guidance and the prompts about a document begin with; a
+// capture.Hint follows.
+const Prefix = "document."
+
+// Hints are what follows the prefix.
+var Hints = []capture.Hint{
+	capture.ShowZone, capture.OtherDocument, capture.Closer, capture.Further, capture.Dark, capture.Glare, capture.Blurred,
+	capture.HoldStill, capture.RaiseLeft, capture.RaiseRight, capture.RaiseTop, capture.RaiseBottom, capture.TurnOver,
+}
+
+// stepOf words the judgement on a picture of a document as that on one of a
+// face: what is well is a prompt, what is not is guidance.
+func stepOf(seen capture.Step) Step {
+	hint := seen.Hint
+	if hint == capture.NoHint {
+		hint = capture.HoldStill
+	}
+	step := Step{Stage: StageDocument, Step: age.Step{Phase: age.Phase(StageDocument), Full: true}}
+	switch hint {
+	case capture.HoldStill, capture.RaiseLeft, capture.RaiseRight, capture.RaiseTop, capture.RaiseBottom, capture.TurnOver:
+		step.Guidance, step.Prompt = vision.GuidanceOK, liveness.Prompt(Prefix+hint)
+	default:
+		step.Guidance = vision.Guidance(Prefix + hint)
+	}
+	return step
+}

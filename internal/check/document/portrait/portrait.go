@@ -1,0 +1,161 @@
+// Package portrait compares the portrait of a document with another picture of a
+// face. It says how alike two faces are, which stops most strangers' documents;
+// brothers, sisters and look-alikes it cannot tell apart. It keeps nothing of a
+// picture.
+package portrait
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/jpeg"
+
+	"agegate/internal/check/vision"
+
+	xdraw "golang.org/x/image/draw"
+)
+
+// Errors of Find.
+var (
+	ErrNoFace       = errors.New("no face was found")
+	ErrSeveralFaces = errors.New("several faces were found")
+)
+
+const (
+	frameSide    = 640 // longest side of what the detector is given, pixels
+	frameQuality = 92
+	// closeUp is the side of the square cut around a small face, in widths of
+	// the face, where the picture has more pixels of it than the frame.
+	closeUp = 2.6
+	// border is added where a tightly cut face is not found without, as a share
+	// of the longer side.
+	border = 0.2
+)
+
+// Find returns the features of the one face in a picture, which may be turned by
+// quarters. A face that the picture shows smaller than a frame would is cut out
+// first. It fails with ErrNoFace or ErrSeveralFaces, or because a model failed.
+func Find(ctx context.Context, analyzer vision.Analyzer, img image.Image) (*vision.Features, error) {
+	failure := ErrNoFace
+	for _, edge := range []float64{0, border} {
+		best, turn, err := upright(ctx, analyzer, img, edge)
+		if err != nil && !errors.Is(err, ErrNoFace) && !errors.Is(err, ErrSeveralFaces) {
+			return nil, err
+		}
+		if err != nil {
+			failure = err
+			continue
+		}
+		if frame, scale := fit(quarter(img, turn), edge); !best.Resolved() && scale < 1 {
+			face, margin := best.Face, edge/(1+2*edge)*float64(max(frame.Bounds().Dx(), frame.Bounds().Dy()))
+			face.X, face.Y = face.X-margin, face.Y-margin
+			closer, err := look(ctx, analyzer, cut(quarter(img, turn), face, scale))
+			if err != nil {
+				return nil, err
+			}
+			if closer.Landmarks != nil {
+				best = closer
+			}
+		}
+		return analyzer.Features(ctx, best)
+	}
+	return nil, failure
+}
+
+// leastPresence is the mesh model's probability under which a detection is no
+// face.
+const leastPresence = 0.5
+
+// upright looks at the picture in its four positions and returns the one that
+// shows a face best: a detector finds one upside down as well.
+func upright(ctx context.Context, analyzer vision.Analyzer, img image.Image, edge float64) (best *vision.Observation, turn int, err error) {
+	err = ErrNoFace
+	frame, _ := fit(img, edge)
+	for t := range 4 {
+		seen, failed := look(ctx, analyzer, quarter(frame, t))
+		switch {
+		case failed != nil:
+			return nil, 0, failed
+		case seen.Guidance == vision.GuidanceSeveralFaces:
+			err = ErrSeveralFaces
+		case seen.Landmarks != nil && seen.Presence >= leastPresence && (best == nil || seen.Presence > best.Presence):
+			best, turn = seen, t
+		}
+	}
+	if best != nil {
+		err = nil
+	}
+	return best, turn, err
+}
+
+func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image) (*vision.Observation, error) {
+	var data bytes.Buffer
+	if err := jpeg.Encode(&data, frame, &jpeg.Options{Quality: frameQuality}); err != nil {
+		return nil, err
+	}
+	return analyzer.Analyze(ctx, data.Bytes())
+}
+
+// fit scales a picture to a frame with a grey border; scale is the share of its
+// size that is left.
+func fit(img image.Image, edge float64) (frame image.Image, scale float64) {
+	size := img.Bounds().Size()
+	longer := float64(max(size.X, size.Y))
+	scale = min(1, frameSide/(longer*(1+2*edge)))
+	margin := int(edge * longer * scale)
+	inner := image.Rect(0, 0, max(1, int(float64(size.X)*scale)), max(1, int(float64(size.Y)*scale))).Add(image.Pt(margin, margin))
+	return paste(image.Rect(0, 0, inner.Max.X+margin, inner.Max.Y+margin), inner, img, img.Bounds()), scale
+}
+
+// cut is the surroundings of a face at the picture's own resolution, at most
+// that of a frame. The face is in pixels of a frame made with the given scale.
+func cut(img image.Image, face vision.Face, scale float64) image.Image {
+	half := closeUp * max(face.Width, face.Height) / scale / 2
+	from := img.Bounds()
+	square := image.Rect(int(face.X/scale-half), int(face.Y/scale-half), int(face.X/scale+half), int(face.Y/scale+half)).Add(from.Min).Intersect(from)
+	side := min(frameSide/2, square.Dx(), square.Dy())
+	to := image.Rect(0, 0, max(1, side*square.Dx()/max(1, min(square.Dx(), square.Dy()))), max(1, side*square.Dy()/max(1, min(square.Dx(), square.Dy()))))
+	return paste(to, to, img, square)
+}
+
+// paste scales a part of a picture into a grey frame.
+func paste(frame, inner image.Rectangle, img image.Image, part image.Rectangle) image.Image {
+	out := image.NewRGBA(frame)
+	draw.Draw(out, frame, image.NewUniform(color.Gray{128}), image.Point{}, draw.Src)
+	if inner.Size() == part.Size() {
+		draw.Draw(out, inner, img, part.Min, draw.Over)
+	} else {
+		xdraw.CatmullRom.Scale(out, inner, img, part, draw.Over, nil)
+	}
+	return out
+}
+
+// quarter turns a picture clockwise by quarters.
+func quarter(img image.Image, turns int) image.Image {
+	if turns == 0 {
+		return img
+	}
+	from := img.Bounds()
+	w, h := from.Dx(), from.Dy()
+	size := image.Rect(0, 0, w, h)
+	if turns%2 == 1 {
+		size = image.Rect(0, 0, h, w)
+	}
+	out := image.NewRGBA(size)
+	for y := range h {
+		for x := range w {
+			u, v := h-1-y, x
+			switch turns {
+			case 2:
+				u, v = w-1-x, h-1-y
+			case 3:
+				u, v = y, w-1-x
+			}
+			out.Set(u, v, img.At(from.Min.X+x, from.Min.Y+y))
+		}
+	}
+	return out
+}

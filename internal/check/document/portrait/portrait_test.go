@@ -1,0 +1,114 @@
+package portrait
+
+import (
+	"errors"
+	"image"
+	"image/draw"
+	"math"
+	"testing"
+
+	"agegate/internal/check/inference"
+	"agegate/internal/check/vision"
+	"agegate/internal/check/vision/visiontest"
+
+	xdraw "golang.org/x/image/draw"
+)
+
+// TestFind: the face is found in any quarter turn, cut out where it is small in
+// a large picture, and taken for the same person in all of them; strips of it
+// and no face are refused.
+func TestFind(t *testing.T) {
+	pool := visiontest.Pool(t)
+	analyzer := vision.NewAnalyzer(pool)
+	reference, err := Load(pool.Manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	face := visiontest.Face(t)
+	want, err := Find(t.Context(), analyzer, face)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := func(squares ...image.Rectangle) image.Image {
+		img := image.NewRGBA(image.Rect(0, 0, 1600, 1100))
+		draw.Draw(img, img.Rect, image.White, image.Point{}, draw.Src)
+		for _, r := range squares {
+			xdraw.CatmullRom.Scale(img, r, face, face.Bounds(), draw.Src, nil)
+		}
+		return img
+	}
+	for _, row := range []struct {
+		name  string
+		img   image.Image
+		least float64
+		err   error
+	}{
+		{"as it is", face, 0.999, nil},
+		{"turned by a quarter", quarter(face, 1), 0.9, nil},
+		{"upside down", quarter(face, 2), 0.9, nil},
+		{"turned by three quarters", quarter(face, 3), 0.9, nil},
+		{"small on a page", page(image.Rect(150, 200, 480, 530)), 0.8, nil},
+		{"twice on a page", page(image.Rect(100, 200, 700, 800), image.Rect(900, 200, 1500, 800)), 0, ErrSeveralFaces},
+		{"nobody", page(), 0, ErrNoFace},
+		{"a pixel", image.NewRGBA(image.Rect(0, 0, 1, 1)), 0, ErrNoFace},
+	} {
+		got, err := Find(t.Context(), analyzer, row.img)
+		if !errors.Is(err, row.err) {
+			t.Errorf("%s: %v, want %v", row.name, err, row.err)
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		if s := reference.Similarity(want, got); s < row.least || s > 1.0001 || !reference.Match(s) {
+			t.Errorf("%s: similarity %.3f, want %.3f, threshold %.3f", row.name, s, row.least, reference.Threshold)
+		}
+	}
+}
+
+// TestSimilarity: it is the cosine of what differs from the mean.
+func TestSimilarity(t *testing.T) {
+	view := func(x, y float32) (v vision.View) {
+		for i := range v.Descriptor {
+			v.Descriptor[i] = 5 // what all faces share
+		}
+		v.Descriptor[0] += x
+		v.Descriptor[1] += y
+		return v
+	}
+	var r Reference
+	for i := range r.Whole {
+		r.Whole[i], r.Inner[i] = 5, 5
+	}
+	a := &vision.Features{Whole: view(1, 0), Inner: view(1, 0)}
+	for _, row := range []struct {
+		b    *vision.Features
+		want float64
+	}{
+		{a, 1},
+		{&vision.Features{Whole: view(2, 0), Inner: view(3, 0)}, 1},
+		{&vision.Features{Whole: view(0, 1), Inner: view(0, 1)}, 0},
+		{&vision.Features{Whole: view(-1, 0), Inner: view(-1, 0)}, -1},
+		{&vision.Features{Whole: view(1, 0), Inner: view(0, 1)}, 0.5},
+	} {
+		if got := r.Similarity(a, row.b); math.Abs(got-row.want) > 1e-5 || got != r.Similarity(row.b, a) {
+			t.Errorf("got %f, want %f", got, row.want)
+		}
+	}
+}
+
+// TestLoad: the reference holds for the models it was fitted on only.
+func TestLoad(t *testing.T) {
+	manifest := visiontest.Pool(t).Manifest
+	r, err := Load(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Threshold <= 0 || r.Threshold >= 1 || r.Origin == "" {
+		t.Errorf("threshold %f of %q", r.Threshold, r.Origin)
+	}
+	other := inference.Manifest{Models: map[inference.Model]inference.File{inference.Ager: {SHA256: "00"}}}
+	if _, err := Load(other); !errors.Is(err, ErrOtherModels) {
+		t.Errorf("other models: %v", err)
+	}
+}

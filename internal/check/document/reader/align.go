@@ -1,0 +1,116 @@
+package reader
+
+import (
+	"math"
+
+	"agegate/internal/check/document/glyph"
+	"agegate/internal/check/document/mrz"
+)
+
+// grid holds what the network says about every column of some rows.
+type grid struct {
+	rows [][][glyph.Classes]float32
+}
+
+// alignment is a format laid over a grid.
+type alignment struct {
+	format mrz.Format
+	row    int // the zone's first line
+	column int // its first character
+	score  float64
+}
+
+// look fills a grid from the rows of a zone, some columns beyond both ends.
+func (s *search) look(rows []row) (g grid, first int) {
+	low, high := rows[0].line.low, rows[0].line.high
+	for _, r := range rows {
+		low, high = min(low, r.line.low), max(high, r.line.high)
+	}
+	extra := min(max(46-(high-low+1), 3), 12)
+	low, high = low-extra, min(high+extra, low+2*extra+60)
+	g.rows = make([][][glyph.Classes]float32, len(rows))
+	for i, r := range rows {
+		for n := low; n <= high; n++ {
+			g.rows[i] = append(g.rows[i], s.column(r.line, float64(n)))
+		}
+	}
+	return g, low
+}
+
+// column classifies one place; what is outside the picture is no character.
+func (s *search) column(l *line, n float64) (logs [glyph.Classes]float32) {
+	p := l.place(n, 0)
+	if p.X < 0 || p.Y < 0 || p.X > float64(s.img.Rect.Dx()) || p.Y > float64(s.img.Rect.Dy()) || s.left <= 0 {
+		for i := range logs {
+			logs[i] = worst
+		}
+		logs[glyph.Junk] = 0
+		return logs
+	}
+	return *s.classify(p)
+}
+
+// worst bounds what a single cell can say against an alignment, as a logarithm:
+// one blot must not outweigh all else.
+const worst = -7
+
+// align lays every format over the grid at every place and returns the one that
+// explains all of its cells best: those inside by the characters that the
+// format allows there, those outside by junk.
+func (g grid) align() (best alignment, ok bool) {
+	columns := len(g.rows[0])
+	var all float64 // every cell explained by junk
+	outside := make([][]float64, len(g.rows))
+	for r, row := range g.rows {
+		for _, logs := range row {
+			v := max(float64(logs[glyph.Junk]), worst)
+			outside[r] = append(outside[r], v)
+			all += v
+		}
+	}
+	best.score = math.Inf(-1)
+	for _, format := range mrz.Formats {
+		for top := 0; top+format.Lines() <= len(g.rows); top++ {
+			for start := 0; start+format.Length() <= columns; start++ {
+				score := all
+				for l := range format.Lines() {
+					for i := range format.Length() {
+						_, v := g.best(top+l, start+i, format.Allowed(l, i))
+						score += v - outside[top+l][start+i]
+					}
+				}
+				if score > best.score {
+					best = alignment{format, top, start, score}
+				}
+			}
+		}
+	}
+	return best, !math.IsInf(best.score, -1)
+}
+
+// best is the likeliest allowed character of a cell.
+func (g grid) best(row, column int, allowed mrz.Set) (char int, log float64) {
+	logs := &g.rows[row][column]
+	char, log = -1, math.Inf(-1)
+	for c := range glyph.Junk {
+		if v := float64(logs[c]); allowed>>c&1 == 1 && v > log {
+			char, log = c, v
+		}
+	}
+	return char, max(log, worst)
+}
+
+// read returns the lines of the zone under an alignment, and the mean logarithm
+// of their characters' probabilities.
+func (g grid) read(a alignment) (lines []string, mean float64) {
+	for l := range a.format.Lines() {
+		var text []byte
+		for i := range a.format.Length() {
+			char, log := g.best(a.row+l, a.column+i, a.format.Allowed(l, i))
+			text = append(text, mrz.Alphabet[char])
+			mean += log
+		}
+		lines = append(lines, string(text))
+	}
+	return lines, mean / float64(a.format.Lines()*a.format.Length())
+}

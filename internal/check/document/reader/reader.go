@@ -1,0 +1,169 @@
+// Package reader finds the machine-readable zone of a travel document in a
+// picture and reads it: patches of ink, chains of them at even distances, a
+// curve through each, a small network that tells the characters along it apart,
+// and an alignment of all lines under the characters that each format allows.
+// It keeps nothing of a picture, and never changes a character to make a check
+// digit hold.
+package reader
+
+import (
+	"cmp"
+	"image"
+	"math"
+	"slices"
+	"time"
+
+	"agegate/internal/check/document/glyph"
+	"agegate/internal/check/document/mrz"
+)
+
+// Reader reads zones. It may be used by many goroutines at once.
+type Reader struct{ weights *glyph.Weights }
+
+// New returns a reader with the weights that the program carries.
+func New() (*Reader, error) {
+	weights, err := glyph.Trained()
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{weights}, nil
+}
+
+// Finding says how far the reader came with a picture.
+type Finding int
+
+// The findings.
+const (
+	NothingFound Finding = iota // no line of OCR-B
+	LinesFound                  // lines of OCR-B, but no zone that can be read
+	ZoneRead                    // a zone; Result says whether it holds
+)
+
+// Reading is what a picture shows.
+type Reading struct {
+	Finding Finding
+	mrz.Result
+	// Lines are the zone's own, to compare the frames of one capture by. Like
+	// Result they describe a person: they must not be kept or logged.
+	Lines []string
+	Sure  float64 // geometric mean of the characters' probabilities, 0 to 1
+	Pitch float64 // from a character to the next, pixels; 0 when nothing was found
+	// Corners are those of the zone in the picture: of its first character's
+	// upper left, clockwise. Zero unless a zone was read.
+	Corners [4]Point
+}
+
+// Point is a place in a picture, in pixels.
+type Point struct{ X, Y float64 }
+
+// leastSure is the mean logarithm of the probabilities under which a zone
+// counts as not read. Zones that hold lie far above it.
+const leastSure = -0.6
+
+// leastFirst is the logarithm of the least probability of the zone's first
+// letter, which says what checks must hold: a visa has no composite one, so
+// that a card that is read as a visa holds too easily.
+const leastFirst = -0.7
+
+// Chains that are looked at in one picture, and those of them that are looked at
+// closely.
+const (
+	maxChains = 32
+	maxLines  = 7
+)
+
+// Read looks for a zone in a picture at its own size: the distance between
+// characters must be from 9 to about 45 pixels. Two-digit years are completed
+// as seen on the day of now.
+func (r *Reader) Read(img *image.Gray, now time.Time) Reading {
+	s := &search{img: img, weights: r.weights, left: maxCells}
+	best := Reading{}
+	for _, radius := range []int{12, 24} {
+		reading := s.read(radius, now)
+		if better(reading, best) {
+			best = reading
+		}
+		if best.Valid {
+			break
+		}
+	}
+	return best
+}
+
+func better(a, b Reading) bool {
+	if a.Finding != b.Finding {
+		return a.Finding > b.Finding
+	}
+	return a.Valid && !b.Valid || a.Valid == b.Valid && a.Sure > b.Sure
+}
+
+// read is one pass with a radius of the threshold's neighbourhood.
+func (s *search) read(radius int, now time.Time) (best Reading) {
+	f := newField(findBlobs(s.img, radius))
+	lines := s.lines(f)
+	for _, base := range lines {
+		if s.left < 400 {
+			break
+		}
+		reading := s.zone(s.rows(base, lines, f), now)
+		if better(reading, best) {
+			best = reading
+		}
+		if best.Valid {
+			break
+		}
+	}
+	return best
+}
+
+// lines returns the lines of OCR-B in a field, the likeliest first.
+func (s *search) lines(f *field) (lines []*line) {
+	likely := func(a, b *line) int { return cmp.Compare(b.score, a.score) }
+	var candidates []*line
+	for _, l := range f.chains(maxChains) {
+		if seen := s.glance(l); seen != nil {
+			candidates = append(candidates, seen)
+		}
+	}
+	slices.SortStableFunc(candidates, likely)
+	for _, l := range candidates[:min(len(candidates), maxLines)] {
+		if refined := s.refine(l); refined != nil {
+			lines = append(lines, refined)
+		}
+	}
+	slices.SortStableFunc(lines, likely)
+	return lines
+}
+
+// zone reads the lines of a zone.
+func (s *search) zone(rows []row, now time.Time) Reading {
+	upper := rows[0].line
+	reading := Reading{Finding: LinesFound, Pitch: upper.pitch(float64(upper.low+upper.high) / 2)}
+	if len(rows) < 2 {
+		return reading
+	}
+	g, first := s.look(rows)
+	a, ok := g.align()
+	if !ok {
+		return reading
+	}
+	if _, letter := g.best(a.row, a.column, a.format.Allowed(0, 0)); letter < leastFirst {
+		return reading
+	}
+	lines, mean := g.read(a)
+	reading.Sure = math.Exp(mean)
+	if mean < leastSure {
+		return reading
+	}
+	reading.Finding, reading.Lines = ZoneRead, lines
+	reading.Result = mrz.Decode(a.format, lines, now)
+	left, right := float64(first+a.column)-0.5, float64(first+a.column+a.format.Length())-0.5
+	top, bottom := rows[a.row].line, rows[a.row+a.format.Lines()-1].line
+	reading.Corners = [4]Point{corner(top, left, -0.5), corner(top, right, -0.5), corner(bottom, right, 0.5), corner(bottom, left, 0.5)}
+	return reading
+}
+
+func corner(l *line, n, down float64) Point {
+	p := l.place(n, down)
+	return Point{p.X, p.Y}
+}

@@ -1,0 +1,198 @@
+// Package document is the document check: how a shopper whose estimated age was
+// refused proves it with a document. It knows the ways, their steps and their
+// limits; it ends in session.Service.Resolve, as every check does. Of a document
+// it keeps the way and the outcome.
+package document
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/hex"
+	"encoding/pem"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"agegate/internal/check/document/wallet"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
+)
+
+// TrustedIssuer is an entry of the trust list: a certificate from which wallets'
+// documents of one kind are accepted, in every session.
+type TrustedIssuer struct {
+	ID          uuid.UUID
+	Name        string
+	Country     string // ISO 3166-1 alpha-2
+	DocType     string
+	Certificate []byte // DER
+	Fingerprint []byte // SHA-256 of Certificate
+	SignerUsage string // OID that document signers must have; empty for none
+	NotBefore   time.Time
+	NotAfter    time.Time
+	CreatedAt   time.Time
+}
+
+// TrustStore keeps the trust list. A method that takes an audit.Act writes it in
+// the transaction of the change, or neither.
+type TrustStore interface {
+	// AddIssuer adds an entry. It returns fault.Conflict when the certificate is
+	// trusted for the kind of document already.
+	AddIssuer(ctx context.Context, i TrustedIssuer, act audit.Act) error
+	// Issuers returns the trust list, oldest first.
+	Issuers(ctx context.Context) ([]TrustedIssuer, error)
+	// RemoveIssuer removes an entry, or returns fault.NotFound.
+	RemoveIssuer(ctx context.Context, id uuid.UUID, act audit.Act) error
+}
+
+// Trust manages the trust list. A change applies to the next presentation.
+type Trust struct {
+	store TrustStore
+	now   func() time.Time
+}
+
+// NewTrust returns the service over a store.
+func NewTrust(store TrustStore, now func() time.Time) *Trust { return &Trust{store, now} }
+
+// NewIssuer is an issuer to be trusted.
+type NewIssuer struct {
+	Name    string
+	Country string // empty: as the certificate says
+	DocType string
+	// SignerUsage is the OID of the extended key usage that document signers must
+	// have. Empty means that of ISO/IEC 18013-5 for mobile driving licences and
+	// none for other documents; AnySignerUsage always means none.
+	SignerUsage string
+	PEM         []byte // one certificate
+}
+
+// AnySignerUsage asks for no extended key usage.
+const AnySignerUsage = "any"
+
+const maxIssuerName = 100
+
+var countryCode = regexp.MustCompile(`^[A-Z]{2}$`)
+
+// Add trusts an issuer, with an entry of the instance's audit log. It returns fault.Invalid, which says what is wrong, and
+// fault.Conflict when the certificate is trusted already.
+func (t *Trust) Add(ctx context.Context, actor audit.Actor, n NewIssuer) (TrustedIssuer, error) {
+	if strings.TrimSpace(n.Name) == "" || !utf8.ValidString(n.Name) || utf8.RuneCountInString(n.Name) > maxIssuerName || strings.ContainsFunc(n.Name, tenant.IsHidden) {
+		return TrustedIssuer{}, fault.New(fault.Invalid, "the name must have 1 to "+strconv.Itoa(maxIssuerName)+" visible characters")
+	}
+	if !slices.Contains(wallet.DocTypes(), n.DocType) {
+		return TrustedIssuer{}, fault.New(fault.Invalid, "the kind of document must be one of "+strings.Join(wallet.DocTypes(), ", "))
+	}
+	certificate, err := parseCertificate(n.PEM)
+	if err != nil {
+		return TrustedIssuer{}, err
+	}
+	if n.Country == "" && len(certificate.Subject.Country) == 1 {
+		n.Country = strings.ToUpper(certificate.Subject.Country[0])
+	}
+	if !countryCode.MatchString(n.Country) {
+		return TrustedIssuer{}, fault.New(fault.Invalid, "the country must be two letters, such as DE")
+	}
+	now := t.now()
+	if !now.Before(certificate.NotAfter) {
+		return TrustedIssuer{}, fault.New(fault.Invalid, "the certificate has expired")
+	}
+	usage, err := signerUsage(n)
+	if err != nil {
+		return TrustedIssuer{}, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return TrustedIssuer{}, err
+	}
+	fingerprint := sha256.Sum256(certificate.Raw)
+	issuer := TrustedIssuer{
+		ID: id, Name: n.Name, Country: n.Country, DocType: n.DocType, Certificate: certificate.Raw, Fingerprint: fingerprint[:],
+		SignerUsage: usage, NotBefore: certificate.NotBefore.UTC(), NotAfter: certificate.NotAfter.UTC(), CreatedAt: now,
+	}
+	err = t.store.AddIssuer(ctx, issuer, audit.Act{
+		Scope: audit.Instance, At: now, Actor: actor, Action: audit.IssuerTrust, Target: id.String(),
+		Detail: audit.Detail{Params: map[string]string{
+			"name": n.Name, "country": n.Country, "doctype": n.DocType, "fingerprint": hex.EncodeToString(issuer.Fingerprint),
+		}},
+	})
+	if fault.CodeOf(err) == fault.Conflict {
+		err = fault.New(fault.Conflict, "this certificate is trusted for this kind of document already")
+	}
+	return issuer, err
+}
+
+func parseCertificate(text []byte) (*x509.Certificate, error) {
+	block, rest := pem.Decode(text)
+	if block == nil || block.Type != "CERTIFICATE" {
+		return nil, fault.New(fault.Invalid, "the file must hold a certificate in PEM")
+	}
+	if next, _ := pem.Decode(rest); next != nil {
+		return nil, fault.New(fault.Invalid, "the file must hold one certificate only: add each issuer by itself")
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "the certificate cannot be read")
+	}
+	return certificate, nil
+}
+
+func signerUsage(n NewIssuer) (string, error) {
+	switch {
+	case n.SignerUsage == AnySignerUsage, n.SignerUsage == "" && n.DocType != wallet.DocTypeMDL:
+		return "", nil
+	case n.SignerUsage == "":
+		return wallet.UsageMDL.String(), nil
+	}
+	oid, err := parseOID(n.SignerUsage)
+	if err != nil {
+		return "", fault.New(fault.Invalid, "the signers' usage must be an OID, such as 1.0.18013.5.1.2, or "+AnySignerUsage)
+	}
+	return oid.String(), nil
+}
+
+func parseOID(text string) (asn1.ObjectIdentifier, error) {
+	var oid asn1.ObjectIdentifier
+	for part := range strings.SplitSeq(text, ".") {
+		n, err := strconv.ParseUint(part, 10, 31)
+		if err != nil {
+			return nil, err
+		}
+		oid = append(oid, int(n))
+	}
+	if _, err := asn1.Marshal(oid); err != nil {
+		return nil, err
+	}
+	return oid, nil
+}
+
+// List returns the trust list, oldest first.
+func (t *Trust) List(ctx context.Context) ([]TrustedIssuer, error) { return t.store.Issuers(ctx) }
+
+// Remove ends the trust in an issuer, with an entry of the instance's audit log.
+// It returns fault.NotFound for an unknown one.
+func (t *Trust) Remove(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
+	return t.store.RemoveIssuer(ctx, id, audit.Act{
+		Scope: audit.Instance, At: t.now(), Actor: actor, Action: audit.IssuerDistrust, Target: id.String(),
+	})
+}
+
+// verified returns an entry as a verifier uses it.
+func (i TrustedIssuer) verified() (wallet.Issuer, error) {
+	certificate, err := x509.ParseCertificate(i.Certificate)
+	if err != nil {
+		return wallet.Issuer{}, err
+	}
+	issuer := wallet.Issuer{DocType: i.DocType, Certificate: certificate}
+	if i.SignerUsage != "" {
+		issuer.SignerUsage, err = parseOID(i.SignerUsage)
+	}
+	return issuer, err
+}

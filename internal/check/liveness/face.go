@@ -1,0 +1,78 @@
+package liveness
+
+import (
+	"math"
+
+	"agegate/internal/check/inference"
+	"agegate/internal/check/vision"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// relief measures how much the face between two frames moved as a solid head
+// does and a flat picture cannot: what is left of the landmarks' movement
+// after the best projective map of a plane (a homography) is taken out, as a
+// root mean square over the face's width. Two views of a plane are always
+// related by a homography (Hartley and Zisserman, Multiple View Geometry,
+// section 13.1).
+func relief(from, to *vision.Observation) float64 {
+	before, after := centred(from), centred(to)
+	h, ok := homography(before, after)
+	if !ok {
+		return 0
+	}
+	var sum float64
+	for i, p := range before {
+		w := h[6]*p.X + h[7]*p.Y + 1
+		dx := (h[0]*p.X+h[1]*p.Y+h[2])/w - after[i].X
+		dy := (h[3]*p.X+h[4]*p.Y+h[5])/w - after[i].Y
+		sum += dx*dx + dy*dy
+	}
+	return math.Sqrt(sum / float64(len(before)))
+}
+
+// centred returns the landmarks from the middle of the face, in face widths,
+// which keeps the fit well conditioned.
+func centred(o *vision.Observation) []vision.Point {
+	points := make([]vision.Point, len(o.Landmarks))
+	for i, p := range o.Landmarks {
+		points[i] = vision.Point{X: (p.X - o.Face.X) / o.Face.Width, Y: (p.Y - o.Face.Y) / o.Face.Width}
+	}
+	return points
+}
+
+// homography fits the map by least squares over the points, the lower right
+// element being 1.
+func homography(from, to []vision.Point) (h [8]float64, ok bool) {
+	equations, values := mat.NewDense(2*len(from), 8, nil), mat.NewVecDense(2*len(from), nil)
+	for i, p := range from {
+		q := to[i]
+		equations.SetRow(2*i, []float64{p.X, p.Y, 1, 0, 0, 0, -p.X * q.X, -p.Y * q.X})
+		equations.SetRow(2*i+1, []float64{0, 0, 0, p.X, p.Y, 1, -p.X * q.Y, -p.Y * q.Y})
+		values.SetVec(2*i, q.X)
+		values.SetVec(2*i+1, q.Y)
+	}
+	var solution mat.VecDense
+	if err := solution.SolveVec(equations, values); err != nil {
+		return h, false
+	}
+	copy(h[:], solution.RawVector().Data)
+	return h, true
+}
+
+// likeness is the cosine between the descriptors of two faces, the mean of
+// both crops: 1 for the same picture.
+func likeness(a, b *vision.Features) float64 {
+	return (cosine(&a.Whole.Descriptor, &b.Whole.Descriptor) + cosine(&a.Inner.Descriptor, &b.Inner.Descriptor)) / 2
+}
+
+func cosine(a, b *[inference.DescriptorSize]float32) float64 {
+	var dot, aa, bb float64
+	for i, x := range a {
+		y := b[i]
+		dot += float64(x) * float64(y)
+		aa += float64(x) * float64(x)
+		bb += float64(y) * float64(y)
+	}
+	return dot / math.Sqrt(max(aa*bb, math.SmallestNonzeroFloat64))
+}

@@ -1,0 +1,98 @@
+package liveness
+
+import (
+	"crypto/sha256"
+	"math"
+	"time"
+
+	"agegate/internal/check/vision"
+)
+
+// Limits of motion between two frames that follow each other. A brisk turn
+// from level peaks at some 150 degrees a second, and one from side to side at
+// 220; the pose is read with a few degrees of noise.
+const (
+	maxTurnRate  = 250.0 // degrees a second
+	poseNoise    = 8.0   // degrees
+	maxMoveRate  = 3.0   // face widths a second
+	moveNoise    = 0.1   // face widths
+	maxScaleRate = 1.5   // logarithm of the face's width, a second
+	scaleNoise   = 0.12
+	// leastGap is the page's least time between frames: the network can bring
+	// two closer together, but not what they show.
+	leastGap = 150 * time.Millisecond
+	// longestGap is the longest silence after which motion is still judged.
+	longestGap = time.Second
+)
+
+// Track follows the face from frame to frame.
+type Track struct {
+	last *vision.Observation
+	at   time.Time
+}
+
+// NewTrack starts at a frame with a face.
+func NewTrack(o *vision.Observation, now time.Time) Track { return Track{last: o, at: now} }
+
+// Jumps takes the next frame with a face and reports whether the face moved
+// as no head does since the one before.
+func (t *Track) Jumps(o *vision.Observation, now time.Time) bool {
+	last, gap := t.last, max(now.Sub(t.at), leastGap)
+	t.last, t.at = o, now
+	if last == nil || gap > longestGap {
+		return false
+	}
+	seconds := gap.Seconds()
+	turn := math.Max(math.Abs(o.Pose.Yaw-last.Pose.Yaw), math.Abs(o.Pose.Pitch-last.Pose.Pitch))
+	x, y, width := o.Place()
+	lastX, lastY, lastWidth := last.Place()
+	move := math.Hypot(x-lastX, y-lastY) / lastWidth
+	scale := math.Abs(math.Log(width / lastWidth))
+	return turn > poseNoise+maxTurnRate*seconds ||
+		move > moveNoise+maxMoveRate*seconds ||
+		scale > scaleNoise+maxScaleRate*seconds
+}
+
+// minChange is the least root-mean-square difference, in levels of luma, of
+// two frames of a real camera at the points of vision.Grain: sensor noise and the
+// smallest movement give more.
+const minChange = 0.35
+
+// Memory recognises frames that a capture has already seen.
+type Memory struct {
+	hashes map[[sha256.Size]byte]int
+	grains []*vision.Grain
+}
+
+// Novelty of a frame.
+type Novelty int
+
+// What a frame can be to those before it.
+const (
+	Fresh    Novelty = iota
+	Stalled          // the same as the frame before: a camera slower than the page
+	Repeated         // the same as an earlier one, which no camera gives
+)
+
+// Add takes the next frame with a face. Equal bytes are the same frame, and so
+// are nearly equal pictures.
+func (m *Memory) Add(jpeg []byte, o *vision.Observation) Novelty {
+	if m.hashes == nil {
+		m.hashes = map[[sha256.Size]byte]int{}
+	}
+	index := len(m.grains)
+	hash := sha256.Sum256(jpeg)
+	before, known := m.hashes[hash]
+	for i := index - 1; i >= 0 && !known; i-- {
+		known, before = o.Grain.Change(m.grains[i]) < minChange, i
+	}
+	if known && before == index-1 {
+		return Stalled
+	}
+	if known {
+		return Repeated
+	}
+	m.hashes[hash] = index
+	m.grains = append(m.grains, o.Grain)
+	return Fresh
+}

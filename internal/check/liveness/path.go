@@ -1,0 +1,51 @@
+package liveness
+
+import (
+	"time"
+
+	"agegate/internal/check/vision"
+)
+
+// path is the head's way from where a prompt found it to where the prompt
+// points. Pictures of single poses, shown in turn, have no way between them.
+type path struct {
+	from, last aim
+	at         time.Time     // of last
+	stride     float64       // the longest distance between two frames
+	gap        time.Duration // between those two, at most
+	between    float64       // how far glimpse is from both ends and from level
+	glimpse    *vision.Observation
+}
+
+// closeGap is how near in time two frames are between which no head makes its
+// way unseen.
+const closeGap = 300 * time.Millisecond
+
+// leastBetween is how far from level and from both ends of its way a head must
+// be for the frame to show it under way, in units of aim.
+const leastBetween = 0.2
+
+// longestStride is the share of its way that a moving head covers at most
+// between two frames: the briskest turns take a third of a second, of which
+// frames 0.2 seconds apart show three quarters at once.
+const longestStride = 0.78
+
+func newPath(from aim, now time.Time) path { return path{from: from, last: from, at: now} }
+
+// add takes the next frame of a head that is to go to the target. The network
+// brings frames closer together than they were taken, by a round trip at most.
+func (p *path) add(a, target aim, o *vision.Observation, now time.Time, trip time.Duration) {
+	if stride := a.distance(p.last); stride > p.stride {
+		p.stride, p.gap = stride, now.Sub(p.at)+trip
+	}
+	p.last, p.at = a, now
+	if a.length() > 1 { // at a target, or beyond, where a face resembles itself less
+		return
+	}
+	if between := min(a.length(), a.distance(p.from), a.distance(target)); between > max(p.between, leastBetween) {
+		p.between, p.glimpse = between, o
+	}
+}
+
+// seen reports whether the way was seen, not only its ends.
+func (p *path) seen() bool { return p.stride < longestStride*p.last.distance(p.from) }

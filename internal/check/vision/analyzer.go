@@ -1,0 +1,182 @@
+package vision
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"agegate/internal/check/inference"
+)
+
+// Observation is what one frame shows. Guidance says whether it can be used;
+// the fields after it are set as far as the analysis came.
+type Observation struct {
+	Guidance      Guidance
+	Width, Height int  // of the frame, in pixels
+	Face          Face // the largest; zero when there is none
+	Pose          Pose
+	Landmarks     []Point // 468, MediaPipe's canonical mesh; nil when there is not exactly one face
+	Presence      float64 // the mesh model's probability of a face
+	Warmth        float64 // redness of the lips over that of the skin, see warmth
+	EyeLight      float64 // luma of the eyes over that of the skin, see eyeLight
+	Colour        float64 // of the skin, see colour
+	Scale         float64 // face width over the frame's shorter side
+	Surface               // of the inner face
+	Real, Live    float64 // passive scores, 0 to 1; set by Score
+	Raster        float64 // how much a regular pattern stands out, see raster; set by Score
+	Eyes          *Eyes   // the eyes alone
+	Grain         *Grain  // single pixels of the picture, by which it is recognized
+
+	picture  *picture
+	crop     crop
+	anchor   *anchor // the detection that crop comes from
+	followed int     // frames since that detection
+}
+
+// Place returns the middle and the width of the face, by its landmarks, in units
+// of the frame's shorter side, which do not depend on the size at which the page
+// sent it. The box does not serve: when a turned face is detected anew, it jumps.
+func (o *Observation) Place() (x, y, width float64) {
+	n, side := float64(len(o.Landmarks)), float64(min(o.Width, o.Height))
+	for _, p := range o.Landmarks {
+		x, y = x+p.X/n, y+p.Y/n
+	}
+	for _, p := range o.Landmarks {
+		width += ((p.X-x)*(p.X-x) + (p.Y-y)*(p.Y-y)) / n
+	}
+	const ofDisc = 2 * math.Sqrt2 // a disc's width over the root mean square of its points' distances from the middle
+	return x / side, y / side, ofDisc * math.Sqrt(width) / side
+}
+
+// Resolved reports whether the face has enough pixels to estimate an age from.
+func (o *Observation) Resolved() bool { return o.Face.Width >= minFacePixels }
+
+// Analyzer looks at single frames. It keeps nothing between calls and may be
+// used by many captures at once.
+type Analyzer interface {
+	// Analyze looks at one frame. It fails with ErrFrameTooLarge, with ctx's
+	// error while waiting for a worker, or because a model failed; an
+	// unreadable image is an observation with GuidanceBadImage.
+	Analyze(ctx context.Context, jpeg []byte) (*Observation, error)
+	// Follow is Analyze for the frame after last, of the same camera. It looks
+	// for the face where it was, which is cheaper than to detect it, and
+	// detects it when it is not found there, when last is nil or has no face,
+	// and every few frames. A face that is not Resolved is no problem: frames
+	// that only guide may be small.
+	Follow(ctx context.Context, jpeg []byte, last *Observation) (*Observation, error)
+	// Score measures the passive scores of an observation that has a face.
+	Score(ctx context.Context, o *Observation) error
+	// Features computes what the age is estimated from, on an observation that
+	// has a face. It costs more than the rest together, so it is meant for the
+	// frames that decide.
+	Features(ctx context.Context, o *Observation) (*Features, error)
+}
+
+// NewAnalyzer returns the analyzer that runs the given models.
+func NewAnalyzer(models inference.Models) Analyzer { return &analyzer{models} }
+
+type analyzer struct{ models inference.Models }
+
+func (a *analyzer) Analyze(ctx context.Context, jpeg []byte) (*Observation, error) {
+	o, err := a.Follow(ctx, jpeg, nil)
+	if err == nil && o.Guidance == GuidanceOK && !o.Resolved() {
+		o.Guidance = GuidanceTooFar
+	}
+	return o, err
+}
+
+func (a *analyzer) Follow(ctx context.Context, jpeg []byte, last *Observation) (*Observation, error) {
+	w, err := a.models.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Release()
+	p, err := decode(jpeg) // with the worker held, so that decoding is bounded too
+	if errors.Is(err, ErrBadImage) {
+		return &Observation{Guidance: GuidanceBadImage}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	o := &Observation{Width: p.width, Height: p.height, picture: p, Grain: p.grain()}
+	return o, o.look(w, last)
+}
+
+func (a *analyzer) Score(ctx context.Context, o *Observation) error {
+	w, err := a.models.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Release()
+	o.Raster = o.picture.raster(o.crop)
+	if o.Real, err = score(w, o.picture, o.crop, inference.Antispoof, "real"); err != nil {
+		return err
+	}
+	o.Live, err = score(w, o.picture, o.crop, inference.Liveness, "live")
+	return err
+}
+
+func (a *analyzer) Features(ctx context.Context, o *Observation) (*Features, error) {
+	w, err := a.models.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Release()
+	return features(w, o.picture, o.crop)
+}
+
+// look fills the observation, stopping at the first problem after which the
+// rest would mean nothing.
+func (o *Observation) look(w inference.Worker, last *Observation) error {
+	found, err := o.follow(w, last)
+	if err == nil && !found {
+		found, err = o.detect(w)
+	}
+	if err != nil || !found {
+		return err
+	}
+	o.Scale = o.Face.Width / float64(min(o.Width, o.Height))
+	o.Surface = surface(o.picture, o.crop)
+	o.Eyes = o.picture.eyes(o.Landmarks)
+	o.Warmth = o.picture.warmth(o.Landmarks, o.Face.Width)
+	o.Colour = o.picture.colour(o.Landmarks, o.Face.Width)
+	o.EyeLight = o.picture.eyeLight(o.Landmarks, o.Eyes, o.Face.Width)
+	o.Guidance = first(o.Guidance, o.lighting(), cover(o.Presence, o.Warmth, o.EyeLight), attitude(o.Pose), o.texture())
+	return nil
+}
+
+// detect finds the face anywhere in the picture and reports whether there is
+// exactly one.
+func (o *Observation) detect(w inference.Worker) (found bool, err error) {
+	faces, err := detect(w, o.picture)
+	if err != nil {
+		return false, err
+	}
+	o.Guidance = framing(faces, o.Width, o.Height)
+	if o.Guidance == GuidanceNoFace || o.Guidance == GuidanceSeveralFaces {
+		return false, nil
+	}
+	o.Face, o.crop = faces[0], faces[0].crop()
+	o.Landmarks, o.Pose, o.Presence, err = landmarks(w, o.picture, o.crop)
+	o.anchor, o.followed = &anchor{o.Face, o.crop, o.Landmarks, o.Pose}, 0
+	return true, err
+}
+
+// first returns the first problem, or GuidanceOK.
+func first(judgements ...Guidance) Guidance {
+	for _, g := range judgements {
+		if g != GuidanceOK {
+			return g
+		}
+	}
+	return GuidanceOK
+}
+
+// score runs a passive model on the crop and returns its first value.
+func score(w inference.Worker, p *picture, c crop, m inference.Model, output string) (float64, error) {
+	in, tensor := w.Input(m)
+	p.fill(c.part(0, 0, 1, 1, in.Width, in.Height), in, tensor)
+	if err := w.Run(m); err != nil {
+		return 0, err
+	}
+	return float64(w.Output(m, output)[0]), nil
+}

@@ -1,0 +1,56 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+)
+
+// KeyHeader carries the API key.
+const KeyHeader = "X-API-Key"
+
+type callerKey struct{}
+
+// Authenticator turns an API key into its caller, or a fault. A refused key may
+// have a caller too: whose it was.
+type Authenticator interface {
+	Authenticate(ctx context.Context, key string) (tenant.Caller, error)
+}
+
+// Authenticate returns the guard's authentication step. It stores the caller of
+// the X-API-Key header in the request's context, and returns the fault that
+// refuses it, if any. A repeated header is a malformed one.
+func Authenticate(tenants Authenticator) func(echo.Context) error {
+	return func(c echo.Context) error {
+		req := c.Request()
+		var key string
+		if values := req.Header.Values(KeyHeader); len(values) == 1 {
+			key = values[0]
+		}
+		caller, err := tenants.Authenticate(req.Context(), key)
+		if err == nil || caller.TenantID != uuid.Nil {
+			c.SetRequest(req.WithContext(context.WithValue(req.Context(), callerKey{}, caller)))
+		}
+		return err
+	}
+}
+
+// CallerOf returns the caller that a request authenticated as, or false.
+func CallerOf(req *http.Request) (tenant.Caller, bool) {
+	caller, ok := req.Context().Value(callerKey{}).(tenant.Caller)
+	return caller, ok
+}
+
+// callerFrom returns the authenticated caller. The contract's guard lets no
+// request through without one, so its absence is a bug.
+func callerFrom(ctx context.Context) tenant.Caller {
+	caller, ok := ctx.Value(callerKey{}).(tenant.Caller)
+	if !ok {
+		panic("api: an operation ran without authentication")
+	}
+	return caller
+}

@@ -1,0 +1,69 @@
+package api
+
+import (
+	"cmp"
+
+	"agegate/gen"
+	"agegate/internal/edge/contract"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+)
+
+func toCreateRequest(req gen.CreateSessionRequestObject) session.CreateRequest {
+	out := session.CreateRequest{
+		TargetAge:  req.Body.TargetAge,
+		SuccessURL: req.Body.SuccessURL,
+		CancelURL:  req.Body.CancelURL,
+	}
+	if key := req.Params.IdempotencyKey; key != nil {
+		out.IdempotencyKey = *key
+	}
+	return out
+}
+
+func fromCreated(c session.Created) gen.CreateSession201JSONResponse {
+	out := gen.CreateSession201JSONResponse{Body: gen.CreateSessionOut{
+		SessionID:       c.SessionID,
+		VerificationURL: c.VerificationURL,
+		ExpiresAt:       c.ExpiresAt.UTC(),
+	}}
+	if c.Replayed {
+		out.Headers.IdempotentReplayed = &c.Replayed
+	}
+	return out
+}
+
+// violationTypes maps errors of the domain to the contract's violation types.
+// Any other error is a value_error.
+var violationTypes = map[error]string{
+	session.ErrNoURLRegistered: "missing",
+	tenant.ErrURLTooLong:       "url_too_long",
+	tenant.ErrURLScheme:        "url_scheme",
+	tenant.ErrURLSyntax:        "url_parsing",
+	tenant.ErrURLHost:          "url_parsing",
+}
+
+// fromFieldErrors returns the violations for refused members of a body.
+func fromFieldErrors(refused []fault.FieldError) []contract.Violation {
+	found := make([]contract.Violation, len(refused))
+	for i, r := range refused {
+		found[i] = contract.Violation{Type: cmp.Or(violationTypes[r.Err], "value_error"), Loc: []any{"body", r.Field}}
+	}
+	return found
+}
+
+func fromStatusView(v session.StatusView) gen.GetSessionStatus200JSONResponse {
+	return gen.GetSessionStatus200JSONResponse{
+		Status:   gen.SessionStatus(v.Status),
+		StatusAt: v.At.UTC(),
+	}
+}
+
+func fromEstimateView(v session.EstimateView) gen.GetDetectedAge200JSONResponse {
+	return gen.GetDetectedAge200JSONResponse{
+		SessionID:    v.SessionID,
+		Availability: gen.AgeAvailability(v.Availability),
+		DetectedAge:  v.DetectedAge,
+	}
+}

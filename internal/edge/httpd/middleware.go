@@ -1,0 +1,190 @@
+package httpd
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"agegate/internal/edge/contract"
+	"agegate/internal/rules/fault"
+)
+
+type requestIDKey struct{}
+
+// RequestID returns the ID of the request that ctx belongs to, or "".
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+func newRequestID() string { return rand.Text() }
+
+// requestID gives every request a random ID. An ID sent by the client is
+// ignored.
+func requestID(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id := newRequestID()
+		ctx := context.WithValue(c.Request().Context(), requestIDKey{}, id)
+		c.SetRequest(c.Request().WithContext(ctx))
+		c.Response().Header().Set(echo.HeaderXRequestID, id)
+		return next(c)
+	}
+}
+
+// accessLog writes one line per request and calls observe. It logs the route's
+// pattern, never the path, which may contain a session's token. Successful
+// probes, which come every few seconds, are logged at level debug.
+func accessLog(log *slog.Logger, routes routeNames, observe func(string, string, int, time.Duration)) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			start := time.Now()
+			if err := next(c); err != nil {
+				c.Error(err) // writes the response, whose status is logged
+			}
+			method, route, status, took := knownMethod(c.Request().Method), routes.of(c), c.Response().Status, time.Since(start)
+			if observe != nil {
+				observe(method, route, status, took)
+			}
+			level := slog.LevelInfo
+			if status == http.StatusOK && (route == "/healthz" || route == "/readyz") {
+				level = slog.LevelDebug
+			}
+			log.LogAttrs(c.Request().Context(), level, "request",
+				slog.String("method", method),
+				slog.String("route", route),
+				slog.Int("status", status),
+				slog.Float64("latency_ms", float64(took.Microseconds())/1000),
+				slog.String("request_id", RequestID(c.Request().Context())))
+			return nil
+		}
+	}
+}
+
+// knownMethod replaces a method that is not a standard one.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodOptions, http.MethodConnect, http.MethodTrace:
+		return method
+	}
+	return "other"
+}
+
+// routeNames is the set of registered patterns, filled before the first
+// request.
+type routeNames map[string]bool
+
+// of returns the pattern of the request's route, or "none". For a request
+// without a route, echo's path is the client's own.
+func (n routeNames) of(c echo.Context) string {
+	if n[c.Path()] {
+		return c.Path()
+	}
+	return "none"
+}
+
+// recoverPanic turns a panic into an error, so that the client gets a 500 and
+// the log gets the stack.
+func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch r := recover(); r {
+			case nil:
+			case http.ErrAbortHandler: // net/http's own way to drop a connection
+				panic(r)
+			default:
+				err = fault.Recovered(r)
+			}
+		}()
+		return next(c)
+	}
+}
+
+// securityHeaders sets the headers of every response. Pages and the reference
+// replace the Content-Security-Policy.
+func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Cache-Control", "no-store")
+		return next(c)
+	}
+}
+
+// allowedMethods refuses OPTIONS like any other method that a route does not
+// have, and removes it from the Allow header. Echo would answer 204.
+func allowedMethods(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		listed, ok := c.Get(echo.ContextKeyHeaderAllow).(string)
+		if !ok {
+			return next(c)
+		}
+		methods := slices.DeleteFunc(strings.Split(listed, ", "), func(m string) bool { return m == http.MethodOptions })
+		c.Set(echo.ContextKeyHeaderAllow, strings.Join(methods, ", "))
+		if c.Request().Method == http.MethodOptions {
+			return echo.MethodNotAllowedHandler(c)
+		}
+		return next(c)
+	}
+}
+
+// limitBody refuses API requests whose body exceeds maxBodyBytes, before
+// authentication. A body without Content-Length is read to measure it.
+func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		req := c.Request()
+		if !isAPI(req) || req.ContentLength == 0 {
+			return next(c)
+		}
+		if req.ContentLength > maxBodyBytes {
+			return errTooLarge
+		}
+		if req.ContentLength > 0 {
+			return next(c)
+		}
+		data, err := io.ReadAll(http.MaxBytesReader(c.Response(), req.Body, maxBodyBytes))
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			return errTooLarge
+		}
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest)
+		}
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+		return next(c)
+	}
+}
+
+// deadline bounds the whole request. Each transaction has its own deadline, but
+// if the database does not answer, a request with several would take their sum.
+// WebSocket handlers set their own deadlines.
+func deadline(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		outer := c.Request()
+		ctx, cancel := context.WithTimeout(outer.Context(), requestTimeout)
+		defer cancel()
+		defer c.SetRequest(outer) // its context tells whether the client has gone
+		c.SetRequest(outer.WithContext(ctx))
+		return next(c)
+	}
+}
+
+var errTooLarge = echo.NewHTTPError(http.StatusRequestEntityTooLarge)
+
+// isAPI reports whether a request is for the API. Wrong case and doubled
+// slashes count, so that such requests get a JSON error too.
+func isAPI(req *http.Request) bool {
+	return strings.HasPrefix(strings.ToLower(path.Clean(req.URL.Path))+"/", contract.Prefix)
+}

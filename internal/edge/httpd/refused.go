@@ -1,0 +1,85 @@
+package httpd
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"agegate/internal/edge/contract"
+	"agegate/internal/rules/fault"
+)
+
+// Refusal says how an API request was refused. It holds no input.
+type Refusal struct {
+	Method, Route string // from closed sets
+	Status        int
+	Type          string // a violation's type, or the fault's code, or the status in words
+	Loc           string // a violation's field, as "body.success_url"
+	RequestID     string
+}
+
+// watchRefusals calls refused for the errors of API requests. It stands inside
+// the middleware that sets the deadline, because the request that it passes on
+// knows its caller.
+func watchRefusals(routes routeNames, refused func(*http.Request, Refusal)) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		if refused == nil {
+			return next
+		}
+		return func(c echo.Context) error {
+			err := next(c)
+			if err == nil || !isAPI(c.Request()) {
+				return err
+			}
+			status, _ := answer(err)
+			if status >= http.StatusInternalServerError {
+				return err
+			}
+			r := Refusal{
+				Method: knownMethod(c.Request().Method), Route: routes.of(c), Status: status,
+				RequestID: RequestID(c.Request().Context()),
+			}
+			for _, kind := range kindsOf(err, status) {
+				r.Type, r.Loc = kind.Type, locOf(kind)
+				refused(c.Request(), r)
+			}
+			return err
+		}
+	}
+}
+
+// kindsOf returns the different violations behind an error, or one that names
+// what else it is.
+func kindsOf(err error, status int) []contract.Violation {
+	if found, ok := errors.AsType[contract.InvalidError](err); ok {
+		var kinds []contract.Violation
+		seen := map[string]bool{}
+		for _, v := range found {
+			if key := v.Type + " " + locOf(v); !seen[key] {
+				seen[key] = true
+				kinds = append(kinds, v)
+			}
+		}
+		return kinds
+	}
+	if known, ok := errors.AsType[*fault.Error](err); ok {
+		return []contract.Violation{{Type: string(known.Code)}}
+	}
+	return []contract.Violation{{Type: strings.ReplaceAll(strings.ToLower(http.StatusText(status)), " ", "_")}}
+}
+
+// locOf writes the path to a field with dots. A field that the contract does not
+// know was named by the client, and is written as a star.
+func locOf(v contract.Violation) string {
+	parts := make([]string, len(v.Loc))
+	for i, part := range v.Loc {
+		parts[i] = fmt.Sprint(part)
+	}
+	if v.Type == "extra_forbidden" && len(parts) > 0 {
+		parts[len(parts)-1] = "*"
+	}
+	return strings.Join(parts, ".")
+}

@@ -1,0 +1,190 @@
+package httpd_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"agegate/internal/edge/httpd"
+)
+
+// serve runs a server on a loopback address until the test ends.
+func serve(t *testing.T, handler http.Handler) *httpd.Server {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httpd.NewServer(handler, listener)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve() }()
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return server
+}
+
+// A client cannot know that a shutdown began when it sends its next request on
+// a connection it was given to keep.
+func TestShutdownAnswersKeptConnections(t *testing.T) {
+	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	server.SetDrain(time.Minute) // however slowly the next request comes
+	conn, err := net.Dial("tcp", server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
+	answers := bufio.NewReader(conn)
+	ask := func() *http.Response {
+		t.Helper()
+		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatalf("no answer: %v", err)
+		}
+		defer res.Body.Close()
+		if _, err := io.ReadAll(res.Body); err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	if res := ask(); res.Close {
+		t.Error("the connection is not kept")
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Shutdown(t.Context()) }()
+	limit := time.Now().Add(time.Minute)
+	for { // until new connections are refused
+		if time.Now().After(limit) {
+			t.Fatal("new connections are still taken")
+		}
+		other, err := net.Dial("tcp", server.Addr())
+		if err != nil {
+			break
+		}
+		other.Close()
+	}
+	if res := ask(); res.StatusCode != http.StatusOK || !res.Close {
+		t.Errorf("during the shutdown: status %d, last answer %t", res.StatusCode, res.Close)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// A client that asks nothing more does not hold the shutdown up.
+func TestShutdownClosesIdleConnections(t *testing.T) {
+	server := serve(t, http.NotFoundHandler())
+	server.SetDrain(time.Millisecond)
+	conn, err := net.Dial("tcp", server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewReader(conn)
+	res, err := http.ReadResponse(answers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(res.Body); err != nil || res.Close {
+		t.Fatalf("the connection is not kept: %v", err)
+	}
+	if err := server.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := answers.ReadByte(); err != io.EOF {
+		t.Errorf("the connection is open: %v", err)
+	}
+}
+
+// A database that does not answer must not keep clients waiting for the sum of
+// all that a request asks of it.
+func TestRequestsHaveADeadline(t *testing.T) {
+	const limit = 6 * time.Second
+	e, _ := newEdge(t, &stub{}, func(cfg *httpd.Config) {
+		cfg.Authenticate = func(c echo.Context) error {
+			if by, ok := c.Request().Context().Deadline(); !ok || time.Until(by) > limit {
+				t.Errorf("authentication: deadline %v, %t", by, ok)
+			}
+			return nil
+		}
+		cfg.Mounts = append(cfg.Mounts, func(e *echo.Echo) {
+			e.GET("/page", func(c echo.Context) error {
+				if by, ok := c.Request().Context().Deadline(); !ok || time.Until(by) > limit {
+					t.Errorf("page: deadline %v, %t", by, ok)
+				}
+				return nil
+			})
+		})
+	})
+	for _, req := range []*http.Request{row{body: `{"target_age":18}`}.request(), httptest.NewRequest(http.MethodGet, "/page", nil)} {
+		e.ServeHTTP(httptest.NewRecorder(), req)
+	}
+}
+
+// slowListener tells of its end only when it is let: the moment between a
+// listener's close and the server noticing.
+type slowListener struct {
+	net.Listener
+	let chan struct{}
+}
+
+func (l slowListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.let
+	}
+	return conn, err
+}
+
+// A server may be ended before it noticed that its listener is closed.
+func TestShutdownClosesListenerOnce(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := slowListener{listener, make(chan struct{})}
+	server := httpd.NewServer(http.NotFoundHandler(), slow)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve() }()
+	conn, err := net.Dial("tcp", server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
+	if _, err := io.WriteString(conn, "GET / HTTP/1.0\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(conn); err != nil { // it serves, and holds no connection now
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { close(slow.let) })
+	if err := server.Shutdown(t.Context()); err != nil {
+		t.Errorf("shutdown: %v", err)
+	}
+	if err := <-served; err != nil {
+		t.Errorf("serve: %v", err)
+	}
+	if err := server.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}

@@ -1,0 +1,84 @@
+package reference
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"go.yaml.in/yaml/v3"
+
+	"agegate"
+	"agegate/gen"
+	"agegate/internal/pages/page"
+)
+
+// reading are the methods of everything here. Some load balancers and link
+// checkers use HEAD.
+var reading = []string{http.MethodGet, http.MethodHead}
+
+// mountDocuments serves what tools read: the contract in OpenAPI 3.1 and 3.0,
+// with baseURL as its server, and the workflows in Arazzo.
+func mountDocuments(e *echo.Echo, baseURL string) error {
+	for name, source := range map[string][]byte{"/openapi": agegate.OpenAPI, "/openapi-3.0": gen.OpenAPI30} {
+		asYAML, err := withServer(source, baseURL)
+		if err != nil {
+			return fmt.Errorf("reference: %s: %w", name, err)
+		}
+		asJSON, err := toJSON(asYAML)
+		if err != nil {
+			return fmt.Errorf("reference: %s: %w", name, err)
+		}
+		e.Match(reading, name+".yaml", document("application/yaml; charset=utf-8", asYAML), page.Compress)
+		e.Match(reading, name+".json", document("application/json", asJSON), page.Compress)
+	}
+	workflows, err := agegate.Docs.ReadFile("docs/arazzo.yaml")
+	if err != nil {
+		return fmt.Errorf("reference: %w", err)
+	}
+	// The contract lies one folder higher in the repository, and beside it here.
+	workflows = bytes.ReplaceAll(workflows, []byte("url: ../openapi.yaml"), []byte("url: ./openapi.yaml"))
+	e.Match(reading, "/arazzo.yaml", document("application/yaml; charset=utf-8", workflows), page.Compress)
+	return nil
+}
+
+// document serves a public file, also to scripts of other origins, because
+// tools read it from their own. A client that has the same version gets 304.
+func document(contentType string, data []byte) echo.HandlerFunc {
+	tag := fmt.Sprintf(`W/"%x"`, sha256.Sum256(data)) // weak: the same for compressed bytes
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set(echo.HeaderAccessControlAllowOrigin, "*")
+		h.Set(echo.HeaderCacheControl, "no-cache")
+		h.Set(echo.HeaderContentType, contentType)
+		h.Set("ETag", tag)
+		http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(data))
+		return nil
+	}
+}
+
+// withServer replaces the server in the text of a document, which keeps its
+// order and comments.
+func withServer(document []byte, baseURL string) ([]byte, error) {
+	const placeholder = "\n  - url: /\n"
+	if bytes.Count(document, []byte(placeholder)) != 1 {
+		return nil, errors.New("the document does not have exactly one server '/'")
+	}
+	quoted, err := json.Marshal(baseURL) // a JSON string is a YAML string
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Replace(document, []byte(placeholder), fmt.Appendf(nil, "\n  - url: %s\n", quoted), 1), nil
+}
+
+func toJSON(document []byte) ([]byte, error) {
+	var doc any
+	if err := yaml.Unmarshal(document, &doc); err != nil {
+		return nil, err
+	}
+	return json.Marshal(doc)
+}

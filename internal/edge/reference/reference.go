@@ -1,0 +1,236 @@
+// Package reference serves the documentation for integrators: the contract and
+// the workflows as documents, and at /docs the reference and the guides as pages,
+// each also in Markdown. Everything is rendered once, at the start.
+package reference
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	texttemplate "text/template"
+
+	"github.com/labstack/echo/v4"
+
+	"agegate"
+	"agegate/internal/pages/page"
+	"agegate/templates"
+)
+
+// Path is where the reference is.
+const Path = "/docs"
+
+// policy allows the pages scripts, styles and requests of this server only.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+// guides are the pages beside the reference, in the order of the navigation.
+var guides = []struct{ name, file string }{
+	{"integrate", "docs/guides/integrate.md"},
+	{"verify-token", "docs/guides/verify-token.md"},
+	{"verify-webhook", "docs/guides/verify-webhook.md"},
+	{"test-outcomes", "docs/guides/test-outcomes.md"},
+	{"certify", "docs/certify.md"},
+	{"go-live", "docs/guides/go-live.md"},
+	{"errors", "docs/guides/errors.md"},
+	{"compatibility", "docs/compatibility.md"},
+	{"changelog", "CHANGELOG.md"},
+}
+
+// icon is the icon of every set of pages.
+const icon = "static/icon.svg"
+
+// link is an entry of the navigation.
+type link struct{ Title, URL, Method, Summary string }
+
+// view is the data of a page.
+type view struct {
+	Title, Path string
+	Static      string // base of the static files
+	BaseURL     string
+	Guides      []link
+	Calls       []link // the operations
+	Topics      []link // the sections of the reference after them
+	HTML        template.HTML
+	Operations  []operation
+
+	markdown string
+	sections []section
+}
+
+// Mount serves the documents and the pages. baseURL is the public address of
+// the API, which they name as the server.
+func Mount(e *echo.Echo, baseURL string) error {
+	if err := mountDocuments(e, baseURL); err != nil {
+		return err
+	}
+	static, err := page.LoadAssets(Path+"/static", page.Source{Files: templates.ReferenceStatic()},
+		page.Source{Files: templates.SharedStatic()}, page.Source{Files: templates.Dashboard(), Names: []string{icon}})
+	if err != nil {
+		return fmt.Errorf("reference: %w", err)
+	}
+	views, err := read(baseURL)
+	if err != nil {
+		return err
+	}
+	layout, err := template.New("").Funcs(functions).ParseFS(templates.Reference(), "*.html")
+	if err != nil {
+		return fmt.Errorf("reference: %w", err)
+	}
+	for _, v := range views {
+		v.Static = static.Base()
+		var out bytes.Buffer
+		if err := layout.ExecuteTemplate(&out, "layout.html", v); err != nil {
+			return fmt.Errorf("reference: %s: %w", v.Path, err)
+		}
+		e.Match(reading, v.Path, html(out.Bytes()), page.Compress)
+		e.Match(reading, markdownPath(v), document("text/markdown; charset=utf-8", []byte(v.markdown)), page.Compress)
+	}
+	index, err := searchIndex(views)
+	if err != nil {
+		return fmt.Errorf("reference: %w", err)
+	}
+	e.Match(reading, Path+"/search.json", document("application/json", index), page.Compress)
+	e.Match(reading, "/llms.txt", document("text/plain; charset=utf-8", llms(views, baseURL)), page.Compress)
+	static.Register(e)
+	return nil
+}
+
+// html serves a page.
+func html(data []byte) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Header().Set("Content-Security-Policy", policy)
+		c.Response().Header().Set(echo.HeaderCacheControl, "no-cache") // it names the files of this build
+		return c.HTMLBlob(http.StatusOK, data)
+	}
+}
+
+// markdownPath is where a page is in Markdown.
+func markdownPath(v *view) string {
+	if v.Path == Path {
+		return Path + "/reference.md"
+	}
+	return v.Path + ".md"
+}
+
+// functions are those of the templates.
+var functions = template.FuncMap{
+	"anchor": anchor,
+	// text renders the Markdown of a field or an answer, which has no headings.
+	"text": func(source string) (template.HTML, error) {
+		out, _, err := newMarkdown(samplesTemplate).render(source, 0)
+		return out, err
+	},
+	"samples": func(group samples) (template.HTML, error) {
+		var out bytes.Buffer
+		err := samplesTemplate.Execute(&out, group)
+		return template.HTML(out.String()), err //nolint:gosec // made by a template
+	},
+	"markdown": markdownPath,
+}
+
+// samplesTemplate shows code in one language or several. The choice works
+// without a script.
+var samplesTemplate = template.Must(template.ParseFS(templates.Reference(), "blocks/samples.html"))
+
+// read returns the pages, the reference first.
+func read(baseURL string) ([]*view, error) {
+	reference, err := readReference(baseURL)
+	if err != nil {
+		return nil, fmt.Errorf("reference: %w", err)
+	}
+	views := []*view{reference}
+	for _, guide := range guides {
+		source, err := agegate.Docs.ReadFile(guide.file)
+		if err != nil {
+			return nil, fmt.Errorf("reference: %w", err)
+		}
+		v := &view{Path: Path + "/" + guide.name, BaseURL: baseURL}
+		if v.markdown, err = localLinks(string(source)); err != nil {
+			return nil, fmt.Errorf("reference: %s: %w", guide.file, err)
+		}
+		if v.HTML, v.sections, err = newMarkdown(samplesTemplate).render(v.markdown, 0); err != nil {
+			return nil, fmt.Errorf("reference: %s: %w", guide.file, err)
+		}
+		v.Title = v.sections[0].Title
+		views = append(views, v)
+	}
+	var links []link
+	for _, v := range views[1:] {
+		links = append(links, link{Title: v.Title, URL: v.Path})
+	}
+	for _, v := range views {
+		v.Guides, v.Calls, v.Topics = links, reference.Calls, reference.Topics
+	}
+	return views, nil
+}
+
+// readReference reads the page of the operations, with what the contract says
+// about all of them below.
+func readReference(baseURL string) (*view, error) {
+	contract, err := readNode(agegate.OpenAPI)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{Title: "API reference", Path: Path, BaseURL: baseURL}
+	if v.Operations, err = readOperations(contract); err != nil {
+		return nil, err
+	}
+	m := newMarkdown(samplesTemplate)
+	for _, o := range v.Operations {
+		m.ids.Put([]byte(o.ID))
+		v.Calls = append(v.Calls, link{Title: o.Summary, URL: Path + "#" + o.ID, Method: o.Method})
+		v.sections = append(v.sections, section{ID: o.ID, Title: o.Summary, Text: strings.Join([]string{o.ID, o.Method, o.Path, o.Text}, " ")})
+	}
+	description := contract.get("info", "description").text()
+	var topics []section
+	if v.HTML, topics, err = m.render(description, 1); err != nil {
+		return nil, err
+	}
+	for _, s := range topics {
+		v.Topics = append(v.Topics, link{Title: s.Title, URL: Path + "#" + s.ID})
+	}
+	v.sections = append(v.sections, topics...)
+	layout, err := texttemplate.ParseFS(templates.Reference(), "reference.md")
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = layout.Execute(&out, map[string]any{"BaseURL": baseURL, "Operations": v.Operations, "Description": description})
+	v.markdown = out.String()
+	return v, err
+}
+
+// searchIndex is what the search of the pages looks through.
+func searchIndex(views []*view) ([]byte, error) {
+	type entry struct {
+		Title string `json:"title"`
+		Page  string `json:"page"`
+		URL   string `json:"url"`
+		Text  string `json:"text"`
+	}
+	var all []entry
+	for _, v := range views {
+		for _, s := range v.sections {
+			all = append(all, entry{s.Title, v.Title, v.Path + "#" + s.ID, strings.Join(strings.Fields(s.Text), " ")})
+		}
+	}
+	return json.Marshal(all)
+}
+
+// llms lists the pages in Markdown, as llmstxt.org describes.
+func llms(views []*view, baseURL string) []byte {
+	var b strings.Builder
+	b.WriteString("# agegate\n\n> An age-verification gateway. A merchant's backend creates a session, the shopper's browser goes to a\n" +
+		"> hosted page, and the result comes back by signed redirect, signed webhook and status lookup.\n\n## Guides\n\n")
+	for _, v := range views[1:] {
+		fmt.Fprintf(&b, "- [%s](%s%s)\n", v.Title, baseURL, markdownPath(v))
+	}
+	fmt.Fprintf(&b, "\n## API\n\n- [%s](%s%s)\n", views[0].Title, baseURL, markdownPath(views[0]))
+	for _, d := range [][2]string{{"OpenAPI 3.1", "/openapi.yaml"}, {"OpenAPI 3.0.3", "/openapi-3.0.yaml"}, {"Arazzo workflows", "/arazzo.yaml"}} {
+		fmt.Fprintf(&b, "- [%s](%s%s)\n", d[0], baseURL, d[1])
+	}
+	return []byte(b.String())
+}

@@ -1,0 +1,252 @@
+package reference_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+	"golang.org/x/net/html"
+
+	"agegate"
+	"agegate/internal/edge/contract"
+	"agegate/internal/edge/reference"
+)
+
+// pages are the pages of the reference.
+var pages = []string{
+	"/docs", "/docs/integrate", "/docs/verify-token", "/docs/verify-webhook", "/docs/test-outcomes", "/docs/certify", "/docs/go-live",
+	"/docs/errors", "/docs/compatibility", "/docs/changelog",
+}
+
+// serve mounts the reference alone.
+func serve(t *testing.T) string {
+	t.Helper()
+	e := echo.New()
+	if err := reference.Mount(e, "https://age.example"); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// get returns the body of an answer that must be 200.
+func get(t *testing.T, address string) string {
+	t.Helper()
+	res, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d %v", address, res.StatusCode, err)
+	}
+	return string(body)
+}
+
+// elements returns the elements of a page in their order.
+func elements(t *testing.T, page string) []*html.Node {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*html.Node
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// TestLinks: each link of each page leads to a page, a document or an anchor
+// that is there, and each heading has an anchor of its own.
+func TestLinks(t *testing.T) {
+	base := serve(t)
+	anchors := map[string]bool{}
+	links := map[string]string{} // to the page that has it
+	for _, path := range pages {
+		anchors[path] = true
+		for _, n := range elements(t, get(t, base+path)) {
+			if id := attribute(n, "id"); id != "" {
+				if anchors[path+"#"+id] {
+					t.Errorf("%s has two elements with the ID %s", path, id)
+				}
+				anchors[path+"#"+id] = true
+			}
+			if regexp.MustCompile("^h[2-6]$").MatchString(n.Data) {
+				link := n.FirstChild
+				if id := attribute(n, "id"); id == "" || link == nil || attribute(link, "href") != "#"+id {
+					t.Errorf("%s: the heading %q does not link to itself", path, id)
+				}
+			}
+			for _, name := range []string{"href", "src"} {
+				if to := attribute(n, name); strings.HasPrefix(to, "#") {
+					links[path+to] = path
+				} else if to != "" {
+					links[to] = path
+				}
+			}
+			if attribute(n, "style") != "" || n.Data == "style" || n.Data == "script" && n.FirstChild != nil {
+				t.Errorf("%s has a style or a script inline", path)
+			}
+		}
+	}
+	for to, from := range links {
+		switch {
+		case strings.HasPrefix(to, "https://") || anchors[to]:
+		case strings.Contains(to, "#"):
+			t.Errorf("%s links to %s, which is not there", from, to)
+		default:
+			get(t, base+to)
+		}
+	}
+	var index []struct{ Title, URL, Text string }
+	if err := json.Unmarshal([]byte(get(t, base+"/docs/search.json")), &index); err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range index {
+		if !anchors[entry.URL] || entry.Title == "" {
+			t.Errorf("the search leads to %+v", entry)
+		}
+	}
+}
+
+// TestMarkdown: every page is there in Markdown, and llms.txt lists them all.
+func TestMarkdown(t *testing.T) {
+	base := serve(t)
+	list := get(t, base+"/llms.txt")
+	link := regexp.MustCompile(`\]\((/docs/[^)#]+)`)
+	for _, path := range pages {
+		path += ".md"
+		if path == "/docs.md" {
+			path = "/docs/reference.md"
+		}
+		if !strings.Contains(list, "(https://age.example"+path+")") {
+			t.Errorf("llms.txt does not list %s", path)
+		}
+		text := get(t, base+path)
+		if !strings.HasPrefix(text, "# ") {
+			t.Errorf("%s does not begin with a heading", path)
+		}
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			get(t, base+m[1])
+		}
+	}
+	for _, id := range []string{"/api/v1/sessions/create", "/status", "/detected-age", "webhook-signature", "Known answer"} {
+		if !strings.Contains(get(t, base+"/docs/reference.md"), id) {
+			t.Errorf("the reference in Markdown lacks %q", id)
+		}
+	}
+}
+
+// TestEveryDetailHasItsHeading walks what the contract says can be answered: the
+// examples of every refusal, the types of violations, and the details of paths
+// outside it. internal/gatewaytest holds every answer that a test gets to the
+// same.
+func TestEveryDetailHasItsHeading(t *testing.T) {
+	doc, err := contract.Read(agegate.OpenAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"Not Found": true, "Method Not Allowed": true, "Bad Request": true}
+	types := doc.Components.Schemas["Violation"].Value.Properties["type"].Value.Description
+	for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(types, -1) {
+		want[m[1]] = true
+	}
+	for _, item := range doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			for status, response := range op.Responses.Map() {
+				if status < "4" {
+					continue
+				}
+				for _, media := range response.Value.Content {
+					for _, e := range media.Examples {
+						body, err := json.Marshal(e.Value.Value)
+						if err != nil {
+							t.Fatal(err)
+						}
+						for _, name := range reference.Details(body) {
+							want[name] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(want) < 30 {
+		t.Errorf("the contract has only %d details", len(want))
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if !reference.HasHeading(name) {
+			t.Errorf("docs/guides/errors.md has no heading %q", name)
+		}
+	}
+	if len(reference.Details(nil)) > 0 || len(reference.Details([]byte(`{"status":"PASSED"}`))) > 0 {
+		t.Error("an answer that is no error has details")
+	}
+	if reference.HasHeading("No such detail") || reference.HasHeading("404") {
+		t.Error("a heading is found for anything")
+	}
+}
+
+// TestPolicy: the pages load nothing from elsewhere and run no script inline, and
+// they are light.
+func TestPolicy(t *testing.T) {
+	base := serve(t)
+	total := 0
+	paths := append(slices.Clone(pages), "/docs/search.json")
+	for _, m := range regexp.MustCompile(`(?:href|src)="(/docs/static/[^"]+)"`).FindAllStringSubmatch(get(t, base+"/docs"), -1) {
+		paths = append(paths, m[1])
+	}
+	if len(paths) != len(pages)+5 {
+		t.Errorf("the page names %v", paths[len(pages)+1:])
+	}
+	for _, path := range paths {
+		req, err := http.NewRequest(http.MethodGet, base+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept-Encoding", "gzip")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var body bytes.Buffer
+		if _, err := body.ReadFrom(res.Body); err != nil || res.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %v", path, res.StatusCode, err)
+		}
+		if slices.Contains(pages, path) {
+			policy := res.Header.Get("Content-Security-Policy")
+			if !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+				t.Errorf("%s: policy %s", path, policy)
+			}
+		}
+		if path == "/docs" || !slices.Contains(pages, path) {
+			total += body.Len()
+		}
+	}
+	t.Logf("the reference, its files and the index of the search: %d bytes compressed", total)
+	if total > 100_000 {
+		t.Errorf("the reference has %d bytes, want at most 100,000", total)
+	}
+}

@@ -1,0 +1,285 @@
+package accuracy
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/jpeg"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"agegate/internal/check/vision"
+
+	xdraw "golang.org/x/image/draw"
+	"golang.org/x/image/math/f64"
+)
+
+// shot is a frame on its way to being altered.
+type shot struct {
+	img    *image.RGBA
+	inner  image.Rectangle // the picture within its grey border
+	points []vision.Point  // the face's 468 landmarks
+}
+
+func (s *shot) copy() *shot {
+	c := *s
+	c.img = &image.RGBA{Pix: slices.Clone(s.img.Pix), Stride: s.img.Stride, Rect: s.img.Rect}
+	return &c
+}
+
+// Alteration is one way in which a picture of the same face can differ.
+type Alteration struct {
+	Name  string
+	apply func(s *shot, random *rand.Rand)
+}
+
+// Alterations are what `agegate eval --alter` measures one by one; a fit learns
+// from all but the last three at random. The strengths are drawn within what
+// cameras, scanners and faces show.
+var Alterations = []Alteration{
+	{"mirrored", func(s *shot, _ *rand.Rand) { s.mirror() }},
+	{"grey", func(s *shot, _ *rand.Rand) { s.grey() }},
+	{"scanned print", (*shot).scan},
+	{"low resolution", func(s *shot, random *rand.Rand) { s.coarsen(between(random, 0.35, 0.6)) }},
+	{"recompressed", func(s *shot, random *rand.Rand) { s.recompress(15 + random.IntN(25)) }},
+	{"warm light", func(s *shot, random *rand.Rand) {
+		s.relight(1, 1, [3]float64{between(random, 1.1, 1.3), 1, between(random, 0.65, 0.85)}, 0, random)
+	}},
+	{"dim light", func(s *shot, random *rand.Rand) {
+		s.relight(between(random, 1.4, 1.9), 0.9, [3]float64{1, 1, 1}, between(random, 3, 8), random)
+	}},
+	{"side light", (*shot).sideLight},
+	{"tight crop", (*shot).tighten},
+	{"loose crop", func(s *shot, random *rand.Rand) { s.surround(2, random) }},
+	{"beard", (*shot).beard},
+	{"glasses", (*shot).glasses},
+	{"make-up", (*shot).makeUp},
+	{"dense beard", (*shot).denseBeard},
+	{"head scarf", (*shot).headScarf},
+	{"little light", func(s *shot, random *rand.Rand) {
+		s.relight(between(random, 2, 2.5), 0.9, [3]float64{1, 1, 1}, between(random, 3, 8), random)
+	}},
+}
+
+// vary alters the shot as another camera, another scanner or another morning
+// might have: what is drawn on the face first, the camera's own faults last.
+// It returns the JPEG quality it was sent with.
+func (s *shot) vary(random *rand.Rand) (quality int) {
+	often := func(p float64) bool { return random.Float64() < p }
+	if often(0.5) { // what surrounds the face
+		s.surround(random.IntN(4), random)
+	}
+	switch part := random.Float64(); { // what the face wears
+	case part < 0.08:
+		s.beard(random)
+	case part < 0.18:
+		s.glasses(random)
+	case part < 0.24:
+		s.makeUp(random)
+	}
+	if often(0.1) {
+		s.tighten(random)
+	}
+	if often(0.5) {
+		s.mirror()
+	}
+	if often(0.2) {
+		s.sideLight(random)
+	}
+	s.move(random)
+	if often(0.5) {
+		s.coarsen(between(random, 0.3, 0.9))
+	}
+	switch colour := random.Float64(); {
+	case colour < 0.15:
+		s.grey()
+	case colour < 0.25:
+		s.scan(random)
+	}
+	gains := [3]float64{between(random, 0.85, 1.2), between(random, 0.94, 1.06), between(random, 0.75, 1.15)}
+	s.relight(math.Exp(between(random, -0.45, 0.45)), between(random, 0.7, 1.3), gains, max(0, between(random, -14, 7)), random)
+	if often(0.3) {
+		s.recompress(15 + random.IntN(50))
+	}
+	return 40 + random.IntN(56)
+}
+
+func between(random *rand.Rand, low, high float64) float64 {
+	return low + (high-low)*random.Float64()
+}
+
+// mirror shows the picture as a mirror does. Landmarks are not carried along.
+func (s *shot) mirror() {
+	w := s.img.Rect.Dx()
+	for y := range s.img.Rect.Dy() {
+		row := s.img.Pix[y*s.img.Stride : y*s.img.Stride+4*w]
+		for x := range w / 2 {
+			a, b := [4]byte(row[4*x:]), [4]byte(row[4*(w-1-x):])
+			copy(row[4*x:], b[:])
+			copy(row[4*(w-1-x):], a[:])
+		}
+	}
+}
+
+// surround fills the border by one of four ways: another grey, a colour, the
+// picture mirrored at its edge, or its edge drawn out.
+func (s *shot) surround(way int, random *rand.Rand) {
+	colour := color.RGBA{uint8(random.IntN(256)), uint8(random.IntN(256)), uint8(random.IntN(256)), 255} //nolint:gosec // below 256
+	if way == 0 {
+		colour.G, colour.B = colour.R, colour.R
+	}
+	in := s.inner
+	for y := range s.img.Rect.Dy() {
+		for x := range s.img.Rect.Dx() {
+			if image.Pt(x, y).In(in) {
+				continue
+			}
+			switch way {
+			case 2:
+				s.img.SetRGBA(x, y, s.img.RGBAAt(reflected(x, in.Min.X, in.Max.X), reflected(y, in.Min.Y, in.Max.Y)))
+			case 3:
+				s.img.SetRGBA(x, y, s.img.RGBAAt(min(max(x, in.Min.X), in.Max.X-1), min(max(y, in.Min.Y), in.Max.Y-1)))
+			default:
+				s.img.SetRGBA(x, y, colour)
+			}
+		}
+	}
+}
+
+// reflected is the place that a mirror at the edge of low to high shows at v.
+func reflected(v, low, high int) int {
+	switch {
+	case v < low:
+		v = 2*low - 1 - v
+	case v >= high:
+		v = 2*high - 1 - v
+	}
+	return min(max(v, low), high-1)
+}
+
+// tighten cuts up to a tenth off each side of the picture.
+func (s *shot) tighten(random *rand.Rand) {
+	w, h := float64(s.inner.Dx()), float64(s.inner.Dy())
+	cut := func(side float64) int { return int(side * between(random, 0.02, 0.1)) }
+	keep := image.Rect(s.inner.Min.X+cut(w), s.inner.Min.Y+cut(h), s.inner.Max.X-cut(w), s.inner.Max.Y-cut(h))
+	out := image.NewRGBA(s.img.Rect)
+	draw.Draw(out, out.Rect, image.NewUniform(color.Gray{128}), image.Point{}, draw.Src)
+	draw.Draw(out, keep, s.img, keep.Min, draw.Src)
+	s.img, s.inner = out, keep
+}
+
+// coarsen keeps only a share of the resolution.
+func (s *shot) coarsen(share float64) {
+	size := s.img.Rect.Size()
+	small := image.NewRGBA(image.Rect(0, 0, max(1, int(float64(size.X)*share)), max(1, int(float64(size.Y)*share))))
+	xdraw.BiLinear.Scale(small, small.Rect, s.img, s.img.Rect, xdraw.Src, nil)
+	xdraw.ApproxBiLinear.Scale(s.img, s.img.Rect, small, small.Rect, xdraw.Src, nil)
+}
+
+// move turns the picture by up to 12 degrees, scales it, and shifts it a
+// little; what comes into view is grey.
+func (s *shot) move(random *rand.Rand) {
+	w, h := float64(s.img.Rect.Dx()), float64(s.img.Rect.Dy())
+	zoom := between(random, 0.85, 1.65)
+	zoom = min(zoom, frameSide/max(w, h))
+	sin, cos := math.Sincos(between(random, -12, 12) * math.Pi / 180)
+	a, b := zoom*cos, zoom*sin
+	// Around the middle, which itself moves by up to 4 % of the size.
+	x, y := w*zoom*(0.5+between(random, -0.04, 0.04)), h*zoom*(0.5+between(random, -0.04, 0.04))
+	turn := f64.Aff3{a, -b, x - a*w/2 + b*h/2, b, a, y - b*w/2 - a*h/2}
+	out := image.NewRGBA(image.Rect(0, 0, int(w*zoom), int(h*zoom)))
+	draw.Draw(out, out.Rect, image.NewUniform(s.img.RGBAAt(0, 0)), image.Point{}, draw.Src)
+	xdraw.ApproxBiLinear.Transform(out, turn, s.img, s.img.Rect, xdraw.Src, nil)
+	s.img = out
+}
+
+// recompress sends the picture through a JPEG of the given quality.
+func (s *shot) recompress(quality int) {
+	var data bytes.Buffer
+	if err := jpeg.Encode(&data, s.img, &jpeg.Options{Quality: quality}); err != nil {
+		panic("accuracy: a picture in memory cannot be encoded: " + err.Error())
+	}
+	decoded, err := jpeg.Decode(&data)
+	if err != nil {
+		panic("accuracy: a JPEG of this program cannot be decoded: " + err.Error())
+	}
+	draw.Draw(s.img, s.img.Rect, decoded, image.Point{}, draw.Src)
+}
+
+// each replaces every pixel.
+func (s *shot) each(change func(x, y int, pixel []uint8)) {
+	w := s.img.Rect.Dx()
+	for i := 0; i < len(s.img.Pix); i += 4 {
+		change(i/4%w, i/4/w, s.img.Pix[i:i+3])
+	}
+}
+
+func (s *shot) grey() {
+	s.each(func(_, _ int, pixel []uint8) {
+		luma := lumaOf(pixel)
+		pixel[0], pixel[1], pixel[2] = luma, luma, luma
+	})
+}
+
+func lumaOf(pixel []uint8) uint8 {
+	return uint8((299*int(pixel[0]) + 587*int(pixel[1]) + 114*int(pixel[2])) / 1000) //nolint:gosec // at most 255
+}
+
+// scan makes an old print of the picture: grey or brownish, flat, soft and
+// grained.
+func (s *shot) scan(random *rand.Rand) {
+	s.coarsen(between(random, 0.5, 0.9))
+	black, white := between(random, 10, 60), between(random, 190, 250)
+	brown, grain := between(random, 0, 0.15), between(random, 2, 9)
+	colour := max(0, between(random, -0.5, 0.5)) // a little of it may be left
+	s.each(func(_, _ int, pixel []uint8) {
+		luma := float64(lumaOf(pixel))
+		speck := grain * random.NormFloat64()
+		tint := [3]float64{1 + brown/2, 1, 1 - brown}
+		for c, v := range pixel {
+			tone := luma + colour*(float64(v)-luma)
+			pixel[c] = clampByte((black+(white-black)*tone/255)*tint[c] + speck)
+		}
+	})
+}
+
+// sideLight shades the picture from one side to the other.
+func (s *shot) sideLight(random *rand.Rand) {
+	sin, cos := math.Sincos(between(random, 0, 2*math.Pi))
+	strength := between(random, 0.3, 0.7)
+	w, h := float64(s.img.Rect.Dx()), float64(s.img.Rect.Dy())
+	s.each(func(x, y int, pixel []uint8) {
+		light := 1 + strength*(cos*(float64(x)/w-0.5)+sin*(float64(y)/h-0.5))*1.6
+		for c, v := range pixel {
+			pixel[c] = clampByte(float64(v) * light)
+		}
+	})
+}
+
+// relight changes brightness by a gamma, contrast, the colour of the light,
+// and adds a camera's noise of the given deviation.
+func (s *shot) relight(gamma, contrast float64, gains [3]float64, noise float64, random *rand.Rand) {
+	var tones [256]float64
+	for v := range tones {
+		tones[v] = (255*math.Pow(float64(v)/255, gamma)-128)*contrast + 128
+	}
+	grey := true
+	s.each(func(_, _ int, pixel []uint8) { grey = grey && pixel[0] == pixel[1] && pixel[1] == pixel[2] })
+	s.each(func(_, _ int, pixel []uint8) {
+		grain := 0.0
+		if noise > 0 {
+			grain = noise * random.NormFloat64()
+		}
+		for c, v := range pixel {
+			tone := tones[v] + grain
+			if !grey {
+				tone *= gains[c]
+			}
+			pixel[c] = clampByte(tone)
+		}
+	})
+}
+
+func clampByte(v float64) uint8 { return uint8(min(max(v, 0), 255)) }

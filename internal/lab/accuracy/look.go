@@ -1,0 +1,211 @@
+package accuracy
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/jpeg"
+	_ "image/png" // sets may hold PNG
+	"math/rand/v2"
+	"os"
+	"sync"
+
+	"agegate/internal/check/vision"
+
+	xdraw "golang.org/x/image/draw"
+	"golang.org/x/sync/errgroup"
+)
+
+// frameSide and frameQuality are those of the page: it sends JPEGs of at most
+// 640 pixels and quality 0.8.
+const (
+	frameSide    = 640
+	frameQuality = 80
+)
+
+// maxPicturePixels bounds what one picture of a set may decode to.
+const maxPicturePixels = 100_000_000
+
+// Look is the pipeline's result for one picture. Features is set exactly when
+// Guidance is vision.GuidanceOK.
+type Look struct {
+	Picture
+	Guidance vision.Guidance
+	Features *vision.Features
+}
+
+// Options configure LookAt and LearnFrom.
+type Options struct {
+	Workers int     // pictures at a time
+	Pad     float64 // grey border on each side, as a fraction of the picture's longer side
+	// Progress, when set, is called after each picture, by one goroutine at a
+	// time.
+	Progress func(done, total int)
+	// Seen, when set, is called by LearnFrom with every view that the page
+	// would count: the picture's place in the set and the view's number, 0
+	// being the picture as it is. It is called by many goroutines.
+	Seen func(ctx context.Context, picture, view int, o *vision.Observation) error
+}
+
+// LookAt sends every picture through the pipeline as a single frame: scaled to
+// a frame's size, encoded as JPEG, judged, and, if the page would count it, its
+// features computed. An unreadable picture is an error that names it.
+func LookAt(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Options) ([]Look, error) {
+	looks := make([]Look, len(set))
+	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
+		s, err := openShot(set[i].Path, o.Pad)
+		if err != nil {
+			return err
+		}
+		looks[i], _, err = look(ctx, analyzer, s.img, frameQuality)
+		looks[i].Picture = set[i]
+		return err
+	})
+	return looks, err
+}
+
+// alteredViews is the number of altered views per picture that a fit learns
+// from.
+const alteredViews = 3
+
+// Lesson is a picture with everything a fit learns from it: Features of the
+// picture itself, Views of the picture altered as other cameras might have
+// taken it. Views that the page would not count are left out.
+type Lesson struct {
+	Look
+	Views []*vision.Features
+}
+
+// LearnFrom looks at every picture as LookAt does, and at the altered views of
+// those that the page would count. The alterations depend on seed and on the
+// picture's place in the set.
+func LearnFrom(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Options, seed uint64) ([]Lesson, error) {
+	lessons := make([]Lesson, len(set))
+	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
+		s, err := openShot(set[i].Path, o.Pad)
+		if err != nil {
+			return err
+		}
+		random := rand.New(rand.NewPCG(seed+uint64(i), 0)) //nolint:gosec // repeatable on purpose
+		lessons[i].Picture = set[i]
+		return lessons[i].learn(ctx, analyzer, s, random, func(view int, seen *vision.Observation) error {
+			if o.Seen == nil {
+				return nil
+			}
+			return o.Seen(ctx, i, view, seen)
+		})
+	})
+	return lessons, err
+}
+
+// learn looks at the shot and its altered views, and calls seen with each
+// that the page would count and its number, 0 being the shot as it is.
+func (l *Lesson) learn(ctx context.Context, analyzer vision.Analyzer, s *shot, random *rand.Rand, seen func(int, *vision.Observation) error) error {
+	for view := range 1 + alteredViews {
+		as, quality := s, frameQuality
+		if view > 0 {
+			as = s.copy()
+			quality = as.vary(random)
+		}
+		found, o, err := look(ctx, analyzer, as.img, quality)
+		switch {
+		case err != nil:
+			return err
+		case view == 0:
+			l.Guidance, l.Features = found.Guidance, found.Features
+			s.points = o.Landmarks
+		case found.Features != nil:
+			l.Views = append(l.Views, found.Features)
+		}
+		if l.Features == nil {
+			return nil
+		}
+		if found.Features == nil {
+			continue
+		}
+		if err := seen(view, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls do for every index, with o.Workers in parallel, until one fails.
+func each(ctx context.Context, total int, o Options, do func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(o.Workers, 1))
+	var progress sync.Mutex
+	done := 0
+	for i := range total {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := do(ctx, i); err != nil {
+				return err
+			}
+			progress.Lock()
+			defer progress.Unlock()
+			if done++; o.Progress != nil {
+				o.Progress(done, total)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image, quality int) (Look, *vision.Observation, error) {
+	var data bytes.Buffer
+	if err := jpeg.Encode(&data, frame, &jpeg.Options{Quality: quality}); err != nil {
+		return Look{}, nil, err
+	}
+	seen, err := analyzer.Analyze(ctx, data.Bytes())
+	if err != nil {
+		return Look{}, nil, err
+	}
+	l := Look{Guidance: seen.Guidance}
+	if seen.Guidance == vision.GuidanceOK {
+		l.Features, err = analyzer.Features(ctx, seen)
+	}
+	return l, seen, err
+}
+
+// openShot reads a picture, turns it upright as its EXIF orientation says, and
+// makes the frame of it that a camera page would send, with the grey border
+// that a tightly cut picture needs before a detector finds its face. An error
+// names the file.
+func openShot(path string, pad float64) (*shot, error) {
+	data, err := os.ReadFile(path) //nolint:gosec // a picture of the operator's set
+	if err != nil {
+		return nil, err
+	}
+	config, _, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil || config.Width < 1 || config.Height < 1 {
+		return nil, fmt.Errorf("%s is not a JPEG or PNG picture", path)
+	}
+	if config.Width > maxPicturePixels/config.Height {
+		return nil, fmt.Errorf("%s is larger than %d megapixels", path, maxPicturePixels/1_000_000)
+	}
+	img, _, err := image.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s is a damaged picture", path)
+	}
+	img = upright(img, orientation(data))
+	size := img.Bounds().Size()
+	longer := float64(max(size.X, size.Y))
+	scale := min(1, frameSide/(longer*(1+2*pad)))
+	border := int(pad*longer*scale + 0.5)
+	inner := image.Rect(0, 0, max(1, int(float64(size.X)*scale)), max(1, int(float64(size.Y)*scale))).Add(image.Pt(border, border))
+	frame := image.NewRGBA(image.Rect(0, 0, inner.Max.X+border, inner.Max.Y+border))
+	draw.Draw(frame, frame.Bounds(), image.NewUniform(color.Gray{128}), image.Point{}, draw.Src)
+	if inner.Size() == size {
+		draw.Draw(frame, inner, img, img.Bounds().Min, draw.Over)
+	} else {
+		xdraw.CatmullRom.Scale(frame, inner, img, img.Bounds(), draw.Over, nil)
+	}
+	return &shot{img: frame, inner: inner}, nil
+}

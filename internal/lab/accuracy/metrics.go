@@ -1,0 +1,324 @@
+package accuracy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"agegate/internal/check/age"
+	"agegate/internal/check/age/curve"
+	"agegate/internal/check/vision"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Sample is a picture's label beside its estimate, both in years.
+type Sample struct {
+	Age      int
+	Groups   []string
+	Estimate float64
+}
+
+// Share is a proportion with its 95 % interval.
+type Share struct {
+	Count int     `json:"count"`
+	Of    int     `json:"of"`
+	Rate  float64 `json:"rate"` // 0 when Of is 0
+	Low   float64 `json:"low"`  // Wilson score interval
+	High  float64 `json:"high"`
+}
+
+// NewShare returns count out of of with its Wilson score interval (E. B.
+// Wilson, 1927), which is sound for small counts and never leaves 0 to 1. For
+// of = 0 the interval is 0 to 1.
+func NewShare(count, of int) Share {
+	if of == 0 {
+		return Share{High: 1}
+	}
+	z := distuv.UnitNormal.Quantile(0.975)
+	n, p := float64(of), float64(count)/float64(of)
+	centre := (p + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return Share{Count: count, Of: of, Rate: p, Low: max(0, centre-half), High: min(1, centre+half)}
+}
+
+// Margins are the values of AGEGATE_AGE_MARGIN that a report compares.
+var Margins = []int{3, 5, 7, 10}
+
+// Passing holds the share of an age range that passes the target at each of
+// Margins.
+type Passing struct {
+	From   int     `json:"from"` // years, both ends included
+	To     int     `json:"to"`
+	Shares []Share `json:"shares"` // in the order of Margins
+}
+
+// Band is the error over a band of ages, in years.
+type Band struct {
+	From  int     `json:"from"`
+	To    int     `json:"to"`
+	Count int     `json:"count"`
+	MAE   float64 `json:"mae"`  // mean absolute error
+	Bias  float64 `json:"bias"` // mean error; positive means estimated too old
+}
+
+// Group holds the figures of one of the set's groups.
+type Group struct {
+	Name      string  `json:"name"`
+	Count     int     `json:"count"`
+	MAE       float64 `json:"mae"`
+	Bias      float64 `json:"bias"`
+	FalsePass Passing `json:"false_pass"` // the five ages below the target
+	Pass      Passing `json:"pass"`       // the target and the 17 ages above it
+	Clear     Passing `json:"clear_pass"` // 7 to 17 years above the target
+}
+
+// Refusal counts the pictures that the page would not have counted.
+type Refusal struct {
+	Reason vision.Guidance `json:"reason"`
+	Count  int             `json:"count"`
+}
+
+// Report holds the accuracy of an estimator on a set. All figures are per
+// picture.
+type Report struct {
+	Target      int       `json:"target"` // years
+	Margins     []int     `json:"margins"`
+	Pictures    int       `json:"pictures"`
+	Measured    int       `json:"measured"` // pictures that were not refused
+	Refused     []Refusal `json:"refused"`
+	Bands       []Band    `json:"bands"`
+	FalsePass   []Passing `json:"false_pass"` // the five ages below the target together, then each age below it
+	Pass        []Passing `json:"pass"`       // adults, by distance from the target
+	Older       []Passing `json:"older_pass"` // adults of 36 and more, by age
+	Groups      []Group   `json:"groups"`     // empty when the set names none
+	Altered     []Altered `json:"altered,omitempty"`
+	Recommended *int      `json:"recommended"`    // margin; nil when the set is too small to tell
+	MaxFalse    float64   `json:"max_false_pass"` // the rate that Recommended keeps to
+	Spread      []Spread  `json:"spread"`
+	// Curve is every figure of who passes, for the operator's pages; see Curve.Write.
+	Curve []curve.Age `json:"-"`
+}
+
+// Spread is the distribution of the estimates for one age, in years.
+type Spread struct {
+	Age    int     `json:"age"`
+	Count  int     `json:"count"`
+	Low    float64 `json:"p10"`
+	Median float64 `json:"median"`
+	High   float64 `json:"p90"`
+}
+
+// bands are the age bands that errors are reported for.
+var bands = [][2]int{{0, 7}, {8, 12}, {13, 17}, {18, 24}, {25, 35}, {36, 50}, {51, 120}, {51, 70}, {71, 120}}
+
+// MaxFalsePass is the false-pass rate of the five ages below the target that
+// the recommended margin keeps to.
+const MaxFalsePass = 0.05
+
+// maxMargin is the largest margin recommended. With a larger one hardly anybody
+// passes.
+const maxMargin = 20
+
+// fewestBelow is how many pictures of the five ages below the target a
+// recommendation needs.
+const fewestBelow = 30
+
+// Measure compares estimates with labels for a target age.
+func Measure(samples []Sample, target int) Report {
+	r := Report{Target: target, Margins: Margins, Pictures: len(samples), Measured: len(samples), MaxFalse: MaxFalsePass}
+	for _, b := range bands {
+		if in := within(samples, b[0], b[1]); len(in) > 0 {
+			mae, bias := errorsOf(in)
+			r.Bands = append(r.Bands, Band{b[0], b[1], len(in), mae, bias})
+		}
+	}
+	r.FalsePass = append(r.FalsePass, passing(samples, target, target-5, target-1))
+	for years := range target {
+		if len(within(samples, years, years)) > 0 {
+			r.FalsePass = append(r.FalsePass, passing(samples, target, years, years))
+		}
+	}
+	for _, b := range [][2]int{{target, target + 6}, {target + 7, target + 17}, {target + 18, 120}} {
+		r.Pass = append(r.Pass, passing(samples, target, b[0], b[1]))
+	}
+	for _, b := range [][2]int{{36, 50}, {51, 70}, {71, 120}} {
+		if b[0] >= target && len(within(samples, b[0], b[1])) > 0 {
+			r.Older = append(r.Older, passing(samples, target, b[0], b[1]))
+		}
+	}
+	r.Groups = groups(samples, target)
+	r.Recommended = recommend(samples, target)
+	r.Spread = spread(samples)
+	r.Curve = counts(samples)
+	return r
+}
+
+func within(samples []Sample, from, to int) []Sample {
+	var in []Sample
+	for _, s := range samples {
+		if s.Age >= from && s.Age <= to {
+			in = append(in, s)
+		}
+	}
+	return in
+}
+
+// errorsOf returns the mean absolute and the mean error of samples, which must
+// not be empty.
+func errorsOf(samples []Sample) (mae, bias float64) {
+	n := float64(len(samples))
+	for _, s := range samples {
+		e := s.Estimate - float64(s.Age)
+		mae, bias = mae+math.Abs(e)/n, bias+e/n
+	}
+	return mae, bias
+}
+
+// passRate is the share of samples that reach the cutoff.
+func passRate(samples []Sample, cutoff int) Share {
+	count := 0
+	for _, s := range samples {
+		if s.Estimate >= float64(cutoff) {
+			count++
+		}
+	}
+	return NewShare(count, len(samples))
+}
+
+func passing(samples []Sample, target, from, to int) Passing {
+	p := Passing{From: from, To: to}
+	in := within(samples, from, to)
+	for _, margin := range Margins {
+		p.Shares = append(p.Shares, passRate(in, target+margin))
+	}
+	return p
+}
+
+func groups(samples []Sample, target int) []Group {
+	byName := map[string][]Sample{}
+	for _, s := range samples {
+		for _, name := range s.Groups {
+			byName[name] = append(byName[name], s)
+		}
+	}
+	var out []Group
+	for name, in := range byName {
+		g := Group{Name: name, Count: len(in)}
+		g.MAE, g.Bias = errorsOf(in)
+		g.FalsePass = passing(in, target, target-5, target-1)
+		g.Pass = passing(in, target, target, target+17)
+		g.Clear = passing(in, target, target+7, target+17)
+		out = append(out, g)
+	}
+	slices.SortFunc(out, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// recommend is the smallest whole margin at which at most MaxFalsePass of the
+// five ages below the target pass.
+func recommend(samples []Sample, target int) *int {
+	below := within(samples, target-5, target-1)
+	if len(below) < fewestBelow {
+		return nil
+	}
+	for margin := 0; margin <= maxMargin; margin++ {
+		if passRate(below, target+margin).Rate <= MaxFalsePass {
+			return &margin
+		}
+	}
+	return nil
+}
+
+func spread(samples []Sample) []Spread {
+	byAge := map[int][]float64{}
+	for _, s := range samples {
+		byAge[s.Age] = append(byAge[s.Age], s.Estimate)
+	}
+	var out []Spread
+	for years, estimates := range byAge {
+		slices.Sort(estimates)
+		at := func(p float64) float64 { return estimates[int(p*float64(len(estimates)-1)+0.5)] }
+		out = append(out, Spread{years, len(estimates), at(0.1), at(0.5), at(0.9)})
+	}
+	slices.SortFunc(out, func(a, b Spread) int { return cmp.Compare(a.Age, b.Age) })
+	return out
+}
+
+// counts returns who passes at every cutoff, by age.
+func counts(samples []Sample) []curve.Age {
+	byAge := map[int]*curve.Age{}
+	for _, s := range samples {
+		if byAge[s.Age] == nil {
+			byAge[s.Age] = &curve.Age{Years: s.Age}
+		}
+		byAge[s.Age].Add(s.Estimate)
+	}
+	var out []curve.Age
+	for _, years := range slices.Sorted(maps.Keys(byAge)) {
+		out = append(out, *byAge[years])
+	}
+	return out
+}
+
+// refusals counts the guidance of the looks that gave no features, the most
+// frequent first.
+func refusals(looks []Look) []Refusal {
+	counts := map[vision.Guidance]int{}
+	for _, l := range looks {
+		if l.Features == nil {
+			counts[l.Guidance]++
+		}
+	}
+	out := []Refusal{}
+	for reason, n := range counts {
+		out = append(out, Refusal{reason, n})
+	}
+	slices.SortFunc(out, func(a, b Refusal) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Reason, b.Reason))
+	})
+	return out
+}
+
+// rounded is an estimate to the tenth of a year that the page decides on.
+func rounded(years float64) float64 { return math.Round(years*10) / 10 }
+
+// Given reports on the estimates that a set brings along.
+func Given(set []Picture, target int) (Report, error) {
+	var samples []Sample
+	for _, p := range set {
+		if p.Estimate == nil {
+			return Report{}, fmt.Errorf("%s has no estimate, but others have", p.Path)
+		}
+		samples = append(samples, Sample{p.Age, p.Groups, rounded(*p.Estimate)})
+	}
+	return Measure(samples, target), nil
+}
+
+// Evaluate estimates every look that the page would count with the head, and
+// reports on them.
+func Evaluate(looks []Look, head age.Head, target int) Report {
+	var estimates []float64
+	for _, l := range looks {
+		if l.Features != nil {
+			estimates = append(estimates, head.Age(l.Features))
+		}
+	}
+	return Compare(looks, estimates, target)
+}
+
+// Compare reports on estimates of the looks that the page would count, in
+// their order.
+func Compare(looks []Look, estimates []float64, target int) Report {
+	var samples []Sample
+	for _, l := range looks {
+		if l.Features != nil {
+			samples = append(samples, Sample{l.Age, l.Groups, rounded(estimates[len(samples)])})
+		}
+	}
+	r := Measure(samples, target)
+	r.Pictures, r.Refused = len(looks), refusals(looks)
+	return r
+}

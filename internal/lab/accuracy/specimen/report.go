@@ -1,0 +1,87 @@
+package specimen
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"agegate/internal/check/document/reader"
+	"agegate/internal/lab/accuracy"
+)
+
+// Report says how well labelled pictures were read.
+type Report struct {
+	Pictures int `json:"pictures"`
+	// Read are those whose zone was read, held and had the label's birth date.
+	Read accuracy.Share `json:"read"`
+	// Wrong are those whose zone held with another birth date, of the valid ones.
+	Wrong   accuracy.Share `json:"wrong_birth_date"`
+	Reasons []Count        `json:"reasons"` // why pictures were not read, the most frequent first
+}
+
+// Count is how many pictures a reason was given for.
+type Count struct {
+	Reason   string `json:"reason"`
+	Pictures int    `json:"pictures"`
+}
+
+// Evaluate reads labelled pictures. Progress is called after each.
+func Evaluate(ctx context.Context, r *reader.Reader, files []string, workers int, now time.Time, progress func(done, total int)) (Report, error) {
+	labels := map[string]string{}
+	for _, file := range files {
+		date, err := birth(file)
+		if err != nil {
+			return Report{}, err
+		}
+		labels[file] = date.String()
+	}
+	var read, valid, done int
+	reasons := map[string]int{}
+	err := Each(ctx, r, files, workers, now, func(got Read) error {
+		done++
+		progress(done, len(files))
+		switch {
+		case got.Valid && got.BirthDate != nil && *got.BirthDate == labels[got.File]:
+			read++
+			valid++
+		case got.Valid:
+			valid++
+		default:
+			for _, reason := range got.Reasons {
+				reasons[reason]++
+			}
+		}
+		return nil
+	})
+	report := Report{
+		Pictures: len(files), Read: accuracy.NewShare(read, len(files)), Wrong: accuracy.NewShare(valid-read, valid), Reasons: []Count{},
+	}
+	for reason, count := range reasons {
+		report.Reasons = append(report.Reasons, Count{reason, count})
+	}
+	slices.SortFunc(report.Reasons, func(a, b Count) int {
+		if a.Pictures != b.Pictures {
+			return b.Pictures - a.Pictures
+		}
+		if a.Reason < b.Reason {
+			return -1
+		}
+		return 1
+	})
+	return report, err
+}
+
+// WriteText writes the report for people.
+func (r Report) WriteText(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "pictures\t%d\n", r.Pictures)
+	fmt.Fprintf(table, "read, with the right birth date\t%s\n", r.Read)
+	fmt.Fprintf(table, "wrong birth date, of those that hold\t%s\n", r.Wrong)
+	for _, c := range r.Reasons {
+		fmt.Fprintf(table, "not read: %s\t%d\n", c.Reason, c.Pictures)
+	}
+	return table.Flush()
+}

@@ -1,0 +1,189 @@
+// Package specimen reads the machine-readable zones of pictures in files, and
+// measures how many are read of pictures whose names tell the birth date.
+package specimen
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/gif"  // what scanners and phones write
+	_ "image/jpeg" //
+	_ "image/png"  //
+	"os"
+	"path/filepath"
+	"time"
+
+	"agegate/internal/check/document/mrz"
+	"agegate/internal/check/document/reader"
+	"agegate/internal/lab/accuracy"
+
+	_ "golang.org/x/image/bmp"  // likewise
+	_ "golang.org/x/image/tiff" //
+	_ "golang.org/x/image/webp" //
+	"golang.org/x/sync/errgroup"
+)
+
+// Read is what a picture's zone says, as `agegate document read` prints it:
+// nothing else of the person. What is not known is null.
+type Read struct {
+	File         string   `json:"file"`
+	Format       *string  `json:"format"`
+	Valid        bool     `json:"valid"`         // format, check digits and dates hold
+	BirthDate    *string  `json:"birth_date"`    // YYYY-MM-DD
+	ExpiryDate   *string  `json:"expiry_date"`   //
+	IssuingState *string  `json:"issuing_state"` // one to three letters
+	Reasons      []string `json:"reasons"`       // what does not hold; never null
+}
+
+// Reasons beside those of package mrz.
+const (
+	ReasonNotAPicture = "not_a_picture" // the file cannot be decoded
+	ReasonTooLarge    = "picture_too_large"
+	ReasonNoZone      = "no_zone"         // no line of OCR-B was found
+	ReasonUnreadable  = "zone_unreadable" // lines were found, but not a whole zone
+)
+
+// maxPixels bounds what one picture may decode to.
+const maxPixels = 100_000_000
+
+// Files lists the pictures of a directory, searched recursively, by their
+// extensions; hidden files are skipped. A path that is no directory is the one
+// picture.
+func Files(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	files, err := accuracy.FilesIn(path, ".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff")
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s holds no picture", path)
+	}
+	return files, err
+}
+
+// Each reads the files, so many at a time, and calls use with each result in
+// the order of the files. It fails when a file cannot be opened, or when ctx
+// ends.
+func Each(ctx context.Context, r *reader.Reader, files []string, workers int, now time.Time, use func(Read) error) error {
+	results := make([]chan Read, len(files))
+	for i := range results {
+		results[i] = make(chan Read, 1)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		for _, result := range results {
+			select {
+			case read := <-result:
+				if err := use(read); err != nil {
+					return err
+				}
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	workers = max(workers, 1)
+	for w := range workers {
+		group.Go(func() error {
+			for i := w; i < len(files); i += workers {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				read, err := one(r, files[i], now)
+				if err != nil {
+					return err
+				}
+				results[i] <- read
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func one(r *reader.Reader, path string, now time.Time) (Read, error) {
+	img, err := Open(path)
+	switch {
+	case errors.Is(err, ErrNotAPicture):
+		return Read{File: path, Reasons: []string{ReasonNotAPicture}}, nil
+	case errors.Is(err, ErrTooLarge):
+		return Read{File: path, Reasons: []string{ReasonTooLarge}}, nil
+	case err != nil:
+		return Read{}, err
+	}
+	return describe(path, r.ReadPicture(img, now)), nil
+}
+
+func describe(path string, reading reader.Reading) Read {
+	read := Read{File: path, Reasons: []string{}}
+	switch reading.Finding {
+	case reader.NothingFound:
+		read.Reasons = append(read.Reasons, ReasonNoZone)
+	case reader.LinesFound:
+		read.Reasons = append(read.Reasons, ReasonUnreadable)
+	case reader.ZoneRead:
+		read.Format, read.Valid = known(reading.Format.String()), reading.Valid
+		read.BirthDate, read.ExpiryDate = known(reading.BirthDate.String()), known(reading.ExpiryDate.String())
+		read.IssuingState = known(reading.IssuingState)
+		for _, reason := range reading.Reasons {
+			read.Reasons = append(read.Reasons, string(reason))
+		}
+	}
+	return read
+}
+
+// known is nil for the empty text.
+func known(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// Errors of Open.
+var (
+	ErrNotAPicture = errors.New("is not a picture that can be read (JPEG, PNG, GIF, WebP, BMP or TIFF)")
+	ErrTooLarge    = fmt.Errorf("is larger than %d megapixels", maxPixels/1_000_000)
+)
+
+// Open decodes the picture in a file. ErrNotAPicture and ErrTooLarge do not name
+// the file.
+func Open(path string) (image.Image, error) {
+	data, err := os.ReadFile(path) //nolint:gosec // the operator names it
+	if err != nil {
+		return nil, err
+	}
+	config, _, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil || config.Width < 1 || config.Height < 1 {
+		return nil, ErrNotAPicture
+	}
+	if config.Width > maxPixels/config.Height {
+		return nil, ErrTooLarge
+	}
+	img, _, err := image.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, ErrNotAPicture
+	}
+	return img, nil
+}
+
+// birth reads the label of a picture: a name that begins with the birth date as
+// YYYYMMDD, before a character that is no digit.
+func birth(path string) (mrz.Date, error) {
+	name := filepath.Base(path)
+	digits := 0
+	for digits < len(name) && name[digits] >= '0' && name[digits] <= '9' {
+		digits++
+	}
+	day, err := time.Parse("20060102", name[:digits])
+	if err != nil {
+		return mrz.Date{}, fmt.Errorf("%s: the name must begin with the birth date as YYYYMMDD, such as 19740812_a.jpg", path)
+	}
+	return mrz.DateOf(day), nil
+}

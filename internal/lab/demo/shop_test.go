@@ -1,0 +1,203 @@
+package demo_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/lab/demo"
+	"agegate/internal/rules/tenant"
+)
+
+// TestShopLoop buys in the sample shop against a real gateway: redirect,
+// webhook and lookup must each reach the order's story.
+func TestShopLoop(t *testing.T) {
+	for _, tt := range []struct {
+		force, landing string
+		story          []string
+		not            string
+	}{
+		{"verified", "Sold.", []string{"redirect token that verifies", "a signed webhook arrived: VERIFIED", "status lookup says PASSED"}, "Not sold"},
+		{"fallback", "Not sold", []string{"a signed webhook arrived: ROUTED_TO_FALLBACK", "status lookup says FALLBACK"}, "Sold."},
+	} {
+		t.Run(tt.force, func(t *testing.T) {
+			g, shop := openShop(t)
+			browser := gatewaytest.Browser()
+			session, verification := buy(t, browser, shop)
+			_, back := open(t, browser, g.Path(verification)+"?force="+tt.force)
+			if back == "" {
+				back = shop + "/cancelled"
+			}
+			if _, onward := open(t, browser, back); onward != "/orders/"+session {
+				t.Errorf("the shop leads on to %q", onward)
+			}
+			page := waitForStory(t, browser, shop+"/orders/"+session, tt.story)
+			if strings.Contains(page, `http-equiv="refresh"`) {
+				t.Error("the page of a finished order looks for more")
+			}
+			if !strings.Contains(page, tt.landing) || strings.Contains(page, tt.not) {
+				t.Errorf("the order's page does not say %q:\n%s", tt.landing, page)
+			}
+		})
+	}
+}
+
+// The lookup may know the result before the webhook has come: the page goes on
+// looking until both have told their part.
+func TestTheStoryWaitsForTheWebhook(t *testing.T) {
+	g, shop := openShop(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24") // the shop's own is refused
+	browser := gatewaytest.Browser()
+	session, verification := buy(t, browser, shop)
+	_, back := open(t, browser, g.Path(verification)+"?force=verified")
+	open(t, browser, back)
+	page := waitForStory(t, browser, shop+"/orders/"+session, []string{"status lookup says PASSED"})
+	if !strings.Contains(page, `http-equiv="refresh"`) {
+		t.Errorf("the page has stopped before the webhook:\n%s", page)
+	}
+}
+
+func TestShopRefusesForgeries(t *testing.T) {
+	_, shop := openShop(t)
+	browser := gatewaytest.Browser()
+	session, _ := buy(t, browser, shop)
+	open(t, browser, shop+"/thanks?session="+session+"&status=VERIFIED&is_adult=true&token=9999999999.AAAA")
+	page, _ := open(t, browser, shop+"/orders/"+session)
+	if !strings.Contains(page, "refused: its signature does not match") || strings.Contains(page, "Sold.") {
+		t.Errorf("a forged redirect got through:\n%s", page)
+	}
+	unsigned, err := http.Post(shop+"/webhook", "application/json", strings.NewReader(`{"session_id":"`+session+`","status":"VERIFIED","is_adult":true}`))
+	if err != nil || unsigned.StatusCode != http.StatusUnauthorized {
+		t.Errorf("an unsigned webhook is answered with %v, %v", unsigned.StatusCode, err)
+	}
+}
+
+// An order is its browser's: another one that learns its address, or the success
+// URL with its token, neither sees nor changes it.
+func TestAnOrderBelongsToItsBrowser(t *testing.T) {
+	g, shop := openShop(t)
+	browser, stranger := gatewaytest.Browser(), gatewaytest.Browser()
+	session, verification := buy(t, browser, shop)
+	other, _ := buy(t, stranger, shop)
+	_, back := open(t, browser, g.Path(verification)+"?force=verified")
+	for _, url := range []string{shop + "/orders/" + session, back} {
+		if page, onward := open(t, stranger, url); !strings.Contains(page, "not an order of this browser") || onward != "" || strings.Contains(page, session) {
+			t.Errorf("a stranger is led to %q:\n%s", onward, page)
+		}
+	}
+	if page, _ := open(t, browser, shop+"/orders/"+session); strings.Contains(page, "came back") {
+		t.Errorf("a stranger changed the order:\n%s", page)
+	}
+	// A second order of the same browser leaves it the first.
+	second, _ := buy(t, browser, shop)
+	for _, own := range []string{session, second} {
+		if page, _ := open(t, browser, shop+"/orders/"+own); !strings.Contains(page, "Session "+own) {
+			t.Errorf("the browser does not see its order:\n%s", page)
+		}
+	}
+	if session == second || other == session {
+		t.Error("the orders are not told apart")
+	}
+}
+
+// Every page has a policy that names nothing but the shop and the gateway.
+func TestShopPagesHaveAPolicy(t *testing.T) {
+	g, shop := openShop(t)
+	for _, path := range []string{"/", "/cancelled", "/orders/none", "/thanks?session=none"} {
+		res, err := gatewaytest.Browser().Get(shop + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		policy := res.Header.Get("Content-Security-Policy")
+		if !strings.HasPrefix(policy, "default-src 'none'; ") || !strings.Contains(policy, "form-action 'self' "+g.URL+";") || strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: policy %q", path, policy)
+		}
+	}
+}
+
+func TestShopSaysWhatTheGatewayAnswered(t *testing.T) {
+	_, shop := openShop(t, "AGEGATE_TEST_DAILY_CAP=0")
+	res, err := gatewaytest.Browser().PostForm(shop+"/buy", map[string][]string{"age": {"18"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusBadGateway || !strings.Contains(string(page), "429 Too Many Requests") {
+		t.Errorf("%d, %v:\n%s", res.StatusCode, err, page)
+	}
+}
+
+// openShop runs a gateway and a shop that is its tenant.
+func openShop(t *testing.T, settings ...string) (*gatewaytest.Gateway, string) {
+	t.Helper()
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), settings...)
+	var handler http.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	c := g.Shop(t, server.URL+"/webhook", func(shop *tenant.Tenant) {
+		shop.SuccessURL, shop.CancelURL = server.URL+"/thanks", server.URL+"/cancelled"
+	})
+	shop, err := demo.New(g.URL, g.URL, demo.Credentials{
+		APIKey: c.Test.APIKey, WebhookSecret: c.Test.WebhookSecret, RedirectSecret: c.Test.RedirectSecret,
+	}, g.Clock.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler = shop.Handler()
+	return g, server.URL
+}
+
+// buy starts an order and returns its session and verification URL.
+func buy(t *testing.T, browser *http.Client, shop string) (session, verification string) {
+	t.Helper()
+	res, err := browser.PostForm(shop+"/buy", map[string][]string{"age": {"18"}})
+	if err != nil || res.StatusCode != http.StatusSeeOther || len(res.Cookies()) != 1 {
+		t.Fatalf("buying: %v, %v", res, err)
+	}
+	_, order := open(t, browser, shop+"/cancelled") // leads to the browser's latest order
+	return strings.TrimPrefix(order, "/orders/"), res.Header.Get("Location")
+}
+
+// open loads a page and returns its text and where it leads on to.
+func open(t *testing.T, browser *http.Client, url string) (text, location string) {
+	t.Helper()
+	res, err := browser.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body), res.Header.Get("Location")
+}
+
+// waitForStory opens the order's page until its story has every step.
+func waitForStory(t *testing.T, browser *http.Client, url string, story []string) string {
+	t.Helper()
+	var page string
+	for range 1200 {
+		page, _ = open(t, browser, url)
+		if told(page, story) {
+			return page
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("the story lacks a step of %q:\n%s", story, page)
+	return ""
+}
+
+func told(page string, story []string) bool {
+	for _, step := range story {
+		if !strings.Contains(page, step) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,143 @@
+package dashboard
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/account"
+
+	"github.com/labstack/echo/v4"
+)
+
+const (
+	loginsPath   = accountPath + "/sessions"
+	endLoginPath = loginsPath + "/end"
+	languagePath = accountPath + "/language"
+	leavePath    = accountPath + "/leave/:tenant"
+)
+
+// languageForm has a select whose options are the languages of the pages, and the
+// browser's.
+var languageForm = &form{name: "language", fields: []field{{name: "locale", kind: "text", max: 20, optional: true}}}
+
+func (p *Pages) account() feature {
+	return feature{
+		routes: []route{
+			{method: http.MethodGet, path: accountPath, least: user, handle: p.showAccount},
+			{method: http.MethodPost, path: loginsPath, least: user, handle: p.endOthers},
+			{method: http.MethodPost, path: endLoginPath, least: user, handle: p.endLogin},
+			{method: http.MethodPost, path: languagePath, least: user, handle: p.setLanguage},
+			{method: http.MethodGet, path: leavePath, least: viewer, handle: p.showLeave},
+			{method: http.MethodPost, path: leavePath, least: viewer, handle: p.leave},
+		},
+		screens: []string{"account"},
+		notices: []string{"others_ended", "login_ended", "language_set", "left"},
+		keys: []string{
+			"method.password", "method.totp", "method.code", "method.passkey",
+			"leave.title", "leave.button", "leave.last",
+		},
+	}
+}
+
+type accountView struct {
+	layout
+	User        account.User
+	Factors     account.Factors
+	Passkeyed   bool
+	Passkey     passkeyView
+	Logins      []loginRow
+	Memberships []memberOf
+	Form        *formView // of the buttons
+}
+
+// loginRow is one browser in which the user is signed in.
+type loginRow struct {
+	account.Login
+	Current bool
+}
+
+// Since names the log-in in its form.
+func (l loginRow) Since() string { return l.CreatedAt.Format(time.RFC3339Nano) }
+
+func (p *Pages) showAccount(r *request) error {
+	v := &accountView{User: r.who.User(), Passkeyed: p.cfg.Accounts.Passkeyed(), Passkey: p.offer("")}
+	var err error
+	if v.Factors, err = p.cfg.Accounts.Factors(r.ctx(), r.who); err != nil {
+		return err
+	}
+	logins, err := p.cfg.Accounts.Logins(r.ctx(), r.who)
+	if err != nil {
+		return err
+	}
+	for _, login := range logins {
+		v.Logins = append(v.Logins, loginRow{login, bytes.Equal(login.Hash, r.who.Login().Hash)})
+	}
+	if v.Memberships, err = p.membershipsOf(r, r.who.User().ID); err != nil {
+		return err
+	}
+	if v.Form, err = r.blank(plainForm); err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "account", v)
+}
+
+func (p *Pages) endOthers(r *request) error {
+	if err := p.cfg.Accounts.EndOtherLogins(r.ctx(), r.who); err != nil {
+		return err
+	}
+	return r.done(accountPath, "others_ended")
+}
+
+// endLogin ends one log-in, named by when it began. One that has ended already
+// leads to the same page.
+func (p *Pages) endLogin(r *request) error {
+	since, err := time.Parse(time.RFC3339Nano, r.Request().PostFormValue("since"))
+	if err != nil {
+		return echo.ErrBadRequest
+	}
+	if err := p.cfg.Accounts.EndLogin(r.ctx(), r.who, since); err != nil {
+		return err
+	}
+	return r.done(accountPath, "login_ended")
+}
+
+func (p *Pages) setLanguage(r *request) error {
+	f, err := r.read(languageForm)
+	if err != nil {
+		return err
+	}
+	tag := f.Value("locale")
+	known := slices.ContainsFunc(p.set.Languages(), func(l *page.Locale) bool { return l.Tag == tag })
+	if tag != "" && !known {
+		return echo.ErrBadRequest
+	}
+	if err := p.cfg.Accounts.SetLocale(r.ctx(), r.who, tag); err != nil {
+		return err
+	}
+	p.set.SetLanguage(r, tag)
+	return r.done(accountPath, "language_set")
+}
+
+func (p *Pages) showLeave(r *request) error { return r.confirmLeaving(nil) }
+
+func (r *request) confirmLeaving(fault *page.Text) error {
+	return r.confirm(&confirmView{
+		Title: page.Say("leave.title"), Body: page.Say("leave.body", "tenant", r.tenant.Name),
+		Button: page.Say("leave.button"), Back: accountPath,
+	}, fault)
+}
+
+func (p *Pages) leave(r *request) error {
+	err := p.cfg.Accounts.RemoveMember(r.ctx(), r.access, r.who.User().ID)
+	if err == nil {
+		return r.done(accountPath, "left")
+	}
+	if errors.Is(err, account.ErrLastOwner) {
+		return r.confirmLeaving(new(page.Say("leave.last")))
+	}
+	return err
+}

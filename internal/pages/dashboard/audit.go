@@ -1,0 +1,262 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/audit"
+
+	"github.com/labstack/echo/v4"
+)
+
+const (
+	auditPath       = "/dashboard/:tenant/audit"
+	auditExportPath = auditPath + "/export"
+)
+
+const (
+	auditPage = 50
+	// checkedAtOnce is the longest log that is verified whenever it is shown.
+	checkedAtOnce = 1000
+	// checkTime bounds the check of a long one.
+	checkTime = 15 * time.Second
+)
+
+func (p *Pages) audit() feature {
+	return feature{
+		routes: []route{
+			{method: http.MethodGet, path: auditPath, least: developer, handle: p.showAudit},
+			{method: http.MethodGet, path: auditExportPath, least: owner, stepUp: always, handle: p.exportAudit},
+		},
+		screens: []string{"audit"},
+	}
+}
+
+type auditView struct {
+	layout
+	Actions []choiceView
+	Actor   string // the ID that is filtered by
+	Who     *page.Text
+	All     string // the log without filters
+	Filters bool
+	Entries []entryView
+	Chain   chainView
+	Export  string // address, or empty for those who may not
+	Newer   string
+	Older   string
+}
+
+// choiceView is an option of a filter. Without a text, the value is shown.
+type choiceView struct {
+	Value, Key string
+	Chosen     bool
+}
+
+// entryView is one entry of the log.
+type entryView struct {
+	Seq     int64
+	At      time.Time
+	By      page.Text
+	ByHref  string // the log of this actor, or empty
+	Action  string // the API's word
+	Key     string // of its text, or empty
+	Target  string // empty for the tenant itself
+	Details []detailView
+}
+
+// detailView is a value that the actor gave, or a setting that changed.
+type detailView struct {
+	Name, Key string // the name, and the key of its text or empty
+	Change    bool
+	Old, New  string
+}
+
+// chainView says whether the log is as it was written.
+type chainView struct {
+	Entries int    // how many there are
+	Checked bool   // all of them were looked at
+	Broken  int64  // the first that is not as it was written, if Checked; 0 for none
+	Hash    string // of the newest entry
+	Check   string // address to have them looked at
+}
+
+// auditFilter returns what a request selects, or echo.ErrNotFound.
+func (r *request) auditFilter() (audit.Filter, error) {
+	scope, _ := r.log()
+	f := audit.Filter{
+		Scope: scope, Limit: auditPage,
+		Action: audit.Action(r.QueryParam("action")), ActorID: r.QueryParam("actor"),
+	}
+	if f.Action != "" && !slices.Contains(audit.Actions(), f.Action) {
+		return f, echo.ErrNotFound
+	}
+	if given := r.QueryParam("before"); given != "" {
+		var err error
+		if f.Before, err = strconv.ParseInt(given, 10, 64); err != nil || f.Before < 1 {
+			return f, echo.ErrNotFound
+		}
+	}
+	return f, nil
+}
+
+// auditHref returns the address of the page with a filter.
+func (r *request) auditHref(f audit.Filter) string {
+	query := url.Values{"mode": {r.mode()}}
+	for name, value := range map[string]string{"actor": f.ActorID, "action": string(f.Action)} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if f.Before > 0 {
+		query.Set("before", strconv.FormatInt(f.Before, 10))
+	}
+	_, pattern := r.log()
+	return r.path(pattern) + "?" + query.Encode()
+}
+
+// log returns the log that the page shows, the tenant's or the instance's, and
+// the page's pattern.
+func (r *request) log() (audit.Scope, string) {
+	if r.route.hasTenant() {
+		return audit.OfTenant(r.access.TenantID()), auditPath
+	}
+	return audit.Instance, operatorAuditPath
+}
+
+func (p *Pages) showAudit(r *request) error {
+	f, err := r.auditFilter()
+	if err != nil {
+		return err
+	}
+	entries, err := p.cfg.Audit.AuditEntries(r.ctx(), f)
+	if err != nil {
+		return err
+	}
+	_, pattern := r.log()
+	v := &auditView{Actor: f.ActorID, All: r.to(pattern), Filters: f.ActorID != "" || f.Action != ""}
+	if v.Export = operatorAuditExportPath; r.route.hasTenant() {
+		v.Export = r.editing(auditExportPath)
+	}
+	for _, a := range audit.Actions() {
+		v.Actions = append(v.Actions, choiceView{string(a), p.textOf("audit.action." + string(a)), a == f.Action})
+	}
+	for _, e := range entries {
+		v.Entries = append(v.Entries, r.entryOf(e))
+	}
+	if f.ActorID != "" && len(v.Entries) > 0 {
+		v.Who = &v.Entries[0].By
+	}
+	next := f
+	if next.Before = 0; f.Before > 0 {
+		v.Newer = r.auditHref(next)
+	}
+	if len(entries) == auditPage {
+		next.Before = entries[auditPage-1].Seq
+		v.Older = r.auditHref(next)
+	}
+	if v.Chain, err = r.checkChain(f.Scope); err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "audit", v)
+}
+
+// checkChain verifies the log: a short one always, a long one when asked to.
+func (r *request) checkChain(scope audit.Scope) (chainView, error) {
+	_, pattern := r.log()
+	head, err := r.pages.cfg.Audit.AuditHead(r.ctx(), scope)
+	v := chainView{Entries: int(head.Seq), Hash: head.Hash.String(), Check: r.to(pattern)}
+	if r.mode() == "live" {
+		v.Check += "&check=1"
+	} else {
+		v.Check += "?check=1"
+	}
+	if err != nil || head.Seq > checkedAtOnce && r.QueryParam("check") == "" {
+		return v, err
+	}
+	ctx := r.ctx()
+	if head.Seq > checkedAtOnce {
+		end, err := r.pages.downloads.begin(r.access.TenantID())
+		if err != nil {
+			return v, err
+		}
+		defer end()
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), checkTime)
+		defer cancel()
+	}
+	_, err = audit.Verify(ctx, r.pages.cfg.Audit, scope)
+	if broken, ok := errors.AsType[*audit.BrokenError](err); ok {
+		v.Broken, err = broken.Seq, nil
+	}
+	v.Checked = err == nil
+	return v, err
+}
+
+// textOf returns the key of a text, or "" if there is none.
+func (p *Pages) textOf(key string) string {
+	if p.set.Has(key) {
+		return key
+	}
+	return ""
+}
+
+func (r *request) entryOf(e audit.Entry) entryView {
+	name := e.Actor.Name
+	if name == "" {
+		name = e.Actor.ID
+	}
+	v := entryView{
+		Seq: e.Seq, At: e.At, By: page.Say("audit.by."+string(e.Actor.Kind), "name", name),
+		Action: string(e.Action), Key: r.pages.textOf("audit.action." + string(e.Action)),
+	}
+	if e.Actor.ID != "" {
+		v.ByHref = r.auditHref(audit.Filter{ActorID: e.Actor.ID})
+	}
+	if e.Target != r.access.TenantID().String() {
+		v.Target = e.Target
+	}
+	d := e.Details()
+	for _, name := range slices.Sorted(maps.Keys(d.Params)) {
+		v.Details = append(v.Details, detailView{Name: name, Key: r.pages.textOf("audit.detail." + name), New: d.Params[name]})
+	}
+	for _, c := range d.Changes {
+		v.Details = append(v.Details, detailView{Name: c.Setting, Key: r.pages.textOf("audit.detail." + c.Setting), Change: true, Old: c.Old, New: c.New})
+	}
+	return v
+}
+
+// exportAudit writes the whole log, one entry a line, and checks it on the way.
+func (p *Pages) exportAudit(r *request) error {
+	scope, _ := r.log()
+	name := "audit-" + p.cfg.Now().Format(time.DateOnly) + ".jsonl"
+	if scope == audit.Instance {
+		name = "instance-" + name
+	}
+	return r.download("application/jsonl; charset=utf-8", name, func(ctx context.Context, w io.Writer) error {
+		_, err := audit.Export(ctx, inBatches{p.cfg.Audit}, scope, w)
+		return err
+	})
+}
+
+// inBatches gives every read of a long export its own deadline.
+type inBatches struct{ audit.Store }
+
+func (s inBatches) AuditChain(ctx context.Context, scope audit.Scope, after int64, limit int) ([]audit.Entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, readBatch)
+	defer cancel()
+	return s.Store.AuditChain(ctx, scope, after, limit)
+}
+
+func (s inBatches) AuditHead(ctx context.Context, scope audit.Scope) (audit.Head, error) {
+	ctx, cancel := context.WithTimeout(ctx, readBatch)
+	defer cancel()
+	return s.Store.AuditHead(ctx, scope)
+}

@@ -1,0 +1,123 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/pages/dashboard"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/brand"
+	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
+)
+
+// TestEveryActionHasAText: in every language, which the catalogues' own check
+// makes sure of; and every setting that an entry can name.
+func TestEveryActionHasAText(t *testing.T) {
+	var keys []string
+	for _, a := range audit.Actions() {
+		keys = append(keys, "audit.action."+string(a))
+	}
+	one, other := int64(1), tenant.Tenant{
+		Name: "x", SuccessURL: "https://a.example", CancelURL: "https://a.example", WebhookURL: "https://a.example", DocumentCheck: true, AgeVisibility: true,
+		Languages: []string{"de"}, DocumentWays: []string{"photo"}, Links: tenant.Links{Privacy: "https://a.example", Help: "https://a.example", Terms: "https://a.example"},
+	}
+	other.FreeChecks, other.AlertBelow = &one, &one
+	changes := tenant.Settings{}.ChangesTo(tenant.Settings{Tenant: other, Brand: brand.Brand{Name: "x", Colour: "000000", LogoHash: "x"}})
+	if len(changes) != 16 {
+		t.Errorf("%d settings: is one without a value here?", len(changes))
+	}
+	for _, c := range changes {
+		keys = append(keys, "audit.detail."+c.Setting)
+	}
+	for _, kind := range []audit.Kind{audit.KindUser, audit.KindOperator, audit.KindCLI, audit.KindSystem} {
+		keys = append(keys, "audit.by."+string(kind))
+	}
+	for _, kind := range []billing.EntryKind{billing.EntryHold, billing.EntryRelease, billing.EntrySettle} {
+		keys = append(keys, "ledger."+string(kind)+".free", "ledger."+string(kind)+".credit")
+	}
+	keys = append(keys, "ledger.top_up.credit")
+	for _, name := range []string{"host_gone", "host_new", "refused", "refused_more", "webhook", "open"} {
+		keys = append(keys, "urls.effect."+name)
+	}
+	missing, err := dashboard.Missing(keys)
+	if err != nil || len(missing) > 0 {
+		t.Errorf("there are no texts %v (%v)", missing, err)
+	}
+}
+
+func TestAuditLog(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newOffice(t, g, nil)
+		bob := uuid.Must(uuid.NewV7())
+		rename := func(actor audit.Actor, name string) {
+			t.Helper()
+			if _, err := g.App.Tenants.Update(t.Context(), actor, o.shop.Tenant.ID, tenant.Changes{Name: &name}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rename(audit.User(bob, xss), xss)
+		for i := range 60 {
+			rename(audit.Actor{Kind: audit.KindCLI, ID: "0", Name: "root"}, fmt.Sprint("Shop ", i))
+		}
+		_, body := o.developer.Get(t, o.at("/audit"))
+		if n := strings.Count(body, "<strong>Settings changed</strong>"); n != 50 || !strings.Contains(body, "root (command line)") ||
+			!strings.Contains(body, "<del>Shop 58</del>") || !strings.Contains(body, "62 entries, all as they were written") {
+			t.Errorf("the newest page has %d entries", n)
+		}
+		if strings.Contains(body, "/audit/export") {
+			t.Error("a developer is shown the export")
+		}
+		for query, shown := range map[string]int{
+			"?before=13": 12, "?action=tenant.create": 1, "?actor=0": 50, "?actor=" + bob.String(): 1, "?action=tenant.create&actor=0": 0, "?actor=" + url.QueryEscape(xss): 0,
+		} {
+			res, body := o.developer.Get(t, o.at("/audit"+query))
+			want(t, query, res, 200, "")
+			if n := strings.Count(body, `<td data-label="What">`); n != shown {
+				t.Errorf("%s: %d entries, want %d", query, n, shown)
+			}
+			if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") {
+				t.Errorf("%s: a name is markup", query)
+			}
+		}
+		for _, bad := range []string{"?action=x", "?before=x", "?before=0", "?before=-1"} {
+			res, _ := o.developer.Get(t, o.at("/audit"+bad))
+			want(t, bad, res, 404, "")
+		}
+
+		res, lines := o.owner.Get(t, o.at("/audit/export"))
+		want(t, "export", res, 200, "")
+		scope, head, err := audit.VerifyExport(strings.NewReader(lines))
+		if err != nil || scope != audit.OfTenant(o.shop.Tenant.ID) || head.Seq != 62 || !json.Valid([]byte(strings.SplitN(lines, "\n", 2)[0])) {
+			t.Errorf("the export has %d entries of %s: %v", head.Seq, scope, err)
+		}
+		res, _ = o.developer.Get(t, o.at("/audit/export"))
+		want(t, "export by a developer", res, 403, "")
+		late := g.SignIn(t, false, account.ByPasskey)
+		g.Join(t, late, o.shop.Tenant.ID, account.Owner)
+		if res, _ = late.Get(t, o.at("/audit/export")); res.StatusCode == 200 {
+			t.Error("the log is exported without a fresh confirmation")
+		}
+
+		g.Exec(t, "UPDATE audit_entries SET actor_name = 'nobody' WHERE seq = 30 AND scope = '"+o.shop.Tenant.ID.String()+"'")
+		if _, body = o.developer.Get(t, o.at("/audit")); !strings.Contains(body, "From entry 30 on") {
+			t.Error("a changed entry is not found")
+		}
+		broken := o.owner.Open(t, o.at("/audit/export"))
+		if _, err := io.Copy(io.Discard, broken.Body); err == nil && broken.StatusCode == http.StatusOK {
+			t.Error("a broken log is exported as if it were whole")
+		}
+		if err := broken.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,274 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+)
+
+const (
+	billingPath = "/dashboard/:tenant/billing"
+	alertPath   = billingPath + "/alert"
+	ledgerPath  = billingPath + "/ledger.csv"
+)
+
+const (
+	ledgerPage  = 50
+	monthsShown = 12
+)
+
+var alertForm = &form{
+	name:     "alert",
+	fields:   []field{{name: "alert_below", kind: "number", max: 10, optional: true, hint: true}},
+	problems: map[error]string{tenant.ErrAlertBelow: "range"},
+}
+
+func (p *Pages) billing() feature {
+	return feature{
+		routes: []route{
+			{method: http.MethodGet, path: billingPath, least: viewer, ofLive: true, handle: p.showBilling},
+			{method: http.MethodGet, path: ledgerPath, least: viewer, ofLive: true, handle: p.downloadLedger},
+			{method: http.MethodGet, path: alertPath, least: owner, handle: p.showAlert},
+			{method: http.MethodPost, path: alertPath, least: owner, handle: p.saveAlert},
+		},
+		screens: []string{"billing", "alert"},
+		forms:   []*form{alertForm},
+		notices: []string{"alert_saved"},
+	}
+}
+
+type billingView struct {
+	layout
+	insight.Allowance
+	FreeUsed   int64
+	Meter      string // width of the used part, in percent
+	Days       int    // that the rest lasts, if Lasts
+	Lasts      bool
+	Alerts     bool
+	AlertBelow int64  // if Alerts
+	EditAlert  string // address, or empty for those who may not
+	Months     []monthView
+	Lines      []lineView
+	Newer      string
+	Older      string
+}
+
+type monthView struct {
+	insight.Month
+	Name string // 2026-11
+	CSV  string
+}
+
+// lineView is a line of the ledger.
+type lineView struct {
+	At      time.Time
+	Reason  page.Text
+	Units   string // with its sign
+	Tone    string // good for what is added, plain for the rest
+	Session string
+	Href    string // of the session, or empty
+}
+
+func (p *Pages) showBilling(r *request) error {
+	before, err := r.cursor("before")
+	if err != nil {
+		return err
+	}
+	id := r.access.TenantID()
+	allowance, err := p.cfg.Insight.Allowance(r.ctx(), id)
+	if err != nil {
+		return err
+	}
+	months, err := p.cfg.Insight.Months(r.ctx(), id, monthsShown)
+	if err != nil {
+		return err
+	}
+	entries, err := p.cfg.Billing.Entries(r.ctx(), id, before, ledgerPage)
+	if err != nil {
+		return err
+	}
+	v := &billingView{Allowance: allowance, FreeUsed: allowance.FreeLimit - allowance.FreeLeft}
+	if below := r.tenant.AlertBelow; below != nil {
+		v.Alerts, v.AlertBelow = true, *below
+	}
+	v.Meter = meter(v.FreeUsed, allowance.FreeLimit)
+	if v.Lasts = allowance.DaysLeft != nil; v.Lasts {
+		v.Days = *allowance.DaysLeft
+	}
+	v.EditAlert = r.editing(alertPath)
+	for _, m := range months {
+		name := m.Start.Format("2006-01")
+		v.Months = append(v.Months, monthView{m, name, r.path(ledgerPath) + "?month=" + name})
+	}
+	for _, e := range entries {
+		v.Lines = append(v.Lines, r.lineOf(e))
+	}
+	if before != uuid.Nil {
+		v.Newer = r.to(billingPath) + "#ledger"
+	}
+	if len(entries) == ledgerPage {
+		v.Older = r.path(billingPath) + "?before=" + entries[ledgerPage-1].ID.String() + "&mode=" + r.mode() + "#ledger"
+	}
+	return r.render(http.StatusOK, "billing", v)
+}
+
+// meter returns the used part of a limit in percent, at most 100.
+func meter(used, limit int64) string {
+	if limit <= 0 {
+		return "0%"
+	}
+	return fmt.Sprintf("%.1f%%", min(100, 100*float64(used)/float64(limit)))
+}
+
+func (r *request) lineOf(e billing.Entry) lineView {
+	v := lineView{
+		At: e.CreatedAt, Tone: "plain", Units: "0",
+		Reason: page.Say("ledger."+string(e.Kind)+"."+string(e.Source), "month", e.Period),
+	}
+	switch {
+	case e.Delta > 0:
+		v.Tone, v.Units = "good", "+"+strconv.FormatInt(e.Delta, 10)
+	case e.Delta < 0:
+		v.Units = "−" + strconv.FormatInt(-e.Delta, 10)
+	}
+	if e.SessionID != nil {
+		v.Session = e.SessionID.String()
+		v.Href = strings.Replace(fill(sessionPath, r.access.TenantID().String(), "live"), ":session", v.Session, 1)
+	}
+	return v
+}
+
+// lowBalance is the warning that a tenant has asked for.
+type lowBalance struct {
+	Left  int
+	Below int64
+	Href  string
+}
+
+// lowBalance returns the warning if there is reason for one. Where it cannot be
+// told, the pages that show it fail by themselves.
+func (r *request) lowBalance() *lowBalance {
+	below := r.tenant.AlertBelow
+	if below == nil || r.route.path != overviewPath && r.route.path != billingPath {
+		return nil
+	}
+	a, err := r.pages.cfg.Insight.Allowance(r.ctx(), r.access.TenantID())
+	if left := a.FreeLeft + a.Credit; err == nil && !a.Unlimited && left < *below {
+		return &lowBalance{int(left), *below, r.to(billingPath)}
+	}
+	return nil
+}
+
+type alertView struct {
+	layout
+	Form *formView
+	Back string
+}
+
+func (p *Pages) showAlert(r *request) error {
+	f, err := r.blank(alertForm)
+	if err != nil {
+		return err
+	}
+	if below := r.tenant.AlertBelow; below != nil {
+		f.With("alert_below", strconv.FormatInt(*below, 10))
+	}
+	return r.render(http.StatusOK, "alert", &alertView{Form: f, Back: r.to(billingPath)})
+}
+
+func (p *Pages) saveAlert(r *request) error {
+	f, err := r.read(alertForm)
+	if err != nil {
+		return err
+	}
+	below, given := int64(-1), f.Value("alert_below")
+	if given != "" {
+		if below, err = strconv.ParseInt(given, 10, 64); err != nil || below < 0 {
+			f.wrong("alert_below", "alert.problem.range")
+		}
+	}
+	if f.ok() {
+		done, err := r.change(f, tenant.Changes{AlertBelow: &below}, r.to(billingPath), "alert_saved")
+		if done || err != nil {
+			return err
+		}
+	}
+	return r.render(http.StatusUnprocessableEntity, "alert", &alertView{Form: f, Back: r.to(billingPath)})
+}
+
+// downloadLedger writes the ledger of a UTC month, by default the present one,
+// oldest first.
+func (p *Pages) downloadLedger(r *request) error {
+	from := p.cfg.Now().UTC()
+	if given := r.QueryParam("month"); given != "" {
+		var err error
+		if from, err = time.Parse("2006-01", given); err != nil {
+			return echo.ErrNotFound
+		}
+	}
+	from = time.Date(from.Year(), from.Month(), 1, 0, 0, 0, 0, time.UTC)
+	return r.download("text/csv; charset=utf-8", "ledger-"+from.Format("2006-01")+".csv", func(ctx context.Context, w io.Writer) error {
+		return p.writeLedger(ctx, w, r.tenant, from)
+	})
+}
+
+func (p *Pages) writeLedger(ctx context.Context, w io.Writer, t tenant.Tenant, from time.Time) error {
+	out := csv.NewWriter(w)
+	if err := out.Write([]string{"time", "tenant", "kind", "source", "month", "units", "session_id", "entry_id"}); err != nil {
+		return err
+	}
+	name := csvText(t.Name)
+	last := billing.Entry{}
+	for {
+		entries, err := p.ledgerBatch(ctx, t.ID, from, last)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			session := ""
+			if e.SessionID != nil {
+				session = e.SessionID.String()
+			}
+			err := out.Write([]string{
+				e.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000Z"), name, string(e.Kind), string(e.Source), e.Period,
+				strconv.FormatInt(e.Delta, 10), session, e.ID.String(),
+			})
+			if err != nil {
+				return err
+			}
+			last = e
+		}
+		if len(entries) < billing.MaxPage {
+			out.Flush()
+			return out.Error()
+		}
+	}
+}
+
+func (p *Pages) ledgerBatch(ctx context.Context, tenantID uuid.UUID, from time.Time, after billing.Entry) ([]billing.Entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, readBatch)
+	defer cancel()
+	return p.cfg.Billing.EntriesBetween(ctx, tenantID, from, from.AddDate(0, 1, 0), after, billing.MaxPage)
+}
+
+// csvText returns a text that spreadsheets do not take for a formula.
+func csvText(s string) string {
+	if first, _ := utf8.DecodeRuneInString(s); strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
+		return "'" + s
+	}
+	return s
+}

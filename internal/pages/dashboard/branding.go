@@ -1,0 +1,255 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"agegate/internal/rules/brand"
+	"agegate/internal/rules/tenant"
+
+	"github.com/labstack/echo/v4"
+)
+
+// maxBranding is the most bytes of the branding form: a file that is too large
+// for a logo, as a camera's picture, is answered at its field.
+const maxBranding = 16 << 20
+
+// previewPath is where the style sheets and logos of previews are.
+const previewPath = "/dashboard/preview/:file"
+
+var brandingForm = &form{
+	name: "branding",
+	fields: []field{
+		{name: "brand_name", kind: "text", max: 100, optional: true, hint: true},
+		{name: "brand_colour", kind: "text", max: 7, optional: true, hint: true},
+		{name: "brand_logo", kind: "file", optional: true, hint: true},
+		{name: "remove_logo", kind: "checkbox"},
+		{name: "privacy_url", kind: "url", max: tenant.MaxURLLength, optional: true},
+		{name: "help_url", kind: "url", max: tenant.MaxURLLength, optional: true},
+		{name: "terms_url", kind: "url", max: tenant.MaxURLLength, optional: true},
+	},
+	problems: map[error]string{
+		tenant.ErrNameEmpty: "name", tenant.ErrNameHidden: "name", brand.ErrColour: "colour",
+		brand.ErrLogoFormat: "logo_format", brand.ErrLogoSize: "logo_size",
+		tenant.ErrURLTooLong: "long", tenant.ErrURLSyntax: "syntax", tenant.ErrURLScheme: "scheme",
+		tenant.ErrURLUserinfo: "userinfo", tenant.ErrURLHost: "host", tenant.ErrLinkScheme: "scheme",
+	},
+}
+
+func (p *Pages) branding() feature {
+	return feature{
+		routes: []route{
+			{method: http.MethodGet, path: brandingPath, least: owner, handle: p.showBranding},
+			{method: http.MethodPost, path: brandingPath, least: owner, maxForm: maxBranding, handle: p.saveBranding},
+			{method: http.MethodGet, path: previewPath, least: user, handle: p.showPreviewFile},
+		},
+		screens: []string{"branding"},
+		forms:   []*form{brandingForm},
+		notices: []string{"branding_saved"},
+		keys:    []string{"branding.light", "branding.dark"},
+	}
+}
+
+// brandView is a brand as the pages show it.
+type brandView struct {
+	Name    string // that shoppers see
+	Own     bool   // the name is the brand's, not the tenant's
+	Colour  string // with its number sign, or empty
+	Logo    string // address, or empty
+	CSS     string // address of the preview's style sheet
+	Schemes []schemeView
+}
+
+// schemeView is what a colour becomes on light or dark screens.
+type schemeView struct {
+	Name     string // light or dark: the text branding.<Name>
+	Accent   string // with its number sign
+	On       string // of the text on it
+	Contrast string // of the accent on the page's surface
+	Button   string // of the text on the accent
+	Changed  bool   // the accent is not the colour that was typed
+}
+
+func brandViewOf(t tenant.Tenant, look brand.Brand) brandView {
+	v := brandView{Name: t.Name, CSS: "/dashboard/preview/" + look.Colour.PreviewName() + ".css"}
+	if look.Name != "" {
+		v.Name, v.Own = look.Name, true
+	}
+	if look.LogoHash != "" {
+		v.Logo = "/dashboard/preview/" + look.LogoHash + ".png" // the hosted page may be at another address
+	}
+	if look.Colour == "" {
+		return v
+	}
+	v.Colour = "#" + string(look.Colour)
+	for _, s := range []struct {
+		name    string
+		accents brand.Accents
+		surface brand.Colour
+	}{{"light", look.Colour.Light(), brand.LightSurface}, {"dark", look.Colour.Dark(), brand.DarkSurface}} {
+		v.Schemes = append(v.Schemes, schemeView{
+			Name: s.name, Accent: "#" + string(s.accents.Accent), On: "#" + string(s.accents.On),
+			Contrast: fmt.Sprintf("%.1f", brand.Contrast(s.accents.Accent, s.surface)),
+			Button:   fmt.Sprintf("%.1f", brand.Contrast(s.accents.On, s.accents.Accent)),
+			Changed:  s.accents.Accent != look.Colour,
+		})
+	}
+	return v
+}
+
+// previewView is a sketch of the hosted page in one scheme.
+type previewView struct {
+	Scheme string // light or dark
+	Brand  brandView
+}
+
+// newPreview is the template function preview.
+func newPreview(scheme string, look brandView) previewView { return previewView{scheme, look} }
+
+type brandingView struct {
+	layout
+	Form    *formView
+	Stored  brandView // as it is now
+	Preview brandView // as it would be
+	Back    string
+}
+
+func (p *Pages) showBranding(r *request) error {
+	f, err := r.blank(brandingForm)
+	if err != nil {
+		return err
+	}
+	look, err := p.cfg.Tenants.Brand(r.ctx(), r.access.TenantID())
+	if err != nil {
+		return err
+	}
+	links := r.tenant.Links
+	f.With("brand_name", look.Name, "privacy_url", links.Privacy, "help_url", links.Help, "terms_url", links.Terms)
+	if look.Colour != "" {
+		f.With("brand_colour", "#"+string(look.Colour))
+	}
+	return r.renderBranding(http.StatusOK, f, look, look)
+}
+
+func (r *request) renderBranding(status int, f *formView, stored, preview brand.Brand) error {
+	return r.render(status, "branding", &brandingView{
+		Form: f, Stored: brandViewOf(r.tenant, stored), Preview: brandViewOf(r.tenant, preview), Back: r.to(settingsPath),
+	})
+}
+
+// saveBranding saves the brand, or with the button "preview" only shows what was
+// typed.
+func (p *Pages) saveBranding(r *request) error {
+	upload, err := readUpload(r.Request(), "brand_logo", brand.MaxLogoBytes+1)
+	if err != nil {
+		return err
+	}
+	f, err := r.read(brandingForm)
+	if err != nil {
+		return err
+	}
+	look, err := p.cfg.Tenants.Brand(r.ctx(), r.access.TenantID())
+	if err != nil {
+		return err
+	}
+	c := brandingChanges(f, upload)
+	if r.Request().PostForm.Has("preview") {
+		if err := p.cfg.Tenants.Check(c); err != nil {
+			if err := f.refuse(err); err != nil {
+				return err
+			}
+		}
+		status := http.StatusOK
+		if !f.ok() {
+			status = http.StatusUnprocessableEntity
+		}
+		return r.renderBranding(status, f, look, previewOf(f, look))
+	}
+	if done, err := r.change(f, c, r.to(brandingPath), "branding_saved"); done || err != nil {
+		return err
+	}
+	return r.renderBranding(http.StatusUnprocessableEntity, f, look, previewOf(f, look))
+}
+
+// brandingChanges returns the settings that the form asks for. A new logo wins
+// over the removal of the old one.
+func brandingChanges(f *formView, upload []byte) tenant.Changes {
+	name, colour := f.Value("brand_name"), f.Value("brand_colour")
+	privacy, help, terms := f.Value("privacy_url"), f.Value("help_url"), f.Value("terms_url")
+	c := tenant.Changes{
+		PrivacyURL: &privacy, HelpURL: &help, TermsURL: &terms,
+		Brand: &tenant.BrandChanges{Name: &name, Colour: &colour},
+	}
+	if len(upload) > 0 || f.Checked("remove_logo") {
+		c.Brand.Logo = &upload
+	}
+	return c
+}
+
+// previewOf returns the brand as the form asks for it, with the stored logo.
+func previewOf(f *formView, stored brand.Brand) brand.Brand {
+	look := brand.Brand{Name: f.Value("brand_name"), LogoHash: stored.LogoHash}
+	if f.Checked("remove_logo") {
+		look.LogoHash = ""
+	}
+	if colour, err := brand.ParseColour(f.Value("brand_colour")); err == nil {
+		look.Colour = colour
+	}
+	return look
+}
+
+// readUpload parses a form of several parts and returns the first most bytes of
+// the file of a field, nil for none. The rest of a longer file is read past, so
+// that what was typed into the fields after it is not lost.
+func readUpload(req *http.Request, field string, most int64) (upload []byte, err error) {
+	parts, err := req.MultipartReader()
+	if errors.Is(err, http.ErrNotMultipart) {
+		return nil, nil // a form without a file
+	}
+	typed, room := url.Values{}, int64(maxForm)
+	for err == nil {
+		var part *multipart.Part
+		if part, err = parts.NextPart(); err != nil {
+			break
+		}
+		if part.FormName() == field {
+			upload, err = io.ReadAll(io.LimitReader(part, most))
+			continue
+		}
+		var value []byte
+		value, err = io.ReadAll(http.MaxBytesReader(nil, part, room))
+		room -= int64(len(value))
+		typed.Add(part.FormName(), string(value))
+	}
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)), errors.Is(err, os.ErrDeadlineExceeded): // too much for the time
+		return nil, echo.ErrStatusRequestEntityTooLarge
+	case !errors.Is(err, io.EOF):
+		return nil, echo.ErrBadRequest
+	}
+	req.PostForm = typed
+	return upload, nil
+}
+
+// showPreviewFile answers with the colours of a preview or with a logo.
+func (p *Pages) showPreviewFile(r *request) error {
+	if hash, isLogo := strings.CutSuffix(r.Param("file"), ".png"); isLogo {
+		logo, err := p.cfg.Tenants.Logo(r.ctx(), hash)
+		if err != nil {
+			return err
+		}
+		return r.Blob(http.StatusOK, "image/png", logo)
+	}
+	name, isCSS := strings.CutSuffix(r.Param("file"), ".css")
+	css, ok := brand.PreviewCSS(name)
+	if !ok || !isCSS {
+		return echo.ErrNotFound
+	}
+	return r.Blob(http.StatusOK, "text/css; charset=utf-8", []byte(css))
+}

@@ -1,0 +1,95 @@
+package dashboard_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/certify"
+	"agegate/internal/rules/webhook"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// TestCertifier: a careful receiver passes and a careless one is told what it let
+// in; a host is attacked once in a while, and the checklist knows.
+func TestCertifier(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		var verifier atomic.Pointer[standardwebhooks.Webhook]
+		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if v := verifier.Load(); err != nil || v != nil && v.Verify(body, r.Header) != nil {
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+			_, _ = io.WriteString(w, hostile)
+		}))
+		t.Cleanup(receiver.Close)
+		const path = "/test/webhooks/certify"
+		ended := func(d *desk, said string) (page string) {
+			t.Helper()
+			gatewaytest.WaitFor(t, said, func() bool {
+				page = d.see(t, 200, path)
+				return strings.Contains(page, said)
+			})
+			if strings.Contains(page, "<img") {
+				t.Error("the answer is in the page")
+			}
+			return page
+		}
+
+		careless := newDesk(t, g, receiver.URL)
+		if page := careless.see(t, 200, path); !strings.Contains(page, "has not been attacked yet") {
+			t.Error("the page of an endpoint that was never attacked says nothing of it")
+		}
+		res, _ := careless.Fill(t, careless.base+path, nil)
+		want(t, "attack", res, 303, careless.base+path)
+		page := ended(careless, "9 of 17 passed")
+		if n := strings.Count(page, "let in: a forged delivery was answered with 200"); n != 10 || !strings.Contains(page, "Fix:") {
+			t.Errorf("%d forgeries were let in", n)
+		}
+
+		d := newDesk(t, g, receiver.URL)
+		v, err := standardwebhooks.NewWebhook(d.shop.Test.WebhookSecret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		verifier.Store(v)
+		res, _ = d.Fill(t, d.base+path, nil)
+		want(t, "attack", res, 303, d.base+path)
+		ended(d, "17 of 17 passed")
+		d.logged(t, audit.CertifyRun)
+		for who, certified := range map[*desk]bool{careless: false, d: true} {
+			if list, err := g.App.Insight.Checklist(t.Context(), who.shop.Tenant); err != nil || list.Certified != certified {
+				t.Errorf("the checklist has certified %t, %v; want %t", list.Certified, err, certified)
+			}
+		}
+		res, page = d.Fill(t, d.base+path, nil)
+		if res.StatusCode != 409 || !strings.Contains(page, "less than ten minutes ago") {
+			t.Errorf("a second attack: %d", res.StatusCode)
+		}
+		d.see(t, 404, "/live/webhooks/certify")
+
+		none := newDesk(t, g, "")
+		if res, page = none.Fill(t, none.base+path, nil); res.StatusCode != 409 || !strings.Contains(page, "No Webhook URL is set") {
+			t.Errorf("without a URL: %d", res.StatusCode)
+		}
+
+		// A run whose process was killed, and one that could not be done.
+		g.Clock.Advance(certify.Pause)
+		run := certify.Run{ID: d.User.ID, TenantID: d.shop.Tenant.ID, StartedAt: g.Clock.Now(), EndpointID: webhook.EndpointID(d.shop.Tenant.ID, false, receiver.URL)}
+		err = g.App.Store.StartCertification(t.Context(), run, []string{"127.0.0.1"}, audit.Act{
+			Scope: audit.OfTenant(run.TenantID), At: run.StartedAt, Actor: audit.System("test"), Action: audit.CertifyRun,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended(d, "Under way")
+		g.Clock.Advance(certify.MaxTime)
+		ended(d, "Could not be done")
+	})
+}

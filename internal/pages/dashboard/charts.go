@@ -1,0 +1,137 @@
+package dashboard
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/session"
+)
+
+// The size of a chart of bars in units of its own; style sheets stretch it.
+const (
+	chartWidth  = 720.0
+	chartHeight = 160.0
+)
+
+// parts are the statuses that a bar is stacked of, from the bottom.
+var parts = []session.Status{
+	session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired, session.StatusPending,
+}
+
+// chartView is a chart of stacked bars, and its numbers.
+type chartView struct {
+	Parts       []chartPart // of the bars, from the bottom, which the legend names
+	Rows        []chartRow
+	First, Last string // labels at the ends of the axis
+	Top         string // the largest number
+}
+
+// Labels are the keys of the parts' names.
+func (v chartView) Labels() []string {
+	keys := make([]string, len(v.Parts))
+	for i, part := range v.Parts {
+		keys[i] = part.Text()
+	}
+	return keys
+}
+
+// chartPart is what one status has of all bars.
+type chartPart struct {
+	statusView
+	Path string // in the syntax of SVG; empty where no bar has any
+}
+
+// chartRow is one bar in numbers.
+type chartRow struct {
+	Label  string
+	Counts []string // by parts
+}
+
+// countOf returns how many sessions have a status.
+func countOf(c insight.Counts, status session.Status) int64 {
+	return map[session.Status]int64{
+		session.StatusPassed: c.Passed, session.StatusFallback: c.Fallback, session.StatusSpoof: c.Spoof,
+		session.StatusExpired: c.Expired, session.StatusPending: c.Pending,
+	}[status]
+}
+
+// newChart draws the series of a window.
+func newChart(w insight.Window, series []insight.Point) chartView {
+	v := chartView{}
+	for _, status := range parts {
+		v.Parts = append(v.Parts, chartPart{statusView: statusView{status}})
+	}
+	if len(series) == 0 {
+		return v
+	}
+	layout := "2006-01-02"
+	if w == insight.WindowDay {
+		layout = "15:04"
+	}
+	top := slices.MaxFunc(series, func(a, b insight.Point) int { return int(a.Created - b.Created) }).Created
+	step := chartWidth / float64(len(series))
+	for i, point := range series {
+		x, width := round(float64(i)*step+step*.14), round(step*.72)
+		row := chartRow{Label: point.Start.Format(layout)}
+		y := chartHeight
+		for k, status := range parts {
+			n := countOf(point.Counts, status)
+			row.Counts = append(row.Counts, figure(n))
+			if n > 0 {
+				height := chartHeight * float64(n) / float64(top)
+				y -= height
+				v.Parts[k].Path += fmt.Sprintf("M%g %gh%gv%gh-%gz", x, round(y), width, round(height), width)
+			}
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	v.First, v.Last, v.Top = v.Rows[0].Label, v.Rows[len(v.Rows)-1].Label, figure(top)
+	return v
+}
+
+// rowView is one row of a table that draws its number as a bar.
+type rowView struct {
+	Name  string // chooses the text
+	N     string
+	Share string
+	Width float64 // 0 to 100
+}
+
+// newSteps returns rows of names and numbers, each with its share of the whole.
+func newSteps(whole int64, names []string, numbers []int64) []rowView {
+	rows := make([]rowView, len(names))
+	for i, name := range names {
+		share := 0.0
+		if whole > 0 {
+			share = float64(numbers[i]) / float64(whole)
+		}
+		rows[i] = rowView{Name: name, N: figure(numbers[i]), Share: percent(share), Width: round(100 * share)}
+	}
+	return rows
+}
+
+func round(x float64) float64 { return math.Round(10*x) / 10 }
+
+// percent writes a share of 0 to 1.
+func percent(share float64) string { return fmt.Sprintf("%.0f\u202f%%", 100*share) }
+
+// figure writes a number in groups of three digits, in a way that no language
+// reads as a decimal.
+func figure(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "\u202f" + digits[i:]
+	}
+	return digits
+}
+
+// figureUpTo writes a count that ends at a limit.
+func figureUpTo(n, limit int64) string {
+	if n >= limit {
+		return figure(limit) + "+"
+	}
+	return figure(n)
+}

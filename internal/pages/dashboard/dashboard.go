@@ -1,0 +1,123 @@
+package dashboard
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/certify"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+	"agegate/templates"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Config holds the dependencies and settings of the pages.
+type Config struct {
+	Accounts *account.Service
+	Tenants  *tenant.Service
+	Sessions *session.Service
+	Records  *session.Records
+	Impacts  *session.Impacts
+	Clock    *session.TestClock
+	Webhooks *webhook.Operations
+	Insight  *insight.Service
+	Certify  *certify.Background
+	Cards    *session.Cards
+	Billing  billing.Store
+	Audit    audit.Store
+	Lab      Lab
+	APIURL   string // public base of the API, without a trailing slash
+	// URL is the public base of the pages, without a trailing slash. Its scheme
+	// decides whether cookies are Secure.
+	URL string
+	// Proxies are believed about whom they forward for. Without any, no client's
+	// address is known.
+	Proxies []netip.Prefix
+	Now     func() time.Time
+	Logger  *slog.Logger // nil discards
+	Random  io.Reader    // nil means crypto/rand
+}
+
+// Pages are the handlers of the dashboard.
+type Pages struct {
+	cfg       Config
+	set       *page.Set
+	routes    []route
+	byPattern map[string]route // the GET routes
+	host      string           // the host and port of cfg.URL
+
+	downloads downloads
+}
+
+// policy allows the pages' own files only, and no script to make markup from
+// text.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+// New checks every template in every language. It fails on the first that is
+// missing or that names a text the catalogues do not have.
+func New(cfg Config) (*Pages, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Reader
+	}
+	p := &Pages{cfg: cfg, byPattern: map[string]route{}, host: hostOfURL(cfg.URL)}
+	screens, keys := []string{}, composedKeys()
+	for _, f := range p.features() {
+		p.routes = append(p.routes, f.routes...)
+		screens = append(screens, f.screens...)
+		keys = append(keys, f.composed()...)
+	}
+	for _, r := range p.routes {
+		if r.method == http.MethodGet {
+			p.byPattern[r.path] = r
+		}
+	}
+	var err error
+	p.set, err = page.New(page.Config{
+		Files: templates.Dashboard(), Screens: screens, Keys: keys, Funcs: funcs,
+		StaticPath: "/dashboard/static", PublicURL: cfg.URL, ContentPolicy: policy,
+		Permissions: "camera=(), microphone=(), geolocation=(), display-capture=()",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("dashboard: %w", err)
+	}
+	return p, nil
+}
+
+// Register mounts the pages and their static files.
+func (p *Pages) Register(e *echo.Echo) {
+	p.set.Assets().Register(e)
+	for _, route := range p.routes {
+		methods, middlewares := []string{route.method}, []echo.MiddlewareFunc{}
+		if route.method == http.MethodGet {
+			methods, middlewares = append(methods, http.MethodHead), append(middlewares, page.Compress)
+		}
+		e.Match(methods, route.path, p.guarded(route), middlewares...)
+	}
+}
+
+// Owns reports whether a request's path is one of the dashboard's, found or not.
+func Owns(path string) bool {
+	for _, root := range []string{homePath, operatorPath} {
+		if path == root || strings.HasPrefix(path, root+"/") {
+			return true
+		}
+	}
+	return false
+}

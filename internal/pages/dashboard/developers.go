@@ -1,0 +1,182 @@
+package dashboard
+
+import (
+	"strings"
+	"time"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// What the pages for developers share.
+
+// deliveries is scope for acts on deliveries.
+func (r *request) deliveries() webhook.Scope {
+	return webhook.OfMode(r.access.TenantID(), r.access.Livemode())
+}
+
+// findSession looks for a session in the modes that the log-in opens.
+func (r *request) findSession(id uuid.UUID) (insight.Record, bool, error) {
+	return inModes(r, func(s insight.Scope) (insight.Record, error) { return r.pages.cfg.Insight.Session(r.ctx(), s, id) })
+}
+
+// findEvent is findSession for a webhook event. What is no event's ID is not found.
+func (r *request) findEvent(id string) (insight.Delivery, bool, error) {
+	bare, isEvent := strings.CutPrefix(id, "evt_")
+	if _, ok := parseID(bare); !isEvent || !ok {
+		return insight.Delivery{}, false, nil
+	}
+	return inModes(r, func(s insight.Scope) (insight.Delivery, error) { return r.pages.cfg.Insight.Delivery(r.ctx(), s, id) })
+}
+
+// inModes looks for something in test mode, and in live mode if the log-in opens
+// that.
+func inModes[T any](r *request, look func(insight.Scope) (T, error)) (it T, found bool, err error) {
+	for _, livemode := range r.livemodes() {
+		it, err = look(insight.Scope{TenantID: r.access.TenantID(), Livemode: livemode})
+		if fault.CodeOf(err) != fault.NotFound {
+			return it, err == nil, err
+		}
+	}
+	return it, false, nil
+}
+
+// livemodes are the modes that the log-in opens: a password alone opens test mode
+// only.
+func (r *request) livemodes() []bool {
+	if r.who.Strong() {
+		return []bool{false, true}
+	}
+	return []bool{false}
+}
+
+// signingKeys returns the secrets of a kind that debuggers may try.
+func (r *request) signingKeys(kind tenant.SecretKind) ([]tenant.SigningKey, error) {
+	return r.pages.cfg.Tenants.SigningKeys(r.ctx(), r.access.TenantID(), kind, r.livemodes()...)
+}
+
+// sessionLink leads to the session with an ID, or is nil.
+func (r *request) sessionLink(id uuid.UUID) (*recordLink, error) {
+	record, found, err := r.findSession(id)
+	if err != nil || !found {
+		return nil, err
+	}
+	return r.linkTo(record), nil
+}
+
+// linkTo leads to a session's page, in the session's mode.
+func (r *request) linkTo(record insight.Record) *recordLink {
+	path := strings.Replace(sessionPath, ":session", record.ID.String(), 1)
+	return &recordLink{"debugger.open_session", r.inMode(record.Livemode, path), record.Livemode}
+}
+
+// eventLink leads to the webhook event with an ID, or is nil.
+func (r *request) eventLink(id string) (*recordLink, error) {
+	event, found, err := r.findEvent(id)
+	if err != nil || !found {
+		return nil, err
+	}
+	path := strings.Replace(eventPath, ":event", event.ID, 1)
+	return &recordLink{"debugger.open_event", r.inMode(event.Livemode, path), event.Livemode}, nil
+}
+
+// inMode is path in a mode that need not be the page's.
+func (r *request) inMode(livemode bool, pattern string) string {
+	return fill(pattern, r.access.TenantID().String(), audit.Mode(livemode))
+}
+
+// modeName is the key of a mode's name.
+func modeName(livemode bool) string {
+	if livemode {
+		return "page.live"
+	}
+	return "page.test"
+}
+
+// stamp writes a time where a text needs one.
+func stamp(t time.Time) string { return t.Format("2006-01-02 15:04") + " UTC" }
+
+// overlaps are the choices of tenant.RotationOverlaps, as forms name them.
+var (
+	overlaps     = map[string]time.Duration{"0": 0, "1h": time.Hour, "24h": 24 * time.Hour, "72h": 72 * time.Hour}
+	overlapNames = []string{"0", "1h", "24h", "72h"}
+)
+
+// shownView is the page that shows secrets, the screen "shown". It answers POST
+// only, and is neither compressed nor kept.
+type shownView struct {
+	layout
+	Title, Lead page.Text
+	Values      []shownValue
+	Curl        string // a command that uses the first value, or empty
+	Back        string
+}
+
+// shownValue is one secret.
+type shownValue struct {
+	Label, Note page.Text
+	Value       string
+}
+
+// secretView is a secret as lists show it.
+type secretView struct {
+	State   string // active, staged or retiring
+	Tone    string // of its badge
+	Created time.Time
+	Ends    *time.Time
+}
+
+func newSecretView(s tenant.Secret) secretView {
+	tone := map[tenant.SecretState]string{tenant.SecretActive: "good", tenant.SecretRetiring: "warn"}[s.State]
+	if tone == "" {
+		tone = "plain"
+	}
+	return secretView{string(s.State), tone, s.CreatedAt, s.ExpiresAt}
+}
+
+// secretViews returns the secrets in force as lists show them.
+func (r *request) secretViews(kind tenant.SecretKind) ([]secretView, error) {
+	secrets, err := r.pages.cfg.Tenants.Secrets(r.ctx(), r.access.TenantID(), r.access.Livemode(), kind)
+	views := make([]secretView, 0, len(secrets))
+	for _, s := range secrets {
+		views = append(views, newSecretView(s))
+	}
+	return views, err
+}
+
+// secretKeys are the texts that secrets are described with; kind is webhook or
+// redirect.
+func secretKeys(kind string) []string {
+	keys := []string{kind + "_secret.reveal_title", kind + "_secret.reveal_lead"}
+	for _, state := range []tenant.SecretState{tenant.SecretActive, tenant.SecretStaged, tenant.SecretRetiring} {
+		keys = append(keys, "secret."+string(state), kind+"_secret.note_"+string(state))
+	}
+	return keys
+}
+
+// reveal shows the secrets of a kind that are in force.
+func (r *request) reveal(kind tenant.SecretKind, back string) error {
+	secrets, err := r.pages.cfg.Tenants.RevealSecrets(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(), kind)
+	if err != nil {
+		return err
+	}
+	prefix := string(kind) + "_secret."
+	v := &shownView{Title: page.Say(prefix + "reveal_title"), Lead: page.Say(prefix + "reveal_lead"), Back: back}
+	for _, s := range secrets {
+		end := ""
+		if s.ExpiresAt != nil {
+			end = stamp(*s.ExpiresAt)
+		}
+		v.Values = append(v.Values, shownValue{
+			Label: page.Say("secret." + string(s.State)), Value: s.Plain,
+			Note: page.Say(prefix+"note_"+string(s.State), "end", end),
+		})
+	}
+	return r.render(200, "shown", v)
+}

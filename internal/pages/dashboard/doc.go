@@ -1,0 +1,43 @@
+// Package dashboard is what a merchant's staff and the operator see: the pages
+// below /dashboard and /operator. Handlers are thin: the guard lets nobody in
+// who may not be there, the domain decides, a template shows the result.
+//
+// # How to add a page
+//
+// One page is one Go file, one template and one file of texts per language:
+//
+//		internal/pages/dashboard/keys.go               feature, handlers, views
+//		templates/dashboard/keys.html            defines "title" and "content"
+//		templates/dashboard/locales/en/keys.json keys begin with "keys."
+//		templates/dashboard/locales/de/keys.json the same keys
+//
+//	 1. keys.go has a function (p *Pages) keys() feature with the page's routes,
+//	    screens, forms, the notices it leaves and the texts it composes at run time.
+//	    Add it to the list in features (features.go); nothing else is shared.
+//	 2. A route names the least role, whether it needs a fresh confirmation
+//	    (stepUp: the guard then answers with the page to give it, which leads back
+//	    to the GET route of the same pattern, so that this asks for it as well,
+//	    before anything is typed), and its pattern. :tenant and :mode in the pattern
+//	    make the guard check membership and mode and fill in request.access and request.tenant.
+//	    Take the tenant's ID from request.access only. The navigation lists the
+//	    known patterns (layout.go) and shows those that are registered.
+//	 3. A handler takes *request. It shows a page with r.render(status, screen,
+//	    view), where the view embeds layout, and ends a change with
+//	    r.done(path, notice), a 303 with a notice. It returns any fault; errors.go
+//	    makes the page of it.
+//	 4. A form is declared once (form.go) and written by {{template "fields" .Form}}
+//	    within <form method="post">. r.read(spec) parses it and checks what the
+//	    declaration says; form.refuse(err) turns the domain's fault.Invalid into
+//	    problems at the fields; r.once(form) lets a change that must not happen
+//	    twice through only the first time. Render a refused form with status 422:
+//	    it keeps what was typed, except passwords. An act that needs a button alone
+//	    has r.confirm for its page and r.takeOnce for its form.
+//	 5. Blocks for templates are in templates/dashboard/blocks: fields, badge, empty,
+//	    tile, pager, copy, time; tables and lists of facts are classes of
+//	    dashboard.css (see operator.html for a table). A part that changes while it
+//	    is looked at is a template "part-<name>" inside
+//	    <section data-live="<name>" tabindex="-1">; render answers ?part=<name>. The
+//	    part has no layout, and the handler asks for nothing that only the rest shows.
+//
+// Never write a secret into a page that answers GET: those are compressed.
+package dashboard

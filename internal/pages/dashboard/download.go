@@ -1,0 +1,100 @@
+package dashboard
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+)
+
+// A download may take longer than a request, but no batch of it may: neither to
+// read nor to send.
+const (
+	readBatch = 5 * time.Second
+	sendBatch = 15 * time.Second
+)
+
+// maxDownloads is how many downloads a process serves at once, and one for each
+// tenant.
+const maxDownloads = 8
+
+// downloads are the downloads under way.
+type downloads struct {
+	mu      sync.Mutex
+	tenants map[uuid.UUID]bool
+}
+
+// begin takes a tenant's place until the returned function is called, or returns
+// fault.Unavailable.
+func (d *downloads) begin(tenantID uuid.UUID) (func(), error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.tenants[tenantID] || len(d.tenants) >= maxDownloads {
+		busy := fault.New(fault.Unavailable, "Another download is under way")
+		busy.RetryAfter = sendBatch
+		return nil, busy
+	}
+	if d.tenants == nil {
+		d.tenants = map[uuid.UUID]bool{}
+	}
+	d.tenants[tenantID] = true
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.tenants, tenantID)
+	}, nil
+}
+
+// download writes a file of any length. An error before anything was sent is
+// answered as usual; a later one ends the connection, so that browsers do not
+// take a part for the whole.
+func (r *request) download(contentType, name string, fill func(ctx context.Context, w io.Writer) error) error {
+	end, err := r.pages.downloads.begin(r.access.TenantID())
+	if err != nil {
+		return err
+	}
+	defer end()
+	header := r.Response().Header()
+	header.Set(echo.HeaderContentType, contentType)
+	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+name+`"`)
+	w := bufio.NewWriterSize(&patientWriter{r.Response(), http.NewResponseController(r.Response())}, 32<<10)
+	// The request's own deadline is meant for pages.
+	err = fill(context.WithoutCancel(r.ctx()), w)
+	if err == nil {
+		err = w.Flush()
+	}
+	switch {
+	case err == nil && !r.Response().Committed:
+		return r.NoContent(http.StatusOK)
+	case err != nil && !r.Response().Committed:
+		header.Del(echo.HeaderContentDisposition)
+		return err
+	case err != nil:
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// patientWriter gives every write its own deadline.
+type patientWriter struct {
+	io.Writer
+	conn *http.ResponseController
+}
+
+func (w *patientWriter) Write(p []byte) (int, error) {
+	if err := w.conn.SetWriteDeadline(time.Now().Add(sendBatch)); err != nil {
+		return 0, err
+	}
+	n, err := w.Writer.Write(p)
+	if err != nil {
+		return n, err
+	}
+	return n, w.conn.Flush()
+}

@@ -1,0 +1,69 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/account"
+
+	"github.com/labstack/echo/v4"
+)
+
+// pageView is the page package's view, which layout satisfies.
+type pageView = page.View
+
+// failures are the error pages by name: the texts error.<name>.title and .body.
+var failures = []string{
+	"unknown", "refused", "role", "read_only", "second_factor", "step_up", "sent", "gone", "large", "host", "busy", "internal",
+}
+
+type errorView struct {
+	layout
+	Name string
+}
+
+// Error writes the page of a failed request. It depends on the failure alone, so
+// that what is not yours looks exactly like what is not there.
+func (p *Pages) Error(c echo.Context, status int, cause error) {
+	v := &errorView{Name: failureOf(status, cause)}
+	if errors.Is(cause, errSent) {
+		status = http.StatusConflict
+	}
+	if err := p.set.Render(c, status, "error", v); err != nil {
+		p.cfg.Logger.Error("error page failed", "status", status)
+		_ = c.NoContent(status) // nobody is left to tell
+	}
+}
+
+func failureOf(status int, cause error) string {
+	switch {
+	case errors.Is(cause, errRole):
+		return "role"
+	case errors.Is(cause, errReadOnly):
+		return "read_only"
+	case errors.Is(cause, errSecondFactor):
+		return "second_factor"
+	case errors.Is(cause, errStepUp):
+		return "step_up"
+	case errors.Is(cause, errSent):
+		return "sent"
+	case errors.Is(cause, account.ErrLinkGone):
+		return "gone"
+	}
+	switch status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return "unknown"
+	case http.StatusGone:
+		return "gone"
+	case http.StatusMisdirectedRequest:
+		return "host"
+	case http.StatusRequestEntityTooLarge:
+		return "large"
+	case http.StatusForbidden, http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusConflict:
+		return "refused"
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		return "busy"
+	}
+	return "internal"
+}

@@ -1,0 +1,73 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
+)
+
+func (p *Pages) home() feature {
+	return feature{
+		routes:  []route{{method: http.MethodGet, path: homePath, least: user, handle: p.showHome}},
+		screens: []string{"home"},
+		keys:    []string{"role.owner", "role.developer", "role.viewer"},
+	}
+}
+
+type homeView struct {
+	layout
+	Tenants []memberOf
+}
+
+// memberOf is a tenant of the user.
+type memberOf struct {
+	Tenant tenant.Tenant
+	Role   string
+	Href   string
+}
+
+// showHome lets the user choose a tenant. Whoever has one is led there, and an
+// operator without any to the operator's pages.
+func (p *Pages) showHome(r *request) error {
+	member, err := p.membershipsOf(r, r.who.User().ID)
+	if err != nil {
+		return err
+	}
+	v := &homeView{Tenants: member}
+	switch {
+	case len(v.Tenants) == 1:
+		return r.done(v.Tenants[0].Href, "")
+	case len(v.Tenants) == 0 && r.who.User().Operator:
+		return r.done(operatorPath, "")
+	}
+	return r.render(http.StatusOK, "home", v)
+}
+
+// membershipsOf returns the tenants of a user, oldest membership first.
+func (p *Pages) membershipsOf(r *request, userID uuid.UUID) ([]memberOf, error) {
+	memberships, err := p.cfg.Accounts.Memberships(r.ctx(), userID)
+	if err != nil {
+		return nil, err
+	}
+	var all []memberOf
+	for _, m := range memberships {
+		t, err := p.cfg.Tenants.Tenant(r.ctx(), m.TenantID)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, memberOf{t, string(m.Role), fill(overviewPath, t.ID.String(), "test")})
+	}
+	return all, nil
+}
+
+// tenantNames are names that a user's password must not hold.
+func (p *Pages) tenantNames(r *request, userID uuid.UUID) ([]string, error) {
+	all, err := p.membershipsOf(r, userID)
+	var names []string
+	for _, m := range all {
+		names = append(names, m.Tenant.Name)
+	}
+	return names, err
+}

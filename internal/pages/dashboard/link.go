@@ -1,0 +1,206 @@
+package dashboard
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/tenant"
+)
+
+// linkPath is the address of every link, whatever it is for.
+const linkPath = account.LinkPath + ":token"
+
+// factorProblems are the rules of new factors.
+var factorProblems = also(passwordForm.problems, map[error]string{account.ErrPasskey: "passkey"})
+
+// also returns the rules of a form with further ones.
+func also(problems, further map[error]string) map[error]string {
+	all := maps.Clone(problems)
+	maps.Copy(all, further)
+	return all
+}
+
+var setupForm = &form{
+	name: "setup",
+	fields: []field{
+		{name: "name", kind: "text", max: account.MaxName, autocomplete: "name"},
+		{name: "email", kind: "email", max: account.MaxEmail, autocomplete: "username", hint: true},
+		{name: "password", kind: "password", either: true, autocomplete: "new-password", hint: true},
+	},
+	problems: also(factorProblems, map[error]string{
+		account.ErrName: "name", account.ErrEmail: "email", account.ErrEmailTaken: "taken",
+	}),
+}
+
+var recoverForm = &form{
+	name:     "recover",
+	fields:   []field{{name: "password", kind: "password", either: true, autocomplete: "new-password", hint: true}},
+	problems: factorProblems,
+}
+
+func (p *Pages) link() feature {
+	return feature{
+		routes: []route{
+			{method: http.MethodGet, path: linkPath, handle: p.showLink},
+			{method: http.MethodPost, path: linkPath, handle: p.useLink},
+		},
+		screens: []string{"setup", "invitation", "recover"},
+		forms:   []*form{setupForm, recoverForm},
+		notices: []string{"set_up", "joined", "recovered"},
+		keys:    []string{"invitation.as_viewer", "invitation.as_developer", "invitation.as_owner", "invitation.member"},
+	}
+}
+
+// linkView is the page of a link, whatever it is for.
+type linkView struct {
+	layout
+	Form    *formView
+	Passkey passkeyView
+	For     account.User  // of a recovery link
+	Into    tenant.Tenant // of an invitation
+	Role    string        // of an invitation: the key of a text
+	Me      string        // the name of who is signed in, or empty
+	Login   string        // where those who have an account log in
+}
+
+// showLink shows what a link is for. It uses nothing up, so that previews of the
+// address do not.
+func (p *Pages) showLink(r *request) error {
+	link, err := p.cfg.Accounts.Link(r.ctx(), r.Param("token"))
+	if err != nil {
+		return err
+	}
+	f, err := r.blank(linkForm(link))
+	if err != nil {
+		return err
+	}
+	return p.renderLink(r, http.StatusOK, link, f)
+}
+
+func linkForm(link account.Link) *form {
+	if link.Kind == account.LinkRecovery {
+		return recoverForm
+	}
+	return setupForm
+}
+
+func (p *Pages) renderLink(r *request, status int, link account.Link, f *formView) error {
+	v, screen := &linkView{Form: f}, "setup"
+	var options string
+	var err error
+	switch link.Kind {
+	case account.LinkRecovery:
+		screen = "recover"
+		v.For, options, err = p.cfg.Accounts.Recovering(r.ctx(), r.Param("token"))
+	case account.LinkInvitation:
+		screen, v.Role = "invitation", "invitation.as_"+string(link.Role)
+		v.Login = loginPath + "?next=" + r.Request().URL.Path
+		if v.Into, err = p.cfg.Tenants.Tenant(r.ctx(), *link.TenantID); err == nil {
+			options, err = p.cfg.Accounts.SetUpOptions()
+		}
+		v.Me = r.visitor().User().Name
+	default:
+		options, err = p.cfg.Accounts.SetUpOptions()
+	}
+	if err != nil {
+		return err
+	}
+	v.Passkey = p.offer(options)
+	return r.render(status, screen, v)
+}
+
+// visitor returns who is signed in on a page for anyone, or the zero identity.
+func (r *request) visitor() account.Identity {
+	who, err := r.pages.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie))
+	if err != nil {
+		return account.Identity{}
+	}
+	return who
+}
+
+func (p *Pages) useLink(r *request) error {
+	token := r.Param("token")
+	link, err := p.cfg.Accounts.Link(r.ctx(), token)
+	if err != nil {
+		return err
+	}
+	f, err := r.read(linkForm(link))
+	if err != nil {
+		return err
+	}
+	if r.Request().PostForm.Get("as") == "me" && link.Kind == account.LinkInvitation {
+		return p.joinAsVisitor(r, link, token)
+	}
+	if f.ok() {
+		signed, notice, err := p.useLinkAs(r, link, f)
+		if err == nil {
+			if err := r.signedIn(signed); err != nil {
+				return err
+			}
+			return r.done(homePath, notice)
+		}
+		if err := f.refuse(err); err != nil {
+			return err
+		}
+	}
+	return p.renderLink(r, http.StatusUnprocessableEntity, link, f)
+}
+
+// useLinkAs uses a link as somebody who is not signed in.
+func (p *Pages) useLinkAs(r *request, link account.Link, f *formView) (signed account.Signed, notice string, err error) {
+	token := r.Param("token")
+	factor := account.Factor{Password: f.Value("password"), Passkey: r.Request().PostForm.Get("passkey")}
+	if factor.Near, err = p.namesNear(r, link); err != nil {
+		return account.Signed{}, "", err
+	}
+	if link.Kind == account.LinkRecovery {
+		signed, err = p.cfg.Accounts.Recover(r.ctx(), token, factor, r.browser())
+		return signed, "recovered", err
+	}
+	person := account.Person{Name: f.Value("name"), Email: f.Value("email"), Factor: factor}
+	if link.Kind == account.LinkInvitation {
+		signed, err = p.cfg.Accounts.Accept(r.ctx(), token, person, r.browser())
+		return signed, "joined", err
+	}
+	signed, err = p.cfg.Accounts.SetUp(r.ctx(), token, person, r.browser())
+	return signed, "set_up", err
+}
+
+// namesNear returns the names that the password of a link's user must not hold.
+func (p *Pages) namesNear(r *request, link account.Link) ([]string, error) {
+	if link.UserID != nil {
+		return p.tenantNames(r, *link.UserID)
+	}
+	if link.TenantID == nil {
+		return nil, nil
+	}
+	into, err := p.cfg.Tenants.Tenant(r.ctx(), *link.TenantID)
+	return []string{into.Name}, err
+}
+
+// joinAsVisitor accepts an invitation as who is signed in.
+func (p *Pages) joinAsVisitor(r *request, link account.Link, token string) error {
+	who, err := p.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie))
+	if errors.Is(err, account.ErrSignedOut) {
+		return r.done(loginPath+"?next="+r.Request().URL.Path, "")
+	}
+	if err != nil {
+		return err
+	}
+	joined, err := p.cfg.Accounts.AcceptAs(r.ctx(), who, token)
+	if errors.Is(err, account.ErrMember) {
+		f, err := r.blank(setupForm)
+		if err != nil {
+			return err
+		}
+		f.Fault = new(page.Say("invitation.member"))
+		return p.renderLink(r, http.StatusConflict, link, f)
+	}
+	if err != nil {
+		return err
+	}
+	return r.done(fill(overviewPath, joined.String(), "test"), "joined")
+}

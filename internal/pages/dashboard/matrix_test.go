@@ -1,0 +1,272 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/pages/dashboard"
+	"agegate/internal/rules/account"
+
+	"github.com/google/uuid"
+)
+
+// admitted says what each actor meets at a route, by the least that it asks for:
+// in, a page that is missing, a refusal, or the log-in.
+var admitted = map[string]map[string]string{
+	"anyone":    {"nobody": "in", "viewer": "in", "developer": "in", "owner": "in", "foreign owner": "in", "operator": "in", "operator inside": "in"},
+	"user":      {"nobody": "log-in", "viewer": "in", "developer": "in", "owner": "in", "foreign owner": "in", "operator": "in", "operator inside": "in"},
+	"viewer":    {"nobody": "log-in", "viewer": "in", "developer": "in", "owner": "in", "foreign owner": "missing", "operator": "missing", "operator inside": "in"},
+	"developer": {"nobody": "log-in", "viewer": "refused", "developer": "in", "owner": "in", "foreign owner": "missing", "operator": "missing", "operator inside": "refused"},
+	"owner":     {"nobody": "log-in", "viewer": "refused", "developer": "refused", "owner": "in", "foreign owner": "missing", "operator": "missing", "operator inside": "refused"},
+	"operator":  {"nobody": "log-in", "viewer": "missing", "developer": "missing", "owner": "missing", "foreign owner": "missing", "operator": "in", "operator inside": "in"},
+}
+
+var parameter = regexp.MustCompile(`:\w+`)
+
+// fillIn returns a pattern's address, with a random ID for every other parameter.
+func fillIn(pattern, tenant, mode string) string {
+	return parameter.ReplaceAllStringFunc(pattern, func(name string) string {
+		switch name {
+		case ":tenant":
+			return tenant
+		case ":mode":
+			return mode
+		case ":token":
+			return strings.Repeat("A", 43)
+		}
+		return uuid.NewString()
+	})
+}
+
+func outcome(res *http.Response) string {
+	switch {
+	case res.StatusCode == http.StatusTeapot:
+		return "in"
+	case res.StatusCode == http.StatusNotFound:
+		return "missing"
+	case res.StatusCode == http.StatusForbidden:
+		return "refused"
+	case res.StatusCode == http.StatusSeeOther && strings.HasPrefix(res.Header.Get("Location"), "/dashboard/login"):
+		return "log-in"
+	}
+	return res.Status
+}
+
+// admittedWeak is admitted for an owner or operator with a fresh password and no
+// second factor: nothing live or of the operator's opens, and without a mode
+// neither billing nor any change of a tenant.
+func admittedWeak(row dashboard.Row, mode, who string) string {
+	const tenant, billing, ledger = "/dashboard/:tenant/", "/dashboard/:tenant/billing", "/dashboard/:tenant/billing/ledger.csv"
+	shared := !strings.HasPrefix(row.Path, tenant+":mode")
+	switch want := admitted[row.Least][who]; {
+	case want == "missing" || row.TestOnly && mode == "live":
+		return "missing"
+	case row.Least == "operator", mode == "live":
+		return "refused"
+	case !strings.HasPrefix(row.Path, tenant):
+		return want
+	case row.Confirmed, row.Path == billing, row.Path == ledger, shared && row.Method != http.MethodGet:
+		return "refused"
+	default:
+		return want
+	}
+}
+
+// TestMatrix: every route × method × mode × actor, at the guard itself. The
+// handlers behind it are replaced, so that no act changes what the next finds.
+func TestMatrix(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
+		gate, err := dashboard.Gate(dashboard.Config{
+			Accounts: g.App.Accounts, Tenants: g.App.Tenants, URL: "http://localhost:8080", Now: g.Clock.Now,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(gate)
+		defer server.Close()
+		actors := map[string]*gatewaytest.Staff{"nobody": g.Nobody().At(server.URL)}
+		for who, role := range map[string]account.Role{
+			"viewer": account.Viewer, "developer": account.Developer, "owner": account.Owner, "foreign owner": account.Owner, "operator": "", "operator inside": "",
+		} {
+			s := g.SignIn(t, role == "", account.ByPasskey)
+			g.StepUp(t, s)
+			if who == "operator inside" {
+				s.Fill(t, "/operator/tenants/"+shop.Tenant.ID.String()+"/enter", url.Values{"reason": {"matrix"}})
+			} else if role != "" {
+				id := shop.Tenant.ID
+				if who == "foreign owner" {
+					id = foreign.Tenant.ID
+				}
+				g.Join(t, s, id, role)
+			}
+			actors[who] = s.At(server.URL)
+		}
+		weak := map[string]*gatewaytest.Staff{"owner": g.SignIn(t, false), "operator": g.SignIn(t, true)}
+		g.Join(t, weak["owner"], shop.Tenant.ID, account.Owner)
+		for who, s := range weak {
+			g.StepUp(t, s)
+			weak[who] = s.At(server.URL)
+		}
+		rows, err := dashboard.Table()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			for _, mode := range []string{"test", "live"} {
+				if mode == "live" && !strings.Contains(row.Path, ":mode") {
+					continue
+				}
+				path := fillIn(row.Path, shop.Tenant.ID.String(), mode)
+				for who, s := range actors {
+					want := admitted[row.Least][who]
+					switch {
+					case want == "":
+						t.Fatalf("the matrix has no row for %s", row.Least)
+					case want == "log-in":
+					case row.TestOnly && mode == "live":
+						want = "missing"
+					case who == "operator inside" && row.Method != http.MethodGet && strings.Contains(row.Path, ":tenant"):
+						want = "refused"
+					}
+					res, _ := s.Send(t, row.Method, path, url.Values{}, map[string]string{"Sec-Fetch-Site": "same-origin"})
+					if got := outcome(res); got != want {
+						t.Errorf("%s %s (%s) by %s: %s, want %s", row.Method, row.Path, mode, who, got, want)
+					}
+					if row.Method == http.MethodGet {
+						res, _ := s.Send(t, http.MethodHead, path, nil, nil)
+						if got := outcome(res); got != want {
+							t.Errorf("HEAD %s (%s) by %s: %s, want %s", row.Path, mode, who, got, want)
+						}
+					}
+				}
+				for who, s := range weak {
+					res, _ := s.Send(t, row.Method, path, url.Values{}, map[string]string{"Sec-Fetch-Site": "same-origin"})
+					if got, want := outcome(res), admittedWeak(row, mode, who); got != want {
+						t.Errorf("%s %s (%s) by an %s with a fresh password alone: %s, want %s", row.Method, row.Path, mode, who, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestTable: the rules that every route keeps, and that the table has every
+// route which the gateway serves.
+func TestTable(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	rows, err := dashboard.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	for _, row := range rows {
+		known = append(known, row.Method+" "+row.Path)
+		if row.Method == http.MethodGet {
+			known = append(known, http.MethodHead+" "+row.Path)
+		}
+		below := dashboard.Owns(row.Path) && strings.HasPrefix(row.Path, "/operator")
+		if below != (row.Least == "operator") {
+			t.Errorf("%s %s is for %s", row.Method, row.Path, row.Least)
+		}
+		if strings.HasPrefix(row.Path, "/dashboard/:tenant") && !slices.Contains([]string{"viewer", "developer", "owner"}, row.Least) {
+			t.Errorf("%s %s is for %s", row.Method, row.Path, row.Least)
+		}
+		if strings.HasPrefix(row.Path, "/dashboard/:tenant") && row.Method != http.MethodGet && row.Least == "viewer" {
+			t.Errorf("%s %s: a viewer changes something", row.Method, row.Path)
+		}
+		if strings.HasPrefix(row.Path, "/operator/") && row.Method != http.MethodGet && row.Path != "/operator/leave" && !row.Confirmed {
+			t.Errorf("%s %s asks for no confirmation", row.Method, row.Path)
+		}
+	}
+	for _, route := range g.App.Routes() {
+		if !dashboard.Owns(route.Path) || strings.HasPrefix(route.Path, "/dashboard/static/") {
+			continue
+		}
+		if !slices.Contains(known, route.Method+" "+route.Path) {
+			t.Errorf("%s %s is not in the table", route.Method, route.Path)
+		}
+	}
+}
+
+// TestPagesOpen: every page without an object of its own opens for who may see
+// it, and no page fails for an object that does not exist.
+func TestPagesOpen(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		owner, op := g.SignIn(t, false, account.ByPasskey), operating(t, g)
+		g.Join(t, owner, shop.Tenant.ID, account.Owner)
+		g.StepUp(t, owner)
+		rows, err := dashboard.Table()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			if row.Method != http.MethodGet {
+				continue
+			}
+			s := owner
+			if row.Least == "operator" {
+				s = op
+			}
+			rest := strings.NewReplacer(":tenant", "", ":mode", "").Replace(row.Path)
+			for _, mode := range []string{"test", "live"} {
+				if mode == "live" && (row.TestOnly || !strings.Contains(row.Path, ":mode")) {
+					continue
+				}
+				res, _ := s.Get(t, fillIn(row.Path, shop.Tenant.ID.String(), mode))
+				if ok := res.StatusCode == 200 || res.StatusCode == 303; !ok && (!strings.Contains(rest, ":") || res.StatusCode >= 500) && !strings.HasSuffix(row.Path, "/picture") {
+					t.Errorf("GET %s (%s): %d", row.Path, mode, res.StatusCode)
+				}
+			}
+		}
+	})
+}
+
+// TestEveryPageIsLookedAt: e2e/pages.json says which browser test looks at which
+// page, at every width and in both themes. It has every route that is shown, once.
+func TestEveryPageIsLookedAt(t *testing.T) {
+	raw, err := os.ReadFile("../../../proof/e2e/pages.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, by := map[string][]string{}, map[string]string{}
+	if err := json.Unmarshal(raw, &listed); err != nil {
+		t.Fatal(err)
+	}
+	for file, pages := range listed {
+		for _, page := range pages {
+			if by[page] != "" {
+				t.Errorf("%s is listed twice", page)
+			}
+			by[page] = file
+		}
+		if file == "not a page" {
+			continue
+		}
+		if source, err := os.ReadFile("../../../proof/e2e/" + file); err != nil || !strings.Contains(string(source), "sawItsPages(import.meta.url)") {
+			t.Errorf("%s does not check that it saw its pages, %v", file, err)
+		}
+	}
+	rows, err := dashboard.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		if row.Method == http.MethodGet && by[row.Path] == "" {
+			t.Errorf("no browser test looks at %s", row.Path)
+		}
+		delete(by, row.Path)
+	}
+	for page := range by {
+		t.Errorf("%s is no page", page)
+	}
+}

@@ -1,0 +1,121 @@
+package dashboard
+
+import (
+	"net/http"
+	"strings"
+
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/tenant"
+)
+
+const (
+	operatorPath  = "/operator"
+	newTenantPath = operatorPath + "/tenants/new"
+	tenantPath    = operatorPath + "/tenants/:id"
+)
+
+var newTenantForm = &form{
+	name:     "new_tenant",
+	fields:   []field{{name: "name", kind: "text", max: account.MaxName, hint: true}},
+	problems: map[error]string{tenant.ErrNameEmpty: "empty", tenant.ErrNameHidden: "hidden"},
+}
+
+func (p *Pages) operator() feature {
+	get, post := http.MethodGet, http.MethodPost
+	return feature{
+		routes: []route{
+			{method: get, path: operatorPath, least: operator, handle: p.showOperator},
+			{method: get, path: newTenantPath, least: operator, stepUp: always, handle: p.showNewTenant},
+			{method: post, path: newTenantPath, least: operator, stepUp: always, handle: p.createTenant},
+		},
+		screens: []string{"operator", "operator_new", "operator_link"},
+		forms:   []*form{newTenantForm},
+		keys:    []string{"operator.invited", "operator.invited_hint"},
+	}
+}
+
+type operatorView struct {
+	layout
+	Query        string
+	Tenants      []tenant.Tenant
+	More         bool   // there are more matches than are shown
+	Newer, Older string // addresses for the pager
+}
+
+// showOperator lists the tenants, or those that a search finds.
+func (p *Pages) showOperator(r *request) error {
+	v := &operatorView{Query: strings.TrimSpace(r.QueryParam("q"))}
+	if v.Query != "" {
+		var err error
+		if v.Tenants, err = p.cfg.Tenants.FindTenants(r.ctx(), v.Query); err != nil {
+			return err
+		}
+		v.More = len(v.Tenants) == tenant.MaxPage
+		return r.render(http.StatusOK, "operator", v)
+	}
+	after, err := r.cursor("after")
+	if err != nil {
+		return err
+	}
+	if v.Tenants, err = p.cfg.Tenants.Tenants(r.ctx(), after); err != nil {
+		return err
+	}
+	if len(v.Tenants) == tenant.MaxPage {
+		v.Newer = "?after=" + v.Tenants[len(v.Tenants)-1].ID.String()
+	}
+	return r.render(http.StatusOK, "operator", v)
+}
+
+type newTenantView struct {
+	layout
+	Form *formView
+	Back string
+}
+
+func (p *Pages) showNewTenant(r *request) error {
+	f, err := r.blank(newTenantForm)
+	if err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "operator_new", &newTenantView{Form: f, Back: operatorPath})
+}
+
+// createTenant makes a tenant and the invitation of its first owner. The
+// credentials that come with a tenant are dropped: the owner makes their own.
+func (p *Pages) createTenant(r *request) error {
+	f, err := r.read(newTenantForm)
+	if err != nil {
+		return err
+	}
+	if f.ok() {
+		if err := r.once(f); err != nil {
+			return err
+		}
+		made, err := p.cfg.Tenants.Create(r.ctx(), r.who.OperatorActor(), tenant.Tenant{Name: f.Value("name")})
+		if err == nil {
+			return r.showOwnerLink(made.Tenant)
+		}
+		if err := f.refuse(err); err != nil {
+			return err
+		}
+	}
+	return r.render(http.StatusUnprocessableEntity, "operator_new", &newTenantView{Form: f, Back: operatorPath})
+}
+
+// madeLinkView is the answer to a form that made a link, the only place that has it.
+type madeLinkView struct {
+	layout
+	Title, Name, Hint, Link, Back string
+}
+
+// showOwnerLink makes the invitation of a tenant's first owner and shows it.
+func (r *request) showOwnerLink(t tenant.Tenant) error {
+	link, err := r.pages.cfg.Accounts.InviteOwner(r.ctx(), r.who.OperatorActor(), t.ID)
+	if err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "operator_link", &madeLinkView{
+		Title: "operator.invited", Name: t.Name, Hint: "operator.invited_hint", Link: link,
+		Back: operatedPath(t.ID),
+	})
+}

@@ -1,0 +1,122 @@
+package dashboard
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"agegate/internal/rules/insight"
+)
+
+const systemPath = operatorPath + "/system"
+
+func (p *Pages) system() feature {
+	return feature{
+		routes:  []route{{method: http.MethodGet, path: systemPath, least: operator, handle: p.showSystem}},
+		screens: []string{"system"},
+	}
+}
+
+type systemView struct {
+	layout
+	insight.System
+	Rows               []replicaView
+	Drift              bool // the replicas differ
+	Pending, Migration string
+	Waiting            string // how long the oldest due delivery has waited, or empty
+	Size               string // of the database
+	Failing            []failingView
+}
+
+// replicaView is a replica with its marks.
+type replicaView struct {
+	insight.Replica
+	Marks []markView
+}
+
+// markView is a version or fingerprint; Odd marks what most replicas do not have.
+type markView struct {
+	Name, Value string
+	Odd         bool
+}
+
+type failingView struct {
+	insight.TenantFailed
+	Href string
+	Most bool // there may be more
+}
+
+func (p *Pages) showSystem(r *request) error {
+	state, err := p.cfg.Insight.System(r.ctx())
+	if err != nil {
+		return err
+	}
+	v := &systemView{
+		System: state, Size: bytesText(state.Database.Bytes),
+		Pending: strconv.FormatInt(state.Queue.Pending, 10), Migration: strconv.FormatInt(state.Database.Migration, 10),
+	}
+	v.Rows, v.Drift = replicaViews(state.Replicas)
+	if state.Queue.OldestDue > 0 {
+		v.Waiting = state.Queue.OldestDue.Truncate(time.Second).String()
+	}
+	for _, f := range state.Queue.Failing {
+		v.Failing = append(v.Failing, failingView{f, operatedPath(f.TenantID), f.Failed >= insight.MaxFailed})
+	}
+	return r.render(http.StatusOK, "system", v)
+}
+
+// fingerprintShown is how many characters of a fingerprint are shown.
+const fingerprintShown = 12
+
+// replicaViews marks what differs from what most replicas have; of equally many,
+// from the newest. A replica without models has either another configuration or the
+// API alone, so its models and calibration are not compared.
+func replicaViews(replicas []insight.Replica) (views []replicaView, drift bool) {
+	usual := map[string]string{}
+	counts := map[[2]string]int{}
+	marksOf := func(r insight.Replica) []markView {
+		return []markView{{"version", r.Version, false}, {"models", r.Models, false}, {"calibration", r.Calibration, false}, {"config", r.Config, false}}
+	}
+	compared := func(r insight.Replica, m markView) bool {
+		return r.Models != "" || m.Name == "version" || m.Name == "config"
+	}
+	for _, r := range replicas {
+		for _, m := range marksOf(r) {
+			if !compared(r, m) {
+				continue
+			}
+			key := [2]string{m.Name, m.Value}
+			counts[key]++
+			if best, ok := usual[m.Name]; !ok || counts[key] >= counts[[2]string{m.Name, best}] {
+				usual[m.Name] = m.Value
+			}
+		}
+	}
+	for _, r := range replicas {
+		view := replicaView{Replica: r, Marks: marksOf(r)}
+		for i := range view.Marks {
+			m := &view.Marks[i]
+			m.Odd = compared(r, *m) && m.Value != usual[m.Name]
+			drift = drift || m.Odd
+			if m.Name != "version" && len(m.Value) > fingerprintShown {
+				m.Value = m.Value[:fingerprintShown]
+			}
+		}
+		views = append(views, view)
+	}
+	return views, drift
+}
+
+// bytesText writes a size in binary units.
+func bytesText(n int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	size, unit := float64(n), 0
+	for size >= 1024 && unit < len(units)-1 {
+		size, unit = size/1024, unit+1
+	}
+	digits := 1
+	if unit == 0 {
+		digits = 0
+	}
+	return strconv.FormatFloat(size, 'f', digits, 64) + " " + units[unit]
+}

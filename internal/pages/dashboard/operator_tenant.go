@@ -1,0 +1,184 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
+)
+
+const leaveTenantPath = operatorPath + "/leave"
+
+var notes = map[error]string{audit.ErrNote: "note"}
+
+// reasonForm is a form that asks for a reason.
+func reasonForm(name string) *form {
+	return &form{name: name, fields: []field{{name: "reason", kind: "text", max: audit.MaxNote, hint: true}}, problems: notes}
+}
+
+var (
+	disableForm = reasonForm("tenant_disable")
+	enableForm  = reasonForm("tenant_enable")
+	enterForm   = &form{
+		name: "tenant_enter", fields: disableForm.fields,
+		problems: map[error]string{audit.ErrNote: "note", account.ErrReason: "note", account.ErrOwnTenant: "own"},
+	}
+	ownerForm  = &form{name: "tenant_invite", problems: map[error]string{account.ErrOwnerExists: "exists"}}
+	creditForm = &form{
+		name: "tenant_credit",
+		fields: []field{
+			{name: "units", kind: "text", max: 12, hint: true},
+			{name: "note", kind: "text", max: audit.MaxNote, hint: true},
+		},
+		problems: map[error]string{audit.ErrNote: "note", errUnits: "units"},
+	}
+	limitsForm = &form{
+		name: "tenant_limits",
+		fields: []field{
+			{name: "free_checks", kind: "text", max: 12, optional: true, hint: true},
+			{name: "test_cap", kind: "text", max: 12, optional: true, hint: true},
+		},
+		problems: map[error]string{tenant.ErrFreeChecks: "number", tenant.ErrTestCap: "number"},
+	}
+)
+
+// errUnits is the rule that a field holds a number of units to add.
+var errUnits = errors.New("must be a whole number from 1")
+
+var tenantKind = kind[tenant.Tenant]{
+	name: "tenant", path: tenantPath, find: (*request).operated, refused: http.StatusUnprocessableEntity,
+	values: func(t tenant.Tenant) []any { return []any{"name", t.Name} },
+	back:   func(t tenant.Tenant) string { return operatedPath(t.ID) },
+}
+
+var tenantActs = []act[tenant.Tenant]{
+	{name: "enter", form: enterForm, safe: true, do: func(r *request, t tenant.Tenant, f *formView) (string, error) {
+		if err := r.pages.cfg.Accounts.EnterTenant(r.ctx(), r.who, t.ID, f.Value("reason")); err != nil {
+			return "", err
+		}
+		return "", r.done(fill(overviewPath, t.ID.String(), "test"), "") // the banner there says it
+	}},
+	{name: "credit", form: creditForm, safe: true, do: addCredit},
+	{name: "limits", form: limitsForm, safe: true, do: setLimits, prefer: func(t tenant.Tenant) []string {
+		return []string{"free_checks", limitText(t.FreeChecks), "test_cap", limitText(t.TestCap)}
+	}},
+	{name: "invite", form: ownerForm, safe: true, do: func(r *request, t tenant.Tenant, _ *formView) (string, error) {
+		return "", r.showOwnerLink(t)
+	}},
+	{name: "disable", form: disableForm, do: switchTenant(true)},
+	{name: "enable", form: enableForm, safe: true, do: switchTenant(false)},
+}
+
+func (p *Pages) operatorTenant() feature {
+	f := feature{
+		routes: []route{
+			{method: http.MethodGet, path: tenantPath, least: operator, handle: p.showTenant},
+			{method: http.MethodPost, path: leaveTenantPath, least: operator, handle: p.leaveTenant},
+		},
+		screens: []string{"operator_tenant", "confirm"},
+		notices: []string{"tenant_left"},
+	}
+	tenantKind.add(&f, tenantActs)
+	return f
+}
+
+// operated returns the tenant of the path, as an operator sees it.
+func (r *request) operated() (tenant.Tenant, error) {
+	id, err := r.id("id")
+	if err != nil {
+		return tenant.Tenant{}, err
+	}
+	return r.pages.cfg.Tenants.Tenant(r.ctx(), id)
+}
+
+func operatedPath(tenantID uuid.UUID) string {
+	return strings.Replace(tenantPath, ":id", tenantID.String(), 1)
+}
+
+type tenantPage struct {
+	layout
+	T                   tenant.Tenant
+	Allowance           insight.Allowance
+	FreeChecks, TestCap string // empty for the gateway's default
+	Acts                []actLink
+}
+
+type actLink struct{ Name, Text, Href string }
+
+func (p *Pages) showTenant(r *request) error {
+	t, err := r.operated()
+	if err != nil {
+		return err
+	}
+	v := &tenantPage{T: t, FreeChecks: limitText(t.FreeChecks), TestCap: limitText(t.TestCap)}
+	if v.Allowance, err = p.cfg.Insight.Allowance(r.ctx(), t.ID); err != nil {
+		return err
+	}
+	for _, act := range tenantActs {
+		if act.name == "disable" && t.Disabled || act.name == "enable" && !t.Disabled {
+			continue
+		}
+		v.Acts = append(v.Acts, actLink{act.name, "tenant_" + act.name + ".button", operatedPath(t.ID) + "/" + act.name})
+	}
+	return r.render(http.StatusOK, "operator_tenant", v)
+}
+
+func switchTenant(disabled bool) func(*request, tenant.Tenant, *formView) (string, error) {
+	return func(r *request, t tenant.Tenant, f *formView) (string, error) {
+		err := r.pages.cfg.Tenants.SetDisabled(r.ctx(), r.who.OperatorActor(), t.ID, disabled, f.Value("reason"))
+		return operatedPath(t.ID), err
+	}
+}
+
+func addCredit(r *request, t tenant.Tenant, f *formView) (string, error) {
+	n, err := strconv.ParseInt(f.Value("units"), 10, 64)
+	if err != nil || n < 1 || n > billing.MaxTopUp {
+		return "", fault.InvalidFields(fault.FieldError{Field: "units", Err: errUnits})
+	}
+	_, err = billing.TopUp(r.ctx(), r.pages.cfg.Billing, r.who.OperatorActor(), t.ID, n, f.Value("note"), r.pages.cfg.Now())
+	return operatedPath(t.ID), err
+}
+
+func setLimits(r *request, t tenant.Tenant, f *formView) (string, error) {
+	free, daily := parseLimit(f.Value("free_checks")), parseLimit(f.Value("test_cap"))
+	_, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.OperatorActor(), t.ID, tenant.Changes{FreeChecks: &free, TestCap: &daily})
+	return operatedPath(t.ID), err
+}
+
+// parseLimit reads a limit, empty for the default. What is no number is a number
+// that the domain refuses.
+func parseLimit(typed string) int64 {
+	if typed == "" {
+		return tenant.DefaultLimit
+	}
+	n, err := strconv.ParseInt(typed, 10, 64)
+	if err != nil || n == tenant.DefaultLimit {
+		return -2
+	}
+	return n
+}
+
+// limitText is the reverse of parseLimit.
+func limitText(limit *int64) string {
+	if limit == nil {
+		return ""
+	}
+	return strconv.FormatInt(*limit, 10)
+}
+
+// leaveTenant ends the look into a tenant.
+func (p *Pages) leaveTenant(r *request) error {
+	if err := p.cfg.Accounts.LeaveTenant(r.ctx(), r.who); err != nil {
+		return err
+	}
+	return r.done(operatorPath, "tenant_left")
+}

@@ -1,0 +1,285 @@
+package dashboard
+
+import (
+	"html/template"
+	"net/http"
+	"net/url"
+	"time"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/webhook"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// recentSessions is how many sessions the overview lists.
+const recentSessions = 10
+
+func (p *Pages) overview() feature {
+	keys := []string{}
+	for _, name := range todos {
+		keys = append(keys, "overview.todo."+name)
+	}
+	for _, name := range append(funnelSteps, timeSteps...) {
+		keys = append(keys, "overview.step."+name)
+	}
+	for _, w := range windows {
+		keys = append(keys, "overview.window."+string(w))
+	}
+	return feature{
+		routes:  []route{{method: http.MethodGet, path: overviewPath, least: viewer, handle: p.showOverview}},
+		screens: []string{"overview"},
+		keys:    keys,
+	}
+}
+
+// windows are the choices of how far back the overview looks.
+var windows = []insight.Window{insight.WindowDay, insight.WindowWeek, insight.WindowMonth}
+
+// The rows of the funnel and of the times, whose texts are overview.step.<name>.
+var (
+	funnelSteps = []string{"created", "opened", "begun", "decided", "passed"}
+	timeSteps   = []string{"t5", "t10", "t20", "t40", "t80", "tmore"}
+)
+
+// todos are the points of the checklist, whose texts are overview.todo.<name>.
+var todos = []string{
+	"success_url", "cancel_url", "webhook_url", "passed", "fallback", "spoof", "webhook_answered", "certified", "second_factor", "live_key", "allowance",
+}
+
+type overviewView struct {
+	layout
+	Windows []windowView
+	Stale   *time.Time    // when the figures were computed, if they could not be renewed
+	Figures template.HTML // the part of figuresView
+
+	Todo       []todoView // empty when all is done
+	Done       int
+	Recent     []insight.SessionRow
+	Make       *makeView // nil for those who may not make a session
+	List       string    // address of the list of sessions
+	Playground string
+	Unread     struct{ Figures, Recent, Todo bool } // see request.unread
+}
+
+// Listed reports whether there are sessions, or may be.
+func (v *overviewView) Listed() bool { return len(v.Recent) > 0 || v.Unread.Recent }
+
+// Rows returns the sessions of the list, for the template.
+func (v *overviewView) Rows() []sessionRowView { return newRows(v.Recent, v.List) }
+
+// figuresView is the part of the overview that changes only when the figures are
+// computed again.
+type figuresView struct {
+	page.Frame
+	Live     bool
+	Sessions tileFigure
+	PassRate tileFigure
+	FirstTry tileFigure
+	Last     tileFigure // in live mode the allowance, in test mode attacks that were stopped
+	Chart    chartView
+	Funnel   []rowView
+	Times    []rowView
+	Webhooks healthView
+}
+
+// figuresKey is what a figuresView depends on.
+type figuresKey struct {
+	insight.Scope
+	insight.Window
+	asOf time.Time
+}
+
+type windowView struct {
+	Window  insight.Window
+	Current bool
+}
+
+// tileFigure is a figure and a text about it.
+type tileFigure struct {
+	Value string
+	Note  page.Text
+}
+
+// todoView is one point of the checklist.
+type todoView struct {
+	Name string
+	Done bool
+	Href string // where it can be done, or empty
+}
+
+// healthView is the health of deliveries in words.
+type healthView struct {
+	Pending, Waiting, Failed string
+	Endpoints                []destinationView
+}
+
+type destinationView struct {
+	Host     string
+	Disabled bool
+}
+
+// makeView is the button that makes a test session with what is set by default.
+type makeView struct {
+	Action string
+	Form   *formView
+	First  bool // there was none before
+}
+
+func (p *Pages) showOverview(r *request) error {
+	window := insight.Window(r.QueryParam("window"))
+	if window == "" {
+		window = insight.WindowDay
+	}
+	v := &overviewView{List: r.path(sessionsPath), Playground: r.path(playgroundPath)}
+	for _, w := range windows {
+		v.Windows = append(v.Windows, windowView{w, w == window})
+	}
+	if r.part() != "" {
+		if err := r.readRecent(v); err != nil {
+			return err
+		}
+		return r.render(http.StatusOK, "overview", v)
+	}
+	// Most of the time is spent waiting for the database: it is asked for the
+	// checklist and the list at once.
+	var list insight.Checklist
+	var beside errgroup.Group
+	ctx := r.ctx()
+	beside.Go(func() (err error) {
+		list, err = p.cfg.Insight.Checklist(ctx, r.tenant)
+		return err
+	})
+	err, unread := r.readRecent(v), beside.Wait()
+	if err != nil {
+		return err
+	}
+	if v.Unread.Todo, err = r.unread("checklist", unread); err != nil {
+		return err
+	}
+	if !v.Unread.Todo {
+		v.Todo, v.Done = r.todos(list)
+	}
+	o, err := p.cfg.Insight.Overview(r.ctx(), r.scope(), window)
+	if err == nil {
+		v.Figures, err = p.set.Kept(r, "overview", "figures", figuresKey{r.scope(), window, o.AsOf}, func() page.View { return newFigures(o) })
+	}
+	if v.Unread.Figures, err = r.unread("figures", err); err != nil {
+		return err
+	}
+	if o.Stale {
+		v.Stale = &o.AsOf
+	}
+	if v.Make, err = r.maker(!v.Listed()); err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "overview", v)
+}
+
+// readRecent fills in the list of the newest sessions.
+func (r *request) readRecent(v *overviewView) (err error) {
+	v.Recent, err = r.pages.cfg.Insight.Recent(r.ctx(), r.scope(), recentSessions)
+	v.Unread.Recent, err = r.unread("recent", err)
+	return err
+}
+
+func newFigures(o insight.Overview) *figuresView {
+	v := &figuresView{Live: o.Allowance != nil, Chart: newChart(o.Window, o.Series), Webhooks: newWebhooks(o.Webhooks)}
+	v.Funnel = newSteps(o.Funnel.Created, funnelSteps, []int64{o.Funnel.Created, o.Funnel.Opened, o.Funnel.Begun, o.Funnel.Decided, o.Funnel.Passed})
+	v.Times = newSteps(o.Counts.Decided(), timeSteps, o.Times[:])
+	v.tiles(o)
+	return v
+}
+
+func (v *figuresView) tiles(o insight.Overview) {
+	decided := o.Counts.Decided()
+	v.Sessions = tileFigure{figure(o.Counts.Created), page.Say("overview.sessions_note", "decided", figure(decided), "open", figure(o.Counts.Pending))}
+	v.PassRate = tileFigure{"–", page.Say("overview.nothing_decided")}
+	if decided > 0 {
+		v.PassRate = tileFigure{percent(o.PassRate.Share), page.Say("overview.interval",
+			"of", figure(decided), "low", percent(o.PassRate.Low), "high", percent(o.PassRate.High))}
+	}
+	v.FirstTry = tileFigure{"–", page.Say("overview.nothing_delivered")}
+	if rate := o.Webhooks.FirstTry; rate.Of > 0 {
+		v.FirstTry = tileFigure{percent(rate.Share), page.Say("overview.first_try_note", "of", figureUpTo(rate.Of, o.Webhooks.MaxEvents))}
+	}
+	v.Last = tileFigure{figure(o.Counts.Spoof), page.Say("overview.spoof_note", "of", figure(decided))}
+	if o.Allowance != nil {
+		v.Last = allowanceTile(*o.Allowance)
+	}
+}
+
+func allowanceTile(a insight.Allowance) tileFigure {
+	left := page.Say("overview.left_note", "free", figure(a.FreeLeft), "credit", figure(a.Credit))
+	switch {
+	case a.Unlimited:
+		return tileFigure{"∞", page.Say("overview.unlimited")}
+	case a.DaysLeft != nil:
+		left = page.Say("overview.lasts", "n", *a.DaysLeft)
+	}
+	return tileFigure{figure(a.FreeLeft + a.Credit), left}
+}
+
+func newWebhooks(h insight.WebhookHealth) healthView {
+	v := healthView{
+		Pending: figureUpTo(h.Pending, h.MaxEvents), Waiting: figureUpTo(h.Waiting, h.MaxEvents), Failed: figureUpTo(h.Failed, h.MaxEvents),
+	}
+	for _, e := range h.Endpoints {
+		v.Endpoints = append(v.Endpoints, destinationView{hostOf(e), e.DisabledAt != nil})
+	}
+	return v
+}
+
+// hostOf names an endpoint without its path, which may hold a secret.
+func hostOf(e webhook.Endpoint) string {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// todos returns what going live takes and how much of it is done, or nothing when
+// all is.
+func (r *request) todos(list insight.Checklist) ([]todoView, int) {
+	if list.Complete() && r.who.Strong() {
+		return nil, 0
+	}
+	state := map[string]bool{
+		"success_url": list.SuccessURL, "cancel_url": list.CancelURL, "webhook_url": list.WebhookURL,
+		"passed": list.Passed, "fallback": list.FellBack, "spoof": list.Spoofed, "webhook_answered": list.WebhookAnswered, "certified": list.Certified,
+		"second_factor": r.who.Strong(), "live_key": list.LiveKey, "allowance": list.Allowance,
+	}
+	places := map[string]string{
+		"success_url": settingsPath, "cancel_url": settingsPath, "webhook_url": settingsPath,
+		"passed": playgroundPath, "fallback": playgroundPath, "spoof": playgroundPath, "webhook_answered": webhooksPath, "certified": certifyPath,
+		"second_factor": accountPath, "live_key": keysPath, "allowance": billingPath,
+	}
+	var views []todoView
+	done := 0
+	for _, name := range todos {
+		v := todoView{Name: name, Done: state[name]}
+		mode := "test"
+		if name == "live_key" {
+			mode = "live"
+		}
+		if r.opens(places[name]) {
+			v.Href = fill(places[name], r.access.TenantID().String(), mode)
+		}
+		if v.Done {
+			done++
+		}
+		views = append(views, v)
+	}
+	return views, done
+}
+
+// maker returns the button that makes a test session, for those who may.
+func (r *request) maker(first bool) (*makeView, error) {
+	if r.access.Livemode() || !r.opens(playgroundPath) {
+		return nil, nil
+	}
+	form, err := r.blank(playgroundForm)
+	return &makeView{Action: r.path(playgroundPath), Form: form, First: first}, err
+}

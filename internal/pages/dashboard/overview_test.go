@@ -1,0 +1,113 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/tenant"
+)
+
+// TestPartsOfTheOverviewFailByThemselves: what cannot be read says so in its
+// place, once in the log, and the others stand.
+func TestPartsOfTheOverviewFailByThemselves(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		dev := member(t, g, shop.Tenant.ID, account.Developer)
+		path := "/dashboard/" + shop.Tenant.ID.String() + "/test"
+		dev.Fill(t, path+"/playground", map[string][]string{"target_age": {"18"}})
+		shown := map[string]string{"figures": `class="tiles"`, "recent": `data-testid="session"`, "checklist": `class="todo"`}
+		for _, tt := range []struct{ part, breaks, mends string }{
+			// Figures that were read are kept, so they fail first.
+			{"figures", "ALTER TABLE fold_marks RENAME TO gone", "ALTER TABLE gone RENAME TO fold_marks"},
+			{"recent", "ALTER TABLE sessions RENAME COLUMN strikes TO gone", "ALTER TABLE sessions RENAME COLUMN gone TO strikes"},
+			{"checklist", "ALTER TABLE certifications RENAME TO gone", "ALTER TABLE gone RENAME TO certifications"},
+		} {
+			g.Exec(t, tt.breaks)
+			before := strings.Count(g.Log.String(), "part of a page not read")
+			res, body := dev.Get(t, path)
+			want(t, "the overview without its "+tt.part, res, 200, "")
+			if strings.Count(body, `data-testid="unread"`) != 1 {
+				t.Errorf("%s: the page does not say once that a part is missing", tt.part)
+			}
+			for part, mark := range shown {
+				if got := strings.Contains(body, mark); got != (part != tt.part) {
+					t.Errorf("without its %s, the page shows its %s: %v", tt.part, part, got)
+				}
+			}
+			logged := g.Log.String()
+			if n := strings.Count(logged, "part of a page not read") - before; n != 1 || !strings.Contains(logged, "part="+tt.part) {
+				t.Errorf("%s: %d lines in the log", tt.part, n)
+			}
+			g.Exec(t, tt.mends)
+		}
+		res, body := dev.Get(t, path)
+		want(t, "the overview", res, 200, "")
+		if strings.Contains(body, `data-testid="unread"`) {
+			t.Error("a part is still missing")
+		}
+		res, _ = dev.Get(t, path+"?window=1y")
+		want(t, "an unknown window", res, 404, "")
+	})
+}
+
+// TestFiguresAreKeptAsLongAsTheyHold: the part of the overview that is kept is of
+// one tenant, window and language, and new when the figures are.
+func TestFiguresAreKeptAsLongAsTheyHold(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
+	ask := func(shop tenant.Credentials, query, funnel, created string) {
+		t.Helper()
+		dev := member(t, g, shop.Tenant.ID, account.Developer)
+		_, body := dev.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test"+query)
+		_, steps, found := strings.Cut(body, "<h2>"+funnel+"</h2>")
+		first, _, _ := strings.Cut(steps, "</tr>\n<tr>")
+		if !found || !strings.Contains(first, `<td class="number">`+created+`</td>`) {
+			t.Errorf("%s: %q is not of %s sessions: %.600s", query, funnel, created, first)
+		}
+	}
+	g.Create(t, shop.Test.APIKey, 18)
+	g.Create(t, other.Test.APIKey, 18)
+	g.Create(t, other.Test.APIKey, 18)
+	ask(shop, "?lang=en", "How far shoppers come", "1")
+	ask(other, "?lang=en", "How far shoppers come", "2")
+	ask(shop, "?lang=de", "Wie weit Kunden kommen", "1")
+	g.Create(t, shop.Test.APIKey, 18)
+	ask(shop, "?lang=en", "How far shoppers come", "1") // the figures are computed every 15 s
+	ask(shop, "?lang=en&window=7d", "How far shoppers come", "2")
+	g.Clock.Advance(16 * time.Second)
+	ask(shop, "?lang=en", "How far shoppers come", "2")
+	res, _ := member(t, g, shop.Tenant.ID, account.Developer).Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test?part=figures")
+	want(t, "a part that no script asks for", res, 404, "")
+}
+
+// TestPartsAskForNothingElse: what only the rest of a page shows may be missing.
+func TestPartsAskForNothingElse(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "https://shop.example/hooks/age", nil)
+		dev := member(t, g, shop.Tenant.ID, account.Developer)
+		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
+		res, _ := dev.Fill(t, base+"/playground", map[string][]string{"target_age": {"18"}})
+		try := res.Header.Get("Location")
+		dev.Fill(t, base+"/webhooks/test", map[string][]string{"outcome": {"verified"}})
+		session := strings.Replace(try, "/playground/", "/sessions/", 1)
+		for _, tt := range []struct{ path, part, shows, breaks, mends string }{
+			{base, "recent", `data-testid="session"`, "ALTER TABLE fold_marks RENAME TO gone", "ALTER TABLE gone RENAME TO fold_marks"},
+			{base, "recent", `data-testid="session"`, "ALTER TABLE certifications RENAME TO gone", "ALTER TABLE gone RENAME TO certifications"},
+			{base + "/webhooks", "deliveries", `data-testid="deliveries"`, "ALTER TABLE webhook_endpoints RENAME TO gone", "ALTER TABLE gone RENAME TO webhook_endpoints"},
+			{base + "/webhooks", "deliveries", `data-testid="deliveries"`, "ALTER TABLE tenant_secrets RENAME TO gone", "ALTER TABLE gone RENAME TO tenant_secrets"},
+			{try, "timeline", `data-testid="moment-created"`, "ALTER TABLE idempotency_claims RENAME sealed_link TO gone", "ALTER TABLE idempotency_claims RENAME gone TO sealed_link"},
+			{session, "timeline", `data-testid="moment-created"`, "ALTER TABLE idempotency_claims RENAME sealed_link TO gone", "ALTER TABLE idempotency_claims RENAME gone TO sealed_link"},
+		} {
+			g.Exec(t, tt.breaks)
+			res, body := dev.Get(t, tt.path+"?part="+tt.part)
+			if res.StatusCode != http.StatusOK || !strings.Contains(body, tt.shows) || strings.Contains(g.Log.String(), "part of a page not read") {
+				t.Errorf("%s of %s after %s: %d %s", tt.part, tt.path, tt.breaks, res.StatusCode, body)
+			}
+			g.Exec(t, tt.mends)
+		}
+	})
+}

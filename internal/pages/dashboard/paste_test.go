@@ -1,0 +1,210 @@
+package dashboard_test
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/pages/dashboard"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/webhook"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// TestPasteBox: what is pasted is recognized, and leads to its record or to what
+// is wrong with it.
+func TestPasteBox(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		receiver, foreignReceiver := gatewaytest.NewReceiver(t), gatewaytest.NewReceiver(t)
+		d, stranger := newDesk(t, g, receiver.URL), newDesk(t, g, foreignReceiver.URL)
+		made, foreign := g.Create(t, d.shop.Test.APIKey, 18), g.Create(t, stranger.shop.Test.APIKey, 18)
+		live := g.Create(t, d.shop.Live.APIKey, 18)
+		res, _ := g.Force(t, gatewaytest.Browser(), made, "verified")
+		success := res.Header.Get("Location")
+		g.Force(t, gatewaytest.Browser(), foreign, "verified")
+		got, theirs := receiver.Wait(t, 1)[0], foreignReceiver.Wait(t, 1)[0]
+		event, signature := got.Header.Get("Webhook-Id"), got.Header.Get("Webhook-Signature")
+		headers := "POST /hook HTTP/1.1\nCf-Visitor: {\"scheme\":\"https\"}\n"
+		for _, name := range []string{"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"} {
+			headers += "> " + strings.ToLower(name) + ": " + got.Header.Get(name) + "\n"
+		}
+		asJSON := strings.NewReplacer("> ", `  "`, ": ", `": "`).Replace(strings.Join(strings.Split(headers, "\n")[2:5], "\",\n"))
+		body := string(got.Body)
+		const canary = "zqpasted7x"
+		toSession, toEvent := "/test/sessions/"+made.SessionID, "/test/webhooks/events/"+event
+		for _, tt := range []struct{ mode, text, leads, says string }{
+			{"test", made.SessionID, toSession, ""},
+			{"test", "  \"" + strings.ToUpper(made.SessionID) + "\",\n", toSession, ""},
+			{"test", "https://gate.example" + d.base + toSession + "?lang=de", toSession, ""},
+			{"test", made.VerificationURL, toSession, ""},
+			{"test", made.VerificationURL + "?force=spoof", toSession, ""},
+			{"test", `{"session_id":"` + made.SessionID + `","verification_url":"` + made.VerificationURL + `"}`, toSession, ""},
+			{"test", event, toEvent, ""},
+			{"live", event, toEvent, ""},
+			{"test", live.SessionID, "/live/sessions/" + live.SessionID, ""},
+			{"test", live.VerificationURL, "/live/sessions/" + live.SessionID, ""},
+
+			{"test", success, "", "Genuine: your backend"},
+			{"test", `10.0.0.1 - "GET ` + success + ` HTTP/1.1" 302 0`, "", "Genuine: your backend"},
+			{"live", success, "", "Signed by your test secret; this page is about live."},
+			{"test", strings.Replace(success, "VERIFIED", canary, 1), "", "No secret of yours has signed this."},
+			{"test", headers + "\n" + body, "", "Genuine: signed by"},
+			{"test", strings.ReplaceAll(headers+"\n"+body, "\n", "\r\n") + "\r\n", "", "Genuine: signed by"},
+			{"test", body + "\n\n" + headers, "", "Genuine: signed by"},
+			{"test", "{\n" + asJSON + "\n}\n" + body, "", "Genuine: signed by"},
+			{"live", headers + "\n" + body, "", "Signed by your test secret; this page is about live."},
+			{"test", headers + "\n" + strings.Replace(body, ",", ", ", 1), "", "The JSON was formatted anew"},
+			{"test", headers + "\n{\"" + canary + hostile, "", "No secret of yours has signed this."},
+			{"test", headers, "", "No secret of yours has signed this."},
+			{"test", body, "", "Without its three webhook headers nothing can be said"},
+			{"test", strings.Replace(headers, event, theirs.Header.Get("Webhook-Id"), 1) + "\n" + body, "", "No secret of yours has signed this."},
+
+			{"test", foreign.SessionID, "", "No session of yours has this ID"},
+			{"test", foreign.VerificationURL, "", "No session of yours has this link"},
+			{"test", theirs.Header.Get("Webhook-Id"), "", "No webhook event of yours has this ID"},
+			{"test", d.shop.Live.APIKey, "", "This is a secret or an API key"},
+			{"test", d.shop.Test.WebhookSecret + " " + canary, "", "This is a secret or an API key"},
+			{"test", canary + hostile, "", "was not recognized"},
+			{"test", "", "", "is needed"},
+			{"test", strings.Repeat("{\n", 8<<10), "", "was not recognized"},
+			{"test", strings.Repeat("x", 16<<10+1), "", "16384 characters at most"},
+			{"test", "\xff" + made.SessionID, "", "cannot be read"},
+		} {
+			res, page := d.Post(t, d.base+"/"+tt.mode+"/paste", url.Values{"text": {tt.text}})
+			status, leads := 200, ""
+			if tt.leads != "" {
+				status, leads = 303, d.base+tt.leads
+			}
+			if problems(page) != "" {
+				status = 422
+			}
+			text := html.UnescapeString(page)
+			if res.StatusCode != status || res.Header.Get("Location") != leads || !strings.Contains(text, tt.says) {
+				t.Errorf("%s: %.90q: %d to %q, want %q or %q", tt.mode, tt.text, res.StatusCode, res.Header.Get("Location"), leads, tt.says)
+			}
+			for _, mine := range []string{canary, "<img", signature, d.shop.Live.APIKey, d.shop.Test.WebhookSecret, "token="} {
+				if strings.Contains(text, mine) {
+					t.Errorf("%.60q: the page has %.12s", tt.text, mine)
+				}
+			}
+			if theirID := theirs.Header.Get("Webhook-Id"); strings.Contains(text, theirID) || strings.Contains(text, foreign.SessionID) {
+				t.Errorf("%.60q: the page has a stranger's ID", tt.text)
+			}
+		}
+		// Both records are a click away.
+		for text, leads := range map[string]string{success: toSession, headers + "\n" + body: toEvent} {
+			if _, page := d.Post(t, d.base+"/test/paste", url.Values{"text": {text}}); !strings.Contains(page, `href="`+d.base+leads+`" data-testid="record"`) {
+				t.Errorf("%.40q does not lead to %s", text, leads)
+			}
+		}
+		d.Post(t, d.base+"/test/paste", url.Values{"text": {live.SessionID}})
+		if _, page := d.Get(t, d.base+"/live/sessions/"+live.SessionID); !strings.Contains(page, "What you pasted is of live mode.") {
+			t.Error("the other mode is not pointed out")
+		}
+		if log := g.Log.String(); strings.Contains(log+dump(t, g), canary) || strings.Contains(log, made.VerificationURL[len(made.VerificationURL)-43:]) {
+			t.Error("what was pasted is in the log or the database")
+		}
+	})
+}
+
+// TestAPasswordAloneTriesTestSecretsOnly: neither the paste box nor the debuggers
+// tell such a log-in anything of live mode.
+func TestAPasswordAloneTriesTestSecretsOnly(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	d := newDesk(t, g, "")
+	weak := &desk{g: g, shop: d.shop, base: d.base, Staff: g.SignIn(t, false, account.ByPassword)}
+	g.Join(t, weak.Staff, d.shop.Tenant.ID, account.Owner)
+	live, test := g.Create(t, d.shop.Live.APIKey, 18), g.Create(t, d.shop.Test.APIKey, 18)
+
+	const event = "evt_01890c0d-e000-7000-8000-000000000000"
+	now := g.Clock.Now()
+	webhookOf := func(secret string) (headers, body string) {
+		body = `{"type":"` + webhook.EventType + `","session_id":"` + live.SessionID + `"}`
+		signer, err := standardwebhooks.NewWebhook(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signature, err := signer.Sign(event, now, []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "webhook-id: " + event + "\nwebhook-timestamp: " + strconv.FormatInt(now.Unix(), 10) + "\nwebhook-signature: " + signature, body
+	}
+	redirectOf := func(livemode bool, made gatewaytest.Created) string {
+		key, err := g.App.Tenants.RedirectKey(t.Context(), d.shop.Tenant.ID, livemode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result := credential.Redirect{Session: made.SessionID, Status: "VERIFIED", IsAdult: true}
+		return "https://shop.example/ok?session=" + made.SessionID + "&status=VERIFIED&is_adult=true&token=" + result.Token(key, now.Add(time.Minute))
+	}
+	ask := func(by *desk, path string, pairs ...string) (*http.Response, string) {
+		form := url.Values{}
+		for i := 0; i < len(pairs); i += 2 {
+			form.Set(pairs[i], pairs[i+1])
+		}
+		res, page := by.Post(t, d.base+"/test"+path, form)
+		return res, html.UnescapeString(page)
+	}
+	const tried, unknown = "only test mode was looked at", "No secret of yours has signed this."
+	for _, livemode := range []bool{true, false} {
+		secret, made := d.shop.Test.WebhookSecret, test
+		if livemode {
+			secret, made = d.shop.Live.WebhookSecret, live
+		}
+		headers, body := webhookOf(secret)
+		for path, pairs := range map[string][]string{
+			"/webhooks/verify":        {"headers", headers, "body", body},
+			"/redirect-secret/verify": {"url", redirectOf(livemode, made)},
+			"/paste":                  {"text", headers + "\n\n" + body},
+			"/paste?":                 {"text", redirectOf(livemode, made)},
+		} {
+			_, page := ask(weak, path, pairs...)
+			if !strings.Contains(page, tried) || strings.Contains(page, unknown) != livemode || strings.Contains(page, "Signed by your live secret") ||
+				strings.Contains(page, "of the other mode") || strings.Contains(page, `<td data-label="Mode"><span>Live</span>`) {
+				t.Errorf("%s, live %t: a password alone tries live secrets, or no test ones", path, livemode)
+			}
+			_, page = ask(d, path, pairs...)
+			if strings.Contains(page, tried) || strings.Contains(page, "Signed by your live secret; this page is about test.") != livemode {
+				t.Errorf("%s, live %t: a passkey does not try both modes", path, livemode)
+			}
+		}
+	}
+	for _, text := range []string{live.SessionID, live.VerificationURL} {
+		if res, page := ask(weak, "/paste", "text", text); res.StatusCode != 200 || !strings.Contains(page, "No session of yours") || !strings.Contains(page, tried) {
+			t.Errorf("%.30s: a password alone opens it: %d", text, res.StatusCode)
+		}
+	}
+	if res, _ := ask(weak, "/paste", "text", test.SessionID); res.StatusCode != 303 {
+		t.Errorf("a test session: %d", res.StatusCode)
+	}
+}
+
+// FuzzRecognize: no text is too much, and what is looked up was in it.
+func FuzzRecognize(f *testing.F) {
+	for _, seed := range []string{
+		"", "{", "evt_01890c0d-e000-7000-8000-000000000000", "/v/" + strings.Repeat("A", 43), "https://x?token=1.x&session=2",
+		"webhook-id: evt_1\n\n{\"type\":\"session.completed\",\"session_id\":\"1\"}", "\ufeff{\"session.completed\"", "svc_test_x",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		kind, found, header, body := dashboard.Recognize(text)
+		if !strings.Contains(strings.ToLower(text), strings.ToLower(found)) {
+			t.Errorf("%s: %q is not in %q", kind, found, text)
+		}
+		if (kind == "secret" || kind == "") != (found == "") {
+			t.Errorf("%q with the text %q", kind, found)
+		}
+		if kind == "webhook" && (!strings.Contains(text, string(body)) || header == nil) {
+			t.Errorf("the body %q is not in %q", body, text)
+		}
+	})
+}

@@ -1,0 +1,182 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+)
+
+const tokenPath = redirectPath + "/verify"
+
+var tokenForm = &form{
+	name:   "token",
+	fields: []field{{name: "url", kind: "textarea", max: 8 << 10, hint: true}},
+}
+
+func (p *Pages) redirectToken() feature {
+	return feature{
+		routes: []route{
+			{method: http.MethodGet, path: tokenPath, least: developer, handle: p.showToken},
+			{method: http.MethodPost, path: tokenPath, least: developer, handle: p.checkToken},
+		},
+		screens: []string{"token"},
+		forms:   []*form{tokenForm},
+		keys: append(verdictKeys("token"),
+			"token.missing", "token.repeated", "token.params", "token.malformed", "token.signature", "token.signature_other", "token.expired", "token.valid_until",
+			"debugger.open_session", "token.result", "token.result_other", "token.session_malformed", "token.session_unknown", "token.session", "token.session_other_mode", "token.session_not_passed"),
+	}
+}
+
+func (p *Pages) showToken(r *request) error {
+	f, err := r.blank(tokenForm)
+	if err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "token", &debuggerView{Form: f, Back: r.path(redirectPath)})
+}
+
+// checkToken checks what was pasted. It is written to the answer alone: nothing
+// of it is stored or logged.
+func (p *Pages) checkToken(r *request) error {
+	f, err := r.read(tokenForm)
+	if err != nil {
+		return err
+	}
+	v := &debuggerView{Form: f, Back: r.path(redirectPath)}
+	if !f.ok() {
+		return r.render(http.StatusUnprocessableEntity, "token", v)
+	}
+	if v.Answer, err = r.explainToken(paramsOf(f.Value("url"))); err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "token", v)
+}
+
+// paramsOf reads the parameters of a URL, or of its query alone.
+func paramsOf(pasted string) url.Values {
+	pasted = strings.Trim(pasted, "\"'<> \t\n")
+	if _, query, found := strings.Cut(pasted, "?"); found {
+		pasted = query
+	}
+	pasted, _, _ = strings.Cut(pasted, "#")
+	params, _ := url.ParseQuery(pasted) // what cannot be read is missing
+	return params
+}
+
+// explainToken makes every check that can be made, against every secret that the
+// log-in opens.
+func (r *request) explainToken(params url.Values) (*answerView, error) {
+	keys, err := r.signingKeys(tenant.SecretRedirect)
+	if err != nil {
+		return nil, err
+	}
+	answer := r.answer()
+	valid := true
+	say := func(ok bool, key string, pairs ...any) {
+		valid = valid && ok
+		answer.Findings = append(answer.Findings, findingView{ok, page.Say("token."+key, pairs...)})
+	}
+	checkParams(params, say)
+	redirect := credential.Redirect{
+		Session: params.Get("session"), Status: params.Get("status"), IsAdult: params.Get("is_adult") == "true",
+	}
+	signer := r.checkToken(keys, redirect, params.Get("token"), answer, say)
+	if redirect.Status == "VERIFIED" && params.Get("is_adult") == "true" {
+		say(true, "result")
+	} else {
+		say(false, "result_other")
+	}
+	if answer.Record, err = r.checkSession(redirect.Session, say); err != nil {
+		return nil, err
+	}
+	answer.Verdict = r.verdict("token", signer, valid)
+	answer.Good = answer.Verdict.Key == "token.is_good"
+	return answer, nil
+}
+
+func checkParams(params url.Values, say func(bool, string, ...any)) {
+	var missing, repeated []string
+	for _, name := range []string{"token", "session", "status", "is_adult"} {
+		switch n := len(params[name]); {
+		case params.Get(name) == "":
+			missing = append(missing, name)
+		case n > 1:
+			repeated = append(repeated, name)
+		}
+	}
+	switch {
+	case missing != nil:
+		say(false, "missing", "names", strings.Join(missing, ", "))
+	case repeated != nil:
+		say(false, "repeated", "names", strings.Join(repeated, ", "))
+	default:
+		say(true, "params")
+	}
+}
+
+// checkToken finds the secret that signed a token, fills in answer.Secrets and
+// checks the expiry.
+func (r *request) checkToken(keys []tenant.SigningKey, redirect credential.Redirect, token string, answer *answerView, say func(bool, string, ...any)) *matchView {
+	now := r.pages.cfg.Now()
+	var signer *matchView
+	malformed, expired := false, false
+	for _, key := range keys {
+		err := credential.VerifyRedirectToken(key.Key, token, redirect, now)
+		malformed = errors.Is(err, credential.ErrTokenMalformed)
+		view := match(key, now, err == nil || errors.Is(err, credential.ErrTokenExpired))
+		answer.Secrets = append(answer.Secrets, view)
+		if view.Matches && signer == nil {
+			signer, expired = &view, err != nil
+		}
+	}
+	switch {
+	case malformed:
+		say(false, "malformed")
+	case signer == nil:
+		say(false, "signature_other")
+	default:
+		say(true, "signature")
+		ts, _, _ := strings.Cut(token, ".")
+		seconds, _ := strconv.ParseInt(ts, 10, 64) // signed, so it is a number
+		at := stamp(time.Unix(seconds, 0).UTC())
+		if expired {
+			say(false, "expired", "at", at)
+		} else {
+			say(true, "valid_until", "at", at)
+		}
+	}
+	return signer
+}
+
+// checkSession says whether a session is the tenant's and has passed, and leads to
+// it. It changes nothing.
+func (r *request) checkSession(text string, say func(bool, string, ...any)) (*recordLink, error) {
+	id, ok := parseID(text)
+	if !ok {
+		say(false, "session_malformed")
+		return nil, nil
+	}
+	record, found, err := r.findSession(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		say(false, "session_unknown")
+		return nil, nil
+	case record.Livemode != r.access.Livemode():
+		say(false, "session_other_mode")
+	case record.Status != session.StatusPassed:
+		say(false, "session_not_passed", "status", string(record.Status))
+	default:
+		say(true, "session")
+	}
+	return r.linkTo(record), nil
+}

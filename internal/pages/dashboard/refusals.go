@@ -1,0 +1,101 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"agegate/internal/rules/insight"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+)
+
+const refusalsPath = overviewPath + "/refusals"
+
+func (p *Pages) refusals() feature {
+	return feature{
+		routes:  []route{{method: http.MethodGet, path: refusalsPath, least: viewer, handle: p.showRefusals}},
+		screens: []string{"refusals"},
+	}
+}
+
+type refusalsView struct {
+	layout
+	Rows         []refusalView
+	Newer, Older string
+	Docs         string
+}
+
+type refusalView struct {
+	insight.RefusalCount
+	Key  string // its name, or what is shown of it; empty if not known
+	Docs string // address of what the guide to errors says about it
+}
+
+// headings are the anchors, in the guide to errors, of refusals that have no type
+// of a 422. Only requests whose tenant is known are listed.
+var headings = map[string]string{
+	"invalid_key":     "invalid-api-key",
+	"tenant_disabled": "tenant-disabled",
+	"not_found":       "session-not-found",
+	"too_many":        "test-session-daily-cap-reached",
+	"bad_request":     "bad-request",
+}
+
+// plainType is what the type of a 422 looks like.
+var plainType = regexp.MustCompile(`^[a-z_]+$`)
+
+// headingOf returns the fragment of a refusal in the guide to errors, or nothing
+// for a type that cannot be one of ours.
+func headingOf(r insight.Refusal) string {
+	switch {
+	case r.Type == "conflict" && strings.HasPrefix(r.Route, http.MethodPost):
+		return "#idempotency-key-reused-with-a-different-request"
+	case r.Type == "conflict":
+		return "#session-completion-timestamp-missing"
+	case !plainType.MatchString(r.Type):
+		return ""
+	}
+	return "#" + cmp.Or(headings[r.Type], r.Type)
+}
+
+// showRefusals lists the refused API requests, which are at most some hundred.
+func (p *Pages) showRefusals(r *request) error {
+	number := 1
+	if given := r.QueryParam("page"); given != "" {
+		var err error
+		if number, err = strconv.Atoi(given); err != nil || number < 1 {
+			return echo.ErrNotFound
+		}
+	}
+	all, err := p.cfg.Insight.Refusals(r.ctx(), r.scope())
+	if err != nil {
+		return err
+	}
+	keys, err := p.cfg.Tenants.Keys(r.ctx(), r.access.TenantID())
+	if err != nil {
+		return err
+	}
+	names := map[uuid.UUID]string{}
+	for _, k := range keys {
+		if names[k.ID] = k.Name; k.Name == "" {
+			names[k.ID] = k.Hint()
+		}
+	}
+	v := &refusalsView{Docs: p.cfg.APIURL + "/docs"}
+	from := min((min(number, len(all)+1)-1)*insight.PageSize, len(all))
+	to := min(from+insight.PageSize, len(all))
+	for _, refusal := range all[from:to] {
+		v.Rows = append(v.Rows, refusalView{refusal, names[refusal.KeyID], v.Docs + "/errors" + headingOf(refusal.Refusal)})
+	}
+	if number > 1 {
+		v.Newer = "?page=" + strconv.Itoa(number-1)
+	}
+	if to < len(all) {
+		v.Older = "?page=" + strconv.Itoa(number+1)
+	}
+	return r.render(http.StatusOK, "refusals", v)
+}

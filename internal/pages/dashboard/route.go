@@ -1,0 +1,109 @@
+package dashboard
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+
+	"agegate/internal/rules/account"
+
+	"github.com/google/uuid"
+)
+
+// least is who may open a route. Each may open what is open to those before,
+// except that operators are members of no tenant by being operators.
+type least int
+
+const (
+	anyone    least = iota
+	user            // who is signed in
+	viewer          // a member of the path's tenant, or better
+	developer       // the same
+	owner           // the same
+	operator        // of the instance
+)
+
+// role returns the role that a member needs.
+func (l least) role() account.Role {
+	return map[least]account.Role{viewer: account.Viewer, developer: account.Developer, owner: account.Owner}[l]
+}
+
+// stepUp is when a route asks for a fresh confirmation of who the user is.
+type stepUp int
+
+const (
+	never stepUp = iota
+	inLive
+	always
+	// ofOneself is always, but a user who has no second factor yet confirms by the
+	// password alone: otherwise nobody could add one.
+	ofOneself
+)
+
+// route is one page or act. The table of all routes is what is registered, and
+// what tests enumerate.
+type route struct {
+	method string // GET, which includes HEAD, or POST
+	// path is the pattern. :tenant is the tenant's ID and :mode is test or live;
+	// other parameters are the handler's.
+	path     string
+	least    least
+	stepUp   stepUp
+	testOnly bool  // not found in live mode
+	ofLive   bool  // shows what live mode has, though the path has no mode
+	renews   bool  // gives the log-in another token
+	maxForm  int64 // most bytes of a form; 0 means maxForm
+	handle   func(r *request) error
+}
+
+// maxForm is the most bytes of a form that says nothing else: enough for a
+// pasted webhook.
+const maxForm = 64 << 10
+
+func (r route) hasTenant() bool { return strings.Contains(r.path, ":tenant") }
+func (r route) hasMode() bool   { return strings.Contains(r.path, ":mode") }
+
+// modes are the values of :mode.
+var modes = map[string]bool{"test": false, "live": true} // to livemode
+
+// segment is what a path's parameter may look like in an address to go on to.
+var segment = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// onward returns where to go after a log-in: path, built anew from the GET route
+// that it matches, or home. So no address leads to another site.
+func (p *Pages) onward(path string) string {
+	given := strings.Split(path, "/")
+	for _, r := range p.routes {
+		// Whoever was invited may log in first, and a card may be scanned under
+		// another host.
+		if r.method == http.MethodGet && (r.least >= user || r.path == linkPath || r.path == cardPath) {
+			if built, ok := rebuild(strings.Split(r.path, "/"), given); ok {
+				return built
+			}
+		}
+	}
+	return homePath
+}
+
+// rebuild returns a path of a pattern with the parameters of given, if it fits.
+func rebuild(pattern, given []string) (string, bool) {
+	if len(pattern) != len(given) {
+		return "", false
+	}
+	built := make([]string, len(pattern))
+	for i, part := range pattern {
+		_, isMode := modes[given[i]]
+		id, err := uuid.Parse(given[i])
+		switch {
+		case part == ":tenant" && err == nil:
+			built[i] = id.String()
+		case part == ":mode" && isMode,
+			part != ":tenant" && part != ":mode" && strings.HasPrefix(part, ":") && segment.MatchString(given[i]),
+			part == given[i]:
+			built[i] = given[i]
+		default:
+			return "", false
+		}
+	}
+	return strings.Join(built, "/"), true
+}

@@ -1,0 +1,165 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/session"
+
+	"github.com/google/uuid"
+)
+
+const sessionsPath = overviewPath + "/sessions"
+
+func (p *Pages) sessions() feature {
+	keys := []string{}
+	for _, status := range parts {
+		keys = append(keys, statusView{status}.Text())
+	}
+	for _, source := range []session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument} {
+		keys = append(keys, "source."+string(source))
+	}
+	for _, name := range []string{"id", "status", "age", "from", "to"} {
+		keys = append(keys, "sessions.problem."+name)
+	}
+	return feature{
+		routes:  []route{{method: http.MethodGet, path: sessionsPath, least: viewer, handle: p.showSessions}},
+		screens: []string{"sessions"},
+		keys:    keys,
+	}
+}
+
+// statusView is a session's status in words and shape.
+type statusView struct{ Status session.Status }
+
+// Tone is the look of the status's badge.
+func (v statusView) Tone() string {
+	switch v.Status {
+	case session.StatusPassed:
+		return "good"
+	case session.StatusFallback:
+		return "warn"
+	case session.StatusSpoof:
+		return "bad"
+	default:
+		return "plain"
+	}
+}
+
+// Text is the key of the status's name.
+func (v statusView) Text() string { return "status." + string(v.Status) }
+
+type sessionRowView struct {
+	insight.SessionRow
+	Status statusView
+	Href   string
+}
+
+// newRows returns the rows of a list that lies at an address.
+func newRows(rows []insight.SessionRow, list string) []sessionRowView {
+	views := make([]sessionRowView, len(rows))
+	for i, row := range rows {
+		views[i] = sessionRowView{row, statusView{row.Status}, list + "/" + row.ID.String()}
+	}
+	return views
+}
+
+type sessionsView struct {
+	layout
+	Rows     []sessionRowView
+	Statuses []statusView
+	Asked    map[string]string // the filter as it was typed
+	Wrong    map[string]*page.Text
+	Filtered bool
+	Later    bool   // newer sessions were left behind
+	Next     string // address of older sessions, or empty
+	Short    bool   // the search for older ones has stopped early
+	List     string
+}
+
+// Problem returns what is wrong with a field, or nil.
+func (v *sessionsView) Problem(name string) *page.Text { return v.Wrong[name] }
+
+func (p *Pages) showSessions(r *request) error {
+	asked := r.QueryParams()
+	v := &sessionsView{Asked: map[string]string{}, Wrong: map[string]*page.Text{}, List: r.path(sessionsPath), Later: asked.Has("before")}
+	for _, status := range parts {
+		v.Statuses = append(v.Statuses, statusView{status})
+	}
+	for _, name := range []string{"id", "status", "age", "from", "to"} {
+		v.Asked[name] = strings.TrimSpace(asked.Get(name))
+		v.Filtered = v.Filtered || v.Asked[name] != ""
+	}
+	if v.Asked["id"] != "" {
+		if id, err := uuid.Parse(v.Asked["id"]); err == nil {
+			return r.Redirect(http.StatusSeeOther, v.List+"/"+id.String())
+		}
+		v.refuse("id")
+	}
+	filter := v.filter()
+	before, err := r.cursor("before")
+	if err != nil {
+		return err
+	}
+	if len(v.Wrong) > 0 {
+		return r.render(http.StatusUnprocessableEntity, "sessions", v)
+	}
+	found, err := p.cfg.Insight.Sessions(r.ctx(), r.scope(), filter, before)
+	if err != nil {
+		return err
+	}
+	v.Rows, v.Short = newRows(found.Rows, v.List), len(found.Rows) < insight.PageSize
+	if found.Next != uuid.Nil {
+		query := url.Values{"before": {found.Next.String()}}
+		for name, value := range v.Asked {
+			if value != "" {
+				query.Set(name, value)
+			}
+		}
+		v.Next = "?" + query.Encode()
+	}
+	return r.render(http.StatusOK, "sessions", v)
+}
+
+func (v *sessionsView) refuse(name string) {
+	v.Wrong[name] = new(page.Say("sessions.problem." + name))
+}
+
+// filter reads what was asked for, and notes what of it cannot be read.
+func (v *sessionsView) filter() (f insight.SessionFilter) {
+	if f.Status = session.Status(v.Asked["status"]); f.Status != "" && !slices.Contains(parts, f.Status) {
+		v.refuse("status")
+	}
+	if given := v.Asked["age"]; given != "" {
+		var err error
+		if f.TargetAge, err = strconv.Atoi(given); err != nil || !allowedAge(f.TargetAge) {
+			v.refuse("age")
+		}
+	}
+	f.From = v.day("from")
+	if f.To = v.day("to"); !f.To.IsZero() {
+		f.To = f.To.AddDate(0, 0, 1) // the day is included
+	}
+	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
+		v.refuse("to")
+	}
+	return f
+}
+
+// day reads a date, UTC; the zero time stands for none.
+func (v *sessionsView) day(name string) time.Time {
+	if v.Asked[name] == "" {
+		return time.Time{}
+	}
+	day, err := time.Parse(time.DateOnly, v.Asked[name])
+	if err != nil {
+		v.refuse(name)
+	}
+	return day
+}

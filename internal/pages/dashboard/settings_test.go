@@ -1,0 +1,382 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html"
+	"image"
+	"image/png"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/pages/dashboard"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/brand"
+	"agegate/internal/rules/tenant"
+
+	"github.com/labstack/echo/v4"
+)
+
+// xss is text that becomes markup or script wherever it is not escaped.
+const xss = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`
+
+// office is a tenant with staff of every role, all freshly confirmed.
+type office struct {
+	*gatewaytest.Gateway
+	shop                     tenant.Credentials
+	owner, developer, viewer *gatewaytest.Staff
+}
+
+func newOffice(t *testing.T, g *gatewaytest.Gateway, edit func(*tenant.Tenant)) *office {
+	t.Helper()
+	o := &office{Gateway: g, shop: g.Shop(t, "https://hooks.example/agegate", edit)}
+	for role, staff := range map[account.Role]**gatewaytest.Staff{
+		account.Owner: &o.owner, account.Developer: &o.developer, account.Viewer: &o.viewer,
+	} {
+		*staff = g.SignIn(t, false, account.ByPasskey)
+		g.Join(t, *staff, o.shop.Tenant.ID, role)
+		g.StepUp(t, *staff)
+	}
+	return o
+}
+
+// at returns the address of one of the tenant's pages.
+func (o *office) at(path string) string { return "/dashboard/" + o.shop.Tenant.ID.String() + path }
+
+func (o *office) tenant(t *testing.T) tenant.Tenant {
+	t.Helper()
+	now, err := o.App.Tenants.Tenant(t.Context(), o.shop.Tenant.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+func (o *office) log(t *testing.T) []audit.Entry {
+	t.Helper()
+	entries, err := o.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(o.shop.Tenant.ID)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+// problem returns what a page says is wrong with a field.
+func problem(body, field string) string {
+	_, after, _ := strings.Cut(body, `href="#f-`+field+`">`)
+	text, _, _ := strings.Cut(after, "</a>")
+	return html.UnescapeString(text)
+}
+
+// TestFormsChangeSettings: each form shows what is set, changes it once however
+// often it is sent, and leaves an entry of the log with who did it.
+func TestFormsChangeSettings(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newOffice(t, g, nil)
+		for _, tt := range []struct {
+			path, back string
+			form       url.Values
+			setting    string
+			set        func(tenant.Tenant) bool
+			shown      string
+		}{
+			{"/settings/document-check", "/settings", url.Values{"on": {"1"}, "ways": {"all"}}, "document_check", func(t tenant.Tenant) bool { return t.DocumentCheck }, " checked"},
+			{
+				"/settings/document-check", "/settings", url.Values{"on": {"1"}, "ways": {"photo"}}, "document_ways",
+				func(t tenant.Tenant) bool { return t.DocumentCheck && slices.Equal(t.DocumentWays, []string{"photo"}) }, `value="photo" selected`,
+			},
+			{
+				"/settings/document-check", "/settings", url.Values{"on": {"1"}, "ways": {"all"}}, "document_ways",
+				func(t tenant.Tenant) bool { return t.DocumentWays == nil }, `value="all" selected`,
+			},
+			{"/settings/document-check", "/settings", url.Values{"ways": {"all"}}, "document_check", func(t tenant.Tenant) bool { return !t.DocumentCheck }, "Offer a document check"},
+			{"/settings/age-visibility", "/settings", url.Values{"on": {"1"}}, "age_visibility", func(t tenant.Tenant) bool { return t.AgeVisibility }, " checked"},
+			{
+				"/settings/languages", "/settings", url.Values{"languages": {"fr", "de", "zh-Hans"}, "default": {"de"}}, "languages",
+				func(t tenant.Tenant) bool { return slices.Equal(t.Languages, []string{"de", "fr", "zh-Hans"}) }, `name="default" value="de" checked`,
+			},
+			{
+				"/settings/languages", "/settings", url.Values{"languages": tenant.Languages, "default": {"en"}}, "languages",
+				func(t tenant.Tenant) bool { return t.Languages == nil }, `name="default" value="en" checked`,
+			},
+			{"/billing/alert", "/billing", url.Values{"alert_below": {"40"}}, "alert_below", func(t tenant.Tenant) bool { return *t.AlertBelow == 40 }, `value="40"`},
+			{"/billing/alert", "/billing", url.Values{"alert_below": {""}}, "alert_below", func(t tenant.Tenant) bool { return t.AlertBelow == nil }, `name="alert_below"`},
+		} {
+			before := len(o.log(t))
+			_, page := o.owner.Get(t, o.at(tt.path))
+			tt.form.Set("nonce", nonceOf(t, page))
+			for i, status := range []int{303, 409} {
+				res, _ := o.owner.Post(t, o.at(tt.path), tt.form)
+				location := o.at(tt.back)
+				if status == 409 {
+					location = ""
+				}
+				want(t, fmt.Sprintf("%s, time %d", tt.path, i+1), res, status, location)
+			}
+			if !tt.set(o.tenant(t)) {
+				t.Errorf("%s with %v did not set it", tt.path, tt.form)
+			}
+			log := o.log(t)
+			if len(log) != before+1 || log[0].Actor != audit.User(o.owner.User.ID, o.owner.User.Name) || log[0].Details().Changes[0].Setting != tt.setting {
+				t.Errorf("%s: the log has %d new entries, the last is %+v", tt.path, len(log)-before, log[0])
+			}
+			if _, page := o.owner.Get(t, o.at(tt.path)); !strings.Contains(page, tt.shown) {
+				t.Errorf("%s does not show %s", tt.path, tt.shown)
+			}
+		}
+	})
+}
+
+// TestFormWhoseChangeFailed: sending it again does nothing, and does not say that
+// the change was made.
+func TestFormWhoseChangeFailed(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newOffice(t, g, nil)
+		path := o.at("/settings/age-visibility")
+		_, page := o.owner.Get(t, path)
+		form := url.Values{"on": {"1"}, "nonce": {nonceOf(t, page)}}
+		g.Exec(t, "ALTER TABLE audit_entries RENAME TO gone")
+		res, _ := o.owner.Post(t, path, form)
+		want(t, "a change that fails", res, 500, "")
+		g.Exec(t, "ALTER TABLE gone RENAME TO audit_entries")
+		res, body := o.owner.Post(t, path, form)
+		want(t, "sent again", res, 409, "")
+		if o.tenant(t).AgeVisibility || !strings.Contains(body, "look whether it was") {
+			t.Errorf("the page of a form whose change failed says it was made:\n%s", body)
+		}
+		form.Del("nonce")
+		res, _ = o.owner.Fill(t, path, form)
+		if want(t, "opened anew", res, 303, o.at("/settings")); !o.tenant(t).AgeVisibility {
+			t.Error("the form opened anew does not work")
+		}
+	})
+}
+
+// TestFormsAnswerByField: with what was typed, and nothing is changed.
+func TestFormsAnswerByField(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	o := newOffice(t, g, nil)
+	before, logged := o.tenant(t), len(o.log(t))
+	for _, tt := range []struct {
+		path, field, value, problem string
+	}{
+		{"/settings/urls", "success_url", "shop.example/done", "Success URL: is not a complete address"},
+		{"/settings/urls", "cancel_url", "ftp://shop.example/", "Cancel URL: has to begin with https://"},
+		{"/settings/urls", "success_url", "https://ada:pw@shop.example/", "must not have a user name"},
+		{"/settings/urls", "success_url", "https://bücher.example/", "punycode"},
+		{"/settings/urls", "webhook_url", "https://shop.example/#top", "must not have a fragment"},
+		{"/settings/urls", "success_url", "https://shop.example/" + strings.Repeat("a", 2048), "more than 2048 characters"},
+		{"/settings/urls", "success_url", xss, "is not a complete address"},
+		{"/settings/urls/save", "success_url", xss, "is not a complete address"},
+		{"/settings/branding", "brand_colour", "red", "six hex digits"},
+		{"/settings/branding", "brand_colour", xss, "six hex digits"},
+		{"/settings/branding", "brand_name", "A\u202eB", "invisible characters"},
+		{"/settings/branding", "privacy_url", "javascript:alert(1)", "has to begin with https://"},
+		{"/settings/languages", "default", "de", "Default: has to be one of the offered"},
+		{"/settings/languages", "languages", "xx", "the page does not have one of them"},
+		{"/settings/document-check", "ways", "fax", "is not one of the choices"},
+		{"/settings/document-check", "ways", "", "is needed"},
+		{"/billing/alert", "alert_below", "-1", "a whole number from 0"},
+		{"/billing/alert", "alert_below", "1000000001", "a whole number from 0"},
+		{"/billing/alert", "alert_below", "99999999999999999999", "10 characters at most"},
+		{"/billing/alert", "alert_below", "many", "a whole number from 0"},
+	} {
+		form := url.Values{"languages": {"fr"}, "nonce": {strings.Repeat("n", 43)}}
+		if tt.field == "languages" {
+			form.Set("default", tt.value)
+		}
+		form.Set(tt.field, tt.value)
+		res, body := o.owner.Post(t, o.at(tt.path), form)
+		if got := problem(body, tt.field); res.StatusCode != 422 || !strings.Contains(got, tt.problem) {
+			t.Errorf("%s %s=%.40q: %d %q, want %q", tt.path, tt.field, tt.value, res.StatusCode, got, tt.problem)
+		}
+		if tt.field != "languages" && tt.field != "ways" && !strings.Contains(html.UnescapeString(body), `value="`+tt.value+`"`) {
+			t.Errorf("%s %s=%.40q: the page forgets what was typed", tt.path, tt.field, tt.value)
+		}
+		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") {
+			t.Errorf("%s %s: what was typed is markup", tt.path, tt.field)
+		}
+	}
+	res, body := o.owner.Post(t, o.at("/settings/languages"), url.Values{"default": {"de"}})
+	if got := problem(body, "languages"); res.StatusCode != 422 || !strings.Contains(got, "choose at least one") {
+		t.Errorf("no language: %d %q", res.StatusCode, got)
+	}
+	if after := o.tenant(t); fmt.Sprint(after) != fmt.Sprint(before) || len(o.log(t)) != logged {
+		t.Errorf("a refused form changed %+v to %+v", before, after)
+	}
+	if strings.Contains(g.Log.String(), "alert(1)") {
+		t.Error("the log has what was typed")
+	}
+}
+
+// TestURLChangeIsReviewed: the page before says what breaks, and saves nothing.
+func TestURLChangeIsReviewed(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newOffice(t, g, nil)
+		g.Create(t, o.shop.Test.APIKey, 18)
+		g.Do(t, gatewaytest.Row{
+			Name: "with a path on a host to be removed", Path: "/api/v1/sessions/create", Key: o.shop.Test.APIKey,
+			Body: `{"target_age": 18, "success_url": "https://hooks.example/thanks"}`, Status: 201,
+		})
+		form := url.Values{
+			"success_url": {"https://shop.example/new"}, "cancel_url": {"http://localhost:3000/back"}, "webhook_url": {"https://new.example:8443/hook"},
+		}
+		before := o.tenant(t)
+		res, body := o.developer.Fill(t, o.at("/settings/urls"), form)
+		want(t, "review", res, 200, "")
+		for _, effect := range []string{
+			"name a URL on hooks.example:443 will be refused", "1 creation of the last 7 days would have been refused",
+			"name any path on new.example:8443", "name any path on localhost:3000", "new sessions go to new.example:8443",
+			"2 open sessions keep the webhook URL", "sent over http can be read", "keep all their URLs",
+		} {
+			if !strings.Contains(body, effect) {
+				t.Errorf("the review lacks %q", effect)
+			}
+		}
+		if o.tenant(t).WebhookURL != before.WebhookURL {
+			t.Error("the review has changed the URL")
+		}
+		form.Set("nonce", nonceOf(t, body))
+		for _, step := range []struct {
+			status   int
+			location string
+		}{{303, o.at("/settings")}, {409, ""}} {
+			res, _ = o.developer.Post(t, o.at("/settings/urls/save"), form)
+			want(t, "save", res, step.status, step.location)
+		}
+		res, body = o.viewer.Get(t, o.at("/settings"))
+		want(t, "the settings", res, 200, "")
+		for _, shown := range []string{"https://new.example:8443/hook", "allows new.example:8443", "allows localhost:3000", "not encrypted"} {
+			if !strings.Contains(body, shown) {
+				t.Errorf("the settings lack %q", shown)
+			}
+		}
+		if strings.Contains(body, "/settings/urls") {
+			t.Error("a viewer is shown a way to change the URLs")
+		}
+		res, _ = o.developer.Fill(t, o.at("/settings/urls"), form)
+		want(t, "nothing to change", res, 303, o.at("/settings"))
+		form.Set("success_url", "")
+		form.Set("webhook_url", "")
+		_, body = o.developer.Fill(t, o.at("/settings/urls"), form)
+		for _, effect := range []string{"name no success URL will be refused", "New sessions send no webhook"} {
+			if !strings.Contains(body, effect) {
+				t.Errorf("the review lacks %q", effect)
+			}
+		}
+		if log := o.log(t); !strings.Contains(string(log[0].Detail), "new.example:8443") || strings.Contains(string(log[0].Detail), "/hook") {
+			t.Errorf("the log has %s", log[0].Detail)
+		}
+	})
+}
+
+func picture(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewNRGBA(image.Rect(0, 0, 40, 10))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestBranding(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newOffice(t, g, nil)
+		path := o.at("/settings/branding")
+		polyglot := append(picture(t), "<script>alert(1)</script>"...)
+		form := url.Values{"brand_name": {xss}, "brand_colour": {"#FFD400"}, "privacy_url": {"https://shop.example/privacy"}}
+
+		preview := url.Values{"preview": {"1"}, "brand_name": {"Vin & Øl"}, "brand_colour": {"#ffd400"}}
+		res, body := o.owner.Upload(t, path, preview, "brand_logo", nil)
+		want(t, "preview", res, 200, "")
+		if look, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); look != (brand.Brand{}) || !strings.Contains(body, "/dashboard/preview/ffd400.css") ||
+			!strings.Contains(body, "Vin &amp; Øl") || !strings.Contains(body, "adjusted to be readable") {
+			t.Errorf("the preview shows something else, or saved %+v", look)
+		}
+		res, css := o.owner.Get(t, "/dashboard/preview/ffd400.css")
+		if want(t, "style sheet", res, 200, ""); res.Header.Get("Content-Type") != "text/css; charset=utf-8" || !strings.Contains(css, ".preview-dark{") {
+			t.Errorf("the preview's style sheet is %s", css)
+		}
+		res, _ = o.owner.Get(t, "/dashboard/preview/%22%3E.css")
+		want(t, "no colour", res, 404, "")
+
+		res, _ = o.owner.Upload(t, path, form, "brand_logo", polyglot)
+		want(t, "save", res, 303, path)
+		look, err := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID)
+		if err != nil || look.Name != xss || look.Colour != "ffd400" || look.LogoHash == "" {
+			t.Fatalf("saved %+v, %v", look, err)
+		}
+		for _, at := range []string{"/brand/", "/dashboard/preview/"} {
+			res, logo := o.owner.Get(t, at+look.LogoHash+".png")
+			if res.StatusCode != 200 || res.Header.Get("Content-Type") != "image/png" || strings.Contains(logo, "script") {
+				t.Errorf("%s: the logo is not only a picture", at)
+			}
+		}
+		if _, body := o.owner.Get(t, path); !strings.Contains(body, `src="/dashboard/preview/`+look.LogoHash+`.png"`) {
+			t.Error("the dashboard does not show the logo from its own address")
+		}
+		res, _ = o.owner.Get(t, "/dashboard/preview/"+strings.Repeat("0", 32)+".png")
+		want(t, "no logo", res, 404, "")
+		for _, page := range []string{path, o.at("/settings"), o.at("/audit")} {
+			if _, body := o.owner.Get(t, page); strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") || !strings.Contains(body, "&lt;script&gt;") {
+				t.Errorf("%s: the name is markup, or missing", page)
+			}
+		}
+
+		for name, tt := range map[string]struct {
+			upload []byte
+			status int
+			text   string
+		}{
+			"svg":        {[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`), 422, "is not a PNG, JPEG or WebP"},
+			"html":       {[]byte("GIF89a<script>alert(1)</script>"), 422, "is not a PNG, JPEG or WebP"},
+			"large":      {make([]byte, brand.MaxLogoBytes+1), 422, "is larger than 256 KiB"},
+			"very large": {make([]byte, 40*brand.MaxLogoBytes), 422, "is larger than 256 KiB"},
+		} {
+			res, body := o.owner.Upload(t, path, form, "brand_logo", tt.upload)
+			if got := problem(body, "brand_logo"); res.StatusCode != tt.status || !strings.Contains(got, tt.text) {
+				t.Errorf("%s: %d %q", name, res.StatusCode, got)
+			}
+			for field := range form {
+				if !strings.Contains(html.UnescapeString(body), `name="`+field+`" type="`) || !strings.Contains(html.UnescapeString(body), `value="`+form.Get(field)+`"`) {
+					t.Errorf("%s: the page forgets what was typed into %s", name, field)
+				}
+			}
+		}
+		res, _ = o.owner.Upload(t, path, form, "brand_logo", make([]byte, 16<<20))
+		want(t, "larger than the form", res, 413, "")
+		res, _ = o.owner.Upload(t, path, url.Values{"help_url": {strings.Repeat("a", 64<<10)}}, "brand_logo", nil)
+		want(t, "a long text", res, 413, "")
+		if kept, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); kept != look {
+			t.Errorf("a refused logo changed the brand to %+v", kept)
+		}
+		res, _ = o.owner.Upload(t, path, url.Values{"remove_logo": {"1"}}, "brand_logo", nil)
+		want(t, "remove", res, 303, path)
+		if kept, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); kept != (brand.Brand{}) {
+			t.Errorf("%+v is left", kept)
+		}
+		res, _ = o.developer.Upload(t, path, form, "brand_logo", picture(t))
+		want(t, "a developer", res, 403, "")
+	})
+}
+
+// TestUploadThatIsTooSlow: a file that does not arrive in time is too large, not
+// a request from elsewhere.
+func TestUploadThatIsTooSlow(t *testing.T) {
+	sent := io.MultiReader(strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"logo\"\r\n\r\nPNG"), iotest.ErrReader(os.ErrDeadlineExceeded))
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", sent)
+	req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	if _, err := dashboard.ReadUpload(req, "logo", 9); !errors.Is(err, echo.ErrStatusRequestEntityTooLarge) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,220 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+)
+
+const signaturePath = webhooksPath + "/verify"
+
+var signatureForm = &form{
+	name: "signature",
+	fields: []field{
+		{name: "headers", kind: "textarea", max: 16 << 10, hint: true},
+		{name: "body", kind: "textarea", max: 16 << 10, hint: true},
+	},
+}
+
+func (p *Pages) signature() feature {
+	f := feature{
+		routes: []route{
+			{method: http.MethodGet, path: signaturePath, least: developer, handle: p.showSignature},
+			{method: http.MethodPost, path: signaturePath, least: developer, handle: p.checkSignature},
+		},
+		screens: []string{"signature"},
+		forms:   []*form{signatureForm},
+		keys:    append(verdictKeys("signature"), "signature.is_changed", "signature.is_incomplete", "debugger.open_event"),
+	}
+	for _, code := range webhook.Codes() {
+		f.keys = append(f.keys, "signature.finding_"+string(code))
+	}
+	return f
+}
+
+// debuggerView is a debugger's page, with its answer once something was pasted.
+type debuggerView struct {
+	layout
+	Form   *formView
+	Answer *answerView
+	Back   string
+}
+
+// answerView says what a debugger found. It never has a signature that would be
+// right.
+type answerView struct {
+	Good     bool
+	Verdict  page.Text
+	Findings []findingView
+	Secrets  []matchView
+	TestOnly bool        // live mode was left out, since the log-in does not open it
+	Record   *recordLink // what it is about, nil if that was not found
+}
+
+// recordLink leads to the page of a record.
+type recordLink struct {
+	Text     string // the key of a text
+	Href     string
+	Livemode bool // of the record
+}
+
+func (r *request) answer() *answerView { return &answerView{TestOnly: !r.who.Strong()} }
+
+type findingView struct {
+	OK   bool
+	Text page.Text
+}
+
+// matchView is a secret and whether it is the one.
+type matchView struct {
+	Mode    string // key of its name
+	State   string // active, staged, retiring or ended
+	Created time.Time
+	Ended   *time.Time
+	Matches bool
+}
+
+// verdictKeys are the texts that verdict chooses from.
+func verdictKeys(prefix string) []string {
+	return []string{
+		prefix + ".is_good", prefix + ".is_bad", prefix + ".is_other_mode", prefix + ".is_ended", prefix + ".is_staged", prefix + ".is_unknown",
+		"secret.active", "secret.staged", "secret.retiring", "secret.ended", "page.test", "page.live",
+	}
+}
+
+// match returns how a secret is shown, at a time.
+func match(s tenant.SigningKey, now time.Time, matches bool) matchView {
+	m := matchView{Mode: modeName(s.Livemode), State: string(s.State), Created: s.CreatedAt, Matches: matches}
+	if s.ExpiresAt != nil && !now.Before(*s.ExpiresAt) {
+		m.State, m.Ended = "ended", s.ExpiresAt
+	}
+	return m
+}
+
+// verdict returns the sentence about the secret that has signed, nil for none.
+// valid says that everything else is right, too.
+func (r *request) verdict(prefix string, signer *matchView, valid bool) page.Text {
+	switch {
+	case signer == nil:
+		return page.Say(prefix + ".is_unknown")
+	case signer.Mode != modeName(r.access.Livemode()) && signer.Mode == "page.live":
+		return page.Say(prefix+".is_other_mode", "signed", "live", "here", "test")
+	case signer.Mode != modeName(r.access.Livemode()):
+		return page.Say(prefix+".is_other_mode", "signed", "test", "here", "live")
+	case signer.Ended != nil:
+		return page.Say(prefix+".is_ended", "at", stamp(*signer.Ended))
+	case signer.State == string(tenant.SecretStaged):
+		return page.Say(prefix + ".is_staged")
+	case !valid:
+		return page.Say(prefix + ".is_bad")
+	}
+	return page.Say(prefix + ".is_good")
+}
+
+func (p *Pages) showSignature(r *request) error {
+	f, err := r.blank(signatureForm)
+	if err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "signature", &debuggerView{Form: f, Back: r.path(webhooksPath)})
+}
+
+// checkSignature checks what was pasted. It is written to the answer alone:
+// nothing of it is stored or logged.
+func (p *Pages) checkSignature(r *request) error {
+	f, err := r.read(signatureForm)
+	if err != nil {
+		return err
+	}
+	v := &debuggerView{Form: f, Back: r.path(webhooksPath)}
+	if !f.ok() {
+		return r.render(http.StatusUnprocessableEntity, "signature", v)
+	}
+	// As it was pasted, but for the line breaks, which forms rewrite.
+	body := strings.ReplaceAll(r.Request().PostForm.Get("body"), "\r\n", "\n")
+	if v.Answer, err = r.explainDelivery(headersOf(f.Value("headers")), []byte(body)); err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "signature", v)
+}
+
+// headersOf reads headers as people paste them: one a line, with what logs and
+// tools put before it. Other lines are left out.
+func headersOf(text string) http.Header {
+	header := http.Header{}
+	for line := range strings.Lines(text) {
+		name, value, found := strings.Cut(strings.TrimLeft(line, "<>*-\"' \t"), ":")
+		if found {
+			header.Add(strings.Trim(name, "\"' \t"), strings.Trim(value, "\"', \t\r\n"))
+		}
+	}
+	return header
+}
+
+// explainDelivery checks a delivery against every secret that the log-in opens.
+func (r *request) explainDelivery(header http.Header, body []byte) (*answerView, error) {
+	keys, err := r.signingKeys(tenant.SecretWebhook)
+	if err != nil {
+		return nil, err
+	}
+	answer, now := r.answer(), r.pages.cfg.Now()
+	var signer *matchView
+	var best webhook.Report
+	for _, key := range keys {
+		report := webhook.Verify(key.Key, header, body, now)
+		view := match(key, now, signedBy(report))
+		answer.Secrets = append(answer.Secrets, view)
+		if view.Matches && signer == nil || best.Findings == nil {
+			best = report
+		}
+		if view.Matches && signer == nil {
+			signer = &view
+		}
+	}
+	changed, incomplete := false, false
+	for _, f := range best.Findings {
+		values := []any{}
+		for i, value := range f.Values {
+			values = append(values, fmt.Sprintf("v%d", i+1), plain(value))
+		}
+		incomplete = incomplete || f.Code == webhook.CodeHeadersMissing
+		changed = changed || strings.HasPrefix(string(f.Code), string(webhook.CodeBodyChanged))
+		answer.Findings = append(answer.Findings, findingView{f.OK, page.Say("signature.finding_"+string(f.Code), values...)})
+	}
+	answer.Verdict = r.verdict("signature", signer, best.Valid)
+	answer.Good = answer.Verdict.Key == "signature.is_good"
+	switch {
+	case changed:
+		answer.Verdict = page.Say("signature.is_changed")
+	case incomplete:
+		answer.Verdict = page.Say("signature.is_incomplete")
+	}
+	answer.Record, err = r.eventLink(header.Get("webhook-id"))
+	return answer, err
+}
+
+// plain writes a value of a finding; a duration without the seconds of a full
+// minute.
+func plain(value any) string {
+	text := fmt.Sprint(value)
+	if _, ok := value.(time.Duration); ok && strings.HasSuffix(text, "m0s") {
+		return strings.TrimSuffix(text, "0s")
+	}
+	return text
+}
+
+// signedBy reports whether a report's key has signed the delivery, even if its
+// body was changed afterwards.
+func signedBy(report webhook.Report) bool {
+	for _, f := range report.Findings {
+		if f.Code == webhook.CodeSignature || strings.HasPrefix(string(f.Code), string(webhook.CodeBodyChanged)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,116 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"path"
+
+	"agegate/internal/rules/account"
+)
+
+const stepUpPath = "/dashboard/step-up"
+
+var stepUpForm = &form{
+	name: "step_up",
+	fields: []field{
+		{name: "password", kind: "password", max: 4 * account.MaxPassword, either: true, autocomplete: "current-password"},
+		{name: "code", kind: "text", max: 40, either: true, autocomplete: "one-time-code", hint: true},
+	},
+	problems: map[error]string{account.ErrWrongLogin: "wrong", account.ErrWrongCode: "code", account.ErrPasskey: "passkey"},
+}
+
+func (p *Pages) stepUp() feature {
+	return feature{
+		routes: []route{
+			{method: http.MethodGet, path: stepUpPath, least: user, handle: p.showStepUp},
+			{method: http.MethodPost, path: stepUpPath, least: user, renews: true, handle: p.doStepUp},
+		},
+		screens: []string{"step_up"},
+		forms:   []*form{stepUpForm},
+		notices: []string{"stepped_up"},
+	}
+}
+
+type stepUpView struct {
+	layout
+	Form    *formView
+	Next    string
+	Passkey passkeyView
+	Factors account.Factors
+}
+
+// askStepUp answers a request that needs a fresh confirmation with the page to
+// give it. Who has no second factor to confirm with learns that one is needed.
+func (p *Pages) askStepUp(r *request, cause error) error {
+	if r.part() != "" {
+		return cause
+	}
+	if errors.Is(cause, errSecondFactor) {
+		factors, err := p.cfg.Accounts.Factors(r.ctx(), r.who)
+		if err != nil || !factors.Strong() {
+			return errors.Join(err, cause)
+		}
+	}
+	f, err := r.blank(stepUpForm)
+	if err != nil {
+		return err
+	}
+	return p.renderStepUp(r, http.StatusForbidden, f, p.pageOf(r.Request().URL.Path))
+}
+
+// pageOf returns the page of a form that is sent to an address: the page there,
+// or else the one above, where the form begins.
+func (p *Pages) pageOf(address string) string {
+	if next := p.onward(address); next != homePath {
+		return next
+	}
+	return p.onward(path.Dir(address))
+}
+
+func (p *Pages) showStepUp(r *request) error {
+	f, err := r.blank(stepUpForm)
+	if err != nil {
+		return err
+	}
+	return p.renderStepUp(r, http.StatusOK, f, p.onward(r.QueryParam("next")))
+}
+
+func (p *Pages) renderStepUp(r *request, status int, f *formView, next string) error {
+	factors, err := p.cfg.Accounts.Factors(r.ctx(), r.who)
+	if err != nil {
+		return err
+	}
+	options, err := p.cfg.Accounts.StepUpOptions(r.ctx(), r.who)
+	if err != nil {
+		return err
+	}
+	return r.render(status, "step_up", &stepUpView{Form: f, Next: next, Passkey: p.offer(options), Factors: factors})
+}
+
+func (p *Pages) doStepUp(r *request) error {
+	f, err := r.read(stepUpForm)
+	if err != nil {
+		return err
+	}
+	next, status := p.onward(r.Request().PostForm.Get("next")), http.StatusUnprocessableEntity
+	if f.ok() {
+		var token string
+		if response := r.Request().PostForm.Get("passkey"); response != "" {
+			token, err = p.cfg.Accounts.StepUpByPasskey(r.ctx(), r.who, response)
+		} else {
+			token, err = p.cfg.Accounts.StepUp(r.ctx(), r.who, f.Value("password"), f.Value("code"), r.browser())
+		}
+		if err == nil {
+			r.renewed(token)
+			return r.done(next, "stepped_up")
+		}
+		if errors.Is(err, account.ErrSignedOut) {
+			return r.signIn()
+		}
+		if status, err = r.refuseLogin(f, err); err != nil {
+			return err
+		}
+		f.Field("code").Value = ""
+	}
+	return p.renderStepUp(r, status, f, next)
+}

@@ -1,0 +1,146 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/audit"
+
+	"github.com/google/uuid"
+)
+
+func TestInvitations(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		ada, shop := owner(t, g, "ada")
+		enrol(t, g, ada)
+		invite := func(role string) string {
+			t.Helper()
+			res, body := ada.Fill(t, shop+"/team", url.Values{"role": {role}})
+			want(t, "invite", res, 200, "")
+			link := between(t, between(t, body, `data-testid="invitation-link"`, "</section>"), "<code>", "</code>")
+			return strings.TrimPrefix(link, "http://localhost:8080")
+		}
+		res, _ := ada.Fill(t, shop+"/team", url.Values{"role": {"owner"}})
+		want(t, "an owner's invitation", res, 422, "")
+
+		link := invite("viewer")
+		for range 2 {
+			res, _ = g.Nobody().Get(t, link)
+			want(t, "a preview", res, 200, "")
+		}
+		bob := g.Nobody()
+		form := person("bob")
+		form.Set("role", "owner") // must be ignored
+		res, _ = bob.Post(t, link, form)
+		want(t, "accept", res, 303, "/dashboard")
+		res, _ = bob.Get(t, shop+"/test")
+		want(t, "the viewer looks", res, 200, "")
+		res, _ = bob.Get(t, shop+"/team")
+		want(t, "the viewer at the team", res, 403, "")
+		res, _ = g.Nobody().Post(t, link, person("cyd"))
+		want(t, "the used link", res, 410, "")
+
+		link = invite("developer")
+		res, _ = bob.Post(t, link, url.Values{"as": {"me"}})
+		want(t, "a member accepts", res, 409, "")
+		guests := []*gatewaytest.Staff{g.SignIn(t, false), g.SignIn(t, false), g.SignIn(t, false), g.SignIn(t, false)}
+		answers := atOnce(len(guests), func(i int) *http.Response {
+			res, _ := guests[i].Post(t, link, url.Values{"as": {"me"}})
+			return res
+		})
+		if answers[303] != 1 || answers[410] != 3 {
+			t.Errorf("one link at the same time: %v", answers)
+		}
+
+		revoked := invite("viewer")
+		_, body := ada.Get(t, shop+"/team")
+		revoke := between(t, body, `href="`+shop+`/team/invitations/`, `"`)
+		res, _ = ada.Post(t, shop+"/team/invitations/"+revoke, nil)
+		want(t, "revoke", res, 303, shop+"/team")
+		res, _ = g.Nobody().Get(t, revoked)
+		want(t, "a revoked link", res, 410, "")
+		res, _ = g.Nobody().Post(t, revoked, person("dee"))
+		want(t, "a revoked link", res, 410, "")
+		old := invite("viewer")
+		g.Clock.Advance(account.InvitationTTL)
+		res, _ = g.Nobody().Post(t, old, person("dee"))
+		want(t, "an expired link", res, 410, "")
+		if strings.Contains(g.Log.String(), strings.TrimPrefix(link, account.LinkPath)) {
+			t.Error("a link is in the log")
+		}
+	})
+}
+
+// team returns a tenant with two owners, who may change the team.
+func team(t *testing.T, g *gatewaytest.Gateway) (path string, owners [2]*gatewaytest.Staff) {
+	t.Helper()
+	shop := g.Shop(t, "", nil)
+	for i := range owners {
+		owners[i] = g.SignIn(t, false, account.ByPasskey)
+		g.Join(t, owners[i], shop.Tenant.ID, account.Owner)
+		g.StepUp(t, owners[i])
+	}
+	return "/dashboard/" + shop.Tenant.ID.String() + "/team/", owners
+}
+
+// TestLastOwnerStays: of two owners who demote or remove each other at the same
+// time, one stays.
+func TestLastOwnerStays(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		for round := range 4 {
+			path, owners := team(t, g)
+			acts := []struct {
+				path string
+				form url.Values
+			}{{"", url.Values{"role": {"viewer"}}}, {"/remove", url.Values{}}}
+			var wg sync.WaitGroup
+			for i, s := range owners {
+				act := acts[(round+i*round)%2]
+				wg.Go(func() { s.Post(t, path+owners[1-i].User.ID.String()+act.path, act.form) })
+			}
+			wg.Wait()
+			id := uuid.MustParse(strings.Split(path, "/")[2])
+			members, err := g.App.Store.Members(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := 0
+			for _, m := range members {
+				if m.Role == account.Owner {
+					left++
+				}
+			}
+			if left != 1 {
+				t.Errorf("round %d: %d owners", round, left)
+			}
+		}
+		path, owners := team(t, g)
+		for _, act := range []struct {
+			by, of int
+			path   string
+			form   url.Values
+			status int
+		}{
+			{0, 1, "", url.Values{"role": {"king"}}, 422}, {0, 1, "", url.Values{"role": {"developer"}}, 303},
+			{1, 1, "", url.Values{"role": {"owner"}}, 403}, {0, 0, "", url.Values{"role": {"viewer"}}, 409},
+			{0, 0, "/remove", nil, 409}, {0, 1, "/remove", nil, 303}, {0, 1, "/remove", nil, 404},
+		} {
+			res, _ := owners[act.by].Post(t, path+owners[act.of].User.ID.String()+act.path, act.form)
+			if res.StatusCode != act.status {
+				t.Errorf("%+v: %d", act, res.StatusCode)
+			}
+		}
+		tenant := strings.Split(path, "/")[2]
+		res, _ := owners[0].Post(t, "/dashboard/account/leave/"+tenant, nil)
+		want(t, "the last owner leaves", res, 409, "")
+		entries, err := g.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.Scope(tenant), ActorID: owners[0].User.ID.String()})
+		if err != nil || len(entries) != 2 || entries[0].Action != audit.MemberRemove || entries[1].Action != audit.MemberUpdate {
+			t.Errorf("the log has %v, %v", entries, err)
+		}
+	})
+}

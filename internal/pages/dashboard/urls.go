@@ -1,0 +1,200 @@
+package dashboard
+
+import (
+	"net/http"
+	"slices"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+)
+
+var urlsForm = &form{
+	name: "urls",
+	fields: []field{
+		{name: "success_url", kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
+		{name: "cancel_url", kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
+		{name: "webhook_url", kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
+	},
+	problems: map[error]string{
+		tenant.ErrURLTooLong: "long", tenant.ErrURLSyntax: "syntax", tenant.ErrURLScheme: "scheme",
+		tenant.ErrURLUserinfo: "userinfo", tenant.ErrURLHost: "host", tenant.ErrURLFragment: "fragment",
+	},
+}
+
+const saveURLsPath = urlsPath + "/save"
+
+func (p *Pages) urls() feature {
+	return feature{
+		routes: []route{
+			{method: http.MethodGet, path: urlsPath, least: developer, stepUp: always, handle: p.showURLs},
+			{method: http.MethodPost, path: urlsPath, least: developer, stepUp: always, handle: p.reviewURLs},
+			{method: http.MethodPost, path: saveURLsPath, least: developer, stepUp: always, handle: p.saveURLs},
+		},
+		screens: []string{"urls", "urls_review"},
+		forms:   []*form{urlsForm},
+		notices: []string{"urls_saved", "urls_same"},
+		keys: []string{
+			"urls.effect.refused_none", "urls.effect.no_success", "urls.effect.no_cancel", "urls.effect.no_webhook",
+			"urls.effect.frozen", "urls.effect.plain",
+			"urls.name.success", "urls.name.cancel", "urls.name.webhook",
+		},
+	}
+}
+
+type urlsView struct {
+	layout
+	Form   *formView
+	Action string
+	Now    []urlView // what is allowed now
+	Back   string
+}
+
+func (p *Pages) showURLs(r *request) error {
+	f, err := r.blank(urlsForm)
+	if err != nil {
+		return err
+	}
+	t := r.tenant
+	f.With("success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL)
+	return r.renderURLs(http.StatusOK, f)
+}
+
+func (r *request) renderURLs(status int, f *formView) error {
+	return r.render(status, "urls", &urlsView{Form: f, Action: r.to(urlsPath), Now: urlViews(r.tenant), Back: r.to(settingsPath)})
+}
+
+// changedURLs returns the settings that the form asks for.
+func changedURLs(f *formView) tenant.Changes {
+	success, cancel, webhook := f.Value("success_url"), f.Value("cancel_url"), f.Value("webhook_url")
+	return tenant.Changes{SuccessURL: &success, CancelURL: &cancel, WebhookURL: &webhook}
+}
+
+type urlsReviewView struct {
+	layout
+	Form    *formView // its fields are hidden
+	URLs    []urlChangeView
+	Breaks  []page.Text // what stops to work
+	Changes []page.Text // what else is different
+	Save    string
+	Back    string
+}
+
+// urlChangeView is a callback URL before and after.
+type urlChangeView struct {
+	Name     string
+	Old, New urlView
+	Changed  bool
+}
+
+// reviewURLs says what the URLs that were typed would change. It changes
+// nothing.
+func (p *Pages) reviewURLs(r *request) error {
+	f, err := r.read(urlsForm)
+	if err != nil {
+		return err
+	}
+	c := changedURLs(f)
+	if err := p.cfg.Tenants.Check(c); err != nil {
+		if err := f.refuse(err); err != nil {
+			return err
+		}
+	}
+	if !f.ok() {
+		return r.renderURLs(http.StatusUnprocessableEntity, f)
+	}
+	next := r.tenant
+	next.SuccessURL, next.CancelURL, next.WebhookURL = *c.SuccessURL, *c.CancelURL, *c.WebhookURL
+	v := &urlsReviewView{Form: f, Save: r.to(saveURLsPath), Back: r.to(urlsPath)}
+	differ := false
+	for i, old := range urlViews(r.tenant) {
+		change := urlChangeView{Name: old.Name, Old: old, New: urlViews(next)[i]}
+		change.Changed = old.URL != change.New.URL
+		differ = differ || change.Changed
+		v.URLs = append(v.URLs, change)
+	}
+	if !differ {
+		return r.done(r.to(settingsPath), "urls_same")
+	}
+	impact, err := p.cfg.Impacts.OfURLs(r.ctx(), r.tenant, next)
+	if err != nil {
+		return err
+	}
+	v.Breaks, v.Changes = urlBreaks(r.tenant, next, impact), urlChanges(r.tenant, next, impact)
+	return r.render(http.StatusOK, "urls_review", v)
+}
+
+func effect(key string, pairs ...any) page.Text { return page.Say("urls.effect."+key, pairs...) }
+
+// urlBreaks says what new callback URLs would make fail.
+func urlBreaks(present, next tenant.Tenant, impact session.Impact) []page.Text {
+	var breaks []page.Text
+	after := endpointsOf(next)
+	for _, e := range endpointsOf(present) {
+		if !slices.Contains(after, e) {
+			breaks = append(breaks, effect("host_gone", "host", e))
+		}
+	}
+	if present.SuccessURL != "" && next.SuccessURL == "" {
+		breaks = append(breaks, effect("no_success"))
+	}
+	if present.CancelURL != "" && next.CancelURL == "" {
+		breaks = append(breaks, effect("no_cancel"))
+	}
+	switch {
+	case len(breaks) == 0: // nothing can be refused that was not before
+	case impact.Refused == 0 && impact.Complete:
+		breaks = append(breaks, effect("refused_none"))
+	case impact.Complete:
+		breaks = append(breaks, effect("refused", "n", impact.Refused))
+	default:
+		breaks = append(breaks, effect("refused_more", "n", impact.Refused))
+	}
+	if present.WebhookURL != "" && next.WebhookURL == "" {
+		breaks = append(breaks, effect("no_webhook"))
+	}
+	return breaks
+}
+
+// urlChanges says what else would be different.
+func urlChanges(present, next tenant.Tenant, impact session.Impact) []page.Text {
+	var changes []page.Text
+	before := endpointsOf(present)
+	for _, e := range endpointsOf(next) {
+		if !slices.Contains(before, e) {
+			changes = append(changes, effect("host_new", "host", e))
+		}
+	}
+	if present.WebhookURL != next.WebhookURL {
+		if next.WebhookURL != "" {
+			changes = append(changes, effect("webhook", "host", endpointOf(next.WebhookURL)))
+		}
+		changes = append(changes, effect("open", "n", impact.Open))
+	}
+	if slices.ContainsFunc(urlViews(next), func(u urlView) bool { return u.Plain }) {
+		changes = append(changes, effect("plain"))
+	}
+	return append(changes, effect("frozen"))
+}
+
+// endpointsOf returns the hosts and ports that a tenant's URLs allow, each once.
+func endpointsOf(t tenant.Tenant) []string {
+	var endpoints []string
+	for _, raw := range t.CallbackURLs() {
+		if e := endpointOf(raw); !slices.Contains(endpoints, e) {
+			endpoints = append(endpoints, e)
+		}
+	}
+	return endpoints
+}
+
+func (p *Pages) saveURLs(r *request) error {
+	f, err := r.read(urlsForm)
+	if err != nil {
+		return err
+	}
+	if done, err := r.change(f, changedURLs(f), r.to(settingsPath), "urls_saved"); done || err != nil {
+		return err
+	}
+	return r.renderURLs(http.StatusUnprocessableEntity, f)
+}

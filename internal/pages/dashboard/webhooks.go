@@ -1,0 +1,172 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+
+	"github.com/labstack/echo/v4"
+)
+
+const webhooksPath = overviewPath + "/webhooks"
+
+// The filters of the list of deliveries.
+var (
+	deliveryStatuses = []webhook.Status{
+		webhook.StatusPending, webhook.StatusDelivered, webhook.StatusFailed, webhook.StatusWaiting, webhook.StatusNoDestination,
+	}
+	deliveryClasses = []webhook.Class{
+		webhook.ClassDelivered, webhook.ClassStatus, webhook.ClassRedirect, webhook.ClassDNS, webhook.ClassBlocked,
+		webhook.ClassConnect, webhook.ClassTLS, webhook.ClassTimeout,
+	}
+	deliveryTones = map[webhook.Status]string{
+		webhook.StatusPending: "plain", webhook.StatusDelivered: "good", webhook.StatusFailed: "bad",
+		webhook.StatusWaiting: "warn", webhook.StatusNoDestination: "plain",
+	}
+)
+
+func (p *Pages) webhooks() feature {
+	f := feature{
+		routes:  []route{{method: http.MethodGet, path: webhooksPath, least: viewer, handle: p.showWebhooks}},
+		screens: []string{"webhooks"},
+		keys:    []string{"webhooks.reason_gone", "webhooks.reason_failing", "secret.active", "secret.retiring"},
+	}
+	for _, status := range deliveryStatuses {
+		f.keys = append(f.keys, "delivery."+string(status), "delivery.means_"+string(status))
+	}
+	for _, class := range deliveryClasses {
+		f.keys = append(f.keys, "delivery.class_"+string(class), "delivery.explains_"+string(class))
+	}
+	return f
+}
+
+type webhooksView struct {
+	layout
+	URL       string
+	Settings  string // address where the URL is set
+	Endpoints []endpointView
+	Secrets   []secretView
+	MayAct    bool // the user is a developer
+	Filter    insight.DeliveryFilter
+	Statuses  []webhook.Status
+	Classes   []webhook.Class
+	Rows      []deliveryRow
+	Filtered  bool
+	Newer     string
+	Older     string
+
+	// Addresses.
+	Here, TestEvent, Certify, Resend, Reveal, Rotate, Debug string
+}
+
+// endpointView is a destination and how it fares.
+type endpointView struct {
+	webhook.Endpoint
+	Current bool // it is the registered URL
+	Enable  string
+}
+
+// State is good, failing or disabled.
+func (e endpointView) State() string {
+	switch {
+	case e.DisabledAt != nil:
+		return "disabled"
+	case e.FirstFailureAt != nil:
+		return "failing"
+	}
+	return "good"
+}
+
+type deliveryRow struct {
+	webhook.Record
+	Tone, Href string
+}
+
+func (p *Pages) showWebhooks(r *request) error {
+	query := r.QueryParams()
+	v := &webhooksView{
+		URL: r.tenant.WebhookURL, Settings: r.path(settingsPath), MayAct: r.may(account.Developer),
+		Filter:   insight.DeliveryFilter{Status: webhook.Status(query.Get("status")), Class: webhook.Class(query.Get("class"))},
+		Statuses: deliveryStatuses, Classes: deliveryClasses,
+		Here: r.path(webhooksPath), TestEvent: r.path(webhooksPath + "/test"), Certify: r.path(certifyPath), Resend: r.path(webhooksPath + "/resend"),
+		Reveal: r.path(webhooksPath + "/secret"), Rotate: r.path(webhooksPath + "/rotate"), Debug: r.path(webhooksPath + "/verify"),
+	}
+	if v.Filter.Status != "" && !slices.Contains(deliveryStatuses, v.Filter.Status) ||
+		v.Filter.Class != "" && !slices.Contains(deliveryClasses, v.Filter.Class) {
+		return echo.ErrNotFound
+	}
+	found, err := p.cfg.Insight.Deliveries(r.ctx(), r.scope(), v.Filter, query.Get("before"))
+	if err != nil {
+		return err
+	}
+	for _, d := range found.Rows {
+		v.Rows = append(v.Rows, deliveryRow{d, deliveryTones[d.Status], r.path(webhooksPath) + "/events/" + d.ID})
+	}
+	v.page(query, found.Next)
+	if r.part() != "" {
+		return r.render(http.StatusOK, "webhooks", v)
+	}
+	if v.Endpoints, err = p.endpoints(r); err != nil {
+		return err
+	}
+	if v.MayAct {
+		if v.Secrets, err = r.secretViews(tenant.SecretWebhook); err != nil {
+			return err
+		}
+	}
+	return r.render(http.StatusOK, "webhooks", v)
+}
+
+// page sets the addresses of the pages before and after.
+func (v *webhooksView) page(query url.Values, next string) {
+	kept := url.Values{}
+	for name, value := range map[string]string{"status": string(v.Filter.Status), "class": string(v.Filter.Class)} {
+		if value != "" {
+			kept.Set(name, value)
+		}
+	}
+	v.Filtered = len(kept) > 0
+	if query.Get("before") != "" {
+		v.Newer = "?" + kept.Encode()
+	}
+	if next != "" {
+		kept.Set("before", next)
+		v.Older = "?" + kept.Encode()
+	}
+}
+
+// endpoints returns the registered URL and the earlier ones that fail.
+func (p *Pages) endpoints(r *request) ([]endpointView, error) {
+	failing, err := p.cfg.Webhooks.Endpoints(r.ctx(), r.deliveries())
+	if err != nil {
+		return nil, err
+	}
+	var list []endpointView
+	current := webhook.EndpointID(r.access.TenantID(), r.access.Livemode(), r.tenant.WebhookURL)
+	if current != "" {
+		list = append(list, endpointView{Endpoint: webhook.Endpoint{ID: current, URL: r.tenant.WebhookURL}, Current: true})
+	}
+	for _, e := range failing {
+		view := endpointView{Endpoint: e, Current: e.ID == current}
+		if e.DisabledAt != nil {
+			view.Enable = r.path(webhooksPath) + "/endpoints/" + e.ID + "/enable"
+		}
+		if view.Current {
+			list[0] = view
+		} else {
+			list = append(list, view)
+		}
+	}
+	return list, nil
+}
+
+// pastWindows are the times that can be chosen for an act on past deliveries.
+var pastWindows = map[string]time.Duration{
+	"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": webhook.Retention,
+}

@@ -1,0 +1,287 @@
+package dashboard_test
+
+import (
+	"encoding/base64"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// TestFailedDeliveriesAreSentAgain: the receiver fails with an answer full of
+// markup, the page says so, the receiver is mended, and everything is sent.
+func TestFailedDeliveriesAreSentAgain(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		var mended atomic.Bool
+		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if mended.Load() {
+				return
+			}
+			w.Header().Set("X-Hostile", hostile)
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = w.Write([]byte(hostile + "\x1b[2J\u202e\x00\xff"))
+		}))
+		t.Cleanup(receiver.Close)
+		d := newDesk(t, g, receiver.URL)
+		for range 2 {
+			res, _ := d.Post(t, d.base+"/test/webhooks/test", url.Values{
+				"nonce": {nonceOf(t, d.see(t, 200, "/test/webhooks/test"))}, "outcome": {"fallback"},
+			})
+			event, found := strings.CutPrefix(res.Header.Get("Location"), d.base)
+			if !found || res.StatusCode != 303 {
+				t.Fatalf("test event: %d to %q", res.StatusCode, event)
+			}
+			gatewaytest.WaitFor(t, "the delivery to have failed", func() bool { return strings.Contains(d.see(t, 200, event), `bad">Failed<`) })
+			page := d.see(t, 200, event)
+			if strings.Contains(page, "<img") || strings.Contains(page, "<svg/") || !strings.Contains(page, html.EscapeString(hostile)) {
+				t.Error("the answer is missing or markup")
+			}
+			if strings.ContainsAny(page, "\x1b\u202e\x00") || !strings.Contains(page, `\u001b[2J\u202e\u0000\ufffd`) {
+				t.Error("hidden characters of the answer are not spelt out")
+			}
+		}
+		list := d.see(t, 200, "/test/webhooks")
+		if !strings.Contains(list, `warn">Failing<`) || strings.Count(list, `bad">Failed<`) != 2 {
+			t.Error("the list does not say that it fails")
+		}
+		if strings.Count(d.see(t, 200, "/test/webhooks?status=failed&class=status"), `bad">Failed<`) != 2 ||
+			!strings.Contains(d.see(t, 200, "/test/webhooks?status=delivered"), "Nothing found") {
+			t.Error("the filters select others")
+		}
+		d.see(t, 404, "/test/webhooks?status=sent")
+		mended.Store(true)
+		if confirm := d.see(t, 200, "/test/webhooks/resend"); !strings.Contains(confirm, "In the last 24 hours: 2 failed deliveries.") {
+			t.Error("the page before does not say how many are sent")
+		}
+		d.fill(t, "/test/webhooks/resend", 303, "since", "1h")
+		gatewaytest.WaitFor(t, "the deliveries to be sent", func() bool {
+			list = d.see(t, 200, "/test/webhooks")
+			return strings.Count(list, `good">Delivered<`) == 2 && !strings.Contains(list, `warn">Failing<`) // read before the list
+		})
+		if !strings.Contains(list, "Accepting") {
+			t.Error("the endpoint does not accept")
+		}
+		d.logged(t, audit.EventResendFailed)
+		event := list[strings.Index(list, "/test/webhooks/events/"):]
+		event = event[:strings.IndexByte(event, '"')]
+		res, _ := d.Post(t, d.base+event+"/resend", url.Values{"nonce": {nonceOf(t, d.see(t, 200, event))}})
+		want(t, "resend one", res, 303, d.base+event)
+		gatewaytest.WaitFor(t, "the fourth attempt", func() bool { return strings.Count(d.see(t, 200, event), `data-testid="attempt"`) == 4 })
+	}, "AGEGATE_WEBHOOK_RETRY_TEST=1s")
+}
+
+// TestEndpointIsEnabled: what waited is sent.
+func TestEndpointIsEnabled(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	receiver := gatewaytest.NewReceiver(t)
+	receiver.Answer(http.StatusGone)
+	d := newDesk(t, g, receiver.URL)
+	id := d.objects(t, "test", d.shop.Test.APIKey)["endpoint"]
+	receiver.Answer(http.StatusNoContent)
+	enable := "/test/webhooks/endpoints/" + id + "/enable"
+	if page := d.see(t, 200, enable); !strings.Contains(page, "1 delivery waits") {
+		t.Error("the page before does not say what waits")
+	}
+	d.fill(t, enable, 303)
+	gatewaytest.WaitFor(t, "the delivery", func() bool { return strings.Contains(d.see(t, 200, "/test/webhooks"), `good">Delivered<`) })
+	d.see(t, 404, enable)
+}
+
+// TestSecretsAreReplacedWithoutLoss: the webhook secret is rotated and the
+// redirect secret staged and promoted, while the shop accepts everything.
+func TestSecretsAreReplacedWithoutLoss(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		receiver := gatewaytest.NewReceiver(t)
+		d := newDesk(t, g, receiver.URL)
+		webhookSecret, redirectSecrets := d.shop.Test.WebhookSecret, []string{d.shop.Test.RedirectSecret}
+		n := 0
+		pass := func() {
+			t.Helper()
+			n++
+			res, _ := g.Force(t, gatewaytest.Browser(), g.Create(t, d.shop.Test.APIKey, 18), "verified")
+			if back, err := url.Parse(res.Header.Get("Location")); err != nil || !d.redirected(t, redirectSecrets, back.Query()) {
+				t.Errorf("redirect %d is refused", n)
+			}
+			got := receiver.Wait(t, n)[n-1]
+			wh, err := standardwebhooks.NewWebhook(webhookSecret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// On SQLite the timestamp is of the clock that the test moves.
+			if err := wh.VerifyIgnoringTimestamp(got.Body, got.Header); err != nil {
+				t.Errorf("webhook %d: %v", n, err)
+			}
+		}
+		pass()
+		res, body := d.fill(t, "/test/webhooks/rotate", 200, "overlap", "24h")
+		rotated := mustShow(t, res, body)
+		pass() // still with the old one
+		webhookSecret = rotated
+		pass()
+		res, body = d.fill(t, "/test/redirect-secret/stage", 200)
+		staged := mustShow(t, res, body)
+		redirectSecrets = append(redirectSecrets, staged)
+		pass()
+		d.fill(t, "/test/redirect-secret/promote", 303)
+		pass()
+		redirectSecrets = redirectSecrets[1:]
+		pass()
+		d.fill(t, "/test/redirect-secret/retire", 303)
+		pass()
+		if page := d.see(t, 200, "/test/redirect-secret"); strings.Contains(page, "secret-retiring") || !strings.Contains(page, "secret-active") {
+			t.Error("the old secret is still listed")
+		}
+		d.checkSecrets(t, 1, rotated, staged)
+		d.logged(t, audit.WebhookSecretRotate, audit.RedirectSecretStage, audit.RedirectSecretPromote, audit.RedirectSecretRetire)
+		_, body = d.Post(t, d.base+"/test/redirect-secret/secret", url.Values{})
+		if got := shown(body); len(got) != 1 || got[0] != staged {
+			t.Error("the secret in force is not shown again")
+		}
+		d.logged(t, audit.RedirectSecretReveal)
+	})
+}
+
+// redirected reports whether one of the secrets signs a redirect.
+func (d *desk) redirected(t *testing.T, secrets []string, query url.Values) bool {
+	t.Helper()
+	for _, secret := range secrets {
+		key, err := credential.ParseSecret(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := credential.Redirect{Session: query.Get("session"), Status: query.Get("status"), IsAdult: query.Get("is_adult") == "true"}
+		if credential.VerifyRedirectToken(key, query.Get("token"), r, d.g.Clock.Now()) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func TestSignatureDebugger(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	receiver := gatewaytest.NewReceiver(t)
+	d := newDesk(t, g, receiver.URL)
+	g.Force(t, gatewaytest.Browser(), g.Create(t, d.shop.Test.APIKey, 18), "verified")
+	got := receiver.Wait(t, 1)[0]
+	headers := "POST /hook HTTP/1.1\n"
+	for _, name := range []string{"Content-Type", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"} {
+		headers += "< " + strings.ToLower(name) + ": " + got.Header.Get(name) + "\n"
+	}
+	signature := strings.TrimPrefix(got.Header.Get("Webhook-Signature"), "v1,")
+	other := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	const canary = "zqpasted7x"
+	for _, tt := range []struct{ mode, headers, body, says string }{
+		{"test", headers, string(got.Body), "Genuine"},
+		{"live", headers, string(got.Body), "Signed by your test secret; this page is about live."},
+		{"test", headers, " " + string(got.Body), "the body was changed"},
+		{"test", headers, string(got.Body) + "\n", "White space was added"},
+		{"test", headers, `{"type":"` + canary + `"}`, "No secret of yours"},
+		{"test", strings.ReplaceAll(headers, signature, other), string(got.Body), "No secret of yours"},
+		{"test", strings.ReplaceAll(headers, "v1,", "v2,"), string(got.Body), "has no v1 signature"},
+		{"test", canary, string(got.Body), "Missing: webhook-id, webhook-timestamp, webhook-signature"},
+		{"test", headers + "x: " + hostile, hostile, "No secret of yours"},
+	} {
+		res, body := d.Post(t, d.base+"/"+tt.mode+"/webhooks/verify", url.Values{"headers": {tt.headers}, "body": {tt.body}})
+		text := html.UnescapeString(body)
+		if res.StatusCode != 200 && tt.mode == "test" || tt.mode == "test" && !strings.Contains(text, tt.says) || res.StatusCode == 200 && !strings.Contains(text, tt.says) {
+			t.Errorf("%s: %d, want %q: %.60q", tt.mode, res.StatusCode, tt.says, tt.body)
+		}
+		if !strings.Contains(tt.headers, signature) && strings.Contains(text, signature) {
+			t.Errorf("the page shows the signature that would be right")
+		}
+		if strings.Contains(body, "<img") {
+			t.Error("markup")
+		}
+	}
+	if strings.Contains(g.Log.String()+dump(t, g), canary) {
+		t.Error("what was pasted is in the log or the database")
+	}
+	if _, err := g.App.Tenants.RotateWebhookSecret(t.Context(), audit.System("test"), d.shop.Tenant.ID, false, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, body := d.Post(t, d.base+"/test/webhooks/verify", url.Values{"headers": {headers}, "body": {string(got.Body)}}); !strings.Contains(body, "Signed by a secret that ended at") {
+		t.Error("the ended secret is not recognized")
+	}
+}
+
+func TestTokenDebugger(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	d, stranger := newDesk(t, g, ""), newDesk(t, g, "")
+	pass := func(of *desk) string {
+		res, _ := g.Force(t, gatewaytest.Browser(), g.Create(t, of.shop.Test.APIKey, 18), "verified")
+		return res.Header.Get("Location")
+	}
+	own, foreign := pass(d), pass(stranger)
+	_, query, _ := strings.Cut(own, "?")
+	for _, tt := range []struct{ mode, url, says string }{
+		{"test", own, "Genuine"},
+		{"test", query, "Genuine"},
+		{"live", own, "Signed by your test secret; this page is about live."},
+		{"test", foreign, "No session of yours has this ID"},
+		{"test", foreign, "No secret of yours"},
+		{"test", strings.Replace(own, "VERIFIED", "ROUTED", 1), "status is not VERIFIED"},
+		{"test", own + "&is_adult=true", "There more than once: is_adult"},
+		{"test", "https://shop.example/ok", "Missing: token, session, status, is_adult"},
+		{"test", strings.Replace(own, "session=", "session=x", 1), "session is not a lower-case UUID"},
+		{"test", hostile, "Missing"},
+	} {
+		res, body := d.Post(t, d.base+"/"+tt.mode+"/redirect-secret/verify", url.Values{"url": {tt.url}})
+		if res.StatusCode != 200 || !strings.Contains(html.UnescapeString(body), tt.says) || strings.Contains(body, "<img") {
+			t.Errorf("%s: %d, want %q: %.80q", tt.mode, res.StatusCode, tt.says, tt.url)
+		}
+	}
+	token, _, _ := strings.Cut(own[strings.Index(own, "token=")+6:], "&")
+	if strings.Contains(g.Log.String()+dump(t, g), token) {
+		t.Error("what was pasted is in the log or the database")
+	}
+	g.Clock.Advance(account.SetupTTL)
+	if _, body := d.Post(t, d.base+"/test/redirect-secret/verify", url.Values{"url": {own}}); !strings.Contains(body, "It expired at") {
+		t.Error("the expired token is not told")
+	}
+}
+
+func TestRefusalsAreListed(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		d := newDesk(t, g, "")
+		if page := d.see(t, 200, "/test/refusals"); !strings.Contains(page, "No call was refused") {
+			t.Error("the empty page does not say so")
+		}
+		_, body := d.fill(t, "/test/keys/new", 200, "name", "Backend <b>")
+		for range 3 {
+			g.Do(t, gatewaytest.Row{Name: "refused", Path: "/api/v1/sessions/create", Key: shown(body)[0], Body: `{"target_age":0}`, Status: 422})
+		}
+		var page string
+		gatewaytest.WaitFor(t, "the refusal to be listed", func() bool {
+			page = d.see(t, 200, "/test/refusals")
+			return strings.Contains(page, `data-testid="refusal"`)
+		})
+		for _, part := range []string{"POST /api/v1/sessions/create", "422", "body.target_age", "Backend &lt;b&gt;", "<span>3</span>"} {
+			if !strings.Contains(page, part) {
+				t.Errorf("the list lacks %s", part)
+			}
+		}
+		key, once := shown(body)[0], map[string]string{"Idempotency-Key": "1"}
+		g.Do(t, gatewaytest.Row{Name: "created", Path: "/api/v1/sessions/create", Key: key, Header: once, Body: `{"target_age":18}`, Status: 201})
+		g.Do(t, gatewaytest.Row{Name: "conflict", Path: "/api/v1/sessions/create", Key: key, Header: once, Body: `{"target_age":19}`, Status: 409})
+		g.Do(t, gatewaytest.Row{Name: "unknown", Path: "/api/v1/sessions/0190c0de-5a3b-7c1d-9e2f-4b6a8d0c1e3f/status", Key: key, Status: 404})
+		for _, heading := range []string{"greater_than_equal", "idempotency-key-reused-with-a-different-request", "session-not-found"} {
+			gatewaytest.WaitFor(t, "a link to "+heading, func() bool {
+				return strings.Contains(d.see(t, 200, "/test/refusals"), `href="https://api.gateway.example/docs/errors#`+heading+`"`)
+			})
+		}
+		if other := d.see(t, 200, "/live/refusals"); strings.Contains(other, "body.target_age") {
+			t.Error("the other mode lists it")
+		}
+		d.see(t, 404, "/test/refusals?page=0")
+	})
+}

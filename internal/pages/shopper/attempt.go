@@ -1,0 +1,143 @@
+package shopper
+
+import (
+	"context"
+	"time"
+
+	"agegate/internal/check/age"
+	"agegate/internal/check/document/photo"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
+
+	"github.com/coder/websocket"
+)
+
+// attempt is a camera check, with what it has written to its session.
+type attempt struct {
+	Capture
+	pages *Pages
+	visit visit
+
+	begun bool // the challenge: an attempt is counted
+	open  bool // it is counted, and nothing has ended it
+	last  bool // no attempt follows it
+
+	returned bool // it was taken back
+}
+
+// take implements exam.
+func (a *attempt) take(ctx context.Context, f age.Frame) (photo.Step, error) {
+	step, err := a.Add(ctx, f)
+	return photo.Step{Step: step}, err
+}
+
+// record implements exam.
+func (a *attempt) record(ctx context.Context, step photo.Step) (*onwardMessage, error) {
+	moved, err := a.write(ctx, step.Step)
+	if err != nil || !moved {
+		return nil, err
+	}
+	next := "reload"
+	if step.Verdict == age.VerdictNoCapture && !a.begun {
+		next = "retry"
+	}
+	return &onwardMessage{Next: next}, nil
+}
+
+// write writes what a step means for the session and reports whether the page
+// has to move on.
+func (a *attempt) write(ctx context.Context, step age.Step) (moved bool, err error) {
+	if step.AttemptStarted {
+		after, err := a.pages.cfg.Sessions.StartAttempt(ctx, a.visit.sess, a.visit.claim)
+		if isLate(err) || isDisabled(err) || fault.CodeOf(err) == fault.TooMany {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		a.begun, a.open, a.last, a.returned = true, true, after.AttemptsLeft() == 0, false
+	}
+	if step.Verdict == "" {
+		return false, nil
+	}
+	err = a.settle(ctx, step)
+	if isLate(err) || isDisabled(err) {
+		err = nil
+	}
+	if err == nil {
+		a.open = false
+	}
+	return true, err
+}
+
+// settle applies a verdict.
+func (a *attempt) settle(ctx context.Context, step age.Step) error {
+	sessions := a.pages.cfg.Sessions
+	verdict := session.CheckResult{Source: session.SourceCamera, Estimate: &step.Age, Claim: a.visit.claim}
+	switch step.Verdict {
+	case age.VerdictMet:
+		verdict.Result = session.ResultVerified
+	case age.VerdictBelow:
+		verdict.Result = session.ResultFallback
+	case age.VerdictSpoof:
+		_, err := sessions.Strike(ctx, a.visit.sess, a.visit.claim)
+		return err
+	default: // unless the attempt was the last, the page offers another
+		return a.conclude(ctx, step.Unserved)
+	}
+	return persist(ctx, func() error {
+		_, err := sessions.Resolve(ctx, a.visit.sess, verdict)
+		return err
+	})
+}
+
+// finish implements exam: it ends an attempt that no verdict has ended.
+func (a *attempt) finish(ctx context.Context, code websocket.StatusCode) (returned bool) {
+	if err := a.conclude(ctx, unserved(code)); err != nil {
+		a.pages.cfg.Logger.Error("end of an attempt not written", "code", fault.CodeOf(err))
+	}
+	return a.returned
+}
+
+// unserved reports that a stream is closed with this code because the server
+// does not serve it to its end.
+func unserved(code websocket.StatusCode) bool {
+	return code == websocket.StatusTryAgainLater || code == websocket.StatusGoingAway
+}
+
+// conclude ends an attempt without a result. One that the server did not serve
+// to its end is taken back; the last one otherwise ends the camera check.
+func (a *attempt) conclude(ctx context.Context, unserved bool) error {
+	if !a.open || !unserved && !a.last {
+		return nil
+	}
+	a.open, a.returned = false, unserved
+	err := persist(ctx, func() error {
+		if unserved {
+			return a.pages.cfg.Sessions.ReturnAttempt(ctx, a.visit.sess)
+		}
+		_, err := a.pages.cfg.Sessions.UseUp(ctx, a.visit.sess)
+		return err
+	})
+	if isLate(err) || isDisabled(err) {
+		return nil
+	}
+	return err
+}
+
+// persist calls write again when the database does not answer: what a camera
+// check has come to must not be lost to a short failure. write decides on the
+// session's row, so that a second call does no harm.
+func persist(ctx context.Context, write func() error) error {
+	for pause := time.Second; ; pause *= 2 {
+		err := write()
+		if fault.CodeOf(err) != fault.Unavailable || pause > 4*time.Second {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}

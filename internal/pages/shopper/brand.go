@@ -1,0 +1,86 @@
+package shopper
+
+import (
+	"net/http"
+	"strings"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/brand"
+	"agegate/internal/rules/tenant"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Operator is who runs the gateway, as shoppers are told.
+type Operator struct {
+	Name  string       // empty: not shown
+	Links tenant.Links // shown where the tenant has none of its own
+}
+
+// footerLink is a link of the footer; its text is page.<Kind>.
+type footerLink struct {
+	Kind string
+	URL  string
+}
+
+// footerLinks lists the links that are set.
+func footerLinks(l tenant.Links) []footerLink {
+	var links []footerLink
+	for _, link := range []footerLink{{"privacy", l.Privacy}, {"help", l.Help}, {"terms", l.Terms}} {
+		if link.URL != "" {
+			links = append(links, link)
+		}
+	}
+	return links
+}
+
+// look is what a merchant's brand adds to the layout of a page.
+type look struct {
+	Shop       string       // the merchant, as the logo's alternative text
+	Logo       string       // path of the logo, or empty
+	Stylesheet string       // path of the colours, or empty
+	links      tenant.Links // the merchant's own
+	languages  []string     // that the merchant offers
+}
+
+func lookOf(v visit) look {
+	l := look{Shop: v.merchant(), links: v.tenant.Links, languages: v.tenant.Languages}
+	if v.brand.LogoHash != "" {
+		l.Logo = "/brand/" + v.brand.LogoHash + ".png"
+	}
+	if v.brand.Colour != "" {
+		l.Stylesheet = stylesheetOf(v.brand.Colour)
+	}
+	return l
+}
+
+// stylesheetOf returns the path of a colour's style sheet: the colour, from
+// which the gateway derives the sheet, and the hash of that sheet.
+func stylesheetOf(c brand.Colour) string {
+	return "/brand/" + string(c) + "-" + brand.Hash([]byte(c.CSS())) + ".css"
+}
+
+// showBrand answers GET /brand/{colour}-{hash}.css and /brand/{hash}.png. Both
+// name their content, so browsers may keep them for ever.
+func (p *Pages) showBrand(c echo.Context) error {
+	name := c.Param("file")
+	if hash, ok := strings.CutSuffix(name, ".png"); ok {
+		logo, err := p.cfg.Tenants.Logo(c.Request().Context(), hash)
+		if err != nil {
+			return err
+		}
+		page.KeepForever(c)
+		return c.Blob(http.StatusOK, "image/png", logo)
+	}
+	digits, _, _ := strings.Cut(name, "-")
+	colour, err := brand.ParseColour(digits)
+	if err != nil || !strings.HasSuffix(name, ".css") {
+		return echo.ErrNotFound
+	}
+	// A replica of another version may derive other shades: its own, which must
+	// not be cached under this name.
+	if c.Request().URL.Path == stylesheetOf(colour) {
+		page.KeepForever(c)
+	}
+	return c.Blob(http.StatusOK, "text/css; charset=utf-8", []byte(colour.CSS()))
+}

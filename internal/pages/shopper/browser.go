@@ -1,0 +1,110 @@
+package shopper
+
+import (
+	"cmp"
+	"encoding/hex"
+
+	"agegate/internal/rules/brand"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+
+	"github.com/labstack/echo/v4"
+)
+
+// visit is one request for a session: the session, its merchant and whether
+// this browser is the one the session belongs to.
+type visit struct {
+	sess   session.Session
+	tenant tenant.Tenant
+	brand  brand.Brand // of the tenant
+	cookie string      // empty when the browser has none for this session
+	owner  bool
+	claim  session.Claim // of the camera check that this browser may make
+	path   string        // of the verification link, or of the phone's
+}
+
+// visit reads the session of the request. It returns fault.NotFound for an
+// unknown link, and session.ErrDisabled.
+func (p *Pages) visit(c echo.Context) (visit, error) {
+	v, err := p.anyVisit(c)
+	if err == nil {
+		err = v.refused()
+	}
+	return v, err
+}
+
+// refused returns session.ErrDisabled if the session's tenant is disabled.
+func (v visit) refused() error {
+	if v.tenant.Disabled {
+		return session.ErrDisabled
+	}
+	return nil
+}
+
+// anyVisit is visit without the check for disabled tenants.
+func (p *Pages) anyVisit(c echo.Context) (visit, error) {
+	ctx := c.Request().Context()
+	sess, err := p.cfg.Sessions.ByLink(ctx, c.Param("token"))
+	if err != nil {
+		return visit{}, err
+	}
+	t, err := p.cfg.Tenants.Tenant(ctx, sess.TenantID)
+	if err != nil {
+		return visit{}, err
+	}
+	look, err := p.cfg.Tenants.Brand(ctx, t.ID)
+	if err != nil {
+		return visit{}, err
+	}
+	v := visit{sess: sess, tenant: t, brand: look, path: "/v/" + c.Param("token")}
+	if cookie, err := c.Cookie(p.cookieName(sess.LinkHash, "")); err == nil {
+		v.cookie, v.owner = cookie.Value, sess.Owns(cookie.Value)
+	}
+	return v, nil
+}
+
+// merchant is the merchant's name, as shoppers know it.
+func (v visit) merchant() string { return cmp.Or(v.brand.Name, v.tenant.Name) }
+
+// status is the session's status now.
+func (p *Pages) status(v visit) session.Status { return v.sess.StatusAt(p.cfg.Sessions.Now()) }
+
+// cookieName returns a different name for each session, so that checks for two
+// shops in one browser neither interfere nor can be linked.
+func (p *Pages) cookieName(linkHash []byte, kind string) string {
+	return p.pages.CookieName("agegate-" + kind + hex.EncodeToString(linkHash[:8]))
+}
+
+// greet sets the cookie with which the browser will claim the session. Opening
+// the link does not claim it. The cookie is set that early because a form that
+// is sent twice must claim the session once.
+func (p *Pages) greet(c echo.Context, v *visit) error {
+	if v.cookie != "" || v.sess.BrowserHash != nil {
+		return nil
+	}
+	cookie, err := credential.NewLinkToken(p.cfg.Random)
+	if err != nil {
+		return err
+	}
+	v.cookie = cookie
+	p.pages.SetCookie(c, p.cookieName(v.sess.LinkHash, ""), cookie, session.MaxLifetime+session.RedirectGrace)
+	return nil
+}
+
+// claim ties the session to this browser, unless another one came first; the
+// visit's owner flag then says whose it is.
+func (p *Pages) claim(c echo.Context, v *visit) error {
+	if v.owner || v.sess.BrowserHash != nil {
+		return nil
+	}
+	if err := p.greet(c, v); err != nil {
+		return err
+	}
+	bound, err := p.cfg.Sessions.Bind(c.Request().Context(), v.sess, v.cookie)
+	if err != nil || !bound {
+		return err
+	}
+	v.owner, v.sess.BrowserHash = true, credential.HashToken(v.cookie)
+	return nil
+}

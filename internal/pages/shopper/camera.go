@@ -1,0 +1,123 @@
+package shopper
+
+import (
+	"net/http"
+	"slices"
+
+	"agegate/internal/check/document/photo"
+	"agegate/internal/rules/session"
+
+	"github.com/labstack/echo/v4"
+)
+
+type cameraView struct {
+	layout
+	exit
+	Camera   string        // path of this page
+	Handover string        // path of the hand-over to a phone; empty when there is none
+	Without  string        // path of the form that goes on without the camera
+	OnPhone  bool          // this is the phone of a hand-over
+	Photo    bool          // a document is filmed first
+	Back     string        // path of the other ways, for a document; empty on a phone
+	Refused  photo.Outcome // why the last document was refused; empty for none
+	Again    bool          // an earlier attempt of this session ended without a result
+	Left     int           // attempts left
+	Troubles []string
+}
+
+// cameraFiles are the script of the camera page and all that it imports. They
+// are asked for at once, and while the introduction is read, because each step
+// from import to import costs a slow network's whole delay.
+var cameraFiles = []string{
+	"camera.js", "announce.js", "dom.js", "extend.js", "guide.js", "machine.js", "media.js", "signal.js", "stream.js",
+}
+
+// troubles are the screens of the camera page that say why the check has
+// stopped and how it can go on. The texts are trouble.<kind>.title, .body and .action.
+var troubles = []string{
+	"missing", "refused", "in_use", "frozen", "insecure", "embedded", "unplugged", "failed", "network", "waiting", "other_tab",
+}
+
+// troubleView is one trouble screen. Handover and Without are empty where
+// waiting helps.
+type troubleView struct {
+	exit
+	Kind      string
+	Handover  string
+	Without   string
+	Back      string
+	LinkFirst bool // another browser of this device can do what this one cannot
+}
+
+// awaited are the troubles that end by themselves or in another tab.
+var awaited = []string{"network", "waiting", "other_tab"}
+
+// troubleOf is the view of one trouble screen of a camera page.
+func troubleOf(v *cameraView, kind string) troubleView {
+	if slices.Contains(awaited, kind) {
+		return troubleView{exit: v.exit, Kind: kind, Back: v.Back}
+	}
+	return troubleView{
+		exit: v.exit, Kind: kind, Handover: v.Handover, Without: v.Without, Back: v.Back,
+		LinkFirst: kind == "embedded" && v.Handover != "",
+	}
+}
+
+// showCamera answers GET /v/{token}/camera, the camera step. After the check it
+// leads on to the page of the result; a pass is shown for a moment first.
+func (p *Pages) showCamera(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	if !p.capturable(v) {
+		return p.onward(c, v, v.path)
+	}
+	return p.renderCamera(c, v)
+}
+
+func (p *Pages) renderCamera(c echo.Context, v visit) error {
+	return p.render(c, http.StatusOK, "camera", p.cameraViewOf(v))
+}
+
+func (p *Pages) cameraViewOf(v visit) *cameraView {
+	view := &cameraView{
+		layout: p.layoutOf(v), exit: exitOf(v), Camera: v.path + "/camera", Without: v.path + "/without-camera",
+		Again: v.sess.Attempts > 0, Left: v.sess.AttemptsLeft(), Troubles: troubles,
+	}
+	if p.cfg.Handovers != nil {
+		view.Handover = v.path + "/handover"
+	}
+	return view
+}
+
+// withoutCamera answers POST /v/{token}/without-camera: the shopper goes on
+// without the camera, and the cutoff counts as not met.
+func (p *Pages) withoutCamera(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	return p.goWithout(c, v)
+}
+
+// goWithout ends the camera check of a visit that may make it.
+func (p *Pages) goWithout(c echo.Context, v visit) (err error) {
+	if p.capturable(v) {
+		v.sess, err = p.cfg.Sessions.Resolve(c.Request().Context(), v.sess, session.NoEstimate(v.claim))
+		if err != nil && !isLate(err) {
+			return err
+		}
+	}
+	return p.onward(c, v, v.path)
+}
+
+// assisted reports that the shopper chose "I cannot move my head".
+func assisted(c echo.Context) bool { return c.QueryParam("assisted") == "1" }
+
+// capturable reports whether this browser may make a camera check now. The
+// consent screen comes before the camera but is no condition of it.
+func (p *Pages) capturable(v visit) bool {
+	s := p.screenOf(v)
+	return s == screenCamera || s == screenConsent
+}

@@ -1,0 +1,243 @@
+package shopper
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"agegate/internal/rules/session"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+)
+
+// captures are the camera checks of this process: a bounded number of them, a
+// quarter of which no single tenant can take, and one for each session. Those
+// that can be served at a usable rate have a place; the others wait in line.
+// A second replica may run one more for the same session; the limit of attempts
+// and the first result hold for both.
+type captures struct {
+	limit  int           // of checks, with and without a place
+	places func() int    // how many can be served now, at least one
+	tenure time.Duration // within which a check is not taken over
+	grace  time.Duration // for which a lost connection keeps its turn in line
+
+	mu      sync.Mutex
+	checks  map[uuid.UUID]*check // by session
+	closing bool
+	idle    sync.WaitGroup
+}
+
+// check is the camera check of one session, on one connection.
+type check struct {
+	sess   session.Session
+	since  time.Time // in line; a connection that takes over keeps it
+	opened time.Time
+	link   *link                   // nil after the connection was lost
+	cancel context.CancelCauseFunc // of the work on its frames
+	placed bool
+	news   chan int // the latest place in line, 0 for one before the camera
+	told   int
+}
+
+// Times of the line. A lost connection frees its place at once, but a page that
+// is back within the grace goes on where it was in line.
+const (
+	tenure = time.Second
+	grace  = 15 * time.Second
+)
+
+func newCaptures(limit int, places func() int) *captures {
+	return &captures{limit: limit, places: places, tenure: tenure, grace: grace, checks: map[uuid.UUID]*check{}}
+}
+
+// enter registers a check; leave must be called when its handler returns. An
+// earlier check of the same session ends, and its turn in line or its place
+// passes to this one. It reports false when no more checks are taken, or when
+// the earlier one has only begun: a page that takes over in a loop would cost
+// much more than one that sends frames.
+func (c *captures) enter(sess session.Session, l *link, cancel context.CancelCauseFunc) (k *check, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	k = &check{sess: sess, since: now, opened: now, link: l, cancel: cancel, news: make(chan int, 1), told: -1}
+	old := c.checks[sess.ID]
+	switch {
+	case c.closing, old != nil && now.Sub(old.opened) < c.tenure, old == nil && !c.hasRoom(sess.TenantID):
+		return nil, false
+	case old != nil:
+		k.since, k.placed = old.since, old.placed
+		c.release(old, closeTakenOver, "another tab goes on")
+	}
+	c.checks[sess.ID] = k
+	c.idle.Add(1)
+	if k.placed {
+		k.tell(0)
+	}
+	c.admit()
+	return k, true
+}
+
+// leave says that the handler of a check returns.
+func (c *captures) leave() { c.idle.Done() }
+
+// hasRoom reports whether a tenant may have one more check.
+func (c *captures) hasRoom(tenant uuid.UUID) bool {
+	own := 0
+	for _, k := range c.checks {
+		if k.sess.TenantID == tenant {
+			own++
+		}
+	}
+	return len(c.checks) < c.limit && own < c.limit-c.limit/4
+}
+
+// end ends a check. Its place is free at once, however slowly the peer lets go
+// of the connection.
+func (c *captures) end(k *check, code websocket.StatusCode, reason string) {
+	link := k.link
+	c.mu.Lock()
+	c.remove(k, code, reason)
+	c.admit()
+	c.mu.Unlock()
+	link.close(code, reason)
+}
+
+// lose frees the place of a check whose connection was lost, or that the server
+// could not serve. It stays in line for the grace, so that its page can come back.
+func (c *captures) lose(k *check, code websocket.StatusCode, reason string) {
+	defer k.link.close(code, reason)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.checks[k.sess.ID] != k {
+		return
+	}
+	lost := &check{sess: k.sess, since: k.since, news: make(chan int, 1)}
+	c.checks[k.sess.ID] = lost
+	time.AfterFunc(c.grace, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.remove(lost, 0, "")
+		c.admit()
+	})
+	c.admit()
+}
+
+// remove takes a check out and cancels its work; the cause says how the
+// connection is closed. c.mu is held.
+func (c *captures) remove(k *check, code websocket.StatusCode, reason string) {
+	if c.checks[k.sess.ID] != k {
+		return
+	}
+	delete(c.checks, k.sess.ID)
+	if k.cancel != nil {
+		k.cancel(websocket.CloseError{Code: code, Reason: reason})
+	}
+}
+
+// release removes a check and closes its connection, if there is one. c.mu is
+// held.
+func (c *captures) release(k *check, code websocket.StatusCode, reason string) {
+	c.remove(k, code, reason)
+	if k.link != nil {
+		go k.link.close(code, reason)
+	}
+}
+
+// review gives out the places that have become free because frames take less
+// time than before.
+func (c *captures) review() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.admit()
+}
+
+// admit gives out free places and tells those in line where they are. The next
+// place goes to the tenant with the fewest, and within a tenant to who has
+// waited longest. While a tenant has less than its share of the places, others
+// that hold more than theirs do not keep it waiting. c.mu is held.
+func (c *captures) admit() {
+	held, waits := map[uuid.UUID]int{}, []*check{}
+	for _, k := range c.checks {
+		held[k.sess.TenantID] += 0 // every tenant counts for the shares
+		if k.placed {
+			held[k.sess.TenantID]++
+		} else {
+			waits = append(waits, k)
+		}
+	}
+	if len(waits) == 0 {
+		return
+	}
+	slices.SortFunc(waits, func(a, b *check) int { return a.since.Compare(b.since) })
+	// A check's rank is how many of its tenant's come before it, those with a
+	// place included, but not those that are lost. Giving out places in this order
+	// changes no rank.
+	rank, next := map[*check]int{}, map[uuid.UUID]int{}
+	for _, k := range waits {
+		rank[k] = held[k.sess.TenantID] + next[k.sess.TenantID]
+		if k.link != nil {
+			next[k.sess.TenantID]++
+		}
+	}
+	slices.SortStableFunc(waits, func(a, b *check) int { return cmp.Compare(rank[a], rank[b]) })
+
+	places := max(c.places(), 1)
+	share := max(1, places/max(4, len(held)))
+	taken, rightful := 0, 0 // places; those within a share
+	for _, n := range held {
+		taken += n
+		rightful += min(n, share)
+	}
+	line := 0
+	for _, k := range waits {
+		within := rank[k] < share
+		if k.link == nil || taken >= places && (!within || rightful >= places) {
+			line++
+			k.tell(line)
+			continue
+		}
+		k.placed = true
+		taken++
+		if within {
+			rightful++
+		}
+		k.tell(0)
+	}
+}
+
+// tell replaces the news of a check's place in line.
+func (k *check) tell(place int) {
+	if place == k.told {
+		return
+	}
+	k.told = place
+	select {
+	case <-k.news:
+	default:
+	}
+	k.news <- place
+}
+
+// close ends every check and waits until all have left or ctx ends.
+func (c *captures) close(ctx context.Context) error {
+	c.mu.Lock()
+	c.closing = true
+	for _, k := range c.checks {
+		c.release(k, websocket.StatusGoingAway, "the server is going away")
+	}
+	c.mu.Unlock()
+	left := make(chan struct{})
+	go func() {
+		c.idle.Wait()
+		close(left)
+	}()
+	select {
+	case <-left:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

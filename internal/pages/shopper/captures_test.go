@@ -1,0 +1,185 @@
+package shopper
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"agegate/internal/check/age"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+)
+
+// A client that says nothing any more, not even that it has read the server's
+// end of the stream, does not keep its place.
+func TestASilentClientLosesItsPlace(t *testing.T) {
+	silent := &silenced{script: script{steps: []age.Step{stepFraming}}}
+	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture { return silent })
+	silent.budget = &f.pages.budget
+	_, c := f.begun(f.browser())
+	c.send(frame(scriptNonce, 0))
+	c.read()
+	f.waitForPlaces(0)
+}
+
+// silenced ends the patience with its client at the first frame.
+type silenced struct {
+	script
+	budget *budget
+}
+
+func (s *silenced) Add(ctx context.Context, frame age.Frame) (age.Step, error) {
+	s.budget.idle = time.Millisecond
+	return s.script.Add(ctx, frame)
+}
+
+// waitForPlaces waits until so many places are taken.
+func (f *fixture) waitForPlaces(n int) {
+	f.t.Helper()
+	for limit := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		f.pages.captures.mu.Lock()
+		taken := len(f.pages.captures.checks)
+		f.pages.captures.mu.Unlock()
+		if taken == n {
+			return
+		}
+		if time.Now().After(limit) {
+			f.t.Fatalf("%d places are taken, want %d", taken, n)
+		}
+	}
+}
+
+func TestASecondTabTakesOver(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming, stepFraming))
+	f.pages.captures.limit = 1 // the place of the first is the second's
+	shopper := f.browser()
+	link, first := f.begun(shopper)
+	second := shopper.opened(link)
+	first.closes(closeTakenOver)
+	second.send(frame(scriptNonce, 0))
+	second.read()
+}
+
+// The frame of a tab that was taken over is dropped, whether it is being looked
+// at or waits for its turn; the tab hears why.
+func TestATakeOverCancelsTheOldWork(t *testing.T) {
+	old := &stuck{begun: make(chan struct{}), ended: make(chan error, 1)}
+	checks := []Capture{old, &script{steps: []age.Step{stepFraming}}}
+	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture {
+		next := checks[0]
+		checks = checks[1:]
+		return next
+	})
+	shopper := f.browser()
+	link, first := f.begun(shopper)
+	first.send(frame(scriptNonce, 0))
+	<-old.begun
+	second := shopper.opened(link)
+	if err := <-old.ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the old work ended with %v", err)
+	}
+	first.closes(closeTakenOver)
+	second.send(frame(scriptNonce, 0))
+	second.read()
+}
+
+// stuck is a check that waits for its turn as long as it may.
+type stuck struct {
+	script
+	begun chan struct{}
+	ended chan error
+}
+
+func (s *stuck) Add(ctx context.Context, _ age.Frame) (age.Step, error) {
+	close(s.begun)
+	<-ctx.Done()
+	s.ended <- ctx.Err()
+	return age.Step{}, ctx.Err()
+}
+
+func TestACheckIsNotTakenOverAtOnce(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
+	f.pages.captures.tenure = time.Hour
+	shopper := f.browser()
+	link, first := f.begun(shopper)
+	shopper.camera(link).closes(websocket.StatusTryAgainLater)
+	first.send(frame(scriptNonce, 0))
+	first.read()
+}
+
+func TestPlacesForChecksAreBounded(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
+	f.pages.captures.limit = 1
+	_, first := f.begun(f.browser())
+	waiting := f.browser()
+	link := f.session(true)
+	waiting.post(link+"/start", nil)
+	waiting.camera(link).closes(websocket.StatusTryAgainLater)
+	must(t, first.conn.Close(websocket.StatusNormalClosure, ""))
+	f.waitForPlaces(0)
+	waiting.camera(link).read()
+}
+
+func TestATenantLeavesPlacesToOthers(t *testing.T) {
+	c := newCaptures(8, func() int { return 8 })
+	enters := func(tenantID uuid.UUID) bool {
+		_, ok := c.enter(session.Session{ID: uuid.New(), TenantID: tenantID}, &link{}, func(error) {})
+		return ok
+	}
+	crowded, other := uuid.New(), uuid.New()
+	for n := range 6 {
+		if !enters(crowded) {
+			t.Fatalf("the crowd's visitor %d was turned away", n)
+		}
+	}
+	if enters(crowded) {
+		t.Error("one tenant got more than three quarters of the places")
+	}
+	for range 2 {
+		if !enters(other) {
+			t.Error("the crowd left no place to another tenant")
+		}
+	}
+	if enters(other) {
+		t.Error("more checks than places")
+	}
+}
+
+// Closing drops the frames that wait for their turn.
+func TestCloseCancelsWaitingWork(t *testing.T) {
+	old := &stuck{begun: make(chan struct{}), ended: make(chan error, 1)}
+	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture { return old })
+	_, c := f.begun(f.browser())
+	c.send(frame(scriptNonce, 0))
+	<-old.begun
+	closed := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		closed <- f.pages.Close(ctx)
+	}()
+	if err := <-old.ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the work ended with %v", err)
+	}
+	c.closes(websocket.StatusGoingAway)
+	must(t, <-closed)
+}
+
+func TestCloseEndsTheChecks(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
+	shopper := f.browser()
+	link, c := f.begun(shopper)
+	closed := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		closed <- f.pages.Close(ctx)
+	}()
+	c.closes(websocket.StatusGoingAway)
+	must(t, <-closed)
+	shopper.camera(link).closes(websocket.StatusTryAgainLater)
+}

@@ -1,0 +1,104 @@
+package shopper
+
+import (
+	"net/http"
+	"slices"
+
+	"agegate/internal/check/document/wallet"
+	"agegate/internal/rules/session"
+
+	"github.com/labstack/echo/v4"
+)
+
+// documentView is the choice among the ways of the document check.
+type documentView struct {
+	layout
+	exit
+	TargetAge int
+	Ways      []session.Way // none: the check can only be declined
+	Refused   wallet.Reason // of the last document; empty for none
+	UsedUp    bool          // no camera time is left for documents
+}
+
+// offerDocument writes the choice. The query says why the last document was
+// refused; another value shows nothing.
+func (p *Pages) offerDocument(c echo.Context, v visit) error {
+	ways, err := p.ways(c, v)
+	if err != nil {
+		return err
+	}
+	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Ways: ways,
+		UsedUp: p.cfg.Photos != nil && v.tenant.Allows(string(session.WayPhoto)) && !p.cfg.Photos.Available(v.sess),
+	}
+	if reason := wallet.Reason(c.QueryParam("refused")); reason.Genuine() && v.sess.DocumentAttempts > 0 {
+		view.Refused = reason
+	}
+	return p.render(c, http.StatusOK, "document", view)
+}
+
+// ways returns the ways that a session can take.
+func (p *Pages) ways(c echo.Context, v visit) (ways []session.Way, err error) {
+	if p.walletable(v) {
+		available, err := p.cfg.Wallets.Available(c.Request().Context(), v.sess)
+		if err != nil {
+			return nil, err
+		}
+		if available {
+			ways = append(ways, session.WayWallet)
+		}
+	}
+	if p.agreeable(v) {
+		ways = append(ways, session.WayPhoto)
+	}
+	return ways, nil
+}
+
+// walletable reports whether a wallet may be asked for a session, if one is
+// available.
+func (p *Pages) walletable(v visit) bool {
+	return p.cfg.Wallets != nil && p.screenOf(v) == screenDocument && v.tenant.Allows(string(session.WayWallet))
+}
+
+// showDocument answers GET /v/{token}/document, which a browser asks for when
+// it goes back to a form: the session's page has the choice.
+func (p *Pages) showDocument(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	return p.onward(c, v, v.path)
+}
+
+// document answers POST /v/{token}/document: the shopper takes a way or declines
+// the offer.
+func (p *Pages) document(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	if p.screenOf(v) != screenDocument {
+		return p.onward(c, v, v.path)
+	}
+	next, ctx := v.path, c.Request().Context()
+	if choice := session.Way(c.FormValue("choice")); choice == "decline" {
+		v.sess, err = p.cfg.Sessions.Resolve(ctx, v.sess, session.CheckResult{Result: session.ResultFallback, Source: session.SourceDocument})
+	} else {
+		ways, waysErr := p.ways(c, v)
+		if waysErr != nil {
+			return waysErr
+		}
+		if !slices.Contains(ways, choice) {
+			return echo.ErrBadRequest
+		}
+		next += "/" + string(choice)
+		if choice == session.WayPhoto {
+			err = p.cfg.Photos.Begin(ctx, v.sess)
+		} else {
+			err = p.cfg.Wallets.Begin(ctx, v.sess)
+		}
+	}
+	if err != nil && !isLate(err) {
+		return err
+	}
+	return p.onward(c, v, next)
+}

@@ -1,0 +1,158 @@
+package shopper
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/check/age"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+)
+
+var (
+	phoneAddress = regexp.MustCompile(`data-testid="address">(http[^<]+)<`)
+	shownCode    = regexp.MustCompile(`data-testid="code">(\d{4})<`)
+)
+
+// found returns what the expression finds in a page.
+func found(t testing.TB, expression *regexp.Regexp, body string) string {
+	t.Helper()
+	m := expression.FindStringSubmatch(body)
+	if m == nil {
+		t.Fatalf("the page has no %s:\n%s", expression, body)
+	}
+	return m[1]
+}
+
+// handedOver starts a session in a browser and offers it to a phone, whose
+// link and code are returned.
+func (f *fixture) handedOver(desktop *browser, livemode bool) (link, phoneLink, code string) {
+	f.t.Helper()
+	link = f.session(livemode)
+	desktop.post(link+"/start", nil)
+	desktop.post(link+"/handover", nil).leadsTo(f.t, strings.TrimPrefix(link, f.server.URL)+"/handover")
+	page := desktop.get(link + "/handover")
+	page.shows(f.t, http.StatusOK, "handover-waiting")
+	return link, found(f.t, phoneAddress, page.body), found(f.t, shownCode, page.body)
+}
+
+func (b *browser) handoverState(link string) string {
+	b.t.Helper()
+	return strings.TrimSpace(b.get(link + "/handover/state").body)
+}
+
+func TestAPhoneMakesTheCheckAndTheDesktopIsRedirected(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, verdict(age.VerdictMet, 40)))
+	desktop, phone := f.browser(), f.browser()
+	link, phoneLink, code := f.handedOver(desktop, true)
+	if got := desktop.handoverState(link); got != `{"state":"waiting"}` {
+		t.Errorf("state %s", got)
+	}
+	page := phone.get(phoneLink)
+	page.shows(t, http.StatusOK, "screen-phone")
+	if got := found(t, shownCode, page.body); got != code || !strings.Contains(page.body, "Corner Shop") {
+		t.Errorf("the phone shows %s, the desktop %s", got, code)
+	}
+	phone.post(phoneLink+"/start", nil).leadsTo(t, strings.TrimPrefix(phoneLink, f.server.URL))
+	phone.get(phoneLink).shows(t, http.StatusOK, "screen-primer")
+	if got := desktop.handoverState(link); got != `{"state":"phone"}` {
+		t.Errorf("state %s", got)
+	}
+	desktop.get(link+"/handover").shows(t, http.StatusOK, "handover-phone")
+
+	f.advance(session.HandoverTTL) // the phone has what it took in time
+	c := phone.camera(phoneLink)
+	c.read()
+	c.send(frame(scriptNonce, 0))
+	c.read()
+	c.send(frame(scriptNonce, 1))
+	c.read()
+	if got := desktop.handoverState(link); got != `{"state":"over"}` {
+		t.Errorf("state %s", got)
+	}
+	desktop.get(link+"/handover").shows(t, http.StatusOK, "screen-onward") // which leads on to the link
+	passing(t, desktop.get(link), f.stored(link).ID.String())
+	done := phone.get(phoneLink)
+	done.shows(t, http.StatusOK, "notice-handover_done")
+	if strings.Contains(done.body, "shop.example") {
+		t.Error("the phone was given an address of the merchant")
+	}
+	phone.get(link).shows(t, http.StatusOK, "notice-completed")
+}
+
+func TestAHandoverIsForOnePhone(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	desktop, phone, other := f.browser(), f.browser(), f.browser()
+	_, phoneLink, _ := f.handedOver(desktop, true)
+	other.get(phoneLink).shows(t, http.StatusOK, "screen-phone")
+	phone.post(phoneLink+"/start", nil)
+	other.post(phoneLink+"/start", nil)
+	if a := other.post(f.server.URL+"/h/cAnArY/start", nil); a.StatusCode != http.StatusGone || strings.Contains(a.body+a.Header.Get("Location"), "cAnArY") {
+		t.Errorf("unknown link: %d, %s", a.StatusCode, a.Header)
+	}
+	other.get(phoneLink).shows(t, http.StatusGone, "notice-handover_gone")
+	if a := other.get(phoneLink + "/stream"); a.StatusCode == http.StatusSwitchingProtocols || a.StatusCode < 400 {
+		t.Errorf("stream for another phone: %d", a.StatusCode)
+	}
+	phone.get(phoneLink).shows(t, http.StatusOK, "screen-primer")
+}
+
+func TestAHandoverHasItsTime(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	desktop, phone := f.browser(), f.browser()
+	link, phoneLink, _ := f.handedOver(desktop, true)
+	f.advance(session.HandoverTTL)
+	phone.post(phoneLink+"/start", nil)
+	phone.get(phoneLink).shows(t, http.StatusGone, "notice-handover_gone")
+	desktop.get(link+"/handover").shows(t, http.StatusOK, "handover-expired")
+
+	desktop.post(link+"/handover", nil)
+	fresh := found(t, phoneAddress, desktop.get(link+"/handover").body)
+	if fresh == phoneLink {
+		t.Error("the new code is the old one")
+	}
+	phone.get(fresh).shows(t, http.StatusOK, "screen-phone")
+	phone.get(phoneLink).shows(t, http.StatusGone, "notice-handover_gone")
+}
+
+func TestOnlyTheSessionsBrowserHandsOver(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	desktop, other := f.browser(), f.browser()
+	link, _, _ := f.handedOver(desktop, true)
+	before := desktop.get(link + "/handover").body
+	other.post(link+"/handover", nil).leadsTo(t, strings.TrimPrefix(link, f.server.URL))
+	other.get(link+"/handover").leadsTo(t, strings.TrimPrefix(link, f.server.URL))
+	if desktop.get(link+"/handover").body != before {
+		t.Error("another browser has changed the code")
+	}
+}
+
+func TestAPhoneIsToldWhenTheSessionHasEnded(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	desktop, phone := f.browser(), f.browser()
+	_, phoneLink, _ := f.handedOver(desktop, true)
+	phone.post(phoneLink+"/start", nil)
+	f.advance(time.Hour)
+	phone.get(phoneLink).shows(t, http.StatusOK, "notice-handover_done")
+}
+
+// A form that was refused leads back to the page it came from, without
+// repeating anything of the request.
+func TestARefusedFormLeadsBack(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	link, phoneLink, _ := f.handedOver(f.browser(), true)
+	for page, shows := range map[string]string{link: "notice-elsewhere", phoneLink: "screen-phone"} {
+		visitor := f.browser()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, page+"/start", nil)
+		must(t, err)
+		req.Header.Set("Sec-Fetch-Site", "cross-site")
+		a := visitor.do(req)
+		a.shows(t, http.StatusForbidden, "notice-refused")
+		back, err := req.URL.Parse(found(t, regexp.MustCompile(`href="([^"]*)" data-testid="check"`), a.body))
+		must(t, err)
+		visitor.get(back.String()).shows(t, http.StatusOK, shows)
+	}
+}

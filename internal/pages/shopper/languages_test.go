@@ -1,0 +1,105 @@
+package shopper
+
+import (
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"agegate/internal/rules/tenant"
+	"agegate/templates"
+)
+
+const languageCookie = "agegate-lang"
+
+func TestLanguageIsChosen(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	link := f.session(true)
+	shopper := f.browser()
+	for _, l := range f.pages.pages.Languages() {
+		a := shopper.get(link + "?lang=" + l.Tag)
+		if !strings.Contains(a.body, `<html lang="`+l.Tag+`" dir="`+l.Dir+`">`) {
+			t.Errorf("%s was not chosen", l.Tag)
+		}
+		if again := shopper.get(link); again.Header.Get("Content-Language") != l.Tag {
+			t.Errorf("%s was not remembered", l.Tag)
+		}
+	}
+	if a := shopper.get(link + "?lang=xx"); a.StatusCode != http.StatusOK {
+		t.Errorf("unknown language: %d", a.StatusCode)
+	}
+}
+
+// A merchant's choice bounds what shoppers are offered, and what they chose
+// elsewhere or their browser asks for.
+func TestOfferedLanguages(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{Languages: []string{"de", "fr"}}, scripted())
+	link := f.session(true)
+	for _, tt := range []struct{ query, cookie, accept, want string }{
+		{"", "", "", "de"}, {"", "", "en-US,en", "de"}, {"", "", "en,fr-CA;q=0.5", "fr"}, {"?lang=fr", "", "de", "fr"},
+		{"?lang=en", "", "", "de"}, {"", "en", "", "de"}, {"", "fr", "de", "fr"}, {"?lang=tr", "ar", "ja", "de"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link+tt.query, nil)
+		must(t, err)
+		req.Header.Set("Accept-Language", tt.accept)
+		if tt.cookie != "" {
+			req.Header.Set("Cookie", languageCookie+"="+tt.cookie)
+		}
+		res, err := http.DefaultClient.Do(req)
+		must(t, err)
+		body, err := io.ReadAll(res.Body)
+		must(t, err)
+		must(t, res.Body.Close())
+		if got := res.Header.Get("Content-Language"); got != tt.want || strings.Count(string(body), `href="?lang=`) != 2 {
+			t.Errorf("%+v: %s, with %d languages to choose from", tt, got, strings.Count(string(body), `href="?lang=`))
+		}
+	}
+}
+
+// The languages that a merchant can choose from are those of the page.
+func TestLanguagesAreThoseOfTheSettings(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	var tags []string
+	for _, l := range f.pages.pages.Languages() {
+		tags = append(tags, l.Tag)
+	}
+	if tags[0] != tenant.Languages[0] || !slices.Equal(slices.Sorted(slices.Values(tags)), slices.Sorted(slices.Values(tenant.Languages))) {
+		t.Errorf("the page has %v, the settings %v", tags, tenant.Languages)
+	}
+}
+
+// Every guidance and prompt that the camera check can send needs a text: the
+// constants of these types in the source are the list.
+func TestEveryGuidanceAndPromptHasAText(t *testing.T) {
+	raw, err := fs.ReadFile(templates.Shopper(), "locales/en.json")
+	must(t, err)
+	var texts map[string]any
+	must(t, json.Unmarshal(raw, &texts))
+	var sources []string
+	for _, room := range []string{"vision", "liveness"} {
+		files, err := filepath.Glob("../" + room + "/*.go")
+		must(t, err)
+		sources = append(sources, files...)
+	}
+	constant := regexp.MustCompile(`(?m)^\s*(?:const )?(Guidance|Prompt)\w+\s+(?:Guidance|Prompt)\s*=\s*"(\w+)"`)
+	known := map[string]int{}
+	for _, source := range sources {
+		code, err := os.ReadFile(source)
+		must(t, err)
+		for _, m := range constant.FindAllStringSubmatch(string(code), -1) {
+			known[m[1]]++
+			if key := strings.ToLower(m[1]) + "." + m[2]; texts[key] == nil {
+				t.Errorf("there is no text %q", key)
+			}
+		}
+	}
+	if known["Guidance"] < 10 || known["Prompt"] < 1 {
+		t.Errorf("found only %v in the source", known)
+	}
+}

@@ -1,0 +1,169 @@
+package shopper
+
+import (
+	"net/http"
+
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
+
+	"github.com/labstack/echo/v4"
+)
+
+type phoneView struct {
+	layout
+	exit
+	Code  string
+	Start string // path of the form
+}
+
+// phoneVisit reads the session behind a phone's link. Its owner flag says that
+// this phone has taken the handover and acts for the session's own browser.
+func (p *Pages) phoneVisit(c echo.Context) (visit, error) {
+	ctx, token := c.Request().Context(), c.Param("handover")
+	v := visit{path: "/h/" + token}
+	if cookie, err := c.Cookie(p.phoneCookie(token)); err == nil {
+		v.cookie = cookie.Value
+	}
+	var err error
+	if v.sess, v.owner, err = p.cfg.Handovers.Open(ctx, token, v.cookie); err != nil {
+		return visit{}, err
+	}
+	v.claim = session.PhoneClaim(token, v.cookie)
+	if v.tenant, err = p.cfg.Tenants.Tenant(ctx, v.sess.TenantID); err != nil {
+		return visit{}, err
+	}
+	if v.brand, err = p.cfg.Tenants.Brand(ctx, v.sess.TenantID); err != nil {
+		return visit{}, err
+	}
+	return v, v.refused()
+}
+
+// showPhone answers GET /h/{handover}: the code to compare, then the camera,
+// then a notice that this phone is done.
+func (p *Pages) showPhone(c echo.Context) error {
+	v, err := p.phoneVisit(c)
+	if isGone(err) {
+		return p.handoverGone(c)
+	}
+	if err != nil {
+		return err
+	}
+	if v.owner && p.screenOf(v) == screenUsedUp {
+		if v.sess, err = p.cfg.Sessions.UseUp(c.Request().Context(), v.sess); err != nil && !isLate(err) {
+			return err
+		}
+	}
+	l := layout{look: lookOf(v), Test: !v.sess.Livemode, Path: v.path}
+	switch {
+	case p.doneOnPhone(v):
+		return p.render(c, http.StatusOK, "notice", &noticeView{layout: l, Name: "handover_done", Icon: notices["handover_done"]})
+	case !v.owner:
+		if err := p.greetPhone(c, &v); err != nil {
+			return err
+		}
+		return p.render(c, http.StatusOK, "phone", &phoneView{
+			layout: l, exit: exit{Merchant: v.merchant()},
+			Code: session.HandoverCode(c.Param("handover")), Start: v.path + "/start",
+		})
+	case !p.filmable(v):
+		return p.unavailable(c, v)
+	default:
+		view := p.cameraViewOf(v)
+		if v.sess.DocumentOpen() {
+			view = p.photoCameraOf(c, v)
+		}
+		view.layout, view.Leave = l, ""
+		view.Camera, view.Handover, view.Back, view.OnPhone = v.path, "", "", true
+		return p.render(c, http.StatusOK, "camera", view)
+	}
+}
+
+// doneOnPhone reports whether a phone has nothing more to do for the session.
+func (p *Pages) doneOnPhone(v visit) bool {
+	switch {
+	case p.status(v) != session.StatusPending:
+		return true
+	case v.sess.DocumentOpen():
+		v.owner = true // whether this phone may is asked later
+		return !p.photographable(v)
+	}
+	return v.sess.AttemptsLeft() == 0
+}
+
+// startPhone answers POST /h/{handover}/start: the person says that both codes
+// are the same, and the handover becomes this phone's.
+func (p *Pages) startPhone(c echo.Context) error {
+	v, err := p.phoneVisit(c)
+	if err == nil && !v.owner {
+		err = p.takeHandover(c, v)
+	}
+	if isGone(err) {
+		return p.handoverGone(c)
+	}
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, v.path)
+}
+
+// isGone reports that a phone's link is unknown, expired or used.
+func isGone(err error) bool {
+	code := fault.CodeOf(err)
+	return code == fault.NotFound || code == fault.Gone
+}
+
+func (p *Pages) handoverGone(c echo.Context) error {
+	return p.render(c, http.StatusGone, "notice", &noticeView{Name: "handover_gone", Icon: notices["handover_gone"]})
+}
+
+func (p *Pages) takeHandover(c echo.Context, v visit) error {
+	if err := p.greetPhone(c, &v); err != nil {
+		return err
+	}
+	_, err := p.cfg.Handovers.Take(c.Request().Context(), v.sess, c.Param("handover"), v.cookie)
+	if isLate(err) {
+		return nil // the page that follows knows how the session stands
+	}
+	return err
+}
+
+// greetPhone gives the phone the cookie that it will take the handover with.
+func (p *Pages) greetPhone(c echo.Context, v *visit) error {
+	if v.cookie != "" {
+		return nil
+	}
+	cookie, err := credential.NewLinkToken(p.cfg.Random)
+	if err != nil {
+		return err
+	}
+	v.cookie = cookie
+	p.pages.SetCookie(c, p.phoneCookie(c.Param("handover")), cookie, session.MaxLifetime)
+	return nil
+}
+
+// phoneStream answers GET /h/{handover}/stream: the camera check, made here
+// for the session's own browser.
+func (p *Pages) phoneStream(c echo.Context) error {
+	v, err := p.phoneVisit(c)
+	if err != nil {
+		return err
+	}
+	return p.capture(c, v)
+}
+
+// phoneWithoutCamera answers POST /h/{handover}/without-camera.
+func (p *Pages) phoneWithoutCamera(c echo.Context) error {
+	v, err := p.phoneVisit(c)
+	if isGone(err) {
+		return p.handoverGone(c)
+	}
+	if err != nil {
+		return err
+	}
+	return p.goWithout(c, v)
+}
+
+func (p *Pages) phoneCookie(token string) string {
+	return p.cookieName(credential.HashToken(token), "phone-")
+}

@@ -1,0 +1,132 @@
+package shopper
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"agegate/internal/check/age"
+	"agegate/internal/check/document"
+	"agegate/internal/check/document/photo"
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
+
+	"github.com/coder/websocket"
+	"github.com/labstack/echo/v4"
+)
+
+// registerPhoto mounts the photo way of the document check. Its pictures come
+// over the stream of the camera check.
+func (p *Pages) registerPhoto(e *echo.Echo) {
+	e.Match([]string{http.MethodGet, http.MethodHead}, "/v/:token/photo", p.showPhoto, page.Compress)
+	e.POST("/v/:token/photo", p.agreePhoto, p.pages.SameOrigin)
+}
+
+// photoView says what is read and compared, and asks for consent.
+type photoView struct {
+	layout
+	exit
+	TargetAge int
+	Missing   bool // the form came without consent
+}
+
+// photographable reports whether this browser may photograph a document now.
+func (p *Pages) photographable(v visit) bool { return p.agreeable(v) && v.sess.FaceMatchAt != nil }
+
+// agreeable reports whether this browser may take the photo way, once the
+// shopper has agreed to the comparison of the faces.
+func (p *Pages) agreeable(v visit) bool {
+	return p.cfg.Photos != nil && p.screenOf(v) == screenDocument && v.tenant.Allows(string(session.WayPhoto)) && p.cfg.Photos.Available(v.sess)
+}
+
+// showPhoto answers GET /v/{token}/photo: the request for consent, then the
+// camera.
+func (p *Pages) showPhoto(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !p.agreeable(v):
+		return p.onward(c, v, v.path)
+	case v.sess.FaceMatchAt == nil:
+		return p.askPhoto(c, v, false)
+	}
+	return p.render(c, http.StatusOK, "camera", p.photoCameraOf(c, v))
+}
+
+func (p *Pages) askPhoto(c echo.Context, v visit, missing bool) error {
+	return p.render(c, http.StatusOK, "photo", &photoView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Missing: missing})
+}
+
+// agreePhoto answers POST /v/{token}/photo: the shopper agrees to the
+// comparison of the faces.
+func (p *Pages) agreePhoto(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	if !p.agreeable(v) {
+		return p.onward(c, v, v.path)
+	}
+	if c.FormValue("compare") != "yes" {
+		return p.askPhoto(c, v, true)
+	}
+	if err := p.cfg.Photos.Consent(c.Request().Context(), v.sess); err != nil && !isLate(err) {
+		return err
+	}
+	return p.onward(c, v, v.path+"/photo")
+}
+
+// photoCameraOf is the camera page for a document.
+func (p *Pages) photoCameraOf(c echo.Context, v visit) *cameraView {
+	view := p.cameraViewOf(v)
+	view.Photo, view.Again = true, false
+	view.Camera, view.Without, view.Back = v.path+"/photo", "", v.path
+	if outcome := photo.Outcome(c.QueryParam("refused")); outcome == photo.Doubtful || v.sess.DocumentAttempts > 0 && slices.Contains(photo.Refusals, outcome) {
+		view.Refused = outcome
+	}
+	return view
+}
+
+// filming is the check of a document, with what it writes to its session.
+type filming struct {
+	*document.Recording
+	pages *Pages
+	came  time.Time // when the latest frame arrived
+}
+
+// take implements exam.
+func (f *filming) take(ctx context.Context, frame age.Frame) (photo.Step, error) {
+	f.came = frame.Received
+	return f.Add(ctx, frame)
+}
+
+// record implements exam.
+func (f *filming) record(ctx context.Context, step photo.Step) (*onwardMessage, error) {
+	onward := &onwardMessage{Next: "reload"}
+	err := f.Pay(ctx, f.came)
+	switch {
+	case err != nil:
+	case step.Outcome == "":
+		return nil, nil
+	case slices.Contains(photo.Refusals, step.Outcome):
+		onward.Refused = step.Outcome
+		err = f.Settle(ctx, step.Outcome) // once: a second call would count twice
+	case step.Outcome == photo.Doubtful:
+		onward.Refused = step.Outcome
+	default:
+		err = persist(ctx, func() error { return f.Settle(ctx, step.Outcome) })
+	}
+	if isLate(err) || isDisabled(err) || fault.CodeOf(err) == fault.TooMany {
+		return &onwardMessage{Next: "reload"}, nil
+	}
+	return onward, err
+}
+
+// finish implements exam. What has not come to an outcome has changed nothing.
+func (f *filming) finish(_ context.Context, code websocket.StatusCode) (returned bool) {
+	return unserved(code)
+}

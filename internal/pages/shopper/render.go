@@ -1,0 +1,85 @@
+package shopper
+
+import (
+	"slices"
+
+	"agegate/internal/check/document/photo"
+	"agegate/internal/check/document/wallet"
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+
+	"github.com/labstack/echo/v4"
+)
+
+// layout is what the frame around every page needs. The view of each screen
+// embeds it.
+type layout struct {
+	page.Frame
+	look
+	Path      string       // of the page that shows the session's state
+	Test      bool         // a test session: carries the banner
+	Forcible  bool         // and is still open: the banner has the outcomes
+	Spoofable bool         // and spoof is one of them
+	Assisted  bool         // the shopper cannot move their head; filled in by render
+	Operator  string       // who runs the gateway, or empty; filled in by render
+	Links     []footerLink // filled in by render
+}
+
+func (l *layout) base() *layout { return l }
+
+// view is the data of one screen.
+type view interface {
+	page.View
+	base() *layout
+}
+
+// screens are the templates that the handlers render.
+var screens = []string{
+	"intro", "consent", "camera", "document", "fallback", "spoof", "notice", "onward", "handover", "phone",
+	"wallet", "sample", "photo",
+}
+
+// composedKeys lists the texts whose keys templates put together from a name.
+func composedKeys() []string {
+	var keys []string
+	for name := range notices {
+		keys = append(keys, "notice."+name+".title", "notice."+name+".body")
+	}
+	for _, way := range []session.Way{session.WayWallet, session.WayPhoto} {
+		keys = append(keys, "document.way."+string(way), "document.about."+string(way))
+	}
+	for _, reason := range wallet.Reasons() {
+		if reason.Genuine() {
+			keys = append(keys, "document.refused."+string(reason))
+		}
+	}
+	for _, outcome := range append(slices.Clip(photo.Refusals), photo.Doubtful) {
+		keys = append(keys, "document.refused."+string(outcome))
+	}
+	for _, hint := range photo.Hints {
+		keys = append(keys, "film."+string(hint))
+	}
+	for _, name := range complaints {
+		keys = append(keys, "wallet.refused."+name)
+	}
+	for _, app := range []string{wallet.SchemeProofOfAge, wallet.SchemeOpenID} {
+		keys = append(keys, "wallet.app."+app)
+	}
+	for _, kind := range troubles {
+		keys = append(keys, "trouble."+kind+".title", "trouble."+kind+".body", "trouble."+kind+".action")
+	}
+	for _, link := range footerLinks(tenant.Links{Privacy: "x", Help: "x", Terms: "x"}) {
+		keys = append(keys, "page."+link.Kind)
+	}
+	return keys
+}
+
+// render writes a screen in the browser's language.
+func (p *Pages) render(c echo.Context, status int, screen string, v view) error {
+	l := v.base()
+	l.Assisted, l.Operator = assisted(c), p.cfg.Operator.Name
+	l.Offered = l.languages
+	l.Links = footerLinks(l.links.Or(p.cfg.Operator.Links))
+	return p.pages.Render(c, status, screen, v)
+}

@@ -1,0 +1,162 @@
+// Package shopper is the hosted page: the screens that a shopper's browser shows
+// for a session, from the introduction through the camera to the result. The
+// server holds all state; the browser holds one cookie that ties it to the session.
+package shopper
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"html/template"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+
+	"agegate/internal/check/age"
+	"agegate/internal/check/document"
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/brand"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+	"agegate/templates"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/errgroup"
+)
+
+// Config holds the dependencies and settings of the pages.
+type Config struct {
+	Sessions *session.Service
+	Tenants  Tenants
+	// NewCapture starts a camera check of a session. Nil means that the estimator is off:
+	// live sessions are told so, forced outcomes of test sessions still work.
+	NewCapture func(sess session.Session, assisted bool) Capture
+	// Places returns how many camera checks can be served at a usable rate now,
+	// at least one; the others wait in line. Nil: all of them.
+	Places func() int
+	// Wallets is the wallet way of the document check; nil turns it off. Where no
+	// way is left, the document check can only be declined.
+	Wallets *document.Wallets
+	// Photos is the photo way of the document check; nil turns it off.
+	Photos *document.Photos
+	// DocumentPlaces returns how many documents can be photographed at a usable
+	// rate now, at least one; the others wait in line. Nil: all of them.
+	DocumentPlaces func() int
+	// Handovers lets a phone make the camera check for a browser that has no
+	// camera. Nil: the hand-over is not offered.
+	Handovers *session.Handovers
+	// VerifyURL is the public base of the pages, without a trailing slash. Its
+	// scheme decides whether cookies are Secure.
+	VerifyURL string
+	Operator  Operator
+	Logger    *slog.Logger // nil discards
+	Random    io.Reader    // nil means crypto/rand
+}
+
+// Tenants reads tenants.
+type Tenants interface {
+	// Tenant returns one tenant, or fault.NotFound.
+	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
+	// Brand returns a tenant's brand; the zero Brand where nothing is set.
+	Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error)
+	// Logo returns the PNG that has a hash, or fault.NotFound.
+	Logo(ctx context.Context, hash string) ([]byte, error)
+}
+
+// Capture is one camera check, for one goroutine at a time; see age.Capture.
+type Capture interface {
+	Nonce() [16]byte
+	// Add takes the next frame. Any error ends the capture.
+	Add(ctx context.Context, f age.Frame) (age.Step, error)
+	// MoreTime extends the time of the present prompt, a limited number of
+	// times, and reports whether it did.
+	MoreTime() bool
+}
+
+// maxCaptures bounds the camera checks of a process, those in line included.
+const maxCaptures = 256
+
+// Pages are the handlers of the hosted page.
+type Pages struct {
+	cfg       Config
+	pages     *page.Set
+	captures  *captures
+	documents *captures // checks of documents
+	budget    budget    // of each camera stream
+}
+
+// New parses every template in every language and fails on the first that is
+// missing or that names a text the catalogues have not.
+func New(cfg Config) (*Pages, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Reader
+	}
+	if cfg.Places == nil {
+		cfg.Places = func() int { return maxCaptures }
+	}
+	if cfg.DocumentPlaces == nil {
+		cfg.DocumentPlaces = func() int { return maxCaptures }
+	}
+	pages, err := loadPages(cfg.VerifyURL)
+	if err != nil {
+		return nil, err
+	}
+	return &Pages{
+		cfg: cfg, pages: pages, budget: streamBudget,
+		captures: newCaptures(maxCaptures, cfg.Places), documents: newCaptures(maxCaptures, cfg.DocumentPlaces),
+	}, nil
+}
+
+func loadPages(verifyURL string) (*page.Set, error) {
+	public, err := url.Parse(verifyURL)
+	if err != nil {
+		return nil, fmt.Errorf("verify URL: %w", err)
+	}
+	return page.New(page.Config{
+		Files: templates.Shopper(), Screens: screens, Keys: composedKeys(), Funcs: template.FuncMap{"trouble": troubleOf, "cameraFiles": func() []string { return cameraFiles }},
+		StaticPath: "/static", PublicURL: verifyURL,
+		Permissions:   "camera=(self), microphone=(), geolocation=(), display-capture=()",
+		ContentPolicy: page.HostedPolicy(public),
+	})
+}
+
+// Register mounts the pages and their static files.
+func (p *Pages) Register(e *echo.Echo) {
+	getOrHead := []string{http.MethodGet, http.MethodHead}
+	p.pages.Assets().Register(e)
+	e.Match(getOrHead, "/brand/:file", p.showBrand)
+	e.GET(page.HandshakePath, p.answerHandshake)
+	e.Match(getOrHead, "/v/:token", p.show, page.Compress)
+	e.Match(getOrHead, "/v/:token/", p.show, page.Compress) // where the page of a failed form leads back to
+	e.Match(getOrHead, "/v/:token/camera", p.showCamera, page.Compress)
+	e.Match(getOrHead, "/v/:token/document", p.showDocument, page.Compress)
+	e.GET("/v/:token/stream", p.stream)
+	e.POST("/v/:token/start", p.start, p.pages.SameOrigin)
+	e.POST("/v/:token/consent", p.consent, p.pages.SameOrigin)
+	e.POST("/v/:token/without-camera", p.withoutCamera, p.pages.SameOrigin)
+	e.POST("/v/:token/document", p.document, p.pages.SameOrigin)
+	if p.cfg.Handovers != nil {
+		p.registerHandover(e)
+	}
+	if p.cfg.Wallets != nil {
+		p.registerWallet(e)
+	}
+	if p.cfg.Photos != nil {
+		p.registerPhoto(e)
+	}
+}
+
+// Close ends the camera checks under way and tells their pages to connect
+// again. It waits for the checks until ctx ends.
+func (p *Pages) Close(ctx context.Context) error {
+	var lanes errgroup.Group
+	for _, lane := range []*captures{p.captures, p.documents} {
+		lanes.Go(func() error { return lane.close(ctx) })
+	}
+	return lanes.Wait()
+}

@@ -1,0 +1,399 @@
+package shopper
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"agegate/internal/check/age"
+	"agegate/internal/check/document/photo"
+	"agegate/internal/check/liveness"
+	"agegate/internal/check/vision"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
+
+	"github.com/coder/websocket"
+	"github.com/labstack/echo/v4"
+)
+
+// budget is what one camera stream may use.
+type budget struct {
+	answer time.Duration // for a frame, the wait for its turn included
+	idle   time.Duration // between two frames, and for the answer to a ping
+	whole  time.Duration
+	frames int
+	bytes  int           // of messages
+	gap    time.Duration // between two frames on average; more are read later
+	burst  int           // frames that may come sooner, after a delay in the network
+	beat   time.Duration // between two pings; those in line are told their place as often
+}
+
+// photoBudget is the same for pictures of documents, which are larger and fewer.
+// Between the document and the face, the page opens another camera.
+var photoBudget = budget{
+	answer: 20 * time.Second, idle: 25 * time.Second, whole: session.MaxDocumentCamera + time.Minute, frames: 6000, bytes: 512 << 20,
+	gap: 100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
+}
+
+// streamBudget is more than an honest page needs: at most six frames a second
+// of some 30 KB, for as long as the slowest person may take.
+var streamBudget = budget{
+	answer: 10 * time.Second, idle: 10 * time.Second, whole: 8 * time.Minute, frames: 3000, bytes: 96 << 20,
+	gap: 100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
+}
+
+const (
+	// sendTime bounds the wait for the network to take a message.
+	sendTime = 10 * time.Second
+	// messageLimit is more than a frame may weigh, so that a frame little too
+	// large is refused by name; what is over it is not read at all.
+	messageLimit = age.FrameHeaderBytes + vision.MaxFrameBytes + 1024
+)
+
+// Close codes that tell the page how to go on, beside those of RFC 6455. The
+// page knows them by number.
+const (
+	closeReload    websocket.StatusCode = 4000 // the session has moved on
+	closeTakenOver websocket.StatusCode = 4001 // another tab of this browser goes on
+	closeIdle      websocket.StatusCode = 4002
+	closeSpent     websocket.StatusCode = 4003 // a budget is used up
+)
+
+// queued is sent while the check waits for a place. No frame is taken yet, and
+// no time of the check runs.
+type queued struct {
+	Place int `json:"place"` // in line, from 1
+}
+
+// hello begins the check: what must precede every frame.
+type hello struct {
+	Nonce  string `json:"nonce"` // 32 hex digits
+	Credit int    `json:"credit"`
+}
+
+// guidance answers one frame. It never holds a verdict, an age or a score.
+type guidance struct {
+	Seq       uint32          `json:"seq"`
+	Stage     photo.Stage     `json:"stage,omitempty"` // what to film; empty in a camera check
+	Guidance  vision.Guidance `json:"guidance"`
+	Phase     age.Phase       `json:"phase"`
+	Prompt    liveness.Prompt `json:"prompt"`
+	Hint      liveness.Hint   `json:"hint"` // to be told with the prompt
+	Done      int             `json:"done"`
+	Total     int             `json:"total"`
+	Progress  float64         `json:"progress"`  // of the present prompt, 0 to 1
+	Remaining int64           `json:"remaining"` // milliseconds until the prompt lapses; 0 when nothing waits
+	More      bool            `json:"more"`      // the message moreTime would be granted
+	Full      bool            `json:"full"`      // the next frame should have the full size, others need not
+	Credit    int             `json:"credit"`    // frames that the page may have unanswered
+}
+
+// moreTime is the one text message of a page: the shopper asks for more time
+// for the present prompt. It is not answered; the next guidance has the time.
+const moreTime = "more_time"
+
+// onwardMessage is the last message of a check that has ended by itself. It
+// does not tell the verdict.
+type onwardMessage struct {
+	Next    string        `json:"next"`              // "reload"; "retry": nothing had begun, the page offers the camera again
+	Refused photo.Outcome `json:"refused,omitempty"` // why a document was refused, while another one may be tried
+}
+
+// exam is what a stream does with the frames of its page: a camera check, or
+// the check of a photographed document.
+type exam interface {
+	Nonce() [16]byte
+	MoreTime() bool
+	// take looks at the next frame. Its errors are those of age.Capture.Add.
+	take(ctx context.Context, f age.Frame) (photo.Step, error)
+	// record writes what a step means for the session and returns the last message
+	// of the stream, or nil while it goes on.
+	record(ctx context.Context, step photo.Step) (*onwardMessage, error)
+	// finish ends the exam when the stream is closed with the code. It reports
+	// whether the server owes the page another one.
+	finish(ctx context.Context, code websocket.StatusCode) (returned bool)
+}
+
+// stream answers GET /v/{token}/stream, the WebSocket of a camera check.
+func (p *Pages) stream(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	return p.capture(c, v)
+}
+
+// capture makes a camera check over a WebSocket for the browser, or the phone,
+// that the session belongs to.
+func (p *Pages) capture(c echo.Context, v visit) error {
+	if !v.owner {
+		return echo.ErrForbidden
+	}
+	opts := &websocket.AcceptOptions{OriginPatterns: []string{hostOf(p.cfg.VerifyURL)}}
+	handshake := &handshake{ResponseWriter: c.Response()}
+	conn, err := websocket.Accept(handshake, c.Request(), opts)
+	if err != nil {
+		return nil // Accept has answered
+	}
+	link := &link{conn: conn, raw: handshake.conn}
+	defer conn.CloseNow() //nolint:errcheck // nothing is left to be told
+	stream := &stream{pages: p, link: link, visit: v, inbox: newInbox()}
+	if !stream.prepare(assisted(c)) {
+		link.close(closeReload, "the session has moved on")
+		return nil
+	}
+	// A stream outlives its request, so that a verdict is written even if the
+	// connection is lost meanwhile, but its work ends when another stream takes
+	// the session over.
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Request().Context()))
+	defer cancel(nil)
+	lane := stream.lane
+	check, ok := lane.enter(v.sess, link, cancel)
+	if !ok {
+		link.close(websocket.StatusTryAgainLater, "all places are taken")
+		return nil
+	}
+	defer lane.leave()
+	stream.check = check
+	code, reason := stream.run(ctx)
+	returned := stream.exam != nil && stream.exam.finish(context.WithoutCancel(ctx), code)
+	if code == websocket.StatusNormalClosure || returned {
+		lane.lose(check, code, reason)
+	} else {
+		lane.end(check, code, reason)
+	}
+	return nil
+}
+
+// prepare chooses what the stream is for by the state of the session, and
+// reports whether it is for anything.
+func (s *stream) prepare(assisted bool) bool {
+	p, v := s.pages, s.visit
+	switch {
+	case p.capturable(v):
+		s.lane, s.budget = p.captures, &p.budget
+		s.until = v.sess.ExpiresAt.Sub(p.cfg.Sessions.Now())
+		s.begin = func() exam { return &attempt{Capture: p.cfg.NewCapture(v.sess, assisted), pages: p, visit: v} }
+	case p.photographable(v):
+		s.lane, s.budget = p.documents, &photoBudget
+		s.until = session.MaxLifetime // each part of its camera time looks at the session's expiry, which moves
+		s.begin = func() exam { return &filming{Recording: p.cfg.Photos.Record(v.sess, v.claim, assisted), pages: p} }
+	default:
+		return false
+	}
+	return true
+}
+
+func hostOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// stream is one camera check over one connection.
+type stream struct {
+	pages  *Pages
+	link   *link
+	visit  visit
+	lane   *captures
+	budget *budget
+	until  time.Duration // how long it may last at most
+	begin  func() exam
+	check  *check
+	inbox  *inbox
+	exam   exam         // nil until the check has a place
+	trip   atomic.Int64 // the latest round trip, a time.Duration
+}
+
+// run waits for a place and answers frames until the check ends. It returns how
+// to close, with StatusNormalClosure for a connection that is gone. When work
+// ends, so does the stream, but what a frame has already decided is still
+// written.
+func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
+	captures, budget := s.lane, s.budget
+	go s.inbox.receive(work, s.link.conn, budget)
+	// A timer ends the connection with a code; an expired context would cut it.
+	expiry := time.AfterFunc(s.until, func() { captures.end(s.check, closeReload, "the session has expired") })
+	defer expiry.Stop()
+	if code, reason := s.queue(work); code != 0 {
+		return code, reason
+	}
+	s.exam = s.begin()
+	s.inbox.open.Store(true)
+	nonce := s.exam.Nonce()
+	// The round trip is not known yet, and nothing waits.
+	if s.send(work, hello{Nonce: hex.EncodeToString(nonce[:]), Credit: maxCredit}) != nil {
+		return websocket.StatusNormalClosure, ""
+	}
+	running, stop := context.WithCancel(work)
+	defer stop()
+	go s.measure(running)
+	idle, whole := time.NewTimer(budget.idle), time.NewTimer(budget.whole)
+	defer idle.Stop()
+	defer whole.Stop()
+	for {
+		select {
+		case <-work.Done():
+			return endOf(work)
+		case <-whole.C:
+			return closeSpent, "time is up"
+		case <-idle.C:
+			return closeIdle, "no frame came"
+		case frame, ok := <-s.inbox.frames:
+			if !ok {
+				return s.ended(work)
+			}
+			if code, reason := s.answer(work, frame); code != 0 {
+				return code, reason
+			}
+			idle.Reset(budget.idle)
+		}
+	}
+}
+
+// queue waits in line until the check has a place, and tells the page where it
+// is. It returns how to close, or zero to go on.
+func (s *stream) queue(work context.Context) (websocket.StatusCode, string) {
+	beat := time.NewTicker(s.budget.beat)
+	defer beat.Stop()
+	place := 0
+	for {
+		select {
+		case <-work.Done():
+			return endOf(work)
+		case <-s.inbox.frames: // closed: none is taken before the check has a place
+			return s.ended(work)
+		case place = <-s.check.news:
+			if place == 0 {
+				return 0, ""
+			}
+		case <-beat.C:
+			s.lane.review()
+			if s.ping(work) != nil && work.Err() == nil {
+				return closeIdle, "no sign of life"
+			}
+		}
+		// Also when it is the same: the page then knows that the server is there.
+		if s.send(work, queued{Place: place}) != nil {
+			return websocket.StatusNormalClosure, ""
+		}
+	}
+}
+
+// send writes a message. When work ends, it still does.
+func (s *stream) send(work context.Context, message any) error {
+	return s.link.send(context.WithoutCancel(work), message)
+}
+
+// ping measures the round trip. It fails when the page does not answer. A ping
+// that was cancelled while it was written would cut the connection, so it ends
+// with the connection only.
+func (s *stream) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.budget.idle)
+	defer cancel()
+	began := time.Now()
+	err := s.link.conn.Ping(ctx)
+	if err == nil {
+		s.trip.Store(int64(time.Since(began)))
+	}
+	return err
+}
+
+// measure keeps measuring the round trip until ctx ends. A check that sends no
+// frames is ended elsewhere.
+func (s *stream) measure(ctx context.Context) {
+	beat := time.NewTicker(s.budget.beat)
+	defer beat.Stop()
+	for s.ping(ctx) == nil {
+		select {
+		case <-beat.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// credit is how many frames the page may have unanswered.
+func (s *stream) credit() int { return credit(time.Duration(s.trip.Load())) }
+
+// ended returns how to close a stream from which no message comes any more.
+func (s *stream) ended(work context.Context) (websocket.StatusCode, string) {
+	if work.Err() != nil {
+		return endOf(work)
+	}
+	return s.inbox.code, s.inbox.reason
+}
+
+// endOf returns how a stream is closed whose work was cancelled.
+func endOf(work context.Context) (websocket.StatusCode, string) {
+	var end websocket.CloseError
+	errors.As(context.Cause(work), &end)
+	return end.Code, end.Reason
+}
+
+// answer takes one frame and answers it. It returns how to close, or zero
+// to go on.
+func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode, string) {
+	if s.inbox.more.Swap(false) {
+		s.exam.MoreTime()
+	}
+	frame.Trip = time.Duration(s.trip.Load())
+	frameCtx, cancel := context.WithTimeout(work, s.budget.answer)
+	defer cancel()
+	step, err := s.exam.take(frameCtx, frame.Frame)
+	switch {
+	case err != nil && work.Err() != nil:
+		return endOf(work)
+	case isForeign(err):
+		return refusal(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return websocket.StatusTryAgainLater, "busy"
+	case err != nil:
+		s.pages.cfg.Logger.Error("camera check failed", "error", err)
+		return websocket.StatusTryAgainLater, "failed"
+	}
+	ctx := context.WithoutCancel(work)
+	onward, err := s.exam.record(ctx, step)
+	switch {
+	case err != nil:
+		s.pages.cfg.Logger.Error("result of a camera check not written", "code", fault.CodeOf(err))
+		return websocket.StatusTryAgainLater, "failed"
+	case onward != nil:
+		_ = s.link.send(ctx, *onward) // the close code says much the same
+		return closeReload, "done"
+	}
+	s.inbox.held.Add(-1) // before the page can know
+	err = s.link.send(ctx, guidance{
+		Seq: frame.number, Stage: step.Stage, Guidance: step.Guidance, Phase: step.Phase, Prompt: step.Prompt, Hint: step.Hint,
+		Done: step.Done, Total: step.Total, Progress: step.Progress,
+		Remaining: step.Remaining.Milliseconds(), More: step.Extensible, Full: step.Full,
+		Credit: s.credit(),
+	})
+	if err != nil {
+		return websocket.StatusNormalClosure, ""
+	}
+	return 0, ""
+}
+
+// refusal is how a stream is closed for what no honest page sends.
+func refusal(err error) (websocket.StatusCode, string) {
+	if errors.Is(err, vision.ErrFrameTooLarge) {
+		return websocket.StatusMessageTooBig, "the picture is too large"
+	}
+	return websocket.StatusPolicyViolation, "not a frame of this check"
+}
+
+// isForeign reports what no honest page causes.
+func isForeign(err error) bool {
+	for _, known := range []error{age.ErrMalformedFrame, age.ErrForeignFrame, age.ErrFrameOrder, vision.ErrFrameTooLarge, age.ErrFinished} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,234 @@
+package shopper
+
+import (
+	"net/http"
+
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
+
+	"github.com/labstack/echo/v4"
+)
+
+// screen is a page of the session, as its state calls for it.
+type screen int
+
+const (
+	screenIntro screen = iota
+	screenConsent
+	screenCamera
+	screenDocument
+	screenPassed
+	screenFallback
+	screenSpoof
+	screenCompleted // ended; this browser did not make the check
+	screenElsewhere // begun in another browser
+	screenExpired
+	screenUsedUp      // the last attempt has begun; who asks for a page gives it up
+	screenUnavailable // the estimator is off
+)
+
+// screenOf chooses the screen for a session's state; it is the one place that
+// does.
+func (p *Pages) screenOf(v visit) screen {
+	switch p.status(v) {
+	case session.StatusExpired:
+		return screenExpired
+	case session.StatusPending:
+		return p.openScreen(v)
+	}
+	switch {
+	case !v.owner:
+		return screenCompleted
+	case v.sess.Status == session.StatusPassed:
+		return screenPassed
+	case v.sess.Status == session.StatusFallback:
+		return screenFallback
+	default:
+		return screenSpoof
+	}
+}
+
+func (p *Pages) openScreen(v visit) screen {
+	begun := v.sess.BrowserHash != nil
+	switch {
+	case begun && !v.owner:
+		return screenElsewhere
+	case v.sess.DocumentOpen():
+		return screenDocument
+	case begun && v.sess.AttemptsLeft() == 0:
+		return screenUsedUp
+	case p.cfg.NewCapture == nil && v.sess.Livemode:
+		return screenUnavailable
+	case !begun || p.cfg.NewCapture == nil:
+		return screenIntro
+	case v.tenant.AgeVisibility && v.sess.Attempts == 0:
+		return screenConsent
+	default:
+		return screenCamera
+	}
+}
+
+// show answers GET /v/{token}: the page of the session's state, or the
+// result that a test session's force parameter asks for. A wrong parameter is
+// reported even if the session is not available.
+func (p *Pages) show(c echo.Context) error {
+	v, err := p.anyVisit(c)
+	if err != nil {
+		return err
+	}
+	values, forced := c.QueryParams()["force"]
+	if forced {
+		if name := p.unforcible(v, values); name != "" {
+			return p.refuseForce(c, name, v)
+		}
+	}
+	if err := v.refused(); err != nil {
+		return err
+	}
+	if c.Request().Method != http.MethodGet {
+		return p.showState(c, v)
+	}
+	if forced {
+		return p.force(c, v, values[0])
+	}
+	p.cfg.Sessions.Opened(c.Request().Context(), v.sess)
+	return p.showState(c, v)
+}
+
+// showState writes the page of the session's state.
+func (p *Pages) showState(c echo.Context, v visit) error {
+	l := p.layoutOf(v)
+	switch p.screenOf(v) {
+	case screenIntro:
+		if err := p.greet(c, &v); err != nil {
+			return err
+		}
+		return p.render(c, http.StatusOK, "intro", &introView{
+			layout: l, exit: exitOf(v), TargetAge: v.sess.TargetAge,
+			Consents: v.tenant.AgeVisibility, CameraOff: p.cfg.NewCapture == nil,
+		})
+	case screenConsent:
+		return p.render(c, http.StatusOK, "consent", &exitView{layout: l, exit: exitOf(v)})
+	case screenCamera:
+		return p.renderCamera(c, v)
+	case screenDocument:
+		return p.offerDocument(c, v)
+	case screenPassed:
+		return p.redirect(c, v)
+	case screenFallback:
+		return p.render(c, http.StatusOK, "fallback", &exitView{layout: l, exit: exitOf(v)})
+	case screenSpoof:
+		return p.render(c, http.StatusOK, "spoof", &exitView{layout: l, exit: exitOf(v)})
+	case screenElsewhere:
+		return p.notice(c, http.StatusOK, "elsewhere", v)
+	case screenExpired:
+		return p.notice(c, http.StatusGone, "expired", v)
+	case screenUsedUp:
+		return p.showUsedUp(c, v)
+	case screenUnavailable:
+		return p.unavailable(c, v)
+	default:
+		return p.notice(c, http.StatusOK, "completed", v)
+	}
+}
+
+// showUsedUp ends the camera check of a session without attempts left and writes
+// the page that follows. The last attempt usually ends it by itself; this is for
+// one that was cut off with its server.
+func (p *Pages) showUsedUp(c echo.Context, v visit) (err error) {
+	v.sess, err = p.cfg.Sessions.UseUp(c.Request().Context(), v.sess)
+	if err != nil && !isLate(err) {
+		return err
+	}
+	if p.screenOf(v) == screenUsedUp {
+		return fault.New(fault.Unavailable, "The session did not move on")
+	}
+	return p.showState(c, v)
+}
+
+// redirect sends the browser that passed to the merchant, or says that the
+// check is complete if the time for the redirect is over.
+func (p *Pages) redirect(c echo.Context, v visit) error {
+	url, ok, err := p.cfg.Sessions.Redirect(c.Request().Context(), v.sess, v.cookie)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return p.notice(c, http.StatusOK, "completed", v)
+	}
+	h := c.Response().Header()
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	return c.Redirect(http.StatusSeeOther, url)
+}
+
+// onward answers with a redirect to path. After a pass it writes a page instead
+// that says so and leads to the merchant by itself. No form may be answered by
+// that redirect: browsers apply form-action to every redirect that follows a
+// form, and the policy does not name the merchant's site.
+func (p *Pages) onward(c echo.Context, v visit, path string) error {
+	if p.screenOf(v) == screenPassed {
+		return p.render(c, http.StatusOK, "onward", &exitView{layout: p.layoutOf(v), exit: exitOf(v)})
+	}
+	return c.Redirect(http.StatusSeeOther, path)
+}
+
+// exit is what a page needs to lead the shopper back to the merchant.
+type exit struct {
+	Merchant string
+	Leave    string // the session's cancel URL
+}
+
+func exitOf(v visit) exit {
+	return exit{Merchant: v.merchant(), Leave: v.sess.CancelURL}
+}
+
+type exitView struct {
+	layout
+	exit
+}
+
+type introView struct {
+	layout
+	exit
+	TargetAge int
+	Consents  bool // the shopper will be asked about sharing the estimate
+	CameraOff bool // only forced outcomes work
+}
+
+func (p *Pages) layoutOf(v visit) layout {
+	test := !v.sess.Livemode
+	forcible := test && p.status(v) == session.StatusPending
+	return layout{look: lookOf(v), Path: v.path, Test: test, Forcible: forcible, Spoofable: forcible && !v.sess.DocumentOpen()}
+}
+
+// start answers POST /v/{token}/start: the shopper goes on from the
+// introduction, and the session becomes this browser's.
+func (p *Pages) start(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	if p.screenOf(v) == screenIntro {
+		if err := p.claim(c, &v); err != nil {
+			return err
+		}
+	}
+	return p.onward(c, v, v.path)
+}
+
+// consent answers POST /v/{token}/consent: whether the estimate may be shared.
+func (p *Pages) consent(c echo.Context) error {
+	v, err := p.visit(c)
+	if err != nil {
+		return err
+	}
+	if p.screenOf(v) != screenConsent {
+		return p.onward(c, v, v.path)
+	}
+	err = p.cfg.Sessions.Consent(c.Request().Context(), v.sess, c.FormValue("share") == "yes")
+	if err != nil && !isLate(err) {
+		return err
+	}
+	return p.onward(c, v, v.path+"/camera")
+}

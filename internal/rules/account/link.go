@@ -1,0 +1,194 @@
+package account
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+// LinkPath is the path of every link, before its token.
+const LinkPath = "/dashboard/link/"
+
+var (
+	// ErrLinkGone is returned for a link that was used, has expired or never was.
+	ErrLinkGone = fault.New(fault.Gone, "The link is no longer valid")
+	// ErrMember refuses an invitation that a member accepts.
+	ErrMember = fault.New(fault.Conflict, "You are a member already")
+	// ErrInvitedRole is the rule that owners are made by promotion only.
+	ErrInvitedRole = errors.New("must be developer or viewer")
+	// ErrOwnerExists refuses an owner's invitation to a tenant that has one.
+	ErrOwnerExists = fault.New(fault.Conflict, "The tenant has an owner")
+)
+
+// Link returns the link of a token without using it up, or ErrLinkGone.
+func (s *Service) Link(ctx context.Context, token string) (Link, error) {
+	link, err := s.store.LinkByHash(ctx, credential.HashToken(token))
+	if fault.CodeOf(err) == fault.NotFound || err == nil && !s.now().Before(link.ExpiresAt) {
+		return Link{}, ErrLinkGone
+	}
+	return link, err
+}
+
+// linkOf is Link for a link of one kind.
+func (s *Service) linkOf(ctx context.Context, token string, kind LinkKind) (Link, error) {
+	link, err := s.Link(ctx, token)
+	if err == nil && link.Kind != kind {
+		return Link{}, ErrLinkGone
+	}
+	return link, err
+}
+
+// ID names a link in lists and in the log. It does not open the link.
+func (l Link) ID() string { return hex.EncodeToString(l.Hash[:len(l.Hash)/2]) }
+
+// Invite makes an invitation to the tenant and returns its address. It returns
+// fault.Invalid with the field role.
+func (s *Service) Invite(ctx context.Context, access Access, role Role) (string, error) {
+	if role != Developer && role != Viewer {
+		return "", fault.InvalidFields(fault.FieldError{Field: "role", Err: ErrInvitedRole})
+	}
+	by := access.user.ID
+	return s.invite(ctx, access.Actor(), access.tenantID, role, &by, func(Tx) error { return nil })
+}
+
+// InviteOwner makes the invitation of a tenant's first owner, which replaces any
+// earlier one, and returns its address. It returns ErrOwnerExists.
+func (s *Service) InviteOwner(ctx context.Context, actor audit.Actor, tenantID uuid.UUID) (string, error) {
+	return s.invite(ctx, actor, tenantID, Owner, nil, func(tx Tx) error {
+		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
+			return err
+		}
+		return tx.DeleteOwnerInvitations(tenantID)
+	})
+}
+
+// ownerless returns exists for a tenant that has an owner. Until the transaction
+// ends, no other gives it one.
+func ownerless(tx Tx, tenantID uuid.UUID, exists error) error {
+	if err := tx.LockOwners(tenantID); err != nil {
+		return err
+	}
+	if found, err := tx.OwnerExists(tenantID); err != nil || found {
+		return orElse(err, exists)
+	}
+	return nil
+}
+
+// takeInvitation uses up an invitation. One of a first owner is gone, too, once
+// the tenant has an owner.
+func (s *Service) takeInvitation(tx Tx, link Link) (Link, error) {
+	if link.Role == Owner {
+		if err := ownerless(tx, *link.TenantID, ErrLinkGone); err != nil {
+			return Link{}, err
+		}
+	}
+	taken, err := tx.TakeLink(LinkInvitation, link.Hash, s.now())
+	return taken, goneOr(err)
+}
+
+func (s *Service) invite(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, role Role, by *uuid.UUID, check func(Tx) error) (string, error) {
+	link := Link{Kind: LinkInvitation, TenantID: &tenantID, Role: role, CreatedBy: by, ExpiresAt: s.now().Add(InvitationTTL)}
+	return s.newLink(ctx, link, func(tx Tx, link Link) error {
+		if err := check(tx); err != nil {
+			return err
+		}
+		if err := tx.InsertLink(link); err != nil {
+			return err
+		}
+		return s.logInvitation(tx, actor, audit.InvitationCreate, link)
+	})
+}
+
+func (s *Service) logInvitation(tx Tx, actor audit.Actor, action audit.Action, link Link) error {
+	return tx.AppendAudit(audit.Act{
+		Scope: audit.OfTenant(*link.TenantID), At: s.now(), Actor: actor, Action: action,
+		Target: link.ID(), Detail: audit.Detail{Params: map[string]string{"role": string(link.Role)}},
+	})
+}
+
+// Invitations returns the tenant's invitations that are still valid, newest
+// first.
+func (s *Service) Invitations(ctx context.Context, access Access) ([]Link, error) {
+	return s.store.Invitations(ctx, access.tenantID, s.now())
+}
+
+// RevokeInvitation ends an invitation by the ID of its link, or returns
+// fault.NotFound.
+func (s *Service) RevokeInvitation(ctx context.Context, access Access, id string) error {
+	open, err := s.Invitations(ctx, access)
+	if err != nil {
+		return err
+	}
+	for _, link := range open {
+		if link.ID() == id {
+			return s.store.UpdateAccounts(ctx, func(tx Tx) error {
+				if _, err := tx.TakeLink(LinkInvitation, link.Hash, s.now()); err != nil {
+					return err
+				}
+				return s.logInvitation(tx, access.Actor(), audit.InvitationRevoke, link)
+			})
+		}
+	}
+	return fault.New(fault.NotFound, "Not found")
+}
+
+// Accept uses an invitation to make a new user a member, and signs them in. It
+// returns what SetUp returns.
+func (s *Service) Accept(ctx context.Context, token string, p Person, b Browser) (Signed, error) {
+	link, err := s.linkOf(ctx, token, LinkInvitation)
+	if err != nil {
+		return Signed{}, err
+	}
+	user, err := s.newcomer(ctx, p)
+	if err != nil {
+		return Signed{}, err
+	}
+	actor := audit.User(user.ID, user.Name)
+	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
+		taken, err := s.takeInvitation(tx, link)
+		if err != nil {
+			return proof{}, err
+		}
+		if err := user.insert(tx); err != nil {
+			return proof{}, err
+		}
+		member := Membership{TenantID: *taken.TenantID, UserID: user.ID, Role: taken.Role, CreatedAt: s.now()}
+		if err := tx.InsertMembership(member); err != nil {
+			return proof{}, err
+		}
+		return proof{[]Method{p.method()}, []audit.Act{
+			s.memberAct(actor, audit.MemberAdd, member), s.userAct(actor, audit.UserCreate, user.ID),
+		}}, nil
+	})
+}
+
+// AcceptAs uses an invitation to make a signed-in user a member of the tenant
+// that it returns. It returns ErrLinkGone, or ErrMember without using the link.
+func (s *Service) AcceptAs(ctx context.Context, who Identity, token string) (uuid.UUID, error) {
+	link, err := s.linkOf(ctx, token, LinkInvitation)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	err = s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		taken, err := s.takeInvitation(tx, link)
+		if err != nil {
+			return err
+		}
+		member := Membership{TenantID: *taken.TenantID, UserID: who.user.ID, Role: taken.Role, CreatedAt: s.now()}
+		err = tx.InsertMembership(member)
+		if fault.CodeOf(err) == fault.Conflict {
+			return ErrMember
+		}
+		if err != nil {
+			return err
+		}
+		return tx.AppendAudit(s.memberAct(who.Actor(), audit.MemberAdd, member))
+	})
+	return *link.TenantID, err
+}

@@ -1,0 +1,204 @@
+package account
+
+import (
+	"bytes"
+	"context"
+	"net/netip"
+
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+var (
+	// ErrWrongLogin is the answer to every log-in that fails: it does not say
+	// whether the user exists.
+	ErrWrongLogin = fault.New(fault.InvalidKey, "E-mail or password is wrong")
+	// ErrWrongCode refuses a code of an authenticator app that is wrong or was used
+	// before, and a recovery code likewise.
+	ErrWrongCode = fault.New(fault.InvalidKey, "The code is wrong")
+	// ErrStartAgain is returned for a step of a log-in that comes too late.
+	ErrStartAgain = fault.New(fault.Gone, "The log-in took too long")
+)
+
+// Browser is what a request shows of the browser that sent it.
+type Browser struct {
+	Login   string       // the cookie of a log-in, or empty
+	Device  string       // the cookie of an earlier log-in, or empty
+	Network netip.Prefix // that the request came from, or zero: not known
+}
+
+// Signed is the outcome of a log-in: either both cookies, or what the second step
+// needs.
+type Signed struct {
+	Login, Device string
+	Second        string // for LogInSecond
+}
+
+// LogIn checks a password. If the user has an authenticator app, LogInSecond
+// follows. It returns ErrWrongLogin, for an unknown user after as long as for a
+// known one, or a *ThrottleError.
+func (s *Service) LogIn(ctx context.Context, email, password string, b Browser) (Signed, error) {
+	email = normalEmail(email)
+	user, err := s.store.UserByEmail(ctx, email)
+	if err != nil && fault.CodeOf(err) != fault.NotFound {
+		return Signed{}, err
+	}
+	bucket, err := s.attempt(ctx, email, user, b)
+	if err != nil {
+		return Signed{}, err
+	}
+	matches, err := s.hasher.matches(ctx, user.Password, password)
+	if err != nil {
+		return Signed{}, err
+	}
+	if !matches || user.DisabledAt != nil {
+		return Signed{}, ErrWrongLogin
+	}
+	if user.TOTP != nil {
+		second, err := s.seal(forSecond, user.ID, ceremonyTTL, credential.HashToken(user.Password))
+		return Signed{Second: encode(second)}, err
+	}
+	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
+		if now, err := tx.LockUser(user.ID); err != nil || now.DisabledAt != nil || now.Password != user.Password {
+			return proof{}, orElse(err, ErrWrongLogin)
+		}
+		return proof{methods: []Method{ByPassword}}, tx.DropThrottle(bucket)
+	})
+}
+
+// LogInSecond is the step after LogIn: second is what that returned, and code is
+// one of the authenticator app or a recovery code. It returns ErrWrongCode,
+// ErrStartAgain or a *ThrottleError.
+func (s *Service) LogInSecond(ctx context.Context, second, code string, b Browser) (Signed, error) {
+	t, ok := s.open(forSecond, decode(second))
+	if !ok {
+		return Signed{}, ErrStartAgain
+	}
+	user, err := s.store.UserByID(ctx, t.userID)
+	if err != nil {
+		return Signed{}, err
+	}
+	if user.DisabledAt != nil || user.TOTP == nil {
+		return Signed{}, ErrStartAgain
+	}
+	bucket, err := s.attempt(ctx, user.Email, user, b)
+	if err != nil {
+		return Signed{}, err
+	}
+	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
+		user, err := tx.LockUser(user.ID)
+		if err != nil || user.DisabledAt != nil || user.TOTP == nil || !bytes.Equal(credential.HashToken(user.Password), t.data) {
+			return proof{}, orElse(err, ErrStartAgain)
+		}
+		method, err := s.useCode(tx, user, code)
+		if err != nil {
+			return proof{}, err
+		}
+		if first, err := t.use(tx, decode(second)); err != nil || !first {
+			return proof{}, orElse(err, ErrStartAgain)
+		}
+		return proof{methods: []Method{ByPassword, method}}, tx.DropThrottle(bucket)
+	})
+}
+
+// LogInByPasskey signs in the user whose passkey made the response to
+// LogInOptions. It returns ErrPasskey.
+func (s *Service) LogInByPasskey(ctx context.Context, response string, b Browser) (Signed, error) {
+	used, err := s.checkPasskey(ctx, forLoggingIn, uuid.Nil, response)
+	if err != nil {
+		return Signed{}, err
+	}
+	user, err := s.store.UserByID(ctx, used.key.UserID)
+	if err != nil {
+		return Signed{}, err
+	}
+	if user.DisabledAt != nil {
+		return Signed{}, ErrPasskey
+	}
+	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
+		if now, err := tx.LockUser(user.ID); err != nil || now.DisabledAt != nil {
+			return proof{}, orElse(err, ErrPasskey)
+		}
+		return proof{methods: []Method{ByPasskey}}, used.use(tx, s.now())
+	})
+}
+
+// proof is how a user proved who they are, with the acts that this involved.
+type proof struct {
+	methods []Method
+	acts    []audit.Act
+}
+
+// signIn makes a log-in, which ends the one that the browser had. prove runs in
+// the same transaction. It locks a user who is stored already and looks whether
+// what was checked before still holds: whoever changes it ends all log-ins, and
+// this one must not come after that.
+func (s *Service) signIn(ctx context.Context, userID uuid.UUID, b Browser, prove func(tx Tx) (proof, error)) (Signed, error) {
+	signed, login, err := s.newLogin(userID, b)
+	if err != nil {
+		return Signed{}, err
+	}
+	return signed, s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		proved, err := prove(tx)
+		if err != nil {
+			return err
+		}
+		login.Methods = proved.methods
+		if err := tx.EndLogin(credential.HashToken(b.Login), s.now()); err != nil {
+			return err
+		}
+		if err := tx.InsertLogin(login); err != nil {
+			return err
+		}
+		return write(tx, proved.acts)
+	})
+}
+
+// write appends acts to the log, at the end of a transaction.
+func write(tx Tx, acts []audit.Act) error {
+	for _, act := range acts {
+		if err := tx.AppendAudit(act); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newLogin returns a log-in that begins now, with its cookies. It counts as a
+// fresh confirmation of who the user is.
+func (s *Service) newLogin(userID uuid.UUID, b Browser, methods ...Method) (Signed, Login, error) {
+	token, err := credential.NewLinkToken(s.random)
+	if err != nil {
+		return Signed{}, Login{}, err
+	}
+	signed := Signed{Login: token, Device: b.Device}
+	if !s.knownDevice(b.Device, userID) {
+		if signed.Device, err = s.newDevice(userID); err != nil {
+			return Signed{}, Login{}, err
+		}
+	}
+	now := s.now()
+	until := now.Add(StepUpTTL)
+	return signed, Login{
+		Hash: credential.HashToken(token), UserID: userID, DeviceHash: credential.HashToken(signed.Device), Methods: methods,
+		CreatedAt: now, SeenAt: now, EndsAt: now.Add(LoginTTL), SteppedUpUntil: &until,
+	}, nil
+}
+
+// LogOut ends the log-in of a cookie's token. An unknown token is no error.
+func (s *Service) LogOut(ctx context.Context, token string) error {
+	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		return tx.EndLogin(credential.HashToken(token), s.now())
+	})
+}
+
+// orElse returns err, or otherwise if there is none.
+func orElse(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}

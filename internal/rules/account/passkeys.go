@@ -1,0 +1,166 @@
+package account
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+// PasskeyVerifier makes the options of the two ceremonies of Web Authentication
+// and checks what authenticators respond. Options and responses are in the JSON
+// forms of the specification, sections 5.1.8 to 5.1.10. Responses that fail any
+// check are ErrPasskey.
+type PasskeyVerifier interface {
+	// CreateOptions asks for a discoverable passkey with user verification that the
+	// user does not have yet.
+	CreateOptions(challenge []byte, user User, have []Passkey) (string, error)
+	// Created checks the response to CreateOptions and returns the new passkey
+	// without ID, name and times.
+	Created(challenge []byte, userID uuid.UUID, response string) (Passkey, error)
+	// GetOptions asks for a use, with user verification, of one of the passkeys
+	// allowed, or of any.
+	GetOptions(challenge []byte, allowed []Passkey) (string, error)
+	// Got checks the response to GetOptions by a passkey and returns it with the
+	// counter and flags after the use.
+	Got(challenge []byte, key Passkey, response string) (Passkey, error)
+}
+
+// ErrPasskey refuses a passkey: it is unknown, it failed a check, or its
+// challenge is too old or was used before.
+var ErrPasskey = fault.New(fault.InvalidKey, "The passkey did not work")
+
+// Passkeyed reports whether browsers make passkeys for the dashboard's address.
+func (s *Service) Passkeyed() bool { return s.passkeys != nil }
+
+// LogInOptions returns the options for LogInByPasskey, or "" where there are no
+// passkeys.
+func (s *Service) LogInOptions() (string, error) {
+	return s.getOptions(forLoggingIn, uuid.Nil, nil)
+}
+
+// StepUpOptions returns the options for StepUpByPasskey, or "" for a user without
+// passkeys.
+func (s *Service) StepUpOptions(ctx context.Context, who Identity) (string, error) {
+	keys, err := s.store.Passkeys(ctx, who.user.ID)
+	if err != nil || len(keys) == 0 {
+		return "", err
+	}
+	return s.getOptions(forStepUp, who.user.ID, keys)
+}
+
+func (s *Service) getOptions(p purpose, userID uuid.UUID, allowed []Passkey) (string, error) {
+	if s.passkeys == nil {
+		return "", nil
+	}
+	challenge, err := s.seal(p, userID, ceremonyTTL, nil)
+	if err != nil {
+		return "", err
+	}
+	return s.passkeys.GetOptions(challenge, allowed)
+}
+
+// createOptions returns the options to make a passkey for a user, who may be yet
+// to be stored, or "" where there are no passkeys.
+func (s *Service) createOptions(user User, have []Passkey) (string, error) {
+	if s.passkeys == nil {
+		return "", nil
+	}
+	challenge, err := s.seal(forCreating, user.ID, ceremonyTTL, nil)
+	if err != nil {
+		return "", err
+	}
+	return s.passkeys.CreateOptions(challenge, user, have)
+}
+
+// usedPasskey is a passkey with what must be written about its use.
+type usedPasskey struct {
+	key       Passkey
+	ticket    ticket
+	challenge []byte
+}
+
+// use spends the challenge and stores the counter. It returns ErrPasskey if the
+// same response was used meanwhile.
+func (u usedPasskey) use(tx Tx, now time.Time) error {
+	if first, err := u.ticket.use(tx, u.challenge); err != nil || !first {
+		return orElse(err, ErrPasskey)
+	}
+	if ok, err := tx.UsePasskey(u.key, now); err != nil || !ok {
+		return orElse(err, ErrPasskey)
+	}
+	return nil
+}
+
+// checkPasskey checks a response to getOptions.
+func (s *Service) checkPasskey(ctx context.Context, p purpose, userID uuid.UUID, response string) (usedPasskey, error) {
+	challenge, credentialID := claimed(response)
+	t, ok := s.open(p, challenge)
+	if s.passkeys == nil || !ok || t.userID != userID {
+		return usedPasskey{}, ErrPasskey
+	}
+	key, err := s.store.PasskeyByCredential(ctx, credentialID)
+	if fault.CodeOf(err) == fault.NotFound || err == nil && userID != uuid.Nil && key.UserID != userID {
+		return usedPasskey{}, ErrPasskey
+	}
+	if err != nil {
+		return usedPasskey{}, err
+	}
+	key, err = s.passkeys.Got(challenge, key, response)
+	return usedPasskey{key, t, challenge}, err
+}
+
+// checkNewPasskey checks a response to createOptions. The user is the one whom
+// the challenge was made for.
+func (s *Service) checkNewPasskey(response, name string) (usedPasskey, error) {
+	challenge, _ := claimed(response)
+	t, ok := s.open(forCreating, challenge)
+	if s.passkeys == nil || !ok {
+		return usedPasskey{}, ErrPasskey
+	}
+	key, err := s.passkeys.Created(challenge, t.userID, response)
+	if err != nil {
+		return usedPasskey{}, err
+	}
+	if key.ID, err = uuid.NewV7(); err != nil {
+		return usedPasskey{}, err
+	}
+	key.Name, key.CreatedAt = name, s.now()
+	return usedPasskey{key, t, challenge}, nil
+}
+
+// insert spends the challenge and stores the passkey.
+func (u usedPasskey) insert(tx Tx) error {
+	if first, err := u.ticket.use(tx, u.challenge); err != nil || !first {
+		return orElse(err, ErrPasskey)
+	}
+	err := tx.InsertPasskey(u.key)
+	if fault.CodeOf(err) == fault.Conflict {
+		return ErrPasskey
+	}
+	return err
+}
+
+// claimed returns the challenge and the credential that a response claims to
+// be about. Nothing of it is proved yet.
+func claimed(response string) (challenge, credentialID []byte) {
+	var r struct {
+		RawID    string `json:"rawId"`
+		Response struct {
+			ClientDataJSON string `json:"clientDataJSON"`
+		} `json:"response"`
+	}
+	if json.Unmarshal([]byte(response), &r) != nil {
+		return nil, nil
+	}
+	var client struct {
+		Challenge string `json:"challenge"`
+	}
+	if json.Unmarshal(decode(r.Response.ClientDataJSON), &client) != nil {
+		return nil, nil
+	}
+	return decode(client.Challenge), decode(r.RawID)
+}

@@ -1,0 +1,132 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"net/mail"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+// The rules that a person's fields may break, in fault.FieldError.Err.
+var (
+	ErrName           = errors.New("must be a name of 1 to 100 visible characters")
+	ErrEmail          = errors.New("must be an e-mail address")
+	ErrEmailTaken     = errors.New("is taken")
+	ErrPasswordShort  = errors.New("must have at least 12 characters")
+	ErrPasswordLong   = errors.New("must have at most 128 characters")
+	ErrPasswordCommon = errors.New("is easily guessed")
+)
+
+// Limits of a person's fields, in characters.
+const (
+	MaxName  = 100
+	MaxEmail = 254 // RFC 5321, section 4.5.3.1.3, less the brackets
+)
+
+// Person is what somebody says of themselves when they become a user. They sign
+// in with a passkey or a password, or with either.
+type Person struct {
+	Name, Email string
+	Factor
+}
+
+// Factor is a new password, a new passkey, or both.
+type Factor struct {
+	Password string
+	Passkey  string // the response to options to make a passkey, or empty
+	// Near are names that the password must not hold: those of the user's tenants.
+	Near []string
+}
+
+// newcomer is a user who is not stored yet.
+type newcomer struct {
+	User
+	passkey *usedPasskey
+}
+
+// newcomer checks what a person says. It returns fault.Invalid with every field
+// that breaks a rule, or ErrPasskey.
+func (s *Service) newcomer(ctx context.Context, p Person) (newcomer, error) {
+	name, email := strings.TrimSpace(p.Name), normalEmail(p.Email)
+	var broken []fault.FieldError
+	for _, f := range []fault.FieldError{
+		{Field: "name", Err: checkName(name)}, {Field: "email", Err: checkEmail(email)},
+		{Field: "password", Err: p.checkPassword(name, email)},
+	} {
+		if f.Err != nil {
+			broken = append(broken, f)
+		}
+	}
+	if broken != nil {
+		return newcomer{}, fault.InvalidFields(broken...)
+	}
+	id, err := uuid.NewV7()
+	n := newcomer{User: User{ID: id, Email: email, Name: name, CreatedAt: s.now()}}
+	if err == nil && p.Passkey != "" {
+		var made usedPasskey
+		made, err = s.checkNewPasskey(p.Passkey, "")
+		n.passkey, n.ID = &made, made.key.UserID
+	}
+	if err == nil && p.Password != "" {
+		n.Password, err = s.hasher.hash(ctx, p.Password)
+	}
+	return n, err
+}
+
+// checkPassword checks a password, which may only be left out beside a passkey.
+func (f Factor) checkPassword(name, email string) error {
+	if f.Password == "" && f.Passkey != "" {
+		return nil
+	}
+	return checkPassword(f.Password, name, email, f.Near...)
+}
+
+// method is how somebody is signed in who has just set the factor.
+func (f Factor) method() Method {
+	if f.Passkey != "" {
+		return ByPasskey
+	}
+	return ByPassword
+}
+
+// insert stores a new user with their passkey.
+func (n newcomer) insert(tx Tx) error {
+	if err := insertUser(tx, n.User); err != nil || n.passkey == nil {
+		return err
+	}
+	return n.passkey.insert(tx)
+}
+
+// insertUser stores a new user; a taken address is the field's error.
+func insertUser(tx Tx, u User) error {
+	err := tx.InsertUser(u)
+	if fault.CodeOf(err) == fault.Conflict {
+		return fault.InvalidFields(fault.FieldError{Field: "email", Err: ErrEmailTaken})
+	}
+	return err
+}
+
+func normalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+func checkName(name string) error {
+	n := utf8.RuneCountInString(name)
+	hidden := func(r rune) bool { return !unicode.IsGraphic(r) }
+	if n == 0 || n > MaxName || !utf8.ValidString(name) || strings.ContainsFunc(name, hidden) {
+		return ErrName
+	}
+	return nil
+}
+
+func checkEmail(email string) error {
+	parsed, err := mail.ParseAddress(email)
+	if err != nil || parsed.Address != email || len(email) > MaxEmail || strings.ContainsFunc(email, unicode.IsSpace) {
+		return ErrEmail
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package account
+
+import (
+	"bytes"
+	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"time"
+
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+)
+
+// A change of factors, or a confirmation, gives the log-in another token. Without
+// scripts a form is easily sent twice, and the browser then keeps the second
+// answer only: so the new token and the recovery codes are derived from the form,
+// and whoever sends it again gets them again, while nothing is done twice.
+
+// IdentifySender is Identify for a form that gives the log-in another token. The
+// nonce is of the copy of the form that was sent, or empty. It also identifies
+// whoever sends it once more with the token before, while the confirmation that
+// allowed it is fresh.
+func (s *Service) IdentifySender(ctx context.Context, token, nonce string) (Identity, error) {
+	who, err := s.Identify(ctx, token)
+	if errors.Is(err, ErrSignedOut) && nonce != "" && len(token) == tokenLen {
+		if who, err = s.Identify(ctx, s.nextToken(token, nonce)); err == nil && !who.SteppedUp(s.now()) {
+			return Identity{}, ErrSignedOut
+		}
+	}
+	who.nonce = nonce
+	return who, err
+}
+
+// nextToken is the token after a form. Nobody makes it without the server's key,
+// and the server makes it for those only who know the nonce and the token before.
+func (s *Service) nextToken(token, nonce string) string {
+	return encode(s.sealer.MAC("renewed " + token + " " + nonce))
+}
+
+// form names the copy of a form that the user has sent, whatever the token.
+func (i Identity) form() string {
+	return i.user.ID.String() + " " + i.login.CreatedAt.Format(time.RFC3339Nano) + " " + i.nonce
+}
+
+var errSent = errors.New("the form was sent before")
+
+// change makes a change of the user's factors, with its entry, and gives the
+// log-in another token, which it returns. added is how the user is signed in from
+// now on too. Once the user has no second factor any more, this log-in counts for
+// a password alone and the others end. It returns ErrSecondFactor.
+func (s *Service) change(ctx context.Context, who Identity, action audit.Action, added []Method, do func(tx Tx) error) (string, error) {
+	return s.renew(ctx, who, func(tx Tx, login *Login) error {
+		if before, err := lockFactors(tx, who.user.ID); err != nil || before.Strong() && !who.Strong() {
+			return orElse(err, ErrSecondFactor)
+		}
+		if err := do(tx); err != nil {
+			return err
+		}
+		after, err := lockFactors(tx, who.user.ID)
+		if err != nil {
+			return err
+		}
+		if !after.Strong() {
+			if _, err := tx.EndLogins(who.user.ID, who.login.Hash, s.now()); err != nil {
+				return err
+			}
+			login.weaken()
+		}
+		login.add(added)
+		return tx.AppendAudit(s.userAct(who.Actor(), action, who.user.ID))
+	})
+}
+
+// renew gives the log-in another token, which it returns, and what do changes. do
+// runs in the same transaction, once for each form.
+func (s *Service) renew(ctx context.Context, who Identity, do func(tx Tx, login *Login) error) (token string, err error) {
+	if who.nonce != "" {
+		token = s.nextToken(who.token, who.nonce)
+	} else if token, err = credential.NewLinkToken(s.random); err != nil {
+		return "", err
+	}
+	err = s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		if who.nonce != "" {
+			first, err := tx.ClaimFlow(credential.HashToken(who.form()), "change", s.now().Add(formTTL))
+			if err != nil || !first {
+				return orElse(err, errSent)
+			}
+		}
+		login := who.login
+		login.Hash, login.Methods = credential.HashToken(token), slices.Clone(login.Methods)
+		if err := do(tx, &login); err != nil {
+			return err
+		}
+		err := tx.RenewLogin(who.login.Hash, login, s.now())
+		if fault.CodeOf(err) == fault.NotFound {
+			return ErrSignedOut // another form was first
+		}
+		return err
+	})
+	if !errors.Is(err, errSent) {
+		return token, err
+	}
+	if _, err := s.Identify(ctx, token); !errors.Is(err, ErrSignedOut) {
+		return token, err // sent twice at the same time
+	}
+	return who.token, nil
+}
+
+// add notes how the user is signed in, too.
+func (l *Login) add(methods []Method) {
+	for _, m := range methods {
+		if !slices.Contains(l.Methods, m) {
+			l.Methods = append(l.Methods, m)
+		}
+	}
+}
+
+// weaken forgets every way in which the user is signed in but the password.
+func (l *Login) weaken() {
+	l.Methods = slices.DeleteFunc(l.Methods, func(m Method) bool { return m != ByPassword })
+}
+
+// newCodesFor returns new recovery codes, the same ones for the same form.
+func (s *Service) newCodesFor(who Identity) (codes []string, hashes [][]byte, err error) {
+	random := s.random
+	if who.nonce != "" {
+		derived, err := hkdf.Expand(sha256.New, s.sealer.MAC("codes "+who.form()), "", recoveryCodes*codeBytes)
+		if err != nil {
+			return nil, nil, err
+		}
+		random = bytes.NewReader(derived)
+	}
+	return newCodes(random)
+}

@@ -1,0 +1,51 @@
+package account
+
+import (
+	"context"
+	"errors"
+
+	"agegate/internal/rules/credential"
+
+	"github.com/google/uuid"
+)
+
+// resealBatch is how many secrets are sealed anew at once.
+const resealBatch = 100
+
+// ResealTOTP seals the secrets of authenticator apps under the sealer's first
+// key. It can be stopped and run again at any time. A secret that opens under
+// none of the keys is left alone: its user needs a recovery link.
+func ResealTOTP(ctx context.Context, store Store, sealer *credential.Sealer) (credential.Resealing, error) {
+	var done credential.Resealing
+	for after := uuid.Nil; ; {
+		users, err := store.SealedTOTP(ctx, after, resealBatch)
+		if err != nil || len(users) == 0 {
+			return done, err
+		}
+		for _, user := range users {
+			after = user.ID
+			if err := resealTOTP(ctx, store, sealer, user, &done); err != nil {
+				return done, err
+			}
+		}
+	}
+}
+
+func resealTOTP(ctx context.Context, store Store, sealer *credential.Sealer, user User, done *credential.Resealing) error {
+	next, err := sealer.Reseal(user.TOTP, totpContext(user))
+	switch {
+	case errors.Is(err, credential.ErrSealed):
+		done.Unopened++
+		return nil
+	case err != nil:
+		return err
+	case next == nil:
+		done.Already++
+		return nil
+	}
+	done.Resealed++
+	return store.UpdateAccounts(ctx, func(tx Tx) error {
+		_, err := tx.ReplaceTOTP(user.ID, user.TOTP, next)
+		return err
+	})
+}

@@ -1,0 +1,95 @@
+package account
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"time"
+
+	"agegate/internal/rules/credential"
+
+	"github.com/google/uuid"
+)
+
+// tokenLen is the length of every token: 32 random bytes in base64url.
+const tokenLen = 43
+
+// Config holds what a Service needs.
+type Config struct {
+	Store Store
+	// URL is the dashboard's public address, without a trailing slash. Links begin
+	// with it.
+	URL string
+	// Sealer seals what browsers keep and the secrets of authenticator apps. It may
+	// be nil where nobody signs in.
+	Sealer *credential.Sealer
+	// Passkeys is nil where browsers make no passkeys; see package passkey.
+	Passkeys PasskeyVerifier
+	Random   io.Reader // cryptographically secure
+	Now      func() time.Time
+}
+
+// Service manages users and their log-ins.
+type Service struct {
+	store    Store
+	url      string
+	sealer   *credential.Sealer
+	passkeys PasskeyVerifier
+	random   io.Reader
+	now      func() time.Time
+	hasher   hasher
+}
+
+// NewService returns a service.
+func NewService(cfg Config) *Service {
+	return &Service{
+		store: cfg.Store, url: cfg.URL, sealer: cfg.Sealer, passkeys: cfg.Passkeys,
+		random: cfg.Random, now: cfg.Now, hasher: newHasher(cfg.Random),
+	}
+}
+
+// host is the dashboard's host, for names that people see.
+func (s *Service) host() string {
+	if u, err := url.Parse(s.url); err == nil {
+		return u.Host
+	}
+	return ""
+}
+
+// Memberships returns a user's memberships, oldest first.
+func (s *Service) Memberships(ctx context.Context, userID uuid.UUID) ([]Membership, error) {
+	return s.store.MembershipsOf(ctx, userID)
+}
+
+// formTTL is how long a form that was sent is remembered.
+const formTTL = 24 * time.Hour
+
+// ClaimForm takes the nonce of a form that is being sent and reports whether
+// this is the first time. Nonces of different log-ins never meet.
+func (s *Service) ClaimForm(ctx context.Context, who Identity, nonce string) (first bool, err error) {
+	hash := credential.HashToken(string(who.login.Hash) + nonce)
+	err = s.store.UpdateAccounts(ctx, func(tx Tx) (err error) {
+		first, err = tx.ClaimFlow(hash, "form", s.now().Add(formTTL))
+		return err
+	})
+	return first, err
+}
+
+// Users returns the next MaxPage users, oldest first, after the one with the
+// given ID.
+func (s *Service) Users(ctx context.Context, after uuid.UUID) ([]User, error) {
+	return s.store.Users(ctx, after, MaxPage)
+}
+
+// User returns one user, or fault.NotFound.
+func (s *Service) User(ctx context.Context, id uuid.UUID) (User, error) {
+	return s.store.UserByID(ctx, id)
+}
+
+// UserByEmail returns the user with a log-in name, or fault.NotFound.
+func (s *Service) UserByEmail(ctx context.Context, email string) (User, error) {
+	return s.store.UserByEmail(ctx, normalEmail(email))
+}
+
+// MaxPage is the longest list of users returned at once.
+const MaxPage = 100

@@ -1,0 +1,114 @@
+package account
+
+import (
+	"context"
+
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+// ErrOperatorExists refuses a setup link once there is an operator.
+var ErrOperatorExists = fault.New(fault.Conflict, "there is an operator already")
+
+// NewSetupLink replaces the setup link and returns the address of the new one,
+// which is valid for SetupTTL. The operator that it makes will own the tenant,
+// unless that is nil. It returns ErrOperatorExists.
+func (s *Service) NewSetupLink(ctx context.Context, owned *uuid.UUID) (string, error) {
+	return s.newLink(ctx, Link{Kind: LinkSetup, TenantID: owned, ExpiresAt: s.now().Add(SetupTTL)}, func(tx Tx, link Link) error {
+		if exists, err := tx.OperatorExists(); err != nil || exists {
+			return orElse(err, ErrOperatorExists)
+		}
+		return tx.PutSetupLink(link)
+	})
+}
+
+// NeedsSetup reports whether there is no operator yet.
+func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
+	exists, err := s.store.OperatorExists(ctx)
+	return !exists && err == nil, err
+}
+
+// SetUp uses a setup link to make the first operator and signs them in. Of
+// several that use the link at the same time, one succeeds. It returns
+// ErrLinkGone, ErrPasskey, or fault.Invalid with the fields name, email and
+// password.
+func (s *Service) SetUp(ctx context.Context, token string, p Person, b Browser) (Signed, error) {
+	link, err := s.linkOf(ctx, token, LinkSetup)
+	if err != nil {
+		return Signed{}, err
+	}
+	user, err := s.newcomer(ctx, p)
+	if err != nil {
+		return Signed{}, err
+	}
+	user.Operator = true
+	actor := audit.Operator(user.ID, user.Name)
+	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
+		taken, err := tx.TakeLink(LinkSetup, link.Hash, s.now())
+		if err != nil {
+			return proof{}, goneOr(err)
+		}
+		// A link made while another was being used comes too late.
+		if exists, err := tx.OperatorExists(); err != nil || exists {
+			return proof{}, orElse(err, ErrLinkGone)
+		}
+		if err := user.insert(tx); err != nil {
+			return proof{}, err
+		}
+		var acts []audit.Act
+		if taken.TenantID != nil {
+			member := Membership{TenantID: *taken.TenantID, UserID: user.ID, Role: Owner, CreatedAt: s.now()}
+			if err := tx.InsertMembership(member); err != nil {
+				return proof{}, err
+			}
+			acts = append(acts, s.memberAct(actor, audit.MemberAdd, member))
+		}
+		return proof{[]Method{p.method()}, append(acts, s.userAct(actor, audit.UserCreate, user.ID))}, nil
+	})
+}
+
+// userAct is an entry about a user.
+func (s *Service) userAct(actor audit.Actor, action audit.Action, userID uuid.UUID) audit.Act {
+	return audit.Act{Scope: audit.Instance, At: s.now(), Actor: actor, Action: action, Target: userID.String()}
+}
+
+// memberAct is an entry about a member, with the role that they have then.
+func (s *Service) memberAct(actor audit.Actor, action audit.Action, m Membership) audit.Act {
+	return audit.Act{
+		Scope: audit.OfTenant(m.TenantID), At: s.now(), Actor: actor, Action: action,
+		Target: m.UserID.String(), Detail: audit.Detail{Params: map[string]string{"role": string(m.Role)}},
+	}
+}
+
+// goneOr turns the loss of a race for a link into ErrLinkGone.
+func goneOr(err error) error {
+	if fault.CodeOf(err) == fault.NotFound {
+		return ErrLinkGone
+	}
+	return err
+}
+
+// SetUpOptions returns the options to make a passkey for somebody who is not a
+// user yet, or "" where there are no passkeys. Name and address of the user are
+// empty in them.
+func (s *Service) SetUpOptions() (string, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return "", err
+	}
+	return s.createOptions(User{ID: id}, nil)
+}
+
+// newLink stores a link by put and returns its address.
+func (s *Service) newLink(ctx context.Context, link Link, put func(tx Tx, link Link) error) (string, error) {
+	token, err := credential.NewLinkToken(s.random)
+	if err != nil {
+		return "", err
+	}
+	link.Hash, link.CreatedAt = credential.HashToken(token), s.now()
+	err = s.store.UpdateAccounts(ctx, func(tx Tx) error { return put(tx, link) })
+	return s.url + LinkPath + token, err
+}

@@ -1,0 +1,80 @@
+package account
+
+import (
+	"context"
+	"errors"
+
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+var (
+	// ErrLastOwner refuses to demote or remove the last owner of a tenant.
+	ErrLastOwner = fault.New(fault.Conflict, "A tenant needs an owner")
+	// ErrRole is the rule that a role is one of the three.
+	ErrRole = errors.New("must be owner, developer or viewer")
+)
+
+// Members returns the members of the tenant, oldest first.
+func (s *Service) Members(ctx context.Context, access Access) ([]Member, error) {
+	return s.store.Members(ctx, access.tenantID)
+}
+
+// Member returns one member of the tenant, or fault.NotFound.
+func (s *Service) Member(ctx context.Context, access Access, userID uuid.UUID) (Member, error) {
+	membership, err := s.store.Membership(ctx, access.tenantID, userID)
+	if err != nil {
+		return Member{}, err
+	}
+	user, err := s.store.UserByID(ctx, userID)
+	return Member{membership, user}, err
+}
+
+// SetRole changes the role of a member. It returns fault.NotFound, ErrLastOwner,
+// or fault.Invalid with the field role.
+func (s *Service) SetRole(ctx context.Context, access Access, userID uuid.UUID, role Role) error {
+	if rank[role] == 0 {
+		return fault.InvalidFields(fault.FieldError{Field: "role", Err: ErrRole})
+	}
+	return s.changeMember(ctx, access, userID, func(tx Tx, before Membership) (*audit.Act, error) {
+		if before.Role == role {
+			return nil, nil
+		}
+		act := s.memberAct(access.Actor(), audit.MemberUpdate, before)
+		act.Detail = audit.Detail{Changes: []audit.Change{{Setting: "role", Old: string(before.Role), New: string(role)}}}
+		return &act, tx.SetRole(before.TenantID, before.UserID, role)
+	})
+}
+
+// RemoveMember removes a member, who may be the user. It returns fault.NotFound
+// or ErrLastOwner.
+func (s *Service) RemoveMember(ctx context.Context, access Access, userID uuid.UUID) error {
+	return s.changeMember(ctx, access, userID, func(tx Tx, before Membership) (*audit.Act, error) {
+		act := s.memberAct(access.Actor(), audit.MemberRemove, before)
+		return &act, tx.DeleteMembership(before.TenantID, before.UserID)
+	})
+}
+
+// changeMember makes a change of a membership with its entry, unless that is nil,
+// while no other transaction changes the tenant's owners.
+func (s *Service) changeMember(ctx context.Context, access Access, userID uuid.UUID, change func(tx Tx, before Membership) (*audit.Act, error)) error {
+	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		if err := tx.LockOwners(access.tenantID); err != nil {
+			return err
+		}
+		before, err := tx.Membership(access.tenantID, userID)
+		if err != nil {
+			return err
+		}
+		act, err := change(tx, before)
+		if fault.CodeOf(err) == fault.Conflict {
+			return ErrLastOwner
+		}
+		if err != nil || act == nil {
+			return err
+		}
+		return tx.AppendAudit(*act)
+	})
+}

@@ -1,0 +1,343 @@
+// Package billing accounts for checks. A live session costs one unit, taken
+// from the month's free allowance first and from prepaid credit next. The unit
+// is held when the session is created, settled when it completes, and released
+// when it expires unfinished. Test sessions cost nothing and count against a
+// daily cap.
+package billing
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"time"
+
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+// Unlimited is the value of a limit that does not exist.
+const Unlimited = -1
+
+// MaxTopUp is the most units that can be added at once. It keeps an operator's
+// typing mistake from bringing a balance near the limit of a 64-bit integer,
+// beyond which SQLite would switch to floating point.
+const MaxTopUp = 1_000_000_000
+
+// Counter names a per-tenant count of units in a period.
+type Counter string
+
+// The counters and their periods.
+const (
+	CounterFree Counter = "free" // period: UTC month, 2006-01
+	CounterTest Counter = "test" // period: UTC day, 2006-01-02
+)
+
+// Source is where a held unit came from.
+type Source string
+
+// The sources of a unit.
+const (
+	SourceFree   Source = "free"
+	SourceCredit Source = "credit"
+)
+
+// Balance identifies where units are taken from: a month's free allowance, or
+// the prepaid credit.
+type Balance struct {
+	Source Source
+	Period string // the month, 2006-01; empty for credit
+}
+
+// Hold is the unit that a live session has reserved.
+type Hold struct {
+	SessionID uuid.UUID
+	TenantID  uuid.UUID
+	Source    Source
+	Period    string    // the month of the allowance; empty for credit
+	ExpiresAt time.Time // the session's own expiry
+}
+
+// EntryKind is the kind of a ledger entry.
+type EntryKind string
+
+// The kinds of ledger entry, with the delta each one carries.
+const (
+	EntryTopUp   EntryKind = "top_up"  // +n credit
+	EntryHold    EntryKind = "hold"    // -1
+	EntryRelease EntryKind = "release" // +1
+	EntrySettle  EntryKind = "settle"  // 0; the held unit is spent
+)
+
+// Entry is one line of the append-only ledger. The deltas of a tenant's
+// credit entries add up to its balance; those of its free entries of a period
+// to minus the allowance used.
+type Entry struct {
+	ID        uuid.UUID
+	TenantID  uuid.UUID
+	SessionID *uuid.UUID // nil for a top-up
+	Kind      EntryKind
+	Source    Source
+	Period    string
+	Delta     int64
+	CreatedAt time.Time
+}
+
+// Tx is the part of a transaction that billing uses.
+//
+// Locks are taken in one order, so that no two transactions wait for each
+// other: sessions, then the tenant's counters by period, then its credit. A hold
+// is settled and extended under the lock of its session, and released under the
+// lock of its balance.
+type Tx interface {
+	// TakeCounter adds one to the counter of the terms unless it has reached their
+	// limit, and reports whether it did.
+	TakeCounter(terms Terms) (bool, error)
+	// ReturnCounter subtracts n, but not below zero.
+	ReturnCounter(tenantID uuid.UUID, c Counter, period string, n int64) error
+	// AddCredit changes the balance by delta unless it would fall below zero,
+	// and reports whether it did.
+	AddCredit(tenantID uuid.UUID, delta int64) (bool, error)
+	InsertHold(h Hold) error
+	// SettleHold marks the session's open hold as spent and returns it, or
+	// false when there is none open.
+	SettleHold(sessionID uuid.UUID) (Hold, bool, error)
+	// ExtendHold moves the expiry of the session's open hold and reports
+	// whether there was one.
+	ExtendHold(sessionID uuid.UUID, expiresAt time.Time) (bool, error)
+	// ReleaseExpiredHolds marks up to limit of the tenant's open holds that
+	// expired at or before now as released and returns them, those that expired
+	// first before the others. The caller returns the units to their balances. If
+	// of is not nil, only holds on that balance are released. The balances are
+	// locked first, so that a caller who finds no expired hold sees the units of
+	// all holds released before. Holds that another transaction is settling or
+	// extending are skipped.
+	ReleaseExpiredHolds(tenantID uuid.UUID, of *Balance, now time.Time, limit int) ([]Hold, error)
+	// ReleaseHoldsOf is ReleaseExpiredHolds for the given sessions of the
+	// tenant, which the caller has locked.
+	ReleaseHoldsOf(tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) ([]Hold, error)
+	AppendEntries(entries ...Entry) error
+}
+
+// CreditTx is a transaction of a top-up.
+type CreditTx interface {
+	Tx
+	audit.Tx
+}
+
+// Store is the part of a store that billing uses outside sessions'
+// transactions.
+type Store interface {
+	// UpdateBilling runs fn in one transaction.
+	UpdateBilling(ctx context.Context, fn func(Tx) error) error
+	// UpdateCredit runs fn in one transaction.
+	UpdateCredit(ctx context.Context, fn func(CreditTx) error) error
+	// Credit returns the prepaid balance, zero for a tenant that never had any.
+	Credit(ctx context.Context, tenantID uuid.UUID) (int64, error)
+	// Credits returns the balances of tenants, without those that never had any.
+	Credits(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.UUID]int64, error)
+	// Entries returns at most limit entries of a tenant's ledger, newest first,
+	// starting after the one with the given ID; uuid.Nil starts at the newest. It
+	// returns fault.NotFound for the ID of no entry of the tenant.
+	Entries(ctx context.Context, tenantID, before uuid.UUID, limit int) ([]Entry, error)
+	// EntriesBetween returns at most limit entries of a tenant that were made from
+	// from to before to, oldest first, starting after the given entry; the zero
+	// Entry starts at the oldest.
+	EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to time.Time, after Entry, limit int) ([]Entry, error)
+}
+
+// MaxPage is the longest list of entries that Ledger reads at once.
+const MaxPage = 500
+
+// Ledger returns all entries of a tenant, newest first, and reads them in pages.
+// It ends with the first error.
+func Ledger(ctx context.Context, store Store, tenantID uuid.UUID) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		last := uuid.Nil
+		for {
+			page, err := store.Entries(ctx, tenantID, last, MaxPage)
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			for _, e := range page {
+				if !yield(e, nil) {
+					return
+				}
+				last = e.ID
+			}
+			if len(page) < MaxPage {
+				return
+			}
+		}
+	}
+}
+
+// Limits holds the operator's defaults.
+type Limits struct {
+	FreeChecksPerMonth int64 // Unlimited or 0 and up
+	TestDailyCap       int64 // Unlimited or 0 and up
+	ReleaseBatch       int   // most expired holds Take releases in one statement; 0 for the constant ReleaseBatch
+}
+
+// Charge describes the session that a unit is reserved for.
+type Charge struct {
+	TenantID   uuid.UUID
+	SessionID  uuid.UUID
+	Livemode   bool
+	FreeChecks *int64 // the tenant's own allowance, nil for the default
+	TestCap    *int64 // the tenant's own daily cap of test sessions, nil for the default
+	Now        time.Time
+	ExpiresAt  time.Time
+}
+
+// Take reserves what a new session costs, inside the transaction that inserts
+// it. It returns fault.TooMany when a test session is over the daily cap and
+// fault.InsufficientFunds when a live one finds no free check and no credit;
+// the caller then rolls back.
+func (l Limits) Take(tx Tx, c Charge) error {
+	if !c.Livemode {
+		return l.takeTest(tx, c)
+	}
+	hold := Hold{SessionID: c.SessionID, TenantID: c.TenantID, ExpiresAt: c.ExpiresAt}
+	ok, err := l.takeUnit(tx, c, &hold)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fault.New(fault.InsufficientFunds, "No free check is left this month and the prepaid credit is used up. Top up to resume verifications.")
+	}
+	if err := tx.InsertHold(hold); err != nil {
+		return err
+	}
+	return appendEntry(tx, hold, EntryHold, -1, c.Now)
+}
+
+func (l Limits) takeTest(tx Tx, c Charge) error {
+	ok, err := tx.TakeCounter(l.Terms(c))
+	if err != nil || ok {
+		return err
+	}
+	tooMany := fault.New(fault.TooMany, "Test session daily cap reached")
+	midnight := c.Now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	tooMany.RetryAfter = midnight.Sub(c.Now)
+	return tooMany
+}
+
+// takeUnit takes a unit of the free allowance, or else of the credit. If a
+// balance is used up, it first releases the holds of expired sessions on it. It
+// fills in hold's source.
+func (l Limits) takeUnit(tx Tx, c Charge, hold *Hold) (bool, error) {
+	terms := l.Terms(c)
+	hold.Source, hold.Period = SourceFree, terms.Period
+	ok, err := l.takeFree(tx, c, terms)
+	if err != nil || ok {
+		return ok, err
+	}
+	hold.Source, hold.Period = SourceCredit, ""
+	return l.takeCredit(tx, c)
+}
+
+// maxRounds bounds the batches that one creation releases. More than one is
+// needed only if the allowance was lowered far below its use.
+const maxRounds = 5
+
+func (l Limits) takeFree(tx Tx, c Charge, terms Terms) (bool, error) {
+	for range maxRounds {
+		ok, err := tx.TakeCounter(terms)
+		if err != nil || ok {
+			return ok, err
+		}
+		n, err := release(tx, c.TenantID, &Balance{SourceFree, terms.Period}, c.Now, l.releaseBatch())
+		if err != nil || n == 0 {
+			return false, err
+		}
+	}
+	// It is not known yet whether a free check is left.
+	busy := fault.New(fault.Unavailable, "Expired sessions are still being released")
+	busy.RetryAfter = time.Second
+	return false, busy
+}
+
+func (l Limits) takeCredit(tx Tx, c Charge) (bool, error) {
+	ok, err := tx.AddCredit(c.TenantID, -1)
+	if err != nil || ok {
+		return ok, err
+	}
+	if _, err := release(tx, c.TenantID, &Balance{Source: SourceCredit}, c.Now, l.releaseBatch()); err != nil {
+		return false, err
+	}
+	// Tried again even if nothing was released: another transaction may have
+	// released units meanwhile.
+	return tx.AddCredit(c.TenantID, -1)
+}
+
+func (l Limits) releaseBatch() int { return cmp.Or(l.ReleaseBatch, ReleaseBatch) }
+
+// Settle spends the unit of a live session that completed, inside the
+// transaction that completes it. It reports false when the hold is gone: the
+// session expired and another one has the unit, so the caller rolls back.
+func Settle(tx Tx, sessionID uuid.UUID, now time.Time) (bool, error) {
+	hold, ok, err := tx.SettleHold(sessionID)
+	if err != nil || !ok {
+		return false, err
+	}
+	return true, appendEntry(tx, hold, EntrySettle, 0, now)
+}
+
+// TopUp adds n (1 to MaxTopUp) units of prepaid credit, with an entry of the
+// tenant's audit log, and returns the new balance. The note goes into the entry;
+// it may be empty. TopUp returns fault.Invalid for any other n, and with the
+// field note for one that breaks audit.CheckNote.
+func TopUp(ctx context.Context, store Store, actor audit.Actor, tenantID uuid.UUID, n int64, note string, now time.Time) (int64, error) {
+	if n < 1 || n > MaxTopUp {
+		return 0, fault.New(fault.Invalid, fmt.Sprintf("credit to add must be from 1 to %d", MaxTopUp))
+	}
+	if err := audit.CheckNote(note); err != nil {
+		return 0, fault.InvalidFields(fault.FieldError{Field: "note", Err: err})
+	}
+	act := audit.Act{
+		Scope: audit.OfTenant(tenantID), At: now, Actor: actor, Action: audit.CreditAdd, Target: tenantID.String(),
+		Detail: audit.Detail{Params: audit.WithNote(map[string]string{"units": strconv.FormatInt(n, 10)}, "note", note)},
+	}
+	err := store.UpdateCredit(ctx, func(tx CreditTx) error {
+		if _, err := tx.AddCredit(tenantID, n); err != nil {
+			return err
+		}
+		id, err := uuid.NewV7()
+		if err != nil {
+			return err
+		}
+		err = tx.AppendEntries(Entry{
+			ID: id, TenantID: tenantID, Kind: EntryTopUp, Source: SourceCredit, Delta: n, CreatedAt: now,
+		})
+		if err != nil {
+			return err
+		}
+		return tx.AppendAudit(act)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return store.Credit(ctx, tenantID)
+}
+
+func appendEntry(tx Tx, h Hold, kind EntryKind, delta int64, now time.Time) error {
+	entry, err := entryOf(h, kind, delta, now)
+	if err != nil {
+		return err
+	}
+	return tx.AppendEntries(entry)
+}
+
+// entryOf returns a ledger entry about a hold.
+func entryOf(h Hold, kind EntryKind, delta int64, now time.Time) (Entry, error) {
+	id, err := uuid.NewV7()
+	return Entry{
+		ID: id, TenantID: h.TenantID, SessionID: &h.SessionID, Kind: kind,
+		Source: h.Source, Period: h.Period, Delta: delta, CreatedAt: now,
+	}, err
+}

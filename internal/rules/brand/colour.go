@@ -1,0 +1,185 @@
+package brand
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strings"
+
+	"agegate/internal/rules/fault"
+)
+
+// Colour is an sRGB colour as six lower-case hex digits.
+type Colour string
+
+// ErrColour is what ParseColour refuses.
+var ErrColour = fault.New(fault.Invalid, "brand colour must be six hex digits, such as #1f5f5b")
+
+// ParseColour reads a colour such as #1f5f5b; the number sign may be missing.
+// It returns ErrColour for anything else.
+func ParseColour(s string) (Colour, error) {
+	digits := strings.ToLower(strings.TrimPrefix(s, "#"))
+	if raw, err := hex.DecodeString(digits); err != nil || len(raw) != 3 {
+		return "", ErrColour
+	}
+	return Colour(digits), nil
+}
+
+// MinContrast is the least contrast of text on its ground in WCAG 2.2 level AA.
+const MinContrast = 4.5
+
+// scheme is what the pages' style sheet sets for a light or a dark screen, and
+// what a colour may be put on.
+type scheme struct {
+	grounds [][3]float64 // surface first
+	text    [3]float64
+	toward  float64 // lightness that increases contrast: 0 black, 1 white
+
+	muted, line Colour // of quiet texts and borders, for previews
+}
+
+// The values are those of tokens.css, which a test compares.
+var (
+	light = scheme{
+		grounds: [][3]float64{channelsOf("ffffff"), channelsOf("eef2f1"), channelsOf("f3f6f5")},
+		text:    channelsOf("16211f"), toward: 0, muted: "4b5a57", line: "cdd7d4",
+	}
+	dark = scheme{
+		grounds: [][3]float64{channelsOf("182120"), channelsOf("0e1514"), channelsOf("1f2a28")},
+		text:    channelsOf("eaf1ef"), toward: 1, muted: "a9b8b5", line: "3a4846",
+	}
+)
+
+// Accents are the colours of one scheme that the style sheet takes from a brand.
+type Accents struct {
+	Accent Colour // of links, icons and the ground of primary buttons
+	Strong Colour // the same under the pointer
+	On     Colour // text on both
+	Tint   Colour // ground of notes and pictures
+}
+
+// Light returns the accents for light screens. They have the hue of c, and as
+// much less lightness as MinContrast asks for.
+func (c Colour) Light() Accents { return light.accents(c, channelsOf("ffffff")) }
+
+// Dark returns the accents for dark screens, with as much more lightness as
+// MinContrast asks for.
+func (c Colour) Dark() Accents { return dark.accents(c, channelsOf("0e1514")) }
+
+// step is the change of lightness from one trial to the next.
+const step = 1.0 / 256
+
+func (s scheme) accents(c Colour, on [3]float64) Accents {
+	hue, saturation, lightness := hsl(channelsOf(c))
+	for {
+		accent := rounded(rgb(hue, saturation, lightness))
+		tint := rounded(mix(accent, s.grounds[0], 0.12))
+		// Black and white are readable on every ground, so the search ends.
+		if s.readable(accent, tint) || lightness == s.toward {
+			strong := rounded(mix(accent, [3]float64{s.toward, s.toward, s.toward}, 0.8))
+			return Accents{Accent: colourOf(accent), Strong: colourOf(strong), On: colourOf(on), Tint: colourOf(tint)}
+		}
+		lightness = math.Max(0, math.Min(1, lightness+step*(2*s.toward-1)))
+	}
+}
+
+// readable reports whether the accent can be read on every ground and the text
+// on the tint.
+func (s scheme) readable(accent, tint [3]float64) bool {
+	for _, ground := range append(s.grounds, tint) {
+		if contrast(accent, ground) < MinContrast {
+			return false
+		}
+	}
+	return contrast(s.text, tint) >= MinContrast
+}
+
+// CSS returns the style sheet of a colour, which follows page.css.
+func (c Colour) CSS() string {
+	return fmt.Sprintf(":root{%s}\n@media (prefers-color-scheme:dark){:root{%s}}\n", c.Light().css(), c.Dark().css())
+}
+
+func (a Accents) css() string {
+	return fmt.Sprintf("--accent:#%s;--accent-strong:#%s;--on-accent:#%s;--tint:#%s", a.Accent, a.Strong, a.On, a.Tint)
+}
+
+// contrast is the contrast ratio of WCAG 2.2, from 1 to 21.
+func contrast(a, b [3]float64) float64 {
+	la, lb := luminance(a), luminance(b)
+	return (math.Max(la, lb) + 0.05) / (math.Min(la, lb) + 0.05)
+}
+
+// luminance is the relative luminance of WCAG 2.2.
+func luminance(c [3]float64) float64 {
+	var linear [3]float64
+	for i, v := range c {
+		if v <= 0.04045 {
+			linear[i] = v / 12.92
+		} else {
+			linear[i] = math.Pow((v+0.055)/1.055, 2.4)
+		}
+	}
+	return 0.2126*linear[0] + 0.7152*linear[1] + 0.0722*linear[2]
+}
+
+// mix returns share parts of a, and the rest of b.
+func mix(a, b [3]float64, share float64) [3]float64 {
+	for i := range a {
+		a[i] = a[i]*share + b[i]*(1-share)
+	}
+	return a
+}
+
+// hsl returns the hue in sixths of the circle, and saturation and lightness
+// from 0 to 1.
+func hsl(c [3]float64) (h, s, l float64) {
+	most, least := max(c[0], c[1], c[2]), min(c[0], c[1], c[2])
+	l, spread := (most+least)/2, most-least
+	if spread == 0 {
+		return 0, 0, l
+	}
+	switch most {
+	case c[0]:
+		h = math.Mod((c[1]-c[2])/spread+6, 6)
+	case c[1]:
+		h = (c[2]-c[0])/spread + 2
+	default:
+		h = (c[0]-c[1])/spread + 4
+	}
+	return h, spread / (1 - math.Abs(2*l-1)), l
+}
+
+// rgb is the inverse of hsl.
+func rgb(h, s, l float64) [3]float64 {
+	var c [3]float64
+	for i, shift := range []float64{0, 4, 2} { // red, green, blue
+		k := math.Mod(2*h+2*shift, 12)
+		c[i] = l - s*min(l, 1-l)*max(-1, min(k-3, 9-k, 1))
+	}
+	return c
+}
+
+// rounded returns the colour as its hex digits say it.
+func rounded(c [3]float64) [3]float64 { return channelsOf(colourOf(c)) }
+
+func colourOf(c [3]float64) Colour {
+	var raw [3]byte
+	for i, v := range c {
+		raw[i] = byte(math.Round(math.Max(0, math.Min(1, v)) * 255))
+	}
+	return Colour(hex.EncodeToString(raw[:]))
+}
+
+// channelsOf returns the channels of a colour that ParseColour has accepted, from
+// 0 to 1. Another one is black.
+func channelsOf(c Colour) [3]float64 {
+	var channels [3]float64
+	raw, err := hex.DecodeString(string(c))
+	if err != nil || len(raw) != 3 {
+		return channels
+	}
+	for i, v := range raw {
+		channels[i] = float64(v) / 255
+	}
+	return channels
+}

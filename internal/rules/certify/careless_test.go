@@ -1,0 +1,245 @@
+package certify_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/tenant"
+)
+
+// carelessShop is a shop that does everything right but what one case tries. Its
+// mistake is named as the case is.
+type carelessShop struct {
+	mistake  string
+	gateway  string // its address
+	secrets  tenant.ModeSecrets
+	webhook  []byte
+	redirect []byte
+	now      func() time.Time
+
+	mu     sync.Mutex
+	orders map[string]*carelessOrder // by session
+	seen   map[string]bool           // webhook IDs
+	latest time.Time                 // of the events
+}
+
+type carelessOrder struct{ released int }
+
+const (
+	orderCookie = "order"
+	canary      = "cAnArY7f3" // in every answer
+)
+
+func (s *carelessShop) use(t *testing.T, c tenant.ModeSecrets) {
+	t.Helper()
+	var err error
+	if s.webhook, err = credential.ParseSecret(c.WebhookSecret); err != nil {
+		t.Fatal(err)
+	}
+	if s.redirect, err = credential.ParseSecret(c.RedirectSecret); err != nil {
+		t.Fatal(err)
+	}
+	s.secrets, s.orders, s.seen = c, map[string]*carelessOrder{}, map[string]bool{}
+}
+
+// makes reports whether one of these is the shop's mistake.
+func (s *carelessShop) makes(mistakes ...string) bool { return slices.Contains(mistakes, s.mistake) }
+
+func (s *carelessShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch id := strings.TrimPrefix(r.URL.Path, "/orders/"); {
+	case r.URL.Path == "/buy":
+		s.buy(w)
+		return
+	case r.URL.Path == "/thanks":
+		s.thanks(r)
+	case r.URL.Path == "/webhook":
+		w.WriteHeader(s.receive(r))
+	case strings.HasSuffix(id, "/released"):
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(map[string]any{"released": s.orders[strings.TrimSuffix(id, "/released")].released, "more": canary})
+		return
+	default:
+		s.poll(id)
+	}
+	_, _ = io.WriteString(w, canary)
+}
+
+func (s *carelessShop) call(method, path, body string) (answer map[string]string) {
+	req, err := http.NewRequest(method, s.gateway+path, strings.NewReader(body))
+	if err != nil {
+		return nil
+	}
+	req.Header.Set("X-API-Key", s.secrets.APIKey)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil
+	}
+	defer res.Body.Close()
+	_ = json.NewDecoder(res.Body).Decode(&answer)
+	return answer
+}
+
+func (s *carelessShop) buy(w http.ResponseWriter) {
+	made := s.call(http.MethodPost, "/api/v1/sessions/create", `{"target_age":18}`)
+	s.mu.Lock()
+	s.orders[made["session_id"]] = &carelessOrder{}
+	s.mu.Unlock()
+	http.SetCookie(w, &http.Cookie{Name: orderCookie, Value: made["session_id"], Path: "/"})
+	_ = json.NewEncoder(w).Encode(map[string]string{"verification_url": made["verification_url"], "more": canary})
+}
+
+// release releases an order, once.
+func (s *carelessShop) release(session string, once bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.orders[session]; o != nil && (o.released == 0 || !once) {
+		o.released++
+	}
+}
+
+func (s *carelessShop) thanks(r *http.Request) {
+	own, err := r.Cookie(orderCookie)
+	if err == nil && s.isPass(r.URL.Query(), own.Value) && s.mistake != "redirect.good" {
+		s.release(own.Value, s.mistake != "redirect.replay")
+	}
+}
+
+func (s *carelessShop) isPass(q url.Values, session string) bool {
+	for _, name := range []string{"session", "status", "is_adult", "token"} {
+		if len(q[name]) > 1 && s.mistake != "redirect.doubled" || len(q[name]) == 0 && s.mistake != "redirect.missing" {
+			return false
+		}
+	}
+	if s.mistake == "redirect.missing" && q.Get("token") == "" {
+		return true
+	}
+	token := q.Get("token")
+	if s.mistake == "redirect.padding" {
+		token = strings.TrimRight(token, "=")
+	}
+	parts := strings.Split(token, ".")
+	if len(parts) < 2 || len(parts) > 2 && s.mistake != "redirect.junk" {
+		return false
+	}
+	mac := hmac.New(sha256.New, s.redirect)
+	mac.Write([]byte(q.Get("session") + "|" + q.Get("status") + "|" + q.Get("is_adult") + "|" + parts[0]))
+	signed := base64.RawURLEncoding.EncodeToString(mac.Sum(nil)) == parts[1]
+	if !signed && !s.makes("redirect.altered-expiry", "redirect.swapped-session", "redirect.other-tenant", "redirect.other-mode") {
+		return false
+	}
+	expires, err := strconv.ParseInt(parts[0], 10, 64)
+	if other := q.Get("expires"); other != "" && s.mistake == "redirect.unsigned-expiry" {
+		expires, err = strconv.ParseInt(other, 10, 64)
+	}
+	if err != nil || s.now().Unix() > expires && s.mistake != "redirect.expired" {
+		return false
+	}
+	return (q.Get("session") == session || s.mistake == "redirect.other-session") &&
+		(q.Get("status") == "VERIFIED" || s.mistake == "redirect.fallback") &&
+		(q.Get("is_adult") == "true" || s.makes("redirect.fallback", "redirect.not-adult"))
+}
+
+type carelessEvent struct {
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	SessionID string    `json:"session_id"`
+	Status    string    `json:"status"`
+	IsAdult   bool      `json:"is_adult"`
+	Livemode  bool      `json:"livemode"`
+}
+
+func (s *carelessShop) receive(r *http.Request) int {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || s.mistake == "webhook.good" {
+		return http.StatusInternalServerError
+	}
+	if !s.verified(r.Header, body) {
+		return http.StatusUnauthorized
+	}
+	var e carelessEvent
+	in := json.NewDecoder(strings.NewReader(string(body)))
+	if s.mistake == "webhook.unknown-members" {
+		in.DisallowUnknownFields()
+	}
+	if in.Decode(&e) != nil || s.mistake == "webhook.spelling" && !strings.Contains(string(body), `,"is_adult":`) {
+		return http.StatusBadRequest
+	}
+	s.mu.Lock()
+	id := r.Header.Get("webhook-id")
+	repeated, older := s.seen[id], e.Timestamp.Before(s.latest)
+	s.seen[id] = true
+	if !older {
+		s.latest = e.Timestamp
+	}
+	s.mu.Unlock()
+	again := s.makes("webhook.duplicate", "webhook.at-once")
+	switch {
+	case repeated && !again:
+		return http.StatusOK
+	case older && s.mistake == "webhook.out-of-order":
+		return http.StatusConflict
+	}
+	if (e.Status == "VERIFIED" || s.mistake == "webhook.fallback") && (e.IsAdult || s.makes("webhook.fallback", "webhook.not-adult")) &&
+		(!e.Livemode || s.mistake == "webhook.livemode") {
+		s.release(e.SessionID, !again)
+	}
+	return http.StatusOK
+}
+
+func (s *carelessShop) verified(h http.Header, body []byte) bool {
+	if s.makes("webhook.flipped", "webhook.foreign-secret", "webhook.swapped-id") {
+		return true
+	}
+	id, stamp := h.Get("webhook-id"), h.Get("webhook-timestamp")
+	if id == "" || stamp == "" || h.Get("webhook-signature") == "" {
+		return s.mistake == "webhook.missing-header"
+	}
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	age := s.now().Sub(time.Unix(seconds, 0))
+	if err != nil || age > 5*time.Minute && s.mistake != "webhook.stale" || age < -5*time.Minute && s.mistake != "webhook.early" {
+		return false
+	}
+	if s.mistake == "webhook.respelled" {
+		var e carelessEvent
+		if json.Unmarshal(body, &e) != nil {
+			return false
+		}
+		body, _ = json.Marshal(e)
+	}
+	mac := hmac.New(sha256.New, s.webhook)
+	mac.Write([]byte(id + "." + stamp + "."))
+	mac.Write(body)
+	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	given := strings.Fields(h.Get("webhook-signature"))
+	if s.makes("webhook.rotation", "webhook.unknown-scheme") {
+		given = given[:1]
+	}
+	return slices.ContainsFunc(given, func(one string) bool {
+		return one == want || s.mistake == "webhook.empty-signature" && strings.HasPrefix(want, one)
+	})
+}
+
+// poll looks the status up.
+func (s *carelessShop) poll(session string) {
+	status := s.call(http.MethodGet, "/api/v1/sessions/"+session+"/status", "")["status"]
+	wrong := map[string]string{
+		"polling.pending": "PENDING", "polling.fallback": "FALLBACK", "polling.spoof": "SPOOF", "polling.expired": "EXPIRED",
+	}[s.mistake]
+	if status == "PASSED" && s.mistake != "polling.passed" || status == wrong {
+		s.release(session, true)
+	}
+}

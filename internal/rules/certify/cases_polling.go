@@ -1,0 +1,80 @@
+package certify
+
+import (
+	"errors"
+	"fmt"
+
+	"agegate/internal/rules/session"
+)
+
+const pollingFix = "Release on status PASSED only. Every other status, and every answer that is not 200, is no pass."
+
+var pollingCases = []testCase{
+	{
+		name: "polling.passed", releases: true, title: "A lookup that says PASSED releases the order, once",
+		fix: "Look the status up with your test key and release when it is PASSED.",
+		act: func(t *trial) error { return t.resolved(session.ResultVerified) },
+	},
+	{
+		name: "polling.pending", title: "A lookup that says PENDING releases nothing", fix: pollingFix,
+		act: func(t *trial) error {
+			o, err := t.order()
+			if err == nil {
+				t.poll(o)
+			}
+			return err
+		},
+	},
+	{
+		name: "polling.fallback", title: "A lookup that says FALLBACK releases nothing", fix: pollingFix,
+		act: func(t *trial) error { return t.resolved(session.ResultFallback) },
+	},
+	{
+		name: "polling.spoof", title: "A lookup that says SPOOF releases nothing", fix: pollingFix,
+		act: func(t *trial) error { return t.resolved(session.ResultSpoof) },
+	},
+	{
+		name: "polling.expired", title: "A lookup that says EXPIRED releases nothing", fix: pollingFix,
+		act: func(t *trial) error {
+			o, err := t.order()
+			if err != nil {
+				return err
+			}
+			if err := t.Expire(t.ctx, t.actor, t.tenant.ID, o.session.ID); err != nil {
+				return errors.Join(ErrCannotRun, err)
+			}
+			t.poll(o)
+			return nil
+		},
+	},
+}
+
+// resolved gives a new order's session a result, as force= does, and lets the
+// shop look it up.
+func (t *trial) resolved(result session.Result) error {
+	o, err := t.order()
+	if err != nil {
+		return err
+	}
+	after, err := t.Sessions.Resolve(t.ctx, o.session, session.CheckResult{Result: result, Source: session.SourceForced})
+	if err != nil {
+		return fmt.Errorf("%w: the session could not be given a result: %w", ErrCannotRun, err)
+	}
+	if after.Status == session.StatusPending { // a document check was offered; the result is final when forced again
+		if _, err := t.Sessions.Resolve(t.ctx, after, session.CheckResult{Result: result, Source: session.SourceForced}); err != nil {
+			return fmt.Errorf("%w: the session could not be given a result: %w", ErrCannotRun, err)
+		}
+	}
+	t.poll(o)
+	return nil
+}
+
+// poll lets the shop look the status up now.
+func (t *trial) poll(o *order) {
+	if t.target.Poll == nil {
+		return
+	}
+	if v := t.open(t.ctx, o.browser, t.target.Poll.Method, t.target.Poll.at(o.session.ID), t.target.Poll, false); v.class != "" {
+		t.fail(Problem{Code: ProblemNoAnswer, What: "poll", Value: string(v.class)})
+	}
+}

@@ -1,0 +1,221 @@
+package certify
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/session"
+)
+
+// resultParams are the parameters of a success redirect.
+var resultParams = []string{"token", "session", "status", "is_adult"}
+
+// compareFix is the fix of everything that a comparison of the whole token finds.
+const compareFix = "Write the token that you compute, \"{expires_ts}.{base64url_mac}\" without padding, and compare it with the whole token in constant time; is_pass in the reference, \"Redirect token\", does."
+
+var redirectCases = []testCase{
+	{
+		name: "redirect.good", releases: true, title: "A good redirect releases the order",
+		fix: "Verify the token under the test redirect secret (rdsec_test_…) as the reference shows, \"Redirect token\".",
+		act: func(t *trial) error { return t.redirect(nil) },
+	},
+	{
+		name: "redirect.expired", title: "A token that has expired is refused",
+		fix: "Refuse the token when the current Unix time is greater than the expires_ts in it.",
+		act: func(t *trial) error {
+			return t.redirect(func(o *order) (credential.Redirect, string) {
+				return pass(o), pass(o).Token(t.redirectKey, t.Now().Add(-time.Minute))
+			})
+		},
+	},
+	{
+		name: "redirect.unsigned-expiry", title: "An expiry outside the token does not make an expired one good",
+		fix: "Take the expiry from the token alone, where it is signed; ignore every other parameter.",
+		act: func(t *trial) error {
+			later := strconv.FormatInt(t.Now().Add(time.Hour).Unix(), 10)
+			return t.redirectAs(func(o *order) (string, error) {
+				return successURL(o, pass(o), pass(o).Token(t.redirectKey, t.Now().Add(-time.Minute)))
+			}, query{what: "with another expiry", change: func(q string) string {
+				for _, name := range []string{"expires_ts", "expires", "expires_at", "expiry", "exp"} {
+					q += "&" + name + "=" + later
+				}
+				return q
+			}})
+		},
+	},
+	{
+		name: "redirect.altered-expiry", title: "A token whose expiry was changed is refused",
+		fix: "Include expires_ts in what you compute the MAC over: session|status|is_adult|expires_ts.",
+		act: func(t *trial) error {
+			return t.redirect(func(o *order) (credential.Redirect, string) {
+				_, mac, _ := strings.Cut(pass(o).Token(t.redirectKey, t.Now().Add(-time.Minute)), ".")
+				return pass(o), strconv.FormatInt(t.Now().Add(tokenTTL).Unix(), 10) + "." + mac
+			})
+		},
+	},
+	{
+		name: "redirect.other-session", title: "A good redirect of another order does not release this one",
+		fix: "Require that session is the one that you created for this shopper's order, and release that order only.",
+		act: func(t *trial) error {
+			return t.withOther(func(_, other *order) credential.Redirect { return pass(other) })
+		},
+	},
+	{
+		name: "redirect.swapped-session", title: "The token of another order with this order's session is refused",
+		fix: "Compute the MAC over the session that you compare, the parameter as received.",
+		act: func(t *trial) error {
+			return t.withOther(func(own, _ *order) credential.Redirect { return pass(own) })
+		},
+	},
+	{
+		name: "redirect.other-tenant", title: "A token that another tenant's secret has signed is refused",
+		fix: "Recompute the MAC under your own secret and compare. That a token is there, and well-formed, proves nothing.",
+		act: func(t *trial) error { return t.redirectUnder(t.foreignKey) },
+	},
+	{
+		name: "redirect.other-mode", title: "A token of the other mode's secret is refused",
+		fix: "Accept one mode's redirect secret only: that of the API key that created the session.",
+		act: func(t *trial) error {
+			// A live secret never signs here: a random one stands for it.
+			key, err := credential.NewSecret(t.Random)
+			if err != nil {
+				return err
+			}
+			return t.redirectUnder(key)
+		},
+	},
+	{
+		name: "redirect.fallback", title: "A signed ROUTED_TO_FALLBACK is no pass",
+		fix: "Once the MAC is right, require status VERIFIED and is_adult true as well.",
+		act: func(t *trial) error {
+			return t.redirect(func(o *order) (credential.Redirect, string) {
+				v := credential.Redirect{Session: o.session.ID.String(), Status: string(session.ResultFallback)}
+				return v, t.token(v)
+			})
+		},
+	},
+	{
+		name: "redirect.not-adult", title: "A signed VERIFIED with is_adult false is no pass",
+		fix: "Require both status VERIFIED and is_adult true.",
+		act: func(t *trial) error {
+			return t.redirect(func(o *order) (credential.Redirect, string) {
+				v := credential.Redirect{Session: o.session.ID.String(), Status: string(session.ResultVerified)}
+				return v, t.token(v)
+			})
+		},
+	},
+	{
+		name: "redirect.junk", title: "A token with .junk behind it is refused", fix: compareFix,
+		act: func(t *trial) error { return t.redirectToken(func(token string) string { return token + ".junk" }) },
+	},
+	{
+		name: "redirect.padding", title: "A token with base64 padding behind it is refused", fix: compareFix,
+		act: func(t *trial) error { return t.redirectToken(func(token string) string { return token + "=" }) },
+	},
+	{
+		name: "redirect.missing", title: "A redirect without one of its four parameters is refused",
+		fix: "Require token, session, status and is_adult; let none of them default to what you hope for.",
+		act: func(t *trial) error {
+			var without []query
+			for _, name := range resultParams {
+				without = append(without, query{"without " + name, func(q string) string {
+					var kept []string
+					for pair := range strings.SplitSeq(q, "&") {
+						if !strings.HasPrefix(pair, name+"=") {
+							kept = append(kept, pair)
+						}
+					}
+					return strings.Join(kept, "&")
+				}})
+			}
+			return t.redirectAs(t.goodURL, without...)
+		},
+	},
+	{
+		name: "redirect.doubled", title: "A redirect with one of its four parameters twice is refused",
+		fix: "Require each of the four parameters exactly once: otherwise one part of your code may verify the first and another use the second.",
+		act: func(t *trial) error {
+			var doubled []query
+			for _, name := range resultParams {
+				other := name + "=" + map[string]string{"token": "0.AAAA", "session": newID().String(), "status": "ROUTED_TO_FALLBACK", "is_adult": "false"}[name]
+				doubled = append(doubled,
+					query{name + " again behind", func(q string) string { return q + "&" + other }},
+					query{name + " again in front", func(q string) string { return other + "&" + q }})
+			}
+			return t.redirectAs(t.goodURL, doubled...)
+		},
+	},
+	{
+		name: "redirect.replay", releases: true, title: "A good redirect that is opened again releases once",
+		fix: "Accept each session once: make the release one conditional statement of your database, such as UPDATE … WHERE released_at IS NULL.",
+		act: func(t *trial) error {
+			same := func(q string) string { return q }
+			return t.redirectAs(t.goodURL, query{"1", same}, query{"2", same})
+		},
+	},
+}
+
+// query is a change to the query of a redirect.
+type query struct {
+	what   string
+	change func(string) string
+}
+
+// redirect opens a new order's Success URL with the values and the token that
+// forge returns, or the good ones.
+func (t *trial) redirect(forge func(*order) (credential.Redirect, string)) error {
+	return t.redirectAs(func(o *order) (string, error) {
+		if forge == nil {
+			return t.goodURL(o)
+		}
+		v, token := forge(o)
+		return successURL(o, v, token)
+	}, query{"", func(q string) string { return q }})
+}
+
+// redirectAs opens a new order's address with each change to its query.
+func (t *trial) redirectAs(address func(*order) (string, error), changes ...query) error {
+	o, err := t.order()
+	if err != nil {
+		return err
+	}
+	made, err := address(o)
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(made)
+	if err != nil {
+		return err
+	}
+	good := u.RawQuery
+	for _, c := range changes {
+		u.RawQuery = c.change(good)
+		t.visit(o, c.what, u.String())
+	}
+	return nil
+}
+
+// redirectUnder opens a redirect that another key has signed.
+func (t *trial) redirectUnder(key []byte) error {
+	return t.redirect(func(o *order) (credential.Redirect, string) {
+		return pass(o), pass(o).Token(key, t.Now().Add(tokenTTL))
+	})
+}
+
+// redirectToken opens a good redirect with its token changed.
+func (t *trial) redirectToken(change func(string) string) error {
+	return t.redirect(func(o *order) (credential.Redirect, string) { return pass(o), change(t.token(pass(o))) })
+}
+
+// withOther opens a redirect with another order's token in this order's browser.
+// shown returns the values beside the token.
+func (t *trial) withOther(shown func(own, other *order) credential.Redirect) error {
+	other, err := t.run.order(t.ctx) // not judged: its token is good
+	if err != nil {
+		return err
+	}
+	return t.redirect(func(own *order) (credential.Redirect, string) { return shown(own, other), t.token(pass(other)) })
+}

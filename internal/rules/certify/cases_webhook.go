@@ -1,0 +1,274 @@
+package certify
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"agegate/internal/rules/webhook"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// tooFar is further from the receiver's clock than webhook.Tolerance allows.
+const tooFar = webhook.Tolerance + time.Minute
+
+// atOnce is how many deliveries of one event arrive together.
+const atOnce = 20
+
+// severalOrders is how many orders the cases begin beside one each.
+const severalOrders = 3
+
+var webhookCases = []testCase{
+	{
+		name: "webhook.good", releases: true, title: "A good delivery is answered with 2xx in time, and releases the order",
+		fix: "Verify with the test webhook secret (whsec_…), answer 2xx within 15 seconds and do slow work afterwards.",
+		act: func(t *trial) error { return t.sendGood(nil) },
+	},
+	{
+		name: "webhook.flipped", title: "A delivery with one byte changed is refused",
+		fix: "Verify the signature over the raw bytes of the body before anything reads it; a library of Standard Webhooks does: new Webhook(secret).verify(rawBody, headers).",
+		act: func(t *trial) error {
+			return t.sendForged(func(d *delivery) {
+				// Signed is another session's event; what is sent differs in one digit.
+				id := d.to.session.ID.String()
+				last := byte('0')
+				if id[len(id)-1] == '0' {
+					last = '1'
+				}
+				d.signed = bytes.Replace(d.body, []byte(id), []byte(id[:len(id)-1]+string(last)), 1)
+			})
+		},
+	},
+	{
+		name: "webhook.foreign-secret", title: "A delivery signed with another secret is refused",
+		fix: "Compare the signature with the HMAC-SHA256 that you compute under your own secret, in constant time. That the header is there proves nothing.",
+		act: func(t *trial) error {
+			return t.sendForged(func(d *delivery) { d.keys = [][]byte{t.foreignKey} })
+		},
+	},
+	{
+		name: "webhook.stale", title: "A delivery signed six minutes ago is refused",
+		fix: "Refuse a webhook-timestamp more than five minutes behind your clock, so that a recorded delivery cannot be sent again.",
+		act: func(t *trial) error {
+			return t.sendForged(func(d *delivery) { d.at = d.at.Add(-tooFar) })
+		},
+	},
+	{
+		name: "webhook.early", title: "A delivery dated six minutes ahead is refused",
+		fix: "Refuse a webhook-timestamp more than five minutes ahead of your clock, too.",
+		act: func(t *trial) error {
+			return t.sendForged(func(d *delivery) { d.at = d.at.Add(tooFar) })
+		},
+	},
+	{
+		name: "webhook.missing-header", title: "A delivery without one of its three headers is refused",
+		fix: "Require webhook-id, webhook-timestamp and webhook-signature; let none of them default to an empty text or to the present time.",
+		act: func(t *trial) error {
+			d, err := t.good()
+			if err != nil {
+				return err
+			}
+			for _, name := range []string{standardwebhooks.HeaderWebhookID, standardwebhooks.HeaderWebhookTimestamp, standardwebhooks.HeaderWebhookSignature} {
+				d.what, d.alter = "without "+name, func(h http.Header) { h.Del(name) }
+				if err := t.send(d, refuse); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	},
+	{
+		name: "webhook.swapped-id", title: "A delivery under the webhook-id of another is refused",
+		fix: "Include webhook-id in what you verify: the signature is over \"id.timestamp.body\". Otherwise an old delivery passes as a new one.",
+		act: func(t *trial) error {
+			return t.sendForged(func(d *delivery) {
+				d.alter = func(h http.Header) { h.Set(standardwebhooks.HeaderWebhookID, "evt_"+newID().String()) }
+			})
+		},
+	},
+	{
+		name: "webhook.empty-signature", title: "A delivery with an empty signature is refused",
+		fix: "Compare whole signatures: an empty one, or the beginning of one, must not match.",
+		act: func(t *trial) error {
+			return t.sendForged(func(d *delivery) {
+				d.alter = func(h http.Header) { h.Set(standardwebhooks.HeaderWebhookSignature, "v1,") }
+			})
+		},
+	},
+	{
+		name: "webhook.respelled", title: "A delivery whose JSON was written anew under the old signature is refused",
+		fix: "Verify the bytes that arrived. Parsing the body and writing it again for the check verifies something that nobody signed.",
+		act: func(t *trial) error {
+			return t.sendForged(func(d *delivery) {
+				d.signed = d.body
+				d.body = bytes.ReplaceAll(d.body, []byte(`,"`), []byte(`, "`))
+			})
+		},
+	},
+	{
+		name: "webhook.livemode", silent: true, title: "A signed delivery that says livemode releases nothing in a test shop",
+		fix: "Let livemode decide: a shop that uses test keys handles livemode false only, and one that uses live keys handles livemode true only.",
+		act: func(t *trial) error {
+			d, err := t.delivery(webhook.ResultVerified, true)
+			if err != nil {
+				return err
+			}
+			return t.send(d, either)
+		},
+	},
+	{
+		name: "webhook.fallback", title: "A signed ROUTED_TO_FALLBACK is answered with 2xx and releases nothing",
+		fix: "A valid signature says who sent the event, not what it says: require status VERIFIED and is_adult true before you release.",
+		act: func(t *trial) error {
+			d, err := t.delivery(webhook.ResultRoutedToFallback, false)
+			if err != nil {
+				return err
+			}
+			return t.send(d, accept)
+		},
+	},
+	{
+		name: "webhook.not-adult", silent: true, title: "A signed VERIFIED with is_adult false releases nothing",
+		fix: "Require both status VERIFIED and is_adult true.",
+		act: func(t *trial) error {
+			d, err := t.good()
+			if err != nil {
+				return err
+			}
+			d.body = bytes.Replace(d.body, []byte(`"is_adult":true`), []byte(`"is_adult":false`), 1)
+			return t.send(d, either)
+		},
+	},
+	{
+		name: "webhook.rotation", releases: true, title: "A delivery with two signatures, as during a rotation, is accepted",
+		fix: "webhook-signature holds one or more signatures separated by spaces: accept when any of them is right.",
+		act: func(t *trial) error {
+			return t.sendGood(func(d *delivery) { d.keys = append([][]byte{t.foreignKey}, d.keys...) })
+		},
+	},
+	{
+		name: "webhook.unknown-scheme", releases: true, title: "A delivery with a signature of an unknown scheme beside a valid one is accepted",
+		fix: "Ignore signatures that do not begin with \"v1,\" and look at the others.",
+		act: func(t *trial) error {
+			return t.sendGood(func(d *delivery) {
+				d.alter = func(h http.Header) {
+					h.Set(standardwebhooks.HeaderWebhookSignature, "v1a,bm90IG9mIHRoaXMgc2NoZW1l "+h.Get(standardwebhooks.HeaderWebhookSignature))
+				}
+			})
+		},
+	},
+	{
+		name: "webhook.spelling", releases: true, title: "A signed delivery is accepted however its JSON is spelled and its members are ordered",
+		fix: "Read the body with a JSON parser once it is verified. Do not expect an order of members, or no white space.",
+		act: func(t *trial) error {
+			return t.sendGood(func(d *delivery) {
+				var members map[string]any
+				if json.Unmarshal(d.body, &members) == nil { // it is our own
+					d.body, _ = json.MarshalIndent(members, "", "\t") // sorted by name
+				}
+			})
+		},
+	},
+	{
+		name: "webhook.unknown-members", releases: true, title: "A signed delivery with members that are not documented yet is accepted",
+		fix: "Ignore members that you do not know: new ones may be added at any time.",
+		act: func(t *trial) error {
+			return t.sendGood(func(d *delivery) {
+				d.body = []byte(strings.Replace(string(d.body), "{", `{"added_later":{"list":[1,null]},`, 1))
+			})
+		},
+	},
+	{
+		name: "webhook.duplicate", releases: true, title: "A delivery that arrives twice is answered with 2xx both times, and releases once",
+		fix: "Remember webhook-id in the transaction that releases the order, and answer 2xx to one that you have seen.",
+		act: func(t *trial) error {
+			d, err := t.good()
+			if err != nil {
+				return err
+			}
+			for _, what := range []string{"1", "2"} {
+				d.what = what
+				if err := t.send(d, accept); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	},
+	{
+		name: "webhook.at-once", releases: true, title: "Twenty deliveries of one event at once are all answered with 2xx, and release once",
+		fix: "Make the release one conditional statement of your database, such as UPDATE … WHERE released_at IS NULL, and look at how many rows it changed.",
+		act: (*trial).sendAtOnce,
+	},
+	{
+		name: "webhook.out-of-order", releases: true, title: "Events are accepted in any order, an older one after a newer one",
+		fix: "Do not compare an event's time with that of another: deliveries are repeated, and overtake each other.",
+		act: func(t *trial) error {
+			earlier, err := t.good()
+			if err != nil {
+				return err
+			}
+			later, err := t.good()
+			if err != nil {
+				return err
+			}
+			old, err := t.event(earlier.to, webhook.ResultVerified, false, t.Now().Add(-time.Hour))
+			if err != nil {
+				return err
+			}
+			later.what, earlier.what = "1", "2"
+			earlier.body, earlier.at = old.Body, earlier.at.Add(-time.Minute)
+			if err := t.send(later, accept); err != nil {
+				return err
+			}
+			return t.send(earlier, accept)
+		},
+	},
+}
+
+// sendGood sends a delivery that must be accepted, as alter leaves it.
+func (t *trial) sendGood(alter func(*delivery)) error { return t.sendAltered(alter, accept) }
+
+// sendForged sends a delivery that must be refused.
+func (t *trial) sendForged(alter func(*delivery)) error { return t.sendAltered(alter, refuse) }
+
+func (t *trial) sendAltered(alter func(*delivery), want expect) error {
+	d, err := t.good()
+	if err != nil {
+		return err
+	}
+	if alter != nil {
+		alter(d)
+	}
+	return t.send(d, want)
+}
+
+// sendAtOnce sends one delivery so many times together.
+func (t *trial) sendAtOnce() error {
+	d, err := t.good()
+	if err != nil {
+		return err
+	}
+	header, err := d.header()
+	if err != nil {
+		return err
+	}
+	answers := make([]webhook.Answer, atOnce)
+	var together sync.WaitGroup
+	for i := range answers {
+		together.Go(func() { answers[i] = t.post(d, header) })
+	}
+	together.Wait()
+	seen := map[int]bool{}
+	for _, a := range answers {
+		if !seen[a.StatusCode] { // the same is said once
+			t.answered(a, "", accept)
+		}
+		seen[a.StatusCode] = true
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package certify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// maxAnswer is how many bytes of an answer to an order or a probe are read. Of
+// other answers nothing is.
+const maxAnswer = 64 << 10
+
+// order is an order of the shop, or in a run without one only its session.
+type order struct {
+	session session.Session
+	browser http.CookieJar // of whoever ordered
+}
+
+// visit is what came of opening an address of the shop in an order's browser.
+type visit struct {
+	class   webhook.Class // empty for an answer, of any status
+	status  int
+	onward  string // the Location header
+	body    []byte // of an order or a probe
+	latency time.Duration
+}
+
+func (v visit) String() string {
+	if v.class != "" {
+		return "no answer: " + string(v.class)
+	}
+	return fmt.Sprintf("answer %d", v.status)
+}
+
+// open sends a request in a browser, over the guarded transport. It follows no
+// redirect. keep says whether the answer's body is wanted.
+func (r *run) open(ctx context.Context, browser http.CookieJar, method, address string, form *Request, keep bool) visit {
+	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+	defer cancel()
+	var body io.Reader
+	var contentType string
+	if form != nil {
+		body, contentType = form.body()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
+	if err != nil {
+		return visit{class: webhook.ClassConnect}
+	}
+	for name, value := range r.target.Headers {
+		req.Header.Set(name, value)
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	req.Header.Set("User-Agent", "agegate-certify/1")
+	client := &http.Client{Transport: r.Client.Transport(), Jar: browser, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	start := time.Now()
+	res, err := client.Do(req)
+	if err != nil {
+		return visit{class: webhook.Classify(err), latency: time.Since(start)}
+	}
+	defer func() { _ = res.Body.Close() }() // what was read counts
+	v := visit{status: res.StatusCode, onward: res.Header.Get("Location"), latency: time.Since(start)}
+	if keep {
+		if v.body, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer)); err != nil {
+			return visit{class: webhook.Classify(err), latency: v.latency}
+		}
+	}
+	return v
+}
+
+// order begins an order and returns it with its session, which must be one made
+// for this run.
+func (r *run) order(ctx context.Context) (*order, error) {
+	if r.target == nil {
+		return r.session(ctx)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	o := &order{browser: jar}
+	v := r.open(ctx, jar, r.target.Order.Method, r.target.Order.URL, &r.target.Order, true)
+	if v.class != "" || v.status >= 400 {
+		return nil, fmt.Errorf("%w: the shop took no order: %s", ErrCannotRun, v)
+	}
+	link := v.link()
+	if link == "" {
+		return nil, fmt.Errorf("%w: the shop's answer to an order (%d) leads to no verification URL", ErrCannotRun, v.status)
+	}
+	if o.session, err = r.Sessions.ByLink(ctx, link); err != nil {
+		return nil, fmt.Errorf("%w: the verification URL of the order is not one of this gateway", ErrCannotRun)
+	}
+	return o, r.mayName(o.session)
+}
+
+// link returns the token of the verification URL that an answer leads to, or "".
+func (v visit) link() string {
+	address := v.onward
+	if address == "" {
+		var made struct {
+			URL string `json:"verification_url"`
+		}
+		_ = json.Unmarshal(v.body, &made) // without it there is no link
+		address = made.URL
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	_, token, _ := strings.Cut(u.Path, "/v/")
+	return token
+}
+
+var errForeign = fmt.Errorf("%w: the order's session is not an open test session that the tenant has made for this run", ErrCannotRun)
+
+// mayName returns an error unless a session was made for this run: nothing is
+// signed for any other. Its addresses must be those that the run has claimed.
+func (r *run) mayName(s session.Session) error {
+	if s.TenantID != r.tenant.ID || s.Livemode || s.CreatedAt.Before(r.stored.StartedAt) || s.Status != session.StatusPending || r.named[s.ID] {
+		return errForeign
+	}
+	for _, address := range []string{s.SuccessURL, s.WebhookURL} {
+		if address == "" {
+			continue
+		}
+		e, err := r.Rule.Parse(address)
+		if err != nil || !slices.Contains(r.hosts, e.Host) {
+			return fmt.Errorf("%w: the session's addresses are not those that are registered now", ErrCannotRun)
+		}
+	}
+	r.named[s.ID] = true
+	return nil
+}
+
+// released returns how often an order was released.
+func (r *run) released(ctx context.Context, o *order) (int, error) {
+	v := r.open(ctx, o.browser, r.target.Probe.Method, r.target.Probe.at(o.session.ID), &r.target.Probe, true)
+	if v.class != "" || v.status != http.StatusOK {
+		return 0, fmt.Errorf("%w: the probe got no answer 200: %s", ErrCannotRun, v)
+	}
+	var said struct {
+		Released *int `json:"released"`
+	}
+	if err := json.Unmarshal(v.body, &said); err != nil || said.Released == nil || *said.Released < 0 {
+		return 0, fmt.Errorf(`%w: the probe must be answered with JSON such as {"released": 0}`, ErrCannotRun)
+	}
+	return *said.Released, nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(ErrCannotRun, ctx.Err())
+	}
+}
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

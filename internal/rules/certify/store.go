@@ -1,0 +1,73 @@
+package certify
+
+import (
+	"context"
+	"time"
+
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
+)
+
+// Pause is the shortest time between two runs of a tenant against one host.
+const Pause = 10 * time.Minute
+
+// MaxKept is how many runs of a tenant are kept; older ones are deleted.
+const MaxKept = 20
+
+// ErrTooSoon refuses a run against a host that had one less than Pause ago.
+var ErrTooSoon = fault.New(fault.TooMany, "this host was tested less than ten minutes ago")
+
+// ErrDisabled refuses a run for a disabled tenant.
+var ErrDisabled = fault.New(fault.TenantDisabled, "the tenant is disabled")
+
+// Run is a run as it is stored.
+type Run struct {
+	ID         uuid.UUID
+	TenantID   uuid.UUID
+	EndpointID string // of the Webhook URL in test mode, see webhook.EndpointID
+	StartedAt  time.Time
+	FinishedAt *time.Time // nil while it runs, and for ever if its process was killed
+	Passed     bool       // every case was tried, and passed
+	Results    []Result   // empty of a finished run that could not be done
+}
+
+// MaxTime is the longest that a run of Background takes.
+const MaxTime = 6 * time.Minute
+
+// Running reports whether the run may still be under way.
+func (r Run) Running(now time.Time) bool {
+	return r.FinishedAt == nil && now.Sub(r.StartedAt) < MaxTime
+}
+
+// Store keeps the runs of all tenants.
+type Store interface {
+	// StartCertification stores a run that begins, and its entry of the audit log,
+	// and deletes the tenant's oldest beyond MaxKept. It decides on the locked row
+	// of the tenant and returns fault.NotFound, ErrDisabled, or ErrTooSoon when one
+	// of the hosts had a run of this tenant less than Pause before it.
+	StartCertification(ctx context.Context, r Run, hosts []string, act audit.Act) error
+	// FinishCertification stores what an unfinished run found. It reports whether
+	// there is such a run.
+	FinishCertification(ctx context.Context, r Run) (bool, error)
+	// LastCertification returns the run of a tenant's endpoint that began last, or
+	// fault.NotFound.
+	LastCertification(ctx context.Context, tenantID uuid.UUID, endpointID string) (Run, error)
+}
+
+// Tenants looks tenants up, and the secrets that sign for them.
+type Tenants interface {
+	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
+	WebhookKeys(ctx context.Context, tenantID uuid.UUID, livemode bool) ([][]byte, error)
+	RedirectKey(ctx context.Context, tenantID uuid.UUID, livemode bool) ([]byte, error)
+}
+
+// Sessions finds, makes and completes the sessions of a run.
+type Sessions interface {
+	ByLink(ctx context.Context, link string) (session.Session, error)
+	Create(ctx context.Context, caller tenant.Caller, req session.CreateRequest) (session.Created, error)
+	Resolve(ctx context.Context, s session.Session, v session.CheckResult) (session.Session, error)
+}

@@ -1,0 +1,237 @@
+package certify
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
+	"go.yaml.in/yaml/v3"
+)
+
+// Way is one of the three ways in which a merchant learns of a pass.
+type Way string
+
+// The ways.
+const (
+	WayRedirect Way = "redirect"
+	WayWebhook  Way = "webhook"
+	WayPolling  Way = "polling"
+)
+
+var ways = []Way{WayRedirect, WayWebhook, WayPolling}
+
+// Request is a request to the shop. {session} in the URL stands for the ID of
+// the order's session.
+type Request struct {
+	Method string            `yaml:"method"` // GET or POST; POST by default if there is a form
+	URL    string            `yaml:"url"`
+	Form   map[string]string `yaml:"form"`
+}
+
+// Target describes a shop: what the file of --target says.
+type Target struct {
+	Tenant     uuid.UUID         `yaml:"-"`           // tenant in the file
+	ReleasesOn []Way             `yaml:"releases_on"` // the ways that release an order
+	Headers    map[string]string `yaml:"headers"`     // of every request but webhooks, such as a password of the staging site
+	Order      Request           `yaml:"order"`       // begins an order: answered with a redirect to the verification URL, or JSON with verification_url
+	Poll       *Request          `yaml:"poll"`        // lets the shop look the status up; nil if it does so by itself
+	Probe      Request           `yaml:"probe"`       // answered with JSON: released, how often the order was released
+	Settle     time.Duration     `yaml:"settle"`      // how long the shop takes to release an order after a delivery or a redirect
+}
+
+const (
+	sessionParam  = "{session}"
+	maxTarget     = 64 << 10 // bytes of the file
+	defaultSettle = 2 * time.Second
+	maxSettle     = time.Minute
+	// pollSettle is the longest interval of the recommended polling, and a second.
+	pollSettle = 16 * time.Second
+)
+
+// ReadTarget reads the description of a shop and checks it. Its errors name the
+// field and hold nothing of the values.
+func ReadTarget(r io.Reader) (Target, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxTarget+1))
+	if err != nil {
+		return Target{}, err
+	}
+	if len(text) > maxTarget {
+		return Target{}, fmt.Errorf("it is larger than %d KiB", maxTarget>>10)
+	}
+	t := struct {
+		ID     string `yaml:"tenant"`
+		Target `yaml:",inline"`
+	}{Target: Target{Settle: defaultSettle}}
+	in := yaml.NewDecoder(bytes.NewReader(text))
+	in.KnownFields(true)
+	if err := in.Decode(&t); err != nil {
+		return Target{}, notTarget(err)
+	}
+	if err := in.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return Target{}, errors.New("it must be one YAML document")
+	}
+	if t.Tenant, err = uuid.Parse(t.ID); err != nil {
+		return Target{}, errors.New("tenant must be the ID of the tenant")
+	}
+	return t.Target, t.check()
+}
+
+// notTarget says where a file is not that of a target. The library's messages
+// hold values, so only the line is taken over.
+func notTarget(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errors.New("it is empty")
+	}
+	text := err.Error()
+	if wrong := (*yaml.TypeError)(nil); errors.As(err, &wrong) && len(wrong.Errors) > 0 {
+		text = wrong.Errors[0]
+		if _, field, ok := strings.Cut(text, ": field "); ok && strings.Contains(text, "not found") {
+			line, _, _ := strings.Cut(text, ":")
+			name, _, _ := strings.Cut(field, " ")
+			return fmt.Errorf("%s: there is no field %s", line, name)
+		}
+	}
+	if i := strings.Index(text, "line "); i >= 0 {
+		line, _, _ := strings.Cut(text[i:], ":")
+		return fmt.Errorf("%s is not as documented", line)
+	}
+	return errors.New("it is not YAML as documented")
+}
+
+// check returns what is wrong with the fields, and sets what is left out.
+func (t *Target) check() error {
+	if len(t.ReleasesOn) == 0 {
+		return errors.New("releases_on must name at least one of redirect, webhook and polling")
+	}
+	for _, w := range t.ReleasesOn {
+		if !slices.Contains(ways, w) {
+			return errors.New("releases_on must be of redirect, webhook and polling")
+		}
+	}
+	if t.Settle < 0 || t.Settle > maxSettle {
+		return fmt.Errorf("settle must be from 0s to %s", maxSettle)
+	}
+	for name, value := range t.Headers {
+		if !validHeader(name, value) {
+			return errors.New("headers must be names and values of HTTP headers, other than Host and Cookie")
+		}
+	}
+	for _, r := range t.requests() {
+		if err := r.check(); err != nil {
+			return fmt.Errorf("%s.%w", r.name, err)
+		}
+	}
+	if strings.Contains(t.Order.URL, sessionParam) {
+		return errors.New("order.url must not have {session}: the order has none yet")
+	}
+	if !strings.Contains(t.Probe.URL, sessionParam) {
+		return errors.New("probe.url must have {session}")
+	}
+	return nil
+}
+
+// namedRequest is a request of a target with the name of its field.
+type namedRequest struct {
+	name string
+	*Request
+}
+
+func (t *Target) requests() []namedRequest {
+	all := []namedRequest{{"order", &t.Order}, {"probe", &t.Probe}}
+	if t.Poll != nil {
+		all = append(all, namedRequest{"poll", t.Poll})
+	}
+	return all
+}
+
+// Reached is a request of a target as a plan shows it.
+type Reached struct {
+	Name  string
+	Place string // host and port; the path and query may hold a secret
+}
+
+// Requests returns the requests of the target.
+func (t *Target) Requests() []Reached {
+	var all []Reached
+	for _, r := range t.requests() {
+		place := "not a URL"
+		if e, err := (tenant.CallbackRule{AllowInsecure: true}).Parse(r.at(uuid.Nil)); err == nil {
+			place = net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
+		}
+		all = append(all, Reached{r.name, place})
+	}
+	return all
+}
+
+func (r *Request) check() error {
+	if r.URL == "" {
+		return errors.New("url must be given")
+	}
+	if r.Method == "" {
+		r.Method = http.MethodGet
+		if r.Form != nil {
+			r.Method = http.MethodPost
+		}
+	}
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodPost:
+		return errors.New("method must be GET or POST")
+	case r.Method == http.MethodGet && r.Form != nil:
+		return errors.New("form needs the method POST")
+	}
+	return nil
+}
+
+func validHeader(name, value string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "", "Host", "Cookie", "Content-Length", "Transfer-Encoding":
+		return false
+	}
+	plain := func(s string, also string) bool {
+		return !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(also, c) })
+	}
+	return plain(name, " :") && plain(value, "")
+}
+
+// registered returns an error, which names the request, unless every request
+// goes to the host and port of one of the registered URLs.
+func (t *Target) registered(rule tenant.CallbackRule, urls []string) error {
+	for _, r := range t.requests() {
+		e, err := rule.Parse(r.at(uuid.Nil))
+		if err != nil {
+			return fmt.Errorf("%s.url: %w", r.name, err)
+		}
+		if !rule.Registered(e, urls) {
+			return fmt.Errorf("%s.url: its host and port are not those of a URL that the tenant has registered", r.name)
+		}
+	}
+	return nil
+}
+
+// at returns the address of the request for a session.
+func (r *Request) at(id uuid.UUID) string {
+	return strings.ReplaceAll(r.URL, sessionParam, id.String())
+}
+
+// body returns the form as it is sent, and its type.
+func (r *Request) body() (io.Reader, string) {
+	if r.Method != http.MethodPost {
+		return nil, ""
+	}
+	values := url.Values{}
+	for name, value := range r.Form {
+		values.Set(name, value)
+	}
+	return strings.NewReader(values.Encode()), "application/x-www-form-urlencoded"
+}

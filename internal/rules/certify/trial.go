@@ -1,0 +1,203 @@
+package certify
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
+)
+
+// testCase is one thing that a shop must do.
+type testCase struct {
+	name  string // the way, a dot, and what is tried
+	title string // what must hold
+	fix   string // what to do if it does not
+
+	releases bool // whether it is a pass that releases the order
+	silent   bool // only a release could tell: not for runs without a shop
+	act      func(t *trial) error
+}
+
+// trial is one case while it runs.
+type trial struct {
+	testCase
+	*run
+	ctx        context.Context
+	result     Result
+	orders     []*order // of which each is judged
+	unanswered bool
+	accepted   bool // a delivery that must be refused was answered with 2xx
+}
+
+func (t *trial) act() error { return t.testCase.act(t) }
+
+func (t *trial) problem(p Problem) { t.result.Problems = append(t.result.Problems, p) }
+
+// fail notes a problem; the case goes on.
+func (t *trial) fail(p Problem) {
+	t.problem(p)
+	t.result.Outcome = Failed
+}
+
+// order begins an order that the case is judged by.
+func (t *trial) order() (*order, error) {
+	o, err := t.run.order(t.ctx)
+	if err == nil {
+		t.orders = append(t.orders, o)
+	}
+	return o, err
+}
+
+// judge says whether each order was released as often as it should be.
+func (t *trial) judge() error {
+	if t.target == nil {
+		return nil
+	}
+	want := 0
+	if t.releases {
+		want = 1
+	}
+	released := 0
+	for _, o := range t.orders {
+		// Where the shop releases on another way only, this one may release nothing.
+		must := 0
+		if t.releases && t.target.releasesOn(t.way()) {
+			must = 1
+		}
+		n, err := t.released(t.ctx, o)
+		if err != nil {
+			return err
+		}
+		released += n
+		switch {
+		case n > 0 && want == 0:
+			t.fail(Problem{Code: ProblemReleased, Value: strconv.Itoa(n)})
+		case n > want:
+			t.fail(Problem{Code: ProblemReleasedAgain, Value: strconv.Itoa(n)})
+		case n < must:
+			t.fail(Problem{Code: ProblemNotReleased})
+		}
+	}
+	if t.accepted && released == 0 {
+		t.problem(Problem{Code: ProblemAcceptedOnly})
+	}
+	return nil
+}
+
+// expect is how a delivery must be answered.
+type expect int
+
+const (
+	accept expect = iota // with 2xx
+	refuse               // with anything else
+	either
+)
+
+// event returns the event of an order's session, as the gateway would send it.
+func (t *trial) event(o *order, result webhook.Result, livemode bool, at time.Time) (webhook.Event, error) {
+	return webhook.NewEvent(webhook.Completion{
+		TenantID: t.tenant.ID, SessionID: o.session.ID, Result: result, Livemode: livemode, CompletedAt: at, Destination: o.session.WebhookURL,
+	})
+}
+
+// delivery is a webhook that is sent to a shop.
+type delivery struct {
+	to     *order
+	what   string // names it among several of a case
+	id     string
+	at     time.Time
+	keys   [][]byte
+	signed []byte // nil for the body
+	body   []byte
+	alter  func(http.Header)
+}
+
+// good is the delivery that the gateway would send of a verified session.
+func (t *trial) good() (*delivery, error) { return t.delivery(webhook.ResultVerified, false) }
+
+func (t *trial) delivery(result webhook.Result, livemode bool) (*delivery, error) {
+	o, err := t.order()
+	if err != nil {
+		return nil, err
+	}
+	e, err := t.event(o, result, livemode, t.Now())
+	return &delivery{to: o, id: e.ID, at: t.Now(), keys: t.webhookKeys, body: e.Body}, err
+}
+
+// send sends a delivery and checks its answer.
+func (t *trial) send(d *delivery, want expect) error {
+	header, err := d.header()
+	if err != nil {
+		return err
+	}
+	t.answered(t.post(d, header), d.what, want)
+	return nil
+}
+
+// header signs a delivery.
+func (d *delivery) header() (http.Header, error) {
+	signed := d.signed
+	if signed == nil {
+		signed = d.body
+	}
+	header, err := webhook.Sign(d.keys, d.id, d.at, signed)
+	if err == nil && d.alter != nil {
+		d.alter(header)
+	}
+	return header, err
+}
+
+func (t *trial) post(d *delivery, header http.Header) webhook.Answer {
+	ctx, cancel := context.WithTimeout(t.ctx, t.Limit)
+	defer cancel()
+	return t.Client.Post(ctx, d.to.session.WebhookURL, header, d.body)
+}
+
+// answered checks the answer to a delivery. Its body is not looked at.
+func (t *trial) answered(a webhook.Answer, what string, want expect) {
+	value := strconv.Itoa(a.StatusCode)
+	switch ok := a.Class == webhook.ClassDelivered; {
+	case a.StatusCode == 0:
+		t.unanswered = true
+		t.fail(Problem{Code: ProblemNoAnswer, What: what, Value: string(a.Class)})
+	case want == accept && !ok:
+		t.fail(Problem{Code: ProblemNotAccepted, What: what, Value: value})
+	case want == refuse && ok && t.target == nil:
+		t.fail(Problem{Code: ProblemAccepted, What: what, Value: value})
+	case want == refuse && ok:
+		t.accepted = true
+	}
+}
+
+// pass returns what the gateway signs for a verified session.
+func pass(o *order) credential.Redirect {
+	return credential.Redirect{Session: o.session.ID.String(), Status: string(session.ResultVerified), IsAdult: true}
+}
+
+// tokenTTL is how long the tokens of a run are good.
+const tokenTTL = 10 * time.Minute
+
+// token signs a redirect's values as the gateway does, for tokenTTL.
+func (t *trial) token(v credential.Redirect) string {
+	return v.Token(t.redirectKey, t.Now().Add(tokenTTL))
+}
+
+// goodURL is where the gateway would send the browser of a verified session.
+func (t *trial) goodURL(o *order) (string, error) { return successURL(o, pass(o), t.token(pass(o))) }
+
+func successURL(o *order, v credential.Redirect, token string) (string, error) {
+	return credential.RedirectURL(o.session.SuccessURL, v, token)
+}
+
+// visit opens an address in the order's browser. What the shop shows is not
+// looked at: only releases count.
+func (t *trial) visit(o *order, what, address string) {
+	if v := t.open(t.ctx, o.browser, http.MethodGet, address, nil, false); v.class != "" {
+		t.unanswered = true
+		t.fail(Problem{Code: ProblemNoAnswer, What: what, Value: string(v.class)})
+	}
+}

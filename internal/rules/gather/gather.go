@@ -1,0 +1,122 @@
+// Package gather lets calls that come at the same time share work: those that
+// come while one with the same key is running are served together by the next
+// run. A call that is alone does not wait, and every run begins after all the
+// calls that it serves, so what it reads is not older than they are.
+package gather
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"agegate/internal/rules/fault"
+)
+
+// retryAfter is how long those are asked to wait whose turn did not come in time.
+const retryAfter = 5 * time.Second
+
+// Group gathers calls with a value V by a key K, and answers all that share a run
+// with the same R. It is safe for concurrent use.
+type Group[K comparable, V, R any] struct {
+	run  func(ctx context.Context, key K, values []V) (R, error)
+	most int
+
+	mu      sync.Mutex
+	waiting map[K][]*call[V, R] // of the keys with a run
+}
+
+// call is a call that waits for a run.
+type call[V, R any] struct {
+	ctx    context.Context
+	value  V
+	done   chan struct{} // closed when result and err are set
+	result R
+	err    error
+}
+
+// New returns a group whose runs serve at most most calls each. The context of a
+// run that serves one call is that call's; one that serves several is not
+// cancelled with any of them. Calls that had to wait get a fault.PanicError for a
+// run that panics.
+func New[K comparable, V, R any](most int, run func(ctx context.Context, key K, values []V) (R, error)) *Group[K, V, R] {
+	return &Group[K, V, R]{run: run, most: most, waiting: map[K][]*call[V, R]{}}
+}
+
+// Do runs the group's function with the value, perhaps among others. It returns
+// early when the context ends: with fault.Unavailable when its time is over, and
+// with its error otherwise. The value may then be used all the same.
+func (g *Group[K, V, R]) Do(ctx context.Context, key K, value V) (R, error) {
+	g.mu.Lock()
+	if _, busy := g.waiting[key]; !busy {
+		g.waiting[key] = nil
+		g.mu.Unlock()
+		defer g.next(key)
+		return g.run(ctx, key, []V{value})
+	}
+	c := &call[V, R]{ctx: ctx, value: value, done: make(chan struct{})}
+	g.waiting[key] = append(g.waiting[key], c)
+	g.mu.Unlock()
+	select {
+	case <-c.done:
+		return c.result, c.err
+	case <-ctx.Done():
+		var none R
+		return none, ended(ctx.Err())
+	}
+}
+
+// ended turns the end of a call's time into a fault.
+func ended(err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	late := fault.Wrap(err, fault.Unavailable, "Its turn did not come in time")
+	late.RetryAfter = retryAfter
+	return late
+}
+
+// next begins the next run of a key, if a call waits.
+func (g *Group[K, V, R]) next(key K) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	calls := g.waiting[key]
+	n := min(len(calls), g.most)
+	if n == 0 {
+		delete(g.waiting, key)
+		return
+	}
+	g.waiting[key] = calls[n:]
+	go g.serve(key, calls[:n])
+}
+
+// serve runs for the calls that have not been given up.
+func (g *Group[K, V, R]) serve(key K, calls []*call[V, R]) {
+	defer g.next(key)
+	var present []*call[V, R]
+	var values []V
+	for _, c := range calls {
+		if c.ctx.Err() == nil {
+			present, values = append(present, c), append(values, c.value)
+		}
+	}
+	if len(present) == 0 {
+		return
+	}
+	result, err := g.attempt(context.WithoutCancel(present[0].ctx), key, values)
+	for _, c := range present {
+		c.result, c.err = result, err
+		close(c.done)
+	}
+}
+
+// attempt runs on a goroutine of the group's own, where nobody else recovers a
+// panic: it would end the process.
+func (g *Group[K, V, R]) attempt(ctx context.Context, key K, values []V) (result R, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fault.Recovered(r)
+		}
+	}()
+	return g.run(ctx, key, values)
+}

@@ -1,0 +1,118 @@
+package insight
+
+import (
+	"context"
+	"time"
+
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// Checklist says what of going live is done.
+type Checklist struct {
+	SuccessURL, CancelURL, WebhookURL bool // are set
+	Progress
+	Allowance bool // a live session can be paid for
+}
+
+// Progress is what of a checklist other tables than the tenant's say. Sessions count
+// that were deleted after their hour was folded.
+type Progress struct {
+	Passed, FellBack, Spoofed bool // test mode has had a session with that result
+	WebhookAnswered           bool // test mode has an event that was answered 2xx
+	Certified                 bool // the certifier found nothing at the present Webhook URL
+	LiveKey                   bool // one is in force
+}
+
+// Complete reports whether nothing is missing.
+func (c Checklist) Complete() bool {
+	return c == Checklist{true, true, true, Progress{true, true, true, true, true, true}, true}
+}
+
+// Checklist returns a tenant's checklist. A complete one may be 15 s old: what is
+// missing is told at once when it is done.
+func (s *Service) Checklist(ctx context.Context, t tenant.Tenant) (Checklist, error) {
+	if kept, ok := s.ready.values.Get(t.ID); ok && s.ready.fresh(kept) {
+		return kept.value, nil
+	}
+	at := s.now()
+	list, err := s.check(ctx, t, at)
+	if err == nil && list.Complete() {
+		s.ready.values.Add(t.ID, cached[Checklist]{list, at})
+	}
+	return list, err
+}
+
+func (s *Service) check(ctx context.Context, t tenant.Tenant, now time.Time) (Checklist, error) {
+	progress, funds, err := s.store.Progress(ctx, t.ID, webhook.EndpointID(t.ID, false, t.WebhookURL), now)
+	a := s.remaining(t, funds)
+	return Checklist{
+		SuccessURL: t.SuccessURL != "", CancelURL: t.CancelURL != "", WebhookURL: t.WebhookURL != "",
+		Progress: progress, Allowance: a.Unlimited || a.FreeLeft+a.Credit > 0,
+	}, err
+}
+
+// KeyUse is a key and how much it is used.
+type KeyUse struct {
+	tenant.APIKey
+	Sessions int64 // created with it in the last 24 hours, counted at most 15 s ago
+}
+
+// Keys returns the keys of a mode, oldest first, revoked ones included.
+func (s *Service) Keys(ctx context.Context, scope Scope) ([]KeyUse, error) {
+	keys, err := s.store.Keys(ctx, scope.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	shared := context.WithoutCancel(ctx)
+	counts, _, err := s.keyUse.get(scope.TenantID, scope.TenantID.String(), func() (map[uuid.UUID]int64, error) {
+		return s.store.CountByKey(shared, scope.TenantID, s.now().Add(-day))
+	})
+	var list []KeyUse
+	for _, k := range keys {
+		if k.Livemode == scope.Livemode {
+			list = append(list, KeyUse{APIKey: k, Sessions: counts[k.ID]})
+		}
+	}
+	return list, err
+}
+
+// Replica is a gateway process. Those that differ in a fingerprint do not decide
+// alike.
+type Replica struct {
+	ID          uuid.UUID
+	StartedAt   time.Time
+	SeenAt      time.Time
+	Version     string
+	Models      string // fingerprint; empty without an estimator
+	Calibration string // fingerprint; empty without one
+	Config      string // fingerprint of the settings that replicas share
+}
+
+// ReplicaStore keeps the replicas.
+type ReplicaStore interface {
+	// PutReplica stores a replica, or its SeenAt if it is stored, and deletes those
+	// not seen since before.
+	PutReplica(ctx context.Context, r Replica, before time.Time) error
+	// Replicas returns the replicas seen at or after since, oldest first.
+	Replicas(ctx context.Context, since time.Time) ([]Replica, error)
+}
+
+// How often a replica reports, and after how long it counts as gone.
+const (
+	HeartbeatEvery = 30 * time.Second
+	goneAfter      = 3 * HeartbeatEvery
+)
+
+// Heartbeat records that a replica is alive.
+func (s *Service) Heartbeat(ctx context.Context, r Replica) error {
+	r.SeenAt = s.now()
+	return s.store.PutReplica(ctx, r, r.SeenAt.Add(-day))
+}
+
+// Replicas returns the replicas that run now, oldest first.
+func (s *Service) Replicas(ctx context.Context) ([]Replica, error) {
+	return s.store.Replicas(ctx, s.now().Add(-goneAfter))
+}

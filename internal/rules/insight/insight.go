@@ -1,0 +1,101 @@
+// Package insight answers a merchant's questions about what the gateway did:
+// lists and records of sessions and deliveries, figures over time, refused
+// requests, and what is missing before going live. It changes no session and
+// never tells an estimated age.
+//
+// Figures over weeks are read from sums: every hour whose sessions can no longer
+// change is counted once (see Fold), and only younger ones are counted from rows.
+package insight
+
+import (
+	"context"
+	"time"
+
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// PageSize is how many rows a page of a list has at most.
+const PageSize = 50
+
+// Scope is one mode of one tenant. Nothing outside it is ever returned: it looks
+// as if it did not exist.
+type Scope struct {
+	TenantID uuid.UUID
+	Livemode bool
+}
+
+// Service answers questions. It is safe for concurrent use.
+type Service struct {
+	store    Store
+	limits   billing.Limits
+	now      func() time.Time
+	overview *cache[overviewKey, Overview]
+	keyUse   *cache[uuid.UUID, map[uuid.UUID]int64]
+	seen     *cache[struct{}, []Seen]
+	ready    *cache[uuid.UUID, Checklist] // complete ones
+}
+
+// NewService returns a service over a store. limits are the operator's; now must
+// return UTC in whole microseconds.
+func NewService(store Store, limits billing.Limits, now func() time.Time) *Service {
+	return &Service{
+		store: store, limits: limits, now: now,
+		overview: newCache[overviewKey, Overview](now), keyUse: newCache[uuid.UUID, map[uuid.UUID]int64](now),
+		seen: newCache[struct{}, []Seen](now), ready: newCache[uuid.UUID, Checklist](now),
+	}
+}
+
+// Now is the service's clock, for pages that show how old something is.
+func (s *Service) Now() time.Time { return s.now() }
+
+var errNotFound = fault.New(fault.NotFound, "Not found")
+
+// Store reads what the gateway has written, and keeps the sums, the refusals and
+// the list of replicas.
+type Store interface {
+	FoldStore
+	RefusalStore
+	ReplicaStore
+	SystemStore
+	SeenStore
+
+	// ListSessions returns the newest sessions that a query selects, newest first.
+	ListSessions(ctx context.Context, q SessionQuery) (Found[SessionRow], error)
+	// ListEvents is ListSessions for webhook events. The records have no body.
+	ListEvents(ctx context.Context, q EventQuery) (Found[webhook.Record], error)
+	// SessionByID returns the tenant's session, or fault.NotFound.
+	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (session.Session, error)
+	// Beside returns what is stored about a session outside its row.
+	Beside(ctx context.Context, sess session.Session) (Beside, error)
+	// Events and EventByID are those of webhook.Journal, and so is Endpoints.
+	Events(ctx context.Context, f webhook.Filter) ([]webhook.Record, error)
+	EventByID(ctx context.Context, scope webhook.Scope, id string) (webhook.Record, []webhook.Attempt, error)
+	Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Endpoint, error)
+
+	// SumHours returns the sums of the folded hours from from to before, which are
+	// hours since 1970, added up over steps of that many hours and over target
+	// ages (0 in the result).
+	SumHours(ctx context.Context, scope Scope, from, before, step int64) ([]Group, error)
+	// CountEvents counts a scope's events by status: of each at most limit, of
+	// delivered and failed ones those with the newest ids at or after since.
+	CountEvents(ctx context.Context, scope Scope, since string, limit int) (EventCounts, error)
+	// CountByKey counts a tenant's sessions created at or after since by the key
+	// that created them.
+	CountByKey(ctx context.Context, tenantID uuid.UUID, since time.Time) (map[uuid.UUID]int64, error)
+	// Progress returns a tenant's, with Certified after the last finished run of the
+	// certifier against an endpoint, and its funds.
+	Progress(ctx context.Context, tenantID uuid.UUID, endpointID string, now time.Time) (Progress, Funds, error)
+
+	// TenantByID returns a tenant, or fault.NotFound.
+	TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
+	// Keys returns a tenant's keys, oldest first, revoked ones included.
+	Keys(ctx context.Context, tenantID uuid.UUID) ([]tenant.APIKey, error)
+	// Funds returns a tenant's.
+	Funds(ctx context.Context, tenantID uuid.UUID, now time.Time) (Funds, error)
+}

@@ -1,0 +1,147 @@
+package insight
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// SessionFilter selects sessions; zero fields select all.
+type SessionFilter struct {
+	Status    session.Status // effective: a pending session past its expiry is EXPIRED
+	TargetAge int
+	From, To  time.Time // created at or after From and before To, to the millisecond
+}
+
+// SessionRow is a session as lists show it.
+type SessionRow struct {
+	ID          uuid.UUID
+	Status      session.Status // effective
+	TargetAge   int
+	Source      session.Source // empty without a result
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+	CompletedAt *time.Time
+	OpenedAt    *time.Time
+	BegunAt     *time.Time
+	DocumentAt  *time.Time // the document check was offered
+	Attempts    int
+	Strikes     int
+}
+
+// SessionPage is a page of sessions, newest first. It may have fewer rows than
+// PageSize, even none, and still a next page: where a filter selects few of very
+// many sessions, a page ends after as many as can be looked at quickly.
+type SessionPage struct {
+	Rows []SessionRow
+	Next uuid.UUID // the cursor of the next, older page; the zero UUID after the last
+}
+
+// SessionQuery is what ListSessions is asked.
+type SessionQuery struct {
+	Scope
+	SessionFilter
+	Before uuid.UUID // sessions with smaller ids only; the zero UUID for all
+	Now    time.Time // decides which pending sessions have expired
+	Limit  int
+}
+
+// Found is what a list query has found. A query that would have to look at too
+// many rows stops early: then Reached is the id down to which it has looked.
+type Found[Row any] struct {
+	Rows    []Row
+	Reached string // empty if it has looked at all
+}
+
+// Sessions returns the page of sessions before a cursor, which is the Next of the
+// page before it; the zero UUID starts with the newest.
+func (s *Service) Sessions(ctx context.Context, scope Scope, f SessionFilter, cursor uuid.UUID) (SessionPage, error) {
+	found, err := s.store.ListSessions(ctx, SessionQuery{
+		Scope: scope, SessionFilter: f, Before: cursor, Now: s.now(), Limit: PageSize + 1,
+	})
+	if err != nil {
+		return SessionPage{}, err
+	}
+	page := SessionPage{Rows: found.Rows}
+	switch {
+	case len(page.Rows) > PageSize:
+		page.Rows = page.Rows[:PageSize]
+		page.Next = page.Rows[PageSize-1].ID
+	case found.Reached != "":
+		page.Next, err = uuid.Parse(found.Reached)
+	}
+	return page, err
+}
+
+// Recent returns the newest sessions of a scope, at most n.
+func (s *Service) Recent(ctx context.Context, scope Scope, n int) ([]SessionRow, error) {
+	found, err := s.store.ListSessions(ctx, SessionQuery{Scope: scope, Now: s.now(), Limit: n})
+	return found.Rows, err
+}
+
+// IDAt returns a UUID that is less than every UUID version 7 made at or after a
+// time, in whole milliseconds, and greater than those made before.
+func IDAt(t time.Time) uuid.UUID {
+	var id uuid.UUID
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(max(0, t.UnixMilli())))
+	copy(id[:6], ms[2:])
+	return id
+}
+
+// DeliveryFilter selects webhook events; zero fields select all.
+type DeliveryFilter struct {
+	Status webhook.Status
+	Class  webhook.Class // of the last attempt
+}
+
+// DeliveryPage is a page of events, newest first, without their bodies. Like a
+// SessionPage it may be short and have a next page.
+type DeliveryPage struct {
+	Rows []webhook.Record
+	Next string // the cursor of the next, older page; empty after the last
+}
+
+// EventQuery is what ListEvents is asked.
+type EventQuery struct {
+	Scope
+	DeliveryFilter
+	Before string // events with smaller ids only; empty for all
+	Limit  int
+}
+
+// Deliveries returns the page of events before a cursor, which is the Next of the
+// page before it; the empty one starts with the newest.
+func (s *Service) Deliveries(ctx context.Context, scope Scope, f DeliveryFilter, cursor string) (DeliveryPage, error) {
+	found, err := s.store.ListEvents(ctx, EventQuery{Scope: scope, DeliveryFilter: f, Before: cursor, Limit: PageSize + 1})
+	page := DeliveryPage{Rows: found.Rows, Next: found.Reached}
+	if len(page.Rows) > PageSize {
+		page.Rows = page.Rows[:PageSize]
+		page.Next = page.Rows[PageSize-1].ID
+	}
+	return page, err
+}
+
+// Delivery is an event with every attempt to deliver it, oldest first. An
+// attempt's excerpt is the receiver's own bytes: show it as text only.
+type Delivery struct {
+	webhook.Record
+	Attempts []webhook.Attempt
+}
+
+// Delivery returns an event of the scope, or fault.NotFound.
+func (s *Service) Delivery(ctx context.Context, scope Scope, id string) (Delivery, error) {
+	record, attempts, err := s.store.EventByID(ctx, webhook.OfTenant(scope.TenantID), id)
+	if err == nil && record.Livemode != scope.Livemode {
+		err = errNotFound
+	}
+	if err != nil {
+		return Delivery{}, err
+	}
+	return Delivery{Record: record, Attempts: attempts}, nil
+}

@@ -1,0 +1,286 @@
+package insight
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// Window is how far back an overview looks.
+type Window string
+
+// The windows.
+const (
+	WindowDay   Window = "24h"
+	WindowWeek  Window = "7d"
+	WindowMonth Window = "30d"
+)
+
+// shape returns how many hours the window has, and how many of them one point of
+// its series has.
+func (w Window) shape() (hours, step int64, err error) {
+	switch w {
+	case WindowDay:
+		return 24, 1, nil
+	case WindowWeek:
+		return 7 * 24, 24, nil
+	case WindowMonth:
+		return 30 * 24, 24, nil
+	}
+	return 0, 0, errNotFound
+}
+
+// Overview holds the figures of one mode of a tenant. It counts the sessions that
+// were created in the window, each by its status at AsOf.
+type Overview struct {
+	Window Window
+	From   time.Time // the start of an hour, for windows of days of a UTC day
+	AsOf   time.Time // when it was computed: at most 15 s ago unless Stale
+	Stale  bool      // the database did not answer: older figures are shown
+
+	Counts   Counts
+	PassRate Rate // of the decided ones
+	Funnel   Funnel
+	Times    [len(Buckets) + 1]int64 // decided sessions by time from opening to the result; see Buckets
+	Sources  map[session.Source]int64
+	Series   []Point // oldest first, without gaps
+	Webhooks WebhookHealth
+	// Allowance is nil in test mode, which costs nothing.
+	Allowance *Allowance
+}
+
+// Counts are sessions by effective status.
+type Counts struct {
+	Created, Pending, Passed, Fallback, Spoof, Expired int64
+}
+
+// Decided is how many have a result.
+func (c Counts) Decided() int64 { return c.Passed + c.Fallback + c.Spoof }
+
+func (c *Counts) add(status session.Status, n int64) {
+	c.Created += n
+	switch status {
+	case session.StatusPending:
+		c.Pending += n
+	case session.StatusPassed:
+		c.Passed += n
+	case session.StatusFallback:
+		c.Fallback += n
+	case session.StatusSpoof:
+		c.Spoof += n
+	case session.StatusExpired:
+		c.Expired += n
+	}
+}
+
+// Funnel says how far sessions came. A forced result needs no camera, and a
+// shopper may go on without one, so fewer may have begun than were decided.
+type Funnel struct {
+	Created, Opened, Begun, Decided, Passed int64
+}
+
+// Point is a part of the window, one hour or one UTC day long, the last one
+// unfinished.
+type Point struct {
+	Start time.Time
+	Counts
+}
+
+// Rate is a share with its 95 % confidence interval by Wilson's score, all from 0
+// to 1. Of nothing, it is 0 within 0 to 1.
+type Rate struct {
+	Of, N            int64 // N of Of
+	Share, Low, High float64
+}
+
+// RateOf returns the rate of n of of.
+func RateOf(n, of int64) Rate {
+	if of <= 0 {
+		return Rate{High: 1}
+	}
+	const z = 1.959963984540054 // the normal distribution's 97.5 % point
+	total, share := float64(of), float64(n)/float64(of)
+	scale := 1 + z*z/total
+	centre := (share + z*z/(2*total)) / scale
+	half := z / scale * math.Sqrt(share*(1-share)/total+z*z/(4*total*total))
+	return Rate{Of: of, N: n, Share: share, Low: max(0, centre-half), High: min(1, centre+half)}
+}
+
+// maxEvents is the most events that WebhookHealth counts of each status.
+const maxEvents = 1000
+
+// WebhookHealth says how deliveries fare. Every count ends at MaxEvents.
+type WebhookHealth struct {
+	FirstTry  Rate // of the newest delivered events of the last 24 hours: at the first attempt
+	Pending   int64
+	Waiting   int64 // their endpoint is disabled
+	Failed    int64 // events of the last 24 hours
+	MaxEvents int64
+	Endpoints []webhook.Endpoint // of the mode: failing or disabled ones
+}
+
+// EventCounts are what WebhookHealth is made of.
+type EventCounts struct {
+	Delivered, FirstTry, Pending, Waiting, Failed int64
+}
+
+// Allowance is what a tenant can still spend on live sessions.
+type Allowance struct {
+	FreeLeft  int64 // of the UTC month; 0 or more; 0 if Unlimited
+	FreeLimit int64
+	Unlimited bool
+	Credit    int64
+	PerDay    float64 // units spent a day, on average over up to seven whole days; 0 if not known
+	DaysLeft  *int    // that FreeLeft and Credit last at that rate; nil if not known or Unlimited
+}
+
+type overviewKey struct {
+	Scope
+	Window
+}
+
+// Overview returns the figures of a window. They are computed at most every 15 s.
+// It returns fault.NotFound for an unknown tenant or window.
+func (s *Service) Overview(ctx context.Context, scope Scope, w Window) (Overview, error) {
+	hours, step, err := w.shape()
+	if err != nil {
+		return Overview{}, err
+	}
+	// What is computed serves everybody who waits for it: it does not end with the
+	// request that began it.
+	ctx = context.WithoutCancel(ctx)
+	o, stale, err := s.overview.get(overviewKey{scope, w}, fmt.Sprint(scope, w), func() (Overview, error) {
+		return s.compute(ctx, scope, w, hours, step)
+	})
+	o.Stale = stale
+	return o, err
+}
+
+func (s *Service) compute(ctx context.Context, scope Scope, w Window, hours, step int64) (Overview, error) {
+	now := s.now()
+	first := number(now, hour) - hours + 1
+	if first%step != 0 {
+		first += step - first%step // whole days
+	}
+	o := Overview{Window: w, From: start(first, hour), AsOf: now, Sources: map[session.Source]int64{}}
+	groups, err := s.count(ctx, scope, o.From, now, step)
+	if err != nil {
+		return Overview{}, err
+	}
+	o.fill(groups, first, number(now, hour), step)
+	if o.Webhooks, err = s.webhookHealth(ctx, scope, now); err != nil {
+		return Overview{}, err
+	}
+	if scope.Livemode {
+		o.Allowance, err = s.allowance(ctx, scope.TenantID, now)
+	}
+	return o, err
+}
+
+// fill adds the groups up.
+func (o *Overview) fill(groups []Group, first, last, step int64) {
+	for n := first; n <= last; n += step {
+		o.Series = append(o.Series, Point{Start: start(n, hour)})
+	}
+	var total Tally
+	for _, g := range groups {
+		total.add(g.Tally)
+		o.Counts.add(g.Status, g.N)
+		if g.Source != "" {
+			o.Sources[g.Source] += g.N
+		}
+		// A session made just now by a replica whose clock is ahead is in the last
+		// part.
+		o.Series[min((g.Hour-first)/step, int64(len(o.Series))-1)].add(g.Status, g.N)
+	}
+	o.Times = total.Decided
+	o.PassRate = RateOf(o.Counts.Passed, o.Counts.Decided())
+	o.Funnel = Funnel{
+		Created: o.Counts.Created, Opened: total.Opened, Begun: total.Begun,
+		Decided: o.Counts.Decided(), Passed: o.Counts.Passed,
+	}
+}
+
+func (s *Service) webhookHealth(ctx context.Context, scope Scope, now time.Time) (WebhookHealth, error) {
+	counts, err := s.store.CountEvents(ctx, scope, "evt_"+IDAt(now.Add(-day)).String(), maxEvents)
+	if err != nil {
+		return WebhookHealth{}, err
+	}
+	health := WebhookHealth{
+		FirstTry: RateOf(counts.FirstTry, counts.Delivered), Pending: counts.Pending,
+		Waiting: counts.Waiting, Failed: counts.Failed, MaxEvents: maxEvents,
+	}
+	endpoints, err := s.store.Endpoints(ctx, webhook.OfTenant(scope.TenantID))
+	for _, e := range endpoints {
+		if e.Livemode == scope.Livemode {
+			health.Endpoints = append(health.Endpoints, e)
+		}
+	}
+	return health, err
+}
+
+// spendDays is over how many whole days the use of units is averaged.
+const spendDays = 7
+
+func (s *Service) allowance(ctx context.Context, tenantID uuid.UUID, now time.Time) (*Allowance, error) {
+	t, err := s.store.TenantByID(ctx, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	funds, err := s.store.Funds(ctx, tenantID, now)
+	if err != nil {
+		return nil, err
+	}
+	a := s.remaining(t, funds)
+	today := number(now, day)
+	days, err := s.store.SumDays(ctx, tenantID, today-spendDays, today)
+	if err != nil {
+		return nil, err
+	}
+	a.PerDay = perDay(days, max(today-spendDays, number(t.CreatedAt, day)), today)
+	if a.PerDay > 0 && !a.Unlimited {
+		left := int(float64(a.FreeLeft+a.Credit) / a.PerDay)
+		a.DaysLeft = &left
+	}
+	return &a, nil
+}
+
+// Funds are what a tenant pays live sessions with.
+type Funds struct {
+	FreeUsed int64 // free checks used this month
+	Credit   int64 // prepaid balance
+}
+
+// remaining returns an allowance without how long it lasts.
+func (s *Service) remaining(t tenant.Tenant, funds Funds) Allowance {
+	a := Allowance{FreeLimit: s.limits.FreeChecksPerMonth, Credit: funds.Credit}
+	if t.FreeChecks != nil {
+		a.FreeLimit = *t.FreeChecks
+	}
+	if a.Unlimited = a.FreeLimit == billing.Unlimited; !a.Unlimited {
+		a.FreeLeft = max(0, a.FreeLimit-funds.FreeUsed)
+	}
+	return a
+}
+
+// perDay returns the units spent a day from the day first to before.
+func perDay(days []LedgerDay, first, before int64) float64 {
+	var spent int64
+	for _, d := range days {
+		if d.Kind == billing.EntrySettle {
+			spent += d.N
+		}
+	}
+	if before <= first {
+		return 0
+	}
+	return float64(spent) / float64(before-first)
+}

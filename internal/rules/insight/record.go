@@ -1,0 +1,266 @@
+package insight
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// Record is everything there is to show of one session. It has no estimated age:
+// that number is for the merchant's backend alone.
+type Record struct {
+	ID          uuid.UUID
+	Livemode    bool
+	TargetAge   int
+	Status      session.Status // effective
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+	CompletedAt *time.Time
+	SuccessURL  string
+	CancelURL   string
+	WebhookURL  string // empty when the tenant had none
+	Source      session.Source
+	Basis       session.Basis  // of the camera's decision
+	Key         *tenant.APIKey // that created it; nil when none did, or it is not known
+	Estimate    session.Availability
+	// MayRedirect and NextRedirectExpired are for the test clock; see
+	// session.TestClock.
+	MayRedirect         bool
+	NextRedirectExpired bool
+	Timeline            []Moment // oldest first
+	Held                []Held
+}
+
+// MomentKind says what happened.
+type MomentKind string
+
+// The kinds of moment, with the fields of Moment that each one has beside At.
+const (
+	MomentCreated    MomentKind = "created"
+	MomentOpened     MomentKind = "opened"
+	MomentConsented  MomentKind = "consented"
+	MomentBegun      MomentKind = "begun"    // Attempts, Strikes: as they stand now
+	MomentDocument   MomentKind = "document" // Way of the last document, Refused
+	MomentResult     MomentKind = "result"   // Status, Source, Document, Way
+	MomentExpired    MomentKind = "expired"  // Status
+	MomentRedirected MomentKind = "redirected"
+	MomentWebhook    MomentKind = "webhook" // EventID, Attempt
+)
+
+// Moment is one line of a session's timeline.
+type Moment struct {
+	At       time.Time
+	Kind     MomentKind
+	Attempts int
+	Strikes  int
+	Status   session.Status
+	Source   session.Source
+	EventID  string
+	Attempt  *webhook.Attempt
+	Way      session.Way // in which a document was read; empty for none
+	Refused  int         // documents so far
+	Document DocumentEnd // how a document check ended; empty if the result is not from one
+}
+
+// DocumentEnd says how a document check ended.
+type DocumentEnd string
+
+// The ends of a document check.
+const (
+	DocumentProved   DocumentEnd = "proved"
+	DocumentRefused  DocumentEnd = "refused"  // as often as is allowed
+	DocumentDeclined DocumentEnd = "declined" // the shopper went on without
+)
+
+// documentEnd returns how a session's document check ended.
+func documentEnd(s session.Session) DocumentEnd {
+	switch {
+	case s.Source != session.SourceDocument:
+		return ""
+	case s.Status == session.StatusPassed:
+		return DocumentProved
+	case s.DocumentAttempts >= session.MaxDocuments:
+		return DocumentRefused
+	default:
+		return DocumentDeclined
+	}
+}
+
+// Session returns the record of a session of the scope, or fault.NotFound.
+func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Record, error) {
+	sess, err := s.store.SessionByID(ctx, scope.TenantID, id)
+	if err == nil && sess.Livemode != scope.Livemode {
+		err = errNotFound
+	}
+	if err != nil {
+		return Record{}, err
+	}
+	now := s.now()
+	r := Record{
+		ID: sess.ID, Livemode: sess.Livemode, TargetAge: sess.TargetAge, Status: sess.StatusAt(now),
+		CreatedAt: sess.CreatedAt, ExpiresAt: sess.ExpiresAt, CompletedAt: sess.CompletedAt,
+		SuccessURL: sess.SuccessURL, CancelURL: sess.CancelURL, WebhookURL: sess.WebhookURL,
+		Source: sess.Source, Basis: sess.Basis, Estimate: sess.EstimateAt(now),
+		MayRedirect: sess.MayRedirect(now), NextRedirectExpired: sess.NextRedirectExpired, Timeline: momentsOf(sess, now),
+	}
+	if sess.APIKeyID != nil {
+		if r.Key, err = s.key(ctx, scope.TenantID, *sess.APIKeyID); err != nil {
+			return Record{}, err
+		}
+	}
+	attempts, err := s.attemptsOf(ctx, sess)
+	if err != nil {
+		return Record{}, err
+	}
+	r.Timeline = append(r.Timeline, attempts...)
+	slices.SortStableFunc(r.Timeline, func(a, b Moment) int { return a.At.Compare(b.At) })
+	beside, err := s.store.Beside(ctx, sess)
+	r.Held = heldOf(sess, beside, now)
+	return r, err
+}
+
+// key returns a tenant's key, or nil.
+func (s *Service) key(ctx context.Context, tenantID, id uuid.UUID) (*tenant.APIKey, error) {
+	keys, err := s.store.Keys(ctx, tenantID)
+	if i := slices.IndexFunc(keys, func(k tenant.APIKey) bool { return k.ID == id }); i >= 0 {
+		return &keys[i], err
+	}
+	return nil, err
+}
+
+// momentsOf returns what the session's row tells, in the order in which it
+// happens where times are equal.
+func momentsOf(sess session.Session, now time.Time) []Moment {
+	list := []Moment{{At: sess.CreatedAt, Kind: MomentCreated}}
+	add := func(at *time.Time, m Moment) {
+		if at != nil {
+			m.At = *at
+			list = append(list, m)
+		}
+	}
+	add(sess.OpenedAt, Moment{Kind: MomentOpened})
+	add(sess.ConsentedAt, Moment{Kind: MomentConsented})
+	add(sess.BegunAt, Moment{Kind: MomentBegun, Attempts: sess.Attempts, Strikes: sess.Strikes})
+	add(sess.DocumentOpenedAt, Moment{Kind: MomentDocument, Way: sess.DocumentWay, Refused: sess.DocumentAttempts})
+	result := Moment{Kind: MomentResult, Status: sess.Status, Source: sess.Source, Document: documentEnd(sess)}
+	if result.Document == DocumentProved {
+		result.Way = sess.DocumentWay
+	}
+	add(sess.CompletedAt, result)
+	if sess.StatusAt(now) == session.StatusExpired {
+		add(&sess.ExpiresAt, Moment{Kind: MomentExpired, Status: session.StatusExpired})
+	}
+	add(sess.RedirectedAt, Moment{Kind: MomentRedirected})
+	return list
+}
+
+// attemptsOf returns the attempts to deliver the session's event.
+func (s *Service) attemptsOf(ctx context.Context, sess session.Session) ([]Moment, error) {
+	scope := webhook.OfTenant(sess.TenantID)
+	events, err := s.store.Events(ctx, webhook.Filter{Scope: scope, Session: sess.ID})
+	if err != nil {
+		return nil, err
+	}
+	var list []Moment
+	for _, e := range events {
+		_, attempts, err := s.store.EventByID(ctx, scope, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range attempts {
+			list = append(list, Moment{At: a.At, Kind: MomentWebhook, EventID: e.ID, Attempt: &a})
+		}
+	}
+	return list, nil
+}
+
+// HeldKey names a stored field about the shopper, for its text in the reader's
+// language.
+type HeldKey string
+
+// The fields about the shopper that a session can have.
+const (
+	HeldLink       HeldKey = "link"       // digest of the secret in the link
+	HeldLinkCopy   HeldKey = "link_copy"  // the link, encrypted, to answer a repeated request
+	HeldBrowser    HeldKey = "browser"    // digest of a random cookie
+	HeldPhone      HeldKey = "phone"      // the same, of a phone that made the check instead
+	HeldCreated    HeldKey = "created"    // At
+	HeldOpened     HeldKey = "opened"     // At
+	HeldBegun      HeldKey = "begun"      // At
+	HeldRedirected HeldKey = "redirected" // At
+	HeldConsent    HeldKey = "consent"    // At
+	HeldEstimate   HeldKey = "estimate"   // the estimated age: that it is stored, never the number
+	HeldDocument   HeldKey = "document"   // At; that the document check was offered
+	HeldWay        HeldKey = "way"        // Way; how age was last shown by a document
+	HeldRefusals   HeldKey = "refusals"   // Count; of documents
+	HeldRequest    HeldKey = "request"    // the open request to a wallet, with what became of it
+	HeldFaceMatch  HeldKey = "face_match" // At; consent to compare the portrait of a document with the face
+	HeldFilmed     HeldKey = "filmed"     // Count; seconds of camera time for documents
+	HeldNext       HeldKey = "next"       // of a test session; that its next redirect is made expired
+	HeldAttempts   HeldKey = "attempts"   // Count
+	HeldStrikes    HeldKey = "strikes"    // Count
+	HeldResult     HeldKey = "result"     // At, Result
+	HeldEvent      HeldKey = "event"      // the webhook event with the result
+)
+
+// Held says whether a field about the shopper is stored. Pictures never are, so
+// there is no key for them.
+type Held struct {
+	Key    HeldKey
+	Stored bool
+	At     *time.Time
+	Count  int
+	Result session.Status
+	Way    session.Way
+}
+
+// Beside says what is stored about a session outside its row.
+type Beside struct {
+	LinkCopy bool // an idempotency claim holds the encrypted link
+	Phone    bool // a handover names a phone
+	Request  bool // to a wallet
+	Event    bool
+}
+
+// heldOf lists every field about the shopper, stored or not.
+func heldOf(sess session.Session, b Beside, now time.Time) []Held {
+	timed := func(key HeldKey, at *time.Time) Held { return Held{Key: key, Stored: at != nil, At: at} }
+	counted := func(key HeldKey, n int) Held { return Held{Key: key, Stored: n > 0, Count: n} }
+	result := timed(HeldResult, sess.CompletedAt)
+	if result.Stored {
+		result.Result = sess.Status
+	}
+	if sess.StatusAt(now) == session.StatusExpired {
+		result = Held{Key: HeldResult, Stored: true, At: cmp.Or(sess.CompletedAt, &sess.ExpiresAt), Result: session.StatusExpired}
+	}
+	return []Held{
+		timed(HeldCreated, &sess.CreatedAt),
+		{Key: HeldLink, Stored: true},
+		{Key: HeldLinkCopy, Stored: b.LinkCopy},
+		timed(HeldOpened, sess.OpenedAt),
+		{Key: HeldBrowser, Stored: sess.BrowserHash != nil},
+		{Key: HeldPhone, Stored: b.Phone},
+		timed(HeldConsent, sess.ConsentedAt),
+		timed(HeldBegun, sess.BegunAt),
+		counted(HeldAttempts, sess.Attempts),
+		counted(HeldStrikes, sess.Strikes),
+		{Key: HeldEstimate, Stored: sess.DetectedAge != nil},
+		timed(HeldDocument, sess.DocumentOpenedAt),
+		{Key: HeldWay, Stored: sess.DocumentWay != "", Way: sess.DocumentWay},
+		counted(HeldRefusals, sess.DocumentAttempts),
+		{Key: HeldRequest, Stored: b.Request},
+		timed(HeldFaceMatch, sess.FaceMatchAt),
+		counted(HeldFilmed, int(sess.DocumentCamera.Seconds())),
+		{Key: HeldNext, Stored: sess.NextRedirectExpired},
+		result,
+		timed(HeldRedirected, sess.RedirectedAt),
+		{Key: HeldEvent, Stored: b.Event},
+	}
+}

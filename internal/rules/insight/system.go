@@ -1,0 +1,127 @@
+package insight
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"time"
+
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// System is the state of the instance, for its operators.
+type System struct {
+	Replicas []Replica // that run now, oldest first
+	Queue    Queue
+	Database Database
+	// FoldedUpto is the start of the newest hour of sessions that is not folded, the
+	// zero time before the first fold.
+	FoldedUpto time.Time
+	AsOf       time.Time
+}
+
+// Queue is the state of the webhook outbox.
+type Queue struct {
+	Pending   int64
+	OldestDue time.Duration  // how long the oldest due delivery has been due
+	Disabled  []HostCount    // hosts with disabled endpoints, the most endpoints first
+	Failing   []TenantFailed // tenants with failed events, the most first; at most MaxFailing
+}
+
+// HostCount is a host with how many of its endpoints are disabled.
+type HostCount struct {
+	Host      string
+	Endpoints int
+	Since     time.Time // the oldest
+}
+
+// TenantFailed is a tenant with how many of its events have failed.
+type TenantFailed struct {
+	TenantID uuid.UUID
+	Name     string
+	Failed   int64 // counted up to MaxFailed in each mode
+}
+
+// Limits of System.
+const (
+	MaxFailing = 20
+	MaxFailed  = 1000
+)
+
+// Database is the state of the database.
+type Database struct {
+	Dialect   string // postgres or sqlite
+	Bytes     int64
+	Migration int64 // the number of the newest that was applied
+}
+
+// SystemStore reads the state of the instance.
+type SystemStore interface {
+	// QueueState returns how many deliveries are pending and how long the oldest
+	// due one has been due.
+	QueueState(ctx context.Context) (pending int64, oldestDue time.Duration, err error)
+	// FailedByTenant returns the limit tenants with the most failed events, counting
+	// at most atMost of each mode.
+	FailedByTenant(ctx context.Context, limit, atMost int) ([]TenantFailed, error)
+	DatabaseState(ctx context.Context) (Database, error)
+	// NewestFold returns the hour before which the sessions of the tenant that was
+	// folded furthest are folded, 0 if nothing has been.
+	NewestFold(ctx context.Context) (int64, error)
+}
+
+// System returns the state of the instance.
+func (s *Service) System(ctx context.Context) (System, error) {
+	v := System{AsOf: s.now()}
+	folded := int64(0)
+	for _, read := range []func() error{
+		func() (err error) { v.Replicas, err = s.Replicas(ctx); return err },
+		func() (err error) { v.Queue.Pending, v.Queue.OldestDue, err = s.store.QueueState(ctx); return err },
+		func() (err error) { v.Queue.Disabled, err = s.disabledHosts(ctx); return err },
+		func() (err error) {
+			v.Queue.Failing, err = s.store.FailedByTenant(ctx, MaxFailing, MaxFailed)
+			return err
+		},
+		func() (err error) { v.Database, err = s.store.DatabaseState(ctx); return err },
+		func() (err error) { folded, err = s.store.NewestFold(ctx); return err },
+	} {
+		if err := read(); err != nil {
+			return System{}, err
+		}
+	}
+	if folded > 0 {
+		v.FoldedUpto = start(folded, hour)
+	}
+	return v, nil
+}
+
+func (s *Service) disabledHosts(ctx context.Context) ([]HostCount, error) {
+	endpoints, err := s.store.Endpoints(ctx, webhook.OfAll())
+	if err != nil {
+		return nil, err
+	}
+	var hosts []HostCount
+	index := map[string]int{}
+	for _, e := range endpoints {
+		u, err := url.Parse(e.URL)
+		if e.DisabledAt == nil || err != nil {
+			continue
+		}
+		i, ok := index[u.Host]
+		if !ok {
+			i = len(hosts)
+			index[u.Host] = i
+			hosts = append(hosts, HostCount{Host: u.Host, Since: *e.DisabledAt})
+		}
+		hosts[i].Endpoints++
+		if e.DisabledAt.Before(hosts[i].Since) {
+			hosts[i].Since = *e.DisabledAt
+		}
+	}
+	slices.SortFunc(hosts, func(a, b HostCount) int {
+		return cmp.Or(b.Endpoints-a.Endpoints, cmp.Compare(a.Host, b.Host))
+	})
+	return hosts, nil
+}

@@ -1,0 +1,217 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
+)
+
+// IdempotencyTTL is how long a use of an Idempotency-Key is remembered.
+const IdempotencyTTL = 24 * time.Hour
+
+// CreateRequest is a merchant's request for a session. Its fields have been
+// validated against the contract.
+type CreateRequest struct {
+	TargetAge      int
+	SuccessURL     *string // nil for the registered Success URL
+	CancelURL      *string // nil for the registered Cancel URL
+	IdempotencyKey string  // empty for none
+}
+
+// The fields of a CreateRequest that Create may refuse.
+const (
+	FieldSuccessURL = "success_url"
+	FieldCancelURL  = "cancel_url"
+)
+
+// Errors about callback URLs, beside those of tenant.CallbackRule.
+var (
+	ErrHostNotRegistered = errors.New("its host and port are not those of a registered URL")
+	ErrNoURLRegistered   = errors.New("it is omitted, and none is registered")
+)
+
+// Created is a new session as the merchant is told of it. VerificationURL
+// cannot be looked up later, but see Service.TestLink.
+type Created struct {
+	SessionID       uuid.UUID
+	VerificationURL string
+	ExpiresAt       time.Time
+	Replayed        bool // created by an earlier request with the same idempotency key
+}
+
+// Create makes a PENDING session and reserves what it costs. It returns
+// fault.Invalid for a callback URL that breaks the registration rule,
+// fault.TooMany or fault.InsufficientFunds when the tenant has no unit left,
+// and fault.Conflict when the idempotency key was used for another request.
+func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRequest) (Created, error) {
+	t, err := s.tenants.Tenant(ctx, caller.TenantID)
+	if err != nil {
+		return Created{}, err
+	}
+	sess, refused := s.newSession(t, caller, req)
+	if len(refused) > 0 && req.IdempotencyKey == "" {
+		return Created{}, fault.InvalidFields(refused...)
+	}
+	link, err := credential.NewLinkToken(s.random)
+	if err != nil {
+		return Created{}, err
+	}
+	sess.LinkHash = credential.HashToken(link)
+	claim, err := s.idempotencyClaim(sess, link, req)
+	if err != nil {
+		return Created{}, err
+	}
+	earlier, err := s.write(ctx, creation{
+		sess: sess, refused: refused, claim: claim,
+		charge: billing.Charge{
+			TenantID: sess.TenantID, SessionID: sess.ID, Livemode: sess.Livemode,
+			FreeChecks: t.FreeChecks, TestCap: t.TestCap, Now: sess.CreatedAt, ExpiresAt: sess.ExpiresAt,
+		},
+	})
+	if errors.Is(err, errReplay) {
+		return s.replay(earlier, *claim)
+	}
+	if err != nil {
+		return Created{}, err
+	}
+	s.observe(sess.ID, StatusPending, sess.Livemode)
+	return s.created(sess.ID, link, sess.ExpiresAt), nil
+}
+
+func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Created {
+	return Created{SessionID: id, VerificationURL: s.cfg.VerifyURL + "/v/" + link, ExpiresAt: expiresAt}
+}
+
+// newSession returns a new session with its callback URLs, and the fields that
+// are refused. A session with refused fields is incomplete and must not be
+// stored.
+func (s *Service) newSession(t tenant.Tenant, caller tenant.Caller, req CreateRequest) (Session, []fault.FieldError) {
+	success, cancel, refused := s.destinations(t, req.SuccessURL, req.CancelURL)
+	now := s.now()
+	sess := Session{
+		ID: uuid.Must(uuid.NewV7()), TenantID: t.ID, Livemode: caller.Livemode, TargetAge: req.TargetAge,
+		SuccessURL: success, CancelURL: cancel, WebhookURL: t.WebhookURL,
+		Status: StatusPending, CreatedAt: now, ExpiresAt: now.Add(s.cfg.TTL),
+	}
+	if caller.KeyID != uuid.Nil {
+		sess.APIKeyID = &caller.KeyID
+	}
+	return sess, refused
+}
+
+// CheckDestinations returns the callback URL fields that Create would refuse. A
+// nil URL stands for the registered one.
+func (s *Service) CheckDestinations(ctx context.Context, caller tenant.Caller, success, cancel *string) ([]fault.FieldError, error) {
+	t, err := s.tenants.Tenant(ctx, caller.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	_, _, refused := s.destinations(t, success, cancel)
+	return refused, nil
+}
+
+// destinations returns the callback URLs of a session, or the refused fields.
+func (s *Service) destinations(t tenant.Tenant, ownSuccess, ownCancel *string) (success, cancel string, refused []fault.FieldError) {
+	success, err := s.destination(t, ownSuccess, t.SuccessURL)
+	if err != nil {
+		refused = append(refused, fault.FieldError{Field: FieldSuccessURL, Err: err})
+	}
+	cancel, err = s.destination(t, ownCancel, t.CancelURL)
+	if err != nil {
+		refused = append(refused, fault.FieldError{Field: FieldCancelURL, Err: err})
+	}
+	return success, cancel, refused
+}
+
+// destination returns the URL to use, or the error that refuses it.
+func (s *Service) destination(t tenant.Tenant, own *string, registered string) (string, error) {
+	if own == nil {
+		if registered == "" {
+			return "", ErrNoURLRegistered
+		}
+		return registered, nil
+	}
+	endpoint, err := s.cfg.Callbacks.Parse(*own)
+	if err != nil {
+		return "", err
+	}
+	if !s.cfg.Callbacks.Registered(endpoint, t.CallbackURLs()) {
+		return "", ErrHostNotRegistered
+	}
+	return *own, nil
+}
+
+// idempotencyClaim returns the claim to store for a request with an
+// Idempotency-Key, and nil for one without.
+func (s *Service) idempotencyClaim(sess Session, link string, req CreateRequest) (*IdempotencyClaim, error) {
+	if req.IdempotencyKey == "" {
+		return nil, nil
+	}
+	sealed, err := s.sealer.Seal([]byte(link), linkContext(sess.ID))
+	if err != nil {
+		return nil, err
+	}
+	key := sha256.Sum256([]byte(req.IdempotencyKey))
+	request := sha256.Sum256(fmt.Appendf(nil, "%d\n%s\n%s", req.TargetAge, orNone(req.SuccessURL), orNone(req.CancelURL)))
+	return &IdempotencyClaim{
+		TenantID: sess.TenantID, Livemode: sess.Livemode, KeyHash: key[:], RequestHash: request[:],
+		SessionID: sess.ID, SealedLink: sealed, SessionEnd: sess.ExpiresAt,
+		ExpiresAt: sess.CreatedAt.Add(IdempotencyTTL),
+	}, nil
+}
+
+// replay answers a repeated request with the session that the first one
+// created.
+func (s *Service) replay(earlier, claim IdempotencyClaim) (Created, error) {
+	if string(earlier.RequestHash) != string(claim.RequestHash) {
+		return Created{}, fault.New(fault.Conflict, "Idempotency key reused with a different request")
+	}
+	link, err := s.sealer.Open(earlier.SealedLink, linkContext(earlier.SessionID))
+	if err != nil {
+		return Created{}, err
+	}
+	first := s.created(earlier.SessionID, string(link), earlier.SessionEnd)
+	first.Replayed = true
+	return first, nil
+}
+
+// TestLink returns the verification URL of a tenant's test session that was
+// created with an idempotency key, for as long as the key is remembered. It
+// returns fault.NotFound for every other session.
+func (s *Service) TestLink(ctx context.Context, tenantID, id uuid.UUID) (string, error) {
+	sess, err := s.store.SessionByID(ctx, tenantID, id)
+	if err != nil {
+		return "", notFoundAs(err, errNotFound)
+	}
+	if sess.Livemode {
+		return "", errNotFound
+	}
+	claim, err := s.store.ClaimOf(ctx, id)
+	if err != nil {
+		return "", notFoundAs(err, errNotFound)
+	}
+	link, err := s.sealer.Open(claim.SealedLink, linkContext(id))
+	if err != nil {
+		return "", err
+	}
+	return s.created(id, string(link), sess.ExpiresAt).VerificationURL, nil
+}
+
+func linkContext(id uuid.UUID) string { return "link|" + id.String() }
+
+// orNone returns "-", which is no valid URL, for an omitted one.
+func orNone(s *string) string {
+	if s == nil {
+		return "-"
+	}
+	return *s
+}

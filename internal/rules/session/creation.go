@@ -1,0 +1,99 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/fault"
+)
+
+// creation is a session that is ready to be written.
+type creation struct {
+	sess    Session
+	charge  billing.Charge
+	claim   *IdempotencyClaim  // nil without an idempotency key
+	refused []fault.FieldError // of a request whose first answer may be looked up by its claim all the same
+}
+
+// errReplay rolls back a transaction whose idempotency key is already in use.
+var errReplay = errors.New("session: idempotency key was used")
+
+// write writes a creation. It returns errReplay and the earlier claim for an
+// idempotency key that is in use.
+func (s *Service) write(ctx context.Context, c creation) (earlier IdempotencyClaim, err error) {
+	if len(c.refused) == 0 {
+		written, err := s.creations.Do(ctx, line{s.cfg.Limits.Terms(c.charge), c.claim != nil}, c)
+		// Any other error may be about another creation.
+		if written || err != nil && (ctx.Err() != nil || fault.CodeOf(err) == fault.Unavailable) {
+			return IdempotencyClaim{}, err
+		}
+		if panicked, ok := errors.AsType[*fault.PanicError](err); ok {
+			s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "creations could not be written together",
+				slog.String("error", panicked.Error()), slog.Any("stack", panicked.Frames))
+		}
+	}
+	return s.writeAlone(ctx, c)
+}
+
+// writeAlone writes a creation in a transaction of its own, which also finds out
+// why it cannot be written.
+func (s *Service) writeAlone(ctx context.Context, c creation) (earlier IdempotencyClaim, err error) {
+	err = s.store.UpdateSessions(ctx, func(tx Tx) error {
+		if c.claim != nil {
+			used, claimed, err := tx.ClaimIdempotencyKey(*c.claim, c.sess.CreatedAt)
+			if err != nil {
+				return err
+			}
+			if !claimed {
+				earlier = used
+				return errReplay
+			}
+		}
+		// Checked after the claim: a repeated request gets its first answer even if
+		// the tenant's settings have changed.
+		if len(c.refused) > 0 {
+			return fault.InvalidFields(c.refused...)
+		}
+		if err := tx.InsertSession(c.sess); err != nil {
+			return err
+		}
+		return s.cfg.Limits.Take(tx, c.charge)
+	})
+	return earlier, err
+}
+
+// writeTogether writes creations in one transaction, or reports false. They would
+// wait for each other anyway, at the balance's lock.
+func (s *Service) writeTogether(ctx context.Context, l line, together []creation) (bool, error) {
+	var sessions []Session
+	var claims []IdempotencyClaim
+	var charges []billing.Charge
+	for _, c := range together {
+		sessions, charges = append(sessions, c.sess), append(charges, c.charge)
+		if c.claim != nil {
+			claims = append(claims, *c.claim)
+		}
+	}
+	for p, err := range billing.Purchases(l.Terms, charges) {
+		if err != nil {
+			return false, err
+		}
+		if written, err := s.store.CreateSessions(ctx, sessions, claims, p); written || err != nil {
+			return written, err
+		}
+	}
+	return false, nil
+}
+
+// maxTogether is the most creations that one transaction writes.
+const maxTogether = 64
+
+// line is what creations must have in common to be written together. Those with
+// an idempotency key have lines of their own, because one key that is in use
+// keeps a whole transaction from being written.
+type line struct {
+	billing.Terms
+	claimed bool
+}

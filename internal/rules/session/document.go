@@ -1,0 +1,207 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"agegate/internal/rules/fault"
+)
+
+// ChooseWay begins a way of the open document check, which moves the expiry. It
+// withdraws an earlier consent to the comparison of the faces: whoever chooses
+// anew is asked anew. It returns ErrLate when no document check is open or the
+// tenant does not allow the way, and ErrDisabled.
+func (s *Service) ChooseWay(ctx context.Context, sess Session, way Way) (Session, error) {
+	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
+		if !d.allows(way) {
+			return ErrLate
+		}
+		if d.sess.FaceMatchAt != nil {
+			if err := d.agree(nil); err != nil {
+				return err
+			}
+		}
+		return s.progress(d)
+	})
+}
+
+// agree writes when the shopper agreed to the comparison of the faces, nil for
+// not at all.
+func (d *decision) agree(agreedAt *time.Time) error {
+	ok, err := d.RecordFaceMatch(d.sess.ID, agreedAt, d.now)
+	if err == nil && ok {
+		d.sess.FaceMatchAt = agreedAt
+	}
+	return lateUnless(ok, err)
+}
+
+// agreed reports whether a document may be judged on a way now: photographs only
+// with consent to the comparison of the faces.
+func (d *decision) agreed(way Way) bool {
+	return d.allows(way) && (way != WayPhoto || d.sess.FaceMatchAt != nil)
+}
+
+// allows reports whether the tenant allows a way of the document check now. No
+// way, which is to decline the check, is always allowed.
+func (d *decision) allows(way Way) bool { return way == "" || d.tenant.Allows(string(way)) }
+
+// progress moves the expiry because of a step in the open document check.
+func (s *Service) progress(d *decision) error {
+	expiresAt := s.extended(d)
+	ok, err := d.ExtendSession(d.sess.ID, d.now, expiresAt)
+	if err != nil || !ok {
+		return lateUnless(ok, err)
+	}
+	return d.extendTo(expiresAt)
+}
+
+// ConsentFaceMatch records that the shopper agrees to have a document's portrait
+// compared with their face, and moves the expiry. It returns ErrLate when no
+// document check is open or the tenant does not allow photographs, and
+// ErrDisabled.
+func (s *Service) ConsentFaceMatch(ctx context.Context, sess Session) (Session, error) {
+	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
+		if !d.allows(WayPhoto) {
+			return ErrLate
+		}
+		if d.sess.FaceMatchAt == nil {
+			if err := d.agree(&d.now); err != nil {
+				return err
+			}
+		}
+		return s.progress(d)
+	})
+}
+
+// TakeDocumentCamera counts camera time for photographing a document, before it
+// is used, and moves the expiry. It returns the session as it then stands. It
+// returns fault.TooMany when less is left, ErrLate when no document check is
+// open, the comparison of the faces was not agreed to, the tenant does not allow
+// photographs or the claim has ended, and ErrDisabled.
+func (s *Service) TakeDocumentCamera(ctx context.Context, sess Session, by Claim, time time.Duration) (Session, error) {
+	return s.decide(ctx, sess, by, func(d *decision) error {
+		if !d.allows(WayPhoto) {
+			return ErrLate
+		}
+		if d.sess.DocumentOpen() && d.sess.DocumentCameraLeft() < time {
+			return fault.New(fault.TooMany, "No camera time is left")
+		}
+		ok, err := d.AddDocumentCamera(d.sess.ID, time, d.now)
+		if err != nil || !ok {
+			return lateUnless(ok, err)
+		}
+		d.sess.DocumentCamera += time
+		return s.progress(d)
+	})
+}
+
+// RefuseDocument counts a document that was read and refused; the MaxDocuments-th
+// one ends the document check as not passed. It returns the session as it then
+// stands. It returns ErrLate when no document check is open, the tenant does not
+// allow the way, a photograph was not agreed to or the claim has ended, and
+// ErrDisabled.
+func (s *Service) RefuseDocument(ctx context.Context, sess Session, way Way, by Claim) (Session, error) {
+	after, err := s.decide(ctx, sess, by, func(d *decision) error {
+		if !d.agreed(way) {
+			return ErrLate
+		}
+		ok, err := d.RecordDocument(d.sess.ID, way, true, d.now)
+		if err != nil || !ok {
+			return lateUnless(ok, err)
+		}
+		d.sess.DocumentWay = way
+		d.happened(way, DocumentRefused)
+		if d.sess.DocumentAttempts++; d.sess.DocumentAttempts < MaxDocuments {
+			return nil
+		}
+		d.happened(way, DocumentFailed)
+		return d.complete(ResultFallback, Decision{Status: StatusFallback, At: d.now, Source: SourceDocument})
+	})
+	if err == nil {
+		s.announce(after)
+	}
+	return after, err
+}
+
+// DocumentOutcome is what happened in a document check, for metrics.
+type DocumentOutcome string
+
+// The outcomes. Those of a document that was read have a way.
+const (
+	DocumentOffered  DocumentOutcome = "offered"
+	DocumentDeclined DocumentOutcome = "declined"
+	DocumentRefused  DocumentOutcome = "refused" // a document was read and refused
+	DocumentFailed   DocumentOutcome = "failed"  // the check ended as not passed
+	DocumentPassed   DocumentOutcome = "passed"
+)
+
+// DocumentEvent is an outcome on a way; the way is empty where there is none.
+type DocumentEvent struct {
+	Way     Way
+	Outcome DocumentOutcome
+}
+
+// DocumentEvents returns every event that there can be.
+func DocumentEvents() []DocumentEvent {
+	events := []DocumentEvent{{"", DocumentOffered}, {"", DocumentDeclined}}
+	for _, way := range []Way{WayWallet, WayPhoto} {
+		for _, outcome := range []DocumentOutcome{DocumentRefused, DocumentFailed, DocumentPassed} {
+			events = append(events, DocumentEvent{way, outcome})
+		}
+	}
+	return events
+}
+
+// documentOutcome is the outcome that ends a document check with a result.
+func documentOutcome(v CheckResult) DocumentOutcome {
+	switch {
+	case v.Result == ResultVerified:
+		return DocumentPassed
+	case v.Way == "":
+		return DocumentDeclined
+	default:
+		return DocumentFailed
+	}
+}
+
+// happened notes an event, which is told once the decision is committed.
+func (d *decision) happened(way Way, outcome DocumentOutcome) {
+	d.events = append(d.events, DocumentEvent{way, outcome})
+}
+
+// offerDocument opens the document check after an age refusal.
+func (s *Service) offerDocument(d *decision, made Decision) error {
+	expiresAt := s.extended(d)
+	ok, err := d.OfferDocument(d.sess.ID, made, expiresAt)
+	if err != nil || !ok {
+		return lateUnless(ok, err)
+	}
+	d.sess.DocumentOpenedAt = &d.now
+	d.happened("", DocumentOffered)
+	d.estimated(made)
+	return d.extendTo(expiresAt)
+}
+
+// extended returns the new expiry for progress made now. It is never earlier
+// than the present one and never past MaxLifetime.
+func (s *Service) extended(d *decision) time.Time {
+	expiresAt := d.now.Add(s.cfg.TTL)
+	if limit := d.sess.CreatedAt.Add(MaxLifetime); expiresAt.After(limit) {
+		expiresAt = limit
+	}
+	if expiresAt.Before(d.sess.ExpiresAt) {
+		return d.sess.ExpiresAt
+	}
+	return expiresAt
+}
+
+// extendTo sets the session's expiry in d and moves that of its hold to the
+// same time.
+func (d *decision) extendTo(expiresAt time.Time) error {
+	d.sess.ExpiresAt = expiresAt
+	if !d.sess.Livemode {
+		return nil
+	}
+	ok, err := d.ExtendHold(d.sess.ID, expiresAt)
+	return lateUnless(ok, err)
+}

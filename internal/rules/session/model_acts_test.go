@@ -1,0 +1,385 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
+
+	"pgregory.net/rapid"
+)
+
+// replica draws who answers.
+func (m *machine) replica(t *rapid.T) replica {
+	return m.replicas[rapid.IntRange(0, 1).Draw(t, "replica")]
+}
+
+// pick draws one session and a row that some page has read of it, now or
+// earlier, or skips.
+func (m *machine) pick(t *rapid.T) (*model, session.Session) {
+	if len(m.models) == 0 {
+		t.Skip("no session yet")
+	}
+	s := m.models[rapid.IntRange(0, len(m.models)-1).Draw(t, "session")]
+	if rapid.Bool().Draw(t, "fresh") {
+		row, err := m.replica(t).sessions.ByLink(context.Background(), s.link)
+		ok(t, err)
+		s.views = append(s.views, row)
+	}
+	return s, s.views[rapid.IntRange(0, len(s.views)-1).Draw(t, "view")]
+}
+
+// refused checks the refusal that every act on a session meets which is no
+// longer open, or whose tenant is disabled; it reports false when neither is so.
+func (m *machine) refused(t *rapid.T, s *model, err error) bool {
+	switch {
+	case m.tenant.Disabled:
+		expect(t, err, fault.TenantDisabled)
+	case !s.open(m.now):
+		expect(t, err, fault.Gone)
+	default:
+		return false
+	}
+	return true
+}
+
+func (m *machine) consent(t *rapid.T) {
+	s, row := m.pick(t)
+	accepted := rapid.Bool().Draw(t, "accepted")
+	err := m.replica(t).sessions.Consent(context.Background(), row, accepted)
+	switch {
+	case m.refused(t, s, err):
+	case !m.tenant.AgeVisibility:
+		expect(t, err, fault.Conflict)
+	case s.Attempts > 0 || s.DocumentOpenedAt != nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		if s.ConsentedAt = nil; accepted {
+			at := m.now
+			s.ConsentedAt = &at
+		}
+	}
+}
+
+func (m *machine) handOver(t *rapid.T) {
+	s, row := m.pick(t)
+	handovers := m.replica(t).handovers
+	err := handovers.Offer(context.Background(), row, browserCookie)
+	switch {
+	case m.refused(t, s, err):
+	case s.DocumentOpenedAt != nil && (s.FaceMatchAt == nil || !m.allows(session.WayPhoto)):
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		offer, err := handovers.Offered(context.Background(), row, browserCookie)
+		ok(t, err)
+		s.token, s.phone, s.tokenEnd = offer.Token, "", m.now.Add(session.HandoverTTL)
+	}
+}
+
+// takeHandover lets a further phone take the present code.
+func (m *machine) takeHandover(t *rapid.T) {
+	s, row := m.pick(t)
+	if s.token == "" {
+		t.Skip("no handover yet")
+	}
+	m.phones++
+	phone := fmt.Sprint("phone ", m.phones)
+	taken, err := m.replica(t).handovers.Take(context.Background(), row, s.token, phone)
+	switch {
+	case m.refused(t, s, err):
+	case s.DocumentOpenedAt != nil && (s.FaceMatchAt == nil || !m.allows(session.WayPhoto)):
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		if want := s.phone == "" && m.now.Before(s.tokenEnd); taken != want {
+			t.Fatalf("taken: %t, want %t", taken, want)
+		}
+		if taken {
+			s.phone = phone
+		}
+	}
+}
+
+func (m *machine) openSocket(t *rapid.T) {
+	s, row := m.pick(t)
+	next := &socket{model: s, view: row, replica: m.replica(t)}
+	if s.phone != "" && rapid.Bool().Draw(t, "on the phone") {
+		next.token, next.phone = s.token, s.phone
+	}
+	m.sockets = append(m.sockets, next)
+}
+
+func (m *machine) socket(t *rapid.T) *socket {
+	if len(m.sockets) == 0 {
+		t.Skip("no socket yet")
+	}
+	return m.sockets[rapid.IntRange(0, len(m.sockets)-1).Draw(t, "socket")]
+}
+
+func (m *machine) attempt(t *rapid.T) {
+	s := m.socket(t)
+	after, err := s.replica.sessions.StartAttempt(context.Background(), s.view, s.claim())
+	switch {
+	case m.refused(t, s.model, err):
+	case !s.entitled():
+		expect(t, err, fault.Gone)
+	case s.Attempts >= session.MaxAttempts:
+		expect(t, err, fault.TooMany)
+	case s.DocumentOpenedAt != nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		s.Attempts++
+	}
+	s.answers(t, after)
+}
+
+// returnAttempt is a server that could not serve an attempt to its end.
+func (m *machine) returnAttempt(t *rapid.T) {
+	s := m.socket(t)
+	err := s.replica.sessions.ReturnAttempt(context.Background(), s.view)
+	switch {
+	case m.refused(t, s.model, err):
+	case s.Attempts == 0 || s.DocumentOpenedAt != nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		s.Attempts--
+	}
+}
+
+// answers checks the session that an act returned.
+func (m *model) answers(t *rapid.T, after session.Session) {
+	t.Helper()
+	if got, want := describe(after), describe(m.Session); got != want {
+		t.Fatalf("answer %s\nmodel  %s", got, want)
+	}
+}
+
+// useUp is what follows when a page or a socket finds that no attempt is left.
+func (m *machine) useUp(t *rapid.T) {
+	s, row := m.pick(t)
+	after, err := m.replica(t).sessions.UseUp(context.Background(), row)
+	switch {
+	case m.refused(t, s, err):
+	case s.Attempts < session.MaxAttempts:
+		ok(t, err)
+	case s.DocumentOpenedAt != nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		m.fallBack(s)
+	}
+	s.answers(t, after)
+}
+
+// spend begins every attempt that is left, which single steps seldom do.
+func (m *machine) spend(t *rapid.T) {
+	s, row := m.pick(t)
+	if m.tenant.Disabled || !s.open(m.now) || s.DocumentOpenedAt != nil {
+		t.Skip("no attempt can begin")
+	}
+	for ; s.Attempts < session.MaxAttempts; s.Attempts++ {
+		_, err := m.replica(t).sessions.StartAttempt(context.Background(), row, session.Claim{})
+		ok(t, err)
+	}
+}
+
+// fallBack ends a camera check whose cutoff is not met.
+func (m *machine) fallBack(s *model) {
+	if !m.tenant.DocumentCheck {
+		m.end(s, session.StatusFallback)
+		return
+	}
+	at := m.now
+	s.DocumentOpenedAt = &at
+	m.extend(s)
+}
+
+// goWithout is a shopper, here or on the phone, who goes on without the camera.
+func (m *machine) goWithout(t *rapid.T) {
+	s := m.socket(t)
+	m.resolve(t, s.model, s.replica, s.view, session.NoEstimate(s.claim()), s.entitled() && s.DocumentOpenedAt == nil)
+}
+
+func (m *machine) strike(t *rapid.T) {
+	s := m.socket(t)
+	after, err := s.replica.sessions.Strike(context.Background(), s.view, s.claim())
+	switch {
+	case m.refused(t, s.model, err):
+	case !s.entitled() || s.DocumentOpenedAt != nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		s.Strikes++
+		if s.Strikes >= session.MaxStrikes {
+			m.end(s.model, session.StatusSpoof)
+		} else if s.Attempts >= session.MaxAttempts {
+			m.fallBack(s.model)
+		}
+	}
+	s.answers(t, after)
+}
+
+func (m *machine) end(s *model, to session.Status) {
+	at := m.now
+	s.Status, s.CompletedAt = to, &at
+}
+
+// verdict is what a socket's camera has found.
+func (m *machine) verdict(t *rapid.T) {
+	s := m.socket(t)
+	years := 25.5
+	v := session.CheckResult{
+		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback}).Draw(t, "result"),
+		Source: session.SourceCamera, Estimate: &years, Claim: s.claim(),
+	}
+	m.resolve(t, s.model, s.replica, s.view, v, s.entitled() && s.DocumentOpenedAt == nil)
+}
+
+func (m *machine) force(t *rapid.T) {
+	s, row := m.pick(t)
+	v := session.CheckResult{
+		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback, session.ResultSpoof}).Draw(t, "result"),
+		Source: session.SourceForced,
+	}
+	m.resolve(t, s, m.replica(t), row, v, s.DocumentOpenedAt == nil || v.Result != session.ResultSpoof)
+}
+
+// endDocument is the end of a document check, or the shopper's refusal of it.
+func (m *machine) endDocument(t *rapid.T) {
+	s, row := m.pick(t)
+	v := session.CheckResult{
+		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback, session.ResultSpoof}).Draw(t, "result"),
+		Source: session.SourceDocument,
+		Way:    rapid.SampledFrom([]session.Way{"", session.WayWallet, session.WayPhoto}).Draw(t, "way"),
+	}
+	m.resolve(t, s, m.replica(t), row, v, s.DocumentOpenedAt != nil && v.Result != session.ResultSpoof && m.judges(s, v.Way))
+}
+
+// allows reports whether the tenant allows a way now, or none.
+func (m *machine) allows(way session.Way) bool {
+	return way == "" || len(m.tenant.DocumentWays) == 0 || slices.Contains(m.tenant.DocumentWays, string(way))
+}
+
+// judges reports whether a document on a way counts for a session now.
+func (m *machine) judges(s *model, way session.Way) bool {
+	return m.allows(way) && (way != session.WayPhoto || s.FaceMatchAt != nil)
+}
+
+func drawWay(t *rapid.T) session.Way {
+	return rapid.SampledFrom([]session.Way{session.WayWallet, session.WayPhoto}).Draw(t, "way")
+}
+
+// refuseDocument is a document that was read and refused.
+func (m *machine) refuseDocument(t *rapid.T) {
+	s, row := m.pick(t)
+	way := drawWay(t)
+	after, err := m.replica(t).sessions.RefuseDocument(context.Background(), row, way, session.Claim{})
+	switch {
+	case m.refused(t, s, err):
+	case s.DocumentOpenedAt == nil || !m.judges(s, way):
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		s.DocumentWay = way
+		if s.DocumentAttempts++; s.DocumentAttempts == session.MaxDocuments {
+			m.end(s, session.StatusFallback)
+		}
+	}
+	s.answers(t, after)
+}
+
+// resolve hands in a verdict that applies to an open session or not.
+func (m *machine) resolve(t *rapid.T, s *model, at replica, row session.Session, v session.CheckResult, applies bool) {
+	after, err := at.sessions.Resolve(context.Background(), row, v)
+	switch {
+	case m.refused(t, s, err):
+	case !applies:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		if v.Estimate != nil && s.ConsentedAt != nil && m.tenant.AgeVisibility {
+			s.DetectedAge = v.Estimate
+		}
+		if v.Way != "" {
+			s.DocumentWay = v.Way
+		}
+		if v.Result == session.ResultFallback && s.DocumentOpenedAt == nil {
+			m.fallBack(s)
+		} else {
+			m.end(s, v.Result.Status())
+		}
+	}
+	s.answers(t, after)
+}
+
+func (m *machine) extend(s *model) {
+	at := m.now.Add(ttl)
+	if limit := s.CreatedAt.Add(session.MaxLifetime); at.After(limit) {
+		at = limit
+	}
+	if at.After(s.ExpiresAt) {
+		s.ExpiresAt = at
+	}
+}
+
+func (m *machine) chooseWay(t *rapid.T) {
+	s, row := m.pick(t)
+	way := drawWay(t)
+	_, err := m.replica(t).sessions.ChooseWay(context.Background(), row, way)
+	switch {
+	case m.refused(t, s, err):
+	case s.DocumentOpenedAt == nil || !m.allows(way):
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		s.FaceMatchAt = nil
+		m.extend(s)
+	}
+}
+
+// agree is a shopper who allows the comparison of the faces.
+func (m *machine) agree(t *rapid.T) {
+	s, row := m.pick(t)
+	after, err := m.replica(t).sessions.ConsentFaceMatch(context.Background(), row)
+	switch {
+	case m.refused(t, s, err):
+	case s.DocumentOpenedAt == nil || !m.allows(session.WayPhoto):
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		if s.FaceMatchAt == nil {
+			at := m.now
+			s.FaceMatchAt = &at
+		}
+		m.extend(s)
+	}
+	s.answers(t, after)
+}
+
+// film is a socket that photographs a document.
+func (m *machine) film(t *rapid.T) {
+	s := m.socket(t)
+	part := time.Duration(rapid.IntRange(1, 400).Draw(t, "seconds")) * time.Second
+	after, err := s.replica.sessions.TakeDocumentCamera(context.Background(), s.view, s.claim(), part)
+	switch {
+	case m.refused(t, s.model, err):
+	case !s.entitled() || !m.allows(session.WayPhoto):
+		expect(t, err, fault.Gone)
+	case s.DocumentOpenedAt != nil && s.DocumentCamera+part > session.MaxDocumentCamera:
+		expect(t, err, fault.TooMany)
+	case s.DocumentOpenedAt == nil || s.FaceMatchAt == nil:
+		expect(t, err, fault.Gone)
+	default:
+		ok(t, err)
+		s.DocumentCamera += part
+		m.extend(s.model)
+	}
+	s.answers(t, after)
+}

@@ -1,0 +1,191 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+)
+
+// ByLink returns the session of a verification link, or fault.NotFound.
+func (s *Service) ByLink(ctx context.Context, link string) (Session, error) {
+	sess, err := s.store.SessionByLink(ctx, credential.HashToken(link))
+	return sess, notFoundAs(err, errNotFound)
+}
+
+// Opened records that the link of a pending session was opened, the first time.
+// It is best effort: a page is shown without it.
+func (s *Service) Opened(ctx context.Context, sess Session) {
+	if now := s.now(); sess.OpenedAt == nil && sess.StatusAt(now) == StatusPending {
+		ctx, cancel := context.WithTimeout(ctx, markTime)
+		defer cancel()
+		_ = s.store.MarkOpened(ctx, sess.ID, now)
+	}
+}
+
+// markTime is the longest that a shopper waits for a time to be recorded.
+const markTime = 500 * time.Millisecond
+
+// Bind binds the session to the browser that holds cookie, unless it is bound
+// to another one. It reports whether the session is now bound to this browser.
+func (s *Service) Bind(ctx context.Context, sess Session, cookie string) (bool, error) {
+	hash := credential.HashToken(cookie)
+	if sess.BrowserHash == nil {
+		bound, err := s.store.BindBrowser(ctx, sess.ID, hash)
+		if err != nil || bound {
+			return bound, err
+		}
+		if sess, err = s.store.SessionByLink(ctx, sess.LinkHash); err != nil {
+			return false, err
+		}
+	}
+	return bytes.Equal(sess.BrowserHash, hash), nil
+}
+
+// Owns reports whether the session is bound to the browser that holds cookie.
+func (s Session) Owns(cookie string) bool {
+	return s.BrowserHash != nil && bytes.Equal(s.BrowserHash, credential.HashToken(cookie))
+}
+
+// Consent records whether the shopper accepts the visibility disclosure. It
+// returns fault.Conflict when the tenant does not ask for it, ErrLate once a
+// capture has begun, a document check is open or the session has ended, and
+// ErrDisabled.
+func (s *Service) Consent(ctx context.Context, sess Session, accepted bool) error {
+	_, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
+		if !d.tenant.AgeVisibility {
+			return fault.New(fault.Conflict, "This site does not ask to see the estimate")
+		}
+		var at *time.Time
+		if accepted {
+			at = &d.now
+		}
+		ok, err := d.RecordConsent(d.sess.ID, at, d.now)
+		return lateUnless(ok, err)
+	})
+	return err
+}
+
+// StartAttempt counts a capture whose challenge begins and returns the session
+// as it then stands. Whoever starts the last attempt calls UseUp when it ends
+// without a verdict. StartAttempt returns fault.TooMany when none is left,
+// ErrLate when the session has ended or moved on or the claim has ended, and
+// ErrDisabled.
+func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) (Session, error) {
+	return s.decide(ctx, sess, by, func(d *decision) error {
+		if d.sess.AttemptsLeft() == 0 {
+			return fault.New(fault.TooMany, "No attempt is left")
+		}
+		ok, err := d.AddAttempt(d.sess.ID, d.now)
+		if err != nil || !ok {
+			return lateUnless(ok, err)
+		}
+		if d.sess.Attempts++; d.sess.BegunAt == nil {
+			d.sess.BegunAt = &d.now
+		}
+		return nil
+	})
+}
+
+// ReturnAttempt takes back an attempt that StartAttempt counted and that ended
+// through the server's own fault: it was too slow, failed or stopped. It returns
+// ErrLate when the session has ended or moved on, and ErrDisabled.
+func (s *Service) ReturnAttempt(ctx context.Context, sess Session) error {
+	_, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
+		ok, err := d.ReturnAttempt(d.sess.ID, d.now)
+		return lateUnless(ok, err)
+	})
+	return err
+}
+
+// UseUp ends the camera check when no attempt is left, as NoEstimate does:
+// the last attempt has ended without a verdict, or is given up by whoever calls
+// this while it runs elsewhere. While attempts are left it changes nothing. It
+// returns the session as it then stands, and ErrLate when the session has ended
+// or a document check is open, and ErrDisabled.
+func (s *Service) UseUp(ctx context.Context, sess Session) (Session, error) {
+	after, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
+		if d.sess.AttemptsLeft() > 0 {
+			return nil
+		}
+		return s.apply(d, NoEstimate(Claim{}))
+	})
+	if err == nil {
+		s.announce(after)
+	}
+	return after, err
+}
+
+// Strike counts a failed liveness check; the MaxStrikes-th one completes the
+// session as SPOOF, and an earlier one that ends the last attempt ends the
+// camera check as UseUp does. It returns the session as it then stands. It
+// returns ErrLate when the session has ended, a document check is open or the
+// claim has ended, and ErrDisabled.
+func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, error) {
+	after, err := s.decide(ctx, sess, by, func(d *decision) error {
+		ok, err := d.AddStrike(d.sess.ID, d.now)
+		if err != nil || !ok {
+			return lateUnless(ok, err)
+		}
+		d.sess.Strikes++
+		switch {
+		case d.sess.Strikes >= MaxStrikes:
+			return d.complete(ResultSpoof, Decision{Status: StatusSpoof, At: d.now, Source: SourceCamera})
+		case d.sess.AttemptsLeft() == 0:
+			return s.apply(d, NoEstimate(Claim{}))
+		default:
+			return nil
+		}
+	})
+	if err == nil {
+		s.announce(after)
+	}
+	return after, err
+}
+
+// Redirect returns the signed success redirect of a PASSED session for the
+// browser that holds cookie. It reports false when the session has not passed,
+// belongs to another browser, or passed more than RedirectGrace ago.
+func (s *Service) Redirect(ctx context.Context, sess Session, cookie string) (string, bool, error) {
+	now := s.now()
+	if sess.Status != StatusPassed || sess.CompletedAt == nil || !sess.Owns(cookie) ||
+		now.After(sess.CompletedAt.Add(RedirectGrace)) {
+		return "", false, nil
+	}
+	key, err := s.tenants.RedirectKey(ctx, sess.TenantID, sess.Livemode)
+	if err != nil {
+		return "", false, err
+	}
+	expires, err := s.tokenExpiry(ctx, sess, now)
+	if err != nil {
+		return "", false, err
+	}
+	claims := credential.Redirect{Session: sess.ID.String(), Status: string(ResultVerified), IsAdult: true}
+	url, err := credential.RedirectURL(sess.SuccessURL, claims, claims.Token(key, expires))
+	if err == nil && sess.RedirectedAt == nil {
+		// Best effort: a shopper who passed is not kept from the shop.
+		ctx, cancel := context.WithTimeout(ctx, markTime)
+		defer cancel()
+		_ = s.store.MarkRedirected(ctx, sess.ID, now)
+	}
+	return url, err == nil, err
+}
+
+// tokenExpiry returns when a redirect token that is minted now expires.
+func (s *Service) tokenExpiry(ctx context.Context, sess Session, now time.Time) (time.Time, error) {
+	if sess.NextRedirectExpired && !sess.Livemode {
+		taken, err := s.store.TakeExpiredRedirect(ctx, sess.ID)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if taken {
+			return now.Add(-expiredFor), nil
+		}
+	}
+	return now.Add(s.cfg.TokenTTL), nil
+}
+
+// Now is the service's clock, for pages that show what time is left.
+func (s *Service) Now() time.Time { return s.now() }

@@ -1,0 +1,273 @@
+package session
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/gather"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// Config holds the operator's settings for sessions.
+type Config struct {
+	VerifyURL string        // base of verification URLs, without a trailing slash
+	TTL       time.Duration // from creation, or from a step of the document check, to expiry
+	TokenTTL  time.Duration // lifetime of a redirect token
+	Callbacks tenant.CallbackRule
+	Limits    billing.Limits
+	// AgeMargin and Calibration describe how the camera decides, and are kept with
+	// each decision: the years that an estimate must exceed the target age by, and
+	// the fingerprint of the calibration in use, empty without one.
+	AgeMargin   float64
+	Calibration string
+	Observe     func(id uuid.UUID, entered Status, livemode bool) // called on creation and completion; may be nil
+	// ObserveDocument is called after what happens in document checks; may be nil.
+	ObserveDocument func(e DocumentEvent, livemode bool)
+	Logger          *slog.Logger // nil discards
+}
+
+// Service creates, completes and looks up sessions. Camera results, forced
+// results and document results all go through Resolve. The sessions passed to
+// its methods may be stale: every change is decided on the current row.
+type Service struct {
+	cfg     Config
+	store   Store
+	tenants Tenants
+	sealer  *credential.Sealer
+	random  io.Reader
+	now     func() time.Time
+	wake    func() // called after an event has been committed
+
+	creations *gather.Group[line, creation, bool]
+}
+
+// NewService returns a service over a store. random must be
+// cryptographically secure; now must return UTC in whole microseconds; wake
+// must not block.
+func NewService(cfg Config, store Store, tenants Tenants, sealer *credential.Sealer, random io.Reader, now func() time.Time, wake func()) *Service {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{cfg: cfg, store: store, tenants: tenants, sealer: sealer, random: random, now: now, wake: wake}
+	s.creations = gather.New(maxTogether, s.writeTogether)
+	return s
+}
+
+var (
+	errNotFound = fault.New(fault.NotFound, "Session not found")
+	// ErrLate is returned for an action that comes too late: the session has
+	// ended, a document check has begun, another device has taken over, or the
+	// tenant no longer allows the way of the document check.
+	ErrLate = fault.New(fault.Gone, "Session is no longer open")
+)
+
+// StatusView is the answer to a status lookup.
+type StatusView struct {
+	Status Status
+	At     time.Time // when the status took effect
+}
+
+// Status looks up a session and first writes EXPIRED if its expiry has passed.
+// It returns fault.NotFound, or fault.Conflict for a completed session without
+// a completion time.
+func (s *Service) Status(ctx context.Context, tenantID, id uuid.UUID) (StatusView, error) {
+	standing, err := s.store.StandingByID(ctx, tenantID, id)
+	if err != nil {
+		return StatusView{}, notFoundAs(err, errNotFound)
+	}
+	now := s.now()
+	if standing.Status == statusAt(standing.Status, standing.ExpiresAt, now) {
+		return statusView(standing)
+	}
+	if _, err := s.store.ExpireSession(ctx, id, now); err != nil {
+		return StatusView{}, err
+	}
+	// Read again: a result or another lookup may have written first.
+	if standing, err = s.store.StandingByID(ctx, tenantID, id); err != nil {
+		return StatusView{}, notFoundAs(err, errNotFound)
+	}
+	return statusView(standing)
+}
+
+// statusView returns the status and the column that status_at comes from.
+func statusView(standing Standing) (StatusView, error) {
+	switch standing.Status {
+	case StatusPending:
+		return StatusView{standing.Status, standing.CreatedAt}, nil
+	case StatusExpired:
+		return StatusView{standing.Status, standing.ExpiresAt}, nil
+	default:
+		if standing.CompletedAt == nil {
+			return StatusView{}, fault.New(fault.Conflict, "Session completion timestamp missing")
+		}
+		return StatusView{standing.Status, *standing.CompletedAt}, nil
+	}
+}
+
+// Availability says whether an estimate is available, and if not, why.
+type Availability string
+
+// The values of Availability.
+const (
+	AvailabilityNotConsented Availability = "not_consented"
+	AvailabilityPending      Availability = "pending"
+	AvailabilityNotEstimated Availability = "not_estimated"
+	AvailabilityAvailable    Availability = "available"
+)
+
+// EstimateView is the answer to a lookup of the estimated age.
+type EstimateView struct {
+	SessionID    uuid.UUID
+	Availability Availability
+	DetectedAge  *float64 // years; only when AvailabilityAvailable
+}
+
+// DetectedAge returns the stored estimate of a session whose shopper consented,
+// or fault.NotFound. It writes nothing.
+func (s *Service) DetectedAge(ctx context.Context, tenantID, id uuid.UUID) (EstimateView, error) {
+	sess, err := s.store.SessionByID(ctx, tenantID, id)
+	if err != nil {
+		return EstimateView{}, notFoundAs(err, errNotFound)
+	}
+	view := EstimateView{SessionID: id, Availability: sess.EstimateAt(s.now())}
+	if view.Availability == AvailabilityAvailable {
+		view.DetectedAge = sess.DetectedAge
+	}
+	return view, nil
+}
+
+// EstimateAt says whether the session's estimate is available at now.
+func (s Session) EstimateAt(now time.Time) Availability {
+	switch {
+	case s.ConsentedAt == nil:
+		return AvailabilityNotConsented
+	case !s.StatusAt(now).Terminal():
+		return AvailabilityPending
+	case s.DetectedAge == nil:
+		return AvailabilityNotEstimated
+	default:
+		return AvailabilityAvailable
+	}
+}
+
+// Resolve applies the result of a check to a session and returns the updated
+// session: completed, or still PENDING with the document check open. The status
+// change, its event and its billing are one transaction, and every value the
+// decision depends on is read in it. Resolve returns ErrLate when the session
+// has ended, the result does not apply to it or its claim has ended, and
+// ErrDisabled when the tenant is disabled; the returned session is then the
+// stored one, unchanged. An estimate is stored only if the shopper consented
+// and the tenant has age visibility turned on.
+func (s *Service) Resolve(ctx context.Context, sess Session, v CheckResult) (Session, error) {
+	after, err := s.decide(ctx, sess, v.Claim, func(d *decision) error { return s.apply(d, v) })
+	if err == nil {
+		s.announce(after)
+	}
+	return after, err
+}
+
+// apply takes the step that a result calls for, or returns ErrLate when it
+// calls for none.
+func (s *Service) apply(d *decision, v CheckResult) error {
+	if !d.agreed(v.Way) {
+		return ErrLate
+	}
+	made := Decision{Status: v.Result.Status(), At: d.now, Source: v.Source}
+	if v.Estimate != nil {
+		cutoff := float64(d.sess.TargetAge) + s.cfg.AgeMargin
+		made.Basis = Basis{Cutoff: &cutoff, Calibration: s.cfg.Calibration}
+	}
+	if d.sess.ConsentedAt != nil && d.tenant.AgeVisibility {
+		made.Estimate = v.Estimate
+	}
+	switch next(v, d.tenant.DocumentCheck, d.sess.DocumentOpen()) {
+	case stepOffer:
+		return s.offerDocument(d, made)
+	case stepComplete:
+		if v.Way != "" {
+			ok, err := d.RecordDocument(d.sess.ID, v.Way, false, d.now)
+			if err != nil || !ok {
+				return lateUnless(ok, err)
+			}
+			d.sess.DocumentWay = v.Way
+		}
+		if v.Source == SourceDocument {
+			d.happened(v.Way, documentOutcome(v))
+		}
+		return d.complete(v.Result, made)
+	default:
+		return ErrLate
+	}
+}
+
+// complete ends the session with the result of a check.
+func (d *decision) complete(result Result, made Decision) error {
+	ok, err := d.CompleteSession(d.sess.ID, made)
+	if err != nil || !ok {
+		return lateUnless(ok, err)
+	}
+	if d.sess.Livemode {
+		if ok, err := billing.Settle(d, d.sess.ID, d.now); err != nil || !ok {
+			return lateUnless(ok, err)
+		}
+	}
+	if result != ResultSpoof {
+		event, err := webhook.NewEvent(webhook.Completion{
+			TenantID: d.sess.TenantID, SessionID: d.sess.ID, Result: webhook.Result(result),
+			Livemode: d.sess.Livemode, CompletedAt: d.now, Destination: d.sess.WebhookURL,
+		})
+		if err != nil {
+			return err
+		}
+		if err := d.InsertEvent(event); err != nil {
+			return err
+		}
+	}
+	d.sess.Status, d.sess.CompletedAt, d.sess.Source = made.Status, &d.now, made.Source
+	d.estimated(made)
+	return nil
+}
+
+// estimated copies what a decision says of the estimate to the session.
+func (d *decision) estimated(made Decision) {
+	if made.Estimate != nil {
+		d.sess.DetectedAge = made.Estimate
+	}
+	if made.Basis.Cutoff != nil {
+		d.sess.Basis = made.Basis
+	}
+}
+
+// announce wakes the webhook dispatcher and calls the observer after a session
+// has ended. It must be called after the commit.
+func (s *Service) announce(sess Session) {
+	switch sess.Status {
+	case StatusPending:
+		return
+	case StatusPassed, StatusFallback: // these have an event
+		s.wake()
+	}
+	s.observe(sess.ID, sess.Status, sess.Livemode)
+}
+
+func (s *Service) observe(id uuid.UUID, entered Status, livemode bool) {
+	if s.cfg.Observe != nil {
+		s.cfg.Observe(id, entered, livemode)
+	}
+}
+
+// notFoundAs replaces a store's fault.NotFound by one with a public text.
+func notFoundAs(err error, public *fault.Error) error {
+	if fault.CodeOf(err) == fault.NotFound {
+		return public
+	}
+	return err
+}

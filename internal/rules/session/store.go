@@ -1,0 +1,135 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// Store keeps sessions.
+type Store interface {
+	// UpdateSessions runs fn in one transaction: all of it is written, or none.
+	// After an error the transaction may still have been committed, if the error
+	// came from COMMIT.
+	UpdateSessions(ctx context.Context, fn func(Tx) error) error
+
+	// CreateSessions writes new sessions of one tenant, each with its claim of an
+	// idempotency key unless there are no claims, and what they cost, all of it or
+	// nothing. It reports false when the balance has too few units, or when a key
+	// is in use.
+	CreateSessions(ctx context.Context, sessions []Session, claims []IdempotencyClaim, p billing.Purchase) (bool, error)
+
+	// SessionByID returns the tenant's session. It returns fault.NotFound for a
+	// missing session and for another tenant's.
+	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (Session, error)
+	// StandingByID is SessionByID for a status lookup.
+	StandingByID(ctx context.Context, tenantID, id uuid.UUID) (Standing, error)
+	// SessionByLink returns the session of a verification link, or
+	// fault.NotFound.
+	SessionByLink(ctx context.Context, linkHash []byte) (Session, error)
+
+	// ClaimOf returns the idempotency claim of the request that created a session,
+	// or fault.NotFound.
+	ClaimOf(ctx context.Context, sessionID uuid.UUID) (IdempotencyClaim, error)
+
+	// ExpireSession writes EXPIRED if the session is PENDING and its expiry is
+	// at or before now. It reports whether it did.
+	ExpireSession(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
+	// BindBrowser stores the browser's hash if none is stored yet and reports
+	// whether it did.
+	BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byte) (bool, error)
+	// MarkOpened stores when the session's link was opened, unless it is stored.
+	MarkOpened(ctx context.Context, id uuid.UUID, now time.Time) error
+	// MarkRedirected stores when the success redirect was made, unless it is
+	// stored.
+	MarkRedirected(ctx context.Context, id uuid.UUID, now time.Time) error
+	// TakeExpiredRedirect clears NextRedirectExpired and reports whether it was
+	// set.
+	TakeExpiredRedirect(ctx context.Context, id uuid.UUID) (bool, error)
+}
+
+// Tx is one transaction on sessions, their billing and their events. It is bound
+// to the context of UpdateSessions.
+type Tx interface {
+	billing.Tx
+	HandoverTx
+
+	// LockSession returns the session, or fault.NotFound, and locks its row until
+	// the transaction ends. It waits for another transaction's lock and then
+	// returns what that one committed.
+	LockSession(id uuid.UUID) (Session, error)
+	// Tenant returns the current state of a tenant, or fault.NotFound.
+	Tenant(id uuid.UUID) (tenant.Tenant, error)
+
+	InsertSession(s Session) error
+	// CompleteSession writes the decision if the session is PENDING and expires
+	// after it. A session that was never opened counts as opened then. It reports
+	// whether it did.
+	CompleteSession(id uuid.UUID, d Decision) (bool, error)
+	// OfferDocument opens the document check at d.At, moves the expiry and writes
+	// the estimate and its basis if the session is PENDING, expires after d.At and
+	// has no document check open. It reports whether it did.
+	OfferDocument(id uuid.UUID, d Decision, expiresAt time.Time) (bool, error)
+	// ExtendSession moves the expiry if the session is PENDING, expires after
+	// now and has a document check open. It reports whether it did.
+	ExtendSession(id uuid.UUID, now, expiresAt time.Time) (bool, error)
+	// RecordDocument writes the way of a document that was read, and adds one
+	// attempt if it was refused, while the session is open at now and a document
+	// check is open. It reports whether it did.
+	RecordDocument(id uuid.UUID, way Way, refused bool, now time.Time) (bool, error)
+	// RecordFaceMatch writes the time of consent to the comparison of the faces
+	// (nil withdraws it) while the session is open at now and a document check is
+	// open. It reports whether it did.
+	RecordFaceMatch(id uuid.UUID, agreedAt *time.Time, now time.Time) (bool, error)
+	// AddDocumentCamera adds camera time, in whole milliseconds, while the session
+	// is open at now, a document check is open, the comparison of the faces was
+	// agreed to and the sum is at most MaxDocumentCamera. It reports whether it did.
+	AddDocumentCamera(id uuid.UUID, d time.Duration, now time.Time) (bool, error)
+	// RecordConsent writes the time of consent (nil withdraws it) while the
+	// session is open at now, no attempt has begun and no document check is
+	// open. It reports whether it did.
+	RecordConsent(id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error)
+	// AddAttempt adds one attempt while the session is open at now, no document
+	// check is open and fewer than MaxAttempts have begun. The first one's time is
+	// kept. It reports whether it did.
+	AddAttempt(id uuid.UUID, now time.Time) (bool, error)
+	// ReturnAttempt takes one attempt back while the session is open at now, no
+	// document check is open and one has begun. It reports whether it did.
+	ReturnAttempt(id uuid.UUID, now time.Time) (bool, error)
+	// AddStrike adds one strike while the session is open at now and no document
+	// check is open. It reports whether it did.
+	AddStrike(id uuid.UUID, now time.Time) (bool, error)
+	InsertEvent(e webhook.Event) error
+
+	// ClaimIdempotencyKey writes c and reports true, unless the tenant used the
+	// same key in the same mode before and that claim has not expired at now: then
+	// it returns that claim and false. A claim made at the same time by another
+	// transaction is waited for.
+	ClaimIdempotencyKey(c IdempotencyClaim, now time.Time) (IdempotencyClaim, bool, error)
+}
+
+// IdempotencyClaim ties an Idempotency-Key to the session that its first use
+// created.
+type IdempotencyClaim struct {
+	TenantID    uuid.UUID
+	Livemode    bool
+	KeyHash     []byte // SHA-256 of the header
+	RequestHash []byte // SHA-256 of the request's decoded fields
+	SessionID   uuid.UUID
+	SealedLink  []byte    // the sealed link token, to return the same URL again
+	SessionEnd  time.Time // expires_at as first answered
+	ExpiresAt   time.Time
+}
+
+// Tenants is the part of the tenant service that sessions use.
+type Tenants interface {
+	// Tenant returns one tenant, or fault.NotFound.
+	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
+	// RedirectKey returns the secret that signs the tenant's redirect tokens.
+	RedirectKey(ctx context.Context, tenantID uuid.UUID, livemode bool) ([]byte, error)
+}

@@ -1,0 +1,91 @@
+package tenant
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+)
+
+// keyTTL is how long a replica may still accept a key after another replica has
+// revoked it, ended it early or disabled its tenant.
+const keyTTL = time.Second
+
+var (
+	errInvalidKey     = fault.New(fault.InvalidKey, "Invalid API key")
+	errTenantDisabled = fault.New(fault.TenantDisabled, "Tenant disabled")
+)
+
+// Authenticate returns the caller behind an X-API-Key value. It returns
+// fault.MalformedKey for a missing value or one without a known prefix,
+// fault.InvalidKey for any other key that is not in force, and
+// fault.TenantDisabled. With the last one, and for a key no longer in force, it
+// returns whose key it is as well.
+func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
+	switch _, err := credential.ParseAPIKey(key); {
+	case errors.Is(err, credential.ErrKeyPrefix):
+		return Caller{}, fault.New(fault.MalformedKey, "Missing or malformed API key")
+	case err != nil:
+		return Caller{}, errInvalidKey
+	}
+	hash, now := credential.HashAPIKey(key), s.now()
+	if caller, ok := s.keys.get(hash, now); ok {
+		return caller, nil
+	}
+	k, t, err := s.store.KeyByHash(ctx, hash)
+	caller := Caller{TenantID: t.ID, Livemode: k.Livemode, KeyID: k.ID}
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		return Caller{}, errInvalidKey
+	case err != nil:
+		return Caller{}, err
+	case !k.InForceAt(now):
+		return caller, errInvalidKey
+	case t.Disabled:
+		return caller, errTenantDisabled
+	}
+	if minute := now.Truncate(time.Minute); k.LastUsedAt == nil || k.LastUsedAt.Before(minute) {
+		// The time of last use is best effort: a call does not fail without it.
+		_ = s.store.TouchKey(ctx, k.ID, minute)
+	}
+	until := now.Add(keyTTL)
+	if k.ExpiresAt != nil && k.ExpiresAt.Before(until) {
+		until = *k.ExpiresAt
+	}
+	s.keys.put(hash, caller, until)
+	return caller, nil
+}
+
+// keyCache caches valid keys for keyTTL. Of a tenant it holds the ID only, so
+// that settings are never stale.
+type keyCache struct {
+	mu      sync.Mutex
+	callers map[credential.KeyHash]cachedCaller
+}
+
+type cachedCaller struct {
+	Caller
+	until time.Time
+}
+
+// maxCachedKeys bounds the cache, which is emptied when it is full.
+const maxCachedKeys = 10_000
+
+func (c *keyCache) get(hash credential.KeyHash, now time.Time) (Caller, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cached, ok := c.callers[hash]
+	return cached.Caller, ok && now.Before(cached.until)
+}
+
+func (c *keyCache) put(hash credential.KeyHash, caller Caller, until time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.callers == nil || len(c.callers) >= maxCachedKeys {
+		c.callers = make(map[credential.KeyHash]cachedCaller)
+	}
+	c.callers[hash] = cachedCaller{caller, until}
+}

@@ -1,0 +1,33 @@
+package tenant
+
+import (
+	"context"
+
+	"agegate/internal/rules/brand"
+
+	"github.com/google/uuid"
+)
+
+// BrandChanges are the parts of a brand that an operator sets; nil leaves a part
+// as it is, an empty value clears it.
+type BrandChanges struct {
+	Name   *string
+	Colour *string // as brand.ParseColour reads it
+	Logo   *[]byte // a picture as brand.Logo reads it
+}
+
+// ClearedBrand clears every part.
+func ClearedBrand() *BrandChanges {
+	return &BrandChanges{Name: new(string), Colour: new(string), Logo: new([]byte)}
+}
+
+// Brand returns how a tenant's hosted page looks; the zero Brand where nothing
+// is set.
+func (s *Service) Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error) {
+	return s.store.Brand(ctx, tenantID)
+}
+
+// Logo returns the logo, a PNG, that has a hash, or fault.NotFound.
+func (s *Service) Logo(ctx context.Context, hash string) ([]byte, error) {
+	return s.store.Logo(ctx, hash)
+}

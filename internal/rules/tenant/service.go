@@ -1,0 +1,176 @@
+package tenant
+
+import (
+	"context"
+	"io"
+	"iter"
+	"math"
+	"time"
+
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/gather"
+
+	"github.com/google/uuid"
+)
+
+// Service manages tenants and authenticates their calls. A method that takes an
+// audit.Actor writes an entry of the audit log in the transaction of its change;
+// without a valid actor it fails and changes nothing.
+type Service struct {
+	store  Store
+	sealer *credential.Sealer
+	rule   CallbackRule
+	random io.Reader
+	now    func() time.Time
+	keys   keyCache
+	reads  *gather.Group[uuid.UUID, struct{}, Tenant]
+}
+
+// NewService returns a service over a store. random must be
+// cryptographically secure.
+func NewService(store Store, sealer *credential.Sealer, rule CallbackRule, random io.Reader, now func() time.Time) *Service {
+	reads := gather.New(math.MaxInt, func(ctx context.Context, id uuid.UUID, _ []struct{}) (Tenant, error) {
+		return store.TenantByID(ctx, id)
+	})
+	return &Service{store: store, sealer: sealer, rule: rule, random: random, now: now, reads: reads}
+}
+
+// ModeSecrets holds the plain API key and secrets of one mode. They are shown
+// only once.
+type ModeSecrets struct {
+	APIKey, WebhookSecret, RedirectSecret string
+}
+
+// Credentials holds what is shown once when a tenant is created.
+type Credentials struct {
+	Tenant     Tenant
+	Test, Live ModeSecrets
+}
+
+// Create registers a tenant with one API key and one webhook and one redirect
+// secret per mode. It returns fault.Invalid for an unacceptable setting.
+func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Credentials, error) {
+	checked, err := s.checked(Changes{
+		Name: &t.Name, SuccessURL: &t.SuccessURL, CancelURL: &t.CancelURL, WebhookURL: &t.WebhookURL, FreeChecks: t.FreeChecks,
+		PrivacyURL: &t.Links.Privacy, HelpURL: &t.Links.Help, TermsURL: &t.Links.Terms, Languages: &t.Languages, AlertBelow: t.AlertBelow,
+		DocumentWays: &t.DocumentWays,
+	})
+	if err != nil {
+		return Credentials{}, err
+	}
+	t.Languages, t.DocumentWays = *checked.Languages, *checked.DocumentWays
+	if t.ID, err = uuid.NewV7(); err != nil {
+		return Credentials{}, err
+	}
+	t.CreatedAt = s.now()
+	c := Credentials{Tenant: t}
+	var keys []APIKey
+	var secrets []Secret
+	for _, mode := range []struct {
+		livemode bool
+		shown    *ModeSecrets
+	}{{false, &c.Test}, {true, &c.Live}} {
+		key, plain, err := s.newKey(t.ID, mode.livemode)
+		if err != nil {
+			return Credentials{}, err
+		}
+		webhook, webhookPlain, err := s.newSecret(t.ID, mode.livemode, SecretWebhook)
+		if err != nil {
+			return Credentials{}, err
+		}
+		redirect, redirectPlain, err := s.newSecret(t.ID, mode.livemode, SecretRedirect)
+		if err != nil {
+			return Credentials{}, err
+		}
+		keys = append(keys, key)
+		secrets = append(secrets, webhook, redirect)
+		*mode.shown = ModeSecrets{
+			APIKey:         plain,
+			WebhookSecret:  credential.FormatWebhookSecret(webhookPlain),
+			RedirectSecret: credential.FormatRedirectSecret(redirectPlain, mode.livemode),
+		}
+	}
+	act := s.act(actor, audit.TenantCreate, t.ID, nil)
+	act.Detail.Changes = Settings{}.ChangesTo(Settings{Tenant: t})
+	return c, s.store.CreateTenant(ctx, t, keys, secrets, act)
+}
+
+// Update changes the given settings. It returns fault.NotFound, or fault.Invalid
+// with every field that breaks a rule; see Check.
+func (s *Service) Update(ctx context.Context, actor audit.Actor, id uuid.UUID, c Changes) (Tenant, error) {
+	c, err := s.checked(c)
+	if err != nil {
+		return Tenant{}, err
+	}
+	return s.store.UpdateTenant(ctx, id, c, s.act(actor, audit.TenantUpdate, id, nil))
+}
+
+// SetDisabled turns a tenant's API access off or on. The reason goes into the
+// tenant's log; it may be empty. SetDisabled returns fault.NotFound, or
+// fault.Invalid with the field reason for one that breaks audit.CheckNote.
+func (s *Service) SetDisabled(ctx context.Context, actor audit.Actor, id uuid.UUID, disabled bool, reason string) error {
+	if err := audit.CheckNote(reason); err != nil {
+		return fault.InvalidFields(fault.FieldError{Field: "reason", Err: err})
+	}
+	action := audit.TenantEnable
+	if disabled {
+		action = audit.TenantDisable
+	}
+	return s.store.SetTenantDisabled(ctx, id, disabled, s.act(actor, action, id, audit.WithNote(nil, "reason", reason)))
+}
+
+// ErrEnabled refuses to delete a tenant that is not disabled.
+var ErrEnabled = fault.New(fault.Conflict, "the tenant is enabled: disable it first")
+
+// Delete deletes a disabled tenant whose sessions have been deleted. It returns
+// fault.NotFound, ErrEnabled, or fault.Conflict for a tenant that has sessions.
+// The tenant's audit log is kept; the deletion is in the instance's, once for
+// each run that began to delete.
+func (s *Service) Delete(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
+	t, err := s.store.TenantByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	act := s.act(actor, audit.TenantDelete, id, map[string]string{"name": t.Name})
+	act.Scope = audit.Instance
+	return s.store.DeleteTenant(ctx, id, act)
+}
+
+// Tenant returns one tenant, or fault.NotFound. Calls at the same time share what
+// they read.
+func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
+	return s.reads.Do(ctx, id, struct{}{})
+}
+
+// FindTenants returns the first MaxPage tenants whose name contains a text, in
+// whatever case, or whose ID it is, oldest first.
+func (s *Service) FindTenants(ctx context.Context, text string) ([]Tenant, error) {
+	return s.store.FindTenants(ctx, text, MaxPage)
+}
+
+// MaxPage is the longest list of tenants returned at once.
+const MaxPage = 100
+
+// Tenants returns the next MaxPage tenants, oldest first, starting after the one
+// with the given ID; uuid.Nil starts at the oldest. It returns fault.NotFound
+// for the ID of no tenant.
+func (s *Service) Tenants(ctx context.Context, after uuid.UUID) ([]Tenant, error) {
+	return s.store.Tenants(ctx, after, MaxPage)
+}
+
+// All returns all tenants, oldest first, in pages of MaxPage. It ends with the
+// first error.
+func (s *Service) All(ctx context.Context) iter.Seq2[[]Tenant, error] {
+	return func(yield func([]Tenant, error) bool) {
+		last := uuid.Nil
+		for {
+			page, err := s.Tenants(ctx, last)
+			if len(page) == 0 && err == nil || !yield(page, err) || err != nil || len(page) < MaxPage {
+				return
+			}
+			last = page[len(page)-1].ID
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package tenant
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"agegate/internal/rules/brand"
+	"agegate/internal/rules/fault"
+)
+
+// Languages are the languages of the hosted page as BCP 47 tags, the default
+// first.
+var Languages = []string{"en", "ar", "de", "es", "fr", "it", "ja", "nl", "pl", "pt", "tr", "zh-Hans"}
+
+// Rules that a setting may break, in fault.FieldError.Err, beside those of
+// CallbackRule, of names and of brand.
+var (
+	ErrFreeChecks   = errors.New("free checks must be -1 (unlimited), 0 or more")
+	ErrTestCap      = errors.New("the daily cap of test sessions must be -1 (unlimited), 0 or more")
+	ErrLanguages    = errors.New("languages must be different ones of " + strings.Join(Languages, ", "))
+	ErrDocumentWays = errors.New("the ways of the document check must be different ones of " + strings.Join(DocumentWays, ", "))
+	ErrAlertBelow   = errors.New("the alert must be -1 (never) or from 0 to 1000000000")
+)
+
+// maxAlert is the largest alert threshold, far beyond what anybody needs.
+const maxAlert = 1_000_000_000
+
+// Check returns nil, or fault.Invalid for the settings that break a rule: all of
+// them in Fields, by the name that ChangesTo gives them, and the first in words.
+func (s *Service) Check(c Changes) error {
+	_, err := s.checked(c)
+	return err
+}
+
+// checked returns the changes as they are to be stored, or what Check returns.
+func (s *Service) checked(c Changes) (Changes, error) {
+	var b broken
+	if c.Name != nil {
+		b.add("name", checkName(*c.Name))
+	}
+	for _, u := range []struct {
+		field, label string
+		raw          *string
+		check        func(string) error
+	}{
+		{"success_url", "success URL", c.SuccessURL, s.checkCallback},
+		{"cancel_url", "cancel URL", c.CancelURL, s.checkCallback},
+		{"webhook_url", "webhook URL", c.WebhookURL, s.checkWebhook},
+		{"privacy_url", "privacy URL", c.PrivacyURL, s.rule.CheckLink},
+		{"help_url", "help URL", c.HelpURL, s.rule.CheckLink},
+		{"terms_url", "terms URL", c.TermsURL, s.rule.CheckLink},
+	} {
+		if given(u.raw) {
+			b.addAs(u.field, u.label+" is not acceptable: ", u.check(*u.raw))
+		}
+	}
+	if c.FreeChecks != nil && *c.FreeChecks < -1 && *c.FreeChecks != DefaultLimit {
+		b.add("free_checks", ErrFreeChecks)
+	}
+	if c.TestCap != nil && *c.TestCap < -1 && *c.TestCap != DefaultLimit {
+		b.add("test_cap", ErrTestCap)
+	}
+	if c.AlertBelow != nil && (*c.AlertBelow < -1 || *c.AlertBelow > maxAlert) {
+		b.add("alert_below", ErrAlertBelow)
+	}
+	if c.Languages != nil {
+		languages, err := checkLanguages(*c.Languages)
+		b.add("languages", err)
+		c.Languages = &languages
+	}
+	if c.DocumentWays != nil {
+		ways, err := checkDocumentWays(*c.DocumentWays)
+		b.add("document_ways", err)
+		c.DocumentWays = &ways
+	}
+	c.Brand = c.Brand.checked(&b)
+	return c, b.fault()
+}
+
+func (s *Service) checkCallback(raw string) error {
+	_, err := s.rule.Parse(raw)
+	return err
+}
+
+func (s *Service) checkWebhook(raw string) error {
+	err := s.checkCallback(raw)
+	if err == nil && strings.Contains(raw, "#") {
+		return ErrURLFragment
+	}
+	return err
+}
+
+// checkLanguages returns a choice of Languages as it is stored: empty for all of
+// them with their own default, so that later ones are offered too.
+func checkLanguages(tags []string) ([]string, error) {
+	if !distinct(tags, Languages) {
+		return nil, ErrLanguages
+	}
+	if len(tags) == len(Languages) && tags[0] == Languages[0] {
+		return nil, nil
+	}
+	return tags, nil
+}
+
+// checkDocumentWays returns a choice of DocumentWays as it is stored: empty for
+// all of them, so that later ones are allowed too, and in their order.
+func checkDocumentWays(chosen []string) ([]string, error) {
+	if !distinct(chosen, DocumentWays) {
+		return nil, ErrDocumentWays
+	}
+	if len(chosen) == 0 || len(chosen) == len(DocumentWays) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(slices.Clone(DocumentWays), func(way string) bool { return !slices.Contains(chosen, way) }), nil
+}
+
+// distinct reports whether chosen are different ones of all.
+func distinct(chosen, all []string) bool {
+	for i, one := range chosen {
+		if !slices.Contains(all, one) || slices.Contains(chosen[:i], one) {
+			return false
+		}
+	}
+	return true
+}
+
+// checked returns the changes as they are stored: the colour as its digits, the
+// logo as brand.Logo returns it.
+func (c *BrandChanges) checked(b *broken) *BrandChanges {
+	if c == nil {
+		return nil
+	}
+	stored := *c
+	if given(c.Name) {
+		b.add("brand_name", checkName(*c.Name))
+	}
+	if given(c.Colour) {
+		colour, err := brand.ParseColour(*c.Colour)
+		b.add("brand_colour", err)
+		digits := string(colour)
+		stored.Colour = &digits
+	}
+	if c.Logo != nil && len(*c.Logo) > 0 {
+		logo, err := brand.Logo(*c.Logo)
+		b.add("brand_logo", err)
+		stored.Logo = &logo
+	}
+	return &stored
+}
+
+// given reports whether a text is set, and not to clear it.
+func given(text *string) bool { return text != nil && *text != "" }
+
+// broken collects the fields that break a rule.
+type broken struct {
+	fields []fault.FieldError
+	first  string // in words
+}
+
+func (b *broken) add(field string, err error) { b.addAs(field, "", err) }
+
+// addAs adds a field whose rule needs an introduction to be understood alone.
+func (b *broken) addAs(field, introduction string, err error) {
+	if err == nil {
+		return
+	}
+	if b.fields == nil {
+		b.first = introduction + err.Error()
+	}
+	b.fields = append(b.fields, fault.FieldError{Field: field, Err: err})
+}
+
+func (b *broken) fault() error {
+	if b.fields == nil {
+		return nil
+	}
+	f := fault.InvalidFields(b.fields...)
+	f.Message = b.first
+	return f
+}

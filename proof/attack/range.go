@@ -1,0 +1,229 @@
+package attack
+
+import (
+	"cmp"
+	"context"
+	"hash/fnv"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"agegate/internal/check/age"
+	"agegate/internal/check/inference"
+	"agegate/internal/check/vision"
+	"agegate/proof/attack/puppet"
+)
+
+// Goal is the largest share of errors allowed in a row that has no goal of its
+// own.
+const Goal = 0.05
+
+// Marks of one honest check: medians over the persons who follow the prompts.
+const (
+	MaxTime   = 8 * time.Second // before the camera
+	MaxFrames = 40
+	MaxBytes  = 500_000 // of the frames' JPEGs
+)
+
+// Row counts the results of the presentations of one kind.
+type Row struct {
+	Species   string
+	BonaFide  bool // a person, whose refusal is the error
+	Beyond    bool // measured without a goal, because the challenge cannot detect it
+	N         int
+	Accepted  int
+	Spoof     int           // refused as not live
+	NoCapture int           // ended without a result
+	Ended     int           // by a message that no honest page sends
+	Goal      float64       // the largest rate; negative is for none at all
+	Median    time.Duration // of a bona fide person's time before the camera, if accepted
+	Frames    int           // median of what such a person sent
+	Bytes     int
+}
+
+// Errors is the number of presentations that were classified wrongly: attacks
+// accepted, or persons not accepted for any reason.
+func (r Row) Errors() int {
+	if r.BonaFide {
+		return r.N - r.Accepted
+	}
+	return r.Accepted
+}
+
+// Rate is the row's APCER, or for persons the BPCER with the attempts that
+// ended without a result counted as refusals.
+func (r Row) Rate() float64 { return float64(r.Errors()) / float64(r.N) }
+
+// Met reports whether the row keeps its goal and its marks. Without
+// presentations it does not.
+func (r Row) Met() bool {
+	if r.Species == follower && (r.Median > MaxTime || r.Frames > MaxFrames || r.Bytes > MaxBytes) {
+		return false
+	}
+	return r.Beyond || r.N > 0 && r.Rate() <= max(r.Goal, 0)
+}
+
+// Interval is the Clopper-Pearson 95 % confidence interval of the rate, from
+// the quantiles of the beta distribution.
+func (r Row) Interval() (low, high float64) {
+	errors, n := float64(r.Errors()), float64(r.N)
+	high = 1
+	if errors > 0 {
+		low = distuv.Beta{Alpha: errors, Beta: n - errors + 1}.Quantile(0.025)
+	}
+	if errors < n {
+		high = distuv.Beta{Alpha: errors + 1, Beta: n - errors}.Quantile(0.975)
+	}
+	return low, high
+}
+
+// Range plays n presentations of every kind whose name contains only, or large
+// of the kinds marked large, and returns the rows, worst first: persons,
+// attacks, and those beyond the challenge. The same presentations are played in
+// every run, as many as there is time for until the deadline, if it is not
+// zero. progress may be nil.
+func Range(ctx context.Context, models inference.Models, only string, n, large int, deadline time.Time, progress func(done, total int)) ([]Row, error) {
+	analyzer := vision.NewAnalyzer(models)
+	person, stranger, err := puppet.Sample(ctx, analyzer)
+	if err != nil {
+		return nil, err
+	}
+	r := &shooting{cast: &cast{person, stranger}, engine: age.NewEngine(analyzer, age.ExpectedValue{}, nil), deadline: deadline}
+	var all []species
+	for _, group := range [][]species{bonaFide, attacks, beyond} {
+		for _, s := range group {
+			if !strings.Contains(s.name, only) {
+				continue
+			}
+			all = append(all, s)
+			r.rows = append(r.rows, Row{
+				Species: s.name, Goal: cmp.Or(s.goal, Goal), BonaFide: &group[0] == &bonaFide[0], Beyond: &group[0] == &beyond[0],
+			})
+		}
+	}
+	// Whole rounds of all species, so that a deadline cuts all of them alike.
+	for i := range max(n, large) {
+		for row, s := range all {
+			if i < n || s.large && i < large {
+				r.jobs = append(r.jobs, job{s, row, s.seed(i)})
+			}
+		}
+	}
+	if err := r.run(ctx, progress); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(r.rows, func(a, b Row) int {
+		switch {
+		case a.BonaFide != b.BonaFide:
+			return order(a.BonaFide)
+		case a.Beyond != b.Beyond:
+			return order(b.Beyond)
+		}
+		return cmp.Compare(b.Rate(), a.Rate())
+	})
+	return r.rows, nil
+}
+
+func order(first bool) int {
+	if first {
+		return -1
+	}
+	return 1
+}
+
+// seed is that of the species' presentation i, whatever other species there are.
+func (s species) seed(i int) uint64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, s.name) // never fails
+	return h.Sum64() + uint64(i)     //nolint:gosec // not negative
+}
+
+type job struct {
+	species species
+	row     int
+	seed    uint64
+}
+
+// shooting is one run of the range.
+type shooting struct {
+	cast     *cast
+	engine   *age.Engine
+	jobs     []job
+	deadline time.Time
+
+	mu   sync.Mutex
+	rows []Row
+	sent map[int][]result // of the persons accepted, by row
+	next int
+	err  error
+}
+
+// run plays all presentations on all cores.
+func (r *shooting) run(ctx context.Context, progress func(done, total int)) error {
+	r.sent = map[int][]result{}
+	var all sync.WaitGroup
+	for range runtime.NumCPU() {
+		all.Go(func() {
+			for j, ok := r.take(progress); ok; j, ok = r.take(progress) {
+				result, err := j.species.stage(r.cast, j.seed).play(ctx, r.engine)
+				r.count(j.row, result, err)
+			}
+		})
+	}
+	all.Wait()
+	for row, sent := range r.sent {
+		median := func(value func(result) int) int {
+			slices.SortFunc(sent, func(a, b result) int { return cmp.Compare(value(a), value(b)) })
+			return value(sent[len(sent)/2])
+		}
+		to := &r.rows[row]
+		to.Median = time.Duration(median(func(s result) int { return int(s.took) }))
+		to.Frames = median(func(s result) int { return s.frames })
+		to.Bytes = median(func(s result) int { return s.bytes })
+	}
+	return r.err
+}
+
+// take hands out the next presentation.
+func (r *shooting) take(progress func(done, total int)) (job, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	late := !r.deadline.IsZero() && time.Now().After(r.deadline)
+	if r.err != nil || r.next == len(r.jobs) || late {
+		return job{}, false
+	}
+	r.next++
+	if progress != nil {
+		progress(r.next, len(r.jobs))
+	}
+	return r.jobs[r.next-1], true
+}
+
+func (r *shooting) count(row int, result result, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.err = err
+		return
+	}
+	to := &r.rows[row]
+	to.N++
+	switch {
+	case result.accepted():
+		to.Accepted++
+		if to.BonaFide {
+			r.sent[row] = append(r.sent[row], result)
+		}
+	case result.err != nil:
+		to.Ended++
+	case result.verdict == age.VerdictSpoof:
+		to.Spoof++
+	default:
+		to.NoCapture++
+	}
+}

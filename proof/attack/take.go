@@ -1,0 +1,158 @@
+// Package attack is the attack range: it plays honest and dishonest camera
+// clips, made from a sample face, to the real capture with the real models and
+// counts what comes through. The terms are those of ISO/IEC 30107-3.
+package attack
+
+import (
+	"context"
+	"errors"
+	"image"
+	"math/rand/v2"
+	"time"
+
+	"agegate/internal/check/age"
+	"agegate/internal/check/liveness"
+	"agegate/internal/check/vision"
+	"agegate/proof/attack/puppet"
+)
+
+// take is one presentation to a camera: a person or an instrument, the room
+// and the line to the server.
+type take struct {
+	cast     *cast
+	random   *rand.Rand
+	actor    *puppet.Actor
+	camera   *puppet.Camera
+	assisted bool
+	whole    bool // sends every frame in full size, whatever the server asks for
+	size     image.Point
+	gap      float64 // seconds between frames
+	latency  float64 // seconds from a picture to the server, and back
+
+	// show draws what is before the camera at a time; see is called first, with
+	// what the page shows.
+	show func(frame *image.RGBA, t float64)
+	see  func(p liveness.Prompt, t float64)
+	// shoot makes the JPEG of frame n; nil is the camera.
+	shoot func(n int, frame *image.RGBA) ([]byte, error)
+	// send changes the message; nil sends it as the page does.
+	send func(f *age.Frame)
+}
+
+// cast holds the heads and pictures that can be shown.
+type cast struct{ person, stranger *puppet.Head }
+
+// newTake returns an honest person in an ordinary room.
+func newTake(c *cast, seed uint64) *take {
+	random := rand.New(rand.NewPCG(seed, 30107)) //nolint:gosec // every run must be the same
+	between := func(low, high float64) float64 { return low + (high-low)*random.Float64() }
+	k := &take{cast: c, random: random, camera: puppet.NewCamera(random), size: image.Pt(640, 480)}
+	if random.IntN(3) == 0 {
+		k.size = image.Pt(480, 640) // a phone
+	}
+	k.camera.Noise, k.camera.Gain, k.camera.Quality = between(1.5, 4), between(0.8, 1.15), 80 // as the page encodes
+	k.gap, k.latency = between(0.15, 0.2), between(0.02, 0.08)
+	k.actor = puppet.NewActor(random, puppet.Pose{
+		Yaw: between(-4, 4), Pitch: between(-5, 4), Roll: between(-6, 6),
+		X: float64(k.size.X) * between(0.42, 0.58), Y: float64(k.size.Y) * between(0.44, 0.56),
+		Width: 480 * between(0.25, 0.42),
+	})
+	k.see = k.actor.See
+	head := c.person
+	if random.IntN(2) == 0 {
+		head = c.stranger
+	}
+	k.show = func(frame *image.RGBA, t float64) {
+		head.Backdrop(frame)
+		head.Draw(frame, puppet.Solid, k.actor.Pose(t))
+	}
+	return k
+}
+
+// result of one take.
+type result struct {
+	verdict age.Verdict   // "" after an error
+	err     error         // that ended the attempt
+	prompts int           // fulfilled
+	took    time.Duration // of the person's time
+	frames  int
+	bytes   int // of the frames' JPEGs
+}
+
+// accepted reports whether the system took the presentation for a live person.
+func (r result) accepted() bool {
+	return r.verdict == age.VerdictMet || r.verdict == age.VerdictBelow
+}
+
+// guiding is the size at which the page sends frames that only guide, against
+// those that may decide.
+const guiding = 0.6
+
+// play shows the take to a new capture. Time is the take's own.
+func (k *take) play(ctx context.Context, engine *age.Engine) (result, error) {
+	t := 0.0
+	clock := func() time.Time { return time.Unix(0, int64(t*float64(time.Second))) }
+	capture := engine.NewCapture(age.Options{TargetAge: 13, Assisted: k.assisted, Now: clock, Rand: chance{k.random}})
+	var last age.Step
+	sent := 0
+	for n := 0; ; n++ {
+		k.see(last.Prompt, t)
+		k.actor.Zoom = 1
+		if !k.whole && !last.Full {
+			k.actor.Zoom = guiding
+		}
+		frame := image.NewRGBA(image.Rect(0, 0, int(k.actor.Zoom*float64(k.size.X)), int(k.actor.Zoom*float64(k.size.Y))))
+		k.show(frame, t)
+		noise := k.camera.Noise
+		k.camera.Noise *= k.actor.Zoom // pixels that are merged are less noisy
+		jpeg, err := k.picture(n, frame)
+		k.camera.Noise = noise
+		if err != nil {
+			return result{}, err
+		}
+		message := age.Frame{Nonce: capture.Nonce(), Seq: uint32(n), JPEG: jpeg}
+		if k.send != nil {
+			k.send(&message)
+		}
+		taken := t
+		sent += len(message.JPEG)
+		t += k.latency
+		step, err := capture.Add(ctx, message)
+		if step.Verdict != "" || ended(err) {
+			return result{step.Verdict, err, step.Done, clock().Sub(time.Unix(0, 0)), n + 1, sent}, nil
+		}
+		if err != nil {
+			return result{}, err
+		}
+		last = step
+		t = max(t+k.latency, taken+k.gap*(0.95+0.1*k.random.Float64()))
+	}
+}
+
+// picture makes the JPEG of frame n.
+func (k *take) picture(n int, frame *image.RGBA) ([]byte, error) {
+	if k.shoot != nil {
+		return k.shoot(n, frame)
+	}
+	return k.camera.Shoot(frame)
+}
+
+// ended reports whether the capture refused the message for good.
+func ended(err error) bool {
+	for _, known := range []error{age.ErrForeignFrame, age.ErrFrameOrder, vision.ErrFrameTooLarge, age.ErrMalformedFrame} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// chance is a deterministic stream of random bytes.
+type chance struct{ random *rand.Rand }
+
+func (c chance) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(c.random.Uint32()) //nolint:gosec // the low byte is what is wanted
+	}
+	return len(p), nil
+}

@@ -1,0 +1,83 @@
+//go:build linux
+
+package chaos
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"agegate/internal/store/pgtest"
+	"agegate/proof/table"
+)
+
+// Programs under test, built by TestMain.
+var (
+	binary string // cmd/agegate
+	skewed string // the same gateway with another clock
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// The tests wait more than they work, for leases to end most of all. But the
+	// short form is not alone on its machine.
+	if err := flag.Set("test.parallel", table.Sized("32", "8")); err != nil {
+		panic(err)
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "agegate-chaos-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary, skewed = filepath.Join(dir, "agegate"), filepath.Join(dir, "skewed")
+	for pkg, path := range map[string]string{"agegate/cmd/agegate": binary, "agegate/proof/chaos/skewed": skewed} {
+		if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "building %s: %v\n%s", pkg, err, out)
+			return 1
+		}
+	}
+	code := m.Run()
+	table.Print(os.Stdout)
+	return code
+}
+
+// beside runs the test in parallel with others. In the full run, a fault that
+// must run alone does not: it has marks of time, or would starve the others.
+func beside(t *testing.T, alone bool) {
+	if !table.Full() || !alone {
+		t.Parallel()
+	}
+}
+
+// database is one a gateway runs on.
+type database struct{ name, url string }
+
+// named is the name of a fault on this database, as the table shows it.
+func (db database) named(fault string) string { return fault + ", " + db.name }
+
+// onEach runs the fault on SQLite and on PostgreSQL.
+func onEach(t *testing.T, alone bool, fault func(t *testing.T, db database)) {
+	beside(t, alone)
+	t.Run("sqlite", func(t *testing.T) {
+		beside(t, alone)
+		fault(t, sqlite(t))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		beside(t, alone)
+		fault(t, postgres(t))
+	})
+}
+
+func sqlite(t *testing.T) database {
+	return database{"SQLite", "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")}
+}
+
+func postgres(t *testing.T) database { return database{"PostgreSQL", pgtest.URL(t)} }

@@ -1,0 +1,130 @@
+//go:build linux
+
+package chaos
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"agegate/proof/table"
+)
+
+// apiMemory is how much memory, in KiB, a process of the API alone may use at its
+// most, while it creates sessions and looks them up: 60 MB. Some 32 MiB of it are pages
+// of the program's file. The templates of the dashboard, which nobody opens here, take
+// more: see Scale in docs/operations.md.
+const apiMemory = 60_000_000 >> 10
+
+// TestRoles runs the API, which has no models, and the hosted page as processes of
+// their own, and kills each of them under load. It runs before the faults that run
+// beside one another: its creations, as fast as the API makes them, would starve them.
+func TestRoles(t *testing.T) {
+	db := postgres(t)
+	r := table.New(t, db.named("14 API and hosted page apart"))
+	receiver := newReceiver(t, always(accept))
+	api := newGateway(t, db, "AGEGATE_ROLE=api", "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR="+t.TempDir())
+	api.program = installed(t)
+	pages := newGateway(t, db, "AGEGATE_ROLE=pages")
+	l := newLoad(api.newShops(4, receiver), 10*time.Millisecond, api)
+	l.pages = pages.url
+	api.start()
+	pages.start()
+	started, _ := memory(t, api)
+	l.createMany(t, api.url, table.Sized(2000, 500))
+	_, most := memory(t, api)
+	library := strings.Contains(mapped(t, api), "onnxruntime")
+
+	stop := l.start(6)
+	kills := table.Sized(10, 2)
+	for range kills {
+		for _, g := range []*gateway{pages, api} {
+			l.awaitAfter(t, time.Now())
+			g.kill()
+			time.Sleep(200 * time.Millisecond)
+			g.start()
+		}
+	}
+	stop()
+	creations, completions := l.acknowledged()
+	r.Didf("each killed %d times; %d creations, %d completions; the API's process used %d MiB after its start", kills, creations, completions, started>>10)
+	r.Mark("most memory of the API, creating and looking up", fmt.Sprintf("< %d MiB", apiMemory>>10), fmt.Sprintf("%d MiB", most>>10), most < apiMemory)
+	r.Mark("ONNX Runtime in the API's process", "no", map[bool]string{true: "yes", false: "no"}[library], !library)
+	audit(t, r, db, l.account, receiver)
+}
+
+// installed copies the binary in pieces, as installing it does: of a file that was
+// written at once, the kernel keeps large pieces in memory, and gives a process all
+// of a piece that it needs a page of.
+func installed(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "agegate")
+	if out, err := exec.Command("install", binary, path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
+// createMany makes n sessions and looks each up, as fast as it can.
+func (l *load) createMany(t *testing.T, gateway string, n int) {
+	t.Helper()
+	var all sync.WaitGroup
+	work := make(chan int)
+	for range 16 {
+		all.Go(func() {
+			for i := range work {
+				s, _, ok := l.insistOnCreate(t.Context(), gateway, l.keys[i%len(l.keys)])
+				status, r := l.status(gateway, s)
+				l.noteStatus(s, "PENDING", cmp.Or(status, "no status"), r)
+				if !ok {
+					return
+				}
+			}
+		})
+	}
+	for i := range n {
+		work <- i
+	}
+	close(work)
+	all.Wait()
+}
+
+// memory returns the resident memory of a gateway's process now and at its most,
+// in KiB.
+func memory(t *testing.T, g *gateway) (now, most int) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	figure := func(name string) int {
+		found := regexp.MustCompile(name + `:\s+(\d+) kB`).FindSubmatch(text)
+		if found == nil {
+			t.Fatalf("the process has no %s", name)
+		}
+		n, err := strconv.Atoi(string(found[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	return figure("VmRSS"), figure("VmHWM")
+}
+
+// mapped lists the files that a gateway's process has in memory.
+func mapped(t *testing.T, g *gateway) string {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", g.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

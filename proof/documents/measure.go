@@ -1,0 +1,211 @@
+package documents
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"time"
+
+	"agegate/internal/check/document/mrz"
+	"agegate/internal/check/document/mrz/mrztest"
+	"agegate/internal/check/document/reader"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+)
+
+// Document is one rendered document with what it says.
+type Document struct {
+	Format mrz.Format
+	Ease   Ease
+	Roll   float64 // degrees
+	Person mrztest.Person
+
+	content Content
+	seed    uint64
+}
+
+// Rolls is the number of parts of the circle that each format is turned into,
+// by a random angle of the part.
+const Rolls = 8
+
+// Set invents documents, count for each format, ease and part of the circle.
+// The order is such that any beginning of the set holds all of these alike.
+func Set(seed uint64, count int, now time.Time) []Document {
+	var set []Document
+	for range count {
+		for roll := range Rolls {
+			for _, format := range mrz.Formats {
+				for _, ease := range Eases {
+					d := Document{Format: format, Ease: ease, seed: seed<<32 + uint64(len(set))}
+					random := rand.New(rand.NewPCG(d.seed, 0)) //nolint:gosec // repeatable on purpose
+					d.Roll = (float64(roll) + random.Float64()) * 360 / Rolls
+					d.Person = mrztest.Random(random, now)
+					d.content = Content{Format: format, Lines: mrztest.Zone(format, d.Person)}
+					set = append(set, d)
+				}
+			}
+		}
+	}
+	return set
+}
+
+// Frame renders the picture that a camera takes at the given moment of a
+// capture.
+func (r *Renderer) Frame(d Document, frame int) ([]byte, error) {
+	page := rand.New(rand.NewPCG(d.seed, 1))               //nolint:gosec // repeatable on purpose
+	hand := rand.New(rand.NewPCG(d.seed, uint64(2+frame))) //nolint:gosec // repeatable on purpose
+	return r.Shot(d.content, d.Ease, d.Roll, page, hand)
+}
+
+// Name is a file name that begins with the birth date, as `agegate document
+// eval` takes it.
+func (d Document) Name(frame int) string {
+	b := d.Person.Birth
+	return fmt.Sprintf("%04d%02d%02d_%s_%s_%03.0f_%x_%d.jpg", b.Year, b.Month, b.Day, d.Format, d.Ease.Name, d.Roll, d.seed, frame)
+}
+
+// MaxFrames is how many frames of a document are tried.
+const MaxFrames = 3
+
+// Outcome is what became of one document.
+type Outcome struct {
+	Document
+	Frames   int             // looked at until one held; MaxFrames where none did
+	Read     bool            // with the right format and dates
+	Wrong    int             // frames that held with another birth or expiry date
+	Misnamed int             // frames that held with the right dates, but as another format
+	Reads    []time.Duration // processor time of frames that were read
+	Misses   []time.Duration // and of those that were not
+}
+
+// Play renders and reads the documents on every core until ctx ends, and
+// returns the outcomes of those that were finished, in no order.
+func Play(ctx context.Context, zones *reader.Reader, set []Document, now time.Time, progress func(done, total int)) ([]Outcome, error) {
+	var mu sync.Mutex
+	var outcomes []Outcome
+	next := 0
+	var group errgroup.Group
+	for range runtime.NumCPU() {
+		group.Go(func() error {
+			r, err := NewRenderer()
+			if err != nil {
+				return err
+			}
+			for ctx.Err() == nil { // its end ends the set, and is no failure
+				mu.Lock()
+				i := next
+				next++
+				mu.Unlock()
+				if i >= len(set) {
+					break
+				}
+				o, err := play(r, zones, set[i], now)
+				if err != nil {
+					return err
+				}
+				mu.Lock()
+				outcomes = append(outcomes, o)
+				progress(len(outcomes), len(set))
+				mu.Unlock()
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	return outcomes, err
+}
+
+func play(r *Renderer, zones *reader.Reader, d Document, now time.Time) (Outcome, error) {
+	o := Outcome{Document: d}
+	for !o.Read && o.Frames < MaxFrames {
+		data, err := r.Frame(d, o.Frames)
+		if err != nil {
+			return o, err
+		}
+		o.Frames++
+		reading, took, err := Look(zones, data, now)
+		if err != nil {
+			return o, err
+		}
+		switch {
+		case !reading.Valid:
+			o.Misses = append(o.Misses, took)
+			continue
+		case reading.BirthDate != d.Person.Birth || reading.ExpiryDate != d.Person.Expiry:
+			o.Wrong++
+		case reading.Format != d.Format:
+			o.Misnamed++
+		default:
+			o.Read = true
+		}
+		o.Reads = append(o.Reads, took)
+	}
+	return o, nil
+}
+
+// Look reads a frame and returns how much time of a core it took, decoding
+// included.
+func Look(zones *reader.Reader, frame []byte, now time.Time) (reading reader.Reading, took time.Duration, err error) {
+	took = ProcessorTime(func() {
+		var img image.Image
+		if img, err = jpeg.Decode(bytes.NewReader(frame)); err == nil {
+			reading = zones.Read(reader.Grey(img), now)
+		}
+	})
+	return reading, took, err
+}
+
+// ProcessorTime is how much time of a core a piece of work takes that is done by
+// one goroutine.
+func ProcessorTime(work func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := threadTime()
+	work()
+	return threadTime() - before
+}
+
+// threadTime is what the calling thread has used.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		panic(err)
+	}
+	return time.Duration(t.Nano())
+}
+
+// PlayOthers renders so many pictures without a zone and looks at them.
+func PlayOthers(zones *reader.Reader, count int, seed uint64, now time.Time, progress func(done, total int)) (Negatives, error) {
+	n := Negatives{Kind: "rendered text, forms and barcodes"}
+	var mu sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(runtime.NumCPU())
+	for i := range count {
+		group.Go(func() error {
+			data, err := Other(i, seed)
+			if err != nil {
+				return err
+			}
+			reading, took, err := Look(zones, data, now)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			n.Looked++
+			if reading.Valid {
+				n.Accepted++
+			}
+			n.Misses = append(n.Misses, took)
+			progress(n.Looked, count)
+			return nil
+		})
+	}
+	return n, group.Wait()
+}

@@ -1,0 +1,120 @@
+package documents
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"agegate/internal/check/document/mrz"
+	"agegate/internal/lab/accuracy"
+)
+
+// Marks of the reader.
+const (
+	leastRead     = 0.97 // of easy and medium documents, within MaxFrames
+	leastReadHard = 0.95 // of hard ones
+	mostRead      = 500 * time.Millisecond
+	mostMissed    = time.Second
+)
+
+// Negatives says how many pictures without a zone were taken for one.
+type Negatives struct {
+	Kind     string
+	Looked   int
+	Accepted int
+	Misses   []time.Duration
+}
+
+// Write prints the tables and reports whether every mark is met.
+func Write(w io.Writer, outcomes []Outcome, negatives []Negatives) (met bool) {
+	met = true
+	judge := func(holds bool) string {
+		if holds {
+			return "met"
+		}
+		met = false
+		return "MISSED"
+	}
+	fmt.Fprint(w, "| documents | read within three frames, % (95 %) | in the first | mark |\n|---|---|---|---|\n")
+	for _, ease := range Eases {
+		mark := leastRead
+		if ease.Name == Hard.Name {
+			mark = leastReadHard
+		}
+		some := only(outcomes, func(o Outcome) bool { return o.Ease.Name == ease.Name })
+		share, first := shares(some)
+		fmt.Fprintf(w, "| %s | %s | %s | %.0f %%: %s |\n", ease.Name, share, first, 100*mark, judge(share.Rate >= mark))
+	}
+	for _, format := range mrz.Formats {
+		for _, ease := range Eases {
+			share, first := shares(only(outcomes, func(o Outcome) bool { return o.Format == format && o.Ease.Name == ease.Name }))
+			fmt.Fprintf(w, "| %s, %s | %s | %s | |\n", format, ease.Name, share, first)
+		}
+	}
+	for part := range Rolls {
+		const width = 360 / Rolls
+		share, first := shares(only(outcomes, func(o Outcome) bool { return int(o.Roll)/width == part }))
+		fmt.Fprintf(w, "| turned by %d° to %d° | %s | %s | |\n", part*width, (part+1)*width, share, first)
+	}
+	wrong, misnamed, valid := 0, 0, 0
+	var reads, misses []time.Duration
+	for _, o := range outcomes {
+		wrong, misnamed, valid = wrong+o.Wrong, misnamed+o.Misnamed, valid+len(o.Reads)
+		reads, misses = append(reads, o.Reads...), append(misses, o.Misses...)
+	}
+	fmt.Fprintf(w, "\nWrong dates among valid reads: %s; mark 0: %s\n", of(wrong, valid), judge(wrong == 0))
+	fmt.Fprintf(w, "Another format among valid reads: %s; mark 0: %s\n", of(misnamed, valid), judge(misnamed == 0))
+	for _, n := range negatives {
+		fmt.Fprintf(w, "Pictures without a zone, %s, accepted: %s; mark 0: %s\n", n.Kind, of(n.Accepted, n.Looked), judge(n.Accepted == 0))
+		misses = append(misses, n.Misses...)
+	}
+	fmt.Fprintf(w, "Processor time of a frame that is read: %s; mark p95 %s: %s\n", Times(reads), mostRead, judge(percentile(reads, 95) <= mostRead))
+	fmt.Fprintf(w, "Processor time of a frame that is not: %s; mark %s: %s\n", Times(misses), mostMissed, judge(percentile(misses, 100) <= mostMissed))
+	return met
+}
+
+// of says how many of how many, and the most that may hide behind it.
+func of(count, all int) string {
+	return fmt.Sprintf("%d of %d (95 %%: at most %.2f %%)", count, all, 100*accuracy.NewShare(count, all).High)
+}
+
+func only(outcomes []Outcome, keep func(Outcome) bool) (kept []Outcome) {
+	for _, o := range outcomes {
+		if keep(o) {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+// shares returns how many were read within all frames, and in the first.
+func shares(outcomes []Outcome) (all, first accuracy.Share) {
+	var a, f int
+	for _, o := range outcomes {
+		if o.Read {
+			a++
+			if o.Frames == 1 {
+				f++
+			}
+		}
+	}
+	return accuracy.NewShare(a, len(outcomes)), accuracy.NewShare(f, len(outcomes))
+}
+
+// Times words the spread of processor times.
+func Times(of []time.Duration) string {
+	return fmt.Sprintf("p50 %s, p95 %s, longest %s, of %d", ms(percentile(of, 50)), ms(percentile(of, 95)), ms(percentile(of, 100)), len(of))
+}
+
+func ms(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+func percentile(of []time.Duration, p int) time.Duration {
+	if len(of) == 0 {
+		return 0
+	}
+	sorted := slices.Clone(of)
+	slices.SortFunc(sorted, cmp.Compare[time.Duration])
+	return sorted[min(len(sorted)*p/100, len(sorted)-1)]
+}

@@ -1,0 +1,101 @@
+// Fake cameras: pictures of the sample face rendered by the repository's own
+// clip maker, played by lib/actor.js inside the page.
+import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { root, scratch } from "./gateway.mjs";
+
+const actor = readFileSync(new URL("actor.js", import.meta.url), "utf8");
+const rendered = new Map();
+
+/** Runs the clip maker; it says itself what is missing. */
+function clip(...args) {
+  execFileSync("go", ["run", "./proof/clip", ...args], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+}
+
+/**
+ * Returns pictures of a head in base64: at rest, swaying a little, and in a grid
+ * of poses, each as [yaw, pitch, picture] with degrees from level.
+ */
+export function pictures(...flags) {
+  const key = flags.join(" ");
+  if (!rendered.has(key)) {
+    const dir = scratch();
+    // Little noise, because the camera adds its own to every picture.
+    clip("--noise", "1", "--out", dir, "--gesture", "level", ...flags);
+    clip("--noise", "1", "--poses", join(dir, "poses"), ...flags);
+    const list = (folder) => readdirSync(join(dir, folder)).sort();
+    const read = (folder, file) => readFileSync(join(dir, folder, file), "base64");
+    const poses = list("poses").map((file) => [...file.replace(".jpg", "").split(",").map(Number), read("poses", file)]);
+    rendered.set(key, { level: list("level").map((file) => read("level", file)), poses });
+    rmSync(dir, { recursive: true });
+  }
+  return rendered.get(key);
+}
+
+/**
+ * Returns the pictures of a held passport with the portrait of the face: under
+ * "document" at rest, and under each prompt. flags are --birth, --expiry and
+ * --stranger.
+ */
+export function passport(...flags) {
+  const key = ["passport", ...flags].join(" ");
+  if (!rendered.has(key)) {
+    const dir = scratch();
+    clip("--noise", "1", "--out", dir, "--passport", ...flags);
+    const read = (folder) => readdirSync(join(dir, folder)).sort().map((file) => readFileSync(join(dir, folder, file), "base64"));
+    rendered.set(key, Object.fromEntries(readdirSync(dir).map((folder) => [folder, read(folder)])));
+    rmSync(dir, { recursive: true });
+  }
+  return rendered.get(key);
+}
+
+/** Renders a video file for Chromium's own fake device. */
+export const video = (file, script) => clip("--video", file, "--script", script);
+
+/**
+ * Puts a person before the camera of the pages that a context opens from now
+ * on. What the person does can be changed:
+ *   pictures  what the person looks like, see pictures()
+ *   passport  held to the camera while the page films a document, see passport()
+ *   reply     prompt → gesture made instead of the one asked for
+ *   reaction  seconds until the person moves
+ *   movement  seconds that it takes to go from one direction to the next
+ *   abrupt    gestures without the way there
+ *   still     a picture held to the camera, with a little shaking
+ *   frozen    the same picture, bit for bit
+ *   stranger  pictures of somebody else, who makes the gestures
+ *   places    [x, y, w, h] of each copy of the person; none: an empty room
+ *   filter    CSS filter over the picture
+ *   refusal   name of the DOMException that getUserMedia rejects with
+ *   devices   labels of the cameras
+ *   size      [width, height] of the camera's pictures
+ *   rate      of them a second
+ *   canary    text to hide in every JPEG that is sent
+ *   tape      JPEGs in base64 that are sent instead of the camera's
+ */
+export async function perform(target, options = {}) {
+  const { pictures: own = pictures(), stranger, passport, ...config } = { reply: {}, ...options };
+  const heads = { own, stranger, passport };
+  await target.addInitScript(`window.__actor = ${JSON.stringify({ heads, ...config })};\n${actor}`);
+}
+
+/** Changes what the person before a page's camera does, also after another page was loaded. */
+export const direct = (page, options) =>
+  page.evaluate((changed) => {
+    Object.assign(window.__actor, changed);
+    const earlier = JSON.parse(sessionStorage.getItem("directions"));
+    sessionStorage.setItem("directions", JSON.stringify({ ...earlier, ...changed }));
+  }, options);
+
+/** The camera is pulled out. */
+export const unplug = (page) =>
+  page.evaluate(() => {
+    for (const track of window.__streams.at(-1).stream.getTracks()) {
+      track.stop();
+      track.dispatchEvent(new Event("ended"));
+    }
+  });
+
+/** Whether the page holds a running camera. */
+export const isFilming = (page) => page.evaluate(() => window.__streams.some(({ stream }) => stream.active));

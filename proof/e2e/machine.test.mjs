@@ -1,0 +1,53 @@
+// The table of the camera step, without a browser.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+const source = readFileSync(new URL("../../templates/shopper/static/machine.js", import.meta.url), "utf8");
+const { rules, start } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+const page = readFileSync(new URL("../../templates/shopper/camera.html", import.meta.url), "utf8");
+const troubles = readFileSync(new URL("../../internal/pages/shopper/camera.go", import.meta.url), "utf8");
+
+test("every event leads to a state, and every state can be reached", () => {
+  const reached = new Set(["primer"]);
+  for (const state of reached) {
+    for (const [event, next] of Object.entries(rules[state].on)) {
+      assert.ok(rules[next], `${state}, ${event}: no state ${next}`);
+      reached.add(next);
+    }
+  }
+  assert.deepEqual(Object.keys(rules).filter((state) => !reached.has(state)), []);
+});
+
+test("every screen of a state is on the page", () => {
+  for (const [state, { screen }] of Object.entries(rules)) {
+    if (screen) assert.ok(page.includes(`data-screen="${screen}"`) || troubles.includes(`"${screen}"`), `${state}: no screen ${screen}`);
+  }
+});
+
+test("every state can be left: by an event, or by leaving the page", () => {
+  for (const [state, { on }] of Object.entries(rules)) {
+    assert.equal(on.restored, "leaving", state);
+    if (state !== "away") assert.equal(on.pagehide, "away", state);
+  }
+});
+
+test("a state without the camera is never led to a stream directly", () => {
+  for (const [state, { camera, on }] of Object.entries(rules)) {
+    for (const [event, next] of Object.entries(on)) {
+      assert.ok(camera || !rules[next].stream, `${state}, ${event} → ${next}`);
+    }
+    assert.ok(camera || !rules[state].stream, state);
+  }
+});
+
+test("the machine enters what its table says, and ignores other events", () => {
+  const entered = [];
+  const { send, current } = start("primer", (state, event) => entered.push([state, event]));
+  for (const event of ["answered", "open", "opened", "playing", "answered", "lost", "hidden", "online", "shown", "refused", "open"]) send(event);
+  assert.deepEqual(entered, [
+    ["primer", null], ["opening", "open"], ["starting", "opened"], ["connecting", "playing"], ["live", "answered"],
+    ["network", "lost"], ["paused", "hidden"], ["opening", "shown"], ["refused", "refused"], ["opening", "open"],
+  ]);
+  assert.equal(current(), entered.length - 1);
+});

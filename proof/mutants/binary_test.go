@@ -1,0 +1,256 @@
+package mutants
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/check/vision/visiontest"
+	"agegate/internal/gatewaytest"
+	"agegate/internal/lab/conformance"
+	"agegate/internal/store/pgtest"
+	"agegate/proof/table"
+)
+
+// program is the real binary and its environment.
+type program struct {
+	t    *testing.T
+	path string
+	env  []string
+}
+
+// command prepares a command with further NAME=VALUE variables.
+func (p *program) command(settings []string, args ...string) *exec.Cmd {
+	cmd := exec.Command(p.path, args...)
+	cmd.Env = slices.Concat(p.env, settings)
+	return cmd
+}
+
+// made is what tenant create prints.
+type made struct {
+	ID   string `json:"tenant_id"`
+	Keys struct {
+		Test string `json:"test"`
+		Live string `json:"live"`
+	} `json:"api_keys"`
+	Webhook struct {
+		Test string `json:"test"`
+	} `json:"webhook_secrets"`
+	Redirect struct {
+		Test string `json:"test"`
+	} `json:"redirect_secrets"`
+}
+
+// print runs a command that prints JSON, unless into is nil.
+func (p *program) print(into any, args ...string) {
+	p.t.Helper()
+	out, err := p.command(nil, args...).Output()
+	if err == nil && into != nil {
+		err = json.Unmarshal(out, into)
+	}
+	if err != nil {
+		p.t.Fatalf("agegate %s: %v", strings.Join(args, " "), err)
+	}
+}
+
+func (p *program) tenant(flags ...string) (m made) {
+	p.t.Helper()
+	p.print(&m, append([]string{"tenant", "create", "--json", "--name", "Shop"}, flags...)...)
+	return m
+}
+
+// serve starts the gateway and waits until it is ready. The function that it
+// returns ends it.
+func (p *program) serve(url string, settings ...string) (stop func()) {
+	p.t.Helper()
+	cmd := p.command(settings, "serve")
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for limit := time.Now().Add(table.HangLimit); ; time.Sleep(20 * time.Millisecond) {
+		if res, err := http.Get(url + "/readyz"); err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				break
+			}
+		}
+		select {
+		case err := <-ended:
+			p.t.Fatalf("the gateway ended when it started: %v\n%s", err, &log)
+		default:
+		}
+		if time.Now().After(limit) {
+			_ = cmd.Process.Kill() // it hangs
+			p.t.Fatal("the gateway does not get ready")
+		}
+	}
+	return func() {
+		_ = cmd.Process.Signal(os.Interrupt) // or it has ended
+		if err := <-ended; err != nil {
+			p.t.Errorf("the gateway: %v\n%s", err, &log)
+		}
+	}
+}
+
+// conformance runs the command and returns its report and exit code.
+func (p *program) conformance(settings []string, args ...string) (*conformance.Report, int) {
+	p.t.Helper()
+	cmd := p.command(settings, append([]string{"conformance", "--report", "json", "--rate", "0", "--webhook-wait", "1m", "--case-timeout", "1m"}, args...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		p.t.Fatal(err)
+	}
+	report := &conformance.Report{}
+	if err := json.Unmarshal(stdout.Bytes(), report); err != nil {
+		p.t.Fatalf("no report: %v\n%s", err, &stderr)
+	}
+	return report, cmd.ProcessState.ExitCode()
+}
+
+// freeAddress returns an address of this machine that nobody listens on now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// TestOwnBinary: the command finds nothing wrong with the gateway of the same
+// binary, sees all of the contract that a client can see, and counts sessions
+// rightly.
+func TestOwnBinary(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agegate")
+	if out, err := exec.Command("go", "build", "-o", path, "agegate/cmd/agegate").CombinedOutput(); err != nil {
+		t.Fatalf("building: %v\n%s", err, out)
+	}
+	t.Run("sqlite", func(t *testing.T) { ownBinary(t, path, gatewaytest.SQLite(t)) })
+	if table.Full() {
+		t.Run("postgres", func(t *testing.T) { ownBinary(t, path, pgtest.URL(t)) })
+	}
+}
+
+func ownBinary(t *testing.T, path, databaseURL string) {
+	address, hook := freeAddress(t), freeAddress(t)
+	url := "http://" + address
+	p := &program{t: t, path: path, env: []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "AGEGATE_DATABASE_URL=" + databaseURL,
+		"AGEGATE_SECRET_KEY=" + base64.StdEncoding.EncodeToString(make([]byte, 32)), "AGEGATE_LISTEN=" + address, "AGEGATE_BASE_URL=" + url,
+		"AGEGATE_MODELS_DIR=" + filepath.Join(visiontest.Root(), "models"), "AGEGATE_INFERENCE_WORKERS=1",
+		"AGEGATE_TEST_DAILY_CAP=80", "AGEGATE_ALLOW_INSECURE_CALLBACKS=true", "AGEGATE_WEBHOOK_ALLOW_NETS=127.0.0.0/8",
+		"AGEGATE_WEBHOOK_RETRY_TEST=200ms,1s,1s", "AGEGATE_LOG_LEVEL=warn",
+	}}
+	callbacks := []string{"--success-url", "https://shop.example/ok?order=1", "--cancel-url", "https://shop.example/back"}
+	shop := p.tenant(slices.Concat(callbacks, []string{"--webhook-url", "http://" + hook + "/hook", "--age-visibility"})...)
+	document := p.tenant(slices.Concat(callbacks, []string{"--webhook-url", "http://" + hook + "/hook", "--document-check"})...)
+	capped, off := p.tenant(callbacks...), p.tenant(callbacks...)
+	p.print(nil, "tenant", "disable", off.ID)
+	var key struct {
+		ID  string `json:"key_id"`
+		Key string `json:"key"`
+	}
+	p.print(&key, "key", "create", shop.ID, "--mode", "test", "--json")
+	p.print(nil, "key", "revoke", key.ID)
+	settings := func(m made) []string {
+		return []string{"TEST_KEY=" + m.Keys.Test, "REDIRECT_SECRET=" + m.Redirect.Test, "WEBHOOK_SECRET=" + m.Webhook.Test}
+	}
+	everything := append(settings(shop), "LIVE_KEY="+shop.Keys.Live, "OTHER_KEY="+document.Keys.Test, "REVOKED_KEY="+key.Key,
+		"DISABLED_KEY="+off.Keys.Live, "CAPPED_KEY="+capped.Keys.Test, "UNPAID_KEY="+p.tenant(slices.Concat(callbacks, []string{"--free-checks", "0"})...).Keys.Live,
+		"BARE_KEY="+p.tenant(callbacks[:2]...).Keys.Test)
+
+	stop := p.serve(url)
+	reachCap(t, url, capped.Keys.Test)
+	report, code := p.conformance(everything, "--listen", hook)
+	allPass(t, report)
+	if code != conformance.ExitPassed || report.Count(conformance.Skipped) != 1 {
+		t.Errorf("exit status %d, %s; want 0 and only the expiry skipped", code, report.Summary())
+	}
+	plan, err := conformance.PlanOf(conformance.Options{
+		TestKey: "x", LiveKey: "x", OtherKey: "x", RevokedKey: "x", DisabledKey: "x", CappedKey: "x", UnpaidKey: "x", BareKey: "x",
+		RedirectSecret: "x", Draws: conformance.DefaultDraws,
+	})
+	if err != nil || int(report.Sessions) != plan.Sessions || int(report.Live) != plan.Live {
+		t.Errorf("%d test and %d live sessions were made, %v; planned are %+v", report.Sessions, report.Live, err, plan)
+	}
+	allSeen(t, report)
+
+	report, code = p.conformance(settings(document), "--listen", hook, "--case", "webhook.*", "--case", "status.*", "--case", "redirect.*", "--case", "force.*")
+	if allPass(t, report); code != conformance.ExitPassed {
+		t.Errorf("with the document check on: exit status %d", code)
+	}
+	report, code = p.conformance(settings(document), "--case", "webhook.*")
+	if n := report.Count(conformance.NotReachable); code != conformance.ExitFailed || n != len(report.Results) {
+		t.Errorf("without a receiver: exit status %d, %s", code, report.Summary())
+	}
+	report, code = p.conformance(settings(document), "--case", "webhook.*", "--without-webhooks")
+	if n := report.Count(conformance.Skipped); code != conformance.ExitPassed || n != len(report.Results) {
+		t.Errorf("without webhooks, as asked for: exit status %d, %s", code, report.Summary())
+	}
+	stop()
+
+	stop = p.serve(url, "AGEGATE_SESSION_TTL=1s", "AGEGATE_ESTIMATOR=off")
+	report, code = p.conformance(settings(document), "--case", "expiry.*", "--expiry-wait", "30s")
+	if allPass(t, report); code != conformance.ExitPassed || report.Count(conformance.Skipped) > 0 {
+		t.Errorf("with sessions that expire: exit status %d, %s", code, report.Summary())
+	}
+	stop()
+}
+
+// reachCap makes a tenant's test sessions until no more can be made.
+func reachCap(t *testing.T, url, key string) {
+	t.Helper()
+	for range 200 {
+		req, err := http.NewRequest(http.MethodPost, url+"/api/v1/sessions/create", strings.NewReader(`{"target_age":18}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-API-Key", key)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode == http.StatusTooManyRequests {
+			return
+		}
+	}
+	t.Fatal("the daily cap is not reached")
+}
+
+// allSeen checks that every documented status and error example was seen, but
+// those that no client can cause.
+func allSeen(t *testing.T, report *conformance.Report) {
+	t.Helper()
+	for _, s := range report.Statuses {
+		hidden := s.Status >= "500" || s.Operation == "getSessionStatus" && s.Status == "409"
+		if (s.Seen == 0) != hidden {
+			t.Errorf("%s %s was seen %d times", s.Operation, s.Status, s.Seen)
+		}
+	}
+	for _, e := range report.Examples {
+		hidden := e.Status >= "500" || e.Example == "timestampMissing"
+		if e.Seen == hidden {
+			t.Errorf("the example %q of %s %s was seen: %t", e.Example, e.Operation, e.Status, e.Seen)
+		}
+	}
+}

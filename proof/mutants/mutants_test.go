@@ -1,0 +1,200 @@
+package mutants
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/check/vision/visiontest"
+	"agegate/internal/gatewaytest"
+	"agegate/internal/lab/conformance"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/store/pgtest"
+	"agegate/proof/table"
+)
+
+// subject is a gateway behind a proxy, and what the suite is told of it.
+type subject struct {
+	*proxy
+	options conformance.Options
+	scarce  string // a test key for three sessions
+}
+
+// newSubject starts a gateway with a tenant for every case.
+func newSubject(t *testing.T, databaseURL string, settings ...string) *subject {
+	t.Helper()
+	p := newProxy(t)
+	g := gatewaytest.Start(t, databaseURL, append([]string{"AGEGATE_BASE_URL=" + p.url, "AGEGATE_VERIFY_URL=" + p.url,
+		"AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_WEBHOOK_RETRY_TEST=200ms,1s,1s", "AGEGATE_LOG_LEVEL=error"}, settings...)...)
+	to, err := url.Parse(g.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.gateway.Store(to)
+	actor := audit.System("test")
+	shop := g.Shop(t, p.hookURL, func(t *tenant.Tenant) { t.AgeVisibility = true })
+	p.secret = shop.Test.WebhookSecret
+	off := g.Shop(t, "", nil)
+	if err := g.App.Tenants.SetDisabled(t.Context(), actor, off.Tenant.ID, true, ""); err != nil {
+		t.Fatal(err)
+	}
+	revoked, key, err := g.App.Tenants.CreateKey(t.Context(), actor, shop.Tenant.ID, false, "")
+	if err := errors.Join(err, g.App.Tenants.RevokeKey(t.Context(), actor, shop.Tenant.ID, revoked.ID)); err != nil {
+		t.Fatal(err)
+	}
+	none, few := int64(0), int64(3)
+	scarce := g.Shop(t, "", func(t *tenant.Tenant) { t.TestCap = &few })
+	return &subject{p, conformance.Options{
+		BaseURL: p.url, TestKey: shop.Test.APIKey, LiveKey: shop.Live.APIKey, OtherKey: g.Shop(t, "", nil).Test.APIKey,
+		RevokedKey: key, DisabledKey: off.Test.APIKey,
+		CappedKey:      g.Shop(t, "", func(t *tenant.Tenant) { t.TestCap = &none }).Test.APIKey,
+		UnpaidKey:      g.Shop(t, "", func(t *tenant.Tenant) { t.FreeChecks = &none }).Live.APIKey,
+		BareKey:        g.Shop(t, "", func(t *tenant.Tenant) { t.CancelURL = "" }).Test.APIKey,
+		RedirectSecret: shop.Test.RedirectSecret, WebhookSecret: shop.Test.WebhookSecret,
+		Draws: 20, Seed: 1, WebhookWait: time.Minute, CaseTimeout: time.Minute,
+	}, scarce.Test.APIKey}
+}
+
+// run runs the suite on a subject that is wrong in one way.
+func (s *subject) run(t *testing.T, wrong fault, cases ...string) *conformance.Report {
+	t.Helper()
+	s.fault.Store(&wrong)
+	defer s.fault.Store(&fault{})
+	o := s.options
+	o.Cases, o.Listener = cases, s.listen(t)
+	defer s.receiver.Store(nil)
+	if wrong.expires || slices.Contains(cases, "expiry.*") {
+		o.ExpiryWait = 30 * time.Second
+	}
+	if wrong.silent {
+		o.WebhookWait = time.Second
+	}
+	report, err := conformance.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"text", "json", "junit", "html"} {
+		var b strings.Builder
+		if err := report.Write(&b, format); err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range []string{o.TestKey, o.LiveKey, o.OtherKey, o.RedirectSecret, o.WebhookSecret} {
+			if strings.Contains(b.String(), secret) {
+				t.Errorf("the %s report contains a key or secret", format)
+			}
+		}
+		if linkOrToken.MatchString(b.String()) {
+			t.Errorf("the %s report contains a link or a token", format)
+		}
+	}
+	return report
+}
+
+// linkOrToken matches the address of a hosted page, and a redirect token.
+var linkOrToken = regexp.MustCompile(`/v/[A-Za-z0-9_-]{43}|\b\d{10}\.[A-Za-z0-9_-]{43}\b`)
+
+// TestEveryCasePassesAndCanFail: every case passes on the gateway; and on a
+// gateway with a fault the case that tests for it fails.
+func TestEveryCasePassesAndCanFail(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) { passAndFail(t, gatewaytest.SQLite) })
+	if table.Full() {
+		t.Run("postgres", func(t *testing.T) { passAndFail(t, pgtest.URL) })
+	}
+}
+
+func passAndFail(t *testing.T, database func(testing.TB) string) {
+	lasting := newSubject(t, database(t), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_INFERENCE_WORKERS=1", "AGEGATE_MODELS_DIR="+filepath.Join(visiontest.Root(), "models"))
+	brief := newSubject(t, database(t), "AGEGATE_SESSION_TTL=1s")
+	results := allPass(t, lasting.run(t, fault{}))
+	results = append(results, allPass(t, brief.run(t, fault{}, "expiry.*"))...)
+	t.Run("cannot run", func(t *testing.T) { cannotRun(t, lasting) })
+	faults := slices.Concat(answerFaults, requestFaults, pageFaults, webhookFaults, uncalledFor())
+	missed := map[string]bool{}
+	for _, r := range results {
+		missed[r.Case] = true
+	}
+	for _, f := range faults {
+		delete(missed, f.caught)
+		t.Run(f.name, func(t *testing.T) {
+			s := lasting
+			if f.expires {
+				s = brief
+			}
+			report := s.run(t, f, f.caught)
+			r := report.Results[0]
+			want := conformance.Failed
+			if f.silent {
+				want = conformance.NotReachable
+			}
+			if r.Outcome != want || report.ExitCode() != conformance.ExitFailed {
+				t.Errorf("%s is %s %q, want %s", f.caught, r.Outcome, r.Details, want)
+			}
+		})
+	}
+	for name := range missed {
+		t.Errorf("no fault shows that %s can fail", name)
+	}
+}
+
+// allPass fails the test for every case that does not pass, and returns those
+// that do.
+func allPass(t *testing.T, report *conformance.Report) (passed []conformance.Result) {
+	t.Helper()
+	for _, r := range report.Results {
+		switch {
+		case r.Outcome == conformance.Passed:
+			passed = append(passed, r)
+		case r.Outcome != conformance.Skipped || r.Case != "expiry.lookup":
+			t.Errorf("%s is %s: %s", r.Case, r.Outcome, strings.Join(r.Details, "\n"))
+		}
+	}
+	t.Log(report.Summary())
+	return passed
+}
+
+// cannotRun: a gateway that cannot be tested is no gateway that fails.
+func cannotRun(t *testing.T, s *subject) {
+	for name, key := range map[string]string{"401": s.options.RevokedKey, "403": s.options.DisabledKey, "429": s.options.CappedKey, "registered Cancel URL": s.options.BareKey} {
+		o := s.options
+		o.TestKey = key
+		if _, err := conformance.Run(t.Context(), o); !errors.Is(err, conformance.ErrCannotRun) || !strings.Contains(err.Error(), name) {
+			t.Errorf("got %v, want an error about %s", err, name)
+		}
+	}
+	o := s.options
+	o.TestKey, o.Cases = s.scarce, []string{"create.age_accepted", "status.pending"}
+	report, err := conformance.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := report.Results; r[0].Outcome != conformance.Blocked || r[1].Outcome != conformance.Passed || report.ExitCode() != conformance.ExitCannotRun {
+		t.Errorf("at the daily cap: %+v, exit status %d", r, report.ExitCode())
+	}
+}
+
+// uncalledFor is the fault of a webhook for a session that must send none.
+func uncalledFor() []fault {
+	var open string
+	return []fault{{
+		name: "a webhook for an open session", caught: "webhook.once",
+		answer: func(r *reply) {
+			if !r.is("create") || r.status != http.StatusCreated {
+				return
+			}
+			r.edit(func(m map[string]any) {
+				if id := fmt.Sprint(m["session_id"]); open == "" {
+					open = id // the first session, which stays open
+				}
+			})
+		},
+		delivery: func(*post) []string { return []string{open} },
+	}}
+}

@@ -1,0 +1,134 @@
+package security
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/webhook"
+	"agegate/proof/table"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// changed returns s with one to three of its bytes changed, dropped, doubled
+// or swapped. The result differs from s, also without the white space that a
+// header's value may have around it.
+func changed(rng *rand.Rand, s string) string {
+	for {
+		b := []byte(s)
+		for range 1 + rng.IntN(3) {
+			if len(b) == 0 {
+				break
+			}
+			switch i := rng.IntN(len(b)); rng.IntN(5) {
+			case 0:
+				b[i] ^= 1 << rng.IntN(8)
+			case 1:
+				b = append(b[:i], b[i+1:]...)
+			case 2:
+				b = append(b[:i], append([]byte{b[i]}, b[i:]...)...)
+			case 3:
+				j := rng.IntN(len(b))
+				b[i], b[j] = b[j], b[i]
+			default:
+				b[i] = byte(rng.IntN(256))
+			}
+		}
+		if !bytes.Equal(bytes.TrimSpace(b), bytes.TrimSpace([]byte(s))) {
+			return string(b)
+		}
+	}
+}
+
+// Real redirects and deliveries of a running gateway, and what becomes of them
+// when anything about them is changed.
+func TestForgeriesAreRefused(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	onEach(t, "Changed redirect tokens and webhook deliveries", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
+		receiver := gatewaytest.NewReceiver(t)
+		shop := g.Shop(t, receiver.URL, nil)
+		session := g.Create(t, shop.Test.APIKey, 18)
+		res, _ := g.Force(t, gatewaytest.Browser(), session, "verified")
+		token := mustURL(t, res.Header.Get("Location")).Query().Get("token")
+		key, err := credential.ParseSecret(shop.Test.RedirectSecret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vouched := credential.Redirect{Session: session.SessionID, Status: "VERIFIED", IsAdult: true}
+		now := time.Now()
+		if err := credential.VerifyRedirectToken(key, token, vouched, now); err != nil {
+			t.Fatal("the real token is refused:", err)
+		}
+		n := table.Sized(5_000, 1_000)
+		r.Didf("%d changes of each", n)
+		var tokens []string
+		for range n {
+			k, tok, v := forgedRedirect(rng, key, token, vouched)
+			if credential.VerifyRedirectToken(k, tok, v, now) == nil {
+				tokens = append(tokens, fmt.Sprintf("%q %+v", tok, v))
+			}
+		}
+		r.None("changed tokens that hold", tokens)
+		r.None("changed deliveries that hold", forgedDeliveries(t, rng, n, shop.Test.WebhookSecret, receiver.Wait(t, 1)[0]))
+	})
+}
+
+// forgedRedirect changes the token, what it is to vouch for, or the key.
+func forgedRedirect(rng *rand.Rand, key []byte, token string, v credential.Redirect) ([]byte, string, credential.Redirect) {
+	switch rng.IntN(6) {
+	case 0:
+		v.Session = changed(rng, v.Session)
+	case 1:
+		v.Status = pick(rng, []string{"ROUTED_TO_FALLBACK", "SPOOF_DETECTED", "verified", "", "VERIFIED|true", changed(rng, v.Status)})
+	case 2:
+		v.IsAdult = false
+	case 3:
+		key = []byte(changed(rng, string(key)))
+	default:
+		token = changed(rng, token)
+	}
+	return key, token, v
+}
+
+// forgedDeliveries returns the changed deliveries that our check or that of
+// the published library lets pass.
+func forgedDeliveries(t *testing.T, rng *rand.Rand, n int, secret string, sent gatewaytest.Delivery) (held []string) {
+	t.Helper()
+	key, err := credential.ParseSecret(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	library, err := standardwebhooks.NewWebhookRaw(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !webhook.Verify(key, sent.Header, sent.Body, now).Valid || library.Verify(sent.Body, sent.Header) != nil {
+		t.Fatal("the real delivery is refused")
+	}
+	for range n {
+		header, body := http.Header{}, string(sent.Body)
+		for name, values := range sent.Header {
+			header[name] = []string{values[0]}
+		}
+		if name := pick(rng, []string{"webhook-id", "webhook-timestamp", "webhook-signature", "body", "body"}); name == "body" {
+			body = changed(rng, body)
+			if rng.IntN(3) == 0 {
+				body = strings.Replace(string(sent.Body), pick(rng, []string{"VERIFIED", "true", "false", "session"}), "true ", 1)
+			}
+		} else {
+			header.Set(name, changed(rng, header.Get(name)))
+		}
+		if webhook.Verify(key, header, []byte(body), now).Valid || library.Verify([]byte(body), header) == nil {
+			held = append(held, fmt.Sprintf("%q %q", header, body))
+		}
+	}
+	return held
+}

@@ -1,0 +1,42 @@
+package security
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/store/pgtest"
+	"agegate/proof/table"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	table.Print(os.Stdout)
+	os.Exit(code)
+}
+
+// onEach runs an attack against a gateway with models on SQLite and on
+// PostgreSQL.
+func onEach(t *testing.T, name string, attack func(t *testing.T, g *gatewaytest.Gateway, r *table.Row)) {
+	models, err := filepath.Abs("../../models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := []string{
+		"AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=" + models, "AGEGATE_INFERENCE_WORKERS=1",
+		"AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_FREE_CHECKS_PER_MONTH=-1",
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		attack(t, gatewaytest.Start(t, gatewaytest.SQLite(t), settings...), table.New(t, name+", SQLite"))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		attack(t, gatewaytest.Start(t, pgtest.URL(t), settings...), table.New(t, name+", PostgreSQL"))
+	})
+}
+
+// consenting edits a tenant so that every page of the gateway can be reached.
+func consenting(shop *tenant.Tenant) { shop.AgeVisibility, shop.DocumentCheck = true, true }

@@ -1,0 +1,145 @@
+package security
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/proof/table"
+)
+
+// request is a raw HTTP/1.1 request. Go's client would refuse or repair many of
+// those tried here.
+type request struct {
+	method, target string
+	header         []string // "Name: value"
+	body           string
+	chunked        bool
+}
+
+// send writes the request without making a copy of its body.
+func (r request) send(w io.Writer) {
+	head, tail := fmt.Sprintf("%s %s HTTP/1.1\r\n%s\r\n", r.method, r.target, strings.Join(r.header, "\r\n")), ""
+	switch {
+	case r.chunked && r.body != "":
+		head += fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n", len(r.body))
+		tail = "\r\n0\r\n\r\n"
+	case r.chunked:
+		head += "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+	case r.body != "" || r.method == http.MethodPost:
+		head += fmt.Sprintf("Content-Length: %d\r\n\r\n", len(r.body))
+	default:
+		head += "\r\n"
+	}
+	whole := io.MultiReader(strings.NewReader(head), strings.NewReader(r.body), strings.NewReader(tail))
+	_, _ = io.Copy(w, struct{ io.Reader }{whole}) // the answer tells whether it went well
+}
+
+// String is how a request is shown, cut where it is long.
+func (r request) String() string {
+	var b bytes.Buffer
+	r.send(&b)
+	return fmt.Sprintf("%.400q", b.Bytes())
+}
+
+// answer is a response with all that a client gets to see of it.
+type answer struct {
+	status int
+	header http.Header
+	raw    string // header and body
+}
+
+// wire is a client that keeps one connection while the server does.
+type wire struct {
+	address string
+	conn    net.Conn
+	reader  *bufio.Reader
+}
+
+func newWire(t testing.TB, baseURL string) *wire {
+	w := &wire{address: strings.TrimPrefix(baseURL, "http://")}
+	t.Cleanup(w.close)
+	return w
+}
+
+func (w *wire) close() {
+	if w.conn != nil {
+		_ = w.conn.Close()
+		w.conn = nil
+	}
+}
+
+// do sends a request and reads its answer. A kept connection that the server
+// has closed meanwhile is replaced once.
+func (w *wire) do(r request) (answer, error) {
+	kept := w.conn != nil
+	a, err := w.once(r)
+	if err != nil && kept {
+		w.close()
+		a, err = w.once(r)
+	}
+	if err != nil {
+		w.close()
+	}
+	return a, err
+}
+
+// insist is do with retries after a 503, which a gateway that is short of CPU
+// may answer to any request.
+func (w *wire) insist(t testing.TB, r request) answer {
+	t.Helper()
+	for limit := time.Now().Add(table.HangLimit); ; {
+		a, err := w.do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.status != http.StatusServiceUnavailable || time.Now().After(limit) {
+			return a
+		}
+	}
+}
+
+func (w *wire) once(r request) (answer, error) {
+	if w.conn == nil {
+		conn, err := net.DialTimeout("tcp", w.address, table.HangLimit)
+		if err != nil {
+			return answer{}, err
+		}
+		w.conn, w.reader = conn, bufio.NewReader(conn)
+	}
+	if err := w.conn.SetDeadline(time.Now().Add(table.HangLimit)); err != nil {
+		return answer{}, err
+	}
+	// Written beside the reading: a server may answer before it has read all.
+	conn := w.conn
+	go r.send(conn)
+	res, err := http.ReadResponse(w.reader, &http.Request{Method: r.method})
+	if err != nil {
+		return answer{}, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusSwitchingProtocols {
+		defer w.close()
+	}
+	head, err := httputil.DumpResponse(res, false)
+	if err != nil {
+		return answer{}, err
+	}
+	var body []byte
+	if res.StatusCode != http.StatusSwitchingProtocols {
+		if body, err = io.ReadAll(res.Body); err != nil {
+			return answer{}, err
+		}
+	}
+	if res.Close {
+		w.close()
+	}
+	return answer{res.StatusCode, res.Header, string(head) + string(body)}, nil
+}
