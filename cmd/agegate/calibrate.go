@@ -27,7 +27,7 @@ func (c *cli) calibrateCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file to write")
 	cmd.Flags().StringVar(&name, "name", "", "name of the set, stored in the file (default: its file name)")
-	cmd.Flags().StringVar(&material, "material", "", "also write into this directory what training/train.py learns from: 400 kB a picture")
+	cmd.Flags().StringVar(&material, "material", "", "also write into this directory what internal/tools/training/train.py learns from: 400 kB a picture")
 	curve.add(cmd)
 	addPadFlag(cmd, &pad)
 	_ = cmd.MarkFlagRequired("out")

@@ -57,7 +57,7 @@ func TestEvalCommand(t *testing.T) {
 }
 
 // TestEvalOfGivenEstimates reports on the estimates that a CSV file brings, as
-// training/train.py writes them, without a look at any picture.
+// internal/tools/training/train.py writes them, without a look at any picture.
 func TestEvalOfGivenEstimates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "held_out.csv")
 	text := "file,age,group,estimate\ngone.jpg,30,male;White,25\ngone.jpg,31,female,24.9\ngone.jpg,16,female,24.94\n"

@@ -8,42 +8,50 @@ import (
 	"testing"
 )
 
-// rooms lists every room of the tree, from the outside in: a package may import
-// its own room and the rooms of later lines, never one of the same or an
-// earlier line.
-var rooms = [][]string{
-	{"tools"}, // run at build time only
-	{"proof"}, // shows that the product keeps its word
-	{"cmd"},
-	{"docs"}, // samples in Go
-	{"app"},
-	// The merchant's and the shopper's edge.
-	{"httpd"},
-	{"api", "dashboard", "reference", "shopper"},
-	{"contract"},
-	{"doctor"},
-	{"accuracy", "config", "conformance", "demo", "metrics", "page", "store"},
-	{"certify", "document", "insight"},
-	// The gateway's rules.
-	{"session"},
-	{"account", "billing", "tenant", "webhook"},
-	{"audit", "brand", "credential"},
-	// From the decision on a capture down to the models.
-	{"age"},
-	{"liveness"},
-	{"vision"},
-	{"inference"},
-	// For everybody.
-	{"gather", "junit"},
-	{"fault"},
-	{"agegate", "gen", "templates"}, // agegate is the root, which embeds openapi.yaml
+// room is a folder of internal, or a part of the tree outside it, with the
+// packages in it. Each line of packages may import those of later lines only.
+type room struct {
+	name     string
+	packages [][]string
 }
 
-// roomOf returns the room of a package of this module.
-func roomOf(pkg string) string {
+// house lists the rooms from the outside in: a package imports from its own
+// room, as its lines say, and from later rooms.
+var house = []room{
+	{"tools", nil}, // run at build time only
+	{"cmd", nil},
+	{"docs", nil}, // samples in Go
+	{"app", [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
+	{"edge", [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
+	{"pages", [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"store", nil},
+	{"lab", [][]string{{"accuracy", "conformance", "demo"}}},
+	{"check", [][]string{{"document"}, {"age"}, {"liveness"}, {"vision"}, {"inference"}}},
+	{"rules", [][]string{
+		{"certify", "insight"}, {"session"}, {"account", "billing", "tenant", "webhook"},
+		{"audit", "brand", "credential"}, {"gather", "junit"}, {"fault"},
+	}},
+	{"agegate", nil}, {"gen", nil}, {"templates", nil}, // agegate is the root, which embeds openapi.yaml
+}
+
+// gatewaytest runs whole gateways for tests, so it stands outside the rooms.
+const gatewaytest = "agegate/internal/gatewaytest"
+
+// place returns where a package of this module lies in house: the index of its
+// room, the index of its line in the room, and its name there. Rooms without
+// lines have one line, 0.
+func place(pkg string) (in, line int, name string) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(pkg, "agegate/"), "internal/")
-	room, _, _ := strings.Cut(rest, "/")
-	return room
+	first, below, _ := strings.Cut(rest, "/")
+	in = slices.IndexFunc(house, func(r room) bool { return r.name == first })
+	if in < 0 || house[in].packages == nil {
+		return in, 0, first
+	}
+	name, _, _ = strings.Cut(below, "/")
+	if name == "" {
+		name = first // app itself
+	}
+	return in, slices.IndexFunc(house[in].packages, func(line []string) bool { return slices.Contains(line, name) }), first + "/" + name
 }
 
 func own(pkg string) bool { return pkg == "agegate" || strings.HasPrefix(pkg, "agegate/") }
@@ -52,15 +60,8 @@ func own(pkg string) bool { return pkg == "agegate" || strings.HasPrefix(pkg, "a
 func forTests(pkg string) bool { return strings.HasSuffix(path.Base(pkg), "test") }
 
 // TestRooms: every package is in a known room, and imports lead inwards only.
-// Tests of a product room may use packages for tests and the harness of proof,
-// but nothing else of proof or tools.
+// Tests of a product package may use packages for tests, but nothing of tools.
 func TestRooms(t *testing.T) {
-	order := map[string]int{}
-	for i, line := range rooms {
-		for _, room := range line {
-			order[room] = i
-		}
-	}
 	const format = `{{.ImportPath}}|{{join .Imports " "}}|{{join .TestImports " "}} {{join .XTestImports " "}}`
 	out, err := exec.Command("go", "list", "-f", format, "agegate/...").Output()
 	if err != nil {
@@ -69,32 +70,53 @@ func TestRooms(t *testing.T) {
 	found := map[string]bool{}
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Split(line, "|")
-		pkg, room := fields[0], roomOf(fields[0])
-		if _, known := order[room]; !known {
-			t.Errorf("%s is in no known room: give %q its place in rooms", pkg, room)
+		pkg := fields[0]
+		if pkg == gatewaytest {
 			continue
 		}
-		found[room] = true
-		product := room != "proof" && room != "tools"
+		in, at, name := place(pkg)
+		if in < 0 || at < 0 {
+			t.Errorf("%s is in no known room: give it its place in house", pkg)
+			continue
+		}
+		found[name] = true
 		for dep := range strings.FieldsSeq(fields[1]) {
-			switch {
-			case !own(dep) || roomOf(dep) == room:
-			case order[roomOf(dep)] <= order[room]:
-				t.Errorf("%s imports %s: a step back", pkg, dep)
-			case product && forTests(dep) && !forTests(pkg):
-				t.Errorf("%s imports %s, which is for tests", pkg, dep)
+			if own(dep) {
+				stepsInwards(t, pkg, dep)
 			}
 		}
 		for dep := range strings.FieldsSeq(fields[2]) {
-			if r := roomOf(dep); own(dep) && product && (r == "tools" || r == "proof" && dep != "agegate/internal/gatewaytest") {
+			if strings.HasPrefix(dep, "agegate/internal/tools") && house[in].name != "tools" {
 				t.Errorf("a test of %s imports %s", pkg, dep)
 			}
 		}
 	}
-	for _, room := range slices.Concat(rooms...) {
-		if !found[room] {
-			t.Errorf("there is no room %q", room)
+	for _, r := range house {
+		if r.packages == nil && !found[r.name] {
+			t.Errorf("there is no room %q", r.name)
 		}
+		for _, name := range slices.Concat(r.packages...) {
+			if !found[r.name+"/"+name] {
+				t.Errorf("there is no package %q in room %q", name, r.name)
+			}
+		}
+	}
+}
+
+// stepsInwards reports an import that leads outwards, or from the product to a
+// package that exists for tests.
+func stepsInwards(t *testing.T, pkg, dep string) {
+	t.Helper()
+	in, line, name := place(pkg)
+	depIn, depLine, depName := place(dep)
+	switch {
+	case dep == gatewaytest || forTests(dep) && !forTests(pkg):
+		if house[in].name != "tools" {
+			t.Errorf("%s imports %s, which is for tests", pkg, dep)
+		}
+	case name == depName:
+	case depIn < in || depIn == in && depLine <= line:
+		t.Errorf("%s imports %s: a step back", pkg, dep)
 	}
 }
 
@@ -102,36 +124,36 @@ func TestRooms(t *testing.T) {
 func TestForbiddenImports(t *testing.T) {
 	domain := []string{"github.com/labstack/echo/v4", "gorm.io/gorm", "agegate/gen"}
 	for pkg, forbidden := range map[string][]string{
-		"agegate/internal/rules/fault":      {"agegate/"},
-		"agegate/internal/rules/credential": {"agegate/"},
-		"agegate/internal/rules/audit":      domain,
-		"agegate/internal/rules/brand":      append(domain, "agegate/internal/rules/tenant"),
-		"agegate/internal/check/inference":  {"agegate/"},
-		"agegate/internal/rules/session":    domain,
-		"agegate/internal/rules/tenant":     domain,
-		"agegate/internal/rules/billing":    domain,
-		"agegate/internal/rules/webhook":    domain,
-		"agegate/internal/rules/account":    append(domain, "agegate/internal/rules/tenant"),
-		"agegate/internal/rules/insight":    domain,
-		"agegate/internal/rules/certify":    domain,
-		"agegate/internal/rules/junit":      {"agegate/"},
-		"agegate/internal/check/age":        append(domain, "agegate/internal/rules/session"),
-		"agegate/internal/store":            {"github.com/labstack/echo/v4", "agegate/gen"},
-		"agegate/internal/edge/contract":    {"gorm.io/gorm", "agegate/internal/rules/session", "agegate/internal/rules/tenant", "agegate/gen"},
-		"agegate/internal/edge/api":         {"gorm.io/gorm", "agegate/internal/store"},
-		"agegate/internal/pages/shopper":    {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
-		"agegate/internal/pages/dashboard":  {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
-		"agegate/internal/pages/page":       {"gorm.io/gorm", "agegate/internal/", "agegate/gen"},
-		"agegate/internal/lab/conformance":  {"github.com/labstack/echo/v4", "gorm.io/gorm", "agegate/internal/", "agegate/gen"},
-		"agegate/internal/lab/demo":         {"gorm.io/gorm", "agegate/internal/"},
-		"agegate/gen":                       {"agegate/internal/"},
-		"agegate/gen/client":                {"agegate/internal/", "github.com/labstack/echo/v4"},
-
-		"agegate/internal/check/document/mrz":     {"agegate/"},
-		"agegate/internal/check/document/capture": append(domain, "agegate/internal/rules/session", "agegate/internal/check/age"),
-		"agegate/internal/check/document":         domain,
-		"agegate/internal/check/document/wallet":  append(domain, "agegate/"),
+		"rules/fault":            {"agegate/"},
+		"rules/credential":       {"agegate/"},
+		"rules/junit":            {"agegate/"},
+		"rules/audit":            domain,
+		"rules/brand":            append(domain, "agegate/internal/rules/tenant"),
+		"rules/session":          domain,
+		"rules/tenant":           domain,
+		"rules/billing":          domain,
+		"rules/webhook":          domain,
+		"rules/account":          append(domain, "agegate/internal/rules/tenant"),
+		"rules/insight":          domain,
+		"rules/certify":          domain,
+		"check/inference":        {"agegate/"},
+		"check/age":              append(domain, "agegate/internal/rules/session"),
+		"store":                  {"github.com/labstack/echo/v4", "agegate/gen"},
+		"edge/contract":          {"gorm.io/gorm", "agegate/internal/rules/session", "agegate/internal/rules/tenant", "agegate/gen"},
+		"edge/api":               {"gorm.io/gorm", "agegate/internal/store"},
+		"pages/shopper":          {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
+		"pages/dashboard":        {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
+		"pages/page":             {"gorm.io/gorm", "agegate/internal/", "agegate/gen"},
+		"lab/conformance":        {"github.com/labstack/echo/v4", "gorm.io/gorm", "agegate/internal/", "agegate/gen"},
+		"lab/demo":               {"gorm.io/gorm", "agegate/internal/"},
+		"../gen":                 {"agegate/internal/"},
+		"../gen/client":          {"agegate/internal/", "github.com/labstack/echo/v4"},
+		"check/document":         domain,
+		"check/document/mrz":     {"agegate/"},
+		"check/document/capture": append(domain, "agegate/internal/rules/session", "agegate/internal/check/age"),
+		"check/document/wallet":  append(domain, "agegate/"),
 	} {
+		pkg = path.Join("agegate/internal", pkg)
 		out, err := exec.Command("go", "list", "-deps", pkg).Output()
 		if err != nil {
 			t.Fatalf("go list %s: %v", pkg, err)

@@ -38,9 +38,9 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary, skewed = filepath.Join(dir, "agegate"), filepath.Join(dir, "skewed")
-	for pkg, path := range map[string]string{"agegate/cmd/agegate": binary, "agegate/proof/chaos/skewed": skewed} {
-		if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "building %s: %v\n%s", pkg, err, out)
+	for path, source := range map[string]string{binary: "../../cmd/agegate", skewed: "skewed"} {
+		if out, err := exec.Command("go", "build", "-C", source, "-o", path, ".").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "building %s: %v\n%s", source, err, out)
 			return 1
 		}
 	}

@@ -1,5 +1,5 @@
 // One honest check each with cameras and networks that are not the usual ones,
-// and in Firefox. Times are printed; e2e/marks.mjs holds them.
+// and in Firefox. Times are printed; proof/e2e/marks.mjs holds them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { visitor } from "./lib/browser.mjs";

@@ -1,7 +1,7 @@
 // How long one honest check takes in a real browser, from opening the page to
 // the result, and on what that time is spent: on this machine and over a slow
 // network. Fails on a miss.
-//   make build && node e2e/marks.mjs [CHECKS]
+//   make build && node proof/e2e/marks.mjs [CHECKS]
 import { launch, visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { startGateway } from "./lib/gateway.mjs";

@@ -1,5 +1,5 @@
 // Pictures of every screen of the hosted page, to be looked at:
-//   make build && node e2e/screens.mjs DIR [NAME...]
+//   make build && node proof/e2e/screens.mjs DIR [NAME...]
 // writes NAME-WIDTHxHEIGHT-THEME.png for each screen, or for those named.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 // An honest visitor of a gateway that runs elsewhere: a real browser goes through
 // the camera check of a session until it is sent to the shop, which need not exist.
-//   node e2e/visit.mjs VERIFICATION_URL
+//   node proof/e2e/visit.mjs VERIFICATION_URL
 import { launch, visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { gets, toCamera } from "./lib/walk.mjs";

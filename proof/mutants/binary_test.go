@@ -140,7 +140,7 @@ func freeAddress(t *testing.T) string {
 // rightly.
 func TestOwnBinary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agegate")
-	if out, err := exec.Command("go", "build", "-o", path, "agegate/cmd/agegate").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-C", "../../cmd/agegate", "-o", path, ".").CombinedOutput(); err != nil {
 		t.Fatalf("building: %v\n%s", err, out)
 	}
 	t.Run("sqlite", func(t *testing.T) { ownBinary(t, path, gatewaytest.SQLite(t)) })

@@ -26,7 +26,7 @@ type Picture struct {
 	Age    int      // years, 0 to 120
 	Groups []string // that the person belongs to by the set's labels; nil where it names none
 	// Estimate is in years, where the set brings estimates along, as the one
-	// does that training/train.py writes of pictures held out.
+	// does that internal/tools/training/train.py writes of pictures held out.
 	Estimate *float64
 }
 

@@ -15,7 +15,7 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Material is what training/train.py learns from, in a directory: maps.u8, the
+// Material is what internal/tools/training/train.py learns from, in a directory: maps.u8, the
 // age model's feature map of every view, 100,352 bytes each (value × 255 / 6),
 // and views.csv, which says what each of them shows. It is derived from the
 // pictures and belongs where they belong.

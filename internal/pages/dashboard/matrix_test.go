@@ -231,7 +231,7 @@ func TestPagesOpen(t *testing.T) {
 	})
 }
 
-// TestEveryPageIsLookedAt: e2e/pages.json says which browser test looks at which
+// TestEveryPageIsLookedAt: proof/e2e/pages.json says which browser test looks at which
 // page, at every width and in both themes. It has every route that is shown, once.
 func TestEveryPageIsLookedAt(t *testing.T) {
 	raw, err := os.ReadFile("../../../proof/e2e/pages.json")

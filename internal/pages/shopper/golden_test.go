@@ -213,7 +213,7 @@ func TestEveryPageInEveryLanguage(t *testing.T) {
 
 func templateNames(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", "templates", "shopper", "*.html"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "..", "templates", "shopper", "*.html"))
 	must(t, err)
 	var names []string
 	for _, file := range files {

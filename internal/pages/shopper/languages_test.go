@@ -83,7 +83,7 @@ func TestEveryGuidanceAndPromptHasAText(t *testing.T) {
 	must(t, json.Unmarshal(raw, &texts))
 	var sources []string
 	for _, room := range []string{"vision", "liveness"} {
-		files, err := filepath.Glob("../" + room + "/*.go")
+		files, err := filepath.Glob("../../check/" + room + "/*.go")
 		must(t, err)
 		sources = append(sources, files...)
 	}

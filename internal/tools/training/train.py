@@ -296,7 +296,7 @@ def write_manifest(faces, figures, digest, o):
     manifest = {
         "file": "agetail.onnx", "sha256": digest,
         "outputs": {"distribution": "probability of each age from 0 to 99"},
-        "source": "training/train.py, from blocks 12 and 13 of " + o.stock.name, "licence": o.licence,
+        "source": "internal/tools/training/train.py, from blocks 12 and 13 of " + o.stock.name, "licence": o.licence,
         "base": hashlib.sha256(o.stock.read_bytes()).hexdigest(),
         "trained_at": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
         "data": {"name": o.name, "pictures": len(faces.files), "youngest": int(faces.ages.min()), "oldest": int(faces.ages.max())},

@@ -10,7 +10,7 @@ const rendered = new Map();
 
 /** Runs the clip maker; it says itself what is missing. */
 function clip(...args) {
-  execFileSync("go", ["run", "./proof/clip", ...args], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync("go", ["run", "./clip", ...args], { cwd: join(root, "proof"), stdio: ["ignore", "ignore", "inherit"] });
 }
 
 /**

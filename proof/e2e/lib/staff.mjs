@@ -82,7 +82,7 @@ export async function look(page, name) {
  * that pages.json has it look at. A test in Go compares that list with the routes.
  */
 export function sawItsPages(file) {
-  const pages = JSON.parse(readFileSync(join(root, "e2e/pages.json"), "utf8"))[basename(file)];
+  const pages = JSON.parse(readFileSync(join(root, "proof/e2e/pages.json"), "utf8"))[basename(file)];
   const unseen = pages.filter((pattern) => {
     const path = new RegExp(`^${pattern.replace(/:\w+/g, "[^/]+")}$`);
     return ![...looked].some((seen) => path.test(seen));

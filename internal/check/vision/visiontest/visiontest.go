@@ -25,7 +25,7 @@ import (
 // Root returns the top directory of the checkout.
 func Root() string {
 	_, file, _, _ := runtime.Caller(0) //nolint:dogsled // this file is all there is to know
-	return filepath.Join(filepath.Dir(file), "..", "..", "..")
+	return filepath.Join(filepath.Dir(file), "..", "..", "..", "..")
 }
 
 var pool = sync.OnceValues(func() (*inference.Pool, error) {
