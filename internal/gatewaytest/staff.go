@@ -69,6 +69,22 @@ func (g *Gateway) Join(t testing.TB, s *Staff, tenantID uuid.UUID, role account.
 	}
 }
 
+// Access returns the right of staff to a tenant's test mode, as a request that
+// begins now has it.
+func (g *Gateway) Access(t testing.TB, s *Staff, tenantID uuid.UUID) account.Access {
+	t.Helper()
+	cookie := s.client.Jar.Cookies(&url.URL{Scheme: "http", Host: s.host})[0]
+	who, err := g.App.Accounts.Identify(t.Context(), cookie.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	access, err := g.App.Accounts.Enter(t.Context(), who, tenantID, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return access
+}
+
 // StepUp marks the log-in of staff as freshly confirmed.
 func (g *Gateway) StepUp(t testing.TB, s *Staff) {
 	t.Helper()

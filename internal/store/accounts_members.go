@@ -90,6 +90,17 @@ func (tx *Tx) DeleteRecoveryLinks(userID uuid.UUID) error {
 	return tx.db.Where("user_id = ? AND kind = ?", userID, string(account.LinkRecovery)).Delete(&linkRow{}).Error
 }
 
+// DeleteInvitationsBy implements account.Tx.
+func (tx *Tx) DeleteInvitationsBy(userID, tenantID uuid.UUID) error {
+	return tx.db.Where("tenant_id = ? AND kind = ? AND created_by = ?", tenantID, string(account.LinkInvitation), userID).
+		Delete(&linkRow{}).Error
+}
+
+// DeleteLinksBy implements account.Tx.
+func (tx *Tx) DeleteLinksBy(userID uuid.UUID) error {
+	return tx.db.Where("created_by = ?", userID).Delete(&linkRow{}).Error
+}
+
 // DeleteOwnerInvitations implements account.Tx.
 func (tx *Tx) DeleteOwnerInvitations(tenantID uuid.UUID) error {
 	return tx.db.Where("tenant_id = ? AND kind = ? AND role = ?", tenantID, string(account.LinkInvitation), string(account.Owner)).

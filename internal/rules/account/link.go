@@ -44,6 +44,29 @@ func (s *Service) linkOf(ctx context.Context, token string, kind LinkKind) (Link
 	return link, err
 }
 
+// makerOf returns the user who acts, or nil for the server or a command.
+func makerOf(actor audit.Actor) *uuid.UUID {
+	id, err := uuid.Parse(actor.ID)
+	if err != nil {
+		return nil
+	}
+	return &id
+}
+
+// lockMaker returns the user who makes a link, or uuid.Nil for the server or a
+// command. It returns ErrSignedOut for a user who has been disabled meanwhile:
+// disabling ends all their links, and this one must not come after that.
+func lockMaker(tx Tx, link Link) (uuid.UUID, error) {
+	if link.CreatedBy == nil {
+		return uuid.Nil, nil
+	}
+	user, err := tx.LockUser(*link.CreatedBy)
+	if err == nil && user.DisabledAt != nil {
+		err = ErrSignedOut
+	}
+	return user.ID, err
+}
+
 // ID names a link in lists and in the log. It does not open the link.
 func (l Link) ID() string { return hex.EncodeToString(l.Hash[:len(l.Hash)/2]) }
 
@@ -53,14 +76,19 @@ func (s *Service) Invite(ctx context.Context, access Access, role Role) (string,
 	if role != Developer && role != Viewer {
 		return "", fault.InvalidFields(fault.FieldError{Field: "role", Err: ErrInvitedRole})
 	}
-	by := access.user.ID
-	return s.invite(ctx, access.Actor(), access.tenantID, role, &by, func(Tx) error { return nil })
+	return s.invite(ctx, access.Actor(), access.tenantID, role, func(tx Tx, by uuid.UUID) error {
+		member, err := tx.Membership(access.tenantID, by)
+		if err == nil && member.Role != Owner {
+			return ErrNoSuchTenant
+		}
+		return err
+	})
 }
 
 // InviteOwner makes the invitation of a tenant's first owner, which replaces any
 // earlier one, and returns its address. It returns ErrOwnerExists.
 func (s *Service) InviteOwner(ctx context.Context, actor audit.Actor, tenantID uuid.UUID) (string, error) {
-	return s.invite(ctx, actor, tenantID, Owner, nil, func(tx Tx) error {
+	return s.invite(ctx, actor, tenantID, Owner, func(tx Tx, _ uuid.UUID) error {
 		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
 			return err
 		}
@@ -92,10 +120,19 @@ func (s *Service) takeInvitation(tx Tx, link Link) (Link, error) {
 	return taken, goneOr(err)
 }
 
-func (s *Service) invite(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, role Role, by *uuid.UUID, check func(Tx) error) (string, error) {
-	link := Link{Kind: LinkInvitation, TenantID: &tenantID, Role: role, CreatedBy: by, ExpiresAt: s.now().Add(InvitationTTL)}
+// invite makes an invitation. An invitation ends with its maker's right to make
+// it: check looks for the right while no other transaction takes it away.
+func (s *Service) invite(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, role Role, check func(tx Tx, by uuid.UUID) error) (string, error) {
+	link := Link{Kind: LinkInvitation, TenantID: &tenantID, Role: role, CreatedBy: makerOf(actor), ExpiresAt: s.now().Add(InvitationTTL)}
 	return s.newLink(ctx, link, func(tx Tx, link Link) error {
-		if err := check(tx); err != nil {
+		if err := tx.LockOwners(tenantID); err != nil {
+			return err
+		}
+		by, err := lockMaker(tx, link)
+		if err != nil {
+			return err
+		}
+		if err := check(tx, by); err != nil {
 			return err
 		}
 		if err := tx.InsertLink(link); err != nil {

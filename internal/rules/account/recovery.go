@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
@@ -17,18 +18,14 @@ var ErrDisabled = fault.New(fault.Conflict, "the user is disabled")
 // operators and the command line may call this: a user may belong to several
 // tenants. It returns fault.NotFound or ErrDisabled.
 func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID uuid.UUID) (string, error) {
-	user, err := s.store.UserByID(ctx, userID)
-	if err != nil {
-		return "", err
-	}
-	if user.DisabledAt != nil {
-		return "", ErrDisabled
-	}
-	link := Link{Kind: LinkRecovery, UserID: &userID, ExpiresAt: s.now().Add(RecoveryTTL)}
-	if id, err := uuid.Parse(actor.ID); err == nil {
-		link.CreatedBy = &id
-	}
+	link := Link{Kind: LinkRecovery, UserID: &userID, CreatedBy: makerOf(actor), ExpiresAt: s.now().Add(RecoveryTTL)}
 	return s.newLink(ctx, link, func(tx Tx, link Link) error {
+		if _, err := lockMaker(tx, link); err != nil {
+			return err
+		}
+		if user, err := tx.LockUser(userID); err != nil || user.DisabledAt != nil {
+			return orElse(err, ErrDisabled)
+		}
 		if err := tx.DeleteRecoveryLinks(userID); err != nil {
 			return err
 		}
@@ -90,6 +87,9 @@ func (s *Service) Recover(ctx context.Context, token string, f Factor, b Browser
 		if _, err := tx.TakeLink(LinkRecovery, link.Hash, s.now()); err != nil {
 			return proof{}, goneOr(err)
 		}
+		if user, err := tx.LockUser(user.ID); err != nil || user.DisabledAt != nil {
+			return proof{}, orElse(err, ErrLinkGone)
+		}
 		if err := s.replaceFactors(tx, user.ID, phc, made); err != nil {
 			return proof{}, err
 		}
@@ -116,7 +116,8 @@ func (s *Service) replaceFactors(tx Tx, userID uuid.UUID, phc string, made *used
 	return made.insert(tx)
 }
 
-// Disable ends all log-ins of a user and refuses new ones. Disabling a disabled
+// Disable ends all log-ins of a user and every link that was made for them or by
+// them, and refuses new log-ins. Disabling a disabled
 // user changes nothing. It returns fault.NotFound.
 func (s *Service) Disable(ctx context.Context, actor audit.Actor, userID uuid.UUID) error {
 	now := s.now()
@@ -125,7 +126,7 @@ func (s *Service) Disable(ctx context.Context, actor audit.Actor, userID uuid.UU
 		if err != nil || !changed {
 			return false, err
 		}
-		if err := tx.DeleteRecoveryLinks(userID); err != nil {
+		if err := errors.Join(tx.DeleteRecoveryLinks(userID), tx.DeleteLinksBy(userID)); err != nil {
 			return false, err
 		}
 		_, err = tx.EndLogins(userID, nil, now)

@@ -115,6 +115,10 @@ type Tx interface {
 	DeleteRecoveryLinks(userID uuid.UUID) error
 	// DeleteOwnerInvitations deletes all invitations of a tenant's first owner.
 	DeleteOwnerInvitations(tenantID uuid.UUID) error
+	// DeleteInvitationsBy deletes the invitations to a tenant that a user made.
+	DeleteInvitationsBy(userID, tenantID uuid.UUID) error
+	// DeleteLinksBy deletes every link that a user made, for whomever.
+	DeleteLinksBy(userID uuid.UUID) error
 
 	InsertLogin(l Login) error
 	// RenewLogin gives a log-in that has not ended at now another hash, more

@@ -32,7 +32,8 @@ func (s *Service) Member(ctx context.Context, access Access, userID uuid.UUID) (
 	return Member{membership, user}, err
 }
 
-// SetRole changes the role of a member. It returns fault.NotFound, ErrLastOwner,
+// SetRole changes the role of a member. The invitations of one who is no longer
+// an owner end. It returns fault.NotFound, ErrLastOwner,
 // or fault.Invalid with the field role.
 func (s *Service) SetRole(ctx context.Context, access Access, userID uuid.UUID, role Role) error {
 	if rank[role] == 0 {
@@ -44,16 +45,22 @@ func (s *Service) SetRole(ctx context.Context, access Access, userID uuid.UUID, 
 		}
 		act := s.memberAct(access.Actor(), audit.MemberUpdate, before)
 		act.Detail = audit.Detail{Changes: []audit.Change{{Setting: "role", Old: string(before.Role), New: string(role)}}}
-		return &act, tx.SetRole(before.TenantID, before.UserID, role)
+		if err := tx.SetRole(before.TenantID, before.UserID, role); err != nil || role == Owner {
+			return &act, err
+		}
+		return &act, tx.DeleteInvitationsBy(before.UserID, before.TenantID)
 	})
 }
 
-// RemoveMember removes a member, who may be the user. It returns fault.NotFound
-// or ErrLastOwner.
+// RemoveMember removes a member, who may be the user, and ends the invitations
+// that they made. It returns fault.NotFound or ErrLastOwner.
 func (s *Service) RemoveMember(ctx context.Context, access Access, userID uuid.UUID) error {
 	return s.changeMember(ctx, access, userID, func(tx Tx, before Membership) (*audit.Act, error) {
 		act := s.memberAct(access.Actor(), audit.MemberRemove, before)
-		return &act, tx.DeleteMembership(before.TenantID, before.UserID)
+		if err := tx.DeleteMembership(before.TenantID, before.UserID); err != nil {
+			return nil, err
+		}
+		return &act, tx.DeleteInvitationsBy(before.UserID, before.TenantID)
 	})
 }
 

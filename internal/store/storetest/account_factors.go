@@ -247,6 +247,28 @@ func testInvitationsAndRecoveryLinks(t *testing.T, s Store) {
 	inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteRecoveryLinks(user.ID) })
 	_, err = s.LinkByHash(t.Context(), recovery.Hash)
 	wantCode(t, "a replaced recovery link", err, fault.NotFound)
+
+	recovery.CreatedBy = &user.ID
+	left := func(step string, want int) {
+		t.Helper()
+		n := 0
+		for _, link := range []account.Link{invitation, recovery} {
+			if _, err := s.LinkByHash(t.Context(), link.Hash); err == nil {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%s: %d links, want %d", step, n, want)
+		}
+	}
+	inAccounts(t, s, func(tx account.Tx) error {
+		return errors.Join(tx.InsertLink(recovery), tx.DeleteInvitationsBy(id(t), shop.ID), tx.DeleteInvitationsBy(user.ID, id(t)), tx.DeleteLinksBy(id(t)))
+	})
+	left("those of others", 2)
+	inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteInvitationsBy(user.ID, shop.ID) })
+	left("the tenant's", 1)
+	inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteLinksBy(user.ID) })
+	left("all", 0)
 }
 
 // testThrottle: failures counted at the same time all count.
