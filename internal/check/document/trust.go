@@ -20,6 +20,7 @@ import (
 
 	"agegate/internal/check/document/wallet"
 	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/tenant"
 
@@ -140,6 +141,9 @@ func parseCertificate(text []byte) (*x509.Certificate, error) {
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "the certificate cannot be read")
+	}
+	if err := credential.CheckPublicKey(certificate.PublicKey); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "the certificate's key must be RSA of 2048 to 4096 bits, or on P-256, P-384, P-521 or Ed25519")
 	}
 	return certificate, nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"agegate/internal/rules/credential"
+
 	"github.com/veraison/go-cose"
 )
 
@@ -115,6 +117,13 @@ func certificates(headers cose.Headers) ([]*x509.Certificate, error) {
 			encoded = append(encoded, der)
 		}
 	}
+	return parseChain(encoded)
+}
+
+// parseChain reads the certificates that come with a document or a status list,
+// the signer first. The sender chose them, so their keys are checked before
+// anything is computed with one.
+func parseChain(encoded [][]byte) ([]*x509.Certificate, error) {
 	if len(encoded) == 0 || len(encoded) > maxChain {
 		return nil, refuse(ReasonMalformed)
 	}
@@ -123,6 +132,9 @@ func certificates(headers cose.Headers) ([]*x509.Certificate, error) {
 		certificate, err := x509.ParseCertificate(der)
 		if err != nil {
 			return nil, refuse(ReasonMalformed)
+		}
+		if credential.CheckPublicKey(certificate.PublicKey) != nil {
+			return nil, refuse(ReasonAlgorithm)
 		}
 		chain[i] = certificate
 	}

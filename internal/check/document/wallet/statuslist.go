@@ -89,23 +89,16 @@ func statusClaimsOf(token []byte, docType string, issuers []Issuer, now time.Tim
 		}
 		return claims, nil
 	}
-	signed, err := jose.ParseSignedCompact(strings.TrimSpace(string(token)), []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512, jose.EdDSA})
+	text := strings.TrimSpace(string(token))
+	signed, err := jose.ParseSignedCompact(text, []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512, jose.EdDSA})
 	if err != nil || len(signed.Signatures) != 1 {
 		return claims, refuse(ReasonStatus)
 	}
-	roots := x509.NewCertPool()
-	for _, issuer := range issuers {
-		if issuer.DocType == docType {
-			roots.AddCert(issuer.Certificate)
-		}
-	}
-	chains, err := signed.Signatures[0].Protected.Certificates(x509.VerifyOptions{
-		Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
-	})
-	if err != nil {
+	chain, err := headerChain(text)
+	if err != nil || verifyChain(chain, docType, anyUsage(issuers), now) != nil {
 		return claims, refuse(ReasonStatus)
 	}
-	payload, err := signed.Verify(chains[0][0].PublicKey)
+	payload, err := signed.Verify(chain[0].PublicKey)
 	if err != nil || json.Unmarshal(payload, &claims) != nil {
 		return claims, refuse(ReasonStatus)
 	}
@@ -114,6 +107,23 @@ func statusClaimsOf(token []byte, docType string, issuers []Issuer, now time.Tim
 		return claims, refuse(ReasonStatus)
 	}
 	return claims, nil
+}
+
+// headerChain returns the certificates of a JWT's x5c header (RFC 7515, 4.1.6).
+// The library would verify their signatures whatever their keys are.
+func headerChain(text string) ([]*x509.Certificate, error) {
+	encoded, _, _ := strings.Cut(text, ".")
+	raw, err := decode64(encoded)
+	if err != nil {
+		return nil, err
+	}
+	var header struct {
+		Chain [][]byte `json:"x5c"`
+	}
+	if json.Unmarshal(raw, &header) != nil {
+		return nil, refuse(ReasonMalformed)
+	}
+	return parseChain(header.Chain)
 }
 
 // anyUsage returns the issuers without their policy for document signers: lists

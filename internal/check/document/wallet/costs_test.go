@@ -1,0 +1,49 @@
+package wallet
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/check/document/wallet/wallettest"
+)
+
+// costLimit is the most processor time that an answer may take before anything of
+// it is proved. The smallest hostile one here took 60 times as long.
+const costLimit = 50 * time.Millisecond
+
+// TestHugeKeysCostNothing: a stranger's certificates are refused for the size of
+// their keys before a signature is checked by one.
+func TestHugeKeysCostNothing(t *testing.T) {
+	chain := wallettest.Chain(t, wallettest.HugeKey(wallettest.HugeBits))
+	token := wallettest.Token(t, "age", DocTypeProofOfAge, chain)
+	issuer := newIssuer(t, 2)
+	var texts []string
+	for _, der := range chain {
+		texts = append(texts, base64.StdEncoding.EncodeToString(der))
+	}
+	list := encode64([]byte(`{"alg":"ES256","x5c":["`+strings.Join(texts, `","`)+`"]}`)) + "." + encode64([]byte("{}")) + "." + encode64(make([]byte, 64))
+	for name, verify := range map[string]func() error{
+		"a document": func() error {
+			raw, err := onlyDocument([]byte(token))
+			if err != nil {
+				return err
+			}
+			return Verifier{Issuers: issuer.Trusted()}.Verify(t.Context(), Presentation{response: raw}, 18, now)
+		},
+		"a status list": func() error {
+			_, err := ParseStatusList([]byte(list), listURI, DocTypeMDL, issuer.Trusted(), now)
+			return err
+		},
+	} {
+		start := time.Now()
+		err := verify()
+		if took := time.Since(start); took > 10*costLimit { // this machine may be busy
+			t.Errorf("%s: refused after %s", name, took)
+		}
+		if want := map[string]Reason{"a document": ReasonAlgorithm, "a status list": ReasonStatus}[name]; ReasonOf(err) != want {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package credential
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"errors"
+	"math"
+)
+
+// The sizes of RSA keys that are used, in bits. Checking a signature takes
+// time in the square of the size, and certificates and passkeys name any size
+// they like: 300,000 bits kept a core busy for four seconds.
+const (
+	minRSABits = 2048
+	maxRSABits = 4096
+)
+
+// minExponent is the smallest public exponent of FIPS 186-5, A.1.1, and
+// maxExponent the largest that Go and browsers use. The time of a check grows
+// with the exponent's length.
+const (
+	minExponent = 1<<16 + 1
+	maxExponent = math.MaxInt32
+)
+
+// ErrPublicKey refuses a public key of a kind or size that is not used.
+var ErrPublicKey = errors.New("credential: a public key of this kind or size is not used")
+
+// CheckPublicKey returns ErrPublicKey for a public key whose signatures are not
+// to be checked, because it is weak or because its owner chose how long a check
+// takes. It computes nothing with the key, so it must come before anything that
+// does: before x509.Certificate.Verify for every certificate that the other side
+// sent. It takes RSA of 2,048 to 4,096 bits, ECDSA on P-256, P-384 and P-521, and
+// Ed25519.
+func CheckPublicKey(key any) error {
+	switch k := key.(type) {
+	case *rsa.PublicKey:
+		if bits := k.N.BitLen(); bits < minRSABits || bits > maxRSABits || k.N.Bit(0) == 0 ||
+			k.E < minExponent || k.E > maxExponent || k.E%2 == 0 {
+			return ErrPublicKey
+		}
+		return nil
+	case *ecdsa.PublicKey:
+		switch k.Curve {
+		case elliptic.P256(), elliptic.P384(), elliptic.P521():
+			return nil
+		}
+	case ed25519.PublicKey:
+		if len(k) == ed25519.PublicKeySize {
+			return nil
+		}
+	}
+	return ErrPublicKey
+}
