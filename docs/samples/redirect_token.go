@@ -14,7 +14,8 @@ import (
 
 // IsPass reports whether the redirect proves the pass of the session you created
 // for this shopper. queryString is what follows the "?" of the redirect, secret
-// is rdsec_...
+// is rdsec_... An empty or damaged secret confirms nothing: under it, anybody
+// could sign.
 func IsPass(queryString, expectedSession, secret string) bool {
 	query, err := url.ParseQuery(queryString)
 	if err != nil {
@@ -29,7 +30,7 @@ func IsPass(queryString, expectedSession, secret string) bool {
 	expiresTS, _, _ := strings.Cut(token, ".")
 	_, encoded, _ := strings.Cut(strings.TrimPrefix(secret, "rdsec_"), "_")
 	key, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
+	if err != nil || len(key) != 32 {
 		return false
 	}
 	mac := hmac.New(sha256.New, key)

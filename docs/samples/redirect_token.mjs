@@ -2,8 +2,10 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 // Whether the redirect proves the pass of the session you created for this shopper.
-// queryString is what follows the "?" of the redirect, secret is rdsec_...
+// queryString is what follows the "?" of the redirect, secret is rdsec_... An empty or
+// damaged secret confirms nothing: under it, anybody could sign.
 export function isPass(queryString, expectedSession, secret) {
+  if (!/^rdsec_(test|live)_[A-Za-z0-9+/]{43}=$/.test(secret)) return false; // 32 bytes
   const query = new URLSearchParams(queryString);
   const names = ["session", "status", "is_adult", "token"];
   if (names.some((name) => query.getAll(name).length !== 1)) return false;

@@ -2,7 +2,9 @@ package demo_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -10,11 +12,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"agegate/internal/check/vision/visiontest"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
 )
 
@@ -116,6 +120,10 @@ func redirects(pass url.Values, session, secret string) []redirect {
 		{"broken escapes", strings.Replace(good, "token=", "token=%zz%ff", 1), session, secret, false},
 		{"NUL", good + "%00", session, secret, false},
 	}
+	for name, secret := range badSecrets("rdsec_test_", "rdsec_live_") {
+		v := credential.Redirect{Session: session, Status: "VERIFIED", IsAdult: true}
+		cases = append(cases, redirect{name, redirectQuery(session, v.Token(secret.key, time.Now().Add(time.Minute))), session, secret.text, false})
+	}
 	set := func(name, key, value string) {
 		q, _ := url.ParseQuery(good)
 		q.Set(key, value)
@@ -157,6 +165,36 @@ func redirects(pass url.Values, session, secret string) []redirect {
 	return cases
 }
 
+// badSecret is what a shop may have in place of a secret, and the key that
+// somebody who knows this signs with.
+type badSecret struct {
+	text string
+	key  []byte
+}
+
+// badSecrets returns secrets that are empty, damaged or of another length, by
+// what is wrong with them.
+func badSecrets(prefixes ...string) map[string]badSecret {
+	bytes := func(n int) []byte { return []byte(strings.Repeat("k", n)) }
+	bad := map[string]badSecret{"under no secret": {"", nil}, "under a secret that says undefined": {"undefined", nil}}
+	for _, prefix := range prefixes {
+		for name, text := range map[string]string{
+			"the prefix alone": "", "padding": "====", "a space": " ", "what is not base64": "!!!!", "one character": "A", "zeros": "AAAA",
+		} {
+			bad["under "+prefix+" and "+name] = badSecret{prefix + text, nil}
+		}
+		for _, n := range []int{16, 31, 33, 64} {
+			bad[fmt.Sprintf("under %s and %d bytes", prefix, n)] = badSecret{prefix + base64.StdEncoding.EncodeToString(bytes(n)), bytes(n)}
+		}
+	}
+	return bad
+}
+
+// redirectQuery is the query of a pass with a token.
+func redirectQuery(session, token string) string {
+	return url.Values{"session": {session}, "status": {"VERIFIED"}, "is_adult": {"true"}, "token": {token}}.Encode()
+}
+
 // testWebhookSample hands the sample a delivery, then the same with another
 // body.
 func testWebhookSample(t *testing.T, samples samples, d gatewaytest.Delivery, session, secret string) {
@@ -172,18 +210,12 @@ func testWebhookSample(t *testing.T, samples samples, d gatewaytest.Delivery, se
 		if err != nil {
 			t.Fatal(err)
 		}
-		imports, sample, ok := strings.Cut(samples.find(t, "js", "new Webhook("), ";\n")
-		if !ok {
-			t.Fatal("the webhook's sample does not begin with its import")
-		}
-		program := script(t, "node", "hook.mjs", imports+`;
+		program := script(t, "node", "hook.mjs", samples.find(t, "js", "function verifiedEvent")+`
 import { readFileSync } from "node:fs";
-const { headers, body: rawBody } = JSON.parse(readFileSync(0));
-const expected = "`+session+`", order = {};
-const release = () => console.log("released");
-try {
-`+sample+`
-} catch { console.log("refused"); }
+const { headers, body } = JSON.parse(readFileSync(0));
+const event = verifiedEvent(headers, body, process.env.WEBHOOK_SECRET);
+const pass = event?.session_id === "`+session+`" && event.status === "VERIFIED" && event.is_adult;
+console.log(pass ? "released" : "refused");
 `)
 		program.Stdin = bytes.NewReader(input)
 		if got := strings.TrimSpace(string(output(t, program, "WEBHOOK_SECRET="+secret))); got != want {

@@ -2,6 +2,9 @@ package demo_test
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -91,6 +94,7 @@ func testWebhookSamples(t *testing.T, d gatewaytest.Delivery, secret string) {
 	type delivery struct {
 		Headers map[string]string
 		Body    string
+		Secret  string
 		Good    bool
 	}
 	good := map[string]string{}
@@ -104,17 +108,23 @@ func testWebhookSamples(t *testing.T, d gatewaytest.Delivery, secret string) {
 	}
 	body := string(d.Body)
 	cases := []delivery{
-		{good, body, true},
-		{changed("webhook-signature", "v1,AAAA v2,x "+good["webhook-signature"]), body, true},
-		{good, strings.Replace(body, `"livemode":false`, `"livemode":true`, 1), false},
-		{good, body + " ", false},
-		{changed("webhook-id", "evt_other"), body, false},
-		{changed("webhook-timestamp", "1767225600"), body, false},
-		{changed("webhook-timestamp", ""), body, false},
-		{changed("webhook-timestamp", "now"), body, false},
-		{changed("webhook-signature", ""), body, false},
-		{changed("webhook-signature", "v1,"+strings.Repeat("A", 43)+"="), body, false},
-		{changed("webhook-signature", "v1,é"), body, false},
+		{good, body, secret, true},
+		{changed("webhook-signature", "v1,AAAA v2,x "+good["webhook-signature"]), body, secret, true},
+		{good, strings.Replace(body, `"livemode":false`, `"livemode":true`, 1), secret, false},
+		{good, body + " ", secret, false},
+		{changed("webhook-id", "evt_other"), body, secret, false},
+		{changed("webhook-timestamp", "1767225600"), body, secret, false},
+		{changed("webhook-timestamp", ""), body, secret, false},
+		{changed("webhook-timestamp", "now"), body, secret, false},
+		{changed("webhook-signature", ""), body, secret, false},
+		{changed("webhook-signature", "v1,"+strings.Repeat("A", 43)+"="), body, secret, false},
+		{changed("webhook-signature", "v1,é"), body, secret, false},
+	}
+	for _, bad := range badSecrets("whsec_") {
+		h := hmac.New(sha256.New, bad.key)
+		h.Write([]byte(good["webhook-id"] + "." + good["webhook-timestamp"] + "." + body))
+		forged := changed("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(h.Sum(nil)))
+		cases = append(cases, delivery{forged, body, bad.text, false})
 	}
 	input, err := json.Marshal(cases)
 	if err != nil {
@@ -122,28 +132,28 @@ func testWebhookSamples(t *testing.T, d gatewaytest.Delivery, secret string) {
 	}
 	for language, program := range map[string]*exec.Cmd{
 		"Python": script(t, "python3", "check.py", sampleFile(t, "webhook.py")+`
-import os, sys
-print(json.dumps([verified_event(c["Headers"], c["Body"].encode(), os.environ["SECRET"]) is not None for c in json.load(sys.stdin)]))
+import sys
+print(json.dumps([verified_event(c["Headers"], c["Body"].encode(), c["Secret"]) is not None for c in json.load(sys.stdin)]))
 `),
 		"JavaScript": script(t, "node", "check.mjs", sampleFile(t, "webhook.mjs")+`
 import { readFileSync } from "node:fs";
 const cases = JSON.parse(readFileSync(0));
-console.log(JSON.stringify(cases.map((c) => verifiedEvent(c.Headers, c.Body, process.env.SECRET) !== null)));
+console.log(JSON.stringify(cases.map((c) => verifiedEvent(c.Headers, c.Body, c.Secret) !== null)));
 `),
 		"PHP": script(t, "php", "check.php", sampleFile(t, "webhook.php")+`
 $cases = json_decode(stream_get_contents(STDIN), true, flags: JSON_THROW_ON_ERROR);
-echo json_encode(array_map(fn($c) => verified_event($c["Headers"], $c["Body"], getenv("SECRET")) !== null, $cases));
+echo json_encode(array_map(fn($c) => verified_event($c["Headers"], $c["Body"], $c["Secret"]) !== null, $cases));
 `),
 	} {
 		program.Stdin = bytes.NewReader(input)
 		var verdicts []bool
-		unmarshal(t, output(t, program, "SECRET="+secret), &verdicts)
+		unmarshal(t, output(t, program), &verdicts)
 		if len(verdicts) != len(cases) {
 			t.Fatalf("%s: %d verdicts on %d deliveries", language, len(verdicts), len(cases))
 		}
 		for i, c := range cases {
 			if verdicts[i] != c.Good {
-				t.Errorf("%s: delivery %d verifies: %t, want %t", language, i, verdicts[i], c.Good)
+				t.Errorf("%s: delivery %d under %q verifies: %t, want %t", language, i, c.Secret, verdicts[i], c.Good)
 			}
 		}
 	}
@@ -152,7 +162,7 @@ echo json_encode(array_map(fn($c) => verified_event($c["Headers"], $c["Body"], g
 		for name, value := range c.Headers {
 			header.Set(name, value)
 		}
-		event, err := shop.VerifiedEvent(header, []byte(c.Body), secret)
+		event, err := shop.VerifiedEvent(header, []byte(c.Body), c.Secret)
 		if (err == nil) != c.Good || c.Good && (!event.IsAdult || event.SessionID == "") {
 			t.Errorf("Go: delivery %d gives %+v, %v; want %t", i, event, err, c.Good)
 		}

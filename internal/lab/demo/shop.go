@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -91,13 +90,17 @@ func New(baseURL, verifyURL string, c Credentials, now func() time.Time) (*Shop,
 	if err != nil {
 		return nil, err
 	}
-	webhooks, err := standardwebhooks.NewWebhook(c.WebhookSecret)
+	webhookKey, err := secretKey(c.WebhookSecret)
 	if err != nil {
-		return nil, errors.New("the webhook secret is not usable")
+		return nil, fmt.Errorf("the webhook secret: %w", err)
 	}
-	redirect, err := redirectKey(c.RedirectSecret)
+	webhooks, err := standardwebhooks.NewWebhookRaw(webhookKey)
 	if err != nil {
 		return nil, err
+	}
+	redirect, err := secretKey(c.RedirectSecret)
+	if err != nil {
+		return nil, fmt.Errorf("the redirect secret: %w", err)
 	}
 	return &Shop{gateway: gateway, webhooks: webhooks, redirect: redirect, now: now,
 		livemode: strings.HasPrefix(c.APIKey, "svc_live_"),

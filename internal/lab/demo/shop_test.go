@@ -201,3 +201,26 @@ func told(page string, story []string) bool {
 	}
 	return true
 }
+
+// TestTheShopNeedsItsSecrets: without whole secrets there is no shop, because
+// anybody could sign under an empty one.
+func TestTheShopNeedsItsSecrets(t *testing.T) {
+	const webhook, redirect = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "rdsec_test_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+	open := func(webhook, redirect string) error {
+		_, err := demo.New("http://localhost", "http://localhost", demo.Credentials{APIKey: "svc_test_", WebhookSecret: webhook, RedirectSecret: redirect}, time.Now)
+		return err
+	}
+	if err := open(webhook, redirect); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range badSecrets("whsec_") {
+		if open(bad.text, redirect) == nil {
+			t.Errorf("the shop opens with the webhook secret %q", bad.text)
+		}
+	}
+	for _, bad := range badSecrets("rdsec_test_", "rdsec_live_") {
+		if open(webhook, bad.text) == nil {
+			t.Errorf("the shop opens with the redirect secret %q", bad.text)
+		}
+	}
+}

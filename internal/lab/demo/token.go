@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// redirectKey returns the HMAC key of a redirect secret: the base64 after the
-// last underscore of its prefix.
-func redirectKey(secret string) ([]byte, error) {
-	_, encoded, _ := strings.Cut(strings.TrimPrefix(secret, "rdsec_"), "_")
-	key, err := base64.StdEncoding.DecodeString(encoded)
+// secretKey returns the HMAC key of a webhook or redirect secret: the base64
+// after the last underscore. It must have 32 bytes, because anybody can sign
+// under the empty key of a secret that was never set.
+func secretKey(secret string) ([]byte, error) {
+	key, err := base64.StdEncoding.DecodeString(secret[strings.LastIndexByte(secret, '_')+1:])
 	if err != nil || len(key) != 32 {
-		return nil, errors.New("the redirect secret is not usable")
+		return nil, errors.New("it is not 32 bytes in base64 after its prefix")
 	}
 	return key, nil
 }

@@ -35,7 +35,10 @@ type carelessShop struct {
 	latest time.Time                 // of the events
 }
 
-type carelessOrder struct{ released int }
+type carelessOrder struct {
+	released int
+	by       map[string]bool // the ways that have released it
+}
 
 const (
 	orderCookie = "order"
@@ -96,25 +99,45 @@ func (s *carelessShop) call(method, path, body string) (answer map[string]string
 func (s *carelessShop) buy(w http.ResponseWriter) {
 	made := s.call(http.MethodPost, "/api/v1/sessions/create", `{"target_age":18}`)
 	s.mu.Lock()
-	s.orders[made["session_id"]] = &carelessOrder{}
+	s.orders[made["session_id"]] = &carelessOrder{by: map[string]bool{}}
 	s.mu.Unlock()
 	http.SetCookie(w, &http.Cookie{Name: orderCookie, Value: made["session_id"], Path: "/"})
 	_ = json.NewEncoder(w).Encode(map[string]string{"verification_url": made["verification_url"], "more": canary})
 }
 
-// release releases an order, once.
-func (s *carelessShop) release(session string, once bool) {
+// release releases an order in a way, once.
+func (s *carelessShop) release(session, way string, once bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o := s.orders[session]; o != nil && (o.released == 0 || !once) {
+	o := s.orders[session]
+	if o == nil {
+		return
+	}
+	released := o.released > 0
+	if s.mistake == "once.redirect-and-webhook" {
+		released = o.by[way]
+	}
+	if s.mistake == way+".at-once" { // looks, and releases later
+		s.mu.Unlock()
+		time.Sleep(50 * time.Millisecond)
+		s.mu.Lock()
+	}
+	if !released || !once {
 		o.released++
+		o.by[way] = true
 	}
 }
 
 func (s *carelessShop) thanks(r *http.Request) {
 	own, err := r.Cookie(orderCookie)
-	if err == nil && s.isPass(r.URL.Query(), own.Value) && s.mistake != "redirect.good" {
-		s.release(own.Value, s.mistake != "redirect.replay")
+	if err != nil {
+		return
+	}
+	if s.mistake == "polling.other-session" && s.call(http.MethodGet, "/api/v1/sessions/"+r.URL.Query().Get("session")+"/status", "")["status"] == "PASSED" {
+		s.release(own.Value, "polling", true)
+	}
+	if s.isPass(r.URL.Query(), own.Value) && s.mistake != "redirect.good" {
+		s.release(own.Value, "redirect", s.mistake != "redirect.replay")
 	}
 }
 
@@ -135,7 +158,11 @@ func (s *carelessShop) isPass(q url.Values, session string) bool {
 	if len(parts) < 2 || len(parts) > 2 && s.mistake != "redirect.junk" {
 		return false
 	}
-	mac := hmac.New(sha256.New, s.redirect)
+	key := s.redirect
+	if s.mistake == "redirect.empty-key" {
+		key = nil
+	}
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(q.Get("session") + "|" + q.Get("status") + "|" + q.Get("is_adult") + "|" + parts[0]))
 	signed := base64.RawURLEncoding.EncodeToString(mac.Sum(nil)) == parts[1]
 	if !signed && !s.makes("redirect.altered-expiry", "redirect.swapped-session", "redirect.other-tenant", "redirect.other-mode") {
@@ -186,16 +213,16 @@ func (s *carelessShop) receive(r *http.Request) int {
 		s.latest = e.Timestamp
 	}
 	s.mu.Unlock()
-	again := s.makes("webhook.duplicate", "webhook.at-once")
+	again := s.mistake == "webhook.duplicate"
 	switch {
-	case repeated && !again:
+	case repeated && !again && s.mistake != "webhook.at-once":
 		return http.StatusOK
 	case older && s.mistake == "webhook.out-of-order":
 		return http.StatusConflict
 	}
 	if (e.Status == "VERIFIED" || s.mistake == "webhook.fallback") && (e.IsAdult || s.makes("webhook.fallback", "webhook.not-adult")) &&
 		(!e.Livemode || s.mistake == "webhook.livemode") {
-		s.release(e.SessionID, !again)
+		s.release(e.SessionID, "webhook", !again)
 	}
 	return http.StatusOK
 }
@@ -220,7 +247,11 @@ func (s *carelessShop) verified(h http.Header, body []byte) bool {
 		}
 		body, _ = json.Marshal(e)
 	}
-	mac := hmac.New(sha256.New, s.webhook)
+	key := s.webhook
+	if s.mistake == "webhook.empty-key" {
+		key = nil
+	}
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(id + "." + stamp + "."))
 	mac.Write(body)
 	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
@@ -240,6 +271,6 @@ func (s *carelessShop) poll(session string) {
 		"polling.pending": "PENDING", "polling.fallback": "FALLBACK", "polling.spoof": "SPOOF", "polling.expired": "EXPIRED",
 	}[s.mistake]
 	if status == "PASSED" && s.mistake != "polling.passed" || status == wrong {
-		s.release(session, true)
+		s.release(session, "polling", true)
 	}
 }

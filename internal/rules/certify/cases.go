@@ -7,17 +7,26 @@ import (
 	"strings"
 )
 
-// way returns the way that a case is about.
-func (c testCase) way() Way {
-	way, _, _ := strings.Cut(c.name, ".")
-	return Way(way)
+// ways returns the ways that a case is about.
+func (c testCase) ways() []Way {
+	way, tried, _ := strings.Cut(c.name, ".")
+	if way != onceCases {
+		return []Way{Way(way)}
+	}
+	var all []Way
+	for name := range strings.SplitSeq(tried, "-and-") {
+		all = append(all, Way(name))
+	}
+	return all
 }
 
 func (t *Target) releasesOn(w Way) bool { return slices.Contains(t.ReleasesOn, w) }
 
 // allCases returns the cases of a run with a shop, in the order in which they
 // are tried.
-func allCases() []testCase { return slices.Concat(webhookCases, redirectCases, pollingCases) }
+func allCases() []testCase {
+	return slices.Concat(webhookCases, redirectCases, pollingCases, severalCases)
+}
 
 // choose returns the cases of a run.
 func (r *run) choose() ([]testCase, error) {
@@ -42,7 +51,7 @@ func (r *run) choose() ([]testCase, error) {
 }
 
 // byAnswer reports whether the answer to a delivery tells, without a shop.
-func (c testCase) byAnswer() bool { return c.way() == WayWebhook && !c.silent }
+func (c testCase) byAnswer() bool { return c.ways()[0] == WayWebhook && !c.silent }
 
 // Case is a case as plans list it.
 type Case struct {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"agegate/internal/rules/session"
+
+	"github.com/google/uuid"
 )
 
 const pollingFix = "Release on status PASSED only. Every other status, and every answer that is not 200, is no pass."
@@ -47,6 +49,38 @@ var pollingCases = []testCase{
 			return nil
 		},
 	},
+	{
+		name: "polling.other-session", title: "A lookup of another order's PASSED session does not release this one",
+		fix: "Look up the session that you stored with this shopper's order. Never take it from the address: the shopper may put that of another order there.",
+		act: (*trial).otherPassed,
+	},
+}
+
+// otherPassed opens the Success URL, and the address of a lookup, in an order's
+// browser with the session of another order, which has passed.
+func (t *trial) otherPassed() error {
+	other, err := t.run.order(t.ctx) // not judged: it has passed
+	if err != nil {
+		return err
+	}
+	if err := t.resolve(other, session.ResultVerified); err != nil {
+		return err
+	}
+	own, err := t.order()
+	if err != nil {
+		return err
+	}
+	values := pass(other)
+	address, err := successURL(own, values, t.token(values))
+	if err != nil {
+		return err
+	}
+	t.visit(own, "redirect", address)
+	if t.target.Poll != nil {
+		t.pollAs(own, other.session.ID)
+		t.poll(own)
+	}
+	return nil
 }
 
 // resolved gives a new order's session a result, as force= does, and lets the
@@ -56,6 +90,15 @@ func (t *trial) resolved(result session.Result) error {
 	if err != nil {
 		return err
 	}
+	if err := t.resolve(o, result); err != nil {
+		return err
+	}
+	t.poll(o)
+	return nil
+}
+
+// resolve gives an order's session a result, as force= does.
+func (t *trial) resolve(o *order, result session.Result) error {
 	after, err := t.Sessions.Resolve(t.ctx, o.session, session.CheckResult{Result: result, Source: session.SourceForced})
 	if err != nil {
 		return fmt.Errorf("%w: the session could not be given a result: %w", ErrCannotRun, err)
@@ -65,16 +108,19 @@ func (t *trial) resolved(result session.Result) error {
 			return fmt.Errorf("%w: the session could not be given a result: %w", ErrCannotRun, err)
 		}
 	}
-	t.poll(o)
 	return nil
 }
 
-// poll lets the shop look the status up now.
+// poll lets the shop look the status of an order's session up now.
 func (t *trial) poll(o *order) {
-	if t.target.Poll == nil {
-		return
+	if t.target.Poll != nil {
+		t.pollAs(o, o.session.ID)
 	}
-	if v := t.open(t.ctx, o.browser, t.target.Poll.Method, t.target.Poll.at(o.session.ID), t.target.Poll, false); v.class != "" {
+}
+
+// pollAs opens the address of a session's lookup in an order's browser.
+func (t *trial) pollAs(o *order, id uuid.UUID) {
+	if v := t.open(t.ctx, o.browser, t.target.Poll.Method, t.target.Poll.at(id), t.target.Poll, false); v.class != "" {
 		t.fail(Problem{Code: ProblemNoAnswer, What: "poll", Value: string(v.class)})
 	}
 }

@@ -88,6 +88,10 @@ var redirectCases = []testCase{
 		},
 	},
 	{
+		name: "redirect.empty-key", title: "A token that was signed under the empty key is refused", fix: emptyKeyFix,
+		act: func(t *trial) error { return t.redirectUnder(nil) },
+	},
+	{
 		name: "redirect.fallback", title: "A signed ROUTED_TO_FALLBACK is no pass",
 		fix: "Once the MAC is right, require status VERIFIED and is_adult true as well.",
 		act: func(t *trial) error {
@@ -154,6 +158,22 @@ var redirectCases = []testCase{
 		act: func(t *trial) error {
 			same := func(q string) string { return q }
 			return t.redirectAs(t.goodURL, query{"1", same}, query{"2", same})
+		},
+	},
+	{
+		name: "redirect.at-once", releases: true, title: "Twenty good redirects of one order at once release once",
+		fix: onceFix,
+		act: func(t *trial) error {
+			o, err := t.order()
+			if err != nil {
+				return err
+			}
+			address, err := t.goodURL(o)
+			if err != nil {
+				return err
+			}
+			t.visitAtOnce(o, address)
+			return nil
 		},
 	},
 }

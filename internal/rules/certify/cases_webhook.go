@@ -2,7 +2,11 @@ package certify
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -19,8 +23,12 @@ const tooFar = webhook.Tolerance + time.Minute
 // atOnce is how many deliveries of one event arrive together.
 const atOnce = 20
 
-// severalOrders is how many orders the cases begin beside one each.
-const severalOrders = 3
+// severalOrders is how many orders the cases begin in all, besides one each.
+const severalOrders = 5
+
+const onceFix = "Make the release one conditional statement of your database, such as UPDATE … WHERE released_at IS NULL, and look at how many rows it changed."
+
+const emptyKeyFix = "Refuse to start, and to verify, unless the secret decodes to exactly 32 bytes. A variable that was never set gives the empty key, under which anybody can sign; check the secrets of a rotation one by one, too."
 
 var webhookCases = []testCase{
 	{
@@ -96,6 +104,18 @@ var webhookCases = []testCase{
 		act: func(t *trial) error {
 			return t.sendForged(func(d *delivery) {
 				d.alter = func(h http.Header) { h.Set(standardwebhooks.HeaderWebhookSignature, "v1,") }
+			})
+		},
+	},
+	{
+		name: "webhook.empty-key", title: "A delivery signed under the empty key is refused", fix: emptyKeyFix,
+		act: func(t *trial) error {
+			return t.sendForged(func(d *delivery) {
+				d.alter = func(h http.Header) {
+					mac := hmac.New(sha256.New, nil)
+					fmt.Fprintf(mac, "%s.%s.%s", d.id, h.Get(standardwebhooks.HeaderWebhookTimestamp), d.body)
+					h.Set(standardwebhooks.HeaderWebhookSignature, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+				}
 			})
 		},
 	},
@@ -201,7 +221,7 @@ var webhookCases = []testCase{
 	},
 	{
 		name: "webhook.at-once", releases: true, title: "Twenty deliveries of one event at once are all answered with 2xx, and release once",
-		fix: "Make the release one conditional statement of your database, such as UPDATE … WHERE released_at IS NULL, and look at how many rows it changed.",
+		fix: onceFix,
 		act: (*trial).sendAtOnce,
 	},
 	{

@@ -3,7 +3,9 @@ package certify
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"agegate/internal/rules/credential"
@@ -65,7 +67,7 @@ func (t *trial) judge() error {
 	for _, o := range t.orders {
 		// Where the shop releases on another way only, this one may release nothing.
 		must := 0
-		if t.releases && t.target.releasesOn(t.way()) {
+		if t.releases && slices.ContainsFunc(t.ways(), t.target.releasesOn) {
 			must = 1
 		}
 		n, err := t.released(t.ctx, o)
@@ -191,6 +193,20 @@ func (t *trial) goodURL(o *order) (string, error) { return successURL(o, pass(o)
 
 func successURL(o *order, v credential.Redirect, token string) (string, error) {
 	return credential.RedirectURL(o.session.SuccessURL, v, token)
+}
+
+// visitAtOnce opens an address so many times together.
+func (t *trial) visitAtOnce(o *order, address string) {
+	visits := make([]visit, atOnce)
+	var together sync.WaitGroup
+	for i := range visits {
+		together.Go(func() { visits[i] = t.open(t.ctx, o.browser, http.MethodGet, address, nil, false) })
+	}
+	together.Wait()
+	if i := slices.IndexFunc(visits, func(v visit) bool { return v.class != "" }); i >= 0 { // the same is said once
+		t.unanswered = true
+		t.fail(Problem{Code: ProblemNoAnswer, Value: string(visits[i].class)})
+	}
 }
 
 // visit opens an address in the order's browser. What the shop shows is not
