@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"time"
 
 	"agegate/internal/check/document/wallet"
@@ -74,14 +75,45 @@ func NewWallets(sessions *session.Service, store WalletStore, sealer *credential
 	return &Wallets{sessions, store, sealer, sample, lists, random, now}, nil
 }
 
-// Available reports whether a wallet can pass a session: in live mode some
-// issuer must be trusted.
+// Available reports whether a wallet can pass a session: some issuer must be
+// trusted.
 func (w *Wallets) Available(ctx context.Context, sess session.Session) (bool, error) {
-	if !sess.Livemode {
-		return true, nil
+	issuers, err := w.issuers(ctx, sess)
+	return len(w.kinds(issuers)) > 0, err
+}
+
+// issuers returns those that the session's mode trusts.
+func (w *Wallets) issuers(ctx context.Context, sess session.Session) ([]wallet.Issuer, error) {
+	listed, err := w.store.Issuers(ctx)
+	if err != nil {
+		return nil, err
 	}
-	issuers, err := w.store.Issuers(ctx)
-	return len(issuers) > 0, err
+	var issuers []wallet.Issuer
+	for _, entry := range listed {
+		issuer, err := entry.verified()
+		if err != nil {
+			return nil, err
+		}
+		issuers = append(issuers, issuer)
+	}
+	if !sess.Livemode {
+		issuers = append(issuers, w.sample.Trusted()...)
+	}
+	return issuers, nil
+}
+
+// kinds returns the kinds of documents that some issuer's certificate, which is
+// valid now, is trusted for, in the order of wallet.DocTypes.
+func (w *Wallets) kinds(issuers []wallet.Issuer) (kinds []string) {
+	now := w.now()
+	for _, docType := range wallet.DocTypes() {
+		if slices.ContainsFunc(issuers, func(i wallet.Issuer) bool {
+			return i.DocType == docType && !now.Before(i.Certificate.NotBefore) && now.Before(i.Certificate.NotAfter)
+		}) {
+			kinds = append(kinds, docType)
+		}
+	}
+	return kinds
 }
 
 // Begin makes a new request of the session, which ends an earlier one. It
@@ -112,20 +144,29 @@ func (w *Wallets) RequestOf(ctx context.Context, sess session.Session) (Request,
 	return Request{ID: hex.EncodeToString(row.Nonce), Outcome: row.Outcome, Final: row.Final, row: row}, err
 }
 
-// Exchange returns the nonce and the key of a request.
-func (w *Wallets) Exchange(r Request) (wallet.Exchange, error) {
+// Exchange returns the nonce and the key of a session's request. It asks for the
+// kinds of documents that the session trusts an issuer of.
+func (w *Wallets) Exchange(ctx context.Context, sess session.Session, r Request) (wallet.Exchange, error) {
+	issuers, err := w.issuers(ctx, sess)
+	if err != nil {
+		return wallet.Exchange{}, err
+	}
+	return w.exchange(r, issuers)
+}
+
+func (w *Wallets) exchange(r Request, issuers []wallet.Issuer) (wallet.Exchange, error) {
 	secret, err := w.sealer.Derive("wallet request|" + hex.EncodeToString(r.row.LinkHash) + "|" + r.ID)
 	if err != nil {
 		return wallet.Exchange{}, err
 	}
-	return wallet.NewExchange(secret)
+	return wallet.NewExchange(secret, w.kinds(issuers))
 }
 
-// Receive takes what a wallet posted to responseURI in answer to the request
-// with an ID. Anybody can post, so nothing changes but the request's outcome,
+// Receive takes what a wallet posted to responseURI in answer to the link with a
+// scheme, of the request with an ID. Anybody can post, so nothing changes but the request's outcome,
 // which Finish applies. It returns a *wallet.RefusalError for an answer that
 // proves nothing, and session.ErrLate when the request is not open.
-func (w *Wallets) Receive(ctx context.Context, sess session.Session, id, responseURI string, form url.Values) error {
+func (w *Wallets) Receive(ctx context.Context, sess session.Session, id, scheme, responseURI string, form url.Values) error {
 	request, err := w.RequestOf(ctx, sess)
 	if fault.CodeOf(err) == fault.NotFound {
 		return session.ErrLate
@@ -136,13 +177,17 @@ func (w *Wallets) Receive(ctx context.Context, sess session.Session, id, respons
 	if request.ID != id || request.Final || !sess.DocumentOpen() || sess.StatusAt(w.now()) != session.StatusPending {
 		return session.ErrLate
 	}
-	exchange, err := w.Exchange(request)
+	issuers, err := w.issuers(ctx, sess)
 	if err != nil {
 		return err
 	}
-	presentation, err := exchange.OpenPost(responseURI, form)
+	exchange, err := w.exchange(request, issuers)
+	if err != nil {
+		return err
+	}
+	presentation, err := exchange.OpenPost(scheme, responseURI, form)
 	if err == nil {
-		err = w.verify(ctx, sess, presentation)
+		err = w.verify(ctx, sess, presentation, issuers)
 	}
 	reason := wallet.ReasonOf(err)
 	if err != nil && reason == "" {
@@ -191,13 +236,17 @@ func (w *Wallets) Present(ctx context.Context, sess session.Session, origin, pro
 	if err != nil {
 		return sess, err
 	}
-	exchange, err := w.Exchange(request)
+	issuers, err := w.issuers(ctx, sess)
+	if err != nil {
+		return sess, err
+	}
+	exchange, err := w.exchange(request, issuers)
 	if err != nil {
 		return sess, err
 	}
 	presentation, err := exchange.OpenBrowser(origin, protocol, data)
 	if err == nil {
-		err = w.verify(ctx, sess, presentation)
+		err = w.verify(ctx, sess, presentation, issuers)
 	}
 	switch {
 	case err == nil:
@@ -212,26 +261,11 @@ func (w *Wallets) Present(ctx context.Context, sess session.Session, origin, pro
 	return after, err
 }
 
-// verify checks a presentation with the issuers that the session's mode
-// trusts.
-func (w *Wallets) verify(ctx context.Context, sess session.Session, p wallet.Presentation) error {
-	listed, err := w.store.Issuers(ctx)
-	if err != nil {
-		return err
-	}
-	var verifier wallet.Verifier
-	for _, entry := range listed {
-		issuer, err := entry.verified()
-		if err != nil {
-			return err
-		}
-		verifier.Issuers = append(verifier.Issuers, issuer)
-	}
-	if !sess.Livemode {
-		verifier.Issuers = append(verifier.Issuers, w.sample.Trusted()...)
-	}
+// verify checks a presentation with the issuers that the session trusts.
+func (w *Wallets) verify(ctx context.Context, sess session.Session, p wallet.Presentation, issuers []wallet.Issuer) error {
+	verifier := wallet.Verifier{Issuers: issuers}
 	verifier.Revoked = func(ctx context.Context, entry wallet.StatusEntry, docType string) (bool, error) {
-		return w.lists.revoked(ctx, entry, docType, verifier.Issuers)
+		return w.lists.revoked(ctx, entry, docType, issuers)
 	}
 	return verifier.Verify(ctx, p, sess.TargetAge, w.now())
 }

@@ -92,7 +92,7 @@ func (p *Pages) answerSample(c echo.Context) error {
 	if err != nil {
 		return echo.ErrBadRequest
 	}
-	err = p.cfg.Wallets.Receive(c.Request().Context(), v.sess, v.request, responseURI, form)
+	err = p.cfg.Wallets.Receive(c.Request().Context(), v.sess, v.request, wallet.SchemeOpenID, responseURI, form)
 	if err != nil && wallet.ReasonOf(err) == "" && !isLate(err) {
 		return err
 	}

@@ -1,6 +1,7 @@
 package shopper
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"html/template"
@@ -27,7 +28,10 @@ func (p *Pages) registerWallet(e *echo.Echo) {
 	e.Match(getOrHead, "/v/:token/wallet", p.showWallet, page.Compress)
 	e.GET("/v/:token/wallet/state", p.walletState)
 	e.POST("/v/:token/wallet/browser", p.presentInBrowser)
-	e.POST("/v/:token/wallet/:request", p.receive) // wallets post here, which have no origin and no cookie
+	// Wallets post here, which have no origin and no cookie. Each scheme of links
+	// has an address of its own, as each asks for an answer of another form.
+	e.POST("/v/:token/wallet/:request", p.receive(wallet.SchemeOpenID))
+	e.POST("/v/:token/wallet/:request/"+wallet.SchemeProofOfAge, p.receive(wallet.SchemeProofOfAge))
 	e.Match(getOrHead, samplePath+":request", p.showSample, page.Compress)
 	e.POST(samplePath+":request", p.answerSample, p.pages.SameOrigin)
 }
@@ -71,7 +75,7 @@ func (p *Pages) showWallet(c echo.Context) error {
 	if request.Final && c.Request().Method == http.MethodGet {
 		return p.finishWallet(c, v, request)
 	}
-	view, err := p.walletViewOf(v, request)
+	view, err := p.walletViewOf(c.Request().Context(), v, request)
 	if err != nil {
 		return err
 	}
@@ -97,8 +101,8 @@ func (v visit) afterDocument(reason wallet.Reason) string {
 	return v.path
 }
 
-func (p *Pages) walletViewOf(v visit, r document.Request) (*walletView, error) {
-	exchange, err := p.cfg.Wallets.Exchange(r)
+func (p *Pages) walletViewOf(ctx context.Context, v visit, r document.Request) (*walletView, error) {
+	exchange, err := p.cfg.Wallets.Exchange(ctx, v.sess, r)
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +120,8 @@ func (p *Pages) walletViewOf(v visit, r document.Request) (*walletView, error) {
 	if r.Outcome != "" && !r.Final {
 		view.Refused = complaint(wallet.Reason(r.Outcome))
 	}
-	for _, scheme := range []string{wallet.SchemeProofOfAge, wallet.SchemeOpenID} {
-		link, err := exchange.Link(scheme, v.sess.TargetAge, p.responseURI(v.path, r.ID))
+	for _, scheme := range exchange.Schemes() {
+		link, err := exchange.Link(scheme, v.sess.TargetAge, p.responseURI(v.path, r.ID, scheme))
 		if err != nil {
 			return nil, err
 		}
@@ -136,14 +140,19 @@ func (p *Pages) walletViewOf(v visit, r document.Request) (*walletView, error) {
 	return view, nil
 }
 
-// responseURI is the address that wallets post the answer to a request to.
-func (p *Pages) responseURI(path, request string) string {
-	return p.cfg.VerifyURL + path + "/wallet/" + request
+// responseURI is the address that wallets post the answer to a link with a
+// scheme to.
+func (p *Pages) responseURI(path, request, scheme string) string {
+	uri := p.cfg.VerifyURL + path + "/wallet/" + request
+	if scheme == wallet.SchemeProofOfAge {
+		uri += "/" + scheme
+	}
+	return uri
 }
 
 // complaints are what the page says of an answer that proves nothing: the texts
 // wallet.refused.<name>.
-var complaints = []string{"issuer_unknown", "issuer_expired", "not_yet_valid", "no_statement", "status", "unverified"}
+var complaints = []string{"issuer_unknown", "issuer_expired", "not_yet_valid", "no_statement", "status", "declined", "unable", "unverified"}
 
 // complaint returns the text for a reason.
 func complaint(reason wallet.Reason) string {
@@ -232,10 +241,16 @@ func (p *Pages) presentInBrowser(c echo.Context) error {
 }
 
 // receive answers POST /v/{token}/wallet/{request}, where wallets post their
-// answers (OpenID4VP 1.0, 8.2). It needs no cookie and decides nothing: the
-// session's own browser does, when it comes back.
-func (p *Pages) receive(c echo.Context) error {
-	c.Response().Header().Set("Cache-Control", "no-store")
+// answers to links with a scheme (OpenID4VP 1.0, 8.2). It needs no cookie and
+// decides nothing: the session's own browser does, when it comes back.
+func (p *Pages) receive(scheme string) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Header().Set("Cache-Control", "no-store")
+		return p.received(c, scheme)
+	}
+}
+
+func (p *Pages) received(c echo.Context, scheme string) error {
 	req := c.Request()
 	req.Body = http.MaxBytesReader(c.Response(), req.Body, maxPresentation)
 	v, err := p.visit(c)
@@ -246,9 +261,9 @@ func (p *Pages) receive(c echo.Context) error {
 		return refuseAnswer(c)
 	}
 	id := c.Param("request")
-	err = p.cfg.Wallets.Receive(req.Context(), v.sess, id, p.responseURI(v.path, id), req.PostForm)
+	err = p.cfg.Wallets.Receive(req.Context(), v.sess, id, scheme, p.responseURI(v.path, id, scheme), req.PostForm)
 	switch reason := wallet.ReasonOf(err); {
-	case err == nil, reason.Genuine(): // the page says what it led to
+	case err == nil, reason.Genuine(), reason.WalletError(): // the page says what it led to
 		return c.JSON(http.StatusOK, map[string]string{"redirect_uri": p.cfg.VerifyURL + v.path + "/wallet"})
 	case reason != "", isLate(err):
 		return refuseAnswer(c)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,16 @@ func testIssuer(t testing.TB, secret byte) *wallet.SampleIssuer {
 // trust adds an issuer to the trust list, for every kind of document.
 func (f *fixture) trust(issuer *wallet.SampleIssuer) {
 	f.t.Helper()
+	f.trustFor(issuer, wallet.DocTypes()...)
+}
+
+// trustFor adds an issuer to the trust list for kinds of documents.
+func (f *fixture) trustFor(issuer *wallet.SampleIssuer, docTypes ...string) {
+	f.t.Helper()
 	for _, entry := range issuer.Trusted() {
+		if !slices.Contains(docTypes, entry.DocType) {
+			continue
+		}
 		_, err := document.NewTrust(f.db, f.clock).Add(f.t.Context(), audit.System("test"), document.NewIssuer{
 			Name: "Utopia", Country: "UT", DocType: entry.DocType, SignerUsage: document.AnySignerUsage,
 			PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: entry.Certificate.Raw}),
@@ -210,7 +220,6 @@ func TestRefusedDocuments(t *testing.T) {
 			"nothing":                   f.postAs(to, nil),
 			"no answer":                 f.postAs(to, url.Values{"vp_token": {"{}"}, "response": {"a.b.c.d.e"}}),
 			"too much":                  f.postAs(to, url.Values{"vp_token": {strings.Repeat("x", 4*wallet.MaxResponseBytes)}}),
-			"an error of the wallet":    f.postAs(to, url.Values{"error": {"access_denied"}}),
 			"an unknown issuer's":       f.answer(testIssuer(t, 2), request, wallet.SampleDocument{Age: 40}),
 			"to another request":        f.postAs(to[:strings.LastIndex(to, "/")+1]+strings.Repeat("0", 32), form),
 			"to another session":        f.postAs(strings.Replace(to, path, strings.TrimPrefix(other, f.server.URL), 1), form),
@@ -233,6 +242,55 @@ func TestRefusedDocuments(t *testing.T) {
 	}
 	f.expect(link, session.StatusFallback, session.WayWallet, session.MaxDocuments)
 	f.expect(other, session.StatusPending, "", 0)
+}
+
+// A holder who declines, and a wallet that cannot answer, are told so and may go
+// on; neither counts as a document.
+func TestAWalletsError(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
+	link, shopper := f.asked(false)
+	for _, scheme := range []string{wallet.SchemeOpenID, wallet.SchemeProofOfAge} {
+		for code, says := range map[string]string{"access_denied": "You declined in your wallet", "vp_formats_not_supported": "Your wallet could not answer"} {
+			to, form, err := testIssuer(t, 1).AnswerLink(f.links(shopper, link)[scheme], wallet.SampleDocument{Age: 40}, f.clock())
+			must(t, err)
+			if len(form) != 1 {
+				t.Fatal(form)
+			}
+			if a := f.postAs(to, url.Values{"error": {code}}); a.StatusCode != http.StatusOK || strings.TrimSpace(a.body) != `{"redirect_uri":"`+link+`/wallet"}` {
+				t.Errorf("%s: %d %s", code, a.StatusCode, a.body)
+			}
+			if page := shopper.get(link + "/wallet"); !strings.Contains(page.body, `data-testid="said">`+says) {
+				t.Errorf("%s: the page does not say so", code)
+			}
+			f.expect(link, session.StatusPending, "", 0)
+		}
+	}
+}
+
+// Wallets are asked for what the trust list names, and the way is not offered
+// while it names nothing that is valid.
+func TestOnlyWhatIsTrustedIsAskedFor(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
+	issuer := testIssuer(t, 1)
+	link, shopper := f.session(true), f.browser()
+	f.offer(shopper, link)
+	shopper.get(link).shows(t, http.StatusOK, "screen-document")
+	if a := shopper.post(link+"/document", url.Values{"choice": {"wallet"}}); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("with nobody trusted: %d", a.StatusCode)
+	}
+	f.trustFor(issuer, wallet.DocTypeMDL)
+	f.ask(shopper, link)
+	found := f.links(shopper, link)
+	if _, offered := found[wallet.SchemeProofOfAge]; offered || strings.Contains(found[wallet.SchemeOpenID], wallet.DocTypeProofOfAge) {
+		t.Errorf("a proof of age is asked for: %v", found)
+	}
+	page := html.UnescapeString(shopper.get(link + "/wallet").body)
+	if strings.Contains(page, wallet.DocTypeProofOfAge) || !strings.Contains(page, wallet.DocTypeMDL) {
+		t.Error("the page asks for something else than licences")
+	}
+	f.answer(issuer, found[wallet.SchemeOpenID], wallet.SampleDocument{Age: 18})
+	shopper.get(link+"/wallet").shows(t, http.StatusOK, "screen-onward")
+	f.expect(link, session.StatusPassed, session.WayWallet, 0)
 }
 
 // A presentation is bound to its request: that of another session, and of an

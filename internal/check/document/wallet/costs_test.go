@@ -26,11 +26,11 @@ func TestHugeKeysCostNothing(t *testing.T) {
 	list := encode64([]byte(`{"alg":"ES256","x5c":["`+strings.Join(texts, `","`)+`"]}`)) + "." + encode64([]byte("{}")) + "." + encode64(make([]byte, 64))
 	for name, verify := range map[string]func() error{
 		"a document": func() error {
-			raw, err := onlyDocument([]byte(token))
+			p, err := newExchange(t, 1).onlyDocument([]byte(token), proofOfAge, nil)
 			if err != nil {
 				return err
 			}
-			return Verifier{Issuers: issuer.Trusted()}.Verify(t.Context(), Presentation{response: raw}, 18, now)
+			return Verifier{Issuers: issuer.Trusted()}.Verify(t.Context(), p, 18, now)
 		},
 		"a status list": func() error {
 			_, err := ParseStatusList([]byte(list), listURI, DocTypeMDL, issuer.Trusted(), now)

@@ -14,9 +14,10 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Exchange is one request to a wallet: its nonce, and the key that the wallet
-// encrypts to.
+// Exchange is one request to a wallet: its nonce, the key that the wallet
+// encrypts to, and what it asks for.
 type Exchange struct {
+	docTypes   []string
 	nonce      []byte
 	key        *ecdh.PrivateKey // P-256
 	thumbprint []byte           // of the public key as a JWK
@@ -25,8 +26,9 @@ type Exchange struct {
 const nonceBytes = 24
 
 // NewExchange derives a request's nonce and key from 32 secret bytes, so that
-// neither needs to be stored.
-func NewExchange(secret []byte) (Exchange, error) {
+// neither needs to be stored. The request asks for a document of one of the
+// kinds, the preferred one first; an answer of another kind is refused.
+func NewExchange(secret []byte, docTypes []string) (Exchange, error) {
 	nonce, err := hkdf.Key(sha256.New, secret, nil, "nonce", nonceBytes)
 	if err != nil {
 		return Exchange{}, err
@@ -39,7 +41,7 @@ func NewExchange(secret []byte) (Exchange, error) {
 	if err != nil {
 		return Exchange{}, err
 	}
-	e := Exchange{nonce: nonce, key: key}
+	e := Exchange{docTypes: docTypes, nonce: nonce, key: key}
 	jwk, err := e.publicJWK()
 	if err != nil {
 		return Exchange{}, err

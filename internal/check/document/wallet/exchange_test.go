@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ const (
 
 func newExchange(t testing.TB, secret byte) Exchange {
 	t.Helper()
-	e, err := NewExchange(bytes.Repeat([]byte{secret}, 32))
+	e, err := NewExchange(bytes.Repeat([]byte{secret}, 32), DocTypes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +50,8 @@ var ways = map[string]struct {
 	"org-iso-mdoc, proof of age": {browserAnswer(0), browserOpen(ProtocolMdoc)},
 	"org-iso-mdoc, licence":      {browserAnswer(1), browserOpen(ProtocolMdoc)},
 	"openid4vp in the browser":   {browserAnswer(2), browserOpen(ProtocolOpenID)},
-	"openid4vp by link":          {linkAnswer(SchemeOpenID), postOpen},
-	"av by link":                 {linkAnswer(SchemeProofOfAge), postOpen},
+	"openid4vp by link":          {linkAnswer(SchemeOpenID), postOpen(SchemeOpenID)},
+	"av by link":                 {linkAnswer(SchemeProofOfAge), postOpen(SchemeProofOfAge)},
 }
 
 func browserAnswer(n int) func(testing.TB, Exchange, *SampleIssuer, SampleDocument, int) []byte {
@@ -96,12 +97,14 @@ func linkAnswer(scheme string) func(testing.TB, Exchange, *SampleIssuer, SampleD
 	}
 }
 
-func postOpen(e Exchange, _, responseURI string, answer []byte) (Presentation, error) {
-	form, err := url.ParseQuery(string(answer))
-	if err != nil {
-		return Presentation{}, err
+func postOpen(scheme string) func(Exchange, string, string, []byte) (Presentation, error) {
+	return func(e Exchange, _, responseURI string, answer []byte) (Presentation, error) {
+		form, err := url.ParseQuery(string(answer))
+		if err != nil {
+			return Presentation{}, err
+		}
+		return e.OpenPost(scheme, responseURI, form)
 	}
-	return e.OpenPost(responseURI, form)
 }
 
 func TestEveryWay(t *testing.T) {
@@ -169,6 +172,9 @@ func TestStatements(t *testing.T) {
 		{map[string]any{"age_over_16": false, "age_over_18": true}, ReasonMalformed},
 		{map[string]any{"age_over_18": 1}, ReasonMalformed},
 		{map[string]any{"age_over_18": "true"}, ReasonMalformed},
+		{map[string]any{"age_over_18": nil}, ReasonNoStatement},
+		{map[string]any{"age_over_18": nil, "age_over_21": true}, ""},
+		{map[string]any{"age_over_18": nil, "age_over_16": false}, ReasonUnderAge},
 		{map[string]any{"age_over_180": true, "age_over_9": true, "age_over_+9": true, "age_over_": true, "Age_over_18": true}, ReasonNoStatement},
 		{map[string]any{"age_in_years": 40, "birth_date": "1980-01-01"}, ReasonNoStatement},
 		{nil, ReasonNoStatement},
@@ -225,6 +231,130 @@ func TestStatusIsLookedUpLast(t *testing.T) {
 	unknown := securityObject{Status: &objectStatus{}}
 	if err := (Verifier{Revoked: answers(false, nil)}).checkStatus(bg, unknown); ReasonOf(err) != ReasonStatus {
 		t.Errorf("a status of another kind: %v", err)
+	}
+}
+
+// answered is the form that the sample wallet posts to a link whose parameters
+// were changed.
+func answered(t testing.TB, e Exchange, i *SampleIssuer, scheme string, change func(values url.Values)) url.Values {
+	t.Helper()
+	link, err := e.Link(scheme, 18, responseURI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := must(url.Parse(link))
+	values := request.Query()
+	change(values)
+	request.RawQuery = values.Encode()
+	_, form, err := i.AnswerLink(request.String(), SampleDocument{Age: 40}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return form
+}
+
+// asksFor changes what a request asks for.
+func asksFor(old, replacement string) func(url.Values) {
+	return func(values url.Values) {
+		values.Set("dcql_query", strings.ReplaceAll(values.Get("dcql_query"), old, replacement))
+	}
+}
+
+// Answers that prove the age, but not as the request asked for it.
+func TestAnswersAgainstTheProtocol(t *testing.T) {
+	e, issuer := newExchange(t, 1), newIssuer(t, 2)
+	verifier := Verifier{Issuers: issuer.Trusted()}
+	licenceOnly := e
+	licenceOnly.docTypes = []string{DocTypeMDL}
+	asAsked := func(url.Values) {}
+	inMode := func(mode string) func(url.Values) {
+		return func(values url.Values) { values.Set("response_mode", mode) }
+	}
+	renamed := func(form url.Values) url.Values {
+		return url.Values{"vp_token": {strings.Replace(form.Get("vp_token"), `"age"`, `"other"`, 1)}}
+	}
+	twice := func(form url.Values) url.Values {
+		return url.Values{"vp_token": {form.Get("vp_token"), form.Get("vp_token")}}
+	}
+	plain := answered(t, e, issuer, SchemeProofOfAge, asAsked)
+	sealed := answered(t, e, issuer, SchemeOpenID, asAsked)
+	for _, tt := range []struct {
+		name   string
+		e      Exchange
+		scheme string
+		form   url.Values
+		want   Reason
+	}{
+		{"as asked", e, SchemeProofOfAge, plain, ""},
+		{"as asked, encrypted", e, SchemeOpenID, sealed, ""},
+		{"a member that is no query", e, SchemeProofOfAge, renamed(plain), ReasonMalformed},
+		{"a member that is no query, encrypted", e, SchemeOpenID, answered(t, e, issuer, SchemeOpenID, asksFor(`"id":"age"`, `"id":"other"`)), ReasonMalformed},
+		{"a proof of age as the licence", e, SchemeOpenID, answered(t, e, issuer, SchemeOpenID, asksFor(`"id":"age"`, `"id":"licence"`)), ReasonDocType},
+		{"a licence as the proof of age", e, SchemeProofOfAge, answered(t, e, issuer, SchemeProofOfAge, asksFor("eu.europa.ec.av.1", DocTypeMDL)), ReasonDocType},
+		{"a licence to the link for proofs of age", e, SchemeProofOfAge, answered(t, e, issuer, SchemeProofOfAge, func(values url.Values) {
+			values.Set("dcql_query", string(must(json.Marshal(query(18, DocTypeMDL)))))
+		}), ReasonMalformed},
+		{"a kind that was not asked for", licenceOnly, SchemeOpenID, sealed, ReasonMalformed},
+		{"not encrypted", e, SchemeOpenID, answered(t, e, issuer, SchemeOpenID, inMode("direct_post")), ReasonMalformed},
+		{"encrypted where it must not be", e, SchemeProofOfAge, sealed, ReasonMalformed},
+		{"both", e, SchemeOpenID, url.Values{"response": sealed["response"], "vp_token": plain["vp_token"]}, ReasonMalformed},
+		{"twice", e, SchemeProofOfAge, twice(plain), ReasonMalformed},
+		{"declined", e, SchemeOpenID, url.Values{"error": {"access_denied"}}, ReasonDeclined},
+		{"declined, not encrypted", e, SchemeProofOfAge, url.Values{"error": {"access_denied"}, "state": {""}}, ReasonDeclined},
+		{"unable", e, SchemeOpenID, url.Values{"error": {"vp_formats_not_supported"}}, ReasonUnable},
+	} {
+		p, err := tt.e.OpenPost(tt.scheme, responseURI, tt.form)
+		if err == nil {
+			err = verifier.Verify(bg, p, 18, now)
+		}
+		if ReasonOf(err) != tt.want || (err == nil) != (tt.want == "") {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	licence := browserAnswer(1)(t, e, issuer, SampleDocument{Age: 40}, 18)
+	ageOnly := e
+	ageOnly.docTypes = proofOfAge
+	p, err := ageOnly.OpenBrowser(origin, ProtocolMdoc, licence)
+	if err == nil {
+		err = verifier.Verify(bg, p, 18, now)
+	}
+	if ReasonOf(err) != ReasonDocType {
+		t.Errorf("a licence in the browser that was not asked for: %v", err)
+	}
+	if _, err := e.OpenBrowser(origin, ProtocolOpenID, json.RawMessage(`{"error":"access_denied"}`)); ReasonOf(err) != ReasonDeclined {
+		t.Errorf("declined in the browser: %v", err)
+	}
+}
+
+// Only the kinds of documents that somebody is trusted for are asked for.
+func TestRequestsNameWhatIsTrusted(t *testing.T) {
+	for _, tt := range []struct {
+		docTypes []string
+		schemes  []string
+		requests int
+		absent   string
+	}{
+		{DocTypes(), []string{SchemeProofOfAge, SchemeOpenID}, 3, "-"},
+		{[]string{DocTypeMDL}, []string{SchemeOpenID}, 2, DocTypeProofOfAge},
+		{[]string{DocTypeProofOfAge}, []string{SchemeProofOfAge, SchemeOpenID}, 2, DocTypeMDL},
+		{nil, nil, 0, "-"},
+	} {
+		e := newExchange(t, 1)
+		e.docTypes = tt.docTypes
+		requests, err := e.BrowserRequests(18)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(requests) != tt.requests || !slices.Equal(e.Schemes(), tt.schemes) {
+			t.Errorf("%v: %d requests and %v", tt.docTypes, len(requests), e.Schemes())
+		}
+		asked := string(must(json.Marshal(requests)))
+		for _, scheme := range e.Schemes() {
+			asked += must(url.QueryUnescape(must(e.Link(scheme, 18, responseURI))))
+		}
+		if strings.Contains(asked, tt.absent) && tt.absent != "-" {
+			t.Errorf("%v: %s is asked for", tt.docTypes, tt.absent)
+		}
 	}
 }
 

@@ -58,12 +58,12 @@ func FuzzEncryptedResponse(f *testing.F) {
 	f.Add("", answer.Get("vp_token"))
 	f.Add("....", `{"a":["",""]}`)
 	f.Fuzz(func(t *testing.T, response, token string) {
-		form := url.Values{"vp_token": {token}}
+		scheme, form := SchemeProofOfAge, url.Values{"vp_token": {token}}
 		if response != "" {
-			form.Set("response", response)
+			scheme, form = SchemeOpenID, url.Values{"response": {response}}
 		}
 		bounded(t, len(response)+len(token), func() {
-			if _, err := e.OpenPost(responseURI, form); err != nil && ReasonOf(err) == "" {
+			if _, err := e.OpenPost(scheme, responseURI, form); err != nil && ReasonOf(err) == "" {
 				t.Errorf("no reason: %v", err)
 			}
 		})

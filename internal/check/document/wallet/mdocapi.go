@@ -109,5 +109,5 @@ func (e Exchange) openMdoc(origin string, data json.RawMessage) (Presentation, e
 	if err != nil {
 		return Presentation{}, refuse(ReasonEncryption)
 	}
-	return Presentation{response: plain, transcript: session, readerKey: e.key}, nil
+	return Presentation{e.docTypes, plain, session, e.key}, nil
 }

@@ -3,6 +3,7 @@ package wallet
 import (
 	"encoding/json"
 	"net/url"
+	"slices"
 
 	"github.com/go-jose/go-jose/v4"
 )
@@ -130,17 +131,20 @@ type BrowserRequest struct {
 
 // BrowserRequests returns the requests for a page to make.
 func (e Exchange) BrowserRequests(targetAge int) ([]BrowserRequest, error) {
+	requests := []BrowserRequest{}
+	if len(e.docTypes) == 0 {
+		return requests, nil
+	}
 	metadata, err := e.metadata()
 	if err != nil {
 		return nil, err
 	}
-	var requests []BrowserRequest
-	for _, docType := range DocTypes() {
+	for _, docType := range e.docTypes {
 		requests = append(requests, BrowserRequest{ProtocolMdoc, e.mdocRequest(docType, targetAge)})
 	}
 	return append(requests, BrowserRequest{ProtocolOpenID, openIDRequest{
 		ResponseType: "vp_token", ResponseMode: "dc_api.jwt", Nonce: e.Nonce(),
-		Query: query(targetAge, DocTypes()...), Metadata: metadata,
+		Query: query(targetAge, e.docTypes...), Metadata: metadata,
 	}}), nil
 }
 
@@ -153,12 +157,15 @@ func (e Exchange) OpenBrowser(origin, protocol string, data json.RawMessage) (Pr
 	case ProtocolOpenID:
 		var answer struct {
 			Response string `json:"response"`
+			Error    string `json:"error"`
 		}
 		if json.Unmarshal(data, &answer) != nil {
 			return Presentation{}, refuse(ReasonMalformed)
 		}
-		response, err := e.decrypt(answer.Response)
-		return Presentation{response: response, transcript: transcriptOpenIDAPI(origin, e.Nonce(), e.thumbprint), readerKey: e.key}, err
+		if answer.Error != "" {
+			return Presentation{}, walletError(answer.Error)
+		}
+		return e.decrypt(answer.Response, transcriptOpenIDAPI(origin, e.Nonce(), e.thumbprint))
 	default:
 		return Presentation{}, refuse(ReasonMalformed)
 	}
@@ -168,17 +175,29 @@ func (e Exchange) OpenBrowser(origin, protocol string, data json.RawMessage) (Pr
 // (OpenID4VP 1.0, 5.9.3).
 func clientID(responseURI string) string { return "redirect_uri:" + responseURI }
 
+// Schemes returns the schemes of links that ask for something which the
+// exchange asks for.
+func (e Exchange) Schemes() (schemes []string) {
+	if slices.Contains(e.docTypes, DocTypeProofOfAge) {
+		schemes = append(schemes, SchemeProofOfAge)
+	}
+	if len(e.docTypes) > 0 {
+		schemes = append(schemes, SchemeOpenID)
+	}
+	return schemes
+}
+
 // Link returns a request as a link or QR code for a scheme. The wallet posts
-// its answer to responseURI.
+// its answer to responseURI, which must be another one for each scheme.
 func (e Exchange) Link(scheme string, targetAge int, responseURI string) (string, error) {
 	values := url.Values{
 		"client_id": {clientID(responseURI)}, "response_uri": {responseURI},
 		"response_type": {"vp_token"}, "nonce": {e.Nonce()},
 	}
-	docTypes := DocTypes()
+	docTypes := e.docTypes
 	if scheme == SchemeProofOfAge {
 		values.Set("response_mode", "direct_post")
-		docTypes = []string{DocTypeProofOfAge}
+		docTypes = proofOfAge
 	} else {
 		metadata, err := e.metadata()
 		if err != nil {
@@ -199,53 +218,82 @@ func (e Exchange) Link(scheme string, targetAge int, responseURI string) (string
 	return scheme + "://?" + values.Encode(), nil
 }
 
-// OpenPost reads what a wallet posted to responseURI.
-func (e Exchange) OpenPost(responseURI string, form url.Values) (Presentation, error) {
-	if form.Has("response") {
-		response, err := e.decrypt(form.Get("response"))
-		return Presentation{response: response, transcript: transcriptOpenID(clientID(responseURI), e.Nonce(), e.thumbprint, responseURI), readerKey: e.key}, err
+// proofOfAge is what a link with SchemeProofOfAge asks for.
+var proofOfAge = []string{DocTypeProofOfAge}
+
+// OpenPost reads what a wallet posted to responseURI in answer to the link with
+// a scheme. An answer in another response mode than the link's is refused.
+func (e Exchange) OpenPost(scheme, responseURI string, form url.Values) (Presentation, error) {
+	parameter := "response"
+	if scheme == SchemeProofOfAge {
+		parameter = "vp_token"
 	}
-	response, err := onlyDocument(json.RawMessage(form.Get("vp_token")))
-	return Presentation{response: response, transcript: transcriptOpenID(clientID(responseURI), e.Nonce(), nil, responseURI), readerKey: e.key}, err
+	switch code := form.Get("error"); {
+	case code != "":
+		return Presentation{}, walletError(code)
+	case len(form[parameter]) != 1 || form.Has("response") && form.Has("vp_token"):
+		return Presentation{}, refuse(ReasonMalformed)
+	case scheme == SchemeProofOfAge:
+		return e.onlyDocument(json.RawMessage(form.Get(parameter)), proofOfAge, transcriptOpenID(clientID(responseURI), e.Nonce(), nil, responseURI))
+	default:
+		return e.decrypt(form.Get(parameter), transcriptOpenID(clientID(responseURI), e.Nonce(), e.thumbprint, responseURI))
+	}
 }
 
-// decrypt opens an encrypted response and returns the device response in it. The
-// library bounds what a compressed one may grow to.
-func (e Exchange) decrypt(response string) ([]byte, error) {
+// walletError is the refusal for an error that a wallet answers with (OpenID4VP
+// 1.0, 8.5).
+func walletError(code string) error {
+	if code == "access_denied" {
+		return refuse(ReasonDeclined)
+	}
+	return refuse(ReasonUnable)
+}
+
+// decrypt opens an encrypted response. The library bounds what a compressed one
+// may grow to.
+func (e Exchange) decrypt(response string, transcript []byte) (Presentation, error) {
 	if len(response) > 2*MaxResponseBytes {
-		return nil, refuse(ReasonMalformed)
+		return Presentation{}, refuse(ReasonMalformed)
 	}
 	message, err := jose.ParseEncryptedCompact(response, []jose.KeyAlgorithm{jose.ECDH_ES}, encodings)
 	if err != nil {
-		return nil, refuse(ReasonMalformed)
+		return Presentation{}, refuse(ReasonMalformed)
 	}
 	key, err := signatureKey(e.key)
 	if err != nil {
-		return nil, err
+		return Presentation{}, err
 	}
 	plain, err := message.Decrypt(key)
 	if err != nil {
-		return nil, refuse(ReasonEncryption)
+		return Presentation{}, refuse(ReasonEncryption)
 	}
 	var payload struct {
 		Token json.RawMessage `json:"vp_token"`
+		Error string          `json:"error"`
 	}
 	if json.Unmarshal(plain, &payload) != nil {
-		return nil, refuse(ReasonMalformed)
+		return Presentation{}, refuse(ReasonMalformed)
 	}
-	return onlyDocument(payload.Token)
+	if payload.Error != "" {
+		return Presentation{}, walletError(payload.Error)
+	}
+	return e.onlyDocument(payload.Token, e.docTypes, transcript)
 }
 
-// onlyDocument returns the device response of a vp_token with one presentation.
-func onlyDocument(token json.RawMessage) ([]byte, error) {
+// onlyDocument reads a vp_token with one presentation, which must answer the
+// query for the kind of document that its member names (OpenID4VP 1.0, 8.1).
+func (e Exchange) onlyDocument(token json.RawMessage, asked []string, transcript []byte) (Presentation, error) {
 	var answers map[string][]string
 	if json.Unmarshal(token, &answers) != nil || len(answers) != 1 {
-		return nil, refuse(ReasonMalformed)
+		return Presentation{}, refuse(ReasonMalformed)
 	}
-	for _, presentations := range answers {
-		if len(presentations) == 1 {
-			return decode64(presentations[0])
+	for _, docType := range asked {
+		presentations, answered := answers[credentialID[docType]]
+		if !answered || len(presentations) != 1 {
+			continue
 		}
+		response, err := decode64(presentations[0])
+		return Presentation{[]string{docType}, response, transcript, e.key}, err
 	}
-	return nil, refuse(ReasonMalformed)
+	return Presentation{}, refuse(ReasonMalformed)
 }

@@ -21,6 +21,8 @@ const (
 	ReasonNotYetValid       Reason = "not_yet_valid"
 	ReasonStatus            Reason = "status"       // whether it was revoked could not be found out
 	ReasonNoStatement       Reason = "no_statement" // says nothing about the target age
+	ReasonDeclined          Reason = "declined"     // the holder does not share a document
+	ReasonUnable            Reason = "unable"       // the wallet reports another error
 	ReasonExpired           Reason = "expired"
 	ReasonRevoked           Reason = "revoked"
 	ReasonUnderAge          Reason = "under_age"
@@ -31,7 +33,7 @@ func Reasons() []Reason {
 	return []Reason{
 		ReasonMalformed, ReasonEncryption, ReasonAlgorithm, ReasonDocType, ReasonIssuerUnknown, ReasonIssuerExpired,
 		ReasonIssuerCertificate, ReasonIssuerSignature, ReasonDigest, ReasonDevice, ReasonNotYetValid, ReasonStatus,
-		ReasonNoStatement, ReasonExpired, ReasonRevoked, ReasonUnderAge,
+		ReasonNoStatement, ReasonDeclined, ReasonUnable, ReasonExpired, ReasonRevoked, ReasonUnderAge,
 	}
 }
 
@@ -41,6 +43,10 @@ func Reasons() []Reason {
 func (r Reason) Genuine() bool {
 	return r == ReasonExpired || r == ReasonRevoked || r == ReasonUnderAge
 }
+
+// WalletError reports whether the wallet answered as the protocol says, with an
+// error in place of a document.
+func (r Reason) WalletError() bool { return r == ReasonDeclined || r == ReasonUnable }
 
 // RefusalError is the error of a presentation that proves nothing.
 type RefusalError struct{ Reason Reason }

@@ -172,7 +172,7 @@ func TestPublishedAnnexCHolds(t *testing.T) {
 	}
 	issuer := signer(t, v.documents(t)[0])
 	issuer[0].SignerUsage = UsageMDL
-	p := Presentation{response: response, transcript: transcriptMdocAPI(encryptionInfo, "http://localhost:5173")}
+	p := Presentation{docTypes: []string{DocTypeMDL}, response: response, transcript: transcriptMdocAPI(encryptionInfo, "http://localhost:5173")}
 	for targetAge, want := range map[int]Reason{18: "", 21: "", 22: ReasonNoStatement} {
 		if err := (Verifier{Issuers: issuer}).Verify(bg, p, targetAge, v.Time); ReasonOf(err) != want || (err == nil) != (want == "") {
 			t.Errorf("%d: %v, want %q", targetAge, err, want)

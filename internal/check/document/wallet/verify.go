@@ -8,6 +8,7 @@ package wallet
 import (
 	"context"
 	"crypto/ecdh"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,7 +41,8 @@ const clockSkew = 2 * time.Minute
 // Presentation is a response that was received and decrypted, and the session
 // that it must have been made for.
 type Presentation struct {
-	response   []byte // device response
+	docTypes   []string // that answer the request
+	response   []byte   // device response
 	transcript []byte
 	readerKey  *ecdh.PrivateKey // nil where the protocol has none
 }
@@ -62,7 +64,7 @@ func (v Verifier) Verify(ctx context.Context, p Presentation, targetAge int, now
 		return err
 	}
 	namespace, known := namespaces[d.DocType]
-	if !known {
+	if !known || !slices.Contains(p.docTypes, d.DocType) {
 		return refuse(ReasonDocType)
 	}
 	object, elements, err := authenticate(d, p, v.Issuers, namespace, now)
@@ -123,12 +125,12 @@ func provesAge(elements map[string]cbor.RawMessage, targetAge int) error {
 		if !ok {
 			continue
 		}
-		var is bool
+		var is *bool // nil is an element without a value: it states nothing
 		if decoder.Unmarshal(value, &is) != nil {
 			return refuse(ReasonMalformed)
 		}
-		over = over || is && age >= targetAge
-		under = under || !is && age <= targetAge
+		over = over || is != nil && *is && age >= targetAge
+		under = under || is != nil && !*is && age <= targetAge
 	}
 	switch {
 	case over && under:
