@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"agegate/internal/app/config"
@@ -47,7 +46,6 @@ func (c *cli) auditList() *cobra.Command {
 	var action string
 	var before int64
 	var limit int
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list TENANT_ID|--instance", Short: "List a log, newest first", Args: cobra.MaximumNArgs(1),
 		Long: "List the log of a tenant, also of a deleted one, or of the instance, newest first.\n" +
@@ -57,7 +55,7 @@ func (c *cli) auditList() *cobra.Command {
 	cmd.Flags().StringVar(&action, "action", "", "only this action, such as "+string(audit.APIKeyCreate))
 	cmd.Flags().Int64Var(&before, "before", 0, "only entries before this one (its number), for the next page")
 	cmd.Flags().IntVar(&limit, "limit", audit.MaxPage, "how many, 1 to 100")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	out := outputFlag(cmd, oneArray)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		of, err := scope(args)
 		switch {
@@ -75,15 +73,12 @@ func (c *cli) auditList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), entries)
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL")
-			for _, e := range entries {
-				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.At.Format(time.DateTime), tenant.Visible(actorText(e.Actor)), e.Action, e.Target, tenant.Visible(detailText(e.Details())))
-			}
-			return w.Flush()
+			return out.print(entries, func(w io.Writer) {
+				fmt.Fprintln(w, "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL")
+				for _, e := range entries {
+					fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.At.Format(time.DateTime), tenant.Visible(actorText(e.Actor)), e.Action, e.Target, tenant.Visible(detailText(e.Details())))
+				}
+			})
 		})
 	}
 	return cmd
@@ -147,7 +142,6 @@ type verifiedLog struct {
 }
 
 func (c *cli) auditVerify() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify [FILE]",
 		Short: "Check that no entry of any log was changed or removed",
@@ -157,7 +151,7 @@ func (c *cli) auditVerify() *cobra.Command {
 			"end of the chain. The exit status is 1 when a log does not hold.",
 		Args: cobra.MaximumNArgs(1),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	out := outputFlag(cmd, oneArray)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		verified := []verifiedLog{}
 		var broken error
@@ -169,7 +163,7 @@ func (c *cli) auditVerify() *cobra.Command {
 		}); err != nil {
 			return err
 		}
-		return errors.Join(printVerified(cmd.OutOrStdout(), verified, asJSON), broken)
+		return errors.Join(printVerified(out, verified), broken)
 	}
 	return cmd
 }
@@ -215,14 +209,11 @@ func verifyFile(path string) ([]verifiedLog, error) {
 	return []verifiedLog{{scope, end.Seq, end.Hash}}, nil
 }
 
-func printVerified(out io.Writer, verified []verifiedLog, asJSON bool) error {
-	if asJSON {
-		return printJSON(out, verified)
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "LOG\tENTRIES\tLAST HASH")
-	for _, v := range verified {
-		fmt.Fprintf(w, "%s\t%d\t%s\n", tenant.Visible(string(v.Scope)), v.Entries, v.Hash)
-	}
-	return w.Flush()
+func printVerified(out *output, verified []verifiedLog) error {
+	return out.print(verified, func(w io.Writer) {
+		fmt.Fprintln(w, "LOG\tENTRIES\tLAST HASH")
+		for _, v := range verified {
+			fmt.Fprintf(w, "%s\t%d\t%s\n", tenant.Visible(string(v.Scope)), v.Entries, v.Hash)
+		}
+	})
 }

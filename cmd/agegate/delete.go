@@ -50,7 +50,6 @@ type prunedSessions struct {
 
 func (c *cli) pruneCommand() *cobra.Command {
 	var before, only string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "prune --before DATE",
 		Short: "Delete the sessions created before a date",
@@ -60,7 +59,7 @@ func (c *cli) pruneCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&before, "before", "", "a date such as 2026-01-31 (its midnight, UTC) or an RFC 3339 time")
 	cmd.Flags().StringVar(&only, "tenant", "", "only this tenant's sessions")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := outputFlag(cmd, oneObject)
 	_ = cmd.MarkFlagRequired("before")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		limit, err := parseDate(before)
@@ -76,11 +75,9 @@ func (c *cli) pruneCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("stopped after %s: %w", counted(total), err)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), prunedSessions(total))
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s.\n", counted(total))
-			return nil
+			return out.print(prunedSessions(total), func(w io.Writer) {
+				fmt.Fprintf(w, "%s.\n", counted(total))
+			})
 		})
 	}
 	return cmd

@@ -28,23 +28,22 @@ takes some seconds, and at most some minutes.
 The exit status is 0 when no problem was found, and 1 otherwise.`
 
 func (c *cli) doctorCommand() *cobra.Command {
-	var asJSON bool
 	var timeout time.Duration
 	cmd := &cobra.Command{Use: "doctor", Short: "Examine the installation and say what to do", Long: doctorHelp, Args: cobra.NoArgs}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := outputFlag(cmd, oneObject)
 	cmd.Flags().DurationVar(&timeout, "timeout", doctor.DefaultTimeout, "longest wait for one answer")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var report doctorReport
 		progress := showProgress(cmd.ErrOrStderr())
 		c.examine(cmd.Context(), timeout, progress, func(f doctor.Finding) {
 			report.add(f)
-			if !asJSON {
+			if !out.json {
 				progress("")
 				printFinding(cmd.OutOrStdout(), f)
 			}
 		})
 		progress("")
-		if asJSON {
+		if out.json {
 			if err := printJSON(cmd.OutOrStdout(), report); err != nil {
 				return err
 			}

@@ -35,7 +35,6 @@ const picturesHelp = `Pictures are JPEG, PNG, GIF, WebP, BMP or TIFF, turned in 
 searched recursively; hidden files are skipped.`
 
 func documentReadCommand() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "read FILE|DIR",
 		Short: "Print the dates and the issuing state of documents in pictures",
@@ -44,34 +43,32 @@ func documentReadCommand() *cobra.Command {
 		Example: "  agegate document read passport.jpg\n  agegate document read --json pictures/ | jq 'select(.valid)'",
 		Args:    onePicture,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	out := outputFlag(cmd, "one JSON object a line")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		files, r, err := readerFor(args[0])
 		if err != nil {
 			return err
 		}
-		out := cmd.OutOrStdout()
 		return specimen.Each(cmd.Context(), r, files, runtime.GOMAXPROCS(0), time.Now(), func(read specimen.Read) error {
-			if asJSON {
-				encoder := json.NewEncoder(out)
+			if out.json {
+				encoder := json.NewEncoder(cmd.OutOrStdout())
 				encoder.SetEscapeHTML(false)
 				return encoder.Encode(read)
 			}
-			return writeRead(out, read)
+			return writeRead(cmd.OutOrStdout(), read)
 		})
 	}
 	return cmd
 }
 
 func documentEvalCommand() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "eval DIR",
 		Short: "Measure how many documents are read, on labelled pictures",
 		Long:  "Measure how many pictures of documents are read with the right birth date, and how\nmany with a wrong one, with 95 % intervals. The name of every picture begins with\nthe birth date, such as 19740812_a.jpg.\n\n" + picturesHelp,
 		Args:  onePicture,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := outputFlag(cmd, oneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		files, r, err := readerFor(args[0])
 		if err != nil {
@@ -81,7 +78,7 @@ func documentEvalCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if asJSON {
+		if out.json {
 			return printJSON(cmd.OutOrStdout(), report)
 		}
 		return report.WriteText(cmd.OutOrStdout())
@@ -90,7 +87,6 @@ func documentEvalCommand() *cobra.Command {
 }
 
 func (c *cli) documentMatchCommand() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "match A B",
 		Short:   "Compare the faces in two pictures, such as a document's portrait and a selfie",
@@ -103,7 +99,7 @@ func (c *cli) documentMatchCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := outputFlag(cmd, oneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withModels(0, cmd.ErrOrStderr(), func(p *inference.Pool, _ string, _ accuracy.Options) error {
 			reference, err := portrait.Load(p.Manifest)
@@ -122,26 +118,24 @@ func (c *cli) documentMatchCommand() *cobra.Command {
 				}
 			}
 			similarity := reference.Similarity(faces[0], faces[1])
-			return writeMatch(cmd.OutOrStdout(), asJSON, similarity, reference)
+			return printMatch(out, similarity, reference)
 		})
 	}
 	return cmd
 }
 
-func writeMatch(w io.Writer, asJSON bool, similarity float64, reference *portrait.Reference) error {
+func printMatch(out *output, similarity float64, reference *portrait.Reference) error {
 	match := reference.Match(similarity)
-	if asJSON {
-		return json.NewEncoder(w).Encode(struct {
-			Similarity float64 `json:"similarity"`
-			Match      bool    `json:"match"`
-		}{similarity, match})
-	}
 	verdict := "no match"
 	if match {
 		verdict = "match"
 	}
-	_, err := fmt.Fprintf(w, "%s: similarity %.3f, threshold %.3f\n", verdict, similarity, reference.Threshold)
-	return err
+	return out.print(struct {
+		Similarity float64 `json:"similarity"`
+		Match      bool    `json:"match"`
+	}{similarity, match}, func(w io.Writer) {
+		fmt.Fprintf(w, "%s: similarity %.3f, threshold %.3f\n", verdict, similarity, reference.Threshold)
+	})
 }
 
 // naming adds the file to an error that does not name it.

@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"io"
 	"time"
 
 	"agegate/internal/rules/tenant"
@@ -18,23 +18,21 @@ func (c *cli) keyCommand() *cobra.Command {
 
 func (c *cli) keyCreate() *cobra.Command {
 	var name string
-	var asJSON bool
+	var out *output
 	cmd := c.modeCommand("create", "Create another API key, shown only once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
 		key, plain, err := op.tenants.CreateKey(cmd.Context(), op.actor, id, livemode, name)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return printJSON(cmd.OutOrStdout(), struct {
-				KeyID uuid.UUID `json:"key_id"`
-				Key   string    `json:"key"`
-			}{key.ID, plain})
-		}
-		fmt.Fprintf(cmd.OutOrStdout(), "Key %s\n%s\nKeep it now: it is not shown again.\n", key.ID, plain)
-		return nil
+		return out.print(struct {
+			KeyID uuid.UUID `json:"key_id"`
+			Key   string    `json:"key"`
+		}{key.ID, plain}, func(w io.Writer) {
+			fmt.Fprintf(w, "Key %s\n%s\nKeep it now: it is not shown again.\n", key.ID, plain)
+		})
 	})
 	cmd.Flags().StringVar(&name, "name", "", "what the key is for")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out = outputFlag(cmd, oneObject)
 	return cmd
 }
 
@@ -85,9 +83,8 @@ func fromKey(k tenant.APIKey) listedKey {
 }
 
 func (c *cli) keyList() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{Use: "list TENANT_ID", Short: "List a tenant's API keys", Args: exactlyOneID("TENANT_ID")}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	out := outputFlag(cmd, oneArray)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
 			keys, err := op.tenants.Keys(cmd.Context(), id)
@@ -98,16 +95,13 @@ func (c *cli) keyList() *cobra.Command {
 			for _, k := range keys {
 				listed = append(listed, fromKey(k))
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), listed)
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME")
-			for _, k := range listed {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime),
-					orNever(k.LastUsedAt), orNever(k.ExpiresAt), orNever(k.RevokedAt), tenant.Visible(k.Name))
-			}
-			return w.Flush()
+			return out.print(listed, func(w io.Writer) {
+				fmt.Fprintln(w, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME")
+				for _, k := range listed {
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime),
+						orNever(k.LastUsedAt), orNever(k.ExpiresAt), orNever(k.RevokedAt), tenant.Visible(k.Name))
+				}
+			})
 		})
 	}
 	return cmd

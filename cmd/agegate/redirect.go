@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -31,20 +32,18 @@ func (c *cli) modeCommand(use, short string, fn func(cmd *cobra.Command, op oper
 }
 
 func (c *cli) redirectStage() *cobra.Command {
-	var asJSON bool
+	var out *output
 	cmd := c.modeCommand("stage", "Create the next redirect secret, shown only once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
 		op.warnOfKey(cmd)
 		secret, err := op.tenants.StageRedirectSecret(cmd.Context(), op.actor, id, livemode)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return printJSON(cmd.OutOrStdout(), map[string]string{"redirect_secret": secret})
-		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\nKeep it now: it is not shown again. It signs after agegate redirect promote.\n", secret)
-		return nil
+		return out.print(map[string]string{"redirect_secret": secret}, func(w io.Writer) {
+			fmt.Fprintf(w, "%s\nKeep it now: it is not shown again. It signs after agegate redirect promote.\n", secret)
+		})
 	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out = outputFlag(cmd, oneObject)
 	return cmd
 }
 

@@ -41,9 +41,8 @@ replicas. Create no tenants or secrets during step 1. If such a replica has seal
 anything under the old key meanwhile, run the command again before step 3.`
 
 func (c *cli) secretKeyRotate() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{Use: "rotate", Short: "Seal everything under a new key", Long: rotateHelp, Args: cobra.NoArgs}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := outputFlag(cmd, oneObject)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withOperator(cmd.Context(), func(op operator) error {
 			var done app.Resealed
@@ -58,7 +57,7 @@ func (c *cli) secretKeyRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printResealed(cmd, done, asJSON)
+			return out.print(done, func(w io.Writer) { writeResealed(w, done) })
 		}, config.NewSecretKeyName)
 	}
 	return cmd
@@ -78,15 +77,11 @@ func everySecond(w io.Writer) func(app.Resealed) {
 	}
 }
 
-func printResealed(cmd *cobra.Command, done app.Resealed, asJSON bool) error {
-	if asJSON {
-		return printJSON(cmd.OutOrStdout(), done)
-	}
-	w := cmd.OutOrStdout()
-	fmt.Fprintf(w, "Signing secrets: %d sealed anew, %d were already under the new key.\n", done.Secrets.Resealed, done.Secrets.Already)
-	fmt.Fprintf(w, "Verification links: %d sealed anew, %d were already under the new key.\n", done.Links.Resealed, done.Links.Already)
+func writeResealed(w io.Writer, done app.Resealed) {
+	fmt.Fprintf(w, "Signing secrets: %d sealed under the new key, %d were already under the new key.\n", done.Secrets.Resealed, done.Secrets.Already)
+	fmt.Fprintf(w, "Verification links: %d sealed under the new key, %d were already under the new key.\n", done.Links.Resealed, done.Links.Already)
 	if done.Apps != (credential.Resealing{}) {
-		fmt.Fprintf(w, "Authenticator apps: %d sealed anew, %d were already under the new key.\n", done.Apps.Resealed, done.Apps.Already)
+		fmt.Fprintf(w, "Authenticator apps: %d sealed under the new key, %d were already under the new key.\n", done.Apps.Resealed, done.Apps.Already)
 	}
 	if done.Apps.Unopened > 0 {
 		fmt.Fprintf(w, "%d authenticator apps open under neither key: their users need agegate user recover.\n", done.Apps.Unopened)
@@ -94,6 +89,5 @@ func printResealed(cmd *cobra.Command, done app.Resealed, asJSON bool) error {
 	if done.Links.Unopened > 0 {
 		fmt.Fprintf(w, "%d verification links open under neither key; they are forgotten within a day.\n", done.Links.Unopened)
 	}
-	_, err := fmt.Fprintln(w, "Now set AGEGATE_SECRET_KEY to the new key, remove AGEGATE_NEW_SECRET_KEY and restart every replica.")
-	return err
+	fmt.Fprintln(w, "Now set AGEGATE_SECRET_KEY to the new key, remove AGEGATE_NEW_SECRET_KEY and restart every replica.")
 }

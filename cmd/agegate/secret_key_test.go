@@ -81,12 +81,12 @@ func TestSecretKeyRotate(t *testing.T) {
 	}
 
 	out := c.withKeys(firstKey, secondKey).run("secret-key", "rotate")
-	if !strings.Contains(out, "Signing secrets: 6 sealed anew, 0 were already") || strings.Contains(out, firstKey) || strings.Contains(out, secondKey) {
+	if !strings.Contains(out, "Signing secrets: 6 sealed under the new key, 0 were already") || strings.Contains(out, firstKey) || strings.Contains(out, secondKey) {
 		t.Errorf("rotate prints %q", out)
 	}
 	for id, value := range c.sealed() {
 		if before[id] == value {
-			t.Errorf("the secret %s was not sealed anew", id)
+			t.Errorf("the secret %s was not sealed under the new key", id)
 		}
 	}
 	if got := parsed[app.Resealed](c, "secret-key", "rotate", "--json"); got.Secrets.Resealed != 0 || got.Secrets.Already != 6 {

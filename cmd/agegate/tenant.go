@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"io"
 	"time"
 
 	"agegate/internal/app"
@@ -103,7 +103,6 @@ type createdTenant struct {
 func (c *cli) tenantCreate() *cobra.Command {
 	var f tenantFlags
 	var credit int64
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "create --name NAME",
 		Short: "Create a tenant with its keys and secrets, shown only once",
@@ -111,7 +110,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 	}
 	f.add(cmd.Flags())
 	cmd.Flags().Int64Var(&credit, "credit", 0, "prepaid credit to start with")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := outputFlag(cmd, oneObject)
 	_ = cmd.MarkFlagRequired("name")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if credit < 0 || credit > billing.MaxTopUp {
@@ -135,29 +134,26 @@ func (c *cli) tenantCreate() *cobra.Command {
 					return err
 				}
 			}
-			return printCreated(cmd, created, asJSON)
+			return printCreated(out, created)
 		})
 	}
 	return cmd
 }
 
-func printCreated(cmd *cobra.Command, c tenant.Credentials, asJSON bool) error {
-	out := createdTenant{
+func printCreated(out *output, c tenant.Credentials) error {
+	created := createdTenant{
 		TenantID: c.Tenant.ID, Name: c.Tenant.Name,
 		APIKeys:         pair{c.Test.APIKey, c.Live.APIKey},
 		WebhookSecrets:  pair{c.Test.WebhookSecret, c.Live.WebhookSecret},
 		RedirectSecrets: pair{c.Test.RedirectSecret, c.Live.RedirectSecret},
 	}
-	if asJSON {
-		return printJSON(cmd.OutOrStdout(), out)
-	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "Tenant\t%s\t%s\n", out.TenantID, tenant.Visible(out.Name))
-	fmt.Fprintf(w, "API key\ttest\t%s\n\tlive\t%s\n", out.APIKeys.Test, out.APIKeys.Live)
-	fmt.Fprintf(w, "Webhook secret\ttest\t%s\n\tlive\t%s\n", out.WebhookSecrets.Test, out.WebhookSecrets.Live)
-	fmt.Fprintf(w, "Redirect secret\ttest\t%s\n\tlive\t%s\n", out.RedirectSecrets.Test, out.RedirectSecrets.Live)
-	fmt.Fprintln(w, "Keep these now: they are not shown again.")
-	return w.Flush()
+	return out.print(created, func(w io.Writer) {
+		fmt.Fprintf(w, "Tenant\t%s\t%s\n", created.TenantID, tenant.Visible(created.Name))
+		fmt.Fprintf(w, "API key\ttest\t%s\n\tlive\t%s\n", created.APIKeys.Test, created.APIKeys.Live)
+		fmt.Fprintf(w, "Webhook secret\ttest\t%s\n\tlive\t%s\n", created.WebhookSecrets.Test, created.WebhookSecrets.Live)
+		fmt.Fprintf(w, "Redirect secret\ttest\t%s\n\tlive\t%s\n", created.RedirectSecrets.Test, created.RedirectSecrets.Live)
+		fmt.Fprintln(w, "Keep these now: they are not shown again.")
+	})
 }
 
 func (c *cli) tenantSet() *cobra.Command {
@@ -291,24 +287,20 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 }
 
 func (c *cli) tenantList() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{Use: "list", Short: "List tenants", Args: cobra.NoArgs}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	out := outputFlag(cmd, oneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withOperator(cmd.Context(), func(op operator) error {
 			listed, err := op.listed(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), listed)
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED")
-			for _, t := range listed {
-				fmt.Fprintf(w, "%s\t%s\t%d\t%t\t%s\n", t.TenantID, tenant.Visible(t.Name), t.Credit, t.Disabled, t.CreatedAt.Format(time.DateTime))
-			}
-			return w.Flush()
+			return out.print(listed, func(w io.Writer) {
+				fmt.Fprintln(w, "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED")
+				for _, t := range listed {
+					fmt.Fprintf(w, "%s\t%s\t%d\t%t\t%s\n", t.TenantID, tenant.Visible(t.Name), t.Credit, t.Disabled, t.CreatedAt.Format(time.DateTime))
+				}
+			})
 		})
 	}
 	return cmd

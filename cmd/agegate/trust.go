@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"agegate/internal/app/config"
@@ -54,7 +53,6 @@ func fromIssuer(i document.TrustedIssuer) listedIssuer {
 
 func (c *cli) trustAdd() *cobra.Command {
 	var n document.NewIssuer
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "add FILE", Short: "Trust an issuer, given its certificate in PEM",
 		Long: "Trust an issuer. FILE holds one certificate in PEM: that of an authority which\ncertifies document signers (for mobile driving licences the IACA), or that of a\ndocument signer.",
@@ -70,7 +68,7 @@ func (c *cli) trustAdd() *cobra.Command {
 	flags.StringVar(&n.Country, "country", "", "its country, as two letters (default: as in the certificate)")
 	flags.StringVar(&n.DocType, "doctype", "", "kind of document: mdl, proof-of-age, or the full name of either")
 	flags.StringVar(&n.SignerUsage, "signer-usage", "", "OID that document signers' certificates must have, or any (default: that of ISO 18013-5 for mdl, any for others)")
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := outputFlag(cmd, oneObject)
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.MarkFlagRequired("doctype")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -85,11 +83,9 @@ func (c *cli) trustAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), fromIssuer(issuer))
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Issuer %s is trusted for %s.\nSHA-256 of its certificate: %x\n", issuer.ID, issuer.DocType, issuer.Fingerprint)
-			return nil
+			return out.print(fromIssuer(issuer), func(w io.Writer) {
+				fmt.Fprintf(w, "Issuer %s is trusted for %s.\nSHA-256 of its certificate: %x\n", issuer.ID, issuer.DocType, issuer.Fingerprint)
+			})
 		})
 	}
 	return cmd
@@ -109,9 +105,8 @@ func readCertificate(path string) ([]byte, error) {
 }
 
 func (c *cli) trustList() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{Use: "list", Short: "List the trusted issuers", Args: cobra.NoArgs}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	out := outputFlag(cmd, oneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withTrust(cmd.Context(), func(trust *document.Trust) error {
 			issuers, err := trust.List(cmd.Context())
@@ -122,15 +117,12 @@ func (c *cli) trustList() *cobra.Command {
 			for _, i := range issuers {
 				listed = append(listed, fromIssuer(i))
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), listed)
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL")
-			for _, i := range listed {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", i.ID, i.Country, strings.ReplaceAll(i.Name, "\t", " "), i.DocType, i.NotBefore.Format(time.DateOnly), untilOf(i.NotAfter))
-			}
-			return w.Flush()
+			return out.print(listed, func(w io.Writer) {
+				fmt.Fprintln(w, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL")
+				for _, i := range listed {
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", i.ID, i.Country, strings.ReplaceAll(i.Name, "\t", " "), i.DocType, i.NotBefore.Format(time.DateOnly), untilOf(i.NotAfter))
+				}
+			})
 		})
 	}
 	return cmd

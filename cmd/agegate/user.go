@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"agegate/internal/app/config"
@@ -63,9 +62,8 @@ type listedUser struct {
 }
 
 func (c *cli) userList() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{Use: "list", Short: "List the users, oldest first", Args: cobra.NoArgs}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	out := outputFlag(cmd, oneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ctx := cmd.Context()
 		return c.withUsers(ctx, func(accounts *account.Service, _ config.Config) error {
@@ -80,7 +78,7 @@ func (c *cli) userList() *cobra.Command {
 					listed = append(listed, listedUser{u.ID, u.Email, u.Name, u.Operator, u.DisabledAt, u.CreatedAt})
 				}
 				if len(page) < account.MaxPage {
-					return printUsers(cmd.OutOrStdout(), listed, asJSON)
+					return printUsers(out, listed)
 				}
 			}
 		})
@@ -88,34 +86,30 @@ func (c *cli) userList() *cobra.Command {
 	return cmd
 }
 
-func printUsers(w io.Writer, listed []listedUser, asJSON bool) error {
-	if asJSON {
-		return printJSON(w, listed)
-	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "ID\tE-MAIL\tNAME\tSTATE\tCREATED")
-	for _, u := range listed {
-		state := "enabled"
-		switch {
-		case u.DisabledAt != nil:
-			state = "disabled"
-		case u.Operator:
-			state = "operator"
+func printUsers(out *output, listed []listedUser) error {
+	return out.print(listed, func(w io.Writer) {
+		fmt.Fprintln(w, "ID\tE-MAIL\tNAME\tSTATE\tCREATED")
+		for _, u := range listed {
+			state := "enabled"
+			switch {
+			case u.DisabledAt != nil:
+				state = "disabled"
+			case u.Operator:
+				state = "operator"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.ID, tenant.Visible(u.Email), tenant.Visible(u.Name), state, u.CreatedAt.Format(time.RFC3339))
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", u.ID, tenant.Visible(u.Email), tenant.Visible(u.Name), state, u.CreatedAt.Format(time.RFC3339))
-	}
-	return tw.Flush()
+	})
 }
 
 func (c *cli) userRecover() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "recover EMAIL|ID",
 		Short: "Print a link with which a user sets a new passkey or password",
 		Long:  "Print a link for a user who cannot sign in. It is good for an hour, works once and\nreplaces the link printed before. Using it removes the user's password, passkeys,\nauthenticator app and recovery codes, and ends all their log-ins. Give it to the\nuser only: whoever has it becomes that user.",
 		Args:  exactlyOneUser,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := outputFlag(cmd, oneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withUser(cmd.Context(), args, func(accounts *account.Service, cfg config.Config, user account.User) error {
 			if err := cfg.CheckDashboard(); err != nil {
@@ -125,11 +119,7 @@ func (c *cli) userRecover() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]string{"recovery_link": link})
-			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), link)
-			return err
+			return out.print(map[string]string{"recovery_link": link}, func(w io.Writer) { fmt.Fprintln(w, link) })
 		})
 	}
 	return cmd
@@ -166,7 +156,6 @@ func exactlyOneUser(_ *cobra.Command, args []string) error {
 }
 
 func (c *cli) userSetupLink() *cobra.Command {
-	var asJSON bool
 	var owned string
 	cmd := &cobra.Command{
 		Use:   "setup-link",
@@ -174,7 +163,7 @@ func (c *cli) userSetupLink() *cobra.Command {
 		Long:  "Print a link to the page on which the first operator makes their account. It is\ngood for an hour, works once and replaces the link printed before. Once there is\nan operator, there is none.",
 		Args:  cobra.NoArgs,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := outputFlag(cmd, oneObject)
 	cmd.Flags().StringVar(&owned, "tenant", "", "ID of a tenant that the operator will own too")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var tenantID *uuid.UUID
@@ -193,11 +182,7 @@ func (c *cli) userSetupLink() *cobra.Command {
 			if err != nil {
 				return missing("tenant", err)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]string{"setup_link": link})
-			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), link)
-			return err
+			return out.print(map[string]string{"setup_link": link}, func(w io.Writer) { fmt.Fprintln(w, link) })
 		})
 	}
 	return cmd

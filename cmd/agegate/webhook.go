@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"agegate/internal/rules/audit"
@@ -86,13 +86,12 @@ const statusNames = "pending, delivered, failed, waiting or no_destination"
 func (c *cli) webhookList() *cobra.Command {
 	var status, before string
 	var limit int
-	var asJSON bool
 	cmd := &cobra.Command{Use: "list", Short: "List deliveries, newest first", Args: cobra.NoArgs}
 	scope := tenantFlag(cmd)
 	cmd.Flags().StringVar(&status, "status", "", statusNames)
 	cmd.Flags().StringVar(&before, "before", "", "only events created before this one (an event ID), for the next page")
 	cmd.Flags().IntVar(&limit, "limit", webhook.MaxPage, "how many, 1 to 100")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	out := outputFlag(cmd, oneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if limit < 1 || limit > webhook.MaxPage {
 			return fmt.Errorf("--limit must be from 1 to %d", webhook.MaxPage)
@@ -109,15 +108,12 @@ func (c *cli) webhookList() *cobra.Command {
 			for _, r := range records {
 				listed = append(listed, fromRecord(r))
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), listed)
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "EVENT\tSESSION\tSTATUS\tATTEMPTS\tLAST\tNEXT")
-			for _, e := range listed {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", e.EventID, e.SessionID, e.Status, e.Attempts, answerOf(e.LastClass, e.LastStatus), orNever(e.NextAt))
-			}
-			return w.Flush()
+			return out.print(listed, func(w io.Writer) {
+				fmt.Fprintln(w, "EVENT\tSESSION\tSTATUS\tATTEMPTS\tLAST\tNEXT")
+				for _, e := range listed {
+					fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", e.EventID, e.SessionID, e.Status, e.Attempts, answerOf(e.LastClass, e.LastStatus), orNever(e.NextAt))
+				}
+			})
 		})
 	}
 	return cmd
@@ -143,10 +139,9 @@ type listedAttempt struct {
 }
 
 func (c *cli) webhookShow() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{Use: "show EVENT_ID", Short: "Show a delivery with its attempts", Args: exactlyOneID("EVENT_ID")}
 	scope := tenantFlag(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := outputFlag(cmd, oneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, _ audit.Actor, of webhook.Scope) error {
 			record, attempts, err := ops.EventByID(cmd.Context(), of, args[0])
@@ -160,22 +155,19 @@ func (c *cli) webhookShow() *cobra.Command {
 				})
 			}
 			event := fromRecord(record)
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), struct {
-					listedEvent
-					Body string          `json:"body"`
-					List []listedAttempt `json:"attempt_list"`
-				}{event, string(record.Body), listed})
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintf(w, "Event\t%s\nSession\t%s\nTenant\t%s\nEndpoint\t%s\nStatus\t%s\nBody\t%s\n\n",
-				event.EventID, event.SessionID, event.TenantID, event.EndpointID, event.Status, tenant.Visible(string(record.Body)))
-			fmt.Fprintln(w, "ATTEMPT\tAT\tRESULT\tLATENCY\tNEXT\tANSWER")
-			for _, a := range listed {
-				answer := tenant.Visible(fmt.Sprintf("%.60q", a.Answer))
-				fmt.Fprintf(w, "%d\t%s\t%s\t%d ms\t%s\t%s\n", a.Number, a.At.Format(time.DateTime), answerOf(a.Class, a.StatusCode), a.LatencyMS, orNever(a.NextAt), answer)
-			}
-			return w.Flush()
+			return out.print(struct {
+				listedEvent
+				Body string          `json:"body"`
+				List []listedAttempt `json:"attempt_list"`
+			}{event, string(record.Body), listed}, func(w io.Writer) {
+				fmt.Fprintf(w, "Event\t%s\nSession\t%s\nTenant\t%s\nEndpoint\t%s\nStatus\t%s\nBody\t%s\n\n",
+					event.EventID, event.SessionID, event.TenantID, event.EndpointID, event.Status, tenant.Visible(string(record.Body)))
+				fmt.Fprintln(w, "ATTEMPT\tAT\tRESULT\tLATENCY\tNEXT\tANSWER")
+				for _, a := range listed {
+					answer := tenant.Visible(fmt.Sprintf("%.60q", a.Answer))
+					fmt.Fprintf(w, "%d\t%s\t%s\t%d ms\t%s\t%s\n", a.Number, a.At.Format(time.DateTime), answerOf(a.Class, a.StatusCode), a.LatencyMS, orNever(a.NextAt), answer)
+				}
+			})
 		})
 	}
 	return cmd
@@ -183,7 +175,6 @@ func (c *cli) webhookShow() *cobra.Command {
 
 func (c *cli) webhookResend() *cobra.Command {
 	var since string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "resend [EVENT_ID]", Short: "Send one event again, or all failed since a time",
 		Long: "Send an event again with the same webhook-id and body. With --failed-since, resend\nall failed events created since a time or within a duration.",
@@ -191,7 +182,7 @@ func (c *cli) webhookResend() *cobra.Command {
 	}
 	scope := tenantFlag(cmd)
 	cmd.Flags().StringVar(&since, "failed-since", "", "RFC 3339 time, or a duration such as 24h")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := outputFlag(cmd, oneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (len(args) == 1) == (since != "") {
 			return errors.New("give either an EVENT_ID or --failed-since")
@@ -210,7 +201,7 @@ func (c *cli) webhookResend() *cobra.Command {
 			if err != nil {
 				return missing("event", err)
 			}
-			return printCount(cmd, asJSON, "resent", n, "events are due again")
+			return printCount(out, "resent", n, "events are due again")
 		})
 	}
 	return cmd
@@ -227,10 +218,7 @@ func parseSince(s string) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-func printCount(cmd *cobra.Command, asJSON bool, name string, n int, what string) error {
-	if asJSON {
-		return printJSON(cmd.OutOrStdout(), map[string]int{name: n})
-	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%d %s.\n", n, what)
-	return err
+// printCount prints a number of things: under name in JSON, before what in text.
+func printCount(out *output, name string, n int, what string) error {
+	return out.print(map[string]int{name: n}, func(w io.Writer) { fmt.Fprintf(w, "%d %s.\n", n, what) })
 }

@@ -10,7 +10,6 @@ import (
 	"net/textproto"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"agegate/internal/rules/audit"
@@ -24,21 +23,19 @@ import (
 
 func (c *cli) webhookRotate() *cobra.Command {
 	var overlap time.Duration
-	var asJSON bool
+	var out *output
 	cmd := c.modeCommand("rotate", "Create a new webhook secret, shown only once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
 		op.warnOfKey(cmd)
 		secret, err := op.tenants.RotateWebhookSecret(cmd.Context(), op.actor, id, livemode, overlap)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return printJSON(cmd.OutOrStdout(), map[string]string{"webhook_secret": secret})
-		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\nKeep it now: it is not shown again. The old secret signs too for %s.\n", secret, overlap)
-		return nil
+		return out.print(map[string]string{"webhook_secret": secret}, func(w io.Writer) {
+			fmt.Fprintf(w, "%s\nKeep it now: it is not shown again. The old secret signs too for %s.\n", secret, overlap)
+		})
 	})
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old secret also signs: 0, 1h, 24h or 72h")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out = outputFlag(cmd, oneObject)
 	return cmd
 }
 
@@ -53,10 +50,9 @@ type listedEndpoint struct {
 }
 
 func (c *cli) webhookEndpoints() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{Use: "endpoints", Short: "List endpoints that are failing or disabled", Args: cobra.NoArgs}
 	scope := tenantFlag(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	out := outputFlag(cmd, oneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, _ audit.Actor, of webhook.Scope) error {
 			endpoints, err := ops.Endpoints(cmd.Context(), of)
@@ -67,35 +63,31 @@ func (c *cli) webhookEndpoints() *cobra.Command {
 			for _, e := range endpoints {
 				listed = append(listed, listedEndpoint{e.ID, e.TenantID, e.Livemode, e.FirstFailureAt, e.DisabledAt, string(e.DisabledReason)})
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), listed)
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON")
-			for _, e := range listed {
-				fmt.Fprintf(w, "%s\t%s\t%t\t%s\t%s\t%s\n", e.EndpointID, e.TenantID, e.Livemode, orNever(e.FirstFailureAt), orNever(e.DisabledAt), e.DisabledReason)
-			}
-			return w.Flush()
+			return out.print(listed, func(w io.Writer) {
+				fmt.Fprintln(w, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON")
+				for _, e := range listed {
+					fmt.Fprintf(w, "%s\t%s\t%t\t%s\t%s\t%s\n", e.EndpointID, e.TenantID, e.Livemode, orNever(e.FirstFailureAt), orNever(e.DisabledAt), e.DisabledReason)
+				}
+			})
 		})
 	}
 	return cmd
 }
 
 func (c *cli) webhookEnable() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "enable ENDPOINT_ID", Short: "Enable a disabled endpoint and send what waits for it",
 		Args: exactlyOneID("ENDPOINT_ID"),
 	}
 	scope := tenantFlag(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := outputFlag(cmd, oneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, actor audit.Actor, of webhook.Scope) error {
 			n, err := ops.EnableEndpoint(cmd.Context(), actor, of, args[0])
 			if err != nil {
 				return err
 			}
-			return printCount(cmd, asJSON, "due", n, "waiting events are due")
+			return printCount(out, "due", n, "waiting events are due")
 		})
 	}
 	return cmd
@@ -106,7 +98,6 @@ const maxDelivery = 1 << 20
 
 func webhookVerify() *cobra.Command {
 	var headerFile, bodyFile string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check a received delivery, and explain why it does not verify",
@@ -117,7 +108,7 @@ func webhookVerify() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&headerFile, "headers", "", "file with one header a line")
 	cmd.Flags().StringVar(&bodyFile, "body", "", "file with the raw body")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := outputFlag(cmd, oneObject)
 	cmd.MarkFlagsRequiredTogether("headers", "body")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		secret := os.Getenv("WEBHOOK_SECRET")
@@ -133,7 +124,7 @@ func webhookVerify() *cobra.Command {
 			return err
 		}
 		report := webhook.Verify(key, header, body, now())
-		if err := printReport(cmd, report, asJSON); err != nil {
+		if err := out.print(report, func(w io.Writer) { writeReceiverReport(w, report) }); err != nil {
 			return err
 		}
 		if !report.Valid {
@@ -171,16 +162,12 @@ func readDelivery(stdin io.Reader, headerFile, bodyFile string) (http.Header, []
 	return http.Header(header), body, err
 }
 
-func printReport(cmd *cobra.Command, report webhook.Report, asJSON bool) error {
-	if asJSON {
-		return printJSON(cmd.OutOrStdout(), report)
-	}
+func writeReceiverReport(w io.Writer, report webhook.Report) {
 	for _, f := range report.Findings {
 		mark := "ok  "
 		if !f.OK {
 			mark = "FAIL"
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s  %-9s  %s\n", mark, f.Check, tenant.Visible(f.Detail))
+		fmt.Fprintf(w, "%s  %-9s  %s\n", mark, f.Check, tenant.Visible(f.Detail))
 	}
-	return nil
 }

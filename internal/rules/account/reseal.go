@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// resealBatch is how many secrets are sealed anew at once.
+// resealBatch is how many secrets are sealed at once.
 const resealBatch = 100
 
 // ResealTOTP seals the secrets of authenticator apps under the sealer's first

@@ -67,7 +67,7 @@ type Tx interface {
 	SetDisabled(userID uuid.UUID, at *time.Time) (bool, error)
 	// SetTOTP stores a sealed secret, or none, and the last accepted step.
 	SetTOTP(userID uuid.UUID, sealed []byte, step int64) error
-	// ReplaceTOTP stores a secret sealed anew, unless it is no longer the old one.
+	// ReplaceTOTP stores a newly sealed secret, unless it is no longer the old one.
 	ReplaceTOTP(userID uuid.UUID, old, sealed []byte) (bool, error)
 	// UseTOTPStep reports whether the step is later than every one used before.
 	// Of several that try, one gets it.

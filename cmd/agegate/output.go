@@ -1,0 +1,38 @@
+package main
+
+import (
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+// output prints what a command found: JSON with --json, otherwise text.
+type output struct {
+	cmd  *cobra.Command
+	json bool
+}
+
+// Shapes of what --json prints.
+const (
+	oneObject = "one JSON object"
+	oneArray  = "one JSON array"
+)
+
+// outputFlag adds --json to a command, which prints shape.
+func outputFlag(cmd *cobra.Command, shape string) *output {
+	o := &output{cmd: cmd}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print "+shape)
+	return o
+}
+
+// print prints v as JSON with --json, otherwise what text writes, with columns
+// that tabs separate aligned.
+func (o *output) print(v any, text func(w io.Writer)) error {
+	if o.json {
+		return printJSON(o.cmd.OutOrStdout(), v)
+	}
+	w := tabwriter.NewWriter(o.cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	text(w)
+	return w.Flush()
+}
