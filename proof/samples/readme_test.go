@@ -1,10 +1,9 @@
-package demo_test
+// Package samples runs the code that the documents show, in every language.
+package samples
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -26,7 +25,7 @@ import (
 // as they stand there: a session is created, its pass is confirmed in every
 // way the README names, and what is forged is refused.
 func TestREADME(t *testing.T) {
-	samples := readSamples(t, "README.md")
+	shown := readSamples(t, "README.md")
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	receiver := gatewaytest.NewReceiver(t)
 	shop := g.Shop(t, receiver.URL, func(s *tenant.Tenant) { s.SuccessURL = "https://shop.example/ok?order=1" })
@@ -37,7 +36,7 @@ func TestREADME(t *testing.T) {
 		return output(t, exec.CommandContext(t.Context(), "sh", "-c", command), append(env, "API_KEY="+shop.Test.APIKey)...)
 	}
 	var session gatewaytest.Created
-	unmarshal(t, shell(samples.find(t, "sh", "sessions/create")), &session)
+	unmarshal(t, shell(shown.find(t, "sh", "sessions/create")), &session)
 	res, _ := g.Force(t, gatewaytest.Browser(), session, "verified")
 	pass, err := url.Parse(res.Header.Get("Location"))
 	if err != nil {
@@ -49,11 +48,11 @@ func TestREADME(t *testing.T) {
 		})
 	}
 	testOtherTokenSamples(t, pass.Query(), session.SessionID, shop.Test.RedirectSecret)
-	testWebhookSample(t, samples, receiver.Wait(t, 1)[0], session.SessionID, shop.Test.WebhookSecret)
+	testWebhookSample(t, shown, receiver.Wait(t, 1)[0], session.SessionID, shop.Test.WebhookSecret)
 	testWebhookSamples(t, receiver.Wait(t, 1)[0], shop.Test.WebhookSecret)
 
 	var status struct{ Status string }
-	unmarshal(t, shell(samples.find(t, "sh", "$SESSION_ID/status"), "SESSION_ID="+session.SessionID), &status)
+	unmarshal(t, shell(shown.find(t, "sh", "$SESSION_ID/status"), "SESSION_ID="+session.SessionID), &status)
 	if status.Status != "PASSED" {
 		t.Errorf("the lookup says %q", status.Status)
 	}
@@ -67,19 +66,19 @@ type redirect struct {
 }
 
 // testTokenSamples gives both languages the same redirects, good and forged.
-func testTokenSamples(t *testing.T, samples samples, pass url.Values, session, secret string) {
+func testTokenSamples(t *testing.T, shown blocks, pass url.Values, session, secret string) {
 	cases := redirects(pass, session, secret)
 	input, err := json.Marshal(cases)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for language, program := range map[string]*exec.Cmd{
-		"python": script(t, "python3", "check.py", samples.find(t, "python", "def is_pass")+`
+		"python": script(t, "python3", "check.py", shown.find(t, "python", "def is_pass")+`
 import json, sys
 cases = json.load(sys.stdin)
 print(json.dumps([is_pass(c["Query"], c["Session"], c["Secret"]) for c in cases]))
 `),
-		"js": script(t, "node", "check.mjs", samples.find(t, "js", "function isPass")+`
+		"js": script(t, "node", "check.mjs", shown.find(t, "js", "function isPass")+`
 import { readFileSync } from "node:fs";
 const cases = JSON.parse(readFileSync(0));
 console.log(JSON.stringify(cases.map((c) => isPass(c.Query, c.Session, c.Secret))));
@@ -120,9 +119,9 @@ func redirects(pass url.Values, session, secret string) []redirect {
 		{"broken escapes", strings.Replace(good, "token=", "token=%zz%ff", 1), session, secret, false},
 		{"NUL", good + "%00", session, secret, false},
 	}
-	for name, secret := range badSecrets("rdsec_test_", "rdsec_live_") {
+	for name, secret := range gatewaytest.BadSecrets("rdsec_test_", "rdsec_live_") {
 		v := credential.Redirect{Session: session, Status: "VERIFIED", IsAdult: true}
-		cases = append(cases, redirect{name, redirectQuery(session, v.Token(secret.key, time.Now().Add(time.Minute))), session, secret.text, false})
+		cases = append(cases, redirect{name, redirectQuery(session, v.Token(secret.Key, time.Now().Add(time.Minute))), session, secret.Text, false})
 	}
 	set := func(name, key, value string) {
 		q, _ := url.ParseQuery(good)
@@ -165,31 +164,6 @@ func redirects(pass url.Values, session, secret string) []redirect {
 	return cases
 }
 
-// badSecret is what a shop may have in place of a secret, and the key that
-// somebody who knows this signs with.
-type badSecret struct {
-	text string
-	key  []byte
-}
-
-// badSecrets returns secrets that are empty, damaged or of another length, by
-// what is wrong with them.
-func badSecrets(prefixes ...string) map[string]badSecret {
-	bytes := func(n int) []byte { return []byte(strings.Repeat("k", n)) }
-	bad := map[string]badSecret{"under no secret": {"", nil}, "under a secret that says undefined": {"undefined", nil}}
-	for _, prefix := range prefixes {
-		for name, text := range map[string]string{
-			"the prefix alone": "", "padding": "====", "a space": " ", "what is not base64": "!!!!", "one character": "A", "zeros": "AAAA",
-		} {
-			bad["under "+prefix+" and "+name] = badSecret{prefix + text, nil}
-		}
-		for _, n := range []int{16, 31, 33, 64} {
-			bad[fmt.Sprintf("under %s and %d bytes", prefix, n)] = badSecret{prefix + base64.StdEncoding.EncodeToString(bytes(n)), bytes(n)}
-		}
-	}
-	return bad
-}
-
 // redirectQuery is the query of a pass with a token.
 func redirectQuery(session, token string) string {
 	return url.Values{"session": {session}, "status": {"VERIFIED"}, "is_adult": {"true"}, "token": {token}}.Encode()
@@ -197,7 +171,7 @@ func redirectQuery(session, token string) string {
 
 // testWebhookSample hands the sample a delivery, then the same with another
 // body.
-func testWebhookSample(t *testing.T, samples samples, d gatewaytest.Delivery, session, secret string) {
+func testWebhookSample(t *testing.T, shown blocks, d gatewaytest.Delivery, session, secret string) {
 	headers := map[string]string{}
 	for name := range d.Header {
 		headers[strings.ToLower(name)] = d.Header.Get(name)
@@ -210,7 +184,7 @@ func testWebhookSample(t *testing.T, samples samples, d gatewaytest.Delivery, se
 		if err != nil {
 			t.Fatal(err)
 		}
-		program := script(t, "node", "hook.mjs", samples.find(t, "js", "function verifiedEvent")+`
+		program := script(t, "node", "hook.mjs", shown.find(t, "js", "function verifiedEvent")+`
 import { readFileSync } from "node:fs";
 const { headers, body } = JSON.parse(readFileSync(0));
 const event = verifiedEvent(headers, body, process.env.WEBHOOK_SECRET);
@@ -224,11 +198,11 @@ console.log(pass ? "released" : "refused");
 	}
 }
 
-// samples are the code blocks of a document.
-type samples []struct{ language, code string }
+// blocks are the code blocks of a document.
+type blocks []struct{ language, code string }
 
 // readSamples reads README.md, or the description of openapi.yaml.
-func readSamples(t *testing.T, document string) samples {
+func readSamples(t *testing.T, document string) blocks {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(visiontest.Root(), document))
 	if err != nil {
@@ -241,7 +215,7 @@ func readSamples(t *testing.T, document string) samples {
 		}
 		text = []byte(doc.Info.Description)
 	}
-	var all samples
+	var all blocks
 	for _, m := range regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
 		all = append(all, struct{ language, code string }{m[1], m[2]})
 	}
@@ -249,7 +223,7 @@ func readSamples(t *testing.T, document string) samples {
 }
 
 // find returns the one sample of a language that holds a text.
-func (s samples) find(t *testing.T, language, text string) string {
+func (s blocks) find(t *testing.T, language, text string) string {
 	t.Helper()
 	found := ""
 	for _, sample := range s {

@@ -1,4 +1,4 @@
-package demo_test
+package samples
 
 import (
 	"bytes"
@@ -120,11 +120,11 @@ func testWebhookSamples(t *testing.T, d gatewaytest.Delivery, secret string) {
 		{changed("webhook-signature", "v1,"+strings.Repeat("A", 43)+"="), body, secret, false},
 		{changed("webhook-signature", "v1,é"), body, secret, false},
 	}
-	for _, bad := range badSecrets("whsec_") {
-		h := hmac.New(sha256.New, bad.key)
+	for _, bad := range gatewaytest.BadSecrets("whsec_") {
+		h := hmac.New(sha256.New, bad.Key)
 		h.Write([]byte(good["webhook-id"] + "." + good["webhook-timestamp"] + "." + body))
 		forged := changed("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(h.Sum(nil)))
-		cases = append(cases, delivery{forged, body, bad.text, false})
+		cases = append(cases, delivery{forged, body, bad.Text, false})
 	}
 	input, err := json.Marshal(cases)
 	if err != nil {

@@ -1,7 +1,9 @@
-package httpd_test
+// Package generators feeds the contract to the client generators that merchants use.
+package generators
 
 import (
-	"net/http/httptest"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sync/errgroup"
+
+	"agegate/internal/gatewaytest"
 )
 
 // Both published editions feed code generators at their defaults, and a
@@ -17,7 +21,7 @@ import (
 // alone. All generators are those of internal/tools/generators, of its Go
 // module and its npm package.
 func TestGenerators(t *testing.T) {
-	const generators = "../../tools/generators"
+	const generators = "../../internal/tools/generators"
 	dir := t.TempDir()
 	copyFiles(t, dir, generators+"/go.mod", generators+"/go.sum")
 	modules, err := filepath.Abs(generators + "/node_modules")
@@ -33,13 +37,11 @@ func TestGenerators(t *testing.T) {
 	run(t, generators, "go", "build", "-o", dir+"/",
 		"github.com/ogen-go/ogen/cmd/ogen", "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen")
 
-	e, _ := newEdge(t, &stub{}, nil)
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	var work errgroup.Group
 	work.SetLimit(runtime.NumCPU())
 	for _, edition := range []string{"openapi", "openapi-3.0"} {
-		rec := httptest.NewRecorder()
-		e.ServeHTTP(rec, httptest.NewRequest("GET", "/"+edition+".yaml", nil))
-		write(t, filepath.Join(dir, edition+".yaml"), rec.Body.String())
+		write(t, filepath.Join(dir, edition+".yaml"), get(t, g.URL+"/"+edition+".yaml"))
 		for _, args := range [][]string{
 			{"node_modules/.bin/openapi-typescript", edition + ".yaml", "--output", edition + "/openapi-typescript/api.ts"},
 			{"node_modules/.bin/openapi-ts", "--input", edition + ".yaml", "--output", edition + "/hey-api"},
@@ -70,11 +72,11 @@ func TestGenerators(t *testing.T) {
 // useGenerated writes a merchant's code beside what each generator made.
 func useGenerated(t *testing.T, dir string) {
 	t.Helper()
-	merchant, err := os.ReadFile("testdata/generators/merchant.ts")
+	merchant, err := os.ReadFile("testdata/merchant.ts")
 	if err != nil {
 		t.Fatal(err)
 	}
-	copyFiles(t, filepath.Join(dir, "openapi/openapi-typescript"), "testdata/generators/webhooks.ts")
+	copyFiles(t, filepath.Join(dir, "openapi/openapi-typescript"), "testdata/webhooks.ts")
 	for _, edition := range []string{"openapi", "openapi-3.0"} {
 		in := func(name string) string { return filepath.Join(dir, edition, name) }
 		// openapi-typescript makes one type of all schemas.
@@ -103,6 +105,21 @@ func passed(e CompletionEvent) bool { return e.Status == Verified && e.IsAdult }
   },
   "include": ["openapi*/**/*.ts"]
 }`)
+}
+
+// get returns what the gateway publishes at an address.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Get(url) //nolint:gosec,noctx // of the test's own gateway
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close() //nolint:errcheck // it was read
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", url, res.Status, err)
+	}
+	return string(body)
 }
 
 // run fails the test when a program does. Nothing is looked up on the network.
