@@ -25,21 +25,12 @@ var urlsForm = &form{
 const saveURLsPath = urlsPath + "/save"
 
 func (p *Pages) urls() feature {
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: urlsPath, least: developer, stepUp: always, handle: p.showURLs},
-			{method: http.MethodPost, path: urlsPath, least: developer, stepUp: always, handle: p.reviewURLs},
-			{method: http.MethodPost, path: saveURLsPath, least: developer, stepUp: always, handle: p.saveURLs},
-		},
-		screens: []string{"urls", "urls_review"},
-		forms:   []*form{urlsForm},
-		notices: []string{"urls_saved", "urls_same"},
-		keys: []string{
-			"urls.effect.refused_none", "urls.effect.no_success", "urls.effect.no_cancel", "urls.effect.no_webhook",
-			"urls.effect.frozen", "urls.effect.plain",
-			"urls.name.success", "urls.name.cancel", "urls.name.webhook",
-		},
-	}
+	at := route{path: urlsPath, least: developer, stepUp: always}
+	f := feature{screens: []string{"urls", "urls_review"}, keys: []string{"urls.name.success", "urls.name.cancel", "urls.name.webhook"}}
+	f.fill(at, urlsForm, p.reviewURLs)
+	at.method, at.path, at.handle = http.MethodPost, saveURLsPath, urlsForm.does(p.saveURLs)
+	f.routes = append(f.routes, at)
+	return f
 }
 
 type urlsView struct {
@@ -50,18 +41,16 @@ type urlsView struct {
 	Back   string
 }
 
-func (p *Pages) showURLs(r *request) error {
-	f, err := r.blank(urlsForm)
-	if err != nil {
-		return err
-	}
+// urlsQuestion is the page where the URLs are typed, before do.
+func (r *request) urlsQuestion(do func(f *formView) error) *question {
 	t := r.tenant
-	f.With("success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL)
-	return r.renderURLs(http.StatusOK, f)
-}
-
-func (r *request) renderURLs(status int, f *formView) error {
-	return r.render(status, "urls", &urlsView{Form: f, Action: r.to(urlsPath), Now: urlViews(r.tenant), Back: r.to(settingsPath)})
+	return &question{
+		begin: []string{"success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL},
+		show: func(status int, f *formView) error {
+			return r.render(status, "urls", &urlsView{Form: f, Action: r.to(urlsPath), Now: urlViews(t), Back: r.to(settingsPath)})
+		},
+		do: do,
+	}
 }
 
 // changedURLs returns the settings that the form asks for.
@@ -89,39 +78,32 @@ type urlChangeView struct {
 
 // reviewURLs says what the URLs that were typed would change. It changes
 // nothing.
-func (p *Pages) reviewURLs(r *request) error {
-	f, err := r.read(urlsForm)
-	if err != nil {
-		return err
-	}
-	c := changedURLs(f)
-	if err := p.cfg.Tenants.Check(c); err != nil {
-		if err := f.refuse(err); err != nil {
+func (p *Pages) reviewURLs(r *request) (*question, error) {
+	return r.urlsQuestion(func(f *formView) error {
+		c := changedURLs(f)
+		if err := p.cfg.Tenants.Check(c); err != nil {
 			return err
 		}
-	}
-	if !f.ok() {
-		return r.renderURLs(http.StatusUnprocessableEntity, f)
-	}
-	next := r.tenant
-	next.SuccessURL, next.CancelURL, next.WebhookURL = *c.SuccessURL, *c.CancelURL, *c.WebhookURL
-	v := &urlsReviewView{Form: f, Save: r.to(saveURLsPath), Back: r.to(urlsPath)}
-	differ := false
-	for i, old := range urlViews(r.tenant) {
-		change := urlChangeView{Name: old.Name, Old: old, New: urlViews(next)[i]}
-		change.Changed = old.URL != change.New.URL
-		differ = differ || change.Changed
-		v.URLs = append(v.URLs, change)
-	}
-	if !differ {
-		return r.done(r.to(settingsPath), "urls_same")
-	}
-	impact, err := p.cfg.Impacts.OfURLs(r.ctx(), r.tenant, next)
-	if err != nil {
-		return err
-	}
-	v.Breaks, v.Changes = urlBreaks(r.tenant, next, impact), urlChanges(r.tenant, next, impact)
-	return r.render(http.StatusOK, "urls_review", v)
+		next := r.tenant
+		next.SuccessURL, next.CancelURL, next.WebhookURL = *c.SuccessURL, *c.CancelURL, *c.WebhookURL
+		v := &urlsReviewView{Form: f, Save: r.to(saveURLsPath), Back: r.to(urlsPath)}
+		differ := false
+		for i, old := range urlViews(r.tenant) {
+			change := urlChangeView{Name: old.Name, Old: old, New: urlViews(next)[i]}
+			change.Changed = old.URL != change.New.URL
+			differ = differ || change.Changed
+			v.URLs = append(v.URLs, change)
+		}
+		if !differ {
+			return r.done(r.to(settingsPath), "urls_same")
+		}
+		impact, err := p.cfg.Impacts.OfURLs(r.ctx(), r.tenant, next)
+		if err != nil {
+			return err
+		}
+		v.Breaks, v.Changes = urlBreaks(r.tenant, next, impact), urlChanges(r.tenant, next, impact)
+		return r.render(http.StatusOK, "urls_review", v)
+	}), nil
 }
 
 func effect(key string, pairs ...any) page.Text { return page.Say("urls.effect."+key, pairs...) }
@@ -188,13 +170,6 @@ func endpointsOf(t tenant.Tenant) []string {
 	return endpoints
 }
 
-func (p *Pages) saveURLs(r *request) error {
-	f, err := r.read(urlsForm)
-	if err != nil {
-		return err
-	}
-	if done, err := r.change(f, changedURLs(f), r.to(settingsPath), "urls_saved"); done || err != nil {
-		return err
-	}
-	return r.renderURLs(http.StatusUnprocessableEntity, f)
+func (p *Pages) saveURLs(r *request) (*question, error) {
+	return r.urlsQuestion(func(f *formView) error { return r.change(changedURLs(f), r.to(settingsPath), "urls_saved") }), nil
 }
