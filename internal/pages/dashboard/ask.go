@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"net/http"
@@ -8,7 +9,6 @@ import (
 
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/account"
-	"agegate/internal/rules/fault"
 
 	"github.com/labstack/echo/v4"
 )
@@ -24,6 +24,8 @@ type question struct {
 	begin []string                            // pairs of field and value that an empty form begins with
 	facts func() ([]page.Text, error)         // reads Facts that cost more, for the page alone; nil for none
 	show  func(status int, f *formView) error // writes a page other than "confirm"
+	// check refuses as do does, but uses no copy of the form up; or nil.
+	check func(f *formView) error
 	// do does the act and answers the request. It refuses by an error that the
 	// form declares as a problem, or by marking the form and returning nil: then
 	// the page is shown again.
@@ -46,9 +48,23 @@ func (v *confirmView) text(part string) page.Text {
 	return page.Say(v.Form.spec.name+part, v.Values...)
 }
 
-// finder returns the question about what a request's path names. It returns nil
-// if it has answered the request itself.
+// finder returns the question about what a request's path names. It returns
+// elsewhere where there is nothing to ask.
 type finder func(r *request) (*question, error)
+
+// elsewhere is the address of the page to lead to.
+type elsewhere string
+
+// Error makes it an error.
+func (e elsewhere) Error() string { return "nothing to ask: see " + string(e) }
+
+// found returns err, after leading elsewhere if err says so.
+func (r *request) found(err error) error {
+	if to, ok := errors.AsType[elsewhere](err); ok {
+		return r.done(string(to), "")
+	}
+	return err
+}
 
 // ask adds an act with the screen "confirm": at the path of a route, GET shows
 // the question and POST does the act.
@@ -68,45 +84,49 @@ func (f *feature) fill(at route, spec *form, find finder) {
 }
 
 // asks returns the handler that shows a question with an empty form.
-func (spec *form) asks(find finder) func(*request) error {
+func (f *form) asks(find finder) func(*request) error {
 	return func(r *request) error {
 		q, err := find(r)
-		if q == nil || err != nil {
-			return err
+		if err != nil {
+			return r.found(err)
 		}
-		f, err := r.blank(spec)
+		v, err := r.blank(f)
 		if err != nil {
 			return err
 		}
-		return r.put(http.StatusOK, q, f.With(q.begin...))
+		return r.put(http.StatusOK, q, v.With(q.begin...))
 	}
 }
 
 // does returns the handler that does what a question asks about: once for each
 // copy of the form, unless the form may be sent again.
-func (spec *form) does(find finder) func(*request) error {
+func (f *form) does(find finder) func(*request) error {
 	return func(r *request) error {
-		f, err := r.read(spec)
-		if err == nil && f.ok() && !spec.again {
-			err = r.once(f)
-		}
+		v, err := r.read(f)
 		if err != nil {
 			return err
 		}
 		q, err := find(r)
-		if q == nil || err != nil {
-			return err
+		if err == nil && v.ok() && q.check != nil {
+			err = v.refuse(q.check(v))
 		}
-		if f.ok() {
-			if err = q.do(f); err == nil && f.ok() {
+		// What the first copy did may be why nothing is found for the second.
+		if v.ok() && !f.again && (err == nil || v.sent != "") {
+			err = cmp.Or(r.once(v), err)
+		}
+		if err != nil {
+			return r.found(err)
+		}
+		if v.ok() {
+			if err = q.do(v); err == nil && v.ok() {
 				return nil
 			}
 		}
-		status, err := r.refuse(f, err)
+		status, err := r.refuse(v, err)
 		if err != nil {
 			return err
 		}
-		return r.put(status, q, f)
+		return r.put(status, q, v)
 	}
 }
 
@@ -137,9 +157,8 @@ func (r *request) refuse(f *formView, err error) (int, error) {
 	if r.route.renews && errors.Is(err, account.ErrSignedOut) {
 		return 0, echo.ErrBadRequest // another change has renewed the log-in meanwhile
 	}
-	refused := f.refuse(err)
-	if f.Fault == nil || fault.CodeOf(err) == fault.InvalidKey {
-		return http.StatusUnprocessableEntity, refused
+	if err = f.refuse(err); len(f.Fields) == 0 {
+		return http.StatusConflict, err
 	}
-	return http.StatusConflict, refused
+	return http.StatusUnprocessableEntity, err
 }

@@ -182,23 +182,21 @@ func (p *Pages) alert(r *request) (*question, error) {
 	if below := r.tenant.AlertBelow; below != nil {
 		present = strconv.FormatInt(*below, 10)
 	}
-	return &question{
+	return r.change(&question{
 		begin: []string{"alert_below", present},
 		show: func(status int, f *formView) error {
 			return r.render(status, "alert", &alertView{Form: f, Back: r.to(billingPath)})
 		},
-		do: func(f *formView) error {
-			below, given := int64(-1), f.Value("alert_below")
-			if given != "" {
-				var err error
-				if below, err = strconv.ParseInt(given, 10, 64); err != nil || below < 0 {
-					f.wrong("alert_below", "alert.problem.range")
-					return nil
-				}
+	}, func(f *formView) tenant.Changes {
+		below, given := int64(-1), f.Value("alert_below")
+		if given != "" {
+			var err error
+			if below, err = strconv.ParseInt(given, 10, 64); err != nil || below < 0 {
+				f.wrong("alert_below", "alert.problem.range")
 			}
-			return r.change(tenant.Changes{AlertBelow: &below}, r.to(billingPath), "alert_saved")
-		},
-	}, nil
+		}
+		return tenant.Changes{AlertBelow: &below}
+	}, r.to(billingPath), "alert_saved"), nil
 }
 
 // downloadLedger writes the ledger of a UTC month, by default the present one,

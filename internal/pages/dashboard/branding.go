@@ -27,7 +27,7 @@ var brandingForm = &form{
 	name: "branding", again: true, // a preview may be asked for twice
 	fields: []field{
 		{name: "brand_name", kind: "text", max: 100, optional: true, hint: true},
-		{name: "brand_colour", kind: "text", max: 7, optional: true, hint: true},
+		{name: "brand_colour", kind: "text", max: 100, optional: true, hint: true},
 		{name: "brand_logo", kind: "file", optional: true, hint: true},
 		{name: "remove_logo", kind: "checkbox"},
 		{name: "privacy_url", kind: "url", max: tenant.MaxURLLength, optional: true},
@@ -135,25 +135,23 @@ func (p *Pages) saveBranding(r *request) (*question, error) {
 			Form: f, Stored: brandViewOf(r.tenant, look), Preview: brandViewOf(r.tenant, preview), Back: r.to(settingsPath),
 		})
 	}
-	return &question{
+	q := r.change(&question{
 		begin: []string{
 			"brand_name", look.Name, "brand_colour", colour, "privacy_url", links.Privacy, "help_url", links.Help, "terms_url", links.Terms,
 		},
 		show: show,
-		do: func(f *formView) error {
-			c := brandingChanges(f)
-			if err := p.cfg.Tenants.Check(c); err != nil {
-				return err
-			}
-			if r.Request().PostForm.Has("preview") {
-				return show(http.StatusOK, f)
-			}
-			if err := r.once(f); err != nil {
-				return err
-			}
-			return r.change(c, r.to(brandingPath), "branding_saved")
-		},
-	}, err
+	}, brandingChanges, r.to(brandingPath), "branding_saved")
+	save := q.do
+	q.do = func(f *formView) error {
+		if r.Request().PostForm.Has("preview") {
+			return show(http.StatusOK, f)
+		}
+		if err := r.once(f); err != nil {
+			return err
+		}
+		return save(f)
+	}
+	return q, err
 }
 
 // brandingChanges returns the settings that the form asks for. A new logo wins

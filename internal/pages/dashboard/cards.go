@@ -67,16 +67,18 @@ func (p *Pages) cardsPage(r *request, status int, f *formView) error {
 }
 
 // makeCards makes cards and shows their links, this once.
-func (p *Pages) makeCards(r *request) (*question, error) {
+func (p *Pages) makeCards(r *request) (q *question, err error) {
+	var age int
 	return &question{
 		begin: []string{"target_age", "18"},
 		show:  func(status int, f *formView) error { return p.cardsPage(r, status, f) },
-		do: func(f *formView) error {
-			age, err := strconv.Atoi(f.Value("target_age"))
-			if err != nil || !allowedAge(age) {
+		check: func(f *formView) error {
+			if age, err = strconv.Atoi(f.Value("target_age")); err != nil || !allowedAge(age) {
 				f.wrong("target_age", "cards.problem.age", "min", minAge, "max", maxAge)
-				return nil
 			}
+			return nil
+		},
+		do: func(f *formView) error {
 			outcomes := []string{f.Value("outcome")}
 			if outcomes[0] == eachOutcome {
 				outcomes = session.CardOutcomes

@@ -84,7 +84,7 @@ func (p *Pages) certifyPage(r *request, status int, f *formView) error {
 func (p *Pages) startCertify(r *request) (*question, error) {
 	return &question{
 		show: func(status int, f *formView) error { return p.certifyPage(r, status, f) },
-		do: func(f *formView) error {
+		do: func(*formView) error {
 			if r.tenant.WebhookURL == "" {
 				return errNoWebhook
 			}

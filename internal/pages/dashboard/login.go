@@ -153,7 +153,7 @@ func (r *request) enterAt(signed account.Signed, next string) error {
 }
 
 func (p *Pages) logInByPasskey(r *request) (*question, error) {
-	return p.loginQuestion(r, func(f *formView, next string) error {
+	return p.loginQuestion(r, func(_ *formView, next string) error {
 		signed, err := p.cfg.Accounts.LogInByPasskey(r.ctx(), r.Request().PostForm.Get("passkey"), r.browser())
 		if err != nil {
 			return err

@@ -131,8 +131,8 @@ func switchTenant(disabled bool, notice string) func(*request, tenant.Tenant, *f
 }
 
 func addCredit(r *request, t tenant.Tenant, f *formView) error {
-	n, err := strconv.ParseInt(f.Value("units"), 10, 64)
-	if err != nil || n < 1 || n > billing.MaxTopUp {
+	n, _ := strconv.ParseInt(f.Value("units"), 10, 64) // what is no number is 0
+	if n < 1 || n > billing.MaxTopUp {
 		f.wrong("units", "tenant_credit.problem.units")
 		return nil
 	}

@@ -78,8 +78,8 @@ func (p *Pages) createTest(r *request, f *formView) error {
 	if f.sent == "" {
 		return errSent
 	}
-	age, err := strconv.Atoi(f.Value("target_age"))
-	if err != nil || !allowedAge(age) {
+	age, _ := strconv.Atoi(f.Value("target_age")) // what is no number is 0
+	if !allowedAge(age) {
 		f.wrong("target_age", "playground.problem.age", "min", minAge, "max", maxAge)
 		return nil
 	}

@@ -96,7 +96,7 @@ func (r *request) step(name stepName, do func(*request) error) (*question, error
 	}
 	for _, step := range stepsOf(secrets) {
 		if step.Name == name && step.Href == "" {
-			return nil, r.done(r.path(redirectPath), "")
+			return nil, elsewhere(r.path(redirectPath))
 		}
 	}
 	return &question{

@@ -35,13 +35,17 @@ func (p *Pages) settings() feature {
 	return f
 }
 
-// change applies changes to the tenant's settings and leads to a page with a
-// notice.
-func (r *request) change(c tenant.Changes, back, notice string) error {
-	if _, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.Actor(), r.access.TenantID(), c); err != nil {
-		return err
+// change makes a question the one whether to apply changes to the tenant's
+// settings, which leads to a page with a notice.
+func (r *request) change(q *question, changes func(f *formView) tenant.Changes, back, notice string) *question {
+	q.check = func(f *formView) error { return r.pages.cfg.Tenants.Check(changes(f)) }
+	q.do = func(f *formView) error {
+		if _, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.Actor(), r.access.TenantID(), changes(f)); err != nil {
+			return err
+		}
+		return r.done(back, notice)
 	}
-	return r.done(back, notice)
+	return q
 }
 
 type settingsView struct {
@@ -192,19 +196,17 @@ type switchView struct {
 }
 
 func (s switchSetting) find(r *request) (*question, error) {
-	return &question{
+	return r.change(&question{
 		begin: s.begin(r.tenant),
 		show: func(status int, f *formView) error {
 			return r.render(status, "switch", &switchView{
 				Name: s.form.name, Points: s.pointKeys(), Legal: s.legal, Form: f, Back: r.to(settingsPath),
 			})
 		},
-		do: func(f *formView) error {
-			var c tenant.Changes
-			s.set(f, &c)
-			return r.change(c, r.to(settingsPath), "settings_saved")
-		},
-	}, nil
+	}, func(f *formView) (c tenant.Changes) {
+		s.set(f, &c)
+		return c
+	}, r.to(settingsPath), "settings_saved"), nil
 }
 
 var languagesForm = &form{
@@ -250,7 +252,7 @@ func (p *Pages) languages(r *request) (*question, error) {
 	if r.route.method == http.MethodPost {
 		chosen, standard = r.Request().PostForm["languages"], r.Request().PostForm.Get("default")
 	}
-	return &question{
+	return r.change(&question{
 		show: func(status int, f *formView) error {
 			v := &languagesView{Form: f, Back: r.to(settingsPath)}
 			for _, tag := range tenant.Languages {
@@ -260,22 +262,19 @@ func (p *Pages) languages(r *request) (*question, error) {
 			}
 			return r.render(status, "languages", v)
 		},
-		do: func(f *formView) error {
-			languages := []string{standard}
-			for _, tag := range chosen {
-				if tag != standard {
-					languages = append(languages, tag)
-				}
+	}, func(f *formView) tenant.Changes {
+		languages := []string{standard}
+		for _, tag := range chosen {
+			if tag != standard {
+				languages = append(languages, tag)
 			}
-			switch {
-			case len(chosen) == 0:
-				f.wrong("languages", "languages.problem.none")
-				return nil
-			case len(languages) != len(chosen):
-				f.wrong("default", "languages.problem.default")
-				return nil
-			}
-			return r.change(tenant.Changes{Languages: &languages}, r.to(settingsPath), "settings_saved")
-		},
-	}, nil
+		}
+		switch {
+		case len(chosen) == 0:
+			f.wrong("languages", "languages.problem.none")
+		case len(languages) != len(chosen):
+			f.wrong("default", "languages.problem.default")
+		}
+		return tenant.Changes{Languages: &languages}
+	}, r.to(settingsPath), "settings_saved"), nil
 }

@@ -10,11 +10,11 @@ import (
 )
 
 var urlsForm = &form{
-	name: "urls",
-	fields: []field{
-		{name: "success_url", kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
-		{name: "cancel_url", kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
-		{name: "webhook_url", kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
+	name: "urls", again: true, // it changes nothing
+	fields: []field{ // the domain says how long a URL may be
+		{name: "success_url", kind: "url", max: 2 * tenant.MaxURLLength, optional: true, hint: true},
+		{name: "cancel_url", kind: "url", max: 2 * tenant.MaxURLLength, optional: true, hint: true},
+		{name: "webhook_url", kind: "url", max: 2 * tenant.MaxURLLength, optional: true, hint: true},
 	},
 	problems: map[error]string{
 		tenant.ErrURLTooLong: "long", tenant.ErrURLSyntax: "syntax", tenant.ErrURLScheme: "scheme",
@@ -22,13 +22,16 @@ var urlsForm = &form{
 	},
 }
 
+// savedURLsForm is urlsForm as the review sends it.
+var savedURLsForm = &form{name: urlsForm.name, fields: urlsForm.fields, problems: urlsForm.problems}
+
 const saveURLsPath = urlsPath + "/save"
 
 func (p *Pages) urls() feature {
 	at := route{path: urlsPath, least: developer, stepUp: always}
 	f := feature{screens: []string{"urls", "urls_review"}, keys: []string{"urls.name.success", "urls.name.cancel", "urls.name.webhook"}}
 	f.fill(at, urlsForm, p.reviewURLs)
-	at.method, at.path, at.handle = http.MethodPost, saveURLsPath, urlsForm.does(p.saveURLs)
+	at.method, at.path, at.handle = http.MethodPost, saveURLsPath, savedURLsForm.does(p.saveURLs)
 	f.routes = append(f.routes, at)
 	return f
 }
@@ -41,15 +44,14 @@ type urlsView struct {
 	Back   string
 }
 
-// urlsQuestion is the page where the URLs are typed, before do.
-func (r *request) urlsQuestion(do func(f *formView) error) *question {
+// urlsQuestion is the page where the URLs are typed.
+func (r *request) urlsQuestion() *question {
 	t := r.tenant
 	return &question{
 		begin: []string{"success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL},
 		show: func(status int, f *formView) error {
 			return r.render(status, "urls", &urlsView{Form: f, Action: r.to(urlsPath), Now: urlViews(t), Back: r.to(settingsPath)})
 		},
-		do: do,
 	}
 }
 
@@ -79,7 +81,8 @@ type urlChangeView struct {
 // reviewURLs says what the URLs that were typed would change. It changes
 // nothing.
 func (p *Pages) reviewURLs(r *request) (*question, error) {
-	return r.urlsQuestion(func(f *formView) error {
+	q := r.urlsQuestion()
+	q.do = func(f *formView) error {
 		c := changedURLs(f)
 		if err := p.cfg.Tenants.Check(c); err != nil {
 			return err
@@ -103,7 +106,8 @@ func (p *Pages) reviewURLs(r *request) (*question, error) {
 		}
 		v.Breaks, v.Changes = urlBreaks(r.tenant, next, impact), urlChanges(r.tenant, next, impact)
 		return r.render(http.StatusOK, "urls_review", v)
-	}), nil
+	}
+	return q, nil
 }
 
 func effect(key string, pairs ...any) page.Text { return page.Say("urls.effect."+key, pairs...) }
@@ -171,5 +175,5 @@ func endpointsOf(t tenant.Tenant) []string {
 }
 
 func (p *Pages) saveURLs(r *request) (*question, error) {
-	return r.urlsQuestion(func(f *formView) error { return r.change(changedURLs(f), r.to(settingsPath), "urls_saved") }), nil
+	return r.change(r.urlsQuestion(), changedURLs, r.to(settingsPath), "urls_saved"), nil
 }
