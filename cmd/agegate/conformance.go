@@ -31,8 +31,8 @@ it expires.
 
 Secrets are read from the environment or from files: REDIRECT_SECRET (rdsec_test_…)
 and WEBHOOK_SECRET (whsec_…). Each key can also be given as TEST_KEY, LIVE_KEY,
-OTHER_KEY, REVOKED_KEY, DISABLED_KEY, CAPPED_KEY, UNPAID_KEY and BARE_KEY, out of
-sight of other users of this machine.
+OTHER_KEY, REVOKED_KEY, DISABLED_KEY, CAPPED_KEY, UNPAID_KEY, BARE_KEY, LAST_TEST_KEY
+and LAST_LIVE_KEY, out of sight of other users of this machine.
 
 The exit status is 0 when every case passed or was skipped for want of a credential,
 1 when a case failed or webhooks did not reach the receiver, and 2 when the gateway
@@ -42,7 +42,7 @@ could not be tested.`
 type conformanceFlags struct {
 	conformance.Options
 
-	listen, webhookURL        string
+	listen                    string
 	redirectFile, webhookFile string
 	report, out               string
 	plan                      bool
@@ -63,7 +63,7 @@ func (c *cli) conformanceCommand() *cobra.Command {
 	flags.StringVar(&f.redirectFile, "redirect-secret-file", "", "file with the redirect secret of test mode [REDIRECT_SECRET]")
 	flags.StringVar(&f.webhookFile, "webhook-secret-file", "", "file with the webhook secret of test mode [WEBHOOK_SECRET]")
 	flags.StringVar(&f.listen, "listen", "", "open a webhook receiver at host:port")
-	flags.StringVar(&f.webhookURL, "webhook-url", "", "address under which the gateway reaches the receiver (default http://, then --listen)")
+	flags.StringVar(&f.WebhookURL, "webhook-url", "", "address under which the gateway reaches the receiver (default http://, then --listen)")
 	flags.BoolVar(&f.WithoutWebhooks, "without-webhooks", false, "skip the cases about webhooks instead of failing")
 	flags.StringArrayVar(&f.Cases, "case", nil, "run only the cases of this name or pattern, such as create.*; may be repeated")
 	flags.IntVar(&f.Draws, "draws", conformance.DefaultDraws, "requests of each random case; a tenth of them makes sessions")
@@ -104,6 +104,8 @@ func (f *conformanceFlags) keys() []keyFlag {
 		{&f.CappedKey, "capped-key", "CAPPED_KEY", "test key of a tenant whose daily cap is reached"},
 		{&f.UnpaidKey, "unpaid-key", "UNPAID_KEY", "live key of a tenant with neither allowance nor credit"},
 		{&f.BareKey, "bare-key", "BARE_KEY", "test key of a tenant with a Success URL and no Cancel URL"},
+		{&f.LastTestKey, "last-test-key", "LAST_TEST_KEY", "test key of a tenant with one test session left today, which the run uses up"},
+		{&f.LastLiveKey, "last-live-key", "LAST_LIVE_KEY", "live key of a tenant with one unit left, which the run holds"},
 	}
 }
 
@@ -151,7 +153,7 @@ func (f *conformanceFlags) check() error {
 	switch {
 	case f.BaseURL == "" || f.TestKey == "":
 		return errors.New("--base-url and --test-key must be given")
-	case f.webhookURL != "" && f.listen == "":
+	case f.WebhookURL != "" && f.listen == "":
 		return errors.New("--webhook-url needs --listen")
 	case f.listen != "" && f.WithoutWebhooks:
 		return errors.New("--listen and --without-webhooks exclude each other")
@@ -206,7 +208,7 @@ func (f *conformanceFlags) announce(w io.Writer, plan conformance.Plan) {
 	}
 	fmt.Fprintln(w, ".\nThe tenant needs a Success URL and a Cancel URL.")
 	if f.Listener != nil {
-		address := f.webhookURL
+		address := f.WebhookURL
 		if address == "" {
 			address = "http://" + f.Listener.Addr().String() + "/"
 		}

@@ -156,12 +156,13 @@ func ownBinary(t *testing.T, path, databaseURL string) {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "AGEGATE_DATABASE_URL=" + databaseURL,
 		"AGEGATE_SECRET_KEY=" + base64.StdEncoding.EncodeToString(make([]byte, 32)), "AGEGATE_LISTEN=" + address, "AGEGATE_BASE_URL=" + url,
 		"AGEGATE_MODELS_DIR=" + filepath.Join(visiontest.Root(), "models"), "AGEGATE_INFERENCE_WORKERS=1",
-		"AGEGATE_TEST_DAILY_CAP=80", "AGEGATE_ALLOW_INSECURE_CALLBACKS=true", "AGEGATE_WEBHOOK_ALLOW_NETS=127.0.0.0/8",
-		"AGEGATE_WEBHOOK_RETRY_TEST=200ms,1s,1s", "AGEGATE_LOG_LEVEL=warn",
+		"AGEGATE_TEST_DAILY_CAP=120", "AGEGATE_ALLOW_INSECURE_CALLBACKS=true", "AGEGATE_WEBHOOK_ALLOW_NETS=127.0.0.0/8",
+		"AGEGATE_WEBHOOK_RETRY_TEST=3s,1s,1s", "AGEGATE_LOG_LEVEL=warn",
 	}}
 	callbacks := []string{"--success-url", "https://shop.example/ok?order=1", "--cancel-url", "https://shop.example/back"}
 	shop := p.tenant(slices.Concat(callbacks, []string{"--webhook-url", "http://" + hook + "/hook", "--age-visibility"})...)
 	document := p.tenant(slices.Concat(callbacks, []string{"--webhook-url", "http://" + hook + "/hook", "--document-check"})...)
+	last := p.tenant(slices.Concat(callbacks, []string{"--test-cap", "1"})...)
 	capped, off := p.tenant(callbacks...), p.tenant(callbacks...)
 	p.print(nil, "tenant", "disable", off.ID)
 	var key struct {
@@ -175,17 +176,19 @@ func ownBinary(t *testing.T, path, databaseURL string) {
 	}
 	everything := append(settings(shop), "LIVE_KEY="+shop.Keys.Live, "OTHER_KEY="+document.Keys.Test, "REVOKED_KEY="+key.Key,
 		"DISABLED_KEY="+off.Keys.Live, "CAPPED_KEY="+capped.Keys.Test, "UNPAID_KEY="+p.tenant(slices.Concat(callbacks, []string{"--free-checks", "0"})...).Keys.Live,
-		"BARE_KEY="+p.tenant(callbacks[:2]...).Keys.Test)
+		"BARE_KEY="+p.tenant(callbacks[:2]...).Keys.Test,
+		"LAST_TEST_KEY="+last.Keys.Test, "LAST_LIVE_KEY="+p.tenant(slices.Concat(callbacks, []string{"--free-checks", "1"})...).Keys.Live)
 
 	stop := p.serve(url)
 	reachCap(t, url, capped.Keys.Test)
-	report, code := p.conformance(everything, "--listen", hook)
+	report, code := p.conformance(everything, "--listen", hook, "--webhook-url", "http://"+hook+"/hook")
 	allPass(t, report)
 	if code != conformance.ExitPassed || report.Count(conformance.Skipped) != 1 {
 		t.Errorf("exit status %d, %s; want 0 and only the expiry skipped", code, report.Summary())
 	}
 	plan, err := conformance.PlanOf(conformance.Options{
 		TestKey: "x", LiveKey: "x", OtherKey: "x", RevokedKey: "x", DisabledKey: "x", CappedKey: "x", UnpaidKey: "x", BareKey: "x",
+		LastTestKey: "x", LastLiveKey: "x", WebhookURL: "x",
 		RedirectSecret: "x", Draws: conformance.DefaultDraws,
 	})
 	if err != nil || int(report.Sessions) != plan.Sessions || int(report.Live) != plan.Live {

@@ -27,6 +27,9 @@ type fault struct {
 	delivery func(*post) []string // changes a webhook; returns the sessions that get another
 	expires  bool                 // on the gateway whose sessions expire in a second
 	silent   bool                 // no webhook may come
+	answered func(int) int        // changes the receiver's answer to a webhook
+	follows  bool                 // redirects of the receiver are followed
+	brief    bool                 // what is waited for does not come
 }
 
 // reply is an answer on its way to the client.
@@ -149,6 +152,9 @@ func (p *proxy) forward(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	status := p.post(req, d)
+	if change := p.fault.Load().answered; change != nil {
+		status = change(status)
+	}
 	if d.twice {
 		d.header.Set("webhook-id", "evt_0190c0de-0000-7000-8000-000000000001")
 		d.sign()
@@ -173,7 +179,11 @@ func (p *proxy) post(of *http.Request, d *post) int {
 		return http.StatusInternalServerError
 	}
 	req.Header = d.header
-	res, err := http.DefaultClient.Do(req)
+	client := &http.Client{}
+	if !p.fault.Load().follows {
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	res, err := client.Do(req)
 	if err != nil {
 		return http.StatusNoContent
 	}

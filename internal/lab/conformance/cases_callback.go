@@ -10,7 +10,7 @@ import (
 
 var callbackCases = []testCase{
 	{
-		Name: "callback.accepted", Title: "success_url and cancel_url may have any path and query on a registered host, in either case of letters", sessions: 2,
+		Name: "callback.accepted", Title: "success_url and cancel_url may have any path and query on a registered host, in either case of letters, with the port of the scheme or without", sessions: 3,
 		Cites: []string{"SPEC 4.1 rule 1", "openapi.yaml createSession"},
 		run: func(t *trial) {
 			to := t.callback("/agegate-conformance/a%20b/?q=%26&r")
@@ -21,6 +21,21 @@ var callbackCases = []testCase{
 			}
 			upper := strings.ToUpper(u.Scheme) + "://" + strings.ToUpper(u.Host) + "/"
 			t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`, upper), nil)
+			if u.Port() == "" {
+				u.Host += map[string]string{"https": ":443", "http": ":80"}[u.Scheme]
+			}
+			t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`, u.String()), nil)
+		},
+	},
+	{
+		Name: "callback.webhook_host", Title: "The registered Webhook URL's host and port may be those of a callback, too", needs: []need{needWebhookURL}, sessions: 1,
+		Cites: []string{"SPEC 4.1 rule 1", "openapi.yaml createSession"},
+		run: func(t *trial) {
+			u, err := url.Parse(t.WebhookURL)
+			if err != nil {
+				t.fatalf("the Webhook URL given to this suite does not parse")
+			}
+			t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`, u.Scheme+"://"+u.Host+"/agegate-conformance"), nil)
 		},
 	},
 	{
@@ -35,12 +50,17 @@ var callbackCases = []testCase{
 				http.StatusUnprocessableEntity, "unregisteredHost")
 			for _, host := range []string{
 				"x." + u.Host, u.Hostname() + "." + canary + ".example", "x" + u.Host, u.Hostname() + ":1", u.Host + "@" + canary + ".example",
-				canary + ".example#@" + u.Host, canary + ".example?" + u.Host, canary + ".example/" + u.Host,
+				u.Hostname() + ".", canary + ".example#@" + u.Host, canary + ".example?" + u.Host, canary + ".example/" + u.Host,
 			} {
 				for _, field := range []string{"success_url", "cancel_url"} {
 					t.invalid(field+" on a host like the registered one", call{operation: createSession, keys: t.test, body: fmt.Sprintf(`{"target_age":18,%q:%q}`, field, u.Scheme+"://"+host+"/")},
 						at("", "body", field))
 				}
+			}
+			if u.Port() == "" { // the other scheme has another port
+				other := map[string]string{"https": "http", "http": "https"}[u.Scheme]
+				t.invalid("success_url with the other scheme", call{operation: createSession, keys: t.test, body: fmt.Sprintf(`{"target_age":18,"success_url":%q}`, other+"://"+u.Host+"/")},
+					at("", "body", "success_url"))
 			}
 		},
 	},

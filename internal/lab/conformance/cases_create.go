@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 var createCases = []testCase{
@@ -18,6 +20,7 @@ var createCases = []testCase{
 			t.check(!strings.ContainsAny(second.VerificationURL, "?#"), "the verification_url has a query or fragment, to which no force can be appended")
 			t.check(!strings.Contains(second.VerificationURL, second.ID), "the verification_url can be derived from the session_id")
 			t.check(second.ExpiresAt.After(second.date), "expires_at is not after the creation")
+			t.check(second.ExpiresAt.Sub(second.date) < 24*time.Hour+clockTolerance, "expires_at is more than 24 hours after the creation")
 		},
 	},
 	{
@@ -25,6 +28,7 @@ var createCases = []testCase{
 		run: func(t *trial) {
 			seen := map[string]bool{}
 			for _, c := range operations {
+				c.header = http.Header{"X-Request-ID": {canary}} // an answer that repeats it is a problem
 				for range 2 {
 					id := t.call(c).header.Get("X-Request-ID")
 					t.check(id != "" && !seen[id], "an X-Request-ID is missing or repeated")
@@ -90,7 +94,7 @@ var createCases = []testCase{
 		Name: "create.not_json", Title: "A body that is not one JSON object in UTF-8 is 422",
 		Cites: []string{"SPEC 4.1", "SPEC 7", "openapi.yaml createSession 422"},
 		run: func(t *trial) {
-			for _, body := range []string{"{", `{"target_age":18}{}`, `{"target_age":18`, canary, "{\"target_age\":18,\"x\":\"\xff\"}"} {
+			for _, body := range []string{"{", `{"target_age":18}{}`, `{"target_age":18`, canary, `{"target_age":18,"target_age":18}`, "{\"target_age\":18,\"x\":\"\xff\"}"} {
 				t.expect(call{operation: createSession, keys: t.test, body: body}, http.StatusUnprocessableEntity, "notJSON")
 			}
 			t.invalid("no body", call{operation: createSession, keys: t.test}, at("missing", "body"))
@@ -99,6 +103,8 @@ var createCases = []testCase{
 			}
 			t.invalid("text/plain", call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: http.Header{"Content-Type": {"text/plain"}}},
 				at("model_attributes_type", "body"))
+			t.invalid("another character set", call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: http.Header{"Content-Type": {"application/json; charset=utf-16"}}},
+				at("json_invalid", "body"))
 		},
 	},
 	{
@@ -115,7 +121,8 @@ var createCases = []testCase{
 		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml createSession 429"},
 		run: func(t *trial) {
 			capped := call{operation: createSession, keys: []string{t.CappedKey}, body: `{"target_age":18}`}
-			t.expect(capped, http.StatusTooManyRequests, "testCap")
+			got := t.expect(capped, http.StatusTooManyRequests, "testCap")
+			t.untilTomorrow(got)
 			capped.body = `{"target_age":12}`
 			t.expect(capped, http.StatusUnprocessableEntity, "outOfRange")
 		},
@@ -128,11 +135,57 @@ var createCases = []testCase{
 			t.check(got.status == http.StatusPaymentRequired, "the creation is answered with %s, want 402", got)
 		},
 	},
+	{
+		Name: "create.last_test", Title: "The last test session of the day is created, its repetition does not count, and one more is 429", needs: []need{needLastTest}, sessions: 1,
+		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml Repeating a request safely", "openapi.yaml createSession 429"},
+		run: func(t *trial) {
+			t.lastOf(t.LastTestKey, http.StatusTooManyRequests)
+		},
+	},
+	{
+		Name: "create.last_unit", Title: "The last unit makes a live session, its repetition is not charged, and one more is 402", needs: []need{needLastLive}, live: 1,
+		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml Repeating a request safely", "openapi.yaml createSession 402"},
+		run: func(t *trial) {
+			t.lastOf(t.LastLiveKey, http.StatusPaymentRequired)
+		},
+	},
+}
+
+// lastOf makes the one session that a key has left. Another must be refused.
+func (t *trial) lastOf(key string, refused int) {
+	last := call{operation: createSession, keys: []string{key}, body: `{"target_age":18}`, header: newKey()}
+	first := t.call(last)
+	t.check(first.status == http.StatusCreated, "the last creation is answered with %s, want 201", first)
+	again := t.call(last)
+	t.check(again.status == http.StatusCreated && bytes.Equal(first.body, again.body), "its repetition is answered with %s, want the same 201", again)
+	last.header = newKey()
+	more := t.call(last)
+	t.check(more.status == refused, "one more creation is answered with %s, want %d", more, refused)
+}
+
+// untilTomorrow checks that Retry-After leads to the next UTC day.
+func (t *trial) untilTomorrow(got answer) {
+	at, err := http.ParseTime(got.header.Get("Date"))
+	seconds, err2 := strconv.Atoi(got.header.Get("Retry-After"))
+	if err != nil || err2 != nil {
+		t.failf("the refusal has no Date or no Retry-After in seconds")
+		return
+	}
+	next := at.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	t.check(apart(at.Add(time.Duration(seconds)*time.Second), next) < clockTolerance, "Retry-After does not lead to the next UTC day, but %s past it", at.Add(time.Duration(seconds)*time.Second).Sub(next))
+}
+
+// differ checks that two creations make two sessions.
+func (t *trial) differ(a, b call) {
+	first, second := t.call(a), t.call(b)
+	t.check(first.status == http.StatusCreated && second.status == http.StatusCreated && !bytes.Equal(first.body, second.body),
+		"two creations are answered with %d and %d, or with one session", first.status, second.status)
+	t.check(second.header.Get("Idempotent-Replayed") == "", "the second creation is marked as a repetition")
 }
 
 var idempotencyCases = []testCase{
 	{
-		Name: "idempotency.replay", Title: "A repetition under the same Idempotency-Key gets the first answer again, marked", sessions: 1,
+		Name: "idempotency.replay", Title: "A repetition under the same Idempotency-Key gets the first answer again, marked", sessions: 2,
 		Cites: []string{"openapi.yaml Repeating a request safely", "openapi.yaml createSession 201"},
 		run: func(t *trial) {
 			key := newKey()
@@ -142,6 +195,34 @@ var idempotencyCases = []testCase{
 			t.check(again.header.Get("Idempotent-Replayed") == "true", "the repetition is not marked with Idempotent-Replayed: true")
 			t.check(first.status == http.StatusCreated && again.status == first.status && bytes.Equal(first.body, again.body), "the repetition gets another answer: %d, then %d", first.status, again.status)
 			t.expect(call{operation: createSession, keys: t.test, body: `{"target_age":21}`, header: key}, http.StatusConflict, "idempotencyKeyReused")
+			for _, field := range []string{"success_url", "cancel_url"} {
+				other := fmt.Sprintf(`{"target_age":18,%q:%q}`, field, t.callback("/agegate-conformance/other"))
+				t.expect(call{operation: createSession, keys: t.test, body: other, header: key}, http.StatusConflict, "idempotencyKeyReused")
+			}
+			third := t.call(call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: key})
+			t.check(bytes.Equal(first.body, third.body), "after the refusals the repetition gets another answer, of status %d", third.status)
+			cased := http.Header{"Idempotency-Key": {strings.ToLower(key.Get("Idempotency-Key"))}}
+			made := t.call(call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: cased})
+			t.check(made.status == http.StatusCreated && !bytes.Equal(first.body, made.body), "a key in other letters gets the session of the first")
+		},
+	},
+	{
+		Name: "idempotency.long", Title: "Keys of 255 characters that differ in the last one make two sessions", sessions: 2,
+		Cites: []string{"openapi.yaml IdempotencyKey"},
+		run: func(t *trial) {
+			key := newKey().Get("Idempotency-Key")
+			key += strings.Repeat("k", 254-len(key))
+			t.differ(call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: http.Header{"Idempotency-Key": {key + "a"}}},
+				call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: http.Header{"Idempotency-Key": {key + "b"}}})
+		},
+	},
+	{
+		Name: "idempotency.tenants", Title: "The same key of two tenants makes two sessions", needs: []need{needOther}, sessions: 2,
+		Cites: []string{"openapi.yaml Repeating a request safely", "SPEC 5 rule 3"},
+		run: func(t *trial) {
+			key := newKey()
+			t.differ(call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: key},
+				call{operation: createSession, keys: []string{t.OtherKey}, body: `{"target_age":18}`, header: key})
 		},
 	},
 	{

@@ -109,7 +109,7 @@ var authenticationCases = []testCase{
 			damaged := t.TestKey[:len(t.TestKey)-1] + string('0'+(last+1)%10)
 			otherMode := strings.Replace(t.TestKey, "svc_test_", "svc_live_", 1)
 			for _, c := range operations {
-				for _, key := range []string{"svc_test_", "svc_test_" + canary, damaged, otherMode, t.TestKey + "0", "svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb"} {
+				for _, key := range []string{"svc_test_", "svc_test_" + canary, damaged, otherMode, t.TestKey + "0", t.TestKey + "=", t.TestKey + "," + canary, t.TestKey + " " + canary, t.TestKey + t.TestKey, "svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb"} {
 					c.keys = []string{key}
 					t.expect(c, http.StatusUnauthorized, "invalid")
 				}

@@ -128,12 +128,13 @@ func withoutOwn(a answer) string {
 }
 
 var expiryCases = []testCase{{
-	Name: "expiry.lookup", Title: "A session that was never completed is EXPIRED at expires_at, for ever, and its page is gone", needs: []need{needExpiry}, sessions: 1,
+	Name: "expiry.lookup", Title: "A session that was never completed is EXPIRED at expires_at, for ever, and its page is gone, also before the first lookup", needs: []need{needExpiry}, sessions: 2,
 	Cites: []string{"SPEC 2.4", "SPEC 3", "SPEC 4.2 rule 1", "openapi.yaml getSessionStatus"},
 	run: func(t *trial) {
 		key := newKey()
 		s := t.create(t.test, `{"target_age":18}`, key)
-		left := s.ExpiresAt.Sub(t.now()) + 2*time.Second // the Date header has whole seconds
+		unseen := t.create(t.test, `{"target_age":18}`, nil)
+		left := unseen.ExpiresAt.Sub(t.now()) + 2*time.Second // the Date header has whole seconds
 		if left > t.ExpiryWait {
 			t.endf(Skipped, "needs a wait of %s for the session to expire", left.Round(time.Second))
 		}
@@ -142,7 +143,12 @@ var expiryCases = []testCase{{
 		case <-t.ctx.Done():
 			t.fatalf("the run was ended while the session was to expire")
 		}
-		t.shared["expired"] = s
+		t.shared["expired"], t.shared["unseen"] = s, unseen
+		late := t.open(newBrowser(), unseen.VerificationURL+"?force=verified")
+		t.check(late.header.Get("Location") == "", "an expired session that nobody has looked up redirects")
+		if status, _ := t.status(t.test, unseen.ID); status != "EXPIRED" {
+			t.failf("force makes the expired session that nobody has looked up %s", status)
+		}
 		status, at := t.status(t.test, s.ID)
 		t.check(status == "EXPIRED" && at.Equal(s.ExpiresAt), "the status is %s, since %s; want EXPIRED since expires_at", status, at)
 		got := t.open(newBrowser(), s.VerificationURL+"?force=verified")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 var pageCases = []testCase{
@@ -23,12 +24,39 @@ var pageCases = []testCase{
 			if status, _ := t.status(t.test, s.ID); status != "PENDING" {
 				t.failf("opening the page makes the session %s", status)
 			}
+			_, since := t.status(t.test, s.ID)
+			t.check(apart(since, s.date) < clockTolerance, "opening the page moves status_at")
+		},
+	},
+	{
+		Name: "page.unknown", Title: "An address that differs from the verification_url in one place is a page with 404", Cites: []string{"openapi.yaml CreateSessionOut", "openapi.yaml Quick start"},
+		run: func(t *trial) {
+			s := t.pending()
+			cut := len(s.VerificationURL) - 8
+			for _, other := range []string{s.VerificationURL[:cut] + "AAAAAAAA", s.VerificationURL[:cut], s.VerificationURL + "A", s.VerificationURL[:cut] + swapCase(s.VerificationURL[cut:])} {
+				t.isPage(t.open(newBrowser(), other+"?force=verified"), http.StatusNotFound)
+			}
+			if status, _ := t.status(t.test, s.ID); status != "PENDING" {
+				t.failf("a page of another address makes the session %s", status)
+			}
 		},
 	},
 	{
 		Name: "redirect.pass", Title: "VERIFIED redirects with 303 and exactly token, session, status and is_adult",
 		Cites: []string{"SPEC 1 rule 3", "SPEC 4.4", "openapi.yaml Redirect token"},
 		run:   func(t *trial) { t.redirect(t.forced("verified")) },
+	},
+	{
+		Name: "redirect.other_browser", Title: "A browser that did not complete the session gets no redirect and no token from its verification_url",
+		Cites: []string{"SPEC 1 rule 8", "openapi.yaml Redirect token"},
+		run: func(t *trial) {
+			s := t.forced("verified")
+			for _, query := range []string{"", "?force=verified"} {
+				got := t.open(newBrowser(), s.VerificationURL+query)
+				t.isPage(got, http.StatusOK)
+				t.check(!tokenPattern.Match(got.body), "another browser is given a token")
+			}
+		},
 	},
 	{
 		Name: "redirect.token", Title: "The token is signed over session|status|is_adult|expires_ts, and lives no longer than it should", needs: []need{needRedirectSecret},
@@ -144,9 +172,25 @@ func (t *trial) redirect(s *session) *url.URL {
 		return to
 	}
 	seconds, _ := strconv.ParseInt(form[1], 10, 64) // ten digits
-	left := time.Unix(seconds, 0).Sub(t.now())
-	t.check(left > -clockTolerance && left < t.TokenTTL+clockTolerance, "the token expires %s from now, want at most %s", left.Round(time.Second), t.TokenTTL)
+	made, err := http.ParseTime(got.header.Get("Date"))
+	t.check(err == nil, "the redirect has no Date")
+	left := time.Unix(seconds, 0).Sub(made)
+	t.check(left < t.TokenTTL+clockTolerance, "the token lives for %s, want at most %s", left.Round(time.Second), t.TokenTTL)
+	t.check(left > min(shortestToken, t.TokenTTL)-2*time.Second, "the token lives for %s, in which a slow browser does not reach the shop", left.Round(time.Second))
 	return to
+}
+
+// shortestToken is what a browser needs at least to follow the redirect over a
+// bad network, and a shop to look at the token.
+const shortestToken = 30 * time.Second
+
+func swapCase(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsUpper(c) {
+			return unicode.ToLower(c)
+		}
+		return unicode.ToUpper(c)
+	}, s)
 }
 
 var liveCases = []testCase{{

@@ -35,9 +35,12 @@ type Options struct {
 	CappedKey      string // a test key of a tenant whose daily cap is reached
 	UnpaidKey      string // a live key of a tenant with neither allowance nor credit
 	BareKey        string // a test key of a tenant with a Success URL and no Cancel URL
+	LastTestKey    string // a test key of a tenant with one test session left today, which a run uses up
+	LastLiveKey    string // a live key of a tenant with one unit left, which a run holds
 	RedirectSecret string // rdsec_test_… of the tenant
 	WebhookSecret  string // whsec_… of the tenant's test mode
 
+	WebhookURL      string       // that the tenant has registered; "" where it is not known
 	Listener        net.Listener // where the tenant's Webhook URL leads; nil if there is none. Run closes it.
 	WithoutWebhooks bool         // skip their cases instead of reporting them as not reachable
 
@@ -88,6 +91,9 @@ const (
 	needCapped
 	needUnpaid
 	needBare
+	needLastTest
+	needLastLive
+	needWebhookURL
 	needRedirectSecret
 	needWebhooks
 	needExpiry
@@ -107,6 +113,9 @@ func (s *suite) missing(n need) string {
 		{needCapped, s.CappedKey == "", "needs a test key of a tenant whose daily cap is reached"},
 		{needUnpaid, s.UnpaidKey == "", "needs a live key of a tenant with neither allowance nor credit"},
 		{needBare, s.BareKey == "", "needs a test key of a tenant without a Cancel URL"},
+		{needLastTest, s.LastTestKey == "", "needs a test key of a tenant with one test session left"},
+		{needLastLive, s.LastLiveKey == "", "needs a live key of a tenant with one unit left"},
+		{needWebhookURL, s.WebhookURL == "", "needs the tenant's Webhook URL"},
 		{needRedirectSecret, s.RedirectSecret == "", "needs the redirect secret of test mode"},
 	} {
 		if m.need == n && m.absent {

@@ -23,6 +23,7 @@ type delivery struct {
 	header http.Header
 	body   []byte
 	at     time.Time
+	path   string
 	answer int // the status it was given
 }
 
@@ -48,12 +49,12 @@ type receiver struct {
 	mu      sync.Mutex
 	got     map[string][]delivery // by session
 	total   int
-	refused map[string]bool // sessions whose next delivery gets a 500
-	changed chan struct{}   // closed and replaced with every delivery
+	refused map[string]int // sessions whose next delivery gets this status
+	changed chan struct{}  // closed and replaced with every delivery
 }
 
 func newReceiver(l net.Listener) *receiver {
-	r := &receiver{got: map[string][]delivery{}, refused: map[string]bool{}, changed: make(chan struct{})}
+	r := &receiver{got: map[string][]delivery{}, refused: map[string]int{}, changed: make(chan struct{})}
 	r.server = &http.Server{Handler: r, ReadTimeout: 10 * time.Second, ReadHeaderTimeout: 3 * time.Second, MaxHeaderBytes: 16 << 10}
 	go func() { _ = r.server.Serve(l) }() // ends with close
 	return r
@@ -61,15 +62,21 @@ func newReceiver(l net.Listener) *receiver {
 
 func (r *receiver) close() { _ = r.server.Close() }
 
-// ServeHTTP records a delivery at any path. It answers 204, or 500 where
-// the first delivery of the session is to be refused.
+// onward is where a refusal that redirects leads.
+const onward = "/agegate-conformance/onward"
+
+// ServeHTTP records a delivery at any path. It answers 204, or as refuseFirst says.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxDelivery))
 	if err != nil || req.Method != http.MethodPost {
 		http.Error(w, http.StatusText(http.StatusBadRequest), http.StatusBadRequest)
 		return
 	}
-	w.WriteHeader(r.record(delivery{header: req.Header.Clone(), body: body, at: time.Now()}))
+	status := r.record(delivery{header: req.Header.Clone(), body: body, at: time.Now(), path: req.URL.Path})
+	if status < 400 {
+		w.Header().Set("Location", onward)
+	}
+	w.WriteHeader(status)
 }
 
 func (r *receiver) record(d delivery) int {
@@ -77,9 +84,9 @@ func (r *receiver) record(d delivery) int {
 	defer r.mu.Unlock()
 	id := strings.ToLower(d.event().SessionID)
 	d.answer = http.StatusNoContent
-	if r.refused[id] {
+	if status := r.refused[id]; status != 0 && d.path != onward {
 		delete(r.refused, id)
-		d.answer = http.StatusInternalServerError
+		d.answer = status
 	}
 	if r.total < maxDeliveries {
 		r.total++
@@ -90,11 +97,12 @@ func (r *receiver) record(d delivery) int {
 	return d.answer
 }
 
-// refuseFirst answers the session's first delivery with 500.
-func (r *receiver) refuseFirst(id string) {
+// refuseFirst answers the session's next delivery with a status. One that
+// redirects leads to onward.
+func (r *receiver) refuseFirst(id string, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.refused[strings.ToLower(id)] = true
+	r.refused[strings.ToLower(id)] = status
 }
 
 // of returns what came for a session so far.

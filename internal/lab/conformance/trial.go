@@ -13,6 +13,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -130,7 +131,7 @@ func (t *trial) send(c call) (answer, error) {
 	got, err := t.do(t.api, req)
 	made := err == nil && got.status == http.StatusCreated && got.header.Get("Idempotent-Replayed") == ""
 	switch {
-	case made && len(c.keys) == 1 && c.keys[0] == t.LiveKey:
+	case made && len(c.keys) == 1 && slices.Contains([]string{t.LiveKey, t.LastLiveKey}, c.keys[0]):
 		t.live.Add(1)
 	case made:
 		t.sessions.Add(1)
@@ -226,6 +227,7 @@ type session struct {
 	request string    // its body
 	date    time.Time // of the answer, by the gateway's clock
 	page    answer    // to the forced outcome
+	browser *http.Client
 }
 
 // created reads the answer to a creation.
@@ -284,7 +286,7 @@ func (t *trial) forced(outcome string) *session {
 	s := t.create(t.test, body, key)
 	s.key = key.Get("Idempotency-Key")
 	if t.receiver != nil && outcome == "fallback" {
-		t.receiver.refuseFirst(s.ID)
+		t.receiver.refuseFirst(s.ID, http.StatusInternalServerError)
 	}
 	t.force(s, outcome)
 	t.shared[outcome] = s
@@ -295,7 +297,7 @@ func (t *trial) forced(outcome string) *session {
 // tenant has the document check on, a fallback ends with the check's offer.
 func (t *trial) force(s *session, outcome string) {
 	browser := newBrowser()
-	s.page = t.open(browser, s.VerificationURL+"?force="+outcome)
+	s.browser, s.page = browser, t.open(browser, s.VerificationURL+"?force="+outcome)
 	if outcome != "fallback" {
 		return
 	}
@@ -351,7 +353,7 @@ var secretParts = regexp.MustCompile(`(/v/)[A-Za-z0-9_-]{20,}|([?&]token=)[^&\s"
 
 func newRedactor(o Options) *redactor {
 	var pairs []string
-	for _, secret := range []string{o.TestKey, o.LiveKey, o.OtherKey, o.RevokedKey, o.DisabledKey, o.CappedKey, o.UnpaidKey, o.BareKey, o.RedirectSecret, o.WebhookSecret} {
+	for _, secret := range []string{o.TestKey, o.LiveKey, o.OtherKey, o.RevokedKey, o.DisabledKey, o.CappedKey, o.UnpaidKey, o.BareKey, o.LastTestKey, o.LastLiveKey, o.RedirectSecret, o.WebhookSecret} {
 		if secret != "" {
 			pairs = append(pairs, secret, "[redacted]")
 		}
