@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/check/document"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/credential"
@@ -81,7 +80,10 @@ func (o *office) session(owner uuid.UUID, ago time.Duration) session.Session {
 	s, err := o.sessions.ByLink(o.t.Context(), strings.TrimPrefix(created.VerificationURL, "https://v.example/v/"))
 	o.must(err)
 	o.must(session.NewHandovers(o.sessions, o.store).Offer(o.t.Context(), s, "cookie"))
-	o.must(o.store.PutWalletRequest(o.t.Context(), document.WalletRequest{LinkHash: s.LinkHash, Nonce: make([]byte, 16)}))
+	o.must(o.store.UpdateSessions(o.t.Context(), func(tx session.Tx) error {
+		_, err := tx.ReplaceWalletRequest(s.LinkHash, make([]byte, 16))
+		return err
+	}))
 	return s
 }
 

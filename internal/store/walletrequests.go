@@ -19,15 +19,18 @@ type walletRequestRow struct {
 
 func (walletRequestRow) TableName() string { return "wallet_requests" }
 
-// PutWalletRequest implements document.WalletStore.
-func (s *Store) PutWalletRequest(ctx context.Context, r document.WalletRequest) error {
-	return s.Update(ctx, func(tx *Tx) error {
-		row := walletRequestRow(r)
-		return tx.db.Clauses(clause.OnConflict{
-			Columns:   []clause.Column{{Name: "link_hash"}},
-			DoUpdates: clause.AssignmentColumns([]string{"nonce", "outcome", "final"}),
-		}).Create(&row).Error
-	})
+// ReplaceWalletRequest implements session.Tx. The session's row is locked, so that
+// no other transaction makes a request between the statements.
+func (tx *Tx) ReplaceWalletRequest(linkHash, nonce []byte) (bool, error) {
+	if err := tx.db.Where("link_hash = ? AND NOT final", linkHash).Delete(&walletRequestRow{}).Error; err != nil {
+		return false, err
+	}
+	if nonce == nil {
+		var left int64
+		err := tx.db.Model(&walletRequestRow{}).Where("link_hash = ?", linkHash).Count(&left).Error
+		return left == 0, err
+	}
+	return changed(tx.db.Clauses(clause.OnConflict{DoNothing: true}).Create(&walletRequestRow{LinkHash: linkHash, Nonce: nonce}))
 }
 
 // WalletRequestOf implements document.WalletStore.
@@ -47,9 +50,7 @@ func (s *Store) RecordWalletOutcome(ctx context.Context, linkHash, nonce []byte,
 	})
 }
 
-// TakeWalletRequest implements document.WalletStore.
-func (s *Store) TakeWalletRequest(ctx context.Context, linkHash, nonce []byte) (bool, error) {
-	return update(ctx, s, func(tx *Tx) (bool, error) {
-		return changed(tx.db.Where("link_hash = ? AND nonce = ?", linkHash, nonce).Delete(&walletRequestRow{}))
-	})
+// TakeWalletRequest implements session.Tx.
+func (tx *Tx) TakeWalletRequest(linkHash, nonce []byte) (bool, error) {
+	return changed(tx.db.Where("link_hash = ? AND nonce = ?", linkHash, nonce).Delete(&walletRequestRow{}))
 }

@@ -74,7 +74,7 @@ func documents(t *testing.T, g *gatewaytest.Gateway) {
 	t.Helper()
 	shop := g.Shop(t, "", func(s *tenant.Tenant) { s.DocumentCheck = true })
 	refuse := func(s session.Session) error {
-		_, err := g.App.Sessions.RefuseDocument(t.Context(), s, session.WayWallet, session.Claim{})
+		_, err := g.App.Sessions.RefuseDocument(t.Context(), s, session.Document{Way: session.WayWallet})
 		return err
 	}
 	end := func(s session.Session, result session.Result, way session.Way) error {

@@ -36,9 +36,10 @@ func (p *Photos) Available(sess session.Session) bool { return sess.DocumentCame
 
 // Begin begins the way for a session, whose shopper is then asked for consent.
 // It returns session.ErrLate when no document check is open or the tenant does
-// not allow photographs, and session.ErrDisabled.
+// not allow photographs, session.ErrAnswered while a wallet's final answer waits,
+// and session.ErrDisabled.
 func (p *Photos) Begin(ctx context.Context, sess session.Session) error {
-	_, err := p.sessions.ChooseWay(ctx, sess, session.WayPhoto)
+	_, err := p.sessions.ChooseWay(ctx, sess, session.WayPhoto, nil)
 	return err
 }
 
@@ -93,7 +94,7 @@ func (r *Recording) Settle(ctx context.Context, outcome photo.Outcome) error {
 			Result: result, Source: session.SourceDocument, Way: session.WayPhoto, Claim: r.claim,
 		})
 	case photo.Expired, photo.UnderAge, photo.AnotherFace:
-		_, err = r.photos.sessions.RefuseDocument(ctx, r.sess, session.WayPhoto, r.claim)
+		_, err = r.photos.sessions.RefuseDocument(ctx, r.sess, session.Document{Way: session.WayPhoto, Claim: r.claim})
 	}
 	return err
 }

@@ -31,22 +31,17 @@ type WalletRequest struct {
 // OutcomeProved is the outcome of an answer that proves the age.
 const OutcomeProved = "proved"
 
-// WalletStore keeps the requests to wallets. A session has at most one.
+// WalletStore keeps the requests to wallets. A session has at most one, which
+// package session makes and uses up.
 type WalletStore interface {
 	// Issuers returns the trust list.
 	Issuers(ctx context.Context) ([]TrustedIssuer, error)
-	// PutWalletRequest stores the request of a session and replaces an earlier
-	// one.
-	PutWalletRequest(ctx context.Context, r WalletRequest) error
 	// WalletRequestOf returns the request of a session, or fault.NotFound.
 	WalletRequestOf(ctx context.Context, linkHash []byte) (WalletRequest, error)
 	// RecordWalletOutcome writes the outcome and whether it is final if the
 	// session's request has this nonce and no final outcome. It reports whether it
 	// did.
 	RecordWalletOutcome(ctx context.Context, linkHash, nonce []byte, outcome string, final bool) (bool, error)
-	// TakeWalletRequest deletes the request of a session if it has this nonce. It
-	// reports whether it did.
-	TakeWalletRequest(ctx context.Context, linkHash, nonce []byte) (bool, error)
 }
 
 // Wallets is the wallet way of the document check.
@@ -103,16 +98,15 @@ func (w *Wallets) issuers(ctx context.Context, sess session.Session) ([]wallet.I
 
 // Begin makes a new request of the session, which ends an earlier one. It
 // returns session.ErrLate when no document check is open or the tenant does not
-// allow wallets, and session.ErrDisabled.
+// allow wallets, session.ErrAnswered while Finish has a final outcome to apply, and
+// session.ErrDisabled.
 func (w *Wallets) Begin(ctx context.Context, sess session.Session) error {
-	if _, err := w.sessions.ChooseWay(ctx, sess, session.WayWallet); err != nil {
-		return err
-	}
 	nonce := make([]byte, 16)
 	if _, err := io.ReadFull(w.random, nonce); err != nil {
 		return err
 	}
-	return w.store.PutWalletRequest(ctx, WalletRequest{LinkHash: sess.LinkHash, Nonce: nonce})
+	_, err := w.sessions.ChooseWay(ctx, sess, session.WayWallet, nonce)
+	return err
 }
 
 // Request is a request to a wallet as the page shows it.
@@ -201,7 +195,7 @@ func (w *Wallets) Finish(ctx context.Context, sess session.Session, r Request) (
 	case !r.Final:
 		return sess, "", session.ErrLate
 	case r.Outcome == OutcomeProved:
-		after, err := w.pass(ctx, sess)
+		after, err := w.pass(ctx, sess, r)
 		return after, "", err
 	}
 	after, err := w.refuse(ctx, sess, r)
@@ -212,7 +206,8 @@ func (w *Wallets) Finish(ctx context.Context, sess session.Session, r Request) (
 // origin, in the session's own browser. It returns the session as it then
 // stands, and a *wallet.RefusalError for an answer that proves nothing. A
 // document that was read and refused counts, other answers do not. It returns
-// session.ErrLate when the request is not open, and session.ErrDisabled.
+// session.ErrLate when the request is not open, session.ErrAnswered while Finish
+// has a final outcome to apply, and session.ErrDisabled.
 func (w *Wallets) Present(ctx context.Context, sess session.Session, origin, protocol string, data json.RawMessage) (session.Session, error) {
 	request, err := w.RequestOf(ctx, sess)
 	if fault.CodeOf(err) == fault.NotFound {
@@ -220,6 +215,9 @@ func (w *Wallets) Present(ctx context.Context, sess session.Session, origin, pro
 	}
 	if err != nil {
 		return sess, err
+	}
+	if request.Final {
+		return sess, session.ErrAnswered
 	}
 	issuers, err := w.issuers(ctx, sess)
 	if err != nil {
@@ -235,7 +233,7 @@ func (w *Wallets) Present(ctx context.Context, sess session.Session, origin, pro
 	}
 	switch {
 	case err == nil:
-		return w.pass(ctx, sess)
+		return w.pass(ctx, sess, request)
 	case !wallet.ReasonOf(err).Genuine():
 		return sess, err
 	}
@@ -256,20 +254,13 @@ func (w *Wallets) verify(ctx context.Context, sess session.Session, p wallet.Pre
 }
 
 // pass ends the document check as passed.
-func (w *Wallets) pass(ctx context.Context, sess session.Session) (session.Session, error) {
+func (w *Wallets) pass(ctx context.Context, sess session.Session, r Request) (session.Session, error) {
 	return w.sessions.Resolve(ctx, sess, session.CheckResult{
-		Result: session.ResultVerified, Source: session.SourceDocument, Way: session.WayWallet,
+		Result: session.ResultVerified, Source: session.SourceDocument, Way: session.WayWallet, Request: r.row.Nonce,
 	})
 }
 
 // refuse counts a refused document, once for each request.
 func (w *Wallets) refuse(ctx context.Context, sess session.Session, r Request) (session.Session, error) {
-	taken, err := w.store.TakeWalletRequest(ctx, sess.LinkHash, r.row.Nonce)
-	if err != nil {
-		return sess, err
-	}
-	if !taken {
-		return sess, session.ErrLate
-	}
-	return w.sessions.RefuseDocument(ctx, sess, session.WayWallet, session.Claim{})
+	return w.sessions.RefuseDocument(ctx, sess, session.Document{Way: session.WayWallet, Request: r.row.Nonce})
 }

@@ -146,6 +146,16 @@ func (c *captures) release(k *check, code websocket.StatusCode, reason string) {
 	}
 }
 
+// stop ends the check of a session, if there is one.
+func (c *captures) stop(session uuid.UUID, code websocket.StatusCode, reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k := c.checks[session]; k != nil {
+		c.release(k, code, reason)
+		c.admit()
+	}
+}
+
 // review gives out the places that have become free because frames take less
 // time than before.
 func (c *captures) review() {

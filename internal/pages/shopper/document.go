@@ -1,6 +1,7 @@
 package shopper
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 
@@ -95,6 +96,12 @@ func (p *Pages) document(c echo.Context) error {
 			err = p.cfg.Photos.Begin(ctx, v.sess)
 		} else {
 			err = p.cfg.Wallets.Begin(ctx, v.sess)
+		}
+		if errors.Is(err, session.ErrAnswered) {
+			return p.applyAnswer(c, v)
+		}
+		if err == nil { // the choice has withdrawn the consent to film
+			p.documents.stop(v.sess.ID, closeReload, "the shopper has chosen again")
 		}
 	}
 	if err != nil && !isLate(err) {

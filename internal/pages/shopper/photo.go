@@ -2,6 +2,7 @@ package shopper
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -74,7 +75,11 @@ func (p *Pages) agreePhoto(c echo.Context) error {
 	if c.FormValue("compare") != "yes" {
 		return p.askPhoto(c, v, true)
 	}
-	if err := p.cfg.Photos.Consent(c.Request().Context(), v.sess); err != nil && !isLate(err) {
+	err = p.cfg.Photos.Consent(c.Request().Context(), v.sess)
+	if errors.Is(err, session.ErrAnswered) {
+		return p.applyAnswer(c, v)
+	}
+	if err != nil && !isLate(err) {
 		return err
 	}
 	return p.onward(c, v, v.path+"/photo")
@@ -107,18 +112,20 @@ func (f *filming) take(ctx context.Context, frame age.Frame) (photo.Step, error)
 // record implements exam.
 func (f *filming) record(ctx context.Context, step photo.Step) (*onwardMessage, error) {
 	onward := &onwardMessage{Next: "reload"}
-	err := f.Pay(ctx, f.came)
-	switch {
-	case err != nil:
-	case step.Outcome == "":
-		return nil, nil
-	case slices.Contains(photo.Refusals, step.Outcome):
-		onward.Refused = step.Outcome
-		err = f.Settle(ctx, step.Outcome) // once: a second call would count twice
-	case step.Outcome == photo.Doubtful:
-		onward.Refused = step.Outcome
-	default:
-		err = persist(ctx, func() error { return f.Settle(ctx, step.Outcome) })
+	var err error
+	if slices.Contains(photo.Refusals, step.Outcome) {
+		// It counts although no camera time is left or the consent was withdrawn, and
+		// once: a second call would count twice.
+		onward.Refused, err = step.Outcome, f.Settle(ctx, step.Outcome)
+	} else if err = f.Pay(ctx, f.came); err == nil {
+		switch step.Outcome {
+		case "":
+			return nil, nil
+		case photo.Doubtful:
+			onward.Refused = step.Outcome
+		default:
+			err = persist(ctx, func() error { return f.Settle(ctx, step.Outcome) })
+		}
 	}
 	if isLate(err) || isDisabled(err) || fault.CodeOf(err) == fault.TooMany {
 		return &onwardMessage{Next: "reload"}, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"html/template"
 	"net/http"
 	"slices"
@@ -80,6 +81,19 @@ func (p *Pages) showWallet(c echo.Context) error {
 		return err
 	}
 	return p.render(c, http.StatusOK, "wallet", view)
+}
+
+// applyAnswer applies the final answer that waits in place of what the shopper has
+// asked for, and leads on.
+func (p *Pages) applyAnswer(c echo.Context, v visit) error {
+	request, err := p.cfg.Wallets.RequestOf(c.Request().Context(), v.sess)
+	if fault.CodeOf(err) == fault.NotFound {
+		return p.onward(c, v, v.path)
+	}
+	if err != nil {
+		return err
+	}
+	return p.finishWallet(c, v, request)
 }
 
 // finishWallet applies the answer of a wallet and leads on.
@@ -233,6 +247,8 @@ func (p *Pages) presentInBrowser(c echo.Context) error {
 	switch {
 	case err == nil, reason.Genuine(), isLate(err):
 		return c.JSON(http.StatusOK, map[string]string{"next": v.afterDocument(reason)})
+	case errors.Is(err, session.ErrAnswered):
+		return c.JSON(http.StatusOK, map[string]string{"next": v.path + "/wallet"})
 	case reason != "":
 		return c.JSON(http.StatusOK, map[string]string{"refused": complaint(reason)})
 	default:

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"agegate/internal/check/document"
+	"agegate/internal/check/document/photo"
 	"agegate/internal/check/document/wallet"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/session"
@@ -188,10 +189,16 @@ func TestAWalletInTheBrowserProvesTheAge(t *testing.T) {
 		shopper.get(link+"?refused=under_age").shows(t, http.StatusOK, "refused-under_age")
 		says(present(shopper, issuer, f.server.URL, 30), `{"next":"`+path+`"}`) // its request is over
 		f.ask(shopper, link)
+		f.answer(issuer, f.links(shopper, link)[wallet.SchemeOpenID], wallet.SampleDocument{Age: 17})
+		// What a wallet posted comes first; its refusal is shown and counted.
+		says(present(shopper, issuer, f.server.URL, 30), `{"next":"`+path+`/wallet"}`)
+		shopper.get(link+"/wallet").leadsTo(t, path+"?refused=under_age")
+		f.expect(link, session.StatusPending, session.WayWallet, 2)
+		f.ask(shopper, link)
 		m = requestData.FindStringSubmatch(shopper.get(link + "/wallet").body)
 		must(t, json.Unmarshal([]byte(html.UnescapeString(m[1])), &requests))
 		says(present(shopper, issuer, f.server.URL, 18), `{"next":"`+path+`"}`)
-		f.expect(link, session.StatusPassed, session.WayWallet, 1)
+		f.expect(link, session.StatusPassed, session.WayWallet, 2)
 	}
 }
 
@@ -291,6 +298,63 @@ func TestOnlyWhatIsTrustedIsAskedFor(t *testing.T) {
 	f.answer(issuer, found[wallet.SchemeOpenID], wallet.SampleDocument{Age: 18})
 	shopper.get(link+"/wallet").shows(t, http.StatusOK, "screen-onward")
 	f.expect(link, session.StatusPassed, session.WayWallet, 0)
+}
+
+// An answer that waits is applied before a way begins: asking for the wallet again,
+// or for the camera, drops no refusal and no proof.
+func TestAWaitingAnswerIsAppliedFirst(t *testing.T) {
+	begin := map[string]func(b *browser, link string) answer{
+		"wallet": func(b *browser, link string) answer {
+			return b.post(link+"/document", url.Values{"choice": {"wallet"}})
+		},
+		"photo": func(b *browser, link string) answer {
+			return b.post(link+"/document", url.Values{"choice": {"photo"}})
+		},
+		"consent": func(b *browser, link string) answer { return b.post(link+"/photo", url.Values{"compare": {"yes"}}) },
+	}
+	for name, begins := range begin {
+		t.Run(name, func(t *testing.T) {
+			f := filmed(t, photo.Passed)
+			issuer := testIssuer(t, 1)
+			f.trust(issuer)
+			link, shopper := f.asked(true)
+			path := strings.TrimPrefix(link, f.server.URL)
+			for n := 1; n <= session.MaxDocuments; n++ {
+				request := f.links(shopper, link)[wallet.SchemeOpenID]
+				f.answer(issuer, request, wallet.SampleDocument{Age: 17})
+				a := begins(shopper, link)
+				if n == session.MaxDocuments {
+					a.leadsTo(t, path)
+					f.expect(link, session.StatusFallback, session.WayWallet, n)
+					break
+				}
+				a.leadsTo(t, path+"?refused=under_age")
+				f.expect(link, session.StatusPending, session.WayWallet, n)
+				f.ask(shopper, link)
+			}
+
+			link, shopper = f.asked(true)
+			f.answer(issuer, f.links(shopper, link)[wallet.SchemeOpenID], wallet.SampleDocument{Age: 40})
+			begins(shopper, link)
+			f.expect(link, session.StatusPassed, session.WayWallet, 0)
+		})
+	}
+}
+
+// Another way ends the open request: what a wallet answers then is not taken.
+func TestAnotherWayEndsTheRequest(t *testing.T) {
+	f := filmed(t, photo.Passed)
+	issuer := testIssuer(t, 1)
+	f.trust(issuer)
+	link, shopper := f.asked(true)
+	request := f.links(shopper, link)[wallet.SchemeOpenID]
+	path := strings.TrimPrefix(link, f.server.URL)
+	shopper.post(link+"/photo", url.Values{"compare": {"yes"}}).leadsTo(t, path+"/photo")
+	if a := f.answer(issuer, request, wallet.SampleDocument{Age: 17}); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("a wallet's answer: %d", a.StatusCode)
+	}
+	shopper.get(link+"/wallet").leadsTo(t, path)
+	f.expect(link, session.StatusPending, "", 0)
 }
 
 // A presentation is bound to its request: that of another session, and of an

@@ -8,13 +8,17 @@ import (
 )
 
 // ChooseWay begins a way of the open document check, which moves the expiry. It
-// withdraws an earlier consent to the comparison of the faces: whoever chooses
-// anew is asked anew. It returns ErrLate when no document check is open or the
-// tenant does not allow the way, and ErrDisabled.
-func (s *Service) ChooseWay(ctx context.Context, sess Session, way Way) (Session, error) {
+// withdraws an earlier consent to the comparison of the faces, because choosing
+// again asks again. An open request to a wallet ends; request is the nonce of the
+// next one, nil for a way without. It returns ErrLate when no document check is
+// open or the tenant does not allow the way, ErrAnswered, and ErrDisabled.
+func (s *Service) ChooseWay(ctx context.Context, sess Session, way Way, request []byte) (Session, error) {
 	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
-		if !d.allows(way) {
+		if !d.allows(way) || !d.sess.DocumentOpen() {
 			return ErrLate
+		}
+		if err := d.replaceRequest(request); err != nil {
+			return err
 		}
 		if d.sess.FaceMatchAt != nil {
 			if err := d.agree(nil); err != nil {
@@ -23,6 +27,30 @@ func (s *Service) ChooseWay(ctx context.Context, sess Session, way Way) (Session
 		}
 		return s.progress(d)
 	})
+}
+
+// replaceRequest ends the open request to a wallet and makes the one with the
+// nonce, unless that is nil. What a wallet has answered is not dropped, unless the
+// tenant does not allow wallets any more: then it counts for nothing.
+func (d *decision) replaceRequest(nonce []byte) error {
+	if !d.allows(WayWallet) {
+		return nil
+	}
+	ok, err := d.ReplaceWalletRequest(d.sess.LinkHash, nonce)
+	if err == nil && !ok {
+		return ErrAnswered
+	}
+	return err
+}
+
+// answer uses up the request to a wallet that a document answers, if it answers
+// one.
+func (d *decision) answer(nonce []byte) error {
+	if nonce == nil {
+		return nil
+	}
+	ok, err := d.TakeWalletRequest(d.sess.LinkHash, nonce)
+	return lateUnless(ok, err)
 }
 
 // agree writes when the shopper agreed to the comparison of the faces, nil for
@@ -56,13 +84,16 @@ func (s *Service) progress(d *decision) error {
 }
 
 // ConsentFaceMatch records that the shopper agrees to have a document's portrait
-// compared with their face, and moves the expiry. It returns ErrLate when no
-// document check is open or the tenant does not allow photographs, and
-// ErrDisabled.
+// compared with their face, and moves the expiry. An open request to a wallet
+// ends. It returns ErrLate when no document check is open or the tenant does not
+// allow photographs, ErrAnswered, and ErrDisabled.
 func (s *Service) ConsentFaceMatch(ctx context.Context, sess Session) (Session, error) {
 	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
-		if !d.allows(WayPhoto) {
+		if !d.allows(WayPhoto) || !d.sess.DocumentOpen() {
 			return ErrLate
+		}
+		if err := d.replaceRequest(nil); err != nil {
+			return err
 		}
 		if d.sess.FaceMatchAt == nil {
 			if err := d.agree(&d.now); err != nil {
@@ -96,14 +127,19 @@ func (s *Service) TakeDocumentCamera(ctx context.Context, sess Session, by Claim
 }
 
 // RefuseDocument counts a document that was read and refused; the MaxDocuments-th
-// one ends the document check as not passed. It returns the session as it then
-// stands. It returns ErrLate when no document check is open, the tenant does not
-// allow the way, a photograph was not agreed to or the claim has ended, and
-// ErrDisabled.
-func (s *Service) RefuseDocument(ctx context.Context, sess Session, way Way, by Claim) (Session, error) {
-	after, err := s.decide(ctx, sess, by, func(d *decision) error {
-		if !d.agreed(way) {
+// one ends the document check as not passed. A refusal counts also when the
+// consent to the comparison of the faces was withdrawn meanwhile. It returns the
+// session as it then stands. It returns ErrLate when no document check is open,
+// the tenant does not allow the way, the wallet's request is no longer the present
+// one or the claim has ended, and ErrDisabled.
+func (s *Service) RefuseDocument(ctx context.Context, sess Session, read Document) (Session, error) {
+	way := read.Way
+	after, err := s.decide(ctx, sess, read.Claim, func(d *decision) error {
+		if !d.allows(way) {
 			return ErrLate
+		}
+		if err := d.answer(read.Request); err != nil {
+			return err
 		}
 		ok, err := d.RecordDocument(d.sess.ID, way, true, d.now)
 		if err != nil || !ok {

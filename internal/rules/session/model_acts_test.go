@@ -1,7 +1,9 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -259,7 +261,53 @@ func (m *machine) endDocument(t *rapid.T) {
 		Source: session.SourceDocument,
 		Way:    rapid.SampledFrom([]session.Way{"", session.WayWallet, session.WayPhoto}).Draw(t, "way"),
 	}
-	m.resolve(t, s, m.replica(t), row, v, s.DocumentOpenedAt != nil && v.Result != session.ResultSpoof && m.judges(s, v.Way))
+	if v.Way == session.WayWallet {
+		v.Request = s.drawRequest(t)
+	}
+	applies := s.DocumentOpenedAt != nil && v.Result != session.ResultSpoof && m.judges(s, v.Way) && s.asks(v.Request)
+	m.resolve(t, s, m.replica(t), row, v, applies)
+}
+
+// drawRequest draws the nonce that a wallet's answer has: the present one, an
+// earlier one or none.
+func (s *model) drawRequest(t *rapid.T) []byte {
+	return rapid.SampledFrom([][]byte{nil, s.request, make([]byte, 16)}).Draw(t, "request")
+}
+
+// asks reports whether a document that answers a request, or none, may have a
+// result.
+func (s *model) asks(request []byte) bool { return request == nil || bytes.Equal(s.request, request) }
+
+// use ends the request that a document has answered.
+func (s *model) use(request []byte) {
+	if request != nil {
+		s.request, s.answered = nil, false
+	}
+}
+
+// walletAnswers is an answer that waits for the session's own browser.
+func (m *machine) walletAnswers(t *rapid.T) {
+	s, _ := m.pick(t)
+	request := s.drawRequest(t)
+	got, err := m.db.RecordWalletOutcome(context.Background(), s.LinkHash, request, "under_age", true)
+	ok(t, err)
+	want := request != nil && s.asks(request) && !s.answered
+	if got != want {
+		t.Fatalf("answered: %t, want %t", got, want)
+	}
+	s.answered = s.answered || want
+}
+
+// replaces reports whether a way can begin, which ends the open request to a
+// wallet and makes the next one.
+func (m *machine) replaces(s *model, request []byte) bool {
+	if !m.allows(session.WayWallet) {
+		return true
+	}
+	if !s.answered {
+		s.request = request
+	}
+	return !s.answered
 }
 
 // allows reports whether the tenant allows a way now, or none.
@@ -280,13 +328,18 @@ func drawWay(t *rapid.T) session.Way {
 func (m *machine) refuseDocument(t *rapid.T) {
 	s, row := m.pick(t)
 	way := drawWay(t)
-	after, err := m.replica(t).sessions.RefuseDocument(context.Background(), row, way, session.Claim{})
+	read := session.Document{Way: way}
+	if way == session.WayWallet {
+		read.Request = s.drawRequest(t)
+	}
+	after, err := m.replica(t).sessions.RefuseDocument(context.Background(), row, read)
 	switch {
 	case m.refused(t, s, err):
-	case s.DocumentOpenedAt == nil || !m.judges(s, way):
+	case s.DocumentOpenedAt == nil || !m.allows(way) || !s.asks(read.Request):
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
+		s.use(read.Request)
 		s.DocumentWay = way
 		if s.DocumentAttempts++; s.DocumentAttempts == session.MaxDocuments {
 			m.end(s, session.StatusFallback)
@@ -307,6 +360,7 @@ func (m *machine) resolve(t *rapid.T, s *model, at replica, row session.Session,
 		if v.Estimate != nil && s.ConsentedAt != nil && m.tenant.AgeVisibility {
 			s.DetectedAge = v.Estimate
 		}
+		s.use(v.Request)
 		if v.Way != "" {
 			s.DocumentWay = v.Way
 		}
@@ -332,11 +386,18 @@ func (m *machine) extend(s *model) {
 func (m *machine) chooseWay(t *rapid.T) {
 	s, row := m.pick(t)
 	way := drawWay(t)
-	_, err := m.replica(t).sessions.ChooseWay(context.Background(), row, way)
+	var request []byte
+	if way == session.WayWallet {
+		m.requests++
+		request = binary.BigEndian.AppendUint64(make([]byte, 8), m.requests)
+	}
+	_, err := m.replica(t).sessions.ChooseWay(context.Background(), row, way, request)
 	switch {
 	case m.refused(t, s, err):
 	case s.DocumentOpenedAt == nil || !m.allows(way):
 		expect(t, err, fault.Gone)
+	case !m.replaces(s, request):
+		expect(t, err, fault.Conflict)
 	default:
 		ok(t, err)
 		s.FaceMatchAt = nil
@@ -352,6 +413,8 @@ func (m *machine) agree(t *rapid.T) {
 	case m.refused(t, s, err):
 	case s.DocumentOpenedAt == nil || !m.allows(session.WayPhoto):
 		expect(t, err, fault.Gone)
+	case !m.replaces(s, nil):
+		expect(t, err, fault.Conflict)
 	default:
 		ok(t, err)
 		if s.FaceMatchAt == nil {

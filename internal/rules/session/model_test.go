@@ -46,6 +46,7 @@ func TestSessionLife(t *testing.T) {
 				"document":       m.chooseWay,
 				"document ends":  m.endDocument,
 				"document fails": m.refuseDocument,
+				"wallet answers": m.walletAnswers,
 				"face match":     m.agree,
 				"film document":  m.film,
 				"wait":           m.wait,
@@ -75,6 +76,8 @@ type model struct {
 	views        []session.Session // rows that pages have read
 	token, phone string            // of the handover and of the phone that took it; empty: none
 	tokenEnd     time.Time
+	request      []byte // the nonce of the request to a wallet; nil: none
+	answered     bool   // a wallet's final answer waits
 }
 
 func (m *model) expired(now time.Time) bool {
@@ -121,6 +124,7 @@ type machine struct {
 	models   []*model
 	sockets  []*socket
 	phones   int
+	requests uint64
 }
 
 func newMachine(t *rapid.T, db *store.Store) *machine {
@@ -332,6 +336,6 @@ func describe(s session.Session) string {
 	if s.DetectedAge != nil {
 		years = fmt.Sprint(*s.DetectedAge)
 	}
-	return fmt.Sprintf("%s expires %s completed %s consented %s document %s age %s attempts %d strikes %d match %s filmed %s",
-		s.Status, at(&s.ExpiresAt), at(s.CompletedAt), at(s.ConsentedAt), at(s.DocumentOpenedAt), years, s.Attempts, s.Strikes, at(s.FaceMatchAt), s.DocumentCamera)
+	return fmt.Sprintf("%s expires %s completed %s consented %s document %s age %s attempts %d strikes %d match %s filmed %s documents %d",
+		s.Status, at(&s.ExpiresAt), at(s.CompletedAt), at(s.ConsentedAt), at(s.DocumentOpenedAt), years, s.Attempts, s.Strikes, at(s.FaceMatchAt), s.DocumentCamera, s.DocumentAttempts)
 }

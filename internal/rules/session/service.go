@@ -67,6 +67,9 @@ var (
 	// ended, a document check has begun, another device has taken over, or the
 	// tenant no longer allows the way of the document check.
 	ErrLate = fault.New(fault.Gone, "Session is no longer open")
+	// ErrAnswered is returned for the begin of a way of the document check while a
+	// wallet's final answer waits: that is applied first.
+	ErrAnswered = fault.New(fault.Conflict, "A wallet has answered")
 )
 
 // StatusView is the answer to a status lookup.
@@ -192,6 +195,9 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 	case stepOffer:
 		return s.offerDocument(d, made)
 	case stepComplete:
+		if err := d.answer(v.Request); err != nil {
+			return err
+		}
 		if v.Way != "" {
 			ok, err := d.RecordDocument(d.sess.ID, v.Way, false, d.now)
 			if err != nil || !ok {

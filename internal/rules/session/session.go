@@ -72,6 +72,16 @@ type CheckResult struct {
 	Way      Way      // of a document that was read; empty when it was declined
 	Estimate *float64 // years, one decimal; camera results only
 	Claim    Claim    // whose camera check it was
+	Request  []byte   // see Document
+}
+
+// Document is a document that was read and refused.
+type Document struct {
+	Way   Way
+	Claim Claim // whose camera it was
+	// Request is the nonce of the request to a wallet that it answers. The request
+	// is used up with the result: each has one. Nil for a photograph.
+	Request []byte
 }
 
 // NoEstimate is the verdict of a camera check that ends without an estimate:

@@ -104,6 +104,13 @@ type Tx interface {
 	// AddStrike adds one strike while the session is open at now and no document
 	// check is open. It reports whether it did.
 	AddStrike(id uuid.UUID, now time.Time) (bool, error)
+	// ReplaceWalletRequest replaces the session's request to a wallet by one with
+	// the nonce, or by none if that is nil, unless the present one has a final
+	// outcome. It reports whether it did.
+	ReplaceWalletRequest(linkHash, nonce []byte) (bool, error)
+	// TakeWalletRequest deletes the session's request to a wallet if it has this
+	// nonce. It reports whether it did.
+	TakeWalletRequest(linkHash, nonce []byte) (bool, error)
 	InsertEvent(e webhook.Event) error
 
 	// ClaimIdempotencyKey writes c and reports true, unless the tenant used the

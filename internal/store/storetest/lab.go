@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/check/document"
 	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 )
@@ -79,6 +78,9 @@ func testAWalletRequestIsBesideItsSession(t *testing.T, s Store) {
 		if beside, err := s.Beside(t.Context(), row); err != nil || beside.Request != want {
 			t.Errorf("%+v, %v, want a request: %t", beside, err, want)
 		}
-		wantNoError(t, s.PutWalletRequest(t.Context(), document.WalletRequest{LinkHash: row.LinkHash, Nonce: make([]byte, 16)}))
+		inTx(t, s, func(tx session.Tx) error {
+			_, err := tx.ReplaceWalletRequest(row.LinkHash, make([]byte, 16))
+			return err
+		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"agegate/internal/check/document"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
 )
 
 func testWalletRequest(t *testing.T, s Store) {
@@ -28,11 +29,36 @@ func testWalletRequest(t *testing.T, s Store) {
 	}
 	_, err := s.WalletRequestOf(ctx, sess.LinkHash)
 	wantCode(t, "no request", err, fault.NotFound)
-	wantCode(t, "a request of no session", s.PutWalletRequest(ctx, document.WalletRequest{LinkHash: digest("nobody"), Nonce: nonce(1)}), fault.NotFound)
+	err = s.UpdateSessions(ctx, func(tx session.Tx) error {
+		_, err := tx.ReplaceWalletRequest(digest("nobody"), nonce(1))
+		return err
+	})
+	wantCode(t, "a request of no session", err, fault.NotFound)
 
-	wantNoError(t, s.PutWalletRequest(ctx, document.WalletRequest{LinkHash: sess.LinkHash, Nonce: nonce(1)}))
+	replace := func(of session.Session, next []byte, want bool) {
+		t.Helper()
+		inTx(t, s, func(tx session.Tx) error {
+			got, err := tx.ReplaceWalletRequest(of.LinkHash, next)
+			if got != want {
+				t.Errorf("replacing by %v: %t, want %t", next, got, want)
+			}
+			return err
+		})
+	}
+	take := func(n byte) (taken bool) {
+		err := s.UpdateSessions(ctx, func(tx session.Tx) (err error) {
+			taken, err = tx.TakeWalletRequest(sess.LinkHash, nonce(n))
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return taken
+	}
+	replace(sess, nil, true)
+	replace(sess, nonce(1), true)
 	bystander := document.WalletRequest{LinkHash: other.LinkHash, Nonce: nonce(1)}
-	wantNoError(t, s.PutWalletRequest(ctx, bystander))
+	replace(other, nonce(1), true)
 	record(2, "proved", true, false)
 	record(1, "issuer_unknown", false, true)
 	record(1, "malformed", false, true)
@@ -41,20 +67,27 @@ func testWalletRequest(t *testing.T, s Store) {
 	record(1, "malformed", false, false)
 	record(1, "under_age", true, false)
 	holds("proved", document.WalletRequest{LinkHash: sess.LinkHash, Nonce: nonce(1), Outcome: "proved", Final: true})
-	wantNoError(t, s.PutWalletRequest(ctx, document.WalletRequest{LinkHash: sess.LinkHash, Nonce: nonce(2)}))
+	replace(sess, nonce(2), false)
+	replace(sess, nil, false)
+	holds("not replaced", document.WalletRequest{LinkHash: sess.LinkHash, Nonce: nonce(1), Outcome: "proved", Final: true})
+	if !take(1) {
+		t.Error("the request was not taken")
+	}
+	replace(sess, nonce(1), true)
+	record(1, "malformed", false, true)
+	replace(sess, nonce(2), true)
 	record(1, "proved", true, false)
 	holds("replaced", document.WalletRequest{LinkHash: sess.LinkHash, Nonce: nonce(2)})
-
-	if taken, err := s.TakeWalletRequest(ctx, sess.LinkHash, nonce(1)); err != nil || taken {
-		t.Errorf("a replaced request was taken: %t, %v", taken, err)
+	if take(1) {
+		t.Error("a replaced request was taken")
 	}
+	replace(sess, nil, true)
+	_, err = s.WalletRequestOf(ctx, sess.LinkHash)
+	wantCode(t, "an ended request", err, fault.NotFound)
+	replace(sess, nonce(2), true)
 	var takers atomic.Int32
 	concurrently(10, func(int) {
-		taken, err := s.TakeWalletRequest(ctx, sess.LinkHash, nonce(2))
-		if err != nil {
-			t.Error(err)
-		}
-		if taken {
+		if take(2) {
 			takers.Add(1)
 		}
 	})
