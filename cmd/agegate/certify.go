@@ -28,7 +28,7 @@ It signs with the tenant's test secrets only, and about test sessions that the s
 makes for the run. It reaches only hosts that the tenant has registered, under the
 rules for webhooks (AGEGATE_WEBHOOK_ALLOW_NETS), follows no redirect, shows nothing
 of an answer, and tests a tenant's host once in ten minutes. Every run is in the
-tenant's audit log. Run it beside the gateway, with the gateway's configuration.`
+tenant's audit log. Run it while the gateway runs, with the gateway's configuration.`
 
 const certifyRunHelp = `Attack a shop, and say which forgery it let in and how to mend it. The file of
 --target describes the shop:
@@ -45,7 +45,7 @@ const certifyRunHelp = `Attack a shop, and say which forgery it let in and how t
   settle: 2s    # how long a release may take
   headers: {}   # of every request but webhooks, such as a staging site's password
 
-Each order is begun in a browser of its own, whose cookies its other requests carry.
+Each order begins in its own browser, whose cookies its other requests carry.
 
 The exit status is 0 when every case passed, 1 when one failed, and 2 when the shop
 could not be tested.`

@@ -38,7 +38,7 @@ The exit status is 0 when every case passed or was skipped for want of a credent
 1 when a case failed or webhooks did not reach the receiver, and 2 when the gateway
 could not be tested.`
 
-// conformanceFlags are what the command is told beside the suite's options.
+// conformanceFlags are the command's flags besides the suite's options.
 type conformanceFlags struct {
 	conformance.Options
 

@@ -41,7 +41,7 @@ func (c *cli) sessionDelete() *cobra.Command {
 	}
 }
 
-// prunedSessions is what prune prints.
+// prunedSessions is the output of prune.
 type prunedSessions struct {
 	Deleted     int `json:"deleted"`
 	Open        int `json:"kept_open"`

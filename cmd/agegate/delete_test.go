@@ -21,7 +21,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// office is a console beside a gateway's services, whose clock can be set back.
+// office is a console with a gateway's services, whose clock can be set back.
 type office struct {
 	*console
 	store    *store.Store

@@ -22,7 +22,7 @@ the hosts of the callback URLs of all tenants that are not disabled. To these it
 connects as a webhook would, makes the TLS handshake and sends no request; of
 their URLs it prints the hosts only.
 
-It changes nothing and can run beside the gateway, with the same variables. It
+It changes nothing and can run while the gateway runs, with the same variables. It
 takes some seconds, and at most some minutes.
 
 The exit status is 0 when no problem was found, and 1 otherwise.`
@@ -56,7 +56,7 @@ func (c *cli) doctorCommand() *cobra.Command {
 	return cmd
 }
 
-// doctorReport is what --json prints.
+// doctorReport is the output of --json.
 type doctorReport struct {
 	Problems int              `json:"problems"`
 	Warnings int              `json:"warnings"`
@@ -74,7 +74,7 @@ func (r *doctorReport) add(f doctor.Finding) {
 	}
 }
 
-// examine tells what is wrong with the configuration, or all that doctor finds with
+// examine reports what is wrong with the configuration, or all that doctor finds with
 // it.
 func (c *cli) examine(ctx context.Context, timeout time.Duration, progress func(string), tell func(doctor.Finding)) {
 	cfg, err := c.load(config.SecretKeyName)

@@ -132,7 +132,7 @@ func TestEvalCurve(t *testing.T) {
 	}
 	shipped, err := curve.Load(models, estimator)
 	if err != nil {
-		t.Fatalf("the shipped curve: %v; make it anew from held_out.csv as train.mk does", err)
+		t.Fatalf("the shipped curve: %v; make it again from held_out.csv as make train does", err)
 	}
 	if n, of := shipped.Passing(13, 17, 25); of < 100 || float64(n)/float64(of) > accuracy.MaxFalsePass {
 		t.Errorf("%d of %d pass wrongly at the default margin", n, of)

@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// exitError is an error with an exit code of its own.
+// exitError is an error that sets the exit code.
 type exitError struct {
 	code int
 	error
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, env config.Lookup, stdout, stderr i
 	root := &cobra.Command{
 		Use:           "agegate",
 		Short:         "Open, self-hosted age-verification gateway",
-		Long:          "agegate verifies that a shopper appears to be over an age, and tells the merchant\nby signed redirect, signed webhook and status lookup.\n\nEvery AGEGATE_ variable has a flag of the same name; a flag wins over its variable.",
+		Long:          "agegate verifies that a shopper appears to be over an age, and reports to the merchant\nby signed redirect, signed webhook and status lookup.\n\nEvery AGEGATE_ variable has a flag of the same name; a flag wins over its variable.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // operator is an open database with the services that operator commands use.
-// It works beside a running server.
+// It works while a server runs.
 type operator struct {
 	store   *store.Store
 	tenants *tenant.Service
@@ -56,7 +56,7 @@ func (c *cli) withDatabase(ctx context.Context, fn func(*store.Store, config.Con
 }
 
 // withOperator runs fn on the configured database. required names variables that
-// fn needs beside the secret key.
+// fn needs besides the secret key.
 func (c *cli) withOperator(ctx context.Context, fn func(operator) error, required ...string) error {
 	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
 		sealer, err := app.NewSealer(cfg)

@@ -22,7 +22,7 @@ AGEGATE_SECRET_KEY and the new one from AGEGATE_NEW_SECRET_KEY. The merchants'
 secrets themselves do not change.
 
 While the gateway runs:
-  1. Set AGEGATE_NEW_SECRET_KEY beside AGEGATE_SECRET_KEY and restart every
+  1. Set AGEGATE_NEW_SECRET_KEY in addition to AGEGATE_SECRET_KEY and restart every
      replica. From then on it seals under the new key and opens both.
   2. Run this command with the same two variables.
   3. Set AGEGATE_SECRET_KEY to the new key, remove AGEGATE_NEW_SECRET_KEY and

@@ -106,7 +106,7 @@ func (c *cli) userRecover() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover EMAIL|ID",
 		Short: "Print a link with which a user sets a new passkey or password",
-		Long:  "Print a link for a user who cannot sign in. It is good for an hour, works once and\nreplaces the link printed before. Using it removes the user's password, passkeys,\nauthenticator app and recovery codes, and ends all their log-ins. Give it to the\nuser only: whoever has it becomes that user.",
+		Long:  "Print a link for a user who cannot sign in. It is good for an hour, works once and\nreplaces the link printed before. Using it removes the user's password, passkeys,\nauthenticator app and recovery codes, and ends all their log-ins. Give it to the\nuser only: anybody who has it becomes that user.",
 		Args:  exactlyOneUser,
 	}
 	out := outputFlag(cmd, oneObject)

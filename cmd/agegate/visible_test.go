@@ -47,7 +47,7 @@ func TestVisible(t *testing.T) {
 }
 
 // What others wrote reaches the operator's terminal only with its controls
-// spelt out: a receiver's answer, and a name stored before names were checked.
+// written as escapes: a receiver's answer, and a name stored before names were checked.
 func TestStoredTextIsShownVisibly(t *testing.T) {
 	const hostile = "a\x1b[2Jb\u009b31mc\u007fd\u202ee\u2066f\u200bg\u200ch\ufeffi\u2028j\U000e0041k\u3164l\nm\ttail"
 	c := newConsole(t)

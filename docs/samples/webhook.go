@@ -12,7 +12,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// Event is what a webhook says.
+// Event is the content of a webhook.
 type Event struct {
 	SessionID string `json:"session_id"`
 	Status    string `json:"status"`

@@ -63,7 +63,7 @@ type App struct {
 	dispatcher *webhook.Dispatcher
 	dashboard  *dashboard.Pages    // nil when it is off
 	certifier  *certify.Background // likewise
-	apart      bool                // the dashboard has a listener of its own
+	apart      bool                // the dashboard has its own listener
 	lab        dashboard.Lab
 
 	// The part of the hosted page; nil without it.
@@ -175,7 +175,7 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 	return a.buildAPI(cfg, edge)
 }
 
-// buildServices builds what the API's part has beside the API.
+// buildServices builds what the API's part needs besides the API.
 func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 	accounts := account.Config{Store: a.Store, URL: cfg.DashboardURL, Sealer: sealer, Random: rand.Reader, Now: a.now}
 	// Where there are no passkeys, the dashboard says why.

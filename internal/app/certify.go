@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// NewCertifier returns the certifier of an operator's command, which works beside
+// NewCertifier returns the certifier of an operator's command, which works with
 // a running gateway.
 func NewCertifier(cfg config.Config, db *store.Store, tenants *tenant.Service, sealer *credential.Sealer, now func() time.Time) *certify.Service {
 	sessions := session.NewService(session.Config{

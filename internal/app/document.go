@@ -25,7 +25,7 @@ import (
 const documentRate = 1
 
 // documentTurns is how many pictures of documents are read at the same time
-// beside the frames of age checks. A picture takes several times as long as a
+// separate from the frames of age checks. A picture takes several times as long as a
 // frame, which would be too long a wait for a turn that it has.
 func documentTurns(workers int) int { return max(1, workers/2) }
 

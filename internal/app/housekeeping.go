@@ -28,7 +28,7 @@ const (
 )
 
 // keepHouse runs the database's housekeeping until ctx ends, in small steps
-// beside traffic, on every replica with the API's part. The others only report.
+// during traffic, on every replica with the API's part. The others only report.
 func (a *App) keepHouse(ctx context.Context) {
 	var jobs sync.WaitGroup
 	defer jobs.Wait()

@@ -38,14 +38,14 @@ func CheckSecretKey(ctx context.Context, tenants *tenant.Service) error {
 	return nil
 }
 
-// Resealed is what RotateSecretKey has done so far.
+// Resealed counts what RotateSecretKey has done so far.
 type Resealed struct {
 	Secrets credential.Resealing `json:"signing_secrets"`
 	Links   credential.Resealing `json:"verification_links"` // kept for repeated Idempotency-Keys
 	Apps    credential.Resealing `json:"authenticator_apps"` // of the dashboard's users
 }
 
-// sealedStore holds what is sealed beside the merchants' secrets.
+// sealedStore holds what is sealed besides the merchants' secrets.
 type sealedStore interface {
 	session.ClaimStore
 	account.Store

@@ -45,7 +45,7 @@ func TestSecretKeyRotation(t *testing.T) {
 			r.works(t, g)
 			r.prepareMore(t, g)
 
-			// It is finished beside the running gateway.
+			// It is finished while the gateway runs.
 			done, err := r.rotate(t, t.Context(), func() {})
 			if err != nil || done.Secrets.Resealed == 0 || done.Secrets.Already < 100 || done.Links.Resealed != 1 || done.Links.Already != 1 {
 				t.Errorf("finishing: %+v, %v", done, err)

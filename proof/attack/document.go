@@ -35,7 +35,7 @@ type documentSpecies struct {
 	name     string
 	format   mrz.Format
 	bonaFide bool
-	beyond   bool    // cannot be told from the original, and is measured only
+	beyond   bool    // cannot be distinguished from the original, and is measured only
 	goal     float64 // as of species
 	change   func(*holder) error
 }
@@ -308,7 +308,7 @@ func (h *holder) any() capture.Hint {
 	return []capture.Hint{capture.RaiseLeft, capture.RaiseTop, capture.RaiseRight, capture.RaiseBottom}[h.random.IntN(4)]
 }
 
-// rehearsed shows tilts of its own order, each for so many frames, after some
+// rehearsed shows tilts in a fixed order, each for so many frames, after some
 // frames of rest.
 func (h *holder) rehearsed(order []capture.Hint, each int) func(capture.Step, float64) *image.RGBA {
 	n := -8

@@ -20,7 +20,7 @@ import (
 	"agegate/proof/documents"
 )
 
-// desk is what the presentations of documents share.
+// desk holds what the presentations of documents share.
 type desk struct {
 	zones     *reader.Reader
 	analyzer  vision.Analyzer
@@ -170,7 +170,7 @@ func (h *holder) pose(step capture.Step) documents.Pose {
 	return p
 }
 
-// shown is what came of a presentation.
+// shown is the result of a presentation.
 type shown struct {
 	stage  capture.Stage
 	reason capture.Reason

@@ -190,7 +190,7 @@ func mask(c *cast, seed uint64) *take {
 	return k
 }
 
-// performer makes gestures at times of its own, in an order of its own.
+// performer makes gestures at its own times, in its own order.
 func (k *take) performer(order []liveness.Prompt, begin, each float64) func(liveness.Prompt, float64) {
 	return func(_ liveness.Prompt, t float64) {
 		i := int(math.Floor((t - begin) / each))

@@ -34,7 +34,7 @@ func still(noise float64) func(*cast, uint64) *take {
 }
 
 // loop obeys for a second and a half and then repeats what it has sent, as it
-// was or encoded anew with the brightness changed by a level.
+// was or encoded again with the brightness changed by a level.
 func loop(change int) func(*cast, uint64) *take {
 	return func(c *cast, seed uint64) *take {
 		k := newTake(c, seed)
@@ -56,7 +56,7 @@ func loop(change int) func(*cast, uint64) *take {
 	}
 }
 
-// brighten encodes a picture anew, every pixel brighter by some levels.
+// brighten encodes a picture again, every pixel brighter by some levels.
 func brighten(data []byte, levels int) ([]byte, error) {
 	img, err := jpeg.Decode(bytes.NewReader(data))
 	if err != nil {

@@ -152,7 +152,7 @@ type chance struct{ random *rand.Rand }
 
 func (c chance) Read(p []byte) (int, error) {
 	for i := range p {
-		p[i] = byte(c.random.Uint32()) //nolint:gosec // the low byte is what is wanted
+		p[i] = byte(c.random.Uint32()) //nolint:gosec // only the low byte is wanted
 	}
 	return len(p), nil
 }

@@ -29,7 +29,7 @@ type demand struct {
 var demands = []demand{{"1_client", 1, 1}, {"16_clients", 16, 1}, {"16_clients_50_tenants", 16, 50}}
 
 // BenchmarkCreate and BenchmarkStatus print the gateway's throughput, a bare
-// handler's, gateway/bare beside its mark, and the gateway's latencies. They fail
+// handler's, gateway/bare with its mark, and the gateway's latencies. They fail
 // where a mark is missed.
 func BenchmarkCreate(b *testing.B) {
 	eachDatabase(b, func(b *testing.B, s *stand) {
@@ -144,7 +144,7 @@ func openDB(b testing.TB, driver, dsn string, conns int) *sql.DB {
 // two servers, so that a slow moment of the machine falls on both.
 const perRound = 50
 
-// mark is what the first of two servers has to reach, as a share of the second's
+// mark is the figure that the first of two servers has to reach, as a share of the second's
 // throughput, and the 99th percentile that it keeps to; zero: any.
 type mark struct{ ratio, p99 float64 }
 

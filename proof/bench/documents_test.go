@@ -110,7 +110,7 @@ func TestDocumentsStarveNobody(t *testing.T) {
 }
 
 // BenchmarkGuidanceBesideDocuments prints how long the server takes to answer
-// the frames of BenchmarkGuidance alone and, in the same gateway, beside another
+// the frames of BenchmarkGuidance alone and, in the same gateway, while another
 // tenant's documents, and the ratio of both. They take turns, so that what else
 // the machine does weighs on both.
 func BenchmarkGuidanceBesideDocuments(b *testing.B) {

@@ -23,7 +23,7 @@ type film struct {
 	next uint32
 }
 
-// guidance is what the server says to a frame, or that the check has ended.
+// guidance is the server's answer to a frame, or that the check has ended.
 type guidance struct {
 	Guidance string `json:"guidance"`
 	Next     string `json:"next"`

@@ -39,7 +39,7 @@ type reply struct {
 // do makes one request; header holds names and values by turns.
 func (c *client) do(method, url, body string, header ...string) reply {
 	r := reply{sent: time.Now()}
-	var mu sync.Mutex // of wrote: a request is written beside the waiting for its answer
+	var mu sync.Mutex // of wrote: a request is written while another goroutine waits for its answer
 	var wrote time.Time
 	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
@@ -100,12 +100,12 @@ func (c *client) create(gateway, key, idempotencyKey string) (s session, r reply
 // outcomes are the values of force and the statuses they lead to.
 var outcomes = map[string]string{"verified": "PASSED", "fallback": "FALLBACK", "spoof": "SPOOF"}
 
-// ended stands for the end of a session whose page does not tell this browser
+// ended stands for the end of a session whose page does not show this browser
 // how it ended.
 const ended = "ended"
 
 // force opens a session's page with a forced outcome and returns the status
-// that the answer tells, "" for none.
+// that the answer shows, "" for none.
 func (c *client) force(gateway string, s session, outcome string) (string, reply) {
 	r := c.do(http.MethodGet, gateway+s.path+"?force="+outcome, "")
 	switch {

@@ -12,7 +12,7 @@ import (
 	"agegate/proof/table"
 )
 
-// schedule is what retries says.
+// schedule is the list in retries.
 var schedule = []time.Duration{
 	200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, time.Second, time.Second, time.Second,
 }

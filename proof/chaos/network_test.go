@@ -42,7 +42,7 @@ func TestNetwork(t *testing.T) {
 	time.Sleep(table.Sized(10*time.Second, 2*time.Second))
 	network.remove("slow")
 
-	// The share of connections that are reset is drawn anew at every update.
+	// The share of connections that are reset is drawn again at every update.
 	resets := table.Sized(200, 40)
 	for range resets {
 		network.update("resets", 0.01)

@@ -65,7 +65,7 @@ func reset(w http.ResponseWriter, _ *http.Request) bool {
 	return false
 }
 
-// newReceiver starts a receiver. choose is told the number of requests the
+// newReceiver starts a receiver. choose receives the number of requests the
 // event had before.
 func newReceiver(t *testing.T, choose func(before int) answer) *receiver {
 	r := &receiver{}

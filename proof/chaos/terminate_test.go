@@ -61,7 +61,7 @@ func TestTerminate(t *testing.T) { //nolint:tparallel // beside decides
 // span is from a SIGTERM to the end of the process.
 type span struct{ from, to time.Time }
 
-// unanswered tells the requests that were out when SIGTERM came, which must be
+// unanswered returns the requests that were out when SIGTERM came, which must be
 // answered, from those that were sent meanwhile on a kept connection. The
 // gateway asks for each kept connection back and waits a second before it
 // closes one, so only a client that comes late finds it closed.

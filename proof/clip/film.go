@@ -22,7 +22,7 @@ func (s *studio) film(path string, script []string, rate int) error {
 	if !ok {
 		return fmt.Errorf("%s: a video is .y4m or .mjpeg", path)
 	}
-	file, err := os.Create(path) //nolint:gosec // named by whoever runs it
+	file, err := os.Create(path) //nolint:gosec // named by the caller
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func main() {
 	}
 }
 
-// studio is what every clip is made with.
+// studio holds what every clip is made with.
 type studio struct {
 	head    *puppet.Head
 	surface puppet.Surface

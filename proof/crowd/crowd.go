@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Crowd is what Fill inserts.
+// Crowd describes the rows that Fill inserts.
 type Crowd struct {
 	Sessions int
 	Until    time.Time     // when the last session was created

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Size is what a table takes.
+// Size is the space that a table takes.
 type Size struct {
 	Table         string
 	Rows          int64

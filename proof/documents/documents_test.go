@@ -29,8 +29,8 @@ var specimens = []Content{
 	{Format: mrz.MRVB, Lines: []string{"V<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<", "L8988901C4XXX4009078F9612109<<<<<<<<"}},
 }
 
-// TestSpecimens: the pictures beside the reader's tests are those that are
-// rendered here. -update renders them anew: frames of medium ease, cut around
+// TestSpecimens: the pictures next to the reader's tests are those that are
+// rendered here. -update renders them again: frames of medium ease, cut around
 // the zone to keep them small.
 func TestSpecimens(t *testing.T) {
 	dir := filepath.Join(visiontest.Root(), "internal", "document", "reader", "testdata")

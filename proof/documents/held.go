@@ -27,7 +27,7 @@ func (r *Renderer) Hold(c Content, ease Ease, random *rand.Rand) *Held {
 }
 
 // Photograph is a picture of the document, printed in the size of the original,
-// which has the given pitch in the picture. A surface of its own lies behind.
+// which has the given pitch in the picture. A separate surface lies behind.
 func (h *Held) Photograph(img *image.RGBA, pitch float64, random *rand.Rand) *Held {
 	size := img.Rect.Size()
 	return held(img, float64(size.X)*pitchMM/pitch, float64(size.Y)*pitchMM/pitch, random)

@@ -73,7 +73,7 @@ func (d Document) Name(frame int) string {
 // MaxFrames is how many frames of a document are tried.
 const MaxFrames = 3
 
-// Outcome is what became of one document.
+// Outcome is the result for one document.
 type Outcome struct {
 	Document
 	Frames   int             // looked at until one held; MaxFrames where none did
@@ -171,7 +171,7 @@ func ProcessorTime(work func()) time.Duration {
 	return threadTime() - before
 }
 
-// threadTime is what the calling thread has used.
+// threadTime is the processor time that the calling thread has used.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

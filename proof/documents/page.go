@@ -45,7 +45,7 @@ type page struct {
 	zone          [4]point // corners of the zone, mm
 }
 
-// Content is what a document shows.
+// Content is the text on a document.
 type Content struct {
 	Format   mrz.Format
 	Lines    []string    // of the zone

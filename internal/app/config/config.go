@@ -59,7 +59,7 @@ type Config struct {
 	AllowInsecureCallbacks bool
 	DocumentWays           []session.Way // of the document check; the operator's choice, in the order offered
 	OperatorName           string        // who runs the gateway, as shoppers read it; empty: not shown
-	OperatorLinks          tenant.Links  // shown where the tenant has none of its own
+	OperatorLinks          tenant.Links  // shown where the tenant has set none
 	Estimator              string        // EstimatorONNX or EstimatorOff
 	InferenceWorkers       int
 	MetricsListen          string // empty: no metrics

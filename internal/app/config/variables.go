@@ -99,7 +99,7 @@ var Variables = []Variable{
 		set: func(c *Config, v string) (err error) { c.AllowInsecureCallbacks, err = parseBool(v); return err }},
 	{Name: "AGEGATE_DOCUMENT_WAYS", Default: "wallet,photo", Help: "ways of the document check, comma-separated: wallet, photo; none turns all off",
 		set: setDocumentWays},
-	{Name: "AGEGATE_OPERATOR_NAME", Help: "who runs the gateway, as the hosted page tells shoppers",
+	{Name: "AGEGATE_OPERATOR_NAME", Help: "who runs the gateway, shown to shoppers on the hosted page",
 		set: setOperatorName},
 	{Name: privacyURLName, Help: "privacy notice that the hosted page links to",
 		set: func(c *Config, v string) error { c.OperatorLinks.Privacy = v; return nil }},

@@ -103,7 +103,7 @@ func (e *examiner) verifyURL(ctx context.Context) {
 	}
 }
 
-// unreachable tells why an address could not be reached.
+// unreachable says why an address could not be reached.
 func (e *examiner) unreachable(check string, err error) {
 	e.problem(check, "the gateway cannot be reached: "+reason(err), "start the gateway; look at the name in DNS, the firewall, and the reverse proxy's listener and certificate")
 }

@@ -126,7 +126,7 @@ func (e *examiner) look(ctx context.Context, hosts []*host) {
 	all.Wait()
 }
 
-// tellHost tells what is wrong with a host, and returns whether nothing is. A host
+// tellHost reports what is wrong with a host, and returns whether nothing is. A host
 // that only browsers go to may be out of this machine's reach.
 func (e *examiner) tellHost(h *host) bool {
 	check := "callback host " + h.address

@@ -48,7 +48,7 @@ func (e *examiner) database(ctx context.Context) {
 	e.callbacks(ctx, tenants)
 }
 
-// state tells what the database is like, and returns whether this binary can read
+// state reports what the database is like, and returns whether this binary can read
 // its tables.
 func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 	const check = "database"
@@ -84,7 +84,7 @@ func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 	return true
 }
 
-// compareClocks tells how far the database's clock is ahead, as measured over a
+// compareClocks reports how far the database's clock is ahead, as measured over a
 // question that took so long.
 func (e *examiner) compareClocks(ahead, took time.Duration) {
 	const check, advice = "database's clock", "set both machines' clocks by a time service"

@@ -1,6 +1,6 @@
 // Package doctor examines an installation for its operator: configuration,
 // database, secret key, clock, models, public addresses and the hosts of the
-// merchants' callbacks. It changes nothing and works beside a running gateway.
+// merchants' callbacks. It changes nothing and works while the gateway runs.
 package doctor
 
 import (

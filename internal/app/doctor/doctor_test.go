@@ -30,7 +30,7 @@ const (
 )
 
 // examine makes all examinations with the variables given, NAME=VALUE, and returns
-// what was found. No finding holds what must not be told.
+// what was found. No finding holds what must stay secret.
 func examine(t *testing.T, settings ...string) []doctor.Finding {
 	t.Helper()
 	env := map[string]string{"AGEGATE_SECRET_KEY": key, "AGEGATE_ESTIMATOR": "off"}
@@ -87,7 +87,7 @@ func at(g *gatewaytest.Gateway, url string) []string {
 	return []string{"AGEGATE_DATABASE_URL=" + g.DB, "AGEGATE_BASE_URL=" + url}
 }
 
-// TestHealthy: beside a running gateway with nothing wrong there is no problem, on
+// TestHealthy: with a running gateway and nothing wrong there is no problem, on
 // both databases.
 func TestHealthy(t *testing.T) {
 	for name, db := range map[string]func(*testing.T) string{

@@ -6,7 +6,7 @@ import (
 	"agegate/internal/check/document/wallet"
 )
 
-// SampleDocument is what the sample wallet presents.
+// SampleDocument is the document that the sample wallet presents.
 type SampleDocument struct {
 	wallet.SampleDocument
 	Untrusted bool // issued by somebody whom no session trusts

@@ -20,7 +20,7 @@ import (
 type WalletRequest struct {
 	LinkHash []byte // of the session
 	Nonce    []byte // 16 bytes, new for every request
-	// Outcome is what a wallet's answer led to: empty until there is one,
+	// Outcome is the result of a wallet's answer: empty until there is one,
 	// OutcomeProved, or the wallet.Reason for which it was refused.
 	Outcome string
 	// Final says that Outcome waits for the session's own browser, and no other

@@ -20,7 +20,7 @@ const ManifestName = "manifest.json"
 
 // Manifest describes a models directory: which file plays which role, how its
 // input is prepared, and where everything came from. To use another model of
-// the same shape, put its file beside the others and change its entry.
+// the same shape, put its file next to the others and change its entry.
 type Manifest struct {
 	Runtime File           `json:"runtime"` // the ONNX Runtime shared library
 	Models  map[Model]File `json:"models"`

@@ -4,7 +4,7 @@ import "context"
 
 // Lengths of the age model's outputs.
 const (
-	AgeBins        = 100  // whole ages told apart, from 0
+	AgeBins        = 100  // whole ages distinguished, from 0
 	DescriptorSize = 1024 // of the face descriptor
 	// MapSize is the length of its further output "map", which a tail goes on
 	// from: 512 channels of 14 rows of 14 cells, 0 to 6.

@@ -90,7 +90,7 @@ func (p *Pool) Acquire(ctx context.Context) (Worker, error) {
 	default:
 	}
 	select {
-	case w := <-p.free: // whether ctx has ended or not: whoever has a turn finishes its frame
+	case w := <-p.free: // whether ctx has ended or not: a caller that has a turn finishes its frame
 		return w, nil
 	default:
 	}

@@ -38,10 +38,10 @@ type line struct {
 	busy    map[uuid.UUID]struct{} // sessions that have a turn
 }
 
-// waiter is told how its wait ended: nil for a turn.
+// waiter receives the end of its wait: nil for a turn.
 type waiter struct{ done chan error }
 
-// firstCost is what a turn is expected to last before any was measured, more
+// firstCost is how long a turn is expected to last before any was measured, more
 // than on most machines, and memory over how many turns the mean then moves.
 // load is the share of the time that may be planned for: the same processor has
 // other work to do.

@@ -1,4 +1,4 @@
-// Package liveness tells whether the person in front of the camera is present
+// Package liveness decides whether the person in front of the camera is present
 // and alive: the challenge of prompted head movements, the depth that a head's
 // landmarks show on the way, blinks, and frames that no camera takes.
 package liveness
@@ -121,7 +121,7 @@ func (c *Challenge) ask(p Prompt, a aim, now time.Time) {
 	c.path = newPath(a, now)
 }
 
-// Prompt is what to show now.
+// Prompt is the prompt to show now.
 func (c *Challenge) Prompt() Prompt {
 	if c.prompt == "" {
 		return PromptHoldStill
@@ -129,7 +129,7 @@ func (c *Challenge) Prompt() Prompt {
 	return c.prompt
 }
 
-// Hint is what to tell beside the prompt, as long as the prompt is shown.
+// Hint is the advice to show with the prompt.
 func (c *Challenge) Hint() Hint { return c.hint }
 
 // Progress returns how many prompts were fulfilled, and how many there are.
@@ -276,7 +276,7 @@ func (c *Challenge) strays(a aim) bool {
 	return c.strayed == heldFrames // once, until the head leaves that direction
 }
 
-// correct tells the person that the direction is wrong and asks for another.
+// correct says that the direction is wrong and asks for another.
 func (c *Challenge) correct(a aim, now time.Time) Outcome {
 	next := c.draw(a)
 	hint := HintOtherWay

@@ -97,7 +97,7 @@ func (f *follower) next(c *Challenge, t float64) aim {
 
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) }
 
-// TestFollowers: whoever ends up following every prompt passes, whatever their
+// TestFollowers: a person who ends up following every prompt passes, whatever their
 // pace within the time given, and however far they turn.
 func TestFollowers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -112,7 +112,7 @@ func TestFollowers(t *testing.T) {
 
 // TestMistaken: who confuses left and right, or a direction with its opposite,
 // in any two prompts, and follows after a while, passes, if the fresh prompt is
-// noticed within a second; whoever is slower, in one.
+// noticed within a second; slower people, in one.
 func TestMistaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := func(name string, low, high float64) float64 { return rapid.Float64Range(low, high).Draw(t, name) }

@@ -20,7 +20,7 @@ const (
 	minShutLikeness  = 0.72 // of one on which the eyes look shut
 )
 
-// Demand is what a decision needs beside the challenge: numbers of good frames
+// Demand is what a decision needs besides the challenge: numbers of good frames
 // and of glimpses, the least median of each passive score, and the greatest of
 // raster.
 type Demand struct {

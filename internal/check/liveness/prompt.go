@@ -28,7 +28,7 @@ var Actions = []Prompt{
 	PromptLeft, PromptUpLeft, PromptUp, PromptUpRight, PromptRight, PromptDownRight, PromptDown, PromptDownLeft,
 }
 
-// Hint says what to tell the person beside the prompt; none is "".
+// Hint is advice shown to the person with the prompt; none is "".
 type Hint string
 
 // The hints.

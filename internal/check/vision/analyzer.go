@@ -8,7 +8,7 @@ import (
 	"agegate/internal/check/inference"
 )
 
-// Observation is what one frame shows. Guidance says whether it can be used;
+// Observation is the result of analysing one frame. Guidance says whether it can be used;
 // the fields after it are set as far as the analysis came.
 type Observation struct {
 	Guidance      Guidance
@@ -35,7 +35,7 @@ type Observation struct {
 
 // Place returns the middle and the width of the face, by its landmarks, in units
 // of the frame's shorter side, which do not depend on the size at which the page
-// sent it. The box does not serve: when a turned face is detected anew, it jumps.
+// sent it. The box does not serve: when a turned face is detected again, it jumps.
 func (o *Observation) Place() (x, y, width float64) {
 	n, side := float64(len(o.Landmarks)), float64(min(o.Width, o.Height))
 	for _, p := range o.Landmarks {

@@ -16,7 +16,7 @@ import (
 	"agegate/internal/check/vision/visiontest"
 )
 
-// TestDoubtful: grey and soft pictures are told from clear ones in any light
+// TestDoubtful: grey and soft pictures are distinguished from clear ones in any light
 // that a camera balances.
 func TestDoubtful(t *testing.T) {
 	face, centre := visiontest.Face(t), [3]int{320, 240, 300}

@@ -62,7 +62,7 @@ func TestPose(t *testing.T) {
 }
 
 // TestMergeCloseFace: a face that fills the frame is found as a whole and in
-// parts; two heads beside each other are two faces.
+// parts; two heads next to each other are two faces.
 func TestMergeCloseFace(t *testing.T) {
 	at := func(x, y, side float64) Face { return Face{Score: 0.9, X: x, Y: y, Width: side, Height: side} }
 	for _, tt := range []struct {

@@ -47,7 +47,7 @@ func (e *Eyes) Resemblance(other *Eyes) float64 {
 	return sum / float64(len(e))
 }
 
-// part is what is left of eye i without slack on every side, from column x and
+// part is eye i without slack on every side, from column x and
 // row y on.
 func (e *Eyes) part(i, x, y int) []float32 {
 	const width, height = eyeWidth - 2*slack, eyeHeight - 2*slack

@@ -12,7 +12,7 @@ import (
 // which leaves out hair and collar: faces are compared by both.
 type Features struct {
 	Whole, Inner View
-	// Tuned is what the fine-tuned tail says about the whole crop, nil without
+	// Tuned is the fine-tuned tail's output for the whole crop, nil without
 	// one: a probability for each whole age.
 	Tuned *[inference.AgeBins]float32
 }

@@ -44,7 +44,7 @@ func landmarks(w inference.Worker, p *picture, c crop) (points []Point, pose Pos
 	return points, pose, float64(w.Output(inference.Mesh, "presence")[0]), nil
 }
 
-// levelPitch is what the line from forehead to chin leans by on faces that
+// levelPitch is the angle by which the line from forehead to chin leans on faces that
 // look straight ahead: the median over 1,000 portraits (UTKFace).
 const levelPitch = -9.0
 

@@ -2,7 +2,7 @@ package vision
 
 import "math"
 
-// Guidance tells the person in front of the camera what to change.
+// Guidance asks the person in front of the camera to change something.
 type Guidance string
 
 // The guidance a frame can give, in the order in which problems are named:
@@ -32,7 +32,7 @@ const (
 	minFaceScale  = 0.20 // box width over the frame's shorter side: about an arm and a half away
 	maxFaceScale  = 0.85 // beyond, chin or forehead leave the frame
 	maxOffCenter  = 0.25 // distance of the box centre from the frame's, over the frame's side
-	bystander     = 0.4  // a second face this large beside the first counts as a person
+	bystander     = 0.4  // a second face this large next to the first counts as a person
 	minBrightness = 30.0 // mean luma of the face, 0 to 255, see below
 	maxBrightness = 225.0
 	minWarmth     = 0.25 // see warmth and below

@@ -88,7 +88,7 @@ const (
 // as a screen's pixels do: prints and fabrics have patterns of their own in one
 // place or another, a screen has the same one everywhere. The logarithms that an
 // Observation's Raster is the highest of are averaged over squares of the
-// picture, and it is the most that a frequency rises above those beside it: the
+// picture, and it is the most that a frequency rises above its neighbours: the
 // edges of a page raise whole lines of them. It is 0 for a picture that is too
 // small. The picture must begin at the origin.
 func Raster(luma *image.Gray) (peak float64) {

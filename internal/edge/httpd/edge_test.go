@@ -246,7 +246,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// However many unknown members there are, what is wrong with a known one is told.
+// However many unknown members there are, what is wrong with a known one is reported.
 func TestManyViolationsAreCapped(t *testing.T) {
 	var body strings.Builder
 	want := []string{"greater_than_equal body target_age"}

@@ -175,7 +175,7 @@ func deadline(next echo.HandlerFunc) echo.HandlerFunc {
 		outer := c.Request()
 		ctx, cancel := context.WithTimeout(outer.Context(), requestTimeout)
 		defer cancel()
-		defer c.SetRequest(outer) // its context tells whether the client has gone
+		defer c.SetRequest(outer) // its context says whether the client has gone
 		c.SetRequest(outer.WithContext(ctx))
 		return next(c)
 	}

@@ -140,7 +140,7 @@ func TestRequestsHaveADeadline(t *testing.T) {
 	}
 }
 
-// slowListener tells of its end only when it is let: the moment between a
+// slowListener reports its end only when it may: the moment between a
 // listener's close and the server noticing.
 type slowListener struct {
 	net.Listener

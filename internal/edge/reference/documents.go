@@ -40,7 +40,7 @@ func mountDocuments(e *echo.Echo, baseURL string) error {
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
-	// The contract lies one folder higher in the repository, and beside it here.
+	// The contract lies one folder higher in the repository, and in the same folder here.
 	workflows = bytes.ReplaceAll(workflows, []byte("url: ../openapi.yaml"), []byte("url: ./openapi.yaml"))
 	e.Match(reading, "/arazzo.yaml", document("application/yaml; charset=utf-8", workflows), page.Compress)
 	return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// section is what lies under one heading, for the navigation and the search.
+// section is the text under one heading, for the navigation and the search.
 type section struct {
 	ID, Title string
 	Text      string

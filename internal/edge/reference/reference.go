@@ -26,7 +26,7 @@ const Path = "/docs"
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// guides are the pages beside the reference, in the order of the navigation.
+// guides are the pages besides the reference, in the order of the navigation.
 var guides = []struct{ name, file string }{
 	{"integrate", "docs/guides/integrate.md"},
 	{"verify-token", "docs/guides/verify-token.md"},
@@ -203,7 +203,7 @@ func readReference(baseURL string) (*view, error) {
 	return v, err
 }
 
-// searchIndex is what the search of the pages looks through.
+// searchIndex is the data that the pages' search looks through.
 func searchIndex(views []*view) ([]byte, error) {
 	type entry struct {
 		Title string `json:"title"`

@@ -79,7 +79,7 @@ func attribute(n *html.Node, name string) string {
 }
 
 // TestLinks: each link of each page leads to a page, a document or an anchor
-// that is there, and each heading has an anchor of its own.
+// that is there, and each heading has its own anchor.
 func TestLinks(t *testing.T) {
 	base := serve(t)
 	anchors := map[string]bool{}

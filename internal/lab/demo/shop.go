@@ -1,7 +1,7 @@
 // Package demo is a sample shop: what a merchant's own site does with the
 // gateway, in one small server. Of the gateway it uses only the client
 // generated from the published contract; webhooks are verified by a published
-// library and redirect tokens in ten lines of its own.
+// library and redirect tokens in ten lines.
 package demo
 
 import (
@@ -202,7 +202,7 @@ func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/orders/"+session, http.StatusSeeOther)
 }
 
-// cancelled is the shop's cancel URL. It tells nothing of the session, so the
+// cancelled is the shop's cancel URL. It says nothing about the session, so the
 // shop's own cookie leads back to the browser's latest order.
 func (s *Shop) cancelled(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()

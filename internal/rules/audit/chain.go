@@ -71,7 +71,7 @@ func (h Head) Next(act Act) (Entry, error) {
 // timeFormat is the time in the hashed bytes: UTC in microseconds.
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// fields returns what is hashed of an entry beside the hash before, in order.
+// fields returns the parts of an entry that are hashed after the previous hash, in order.
 func (e Entry) fields() []string {
 	return []string{
 		"agegate.audit.v1", string(e.Scope), strconv.FormatInt(e.Seq, 10), e.At.UTC().Format(timeFormat),

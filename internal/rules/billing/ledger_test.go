@@ -26,7 +26,7 @@ const lifetime = 30 * time.Minute
 // batch is small, so that a few expired sessions are more than one of them.
 const batch = 2
 
-// unit is what became of a session's unit.
+// unit is the fate of a session's unit.
 type unit struct {
 	billing.Balance
 	expiresAt time.Time

@@ -42,7 +42,7 @@ func (l Limits) Terms(c Charge) Terms {
 	return t
 }
 
-// Purchase is what new sessions on the same terms take from one balance, all or
+// Purchase is the amount that new sessions on the same terms take from one balance, all or
 // nothing.
 type Purchase struct {
 	Terms

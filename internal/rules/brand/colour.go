@@ -12,7 +12,7 @@ import (
 // Colour is an sRGB colour as six lower-case hex digits.
 type Colour string
 
-// ErrColour is what ParseColour refuses.
+// ErrColour is returned by ParseColour for text that is no colour.
 var ErrColour = fault.New(fault.Invalid, "brand colour must be six hex digits, such as #1f5f5b")
 
 // ParseColour reads a colour such as #1f5f5b; the number sign may be missing.
@@ -28,7 +28,7 @@ func ParseColour(s string) (Colour, error) {
 // MinContrast is the least contrast of text on its ground in WCAG 2.2 level AA.
 const MinContrast = 4.5
 
-// scheme is what the pages' style sheet sets for a light or a dark screen, and
+// scheme holds the values that the pages' style sheet sets for a light or a dark screen, and
 // what a colour may be put on.
 type scheme struct {
 	grounds [][3]float64 // surface first

@@ -40,7 +40,7 @@ func TestCheckPublicKey(t *testing.T) {
 		{"P-384", &ecdsa.PublicKey{Curve: elliptic.P384()}, true},
 		{"P-521", &ecdsa.PublicKey{Curve: elliptic.P521()}, true},
 		{"P-224", &ecdsa.PublicKey{Curve: elliptic.P224()}, false},
-		{"a curve of its own", &ecdsa.PublicKey{Curve: &elliptic.CurveParams{BitSize: 4096}}, false},
+		{"an unknown curve", &ecdsa.PublicKey{Curve: &elliptic.CurveParams{BitSize: 4096}}, false},
 		{"no curve", &ecdsa.PublicKey{}, false},
 		{"Ed25519", ed25519.PublicKey(make([]byte, 32)), true},
 		{"a short Ed25519", ed25519.PublicKey(make([]byte, 31)), false},

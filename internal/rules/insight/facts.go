@@ -17,7 +17,7 @@ type Checklist struct {
 	Allowance bool // a live session can be paid for
 }
 
-// Progress is what of a checklist other tables than the tenant's say. Sessions count
+// Progress holds the steps of a checklist that tables other than the tenant's show. Sessions count
 // that were deleted after their hour was folded.
 type Progress struct {
 	Passed, FellBack, Spoofed bool // test mode has had a session with that result
@@ -32,7 +32,7 @@ func (c Checklist) Complete() bool {
 }
 
 // Checklist returns a tenant's checklist. A complete one may be 15 s old: what is
-// missing is told at once when it is done.
+// missing is shown at once when it is done.
 func (s *Service) Checklist(ctx context.Context, t tenant.Tenant) (Checklist, error) {
 	if kept, ok := s.ready.values.Get(t.ID); ok && s.ready.fresh(kept) {
 		return kept.value, nil

@@ -56,7 +56,7 @@ func TestIDAtDividesIDsByTime(t *testing.T) {
 }
 
 // Every column of a session is either listed as held about the shopper or known
-// not to be about one: whoever adds a column decides.
+// not to be about one: the author of a new column decides.
 func TestEveryColumnIsListedAsHeld(t *testing.T) {
 	elsewhere := strings.Fields(`ID TenantID Livemode TargetAge SuccessURL CancelURL WebhookURL Status ExpiresAt Source Basis APIKeyID`)
 	held := map[string]insight.HeldKey{
@@ -91,7 +91,7 @@ func TestEveryColumnIsListedAsHeld(t *testing.T) {
 		}
 	}
 	if text := fmt.Sprintf("%+v", r); strings.Contains(text, "24.5") {
-		t.Errorf("the record tells the estimate: %s", text)
+		t.Errorf("the record shows the estimate: %s", text)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestAllowanceLasts(t *testing.T) {
 	})
 }
 
-// A tenant that is refused in very many ways loses counts of its own alone, and a
+// A tenant that is refused in very many ways loses only its own counts, and a
 // database that does not answer loses none.
 func TestRefusalsOfOneCostOthersNothing(t *testing.T) {
 	f := &refusals{wrote: map[insight.Scope]int64{}}

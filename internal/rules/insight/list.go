@@ -42,7 +42,7 @@ type SessionPage struct {
 	Next uuid.UUID // the cursor of the next, older page; the zero UUID after the last
 }
 
-// SessionQuery is what ListSessions is asked.
+// SessionQuery is the query of ListSessions.
 type SessionQuery struct {
 	Scope
 	SessionFilter
@@ -51,7 +51,7 @@ type SessionQuery struct {
 	Limit  int
 }
 
-// Found is what a list query has found. A query that would have to look at too
+// Found is the result of a list query. A query that would have to look at too
 // many rows stops early: then Reached is the id down to which it has looked.
 type Found[Row any] struct {
 	Rows    []Row
@@ -107,7 +107,7 @@ type DeliveryPage struct {
 	Next string // the cursor of the next, older page; empty after the last
 }
 
-// EventQuery is what ListEvents is asked.
+// EventQuery is the query of ListEvents.
 type EventQuery struct {
 	Scope
 	DeliveryFilter

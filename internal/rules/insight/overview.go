@@ -132,7 +132,7 @@ type EventCounts struct {
 	Delivered, FirstTry, Pending, Waiting, Failed int64
 }
 
-// Allowance is what a tenant can still spend on live sessions.
+// Allowance is the number of live sessions that a tenant can still pay for.
 type Allowance struct {
 	FreeLeft  int64 // of the UTC month; 0 or more; 0 if Unlimited
 	FreeLimit int64

@@ -41,7 +41,7 @@ type Record struct {
 // MomentKind says what happened.
 type MomentKind string
 
-// The kinds of moment, with the fields of Moment that each one has beside At.
+// The kinds of moment, with the fields of Moment that each one has besides At.
 const (
 	MomentCreated    MomentKind = "created"
 	MomentOpened     MomentKind = "opened"
@@ -135,7 +135,7 @@ func (s *Service) key(ctx context.Context, tenantID, id uuid.UUID) (*tenant.APIK
 	return nil, err
 }
 
-// momentsOf returns what the session's row tells, in the order in which it
+// momentsOf returns what the session's row shows, in the order in which it
 // happens where times are equal.
 func momentsOf(sess session.Session, now time.Time) []Moment {
 	list := []Moment{{At: sess.CreatedAt, Kind: MomentCreated}}

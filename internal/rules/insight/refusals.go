@@ -61,7 +61,7 @@ func (s *Service) PruneRefusals(ctx context.Context, limit int) (int, error) {
 
 // Recorder counts refusals in memory until they are written. It is safe for
 // concurrent use. Of each tenant and mode it holds a bounded number: one that is
-// refused very often in many ways loses counts of its own, never of another.
+// refused very often in many ways loses its own counts, never those of another.
 type Recorder struct {
 	store RefusalStore
 	now   func() time.Time

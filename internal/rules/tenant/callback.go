@@ -25,7 +25,7 @@ type Endpoint struct {
 
 // CallbackRule decides which callback URLs are acceptable.
 type CallbackRule struct {
-	AllowInsecure bool // accept http beside https
+	AllowInsecure bool // accept http as well as https
 }
 
 // Errors of CallbackRule.Parse, and ErrURLFragment. Their texts are for

@@ -33,7 +33,7 @@ func checkName(name string) error {
 // brailleBlank is a symbol that shows nothing.
 const brailleBlank = '\u2800'
 
-// IsHidden reports whether a code point shows nothing of its own or changes how
+// IsHidden reports whether a code point is invisible or changes how
 // the text around it is shown: controls, format and bidirectional marks, line
 // and paragraph separators, variation selectors, fillers, and what Unicode has
 // left private or unassigned (in the edition that the Go release knows). Spaces

@@ -14,10 +14,10 @@ import (
 )
 
 // RotationOverlaps are the allowed times during which an old webhook secret
-// still signs beside the new one.
+// still signs together with the new one.
 var RotationOverlaps = []time.Duration{0, time.Hour, 24 * time.Hour, 72 * time.Hour}
 
-// RotateWebhookSecret creates a new webhook secret. The old ones sign beside it
+// RotateWebhookSecret creates a new webhook secret. The old ones sign together with it
 // for at most overlap, which must be one of RotationOverlaps. It returns the
 // new secret in plain, or fault.NotFound or fault.Invalid.
 func (s *Service) RotateWebhookSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, overlap time.Duration) (string, error) {
@@ -41,11 +41,11 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, actor audit.Actor, te
 }
 
 // RedirectRetirement is how long a replaced redirect secret is kept, so that a
-// token signed before the rotation can be told from a forgery.
+// token signed before the rotation can be distinguished from a forgery.
 const RedirectRetirement = 24 * time.Hour
 
 // StageRedirectSecret creates the redirect secret that will sign after
-// PromoteRedirectSecret. It returns it in plain, for the merchant to accept beside
+// PromoteRedirectSecret. It returns it in plain, for the merchant to accept together with
 // the current one, or fault.NotFound.
 func (s *Service) StageRedirectSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool) (string, error) {
 	if _, err := s.store.TenantByID(ctx, tenantID); err != nil {
@@ -124,7 +124,7 @@ type SigningKey struct {
 const rememberedFor = 30 * 24 * time.Hour
 
 // SigningKeys returns the keys of a kind of the given modes, in their order and
-// newest first, for debuggers that tell which of them signed something. Those that
+// newest first, for debuggers that show which of them signed something. Those that
 // ended within rememberedFor are among them, unless they open no longer.
 func (s *Service) SigningKeys(ctx context.Context, tenantID uuid.UUID, kind SecretKind, livemodes ...bool) ([]SigningKey, error) {
 	var keys []SigningKey

@@ -13,7 +13,7 @@ import (
 // first.
 var Languages = []string{"en", "ar", "de", "es", "fr", "it", "ja", "nl", "pl", "pt", "tr", "zh-Hans"}
 
-// Rules that a setting may break, in fault.FieldError.Err, beside those of
+// Rules that a setting may break, in fault.FieldError.Err, besides those of
 // CallbackRule, of names and of brand.
 var (
 	ErrFreeChecks   = errors.New("free checks must be -1 (unlimited), 0 or more")

@@ -37,7 +37,7 @@ const AttemptTimeout = 15 * time.Second
 
 const (
 	// excerptBytes is how much of an answer is kept. A receiver may echo the
-	// request in it. That reveals nothing new: whoever may read an attempt may
+	// request in it. That reveals nothing new: a person who may read an attempt may
 	// read its event, and the signature is valid for that delivery only, for a few
 	// minutes.
 	excerptBytes   = 1024
@@ -130,7 +130,7 @@ func (c *Client) Transport() http.RoundTripper { return c.transport }
 
 // Connect connects to an address, host:port, as a delivery would, with all its
 // guards, and sends no request. With secure it makes the TLS handshake too and
-// returns the host's certificate. Classify tells what an error means.
+// returns the host's certificate. Classify says what an error means.
 func (c *Client) Connect(ctx context.Context, address string, secure bool) (*x509.Certificate, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -179,7 +179,7 @@ func (d *Dispatcher) start(ctx context.Context, delivery Delivery, pl *place) {
 	})
 }
 
-// post makes the request and tells places whether it was prompt.
+// post makes the request and informs places whether it was prompt.
 func (d *Dispatcher) post(ctx context.Context, delivery Delivery, header http.Header, pl *place) Answer {
 	overdue := time.AfterFunc(d.prompt, func() {
 		d.places.overdue(pl)

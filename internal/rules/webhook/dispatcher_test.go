@@ -40,7 +40,7 @@ func (k *fixedKeys) WebhookKeys(context.Context, uuid.UUID, bool) ([][]byte, err
 // post is one POST a receiver saw.
 type post struct{ id, body string }
 
-// receiver records every POST that verifies, and answers as told.
+// receiver records every POST that verifies, and answers as configured.
 type receiver struct {
 	*httptest.Server
 	mu    sync.Mutex

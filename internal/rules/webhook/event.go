@@ -1,4 +1,4 @@
-// Package webhook tells merchants how a session ended: it builds the event,
+// Package webhook informs merchants how a session ended: it builds the event,
 // signs it by Standard Webhooks 1.0, and delivers it from an outbox until the
 // receiver has accepted it or the retry schedule is used up.
 package webhook

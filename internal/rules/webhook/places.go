@@ -45,7 +45,7 @@ type places struct {
 	tenants map[uuid.UUID]*standing
 }
 
-// standing is what the dispatcher knows of a tenant's receivers.
+// standing is the dispatcher's knowledge of a tenant's receivers.
 type standing struct {
 	taken    [lanes]int
 	slow     bool // new attempts start in the slow lane

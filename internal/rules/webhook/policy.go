@@ -14,7 +14,7 @@ import (
 // disabled. The same time without any attempt ends the run of failures.
 const FailureLimit = 5 * 24 * time.Hour
 
-// Action is what happens to a delivery after an attempt.
+// Action is the next step for a delivery after an attempt.
 type Action int
 
 // The actions.

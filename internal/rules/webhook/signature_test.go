@@ -82,7 +82,7 @@ func TestSignRefusesKeys(t *testing.T) {
 	}
 }
 
-// The npm package is what merchants run: one process checks good deliveries
+// The npm package is the one merchants run: one process checks good deliveries
 // and deliveries of which one thing was changed.
 func TestSignatureAgainstPublishedNPMPackage(t *testing.T) {
 	modules, err := filepath.Abs("../../../node_modules")

@@ -84,7 +84,7 @@ func settle(derived map[string][]byte, check bool) error {
 	return errors.Join(errs...)
 }
 
-// readSamples returns the text of each sample by file name. The folders beside
+// readSamples returns the text of each sample by file name. The folders next to
 // them hold whole programs, which the reference shows as they are.
 func readSamples(dir string) (map[string]string, error) {
 	entries, err := os.ReadDir(dir)

@@ -1,6 +1,6 @@
 // Command convert fills the models directory from node_modules: it turns the
 // TensorFlow.js models of @vladmandic/human into ONNX files, copies the ONNX
-// Runtime library of onnxruntime-node beside them, and writes the manifest
+// Runtime library of onnxruntime-node next to them, and writes the manifest
 // last, so that its presence means the rest is complete.
 package main
 

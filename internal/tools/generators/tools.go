@@ -1,7 +1,7 @@
 //go:build tools
 
 // Package generators pins the Go code generators that the published contract
-// is tested with, and what their code imports. It is a module of its own, so
+// is tested with, and what their code imports. It is a separate module, so
 // that the gateway depends on none of it.
 package generators
 

@@ -231,7 +231,7 @@ func backSecond(w, g *glyph.Weights, a *glyph.Activations, second *secondLayer) 
 	return first
 }
 
-// judge returns the shares of characters and of junk that the network tells, of
+// judge returns the shares of characters and of junk that the network recognises, of
 // cells from scenes drawn for this.
 func judge(w *glyph.Weights, fonts *fontSet, seed uint64) (right, junk float64) {
 	random := rand.New(rand.NewPCG(seed, 99)) //nolint:gosec // repeatable on purpose

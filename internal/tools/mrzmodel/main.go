@@ -1,4 +1,4 @@
-// Command mrzmodel trains the network that tells the characters of OCR-B apart
+// Command mrzmodel trains the network that recognises the characters of OCR-B
 // (internal/check/document/glyph) on rendered characters, and writes its weights.
 // The same seed and number of threads give the same weights on the same kind of
 // processor.

@@ -74,7 +74,7 @@ func buildDeb(r release, debian needs) error {
 		Section: "web", Priority: "optional", Maintainer: r.maintainer, MTime: r.time,
 		Description: "age-verification gateway\n" +
 			"agegate estimates from a shopper's camera whether they appear to be over an\n" +
-			"age, and tells the shop by signed redirect, signed webhook and status lookup.",
+			"age, and reports to the shop by signed redirect, signed webhook and status lookup.",
 		Overridables: nfpm.Overridables{
 			Depends: dependencies(debian), Suggests: []string{"postgresql"}, Contents: contents,
 			Scripts: nfpm.Scripts{

@@ -212,7 +212,7 @@ func secretKey(t *testing.T, m machine) string {
 	return string(found[0][1])
 }
 
-// configure gives the gateway an address of its own, as an operator does, and
+// configure gives the gateway its own address, as an operator does, and
 // returns it.
 func (m machine) configure() string {
 	m.t.Helper()

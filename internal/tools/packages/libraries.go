@@ -26,7 +26,7 @@ type library struct {
 // triplets name the directories of Debian's libraries.
 var triplets = map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu", elf.EM_AARCH64: "aarch64-linux-gnu"}
 
-// needs is what the gateway and ONNX Runtime need of Debian.
+// needs are the Debian packages that the gateway and ONNX Runtime need.
 type needs struct {
 	libraries []library       // by name
 	glibc     string          // the newest version that the two themselves ask for
@@ -147,7 +147,7 @@ func packageOf(path string) (string, error) {
 	return name, nil
 }
 
-// debianPackage is what the image holds parts of.
+// debianPackage is a package that the image holds parts of.
 type debianPackage struct {
 	name, version string
 	status        []byte // entry of dpkg's database

@@ -14,7 +14,7 @@ import (
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([.-]|$)`)
 
 // moduleLicences returns the licences of everything that is linked into the
-// binary or shipped beside it, each text once, below the names of what is under it.
+// binary or shipped with it, each text once, below the names of what is under it.
 func moduleLicences(r release) ([]byte, error) {
 	info, err := buildinfo.ReadFile(r.binary)
 	if err != nil {

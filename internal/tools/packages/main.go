@@ -1,6 +1,6 @@
 // Command packages puts a compiled agegate, the models and ONNX Runtime into a
-// Debian package and an OCI image, with a bill of materials and checksums beside
-// them. The same inputs give the same bytes. It is a module of its own, so that
+// Debian package and an OCI image, with a bill of materials and checksums next to
+// them. The same inputs give the same bytes. It is a separate module, so that
 // the gateway depends on none of it.
 package main
 
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// release is what is packaged, and where to.
+// release says what is packaged, and where to.
 type release struct {
 	root       string    // of the repository
 	binary     string    // path of the compiled gateway

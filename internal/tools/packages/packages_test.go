@@ -263,7 +263,7 @@ func TestVendor(t *testing.T) {
 }
 
 // TestSBOM: the bill of materials names every module, model and library, with the
-// digest of each file that is shipped beside the binary.
+// digest of each file that is shipped with the binary.
 func TestSBOM(t *testing.T) {
 	r := built(t)
 	var bom struct {

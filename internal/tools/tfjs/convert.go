@@ -171,7 +171,7 @@ func (c *converter) write(n node) error {
 }
 
 // operands returns the inputs of an elementwise node. A per-channel constant
-// beside a channels-first image is given the shape [channels,1,1].
+// next to a channels-first image is given the shape [channels,1,1].
 func (c *converter) operands(n node) []string {
 	names := slices.Clone(n.Inputs)
 	for i, name := range names {

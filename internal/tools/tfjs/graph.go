@@ -69,7 +69,7 @@ type weightEntry struct {
 	} `json:"quantization"`
 }
 
-// Load reads the model.json at path and the weight files beside it.
+// Load reads the model.json at path and the weight files in its folder.
 func Load(path string) (*Graph, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // of an installed package
 	if err != nil {

@@ -61,7 +61,7 @@ func (a *Actor) human() (wait, motion float64) {
 	return 0.2 + 0.3*a.random.Float64(), 0.35 + 0.35*a.random.Float64()
 }
 
-// See tells the person at time t what the page asks for.
+// See shows the person at time t what the page asks for.
 func (a *Actor) See(p liveness.Prompt, t float64) {
 	if p != a.prompt {
 		a.Act(p, t)

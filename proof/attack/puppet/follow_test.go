@@ -12,7 +12,7 @@ import (
 )
 
 // TestFollowTurns: a head that has turned far from how it was detected is detected
-// anew in the next frame, wherever following would have placed it, and does not
+// again in the next frame, wherever following would have placed it, and does not
 // seem to move by that.
 func TestFollowTurns(t *testing.T) {
 	analyzer := vision.NewAnalyzer(visiontest.Pool(t))

@@ -1,9 +1,9 @@
 // Package capture judges, picture by picture, a passport or identity card that
 // a shopper holds to a camera: several different frames must agree on the zone,
-// the portrait must be seen beside it (on the other side of a small card) and
+// the portrait must be seen next to it (on the other side of a small card) and
 // stay the same, and the document must move as a prompt asks. That refuses
 // recordings, frames that come back, and documents that are exchanged under
-// way. It does not tell a well-made fake from the original, and a document on a
+// way. It does not distinguish a well-made fake from the original, and a document on a
 // screen only where the screen's raster shows. The package keeps nothing of a
 // picture beyond the capture.
 package capture
@@ -174,7 +174,7 @@ func (c *Capture) guide(h Hint) Hint {
 	return h
 }
 
-// face looks for the portrait beside the zone, where the format has it there,
+// face looks for the portrait next to the zone, where the format has it there,
 // as long as it must be found, and again when the document has been tilted.
 func (c *Capture) face(ctx context.Context, img image.Image, r reader.Reading) error {
 	c.hint = HoldStill

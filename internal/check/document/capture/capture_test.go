@@ -147,7 +147,7 @@ func rastered(img image.Image) image.Image {
 	return out
 }
 
-// TestRaster: a screen is told by most of the first frames, not by a single one.
+// TestRaster: most of the first frames decide that a screen is filmed, not a single one.
 func TestRaster(t *testing.T) {
 	for _, row := range []struct {
 		screen string // which of the frames are of a screen
@@ -321,7 +321,7 @@ func TestSlope(t *testing.T) {
 	}
 }
 
-// tiltedTo is what a document shows that is tilted in a direction.
+// tiltedTo returns the frame of a document that is tilted in a direction.
 func tiltedTo(direction Hint, angle float64) slope {
 	switch direction {
 	case RaiseLeft:

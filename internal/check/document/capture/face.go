@@ -26,7 +26,7 @@ const frameSide = 512
 // zone.
 type part struct{ left, top, right, bottom float64 }
 
-// portraits are where documents carry the portrait beside the zone, with some
+// portraits are the places where documents carry the portrait next to the zone, with some
 // margin (Doc 9303 parts 4 and 6: zone V). What else shows a face, such as a
 // second, pale portrait, is to the right of it.
 var portraits = map[mrz.Format]part{

@@ -39,7 +39,7 @@ const (
 	TurnOver      Hint = "turn_over" // show the other side
 )
 
-// Reason says why a capture was refused. It tells nothing of the document.
+// Reason says why a capture was refused. It contains nothing of the document.
 type Reason string
 
 // The reasons.
@@ -49,7 +49,7 @@ const (
 	Screen        Reason = "screen"         // the raster of a screen shows
 	Disagreeing   Reason = "disagreeing"    // frames show different zones
 	UnknownIssuer Reason = "unknown_issuer" // the issuing state has no known code
-	NoPortrait    Reason = "no_portrait"    // beside a zone that is read well
+	NoPortrait    Reason = "no_portrait"    // next to a zone that is read well
 	OtherPortrait Reason = "other_portrait" // frames show different portraits
 	Unprompted    Reason = "unprompted"     // the document moves as it was not asked to
 	SidesApart    Reason = "sides_apart"    // the other side was not shown in time, or the view was interrupted

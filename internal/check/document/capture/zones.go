@@ -16,7 +16,7 @@ const (
 	mostStateless  = 10 // frames of a zone within which its issuing state must be read
 )
 
-// zone is what some frames agree on: every character that a check digit covers.
+// zone is a reading that some frames agree on: every character that a check digit covers.
 type zone struct {
 	format  mrz.Format
 	checked string

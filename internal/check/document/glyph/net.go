@@ -1,4 +1,4 @@
-// Package glyph tells the characters of OCR-B apart by a small neural network,
+// Package glyph recognises the characters of OCR-B by a small neural network,
 // in plain Go. `make mrz-model` trains it (internal/tools/mrzmodel).
 package glyph
 
@@ -11,7 +11,7 @@ import (
 	"agegate/internal/check/document/mrz"
 )
 
-// A cell is what the network looks at: one character in the middle, its
+// A cell is the network's input: one character in the middle, its
 // neighbours cut off at the edges.
 const (
 	Width  = 24

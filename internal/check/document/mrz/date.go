@@ -62,7 +62,7 @@ func (d Date) real() bool {
 // cards of the elderly for some forty.
 const yearsAhead = 50
 
-// birthDate reads YYMMDD of a birth. The zone does not tell the century: it is
+// birthDate reads YYMMDD of a birth. The zone does not state the century: it is
 // the latest that does not put the birth after today, so that a person is never
 // taken for older than they may be.
 func birthDate(text string, today Date) (Date, bool) {

@@ -23,7 +23,7 @@ const (
 	ReasonIssuingState   Reason = "issuing_state_unknown"    // no code of Doc 9303 part 3, section 5; the zone may be valid
 )
 
-// Result is what a zone says, as far as the age check needs it. Names are not
+// Result is the content of a zone, as far as the age check needs it. Names are not
 // decoded.
 type Result struct {
 	Format       Format

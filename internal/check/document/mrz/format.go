@@ -122,7 +122,7 @@ type fields struct {
 	state              span // issuing state or organization
 	number, overflow   span // overflow holds the rest of a long number; empty where there is none
 	birth, expiry      span // YYMMDD, each followed by its check digit
-	optional           span // followed by a check digit of its own; empty where it has none
+	optional           span // followed by its check digit; empty where it has none
 	composite          []span
 	compositeCheckLine int // its last character is the composite check digit
 }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// special are the codes that documents carry beside the three letters of ISO
+// special are the codes that documents carry besides the three letters of ISO
 // 3166-1 (Doc 9303 part 3, section 5, parts A to D): Germany's one letter, kinds
 // of British nationals, organizations, persons without a nationality, and
 // Utopia, which specimens are issued by.

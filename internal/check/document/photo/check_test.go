@@ -130,7 +130,7 @@ func TestSpecimens(t *testing.T) {
 }
 
 // TestFaces: what the face comes to, and that one that comes to nothing is asked
-// for anew without the document.
+// for again without the document.
 func TestFaces(t *testing.T) {
 	met := func(faces ...*vision.Features) age.Step {
 		return age.Step{Verdict: age.VerdictMet, Age: 33, Faces: faces}

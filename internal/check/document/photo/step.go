@@ -7,7 +7,7 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Stage is what the camera should film.
+// Stage says what the camera should film.
 type Stage string
 
 // The stages of a check, in order.
@@ -39,7 +39,7 @@ type Step struct {
 	Outcome Outcome // set on the last step
 }
 
-// Prefix is what the guidance and the prompts about a document begin with; a
+// Prefix begins the guidance and the prompts about a document; a
 // capture.Hint follows.
 const Prefix = "document."
 

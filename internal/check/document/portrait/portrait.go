@@ -1,6 +1,6 @@
 // Package portrait compares the portrait of a document with another picture of a
 // face. It says how alike two faces are, which stops most strangers' documents;
-// brothers, sisters and look-alikes it cannot tell apart. It keeps nothing of a
+// brothers, sisters and look-alikes it does not distinguish. It keeps nothing of a
 // picture.
 package portrait
 

@@ -13,7 +13,7 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Reference is what faces are compared by. `make face-match` fits it to faces of
+// Reference holds the numbers that faces are compared by. `make face-match` fits it to faces of
 // known sex (internal/tools/facematch).
 type Reference struct {
 	Origin string `json:"origin"`
@@ -81,7 +81,7 @@ func (r *Reference) Similarity(a, b *vision.Features) float64 {
 }
 
 // Match reports whether a similarity is that of one person, as far as the
-// comparison can tell.
+// comparison can judge.
 func (r *Reference) Match(similarity float64) bool { return similarity >= r.Threshold }
 
 // Centred is the descriptor less the mean, at length one.

@@ -1,6 +1,6 @@
 // Package reader finds the machine-readable zone of a travel document in a
 // picture and reads it: patches of ink, chains of them at even distances, a
-// curve through each, a small network that tells the characters along it apart,
+// curve through each, a small network that recognises the characters along it,
 // and an alignment of all lines under the characters that each format allows.
 // It keeps nothing of a picture, and never changes a character to make a check
 // digit hold.
@@ -39,7 +39,7 @@ const (
 	ZoneRead                    // a zone; Result says whether it holds
 )
 
-// Reading is what a picture shows.
+// Reading is the result of reading a picture.
 type Reading struct {
 	Finding Finding
 	mrz.Result

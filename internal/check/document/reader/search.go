@@ -159,7 +159,7 @@ type row struct {
 const maxRows = 3
 
 // rows returns the lines of a zone that the line belongs to, from the top: those
-// of others that run beside it, and neighbours that have to be looked for.
+// of others that run parallel to it, and neighbours that have to be looked for.
 func (s *search) rows(base *line, others []*line, f *field) []row {
 	rows := []row{{0, base}}
 	for _, o := range others {

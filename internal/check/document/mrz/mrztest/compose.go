@@ -11,7 +11,7 @@ import (
 	"agegate/internal/check/document/mrz"
 )
 
-// Person is what a zone says. Fields must be written in the zone's alphabet and
+// Person is the content of a zone. Fields must be written in the zone's alphabet and
 // fit their places; what is too long is cut off.
 type Person struct {
 	State, Nationality string // codes of up to three letters
