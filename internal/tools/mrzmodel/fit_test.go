@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"golang.org/x/image/font/gofont/gomono"
-
 	"agegate/internal/check/document/glyph"
 )
 
@@ -52,9 +50,9 @@ func TestGradient(t *testing.T) {
 }
 
 // TestFit: a short training lowers the loss, and the same seed gives the same
-// weights, in a font that every machine has.
+// weights.
 func TestFit(t *testing.T) {
-	font, err := newFontSet(gomono.TTF)
+	font, err := openFont()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,14 +67,11 @@ func NewSampleIssuer(secret []byte) (*SampleIssuer, error) {
 	return i, err
 }
 
-// sampleKinds are the kinds of documents that the sample issuer issues.
-var sampleKinds = []string{DocTypeProofOfAge, DocTypeMDL}
-
-// Trusted returns the issuer as a verifier trusts it, for every kind of document
-// that it issues.
+// Trusted returns the issuer as a verifier trusts it, for every kind of
+// document.
 func (i *SampleIssuer) Trusted() []Issuer {
 	var issuers []Issuer
-	for _, docType := range sampleKinds {
+	for _, docType := range DocTypes() {
 		issuers = append(issuers, Issuer{DocType: docType, Certificate: i.root})
 	}
 	return issuers
