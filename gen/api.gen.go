@@ -168,7 +168,7 @@ type CompletionEvent struct {
 	// Status `VERIFIED` is the session status PASSED, `ROUTED_TO_FALLBACK` is FALLBACK.
 	Status ResultStatus `json:"status"`
 
-	// Timestamp RFC 3339 in UTC with a `Z`, to the microsecond.
+	// Timestamp RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
 	Timestamp Timestamp `json:"timestamp"`
 
 	// Type The kind of event. The only one is that a session ended.
@@ -177,7 +177,7 @@ type CompletionEvent struct {
 
 // CreateSessionOut defines model for CreateSessionOut.
 type CreateSessionOut struct {
-	// ExpiresAt RFC 3339 in UTC with a `Z`, to the microsecond.
+	// ExpiresAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
 	ExpiresAt Timestamp `json:"expires_at"`
 
 	// SessionID Identifies the session. The ID alone grants no access.
@@ -249,7 +249,7 @@ type SessionStatusOut struct {
 	// | `EXPIRED` | Not completed before it expired |
 	Status SessionStatus `json:"status"`
 
-	// StatusAt RFC 3339 in UTC with a `Z`, to the microsecond.
+	// StatusAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
 	StatusAt Timestamp `json:"status_at"`
 }
 
@@ -259,7 +259,7 @@ type TextError struct {
 	Detail string `json:"detail"`
 }
 
-// Timestamp RFC 3339 in UTC with a `Z`, to the microsecond.
+// Timestamp RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
 type Timestamp = time.Time
 
 // ValidationError defines model for ValidationError.
@@ -307,6 +307,9 @@ type InternalError = TextError
 
 // InvalidLookup defines model for InvalidLookup.
 type InvalidLookup = ValidationError
+
+// OtherError defines model for OtherError.
+type OtherError = TextError
 
 // SessionNotFound defines model for SessionNotFound.
 type SessionNotFound = TextError
@@ -477,6 +480,9 @@ type EndpointGoneResponse struct {
 type InternalErrorJSONResponse TextError
 
 type InvalidLookupJSONResponse ValidationError
+
+type OtherErrorJSONResponse TextError
+type OtherErrorTextResponse string
 
 type ReceivedResponse struct {
 }
@@ -668,6 +674,37 @@ func (response CreateSession503JSONResponse) VisitCreateSessionResponse(w http.R
 	return err
 }
 
+type CreateSessiondefaultJSONResponse struct {
+	Body       TextError
+	StatusCode int
+}
+
+func (response CreateSessiondefaultJSONResponse) VisitCreateSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSessiondefaultTextResponse struct {
+	Body       string
+	StatusCode int
+}
+
+func (response CreateSessiondefaultTextResponse) VisitCreateSessionResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(response.StatusCode)
+
+	_, err := w.Write([]byte(fmt.Sprint(response.Body)))
+	return err
+}
+
 type GetDetectedAgeRequestObject struct {
 	SessionID SessionID `json:"session_id"`
 }
@@ -774,6 +811,37 @@ func (response GetDetectedAge503JSONResponse) VisitGetDetectedAgeResponse(w http
 	}
 	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDetectedAgedefaultJSONResponse struct {
+	Body       TextError
+	StatusCode int
+}
+
+func (response GetDetectedAgedefaultJSONResponse) VisitGetDetectedAgeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDetectedAgedefaultTextResponse struct {
+	Body       string
+	StatusCode int
+}
+
+func (response GetDetectedAgedefaultTextResponse) VisitGetDetectedAgeResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(response.StatusCode)
+
+	_, err := w.Write([]byte(fmt.Sprint(response.Body)))
 	return err
 }
 
@@ -897,6 +965,37 @@ func (response GetSessionStatus503JSONResponse) VisitGetSessionStatusResponse(w 
 	}
 	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSessionStatusdefaultJSONResponse struct {
+	Body       TextError
+	StatusCode int
+}
+
+func (response GetSessionStatusdefaultJSONResponse) VisitGetSessionStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSessionStatusdefaultTextResponse struct {
+	Body       string
+	StatusCode int
+}
+
+func (response GetSessionStatusdefaultTextResponse) VisitGetSessionStatusResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(response.StatusCode)
+
+	_, err := w.Write([]byte(fmt.Sprint(response.Body)))
 	return err
 }
 

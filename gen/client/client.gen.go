@@ -170,7 +170,7 @@ type CompletionEvent struct {
 	// Status `VERIFIED` is the session status PASSED, `ROUTED_TO_FALLBACK` is FALLBACK.
 	Status ResultStatus `json:"status"`
 
-	// Timestamp RFC 3339 in UTC with a `Z`, to the microsecond.
+	// Timestamp RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
 	Timestamp Timestamp `json:"timestamp"`
 
 	// Type The kind of event. The only one is that a session ended.
@@ -179,7 +179,7 @@ type CompletionEvent struct {
 
 // CreateSessionOut defines model for CreateSessionOut.
 type CreateSessionOut struct {
-	// ExpiresAt RFC 3339 in UTC with a `Z`, to the microsecond.
+	// ExpiresAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
 	ExpiresAt Timestamp `json:"expires_at"`
 
 	// SessionID Identifies the session. The ID alone grants no access.
@@ -251,7 +251,7 @@ type SessionStatusOut struct {
 	// | `EXPIRED` | Not completed before it expired |
 	Status SessionStatus `json:"status"`
 
-	// StatusAt RFC 3339 in UTC with a `Z`, to the microsecond.
+	// StatusAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
 	StatusAt Timestamp `json:"status_at"`
 }
 
@@ -261,7 +261,7 @@ type TextError struct {
 	Detail string `json:"detail"`
 }
 
-// Timestamp RFC 3339 in UTC with a `Z`, to the microsecond.
+// Timestamp RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
 type Timestamp = time.Time
 
 // ValidationError defines model for ValidationError.
@@ -309,6 +309,9 @@ type InternalError = TextError
 
 // InvalidLookup defines model for InvalidLookup.
 type InvalidLookup = ValidationError
+
+// OtherError defines model for OtherError.
+type OtherError = TextError
 
 // SessionNotFound defines model for SessionNotFound.
 type SessionNotFound = TextError
@@ -837,6 +840,8 @@ type CreateSessionResponse struct {
 	JSON500 *InternalError
 	// JSON503 the response for an HTTP 503 `application/json` response
 	JSON503 *Unavailable
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *OtherError
 	// Headers201 the parsed response headers for an HTTP 201 response
 	Headers201 *CreateSessionResponse201Headers
 	// Headers429 the parsed response headers for an HTTP 429 response
@@ -895,6 +900,11 @@ func (r CreateSessionResponse) GetJSON503() *Unavailable {
 	return r.JSON503
 }
 
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r CreateSessionResponse) GetJSONDefault() *OtherError {
+	return r.JSONDefault
+}
+
 // GetBody returns the raw response body bytes
 func (r CreateSessionResponse) GetBody() []byte {
 	return r.Body
@@ -946,6 +956,8 @@ type GetDetectedAgeResponse struct {
 	JSON500 *InternalError
 	// JSON503 the response for an HTTP 503 `application/json` response
 	JSON503 *Unavailable
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *OtherError
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *GetDetectedAgeResponse503Headers
 }
@@ -983,6 +995,11 @@ func (r GetDetectedAgeResponse) GetJSON500() *InternalError {
 // GetJSON503 returns the response for an HTTP 503 `application/json` response
 func (r GetDetectedAgeResponse) GetJSON503() *Unavailable {
 	return r.JSON503
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r GetDetectedAgeResponse) GetJSONDefault() *OtherError {
+	return r.JSONDefault
 }
 
 // GetBody returns the raw response body bytes
@@ -1038,6 +1055,8 @@ type GetSessionStatusResponse struct {
 	JSON500 *InternalError
 	// JSON503 the response for an HTTP 503 `application/json` response
 	JSON503 *Unavailable
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *OtherError
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *GetSessionStatusResponse503Headers
 }
@@ -1080,6 +1099,11 @@ func (r GetSessionStatusResponse) GetJSON500() *InternalError {
 // GetJSON503 returns the response for an HTTP 503 `application/json` response
 func (r GetSessionStatusResponse) GetJSON503() *Unavailable {
 	return r.JSON503
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r GetSessionStatusResponse) GetJSONDefault() *OtherError {
+	return r.JSONDefault
 }
 
 // GetBody returns the raw response body bytes
@@ -1280,6 +1304,16 @@ func ParseCreateSessionResponse(rsp *http.Response) (*CreateSessionResponse, err
 		}
 		response.JSON503 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest OtherError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case true:
+		// Content-type (text/plain) unsupported
+
 	}
 
 	switch {
@@ -1381,6 +1415,16 @@ func ParseGetDetectedAgeResponse(rsp *http.Response) (*GetDetectedAgeResponse, e
 		}
 		response.JSON503 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest OtherError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case true:
+		// Content-type (text/plain) unsupported
+
 	}
 
 	switch {
@@ -1468,6 +1512,16 @@ func ParseGetSessionStatusResponse(rsp *http.Response) (*GetSessionStatusRespons
 			return nil, err
 		}
 		response.JSON503 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest OtherError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case true:
+		// Content-type (text/plain) unsupported
 
 	}
 

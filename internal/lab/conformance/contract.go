@@ -90,7 +90,7 @@ func matches(pattern *regexp.Regexp, otherwise string) func(string) error {
 
 func checkTime(s string) error {
 	if _, err := time.Parse(time.RFC3339, s); err != nil || !timePattern.MatchString(s) {
-		return errors.New("not RFC 3339 in UTC with a Z, to the microsecond at most")
+		return errors.New("not RFC 3339 in UTC with a Z and at most six decimals")
 	}
 	return nil
 }
@@ -108,6 +108,9 @@ func (c *contract) check(id string, got answer) (problems []string) {
 	op := c.operation(id)
 	status := strconv.Itoa(got.status)
 	response := op.Responses.Value(status)
+	if got.status == http.StatusBadRequest { // the only one that the contract has among all others
+		status, response = otherStatus, op.Responses.Default()
+	}
 	if response == nil {
 		return []string{fmt.Sprintf("the status %s is not documented", status)}
 	}
@@ -220,6 +223,9 @@ type StatusCount struct {
 	Why       string `json:"why,omitempty"` // it was not seen
 }
 
+// otherStatus stands for every status that an operation does not list.
+const otherStatus = "default"
+
 // unseen says why a status may be missing from a run.
 var unseen = map[statusKey]string{
 	{createSession, "402"}:    "needs a live key of a tenant with neither allowance nor credit",
@@ -231,6 +237,8 @@ func whyUnseen(k statusKey) string {
 	switch k.status {
 	case "500", "503":
 		return "no request may cause it"
+	case otherStatus:
+		return "needs a request that is not valid HTTP"
 	case "403":
 		return "needs a key of a disabled tenant"
 	}
