@@ -36,8 +36,8 @@ func (e *sqlStateError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("postgres: SQLSTATE %s %s %s", e.code, e.table, e.constraint))
 }
 
-// translate maps an error of GORM or a driver to a fault: a missing row, or a
-// reference to one, to NotFound; a violated unique index to Conflict; a
+// translate maps an error of GORM or a driver to a fault: a missing row, a
+// reference to one, or text that no row can hold, to NotFound; a violated unique index to Conflict; a
 // database that is down, full, too slow or too busy to Unavailable. Faults are
 // returned unchanged, and so is any other error, which is a bug.
 func translate(err error) error {
@@ -47,7 +47,7 @@ func translate(err error) error {
 	switch {
 	case err == nil, fault.CodeOf(err) != "":
 		return err
-	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, sql.ErrNoRows), dangling(err):
+	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, sql.ErrNoRows), dangling(err), unstorable(err):
 		return fault.Wrap(err, fault.NotFound, "Not found")
 	case duplicate(err):
 		return fault.Wrap(err, fault.Conflict, "Already exists")
@@ -85,6 +85,10 @@ func duplicate(err error) bool {
 func dangling(err error) bool {
 	return hasState(err, "23503") || hasCode(err, sqliteConstraintForeignKey)
 }
+
+// unstorable reports that PostgreSQL was given text with a NUL, or that is not
+// UTF-8.
+func unstorable(err error) bool { return hasState(err, "22021", "22P05") }
 
 func unavailable(err error) bool {
 	return hasCode(err, sqliteBusy, sqliteLocked, sqliteNoMem, sqliteReadOnly,

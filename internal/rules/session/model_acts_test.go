@@ -156,9 +156,9 @@ func (m *machine) returnAttempt(t *rapid.T) {
 }
 
 // answers checks the session that an act returned.
-func (m *model) answers(t *rapid.T, after session.Session) {
+func (s *model) answers(t *rapid.T, after session.Session) {
 	t.Helper()
-	if got, want := describe(after), describe(m.Session); got != want {
+	if got, want := describe(after), describe(s.Session); got != want {
 		t.Fatalf("answer %s\nmodel  %s", got, want)
 	}
 }

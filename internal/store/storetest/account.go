@@ -32,6 +32,10 @@ func testUserComesBackAsStored(t *testing.T, s Store) {
 	}
 	_, err := s.UserByEmail(t.Context(), "bob@shop.example")
 	wantCode(t, "an unknown address", err, fault.NotFound)
+	for _, text := range []string{"ada\x00@shop.example", "ada\xff@shop.example"} {
+		_, err := s.UserByEmail(t.Context(), text)
+		wantCode(t, "text that cannot be stored", err, fault.NotFound)
+	}
 	again := want
 	again.ID = id(t)
 	err = s.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.InsertUser(again) })

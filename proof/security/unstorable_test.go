@@ -1,0 +1,145 @@
+package security
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/account"
+	"agegate/proof/table"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+)
+
+// unstorable is text that PostgreSQL does not store: with a NUL, and not UTF-8.
+var unstorable = []string{"a\x00b", "a\xff\xfeb"}
+
+// TestUnstorableText sends text that no database stores in every parameter of every
+// route: of the path, of the query, of the form, in headers and in cookies. The
+// routes are those that the gateway serves, and the names those that its source
+// reads.
+func TestUnstorableText(t *testing.T) {
+	names := readNames(t)
+	onEach(t, "Text with a NUL or not in UTF-8", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
+		a := &unstorableText{t: t, g: g, shop: g.Shop(t, "", consenting).Tenant.ID, sent: map[string]int{}}
+		c := g.Create(t, g.Shop(t, "", consenting).Test.APIKey, 18)
+		a.link, a.session = c.VerificationURL[strings.LastIndex(c.VerificationURL, "/")+1:], c.SessionID
+		routes := g.App.Routes()
+		for i, route := range routes {
+			if strings.HasSuffix(route.Path, "/stream") {
+				continue
+			}
+			a.attack(route, names, i)
+		}
+		r.Didf("%v over %d routes with %d names of fields", a.sent, len(routes), len(names))
+		r.None("answers of 5xx", a.failed)
+		r.None("errors in the log", linesWith(g.Log.String(), "level=ERROR"))
+	})
+}
+
+var readsName = regexp.MustCompile(`(?:QueryParam|FormValue|Get|cursor|Value)\("([a-z_]+)"\)|name: +"([a-z_]+)", kind:`)
+
+// readNames returns the names of fields that the pages and the API read.
+func readNames(t *testing.T) []string {
+	t.Helper()
+	found := map[string]bool{}
+	for _, room := range []string{"pages", "edge"} {
+		err := filepath.WalkDir("../../internal/"+room, func(path string, _ os.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(path) //nolint:gosec // G122: the product's own source
+			for _, match := range readsName.FindAllStringSubmatch(string(source), -1) {
+				found[match[1]+match[2]] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(found) < 40 {
+		t.Fatalf("only %d names were found", len(found))
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+type unstorableText struct {
+	t             *testing.T
+	g             *gatewaytest.Gateway
+	shop          uuid.UUID
+	link, session string
+	sent          map[string]int // by place
+	failed        []string
+}
+
+// attack sends the text to one route, as a user who may open it.
+func (a *unstorableText) attack(route *echo.Route, names []string, turn int) {
+	staff := a.g.SignIn(a.t, true, account.ByPasskey)
+	a.g.Join(a.t, staff, a.shop, account.Owner)
+	a.g.StepUp(a.t, staff)
+	parameters := parameter.FindAllString(route.Path, -1)
+	for i := range parameters {
+		for _, text := range unstorable {
+			a.send(staff, "path", route, a.fill(route.Path, i, text), nil, nil)
+		}
+	}
+	path := a.fill(route.Path, -1, "")
+	for i, name := range names {
+		// The short form alternates between the texts.
+		for _, text := range table.Sized(unstorable, unstorable[(turn+i)%2:][:1]) {
+			if route.Method == http.MethodGet {
+				a.send(staff, "query", route, path+"?"+url.Values{name: {text}}.Encode(), nil, nil)
+			} else if route.Method == http.MethodPost {
+				a.send(staff, "form", route, path, url.Values{"nonce": {uuid.NewString()}, name: {text}}, nil)
+			}
+		}
+	}
+	for _, name := range []string{"Accept-Language", "Cookie", "Idempotency-Key", "Origin", "Referer", "User-Agent", "X-API-Key", "X-Request-Id"} {
+		value := unstorable[1]
+		if name == "Cookie" {
+			value = "agegate-user=" + value + "; agegate-device=" + value + "; agegate=" + value
+		}
+		a.send(staff, "header", route, path, nil, map[string]string{name: value})
+	}
+}
+
+// fill fills in a route's parameters, the one with the index by text.
+func (a *unstorableText) fill(path string, index int, text string) string {
+	i := -1
+	return parameter.ReplaceAllStringFunc(path, func(name string) string {
+		i++
+		switch {
+		case i == index:
+			return url.PathEscape(text)
+		case name == ":tenant":
+			return a.shop.String()
+		case name == ":mode":
+			return "test"
+		case name == ":token":
+			return a.link
+		case name == ":session_id", name == ":session":
+			return a.session
+		}
+		return uuid.NewString()
+	})
+}
+
+func (a *unstorableText) send(staff *gatewaytest.Staff, place string, route *echo.Route, path string, form url.Values, header map[string]string) {
+	a.sent[place]++
+	all := map[string]string{"Sec-Fetch-Site": "same-origin"}
+	maps.Copy(all, header)
+	res, _ := staff.Send(a.t, route.Method, path, form, all)
+	if res.StatusCode >= http.StatusInternalServerError {
+		a.failed = append(a.failed, fmt.Sprintf("%d %s %s %s", res.StatusCode, place, route.Method, path+" "+form.Encode()))
+	}
+}
