@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
 	"time"
 
 	"agegate/internal/check/document/wallet"
@@ -74,7 +73,7 @@ func NewWallets(sessions *session.Service, store WalletStore, sealer *credential
 // trusted.
 func (w *Wallets) Available(ctx context.Context, sess session.Session) (bool, error) {
 	issuers, err := w.issuers(ctx, sess)
-	return len(w.kinds(issuers)) > 0, err
+	return len(wallet.Kinds(issuers, w.now())) > 0, err
 }
 
 // issuers returns those that the session's mode trusts.
@@ -95,20 +94,6 @@ func (w *Wallets) issuers(ctx context.Context, sess session.Session) ([]wallet.I
 		issuers = append(issuers, w.sample.Trusted()...)
 	}
 	return issuers, nil
-}
-
-// kinds returns the kinds of documents that some issuer's certificate, which is
-// valid now, is trusted for, in the order of wallet.DocTypes.
-func (w *Wallets) kinds(issuers []wallet.Issuer) (kinds []string) {
-	now := w.now()
-	for _, docType := range wallet.DocTypes() {
-		if slices.ContainsFunc(issuers, func(i wallet.Issuer) bool {
-			return i.DocType == docType && !now.Before(i.Certificate.NotBefore) && now.Before(i.Certificate.NotAfter)
-		}) {
-			kinds = append(kinds, docType)
-		}
-	}
-	return kinds
 }
 
 // Begin makes a new request of the session, which ends an earlier one. It
@@ -153,7 +138,7 @@ func (w *Wallets) exchange(r Request, issuers []wallet.Issuer) (wallet.Exchange,
 	if err != nil {
 		return wallet.Exchange{}, err
 	}
-	return wallet.NewExchange(secret, w.kinds(issuers))
+	return wallet.NewExchange(secret, issuers, w.now())
 }
 
 // Receive takes what a wallet posted to responseURI in answer to the link with a

@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"time"
 
 	"github.com/go-jose/go-jose/v4"
 )
@@ -18,6 +19,7 @@ import (
 // encrypts to, and what it asks for.
 type Exchange struct {
 	docTypes   []string
+	authority  map[string][]string // by kind: key identifiers of its issuers, base64url
 	nonce      []byte
 	key        *ecdh.PrivateKey // P-256
 	thumbprint []byte           // of the public key as a JWK
@@ -27,8 +29,9 @@ const nonceBytes = 24
 
 // NewExchange derives a request's nonce and key from 32 secret bytes, so that
 // neither needs to be stored. The request asks for a document of one of the
-// kinds, the preferred one first; an answer of another kind is refused.
-func NewExchange(secret []byte, docTypes []string) (Exchange, error) {
+// kinds for which an issuer is trusted at now; an answer of another kind is
+// refused.
+func NewExchange(secret []byte, issuers []Issuer, now time.Time) (Exchange, error) {
 	nonce, err := hkdf.Key(sha256.New, secret, nil, "nonce", nonceBytes)
 	if err != nil {
 		return Exchange{}, err
@@ -41,7 +44,10 @@ func NewExchange(secret []byte, docTypes []string) (Exchange, error) {
 	if err != nil {
 		return Exchange{}, err
 	}
-	e := Exchange{docTypes: docTypes, nonce: nonce, key: key}
+	e := Exchange{docTypes: Kinds(issuers, now), authority: map[string][]string{}, nonce: nonce, key: key}
+	for _, docType := range e.docTypes {
+		e.authority[docType] = authorities(issuers, docType, now)
+	}
 	jwk, err := e.publicJWK()
 	if err != nil {
 		return Exchange{}, err

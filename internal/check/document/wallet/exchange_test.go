@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fxamacker/cbor/v2"
 )
 
 var (
@@ -25,7 +28,7 @@ const (
 
 func newExchange(t testing.TB, secret byte) Exchange {
 	t.Helper()
-	e, err := NewExchange(bytes.Repeat([]byte{secret}, 32), DocTypes())
+	e, err := NewExchange(bytes.Repeat([]byte{secret}, 32), newIssuer(t, 2).Trusted(), now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +337,8 @@ func TestRequestsNameWhatIsTrusted(t *testing.T) {
 		requests int
 		absent   string
 	}{
-		{DocTypes(), []string{SchemeProofOfAge, SchemeOpenID}, 3, "-"},
+		{DocTypes(), []string{SchemeProofOfAge, SchemeOpenID}, 5, "-"},
+		{[]string{DocTypePhotoID, DocTypeIDCard}, []string{SchemeOpenID}, 3, DocTypeMDL},
 		{[]string{DocTypeMDL}, []string{SchemeOpenID}, 2, DocTypeProofOfAge},
 		{[]string{DocTypeProofOfAge}, []string{SchemeProofOfAge, SchemeOpenID}, 2, DocTypeMDL},
 		{nil, nil, 0, "-"},
@@ -365,7 +369,7 @@ func TestQueries(t *testing.T) {
 		want      []string
 	}{
 		{18, []string{`"claims":[{"path":["eu.europa.ec.av.1","age_over_18"]}]}]`}},
-		{16, []string{`["eu.europa.ec.av.1","age_over_16"]`, `"claim_sets":[["age_over_16"],["age_over_18"]]`}},
+		{16, []string{`["eu.europa.ec.av.1","age_over_16"]`, `"claim_sets":[["age_over_16"],["age_over_18"],["age_over_21"]]`}},
 		{19, []string{`"claim_sets":[["age_over_19"],["age_over_21"]]`}},
 		{25, []string{`"claims":[{"path":["eu.europa.ec.av.1","age_over_25"]}]}]`}},
 	} {
@@ -389,6 +393,102 @@ func TestQueries(t *testing.T) {
 	values := must(url.Parse(link)).Query()
 	if !strings.HasPrefix(link, "av://?") || values.Get("client_id") != "redirect_uri:"+responseURI || values.Get("response_mode") != "direct_post" || values.Has("client_metadata") {
 		t.Errorf("not as the profile says: %s", link)
+	}
+}
+
+// Requests name the key identifiers of those who are trusted, so that a wallet
+// offers no document that would be refused, unless one of them has none.
+func TestRequestsNameTheAuthorities(t *testing.T) {
+	issuer, other := newIssuer(t, 2), newIssuer(t, 3)
+	id, otherID := encode64(issuer.root.SubjectKeyId), encode64(other.root.SubjectKeyId)
+	trusted := func(docType string, certificates ...*x509.Certificate) (issuers []Issuer) {
+		for _, c := range certificates {
+			issuers = append(issuers, Issuer{DocType: docType, Certificate: c})
+		}
+		return issuers
+	}
+	unnamed := *other.root
+	unnamed.SubjectKeyId = nil
+	expired := *other.root
+	expired.NotAfter = now.Add(-time.Hour)
+	signer := must(x509.ParseCertificate(issuer.signerDER))
+	many := slices.Repeat([]*x509.Certificate{issuer.root}, maxAuthorities+1)
+	for name, tt := range map[string]struct {
+		issuers []Issuer
+		want    []string
+	}{
+		"one":                   {trusted(DocTypeMDL, issuer.root), []string{id}},
+		"two":                   {trusted(DocTypeMDL, issuer.root, other.root), []string{id, otherID}},
+		"a signer":              {trusted(DocTypePhotoID, signer), []string{id}},
+		"one that is not valid": {trusted(DocTypeMDL, issuer.root, &expired), []string{id}},
+		"one without":           {trusted(DocTypeMDL, issuer.root, &unnamed), nil},
+		"too many":              {trusted(DocTypeMDL, many...), nil},
+	} {
+		e, err := NewExchange(make([]byte, 32), tt.issuers, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, trust := range e.query(18).Credentials[0].Trusted {
+			if trust.Type != "aki" {
+				t.Errorf("%s: %s", name, trust.Type)
+			}
+			got = trust.Values
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// Annex C: the second edition's alternatives for an age that few documents state.
+func TestAlternativeElements(t *testing.T) {
+	e := newExchange(t, 1)
+	for targetAge, want := range map[int]string{
+		18: "",
+		16: `[{"requestedElement": ["org.iso.18013.5.1", "age_over_16"], "alternativeElementSets": [[["org.iso.18013.5.1", "age_over_18"]], [["org.iso.18013.5.1", "age_over_21"]]]}]`,
+		19: `[{"requestedElement": ["org.iso.18013.5.1", "age_over_19"], "alternativeElementSets": [[["org.iso.18013.5.1", "age_over_21"]]]}]`,
+	} {
+		var request deviceRequest
+		var items struct {
+			Info struct {
+				Alternatives cborValue `cbor:"alternativeDataElements"`
+			} `cbor:"requestInfo"`
+		}
+		if err := decoder.Unmarshal(must(decode64(e.mdocRequest(DocTypeMDL, targetAge).DeviceRequest)), &request); err != nil {
+			t.Fatal(err)
+		}
+		if err := decoder.Unmarshal(must(embedded(request.Requests[0].Items)), &items); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if items.Info.Alternatives != nil {
+			got = must(cbor.Diagnose(items.Info.Alternatives))
+		}
+		if got != want {
+			t.Errorf("%d: %s, want %s", targetAge, got, want)
+		}
+	}
+}
+
+// Documents of the other kinds prove an age with the statements of their
+// namespaces.
+func TestOtherKindsOfDocuments(t *testing.T) {
+	e, issuer := newExchange(t, 1), newIssuer(t, 2)
+	for _, docType := range []string{DocTypePhotoID, DocTypeIDCard} {
+		e.docTypes = []string{docType}
+		trusted := []Issuer{{DocType: docType, Certificate: issuer.root}}
+		for age, want := range map[int]Reason{18: "", 17: ReasonUnderAge} {
+			for n, protocol := range []string{ProtocolMdoc, ProtocolOpenID} {
+				p, err := e.OpenBrowser(origin, protocol, browserAnswer(n)(t, e, issuer, SampleDocument{Age: age}, 18))
+				if err == nil {
+					err = Verifier{Issuers: trusted}.Verify(bg, p, 18, now)
+				}
+				if ReasonOf(err) != want || (err == nil) != (want == "") {
+					t.Errorf("%s, %d, %s: %v, want %q", docType, age, protocol, err, want)
+				}
+			}
+		}
 	}
 }
 

@@ -23,6 +23,47 @@ type Issuer struct {
 	SignerUsage asn1.ObjectIdentifier
 }
 
+// validAt reports whether the issuer's certificate is valid.
+func (i Issuer) validAt(now time.Time) bool {
+	return !now.Before(i.Certificate.NotBefore) && now.Before(i.Certificate.NotAfter)
+}
+
+// Kinds returns the kinds of documents for which the certificate of some issuer
+// is valid at now, in the order of DocTypes.
+func Kinds(issuers []Issuer, now time.Time) (kinds []string) {
+	for _, docType := range DocTypes() {
+		if slices.ContainsFunc(issuers, func(i Issuer) bool { return i.DocType == docType && i.validAt(now) }) {
+			kinds = append(kinds, docType)
+		}
+	}
+	return kinds
+}
+
+// maxAuthorities is how many issuers a request names: a link has to fit into a
+// QR code, and a long list serves wallets less than none.
+const maxAuthorities = 16
+
+// authorities returns the key identifiers, in base64url, by which a wallet finds
+// the documents of a kind that somebody trusted has issued (OpenID4VP 1.0,
+// 6.1.1.1). It returns none when an issuer has none, or too many are trusted:
+// the request must not leave out a document that would be accepted.
+func authorities(issuers []Issuer, docType string, now time.Time) (ids []string) {
+	for _, issuer := range issuers {
+		if issuer.DocType != docType || !issuer.validAt(now) {
+			continue
+		}
+		id := issuer.Certificate.SubjectKeyId
+		if !issuer.Certificate.IsCA {
+			id = issuer.Certificate.AuthorityKeyId
+		}
+		if len(id) == 0 || len(ids) == maxAuthorities {
+			return nil
+		}
+		ids = append(ids, encode64(id))
+	}
+	return ids
+}
+
 // UsageMDL is the extended key usage of document signers of mobile driving
 // licences (ISO/IEC 18013-5, Annex B.1.4).
 var UsageMDL = asn1.ObjectIdentifier{1, 0, 18013, 5, 1, 2}

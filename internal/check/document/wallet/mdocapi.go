@@ -32,6 +32,24 @@ type docRequest struct {
 type itemsRequest struct {
 	DocType    string                     `cbor:"docType"`
 	NameSpaces map[string]map[string]bool `cbor:"nameSpaces"` // elements, and whether they will be kept
+	Info       *requestInfo               `cbor:"requestInfo,omitempty"`
+}
+
+// requestInfo is of the second edition of ISO/IEC 18013-5; other wallets ignore
+// it.
+type requestInfo struct {
+	Alternatives []alternativeElements `cbor:"alternativeDataElements"`
+}
+
+type alternativeElements struct {
+	Requested elementReference     `cbor:"requestedElement"`
+	Sets      [][]elementReference `cbor:"alternativeElementSets"`
+}
+
+type elementReference struct {
+	_         struct{} `cbor:",toarray"`
+	NameSpace string
+	Element   string
 }
 
 type encryptionParameters struct {
@@ -56,12 +74,18 @@ func coseKey(key *ecdh.PublicKey) publicKey {
 
 // mdocRequest asks for the statement of the target age from one kind of
 // document. The wallet answers with the nearest statement that it has
-// (ISO/IEC 18013-5, 7.2.5).
+// (ISO/IEC 18013-5, 7.2.5), or with an alternative that the request names.
 func (e Exchange) mdocRequest(docType string, targetAge int) mdocRequest {
-	items := encode(itemsRequest{DocType: docType, NameSpaces: map[string]map[string]bool{
-		namespaces[docType]: {ageElement(targetAge): false},
-	}})
-	request := encode(deviceRequest{Version: "1.0", Requests: []docRequest{{embed(items)}}})
+	namespace := namespaces[docType]
+	items := itemsRequest{DocType: docType, NameSpaces: map[string]map[string]bool{namespace: {ageElement(targetAge): false}}}
+	if ages := alternatives(targetAge); len(ages) > 1 {
+		others := alternativeElements{Requested: elementReference{NameSpace: namespace, Element: ageElement(targetAge)}}
+		for _, age := range ages[1:] {
+			others.Sets = append(others.Sets, []elementReference{{NameSpace: namespace, Element: ageElement(age)}})
+		}
+		items.Info = &requestInfo{[]alternativeElements{others}}
+	}
+	request := encode(deviceRequest{Version: "1.0", Requests: []docRequest{{embed(encode(items))}}})
 	return mdocRequest{DeviceRequest: encode64(request), EncryptionInfo: e.encryptionInfo()}
 }
 

@@ -38,11 +38,16 @@ type (
 		ID        string      `json:"id"`
 		Format    string      `json:"format"`
 		Meta      dcqlMeta    `json:"meta"`
+		Trusted   []dcqlTrust `json:"trusted_authorities,omitempty"`
 		Claims    []dcqlClaim `json:"claims"`
 		ClaimSets [][]string  `json:"claim_sets,omitempty"` // alternatives, the preferred one first
 	}
 	dcqlMeta struct {
 		DocType string `json:"doctype_value"`
+	}
+	dcqlTrust struct {
+		Type   string   `json:"type"`
+		Values []string `json:"values"`
 	}
 	dcqlClaim struct {
 		ID   string   `json:"id,omitempty"`
@@ -68,13 +73,13 @@ const formatMdoc = "mso_mdoc"
 var encodings = []jose.ContentEncryption{jose.A128GCM, jose.A256GCM}
 
 // credentialID names a kind of document in a query and its answer.
-var credentialID = map[string]string{DocTypeMDL: "licence", DocTypeProofOfAge: "age"}
+var credentialID = map[string]string{DocTypeMDL: "licence", DocTypeProofOfAge: "age", DocTypePhotoID: "photo-id", DocTypeIDCard: "id-card"}
 
 // statedAges are the ages that documents most often have a statement for.
 var statedAges = []int{18, 21}
 
-// query asks for one of the given kinds of documents. It names one statement:
-// that of the target age, or the next one above that documents often have.
+// query asks for one of the given kinds of documents. It asks for one statement:
+// that of the target age, or else one above that documents often have.
 func query(targetAge int, docTypes ...string) dcqlQuery {
 	var q dcqlQuery
 	var options [][]string
@@ -98,16 +103,31 @@ func query(targetAge int, docTypes ...string) dcqlQuery {
 	return q
 }
 
+// alternatives returns the ages whose statements prove the target age, the one
+// that says least first.
 func alternatives(targetAge int) []int {
+	ages := []int{targetAge}
+	if slices.Contains(statedAges, targetAge) {
+		return ages
+	}
 	for _, age := range statedAges {
-		if age == targetAge {
-			break
-		}
 		if age > targetAge {
-			return []int{targetAge, age}
+			ages = append(ages, age)
 		}
 	}
-	return []int{targetAge}
+	return ages
+}
+
+// query asks for one of the exchange's kinds of documents, of the issuers that
+// are trusted.
+func (e Exchange) query(targetAge int) dcqlQuery {
+	q := query(targetAge, e.docTypes...)
+	for i, docType := range e.docTypes {
+		if ids := e.authority[docType]; len(ids) > 0 {
+			q.Credentials[i].Trusted = []dcqlTrust{{"aki", ids}}
+		}
+	}
+	return q
 }
 
 func (e Exchange) metadata() (clientMetadata, error) {
@@ -144,7 +164,7 @@ func (e Exchange) BrowserRequests(targetAge int) ([]BrowserRequest, error) {
 	}
 	return append(requests, BrowserRequest{ProtocolOpenID, openIDRequest{
 		ResponseType: "vp_token", ResponseMode: "dc_api.jwt", Nonce: e.Nonce(),
-		Query: query(targetAge, e.docTypes...), Metadata: metadata,
+		Query: e.query(targetAge), Metadata: metadata,
 	}}), nil
 }
 
@@ -194,10 +214,10 @@ func (e Exchange) Link(scheme string, targetAge int, responseURI string) (string
 		"client_id": {clientID(responseURI)}, "response_uri": {responseURI},
 		"response_type": {"vp_token"}, "nonce": {e.Nonce()},
 	}
-	docTypes := e.docTypes
+	asked := e.query(targetAge)
 	if scheme == SchemeProofOfAge {
 		values.Set("response_mode", "direct_post")
-		docTypes = proofOfAge
+		asked = query(targetAge, proofOfAge...)
 	} else {
 		metadata, err := e.metadata()
 		if err != nil {
@@ -210,7 +230,7 @@ func (e Exchange) Link(scheme string, targetAge int, responseURI string) (string
 		values.Set("response_mode", "direct_post.jwt")
 		values.Set("client_metadata", string(encoded))
 	}
-	encoded, err := json.Marshal(query(targetAge, docTypes...))
+	encoded, err := json.Marshal(asked)
 	if err != nil {
 		return "", err
 	}

@@ -24,16 +24,22 @@ const MaxResponseBytes = 64 << 10
 const (
 	DocTypeMDL        = "org.iso.18013.5.1.mDL"
 	DocTypeProofOfAge = "eu.europa.ec.av.1"
+	DocTypePhotoID    = "org.iso.23220.photoid.1"    // ISO/IEC TS 23220-4, of passports among others
+	DocTypeIDCard     = "com.google.wallet.idcard.1" // Google Wallet's ID pass
 )
 
 // namespaces are where a kind of document has its statements of age.
 var namespaces = map[string]string{
 	DocTypeMDL:        "org.iso.18013.5.1",
 	DocTypeProofOfAge: "eu.europa.ec.av.1",
+	DocTypePhotoID:    "org.iso.23220.1",
+	DocTypeIDCard:     "org.iso.18013.5.1",
 }
 
 // DocTypes lists the kinds of documents that are read, the narrowest first.
-func DocTypes() []string { return []string{DocTypeProofOfAge, DocTypeMDL} }
+func DocTypes() []string {
+	return []string{DocTypeProofOfAge, DocTypeMDL, DocTypePhotoID, DocTypeIDCard}
+}
 
 // clockSkew is how far an issuer's clock may be ahead.
 const clockSkew = 2 * time.Minute
