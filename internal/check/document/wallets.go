@@ -264,3 +264,6 @@ func (w *Wallets) pass(ctx context.Context, sess session.Session, r Request) (se
 func (w *Wallets) refuse(ctx context.Context, sess session.Session, r Request) (session.Session, error) {
 	return w.sessions.RefuseDocument(ctx, sess, session.Document{Way: session.WayWallet, Request: r.row.Nonce})
 }
+
+// Now is the time by the service's clock.
+func (w *Wallets) Now() time.Time { return w.now() }

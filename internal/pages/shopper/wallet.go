@@ -120,7 +120,7 @@ func (p *Pages) walletViewOf(ctx context.Context, v visit, r document.Request) (
 	if err != nil {
 		return nil, err
 	}
-	requests, err := exchange.BrowserRequests(v.sess.TargetAge)
+	requests, err := exchange.BrowserRequests(v.sess.TargetAge, p.cfg.VerifyURL, p.cfg.Wallets.Now())
 	if err != nil {
 		return nil, err
 	}

@@ -23,9 +23,14 @@ type Exchange struct {
 	nonce      []byte
 	key        *ecdh.PrivateKey // P-256
 	thumbprint []byte           // of the public key as a JWK
+	state      string           // of a signed request, for its answer
+	identity   *Identity        // that signs requests; nil for none
 }
 
-const nonceBytes = 24
+const (
+	nonceBytes = 24
+	stateBytes = 16
+)
 
 // NewExchange derives a request's nonce and key from 32 secret bytes, so that
 // neither needs to be stored. The request asks for a document of one of the
@@ -33,6 +38,10 @@ const nonceBytes = 24
 // refused.
 func NewExchange(secret []byte, issuers []Issuer, now time.Time) (Exchange, error) {
 	nonce, err := hkdf.Key(sha256.New, secret, nil, "nonce", nonceBytes)
+	if err != nil {
+		return Exchange{}, err
+	}
+	state, err := hkdf.Key(sha256.New, secret, nil, "state", stateBytes)
 	if err != nil {
 		return Exchange{}, err
 	}
@@ -44,7 +53,7 @@ func NewExchange(secret []byte, issuers []Issuer, now time.Time) (Exchange, erro
 	if err != nil {
 		return Exchange{}, err
 	}
-	e := Exchange{docTypes: Kinds(issuers, now), authority: map[string][]string{}, nonce: nonce, key: key}
+	e := Exchange{docTypes: Kinds(issuers, now), authority: map[string][]string{}, nonce: nonce, key: key, state: encode64(state)}
 	for _, docType := range e.docTypes {
 		e.authority[docType] = authorities(issuers, docType, now)
 	}

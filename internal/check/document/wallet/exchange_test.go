@@ -60,7 +60,7 @@ var ways = map[string]struct {
 func browserAnswer(n int) func(testing.TB, Exchange, *SampleIssuer, SampleDocument, int) []byte {
 	return func(t testing.TB, e Exchange, i *SampleIssuer, s SampleDocument, targetAge int) []byte {
 		t.Helper()
-		requests, err := e.BrowserRequests(targetAge)
+		requests, err := e.BrowserRequests(targetAge, origin, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,7 +345,7 @@ func TestRequestsNameWhatIsTrusted(t *testing.T) {
 	} {
 		e := newExchange(t, 1)
 		e.docTypes = tt.docTypes
-		requests, err := e.BrowserRequests(18)
+		requests, err := e.BrowserRequests(18, origin, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -455,7 +455,7 @@ func TestAlternativeElements(t *testing.T) {
 				Alternatives cborValue `cbor:"alternativeDataElements"`
 			} `cbor:"requestInfo"`
 		}
-		if err := decoder.Unmarshal(must(decode64(e.mdocRequest(DocTypeMDL, targetAge).DeviceRequest)), &request); err != nil {
+		if err := decoder.Unmarshal(must(decode64(must(e.mdocRequest(DocTypeMDL, targetAge, origin)).DeviceRequest)), &request); err != nil {
 			t.Fatal(err)
 		}
 		if err := decoder.Unmarshal(must(embedded(request.Requests[0].Items)), &items); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/fxamacker/cbor/v2"
+	"github.com/veraison/go-cose"
 )
 
 // The protocol org-iso-mdoc of the Digital Credentials API: ISO/IEC 18013-7,
@@ -21,12 +22,14 @@ type mdocRequest struct {
 }
 
 type deviceRequest struct {
-	Version  string       `cbor:"version"`
-	Requests []docRequest `cbor:"docRequests"`
+	Version   string            `cbor:"version"`
+	Requests  []docRequest      `cbor:"docRequests"`
+	ReaderAll []cbor.RawMessage `cbor:"readerAuthAll,omitempty"` // COSE_Sign1, detached; second edition
 }
 
 type docRequest struct {
-	Items cbor.RawMessage `cbor:"itemsRequest"` // embedded
+	Items  cbor.RawMessage `cbor:"itemsRequest"`         // embedded
+	Reader cbor.RawMessage `cbor:"readerAuth,omitempty"` // COSE_Sign1, detached
 }
 
 type itemsRequest struct {
@@ -74,8 +77,9 @@ func coseKey(key *ecdh.PublicKey) publicKey {
 
 // mdocRequest asks for the statement of the target age from one kind of
 // document. The wallet answers with the nearest statement that it has
-// (ISO/IEC 18013-5, 7.2.5), or with an alternative that the request names.
-func (e Exchange) mdocRequest(docType string, targetAge int) mdocRequest {
+// (ISO/IEC 18013-5, 7.2.5), or with an alternative that the request names. An
+// identity signs the request for pages of origin.
+func (e Exchange) mdocRequest(docType string, targetAge int, origin string) (mdocRequest, error) {
 	namespace := namespaces[docType]
 	items := itemsRequest{DocType: docType, NameSpaces: map[string]map[string]bool{namespace: {ageElement(targetAge): false}}}
 	if ages := alternatives(targetAge); len(ages) > 1 {
@@ -85,8 +89,43 @@ func (e Exchange) mdocRequest(docType string, targetAge int) mdocRequest {
 		}
 		items.Info = &requestInfo{[]alternativeElements{others}}
 	}
-	request := encode(deviceRequest{Version: "1.0", Requests: []docRequest{{embed(encode(items))}}})
-	return mdocRequest{DeviceRequest: encode64(request), EncryptionInfo: e.encryptionInfo()}
+	request := deviceRequest{Version: "1.0", Requests: []docRequest{{Items: embed(encode(items))}}}
+	if e.identity != nil {
+		if err := e.identity.authenticateReader(&request, transcriptMdocAPI(e.encryptionInfo(), origin)); err != nil {
+			return mdocRequest{}, err
+		}
+	}
+	return mdocRequest{DeviceRequest: encode64(encode(request)), EncryptionInfo: e.encryptionInfo()}, nil
+}
+
+// authenticateReader signs a request with one document for the session of a
+// transcript, in the forms of both editions of ISO/IEC 18013-5 (9.1.4).
+func (i Identity) authenticateReader(r *deviceRequest, transcript []byte) (err error) {
+	session, items := cbor.RawMessage(transcript), r.Requests[0].Items
+	if r.Requests[0].Reader, err = i.signDetached([]any{"ReaderAuthentication", session, items}); err != nil {
+		return err
+	}
+	all, err := i.signDetached([]any{"ReaderAuthenticationAll", session, []cbor.RawMessage{items}, nil})
+	r.Version, r.ReaderAll = "1.1", []cbor.RawMessage{all}
+	return err
+}
+
+// signDetached returns a COSE_Sign1 over content, which is left out of it.
+func (i Identity) signDetached(content []any) (cbor.RawMessage, error) {
+	_, algorithm := i.algorithm()
+	var chain any = i.Chain[0].Raw
+	if len(i.Chain) > 1 {
+		certificates := make([]any, len(i.Chain))
+		for n, c := range i.Chain {
+			certificates[n] = c.Raw
+		}
+		chain = certificates
+	}
+	signed, err := sign1(i.Key, algorithm, embed(encode(content)), cose.UnprotectedHeader{cose.HeaderLabelX5Chain: chain})
+	if err != nil {
+		return nil, err
+	}
+	return detach(signed)
 }
 
 func (e Exchange) encryptionInfo() string {

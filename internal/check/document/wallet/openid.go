@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/go-jose/go-jose/v4"
 )
@@ -57,10 +58,10 @@ type (
 		Options [][]string `json:"options"`
 	}
 	clientMetadata struct {
-		Keys       jose.JSONWebKeySet       `json:"jwks"`
-		Encodings  []jose.ContentEncryption `json:"encrypted_response_enc_values_supported"`
-		VPFormats  map[string]mdocFormat    `json:"vp_formats_supported"`
-		ClientName string                   `json:"client_name,omitempty"`
+		Keys      jose.JSONWebKeySet       `json:"jwks"`
+		Encodings []jose.ContentEncryption `json:"encrypted_response_enc_values_supported"`
+		VPFormats map[string]mdocFormat    `json:"vp_formats_supported"`
+		Google    string                   `json:"gw_rp_metadata_bytes,omitempty"` // see EncodeMetadata
 	}
 	mdocFormat struct {
 		IssuerAuth []int64 `json:"issuerauth_alg_values"`
@@ -149,8 +150,9 @@ type BrowserRequest struct {
 	Data     any    `json:"data"`
 }
 
-// BrowserRequests returns the requests for a page to make.
-func (e Exchange) BrowserRequests(targetAge int) ([]BrowserRequest, error) {
+// BrowserRequests returns the requests for a page of origin to make, from which
+// the browser chooses the first that a wallet answers.
+func (e Exchange) BrowserRequests(targetAge int, origin string, now time.Time) ([]BrowserRequest, error) {
 	requests := []BrowserRequest{}
 	if len(e.docTypes) == 0 {
 		return requests, nil
@@ -160,12 +162,27 @@ func (e Exchange) BrowserRequests(targetAge int) ([]BrowserRequest, error) {
 		return nil, err
 	}
 	for _, docType := range e.docTypes {
-		requests = append(requests, BrowserRequest{ProtocolMdoc, e.mdocRequest(docType, targetAge)})
+		request, err := e.mdocRequest(docType, targetAge, origin)
+		if err != nil {
+			return nil, err
+		}
+		requests = append(requests, BrowserRequest{ProtocolMdoc, request})
+	}
+	if e.identity != nil {
+		signed, err := e.browserObject(targetAge, origin, now)
+		if err != nil {
+			return nil, err
+		}
+		requests = append(requests, BrowserRequest{ProtocolSigned, signedRequest{signed}})
 	}
 	return append(requests, BrowserRequest{ProtocolOpenID, openIDRequest{
 		ResponseType: "vp_token", ResponseMode: "dc_api.jwt", Nonce: e.Nonce(),
 		Query: e.query(targetAge), Metadata: metadata,
 	}}), nil
+}
+
+type signedRequest struct {
+	Request string `json:"request"`
 }
 
 // OpenBrowser reads what the Digital Credentials API returned on a page of
@@ -174,7 +191,7 @@ func (e Exchange) OpenBrowser(origin, protocol string, data json.RawMessage) (Pr
 	switch protocol {
 	case ProtocolMdoc:
 		return e.openMdoc(origin, data)
-	case ProtocolOpenID:
+	case ProtocolOpenID, ProtocolSigned: // the answer to either is the same
 		var answer struct {
 			Response string `json:"response"`
 			Error    string `json:"error"`
@@ -256,7 +273,11 @@ func (e Exchange) OpenPost(scheme, responseURI string, form url.Values) (Present
 	case scheme == SchemeProofOfAge:
 		return e.onlyDocument(json.RawMessage(form.Get(parameter)), proofOfAge, transcriptOpenID(clientID(responseURI), e.Nonce(), nil, responseURI))
 	default:
-		return e.decrypt(form.Get(parameter), transcriptOpenID(clientID(responseURI), e.Nonce(), e.thumbprint, responseURI))
+		client := clientID(responseURI)
+		if e.identity != nil {
+			client = e.identity.ClientID()
+		}
+		return e.decrypt(form.Get(parameter), transcriptOpenID(client, e.Nonce(), e.thumbprint, responseURI))
 	}
 }
 
@@ -290,8 +311,9 @@ func (e Exchange) decrypt(response string, transcript []byte) (Presentation, err
 	var payload struct {
 		Token json.RawMessage `json:"vp_token"`
 		Error string          `json:"error"`
+		State string          `json:"state"`
 	}
-	if json.Unmarshal(plain, &payload) != nil {
+	if json.Unmarshal(plain, &payload) != nil || payload.State != "" && payload.State != e.state {
 		return Presentation{}, refuse(ReasonMalformed)
 	}
 	if payload.Error != "" {

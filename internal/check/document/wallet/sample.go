@@ -126,7 +126,7 @@ func (i *SampleIssuer) issue(s SampleDocument, docType string, holder *ecdh.Publ
 	if s.status != nil {
 		object["status"] = objectStatus{List: s.status}
 	}
-	signed, err := sign1(i.signer, embed(encode(object)), cose.UnprotectedHeader{cose.HeaderLabelX5Chain: i.signerDER})
+	signed, err := sign1(i.signer, cose.AlgorithmES256, embed(encode(object)), cose.UnprotectedHeader{cose.HeaderLabelX5Chain: i.signerDER})
 	return issuerSigned{NameSpaces: map[string][]cbor.RawMessage{namespace: disclosed}, IssuerAuth: signed}, err
 }
 
@@ -134,13 +134,13 @@ func (i *SampleIssuer) issue(s SampleDocument, docType string, holder *ecdh.Publ
 func sampleTime(t time.Time) cbor.Tag { return cbor.Tag{Number: 0, Content: t.Format(time.RFC3339)} }
 
 // sign1 returns a COSE_Sign1 over payload.
-func sign1(key *ecdsa.PrivateKey, payload []byte, unprotected cose.UnprotectedHeader) ([]byte, error) {
-	signer, err := cose.NewSigner(cose.AlgorithmES256, key)
+func sign1(key *ecdsa.PrivateKey, algorithm cose.Algorithm, payload []byte, unprotected cose.UnprotectedHeader) ([]byte, error) {
+	signer, err := cose.NewSigner(algorithm, key)
 	if err != nil {
 		return nil, err
 	}
 	message := cose.UntaggedSign1Message{
-		Headers: cose.Headers{Protected: cose.ProtectedHeader{cose.HeaderLabelAlgorithm: cose.AlgorithmES256}, Unprotected: unprotected},
+		Headers: cose.Headers{Protected: cose.ProtectedHeader{cose.HeaderLabelAlgorithm: algorithm}, Unprotected: unprotected},
 		Payload: payload,
 	}
 	if err := message.Sign(rand.Reader, nil, signer); err != nil {
@@ -166,7 +166,7 @@ func (i *SampleIssuer) present(s SampleDocument, docType string, ages []int, tra
 	}
 	names := embed(encode(map[string]any{}))
 	payload := embed(encode([]any{"DeviceAuthentication", cbor.RawMessage(transcript), docType, names}))
-	signature, err := sign1(key, payload, nil)
+	signature, err := sign1(key, cose.AlgorithmES256, payload, nil)
 	if err != nil {
 		return nil, err
 	}

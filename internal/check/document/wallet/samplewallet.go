@@ -4,9 +4,12 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/hpke"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
@@ -52,10 +55,10 @@ func (i *SampleIssuer) AnswerBrowser(protocol string, data json.RawMessage, orig
 	switch protocol {
 	case ProtocolMdoc:
 		response, err = i.answerMdoc(data, origin, s, now)
-	case ProtocolOpenID:
-		var request openIDRequest
-		if json.Unmarshal(data, &request) != nil {
-			return nil, errSampleRequest
+	case ProtocolOpenID, ProtocolSigned:
+		request, readErr := readBrowser(protocol, data, origin, now)
+		if readErr != nil {
+			return nil, readErr
 		}
 		response, err = i.encrypted(request, s, now, func(thumbprint []byte) []byte {
 			return transcriptOpenIDAPI(origin, request.Nonce, thumbprint)
@@ -67,6 +70,74 @@ func (i *SampleIssuer) AnswerBrowser(protocol string, data json.RawMessage, orig
 		return nil, err
 	}
 	return json.Marshal(map[string]string{"response": response})
+}
+
+// readBrowser reads a request of OpenID4VP on a page of origin.
+func readBrowser(protocol string, data json.RawMessage, origin string, now time.Time) (openIDRequest, error) {
+	var request openIDRequest
+	if protocol == ProtocolOpenID {
+		if json.Unmarshal(data, &request) != nil {
+			return request, errSampleRequest
+		}
+		return request, nil
+	}
+	var signed signedRequest
+	if json.Unmarshal(data, &signed) != nil {
+		return request, errSampleRequest
+	}
+	object, err := readObject(signed.Request, now)
+	if err != nil || !slices.Contains(object.Origins, origin) || object.State != "" {
+		return request, errSampleRequest
+	}
+	return object.openIDRequest, nil
+}
+
+// readObject reads a signed request, as a wallet does that trusts every
+// verifier whose client identifier is that of its certificate.
+func readObject(object string, now time.Time) (r requestObject, err error) {
+	signed, err := jose.ParseSignedCompact(object, []jose.SignatureAlgorithm{jose.ES256, jose.ES384})
+	if err != nil {
+		return r, errSampleRequest
+	}
+	var header struct {
+		Type  string   `json:"typ"`
+		Chain [][]byte `json:"x5c"`
+	}
+	protected, _, _ := strings.Cut(object, ".")
+	raw, err := decode64(protected)
+	if err != nil || json.Unmarshal(raw, &header) != nil || len(header.Chain) == 0 {
+		return r, errSampleRequest
+	}
+	leaf, err := x509.ParseCertificate(header.Chain[0])
+	if err != nil {
+		return r, errSampleRequest
+	}
+	payload, err := signed.Verify(leaf.PublicKey)
+	if err != nil || json.Unmarshal(payload, &r) != nil || header.Type != "oauth-authz-req+jwt" {
+		return r, errSampleRequest
+	}
+	identity := Identity{Chain: []*x509.Certificate{leaf}}
+	if host, ok := strings.CutPrefix(r.ClientID, "x509_san_dns:"); ok && slices.Contains(leaf.DNSNames, host) {
+		identity.DNS = host
+	}
+	if r.ClientID != identity.ClientID() || r.Audience != audience || r.Expires < now.Unix() || r.ResponseType != "vp_token" {
+		return r, errSampleRequest
+	}
+	return r, nil
+}
+
+// AnswerObject answers a signed request that a wallet got from the address of a
+// link for clientID: it returns the form to post, and the address that the
+// request names for it.
+func (i *SampleIssuer) AnswerObject(clientID, object string, s SampleDocument, now time.Time) (responseURI string, form url.Values, err error) {
+	r, err := readObject(object, now)
+	if err != nil || r.ClientID != clientID || r.ResponseMode != "direct_post.jwt" {
+		return "", nil, errSampleRequest
+	}
+	response, err := i.encrypted(r.openIDRequest, s, now, func(thumbprint []byte) []byte {
+		return transcriptOpenID(r.ClientID, r.Nonce, thumbprint, r.ResponseURI)
+	})
+	return r.ResponseURI, url.Values{"response": {response}}, err
 }
 
 // encrypted returns the answer to a request as a JWE to its key.

@@ -36,7 +36,7 @@ func signedList(t testing.TB, i *SampleIssuer, claims statusClaims) map[string][
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary, err := sign1(key, encode(claims), cose.UnprotectedHeader{cose.HeaderLabelX5Chain: i.signerDER})
+	binary, err := sign1(key, cose.AlgorithmES256, encode(claims), cose.UnprotectedHeader{cose.HeaderLabelX5Chain: i.signerDER})
 	if err != nil {
 		t.Fatal(err)
 	}

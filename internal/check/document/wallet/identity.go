@@ -1,0 +1,187 @@
+package wallet
+
+import (
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/veraison/go-cose"
+)
+
+// Identity is a verifier that signs its requests, which wallets that must know
+// who asks demand: a key, and the certificates that say whose it is.
+type Identity struct {
+	Key   *ecdsa.PrivateKey   // P-256 or P-384
+	Chain []*x509.Certificate // the key's own first, without the trust anchor
+	// DNS is the host by which requests name the verifier (x509_san_dns); empty
+	// names it by the certificate's hash (x509_hash).
+	DNS string
+	// Metadata is what Google Wallet shows of the verifier, as EncodeMetadata
+	// returns it; nil for none.
+	Metadata []byte
+}
+
+// ClientID is the verifier's identifier in requests (OpenID4VP 1.0, 5.9.3).
+func (i Identity) ClientID() string {
+	if i.DNS != "" {
+		return "x509_san_dns:" + i.DNS
+	}
+	hash := sha256.Sum256(i.Chain[0].Raw)
+	return "x509_hash:" + encode64(hash[:])
+}
+
+// UsageReader is the extended key usage of verifiers' certificates (ISO/IEC
+// 18013-5, B.1.7).
+var UsageReader = asn1.ObjectIdentifier{1, 0, 18013, 5, 1, 6}
+
+// UsageMetadata is the extension of a verifier's certificate with the hash of
+// what Google Wallet shows of it.
+var UsageMetadata = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 10, 1}
+
+// Display is what Google Wallet shows of a verifier.
+type Display struct {
+	Name       string `cbor:"display_name"`
+	LogoURI    string `cbor:"logo_uri,omitempty"`
+	PrivacyURI string `cbor:"privacy_policy_uri,omitempty"`
+}
+
+// EncodeMetadata returns Google's metadata of a verifier: CBOR in CBOR.
+func EncodeMetadata(d Display) []byte {
+	return embed(encode(struct {
+		Version string  `cbor:"schema_version"`
+		Display Display `cbor:"display"`
+	}{"v1", d}))
+}
+
+// MetadataExtension returns the value of UsageMetadata.
+func MetadataExtension(metadata []byte) ([]byte, error) {
+	hash := sha256.Sum256(metadata)
+	return asn1.Marshal(hash[:])
+}
+
+// Signed returns the exchange with requests that the identity signs. Links with
+// SchemeProofOfAge are not signed: the EU's app refuses identities.
+func (e Exchange) Signed(i Identity) Exchange {
+	e.identity = &i
+	return e
+}
+
+// IsSigned reports whether requests are signed.
+func (e Exchange) IsSigned() bool { return e.identity != nil }
+
+// ProtocolSigned is OpenID4VP's name in the Digital Credentials API for requests
+// that are signed.
+const ProtocolSigned = "openid4vp-v1-signed"
+
+// RequestObjectType is the media type of a signed request.
+const RequestObjectType = "application/oauth-authz-req+jwt"
+
+// requestObject is the payload of a signed request (RFC 9101; OpenID4VP 1.0, 5).
+type requestObject struct {
+	ClientID string   `json:"client_id"`
+	Audience string   `json:"aud"`
+	IssuedAt int64    `json:"iat"`
+	Expires  int64    `json:"exp"`
+	Origins  []string `json:"expected_origins,omitempty"` // in the browser only
+	openIDRequest
+	ResponseURI string `json:"response_uri,omitempty"`
+	State       string `json:"state,omitempty"`
+	WalletNonce string `json:"wallet_nonce,omitempty"`
+}
+
+// audience is that of requests to any wallet (OpenID4VP 1.0, 5.8).
+const audience = "https://self-issued.me/v2"
+
+// requestLife is how long a signed request may be used. It is served again with
+// another time when a wallet asks again.
+const requestLife = 10 * time.Minute
+
+// MaxWalletNonce bounds the nonce of a wallet that is sent back to it.
+const MaxWalletNonce = 512
+
+// SignedLink returns a short link to a signed request, which the wallet gets from
+// requestURI.
+func (e Exchange) SignedLink(scheme, requestURI string) string {
+	return scheme + "://?client_id=" + e.identity.ClientID() + "&request_uri=" + escapeLight(requestURI) + "&request_uri_method=post"
+}
+
+// escapeLight escapes a URL in a query and leaves the colons and slashes that a
+// query may have (RFC 3986, 3.4): the link becomes a QR code.
+func escapeLight(u string) string {
+	parsed, err := url.Parse(u)
+	if err != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
+		return url.QueryEscape(u)
+	}
+	return parsed.String()
+}
+
+// RequestObject returns the signed request whose answer goes to responseURI. It
+// echoes the nonce that a wallet gave, if any.
+func (e Exchange) RequestObject(targetAge int, responseURI, walletNonce string, now time.Time) (string, error) {
+	request, err := e.signable("direct_post.jwt", targetAge, now)
+	if err != nil {
+		return "", err
+	}
+	request.ResponseURI, request.State, request.WalletNonce = responseURI, e.state, walletNonce
+	return e.identity.sign(request)
+}
+
+// browserObject returns the signed request for a page of origin.
+func (e Exchange) browserObject(targetAge int, origin string, now time.Time) (string, error) {
+	request, err := e.signable("dc_api.jwt", targetAge, now)
+	if err != nil {
+		return "", err
+	}
+	request.Origins = []string{origin}
+	return e.identity.sign(request)
+}
+
+func (e Exchange) signable(mode string, targetAge int, now time.Time) (requestObject, error) {
+	metadata, err := e.metadata()
+	if e.identity.Metadata != nil {
+		metadata.Google = encode64(e.identity.Metadata)
+	}
+	return requestObject{
+		ClientID: e.identity.ClientID(), Audience: audience,
+		IssuedAt: now.Unix(), Expires: now.Add(requestLife).Unix(),
+		openIDRequest: openIDRequest{
+			ResponseType: "vp_token", ResponseMode: mode, Nonce: e.Nonce(), Query: e.query(targetAge), Metadata: metadata,
+		},
+	}, err
+}
+
+// algorithm returns the identity's signature algorithm for JWS and for COSE.
+func (i Identity) algorithm() (jose.SignatureAlgorithm, cose.Algorithm) {
+	if i.Key.Curve.Params().BitSize == 384 {
+		return jose.ES384, cose.AlgorithmES384
+	}
+	return jose.ES256, cose.AlgorithmES256
+}
+
+func (i Identity) sign(request requestObject) (string, error) {
+	chain := make([]string, len(i.Chain))
+	for n, c := range i.Chain {
+		chain[n] = base64.StdEncoding.EncodeToString(c.Raw)
+	}
+	algorithm, _ := i.algorithm()
+	options := (&jose.SignerOptions{}).WithType("oauth-authz-req+jwt").WithHeader("x5c", chain)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: i.Key}, options)
+	if err != nil {
+		return "", err
+	}
+	encoded, err := json.Marshal(request)
+	if err != nil {
+		return "", err
+	}
+	message, err := signer.Sign(encoded)
+	if err != nil {
+		return "", err
+	}
+	return message.CompactSerialize()
+}
