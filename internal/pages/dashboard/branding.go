@@ -24,10 +24,10 @@ const maxBranding = 16 << 20
 const previewPath = "/dashboard/preview/:file"
 
 var brandingForm = &form{
-	name: "branding",
+	name: "branding", again: true, // a preview may be asked for twice
 	fields: []field{
 		{name: "brand_name", kind: "text", max: 100, optional: true, hint: true},
-		{name: "brand_colour", kind: "text", max: 7, optional: true, hint: true},
+		{name: "brand_colour", kind: "text", max: 100, optional: true, hint: true},
 		{name: "brand_logo", kind: "file", optional: true, hint: true},
 		{name: "remove_logo", kind: "checkbox"},
 		{name: "privacy_url", kind: "url", max: tenant.MaxURLLength, optional: true},
@@ -43,17 +43,15 @@ var brandingForm = &form{
 }
 
 func (p *Pages) branding() feature {
-	return feature{
+	f := feature{
 		routes: []route{
-			{method: http.MethodGet, path: brandingPath, least: owner, handle: p.showBranding},
-			{method: http.MethodPost, path: brandingPath, least: owner, maxForm: maxBranding, handle: p.saveBranding},
 			{method: http.MethodGet, path: previewPath, least: user, handle: p.showPreviewFile},
 		},
 		screens: []string{"branding"},
-		forms:   []*form{brandingForm},
-		notices: []string{"branding_saved"},
 		keys:    []string{"branding.light", "branding.dark"},
 	}
+	f.fill(route{path: brandingPath, least: owner, maxForm: maxBranding}, brandingForm, p.saveBranding)
+	return f
 }
 
 // brandView is a brand as the pages show it.
@@ -120,74 +118,53 @@ type brandingView struct {
 	Back    string
 }
 
-func (p *Pages) showBranding(r *request) error {
-	f, err := r.blank(brandingForm)
-	if err != nil {
-		return err
-	}
-	look, err := p.cfg.Tenants.Brand(r.ctx(), r.access.TenantID())
-	if err != nil {
-		return err
-	}
-	links := r.tenant.Links
-	f.With("brand_name", look.Name, "privacy_url", links.Privacy, "help_url", links.Help, "terms_url", links.Terms)
-	if look.Colour != "" {
-		f.With("brand_colour", "#"+string(look.Colour))
-	}
-	return r.renderBranding(http.StatusOK, f, look, look)
-}
-
-func (r *request) renderBranding(status int, f *formView, stored, preview brand.Brand) error {
-	return r.render(status, "branding", &brandingView{
-		Form: f, Stored: brandViewOf(r.tenant, stored), Preview: brandViewOf(r.tenant, preview), Back: r.to(settingsPath),
-	})
-}
-
 // saveBranding saves the brand, or with the button "preview" only shows what was
 // typed.
-func (p *Pages) saveBranding(r *request) error {
-	upload, err := readUpload(r.Request(), "brand_logo", brand.MaxLogoBytes+1)
-	if err != nil {
-		return err
-	}
-	f, err := r.read(brandingForm)
-	if err != nil {
-		return err
-	}
+func (p *Pages) saveBranding(r *request) (*question, error) {
 	look, err := p.cfg.Tenants.Brand(r.ctx(), r.access.TenantID())
-	if err != nil {
-		return err
+	links, colour := r.tenant.Links, ""
+	if look.Colour != "" {
+		colour = "#" + string(look.Colour)
 	}
-	c := brandingChanges(f, upload)
-	if r.Request().PostForm.Has("preview") {
-		if err := p.cfg.Tenants.Check(c); err != nil {
-			if err := f.refuse(err); err != nil {
-				return err
-			}
+	show := func(status int, f *formView) error {
+		preview := look
+		if r.route.method == http.MethodPost {
+			preview = previewOf(f, look)
 		}
-		status := http.StatusOK
-		if !f.ok() {
-			status = http.StatusUnprocessableEntity
+		return r.render(status, "branding", &brandingView{
+			Form: f, Stored: brandViewOf(r.tenant, look), Preview: brandViewOf(r.tenant, preview), Back: r.to(settingsPath),
+		})
+	}
+	q := r.change(&question{
+		begin: []string{
+			"brand_name", look.Name, "brand_colour", colour, "privacy_url", links.Privacy, "help_url", links.Help, "terms_url", links.Terms,
+		},
+		show: show,
+	}, brandingChanges, r.to(brandingPath), "branding_saved")
+	save := q.do
+	q.do = func(f *formView) error {
+		if r.Request().PostForm.Has("preview") {
+			return show(http.StatusOK, f)
 		}
-		return r.renderBranding(status, f, look, previewOf(f, look))
+		if err := r.once(f); err != nil {
+			return err
+		}
+		return save(f)
 	}
-	if done, err := r.change(f, c, r.to(brandingPath), "branding_saved"); done || err != nil {
-		return err
-	}
-	return r.renderBranding(http.StatusUnprocessableEntity, f, look, previewOf(f, look))
+	return q, err
 }
 
 // brandingChanges returns the settings that the form asks for. A new logo wins
 // over the removal of the old one.
-func brandingChanges(f *formView, upload []byte) tenant.Changes {
+func brandingChanges(f *formView) tenant.Changes {
 	name, colour := f.Value("brand_name"), f.Value("brand_colour")
 	privacy, help, terms := f.Value("privacy_url"), f.Value("help_url"), f.Value("terms_url")
 	c := tenant.Changes{
 		PrivacyURL: &privacy, HelpURL: &help, TermsURL: &terms,
 		Brand: &tenant.BrandChanges{Name: &name, Colour: &colour},
 	}
-	if len(upload) > 0 || f.Checked("remove_logo") {
-		c.Brand.Logo = &upload
+	if len(f.upload) > 0 || f.Checked("remove_logo") {
+		c.Brand.Logo = &f.upload
 	}
 	return c
 }

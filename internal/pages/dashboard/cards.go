@@ -31,22 +31,13 @@ var cardsForm = &form{
 	problems: map[error]string{session.ErrCardName: "name", session.ErrTooManyCards: "many"},
 }
 
+var revokeCardForm = &form{name: "revoke_card"}
+
 func (p *Pages) cards() feature {
-	rt := func(method, path string, handle func(*request) error) route {
-		return route{method: method, path: path, least: developer, testOnly: true, handle: handle}
-	}
-	return feature{
-		routes: []route{
-			rt(http.MethodGet, cardsPath, p.showCards),
-			rt(http.MethodPost, cardsPath, p.makeCards),
-			rt(http.MethodGet, revokeCardPath, p.askRevokeCard),
-			rt(http.MethodPost, revokeCardPath, p.revokeCard),
-		},
-		screens: []string{"cards", "sheet", "confirm"},
-		forms:   []*form{cardsForm},
-		notices: []string{"card_revoked"},
-		keys:    []string{"cards.problem.age", "cards.revoke_title", "cards.revoke_body", "cards.revoke_fact", "cards.revoke"},
-	}
+	f := feature{screens: []string{"cards", "sheet"}}
+	f.fill(route{path: cardsPath, least: developer, testOnly: true}, cardsForm, p.makeCards)
+	f.ask(route{path: revokeCardPath, least: developer, testOnly: true}, revokeCardForm, p.revokeCard)
+	return f
 }
 
 type cardsView struct {
@@ -63,14 +54,6 @@ type cardRow struct {
 	Revoke string // address
 }
 
-func (p *Pages) showCards(r *request) error {
-	f, err := r.blank(cardsForm)
-	if err != nil {
-		return err
-	}
-	return p.cardsPage(r, http.StatusOK, f.With("target_age", "18"))
-}
-
 func (p *Pages) cardsPage(r *request, status int, f *formView) error {
 	cards, err := p.cfg.Cards.List(r.ctx(), r.access.TenantID())
 	if err != nil {
@@ -84,33 +67,29 @@ func (p *Pages) cardsPage(r *request, status int, f *formView) error {
 }
 
 // makeCards makes cards and shows their links, this once.
-func (p *Pages) makeCards(r *request) error {
-	f, err := r.read(cardsForm)
-	if err != nil {
-		return err
-	}
-	age, err := strconv.Atoi(f.Value("target_age"))
-	if err != nil || !allowedAge(age) {
-		f.wrong("target_age", "cards.problem.age", "min", minAge, "max", maxAge)
-	}
-	if !f.ok() {
-		return p.cardsPage(r, http.StatusUnprocessableEntity, f)
-	}
-	if err := r.once(f); err != nil {
-		return err
-	}
-	outcomes := []string{f.Value("outcome")}
-	if outcomes[0] == eachOutcome {
-		outcomes = session.CardOutcomes
-	}
-	made, err := p.cfg.Cards.Make(r.ctx(), r.who.Actor(), r.access.TenantID(), f.Value("name"), age, outcomes)
-	if err == nil {
-		return p.showSheet(r, made)
-	}
-	if err := f.refuse(err); err != nil {
-		return err
-	}
-	return p.cardsPage(r, http.StatusUnprocessableEntity, f)
+func (p *Pages) makeCards(r *request) (q *question, err error) {
+	var age int
+	return &question{
+		begin: []string{"target_age", "18"},
+		show:  func(status int, f *formView) error { return p.cardsPage(r, status, f) },
+		check: func(f *formView) error {
+			if age, err = strconv.Atoi(f.Value("target_age")); err != nil || !allowedAge(age) {
+				f.wrong("target_age", "cards.problem.age", "min", minAge, "max", maxAge)
+			}
+			return nil
+		},
+		do: func(f *formView) error {
+			outcomes := []string{f.Value("outcome")}
+			if outcomes[0] == eachOutcome {
+				outcomes = session.CardOutcomes
+			}
+			made, err := p.cfg.Cards.Make(r.ctx(), r.who.Actor(), r.access.TenantID(), f.Value("name"), age, outcomes)
+			if err != nil {
+				return err
+			}
+			return p.showSheet(r, made)
+		},
+	}, nil
 }
 
 type sheetView struct {
@@ -175,46 +154,28 @@ func (r *request) card() (session.Card, error) {
 	return r.pages.cfg.Cards.Card(r.ctx(), r.access.TenantID(), id)
 }
 
-func (p *Pages) askRevokeCard(r *request) error {
+func (p *Pages) revokeCard(r *request) (*question, error) {
 	card, err := r.card()
-	if err != nil {
-		return err
-	}
-	return r.confirm(&confirmView{
-		Title: page.Say("cards.revoke_title"), Body: page.Say("cards.revoke_body", "name", card.Name),
-		Facts: []page.Text{page.Say("cards.revoke_fact")}, Button: page.Say("cards.revoke"), Back: r.path(cardsPath),
-	}, nil)
-}
-
-func (p *Pages) revokeCard(r *request) error {
-	card, err := r.card()
-	if err != nil {
-		return err
-	}
-	if err := r.takeOnce(); err != nil {
-		return err
-	}
-	if err := p.cfg.Cards.Revoke(r.ctx(), r.who.Actor(), r.access.TenantID(), card.ID); err != nil {
-		return err
-	}
-	return r.done(r.path(cardsPath), "card_revoked")
+	return &question{
+		Values: []any{"name", card.Name}, Facts: []page.Text{page.Say("revoke_card.fact")}, Back: r.path(cardsPath),
+		do: func(*formView) error {
+			if err := p.cfg.Cards.Revoke(r.ctx(), r.who.Actor(), r.access.TenantID(), card.ID); err != nil {
+				return err
+			}
+			return r.done(r.path(cardsPath), "card_revoked")
+		},
+	}, err
 }
 
 // cardPath is the page that a card's link opens, for whoever has it.
 const cardPath = "/dashboard/card/:token"
 
-var cardForm = &form{name: "card", problems: map[error]string{session.ErrCardUsedUp: "used_up"}}
+var cardForm = &form{name: "card", again: true, problems: map[error]string{session.ErrCardUsedUp: "used_up"}}
 
 func (p *Pages) scannedCard() feature {
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: cardPath, handle: p.showCard},
-			{method: http.MethodPost, path: cardPath, handle: p.useCard},
-		},
-		screens: []string{"card"},
-		forms:   []*form{cardForm},
-		keys:    []string{"card.problem.refused"},
-	}
+	f := feature{screens: []string{"card"}}
+	f.fill(route{path: cardPath}, cardForm, p.useCard)
+	return f
 }
 
 type cardView struct {
@@ -224,44 +185,29 @@ type cardView struct {
 	Go   string // where the session that was made goes on, or empty
 }
 
-// showCard shows what a card does. It makes nothing, so that previews of the link
-// do not.
-func (p *Pages) showCard(r *request) error {
+// useCard shows what a card does, which makes nothing, so that previews of the
+// link do not. Its form makes a session, whose page is a link away, because the
+// policy lets no form lead to another origin.
+func (p *Pages) useCard(r *request) (*question, error) {
 	card, err := p.cfg.Cards.ByLink(r.ctx(), r.Param("token"))
-	if err != nil {
-		return err
+	v := &cardView{Card: card}
+	show := func(status int, f *formView) error {
+		v.Form = f
+		return r.render(status, "card", v)
 	}
-	f, err := r.blank(cardForm)
-	if err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "card", &cardView{Card: card, Form: f})
-}
-
-// useCard makes a session. Its page is a link away, because the policy lets no
-// form lead to another origin.
-func (p *Pages) useCard(r *request) error {
-	card, err := p.cfg.Cards.ByLink(r.ctx(), r.Param("token"))
-	if err != nil {
-		return err
-	}
-	f, err := r.read(cardForm)
-	if err != nil {
-		return err
-	}
-	v, status := &cardView{Card: card, Form: f}, http.StatusOK
-	link, err := p.cfg.Cards.Use(r.ctx(), card)
-	switch fault.CodeOf(err) {
-	case fault.TooMany, fault.Invalid: // the card's share, the tenant's cap, or no callback URL
-		status = http.StatusConflict
-		if f.refuse(err) != nil {
-			f.Fault = new(page.Say("card.problem.refused"))
+	return &question{show: show, do: func(f *formView) error {
+		link, err := p.cfg.Cards.Use(r.ctx(), card)
+		switch fault.CodeOf(err) {
+		case fault.TooMany, fault.Invalid: // the card's share, the tenant's cap, or no callback URL
+			if f.refuse(err) != nil {
+				f.Fault = new(page.Say("card.problem.refused"))
+			}
+			return nil
 		}
-	default:
 		if err != nil {
 			return err
 		}
 		v.Go = link
-	}
-	return r.render(status, "card", v)
+		return show(http.StatusOK, f)
+	}}, err
 }

@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"errors"
-	"net/http"
 	"time"
 
 	"agegate/internal/rules/certify"
@@ -23,15 +21,8 @@ var certifyForm = &form{
 var verdicts = map[certify.Outcome]string{certify.Passed: "good", certify.Failed: "bad", certify.Skipped: "plain"}
 
 func (p *Pages) certify() feature {
-	f := feature{
-		routes: []route{
-			{method: http.MethodGet, path: certifyPath, least: developer, testOnly: true, handle: p.showCertify},
-			{method: http.MethodPost, path: certifyPath, least: developer, testOnly: true, handle: p.startCertify},
-		},
-		screens: []string{"certify"},
-		forms:   []*form{certifyForm},
-		notices: []string{"certifying"},
-	}
+	f := feature{screens: []string{"certify"}}
+	f.fill(route{path: certifyPath, least: developer, testOnly: true}, certifyForm, p.startCertify)
 	for outcome := range verdicts {
 		f.keys = append(f.keys, "certify."+string(outcome))
 	}
@@ -67,14 +58,6 @@ type certifiedRow struct {
 	Key string
 }
 
-func (p *Pages) showCertify(r *request) error {
-	f, err := r.blank(certifyForm)
-	if err != nil {
-		return err
-	}
-	return p.certifyPage(r, http.StatusOK, f)
-}
-
 func (p *Pages) certifyPage(r *request, status int, f *formView) error {
 	v := &certifyView{URL: r.tenant.WebhookURL, Form: f, Back: r.path(webhooksPath)}
 	last, err := p.cfg.Certify.Last(r.ctx(), r.access.TenantID(), webhook.EndpointID(r.access.TenantID(), false, r.tenant.WebhookURL))
@@ -98,25 +81,17 @@ func (p *Pages) certifyPage(r *request, status int, f *formView) error {
 	return r.render(status, "certify", v)
 }
 
-func (p *Pages) startCertify(r *request) error {
-	f, err := r.read(certifyForm)
-	if err != nil {
-		return err
-	}
-	err = errNoWebhook
-	if r.tenant.WebhookURL != "" {
-		if err = r.once(f); err == nil {
-			err = p.cfg.Certify.Start(r.ctx(), r.who.Actor(), r.access.TenantID())
-		}
-	}
-	if err == nil {
-		return r.done(r.path(certifyPath), "certifying")
-	}
-	if errors.Is(err, errSent) {
-		return err
-	}
-	if err = f.refuse(err); err != nil {
-		return err
-	}
-	return p.certifyPage(r, http.StatusConflict, f)
+func (p *Pages) startCertify(r *request) (*question, error) {
+	return &question{
+		show: func(status int, f *formView) error { return p.certifyPage(r, status, f) },
+		do: func(*formView) error {
+			if r.tenant.WebhookURL == "" {
+				return errNoWebhook
+			}
+			if err := p.cfg.Certify.Start(r.ctx(), r.who.Actor(), r.access.TenantID()); err != nil {
+				return err
+			}
+			return r.done(r.path(certifyPath), "certifying")
+		},
+	}, nil
 }

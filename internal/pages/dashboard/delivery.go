@@ -34,30 +34,22 @@ var (
 		name:   "resend",
 		fields: []field{{name: "since", kind: "select", options: []string{"1h", "24h", "7d", "30d"}}},
 	}
+	enableEndpointForm = &form{name: "enable"}
 )
 
 func (p *Pages) delivery() feature {
-	const enable = webhooksPath + "/endpoints/:endpoint/enable"
-	return feature{
+	f := feature{
 		routes: []route{
 			{method: http.MethodGet, path: eventPath, least: viewer, handle: p.showDelivery},
-			{method: http.MethodPost, path: eventPath + "/resend", least: developer, handle: p.resendOne},
-			{method: http.MethodGet, path: webhooksPath + "/resend", least: developer, handle: p.showResend},
-			{method: http.MethodPost, path: webhooksPath + "/resend", least: developer, handle: p.resendFailed},
-			{method: http.MethodGet, path: webhooksPath + "/test", least: developer, testOnly: true, handle: p.showTestEvent},
-			{method: http.MethodPost, path: webhooksPath + "/test", least: developer, testOnly: true, handle: p.sendTestEvent},
-			{method: http.MethodGet, path: enable, least: developer, stepUp: inLive, handle: p.showEnable},
-			{method: http.MethodPost, path: enable, least: developer, stepUp: inLive, handle: p.enable},
+			{method: http.MethodPost, path: eventPath + "/resend", least: developer, handle: plainForm.does(p.resendOne)},
 		},
-		screens: []string{"delivery", "confirm"},
-		forms:   []*form{testEventForm, resendForm},
-		notices: []string{"event_resent", "events_resent", "event_sent", "endpoint_enabled"},
-		keys: []string{
-			"resend.title", "resend.body", "resend.button", "resend.fact_1h", "resend.fact_24h", "resend.fact_7d", "resend.fact_30d", "resend.fact_same", "resend.fact_waiting",
-			"test_event.title", "test_event.body", "test_event.button", "test_event.fact_url", "test_event.fact_cap",
-			"enable.title", "enable.body", "enable.button", "enable.fact_since", "enable.fact_url", "enable.fact_waiting", "enable.fact_repeat",
-		},
+		screens: []string{"delivery"},
+		keys:    []string{"resend.fact_1h", "resend.fact_24h", "resend.fact_7d", "resend.fact_30d"},
 	}
+	f.ask(route{path: webhooksPath + "/resend", least: developer}, resendForm, p.resendFailed)
+	f.ask(route{path: webhooksPath + "/test", least: developer, testOnly: true}, testEventForm, p.sendTestEvent)
+	f.ask(route{path: webhooksPath + "/endpoints/:endpoint/enable", least: developer, stepUp: inLive}, enableEndpointForm, p.enable)
+	return f
 }
 
 type deliveryView struct {
@@ -116,108 +108,62 @@ func spelt(raw []byte) string {
 	return strings.Join(lines, "\n")
 }
 
-func (p *Pages) resendOne(r *request) error {
-	if err := r.takeOnce(); err != nil {
-		return err
-	}
-	id := r.Param("event")
-	if err := p.cfg.Webhooks.ResendEvent(r.ctx(), r.who.Actor(), r.deliveries(), id); err != nil {
-		return err
-	}
-	return r.done(r.path(webhooksPath)+"/events/"+id, "event_resent")
+func (p *Pages) resendOne(r *request) (*question, error) {
+	return &question{do: func(*formView) error {
+		id := r.Param("event")
+		if err := p.cfg.Webhooks.ResendEvent(r.ctx(), r.who.Actor(), r.deliveries(), id); err != nil {
+			return err
+		}
+		return r.done(r.path(webhooksPath)+"/events/"+id, "event_resent")
+	}}, nil
 }
 
 // countUpTo is the most events that a page counts.
 const countUpTo = 1000
 
-func (p *Pages) showResend(r *request) error {
-	f, err := r.blank(resendForm)
-	if err != nil {
-		return err
-	}
-	return p.resendPage(r, http.StatusOK, f.With("since", "24h"))
+func (p *Pages) resendFailed(r *request) (*question, error) {
+	return &question{
+		Safe: true, Back: r.path(webhooksPath), begin: []string{"since", "24h"},
+		facts: func() (facts []page.Text, err error) {
+			for _, window := range resendForm.fields[0].options {
+				n, err := p.cfg.Webhooks.CountFailedEvents(r.ctx(), r.deliveries(), p.cfg.Now().Add(-pastWindows[window]), countUpTo)
+				if err != nil {
+					return nil, err
+				}
+				facts = append(facts, page.Say("resend.fact_"+window, "n", n, "count", figureUpTo(int64(n), countUpTo)))
+			}
+			return append(facts, page.Say("resend.fact_same"), page.Say("resend.fact_waiting")), nil
+		},
+		do: func(f *formView) error {
+			since := p.cfg.Now().Add(-pastWindows[f.Value("since")])
+			if _, err := p.cfg.Webhooks.ResendFailedEvents(r.ctx(), r.who.Actor(), r.deliveries(), since); err != nil {
+				return err
+			}
+			return r.done(r.path(webhooksPath), "events_resent")
+		},
+	}, nil
 }
 
-func (p *Pages) resendPage(r *request, status int, f *formView) error {
-	v := &confirmView{
-		Title: page.Say("resend.title"), Body: page.Say("resend.body"), Button: page.Say("resend.button"), Safe: true,
-		Back: r.path(webhooksPath), Form: f,
+func (p *Pages) sendTestEvent(r *request) (*question, error) {
+	q := &question{Safe: true, Back: r.path(webhooksPath), begin: []string{"outcome", "verified"}}
+	if r.tenant.WebhookURL != "" {
+		q.Facts = append(q.Facts, page.Say("test_event.fact_url", "url", r.tenant.WebhookURL))
 	}
-	for _, window := range resendForm.fields[0].options {
-		n, err := p.cfg.Webhooks.CountFailedEvents(r.ctx(), r.deliveries(), p.cfg.Now().Add(-pastWindows[window]), countUpTo)
+	q.Facts = append(q.Facts, page.Say("test_event.fact_cap"))
+	q.do = func(f *formView) error {
+		if r.tenant.WebhookURL == "" {
+			return errNoWebhook
+		}
+		id, err := p.completeTest(r, f.Value("outcome"))
+		if fault.CodeOf(err) == fault.TooMany {
+			return errTestLimit
+		}
 		if err != nil {
 			return err
 		}
-		v.Facts = append(v.Facts, page.Say("resend.fact_"+window, "n", n, "count", figureUpTo(int64(n), countUpTo)))
+		return r.done(r.path(webhooksPath)+"/events/"+id, "event_sent")
 	}
-	v.Facts = append(v.Facts, page.Say("resend.fact_same"), page.Say("resend.fact_waiting"))
-	return r.render(status, "confirm", v)
-}
-
-func (p *Pages) resendFailed(r *request) error {
-	f, err := r.read(resendForm)
-	if err != nil {
-		return err
-	}
-	if !f.ok() {
-		return p.resendPage(r, http.StatusUnprocessableEntity, f)
-	}
-	if err := r.once(f); err != nil {
-		return err
-	}
-	since := p.cfg.Now().Add(-pastWindows[f.Value("since")])
-	if _, err := p.cfg.Webhooks.ResendFailedEvents(r.ctx(), r.who.Actor(), r.deliveries(), since); err != nil {
-		return err
-	}
-	return r.done(r.path(webhooksPath), "events_resent")
-}
-
-func (p *Pages) showTestEvent(r *request) error {
-	f, err := r.blank(testEventForm)
-	if err != nil {
-		return err
-	}
-	return p.testEventPage(r, http.StatusOK, f.With("outcome", "verified"))
-}
-
-func (p *Pages) testEventPage(r *request, status int, f *formView) error {
-	v := &confirmView{
-		Title: page.Say("test_event.title"), Body: page.Say("test_event.body"), Button: page.Say("test_event.button"), Safe: true,
-		Back: r.path(webhooksPath), Form: f,
-	}
-	if r.tenant.WebhookURL != "" {
-		v.Facts = append(v.Facts, page.Say("test_event.fact_url", "url", r.tenant.WebhookURL))
-	}
-	v.Facts = append(v.Facts, page.Say("test_event.fact_cap"))
-	return r.render(status, "confirm", v)
-}
-
-func (p *Pages) sendTestEvent(r *request) error {
-	f, err := r.read(testEventForm)
-	if err != nil {
-		return err
-	}
-	if f.ok() && r.tenant.WebhookURL == "" {
-		if err := f.refuse(errNoWebhook); err != nil {
-			return err
-		}
-	}
-	if f.ok() {
-		if err := r.once(f); err != nil {
-			return err
-		}
-		id, err := p.completeTest(r, f.Value("outcome"))
-		switch {
-		case err == nil:
-			return r.done(r.path(webhooksPath)+"/events/"+id, "event_sent")
-		case fault.CodeOf(err) != fault.TooMany:
-			return err
-		}
-		if err := f.refuse(errTestLimit); err != nil {
-			return err
-		}
-	}
-	return p.testEventPage(r, http.StatusUnprocessableEntity, f)
+	return q, nil
 }
 
 // completeTest makes a test session, forces its result, and returns the ID of its
@@ -270,31 +216,23 @@ func (p *Pages) endpoint(r *request) (webhook.Endpoint, error) {
 	return webhook.Endpoint{}, echo.ErrNotFound
 }
 
-func (p *Pages) showEnable(r *request) error {
+func (p *Pages) enable(r *request) (*question, error) {
 	e, err := p.endpoint(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	waiting, err := p.cfg.Webhooks.CountWaitingEvents(r.ctx(), r.deliveries(), e.ID, countUpTo)
-	if err != nil {
-		return err
-	}
-	return r.confirm(&confirmView{
-		Title: page.Say("enable.title"), Body: page.Say("enable.body"), Button: page.Say("enable.button"), Safe: true,
+	return &question{
+		Safe: true, Back: r.path(webhooksPath),
 		Facts: []page.Text{
 			page.Say("enable.fact_url", "url", e.URL), page.Say("enable.fact_since", "at", stamp(*e.DisabledAt)),
 			page.Say("enable.fact_waiting", "n", waiting, "count", figureUpTo(int64(waiting), countUpTo)), page.Say("enable.fact_repeat"),
 		},
-		Back: r.path(webhooksPath),
-	}, nil)
-}
-
-func (p *Pages) enable(r *request) error {
-	if err := r.takeOnce(); err != nil {
-		return err
-	}
-	if _, err := p.cfg.Webhooks.EnableEndpoint(r.ctx(), r.who.Actor(), r.deliveries(), r.Param("endpoint")); err != nil {
-		return err
-	}
-	return r.done(r.path(webhooksPath), "endpoint_enabled")
+		do: func(*formView) error {
+			if _, err := p.cfg.Webhooks.EnableEndpoint(r.ctx(), r.who.Actor(), r.deliveries(), e.ID); err != nil {
+				return err
+			}
+			return r.done(r.path(webhooksPath), "endpoint_enabled")
+		},
+	}, err
 }

@@ -160,7 +160,14 @@ func secretKeys(kind string) []string {
 	return keys
 }
 
-// reveal shows the secrets of a kind that are in force.
+// reveal asks before it shows the secrets of a kind that are in force. The page
+// of a pattern leads to it.
+func reveal(kind tenant.SecretKind, back string) finder {
+	return func(r *request) (*question, error) {
+		return &question{Safe: true, Back: r.path(back), do: func(*formView) error { return r.reveal(kind, r.path(back)) }}, nil
+	}
+}
+
 func (r *request) reveal(kind tenant.SecretKind, back string) error {
 	secrets, err := r.pages.cfg.Tenants.RevealSecrets(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(), kind)
 	if err != nil {

@@ -12,7 +12,7 @@
 //		templates/dashboard/locales/de/keys.json the same keys
 //
 //	 1. keys.go has a function (p *Pages) keys() feature with the page's routes,
-//	    screens, forms, the notices it leaves and the texts it composes at run time.
+//	    screens and the texts it composes at run time; TestTextsExist finds the others.
 //	    Add it to the list in features (features.go); nothing else is shared.
 //	 2. A route names the least role, whether it needs a fresh confirmation
 //	    (stepUp: the guard then answers with the page to give it, which leads back
@@ -26,12 +26,11 @@
 //	    r.done(path, notice), a 303 with a notice. It returns any fault; errors.go
 //	    makes the page of it.
 //	 4. A form is declared once (form.go) and written by {{template "fields" .Form}}
-//	    within <form method="post">. r.read(spec) parses it and checks what the
-//	    declaration says; form.refuse(err) turns the domain's fault.Invalid into
-//	    problems at the fields; r.once(form) lets a change that must not happen
-//	    twice through only the first time. Render a refused form with status 422:
-//	    it keeps what was typed, except passwords. An act that needs a button alone
-//	    has r.confirm for its page and r.takeOnce for its form.
+//	    within <form method="post">. An act is a question (ask.go): f.ask adds the
+//	    page that asks and the form that acts, f.fill the same with a page of your
+//	    own. The form is read, checked by its declaration, used up once, and shown
+//	    again with what was typed, except passwords, when the domain refuses with an
+//	    error that the form declares.
 //	 5. Blocks for templates are in templates/dashboard/blocks: fields, badge, empty,
 //	    tile, pager, copy, time; tables and lists of facts are classes of
 //	    dashboard.css (see operator.html for a table). A part that changes while it

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"agegate/internal/pages/page"
 	"agegate/internal/rules/account"
 
 	"github.com/labstack/echo/v4"
@@ -22,13 +21,13 @@ const (
 )
 
 var passkeyForm = &form{
-	name:     "passkey",
+	name: "passkey", again: true,
 	fields:   []field{{name: "name", kind: "text", max: account.MaxPasskeyName, optional: true, hint: true}},
 	problems: map[error]string{account.ErrName: "name", account.ErrPasskey: "failed"},
 }
 
 var passwordForm = &form{
-	name:   "password",
+	name: "password", again: true,
 	fields: []field{{name: "password", kind: "password", autocomplete: "new-password", hint: true}},
 	problems: map[error]string{
 		account.ErrPasswordShort: "short", account.ErrPasswordLong: "long", account.ErrPasswordCommon: "common",
@@ -41,34 +40,44 @@ var totpForm = &form{
 	problems: map[error]string{account.ErrWrongCode: "wrong"},
 }
 
+var (
+	removePasskeyForm = &form{name: "remove_passkey", again: true, problems: map[error]string{account.ErrLastWay: "last"}}
+	beginTOTPForm     = &form{name: "begin_totp"}
+	removeTOTPForm    = &form{name: "remove_totp", again: true}
+	newCodesForm      = &form{name: "new_codes", again: true}
+)
+
 func (p *Pages) factors() feature {
-	get, post := http.MethodGet, http.MethodPost
-	return feature{
+	at := func(path string) route { return route{path: path, least: user, stepUp: ofOneself, renews: true} }
+	f := feature{
 		routes: []route{
-			{method: get, path: newPasskeyPath, least: user, stepUp: ofOneself, handle: p.showNewPasskey},
-			{method: post, path: newPasskeyPath, least: user, stepUp: ofOneself, renews: true, handle: p.addPasskey},
-			{method: get, path: removePasskeyPath, least: user, stepUp: ofOneself, handle: p.showRemovePasskey},
-			{method: post, path: removePasskeyPath, least: user, stepUp: ofOneself, renews: true, handle: p.removePasskey},
-			{method: get, path: passwordPath, least: user, stepUp: ofOneself, handle: p.showPassword},
-			{method: post, path: passwordPath, least: user, stepUp: ofOneself, renews: true, handle: p.setPassword},
-			{method: get, path: totpPath, least: user, stepUp: ofOneself, handle: p.showTOTP},
-			{method: post, path: totpPath, least: user, stepUp: ofOneself, renews: true, handle: p.addTOTP},
-			{method: get, path: totpPicturePath, least: user, stepUp: ofOneself, handle: p.totpPicture},
-			{method: get, path: removeTOTPPath, least: user, stepUp: ofOneself, handle: p.showRemoveTOTP},
-			{method: post, path: removeTOTPPath, least: user, stepUp: ofOneself, renews: true, handle: p.removeTOTP},
-			{method: get, path: codesPath, least: user, stepUp: ofOneself, handle: p.showCodes},
-			{method: post, path: codesPath, least: user, stepUp: ofOneself, renews: true, handle: p.newCodes},
+			{method: http.MethodGet, path: totpPath, least: user, stepUp: ofOneself, handle: beginTOTPForm.asks(toAccount)},
+			{method: http.MethodPost, path: totpPath, least: user, stepUp: ofOneself, renews: true, handle: p.addTOTP},
+			{method: http.MethodGet, path: totpPicturePath, least: user, stepUp: ofOneself, handle: p.totpPicture},
 		},
-		screens: []string{"passkey", "password", "totp", "codes", "confirm"},
-		forms:   []*form{passkeyForm, passwordForm, totpForm},
-		notices: []string{"passkey_added", "passkey_removed", "password_set", "totp_removed"},
-		keys: []string{
-			"remove_passkey.title", "remove_passkey.body", "remove_passkey.button", "remove_passkey.last",
-			"begin_totp.title", "begin_totp.body", "begin_totp.button",
-			"remove_totp.title", "remove_totp.body", "remove_totp.button",
-			"new_codes.title", "new_codes.body", "new_codes.button",
-		},
+		screens: []string{"passkey", "password", "totp", "codes"},
+		forms:   []*form{totpForm},
+		keys:    []string{"begin_totp.title", "begin_totp.body", "begin_totp.button"},
 	}
+	f.fill(at(newPasskeyPath), passkeyForm, p.addPasskey)
+	f.fill(at(passwordPath), passwordForm, p.setPassword)
+	f.ask(at(removePasskeyPath), removePasskeyForm, p.removePasskey)
+	f.ask(at(removeTOTPPath), removeTOTPForm, p.removeTOTP)
+	f.ask(at(codesPath), newCodesForm, p.newCodes)
+	return f
+}
+
+// toAccount is a question that leads back to the account's page.
+func toAccount(*request) (*question, error) { return &question{Back: accountPath}, nil }
+
+// renew ends a change of the user's own factors, which gives the log-in another
+// token.
+func (r *request) renew(token string, err error, notice string) error {
+	if err != nil {
+		return err
+	}
+	r.renewed(token)
+	return r.done(accountPath, notice)
 }
 
 type passkeyPage struct {
@@ -77,72 +86,31 @@ type passkeyPage struct {
 	Passkey passkeyView
 }
 
-func (p *Pages) showNewPasskey(r *request) error {
-	f, err := r.blank(passkeyForm)
-	if err != nil {
-		return err
-	}
-	return p.renderPasskey(r, http.StatusOK, f)
+func (p *Pages) addPasskey(r *request) (*question, error) {
+	return &question{
+		show: func(status int, f *formView) error {
+			options, err := p.cfg.Accounts.NewPasskeyOptions(r.ctx(), r.who)
+			if err != nil {
+				return err
+			}
+			return r.render(status, "passkey", &passkeyPage{Form: f, Passkey: p.offer(options)})
+		},
+		do: func(f *formView) error {
+			token, err := p.cfg.Accounts.AddPasskey(r.ctx(), r.who, f.Value("name"), r.Request().PostForm.Get("passkey"))
+			return r.renew(token, err, "passkey_added")
+		},
+	}, nil
 }
 
-func (p *Pages) renderPasskey(r *request, status int, f *formView) error {
-	options, err := p.cfg.Accounts.NewPasskeyOptions(r.ctx(), r.who)
-	if err != nil {
-		return err
-	}
-	return r.render(status, "passkey", &passkeyPage{Form: f, Passkey: p.offer(options)})
-}
-
-func (p *Pages) addPasskey(r *request) error {
-	f, err := r.read(passkeyForm)
-	if err != nil {
-		return err
-	}
-	if f.ok() {
-		token, err := p.cfg.Accounts.AddPasskey(r.ctx(), r.who, f.Value("name"), r.Request().PostForm.Get("passkey"))
-		if err == nil {
-			r.renewed(token)
-			return r.done(accountPath, "passkey_added")
-		}
-		if err := r.refuseChange(f, err); err != nil {
+func (p *Pages) removePasskey(r *request) (*question, error) {
+	return &question{Back: accountPath, do: func(*formView) error {
+		id, err := r.id("id")
+		if err != nil {
 			return err
 		}
-	}
-	return p.renderPasskey(r, http.StatusUnprocessableEntity, f)
-}
-
-// refuseChange is form.refuse for a change of factors. A log-in that another
-// change has renewed meanwhile asks for the page again.
-func (r *request) refuseChange(f *formView, err error) error {
-	if errors.Is(err, account.ErrSignedOut) {
-		return echo.ErrBadRequest
-	}
-	return f.refuse(err)
-}
-
-// confirmFactor shows the page before a change of the user's own factors.
-func (r *request) confirmFactor(name string, fault *page.Text) error {
-	return r.confirm(&confirmView{
-		Title: page.Say(name + ".title"), Body: page.Say(name + ".body"), Button: page.Say(name + ".button"), Back: accountPath,
-	}, fault)
-}
-
-func (p *Pages) showRemovePasskey(r *request) error { return r.confirmFactor("remove_passkey", nil) }
-
-func (p *Pages) removePasskey(r *request) error {
-	id, err := r.id("id")
-	if err != nil {
-		return err
-	}
-	token, err := p.cfg.Accounts.RemovePasskey(r.ctx(), r.who, id)
-	if errors.Is(err, account.ErrLastWay) {
-		return r.confirmFactor("remove_passkey", new(page.Say("remove_passkey.last")))
-	}
-	if err != nil {
-		return err
-	}
-	r.renewed(token)
-	return r.done(accountPath, "passkey_removed")
+		token, err := p.cfg.Accounts.RemovePasskey(r.ctx(), r.who, id)
+		return r.renew(token, err, "passkey_removed")
+	}}, nil
 }
 
 type passwordView struct {
@@ -151,34 +119,20 @@ type passwordView struct {
 	Had  bool // the user has a password already
 }
 
-func (p *Pages) showPassword(r *request) error {
-	f, err := r.blank(passwordForm)
-	if err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "password", &passwordView{Form: f, Had: r.who.User().Password != ""})
-}
-
-func (p *Pages) setPassword(r *request) error {
-	f, err := r.read(passwordForm)
-	if err != nil {
-		return err
-	}
-	if f.ok() {
-		near, err := p.tenantNames(r, r.who.User().ID)
-		if err != nil {
-			return err
-		}
-		token, err := p.cfg.Accounts.SetPassword(r.ctx(), r.who, f.Value("password"), near)
-		if err == nil {
-			r.renewed(token)
-			return r.done(accountPath, "password_set")
-		}
-		if err := r.refuseChange(f, err); err != nil {
-			return err
-		}
-	}
-	return r.render(http.StatusUnprocessableEntity, "password", &passwordView{Form: f, Had: r.who.User().Password != ""})
+func (p *Pages) setPassword(r *request) (*question, error) {
+	return &question{
+		show: func(status int, f *formView) error {
+			return r.render(status, "password", &passwordView{Form: f, Had: r.who.User().Password != ""})
+		},
+		do: func(f *formView) error {
+			near, err := p.tenantNames(r, r.who.User().ID)
+			if err != nil {
+				return err
+			}
+			token, err := p.cfg.Accounts.SetPassword(r.ctx(), r.who, f.Value("password"), near)
+			return r.renew(token, err, "password_set")
+		},
+	}, nil
 }
 
 type totpView struct {
@@ -187,8 +141,6 @@ type totpView struct {
 	Enrolment account.Enrolment
 	Picture   string // address of the QR code
 }
-
-func (p *Pages) showTOTP(r *request) error { return r.confirmFactor("begin_totp", nil) }
 
 // beginTOTP shows a new secret. It is not stored until a code of it comes back.
 func (p *Pages) beginTOTP(r *request) error {
@@ -235,6 +187,7 @@ func (p *Pages) addTOTP(r *request) error {
 	if err != nil {
 		return err
 	}
+	status := http.StatusUnprocessableEntity
 	if f.ok() {
 		token, codes, err := p.cfg.Accounts.AddTOTP(r.ctx(), r.who, ticket, f.Value("code"))
 		switch {
@@ -244,23 +197,19 @@ func (p *Pages) addTOTP(r *request) error {
 		case errors.Is(err, account.ErrStartAgain):
 			return r.done(totpPath, "too_late")
 		}
-		if err := r.refuseChange(f, err); err != nil {
+		if status, err = r.refuse(f, err); err != nil {
 			return err
 		}
-		f.Field("code").Value = ""
+		f.With("code", "")
 	}
-	return r.renderTOTP(http.StatusUnprocessableEntity, f, enrolment)
+	return r.renderTOTP(status, f, enrolment)
 }
 
-func (p *Pages) showRemoveTOTP(r *request) error { return r.confirmFactor("remove_totp", nil) }
-
-func (p *Pages) removeTOTP(r *request) error {
-	token, err := p.cfg.Accounts.RemoveTOTP(r.ctx(), r.who)
-	if err != nil {
-		return err
-	}
-	r.renewed(token)
-	return r.done(accountPath, "totp_removed")
+func (p *Pages) removeTOTP(r *request) (*question, error) {
+	return &question{Back: accountPath, do: func(*formView) error {
+		token, err := p.cfg.Accounts.RemoveTOTP(r.ctx(), r.who)
+		return r.renew(token, err, "totp_removed")
+	}}, nil
 }
 
 type codesView struct {
@@ -269,17 +218,17 @@ type codesView struct {
 	Added bool // together with an authenticator app
 }
 
-func (p *Pages) showCodes(r *request) error { return r.confirmFactor("new_codes", nil) }
-
 // newCodes shows new recovery codes in its own answer, and nowhere else.
-func (p *Pages) newCodes(r *request) error {
-	if r.who.User().TOTP == nil {
-		return echo.ErrNotFound
-	}
-	token, codes, err := p.cfg.Accounts.NewCodes(r.ctx(), r.who)
-	if err != nil {
-		return err
-	}
-	r.renewed(token)
-	return r.render(http.StatusOK, "codes", &codesView{Codes: codes})
+func (p *Pages) newCodes(r *request) (*question, error) {
+	return &question{Back: accountPath, do: func(*formView) error {
+		if r.who.User().TOTP == nil {
+			return echo.ErrNotFound
+		}
+		token, codes, err := p.cfg.Accounts.NewCodes(r.ctx(), r.who)
+		if err != nil {
+			return err
+		}
+		r.renewed(token)
+		return r.render(http.StatusOK, "codes", &codesView{Codes: codes})
+	}}, nil
 }

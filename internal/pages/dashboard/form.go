@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"agegate/internal/pages/page"
+	"agegate/internal/rules/brand"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
 
@@ -19,6 +21,8 @@ type form struct {
 	name     string
 	fields   []field
 	problems map[error]string // the domain's rules → the texts <form>.problem.<name>
+	refusals string           // the form whose texts the problems have; empty for this one
+	again    bool             // it may be sent twice: that does no more than once
 }
 
 // plainForm is a form without fields: its button says everything.
@@ -52,10 +56,13 @@ func (f *form) keys() []string {
 		}
 	}
 	for _, name := range f.problems {
-		keys = append(keys, f.name+".problem."+name)
+		keys = append(keys, f.problem(name))
 	}
 	return keys
 }
+
+// problem is the key of a problem's text.
+func (f *form) problem(name string) string { return cmp.Or(f.refusals, f.name) + ".problem." + name }
 
 // formView is a form as it is shown: empty, filled in, or as it was sent with
 // what is wrong.
@@ -64,8 +71,9 @@ type formView struct {
 	Fault  *page.Text  // about the form as a whole
 	Fields []fieldView // in order
 
-	spec *form
-	sent string // the nonce of the copy that was sent; the page gets a new one
+	spec   *form
+	sent   string // the nonce of the copy that was sent; the page gets a new one
+	upload []byte // of a field of the kind file, at most brand.MaxLogoBytes and one byte more
 }
 
 // fieldView is one field as the block "field" shows it.
@@ -158,7 +166,13 @@ func (r *request) read(spec *form) (*formView, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.parse(); err != nil {
+	if i := slices.IndexFunc(spec.fields, func(f field) bool { return f.kind == "file" }); i >= 0 {
+		v.upload, err = readUpload(r.Request(), spec.fields[i].name, brand.MaxLogoBytes+1)
+	}
+	if err == nil {
+		err = r.parse()
+	}
+	if err != nil {
 		return nil, err
 	}
 	sent := r.Request().PostForm
@@ -200,7 +214,7 @@ func (v *formView) refuse(err error) error {
 		return err
 	}
 	if name, ok := v.spec.problems[known]; ok {
-		v.Fault = new(page.Say(v.spec.name + ".problem." + name))
+		v.Fault = new(page.Say(v.spec.problem(name)))
 		return nil
 	}
 	if known.Code != fault.Invalid || len(known.Fields) == 0 {
@@ -211,7 +225,7 @@ func (v *formView) refuse(err error) error {
 		if !ok || !slices.ContainsFunc(v.spec.fields, func(f field) bool { return f.name == broken.Field }) {
 			return err
 		}
-		v.Field(broken.Field).Problem = new(page.Say(v.spec.name + ".problem." + name))
+		v.Field(broken.Field).Problem = new(page.Say(v.spec.problem(name)))
 	}
 	return nil
 }

@@ -26,29 +26,19 @@ var (
 		fields:   []field{{name: "grace", kind: "select", options: overlapNames, hint: true}},
 		problems: map[error]string{tenant.ErrKeyNotOpen: "ended"},
 	}
+	revokeKeyForm = &form{name: "revoke_key"}
 )
 
 func (p *Pages) keys() feature {
-	const one = keysPath + "/:key"
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: keysPath, least: developer, handle: p.showKeys},
-			{method: http.MethodGet, path: keysPath + "/new", least: developer, stepUp: inLive, handle: p.showNewKey},
-			{method: http.MethodPost, path: keysPath + "/new", least: developer, stepUp: inLive, handle: p.makeKey},
-			{method: http.MethodGet, path: one + "/roll", least: developer, stepUp: inLive, handle: p.showRollKey},
-			{method: http.MethodPost, path: one + "/roll", least: developer, stepUp: inLive, handle: p.rollKey},
-			{method: http.MethodGet, path: one + "/revoke", least: developer, stepUp: inLive, handle: p.showRevokeKey},
-			{method: http.MethodPost, path: one + "/revoke", least: developer, stepUp: inLive, handle: p.revokeKey},
-		},
-		screens: []string{"keys", "confirm", "shown"},
-		forms:   []*form{newKeyForm, rollKeyForm},
-		notices: []string{"key_revoked"},
-		keys: []string{
-			"keys.new", "keys.new_body", "keys.create", "keys.made", "keys.made_lead", "keys.key", "keys.made_note", "keys.rolled", "keys.rolled_note",
-			"keys.roll_title", "keys.roll_body", "keys.roll_button", "keys.fact_other", "keys.revoke_title", "keys.revoke_body", "keys.revoke_button",
-			"keys.fact_used", "keys.fact_unused", "keys.fact_sessions", "keys.fact_only", "keys.fact_kept",
-		},
+	at := func(path string) route { return route{path: keysPath + path, least: developer, stepUp: inLive} }
+	f := feature{
+		routes:  []route{{method: http.MethodGet, path: keysPath, least: developer, handle: p.showKeys}},
+		screens: []string{"keys", "shown"},
 	}
+	f.ask(at("/new"), newKeyForm, p.newKey)
+	f.ask(at("/:key/roll"), rollKeyForm, p.rollKey)
+	f.ask(at("/:key/revoke"), revokeKeyForm, p.revokeKey)
+	return f
 }
 
 // unusedAfter is when a key that nobody uses is pointed out.
@@ -100,39 +90,14 @@ func unused(k tenant.APIKey, now time.Time) bool {
 	return now.Sub(last) >= unusedAfter
 }
 
-func (p *Pages) showNewKey(r *request) error {
-	f, err := r.blank(newKeyForm)
-	if err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "confirm", p.newKeyPage(r, f))
-}
-
-func (p *Pages) newKeyPage(r *request, f *formView) *confirmView {
-	return &confirmView{
-		Title: page.Say("keys.new"), Body: page.Say("keys.new_body"), Button: page.Say("keys.create"), Safe: true,
-		Back: r.path(keysPath), Form: f,
-	}
-}
-
-func (p *Pages) makeKey(r *request) error {
-	f, err := r.read(newKeyForm)
-	if err != nil {
-		return err
-	}
-	if f.ok() {
-		if err := r.once(f); err != nil {
-			return err
-		}
+func (p *Pages) newKey(r *request) (*question, error) {
+	return &question{Safe: true, Back: r.path(keysPath), do: func(f *formView) error {
 		_, plain, err := p.cfg.Tenants.CreateKey(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(), f.Value("name"))
-		if err == nil {
-			return p.showKey(r, plain, page.Say("keys.made"), page.Say("keys.made_note"))
-		}
-		if err := f.refuse(err); err != nil {
+		if err != nil {
 			return err
 		}
-	}
-	return r.render(http.StatusUnprocessableEntity, "confirm", p.newKeyPage(r, f))
+		return p.showKey(r, plain, page.Say("keys.made"), page.Say("keys.made_note"))
+	}}, nil
 }
 
 // showKey shows a new key, this once.
@@ -180,80 +145,36 @@ func keyFacts(k insight.KeyUse) []page.Text {
 	return append(facts, page.Say("keys.fact_sessions", "n", int(k.Sessions)))
 }
 
-func (p *Pages) showRollKey(r *request) error {
+func (p *Pages) rollKey(r *request) (*question, error) {
 	k, _, err := r.key()
-	if err != nil {
-		return err
-	}
-	f, err := r.blank(rollKeyForm)
-	if err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "confirm", p.rollPage(r, k, f.With("grace", "24h")))
-}
-
-func (p *Pages) rollPage(r *request, k insight.KeyUse, f *formView) *confirmView {
-	return &confirmView{
-		Title: page.Say("keys.roll_title", "key", k.Hint()), Body: page.Say("keys.roll_body"), Button: page.Say("keys.roll_button"),
-		Facts: append(keyFacts(k), page.Say("keys.fact_other")), Back: r.path(keysPath), Form: f,
-	}
-}
-
-func (p *Pages) rollKey(r *request) error {
-	f, err := r.read(rollKeyForm)
-	if err != nil {
-		return err
-	}
-	if f.ok() {
-		err = r.once(f)
-	}
-	if err != nil {
-		return err
-	}
-	k, _, err := r.key()
-	if err != nil {
-		return err
-	}
-	if f.ok() {
-		grace := overlaps[f.Value("grace")]
-		_, plain, err := p.cfg.Tenants.RollKey(r.ctx(), r.who.Actor(), r.access.TenantID(), k.ID, grace)
-		if err == nil {
+	return &question{
+		Values: []any{"key", k.Hint()}, Facts: append(keyFacts(k), page.Say("keys.fact_other")), Back: r.path(keysPath),
+		begin: []string{"grace", "24h"},
+		do: func(f *formView) error {
+			grace := overlaps[f.Value("grace")]
+			_, plain, err := p.cfg.Tenants.RollKey(r.ctx(), r.who.Actor(), r.access.TenantID(), k.ID, grace)
+			if err != nil {
+				return err
+			}
 			note := page.Say("keys.rolled_note", "key", k.Hint(), "end", stamp(p.cfg.Now().Add(grace)))
 			return p.showKey(r, plain, page.Say("keys.rolled"), note)
-		}
-		if err := f.refuse(err); err != nil {
-			return err
-		}
-	}
-	return r.render(http.StatusUnprocessableEntity, "confirm", p.rollPage(r, k, f))
+		},
+	}, err
 }
 
-func (p *Pages) showRevokeKey(r *request) error {
+func (p *Pages) revokeKey(r *request) (*question, error) {
 	k, inForce, err := r.key()
-	if err != nil {
-		return err
-	}
-	v := &confirmView{
-		Title: page.Say("keys.revoke_title", "key", k.Hint()), Body: page.Say("keys.revoke_body"), Button: page.Say("keys.revoke_button"),
-		Facts: keyFacts(k), Back: r.path(keysPath),
-	}
+	facts := keyFacts(k)
 	if inForce == 1 {
-		v.Facts = append(v.Facts, page.Say("keys.fact_only"))
+		facts = append(facts, page.Say("keys.fact_only"))
 	}
-	v.Facts = append(v.Facts, page.Say("keys.fact_kept"))
-	return r.confirm(v, nil)
-}
-
-func (p *Pages) revokeKey(r *request) error {
-	if err := r.takeOnce(); err != nil {
-		return err
-	}
-	k, _, err := r.key()
-	if err != nil {
-		return err
-	}
-	if err := p.cfg.Tenants.RevokeKey(r.ctx(), r.who.Actor(), r.access.TenantID(), k.ID); err != nil {
-		return err
-	}
-	return r.done(r.path(keysPath), "key_revoked")
+	return &question{
+		Values: []any{"key", k.Hint()}, Facts: append(facts, page.Say("keys.fact_kept")), Back: r.path(keysPath),
+		do: func(*formView) error {
+			if err := p.cfg.Tenants.RevokeKey(r.ctx(), r.who.Actor(), r.access.TenantID(), k.ID); err != nil {
+				return err
+			}
+			return r.done(r.path(keysPath), "key_revoked")
+		},
+	}, err
 }

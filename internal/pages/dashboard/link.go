@@ -49,7 +49,6 @@ func (p *Pages) link() feature {
 		},
 		screens: []string{"setup", "invitation", "recover"},
 		forms:   []*form{setupForm, recoverForm},
-		notices: []string{"set_up", "joined", "recovered"},
 		keys:    []string{"invitation.as_viewer", "invitation.as_developer", "invitation.as_owner", "invitation.member"},
 	}
 }

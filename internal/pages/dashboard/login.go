@@ -2,11 +2,9 @@ package dashboard
 
 import (
 	"errors"
-	"math"
 	"net/http"
-	"strconv"
+	"slices"
 
-	"agegate/internal/pages/page"
 	"agegate/internal/rules/account"
 	"agegate/internal/rules/account/passkey"
 )
@@ -19,7 +17,7 @@ const (
 )
 
 var loginForm = &form{
-	name: "login",
+	name: "login", again: true,
 	fields: []field{
 		{name: "email", kind: "email", max: account.MaxEmail, autocomplete: "username webauthn"},
 		{name: "password", kind: "password", max: 4 * account.MaxPassword, autocomplete: "current-password"},
@@ -27,26 +25,37 @@ var loginForm = &form{
 	problems: map[error]string{account.ErrWrongLogin: "wrong", account.ErrPasskey: "passkey"},
 }
 
+// passkeyLoginForm is loginForm without what is typed: a passkey stands for it.
+var passkeyLoginForm = func() *form {
+	spec := *loginForm
+	spec.fields = slices.Clone(spec.fields)
+	for i := range spec.fields {
+		spec.fields[i].either = true
+	}
+	return &spec
+}()
+
 var secondForm = &form{
-	name:     "second",
+	name: "second", again: true,
 	fields:   []field{{name: "code", kind: "text", max: 40, autocomplete: "one-time-code", hint: true}},
 	problems: map[error]string{account.ErrWrongCode: "wrong"},
 }
+
+var logoutForm = &form{name: "logout", again: true}
 
 func (p *Pages) login() feature {
 	return feature{
 		routes: []route{
 			{method: http.MethodGet, path: loginPath, handle: p.showLogin},
-			{method: http.MethodPost, path: loginPath, handle: p.logIn},
-			{method: http.MethodPost, path: passkeyPath, handle: p.logInByPasskey},
-			{method: http.MethodPost, path: secondPath, handle: p.logInSecond},
-			{method: http.MethodGet, path: logoutPath, least: user, handle: p.showLogout},
-			{method: http.MethodPost, path: logoutPath, handle: p.logOut},
+			{method: http.MethodPost, path: loginPath, handle: loginForm.does(p.logIn)},
+			{method: http.MethodPost, path: passkeyPath, handle: passkeyLoginForm.does(p.logInByPasskey)},
+			{method: http.MethodPost, path: secondPath, handle: secondForm.does(p.logInSecond)},
+			{method: http.MethodGet, path: logoutPath, least: user, handle: logoutForm.asks(p.logOut)},
+			{method: http.MethodPost, path: logoutPath, handle: logoutForm.does(p.logOut)},
 		},
 		screens: []string{"login", "second", "confirm"},
 		forms:   []*form{loginForm, secondForm},
-		notices: []string{"logged_out", "too_late"},
-		keys:    []string{"logout.title", "logout.body", "logout.button", "passkey.none_ip", "passkey.none_http"},
+		keys:    []string{"logout.title", "logout.body", "logout.button"},
 	}
 }
 
@@ -82,51 +91,57 @@ type secondView struct {
 	Second, Next string
 }
 
+// next is the address to go on to, as the page's form or its own address names
+// it. It could be anything: see onward.
+func (r *request) next() string {
+	if r.route.method == http.MethodPost {
+		return r.Request().PostForm.Get("next")
+	}
+	return r.QueryParam("next")
+}
+
+// showLogin leads those who are signed in onward.
 func (p *Pages) showLogin(r *request) error {
-	next := p.onward(r.QueryParam("next"))
-	if _, err := p.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie)); err == nil {
-		return r.done(next, "")
-	} else if !errors.Is(err, account.ErrSignedOut) {
-		return err
+	_, err := p.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie))
+	switch {
+	case err == nil:
+		return r.done(p.onward(r.next()), "")
+	case errors.Is(err, account.ErrSignedOut):
+		return loginForm.asks(p.logIn)(r)
 	}
-	f, err := r.blank(loginForm)
-	if err != nil {
-		return err
-	}
-	return p.renderLogin(r, http.StatusOK, f, next)
+	return err
 }
 
-func (p *Pages) renderLogin(r *request, status int, f *formView, next string) error {
-	options, err := p.cfg.Accounts.LogInOptions()
-	if err != nil {
-		return err
-	}
-	return r.render(status, "login", &loginView{Form: f, Next: next, Passkey: p.offer(options)})
-}
-
-func (p *Pages) logIn(r *request) error {
-	f, err := r.read(loginForm)
-	if err != nil {
-		return err
-	}
-	next, status := p.onward(r.Request().PostForm.Get("next")), http.StatusUnprocessableEntity
-	if f.ok() {
-		signed, err := p.cfg.Accounts.LogIn(r.ctx(), f.Value("email"), f.Value("password"), r.browser())
-		switch {
-		case err == nil && signed.Second != "":
-			second, err := r.blank(secondForm)
+// loginQuestion is the page of the log-in, before do.
+func (p *Pages) loginQuestion(r *request, do func(f *formView, next string) error) (*question, error) {
+	next := p.onward(r.next())
+	return &question{
+		show: func(status int, f *formView) error {
+			options, err := p.cfg.Accounts.LogInOptions()
 			if err != nil {
 				return err
 			}
-			return r.render(http.StatusOK, "second", &secondView{Form: second, Second: signed.Second, Next: next})
-		case err == nil:
-			return r.enterAt(signed, next)
-		}
-		if status, err = r.refuseLogin(f, err); err != nil {
+			return r.render(status, "login", &loginView{Form: f, Next: next, Passkey: p.offer(options)})
+		},
+		do: func(f *formView) error { return do(f, next) },
+	}, nil
+}
+
+func (p *Pages) logIn(r *request) (*question, error) {
+	return p.loginQuestion(r, func(f *formView, next string) error {
+		signed, err := p.cfg.Accounts.LogIn(r.ctx(), f.Value("email"), f.Value("password"), r.browser())
+		if err != nil {
 			return err
 		}
-	}
-	return p.renderLogin(r, status, f, next)
+		if signed.Second == "" {
+			return r.enterAt(signed, next)
+		}
+		second, err := r.blank(secondForm)
+		if err != nil {
+			return err
+		}
+		return r.render(http.StatusOK, "second", &secondView{Form: second, Second: signed.Second, Next: next})
+	})
 }
 
 // enterAt ends a log-in.
@@ -137,72 +152,41 @@ func (r *request) enterAt(signed account.Signed, next string) error {
 	return r.done(next, "")
 }
 
-// refuseLogin is form.refuse for forms whose attempts are limited. It returns the
-// status of the page.
-func (r *request) refuseLogin(f *formView, err error) (int, error) {
-	if early := (*account.ThrottleError)(nil); errors.As(err, &early) {
-		seconds := int(math.Ceil(early.Wait.Seconds()))
-		r.Response().Header().Set("Retry-After", strconv.Itoa(seconds))
-		f.Fault = new(page.Say("login.wait", "n", seconds))
-		return http.StatusTooManyRequests, nil
-	}
-	return http.StatusUnprocessableEntity, f.refuse(err)
-}
-
-func (p *Pages) logInByPasskey(r *request) error {
-	f, err := r.read(&form{name: loginForm.name, problems: loginForm.problems})
-	if err != nil {
-		return err
-	}
-	next := p.onward(r.Request().PostForm.Get("next"))
-	signed, err := p.cfg.Accounts.LogInByPasskey(r.ctx(), r.Request().PostForm.Get("passkey"), r.browser())
-	if err == nil {
-		return r.enterAt(signed, next)
-	}
-	if err := f.refuse(err); err != nil {
-		return err
-	}
-	shown, err := r.blank(loginForm)
-	if err != nil {
-		return err
-	}
-	shown.Fault = f.Fault
-	return p.renderLogin(r, http.StatusUnprocessableEntity, shown, next)
-}
-
-func (p *Pages) logInSecond(r *request) error {
-	f, err := r.read(secondForm)
-	if err != nil {
-		return err
-	}
-	sent := r.Request().PostForm
-	next, second, status := p.onward(sent.Get("next")), sent.Get("second"), http.StatusUnprocessableEntity
-	if f.ok() {
-		signed, err := p.cfg.Accounts.LogInSecond(r.ctx(), second, f.Value("code"), r.browser())
-		switch {
-		case err == nil:
-			return r.enterAt(signed, next)
-		case errors.Is(err, account.ErrStartAgain):
-			return r.done(loginPath, "too_late")
-		}
-		if status, err = r.refuseLogin(f, err); err != nil {
+func (p *Pages) logInByPasskey(r *request) (*question, error) {
+	return p.loginQuestion(r, func(_ *formView, next string) error {
+		signed, err := p.cfg.Accounts.LogInByPasskey(r.ctx(), r.Request().PostForm.Get("passkey"), r.browser())
+		if err != nil {
 			return err
 		}
-		f.Field("code").Value = ""
-	}
-	return r.render(status, "second", &secondView{Form: f, Second: second, Next: next})
+		return r.enterAt(signed, next)
+	})
 }
 
-func (p *Pages) showLogout(r *request) error {
-	return r.confirm(&confirmView{
-		Title: page.Say("logout.title"), Body: page.Say("logout.body"), Button: page.Say("logout.button"), Back: homePath,
-	}, nil)
+func (p *Pages) logInSecond(r *request) (*question, error) {
+	next, second := p.onward(r.next()), r.Request().PostForm.Get("second")
+	return &question{
+		show: func(status int, f *formView) error {
+			return r.render(status, "second", &secondView{Form: f.With("code", ""), Second: second, Next: next})
+		},
+		do: func(f *formView) error {
+			signed, err := p.cfg.Accounts.LogInSecond(r.ctx(), second, f.Value("code"), r.browser())
+			if errors.Is(err, account.ErrStartAgain) {
+				return r.done(loginPath, "too_late")
+			}
+			if err != nil {
+				return err
+			}
+			return r.enterAt(signed, next)
+		},
+	}, nil
 }
 
-func (p *Pages) logOut(r *request) error {
-	if err := p.cfg.Accounts.LogOut(r.ctx(), r.cookie(userCookie)); err != nil {
-		return err
-	}
-	r.dropCookie(userCookie)
-	return r.done(loginPath, "logged_out")
+func (p *Pages) logOut(r *request) (*question, error) {
+	return &question{Back: homePath, do: func(*formView) error {
+		if err := p.cfg.Accounts.LogOut(r.ctx(), r.cookie(userCookie)); err != nil {
+			return err
+		}
+		r.dropCookie(userCookie)
+		return r.done(loginPath, "logged_out")
+	}}, nil
 }

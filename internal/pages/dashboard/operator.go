@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"agegate/internal/pages/page"
 	"agegate/internal/rules/account"
 	"agegate/internal/rules/tenant"
 )
@@ -21,17 +22,12 @@ var newTenantForm = &form{
 }
 
 func (p *Pages) operator() feature {
-	get, post := http.MethodGet, http.MethodPost
-	return feature{
-		routes: []route{
-			{method: get, path: operatorPath, least: operator, handle: p.showOperator},
-			{method: get, path: newTenantPath, least: operator, stepUp: always, handle: p.showNewTenant},
-			{method: post, path: newTenantPath, least: operator, stepUp: always, handle: p.createTenant},
-		},
+	f := feature{
+		routes:  []route{{method: http.MethodGet, path: operatorPath, least: operator, handle: p.showOperator}},
 		screens: []string{"operator", "operator_new", "operator_link"},
-		forms:   []*form{newTenantForm},
-		keys:    []string{"operator.invited", "operator.invited_hint"},
 	}
+	f.fill(route{path: newTenantPath, least: operator, stepUp: always}, newTenantForm, p.newTenant)
+	return f
 }
 
 type operatorView struct {
@@ -72,40 +68,28 @@ type newTenantView struct {
 	Back string
 }
 
-func (p *Pages) showNewTenant(r *request) error {
-	f, err := r.blank(newTenantForm)
-	if err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "operator_new", &newTenantView{Form: f, Back: operatorPath})
-}
-
-// createTenant makes a tenant and the invitation of its first owner. The
+// newTenant makes a tenant and the invitation of its first owner. The
 // credentials that come with a tenant are dropped: the owner makes their own.
-func (p *Pages) createTenant(r *request) error {
-	f, err := r.read(newTenantForm)
-	if err != nil {
-		return err
-	}
-	if f.ok() {
-		if err := r.once(f); err != nil {
-			return err
-		}
-		made, err := p.cfg.Tenants.Create(r.ctx(), r.who.OperatorActor(), tenant.Tenant{Name: f.Value("name")})
-		if err == nil {
+func (p *Pages) newTenant(r *request) (*question, error) {
+	return &question{
+		show: func(status int, f *formView) error {
+			return r.render(status, "operator_new", &newTenantView{Form: f, Back: operatorPath})
+		},
+		do: func(f *formView) error {
+			made, err := p.cfg.Tenants.Create(r.ctx(), r.who.OperatorActor(), tenant.Tenant{Name: f.Value("name")})
+			if err != nil {
+				return err
+			}
 			return r.showOwnerLink(made.Tenant)
-		}
-		if err := f.refuse(err); err != nil {
-			return err
-		}
-	}
-	return r.render(http.StatusUnprocessableEntity, "operator_new", &newTenantView{Form: f, Back: operatorPath})
+		},
+	}, nil
 }
 
 // madeLinkView is the answer to a form that made a link, the only place that has it.
 type madeLinkView struct {
 	layout
-	Title, Name, Hint, Link, Back string
+	Title, Hint      page.Text
+	Name, Link, Back string
 }
 
 // showOwnerLink makes the invitation of a tenant's first owner and shows it.
@@ -115,7 +99,7 @@ func (r *request) showOwnerLink(t tenant.Tenant) error {
 		return err
 	}
 	return r.render(http.StatusOK, "operator_link", &madeLinkView{
-		Title: "operator.invited", Name: t.Name, Hint: "operator.invited_hint", Link: link,
+		Title: page.Say("operator.invited"), Name: t.Name, Hint: page.Say("operator.invited_hint"), Link: link,
 		Back: operatedPath(t.ID),
 	})
 }

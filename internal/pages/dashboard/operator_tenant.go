@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"agegate/internal/rules/account"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
-	"agegate/internal/rules/fault"
 	"agegate/internal/rules/insight"
 	"agegate/internal/rules/tenant"
 
@@ -39,7 +37,7 @@ var (
 			{name: "units", kind: "text", max: 12, hint: true},
 			{name: "note", kind: "text", max: audit.MaxNote, hint: true},
 		},
-		problems: map[error]string{audit.ErrNote: "note", errUnits: "units"},
+		problems: notes,
 	}
 	limitsForm = &form{
 		name: "tenant_limits",
@@ -51,31 +49,20 @@ var (
 	}
 )
 
-// errUnits is the rule that a field holds a number of units to add.
-var errUnits = errors.New("must be a whole number from 1")
-
-var tenantKind = kind[tenant.Tenant]{
-	name: "tenant", path: tenantPath, find: (*request).operated, refused: http.StatusUnprocessableEntity,
-	values: func(t tenant.Tenant) []any { return []any{"name", t.Name} },
-	back:   func(t tenant.Tenant) string { return operatedPath(t.ID) },
-}
-
-var tenantActs = []act[tenant.Tenant]{
-	{name: "enter", form: enterForm, safe: true, do: func(r *request, t tenant.Tenant, f *formView) (string, error) {
+var tenantActs = []operatorAct[tenant.Tenant]{
+	{form: enterForm, safe: true, do: func(r *request, t tenant.Tenant, f *formView) error {
 		if err := r.pages.cfg.Accounts.EnterTenant(r.ctx(), r.who, t.ID, f.Value("reason")); err != nil {
-			return "", err
+			return err
 		}
-		return "", r.done(fill(overviewPath, t.ID.String(), "test"), "") // the banner there says it
+		return r.done(fill(overviewPath, t.ID.String(), "test"), "") // the banner there says it
 	}},
-	{name: "credit", form: creditForm, safe: true, do: addCredit},
-	{name: "limits", form: limitsForm, safe: true, do: setLimits, prefer: func(t tenant.Tenant) []string {
+	{form: creditForm, safe: true, do: addCredit},
+	{form: limitsForm, safe: true, do: setLimits, begin: func(t tenant.Tenant) []string {
 		return []string{"free_checks", limitText(t.FreeChecks), "test_cap", limitText(t.TestCap)}
 	}},
-	{name: "invite", form: ownerForm, safe: true, do: func(r *request, t tenant.Tenant, _ *formView) (string, error) {
-		return "", r.showOwnerLink(t)
-	}},
-	{name: "disable", form: disableForm, do: switchTenant(true)},
-	{name: "enable", form: enableForm, safe: true, do: switchTenant(false)},
+	{form: ownerForm, safe: true, do: func(r *request, t tenant.Tenant, _ *formView) error { return r.showOwnerLink(t) }},
+	{form: disableForm, do: switchTenant(true, "tenant_disable")},
+	{form: enableForm, safe: true, do: switchTenant(false, "tenant_enable")},
 }
 
 func (p *Pages) operatorTenant() feature {
@@ -84,10 +71,12 @@ func (p *Pages) operatorTenant() feature {
 			{method: http.MethodGet, path: tenantPath, least: operator, handle: p.showTenant},
 			{method: http.MethodPost, path: leaveTenantPath, least: operator, handle: p.leaveTenant},
 		},
-		screens: []string{"operator_tenant", "confirm"},
-		notices: []string{"tenant_left"},
+		screens: []string{"operator_tenant"},
 	}
-	tenantKind.add(&f, tenantActs)
+	askAll(&f, tenantPath, tenantActs, func(r *request) (t tenant.Tenant, values []any, back string, err error) {
+		t, err = r.operated()
+		return t, []any{"name", t.Name}, operatedPath(t.ID), err
+	})
 	return f
 }
 
@@ -124,34 +113,41 @@ func (p *Pages) showTenant(r *request) error {
 		return err
 	}
 	for _, act := range tenantActs {
-		if act.name == "disable" && t.Disabled || act.name == "enable" && !t.Disabled {
+		if act.name() == "disable" && t.Disabled || act.name() == "enable" && !t.Disabled {
 			continue
 		}
-		v.Acts = append(v.Acts, actLink{act.name, "tenant_" + act.name + ".button", operatedPath(t.ID) + "/" + act.name})
+		v.Acts = append(v.Acts, actLink{act.name(), act.form.name + ".button", operatedPath(t.ID) + "/" + act.name()})
 	}
 	return r.render(http.StatusOK, "operator_tenant", v)
 }
 
-func switchTenant(disabled bool) func(*request, tenant.Tenant, *formView) (string, error) {
-	return func(r *request, t tenant.Tenant, f *formView) (string, error) {
-		err := r.pages.cfg.Tenants.SetDisabled(r.ctx(), r.who.OperatorActor(), t.ID, disabled, f.Value("reason"))
-		return operatedPath(t.ID), err
+func switchTenant(disabled bool, notice string) func(*request, tenant.Tenant, *formView) error {
+	return func(r *request, t tenant.Tenant, f *formView) error {
+		if err := r.pages.cfg.Tenants.SetDisabled(r.ctx(), r.who.OperatorActor(), t.ID, disabled, f.Value("reason")); err != nil {
+			return err
+		}
+		return r.done(operatedPath(t.ID), notice)
 	}
 }
 
-func addCredit(r *request, t tenant.Tenant, f *formView) (string, error) {
-	n, err := strconv.ParseInt(f.Value("units"), 10, 64)
-	if err != nil || n < 1 || n > billing.MaxTopUp {
-		return "", fault.InvalidFields(fault.FieldError{Field: "units", Err: errUnits})
+func addCredit(r *request, t tenant.Tenant, f *formView) error {
+	n, _ := strconv.ParseInt(f.Value("units"), 10, 64) // what is no number is 0
+	if n < 1 || n > billing.MaxTopUp {
+		f.wrong("units", "tenant_credit.problem.units")
+		return nil
 	}
-	_, err = billing.TopUp(r.ctx(), r.pages.cfg.Billing, r.who.OperatorActor(), t.ID, n, f.Value("note"), r.pages.cfg.Now())
-	return operatedPath(t.ID), err
+	if _, err := billing.TopUp(r.ctx(), r.pages.cfg.Billing, r.who.OperatorActor(), t.ID, n, f.Value("note"), r.pages.cfg.Now()); err != nil {
+		return err
+	}
+	return r.done(operatedPath(t.ID), "tenant_credit")
 }
 
-func setLimits(r *request, t tenant.Tenant, f *formView) (string, error) {
+func setLimits(r *request, t tenant.Tenant, f *formView) error {
 	free, daily := parseLimit(f.Value("free_checks")), parseLimit(f.Value("test_cap"))
-	_, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.OperatorActor(), t.ID, tenant.Changes{FreeChecks: &free, TestCap: &daily})
-	return operatedPath(t.ID), err
+	if _, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.OperatorActor(), t.ID, tenant.Changes{FreeChecks: &free, TestCap: &daily}); err != nil {
+		return err
+	}
+	return r.done(operatedPath(t.ID), "tenant_limits")
 }
 
 // parseLimit reads a limit, empty for the default. What is no number is a number

@@ -86,7 +86,7 @@ func TestCreateTenant(t *testing.T) {
 			t.Errorf("the invited is %q, %v", member.Role, err)
 		}
 		res, body = op.Fill(t, "/operator/tenants/"+id+"/invite", nil)
-		if res.StatusCode != 422 || !strings.Contains(body, "has an owner already") {
+		if res.StatusCode != 409 || !strings.Contains(body, "has an owner already") {
 			t.Errorf("a second invitation: %d", res.StatusCode)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"agegate/internal/pages/page"
 	"agegate/internal/rules/account"
 	"agegate/internal/rules/fault"
 )
@@ -20,29 +21,29 @@ func userForm(name string) *form {
 	return &form{name: name, problems: map[error]string{errSelf: "self", account.ErrDisabled: "disabled"}}
 }
 
-var userKind = kind[account.User]{
-	name: "user", path: userPath, find: (*request).operatedUser, refused: http.StatusConflict,
-	values: func(u account.User) []any { return []any{"name", u.Name, "email", u.Email} },
-	back:   func(account.User) string { return usersPath },
-}
-
-var userActs = []act[account.User]{
-	{name: "disable", form: userForm("user_disable"), do: func(r *request, u account.User, _ *formView) (string, error) {
+var userActs = []operatorAct[account.User]{
+	{form: userForm("user_disable"), do: func(r *request, u account.User, _ *formView) error {
 		if u.ID == r.who.User().ID {
-			return "", errSelf
+			return errSelf
 		}
-		return usersPath, r.pages.cfg.Accounts.Disable(r.ctx(), r.who.OperatorActor(), u.ID)
+		if err := r.pages.cfg.Accounts.Disable(r.ctx(), r.who.OperatorActor(), u.ID); err != nil {
+			return err
+		}
+		return r.done(usersPath, "user_disable")
 	}},
-	{name: "enable", form: userForm("user_enable"), safe: true, do: func(r *request, u account.User, _ *formView) (string, error) {
-		return usersPath, r.pages.cfg.Accounts.Enable(r.ctx(), r.who.OperatorActor(), u.ID)
+	{form: userForm("user_enable"), safe: true, do: func(r *request, u account.User, _ *formView) error {
+		if err := r.pages.cfg.Accounts.Enable(r.ctx(), r.who.OperatorActor(), u.ID); err != nil {
+			return err
+		}
+		return r.done(usersPath, "user_enable")
 	}},
-	{name: "recover", form: userForm("user_recover"), do: func(r *request, u account.User, _ *formView) (string, error) {
+	{form: userForm("user_recover"), do: func(r *request, u account.User, _ *formView) error {
 		link, err := r.pages.cfg.Accounts.NewRecoveryLink(r.ctx(), r.who.OperatorActor(), u.ID)
 		if err != nil {
-			return "", err
+			return err
 		}
-		return "", r.render(http.StatusOK, "operator_link", &madeLinkView{
-			Title: "users.recovery", Name: u.Name, Hint: "users.recovery_hint", Link: link, Back: usersPath,
+		return r.render(http.StatusOK, "operator_link", &madeLinkView{
+			Title: page.Say("users.recovery"), Name: u.Name, Hint: page.Say("users.recovery_hint"), Link: link, Back: usersPath,
 		})
 	}},
 }
@@ -50,10 +51,12 @@ var userActs = []act[account.User]{
 func (p *Pages) operatorUsers() feature {
 	f := feature{
 		routes:  []route{{method: http.MethodGet, path: usersPath, least: operator, handle: p.showUsers}},
-		screens: []string{"users", "operator_link", "confirm"},
-		keys:    []string{"users.recovery", "users.recovery_hint"},
+		screens: []string{"users", "operator_link"},
 	}
-	userKind.add(&f, userActs)
+	askAll(&f, userPath, userActs, func(r *request) (u account.User, values []any, back string, err error) {
+		u, err = r.operatedUser()
+		return u, []any{"name", u.Name, "email", u.Email}, usersPath, err
+	})
 	return f
 }
 
@@ -81,9 +84,9 @@ func (p *Pages) showUsers(r *request) error {
 	for _, u := range users {
 		shown := userView{User: u}
 		for _, act := range userActs {
-			if (act.name == "enable") == (u.DisabledAt != nil) && (act.name != "disable" || u.ID != r.who.User().ID) {
-				href := strings.Replace(userPath, ":user", u.ID.String(), 1) + "/" + act.name
-				shown.Acts = append(shown.Acts, actLink{act.name, "user_" + act.name + ".button", href})
+			if (act.name() == "enable") == (u.DisabledAt != nil) && (act.name() != "disable" || u.ID != r.who.User().ID) {
+				href := strings.Replace(userPath, ":user", u.ID.String(), 1) + "/" + act.name()
+				shown.Acts = append(shown.Acts, actLink{act.name(), act.form.name + ".button", href})
 			}
 		}
 		v.Users = append(v.Users, shown)

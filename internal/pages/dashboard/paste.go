@@ -13,21 +13,18 @@ import (
 const pastePath = overviewPath + "/paste"
 
 var pasteForm = &form{
-	name:   "paste",
+	name: "paste", again: true,
 	fields: []field{{name: "text", kind: "textarea", max: 16 << 10, hint: true}},
 }
 
 func (p *Pages) paste() feature {
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: pastePath, least: developer, handle: p.showPaste},
-			{method: http.MethodPost, path: pastePath, least: developer, handle: p.readPaste},
-		},
+	f := feature{
 		screens: []string{"paste"},
-		forms:   []*form{pasteForm},
 		notices: []string{"paste_test", "paste_live"},
-		keys:    []string{"paste.problem.unknown", "paste.no_session", "paste.no_event", "paste.no_link", "paste.secret"},
+		keys:    []string{"paste.no_session", "paste.no_event", "paste.no_link"},
 	}
+	f.fill(route{path: pastePath, least: developer}, pasteForm, p.readPaste)
+	return f
 }
 
 type pasteView struct {
@@ -36,30 +33,29 @@ type pasteView struct {
 	Answer *answerView
 }
 
-func (p *Pages) showPaste(r *request) error {
-	f, err := r.blank(pasteForm)
-	if err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "paste", &pasteView{Form: f})
-}
-
 // readPaste opens the record of what was pasted, or says what it is. Nothing of
 // it is stored, logged or written into the answer.
-func (p *Pages) readPaste(r *request) error {
-	f, err := r.read(pasteForm)
-	if err != nil {
-		return err
+func (p *Pages) readPaste(r *request) (*question, error) {
+	v := &pasteView{}
+	show := func(status int, f *formView) error {
+		v.Form = f.With("text", "")
+		return r.render(status, "paste", v)
 	}
-	given := recognize(f.Value("text"))
-	f.With("text", "")
-	if given == (pasted{}) {
-		f.wrong("text", "paste.problem.unknown")
-	}
-	if !f.ok() {
-		return r.render(http.StatusUnprocessableEntity, "paste", &pasteView{Form: f})
-	}
-	v := &pasteView{Form: f}
+	return &question{show: show, do: func(f *formView) error {
+		given := recognize(f.Value("text"))
+		if given == (pasted{}) {
+			f.wrong("text", "paste.problem.unknown")
+			return nil
+		}
+		if leads, err := r.explainPasted(v, given); leads || err != nil {
+			return err
+		}
+		return show(http.StatusOK, f)
+	}}, nil
+}
+
+// explainPasted fills in the answer, or leads to the record and returns true.
+func (r *request) explainPasted(v *pasteView, given pasted) (leads bool, err error) {
 	switch given.kind {
 	case pastedWebhook:
 		v.Answer, err = r.explainDelivery(splitDelivery(given.text))
@@ -69,20 +65,17 @@ func (p *Pages) readPaste(r *request) error {
 		v.Answer = r.answer()
 		v.Answer.Verdict = page.Say("paste.secret")
 	default:
-		record, openErr := r.openPasted(given)
-		if openErr != nil {
-			return openErr
-		}
-		if record != nil {
-			return r.done(record.Href, r.noticeOf(record))
+		record, err := r.openPasted(given)
+		if record != nil || err != nil {
+			if err == nil {
+				err = r.done(record.Href, r.noticeOf(record))
+			}
+			return true, err
 		}
 		v.Answer = r.answer()
 		v.Answer.Verdict = page.Say("paste.no_" + string(given.kind))
 	}
-	if err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "paste", v)
+	return false, err
 }
 
 // openPasted leads to the record of an ID or a link. It returns nil if the tenant

@@ -27,7 +27,7 @@ const (
 func allowedAge(age int) bool { return age >= minAge && age <= maxAge }
 
 var playgroundForm = &form{
-	name: "playground",
+	name: "playground", again: true, // it makes the same session
 	fields: []field{
 		{name: "target_age", kind: "number", max: 2},
 		{name: session.FieldSuccessURL, kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
@@ -44,20 +44,16 @@ func (p *Pages) playground() feature {
 	rt := func(method, path string, handle func(*request) error) route {
 		return route{method: method, path: path, least: developer, testOnly: true, handle: handle}
 	}
-	return feature{
+	f := feature{
 		routes: []route{
-			rt(http.MethodGet, playgroundPath, p.showPlayground),
-			rt(http.MethodPost, playgroundPath, p.makeSession),
 			rt(http.MethodGet, tryPath, p.showTry),
 			rt(http.MethodGet, qrPath, p.showQR),
 		},
 		screens: []string{"playground", "try"},
-		forms:   []*form{playgroundForm},
-		keys: []string{
-			"playground.problem.cap", "playground.problem.disabled",
-			"outcome.verified", "outcome.fallback", "outcome.spoof",
-		},
+		keys:    []string{"outcome.verified", "outcome.fallback", "outcome.spoof"},
 	}
+	f.fill(rt("", playgroundPath, nil), playgroundForm, p.makeSession)
+	return f
 }
 
 type playgroundView struct {
@@ -65,53 +61,46 @@ type playgroundView struct {
 	Form *formView
 }
 
-func (p *Pages) showPlayground(r *request) error {
-	form, err := r.blank(playgroundForm)
-	if err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "playground", &playgroundView{Form: form.With("target_age", "18")})
+// makeSession makes a test session. The same copy of the form makes the same
+// session: its nonce is the idempotency key, by which the link can be shown for
+// as long as the key is remembered.
+func (p *Pages) makeSession(r *request) (*question, error) {
+	return &question{
+		begin: []string{"target_age", "18"},
+		show: func(status int, f *formView) error {
+			return r.render(status, "playground", &playgroundView{Form: f})
+		},
+		do: func(f *formView) error { return p.createTest(r, f) },
+	}, nil
 }
 
-// makeSession creates a test session as the API would. The form's nonce is its
-// idempotency key: a form that is sent twice leads to one session, and the
-// session's link can be shown for as long as the key is remembered.
-func (p *Pages) makeSession(r *request) error {
-	form, err := r.read(playgroundForm)
-	if err != nil {
-		return err
-	}
-	if form.sent == "" {
+func (p *Pages) createTest(r *request, f *formView) error {
+	if f.sent == "" {
 		return errSent
 	}
-	age, err := strconv.Atoi(form.Value("target_age"))
-	if err != nil || !allowedAge(age) {
-		form.wrong("target_age", "playground.problem.age", "min", minAge, "max", maxAge)
+	age, _ := strconv.Atoi(f.Value("target_age")) // what is no number is 0
+	if !allowedAge(age) {
+		f.wrong("target_age", "playground.problem.age", "min", minAge, "max", maxAge)
+		return nil
 	}
 	if r.tenant.Disabled {
-		form.Fault = new(page.Say("playground.problem.disabled"))
-	}
-	if !form.ok() {
-		return r.render(http.StatusUnprocessableEntity, "playground", &playgroundView{Form: form})
+		f.Fault = new(page.Say("playground.problem.disabled"))
+		return nil
 	}
 	caller := tenant.Caller{TenantID: r.access.TenantID(), Livemode: r.access.Livemode()}
 	created, err := p.cfg.Sessions.Create(r.ctx(), caller, session.CreateRequest{
-		TargetAge: age, SuccessURL: given(form, session.FieldSuccessURL), CancelURL: given(form, session.FieldCancelURL),
-		IdempotencyKey: "dashboard " + form.sent,
+		TargetAge: age, SuccessURL: given(f, session.FieldSuccessURL), CancelURL: given(f, session.FieldCancelURL),
+		IdempotencyKey: "dashboard " + f.sent,
 	})
 	switch fault.CodeOf(err) {
 	case fault.TooMany:
-		form.Fault = new(page.Say("playground.problem.cap"))
+		f.Fault = new(page.Say("playground.problem.cap"))
+		return nil
 	case fault.Conflict:
 		return errSent
-	default:
-		err = form.refuse(err)
-		if err != nil {
-			return err
-		}
 	}
-	if !form.ok() {
-		return r.render(http.StatusUnprocessableEntity, "playground", &playgroundView{Form: form})
+	if err != nil {
+		return err
 	}
 	return r.done(r.path(playgroundPath)+"/"+created.SessionID.String(), "")
 }

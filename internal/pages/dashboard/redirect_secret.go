@@ -12,28 +12,20 @@ import (
 const redirectPath = overviewPath + "/redirect-secret"
 
 func (p *Pages) redirectSecret() feature {
+	at := func(path string) route { return route{path: redirectPath + path, least: developer, stepUp: inLive} }
 	f := feature{
-		routes: []route{
-			{method: http.MethodGet, path: redirectPath, least: developer, handle: p.showRedirectSecret},
-			{method: http.MethodGet, path: redirectPath + "/secret", least: developer, stepUp: inLive, handle: p.askRedirectSecret},
-			{method: http.MethodPost, path: redirectPath + "/secret", least: developer, stepUp: inLive, handle: p.revealRedirectSecret},
-		},
-		screens: []string{"redirect_secret", "confirm", "shown"},
-		notices: []string{"secret_promoted", "secret_retired"},
-		keys:    append(secretKeys("redirect"), "redirect_secret.staged", "redirect_secret.staged_lead"),
+		routes:  []route{{method: http.MethodGet, path: redirectPath, least: developer, handle: p.showRedirectSecret}},
+		screens: []string{"redirect_secret", "shown"},
+		keys:    secretKeys("redirect"),
 	}
-	for _, act := range []struct {
-		step stepName
+	f.ask(at("/secret"), secretForm, reveal(tenant.SecretRedirect, redirectPath))
+	for _, step := range []struct {
+		name stepName
 		do   func(*request) error
 	}{{stepStage, p.stage}, {stepPromote, p.promote}, {stepRetire, p.retire}} {
-		name := string(act.step)
-		show := func(r *request) error { return p.showStep(r, act.step) }
-		f.routes = append(f.routes,
-			route{method: http.MethodGet, path: redirectPath + "/" + name, least: developer, stepUp: inLive, handle: show},
-			route{method: http.MethodPost, path: redirectPath + "/" + name, least: developer, stepUp: inLive, handle: act.do})
-		for _, part := range []string{"_title", "_body", "_button", "_fact", "_step", "_text"} {
-			f.keys = append(f.keys, "redirect_secret."+name+part)
-		}
+		name := "redirect_" + string(step.name)
+		f.ask(at("/"+string(step.name)), &form{name: name}, func(r *request) (*question, error) { return r.step(step.name, step.do) })
+		f.keys = append(f.keys, name+".fact", name+".step", name+".text")
 	}
 	return f
 }
@@ -96,34 +88,24 @@ func stepsOf(secrets []secretView) []stepView {
 	return []stepView{stage, promote, retire}
 }
 
-func (p *Pages) askRedirectSecret(r *request) error { return r.askReveal(r.path(redirectPath)) }
-
-func (p *Pages) revealRedirectSecret(r *request) error {
-	return r.reveal(tenant.SecretRedirect, r.path(redirectPath))
-}
-
-// showStep asks before a step. One that cannot be taken now leads back.
-func (p *Pages) showStep(r *request, name stepName) error {
+// step asks before a step. One that cannot be taken now leads back.
+func (r *request) step(name stepName, do func(*request) error) (*question, error) {
 	secrets, err := r.secretViews(tenant.SecretRedirect)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, step := range stepsOf(secrets) {
 		if step.Name == name && step.Href == "" {
-			return r.done(r.path(redirectPath), "")
+			return nil, elsewhere(r.path(redirectPath))
 		}
 	}
-	prefix := "redirect_secret." + string(name)
-	return r.confirm(&confirmView{
-		Title: page.Say(prefix + "_title"), Body: page.Say(prefix + "_body"), Button: page.Say(prefix + "_button"),
-		Facts: []page.Text{page.Say(prefix + "_fact")}, Safe: name == stepStage, Back: r.path(redirectPath),
-	}, nil)
+	return &question{
+		Facts: []page.Text{page.Say("redirect_" + string(name) + ".fact")}, Safe: name == stepStage, Back: r.path(redirectPath),
+		do: func(*formView) error { return do(r) },
+	}, nil
 }
 
 func (p *Pages) stage(r *request) error {
-	if err := r.takeOnce(); err != nil {
-		return err
-	}
 	plain, err := p.cfg.Tenants.StageRedirectSecret(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode())
 	if err != nil {
 		return err
@@ -135,17 +117,11 @@ func (p *Pages) stage(r *request) error {
 }
 
 func (p *Pages) promote(r *request) error {
-	if err := r.takeOnce(); err != nil {
-		return err
-	}
 	err := p.cfg.Tenants.PromoteRedirectSecret(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode())
 	return p.stepped(r, err, "secret_promoted")
 }
 
 func (p *Pages) retire(r *request) error {
-	if err := r.takeOnce(); err != nil {
-		return err
-	}
 	err := p.cfg.Tenants.RetireRedirectSecret(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode())
 	return p.stepped(r, err, "secret_retired")
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"errors"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -17,47 +16,22 @@ import (
 const tokenPath = redirectPath + "/verify"
 
 var tokenForm = &form{
-	name:   "token",
+	name: "token", again: true,
 	fields: []field{{name: "url", kind: "textarea", max: 8 << 10, hint: true}},
 }
 
 func (p *Pages) redirectToken() feature {
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: tokenPath, least: developer, handle: p.showToken},
-			{method: http.MethodPost, path: tokenPath, least: developer, handle: p.checkToken},
-		},
-		screens: []string{"token"},
-		forms:   []*form{tokenForm},
-		keys: append(verdictKeys("token"),
-			"token.missing", "token.repeated", "token.params", "token.malformed", "token.signature", "token.signature_other", "token.expired", "token.valid_until",
-			"debugger.open_session", "token.result", "token.result_other", "token.session_malformed", "token.session_unknown", "token.session", "token.session_other_mode", "token.session_not_passed"),
-	}
-}
-
-func (p *Pages) showToken(r *request) error {
-	f, err := r.blank(tokenForm)
-	if err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "token", &debuggerView{Form: f, Back: r.path(redirectPath)})
+	f := feature{screens: []string{"token"}, keys: verdictKeys("token")}
+	f.fill(route{path: tokenPath, least: developer}, tokenForm, p.checkToken)
+	return f
 }
 
 // checkToken checks what was pasted. It is written to the answer alone: nothing
 // of it is stored or logged.
-func (p *Pages) checkToken(r *request) error {
-	f, err := r.read(tokenForm)
-	if err != nil {
-		return err
-	}
-	v := &debuggerView{Form: f, Back: r.path(redirectPath)}
-	if !f.ok() {
-		return r.render(http.StatusUnprocessableEntity, "token", v)
-	}
-	if v.Answer, err = r.explainToken(paramsOf(f.Value("url"))); err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "token", v)
+func (p *Pages) checkToken(r *request) (*question, error) {
+	return r.debug("token", redirectPath, func(f *formView) (*answerView, error) {
+		return r.explainToken(paramsOf(f.Value("url")))
+	})
 }
 
 // paramsOf reads the parameters of a URL, or of its query alone.
@@ -88,7 +62,7 @@ func (r *request) explainToken(params url.Values) (*answerView, error) {
 	redirect := credential.Redirect{
 		Session: params.Get("session"), Status: params.Get("status"), IsAdult: params.Get("is_adult") == "true",
 	}
-	signer := r.checkToken(keys, redirect, params.Get("token"), answer, say)
+	signer := r.matchToken(keys, redirect, params.Get("token"), answer, say)
 	if redirect.Status == "VERIFIED" && params.Get("is_adult") == "true" {
 		say(true, "result")
 	} else {
@@ -122,9 +96,9 @@ func checkParams(params url.Values, say func(bool, string, ...any)) {
 	}
 }
 
-// checkToken finds the secret that signed a token, fills in answer.Secrets and
+// matchToken finds the secret that signed a token, fills in answer.Secrets and
 // checks the expiry.
-func (r *request) checkToken(keys []tenant.SigningKey, redirect credential.Redirect, token string, answer *answerView, say func(bool, string, ...any)) *matchView {
+func (r *request) matchToken(keys []tenant.SigningKey, redirect credential.Redirect, token string, answer *answerView, say func(bool, string, ...any)) *matchView {
 	now := r.pages.cfg.Now()
 	var signer *matchView
 	malformed, expired := false, false

@@ -158,15 +158,6 @@ func (r *request) once(f *formView) error {
 	return err
 }
 
-// takeOnce reads a form without fields and lets it through once.
-func (r *request) takeOnce() error {
-	f, err := r.read(plainForm)
-	if err != nil {
-		return err
-	}
-	return r.once(f)
-}
-
 // id returns a parameter of the path as an ID, or echo.ErrNotFound.
 func (r *request) id(name string) (uuid.UUID, error) {
 	id, ok := parseID(r.Param(name))

@@ -17,6 +17,8 @@ const (
 	deletePath  = sessionPath + "/delete"
 )
 
+var deleteForm = &form{name: "delete_session", again: true}
+
 func (p *Pages) session() feature {
 	keys := []string{}
 	for _, kind := range []insight.MomentKind{
@@ -47,17 +49,15 @@ func (p *Pages) session() feature {
 	for _, class := range []string{"status", "redirect", "dns", "blocked", "connect", "tls", "timeout"} {
 		keys = append(keys, "timeline.class."+class)
 	}
-	return feature{
+	f := feature{
 		routes: []route{
 			{method: http.MethodGet, path: sessionPath, least: viewer, handle: p.showSession},
-			{method: http.MethodGet, path: deletePath, least: owner, stepUp: always, handle: p.askDelete},
-			{method: http.MethodPost, path: deletePath, least: owner, stepUp: always, handle: p.deleteSession},
 		},
-		screens: []string{"session", "confirm"},
-		notices: []string{"session_deleted"},
-		keys: append(keys, "session.delete_title", "session.delete_record", "session.delete_event",
-			"session.delete_lookup", "session.delete_kept", "session.delete_button", "session.delete_refused"),
+		screens: []string{"session"},
+		keys:    keys,
 	}
+	f.ask(route{path: deletePath, least: owner, stepUp: always}, deleteForm, p.deleteSession)
+	return f
 }
 
 // sessionView is what is shown of one session. It has no estimated age.
@@ -159,34 +159,24 @@ func (r *request) objectPath(pattern string) string {
 	return strings.Replace(r.path(pattern), ":session", r.Param("session"), 1)
 }
 
-func (p *Pages) askDelete(r *request) error { return r.confirmDelete(nil) }
-
-func (r *request) confirmDelete(fault *page.Text) error {
+func (p *Pages) deleteSession(r *request) (*question, error) {
 	record, err := r.record()
-	if err != nil {
-		return err
-	}
-	return r.confirm(&confirmView{
-		Title: page.Say("session.delete_title"), Body: page.Say("session.delete_body", "id", record.ID.String()),
+	return &question{
+		Values: []any{"id", record.ID.String()}, Back: r.objectPath(sessionPath),
 		Facts: []page.Text{
-			page.Say("session.delete_record"), page.Say("session.delete_event"),
-			page.Say("session.delete_lookup"), page.Say("session.delete_kept"),
+			page.Say("delete_session.record"), page.Say("delete_session.event"),
+			page.Say("delete_session.lookup"), page.Say("delete_session.kept"),
 		},
-		Button: page.Say("session.delete_button"), Back: r.objectPath(sessionPath),
-	}, fault)
-}
-
-func (p *Pages) deleteSession(r *request) error {
-	record, err := r.record()
-	if err != nil {
-		return err
-	}
-	err = p.cfg.Records.Delete(r.ctx(), r.who.Actor(), r.access.TenantID(), record.ID)
-	if fault.CodeOf(err) == fault.Conflict {
-		return r.confirmDelete(new(page.Say("session.delete_refused")))
-	}
-	if err != nil {
-		return err
-	}
-	return r.done(r.path(sessionsPath), "session_deleted")
+		do: func(f *formView) error {
+			err := p.cfg.Records.Delete(r.ctx(), r.who.Actor(), r.access.TenantID(), record.ID)
+			if fault.CodeOf(err) == fault.Conflict {
+				f.Fault = new(page.Say("delete_session.problem.refused"))
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return r.done(r.path(sessionsPath), "session_deleted")
+		},
+	}, err
 }

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"agegate/internal/rules/tenant"
@@ -23,43 +24,28 @@ const (
 
 func (p *Pages) settings() feature {
 	f := feature{
-		routes: []route{
-			{method: http.MethodGet, path: settingsPath, least: viewer, handle: p.showSettings},
-			{method: http.MethodGet, path: languagesPath, least: owner, handle: p.showLanguages},
-			{method: http.MethodPost, path: languagesPath, least: owner, handle: p.saveLanguages},
-		},
+		routes:  []route{{method: http.MethodGet, path: settingsPath, least: viewer, handle: p.showSettings}},
 		screens: []string{"settings", "switch", "languages"},
-		forms:   []*form{languagesForm},
-		notices: []string{"settings_saved"},
-		keys:    []string{"languages.problem.none", "languages.problem.default"},
 	}
+	f.fill(route{path: languagesPath, least: owner}, languagesForm, p.languages)
 	for _, s := range switches {
-		f.routes = append(f.routes,
-			route{method: http.MethodGet, path: s.path, least: owner, handle: func(r *request) error { return r.showSwitch(s) }},
-			route{method: http.MethodPost, path: s.path, least: owner, handle: func(r *request) error { return r.saveSwitch(s) }})
-		f.forms = append(f.forms, s.form)
+		f.fill(route{path: s.path, least: owner}, s.form, s.find)
 		f.keys = append(f.keys, s.texts()...)
 	}
 	return f
 }
 
-// change applies changes to the tenant's settings, once for each copy of the
-// form, and leads to a page with a notice. It returns false when the form has to
-// be shown again.
-func (r *request) change(f *formView, c tenant.Changes, back, notice string) (bool, error) {
-	if err := r.pages.cfg.Tenants.Check(c); err != nil {
-		return false, f.refuse(err)
+// change makes a question the one whether to apply changes to the tenant's
+// settings, which leads to a page with a notice.
+func (r *request) change(q *question, changes func(f *formView) tenant.Changes, back, notice string) *question {
+	q.check = func(f *formView) error { return r.pages.cfg.Tenants.Check(changes(f)) }
+	q.do = func(f *formView) error {
+		if _, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.Actor(), r.access.TenantID(), changes(f)); err != nil {
+			return err
+		}
+		return r.done(back, notice)
 	}
-	if !f.ok() {
-		return false, nil
-	}
-	if err := r.once(f); err != nil {
-		return false, err
-	}
-	if _, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.Actor(), r.access.TenantID(), c); err != nil {
-		return false, f.refuse(err)
-	}
-	return true, r.done(back, notice)
+	return q
 }
 
 type settingsView struct {
@@ -136,7 +122,7 @@ type switchSetting struct {
 	form   *form
 	points int // texts <name>.point1 and so on
 	legal  bool
-	show   func(tenant.Tenant, *formView)
+	begin  func(tenant.Tenant) []string // pairs of field and value
 	set    func(*formView, *tenant.Changes)
 }
 
@@ -144,12 +130,12 @@ func switchForm(name string, more ...field) *form {
 	return &form{name: name, fields: append([]field{{name: "on", kind: "checkbox"}}, more...)}
 }
 
-// setOn fills in whether a switch is on, and returns the form.
-func (v *formView) setOn(on bool) *formView {
+// checked is the value of a checkbox.
+func checked(on bool) string {
 	if on {
-		v.With("on", "1")
+		return "1"
 	}
-	return v
+	return ""
 }
 
 // allWays stands for all ways of the document check; the other choices are one
@@ -167,8 +153,8 @@ func waysOf(t tenant.Tenant) string {
 var switches = []switchSetting{
 	{
 		path: documentPath, points: 4,
-		form: switchForm("document_check", field{name: "ways", kind: "select", hint: true, options: append([]string{allWays}, tenant.DocumentWays...)}),
-		show: func(t tenant.Tenant, f *formView) { f.setOn(t.DocumentCheck).With("ways", waysOf(t)) },
+		form:  switchForm("document_check", field{name: "ways", kind: "select", hint: true, options: append([]string{allWays}, tenant.DocumentWays...)}),
+		begin: func(t tenant.Tenant) []string { return []string{"on", checked(t.DocumentCheck), "ways", waysOf(t)} },
 		set: func(f *formView, c *tenant.Changes) {
 			ways := []string{f.Value("ways")}
 			if ways[0] == allWays {
@@ -179,8 +165,8 @@ var switches = []switchSetting{
 	},
 	{
 		path: agePath, form: switchForm("age_visibility"), points: 4, legal: true,
-		show: func(t tenant.Tenant, f *formView) { f.setOn(t.AgeVisibility) },
-		set:  func(f *formView, c *tenant.Changes) { c.AgeVisibility = new(f.Checked("on")) },
+		begin: func(t tenant.Tenant) []string { return []string{"on", checked(t.AgeVisibility)} },
+		set:   func(f *formView, c *tenant.Changes) { c.AgeVisibility = new(f.Checked("on")) },
 	},
 }
 
@@ -209,34 +195,18 @@ type switchView struct {
 	Back   string
 }
 
-func (r *request) showSwitch(s switchSetting) error {
-	f, err := r.blank(s.form)
-	if err != nil {
-		return err
-	}
-	s.show(r.tenant, f)
-	return r.renderSwitch(http.StatusOK, s, f)
-}
-
-func (r *request) renderSwitch(status int, s switchSetting, f *formView) error {
-	return r.render(status, "switch", &switchView{
-		Name: s.form.name, Points: s.pointKeys(), Legal: s.legal, Form: f, Back: r.to(settingsPath),
-	})
-}
-
-func (r *request) saveSwitch(s switchSetting) error {
-	f, err := r.read(s.form)
-	if err != nil {
-		return err
-	}
-	if f.ok() {
-		var c tenant.Changes
+func (s switchSetting) find(r *request) (*question, error) {
+	return r.change(&question{
+		begin: s.begin(r.tenant),
+		show: func(status int, f *formView) error {
+			return r.render(status, "switch", &switchView{
+				Name: s.form.name, Points: s.pointKeys(), Legal: s.legal, Form: f, Back: r.to(settingsPath),
+			})
+		},
+	}, func(f *formView) (c tenant.Changes) {
 		s.set(f, &c)
-		if done, err := r.change(f, c, r.to(settingsPath), "settings_saved"); done || err != nil {
-			return err
-		}
-	}
-	return r.renderSwitch(http.StatusUnprocessableEntity, s, f)
+		return c
+	}, r.to(settingsPath), "settings_saved"), nil
 }
 
 var languagesForm = &form{
@@ -276,52 +246,35 @@ type languagesView struct {
 	Back string
 }
 
-func (p *Pages) showLanguages(r *request) error {
-	f, err := r.blank(languagesForm)
-	if err != nil {
-		return err
-	}
+func (p *Pages) languages(r *request) (*question, error) {
 	chosen := offered(r.tenant.Languages)
-	return r.renderLanguages(http.StatusOK, f, chosen, chosen[0])
-}
-
-func (r *request) renderLanguages(status int, f *formView, chosen []string, standard string) error {
-	v := &languagesView{Form: f, Back: r.to(settingsPath)}
-	for _, tag := range tenant.Languages {
-		l := languageOf(tag)
-		l.Default = tag == standard
-		for _, c := range chosen {
-			l.Offered = l.Offered || c == tag
+	standard := chosen[0]
+	if r.route.method == http.MethodPost {
+		chosen, standard = r.Request().PostForm["languages"], r.Request().PostForm.Get("default")
+	}
+	return r.change(&question{
+		show: func(status int, f *formView) error {
+			v := &languagesView{Form: f, Back: r.to(settingsPath)}
+			for _, tag := range tenant.Languages {
+				l := languageOf(tag)
+				l.Offered, l.Default = slices.Contains(chosen, tag), tag == standard
+				v.All = append(v.All, l)
+			}
+			return r.render(status, "languages", v)
+		},
+	}, func(f *formView) tenant.Changes {
+		languages := []string{standard}
+		for _, tag := range chosen {
+			if tag != standard {
+				languages = append(languages, tag)
+			}
 		}
-		v.All = append(v.All, l)
-	}
-	return r.render(status, "languages", v)
-}
-
-func (p *Pages) saveLanguages(r *request) error {
-	f, err := r.read(languagesForm)
-	if err != nil {
-		return err
-	}
-	sent := r.Request().PostForm
-	chosen, standard := sent["languages"], sent.Get("default")
-	languages := []string{standard}
-	for _, tag := range chosen {
-		if tag != standard {
-			languages = append(languages, tag)
+		switch {
+		case len(chosen) == 0:
+			f.wrong("languages", "languages.problem.none")
+		case len(languages) != len(chosen):
+			f.wrong("default", "languages.problem.default")
 		}
-	}
-	switch {
-	case len(chosen) == 0:
-		f.wrong("languages", "languages.problem.none")
-	case len(languages) != len(chosen):
-		f.wrong("default", "languages.problem.default")
-	}
-	if f.ok() {
-		done, err := r.change(f, tenant.Changes{Languages: &languages}, r.to(settingsPath), "settings_saved")
-		if done || err != nil {
-			return err
-		}
-	}
-	return r.renderLanguages(http.StatusUnprocessableEntity, f, chosen, standard)
+		return tenant.Changes{Languages: &languages}
+	}, r.to(settingsPath), "settings_saved"), nil
 }

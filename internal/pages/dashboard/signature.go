@@ -14,7 +14,7 @@ import (
 const signaturePath = webhooksPath + "/verify"
 
 var signatureForm = &form{
-	name: "signature",
+	name: "signature", again: true,
 	fields: []field{
 		{name: "headers", kind: "textarea", max: 16 << 10, hint: true},
 		{name: "body", kind: "textarea", max: 16 << 10, hint: true},
@@ -22,18 +22,11 @@ var signatureForm = &form{
 }
 
 func (p *Pages) signature() feature {
-	f := feature{
-		routes: []route{
-			{method: http.MethodGet, path: signaturePath, least: developer, handle: p.showSignature},
-			{method: http.MethodPost, path: signaturePath, least: developer, handle: p.checkSignature},
-		},
-		screens: []string{"signature"},
-		forms:   []*form{signatureForm},
-		keys:    append(verdictKeys("signature"), "signature.is_changed", "signature.is_incomplete", "debugger.open_event"),
-	}
+	f := feature{screens: []string{"signature"}, keys: verdictKeys("signature")}
 	for _, code := range webhook.Codes() {
 		f.keys = append(f.keys, "signature.finding_"+string(code))
 	}
+	f.fill(route{path: signaturePath, least: developer}, signatureForm, p.checkSignature)
 	return f
 }
 
@@ -116,31 +109,30 @@ func (r *request) verdict(prefix string, signer *matchView, valid bool) page.Tex
 	return page.Say(prefix + ".is_good")
 }
 
-func (p *Pages) showSignature(r *request) error {
-	f, err := r.blank(signatureForm)
-	if err != nil {
-		return err
+// debug is the question of a debugger: what does explain find in what was
+// pasted?
+func (r *request) debug(screen, back string, explain func(f *formView) (*answerView, error)) (*question, error) {
+	v := &debuggerView{Back: r.path(back)}
+	show := func(status int, f *formView) error {
+		v.Form = f
+		return r.render(status, screen, v)
 	}
-	return r.render(http.StatusOK, "signature", &debuggerView{Form: f, Back: r.path(webhooksPath)})
+	return &question{show: show, do: func(f *formView) (err error) {
+		if v.Answer, err = explain(f); err != nil {
+			return err
+		}
+		return show(http.StatusOK, f)
+	}}, nil
 }
 
 // checkSignature checks what was pasted. It is written to the answer alone:
 // nothing of it is stored or logged.
-func (p *Pages) checkSignature(r *request) error {
-	f, err := r.read(signatureForm)
-	if err != nil {
-		return err
-	}
-	v := &debuggerView{Form: f, Back: r.path(webhooksPath)}
-	if !f.ok() {
-		return r.render(http.StatusUnprocessableEntity, "signature", v)
-	}
-	// As it was pasted, but for the line breaks, which forms rewrite.
-	body := strings.ReplaceAll(r.Request().PostForm.Get("body"), "\r\n", "\n")
-	if v.Answer, err = r.explainDelivery(headersOf(f.Value("headers")), []byte(body)); err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, "signature", v)
+func (p *Pages) checkSignature(r *request) (*question, error) {
+	return r.debug("signature", webhooksPath, func(f *formView) (*answerView, error) {
+		// As it was pasted, but for the line breaks, which forms rewrite.
+		body := strings.ReplaceAll(r.Request().PostForm.Get("body"), "\r\n", "\n")
+		return r.explainDelivery(headersOf(f.Value("headers")), []byte(body))
+	})
 }
 
 // headersOf reads headers as people paste them: one a line, with what logs and

@@ -11,7 +11,7 @@ import (
 const stepUpPath = "/dashboard/step-up"
 
 var stepUpForm = &form{
-	name: "step_up",
+	name: "step_up", again: true,
 	fields: []field{
 		{name: "password", kind: "password", max: 4 * account.MaxPassword, either: true, autocomplete: "current-password"},
 		{name: "code", kind: "text", max: 40, either: true, autocomplete: "one-time-code", hint: true},
@@ -20,15 +20,9 @@ var stepUpForm = &form{
 }
 
 func (p *Pages) stepUp() feature {
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: stepUpPath, least: user, handle: p.showStepUp},
-			{method: http.MethodPost, path: stepUpPath, least: user, renews: true, handle: p.doStepUp},
-		},
-		screens: []string{"step_up"},
-		forms:   []*form{stepUpForm},
-		notices: []string{"stepped_up"},
-	}
+	f := feature{screens: []string{"step_up"}}
+	f.fill(route{path: stepUpPath, least: user, renews: true}, stepUpForm, p.doStepUp)
+	return f
 }
 
 type stepUpView struct {
@@ -67,14 +61,6 @@ func (p *Pages) pageOf(address string) string {
 	return p.onward(path.Dir(address))
 }
 
-func (p *Pages) showStepUp(r *request) error {
-	f, err := r.blank(stepUpForm)
-	if err != nil {
-		return err
-	}
-	return p.renderStepUp(r, http.StatusOK, f, p.onward(r.QueryParam("next")))
-}
-
 func (p *Pages) renderStepUp(r *request, status int, f *formView, next string) error {
 	factors, err := p.cfg.Accounts.Factors(r.ctx(), r.who)
 	if err != nil {
@@ -87,30 +73,25 @@ func (p *Pages) renderStepUp(r *request, status int, f *formView, next string) e
 	return r.render(status, "step_up", &stepUpView{Form: f, Next: next, Passkey: p.offer(options), Factors: factors})
 }
 
-func (p *Pages) doStepUp(r *request) error {
-	f, err := r.read(stepUpForm)
-	if err != nil {
-		return err
-	}
-	next, status := p.onward(r.Request().PostForm.Get("next")), http.StatusUnprocessableEntity
-	if f.ok() {
-		var token string
-		if response := r.Request().PostForm.Get("passkey"); response != "" {
-			token, err = p.cfg.Accounts.StepUpByPasskey(r.ctx(), r.who, response)
-		} else {
-			token, err = p.cfg.Accounts.StepUp(r.ctx(), r.who, f.Value("password"), f.Value("code"), r.browser())
-		}
-		if err == nil {
+func (p *Pages) doStepUp(r *request) (*question, error) {
+	next := p.onward(r.next())
+	return &question{
+		show: func(status int, f *formView) error { return p.renderStepUp(r, status, f.With("code", ""), next) },
+		do: func(f *formView) (err error) {
+			var token string
+			if response := r.Request().PostForm.Get("passkey"); response != "" {
+				token, err = p.cfg.Accounts.StepUpByPasskey(r.ctx(), r.who, response)
+			} else {
+				token, err = p.cfg.Accounts.StepUp(r.ctx(), r.who, f.Value("password"), f.Value("code"), r.browser())
+			}
+			if errors.Is(err, account.ErrSignedOut) {
+				return r.signIn()
+			}
+			if err != nil {
+				return err
+			}
 			r.renewed(token)
 			return r.done(next, "stepped_up")
-		}
-		if errors.Is(err, account.ErrSignedOut) {
-			return r.signIn()
-		}
-		if status, err = r.refuseLogin(f, err); err != nil {
-			return err
-		}
-		f.Field("code").Value = ""
-	}
-	return p.renderStepUp(r, status, f, next)
+		},
+	}, nil
 }

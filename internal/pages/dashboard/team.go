@@ -1,11 +1,9 @@
 package dashboard
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 
-	"agegate/internal/pages/page"
 	"agegate/internal/rules/account"
 )
 
@@ -23,32 +21,30 @@ var inviteForm = &form{
 }
 
 var memberForm = &form{
-	name:     "member",
+	name: "member", again: true,
 	fields:   []field{{name: "role", kind: "select", options: []string{"owner", "developer", "viewer"}, hint: true}},
 	problems: map[error]string{account.ErrRole: "role", account.ErrLastOwner: "last"},
 }
 
+var (
+	removeMemberForm = &form{name: "remove_member", again: true, problems: map[error]string{account.ErrLastOwner: "last"}}
+	revokeForm       = &form{name: "revoke", again: true}
+)
+
 func (p *Pages) team() feature {
-	get, post := http.MethodGet, http.MethodPost
-	return feature{
+	at := func(path string) route { return route{path: path, least: owner, stepUp: always} }
+	f := feature{
 		routes: []route{
-			{method: get, path: teamPath, least: owner, handle: p.showTeam},
-			{method: post, path: teamPath, least: owner, stepUp: always, handle: p.invite},
-			{method: get, path: memberPath, least: owner, stepUp: always, handle: p.showMember},
-			{method: post, path: memberPath, least: owner, stepUp: always, handle: p.setRole},
-			{method: get, path: removePath, least: owner, stepUp: always, handle: p.showRemove},
-			{method: post, path: removePath, least: owner, stepUp: always, handle: p.remove},
-			{method: get, path: revokePath, least: owner, stepUp: always, handle: p.showRevoke},
-			{method: post, path: revokePath, least: owner, stepUp: always, handle: p.revoke},
+			{method: http.MethodGet, path: teamPath, least: owner, handle: inviteForm.asks(p.invite)},
+			{method: http.MethodPost, path: teamPath, least: owner, stepUp: always, handle: inviteForm.does(p.invite)},
 		},
-		screens: []string{"team", "member", "confirm"},
-		forms:   []*form{inviteForm, memberForm},
-		notices: []string{"role_set", "member_removed", "invitation_revoked"},
-		keys: []string{
-			"remove_member.title", "remove_member.button", "remove_member.last",
-			"revoke.title", "revoke.body", "revoke.button",
-		},
+		screens: []string{"team", "member"},
+		forms:   []*form{inviteForm},
 	}
+	f.fill(at(memberPath), memberForm, p.setRole)
+	f.ask(at(removePath), removeMemberForm, p.remove)
+	f.ask(at(revokePath), revokeForm, p.revoke)
+	return f
 }
 
 type teamView struct {
@@ -70,14 +66,6 @@ type invitationView struct {
 	account.Link
 	By   string // the name of who made it, or empty
 	Href string // revokes it
-}
-
-func (p *Pages) showTeam(r *request) error {
-	f, err := r.blank(inviteForm)
-	if err != nil {
-		return err
-	}
-	return p.renderTeam(r, http.StatusOK, f, "")
 }
 
 func (p *Pages) renderTeam(r *request, status int, f *formView, link string) error {
@@ -109,22 +97,17 @@ func (p *Pages) renderTeam(r *request, status int, f *formView, link string) err
 }
 
 // invite shows the link in its own answer, and nowhere else.
-func (p *Pages) invite(r *request) error {
-	f, err := r.read(inviteForm)
-	if err != nil {
-		return err
-	}
-	if !f.ok() {
-		return p.renderTeam(r, http.StatusUnprocessableEntity, f, "")
-	}
-	if err := r.once(f); err != nil {
-		return err
-	}
-	link, err := p.cfg.Accounts.Invite(r.ctx(), r.access, account.Role(f.Value("role")))
-	if err != nil {
-		return err
-	}
-	return p.renderTeam(r, http.StatusOK, f, link)
+func (p *Pages) invite(r *request) (*question, error) {
+	return &question{
+		show: func(status int, f *formView) error { return p.renderTeam(r, status, f, "") },
+		do: func(f *formView) error {
+			link, err := p.cfg.Accounts.Invite(r.ctx(), r.access, account.Role(f.Value("role")))
+			if err != nil {
+				return err
+			}
+			return p.renderTeam(r, http.StatusOK, f, link)
+		},
+	}, nil
 }
 
 type memberPage struct {
@@ -144,85 +127,44 @@ func (r *request) member() (account.Member, error) {
 	return r.pages.cfg.Accounts.Member(r.ctx(), r.access, id)
 }
 
-func (p *Pages) showMember(r *request) error {
+func (p *Pages) setRole(r *request) (*question, error) {
 	m, err := r.member()
-	if err != nil {
-		return err
-	}
-	f, err := r.blank(memberForm)
-	if err != nil {
-		return err
-	}
-	return r.renderMember(http.StatusOK, m, f.With("role", string(m.Role)))
-}
-
-func (r *request) renderMember(status int, m account.Member, f *formView) error {
 	back := r.path(teamPath)
-	return r.render(status, "member", &memberPage{Member: m, Form: f, Back: back, Remove: back + "/" + m.UserID.String() + "/remove"})
+	return &question{
+		begin: []string{"role", string(m.Role)},
+		show: func(status int, f *formView) error {
+			return r.render(status, "member", &memberPage{Member: m, Form: f, Back: back, Remove: back + "/" + m.UserID.String() + "/remove"})
+		},
+		do: func(f *formView) error {
+			if err := p.cfg.Accounts.SetRole(r.ctx(), r.access, m.UserID, account.Role(f.Value("role"))); err != nil {
+				return err
+			}
+			return r.done(back, "role_set")
+		},
+	}, err
 }
 
-func (p *Pages) setRole(r *request) error {
+func (p *Pages) remove(r *request) (*question, error) {
 	m, err := r.member()
-	if err != nil {
-		return err
-	}
-	f, err := r.read(memberForm)
-	if err != nil {
-		return err
-	}
-	status := http.StatusUnprocessableEntity
-	if f.ok() {
-		err := p.cfg.Accounts.SetRole(r.ctx(), r.access, m.UserID, account.Role(f.Value("role")))
-		if err == nil {
-			return r.done(r.path(teamPath), "role_set")
-		}
-		if err := f.refuse(err); err != nil {
+	return &question{
+		Values: []any{"name", m.User.Name, "tenant", r.tenant.Name}, Back: r.path(teamPath),
+		do: func(*formView) error {
+			if err := p.cfg.Accounts.RemoveMember(r.ctx(), r.access, m.UserID); err != nil {
+				return err
+			}
+			if m.UserID == r.who.User().ID {
+				return r.done(homePath, "left")
+			}
+			return r.done(r.path(teamPath), "member_removed")
+		},
+	}, err
+}
+
+func (p *Pages) revoke(r *request) (*question, error) {
+	return &question{Back: r.path(teamPath), do: func(*formView) error {
+		if err := p.cfg.Accounts.RevokeInvitation(r.ctx(), r.access, r.Param("id")); err != nil {
 			return err
 		}
-		status = http.StatusConflict
-	}
-	return r.renderMember(status, m, f)
-}
-
-func (p *Pages) showRemove(r *request) error { return r.confirmRemoval(nil) }
-
-func (r *request) confirmRemoval(fault *page.Text) error {
-	m, err := r.member()
-	if err != nil {
-		return err
-	}
-	return r.confirm(&confirmView{
-		Title: page.Say("remove_member.title"), Body: page.Say("remove_member.body", "name", m.User.Name, "tenant", r.tenant.Name),
-		Button: page.Say("remove_member.button"), Back: r.path(teamPath),
-	}, fault)
-}
-
-func (p *Pages) remove(r *request) error {
-	id, err := r.id("user")
-	if err != nil {
-		return err
-	}
-	err = p.cfg.Accounts.RemoveMember(r.ctx(), r.access, id)
-	switch {
-	case errors.Is(err, account.ErrLastOwner):
-		return r.confirmRemoval(new(page.Say("remove_member.last")))
-	case err != nil:
-		return err
-	case id == r.who.User().ID:
-		return r.done(homePath, "left")
-	}
-	return r.done(r.path(teamPath), "member_removed")
-}
-
-func (p *Pages) showRevoke(r *request) error {
-	return r.confirm(&confirmView{
-		Title: page.Say("revoke.title"), Body: page.Say("revoke.body"), Button: page.Say("revoke.button"), Back: r.path(teamPath),
-	}, nil)
-}
-
-func (p *Pages) revoke(r *request) error {
-	if err := p.cfg.Accounts.RevokeInvitation(r.ctx(), r.access, r.Param("id")); err != nil {
-		return err
-	}
-	return r.done(r.path(teamPath), "invitation_revoked")
+		return r.done(r.path(teamPath), "invitation_revoked")
+	}}, nil
 }

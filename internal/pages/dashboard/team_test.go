@@ -127,7 +127,7 @@ func TestLastOwnerStays(t *testing.T) {
 			status int
 		}{
 			{0, 1, "", url.Values{"role": {"king"}}, 422}, {0, 1, "", url.Values{"role": {"developer"}}, 303},
-			{1, 1, "", url.Values{"role": {"owner"}}, 403}, {0, 0, "", url.Values{"role": {"viewer"}}, 409},
+			{1, 1, "", url.Values{"role": {"owner"}}, 403}, {0, 0, "", url.Values{"role": {"viewer"}}, 422},
 			{0, 0, "/remove", nil, 409}, {0, 1, "/remove", nil, 303}, {0, 1, "/remove", nil, 404},
 		} {
 			res, _ := owners[act.by].Post(t, path+owners[act.of].User.ID.String()+act.path, act.form)

@@ -2,8 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"strings"
 
 	"agegate/internal/pages/page"
@@ -22,15 +20,6 @@ const (
 	retryPath          = eventPath + "/retry"
 )
 
-// clockAct is something that the test clock does: a page that says what it
-// means, with a button. Its texts are clock_<name>.title, .body, .fact, .button
-// and .done, and clock.refused.<refusal>.
-type clockAct struct {
-	name, path string
-	do         func(r *request) error
-	subject    func(r *request) (name, back string, err error)
-}
-
 // clockRefusals are the domain's refusals, with the names of their texts.
 var clockRefusals = map[error]string{
 	session.ErrNotOpen: "ended", session.ErrNoRedirect: "no_redirect", session.ErrLiveClock: "live",
@@ -38,23 +27,34 @@ var clockRefusals = map[error]string{
 }
 
 func (p *Pages) testClock() feature {
-	acts := []clockAct{
+	f := feature{}
+	for _, a := range []struct {
+		name, path string
+		do         func(r *request) error
+		subject    func(r *request) (name, back string, err error)
+	}{
 		{"expire", expirePath, onSession(p.cfg.Clock.Expire), clockedSession},
 		{"expire_redirect", expireRedirectPath, onSession(p.cfg.Clock.ExpireNextRedirect), clockedSession},
 		{"retry", retryPath, func(r *request) error {
 			return p.cfg.Webhooks.RetryEvent(r.ctx(), r.who.Actor(), r.deliveries(), r.Param("event"))
 		}, clockedEvent},
-	}
-	f := feature{screens: []string{"confirm"}}
-	for _, a := range acts {
-		f.routes = append(f.routes,
-			route{method: http.MethodGet, path: a.path, least: developer, testOnly: true, handle: func(r *request) error { return a.show(r, nil) }},
-			route{method: http.MethodPost, path: a.path, least: developer, testOnly: true, handle: a.run})
-		f.notices = append(f.notices, "clock_"+a.name)
-		f.keys = append(f.keys, "clock_"+a.name+".title", "clock_"+a.name+".fact", "clock_"+a.name+".button")
-	}
-	for _, name := range clockRefusals {
-		f.keys = append(f.keys, "clock.refused."+name)
+	} {
+		name := "clock_" + a.name
+		spec := &form{name: name, problems: clockRefusals, refusals: "clock"}
+		f.ask(route{path: a.path, least: developer, testOnly: true}, spec, func(r *request) (*question, error) {
+			id, back, err := a.subject(r)
+			return &question{
+				Values: []any{"id", id}, Facts: []page.Text{page.Say(name + ".fact")}, Safe: true, Back: back,
+				do: func(*formView) error {
+					if err := a.do(r); err != nil {
+						return err
+					}
+					return r.done(back, name)
+				},
+			}, err
+		})
+		f.keys = append(f.keys, name+".fact")
+		f.notices = append(f.notices, name)
 	}
 	return f
 }
@@ -81,39 +81,6 @@ func clockedSession(r *request) (id, back string, err error) {
 func clockedEvent(r *request) (id, back string, err error) {
 	d, err := r.pages.cfg.Insight.Delivery(r.ctx(), r.scope(), r.Param("event"))
 	return d.ID, r.path(webhooksPath) + "/events/" + d.ID, err
-}
-
-// show shows the page before the act. fault says why it was refused.
-func (a clockAct) show(r *request, fault *page.Text) error {
-	id, back, err := a.subject(r)
-	if err != nil {
-		return err
-	}
-	name := "clock_" + a.name
-	return r.confirm(&confirmView{
-		Title: page.Say(name + ".title"), Body: page.Say(name+".body", "id", id), Facts: []page.Text{page.Say(name + ".fact")},
-		Button: page.Say(name + ".button"), Safe: true, Back: back,
-	}, fault)
-}
-
-func (a clockAct) run(r *request) error {
-	_, back, err := a.subject(r)
-	if err != nil {
-		return err
-	}
-	if err := r.takeOnce(); err != nil {
-		return err
-	}
-	err = a.do(r)
-	for refusal, name := range clockRefusals {
-		if errors.Is(err, refusal) {
-			return a.show(r, new(page.Say("clock.refused."+name)))
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return r.done(back, "clock_"+a.name)
 }
 
 // clockView links to what the test clock can do to a session; an act without an

@@ -10,11 +10,11 @@ import (
 )
 
 var urlsForm = &form{
-	name: "urls",
-	fields: []field{
-		{name: "success_url", kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
-		{name: "cancel_url", kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
-		{name: "webhook_url", kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
+	name: "urls", again: true, // it changes nothing
+	fields: []field{ // the domain says how long a URL may be
+		{name: "success_url", kind: "url", max: 2 * tenant.MaxURLLength, optional: true, hint: true},
+		{name: "cancel_url", kind: "url", max: 2 * tenant.MaxURLLength, optional: true, hint: true},
+		{name: "webhook_url", kind: "url", max: 2 * tenant.MaxURLLength, optional: true, hint: true},
 	},
 	problems: map[error]string{
 		tenant.ErrURLTooLong: "long", tenant.ErrURLSyntax: "syntax", tenant.ErrURLScheme: "scheme",
@@ -22,24 +22,18 @@ var urlsForm = &form{
 	},
 }
 
+// savedURLsForm is urlsForm as the review sends it.
+var savedURLsForm = &form{name: urlsForm.name, fields: urlsForm.fields, problems: urlsForm.problems}
+
 const saveURLsPath = urlsPath + "/save"
 
 func (p *Pages) urls() feature {
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: urlsPath, least: developer, stepUp: always, handle: p.showURLs},
-			{method: http.MethodPost, path: urlsPath, least: developer, stepUp: always, handle: p.reviewURLs},
-			{method: http.MethodPost, path: saveURLsPath, least: developer, stepUp: always, handle: p.saveURLs},
-		},
-		screens: []string{"urls", "urls_review"},
-		forms:   []*form{urlsForm},
-		notices: []string{"urls_saved", "urls_same"},
-		keys: []string{
-			"urls.effect.refused_none", "urls.effect.no_success", "urls.effect.no_cancel", "urls.effect.no_webhook",
-			"urls.effect.frozen", "urls.effect.plain",
-			"urls.name.success", "urls.name.cancel", "urls.name.webhook",
-		},
-	}
+	at := route{path: urlsPath, least: developer, stepUp: always}
+	f := feature{screens: []string{"urls", "urls_review"}, keys: []string{"urls.name.success", "urls.name.cancel", "urls.name.webhook"}}
+	f.fill(at, urlsForm, p.reviewURLs)
+	at.method, at.path, at.handle = http.MethodPost, saveURLsPath, savedURLsForm.does(p.saveURLs)
+	f.routes = append(f.routes, at)
+	return f
 }
 
 type urlsView struct {
@@ -50,18 +44,15 @@ type urlsView struct {
 	Back   string
 }
 
-func (p *Pages) showURLs(r *request) error {
-	f, err := r.blank(urlsForm)
-	if err != nil {
-		return err
-	}
+// urlsQuestion is the page where the URLs are typed.
+func (r *request) urlsQuestion() *question {
 	t := r.tenant
-	f.With("success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL)
-	return r.renderURLs(http.StatusOK, f)
-}
-
-func (r *request) renderURLs(status int, f *formView) error {
-	return r.render(status, "urls", &urlsView{Form: f, Action: r.to(urlsPath), Now: urlViews(r.tenant), Back: r.to(settingsPath)})
+	return &question{
+		begin: []string{"success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL},
+		show: func(status int, f *formView) error {
+			return r.render(status, "urls", &urlsView{Form: f, Action: r.to(urlsPath), Now: urlViews(t), Back: r.to(settingsPath)})
+		},
+	}
 }
 
 // changedURLs returns the settings that the form asks for.
@@ -89,39 +80,34 @@ type urlChangeView struct {
 
 // reviewURLs says what the URLs that were typed would change. It changes
 // nothing.
-func (p *Pages) reviewURLs(r *request) error {
-	f, err := r.read(urlsForm)
-	if err != nil {
-		return err
-	}
-	c := changedURLs(f)
-	if err := p.cfg.Tenants.Check(c); err != nil {
-		if err := f.refuse(err); err != nil {
+func (p *Pages) reviewURLs(r *request) (*question, error) {
+	q := r.urlsQuestion()
+	q.do = func(f *formView) error {
+		c := changedURLs(f)
+		if err := p.cfg.Tenants.Check(c); err != nil {
 			return err
 		}
+		next := r.tenant
+		next.SuccessURL, next.CancelURL, next.WebhookURL = *c.SuccessURL, *c.CancelURL, *c.WebhookURL
+		v := &urlsReviewView{Form: f, Save: r.to(saveURLsPath), Back: r.to(urlsPath)}
+		differ := false
+		for i, old := range urlViews(r.tenant) {
+			change := urlChangeView{Name: old.Name, Old: old, New: urlViews(next)[i]}
+			change.Changed = old.URL != change.New.URL
+			differ = differ || change.Changed
+			v.URLs = append(v.URLs, change)
+		}
+		if !differ {
+			return r.done(r.to(settingsPath), "urls_same")
+		}
+		impact, err := p.cfg.Impacts.OfURLs(r.ctx(), r.tenant, next)
+		if err != nil {
+			return err
+		}
+		v.Breaks, v.Changes = urlBreaks(r.tenant, next, impact), urlChanges(r.tenant, next, impact)
+		return r.render(http.StatusOK, "urls_review", v)
 	}
-	if !f.ok() {
-		return r.renderURLs(http.StatusUnprocessableEntity, f)
-	}
-	next := r.tenant
-	next.SuccessURL, next.CancelURL, next.WebhookURL = *c.SuccessURL, *c.CancelURL, *c.WebhookURL
-	v := &urlsReviewView{Form: f, Save: r.to(saveURLsPath), Back: r.to(urlsPath)}
-	differ := false
-	for i, old := range urlViews(r.tenant) {
-		change := urlChangeView{Name: old.Name, Old: old, New: urlViews(next)[i]}
-		change.Changed = old.URL != change.New.URL
-		differ = differ || change.Changed
-		v.URLs = append(v.URLs, change)
-	}
-	if !differ {
-		return r.done(r.to(settingsPath), "urls_same")
-	}
-	impact, err := p.cfg.Impacts.OfURLs(r.ctx(), r.tenant, next)
-	if err != nil {
-		return err
-	}
-	v.Breaks, v.Changes = urlBreaks(r.tenant, next, impact), urlChanges(r.tenant, next, impact)
-	return r.render(http.StatusOK, "urls_review", v)
+	return q, nil
 }
 
 func effect(key string, pairs ...any) page.Text { return page.Say("urls.effect."+key, pairs...) }
@@ -188,13 +174,6 @@ func endpointsOf(t tenant.Tenant) []string {
 	return endpoints
 }
 
-func (p *Pages) saveURLs(r *request) error {
-	f, err := r.read(urlsForm)
-	if err != nil {
-		return err
-	}
-	if done, err := r.change(f, changedURLs(f), r.to(settingsPath), "urls_saved"); done || err != nil {
-		return err
-	}
-	return r.renderURLs(http.StatusUnprocessableEntity, f)
+func (p *Pages) saveURLs(r *request) (*question, error) {
+	return r.change(r.urlsQuestion(), changedURLs, r.to(settingsPath), "urls_saved"), nil
 }

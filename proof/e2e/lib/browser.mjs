@@ -2,18 +2,26 @@
 // host, no violation of the page's own policy, no script error.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { chromium } from "playwright-core";
+import { root } from "./gateway.mjs";
 
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+// The installed Chromium, else the one that `make chromium` fetched, which brings
+// its own libraries and font.
+const fetched = join(root, "internal/tools/chromium/node_modules/unpacked");
+const installed = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const executablePath = existsSync(installed) ? installed : join(fetched, "chromium");
+const libraries = { LD_LIBRARY_PATH: join(fetched, "al2023/lib"), FONTCONFIG_FILE: join(fetched, "fonts/fonts.conf") };
 
 /** When a step hangs, in milliseconds: far beyond what a busy machine needs. */
 export const patience = 300_000;
 
 /** Starts Chromium with a fake camera device; args are added to its own. */
 export async function launch(...args) {
-  if (!existsSync(executablePath)) throw new Error(`${executablePath} is missing: run make deps`);
+  if (!existsSync(executablePath)) throw new Error(`${installed} is missing: install Chromium, or run make chromium`);
   return chromium.launch({
     executablePath,
+    env: executablePath === installed ? process.env : { ...process.env, ...libraries },
     args: [
       "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
       "--disable-component-update", "--disable-sync", "--use-fake-ui-for-media-stream",

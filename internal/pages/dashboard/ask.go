@@ -1,0 +1,164 @@
+package dashboard
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/account"
+
+	"github.com/labstack/echo/v4"
+)
+
+// question is the page before an act, and the act. The page is the screen
+// "confirm" with the texts <form>.title, .body and .button, unless show is set.
+type question struct {
+	Values []any       // of these texts, pairs of name and value
+	Facts  []page.Text // what the act does now
+	Safe   bool        // nothing stops working by it
+	Back   string      // address of the page before
+
+	begin []string                            // pairs of field and value that an empty form begins with
+	facts func() ([]page.Text, error)         // reads Facts that cost more, for the page alone; nil for none
+	show  func(status int, f *formView) error // writes a page other than "confirm"
+	// check refuses as do does, but uses no copy of the form up; or nil.
+	check func(f *formView) error
+	// do does the act and answers the request. It refuses by an error that the
+	// form declares as a problem, or by marking the form and returning nil: then
+	// the page is shown again.
+	do func(f *formView) error
+}
+
+// confirmView is the screen "confirm".
+type confirmView struct {
+	layout
+	*question
+	Form *formView // posts to this page's own address
+}
+
+// Title, Body and Button return the texts of the act.
+func (v *confirmView) Title() page.Text  { return v.text(".title") }
+func (v *confirmView) Body() page.Text   { return v.text(".body") }
+func (v *confirmView) Button() page.Text { return v.text(".button") }
+
+func (v *confirmView) text(part string) page.Text {
+	return page.Say(v.Form.spec.name+part, v.Values...)
+}
+
+// finder returns the question about what a request's path names. It returns
+// elsewhere where there is nothing to ask.
+type finder func(r *request) (*question, error)
+
+// elsewhere is the address of the page to lead to.
+type elsewhere string
+
+// Error makes it an error.
+func (e elsewhere) Error() string { return "nothing to ask: see " + string(e) }
+
+// found returns err, after leading elsewhere if err says so.
+func (r *request) found(err error) error {
+	if to, ok := errors.AsType[elsewhere](err); ok {
+		return r.done(string(to), "")
+	}
+	return err
+}
+
+// ask adds an act with the screen "confirm": at the path of a route, GET shows
+// the question and POST does the act.
+func (f *feature) ask(at route, spec *form, find finder) {
+	f.fill(at, spec, find)
+	f.screens = append(f.screens, "confirm")
+	f.keys = append(f.keys, spec.name+".title", spec.name+".body", spec.name+".button")
+}
+
+// fill is ask for an act whose question has a page of its own.
+func (f *feature) fill(at route, spec *form, find finder) {
+	show, run := at, at
+	show.method, show.renews, show.handle = http.MethodGet, false, spec.asks(find)
+	run.method, run.handle = http.MethodPost, spec.does(find)
+	f.routes = append(f.routes, show, run)
+	f.forms = append(f.forms, spec)
+}
+
+// asks returns the handler that shows a question with an empty form.
+func (f *form) asks(find finder) func(*request) error {
+	return func(r *request) error {
+		q, err := find(r)
+		if err != nil {
+			return r.found(err)
+		}
+		v, err := r.blank(f)
+		if err != nil {
+			return err
+		}
+		return r.put(http.StatusOK, q, v.With(q.begin...))
+	}
+}
+
+// does returns the handler that does what a question asks about: once for each
+// copy of the form, unless the form may be sent again.
+func (f *form) does(find finder) func(*request) error {
+	return func(r *request) error {
+		v, err := r.read(f)
+		if err != nil {
+			return err
+		}
+		q, err := find(r)
+		if err == nil && v.ok() && q.check != nil {
+			err = v.refuse(q.check(v))
+		}
+		// What the first copy did may be why nothing is found for the second.
+		if v.ok() && !f.again && (err == nil || v.sent != "") {
+			err = cmp.Or(r.once(v), err)
+		}
+		if err != nil {
+			return r.found(err)
+		}
+		if v.ok() {
+			if err = q.do(v); err == nil && v.ok() {
+				return nil
+			}
+		}
+		status, err := r.refuse(v, err)
+		if err != nil {
+			return err
+		}
+		return r.put(status, q, v)
+	}
+}
+
+// put writes the page of a question.
+func (r *request) put(status int, q *question, f *formView) error {
+	if q.show != nil {
+		return q.show(status, f)
+	}
+	if q.facts != nil {
+		more, err := q.facts()
+		if err != nil {
+			return err
+		}
+		q.Facts = append(q.Facts, more...)
+	}
+	return r.render(status, "confirm", &confirmView{question: q, Form: f})
+}
+
+// refuse puts a refusal into the form and returns the status of its page. An
+// error that is no refusal of this form is returned.
+func (r *request) refuse(f *formView, err error) (int, error) {
+	if early := (*account.ThrottleError)(nil); errors.As(err, &early) {
+		seconds := int(math.Ceil(early.Wait.Seconds()))
+		r.Response().Header().Set("Retry-After", strconv.Itoa(seconds))
+		f.Fault = new(page.Say("login.wait", "n", seconds))
+		return http.StatusTooManyRequests, nil
+	}
+	if r.route.renews && errors.Is(err, account.ErrSignedOut) {
+		return 0, echo.ErrBadRequest // another change has renewed the log-in meanwhile
+	}
+	if err = f.refuse(err); len(f.Fields) == 0 {
+		return http.StatusConflict, err
+	}
+	return http.StatusUnprocessableEntity, err
+}

@@ -1,0 +1,156 @@
+package dashboard_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"agegate/internal/pages/dashboard"
+)
+
+// textKey is what a key of the catalogue looks like in the source.
+var textKey = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-zA-Z0-9_]+)+$`)
+
+// source is the package's Go files without its tests.
+func source(t *testing.T) []*ast.File {
+	t.Helper()
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []*ast.File
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// literal returns the value of a string literal.
+func literal(e ast.Expr) (string, bool) {
+	lit, ok := e.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return "", false
+	}
+	value, err := strconv.Unquote(lit.Value)
+	return value, err == nil
+}
+
+// called returns the name of what a call calls.
+func called(call *ast.CallExpr) string {
+	switch fun := call.Fun.(type) {
+	case *ast.Ident:
+		return fun.Name
+	case *ast.SelectorExpr:
+		return fun.Sel.Name
+	}
+	return ""
+}
+
+// keyPart is the position of a function's parameter that is a part of a key,
+// and what stands before it.
+type keyPart struct {
+	at     int
+	prefix string
+}
+
+// keyParts finds the functions that compose a key of a literal and a parameter of
+// theirs, and those with a parameter named notice, by their names.
+func keyParts(files []*ast.File) map[string]keyPart {
+	parts := map[string]keyPart{"done": {1, "notice."}}
+	note := func(name string, fun *ast.FuncType, body *ast.BlockStmt) {
+		at := map[string]int{}
+		for _, field := range fun.Params.List {
+			for _, param := range field.Names {
+				at[param.Name] = len(at)
+			}
+		}
+		if i, ok := at["notice"]; ok {
+			parts[name] = keyPart{i, "notice."}
+		}
+		ast.Inspect(body, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || called(call) != "Say" {
+				return true
+			}
+			sum, ok := call.Args[0].(*ast.BinaryExpr)
+			if !ok {
+				return true
+			}
+			prefix, isLiteral := literal(sum.X)
+			if param, isName := sum.Y.(*ast.Ident); isLiteral && isName {
+				if i, ok := at[param.Name]; ok {
+					parts[name] = keyPart{i, prefix}
+				}
+			}
+			return true
+		})
+	}
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				note(n.Name.Name, n.Type, n.Body)
+			case *ast.AssignStmt:
+				name, isName := n.Lhs[0].(*ast.Ident)
+				if fun, ok := n.Rhs[0].(*ast.FuncLit); ok && isName {
+					note(name.Name, fun.Type, fun.Body)
+				}
+			}
+			return true
+		})
+	}
+	return parts
+}
+
+// TestTextsExist: every text that the source names is in the catalogue. Keys that
+// are composed of more than a literal and an argument are in the features.
+func TestTextsExist(t *testing.T) {
+	files := source(t)
+	parts := keyParts(files)
+	var keys []string
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ImportSpec:
+				return false
+			case *ast.BasicLit:
+				if value, ok := literal(n); ok && textKey.MatchString(value) && !strings.HasSuffix(value, "_") {
+					keys = append(keys, value)
+				}
+			case *ast.CallExpr:
+				part, ok := parts[called(n)]
+				if !ok || part.at >= len(n.Args) {
+					return true
+				}
+				if value, ok := literal(n.Args[part.at]); ok && value != "" {
+					keys = append(keys, part.prefix+value)
+				}
+			}
+			return true
+		})
+	}
+	for _, known := range []string{"keys.made", "notice.key_revoked", "notice.tenant_disable", "token.missing", "urls.effect.no_success"} {
+		if !slices.Contains(keys, known) {
+			t.Errorf("the source is not read well: %s is not found", known)
+		}
+	}
+	missing, err := dashboard.Missing(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(keys) < 200 || len(missing) > 0 {
+		t.Errorf("%d texts are named, and these are not in the catalogue: %q", len(keys), missing)
+	}
+}

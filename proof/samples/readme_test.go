@@ -1,0 +1,274 @@
+// Package samples runs the code that the documents show, in every language.
+package samples
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"agegate/internal/check/vision/visiontest"
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/tenant"
+)
+
+// TestREADME integrates a merchant with nothing but the README's samples, run
+// as they stand there: a session is created, its pass is confirmed in every
+// way the README names, and what is forged is refused.
+func TestREADME(t *testing.T) {
+	shown := readSamples(t, "README.md")
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	receiver := gatewaytest.NewReceiver(t)
+	shop := g.Shop(t, receiver.URL, func(s *tenant.Tenant) { s.SuccessURL = "https://shop.example/ok?order=1" })
+
+	shell := func(sample string, env ...string) []byte {
+		t.Helper()
+		command := strings.ReplaceAll(sample, "http://localhost:8080", g.URL)
+		return output(t, exec.CommandContext(t.Context(), "sh", "-c", command), append(env, "API_KEY="+shop.Test.APIKey)...)
+	}
+	var session gatewaytest.Created
+	unmarshal(t, shell(shown.find(t, "sh", "sessions/create")), &session)
+	res, _ := g.Force(t, gatewaytest.Browser(), session, "verified")
+	pass, err := url.Parse(res.Header.Get("Location"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range []string{"README.md", "openapi.yaml"} {
+		t.Run(document, func(t *testing.T) {
+			testTokenSamples(t, readSamples(t, document), pass.Query(), session.SessionID, shop.Test.RedirectSecret)
+		})
+	}
+	testOtherTokenSamples(t, pass.Query(), session.SessionID, shop.Test.RedirectSecret)
+	testWebhookSample(t, shown, receiver.Wait(t, 1)[0], session.SessionID, shop.Test.WebhookSecret)
+	testWebhookSamples(t, receiver.Wait(t, 1)[0], shop.Test.WebhookSecret)
+
+	var status struct{ Status string }
+	unmarshal(t, shell(shown.find(t, "sh", "$SESSION_ID/status"), "SESSION_ID="+session.SessionID), &status)
+	if status.Status != "PASSED" {
+		t.Errorf("the lookup says %q", status.Status)
+	}
+}
+
+// redirect is a query string that reaches the Success URL, and what the shop
+// knows.
+type redirect struct {
+	Name, Query, Session, Secret string
+	Pass                         bool
+}
+
+// testTokenSamples gives both languages the same redirects, good and forged.
+func testTokenSamples(t *testing.T, shown blocks, pass url.Values, session, secret string) {
+	cases := redirects(pass, session, secret)
+	input, err := json.Marshal(cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for language, program := range map[string]*exec.Cmd{
+		"python": script(t, "python3", "check.py", shown.find(t, "python", "def is_pass")+`
+import json, sys
+cases = json.load(sys.stdin)
+print(json.dumps([is_pass(c["Query"], c["Session"], c["Secret"]) for c in cases]))
+`),
+		"js": script(t, "node", "check.mjs", shown.find(t, "js", "function isPass")+`
+import { readFileSync } from "node:fs";
+const cases = JSON.parse(readFileSync(0));
+console.log(JSON.stringify(cases.map((c) => isPass(c.Query, c.Session, c.Secret))));
+`),
+	} {
+		program.Stdin = bytes.NewReader(input)
+		var verdicts []bool
+		unmarshal(t, output(t, program), &verdicts)
+		if len(verdicts) != len(cases) {
+			t.Fatalf("%s: %d verdicts on %d redirects", language, len(verdicts), len(cases))
+		}
+		for i, c := range cases {
+			if verdicts[i] != c.Pass {
+				t.Errorf("%s: the redirect %q passes: %t, want %t", language, c.Name, verdicts[i], c.Pass)
+			}
+		}
+	}
+}
+
+// redirects returns a good redirect and what may be made of it.
+func redirects(pass url.Values, session, secret string) []redirect {
+	const (
+		other  = "0190c0de-0000-7000-8000-000000000001"
+		known  = "3f2b8c1e-9d4a-4f6b-8a57-0c1d2e3f4a5b"
+		leaked = "rdsec_test_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+	)
+	good := pass.Encode()
+	expires, mac, _ := strings.Cut(pass.Get("token"), ".")
+	cases := []redirect{
+		{"good", good, session, secret, true},
+		{"further parameters", good + "&utm=1&utm=2&x", session, secret, true},
+		{"of another order", good, other, secret, false},
+		{"under another secret", good, session, leaked, false},
+		// The contract's known answer: it holds, and expired long ago.
+		{"expired", "session=" + known + "&status=VERIFIED&is_adult=true&token=1767225600.slfl0m62Hp6cILJ_niu6Z16vtBKHc9YORSXIuOaA8vg", known, leaked, false},
+		{"bare visit", "", session, secret, false},
+		{"no parameters", "&&", session, secret, false},
+		{"broken escapes", strings.Replace(good, "token=", "token=%zz%ff", 1), session, secret, false},
+		{"NUL", good + "%00", session, secret, false},
+	}
+	for name, secret := range gatewaytest.BadSecrets("rdsec_test_", "rdsec_live_") {
+		v := credential.Redirect{Session: session, Status: "VERIFIED", IsAdult: true}
+		cases = append(cases, redirect{name, redirectQuery(session, v.Token(secret.Key, time.Now().Add(time.Minute))), session, secret.Text, false})
+	}
+	set := func(name, key, value string) {
+		q, _ := url.ParseQuery(good)
+		q.Set(key, value)
+		cases = append(cases, redirect{name, q.Encode(), session, secret, false})
+	}
+	set("status", "status", "ROUTED_TO_FALLBACK")
+	set("status in lower case", "status", "verified")
+	set("is_adult", "is_adult", "false")
+	set("is_adult in upper case", "is_adult", "True")
+	set("session", "session", other)
+	set("session in upper case", "session", strings.ToUpper(session))
+	set("fields moved", "status", "VERIFIED|true")
+	for name, token := range map[string]string{
+		"later expiry": "9" + expires + "." + mac, "expiry with a plus": "+" + expires + "." + mac,
+		"expiry with a space": " " + expires + "." + mac, "expiry with a fraction": expires + ".0." + mac,
+		"expiry in full-width digits": strings.Map(func(c rune) rune { return c - '0' + '\uff10' }, expires) + "." + mac,
+		"other MAC":                   expires + "." + strings.Repeat("A", 43), "no MAC": expires, "empty MAC": expires + ".",
+		"MAC that is not ASCII": expires + ".\u00e9", "character beyond 16 bits": expires + "." + mac + "\U0001f600",
+		"junk": expires + "." + mac + ".junk", "junk without a dot": expires + "." + mac + "junk", "dot": expires + "." + mac + ".",
+		"padding": expires + "." + mac + "=", "more padding": expires + "." + mac + "==", "space": expires + "." + mac + " ", "line": expires + "." + mac + "\n",
+		"empty": "", "one dot": ".", "no expiry": "." + mac, "one character less": expires + "." + mac[:len(mac)-1],
+	} {
+		set("token: "+name, "token", token)
+	}
+	for name := range pass {
+		if name != "session" && name != "status" && name != "is_adult" && name != "token" {
+			continue
+		}
+		q, _ := url.ParseQuery(good)
+		q.Del(name)
+		cases = append(cases,
+			redirect{"no " + name, q.Encode(), session, secret, false},
+			redirect{"doubled " + name, good + "&" + name + "=" + url.QueryEscape(pass.Get(name)), session, secret, false},
+			redirect{"another " + name + " after", good + "&" + name + "=x", session, secret, false},
+			redirect{"another " + name + " before", name + "=x&" + good, session, secret, false},
+			redirect{"empty " + name + " after", good + "&" + name, session, secret, false},
+			redirect{"name of " + name + " in upper case", q.Encode() + "&" + strings.ToUpper(name) + "=" + url.QueryEscape(pass.Get(name)), session, secret, false})
+	}
+	return cases
+}
+
+// redirectQuery is the query of a pass with a token.
+func redirectQuery(session, token string) string {
+	return url.Values{"session": {session}, "status": {"VERIFIED"}, "is_adult": {"true"}, "token": {token}}.Encode()
+}
+
+// testWebhookSample hands the sample a delivery, then the same with another
+// body.
+func testWebhookSample(t *testing.T, shown blocks, d gatewaytest.Delivery, session, secret string) {
+	headers := map[string]string{}
+	for name := range d.Header {
+		headers[strings.ToLower(name)] = d.Header.Get(name)
+	}
+	for body, want := range map[string]string{
+		string(d.Body): "released",
+		strings.Replace(string(d.Body), `"livemode":false`, `"livemode":true`, 1): "refused",
+	} {
+		input, err := json.Marshal(map[string]any{"headers": headers, "body": body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		program := script(t, "node", "hook.mjs", shown.find(t, "js", "function verifiedEvent")+`
+import { readFileSync } from "node:fs";
+const { headers, body } = JSON.parse(readFileSync(0));
+const event = verifiedEvent(headers, body, process.env.WEBHOOK_SECRET);
+const pass = event?.session_id === "`+session+`" && event.status === "VERIFIED" && event.is_adult;
+console.log(pass ? "released" : "refused");
+`)
+		program.Stdin = bytes.NewReader(input)
+		if got := strings.TrimSpace(string(output(t, program, "WEBHOOK_SECRET="+secret))); got != want {
+			t.Errorf("the webhook is %q, want %q", got, want)
+		}
+	}
+}
+
+// blocks are the code blocks of a document.
+type blocks []struct{ language, code string }
+
+// readSamples reads README.md, or the description of openapi.yaml.
+func readSamples(t *testing.T, document string) blocks {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(visiontest.Root(), document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if document == "openapi.yaml" {
+		doc, err := openapi3.NewLoader().LoadFromData(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = []byte(doc.Info.Description)
+	}
+	var all blocks
+	for _, m := range regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+		all = append(all, struct{ language, code string }{m[1], m[2]})
+	}
+	return all
+}
+
+// find returns the one sample of a language that holds a text.
+func (s blocks) find(t *testing.T, language, text string) string {
+	t.Helper()
+	found := ""
+	for _, sample := range s {
+		if sample.language == language && strings.Contains(sample.code, text) {
+			if found != "" {
+				t.Fatalf("there are two %s samples with %q", language, text)
+			}
+			found = sample.code
+		}
+	}
+	if found == "" {
+		t.Fatalf("there is no %s sample with %q", language, text)
+	}
+	return found
+}
+
+// script writes a program where it finds the packages of package.json.
+func script(t *testing.T, interpreter, name, text string) *exec.Cmd {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(visiontest.Root(), "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return exec.CommandContext(t.Context(), interpreter, path)
+}
+
+func output(t *testing.T, cmd *exec.Cmd, env ...string) []byte {
+	t.Helper()
+	cmd.Env = append(os.Environ(), env...)
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd.Args[0], err, &complaint)
+	}
+	return out
+}
+
+func unmarshal(t *testing.T, data []byte, v any) {
+	t.Helper()
+	if err := json.Unmarshal(data, v); err != nil {
+		t.Fatalf("%v: %q", err, data)
+	}
+}

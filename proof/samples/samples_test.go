@@ -1,0 +1,170 @@
+package samples
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	shop "agegate/docs/samples"
+	"agegate/internal/check/vision/visiontest"
+	"agegate/internal/gatewaytest"
+)
+
+// interpreters run the samples by the ending of their files.
+var interpreters = map[string][]string{
+	"sh": {"sh"}, "py": {"python3"}, "mjs": {"node"}, "go": {"go", "run"}, "php": {"php"},
+}
+
+// TestRequestSamples runs the requests that the reference shows, in every
+// language, against the gateway, and then with a key that is refused.
+func TestRequestSamples(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	c := g.Shop(t, "", nil)
+	session := g.Create(t, c.Test.APIKey, 18)
+	for operation, want := range map[string]string{
+		"createSession": "/v/", "getSessionStatus": "PENDING", "getDetectedAge": "not_consented",
+	} {
+		for ending, interpreter := range interpreters {
+			file := filepath.Join(visiontest.Root(), "docs/samples", operation, "request."+ending)
+			run := func(key string) (string, error) {
+				cmd := exec.CommandContext(t.Context(), interpreter[0], append(interpreter[1:], file)...)
+				cmd.Env = append(os.Environ(), "AGEGATE_URL="+g.URL, "AGEGATE_API_KEY="+key, "SESSION_ID="+session.SessionID)
+				out, err := cmd.CombinedOutput()
+				return string(out), err
+			}
+			if out, err := run(c.Test.APIKey); err != nil || !strings.Contains(out, want) {
+				t.Errorf("%s in %s: %v\n%s", operation, ending, err, out)
+			}
+			if out, err := run("svc_test_wrong"); err == nil {
+				t.Errorf("%s in %s takes a refusal for an answer: %s", operation, ending, out)
+			}
+		}
+	}
+}
+
+// testOtherTokenSamples gives the languages of the guide that the README does not
+// have the same redirects as TestREADME.
+func testOtherTokenSamples(t *testing.T, pass url.Values, session, secret string) {
+	cases := redirects(pass, session, secret)
+	input, err := json.Marshal(cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	php := script(t, "php", "check.php", sampleFile(t, "redirect_token.php")+`
+$cases = json_decode(stream_get_contents(STDIN), true, flags: JSON_THROW_ON_ERROR);
+echo json_encode(array_map(fn($c) => is_pass($c["Query"], $c["Session"], $c["Secret"]), $cases));
+`)
+	php.Stdin = bytes.NewReader(input)
+	var verdicts []bool
+	unmarshal(t, output(t, php), &verdicts)
+	if len(verdicts) != len(cases) {
+		t.Fatalf("PHP: %d verdicts on %d redirects", len(verdicts), len(cases))
+	}
+	for i, c := range cases {
+		if verdicts[i] != c.Pass {
+			t.Errorf("PHP: the redirect %q passes: %t, want %t", c.Name, verdicts[i], c.Pass)
+		}
+		if got := shop.IsPass(c.Query, c.Session, c.Secret); got != c.Pass {
+			t.Errorf("Go: the redirect %q passes: %t, want %t", c.Name, got, c.Pass)
+		}
+	}
+}
+
+func sampleFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(visiontest.Root(), "docs/samples", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// testWebhookSamples gives each language the same deliveries, good and forged.
+func testWebhookSamples(t *testing.T, d gatewaytest.Delivery, secret string) {
+	type delivery struct {
+		Headers map[string]string
+		Body    string
+		Secret  string
+		Good    bool
+	}
+	good := map[string]string{}
+	for name := range d.Header {
+		good[strings.ToLower(name)] = d.Header.Get(name)
+	}
+	changed := func(name, value string) map[string]string {
+		headers := maps.Clone(good)
+		headers[name] = value
+		return headers
+	}
+	body := string(d.Body)
+	cases := []delivery{
+		{good, body, secret, true},
+		{changed("webhook-signature", "v1,AAAA v2,x "+good["webhook-signature"]), body, secret, true},
+		{good, strings.Replace(body, `"livemode":false`, `"livemode":true`, 1), secret, false},
+		{good, body + " ", secret, false},
+		{changed("webhook-id", "evt_other"), body, secret, false},
+		{changed("webhook-timestamp", "1767225600"), body, secret, false},
+		{changed("webhook-timestamp", ""), body, secret, false},
+		{changed("webhook-timestamp", "now"), body, secret, false},
+		{changed("webhook-signature", ""), body, secret, false},
+		{changed("webhook-signature", "v1,"+strings.Repeat("A", 43)+"="), body, secret, false},
+		{changed("webhook-signature", "v1,é"), body, secret, false},
+	}
+	for _, bad := range gatewaytest.BadSecrets("whsec_") {
+		h := hmac.New(sha256.New, bad.Key)
+		h.Write([]byte(good["webhook-id"] + "." + good["webhook-timestamp"] + "." + body))
+		forged := changed("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(h.Sum(nil)))
+		cases = append(cases, delivery{forged, body, bad.Text, false})
+	}
+	input, err := json.Marshal(cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for language, program := range map[string]*exec.Cmd{
+		"Python": script(t, "python3", "check.py", sampleFile(t, "webhook.py")+`
+import sys
+print(json.dumps([verified_event(c["Headers"], c["Body"].encode(), c["Secret"]) is not None for c in json.load(sys.stdin)]))
+`),
+		"JavaScript": script(t, "node", "check.mjs", sampleFile(t, "webhook.mjs")+`
+import { readFileSync } from "node:fs";
+const cases = JSON.parse(readFileSync(0));
+console.log(JSON.stringify(cases.map((c) => verifiedEvent(c.Headers, c.Body, c.Secret) !== null)));
+`),
+		"PHP": script(t, "php", "check.php", sampleFile(t, "webhook.php")+`
+$cases = json_decode(stream_get_contents(STDIN), true, flags: JSON_THROW_ON_ERROR);
+echo json_encode(array_map(fn($c) => verified_event($c["Headers"], $c["Body"], $c["Secret"]) !== null, $cases));
+`),
+	} {
+		program.Stdin = bytes.NewReader(input)
+		var verdicts []bool
+		unmarshal(t, output(t, program), &verdicts)
+		if len(verdicts) != len(cases) {
+			t.Fatalf("%s: %d verdicts on %d deliveries", language, len(verdicts), len(cases))
+		}
+		for i, c := range cases {
+			if verdicts[i] != c.Good {
+				t.Errorf("%s: delivery %d under %q verifies: %t, want %t", language, i, c.Secret, verdicts[i], c.Good)
+			}
+		}
+	}
+	for i, c := range cases {
+		header := http.Header{}
+		for name, value := range c.Headers {
+			header.Set(name, value)
+		}
+		event, err := shop.VerifiedEvent(header, []byte(c.Body), c.Secret)
+		if (err == nil) != c.Good || c.Good && (!event.IsAdult || event.SessionID == "") {
+			t.Errorf("Go: delivery %d gives %+v, %v; want %t", i, event, err, c.Good)
+		}
+	}
+}
