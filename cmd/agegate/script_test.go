@@ -1,11 +1,13 @@
 package main
 
 import (
+	"archive/zip"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,7 +48,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"field": field, "mask": mask, "event": event, "user": addUser,
+			"field": field, "mask": mask, "event": event, "user": addUser, "today": today, "unpack": unpack,
 		},
 	})
 }
@@ -65,6 +67,21 @@ func field(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("there is no string %s", args[1])
 	}
 	ts.Setenv(args[0], text)
+}
+
+// today NAME sets a variable to the UTC day.
+func today(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], now().Format(time.DateOnly))
+}
+
+// unpack ZIP NAME FILE writes a file of an archive into a file.
+func unpack(ts *testscript.TestScript, _ bool, args []string) {
+	r, err := zip.OpenReader(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer r.Close()
+	data, err := fs.ReadFile(r, args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), data, 0o600))
 }
 
 // user EMAIL NAME stores a user, as the dashboard does.
@@ -140,7 +157,7 @@ func event(ts *testscript.TestScript, _ bool, args []string) {
 	if args[1] == "open" {
 		return
 	}
-	_, err = service.Resolve(ctx, s, session.CheckResult{Result: session.ResultVerified})
+	_, err = service.Resolve(ctx, s, session.CheckResult{Result: session.ResultVerified, Source: session.SourceCamera})
 	ts.Check(err)
 	records, err := db.Events(ctx, webhook.Filter{Scope: webhook.OfTenant(owner), Session: s.ID})
 	ts.Check(err)

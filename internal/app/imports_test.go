@@ -28,7 +28,7 @@ var house = []room{
 	{"lab", [][]string{{"accuracy", "conformance", "demo"}}},
 	{"check", [][]string{{"document"}, {"age"}, {"liveness"}, {"vision"}, {"inference"}}},
 	{"rules", [][]string{
-		{"certify", "insight"}, {"session"}, {"account", "billing", "tenant", "webhook"},
+		{"evidence"}, {"certify", "insight"}, {"session"}, {"account", "billing", "tenant", "webhook"},
 		{"audit", "brand", "credential"}, {"gather", "junit"}, {"fault"},
 	}},
 	{"agegate", nil}, {"gen", nil}, {"templates", nil}, // agegate is the root, which embeds openapi.yaml
@@ -138,6 +138,7 @@ func TestForbiddenImports(t *testing.T) {
 		"rules/billing":          domain,
 		"rules/webhook":          domain,
 		"rules/account":          append(domain, "agegate/internal/rules/tenant"),
+		"rules/evidence":         domain,
 		"rules/insight":          domain,
 		"rules/certify":          domain,
 		"check/inference":        {"agegate/"},

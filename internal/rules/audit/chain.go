@@ -138,14 +138,14 @@ const chainBatch = 500
 // together with the stored end of the chain: for that, compare the end with one
 // that was noted elsewhere earlier.
 func Verify(ctx context.Context, s Store, scope Scope) (Head, error) {
-	return walk(ctx, s, scope, func(Entry) error { return nil })
+	return Walk(ctx, s, scope, func(Entry) error { return nil })
 }
 
 // Export verifies the chain of a scope as Verify does and writes it: one entry a
 // line, in JSON, oldest first. The last line's hash is the end of the chain.
 func Export(ctx context.Context, s Store, scope Scope, w io.Writer) (Head, error) {
 	enc := json.NewEncoder(w)
-	return walk(ctx, s, scope, func(e Entry) error { return enc.Encode(e) })
+	return Walk(ctx, s, scope, func(e Entry) error { return enc.Encode(e) })
 }
 
 // VerifyExport checks what Export wrote and returns the scope and the end of the
@@ -169,9 +169,9 @@ func VerifyExport(r io.Reader) (scope Scope, end Head, err error) {
 	}
 }
 
-// walk calls fn with each entry of a chain, oldest first, and compares the end
-// with the stored one.
-func walk(ctx context.Context, s Store, scope Scope, fn func(Entry) error) (end Head, err error) {
+// Walk verifies the chain of a scope as Verify does and calls fn with each entry,
+// oldest first. It ends with the first error of fn.
+func Walk(ctx context.Context, s Store, scope Scope, fn func(Entry) error) (end Head, err error) {
 	var stored Head
 	for {
 		batch, err := s.AuditChain(ctx, scope, end.Seq, chainBatch)

@@ -1,0 +1,64 @@
+package app
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"agegate/internal/app/config"
+	"agegate/internal/check/age/calibration"
+	"agegate/internal/check/inference"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/evidence"
+)
+
+// NewEvidenceKey returns the key that signs evidence. It is derived from the
+// secret key: a change of that changes it.
+func NewEvidenceKey(sealer *credential.Sealer) (evidence.Key, error) {
+	seed, err := sealer.Derive(evidence.KeyContext)
+	if err != nil {
+		return evidence.Key{}, err
+	}
+	return evidence.NewKey(seed)
+}
+
+// Installation returns what evidence says of the configuration and of the models
+// directory. A directory without models is none's fault: evidence says so.
+func Installation(cfg config.Config) (evidence.Installation, error) {
+	about := evidence.Installation{
+		Release: cfg.Version, Configuration: cfg.Fingerprint(), BaseURL: cfg.BaseURL, Operator: cfg.OperatorName, Links: cfg.OperatorLinks,
+		Margin: cfg.AgeMargin, SessionTTL: cfg.SessionTTL, Retention: cfg.Retention, DocumentWays: cfg.DocumentWays, Governor: "off",
+	}
+	if cfg.Estimator == config.EstimatorOff {
+		about.EstimatorOff, about.FairnessGap = true, "off"
+		return about, nil
+	}
+	manifest, err := inference.ReadManifest(cfg.ModelsDir)
+	if errors.Is(err, inference.ErrMissing) {
+		about.NoModels, about.FairnessGap = true, "elsewhere"
+		return about, nil
+	} else if err != nil {
+		return about, err
+	}
+	for _, role := range slices.Sorted(maps.Keys(manifest.Models)) {
+		about.Models = append(about.Models, evidence.Model{Role: string(role), SHA256: manifest.Models[role].SHA256})
+	}
+	_, file, err := calibration.LoadHead(cfg.ModelsDir, manifest)
+	if err != nil && !errors.Is(err, calibration.ErrMissing) {
+		return about, err
+	}
+	if file != nil {
+		about.Calibration = file.Fingerprint()
+	}
+	about.Estimator = calibration.Estimator(manifest, file)
+	about.Fairness, err = evidence.LoadFairness(cfg.ModelsDir, about.Estimator)
+	switch {
+	case errors.Is(err, evidence.ErrNoFairness):
+		about.FairnessGap = "missing"
+	case errors.Is(err, evidence.ErrOtherFairness):
+		about.FairnessGap = "other"
+	case err != nil:
+		about.FairnessGap = "broken"
+	}
+	return about, nil
+}

@@ -1,0 +1,66 @@
+package evidence
+
+import (
+	"archive/zip"
+	"bytes"
+	"hash/crc32"
+	"io"
+)
+
+// file is a file of a pack.
+type file struct {
+	name string
+	data []byte
+}
+
+// archive returns the one ZIP archive of these files: in their order, not
+// compressed and without times. Verify compares a pack with it, byte by byte, so
+// that nothing can hide between the files.
+func archive(files []file) ([]byte, error) {
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, f := range files {
+		size := uint64(len(f.data))
+		part, err := w.CreateRaw(&zip.FileHeader{
+			Name: f.name, Method: zip.Store, CRC32: crc32.ChecksumIEEE(f.data),
+			CompressedSize64: size, UncompressedSize64: size,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := part.Write(f.data); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// extract returns the files of an archive that archive made.
+func extract(pack []byte) ([]file, error) {
+	r, err := zip.NewReader(bytes.NewReader(pack), int64(len(pack)))
+	if err != nil {
+		return nil, errNoPack
+	}
+	var files []file
+	for _, entry := range r.File {
+		if entry.Method != zip.Store || entry.UncompressedSize64 > uint64(len(pack)) {
+			return nil, errNoPack
+		}
+		part, err := entry.Open()
+		if err != nil {
+			return nil, errNoPack
+		}
+		data, err := io.ReadAll(part)
+		if err != nil {
+			return nil, errNoPack
+		}
+		files = append(files, file{entry.Name, data})
+	}
+	if same, err := archive(files); err != nil || !bytes.Equal(same, pack) {
+		return nil, errArchive
+	}
+	return files, nil
+}

@@ -1,0 +1,122 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"agegate/internal/rules/audit"
+)
+
+// changing are the actions that change how the age of shoppers is checked.
+var changing = []audit.Action{
+	audit.TenantCreate, audit.TenantUpdate, audit.TenantEnable, audit.TenantDisable,
+	audit.IssuerTrust, audit.IssuerDistrust,
+}
+
+// settings are the tenant's settings that matter for it. Others, such as names
+// and links, are left out.
+var settings = []string{"document_check", "document_ways", "age_visibility", "languages", "review_url"}
+
+// maxLinks is how many links of the chain a pack holds at most: the newest.
+const maxLinks = 100_000
+
+// log is what a pack says of the audit log.
+type log struct {
+	head    audit.Head
+	links   []audit.Entry // the newest, without what they say
+	changes []audit.Entry // in the period, oldest first
+}
+
+// readLog verifies the tenant's audit log and the instance's, and keeps what the
+// pack needs of them.
+func (s *Service) readLog(ctx context.Context, r Request) (log, error) {
+	var l log
+	keep := func(e audit.Entry) {
+		if slices.Contains(changing, e.Action) && !e.At.Before(r.From) && e.At.Before(r.To) {
+			l.changes = append(l.changes, e)
+		}
+	}
+	head, err := audit.Walk(ctx, s.store, audit.OfTenant(r.TenantID), func(e audit.Entry) error {
+		keep(e)
+		if len(l.links) == 2*maxLinks {
+			l.links = slices.Delete(l.links, 0, maxLinks)
+		}
+		l.links = append(l.links, audit.Entry{Seq: e.Seq, At: e.At, PrevHash: e.PrevHash, Hash: e.Hash})
+		return nil
+	})
+	if err != nil {
+		return log{}, err
+	}
+	l.head, l.links = head, l.links[max(0, len(l.links)-maxLinks):]
+	_, err = audit.Walk(ctx, s.store, audit.Instance, func(e audit.Entry) error {
+		if e.Action != audit.TenantCreate { // another tenant's
+			keep(e)
+		}
+		return nil
+	})
+	slices.SortStableFunc(l.changes, func(a, b audit.Entry) int { return a.At.Compare(b.At) })
+	return l, err
+}
+
+// files returns changes.csv and chain.csv. They name no staff: the actor is of a
+// kind, and an entry can be looked up in the log by its number and hash.
+func (l log) files() ([]file, error) {
+	changes := newTable("changes.csv", "time", "log", "entry", "hash", "by", "action", "setting", "old", "new")
+	for _, e := range l.changes {
+		scope := "tenant"
+		if e.Scope == audit.Instance {
+			scope = "instance"
+		}
+		row := []string{e.At.UTC().Format(time.RFC3339), scope, strconv.FormatInt(e.Seq, 10), e.Hash.String(), string(e.Actor.Kind), string(e.Action)}
+		stated := l.settings(e)
+		for _, c := range stated {
+			changes.add(append(slices.Clone(row), c.Setting, c.Old, c.New)...)
+		}
+		if stated == nil && e.Action != audit.TenantUpdate {
+			changes.add(append(row, "", "", "")...)
+		}
+	}
+	chain := newTable("chain.csv", "entry", "time", "previous_hash", "hash")
+	for _, e := range l.links {
+		chain.add(strconv.FormatInt(e.Seq, 10), e.At.UTC().Format(time.RFC3339Nano), e.PrevHash.String(), e.Hash.String())
+	}
+	return filesOf(changes, chain)
+}
+
+// settings returns what of an entry concerns the check of the age: settings that
+// changed, and which issuer of documents was trusted.
+func (l log) settings(e audit.Entry) []audit.Change {
+	var stated []audit.Change
+	detail := e.Details()
+	for _, c := range detail.Changes {
+		if e.Scope == audit.Instance || slices.Contains(settings, c.Setting) {
+			stated = append(stated, c)
+		}
+	}
+	if e.Action == audit.IssuerTrust {
+		for _, name := range []string{"country", "doctype", "fingerprint"} {
+			stated = append(stated, audit.Change{Setting: name, New: detail.Params[name]})
+		}
+	}
+	return stated
+}
+
+// summary says how often each action occurs in changes.csv.
+func (l log) summary() string {
+	counts := map[audit.Action]int{}
+	for _, e := range l.changes {
+		if e.Action != audit.TenantUpdate || l.settings(e) != nil {
+			counts[e.Action]++
+		}
+	}
+	var parts []string
+	for action, n := range counts {
+		parts = append(parts, fmt.Sprintf("%s %d", action, n))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
