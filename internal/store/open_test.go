@@ -100,7 +100,7 @@ func TestOnlyOneServerPerSQLiteFile(t *testing.T) {
 	}
 	err := beside.Update(t.Context(), func(tx *store.Tx) error { return tx.Exec("CREATE TABLE beside (id integer)") })
 	if err != nil {
-		t.Errorf("an operator command beside the server: %v", err)
+		t.Errorf("an operator command while the server runs: %v", err)
 	}
 	if err := server.Close(); err != nil {
 		t.Fatal(err)

@@ -129,7 +129,7 @@ func TestEndpointFailingForFiveDays(t *testing.T) {
 			t.Fatal("disabled a minute early")
 		}
 
-		// A success in between starts the five days anew.
+		// A success in between starts the five days again.
 		o.insert(o.tenant, receiver)
 		claimed := o.claim(2)
 		o.finish(claimed[0], webhook.ClassDelivered, delivered)

@@ -132,7 +132,7 @@ func (p *pgServer) meet(ctx context.Context) error {
 		return err
 	case replica: // the URL asked for one
 		return errReplica
-	case source != "client": // a pooler was told to ignore the settings
+	case source != "client": // a pooler ignores the settings
 		p.pooled()
 	}
 	return nil

@@ -93,7 +93,7 @@ func sqlitePool(path string, conns int, params url.Values) (*sql.DB, error) {
 var errLocked = errors.New("lock file is held")
 
 // lockFile creates the file if needed and takes an exclusive lock on it,
-// waiting if told to. The kernel frees the lock when the file is closed or the
+// waiting if asked to. The kernel frees the lock when the file is closed or the
 // process ends in any way.
 func lockFile(path string, wait bool) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's own path

@@ -90,7 +90,7 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // LockServe makes this process the only server of a SQLite file until Close. It
 // fails with fault.Conflict when another process serves the file. Operator
-// commands do not take the lock and may run beside a server. PostgreSQL serves
+// commands do not take the lock and may run while a server runs. PostgreSQL serves
 // any number of replicas, so there it does nothing.
 func (s *Store) LockServe() error {
 	if s.sqlite == nil || s.lock != nil {

@@ -26,7 +26,7 @@ test("no byte of a picture reaches disk, database or log", async () => {
       await ends(page);
       assert.ok(sent > 5, `only ${sent} pictures carried the canary`);
     }
-    inspect(gateway, canary); // while it runs, with the database's journal beside it
+    inspect(gateway, canary); // while it runs, with the database's journal next to it
     await gateway.halt();
     inspect(gateway, canary);
   } finally {

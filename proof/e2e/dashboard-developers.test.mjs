@@ -208,7 +208,7 @@ test("a printed card makes a session on any phone, until it is revoked", async (
   page.kept();
 });
 
-test("a receiver that takes everything is told which forgeries it let in", async () => {
+test("a receiver that takes everything learns which forgeries it let in", async () => {
   answer = 204;
   await open("/test/webhooks", "webhooks-before-certify");
   await click("certify");

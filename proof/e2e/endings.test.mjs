@@ -54,7 +54,7 @@ async function usesUp(page, url, options) {
   }
 }
 
-test("the last attempt used up: the fallback page, and the shop is told", async () => {
+test("the last attempt used up: the fallback page, and the shop is informed", async () => {
   const check = await session("--age-visibility");
   const page = await visitor(browser);
   await perform(page);

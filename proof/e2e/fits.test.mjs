@@ -88,7 +88,7 @@ test("the longest guidance about a document in every language, in the smallest w
   page.kept();
 });
 
-test("the picture stays in view beside an explanation, to its end", async () => {
+test("the picture stays in view next to an explanation, to its end", async () => {
   const page = await visitor(browser, { viewport: lying });
   await perform(page, { places: [] });
   await answersAlways(page, { guidance: "covered", phase: "framing", prompt: "", done: 0, total: 4 });

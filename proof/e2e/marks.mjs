@@ -43,7 +43,7 @@ async function check(browser, session) {
     });
   });
   page.on("framenavigated", () => ends.has(decided) && end("pass shown"));
-  await page.goto(session.url, { waitUntil: "commit" }); // whoever reads does not wait for what is loaded ahead
+  await page.goto(session.url, { waitUntil: "commit" }); // a reader does not wait for what is loaded ahead
   await part(page, "start").waitFor();
   end("introduction loads");
   await part(page, "start").click();

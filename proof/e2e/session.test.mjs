@@ -52,7 +52,7 @@ test("expired", async () => {
   }
 });
 
-test("estimator off: live sessions are told so, test sessions can be forced", async () => {
+test("estimator off: live sessions show it, test sessions can be forced", async () => {
   const blind = await startGateway({ AGEGATE_ESTIMATOR: "off" });
   try {
     const shop = blind.tenant();

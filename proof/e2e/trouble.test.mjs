@@ -250,7 +250,7 @@ test("a second tab takes over, and the first can take it back", async () => {
   second.kept();
 });
 
-test("a second browser is told where the check was begun", async () => {
+test("a second browser learns where the check was begun", async () => {
   const url = await link();
   const first = await filmed();
   await toPrimer(first, url);

@@ -36,7 +36,7 @@ func (p *program) command(settings []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// made is what tenant create prints.
+// made is the output of tenant create.
 type made struct {
 	ID   string `json:"tenant_id"`
 	Keys struct {

@@ -21,7 +21,7 @@ import (
 	"agegate/proof/table"
 )
 
-// subject is a gateway behind a proxy, and what the suite is told of it.
+// subject is a gateway behind a proxy, and the options that the suite gets for it.
 type subject struct {
 	*proxy
 	options conformance.Options

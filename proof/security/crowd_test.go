@@ -26,7 +26,7 @@ const (
 const sampleAge = 13
 
 // TestCrowd has many people before their cameras at once, a fifth of them of
-// another shop than the rest: alone on the machine, and beside a program on each
+// another shop than the rest: alone on the machine, and while a program runs on each
 // core that wants all of it.
 func TestCrowd(t *testing.T) {
 	models, err := filepath.Abs("../../models")
@@ -40,7 +40,7 @@ func TestCrowd(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		name := "A crowd before the camera"
 		if beside {
-			name += ", beside a busy loop on each core"
+			name += ", with a busy loop on each core"
 		}
 		t.Run(name, func(t *testing.T) {
 			r := table.New(t, name)

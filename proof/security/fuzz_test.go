@@ -20,7 +20,7 @@ import (
 )
 
 // fuzzer draws requests for one gateway, whose sessions, keys and cookies it
-// knows: half of what it sends is what an honest client would send.
+// knows: half of its requests are those of an honest client.
 type fuzzer struct {
 	rng        *rand.Rand
 	turn       int                 // of the next route among the pages

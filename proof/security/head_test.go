@@ -22,7 +22,7 @@ import (
 // steps is how many positions of the head there are from level to turned.
 const steps = 7
 
-// view is what a camera sees of a head: one of the positions towards a prompt's
+// view is a camera's picture of a head: one of the positions towards a prompt's
 // direction, in full size or as small as pictures that only guide.
 type view struct {
 	direction int // of liveness.Actions; 0 when level

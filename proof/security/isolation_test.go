@@ -47,7 +47,7 @@ func TestForeignSessionsLookMissing(t *testing.T) {
 		r.Didf("%d pairs of look-ups", count)
 		r.None("answers that differ from those of a missing session", told)
 		r.None("answers other than 404", opened)
-		r.None("foreign events told from missing ones", foreignEvents(t, g, owner.Test.APIKey, stranger.Tenant.ID))
+		r.None("foreign events that differ from missing ones", foreignEvents(t, g, owner.Test.APIKey, stranger.Tenant.ID))
 	})
 }
 

@@ -36,7 +36,7 @@ var slow = []struct{ name, first, drip string }{
 }
 
 func TestSlowConnections(t *testing.T) {
-	r := table.New(t, "Slow connections beside good requests")
+	r := table.New(t, "Slow connections while good requests come")
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_TEST_DAILY_CAP=-1")
 	shop := g.Shop(t, "", consenting)
 	s := g.Create(t, shop.Test.APIKey, 18)

@@ -22,7 +22,7 @@ import (
 )
 
 // starveFactor is how much longer than on an idle gateway 95 of 100 honest
-// frames may take beside a hostile tenant, and maxGoroutines what the process,
+// frames may take while a hostile tenant floods, and maxGoroutines what the process,
 // the attackers in it, may run.
 const (
 	starveFactor  = 3

@@ -25,7 +25,7 @@ type owned struct {
 	page    string // address
 }
 
-// begin creates a session and starts it in a browser of its own.
+// begin creates a session and starts it in its own browser.
 func begin(t testing.TB, g *gatewaytest.Gateway, key string) owned { return beginAt(t, g, key, 18) }
 
 // beginAt is begin for a target age.

@@ -39,7 +39,7 @@ func (r request) send(w io.Writer) {
 		head += "\r\n"
 	}
 	whole := io.MultiReader(strings.NewReader(head), strings.NewReader(r.body), strings.NewReader(tail))
-	_, _ = io.Copy(w, struct{ io.Reader }{whole}) // the answer tells whether it went well
+	_, _ = io.Copy(w, struct{ io.Reader }{whole}) // the answer says whether it went well
 }
 
 // String is how a request is shown, cut where it is long.
@@ -117,7 +117,7 @@ func (w *wire) once(r request) (answer, error) {
 	if err := w.conn.SetDeadline(time.Now().Add(table.HangLimit)); err != nil {
 		return answer{}, err
 	}
-	// Written beside the reading: a server may answer before it has read all.
+	// Written while reading: a server may answer before it has read all.
 	conn := w.conn
 	go r.send(conn)
 	res, err := http.ReadResponse(w.reader, &http.Request{Method: r.method})

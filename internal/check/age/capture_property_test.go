@@ -54,7 +54,7 @@ func TestDrawnChallenges(t *testing.T) {
 	}
 }
 
-// TestLateActions: whoever takes longer than a prompt and its repetition last
+// TestLateActions: a person who takes longer than a prompt and its repetition last
 // gets no verdict on their age, unless they ask for more time.
 func TestLateActions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -279,12 +279,12 @@ func TestNonceIsFresh(t *testing.T) {
 	}
 }
 
-// frameTimes is an age.Observer that keeps what it is told.
+// frameTimes is an age.Observer that keeps what it receives.
 type frameTimes []time.Duration
 
 func (f *frameTimes) Frame(took time.Duration) { *f = append(*f, took) }
 
-// TestObserver: the observer is told of every frame, also of a refused one.
+// TestObserver: the observer receives every frame, also a refused one.
 func TestObserver(t *testing.T) {
 	var times frameTimes
 	c := age.NewEngine(honest(plain, 40), age.ExpectedValue{}, &times).NewCapture(plain)

@@ -22,7 +22,7 @@ type Engine struct {
 	observer Observer
 }
 
-// Observer is told how long each frame of every capture took, from Add's call
+// Observer receives how long each frame of every capture took, from Add's call
 // to its return. Many captures call it at once.
 type Observer interface {
 	Frame(took time.Duration)

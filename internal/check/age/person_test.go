@@ -41,7 +41,7 @@ type person struct {
 	seen   map[*vision.Observation]glimpse // what Features is asked about
 }
 
-// glimpse is what one frame shows.
+// glimpse is the content of one frame.
 type glimpse struct {
 	face  int
 	alike float64 // to the face as it was, 0 to 1
@@ -109,7 +109,7 @@ func (p *person) see(prompt liveness.Prompt) {
 	}
 }
 
-// Analyze is what Follow is for the first frame.
+// Analyze does for the first frame what Follow does for later ones.
 func (p *person) Analyze(ctx context.Context, jpeg []byte) (*vision.Observation, error) {
 	return p.Follow(ctx, jpeg, nil)
 }
@@ -165,7 +165,7 @@ func (p *person) Features(_ context.Context, o *vision.Observation) (*vision.Fea
 	return f, nil
 }
 
-// tester is what testing and rapid have in common.
+// tester has the methods that testing and rapid have in common.
 type tester interface {
 	Helper()
 	Fatal(args ...any)

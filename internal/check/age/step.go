@@ -33,7 +33,7 @@ type Step struct {
 	Guidance       vision.Guidance
 	Phase          Phase
 	Prompt         liveness.Prompt
-	Hint           liveness.Hint      // to be told with the prompt, while it lasts
+	Hint           liveness.Hint      // shown with the prompt, while it lasts
 	Done, Total    int                // prompts of the challenge, or deciding frames in the assisted mode
 	Progress       float64            // of the present prompt, 0 to 1 in tenths
 	Remaining      time.Duration      // until the prompt lapses; 0 where nothing waits for the person

@@ -121,7 +121,7 @@ func seventeen(t *testing.T) []Picture {
 	return set
 }
 
-// TestEvaluateAlteredRounds: whoever is estimated at 24.96 passes at 25, as on
+// TestEvaluateAlteredRounds: a face estimated at 24.96 passes at 25, as on
 // the page and in the other tables.
 func TestEvaluateAlteredRounds(t *testing.T) {
 	all, err := EvaluateAltered(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), always(24.96), seventeen(t), Options{Workers: 2, Pad: 0.2}, 18)

@@ -10,7 +10,7 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Altered reports on the pictures of a set altered in one way, beside the
+// Altered reports on the pictures of a set altered in one way, next to the
 // same pictures as they are.
 type Altered struct {
 	Name      string  `json:"name"`       // of the Alteration; "as it is" for the pictures themselves

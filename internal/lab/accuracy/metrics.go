@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Sample is a picture's label beside its estimate, both in years.
+// Sample is a picture's label and its estimate, both in years.
 type Sample struct {
 	Age      int
 	Groups   []string

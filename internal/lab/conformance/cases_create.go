@@ -24,7 +24,7 @@ var createCases = []testCase{
 		},
 	},
 	{
-		Name: "create.request_id", Title: "Every answer has an X-Request-ID of its own", Cites: []string{"openapi.yaml Errors", "openapi.yaml RequestID"},
+		Name: "create.request_id", Title: "Every answer has its own X-Request-ID", Cites: []string{"openapi.yaml Errors", "openapi.yaml RequestID"},
 		run: func(t *trial) {
 			seen := map[string]bool{}
 			for _, c := range operations {

@@ -114,7 +114,7 @@ func (t *trial) endedAs(outcome string) {
 func (t *trial) detectedAge(id, availability string) {
 	got := t.call(call{operation: getDetectedAge, keys: t.test, session: id})
 	var out map[string]any
-	_ = json.Unmarshal(got.body, &out) // told by the schema
+	_ = json.Unmarshal(got.body, &out) // the schema reports it
 	want := map[string]any{"session_id": strings.ToLower(id), "detected_age": nil, "availability": availability}
 	t.check(got.status == http.StatusOK && equalJSON(want, any(out)), "the estimate is answered with %s, want null and %s", got, availability)
 }

@@ -180,7 +180,7 @@ func (t *trial) redirect(s *session) *url.URL {
 	return to
 }
 
-// shortestToken is what a browser needs at least to follow the redirect over a
+// shortestToken is the shortest time a browser needs to follow the redirect over a
 // bad network, and a shop to look at the token.
 const shortestToken = 30 * time.Second
 
@@ -194,7 +194,7 @@ func swapCase(s string) string {
 }
 
 var liveCases = []testCase{{
-	Name: "live.session", Title: "A live session cannot be forced, is readable with the tenant's test key, and has Idempotency-Keys of its own", needs: []need{needLive}, sessions: 1, live: 1,
+	Name: "live.session", Title: "A live session cannot be forced, is readable with the tenant's test key, and has its own Idempotency-Keys", needs: []need{needLive}, sessions: 1, live: 1,
 	Cites: []string{"SPEC 4.1 rule 5", "SPEC 4.4", "SPEC 7", "openapi.yaml Test sessions", "openapi.yaml Repeating a request safely"},
 	run: func(t *trial) {
 		key, live := newKey(), []string{t.LiveKey}

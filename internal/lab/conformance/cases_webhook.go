@@ -28,7 +28,7 @@ var webhookCases = []testCase{
 		run:   func(t *trial) { t.event("fallback", "ROUTED_TO_FALLBACK", false) },
 	},
 	{
-		Name: "webhook.repeated", Title: "A refused delivery is repeated with the same webhook-id and body, signed anew", needs: []need{needWebhooks},
+		Name: "webhook.repeated", Title: "A refused delivery is repeated with the same webhook-id and body, signed again", needs: []need{needWebhooks},
 		Cites: []string{"SPEC 6", "openapi.yaml Webhooks"},
 		run: func(t *trial) {
 			s := t.forced("fallback")
@@ -134,7 +134,7 @@ func (t *trial) event(outcome, result string, adult bool) {
 	t.check(e.Type == "session.completed" && e.Status == result && e.IsAdult == adult, "the event says %s, %s, is_adult %t; want %s and %t", e.Type, e.Status, e.IsAdult, result, adult)
 	t.check(!e.Livemode, "the event of a test session has livemode true")
 	var members map[string]any
-	_ = json.Unmarshal(d.body, &members) // told by the schema
+	_ = json.Unmarshal(d.body, &members) // the schema reports it
 	for name := range members {
 		t.check(!strings.Contains(name, "age") && !strings.Contains(name, "estimate"), "the event has the member %q", name)
 	}
@@ -143,7 +143,7 @@ func (t *trial) event(outcome, result string, adult bool) {
 	t.check(e.SessionID == strings.ToLower(s.ID), "the event's session_id is not as the creation wrote it")
 }
 
-// signed checks a delivery as Standard Webhooks tells a receiver to.
+// signed checks a delivery as Standard Webhooks asks receivers to.
 func (t *trial) signed(d delivery) {
 	if t.WebhookSecret == "" {
 		return

@@ -75,7 +75,7 @@ type testCase struct {
 	Cites []string // sections of the specification ("SPEC 4.1") and headings and operations of openapi.yaml
 
 	needs    []need
-	sessions int // test sessions it makes at most, beside the shared ones
+	sessions int // test sessions it makes at most, besides the shared ones
 	live     int // live sessions it makes
 	run      func(*trial)
 }
@@ -178,7 +178,7 @@ func PlanOf(o Options) (Plan, error) {
 	return plan, nil
 }
 
-// reason says why a case is not run, as far as the options tell, or "".
+// reason says why the options exclude a case, or "".
 func (s *suite) reason(c testCase) string {
 	for _, n := range c.needs {
 		switch why := s.missing(n); {
@@ -329,7 +329,7 @@ func (s *suite) prepare(ctx context.Context) error {
 	return nil
 }
 
-// abort is what a trial panics with to end its case.
+// abort is the value that a trial panics with to end its case.
 type abort struct{ outcome Outcome }
 
 // one runs a case.

@@ -284,7 +284,7 @@ func (c *contract) exampleCoverage() (list []ExampleSeen) {
 	return list
 }
 
-// webhookOperation is what the contract says about deliveries.
+// webhookOperation is the contract's description of deliveries.
 func (c *contract) webhookOperation() *openapi3.Operation {
 	return c.doc.Webhooks["sessionCompleted"].Post
 }

@@ -27,7 +27,7 @@ type delivery struct {
 	answer int // the status it was given
 }
 
-// event is what the body says.
+// event is the content of the body.
 type event struct {
 	Type      string    `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
@@ -38,7 +38,7 @@ type event struct {
 }
 
 func (d delivery) event() (e event) {
-	_ = json.Unmarshal(d.body, &e) // the schema tells what is wrong
+	_ = json.Unmarshal(d.body, &e) // the schema reports what is wrong
 	return e
 }
 

@@ -34,7 +34,7 @@ type Result struct {
 	Took    time.Duration `json:"took_ns"`
 }
 
-// Report is what a run found. It contains no key, secret, link or token.
+// Report holds the findings of a run. It contains no key, secret, link or token.
 type Report struct {
 	BaseURL   string        `json:"base_url"`
 	StartedAt time.Time     `json:"started_at"`

@@ -91,7 +91,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestCatalogue: every case has a name of its own, a title and a citation.
+// TestCatalogue: every case has a unique name, a title and a citation.
 func TestCatalogue(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range (Options{Draws: DefaultDraws}).cases() {

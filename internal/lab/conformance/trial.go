@@ -63,7 +63,7 @@ func newClient(jar http.CookieJar) *http.Client {
 	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// newBrowser returns a client with a cookie jar of its own.
+// newBrowser returns a client with its own cookie jar.
 func newBrowser() *http.Client {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -81,7 +81,7 @@ type call struct {
 	body      string
 }
 
-// answer is what came back.
+// answer is the response to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -191,7 +191,7 @@ func (t *trial) invalid(what string, c call, want ...violation) {
 	}
 	var body struct{ Detail []violation }
 	if err := json.Unmarshal(got.body, &body); err != nil {
-		return // told by the schema
+		return // the schema reports it
 	}
 	if !sameViolations(body.Detail, want) {
 		t.failf("%s is answered with %v, want %v", what, body.Detail, want)

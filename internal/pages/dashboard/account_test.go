@@ -91,7 +91,7 @@ func cookieOf(t *testing.T, res *http.Response) string {
 var factorForms = []struct {
 	name   string
 	path   func(t *testing.T, g *gatewaytest.Gateway, user account.User) string
-	fill   func(t *testing.T, g *gatewaytest.Gateway, page string) url.Values // page is what the path shows
+	fill   func(t *testing.T, g *gatewaytest.Gateway, page string) url.Values // page is the page at path
 	leads  string                                                             // or empty: it shows recovery codes
 	action audit.Action
 }{

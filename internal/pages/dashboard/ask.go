@@ -74,7 +74,7 @@ func (f *feature) ask(at route, spec *form, find finder) {
 	f.keys = append(f.keys, spec.name+".title", spec.name+".body", spec.name+".button")
 }
 
-// fill is ask for an act whose question has a page of its own.
+// fill is ask for an act whose question has its own page.
 func (f *feature) fill(at route, spec *form, find finder) {
 	show, run := at, at
 	show.method, show.renews, show.handle = http.MethodGet, false, spec.asks(find)

@@ -158,7 +158,7 @@ type lowBalance struct {
 }
 
 // lowBalance returns the warning if there is reason for one. Where it cannot be
-// told, the pages that show it fail by themselves.
+// reported, the pages that show it fail by themselves.
 func (r *request) lowBalance() *lowBalance {
 	below := r.tenant.AlertBelow
 	if below == nil || r.route.path != overviewPath && r.route.path != billingPath {

@@ -15,7 +15,7 @@ type tileView struct{ Label, Value, Note string }
 // newTile is the template function tile, with texts that are translated already.
 func newTile(label, value, note string) tileView { return tileView{label, value, note} }
 
-// emptyView is what is shown instead of an empty list.
+// emptyView is shown instead of an empty list.
 type emptyView struct{ Title, Body, Action, Href string }
 
 // newEmpty is the template function empty, with texts that are translated

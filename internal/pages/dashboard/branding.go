@@ -64,7 +64,7 @@ type brandView struct {
 	Schemes []schemeView
 }
 
-// schemeView is what a colour becomes on light or dark screens.
+// schemeView shows a colour as it is on light or dark screens.
 type schemeView struct {
 	Name     string // light or dark: the text branding.<Name>
 	Accent   string // with its number sign

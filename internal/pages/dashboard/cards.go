@@ -167,7 +167,7 @@ func (p *Pages) revokeCard(r *request) (*question, error) {
 	}, err
 }
 
-// cardPath is the page that a card's link opens, for whoever has it.
+// cardPath is the page that a card's link opens, for anybody who has it.
 const cardPath = "/dashboard/card/:token"
 
 var cardForm = &form{name: "card", again: true, problems: map[error]string{session.ErrCardUsedUp: "used_up"}}

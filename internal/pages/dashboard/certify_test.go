@@ -16,7 +16,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// TestCertifier: a careful receiver passes and a careless one is told what it let
+// TestCertifier: a careful receiver passes and a careless one learns what it let
 // in; a host is attacked once in a while, and the checklist knows.
 func TestCertifier(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {

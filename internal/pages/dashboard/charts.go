@@ -10,7 +10,7 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// The size of a chart of bars in units of its own; style sheets stretch it.
+// The size of a chart of bars in its own units; style sheets stretch it.
 const (
 	chartWidth  = 720.0
 	chartHeight = 160.0
@@ -38,7 +38,7 @@ func (v chartView) Labels() []string {
 	return keys
 }
 
-// chartPart is what one status has of all bars.
+// chartPart is one status's part of all bars.
 type chartPart struct {
 	statusView
 	Path string // in the syntax of SVG; empty where no bar has any

@@ -99,7 +99,7 @@ func (c *crowd) fillSessions(t *testing.T, gone *atomic.Bool) {
 	fillLedger(t, &office{Gateway: c.Gateway, shop: c.shop}, 2*c.rows)
 }
 
-// copies adds copies of a row, each changed by change to have an ID of its own.
+// copies adds copies of a row, each changed by change to have its own ID.
 func (c *crowd) copies(t *testing.T, table, where string, change func(i int, id string) string) {
 	t.Helper()
 	statements := []string{"CREATE TEMP TABLE copied AS SELECT * FROM " + table + " WHERE " + where}

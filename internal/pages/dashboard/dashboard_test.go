@@ -64,7 +64,7 @@ func TestSetupLinkMakesOneOperator(t *testing.T) {
 		res, _ := g.Nobody().Get(t, path)
 		want(t, "the used link", res, 410, "")
 		if _, err := g.App.Accounts.NewSetupLink(t.Context(), nil); err == nil {
-			t.Error("there is a setup link beside an operator")
+			t.Error("there is a setup link although there is an operator")
 		}
 	})
 }
@@ -148,7 +148,7 @@ func TestLogInAndOut(t *testing.T) {
 		}
 		known = strings.NewReplacer(options(known), "", nonce(known), "", "Ada@Shop.example", "").Replace(known)
 		if unknown = strings.NewReplacer(options(unknown), "", nonce(unknown), "", "eve@shop.example", "").Replace(unknown); known != unknown {
-			t.Error("the page tells a known address from an unknown one")
+			t.Error("the page shows whether an address is known")
 		}
 		form = url.Values{"email": {"ADA@shop.example"}, "password": {passphrase}, "next": {overview}}
 		res, _ = other.Post(t, "/dashboard/login", form)

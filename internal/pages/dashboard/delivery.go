@@ -70,7 +70,7 @@ type attemptView struct {
 	webhook.Attempt
 	Tone   string
 	Millis int64
-	Answer string // the excerpt with everything hidden spelt out
+	Answer string // the excerpt with hidden characters escaped
 }
 
 func (p *Pages) showDelivery(r *request) error {
@@ -79,7 +79,7 @@ func (p *Pages) showDelivery(r *request) error {
 		return err
 	}
 	v := &deliveryView{
-		Event: d.Record, Tone: deliveryTones[d.Status], Body: spelt(d.Body), Back: r.path(webhooksPath),
+		Event: d.Record, Tone: deliveryTones[d.Status], Body: escape(d.Body), Back: r.path(webhooksPath),
 		MayAct: r.may(account.Developer), Retry: r.retry(d.Record), Session: r.path(sessionsPath) + "/" + d.SessionID.String(),
 	}
 	for _, a := range slices.Backward(d.Attempts) {
@@ -87,7 +87,7 @@ func (p *Pages) showDelivery(r *request) error {
 		if a.Class == webhook.ClassDelivered {
 			tone = "good"
 		}
-		v.Attempts = append(v.Attempts, attemptView{a, tone, a.Latency.Milliseconds(), spelt(a.Excerpt)})
+		v.Attempts = append(v.Attempts, attemptView{a, tone, a.Latency.Milliseconds(), escape(a.Excerpt)})
 	}
 	if v.MayAct && d.Status != webhook.StatusNoDestination {
 		v.Resend = r.path(webhooksPath) + "/events/" + d.ID + "/resend"
@@ -98,9 +98,9 @@ func (p *Pages) showDelivery(r *request) error {
 	return r.render(http.StatusOK, "delivery", v)
 }
 
-// spelt makes bytes of others readable: everything but line breaks that is
-// hidden or changes the text around it is spelt out.
-func spelt(raw []byte) string {
+// escape makes bytes of others readable: everything but line breaks that is
+// hidden or changes the text around it is written as an escape.
+func escape(raw []byte) string {
 	lines := strings.Split(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\n")
 	for i, line := range lines {
 		lines[i] = tenant.Visible(line)

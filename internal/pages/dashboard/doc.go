@@ -1,4 +1,4 @@
-// Package dashboard is what a merchant's staff and the operator see: the pages
+// Package dashboard serves a merchant's staff and the operator: the pages
 // below /dashboard and /operator. Handlers are thin: the guard lets nobody in
 // who may not be there, the domain decides, a template shows the result.
 //

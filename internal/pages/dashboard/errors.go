@@ -32,7 +32,7 @@ func (p *Pages) Error(c echo.Context, status int, cause error) {
 	}
 	if err := p.set.Render(c, status, "error", v); err != nil {
 		p.cfg.Logger.Error("error page failed", "status", status)
-		_ = c.NoContent(status) // nobody is left to tell
+		_ = c.NoContent(status) // the connection is gone
 	}
 }
 

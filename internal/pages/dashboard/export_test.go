@@ -12,7 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// ErrSent is what Once returns for a form that was sent before.
+// ErrSent is returned by Once for a form that was sent before.
 var ErrSent = errSent
 
 // Once sends a form with a nonce.

@@ -161,7 +161,7 @@ func (r *request) renderTOTP(status int, f *formView, enrolment account.Enrolmen
 	})
 }
 
-// totpPicture is the QR code of an enrolment, a picture of its own because the
+// totpPicture is the QR code of an enrolment, a separate picture because the
 // pages' policy allows none within them. The address has the secret sealed.
 func (p *Pages) totpPicture(r *request) error {
 	enrolment, err := p.cfg.Accounts.TOTPEnrolment(r.who, r.QueryParam("of"))

@@ -1,6 +1,6 @@
 package dashboard
 
-// feature is what one file of pages brings.
+// feature holds what one file of pages adds.
 type feature struct {
 	routes  []route
 	screens []string // the templates that its handlers render

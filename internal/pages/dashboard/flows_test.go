@@ -72,7 +72,7 @@ func TestReplicasShareLogins(t *testing.T) {
 
 var tokens = regexp.MustCompile(`(name="nonce" value|data-options)="[^"]*"`)
 
-// TestRefusedLogInsAreAlike: in status, headers and page, whoever the address
+// TestRefusedLogInsAreAlike: in status, headers and page, no matter to whom the address
 // belongs to. See account.TestLogInCostsTheSame for the time they take.
 func TestRefusedLogInsAreAlike(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {

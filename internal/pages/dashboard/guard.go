@@ -132,15 +132,15 @@ func (p *Pages) enter(r *request) error {
 	if r.route.hasMode() && !known || r.route.testOnly && livemode {
 		return echo.ErrNotFound
 	}
-	var beside errgroup.Group // the tenant is read while it is asked whose it is
+	var parallel errgroup.Group // the tenant is read while its membership is checked
 	var found tenant.Tenant
 	ctx := r.ctx()
-	beside.Go(func() (err error) {
+	parallel.Go(func() (err error) {
 		found, err = p.cfg.Tenants.Tenant(ctx, id)
 		return err
 	})
 	access, err := p.cfg.Accounts.Enter(ctx, r.who, id, livemode)
-	missing := beside.Wait()
+	missing := parallel.Wait()
 	if err = cmp.Or(err, missing); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type memberOf struct {
 	Href   string
 }
 
-// showHome lets the user choose a tenant. Whoever has one is led there, and an
+// showHome lets the user choose a tenant. A user who has one is led there, and an
 // operator without any to the operator's pages.
 func (p *Pages) showHome(r *request) error {
 	member, err := p.membershipsOf(r, r.who.User().ID)

@@ -65,7 +65,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// TestOwnListener: with an address of its own the dashboard is there alone, and
+// TestOwnListener: with its own address the dashboard is there alone, and
 // the public address does not have it.
 func TestOwnListener(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_DASHBOARD_LISTEN=127.0.0.1:0")

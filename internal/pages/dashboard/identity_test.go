@@ -32,7 +32,7 @@ func between(t *testing.T, body, before, after string) string {
 	return text
 }
 
-// appCode is what an authenticator app shows.
+// appCode is the code that an authenticator app shows.
 func appCode(t *testing.T, secret string, at time.Time) string {
 	t.Helper()
 	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)

@@ -62,7 +62,7 @@ var accountNav = []navGroup{{"", []navItem{
 	{"account", accountPath, "team"},
 }}}
 
-// layout is what the frame around every page shows. The view of each screen
+// layout is the view of the frame around every page. The view of each screen
 // embeds it; render fills it in.
 type layout struct {
 	page.Frame
@@ -193,5 +193,5 @@ func composedKeys() []string {
 	return keys
 }
 
-// funcs are the template functions of the dashboard, beside t, texts and say.
+// funcs are the template functions of the dashboard, besides t, texts and say.
 var funcs = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty, "ceremony": newCeremony, "preview": newPreview}

@@ -59,7 +59,7 @@ func (p *Pages) login() feature {
 	}
 }
 
-// passkeyView is what a page needs to offer a passkey.
+// passkeyView is the view of a page that offers a passkey.
 type passkeyView struct {
 	Options string // for the browser, or empty: not offered
 	None    string // why passkeys cannot work at this address: the key of a text, or empty

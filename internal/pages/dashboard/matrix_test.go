@@ -197,7 +197,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestPagesOpen: every page without an object of its own opens for who may see
+// TestPagesOpen: every page that shows no single object opens for who may see
 // it, and no page fails for an object that does not exist.
 func TestPagesOpen(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {

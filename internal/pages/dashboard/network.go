@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Lengths of the prefixes that are taken for one client: whoever has one address
+// Lengths of the prefixes that are taken for one client: a client that has one address
 // of it can often choose any other.
 const (
 	networkBits4 = 24

@@ -11,7 +11,7 @@ import (
 	"agegate/internal/pages/dashboard"
 )
 
-// TestNetwork: the network of a client is what a trusted proxy saw, whatever the
+// TestNetwork: the network of a client is the one that a trusted proxy saw, whatever the
 // client says of itself.
 func TestNetwork(t *testing.T) {
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24"), netip.MustParsePrefix("fd00::/64")}
@@ -23,7 +23,7 @@ func TestNetwork(t *testing.T) {
 	}{
 		{"a proxy's client", "10.0.0.1:5000", []string{"203.0.113.7"}, "203.0.113.0/24"},
 		{"the client's own header before it", "10.0.0.1:5000", []string{"198.51.100.1, 203.0.113.7"}, "203.0.113.0/24"},
-		{"in a line of its own", "10.0.0.1:5000", []string{"198.51.100.1", "203.0.113.7"}, "203.0.113.0/24"},
+		{"in a separate line", "10.0.0.1:5000", []string{"198.51.100.1", "203.0.113.7"}, "203.0.113.0/24"},
 		{"that names a proxy", "10.0.0.1:5000", []string{"10.0.0.9, 203.0.113.7"}, "203.0.113.0/24"},
 		{"that is no address", "10.0.0.1:5000", []string{"<script>,, ,203.0.113.7"}, "203.0.113.0/24"},
 		{"two proxies", "[fd00::1]:5000", []string{"198.51.100.1, 203.0.113.7, 10.0.0.2"}, "203.0.113.0/24"},
@@ -70,7 +70,7 @@ func TestSpoofedNetworks(t *testing.T) {
 			want(t, claimed, res, 422, "")
 		}
 		rows, err := g.App.Store.PruneAccounts(t.Context(), g.Clock.Now().Add(25*time.Hour), 100)
-		if err != nil || rows != 2+networks { // beside the account's and the instance's
+		if err != nil || rows != 2+networks { // besides the account's and the instance's
 			t.Errorf("behind %q: %d buckets, want %d, %v", proxies, rows, 2+networks, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 const labPath = operatorPath + "/lab"
 
-// Lab is what the threshold lab knows of the estimator of this process.
+// Lab is the threshold lab's knowledge of the estimator of this process.
 type Lab struct {
 	Curve  *curve.Curve // nil: see Why
 	Why    LabGap       // why there is none
@@ -92,7 +92,7 @@ type labBand struct {
 	labShare
 }
 
-// seenView is what was seen in live sessions for one target age.
+// seenView shows live sessions of one target age.
 type seenView struct {
 	Target               int
 	Decided, Spoof, Sent string

@@ -49,7 +49,7 @@ func newest(t *testing.T, g *gatewaytest.Gateway, scope audit.Scope) audit.Entry
 }
 
 // TestCreateTenant: the operator gets the owner's invitation and no credential,
-// and whoever uses the link owns the tenant.
+// and the user of the link owns the tenant.
 func TestCreateTenant(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)

@@ -84,7 +84,7 @@ type figuresView struct {
 	Webhooks healthView
 }
 
-// figuresKey is what a figuresView depends on.
+// figuresKey holds what a figuresView depends on.
 type figuresKey struct {
 	insight.Scope
 	insight.Window
@@ -145,13 +145,13 @@ func (p *Pages) showOverview(r *request) error {
 	// Most of the time is spent waiting for the database: it is asked for the
 	// checklist and the list at once.
 	var list insight.Checklist
-	var beside errgroup.Group
+	var parallel errgroup.Group
 	ctx := r.ctx()
-	beside.Go(func() (err error) {
+	parallel.Go(func() (err error) {
 		list, err = p.cfg.Insight.Checklist(ctx, r.tenant)
 		return err
 	})
-	err, unread := r.readRecent(v), beside.Wait()
+	err, unread := r.readRecent(v), parallel.Wait()
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func TestPasteBox(t *testing.T) {
 }
 
 // TestAPasswordAloneTriesTestSecretsOnly: neither the paste box nor the debuggers
-// tell such a log-in anything of live mode.
+// show such a log-in anything of live mode.
 func TestAPasswordAloneTriesTestSecretsOnly(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	d := newDesk(t, g, "")

@@ -9,10 +9,10 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// pasted is what a text was recognized as; the zero value is nothing known.
+// pasted is a recognized text; the zero value is nothing known.
 type pasted struct {
 	kind pastedKind
-	// text is what is to be looked at: an ID or a link's token in the one spelling
+	// text is the part to look at: an ID or a link's token in the one spelling
 	// that the gateway writes, a success URL, or a whole webhook.
 	text string
 }
@@ -39,7 +39,7 @@ var (
 	bodyStart      = regexp.MustCompile(`(?m)^\x{feff}?\{`)
 )
 
-// recognize tells what a text is. What says more wins: a whole webhook has an
+// recognize finds out what a text is. What says more wins: a whole webhook has an
 // event's ID in it, and a success URL a session's. Of several IDs the last one
 // counts, since addresses of pages begin with the tenant's.
 func recognize(text string) pasted {

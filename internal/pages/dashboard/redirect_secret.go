@@ -69,7 +69,7 @@ func (p *Pages) showRedirectSecret(r *request) error {
 	return r.render(http.StatusOK, "redirect_secret", v)
 }
 
-// stepsOf returns the three steps as the secrets in force, newest first, tell of
+// stepsOf returns the three steps as the secrets in force, newest first, show
 // them. Another secret can be staged at any time: it replaces the staged one.
 func stepsOf(secrets []secretView) []stepView {
 	stage := stepView{Name: stepStage, Href: "/stage"}

@@ -45,7 +45,7 @@ var headings = map[string]string{
 	"bad_request":     "bad-request",
 }
 
-// plainType is what the type of a 422 looks like.
+// plainType matches the type of a 422.
 var plainType = regexp.MustCompile(`^[a-z_]+$`)
 
 // headingOf returns the fragment of a refusal in the guide to errors, or nothing

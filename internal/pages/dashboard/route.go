@@ -40,7 +40,7 @@ const (
 	ofOneself
 )
 
-// route is one page or act. The table of all routes is what is registered, and
+// route is one page or act. The routes of the table are registered, and
 // what tests enumerate.
 type route struct {
 	method string // GET, which includes HEAD, or POST
@@ -66,15 +66,15 @@ func (r route) hasMode() bool   { return strings.Contains(r.path, ":mode") }
 // modes are the values of :mode.
 var modes = map[string]bool{"test": false, "live": true} // to livemode
 
-// segment is what a path's parameter may look like in an address to go on to.
+// segment matches a path's parameter in an address to go on to.
 var segment = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// onward returns where to go after a log-in: path, built anew from the GET route
+// onward returns where to go after a log-in: path, built again from the GET route
 // that it matches, or home. So no address leads to another site.
 func (p *Pages) onward(path string) string {
 	given := strings.Split(path, "/")
 	for _, r := range p.routes {
-		// Whoever was invited may log in first, and a card may be scanned under
+		// An invited person may log in first, and a card may be scanned under
 		// another host.
 		if r.method == http.MethodGet && (r.least >= user || r.path == linkPath || r.path == cardPath) {
 			if built, ok := rebuild(strings.Split(r.path, "/"), given); ok {

@@ -60,7 +60,7 @@ func (p *Pages) session() feature {
 	return f
 }
 
-// sessionView is what is shown of one session. It has no estimated age.
+// sessionView is the view of one session. It has no estimated age.
 type sessionView struct {
 	layout
 	insight.Record

@@ -157,7 +157,7 @@ func TestFormWhoseChangeFailed(t *testing.T) {
 		form.Del("nonce")
 		res, _ = o.owner.Fill(t, path, form)
 		if want(t, "opened anew", res, 303, o.at("/settings")); !o.tenant(t).AgeVisibility {
-			t.Error("the form opened anew does not work")
+			t.Error("the form opened again does not work")
 		}
 	})
 }

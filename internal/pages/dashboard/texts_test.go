@@ -14,7 +14,7 @@ import (
 	"agegate/internal/pages/dashboard"
 )
 
-// textKey is what a key of the catalogue looks like in the source.
+// textKey matches a key of the catalogue in the source.
 var textKey = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-zA-Z0-9_]+)+$`)
 
 // source is the package's Go files without its tests.

@@ -94,11 +94,11 @@ func TestRemovedFactorLeavesNothingStrong(t *testing.T) {
 		remove   string // or a passkey
 		strong   bool   // after
 	}{
-		"the app":                   {app: true, remove: "totp"},
-		"the passkey":               {passkeys: 1},
-		"the app beside a passkey":  {passkeys: 1, app: true, remove: "totp", strong: true},
-		"the passkey beside an app": {passkeys: 1, app: true, strong: true},
-		"one of two passkeys":       {passkeys: 2, strong: true},
+		"the app":                 {app: true, remove: "totp"},
+		"the passkey":             {passkeys: 1},
+		"the app with a passkey":  {passkeys: 1, app: true, remove: "totp", strong: true},
+		"the passkey with an app": {passkeys: 1, app: true, strong: true},
+		"one of two passkeys":     {passkeys: 2, strong: true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {

@@ -47,7 +47,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 				t.Error("the answer is missing or markup")
 			}
 			if strings.ContainsAny(page, "\x1b\u202e\x00") || !strings.Contains(page, `\u001b[2J\u202e\u0000\ufffd`) {
-				t.Error("hidden characters of the answer are not spelt out")
+				t.Error("hidden characters of the answer are not escaped")
 			}
 		}
 		list := d.see(t, 200, "/test/webhooks")
@@ -246,7 +246,7 @@ func TestTokenDebugger(t *testing.T) {
 	}
 	g.Clock.Advance(account.SetupTTL)
 	if _, body := d.Post(t, d.base+"/test/redirect-secret/verify", url.Values{"url": {own}}); !strings.Contains(body, "It expired at") {
-		t.Error("the expired token is not told")
+		t.Error("the expired token is not reported")
 	}
 }
 

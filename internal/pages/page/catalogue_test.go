@@ -12,7 +12,7 @@ func TestCatalogueRefusesWhatIsIncomplete(t *testing.T) {
 	tests := map[string]string{
 		"a missing key":          `{"a":"A {n}"}`,
 		"an empty text":          `{"a":"A {n}","b":" "}`,
-		"a key of its own":       `{"a":"A {n}","b":"B","c":"C"}`,
+		"an extra key":           `{"a":"A {n}","b":"B","c":"C"}`,
 		"a missing placeholder":  `{"a":"A","b":"B"}`,
 		"a mistyped placeholder": `{"a":"A {m}","b":"B"}`,
 		"no JSON":                `{`,
@@ -47,7 +47,7 @@ func TestCatalogueRefusesWrongPlurals(t *testing.T) {
 		"one too many in Japanese": {"ja", `{"one":"{n}","other":"{n}"}`, false},
 		"no form of that name":     {"de", `{"one":"{n}","others":"{n}","other":"{n}"}`, false},
 		"an empty form":            {"de", `{"one":" ","other":"{n}"}`, false},
-		"a value of its own":       {"de", `{"one":"{n}","other":"{n} {m}"}`, false},
+		"an extra value":           {"de", `{"one":"{n}","other":"{n} {m}"}`, false},
 		"a list":                   {"de", `["{n}"]`, false},
 		"plain, against a plural":  {"de", `"{n}"`, false},
 	}

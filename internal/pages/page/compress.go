@@ -11,8 +11,8 @@ const leastCompressed = 1024
 // Compress is a middleware that compresses what it wraps for clients that take
 // gzip. It is not for WebSockets.
 //
-// Compressing a page tells its length, which gives secrets away where an attacker
-// can put text of their own beside them and read the length of many answers
+// Compressing a page reveals its length, which gives secrets away where an attacker
+// can put their own text next to them and read the length of many answers
 // (BREACH). No page has both. Those that hold a link that opens something (the
 // hosted page, the phone's, the playground's) repeat nothing of a query: the
 // languages and modes that it chooses are from closed lists, and names come from
@@ -20,7 +20,7 @@ const leastCompressed = 1024
 // filters and lab, and where a log-in or confirmation leads on to) hold nothing
 // that opens anything, except nonces and challenges, which are new in each answer.
 // Keys and secrets are only in answers to POST, which are not wrapped. A page
-// that would show a request's text beside a secret must not be wrapped.
+// that would show a request's text next to a secret must not be wrapped.
 //
 // Echo wraps a handler in its middleware again for each request, so that this is
 // made once: the writers that it keeps, 800 kB each, are for all of them.

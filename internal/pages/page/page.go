@@ -17,7 +17,7 @@ import (
 )
 
 // HandshakePath is where the hosted page accepts a WebSocket and ends it at once. It
-// lies beside those of the camera checks, so that proxies treat it alike.
+// lies next to those of the camera checks, so that proxies treat it alike.
 const HandshakePath = "/v/handshake"
 
 // Config describes a set of pages.
@@ -33,7 +33,7 @@ type Config struct {
 	// Literal keys are found in the templates. The values of these texts are not
 	// checked.
 	Keys []string
-	// Funcs are the set's template functions, beside t and texts.
+	// Funcs are the set's template functions, besides t and texts.
 	Funcs template.FuncMap
 	// StaticPath is where the static files are mounted, without a trailing slash.
 	StaticPath string

@@ -11,10 +11,10 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Operator is who runs the gateway, as shoppers are told.
+// Operator is who runs the gateway, as shown to shoppers.
 type Operator struct {
 	Name  string       // empty: not shown
-	Links tenant.Links // shown where the tenant has none of its own
+	Links tenant.Links // shown where the tenant has set none
 }
 
 // footerLink is a link of the footer; its text is page.<Kind>.
@@ -34,7 +34,7 @@ func footerLinks(l tenant.Links) []footerLink {
 	return links
 }
 
-// look is what a merchant's brand adds to the layout of a page.
+// look is the part of a page's layout that comes from a merchant's brand.
 type look struct {
 	Shop       string       // the merchant, as the logo's alternative text
 	Logo       string       // path of the logo, or empty

@@ -164,7 +164,7 @@ func (c *captures) review() {
 	c.admit()
 }
 
-// admit gives out free places and tells those in line where they are. The next
+// admit gives out free places and informs those in line where they are. The next
 // place goes to the tenant with the fewest, and within a tenant to who has
 // waited longest. While a tenant has less than its share of the places, others
 // that hold more than theirs do not keep it waiting. c.mu is held.

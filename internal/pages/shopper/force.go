@@ -57,14 +57,14 @@ func (p *Pages) force(c echo.Context, v visit, name string) error {
 			v.sess.BrowserHash = credential.HashToken(v.cookie)
 		}
 	}
-	// Whoever forces sees the result, also when it was forced before; only the
+	// The forcing browser sees the result, also when it was forced before; only the
 	// redirect stays with the browser that passed.
 	v.owner = v.sess.Status != session.StatusPassed || v.sess.Owns(v.cookie)
 	return p.showState(c, v)
 }
 
 // isLate reports that a session had ended, or moved on, before the request
-// could change it: its state's page tells the shopper the rest.
+// could change it: its state's page explains the rest.
 func isLate(err error) bool { return errors.Is(err, session.ErrLate) }
 
 // isDisabled reports that the session's tenant is disabled.

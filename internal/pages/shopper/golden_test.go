@@ -19,11 +19,11 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// After a change of a page on purpose, write its golden file anew and read the
+// After a change of a page on purpose, write its golden file again and read the
 // difference:
 //
 //	go test ./internal/pages/shopper -run TestGolden -update
-var update = flag.Bool("update", false, "write the golden files of the pages anew")
+var update = flag.Bool("update", false, "write the golden files of the pages again")
 
 type goldenScreen struct {
 	screen string

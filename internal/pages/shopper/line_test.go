@@ -21,7 +21,7 @@ import (
 func crowded(t *testing.T, places int, capture func(session.Session, bool) Capture) *fixture {
 	f := newFixture(t, tenant.Tenant{}, capture)
 	f.pages.captures.places = func() int { return places }
-	f.pages.budget.beat = time.Hour // only what changes is told
+	f.pages.budget.beat = time.Hour // only changes are sent
 	return f
 }
 

@@ -35,7 +35,7 @@ func (l *link) send(ctx context.Context, message any) error {
 	return wsjson.Write(ctx, l.conn, message)
 }
 
-// close tells the peer how the stream ended and returns when the connection is
+// close sends the peer how the stream ended and returns when the connection is
 // gone, at most closeTime later. Only the first close counts.
 func (l *link) close(code websocket.StatusCode, reason string) {
 	l.closed.Do(func() {

@@ -87,6 +87,6 @@ func (p *Pages) Error(c echo.Context, status int, cause error) {
 	}
 	if err := p.render(c, status, "notice", v); err != nil {
 		p.cfg.Logger.Error("error page failed", "status", status)
-		_ = c.NoContent(status) // nobody is left to tell
+		_ = c.NoContent(status) // the connection is gone
 	}
 }

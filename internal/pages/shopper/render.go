@@ -12,7 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// layout is what the frame around every page needs. The view of each screen
+// layout is the view of the frame around every page. The view of each screen
 // embeds it.
 type layout struct {
 	page.Frame

@@ -30,7 +30,7 @@ type sampleView struct {
 	Request string // reference to this page with the request
 }
 
-// sampleVisit is a visit of whoever holds the sample wallet.
+// sampleVisit is a visit of the sample wallet's holder.
 type sampleVisit struct {
 	sess    session.Session
 	path    string // of the session's page

@@ -31,7 +31,7 @@ type Config struct {
 	Sessions *session.Service
 	Tenants  Tenants
 	// NewCapture starts a camera check of a session. Nil means that the estimator is off:
-	// live sessions are told so, forced outcomes of test sessions still work.
+	// live sessions show that, forced outcomes of test sessions still work.
 	NewCapture func(sess session.Session, assisted bool) Capture
 	// Places returns how many camera checks can be served at a usable rate now,
 	// at least one; the others wait in line. Nil: all of them.
@@ -151,7 +151,7 @@ func (p *Pages) Register(e *echo.Echo) {
 	}
 }
 
-// Close ends the camera checks under way and tells their pages to connect
+// Close ends the camera checks under way and asks their pages to connect
 // again. It waits for the checks until ctx ends.
 func (p *Pages) Close(ctx context.Context) error {
 	var lanes errgroup.Group

@@ -27,7 +27,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// fixture is the pages over a real SQLite database and a clock of its own.
+// fixture is the pages over a real SQLite database and a clock that tests set.
 type fixture struct {
 	t        testing.TB
 	db       *store.Store
@@ -80,7 +80,7 @@ func newFixture(t testing.TB, settings tenant.Tenant, capture func(sess session.
 	return f
 }
 
-// replica starts the pages again, beside the fixture's own, over the same
+// replica starts the pages a second time, over the same
 // database and clock.
 func (f *fixture) replica(capture func(sess session.Session, assisted bool) Capture) *fixture {
 	f.t.Helper()

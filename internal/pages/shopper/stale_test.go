@@ -30,7 +30,7 @@ func (b *browser) opened(link string) *camera {
 }
 
 // finds sends the frame on which the stream's script has its verdict, and
-// waits until the page is told to move on.
+// waits until the page is asked to move on.
 func (c *camera) finds(seq uint32) {
 	c.t.Helper()
 	c.send(frame(scriptNonce, seq))

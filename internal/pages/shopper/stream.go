@@ -19,7 +19,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// budget is what one camera stream may use.
+// budget limits what one camera stream may use.
 type budget struct {
 	answer time.Duration // for a frame, the wait for its turn included
 	idle   time.Duration // between two frames, and for the answer to a ping
@@ -28,7 +28,7 @@ type budget struct {
 	bytes  int           // of messages
 	gap    time.Duration // between two frames on average; more are read later
 	burst  int           // frames that may come sooner, after a delay in the network
-	beat   time.Duration // between two pings; those in line are told their place as often
+	beat   time.Duration // between two pings; those in line receive their place as often
 }
 
 // photoBudget is the same for pictures of documents, which are larger and fewer.
@@ -53,7 +53,7 @@ const (
 	messageLimit = age.FrameHeaderBytes + vision.MaxFrameBytes + 1024
 )
 
-// Close codes that tell the page how to go on, beside those of RFC 6455. The
+// Close codes that say how the page goes on, besides those of RFC 6455. The
 // page knows them by number.
 const (
 	closeReload    websocket.StatusCode = 4000 // the session has moved on
@@ -81,7 +81,7 @@ type guidance struct {
 	Guidance  vision.Guidance `json:"guidance"`
 	Phase     age.Phase       `json:"phase"`
 	Prompt    liveness.Prompt `json:"prompt"`
-	Hint      liveness.Hint   `json:"hint"` // to be told with the prompt
+	Hint      liveness.Hint   `json:"hint"` // shown with the prompt
 	Done      int             `json:"done"`
 	Total     int             `json:"total"`
 	Progress  float64         `json:"progress"`  // of the present prompt, 0 to 1
@@ -96,13 +96,13 @@ type guidance struct {
 const moreTime = "more_time"
 
 // onwardMessage is the last message of a check that has ended by itself. It
-// does not tell the verdict.
+// does not contain the verdict.
 type onwardMessage struct {
 	Next    string        `json:"next"`              // "reload"; "retry": nothing had begun, the page offers the camera again
 	Refused photo.Outcome `json:"refused,omitempty"` // why a document was refused, while another one may be tried
 }
 
-// exam is what a stream does with the frames of its page: a camera check, or
+// exam judges the frames of a stream: a camera check, or
 // the check of a photographed document.
 type exam interface {
 	Nonce() [16]byte
@@ -139,7 +139,7 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 		return nil // Accept has answered
 	}
 	link := &link{conn: conn, raw: handshake.conn}
-	defer conn.CloseNow() //nolint:errcheck // nothing is left to be told
+	defer conn.CloseNow() //nolint:errcheck // nothing is left to send
 	stream := &stream{pages: p, link: link, visit: v, inbox: newInbox()}
 	if !stream.prepare(assisted(c)) {
 		link.close(closeReload, "the session has moved on")
@@ -256,7 +256,7 @@ func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 	}
 }
 
-// queue waits in line until the check has a place, and tells the page where it
+// queue waits in line until the check has a place, and sends the page where it
 // is. It returns how to close, or zero to go on.
 func (s *stream) queue(work context.Context) (websocket.StatusCode, string) {
 	beat := time.NewTicker(s.budget.beat)

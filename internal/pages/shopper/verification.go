@@ -173,7 +173,7 @@ func (p *Pages) onward(c echo.Context, v visit, path string) error {
 	return c.Redirect(http.StatusSeeOther, path)
 }
 
-// exit is what a page needs to lead the shopper back to the merchant.
+// exit holds the links that lead the shopper back to the merchant.
 type exit struct {
 	Merchant string
 	Leave    string // the session's cancel URL

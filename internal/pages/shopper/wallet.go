@@ -30,7 +30,7 @@ func (p *Pages) registerWallet(e *echo.Echo) {
 	e.GET("/v/:token/wallet/state", p.walletState)
 	e.POST("/v/:token/wallet/browser", p.presentInBrowser)
 	// Wallets post here, which have no origin and no cookie. Each scheme of links
-	// has an address of its own, as each asks for an answer of another form.
+	// has its own address, as each asks for an answer of another form.
 	e.POST("/v/:token/wallet/:request", p.receive(wallet.SchemeOpenID))
 	e.POST("/v/:token/wallet/:request/"+wallet.SchemeProofOfAge, p.receive(wallet.SchemeProofOfAge))
 	e.Match(getOrHead, samplePath+":request", p.showSample, page.Compress)

@@ -134,7 +134,7 @@ func TestAWalletProvesTheAge(t *testing.T) {
 			if again := f.answer(issuer, request, wallet.SampleDocument{Age: 18}); again.StatusCode != http.StatusBadRequest {
 				t.Errorf("a second answer: %d", again.StatusCode)
 			}
-			// A relayed code: whoever answered it is not the shopper's browser.
+			// A relayed code: the one who answered it is not the shopper's browser.
 			f.browser().get(link+"/wallet").leadsTo(t, path)
 			f.expect(link, session.StatusPending, "", 0)
 			shopper.get(link+"/wallet").shows(t, http.StatusOK, "screen-onward")

@@ -23,7 +23,7 @@ type User struct {
 	CreatedAt  time.Time
 }
 
-// Role is what a member may do in a tenant. Roles are ordered: see Role.Includes.
+// Role says what a member may do in a tenant. Roles are ordered: see Role.Includes.
 type Role string
 
 // The roles.

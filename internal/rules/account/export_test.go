@@ -14,7 +14,7 @@ type Derivation struct {
 	Size         uint32
 }
 
-// Full is what every check of a password costs.
+// Full is the cost of every check of a password.
 var Full = Derivation{argonTime, argonMemory, argonThreads, argonKey}
 
 // Watch calls seen for every derivation of a service.

@@ -23,7 +23,7 @@ var (
 	ErrStartAgain = fault.New(fault.Gone, "The log-in took too long")
 )
 
-// Browser is what a request shows of the browser that sent it.
+// Browser describes the browser that sent a request.
 type Browser struct {
 	Login   string       // the cookie of a log-in, or empty
 	Device  string       // the cookie of an earlier log-in, or empty
@@ -69,7 +69,7 @@ func (s *Service) LogIn(ctx context.Context, email, password string, b Browser) 
 	})
 }
 
-// LogInSecond is the step after LogIn: second is what that returned, and code is
+// LogInSecond is the step after LogIn: second is LogIn's result, and code is
 // one of the authenticator app or a recovery code. It returns ErrWrongCode,
 // ErrStartAgain or a *ThrottleError.
 func (s *Service) LogInSecond(ctx context.Context, second, code string, b Browser) (Signed, error) {
@@ -134,7 +134,7 @@ type proof struct {
 
 // signIn makes a log-in, which ends the one that the browser had. prove runs in
 // the same transaction. It locks a user who is stored already and looks whether
-// what was checked before still holds: whoever changes it ends all log-ins, and
+// what was checked before still holds: a change of it ends all log-ins, and
 // this one must not come after that.
 func (s *Service) signIn(ctx context.Context, userID uuid.UUID, b Browser, prove func(tx Tx) (proof, error)) (Signed, error) {
 	signed, login, err := s.newLogin(userID, b)

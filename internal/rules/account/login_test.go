@@ -35,7 +35,7 @@ func (s *countingStore) UpdateAccounts(ctx context.Context, fn func(account.Tx) 
 	return s.Store.UpdateAccounts(ctx, fn)
 }
 
-// TestLogInCostsTheSame: who is refused cannot tell from the time it took whether
+// TestLogInCostsTheSame: a refused person cannot conclude from the time it took whether
 // the address is known, has a password or a second factor. What takes time is
 // counted, since a measured time says little on a busy machine.
 func TestLogInCostsTheSame(t *testing.T) {
@@ -88,7 +88,7 @@ func TestLogInCostsTheSame(t *testing.T) {
 	}
 }
 
-// TestGuessingFromANetwork: whoever tries one password on many accounts is
+// TestGuessingFromANetwork: a client that tries one password on many accounts is
 // stopped by the network's bucket, and others of the network are not, if their
 // browser was in before.
 func TestGuessingFromANetwork(t *testing.T) {

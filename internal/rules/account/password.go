@@ -129,7 +129,7 @@ var common = []string{
 	"abcdefghijklmnopqrstuvwxyz", "abcdef", "abc",
 }
 
-// leastOwn is how many letters a password must have beside common words, or
+// leastOwn is how many letters a password must have besides common words, or
 // else how many different characters in all, of which digits in a row count one.
 const leastOwn = 4
 

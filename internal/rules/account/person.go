@@ -29,7 +29,7 @@ const (
 	MaxEmail = 254 // RFC 5321, section 4.5.3.1.3, less the brackets
 )
 
-// Person is what somebody says of themselves when they become a user. They sign
+// Person is what somebody enters about themselves when they become a user. They sign
 // in with a passkey or a password, or with either.
 type Person struct {
 	Name, Email string
@@ -79,7 +79,7 @@ func (s *Service) newcomer(ctx context.Context, p Person) (newcomer, error) {
 	return n, err
 }
 
-// checkPassword checks a password, which may only be left out beside a passkey.
+// checkPassword checks a password, which may only be left out where there is a passkey.
 func (f Factor) checkPassword(name, email string) error {
 	if f.Password == "" && f.Passkey != "" {
 		return nil

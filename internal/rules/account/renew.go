@@ -17,7 +17,7 @@ import (
 // A change of factors, or a confirmation, gives the log-in another token. Without
 // scripts a form is easily sent twice, and the browser then keeps the second
 // answer only: so the new token and the recovery codes are derived from the form,
-// and whoever sends it again gets them again, while nothing is done twice.
+// and a client that sends it again gets them again, while nothing is done twice.
 
 // IdentifySender is Identify for a form that gives the log-in another token. The
 // nonce is of the copy of the form that was sent, or empty. It also identifies

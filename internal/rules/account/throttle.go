@@ -7,7 +7,7 @@ import (
 	"agegate/internal/rules/fault"
 )
 
-// Limits on guessing. A browser that signed in before has a bucket of its own; all
+// Limits on guessing. A browser that signed in before has its own bucket; all
 // others share one per account and one per network, so that nobody can lock others
 // out.
 const (

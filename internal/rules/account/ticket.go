@@ -29,7 +29,7 @@ const (
 	ceremonyTTL = 10 * time.Minute
 )
 
-// ticket is what the gateway lets a browser keep until its next request. It is
+// ticket is data that a browser keeps for the gateway until its next request. It is
 // sealed: nobody can read, make or change one, and no row is needed until it is
 // used.
 type ticket struct {

@@ -50,14 +50,14 @@ func (r *run) choose() ([]testCase, error) {
 	return chosen, nil
 }
 
-// byAnswer reports whether the answer to a delivery tells, without a shop.
+// byAnswer reports whether the answer to a delivery decides, without a shop.
 func (c testCase) byAnswer() bool { return c.ways()[0] == WayWebhook && !c.silent }
 
 // Case is a case as plans list it.
 type Case struct {
 	Name, Title, Fix string
 	Releases         bool // it is a pass, which releases the order
-	ByAnswer         bool // the answer alone tells: it is tried without a shop, too
+	ByAnswer         bool // the answer alone decides: it is tried without a shop, too
 }
 
 // Plan returns all cases, in the order in which they are tried.

@@ -231,7 +231,7 @@ func (t *trial) redirectToken(change func(string) string) error {
 }
 
 // withOther opens a redirect with another order's token in this order's browser.
-// shown returns the values beside the token.
+// shown returns the values besides the token.
 func (t *trial) withOther(shown func(own, other *order) credential.Redirect) error {
 	other, err := t.run.order(t.ctx) // not judged: its token is good
 	if err != nil {

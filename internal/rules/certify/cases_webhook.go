@@ -120,7 +120,7 @@ var webhookCases = []testCase{
 		},
 	},
 	{
-		name: "webhook.respelled", title: "A delivery whose JSON was written anew under the old signature is refused",
+		name: "webhook.respelled", title: "A delivery whose JSON was written again under the old signature is refused",
 		fix: "Verify the bytes that arrived. Parsing the body and writing it again for the check verifies something that nobody signed.",
 		act: func(t *trial) error {
 			return t.sendForged(func(d *delivery) {
@@ -171,7 +171,7 @@ var webhookCases = []testCase{
 		},
 	},
 	{
-		name: "webhook.unknown-scheme", releases: true, title: "A delivery with a signature of an unknown scheme beside a valid one is accepted",
+		name: "webhook.unknown-scheme", releases: true, title: "A delivery with a signature of an unknown scheme and a valid one is accepted",
 		fix: "Ignore signatures that do not begin with \"v1,\" and look at the others.",
 		act: func(t *trial) error {
 			return t.sendGood(func(d *delivery) {

@@ -65,7 +65,7 @@ type run struct {
 	Options
 	actor   audit.Actor
 	tenant  tenant.Tenant
-	target  *Target // nil without a shop that tells of releases: only webhooks are tried
+	target  *Target // nil without a shop that reports releases: only webhooks are tried
 	stored  Run
 	hosts   []string
 	named   map[uuid.UUID]bool // sessions that were made for this run

@@ -190,7 +190,7 @@ func TestAShopThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestWebhooksAlone: without a shop that tells of releases, the answers are
+// TestWebhooksAlone: without a shop that reports releases, the answers are
 // judged.
 func TestWebhooksAlone(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")

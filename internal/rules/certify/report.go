@@ -88,7 +88,7 @@ func (r Result) LetIn() bool {
 	return false
 }
 
-// Report is what a run found. It contains no key, secret, link, token or answer
+// Report holds the findings of a run. It contains no key, secret, link, token or answer
 // of the shop.
 type Report struct {
 	Tenant    uuid.UUID     `json:"tenant_id"`

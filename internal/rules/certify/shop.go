@@ -26,10 +26,10 @@ const maxAnswer = 64 << 10
 // order is an order of the shop, or in a run without one only its session.
 type order struct {
 	session session.Session
-	browser http.CookieJar // of whoever ordered
+	browser http.CookieJar // of the buyer
 }
 
-// visit is what came of opening an address of the shop in an order's browser.
+// visit is the result of opening an address of the shop in an order's browser.
 type visit struct {
 	class   webhook.Class // empty for an answer, of any status
 	status  int

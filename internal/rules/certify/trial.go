@@ -20,7 +20,7 @@ type testCase struct {
 	fix   string // what to do if it does not
 
 	releases bool // whether it is a pass that releases the order
-	silent   bool // only a release could tell: not for runs without a shop
+	silent   bool // only a release could decide: not for runs without a shop
 	act      func(t *trial) error
 }
 

@@ -15,7 +15,7 @@ import (
 // Server is a PostgreSQL of one test alone, as durable as PostgreSQL is by
 // default, which the test may crash.
 type Server struct {
-	Addr    string // where it listens, beside its socket
+	Addr    string // where it listens, besides its socket
 	running *running
 	end     func() error
 }

@@ -7,7 +7,7 @@ import { root } from "./gateway.mjs";
 const axe = readFileSync(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
 const standard = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-/** Fails if axe finds something on a page, or could not tell. where is said in the failure. */
+/** Fails if axe finds something on a page, or could not decide. where is said in the failure. */
 export async function isAccessible(page, where) {
   await page.waitForLoadState("domcontentloaded");
   await page.evaluate(axe);

@@ -33,7 +33,7 @@ export async function launch(...args) {
 /**
  * Opens a visitor of their own: a fresh profile with one page. The returned
  * page has a method kept() that fails if a rule was broken so far.
- *   hosts     origins that may be asked, beside the page's own
+ *   hosts     origins that may be asked, besides the page's own
  *   broken    a pattern of console errors that this test provokes
  */
 export async function visitor(browser, { hosts = [], broken = /^$/, camera = true, ...options } = {}) {

@@ -1,5 +1,5 @@
 // Firefox, by the WebDriver BiDi protocol (https://w3c.github.io/webdriver-bidi/):
-// Playwright drives only a Firefox of its own, which no package manager has.
+// Playwright drives only its own build of Firefox, which no package manager has.
 import { spawn } from "node:child_process";
 import { existsSync, rmSync } from "node:fs";
 import WebSocket from "ws";

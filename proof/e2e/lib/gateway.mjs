@@ -13,7 +13,7 @@ export const root = fileURLToPath(new URL("../../..", import.meta.url));
 /** The binary under test; `make build` makes the default one. */
 const binary = process.env.AGEGATE_BIN ?? join(root, "bin/agegate");
 
-/** Returns a directory of its own below the system's temporary one. */
+/** Returns a new directory below the system's temporary one. */
 export const scratch = () => mkdtempSync(join(tmpdir(), "agegate-e2e-"));
 
 /**

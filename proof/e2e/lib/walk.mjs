@@ -126,7 +126,7 @@ export const answersAlways = (page, message, pictures = Infinity) =>
     });
   });
 
-/** Collects what the server tells the page while the camera runs. */
+/** Collects what the server sends the page while the camera runs. */
 export function hears(page) {
   const messages = [];
   page.on("websocket", (socket) => socket.on("framereceived", ({ payload }) => messages.push(JSON.parse(payload))));

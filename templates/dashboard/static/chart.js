@@ -1,9 +1,9 @@
-// Charts tell the numbers of a point: under the pointer, and by the arrow keys. The
+// Charts show the numbers of a point: under the pointer, and by the arrow keys. The
 // numbers are those of the table below, whose rows are the points from left to right.
 // <div class="plot" data-points="middle|end"> says whether the chart draws a point in
 // the middle of its share of the width, or the first and the last one at its ends.
 
-/** Makes the page's charts tell their numbers. */
+/** Makes the page's charts show their numbers. */
 export function charts() {
   for (const plot of document.querySelectorAll("[data-points]")) tell(plot);
 }

@@ -139,7 +139,7 @@ video.addEventListener("resize", () => {
 
 /**
  * Opens the camera for what is filmed and shows its picture. Reports false when
- * it is no longer wanted, or did not open: the machine is then told why.
+ * it is no longer wanted, or did not open: the machine then receives the reason.
  * @param {() => boolean} wanted
  */
 async function hold(wanted) {

@@ -1,4 +1,4 @@
-// What the camera screen tells the shopper to do: text, icon, cue, progress,
+// What the camera screen asks the shopper to do: text, icon, cue, progress,
 // speech and signals.
 import { announcer } from "./announce.js";
 import { element, keyed } from "./dom.js";
@@ -51,7 +51,7 @@ let lastDone = 0;
 // A new element each time: a region that is set to the same text says nothing.
 const voice = announcer((text) => spoken.replaceChildren(Object.assign(document.createElement("span"), { textContent: text })));
 
-/** Says something beside the prompts, when there is time for it. */
+/** Says something besides the prompts, when there is time for it. */
 export const remark = voice.remark;
 
 /**

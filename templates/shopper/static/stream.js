@@ -9,7 +9,7 @@
  * @property {string} guidance what is wrong with the picture, or "ok"
  * @property {string} phase of the check
  * @property {string} prompt what to do in a good picture, or ""
- * @property {string} hint to be told with the prompt, or ""
+ * @property {string} hint to be shown with the prompt, or ""
  * @property {number} done
  * @property {number} total
  * @property {number} progress of the present prompt, 0 to 1

@@ -23,7 +23,7 @@ const FileName = "calibration.json"
 // Format is the version of the file and of what its head is computed from.
 const Format = 2
 
-// refit is what every refusal ends in.
+// refit is the hint appended to every error.
 const refit = "fit one with `agegate calibrate CSV|DIR --out FILE` as " + FileName + " in the models directory"
 
 // ErrMissing reports a models directory without a calibration. The stock

@@ -26,8 +26,8 @@ var _ age.Head = (*Head)(nil)
 
 // Age returns the estimate in years, from 0 to 99.
 //
-// Between the youngest and the oldest label it is what the networks say. No
-// label tells how to correct older faces, and the networks would call them all
+// Between the youngest and the oldest label it is the networks' output. No
+// label shows how to correct older faces, and the networks would call them all
 // as old as the oldest label: there the stock estimate, which is hardly biased
 // at that end, takes over step by step. It never lowers an estimate, and the
 // lower reading of the two crops is the one that counts.
@@ -61,7 +61,7 @@ const (
 	targetScale  = 0.4
 )
 
-// ToTarget is what the networks are trained to give for an age in years.
+// ToTarget is the output that the networks are trained to give for an age in years.
 func ToTarget(years float64) float64 {
 	return (math.Log(years+targetShift) - targetCentre) / targetScale
 }

@@ -66,7 +66,7 @@ func TestPassing(t *testing.T) {
 	})
 }
 
-// TestLoad: each fault of a file is told apart.
+// TestLoad: each fault of a file has its own error.
 func TestLoad(t *testing.T) {
 	passes := strings.TrimSpace(strings.Repeat("1 ", curve.Highest-curve.Lowest+1))
 	good := `{"format":1,"estimator":"e1","ages":[{"age":4,"count":2,"passes":"` + passes + `"}]}`

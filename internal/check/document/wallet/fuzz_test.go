@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// maxGrowth is what reading one hostile response may allocate.
+// maxGrowth is how many bytes reading one hostile response may allocate.
 const maxGrowth = 64 << 20
 
 // bounded runs read and fails when it allocates without bound.

@@ -255,7 +255,7 @@ func (e Exchange) Link(scheme string, targetAge int, responseURI string) (string
 	return scheme + "://?" + values.Encode(), nil
 }
 
-// proofOfAge is what a link with SchemeProofOfAge asks for.
+// proofOfAge is the document that a link with SchemeProofOfAge asks for.
 var proofOfAge = []string{DocTypeProofOfAge}
 
 // OpenPost reads what a wallet posted to responseURI in answer to the link with

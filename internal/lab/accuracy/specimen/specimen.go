@@ -1,5 +1,5 @@
 // Package specimen reads the machine-readable zones of pictures in files, and
-// measures how many are read of pictures whose names tell the birth date.
+// measures how many are read of pictures whose names begin with the birth date.
 package specimen
 
 import (
@@ -25,7 +25,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Read is what a picture's zone says, as `agegate document read` prints it:
+// Read is the content of a picture's zone, as `agegate document read` prints it:
 // nothing else of the person. What is not known is null.
 type Read struct {
 	File         string   `json:"file"`
@@ -37,7 +37,7 @@ type Read struct {
 	Reasons      []string `json:"reasons"`       // what does not hold; never null
 }
 
-// Reasons beside those of package mrz.
+// Reasons besides those of package mrz.
 const (
 	ReasonNotAPicture = "not_a_picture" // the file cannot be decoded
 	ReasonTooLarge    = "picture_too_large"

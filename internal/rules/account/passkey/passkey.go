@@ -122,7 +122,7 @@ func (v *Verifier) Got(challenge []byte, key account.Passkey, response string) (
 	return key, nil
 }
 
-// session is what the library keeps between the two halves of a ceremony. The
+// session is the library's state between the two halves of a ceremony. The
 // library's own expiry is not used: account checks the challenge's age.
 func (v *Verifier) session(challenge []byte, owner uuid.UUID) webauthn.SessionData {
 	return webauthn.SessionData{
