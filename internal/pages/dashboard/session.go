@@ -22,7 +22,7 @@ var deleteForm = &form{name: "delete_session", again: true}
 func (p *Pages) session() feature {
 	keys := []string{}
 	for _, kind := range []insight.MomentKind{
-		insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentDocument,
+		insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentCamera, insight.MomentDocument,
 		insight.MomentResult, insight.MomentExpired, insight.MomentRedirected,
 	} {
 		keys = append(keys, "timeline."+string(kind))
@@ -34,6 +34,9 @@ func (p *Pages) session() feature {
 		insight.HeldAttempts, insight.HeldStrikes, insight.HeldResult, insight.HeldEvent,
 	} {
 		keys = append(keys, "held."+string(key))
+	}
+	for _, end := range cameraEnds {
+		keys = append(keys, "timeline.camera_"+string(end))
 	}
 	for _, way := range []session.Way{session.WayWallet, session.WayPhoto} {
 		keys = append(keys, "way."+string(way))
@@ -54,7 +57,7 @@ func (p *Pages) session() feature {
 			{method: http.MethodGet, path: sessionPath, least: viewer, handle: p.showSession},
 		},
 		screens: []string{"session"},
-		keys:    keys,
+		keys:    append(keys, storyKeys()...),
 	}
 	f.ask(route{path: deletePath, least: owner, stepUp: always}, deleteForm, p.deleteSession)
 	return f
@@ -84,6 +87,9 @@ func (v *sessionView) Cutoff() string {
 // Moments returns the timeline, for the template.
 func (v *sessionView) Moments() []momentView { return newMoments(v.Timeline, v.Events) }
 
+// Told is what happened, in words.
+func (v *sessionView) Told() storyView { return storyView{v.Story} }
+
 // momentView is one line of a timeline.
 type momentView struct {
 	insight.Moment
@@ -96,6 +102,9 @@ func (v momentView) Text() string { return "timeline." + string(v.Kind) }
 
 // State is the status that the line brings.
 func (v momentView) State() statusView { return statusView{v.Status} }
+
+// CameraText says how the camera check ended.
+func (v momentView) CameraText() page.Text { return page.Say("timeline.camera_" + string(v.Camera)) }
 
 // Delivered reports whether a webhook was answered with a 2xx status.
 func (v momentView) Delivered() bool { return v.Tone == "good" }

@@ -61,6 +61,17 @@ type sessionRowView struct {
 	Href   string
 }
 
+// DecidedBy is the key of who decided, or "" for nobody.
+func (v sessionRowView) DecidedBy() string {
+	switch {
+	case v.Source == "":
+		return ""
+	case v.Source == session.SourceDocument && v.Status.Status == session.StatusFallback:
+		return "source.document_not" // the camera refused, and no document made up for it
+	}
+	return "source." + string(v.Source)
+}
+
 // newRows returns the rows of a list that lies at an address.
 func newRows(rows []insight.SessionRow, list string) []sessionRowView {
 	views := make([]sessionRowView, len(rows))

@@ -34,6 +34,7 @@ type Record struct {
 	// session.TestClock.
 	MayRedirect         bool
 	NextRedirectExpired bool
+	Story               Story
 	Timeline            []Moment // oldest first
 	Held                []Held
 }
@@ -47,6 +48,7 @@ const (
 	MomentOpened     MomentKind = "opened"
 	MomentConsented  MomentKind = "consented"
 	MomentBegun      MomentKind = "begun"    // Attempts, Strikes: as they stand now
+	MomentCamera     MomentKind = "camera"   // Camera; where a document was asked for after it
 	MomentDocument   MomentKind = "document" // Way of the last document, Refused
 	MomentResult     MomentKind = "result"   // Status, Source, Document, Way
 	MomentExpired    MomentKind = "expired"  // Status
@@ -67,6 +69,7 @@ type Moment struct {
 	Way      session.Way // in which a document was read; empty for none
 	Refused  int         // documents so far
 	Document DocumentEnd // how a document check ended; empty if the result is not from one
+	Camera   CameraEnd   // how the camera check ended
 }
 
 // DocumentEnd says how a document check ended.
@@ -108,7 +111,7 @@ func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Recor
 		CreatedAt: sess.CreatedAt, ExpiresAt: sess.ExpiresAt, CompletedAt: sess.CompletedAt,
 		SuccessURL: sess.SuccessURL, CancelURL: sess.CancelURL, WebhookURL: sess.WebhookURL,
 		Source: sess.Source, Basis: sess.Basis, Estimate: sess.EstimateAt(now),
-		MayRedirect: sess.MayRedirect(now), NextRedirectExpired: sess.NextRedirectExpired, Timeline: momentsOf(sess, now),
+		MayRedirect: sess.MayRedirect(now), NextRedirectExpired: sess.NextRedirectExpired, Story: StoryOf(sess, now), Timeline: momentsOf(sess, now),
 	}
 	if sess.APIKeyID != nil {
 		if r.Key, err = s.key(ctx, scope.TenantID, *sess.APIKeyID); err != nil {
@@ -148,8 +151,14 @@ func momentsOf(sess session.Session, now time.Time) []Moment {
 	add(sess.OpenedAt, Moment{Kind: MomentOpened})
 	add(sess.ConsentedAt, Moment{Kind: MomentConsented})
 	add(sess.BegunAt, Moment{Kind: MomentBegun, Attempts: sess.Attempts, Strikes: sess.Strikes})
+	if camera := cameraEnd(sess); camera != "" {
+		add(sess.DocumentOpenedAt, Moment{Kind: MomentCamera, Camera: camera})
+	}
 	add(sess.DocumentOpenedAt, Moment{Kind: MomentDocument, Way: sess.DocumentWay, Refused: sess.DocumentAttempts})
 	result := Moment{Kind: MomentResult, Status: sess.Status, Source: sess.Source, Document: documentEnd(sess)}
+	if sess.Source == session.SourceCamera {
+		result.Camera = cameraEnd(sess)
+	}
 	if result.Document == DocumentProved {
 		result.Way = sess.DocumentWay
 	}

@@ -12,3 +12,8 @@ charts();
 localTimes(document);
 live();
 passkeys();
+
+// Details that are printed are opened for it.
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll("details[data-print]")) details.setAttribute("open", "");
+});

@@ -1,0 +1,113 @@
+package dashboard
+
+import (
+	"strconv"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/session"
+)
+
+var cameraEnds = []insight.CameraEnd{
+	insight.CameraReached, insight.CameraBelow, insight.CameraUsedUp, insight.CameraSkipped, insight.CameraSpoof,
+}
+
+// storyKeys are the texts of stories whose keys are composed.
+func storyKeys() []string {
+	keys := []string{"story.decided.camera", "story.decided.document", "story.decided.both", "story.decided.forced"}
+	for _, end := range cameraEnds {
+		keys = append(keys, "story.camera_"+string(end))
+	}
+	for _, status := range []session.Status{session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired} {
+		keys = append(keys, "story.forced_"+string(status))
+	}
+	for _, end := range []insight.DocumentEnd{insight.DocumentRefused, insight.DocumentDeclined} {
+		keys = append(keys, "story.document_"+string(end))
+	}
+	for _, way := range []session.Way{session.WayWallet, session.WayPhoto} {
+		keys = append(keys, "story.proved_"+string(way))
+	}
+	return keys
+}
+
+// storyView is what happened in a session, in words for support staff.
+type storyView struct{ insight.Story }
+
+// cameraText says how a camera check ended, against the cutoff that an estimate
+// had to reach.
+func cameraText(end insight.CameraEnd, cutoff *float64) page.Text {
+	years := ""
+	if cutoff != nil {
+		years = strconv.FormatFloat(*cutoff, 'f', -1, 64)
+	}
+	return page.Say("story.camera_"+string(end), "years", years)
+}
+
+// Sentences say what happened: what the camera decided, then the document.
+func (v storyView) Sentences() []page.Text {
+	var said []page.Text
+	if v.Camera != "" {
+		said = append(said, cameraText(v.Camera, v.Cutoff))
+	}
+	switch {
+	case v.Forced:
+		said = append(said, page.Say("story.forced_"+string(v.Status)))
+	case v.Document == insight.DocumentProved:
+		said = append(said, page.Say("story.proved_"+string(v.Way)))
+	case v.Document != "":
+		said = append(said, page.Say("story.document_"+string(v.Document)))
+	case v.Status == session.StatusExpired && v.Offered:
+		said = append(said, page.Say("story.expired_document"))
+	case v.Status == session.StatusExpired && v.Begun:
+		said = append(said, page.Say("story.expired_camera"))
+	case v.Status == session.StatusExpired && v.Opened:
+		said = append(said, page.Say("story.expired_opened"))
+	case v.Status == session.StatusExpired:
+		said = append(said, page.Say("story.expired_unopened"))
+	case v.Status == session.StatusPending && v.Offered:
+		said = append(said, page.Say("story.open_document"))
+	case v.Status == session.StatusPending && v.Begun:
+		said = append(said, page.Say("story.open_camera"))
+	case v.Status == session.StatusPending && v.Opened:
+		said = append(said, page.Say("story.open_opened"))
+	case v.Status == session.StatusPending:
+		said = append(said, page.Say("story.open_unopened"))
+	}
+	return said
+}
+
+// Advice is what support staff can tell the shopper.
+func (v storyView) Advice() page.Text {
+	switch {
+	case v.Status == session.StatusPassed:
+		return page.Say("story.tell_passed")
+	case v.Status == session.StatusPending:
+		return page.Say("story.tell_open")
+	case v.Status == session.StatusExpired:
+		return page.Say("story.tell_expired")
+	case v.Status == session.StatusSpoof:
+		return page.Say("story.tell_spoof")
+	case v.Document == insight.DocumentRefused:
+		return page.Say("story.tell_refused")
+	case v.Document == insight.DocumentDeclined:
+		return page.Say("story.tell_declined")
+	case v.Camera == insight.CameraUsedUp || v.Camera == insight.CameraSkipped:
+		return page.Say("story.tell_no_estimate")
+	}
+	return page.Say("story.tell_fallback")
+}
+
+// DecidedBy is the key of who decided, or "" while nobody has.
+func (v storyView) DecidedBy() string {
+	switch {
+	case v.Forced:
+		return "story.decided.forced"
+	case v.Document == insight.DocumentProved:
+		return "story.decided.document"
+	case v.Document == insight.DocumentRefused:
+		return "story.decided.both"
+	case v.Status != session.StatusPending && v.Status != session.StatusExpired:
+		return "story.decided.camera"
+	}
+	return ""
+}

@@ -1,0 +1,65 @@
+package insight
+
+import (
+	"time"
+
+	"agegate/internal/rules/session"
+)
+
+// CameraEnd says how a session's camera check ended. It never says the estimate,
+// only on which side of the cutoff it was.
+type CameraEnd string
+
+// The ends of a camera check. A session whose camera check has not ended, or was
+// replaced by a forced result, has none of them.
+const (
+	CameraReached CameraEnd = "reached" // the estimate reached the cutoff
+	CameraBelow   CameraEnd = "below"   // the estimate was below the cutoff
+	CameraUsedUp  CameraEnd = "used_up" // no estimate: every attempt was used
+	CameraSkipped CameraEnd = "skipped" // no estimate: the shopper went on without the camera
+	CameraSpoof   CameraEnd = "spoof"   // no living person was seen
+)
+
+// Story says what has happened in a session so far, in the parts that a sentence
+// about it has.
+type Story struct {
+	Status   session.Status // effective
+	Forced   bool           // the result was forced
+	Opened   bool           // the link was opened
+	Begun    bool           // the camera check began
+	Camera   CameraEnd      // empty for none
+	Offered  bool           // a document was asked for
+	Document DocumentEnd    // empty for none
+	Way      session.Way    // in which a document showed the age
+	Cutoff   *float64       // years the estimate had to reach; nil when none was compared
+}
+
+// StoryOf returns the story of a session at a time.
+func StoryOf(s session.Session, now time.Time) Story {
+	story := Story{
+		Status: s.StatusAt(now), Forced: s.Source == session.SourceForced, Opened: s.OpenedAt != nil, Begun: s.BegunAt != nil,
+		Camera: cameraEnd(s), Offered: s.DocumentOpenedAt != nil, Document: documentEnd(s), Cutoff: s.Basis.Cutoff,
+	}
+	if story.Document == DocumentProved {
+		story.Way = s.DocumentWay
+	}
+	return story
+}
+
+// cameraEnd returns how a session's camera check ended.
+func cameraEnd(s session.Session) CameraEnd {
+	ended := s.DocumentOpenedAt != nil || s.Source == session.SourceCamera
+	switch {
+	case !ended || s.BegunAt == nil && s.Source == session.SourceForced:
+		return ""
+	case s.Status == session.StatusSpoof:
+		return CameraSpoof
+	case s.Basis.Cutoff != nil && s.Status == session.StatusPassed && s.DocumentOpenedAt == nil:
+		return CameraReached
+	case s.Basis.Cutoff != nil:
+		return CameraBelow
+	case s.Attempts >= session.MaxAttempts:
+		return CameraUsedUp
+	}
+	return CameraSkipped
+}
