@@ -9,7 +9,7 @@ export CGO_ENABLED := 1
 export GOFLAGS += -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help run build models deps test test-all test-go test-proof journeys test-browser postgresql chromium fuzz generate lint lint-openapi lint-pages verify verify-generated clean
+.PHONY: help run build models deps test test-all test-go test-pages test-proof journeys test-browser postgresql chromium fuzz generate lint lint-openapi lint-pages verify verify-generated clean
 
 help: ## list the targets
 	@grep -hE '^[a-z -]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -35,11 +35,15 @@ test: ## test the product: Go on both databases, and the main journeys in a brow
 	@internal/tools/steps.sh models postgresql chromium build test-go journeys
 
 test-all: ## test the rest: further programs, faults, attacks, every page in the browser, packages (as root; about 35 minutes)
-	@internal/tools/steps.sh deps build test-proof test-browser $$([ "$$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null || echo test-packages)
+	@internal/tools/steps.sh deps build test-pages test-proof test-browser $$([ "$$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null || echo test-packages)
 	@[ "$$(id -u)" = 0 ] || sudo -n true 2>/dev/null || echo "test-packages did not run: it needs root."
 
 test-go: models postgresql
 	go test ./...
+
+# The dashboard's tests, on PostgreSQL as well.
+test-pages: models postgresql
+	AGEGATE_TEST_DATABASES=all go test ./internal/pages/dashboard
 
 test-proof: deps models $(generators)
 	cd proof && go test -timeout 20m ./...
@@ -69,7 +73,7 @@ $(call fetched,chromium): $(addprefix internal/tools/chromium/,package.json pack
 
 # What proves and what makes the product has a Makefile of its own; its targets
 # are called from here.
-proofs := attack bench chaos conformance documents marks model scale security
+proofs := attack bench chaos conformance documents marks model pictures scale security
 makers := deb deps face-match image mrz-model test-packages train
 
 .PHONY: $(proofs) $(makers) dist/agegate

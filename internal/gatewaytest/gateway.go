@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -90,6 +91,17 @@ func (l *Log) String() string {
 func Each(t *testing.T, test func(t *testing.T, g *Gateway), settings ...string) {
 	t.Run("sqlite", func(t *testing.T) { test(t, Start(t, SQLite(t), settings...)) })
 	t.Run("postgres", func(t *testing.T) { test(t, Start(t, pgtest.URL(t), settings...)) })
+}
+
+// Page is Each for tests of pages, which leave PostgreSQL out: the store's own
+// tests hold on both databases what pages ask of it. `make test-all` sets
+// AGEGATE_TEST_DATABASES=all and runs them on PostgreSQL too.
+func Page(t *testing.T, test func(t *testing.T, g *Gateway), settings ...string) {
+	if os.Getenv("AGEGATE_TEST_DATABASES") == "all" {
+		Each(t, test, settings...)
+		return
+	}
+	t.Run("sqlite", func(t *testing.T) { test(t, Start(t, SQLite(t), settings...)) })
 }
 
 // SQLite returns the URL of a new SQLite database.

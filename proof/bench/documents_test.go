@@ -16,7 +16,7 @@ import (
 // withModels is the configuration of a gateway that looks at frames. Two
 // workers let one picture of a document be read at a time.
 var withModels = []string{
-	"AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../../models", "AGEGATE_INFERENCE_WORKERS=2", "AGEGATE_TEST_DAILY_CAP=-1",
+	"AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../models", "AGEGATE_INFERENCE_WORKERS=2", "AGEGATE_TEST_DAILY_CAP=-1",
 }
 
 // photographers are the shoppers of one tenant who photograph what is no

@@ -65,7 +65,7 @@ const (
 // several shoppers send four a second each. Every frame passes all stages of
 // guidance: the face is well placed, but blurred.
 func BenchmarkGuidance(b *testing.B) {
-	g := gatewaytest.Start(b, gatewaytest.SQLite(b), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../../models")
+	g := gatewaytest.Start(b, gatewaytest.SQLite(b), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../models")
 	if took := guided(b, g, g.Shop(b, "", nil), blurredFace(b)); len(took) > 0 {
 		report(b, took)
 	}

@@ -33,7 +33,7 @@ func counted(t *testing.T, g *gatewaytest.Gateway, action audit.Action) int {
 // TestEndOneLogin: the one whose button is used, also when it has another cookie
 // by then, and no other; each once.
 func TestEndOneLogin(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, _ := owner(t, g, "ada")
 		lost, kept := g.Nobody(), g.Nobody()
 		for _, s := range []*gatewaytest.Staff{lost, kept} {
@@ -135,7 +135,7 @@ func typed(form url.Values) func(*testing.T, *gatewaytest.Gateway, string) url.V
 // the same page when it is sent twice, does what it does once, and leaves the user
 // signed in, whichever answer the browser keeps.
 func TestFactorFormsSentTwice(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		owner(t, g, "ada")
 		user, err := g.App.Accounts.UserByEmail(t.Context(), "ada@shop.example")
 		if err != nil {
@@ -200,7 +200,7 @@ func TestFactorFormsSentTwice(t *testing.T) {
 // TestLastWayStays: of two browsers that remove the last two passkeys at the same
 // time, one is refused.
 func TestLastWayStays(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		for range 5 {
 			user := g.SignIn(t, false, account.ByPasskey).User
 			keys := []uuid.UUID{uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())}

@@ -56,7 +56,7 @@ func TestEveryActionHasAText(t *testing.T) {
 }
 
 func TestAuditLog(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newOffice(t, g, nil)
 		bob := uuid.Must(uuid.NewV7())
 		rename := func(actor audit.Actor, name string) {

@@ -20,7 +20,7 @@ import (
 )
 
 func TestBilling(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		free := int64(3)
 		o := newOffice(t, g, func(t *tenant.Tenant) { t.Name, t.FreeChecks = "=cmd|' /C calc'!A0", &free })
 		for range 2 {

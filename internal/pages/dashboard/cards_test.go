@@ -41,7 +41,7 @@ var onward = regexp.MustCompile(`href="(http://verify\.gateway\.example/v/[A-Za-
 
 // TestCards: a card is made, scanned by somebody without a log-in, and revoked.
 func TestCards(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		d := newDesk(t, g, "")
 		nobody := g.Nobody()
 		sessions := func() int {
@@ -122,7 +122,7 @@ func TestCards(t *testing.T) {
 // TestCardShareIsItsOwn: however many scan a card at once, it makes its share; it
 // goes on the next day, and other cards go on today.
 func TestCardShareIsItsOwn(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		d := newDesk(t, g, "")
 		links := d.cards(t, "Till", "each")
 		nobody := g.Nobody()

@@ -19,7 +19,7 @@ import (
 // TestCertifier: a careful receiver passes and a careless one learns what it let
 // in; a host is attacked once in a while, and the checklist knows.
 func TestCertifier(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		var verifier atomic.Pointer[standardwebhooks.Webhook]
 		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)

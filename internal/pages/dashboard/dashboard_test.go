@@ -46,7 +46,7 @@ func want(t *testing.T, what string, res *http.Response, status int, location st
 }
 
 func TestSetupLinkMakesOneOperator(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
 		path := setupPath(t, g, &shop.Tenant.ID)
 		for range 3 {
@@ -70,7 +70,7 @@ func TestSetupLinkMakesOneOperator(t *testing.T) {
 }
 
 func TestSetupLinkExpiresAndIsReplaced(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		first := setupPath(t, g, nil)
 		second := setupPath(t, g, nil)
 		res, _ := g.Nobody().Post(t, first, person("ada"))
@@ -112,7 +112,7 @@ func TestSetupFormAnswersByField(t *testing.T) {
 }
 
 func TestLogInAndOut(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
 		overview := "/dashboard/" + shop.Tenant.ID.String() + "/test"
 		ada := g.Nobody()
@@ -189,7 +189,7 @@ func TestLogInEndsTheLogInBefore(t *testing.T) {
 
 // TestForeignTenantLooksMissing: byte for byte, on every route with a tenant.
 func TestForeignTenantLooksMissing(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		own, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
 		staff := g.SignIn(t, false, account.ByPasskey)
 		g.Join(t, staff, own.Tenant.ID, account.Owner)
@@ -236,7 +236,7 @@ func equal(a, b http.Header) bool {
 }
 
 func TestFormIsLetThroughOnce(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		var through atomic.Int32
 		var wg sync.WaitGroup
 		for range 8 {

@@ -173,7 +173,7 @@ func (d *desk) accepts(t *testing.T, key string, status int) {
 const hostile = `"><img src=x onerror=alert(1)>'</script><svg/onload=alert(2)>`
 
 func TestKeyIsMadeRolledAndRevoked(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		d := newDesk(t, g, "")
 		res, body := d.fill(t, "/test/keys/new", 200, "name", hostile[:60])
 		first := mustShow(t, res, body)
@@ -279,7 +279,7 @@ func TestKeyFormsAnswerByField(t *testing.T) {
 // TestForeignObjectsLookMissing: those of other tenants, and those of the other
 // mode.
 func TestForeignObjectsLookMissing(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		receiver := gatewaytest.NewReceiver(t)
 		receiver.Answer(http.StatusGone)
 		d, stranger := newDesk(t, g, receiver.URL), newDesk(t, g, receiver.URL)

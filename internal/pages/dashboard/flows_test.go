@@ -75,7 +75,7 @@ var tokens = regexp.MustCompile(`(name="nonce" value|data-options)="[^"]*"`)
 // TestRefusedLogInsAreAlike: in status, headers and page, no matter to whom the address
 // belongs to. See account.TestLogInCostsTheSame for the time they take.
 func TestRefusedLogInsAreAlike(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, _ := owner(t, g, "adaa")
 		enrol(t, g, ada) // an app
 		g.SignIn(t, false)
@@ -106,7 +106,7 @@ func TestRefusedLogInsAreAlike(t *testing.T) {
 
 // TestRecoveryCodeIsUsedOnce, however many send it at the same time.
 func TestRecoveryCodeIsUsedOnce(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, _ := owner(t, g, "ada")
 		_, codes := enrol(t, g, ada)
 		answers := atOnce(4, func(int) *http.Response {
@@ -182,7 +182,7 @@ func TestNoFormRaisesARole(t *testing.T) {
 
 // TestDemotionHolds: from the next request on, also for a page that is open.
 func TestDemotionHolds(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
 		base := "/dashboard/" + shop.Tenant.ID.String()
 		boss, dev := member(t, g, shop.Tenant.ID, account.Owner), member(t, g, shop.Tenant.ID, account.Developer)

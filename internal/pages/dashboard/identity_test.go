@@ -109,7 +109,7 @@ func atOnce(n int, send func(i int) *http.Response) map[int]int {
 }
 
 func TestSecondFactor(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, shop := owner(t, g, "ada")
 		res, _ := ada.Get(t, shop+"/live")
 		want(t, "live by password", res, 403, "")
@@ -155,7 +155,7 @@ func TestSecondFactor(t *testing.T) {
 // TestGuessing: guesses from unknown browsers end, whether the user exists or
 // not, and neither the browser that was in before nor anybody else is kept out.
 func TestGuessing(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, _ := owner(t, g, "ada")
 		guess := func(name string) (statuses string) {
 			eve := g.Nobody()
@@ -192,7 +192,7 @@ func TestGuessing(t *testing.T) {
 // TestGuessingAcrossClocks: a replica whose clock is a little behind the one that
 // counted the last failure keeps nobody waiting.
 func TestGuessingAcrossClocks(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		owner(t, g, "ada")
 		wrong := credentials("ada")
 		wrong.Set("password", "not the password")
@@ -222,7 +222,7 @@ func TestGuessingManyNames(t *testing.T) {
 }
 
 func TestRecovery(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, _ := owner(t, g, "ada")
 		enrol(t, g, ada)
 		user, err := g.App.Accounts.UserByEmail(t.Context(), "ada@shop.example")
@@ -288,7 +288,7 @@ func TestRecovery(t *testing.T) {
 }
 
 func TestStepUp(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, shop := owner(t, g, "ada")
 		secret, _ := enrol(t, g, ada)
 		g.Clock.Advance(account.StepUpTTL)
@@ -337,7 +337,7 @@ func TestPasswordAloneStaysWeak(t *testing.T) {
 }
 
 func TestPasswordChangeEndsOtherLogins(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, _ := owner(t, g, "ada")
 		other, third := g.Nobody(), g.Nobody()
 		for _, s := range []*gatewaytest.Staff{other, third} {

@@ -41,7 +41,7 @@ func member(t *testing.T, g *gatewaytest.Gateway, tenantID uuid.UUID, role accou
 // TestNewcomersPath: from an empty overview to a verified session whose webhook
 // was answered, by the page's own forms and links.
 func TestNewcomersPath(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		receiver := gatewaytest.NewReceiver(t)
 		shop := g.Shop(t, receiver.URL, nil)
 		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
@@ -109,7 +109,7 @@ func TestNewcomersPath(t *testing.T) {
 }
 
 func TestPlaygroundAnswersByField(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", func(s *tenant.Tenant) { s.CancelURL = "" })
 		path := "/dashboard/" + shop.Tenant.ID.String() + "/test/playground"
 		dev := member(t, g, shop.Tenant.ID, account.Developer)
@@ -137,7 +137,7 @@ func TestPlaygroundAnswersByField(t *testing.T) {
 
 // TestPlaygroundCountsAgainstTheCap: and is the same for every role of the door.
 func TestPlaygroundCountsAgainstTheCap(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
 		path := "/dashboard/" + shop.Tenant.ID.String() + "/test/playground"
 		dev := member(t, g, shop.Tenant.ID, account.Developer)
@@ -157,7 +157,7 @@ func TestPlaygroundCountsAgainstTheCap(t *testing.T) {
 
 // TestForeignSessionLooksMissing: on every page about one session.
 func TestForeignSessionLooksMissing(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		own, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
 		boss := member(t, g, own.Tenant.ID, account.Owner)
 		g.StepUp(t, boss)
@@ -204,7 +204,7 @@ func TestForeignSessionLooksMissing(t *testing.T) {
 
 // TestNoEstimateIsShown: the estimated age of a session is on none of its pages.
 func TestNoEstimateIsShown(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", func(s *tenant.Tenant) { s.AgeVisibility = true })
 		made := g.Create(t, shop.Test.APIKey, 18)
 		link := made.VerificationURL[strings.LastIndex(made.VerificationURL, "/")+1:]
@@ -256,7 +256,7 @@ func TestURLsAreText(t *testing.T) {
 
 // TestSessionList: pages of fifty, filters, and what they refuse.
 func TestSessionList(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
 		list := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions"
 		look := member(t, g, shop.Tenant.ID, account.Viewer)
@@ -298,7 +298,7 @@ func TestSessionList(t *testing.T) {
 // TestDeleteSession: an owner deletes a session that has ended, after a page that
 // says what goes.
 func TestDeleteSession(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
 		made := g.Create(t, shop.Test.APIKey, 18)
 		page := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions/" + made.SessionID

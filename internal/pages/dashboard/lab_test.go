@@ -33,7 +33,7 @@ func labCurve() *curve.Curve {
 // TestLab: the figures of a known curve, what was seen of live sessions, and
 // what cannot be read.
 func TestLab(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op, shop := operating(t, g), g.Shop(t, "", nil)
 		hour := g.Clock.Now().Add(-48*time.Hour).Unix() / 3600
 		for i, of := range []insight.Group{
@@ -112,7 +112,7 @@ func TestLab(t *testing.T) {
 // TestInstanceExport: operators get the whole log of the instance, which
 // verifies, and only with a fresh confirmation.
 func TestInstanceExport(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op, late := operating(t, g), g.SignIn(t, true)
 		owner := member(t, g, g.Shop(t, "", nil).Tenant.ID, "owner")
 		res, _ := op.Fill(t, "/operator/users/"+owner.User.ID.String()+"/disable", url.Values{"reason": {"left"}})

@@ -83,7 +83,7 @@ func admittedWeak(row dashboard.Row, mode, who string) string {
 // TestMatrix: every route × method × mode × actor, at the guard itself. The
 // handlers behind it are replaced, so that no act changes what the next finds.
 func TestMatrix(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
 		gate, err := dashboard.Gate(dashboard.Config{
 			Accounts: g.App.Accounts, Tenants: g.App.Tenants, URL: "http://localhost:8080", Now: g.Clock.Now,
@@ -200,7 +200,7 @@ func TestTable(t *testing.T) {
 // TestPagesOpen: every page that shows no single object opens for who may see
 // it, and no page fails for an object that does not exist.
 func TestPagesOpen(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
 		owner, op := g.SignIn(t, false, account.ByPasskey), operating(t, g)
 		g.Join(t, owner, shop.Tenant.ID, account.Owner)

@@ -51,7 +51,7 @@ func newest(t *testing.T, g *gatewaytest.Gateway, scope audit.Scope) audit.Entry
 // TestCreateTenant: the operator gets the owner's invitation and no credential,
 // and the user of the link owns the tenant.
 func TestCreateTenant(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
 		for name, problem := range map[string]string{"": "is needed", "a\u200bb": "visible characters"} {
 			res, body := op.Fill(t, "/operator/tenants/new", url.Values{"name": {name}})
@@ -95,7 +95,7 @@ func TestCreateTenant(t *testing.T) {
 // TestOneFirstOwner: of several invitations of a tenant's owner, the last counts;
 // and however many there are, they make one owner, and none once there is one.
 func TestOneFirstOwner(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
 		invite := func(tenant uuid.UUID) string {
 			t.Helper()
@@ -145,7 +145,7 @@ func TestOneFirstOwner(t *testing.T) {
 
 // TestFindTenants: signs of the pattern language are text.
 func TestFindTenants(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
 		shop := g.Shop(t, "", nil)
 		name := shop.Tenant.Name
@@ -164,7 +164,7 @@ func TestFindTenants(t *testing.T) {
 // TestOperatorActs: each act does its work once, with an entry in the tenant's
 // log that has the operator and what they said.
 func TestOperatorActs(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
 		shop := g.Shop(t, "", nil)
 		page := "/operator/tenants/" + shop.Tenant.ID.String()
@@ -233,7 +233,7 @@ func TestOperatorActs(t *testing.T) {
 // TestOperatorEnters: half an hour, to look only, with an entry in the tenant's
 // log, and for nobody else.
 func TestOperatorEnters(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op, other := operating(t, g), operating(t, g)
 		shop, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
 		overview := "/dashboard/" + shop.Tenant.ID.String() + "/test"
@@ -290,7 +290,7 @@ func TestOperatorEnters(t *testing.T) {
 // TestOperatorUsers: users are disabled, enabled and recovered, operators do not
 // disable themselves.
 func TestOperatorUsers(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op, ada := operating(t, g), g.SignIn(t, false)
 		page := "/operator/users/" + ada.User.ID.String()
 		res, body := op.Fill(t, page+"/recover", nil)
@@ -325,7 +325,7 @@ func TestOperatorUsers(t *testing.T) {
 // TestTestCap: the tenant's own cap counts, and what the operator's default is
 // counts again once it is taken away.
 func TestTestCap(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
 		shop := g.Shop(t, "", nil)
 		page := "/operator/tenants/" + shop.Tenant.ID.String()
@@ -346,7 +346,7 @@ func TestTestCap(t *testing.T) {
 
 // TestSystem: a replica that differs is marked, failed webhooks are counted.
 func TestSystem(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
 		at := g.Clock.Now()
 		for i, models := range []string{"aaaa", "aaaa", "bbbb", ""} {

@@ -14,7 +14,7 @@ import (
 // TestPartsOfTheOverviewFailByThemselves: what cannot be read says so in its
 // place, once in the log, and the others stand.
 func TestPartsOfTheOverviewFailByThemselves(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
 		dev := member(t, g, shop.Tenant.ID, account.Developer)
 		path := "/dashboard/" + shop.Tenant.ID.String() + "/test"
@@ -86,7 +86,7 @@ func TestFiguresAreKeptAsLongAsTheyHold(t *testing.T) {
 
 // TestPartsAskForNothingElse: what only the rest of a page shows may be missing.
 func TestPartsAskForNothingElse(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "https://shop.example/hooks/age", nil)
 		dev := member(t, g, shop.Tenant.ID, account.Developer)
 		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"

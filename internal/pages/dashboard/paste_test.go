@@ -21,7 +21,7 @@ import (
 // TestPasteBox: what is pasted is recognized, and leads to its record or to what
 // is wrong with it.
 func TestPasteBox(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		receiver, foreignReceiver := gatewaytest.NewReceiver(t), gatewaytest.NewReceiver(t)
 		d, stranger := newDesk(t, g, receiver.URL), newDesk(t, g, foreignReceiver.URL)
 		made, foreign := g.Create(t, d.shop.Test.APIKey, 18), g.Create(t, stranger.shop.Test.APIKey, 18)

@@ -14,7 +14,7 @@ import (
 // TestLinksEndWithTheirMakersRight: who loses the right to make a link comes back
 // by none that they made before, also when the right is given to them again.
 func TestLinksEndWithTheirMakersRight(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op, accounts := operating(t, g), g.App.Accounts
 		shop := g.Shop(t, "", nil)
 		team := "/dashboard/" + shop.Tenant.ID.String() + "/team"
@@ -75,7 +75,7 @@ func TestLinksEndWithTheirMakersRight(t *testing.T) {
 // TestOperatorsLinksEndWithThem: a disabled operator keeps neither a first
 // owner's invitation nor a link that recovers somebody's account.
 func TestOperatorsLinksEndWithThem(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		former, shop, user := operating(t, g), g.Shop(t, "", nil), g.SignIn(t, false)
 		actor, accounts := audit.Operator(former.User.ID, former.User.Name), g.App.Accounts
 		owners, err := accounts.InviteOwner(t.Context(), actor, shop.Tenant.ID)

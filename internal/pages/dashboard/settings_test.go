@@ -81,7 +81,7 @@ func problem(body, field string) string {
 // TestFormsChangeSettings: each form shows what is set, changes it once however
 // often it is sent, and leaves an entry of the log with who did it.
 func TestFormsChangeSettings(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newOffice(t, g, nil)
 		for _, tt := range []struct {
 			path, back string
@@ -140,7 +140,7 @@ func TestFormsChangeSettings(t *testing.T) {
 // TestFormWhoseChangeFailed: sending it again does nothing, and does not say that
 // the change was made.
 func TestFormWhoseChangeFailed(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newOffice(t, g, nil)
 		path := o.at("/settings/age-visibility")
 		_, page := o.owner.Get(t, path)
@@ -221,7 +221,7 @@ func TestFormsAnswerByField(t *testing.T) {
 
 // TestURLChangeIsReviewed: the page before says what breaks, and saves nothing.
 func TestURLChangeIsReviewed(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newOffice(t, g, nil)
 		g.Create(t, o.shop.Test.APIKey, 18)
 		g.Do(t, gatewaytest.Row{
@@ -290,7 +290,7 @@ func picture(t *testing.T) []byte {
 }
 
 func TestBranding(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newOffice(t, g, nil)
 		path := o.at("/settings/branding")
 		polyglot := append(picture(t), "<script>alert(1)</script>"...)

@@ -15,7 +15,7 @@ import (
 // for it, so that the form itself is not lost on the way, and a form that comes
 // too late leads back to its page.
 func TestStepUpComesBeforeTheForm(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		boss, shop := owner(t, g, "ada") // who is the operator, too
 		enrol(t, g, boss)
 		team := shop + "/team"

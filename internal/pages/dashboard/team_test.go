@@ -15,7 +15,7 @@ import (
 )
 
 func TestInvitations(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, shop := owner(t, g, "ada")
 		enrol(t, g, ada)
 		invite := func(role string) string {
@@ -91,7 +91,7 @@ func team(t *testing.T, g *gatewaytest.Gateway) (path string, owners [2]*gateway
 // TestLastOwnerStays: of two owners who demote or remove each other at the same
 // time, one stays.
 func TestLastOwnerStays(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		for round := range 4 {
 			path, owners := team(t, g)
 			acts := []struct {

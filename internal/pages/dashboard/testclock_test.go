@@ -30,7 +30,7 @@ func stored(t *testing.T, g *gatewaytest.Gateway, c gatewaytest.Created) session
 // TestExpireNow: the expiry alone moves, the lookup writes EXPIRED, and the act
 // is in the log once.
 func TestExpireNow(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		d := newDesk(t, g, "")
 		made := g.Create(t, d.shop.Test.APIKey, 18)
 		before, page := stored(t, g, made), "/test/sessions/"+made.SessionID
@@ -75,7 +75,7 @@ func TestExpireNow(t *testing.T) {
 // TestExpiredRedirect: the next redirect is signed, but too old; the one after
 // is good.
 func TestExpiredRedirect(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		d := newDesk(t, g, "")
 		made := g.Create(t, d.shop.Test.APIKey, 18)
 		page := "/test/sessions/" + made.SessionID
@@ -116,7 +116,7 @@ func TestExpiredRedirect(t *testing.T) {
 // TestRetryNow: the next attempt is made at once and counts as that of the
 // schedule, which goes on.
 func TestRetryNow(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusInternalServerError)
 		}))
@@ -151,7 +151,7 @@ func TestRetryNow(t *testing.T) {
 
 // TestDocumentTimeline: what a document check came to, and nothing of a document.
 func TestDocumentTimeline(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", func(t *tenant.Tenant) { t.DocumentCheck = true })
 		viewer := member(t, g, shop.Tenant.ID, "viewer")
 		refuse := func(s session.Session) (session.Session, error) {

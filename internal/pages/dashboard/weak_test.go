@@ -25,7 +25,7 @@ func TestPasswordAloneReplacesNothingStronger(t *testing.T) {
 		"app":     func(t *testing.T, g *gatewaytest.Gateway, ada *gatewaytest.Staff, _ uuid.UUID) { enrol(t, g, ada) },
 	} {
 		t.Run(second, func(t *testing.T) {
-			gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+			gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 				ada, shop := owner(t, g, "ada")
 				eve := g.Nobody()
 				res, _ := eve.Post(t, "/dashboard/login", credentials("ada"))
@@ -101,7 +101,7 @@ func TestRemovedFactorLeavesNothingStrong(t *testing.T) {
 		"one of two passkeys":     {passkeys: 2, strong: true},
 	} {
 		t.Run(what, func(t *testing.T) {
-			gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+			gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 				ada, shop := owner(t, g, "ada")
 				user, err := g.App.Store.UserByEmail(t.Context(), "ada@shop.example")
 				if err != nil {

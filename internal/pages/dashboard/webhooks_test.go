@@ -21,7 +21,7 @@ import (
 // TestFailedDeliveriesAreSentAgain: the receiver fails with an answer full of
 // markup, the page says so, the receiver is mended, and everything is sent.
 func TestFailedDeliveriesAreSentAgain(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		var mended atomic.Bool
 		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if mended.Load() {
@@ -100,7 +100,7 @@ func TestEndpointIsEnabled(t *testing.T) {
 // TestSecretsAreReplacedWithoutLoss: the webhook secret is rotated and the
 // redirect secret staged and promoted, while the shop accepts everything.
 func TestSecretsAreReplacedWithoutLoss(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		receiver := gatewaytest.NewReceiver(t)
 		d := newDesk(t, g, receiver.URL)
 		webhookSecret, redirectSecrets := d.shop.Test.WebhookSecret, []string{d.shop.Test.RedirectSecret}
@@ -251,7 +251,7 @@ func TestTokenDebugger(t *testing.T) {
 }
 
 func TestRefusalsAreListed(t *testing.T) {
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		d := newDesk(t, g, "")
 		if page := d.see(t, 200, "/test/refusals"); !strings.Contains(page, "No call was refused") {
 			t.Error("the empty page does not say so")
