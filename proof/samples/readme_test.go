@@ -21,9 +21,10 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// TestREADME integrates a merchant with nothing but the README's samples, run
-// as they stand there: a session is created, its pass is confirmed in every
-// way the README names, and what is forged is refused.
+// TestREADME integrates a merchant with nothing but the samples of the README
+// and of the guides it leads to, run as they stand there: a session is created,
+// its pass is confirmed in every way the README names, and what is forged is
+// refused.
 func TestREADME(t *testing.T) {
 	shown := readSamples(t, "README.md")
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
@@ -42,13 +43,13 @@ func TestREADME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range []string{"README.md", "openapi.yaml"} {
+	for _, document := range []string{"docs/guides/verify-token.md", "openapi.yaml"} {
 		t.Run(document, func(t *testing.T) {
 			testTokenSamples(t, readSamples(t, document), pass.Query(), session.SessionID, shop.Test.RedirectSecret)
 		})
 	}
 	testOtherTokenSamples(t, pass.Query(), session.SessionID, shop.Test.RedirectSecret)
-	testWebhookSample(t, shown, receiver.Wait(t, 1)[0], session.SessionID, shop.Test.WebhookSecret)
+	testWebhookSample(t, readSamples(t, "docs/guides/verify-webhook.md"), receiver.Wait(t, 1)[0], session.SessionID, shop.Test.WebhookSecret)
 	testWebhookSamples(t, receiver.Wait(t, 1)[0], shop.Test.WebhookSecret)
 
 	var status struct{ Status string }
@@ -201,7 +202,7 @@ console.log(pass ? "released" : "refused");
 // blocks are the code blocks of a document.
 type blocks []struct{ language, code string }
 
-// readSamples reads README.md, or the description of openapi.yaml.
+// readSamples reads a document in Markdown, or the description of openapi.yaml.
 func readSamples(t *testing.T, document string) blocks {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(visiontest.Root(), document))

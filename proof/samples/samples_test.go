@@ -52,8 +52,8 @@ func TestRequestSamples(t *testing.T) {
 	}
 }
 
-// testOtherTokenSamples gives the languages of the guide that the README does not
-// have the same redirects as TestREADME.
+// testOtherTokenSamples gives the guide's other languages the same redirects as
+// testTokenSamples.
 func testOtherTokenSamples(t *testing.T, pass url.Values, session, secret string) {
 	cases := redirects(pass, session, secret)
 	input, err := json.Marshal(cases)
