@@ -7,7 +7,10 @@ export const part = (page, id) => page.locator(`[data-testid="${id}"]:visible`);
 
 /** Waits for a screen by its data-testid, and for the rest of its page: a page shows while it is still being read. */
 export async function sees(page, id) {
-  await part(page, id).waitFor({ timeout: patience });
+  await part(page, id).waitFor({ timeout: patience }).catch(async (error) => {
+    const shown = await page.locator('[data-testid^="screen-"]:visible, [data-testid^="notice-"]:visible, h1:visible').allTextContents();
+    throw new Error(`${page.url()} shows ${JSON.stringify(shown)}, not ${id}`, { cause: error });
+  });
   await page.waitForLoadState("domcontentloaded");
 }
 
