@@ -2,20 +2,24 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 
 	"agegate/internal/check/age/calibration"
 	"agegate/internal/check/age/curve"
 	"agegate/internal/check/inference"
 	"agegate/internal/lab/accuracy"
+	"agegate/internal/rules/evidence"
 
 	"github.com/spf13/cobra"
 )
 
 const curveFile = curve.FileName
 
-// curveFlags say where to write a curve. The empty path writes none.
-type curveFlags struct{ path, name string }
+// curveFlags say where to write a curve, and the figures by sex and group. An empty
+// path writes none.
+type curveFlags struct{ path, fairness, name string }
 
 func (f *curveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "curve", "", "also write the counts that the threshold lab shows into this file;\nthe gateway reads "+curveFile+" in the models directory")
@@ -35,7 +39,7 @@ func (f *curveFlags) write(name, estimator string, ages []curve.Age) error {
 
 // writeCurve stores a report as the curve of what the models directory holds.
 func (c *cli) writeCurve(f curveFlags, set string, report accuracy.Report) error {
-	if f.path == "" {
+	if f.path == "" && f.fairness == "" {
 		return nil
 	}
 	cfg, err := c.load()
@@ -53,5 +57,32 @@ func (c *cli) writeCurve(f curveFlags, set string, report accuracy.Report) error
 	if f.name == "" {
 		f.name = filepath.Base(set)
 	}
-	return f.write(f.name, calibration.Estimator(manifest, file), report.Curve)
+	estimator := calibration.Estimator(manifest, file)
+	return errors.Join(f.write(f.name, estimator, report.Curve), f.writeFairness(estimator, report))
+}
+
+// writeFairness adds a report's cells to the file of the flag, or begins it, also
+// in place of one about another estimator.
+func (f *curveFlags) writeFairness(estimator string, report accuracy.Report) error {
+	if f.fairness == "" {
+		return nil
+	}
+	if len(report.Cells) == 0 {
+		return errors.New("--fairness: no age has enough pictures")
+	}
+	all := evidence.Fairness{Format: evidence.FairnessFormat, Estimator: estimator}
+	text, err := os.ReadFile(f.fairness)
+	if err == nil {
+		old, err := evidence.ParseFairness(text)
+		if err != nil {
+			return fmt.Errorf("--fairness: %w", err)
+		}
+		if old.Estimator == estimator {
+			all = *old
+		}
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return errors.New("--fairness: the file cannot be read")
+	}
+	all.Put(evidence.Collection{Name: f.name, MadeAt: now(), Pictures: report.Measured, Cells: report.Cells})
+	return inference.WriteJSON(f.fairness, all)
 }

@@ -12,6 +12,7 @@ import (
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/accuracy"
+	"agegate/internal/rules/evidence"
 
 	"github.com/spf13/cobra"
 )
@@ -41,12 +42,13 @@ func (c *cli) evalCommand() *cobra.Command {
 	cmd.Flags().StringVar(&plot, "svg", "", "also draw the estimates by age into this file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	curve.add(cmd)
-	cmd.Flags().StringVar(&curve.name, "name", "", "name of the set, stored with the curve (default: its file name)")
+	cmd.Flags().StringVar(&curve.fairness, "fairness", "", "also put the figures by age, sex and group into this file, in place of older ones\nof the same set; agegate evidence reads "+evidence.FairnessFile+" in the models directory")
+	cmd.Flags().StringVar(&curve.name, "name", "", "name of the set, stored with the curve and the figures (default: its file name)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if target < 13 || target > 99 {
 			return errors.New("--target must be from 13 to 99")
 		}
-		if err := errors.Join(placeFor("--svg", plot), placeFor("--curve", curve.path)); err != nil {
+		if err := errors.Join(placeFor("--svg", plot), placeFor("--curve", curve.path), placeFor("--fairness", curve.fairness)); err != nil {
 			return err
 		}
 		set, err := accuracy.ReadSet(args[0])

@@ -172,7 +172,7 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 	if !cfg.ServesAPI() {
 		return httpd.NewPages(edge), nil
 	}
-	return a.buildAPI(cfg, edge)
+	return a.buildAPI(cfg, sealer, edge)
 }
 
 // buildServices builds what the API's part needs besides the API.
@@ -231,8 +231,8 @@ func (a *App) buildPages(cfg config.Config, sealer *credential.Sealer, e estimat
 
 // buildAPI builds the API and the dashboard and completes edge, which may have the
 // hosted page, by them.
-func (a *App) buildAPI(cfg config.Config, edge httpd.Config) (*echo.Echo, error) {
-	if err := a.buildDashboard(cfg); err != nil {
+func (a *App) buildAPI(cfg config.Config, sealer *credential.Sealer, edge httpd.Config) (*echo.Echo, error) {
+	if err := a.buildDashboard(cfg, sealer); err != nil {
 		return nil, err
 	}
 	operations := api.New(a.Sessions)

@@ -9,6 +9,7 @@ import (
 	"agegate/internal/edge/httpd"
 	"agegate/internal/pages/dashboard"
 	"agegate/internal/rules/certify"
+	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/webhook"
 
@@ -16,13 +17,17 @@ import (
 )
 
 // buildDashboard builds the dashboard unless it is off.
-func (a *App) buildDashboard(cfg config.Config) (err error) {
+func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err error) {
 	if !a.servesDashboard(cfg) {
 		return nil
 	}
 	a.apart = cfg.DashboardListen != ""
 	a.lab.Margin = cfg.AgeMargin
 	a.certifier = certify.NewBackground(newCertifier(cfg, a.Store, a.Tenants, a.Sessions, a.now), a.log)
+	evidence, err := a.evidence(cfg, sealer)
+	if err != nil {
+		return err
+	}
 	a.dashboard, err = dashboard.New(dashboard.Config{
 		Accounts: a.Accounts, Tenants: a.Tenants, Sessions: a.Sessions, Insight: a.Insight,
 		Webhooks: webhook.NewOperations(a.Store, a.now, a.dispatcher.Wake),
@@ -30,7 +35,7 @@ func (a *App) buildDashboard(cfg config.Config) (err error) {
 		URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
 		Clock: session.NewTestClock(a.Store, a.now), Certify: a.certifier, Cards: session.NewCards(a.Store, a.Sessions, rand.Reader, a.now),
-		Billing: a.Store, Audit: a.Store, Lab: a.lab,
+		Billing: a.Store, Audit: a.Store, Lab: a.lab, Evidence: evidence,
 	})
 	return err
 }

@@ -62,3 +62,16 @@ func Installation(cfg config.Config) (evidence.Installation, error) {
 	}
 	return about, nil
 }
+
+// evidence builds the service of evidence for the dashboard.
+func (a *App) evidence(cfg config.Config, sealer *credential.Sealer) (*evidence.Service, error) {
+	key, err := NewEvidenceKey(sealer)
+	if err != nil {
+		return nil, err
+	}
+	about, err := Installation(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return evidence.NewService(a.Store, a.Insight, key, about, a.now), nil
+}

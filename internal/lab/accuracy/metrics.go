@@ -10,6 +10,7 @@ import (
 	"agegate/internal/check/age"
 	"agegate/internal/check/age/curve"
 	"agegate/internal/check/vision"
+	"agegate/internal/rules/evidence"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -100,6 +101,8 @@ type Report struct {
 	Spread      []Spread  `json:"spread"`
 	// Curve is every figure of who passes, for the operator's pages; see Curve.Write.
 	Curve []curve.Age `json:"-"`
+	// Cells are the figures by age, sex and group.
+	Cells []evidence.Cell `json:"-"`
 }
 
 // Spread is the distribution of the estimates for one age, in years.
@@ -153,6 +156,7 @@ func Measure(samples []Sample, target int) Report {
 	r.Recommended = recommend(samples, target)
 	r.Spread = spread(samples)
 	r.Curve = counts(samples)
+	r.Cells = Cells(samples)
 	return r
 }
 

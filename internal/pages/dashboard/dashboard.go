@@ -15,6 +15,7 @@ import (
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/certify"
+	"agegate/internal/rules/evidence"
 	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
@@ -39,6 +40,7 @@ type Config struct {
 	Billing  billing.Store
 	Audit    audit.Store
 	Lab      Lab
+	Evidence *evidence.Service
 	APIURL   string // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.

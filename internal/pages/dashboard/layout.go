@@ -46,6 +46,7 @@ var tenantNav = []navGroup{
 		{"team", teamPath, "team"},
 		{"billing", billingPath, "card"},
 		{"audit", auditPath, "list"},
+		{"evidence", evidencePath, "shield"},
 	}},
 }
 

@@ -150,12 +150,12 @@ const frame = `<!doctype html>
 <title>%s</title>
 <style>
 :root { color-scheme: light dark }
-body { font: 11pt/1.5 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere }
+body { font: 11pt/1.5 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.6em; line-height: 1.2 } h2 { font-size: 1.2em; margin-top: 2em }
 table { border-collapse: collapse; width: 100%%; margin: 1em 0; font-size: .9em }
 th, td { border: 1px solid GrayText; padding: .35em .5em; text-align: start; vertical-align: top }
 th:empty { display: none }
-code { font-size: .95em }
+code { font-size: .95em; overflow-wrap: anywhere }
 @media print { :root { color-scheme: light } body { margin: 0; max-width: none } tr { break-inside: avoid } h2 { break-after: avoid } }
 </style>
 <main>

@@ -1,0 +1,123 @@
+package accuracy
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"agegate/internal/rules/evidence"
+)
+
+// cellBands are the ages, both ends included, that cells are made of: those with
+// edges at the usual target ages, the two that pass rates are published of, and
+// the years that NIST's FATE AEV reports singly.
+var cellBands = func() [][2]int {
+	bands := [][2]int{
+		{0, 7}, {8, 12}, {13, 15}, {16, 17}, {18, 20}, {21, 24}, {25, 35}, {36, 50}, {51, 70}, {71, 120}, {13, 17},
+	}
+	for years := firstYear; years <= lastYear; years++ {
+		bands = append(bands, [2]int{years, years})
+	}
+	return bands
+}()
+
+// The years that are reported singly.
+const (
+	firstYear = 13
+	lastYear  = 30
+)
+
+// resamples is how often the pictures of a cell are drawn again for its bounds.
+const resamples = 1000
+
+// sexes are the labels that name a sex.
+var sexes = []string{"female", "male"}
+
+// Cells returns the figures of the samples by age, sex and group, of those with
+// at least evidence.MinCount pictures. A sample's groups are its sex, if it is one
+// of sexes, and the others. Single years are by sex only. The same samples give
+// the same bounds.
+func Cells(samples []Sample) []evidence.Cell {
+	type labels struct{ sex, group string }
+	var cells []evidence.Cell
+	for _, band := range cellBands {
+		parts := map[labels][]Sample{}
+		for _, s := range within(samples, band[0], band[1]) {
+			sex, groups := labelsOf(s.Groups)
+			for _, of := range distinctOf("", sex) {
+				parts[labels{of, ""}] = append(parts[labels{of, ""}], s)
+				for _, group := range groups {
+					if band[0] != band[1] {
+						parts[labels{of, group}] = append(parts[labels{of, group}], s)
+					}
+				}
+			}
+		}
+		for of, in := range parts {
+			if len(in) >= evidence.MinCount {
+				cells = append(cells, cellOf(band, of.sex, of.group, in))
+			}
+		}
+	}
+	slices.SortFunc(cells, func(a, b evidence.Cell) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Sex, b.Sex), cmp.Compare(a.Group, b.Group))
+	})
+	return cells
+}
+
+// labelsOf returns the sex among a sample's groups, and the others.
+func labelsOf(groups []string) (sex string, others []string) {
+	for _, g := range groups {
+		if slices.Contains(sexes, g) {
+			sex = g
+		} else {
+			others = append(others, g)
+		}
+	}
+	return sex, others
+}
+
+// distinctOf returns the texts without repetition.
+func distinctOf(texts ...string) []string { return slices.Compact(texts) }
+
+func cellOf(band [2]int, sex, group string, samples []Sample) evidence.Cell {
+	c := evidence.Cell{From: band[0], To: band[1], Sex: sex, Group: group, Count: len(samples)}
+	c.Passing = make(evidence.Counts, evidence.HighestCutoff-evidence.LowestCutoff+1)
+	failures := make([]float64, len(samples))
+	for i, s := range samples {
+		failures[i] = s.Estimate - float64(s.Age)
+		for at := range c.Passing {
+			if s.Estimate >= float64(evidence.LowestCutoff+at) {
+				c.Passing[at]++
+			}
+		}
+	}
+	slices.Sort(failures) // so that the bounds do not depend on the order of the set
+	c.MAE = bootstrap(failures, math.Abs)
+	c.Bias = bootstrap(failures, func(v float64) float64 { return v })
+	return c
+}
+
+// bootstrap returns the mean of fn over values with its 95 % interval: the 2.5th
+// and the 97.5th percentile of the means of as many values drawn with
+// replacement (B. Efron, 1979).
+func bootstrap(values []float64, fn func(float64) float64) evidence.Bounds {
+	random := rand.New(rand.NewPCG(Seed, 3)) //nolint:gosec // repeatable on purpose
+	n := float64(len(values))
+	var mean float64
+	for _, v := range values {
+		mean += fn(v) / n
+	}
+	means := make([]float64, resamples)
+	for i := range means {
+		for range values {
+			means[i] += fn(values[random.IntN(len(values))]) / n
+		}
+	}
+	slices.Sort(means)
+	at := func(p float64) float64 { return thousandth(means[int(p*(resamples-1)+0.5)]) }
+	return evidence.Bounds{Value: thousandth(mean), Low: at(0.025), High: at(0.975)}
+}
+
+func thousandth(v float64) float64 { return math.Round(1000*v) / 1000 }

@@ -1,0 +1,73 @@
+package accuracy
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"agegate/internal/rules/evidence"
+)
+
+// TestCells: the cells count what the samples are, none of fewer than MinCount, and
+// their bounds hold the mean as often as they say.
+func TestCells(t *testing.T) {
+	var samples []Sample
+	for i := range 40 {
+		samples = append(samples, Sample{Age: 16, Groups: []string{[]string{"male", "female"}[i%2], "Black"}, Estimate: 20})
+	}
+	for range 19 {
+		samples = append(samples, Sample{Age: 30, Groups: []string{"male"}, Estimate: 31})
+	}
+	type key struct {
+		from, to   int
+		sex, group string
+		count      int
+	}
+	found := map[key]bool{}
+	for _, c := range Cells(samples) {
+		if c.From >= 25 {
+			t.Errorf("%d pictures of %d to %d are counted", c.Count, c.From, c.To)
+		}
+		if c.MAE != (evidence.Bounds{Value: 4, Low: 4, High: 4}) || c.Bias.Value != 4 {
+			t.Errorf("%+v", c)
+		}
+		if n, ok := c.Passes(20); n != c.Count || !ok {
+			t.Errorf("%d of %d pass at 20", n, c.Count)
+		}
+		if n, _ := c.Passes(21); n != 0 {
+			t.Errorf("%d pass at 21", n)
+		}
+		found[key{c.From, c.To, c.Sex, c.Group, c.Count}] = true
+	}
+	for _, want := range []key{
+		{16, 16, "", "", 40}, {16, 16, "female", "", 20}, {16, 17, "", "", 40}, {16, 17, "male", "Black", 20}, {13, 17, "", "Black", 40},
+	} {
+		if !found[want] {
+			t.Errorf("there is no %+v", want)
+		}
+	}
+}
+
+// TestBootstrap: of 300 samples from a known distribution some 95 % of the
+// intervals hold its mean.
+func TestBootstrap(t *testing.T) {
+	random := rand.New(rand.NewPCG(11, 0))
+	held := 0
+	const runs = 300
+	for range runs {
+		values := make([]float64, 60)
+		for i := range values {
+			values[i] = 2 + 3*random.NormFloat64()
+		}
+		b := bootstrap(values, func(v float64) float64 { return v })
+		if b.Low <= 2 && 2 <= b.High {
+			held++
+		}
+		if !(b.Low <= b.Value && b.Value <= b.High) || math.IsNaN(b.Value) {
+			t.Fatalf("%+v", b)
+		}
+	}
+	if share := float64(held) / runs; share < 0.90 || share > 0.98 {
+		t.Errorf("%.3f of the intervals hold the mean", share)
+	}
+}

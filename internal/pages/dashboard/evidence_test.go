@@ -1,0 +1,48 @@
+package dashboard_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/evidence"
+)
+
+// TestEvidence: an owner downloads a pack that verifies with the shown key; what
+// cannot be is said at the field.
+func TestEvidence(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newOffice(t, g, nil)
+		path, today := o.at("/evidence"), g.Clock.Now().Format(time.DateOnly)
+		send := func(from, to, target, sessions string) (int, string) {
+			res, body := o.owner.Post(t, path, url.Values{
+				"from": {from}, "to": {to}, "target": {target}, "language": {"de"}, "sessions": {sessions},
+			})
+			return res.StatusCode, body
+		}
+		status, pack := send(today, today, "18", "")
+		if status != 200 {
+			t.Fatalf("%d: %s", status, pack)
+		}
+		found, err := evidence.Verify([]byte(pack), nil)
+		if err != nil || found.Manifest.TenantID != o.shop.Tenant.ID.String() || found.Manifest.Language != "de" {
+			t.Fatalf("%+v, %v", found.Manifest, err)
+		}
+		if _, body := o.owner.Get(t, path); !strings.Contains(body, found.Key.ID()) {
+			t.Error("the page does not show the key")
+		}
+		for name, row := range map[string]struct{ from, to, target, sessions, text string }{
+			"no day":      {"soon", today, "18", "", "Enter a day"},
+			"backwards":   {today, "2026-01-01", "18", "", "first day must come before"},
+			"target":      {today, today, "12", "", "from 13 to 60"},
+			"no ID":       {today, today, "18", "x", "IDs of your sessions"},
+			"not of ours": {today, today, "18", o.shop.Tenant.ID.String(), "IDs of your sessions"},
+		} {
+			if status, body := send(row.from, row.to, row.target, row.sessions); status != 422 || !strings.Contains(body, row.text) {
+				t.Errorf("%s: %d", name, status)
+			}
+		}
+	})
+}
