@@ -13,10 +13,10 @@ import (
 	"agegate/internal/check/document/portrait"
 	"agegate/internal/check/document/reader"
 	"agegate/internal/check/document/wallet"
-	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/turn"
 	"agegate/internal/rules/webhook"
 )
 
@@ -31,7 +31,7 @@ func documentTurns(workers int) int { return max(1, workers/2) }
 
 // openDocuments prepares the checks of photographed documents, where that way is
 // on and the faces can be compared.
-func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Analyzer, faces *age.Engine, frames *inference.Queue) error {
+func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Analyzer, faces *age.Engine, frames *turn.Queue) error {
 	if !slices.Contains(cfg.DocumentWays, session.WayPhoto) {
 		return nil
 	}
@@ -47,10 +47,10 @@ func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Ana
 	if err != nil {
 		return err
 	}
-	engine, pictures := photo.NewEngine(zones, analyzer, faces, reference), inference.NewQueue(documentTurns(cfg.InferenceWorkers))
+	engine, pictures := photo.NewEngine(zones, analyzer, faces, reference), turn.NewQueue(documentTurns(cfg.InferenceWorkers), 0)
 	e.documentPlaces = func() int { return max(leastPlaces, pictures.Sustains(documentRate)) }
 	e.newDocument = func(sess session.Session, assisted bool) document.PhotoCheck {
-		party := inference.Party{Tenant: sess.TenantID, Session: sess.ID}
+		party := turn.Party{Tenant: sess.TenantID, Session: sess.ID}
 		return engine.NewCheck(photo.Options{
 			TargetAge: sess.TargetAge, Assisted: assisted, Specimens: !sess.Livemode, Now: a.now,
 			DocumentTurn: func(ctx context.Context) (func(), error) { return pictures.Enter(ctx, party) },

@@ -13,6 +13,7 @@ import (
 	"agegate/internal/pages/dashboard"
 	"agegate/internal/pages/shopper"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/turn"
 )
 
 // Checks are let in as long as each can be answered usableRate times a second:
@@ -63,10 +64,10 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 		a.log.Info("no fine-tuned age tail is loaded: the calibrated stock model estimates alone; see docs/training.md")
 	}
 	analyzer := vision.NewAnalyzer(pool)
-	engine, queue := age.NewEngine(analyzer, head, a.metrics), inference.NewQueue(cfg.InferenceWorkers)
+	engine, queue := age.NewEngine(analyzer, head, a.metrics), turn.NewQueue(cfg.InferenceWorkers, 0)
 	e.places = func() int { return max(leastPlaces, queue.Sustains(usableRate)) }
 	e.newCapture = func(sess session.Session, assisted bool) shopper.Capture {
-		party := inference.Party{Tenant: sess.TenantID, Session: sess.ID}
+		party := turn.Party{Tenant: sess.TenantID, Session: sess.ID}
 		return engine.NewCapture(age.Options{
 			TargetAge: sess.TargetAge, Margin: cfg.AgeMargin, Assisted: assisted,
 			Turn: func(ctx context.Context) (func(), error) { return queue.Enter(ctx, party) },

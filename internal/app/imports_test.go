@@ -29,7 +29,7 @@ var house = []room{
 	{"check", [][]string{{"document"}, {"age"}, {"liveness"}, {"vision"}, {"inference"}}},
 	{"rules", [][]string{
 		{"evidence"}, {"certify", "insight"}, {"session"}, {"account", "billing", "tenant", "webhook"},
-		{"audit", "brand", "credential"}, {"gather", "junit"}, {"fault"},
+		{"audit", "brand", "credential"}, {"gather", "junit", "turn"}, {"fault"},
 	}},
 	{"agegate", nil}, {"gen", nil}, {"templates", nil}, // agegate is the root, which embeds openapi.yaml
 }

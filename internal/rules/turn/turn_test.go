@@ -1,4 +1,4 @@
-package inference
+package turn
 
 import (
 	"context"
@@ -8,7 +8,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"agegate/internal/rules/fault"
 
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
@@ -28,12 +31,12 @@ type desk struct {
 }
 
 func newDesk(turns int) *desk {
-	return &desk{queue: NewQueue(turns), in: map[Party]*waiter{}, active: map[Party]bool{}}
+	return &desk{queue: NewQueue(turns, 0), in: map[Party]*waiter{}, active: map[Party]bool{}}
 }
 
 func (d *desk) join(p Party) (replaced bool, err error) {
 	old := d.in[p]
-	w := d.queue.join(p)
+	w, _ := d.queue.join(p)
 	if old != nil {
 		if err := <-old.done; !errors.Is(err, ErrReplaced) {
 			return true, fmt.Errorf("the older work ended with %w", err)
@@ -113,7 +116,7 @@ func TestTurnsAlternateBetweenTenants(t *testing.T) {
 
 // What the queue can sustain follows how long turns last, and is never nothing.
 func TestSustains(t *testing.T) {
-	q := NewQueue(2)
+	q := NewQueue(2, 0)
 	if got, want := q.Sustains(5), int(load*2/(5*firstCost.Seconds())); got != want {
 		t.Errorf("%d before anything was measured, want %d", got, want)
 	}
@@ -155,7 +158,7 @@ func TestASessionHasOneTurnAndOneWaiting(t *testing.T) {
 }
 
 func TestEnterEndsWithItsContext(t *testing.T) {
-	q := NewQueue(1)
+	q := NewQueue(1, 0)
 	leave, err := q.Enter(t.Context(), party(1, 0))
 	ok(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -178,6 +181,46 @@ func TestEnterEndsWithItsContext(t *testing.T) {
 	if q.free != 1 || len(q.lines) != 0 {
 		t.Errorf("%d turns free, %d tenants kept", q.free, len(q.lines))
 	}
+}
+
+// A tenant's line has an end, and the others' are not shorter for it. Work that is
+// its tenant's only replaces none, and leaves when its time is over.
+func TestTakeIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 3
+		q, many, few := NewQueue(1, most), uuid.UUID{1}, uuid.UUID{2}
+		leave, err := q.Take(t.Context(), many)
+		ok(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		ended := make(chan error, most)
+		for range most {
+			go func() {
+				_, err := q.Take(ctx, many)
+				ended <- err
+			}()
+		}
+		synctest.Wait()
+		if _, err := q.Take(ctx, many); !errors.Is(err, errFull) {
+			t.Errorf("one more than may wait: %v", err)
+		}
+		other := make(chan func(), 1)
+		go func() {
+			next, err := q.Take(t.Context(), few)
+			ok(t, err)
+			other <- next
+		}()
+		for range most {
+			if err := <-ended; !errors.Is(err, errLate) || fault.CodeOf(err) != fault.Unavailable {
+				t.Errorf("after its time: %v", err)
+			}
+		}
+		leave()
+		(<-other)()
+		if q.free != 1 || len(q.lines) != 0 {
+			t.Errorf("%d turns free, %d tenants kept", q.free, len(q.lines))
+		}
+	})
 }
 
 // Whatever comes and goes: no turn stays free while somebody could have it.
@@ -279,7 +322,7 @@ func (p patience) wait(ready []Party, key func(Party) uuid.UUID) {
 // Many goroutines of few sessions, for the race detector.
 func TestQueueUnderLoad(t *testing.T) {
 	const turns = 3
-	q := NewQueue(turns)
+	q := NewQueue(turns, 0)
 	var active atomic.Int64
 	var all sync.WaitGroup
 	for n := range 64 {

@@ -1,4 +1,15 @@
-package inference
+// Package turn shares what costs processor time, so that nobody's work keeps
+// others waiting for longer than a turn of each.
+//
+// The rule is the same wherever something is shared: a fixed number of turns at a
+// time; tenants take turns, however much each asks for; so do the sessions of a
+// tenant; what waits is bounded for each tenant and leaves with its request. Work
+// that nobody is known for is one tenant's, whoever sends it. A Queue keeps the
+// rule for pictures before the models, answers of wallets, logos and passwords.
+// The places of captures and of webhooks add what their work needs: captures keep
+// a place for as long as they last, and webhooks part slow receivers from prompt
+// ones.
+package turn
 
 import (
 	"context"
@@ -7,8 +18,25 @@ import (
 	"sync"
 	"time"
 
+	"agegate/internal/rules/fault"
+
 	"github.com/google/uuid"
 )
+
+// retryAfter is how long those are asked to wait who get no turn now.
+const retryAfter = 2 * time.Second
+
+// Faults of work that gets no turn.
+var (
+	errFull = unavailable("Too much is waiting already")
+	errLate = unavailable("Its turn did not come in time")
+)
+
+func unavailable(message string) *fault.Error {
+	f := fault.New(fault.Unavailable, message)
+	f.RetryAfter = retryAfter
+	return f
+}
 
 // ErrReplaced is returned by Queue.Enter to work that newer work of the same
 // session has replaced.
@@ -20,9 +48,9 @@ type Party struct{ Tenant, Session uuid.UUID }
 // Queue shares a fixed number of concurrent turns. Tenants take turns, however
 // many sessions each has, and so do the sessions of a tenant: while one waits,
 // every other one gets at most one turn. A session has at most one turn at a
-// time and at most one waiting, so the queue is as long as there are sessions.
+// time and at most one waiting.
 type Queue struct {
-	turns int
+	turns, most int
 
 	mu    sync.Mutex
 	cost  time.Duration       // moving mean of how long a turn lasts
@@ -51,9 +79,11 @@ const (
 	load      = 0.7
 )
 
-// NewQueue returns a queue for so many turns at a time, at least one.
-func NewQueue(turns int) *Queue {
-	return &Queue{turns: turns, cost: firstCost, free: turns, lines: map[uuid.UUID]*line{}}
+// NewQueue returns a queue for so many turns at a time, at least one, in which at
+// most so many sessions of a tenant wait. With 0 as many wait as there are; the
+// caller then bounds the sessions.
+func NewQueue(turns, waiting int) *Queue {
+	return &Queue{turns: turns, most: waiting, cost: firstCost, free: turns, lines: map[uuid.UUID]*line{}}
 }
 
 // Sustains returns how many sessions can get a turn so many times a second,
@@ -64,13 +94,28 @@ func (q *Queue) Sustains(rate float64) int {
 	return max(1, int(load*float64(q.turns)/(rate*q.cost.Seconds())))
 }
 
+// Take is Enter for work that is its tenant's only: it replaces no other. It
+// fails with fault.Unavailable when too much of the tenant waits or ctx's time is
+// over, and with ctx's error when that is cancelled.
+func (q *Queue) Take(ctx context.Context, tenant uuid.UUID) (leave func(), err error) {
+	leave, err = q.Enter(ctx, Party{Tenant: tenant, Session: uuid.New()})
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errLate
+	}
+	return leave, err
+}
+
 // Enter waits for a turn, which ends when leave is called, once. It fails with
-// ctx's error, or with ErrReplaced when the same session enters again.
+// ctx's error, with ErrReplaced when the same session enters again, or with
+// fault.Unavailable when as many of the tenant wait as may.
 func (q *Queue) Enter(ctx context.Context, p Party) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	w := q.join(p)
+	w, ok := q.join(p)
+	if !ok {
+		return nil, errFull
+	}
 	select {
 	case err = <-w.done:
 	case <-ctx.Done():
@@ -96,16 +141,20 @@ func (q *Queue) measure(took time.Duration) {
 	q.cost = max(q.cost+(took-q.cost)/memory, time.Microsecond)
 }
 
-// join puts work in line, in the place of what the session had waiting.
-func (q *Queue) join(p Party) *waiter {
+// join puts work in line, in the place of what the session had waiting. It
+// reports false if the tenant's line is full.
+func (q *Queue) join(p Party) (w *waiter, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lines[p.Tenant]
+	if l != nil && q.most > 0 && len(l.waiting) >= q.most && l.waiting[p.Session] == nil {
+		return nil, false
+	}
 	if l == nil {
 		l = &line{waiting: map[uuid.UUID]*waiter{}, busy: map[uuid.UUID]struct{}{}}
 		q.lines[p.Tenant] = l
 	}
-	w := &waiter{done: make(chan error, 1)}
+	w = &waiter{done: make(chan error, 1)}
 	old := l.waiting[p.Session]
 	l.waiting[p.Session] = w
 	_, busy := l.busy[p.Session]
@@ -116,7 +165,7 @@ func (q *Queue) join(p Party) *waiter {
 		q.ready(p)
 	}
 	q.serve()
-	return w
+	return w, true
 }
 
 // withdraw takes work out of line, and reports false if it no longer waits.
