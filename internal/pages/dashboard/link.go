@@ -133,6 +133,7 @@ func (p *Pages) useLink(r *request) error {
 	if r.Request().PostForm.Get("as") == "me" && link.Kind == account.LinkInvitation {
 		return p.joinAsVisitor(r, link, token)
 	}
+	status := http.StatusUnprocessableEntity
 	if f.ok() {
 		signed, notice, err := p.useLinkAs(r, link, f)
 		if err == nil {
@@ -141,11 +142,14 @@ func (p *Pages) useLink(r *request) error {
 			}
 			return r.done(homePath, notice)
 		}
-		if err := f.refuse(err); err != nil {
+		if errors.Is(err, account.ErrHasAccount) {
+			return r.done(loginPath+"?next="+r.Request().URL.Path, "log_in_to_join")
+		}
+		if status, err = r.refuse(f, err); err != nil {
 			return err
 		}
 	}
-	return p.renderLink(r, http.StatusUnprocessableEntity, link, f)
+	return p.renderLink(r, status, link, f)
 }
 
 // useLinkAs uses a link as somebody who is not signed in.

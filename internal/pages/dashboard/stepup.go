@@ -80,7 +80,7 @@ func (p *Pages) doStepUp(r *request) (*question, error) {
 		do: func(f *formView) (err error) {
 			var token string
 			if response := r.Request().PostForm.Get("passkey"); response != "" {
-				token, err = p.cfg.Accounts.StepUpByPasskey(r.ctx(), r.who, response)
+				token, err = p.cfg.Accounts.StepUpByPasskey(r.ctx(), r.who, response, r.browser())
 			} else {
 				token, err = p.cfg.Accounts.StepUp(r.ctx(), r.who, f.Value("password"), f.Value("code"), r.browser())
 			}

@@ -38,5 +38,13 @@ const (
 
 // Hash returns the PHC string of a password.
 func Hash(ctx context.Context, password string) (string, error) {
-	return newHasher(rand.Reader).hash(ctx, password)
+	return newHasher(rand.Reader).hash(ctx, strangers, password)
 }
+
+// Limits of the throttles, for tests.
+const (
+	FreeFailures  = freeFailures
+	ChecksASecond = checksASecond
+	OwnChecks     = ownChecks
+	LinkChecks    = linkChecks
+)

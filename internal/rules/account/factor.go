@@ -122,7 +122,13 @@ func (s *Service) SetPassword(ctx context.Context, who Identity, password string
 	if err := checkPassword(password, who.user.Name, who.user.Email, near...); err != nil {
 		return "", fault.InvalidFields(fault.FieldError{Field: "password", Err: err})
 	}
-	phc, err := s.hasher.hash(ctx, password)
+	err := s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		return s.takeCheck(tx, s.now(), "user "+who.user.ID.String(), ownChecks, ownWindow)
+	})
+	if err != nil {
+		return "", err
+	}
+	phc, err := s.hasher.hash(ctx, party(who.user.ID), password)
 	if err != nil {
 		return "", err
 	}

@@ -18,6 +18,9 @@ const LinkPath = "/dashboard/link/"
 var (
 	// ErrLinkGone is returned for a link that was used, has expired or never was.
 	ErrLinkGone = fault.New(fault.Gone, "The link is no longer valid")
+	// ErrHasAccount is returned for an invitation that somebody with an account
+	// accepts as a new user: they log in first. The page says no more than that.
+	ErrHasAccount = fault.New(fault.Conflict, "Log in to accept the invitation")
 	// ErrMember refuses an invitation that a member accepts.
 	ErrMember = fault.New(fault.Conflict, "You are a member already")
 	// ErrInvitedRole is the rule that owners are made by promotion only.
@@ -176,13 +179,16 @@ func (s *Service) RevokeInvitation(ctx context.Context, access Access, id string
 }
 
 // Accept uses an invitation to make a new user a member, and signs them in. It
-// returns what SetUp returns.
+// returns what SetUp returns, but ErrHasAccount for a taken address.
 func (s *Service) Accept(ctx context.Context, token string, p Person, b Browser) (Signed, error) {
 	link, err := s.linkOf(ctx, token, LinkInvitation)
 	if err != nil {
 		return Signed{}, err
 	}
-	user, err := s.newcomer(ctx, p)
+	user, err := s.newcomer(ctx, link, p)
+	if errors.Is(err, errTaken) {
+		return Signed{}, ErrHasAccount
+	}
 	if err != nil {
 		return Signed{}, err
 	}

@@ -46,11 +46,11 @@ func (s *Service) LogIn(ctx context.Context, email, password string, b Browser) 
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		return Signed{}, err
 	}
-	bucket, err := s.attempt(ctx, email, user, b)
+	bucket, by, err := s.attempt(ctx, email, user, b)
 	if err != nil {
 		return Signed{}, err
 	}
-	matches, err := s.hasher.matches(ctx, user.Password, password)
+	matches, err := s.hasher.matches(ctx, by, user.Password, password)
 	if err != nil {
 		return Signed{}, err
 	}
@@ -84,7 +84,7 @@ func (s *Service) LogInSecond(ctx context.Context, second, code string, b Browse
 	if user.DisabledAt != nil || user.TOTP == nil {
 		return Signed{}, ErrStartAgain
 	}
-	bucket, err := s.attempt(ctx, user.Email, user, b)
+	bucket, _, err := s.attempt(ctx, user.Email, user, b)
 	if err != nil {
 		return Signed{}, err
 	}
@@ -105,9 +105,9 @@ func (s *Service) LogInSecond(ctx context.Context, second, code string, b Browse
 }
 
 // LogInByPasskey signs in the user whose passkey made the response to
-// LogInOptions. It returns ErrPasskey.
+// LogInOptions. It returns ErrPasskey or a *ThrottleError.
 func (s *Service) LogInByPasskey(ctx context.Context, response string, b Browser) (Signed, error) {
-	used, err := s.checkPasskey(ctx, forLoggingIn, uuid.Nil, response)
+	used, err := s.checkPasskey(ctx, forLoggingIn, uuid.Nil, response, b)
 	if err != nil {
 		return Signed{}, err
 	}

@@ -81,22 +81,22 @@ type usedPasskey struct {
 	key       Passkey
 	ticket    ticket
 	challenge []byte
+	bucket    []byte // of failures, of a passkey that was used to sign in
 }
 
-// use spends the challenge and stores the counter. It returns ErrPasskey if the
-// same response was used meanwhile.
+// use stores the counter after a use whose challenge is spent. It returns
+// ErrPasskey if the counter has gone on meanwhile.
 func (u usedPasskey) use(tx Tx, now time.Time) error {
-	if first, err := u.ticket.use(tx, u.challenge); err != nil || !first {
-		return orElse(err, ErrPasskey)
-	}
 	if ok, err := tx.UsePasskey(u.key, now); err != nil || !ok {
 		return orElse(err, ErrPasskey)
 	}
-	return nil
+	return tx.DropThrottle(u.bucket)
 }
 
-// checkPasskey checks a response to getOptions.
-func (s *Service) checkPasskey(ctx context.Context, p purpose, userID uuid.UUID, response string) (usedPasskey, error) {
+// checkPasskey checks a response to getOptions. It spends the challenge before it
+// computes anything with the passkey's key, and returns ErrPasskey or a
+// *ThrottleError.
+func (s *Service) checkPasskey(ctx context.Context, p purpose, userID uuid.UUID, response string, b Browser) (usedPasskey, error) {
 	challenge, credentialID := claimed(response)
 	t, ok := s.open(p, challenge)
 	if s.passkeys == nil || !ok || t.userID != userID {
@@ -109,8 +109,12 @@ func (s *Service) checkPasskey(ctx context.Context, p purpose, userID uuid.UUID,
 	if err != nil {
 		return usedPasskey{}, err
 	}
-	key, err = s.passkeys.Got(challenge, key, response)
-	return usedPasskey{key, t, challenge}, err
+	used := usedPasskey{key: key, ticket: t, challenge: challenge}
+	if used.bucket, err = s.attemptPasskey(ctx, used, b); err != nil {
+		return usedPasskey{}, err
+	}
+	used.key, err = s.passkeys.Got(challenge, key, response)
+	return used, err
 }
 
 // checkNewPasskey checks a response to createOptions. The user is the one whom
@@ -129,7 +133,7 @@ func (s *Service) checkNewPasskey(response, name string) (usedPasskey, error) {
 		return usedPasskey{}, err
 	}
 	key.Name, key.CreatedAt = name, s.now()
-	return usedPasskey{key, t, challenge}, nil
+	return usedPasskey{key: key, ticket: t, challenge: challenge}, nil
 }
 
 // insert spends the challenge and stores the passkey.

@@ -11,6 +11,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"agegate/internal/rules/turn"
+
+	"github.com/google/uuid"
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
 )
@@ -35,25 +38,34 @@ const (
 // share the cores with the estimates.
 const hashesAtOnce = 2
 
+// hashesWaiting is how many checks of a party wait for their turn.
+const hashesWaiting = 40
+
+// party is whom a password is hashed for, which turns are shared by: a user in a
+// browser of their own, the tenant of an invitation, or all strangers together.
+type party uuid.UUID
+
+var strangers party
+
 // hasher hashes passwords, a few at a time.
 type hasher struct {
 	random io.Reader
-	slots  chan struct{}
+	turns  *turn.Queue
 	// key is argon2.IDKey, which tests count the calls of.
 	key func(password, salt []byte, time, memory uint32, threads uint8, size uint32) []byte
 }
 
 func newHasher(random io.Reader) hasher {
-	return hasher{random: random, slots: make(chan struct{}, hashesAtOnce), key: argon2.IDKey}
+	return hasher{random: random, turns: turn.NewQueue(hashesAtOnce, hashesWaiting), key: argon2.IDKey}
 }
 
 // hash returns the PHC string of a password.
-func (h hasher) hash(ctx context.Context, password string) (string, error) {
+func (h hasher) hash(ctx context.Context, by party, password string) (string, error) {
 	salt := make([]byte, argonSalt)
 	if _, err := io.ReadFull(h.random, salt); err != nil {
 		return "", fmt.Errorf("read randomness: %w", err)
 	}
-	key, err := h.derive(ctx, password, salt, argonTime, argonMemory, argonThreads)
+	key, err := h.derive(ctx, by, password, salt, argonTime, argonMemory, argonThreads)
 	if err != nil {
 		return "", err
 	}
@@ -64,28 +76,27 @@ func (h hasher) hash(ctx context.Context, password string) (string, error) {
 
 // matches reports whether a password belongs to a PHC string. For an empty
 // string it is false, after the same work.
-func (h hasher) matches(ctx context.Context, phc, password string) (bool, error) {
+func (h hasher) matches(ctx context.Context, by party, phc, password string) (bool, error) {
 	if phc == "" {
-		_, err := h.derive(ctx, password, make([]byte, argonSalt), argonTime, argonMemory, argonThreads)
+		_, err := h.derive(ctx, by, password, make([]byte, argonSalt), argonTime, argonMemory, argonThreads)
 		return false, err
 	}
 	p, err := parsePHC(phc)
 	if err != nil {
 		return false, err
 	}
-	key, err := h.derive(ctx, password, p.salt, p.time, p.memory, p.threads)
+	key, err := h.derive(ctx, by, password, p.salt, p.time, p.memory, p.threads)
 	return err == nil && subtle.ConstantTimeCompare(key, p.key) == 1, err
 }
 
-// derive waits for a slot, at most until ctx ends. A password that is too long
+// derive waits for a turn, at most until ctx ends. A password that is too long
 // is cut, so that its length costs nothing: no stored one is as long.
-func (h hasher) derive(ctx context.Context, password string, salt []byte, time, memory uint32, threads uint8) ([]byte, error) {
-	select {
-	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+func (h hasher) derive(ctx context.Context, by party, password string, salt []byte, time, memory uint32, threads uint8) ([]byte, error) {
+	leave, err := h.turns.Take(ctx, uuid.UUID(by))
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	if len(password) > 4*MaxPassword+1 {
 		password = password[:4*MaxPassword+1]
 	}

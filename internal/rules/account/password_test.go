@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/google/uuid"
 )
 
 // The string is from the reference implementation's test vectors for argon2id
@@ -16,7 +18,7 @@ const vector = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5
 func TestPasswordVector(t *testing.T) {
 	h := newHasher(rand.Reader)
 	for password, want := range map[string]bool{"password": true, "passwore": false, "": false} {
-		if got, err := h.matches(t.Context(), vector, password); got != want || err != nil {
+		if got, err := h.matches(t.Context(), strangers, vector, password); got != want || err != nil {
 			t.Errorf("%q: %v, %v", password, got, err)
 		}
 	}
@@ -24,7 +26,7 @@ func TestPasswordVector(t *testing.T) {
 
 func TestPasswordHash(t *testing.T) {
 	h := newHasher(rand.Reader)
-	phc, err := h.hash(t.Context(), "caf\u00e9 au lait, deux sucres")
+	phc, err := h.hash(t.Context(), strangers, "caf\u00e9 au lait, deux sucres")
 	if err != nil || !strings.HasPrefix(phc, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Fatalf("%q, %v", phc, err)
 	}
@@ -32,15 +34,15 @@ func TestPasswordHash(t *testing.T) {
 		"caf\u00e9 au lait, deux sucres": true, "cafe\u0301 au lait, deux sucres": true, // the same in another normal form
 		"cafe au lait, deux sucres": false, strings.Repeat("x", 1<<20): false,
 	} {
-		if got, err := h.matches(t.Context(), phc, password); got != want || err != nil {
+		if got, err := h.matches(t.Context(), strangers, phc, password); got != want || err != nil {
 			t.Errorf("%.30q: %v, %v", password, got, err)
 		}
 	}
-	if got, err := h.matches(t.Context(), "", "anything"); got || err != nil {
+	if got, err := h.matches(t.Context(), strangers, "", "anything"); got || err != nil {
 		t.Errorf("no password: %v, %v", got, err)
 	}
 	for _, damaged := range []string{"x", "$argon2id$v=19$m=1,t=0,p=1$AAAA$AAAA", strings.Replace(vector, "argon2id", "argon2i", 1), vector[:len(vector)-4]} {
-		if got, err := h.matches(t.Context(), damaged, "password"); got || !errors.Is(err, errPHC) {
+		if got, err := h.matches(t.Context(), strangers, damaged, "password"); got || !errors.Is(err, errPHC) {
 			t.Errorf("%s: %v, %v", damaged, got, err)
 		}
 	}
@@ -51,12 +53,14 @@ func TestPasswordsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHasher(rand.Reader)
 		for range hashesAtOnce {
-			h.slots <- struct{}{}
+			if _, err := h.turns.Take(t.Context(), uuid.UUID(strangers)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			_, err := h.hash(ctx, "password")
+			_, err := h.hash(ctx, strangers, "password")
 			ended <- err
 		}()
 		synctest.Wait()

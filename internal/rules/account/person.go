@@ -50,9 +50,10 @@ type newcomer struct {
 	passkey *usedPasskey
 }
 
-// newcomer checks what a person says. It returns fault.Invalid with every field
-// that breaks a rule, or ErrPasskey.
-func (s *Service) newcomer(ctx context.Context, p Person) (newcomer, error) {
+// newcomer checks what a person says who uses a link: first what costs nothing,
+// and the password is hashed last. It returns fault.Invalid with every field that
+// breaks a rule, a *ThrottleError, or ErrPasskey.
+func (s *Service) newcomer(ctx context.Context, link Link, p Person) (newcomer, error) {
 	name, email := strings.TrimSpace(p.Name), normalEmail(p.Email)
 	var broken []fault.FieldError
 	for _, f := range []fault.FieldError{
@@ -66,6 +67,16 @@ func (s *Service) newcomer(ctx context.Context, p Person) (newcomer, error) {
 	if broken != nil {
 		return newcomer{}, fault.InvalidFields(broken...)
 	}
+	by, err := s.attemptLink(ctx, link)
+	if err != nil {
+		return newcomer{}, err
+	}
+	switch _, err := s.store.UserByEmail(ctx, email); {
+	case err == nil:
+		return newcomer{}, errTaken
+	case fault.CodeOf(err) != fault.NotFound:
+		return newcomer{}, err
+	}
 	id, err := uuid.NewV7()
 	n := newcomer{User: User{ID: id, Email: email, Name: name, CreatedAt: s.now()}}
 	if err == nil && p.Passkey != "" {
@@ -74,7 +85,7 @@ func (s *Service) newcomer(ctx context.Context, p Person) (newcomer, error) {
 		n.passkey, n.ID = &made, made.key.UserID
 	}
 	if err == nil && p.Password != "" {
-		n.Password, err = s.hasher.hash(ctx, p.Password)
+		n.Password, err = s.hasher.hash(ctx, by, p.Password)
 	}
 	return n, err
 }
@@ -103,11 +114,13 @@ func (n newcomer) insert(tx Tx) error {
 	return n.passkey.insert(tx)
 }
 
+var errTaken = fault.InvalidFields(fault.FieldError{Field: "email", Err: ErrEmailTaken})
+
 // insertUser stores a new user; a taken address is the field's error.
 func insertUser(tx Tx, u User) error {
 	err := tx.InsertUser(u)
 	if fault.CodeOf(err) == fault.Conflict {
-		return fault.InvalidFields(fault.FieldError{Field: "email", Err: ErrEmailTaken})
+		return errTaken
 	}
 	return err
 }

@@ -65,6 +65,14 @@ func (s *Service) Recover(ctx context.Context, token string, f Factor, b Browser
 	if err := f.checkPassword(user.Name, user.Email); err != nil {
 		return Signed{}, fault.InvalidFields(fault.FieldError{Field: "password", Err: err})
 	}
+	link, err := s.linkOf(ctx, token, LinkRecovery)
+	if err != nil {
+		return Signed{}, err
+	}
+	by, err := s.attemptLink(ctx, link)
+	if err != nil {
+		return Signed{}, err
+	}
 	var made *usedPasskey
 	if f.Passkey != "" {
 		checked, err := s.checkNewPasskey(f.Passkey, "")
@@ -75,13 +83,9 @@ func (s *Service) Recover(ctx context.Context, token string, f Factor, b Browser
 	}
 	phc := ""
 	if f.Password != "" {
-		if phc, err = s.hasher.hash(ctx, f.Password); err != nil {
+		if phc, err = s.hasher.hash(ctx, by, f.Password); err != nil {
 			return Signed{}, err
 		}
-	}
-	link, err := s.linkOf(ctx, token, LinkRecovery)
-	if err != nil {
-		return Signed{}, err
 	}
 	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
 		if _, err := tx.TakeLink(LinkRecovery, link.Hash, s.now()); err != nil {

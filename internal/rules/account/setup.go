@@ -33,14 +33,14 @@ func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 
 // SetUp uses a setup link to make the first operator and signs them in. Of
 // several that use the link at the same time, one succeeds. It returns
-// ErrLinkGone, ErrPasskey, or fault.Invalid with the fields name, email and
-// password.
+// ErrLinkGone, ErrPasskey, a *ThrottleError, or fault.Invalid with the fields
+// name, email and password.
 func (s *Service) SetUp(ctx context.Context, token string, p Person, b Browser) (Signed, error) {
 	link, err := s.linkOf(ctx, token, LinkSetup)
 	if err != nil {
 		return Signed{}, err
 	}
-	user, err := s.newcomer(ctx, p)
+	user, err := s.newcomer(ctx, link, p)
 	if err != nil {
 		return Signed{}, err
 	}

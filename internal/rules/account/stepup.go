@@ -17,11 +17,11 @@ func (s *Service) StepUp(ctx context.Context, who Identity, password, code strin
 	if len(factors.Passkeys) > 0 && !factors.TOTP {
 		return "", ErrWrongLogin
 	}
-	bucket, err := s.attempt(ctx, who.user.Email, who.user, b)
+	bucket, by, err := s.attempt(ctx, who.user.Email, who.user, b)
 	if err != nil {
 		return "", err
 	}
-	matches, err := s.hasher.matches(ctx, who.user.Password, password)
+	matches, err := s.hasher.matches(ctx, by, who.user.Password, password)
 	if err != nil {
 		return "", err
 	}
@@ -42,9 +42,9 @@ func (s *Service) StepUp(ctx context.Context, who Identity, password, code strin
 }
 
 // StepUpByPasskey is StepUp with the response to StepUpOptions. It returns
-// ErrPasskey.
-func (s *Service) StepUpByPasskey(ctx context.Context, who Identity, response string) (string, error) {
-	used, err := s.checkPasskey(ctx, forStepUp, who.user.ID, response)
+// ErrPasskey or a *ThrottleError.
+func (s *Service) StepUpByPasskey(ctx context.Context, who Identity, response string, b Browser) (string, error) {
+	used, err := s.checkPasskey(ctx, forStepUp, who.user.ID, response, b)
 	if err != nil {
 		return "", err
 	}

@@ -5,17 +5,24 @@ import (
 	"time"
 
 	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
 )
 
-// Limits on guessing. A browser that signed in before has its own bucket; all
-// others share one per account and one per network, so that nobody can lock others
-// out.
+// Limits on guessing. A browser that signed in before has a bucket of its own and
+// takes nothing of what all others share: one bucket per account, one per network
+// and the checks of the instance. So nobody can lock others out.
 const (
 	freeFailures  = 10
 	longestWait   = 15 * time.Minute
 	networkChecks = 100 // in networkWindow: an office signs in, a list of stolen passwords does not
 	networkWindow = 15 * time.Minute
-	checksASecond = 20 // of the whole instance: they share the cores with the estimates
+	checksASecond = 20 // of the whole instance, by browsers that are not known: they share the cores with the estimates
+	ownChecks     = 30 // of a user in their own browsers, in ownWindow
+	ownWindow     = time.Minute
+	linkChecks    = 10 // of a link, in linkWindow
+	tenantChecks  = 60 // of all invitations of a tenant, in linkWindow
+	linkWindow    = 15 * time.Minute
 )
 
 // ThrottleError refuses an attempt that comes too early. It says nothing about
@@ -32,15 +39,43 @@ func (e *ThrottleError) Unwrap() error { return errTooMany }
 
 var errTooMany = fault.New(fault.TooMany, "Too many attempts")
 
-// attempt counts a failure in advance, so that attempts at the same time count
-// too. It returns the bucket, which whoever succeeds drops, or a *ThrottleError if
-// there were too many, and then leaves nothing behind.
-func (s *Service) attempt(ctx context.Context, email string, user User, b Browser) (bucket []byte, err error) {
-	known := user.Email != "" && s.knownDevice(b.Device, user.ID)
+// attempt counts a failure of a log-in by password in advance, so that attempts at
+// the same time count too. It returns the bucket, which a success drops, and whom
+// the check is for, or a *ThrottleError if there were too many, and then leaves
+// nothing behind.
+func (s *Service) attempt(ctx context.Context, email string, user User, b Browser) (bucket []byte, by party, err error) {
 	// E-mail addresses are not stored: those of unknown users are counted too.
-	bucket = s.sealer.MAC("account " + email)
-	if known {
-		bucket = s.sealer.MAC("device " + b.Device)
+	bucket, by = s.sealer.MAC("account "+email), strangers
+	if own := s.ownBucket(user.ID, b); user.Email != "" && own != nil {
+		bucket, by = own, party(user.ID)
+	}
+	return bucket, by, s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		now := s.now()
+		t, err := tx.LockThrottle(bucket, now)
+		if err != nil {
+			return err
+		}
+		if err := tooEarly(t, now); err != nil {
+			return err
+		}
+		if by == strangers {
+			err = s.takeShared(tx, now, b)
+		} else {
+			err = s.takeCheck(tx, now, "user "+user.ID.String(), ownChecks, ownWindow)
+		}
+		if err != nil {
+			return err
+		}
+		return putFailure(tx, t, now)
+	})
+}
+
+// attemptPasskey is attempt for a passkey, whose challenge it spends: it has one
+// try. Passkeys are not guessed, so only their own failures count.
+func (s *Service) attemptPasskey(ctx context.Context, used usedPasskey, b Browser) (bucket []byte, err error) {
+	bucket = s.sealer.MAC("passkey " + string(used.key.CredentialID))
+	if own := s.ownBucket(used.key.UserID, b); own != nil {
+		bucket = own
 	}
 	return bucket, s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		now := s.now()
@@ -48,23 +83,66 @@ func (s *Service) attempt(ctx context.Context, email string, user User, b Browse
 		if err != nil {
 			return err
 		}
-		// Another request, or another replica's clock, may have set Until a moment
-		// after this one's now: without a delay it means nothing.
-		if wait := t.Until.Sub(now); wait > 0 && delay(t.Failures) > 0 {
-			return &ThrottleError{wait}
-		}
-		if b.Network.IsValid() && !known {
-			if err := s.takeCheck(tx, now, "network "+b.Network.String(), networkChecks, networkWindow); err != nil {
-				return err
-			}
-		}
-		if err := s.takeCheck(tx, now, "instance", checksASecond, time.Second); err != nil {
+		if err := tooEarly(t, now); err != nil {
 			return err
 		}
-		t.Failures++
-		t.Until = now.Add(delay(t.Failures))
-		return tx.PutThrottle(t, now)
+		if first, err := used.ticket.use(tx, used.challenge); err != nil || !first {
+			return orElse(err, ErrPasskey)
+		}
+		return putFailure(tx, t, now)
 	})
+}
+
+// attemptLink counts a use of a link that makes or changes a user, before anything
+// is looked up for it, and returns whom the work is for. It returns a
+// *ThrottleError.
+func (s *Service) attemptLink(ctx context.Context, link Link) (party, error) {
+	by := strangers
+	if link.TenantID != nil {
+		by = party(*link.TenantID)
+	}
+	return by, s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		now := s.now()
+		if err := s.takeCheck(tx, now, "link "+string(link.Hash), linkChecks, linkWindow); err != nil || link.TenantID == nil {
+			return err
+		}
+		return s.takeCheck(tx, now, "links of "+link.TenantID.String(), tenantChecks, linkWindow)
+	})
+}
+
+// ownBucket returns the bucket of a browser that the user has signed in with
+// before, or nil. It is of the cookie's bytes: of those there is one spelling.
+func (s *Service) ownBucket(userID uuid.UUID, b Browser) []byte {
+	if !s.knownDevice(b.Device, userID) {
+		return nil
+	}
+	return s.sealer.MAC("device " + string(decode(b.Device)))
+}
+
+// tooEarly returns a *ThrottleError for a bucket that has to wait. Another
+// request, or another replica's clock, may have set Until a moment after now:
+// without a delay it means nothing.
+func tooEarly(t Throttle, now time.Time) error {
+	if wait := t.Until.Sub(now); wait > 0 && delay(t.Failures) > 0 {
+		return &ThrottleError{wait}
+	}
+	return nil
+}
+
+func putFailure(tx Tx, t Throttle, now time.Time) error {
+	t.Failures++
+	t.Until = now.Add(delay(t.Failures))
+	return tx.PutThrottle(t, now)
+}
+
+// takeShared takes a check of those that all browsers share which are not known.
+func (s *Service) takeShared(tx Tx, now time.Time, b Browser) error {
+	if b.Network.IsValid() {
+		if err := s.takeCheck(tx, now, "network "+b.Network.String(), networkChecks, networkWindow); err != nil {
+			return err
+		}
+	}
+	return s.takeCheck(tx, now, "instance", checksASecond, time.Second)
 }
 
 // takeCheck takes one of the checks that a bucket allows in a window of time, or

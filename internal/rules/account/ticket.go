@@ -66,9 +66,11 @@ func (t ticket) use(tx Tx, sealed []byte) (bool, error) {
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
 // decode returns nothing for what encode did not make, which then opens nowhere.
+// The library takes several spellings of the same bytes, with line ends and with
+// bits that no byte has.
 func decode(s string) []byte {
 	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil {
+	if err != nil || encode(b) != s {
 		return nil
 	}
 	return b

@@ -3,16 +3,21 @@
 package passkey
 
 import (
+	"crypto/ed25519"
+	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"net"
 	"net/url"
 
 	"agegate/internal/rules/account"
+	"agegate/internal/rules/credential"
 
 	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 	"github.com/go-webauthn/webauthn/webauthn"
 	"github.com/google/uuid"
 )
@@ -93,9 +98,13 @@ func text(options any) (string, error) {
 // Created implements account.PasskeyVerifier.
 func (v *Verifier) Created(challenge []byte, owner uuid.UUID, response string) (account.Passkey, error) {
 	parsed, err := protocol.ParseCredentialCreationResponseBytes([]byte(response))
-	if err != nil {
+	if err != nil || checkKey(parsed.Response.AttestationObject.AuthData.AttData.CredentialPublicKey) != nil {
 		return account.Passkey{}, account.ErrPasskey
 	}
+	// No attestation is asked for and none is trusted, so none is verified: its
+	// certificates' keys are whatever the sender likes.
+	attestation := &parsed.Response.AttestationObject
+	attestation.Format, attestation.AttStatement, attestation.SubStatements = string(protocol.AttestationFormatNone), nil, nil
 	session := v.session(challenge, owner)
 	session.CredParams = webauthn.CredentialParametersDefault()
 	made, err := v.web.CreateCredential(user{User: account.User{ID: owner}}, session, parsed)
@@ -110,7 +119,7 @@ func (v *Verifier) Created(challenge []byte, owner uuid.UUID, response string) (
 // Got implements account.PasskeyVerifier.
 func (v *Verifier) Got(challenge []byte, key account.Passkey, response string) (account.Passkey, error) {
 	parsed, err := protocol.ParseCredentialRequestResponseBytes([]byte(response))
-	if err != nil {
+	if err != nil || checkKey(key.PublicKey) != nil {
 		return account.Passkey{}, account.ErrPasskey
 	}
 	owner := user{account.User{ID: key.UserID}, []account.Passkey{key}}
@@ -120,6 +129,32 @@ func (v *Verifier) Got(challenge []byte, key account.Passkey, response string) (
 	}
 	key.SignCount, key.Flags = used.Authenticator.SignCount, used.Flags.MsgpByte()
 	return key, nil
+}
+
+// checkKey refuses a passkey's public key, in COSE, that is of no usual kind and
+// size. The passkey chose it, and stored ones may be older than the rule.
+func checkKey(cose []byte) error {
+	parsed, err := webauthncose.ParsePublicKey(cose)
+	if err != nil {
+		return err
+	}
+	switch k := parsed.(type) {
+	case webauthncose.EC2PublicKeyData:
+		key, err := k.ToECDSA()
+		if err != nil {
+			return err
+		}
+		return credential.CheckPublicKey(key)
+	case webauthncose.OKPPublicKeyData:
+		return credential.CheckPublicKey(ed25519.PublicKey(k.XCoord))
+	case webauthncose.RSAPublicKeyData:
+		exponent, err := webauthncose.ParseRSAPublicKeyDataExponent(&k)
+		if err != nil {
+			return err
+		}
+		return credential.CheckPublicKey(&rsa.PublicKey{N: new(big.Int).SetBytes(k.Modulus), E: exponent})
+	}
+	return credential.ErrPublicKey
 }
 
 // session is the library's state between the two halves of a ceremony. The

@@ -1,12 +1,17 @@
 package passkey
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"agegate/internal/rules/account"
 
+	"github.com/fxamacker/cbor/v2"
 	"github.com/google/uuid"
 )
 
@@ -62,4 +67,62 @@ func TestOptions(t *testing.T) {
 			t.Errorf("got %s", text)
 		}
 	}
+}
+
+// TestKeysOfUsualSize: a passkey names the size of its own key, so the size is
+// checked before anything is computed with it.
+func TestKeysOfUsualSize(t *testing.T) {
+	ed := make([]byte, 32)
+	modulus := func(bytes int) []byte {
+		n := make([]byte, bytes)
+		n[0], n[bytes-1] = 0x80, 1
+		return n
+	}
+	for name, tt := range map[string]struct {
+		key map[int]any
+		ok  bool
+	}{
+		"Ed25519":              {map[int]any{1: 1, 3: -8, -1: 6, -2: ed}, true},
+		"RSA of 2,048 bits":    {map[int]any{1: 3, 3: -257, -1: modulus(256), -2: []byte{1, 0, 1}}, true},
+		"RSA of 4,096 bits":    {map[int]any{1: 3, 3: -257, -1: modulus(512), -2: []byte{1, 0, 1}}, true},
+		"RSA of 300,000 bits":  {map[int]any{1: 3, 3: -257, -1: modulus(37_500), -2: []byte{1, 0, 1}}, false},
+		"an exponent of one":   {map[int]any{1: 3, 3: -257, -1: modulus(256), -2: []byte{1}}, false},
+		"an exponent of 5 B":   {map[int]any{1: 3, 3: -257, -1: modulus(256), -2: []byte{1, 0, 0, 0, 1}}, false},
+		"a point on no curve":  {map[int]any{1: 2, 3: -7, -1: 1, -2: ed, -3: ed}, false},
+		"a kind nobody uses":   {map[int]any{1: 9, 3: -7}, false},
+		"Ed25519, a byte less": {map[int]any{1: 1, 3: -8, -1: 6, -2: ed[1:]}, false},
+	} {
+		cose, err := cbor.Marshal(tt.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := checkKey(cose); (err == nil) != tt.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+		if tt.ok {
+			continue
+		}
+		v, err := New("https://gate.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		challenge := make([]byte, 32)
+		if _, err := v.Got(challenge, account.Passkey{UserID: uuid.New(), CredentialID: []byte("k"), PublicKey: cose}, assertion(challenge)); !errors.Is(err, account.ErrPasskey) {
+			t.Errorf("%s: used: %v", name, err)
+		}
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("%s: refused after %s", name, took)
+		}
+	}
+}
+
+// assertion is a response to a challenge in which only the signature is wrong.
+func assertion(challenge []byte) string {
+	text := base64.RawURLEncoding.EncodeToString
+	client := fmt.Sprintf(`{"type":"webauthn.get","challenge":%q,"origin":"https://gate.example"}`, text(challenge))
+	host := sha256.Sum256([]byte("gate.example"))
+	data := append(host[:], 0x05, 0, 0, 0, 1) // present and verified
+	return fmt.Sprintf(`{"id":%q,"rawId":%q,"type":"public-key","response":{"clientDataJSON":%q,"authenticatorData":%q,"signature":%q}}`,
+		text([]byte("k")), text([]byte("k")), text([]byte(client)), text(data), text(make([]byte, 37_500)))
 }

@@ -1,0 +1,224 @@
+package account_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/store"
+	"agegate/internal/store/dbtest"
+
+	"github.com/google/uuid"
+)
+
+// refusing is credulous towards nobody, and counts what it is asked.
+type refusing struct {
+	credulous
+	asked *int
+}
+
+func (r refusing) Got([]byte, account.Passkey, string) (account.Passkey, error) {
+	*r.asked++
+	return account.Passkey{}, account.ErrPasskey
+}
+
+// sharing is a service with one user, on a clock that stands still.
+type sharing struct {
+	*account.Service
+	db  *store.Store
+	ada account.User
+	now time.Time
+}
+
+func share(t *testing.T, url string, passkeys account.PasskeyVerifier) *sharing {
+	t.Helper()
+	s := &sharing{db: dbtest.Open(t, url), now: time.Now().UTC().Truncate(time.Microsecond)}
+	sealer, err := credential.NewSealer(make([]byte, credential.SecretLen), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Service = account.NewService(account.Config{
+		Store: s.db, Sealer: sealer, Random: rand.Reader, Now: func() time.Time { return s.now }, Passkeys: passkeys,
+	})
+	s.ada = account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example", Password: hash(t), CreatedAt: s.now}
+	err = s.db.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+		return errors.Join(tx.InsertUser(s.ada), tx.InsertPasskey(account.Passkey{
+			ID: s.ada.ID, UserID: s.ada.ID, CredentialID: []byte("key"), PublicKey: []byte("key"), AAGUID: make([]byte, 16), CreatedAt: s.now,
+		}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestStrangersLockNobodyOut: made-up log-ins use up what unknown browsers share,
+// and a browser that the user has signed in with does not notice. It has a limit
+// of its own, however its cookie is written.
+func TestStrangersLockNobodyOut(t *testing.T) {
+	for name, url := range dbtest.URLs(t) {
+		t.Run(name, func(t *testing.T) {
+			s := share(t, url(t), nil)
+			signed, err := s.LogIn(t.Context(), s.ada.Email, passphrase, account.Browser{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.now = s.now.Add(2 * time.Second)
+			work := 0
+			account.Watch(s.Service, func(account.Derivation) { work++ })
+			early := (*account.ThrottleError)(nil)
+			for i := range 2 * account.ChecksASecond {
+				_, err := s.LogIn(t.Context(), fmt.Sprint(i, "@made.up"), "wrong", account.Browser{})
+				if refused := errors.As(err, &early); refused != (i >= account.ChecksASecond) {
+					t.Fatalf("made-up log-in %d: %v", i, err)
+				}
+			}
+			if work != account.ChecksASecond {
+				t.Errorf("%d passwords hashed for strangers, want %d", work, account.ChecksASecond)
+			}
+			known := account.Browser{Device: signed.Device}
+			for i := range account.OwnChecks {
+				if _, err := s.LogIn(t.Context(), s.ada.Email, passphrase, known); err != nil {
+					t.Fatalf("the user's own browser, log-in %d: %v", i, err)
+				}
+			}
+			if _, err := s.LogIn(t.Context(), s.ada.Email, passphrase, known); !errors.As(err, &early) {
+				t.Errorf("without a limit in the user's own browser: %v", err)
+			}
+		})
+	}
+}
+
+// TestOneSpellingOfADevice: a device cookie that is written in another way has no
+// bucket of its own, and opens nothing.
+func TestOneSpellingOfADevice(t *testing.T) {
+	s := share(t, dbtest.URLs(t)["sqlite"](t), nil)
+	signed, err := s.LogIn(t.Context(), s.ada.Email, passphrase, account.Browser{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	account.Cheapen(s.Service)
+	spellings := []string{signed.Device}
+	raw, err := base64.RawURLEncoding.DecodeString(signed.Device)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	last := len(signed.Device) - 1
+	for _, end := range alphabet {
+		other := signed.Device[:last] + string(end)
+		if b, err := base64.RawURLEncoding.DecodeString(other); err == nil && string(b) == string(raw) && other != signed.Device {
+			spellings = append(spellings, other)
+		}
+	}
+	spellings = append(spellings, signed.Device[:4]+"\n"+signed.Device[4:], signed.Device[:9]+"\r"+signed.Device[9:])
+	if len(spellings) < 3 {
+		t.Fatal("there are no other spellings")
+	}
+	checked, early := 0, (*account.ThrottleError)(nil)
+	for _, device := range spellings {
+		for range account.FreeFailures + 1 {
+			s.now = s.now.Add(time.Millisecond)
+			_, err := s.LogIn(t.Context(), s.ada.Email, "wrong", account.Browser{Device: device})
+			if errors.Is(err, account.ErrWrongLogin) {
+				checked++
+			} else if !errors.As(err, &early) {
+				t.Fatal(err)
+			}
+		}
+	}
+	if most := 2 * account.FreeFailures; checked > most { // of the device, and of the account
+		t.Errorf("%d passwords tried with %d spellings of a cookie, want at most %d", checked, len(spellings), most)
+	}
+}
+
+// TestPasskeyHasOneTry: a challenge is spent by a failure, and failures of a
+// passkey are limited as those of passwords are.
+func TestPasskeyHasOneTry(t *testing.T) {
+	for name, url := range dbtest.URLs(t) {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			s := share(t, url(t), refusing{asked: &asked})
+			response, err := s.LogInOptions()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if _, err := s.LogInByPasskey(t.Context(), response, account.Browser{}); !errors.Is(err, account.ErrPasskey) {
+					t.Fatal(err)
+				}
+			}
+			if asked != 1 {
+				t.Errorf("one challenge was checked %d times", asked)
+			}
+			early := (*account.ThrottleError)(nil)
+			for range 3 * account.FreeFailures {
+				response, _ := s.LogInOptions()
+				if _, err = s.LogInByPasskey(t.Context(), response, account.Browser{}); errors.As(err, &early) {
+					break
+				}
+			}
+			if !errors.As(err, &early) || asked != account.FreeFailures {
+				t.Errorf("%d responses were checked, the last: %v", asked, err)
+			}
+		})
+	}
+}
+
+// TestInvitationHashesLittle: who holds an invitation has a bounded number of
+// tries, of which those with a taken address cost no hash.
+func TestInvitationHashesLittle(t *testing.T) {
+	for name, url := range dbtest.URLs(t) {
+		t.Run(name, func(t *testing.T) {
+			s := share(t, url(t), nil)
+			sealer, err := credential.NewSealer(make([]byte, credential.SecretLen), rand.Reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shop, err := tenant.NewService(s.db, sealer, tenant.CallbackRule{}, rand.Reader, func() time.Time { return s.now }).
+				Create(t.Context(), audit.System("test"), tenant.Tenant{Name: "Shop", SuccessURL: "https://s.example/", CancelURL: "https://s.example/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			address, err := s.InviteOwner(t.Context(), audit.System("test"), shop.Tenant.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			token := address[strings.LastIndex(address, "/")+1:]
+			work := 0
+			account.Watch(s.Service, func(account.Derivation) { work++ })
+			accept := func(ctx context.Context, email string) error {
+				_, err := s.Accept(ctx, token, account.Person{Name: "Bob", Email: email, Factor: account.Factor{Password: passphrase}}, account.Browser{})
+				return err
+			}
+			early := (*account.ThrottleError)(nil)
+			for i := range account.LinkChecks {
+				if err := accept(t.Context(), s.ada.Email); !errors.Is(err, account.ErrHasAccount) {
+					t.Fatalf("try %d: %v", i, err)
+				}
+			}
+			for range 3 {
+				if err := accept(t.Context(), s.ada.Email); !errors.As(err, &early) || fault.CodeOf(err) != fault.TooMany {
+					t.Errorf("one try more: %v", err)
+				}
+			}
+			if work != 0 {
+				t.Errorf("%d passwords hashed for a taken address", work)
+			}
+			s.now = s.now.Add(early.Wait)
+			if err := accept(t.Context(), "bob@shop.example"); err != nil || work != 1 {
+				t.Errorf("after the wait: %v, %d hashed", err, work)
+			}
+		})
+	}
+}
