@@ -108,89 +108,25 @@ func (tx *Tx) LockSession(id uuid.UUID) (session.Session, error) {
 	return toSession(row), err
 }
 
-// RecordConsent implements session.Tx.
-func (tx *Tx) RecordConsent(id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error) {
-	return changed(tx.open(id, now).Where("attempts = 0 AND document_opened_at IS NULL").
-		Update("consented_at", atOrNil(consentedAt)))
-}
-
-// AddAttempt implements session.Tx.
-func (tx *Tx) AddAttempt(id uuid.UUID, now time.Time) (bool, error) {
-	return changed(tx.open(id, now).Where("document_opened_at IS NULL AND attempts < ?", session.MaxAttempts).
-		Updates(map[string]any{
-			"attempts": gorm.Expr("attempts + 1"), "begun_at": gorm.Expr("coalesce(begun_at, ?)", at(now)),
-		}))
-}
-
-// ReturnAttempt implements session.Tx.
-func (tx *Tx) ReturnAttempt(id uuid.UUID, now time.Time) (bool, error) {
-	return changed(tx.open(id, now).Where("document_opened_at IS NULL AND attempts > 0").
-		Update("attempts", gorm.Expr("attempts - 1")))
-}
-
-// AddStrike implements session.Tx.
-func (tx *Tx) AddStrike(id uuid.UUID, now time.Time) (bool, error) {
-	return changed(tx.open(id, now).Where("document_opened_at IS NULL").
-		Update("strikes", gorm.Expr("strikes + 1")))
-}
-
 // InsertSession implements session.Tx.
 func (tx *Tx) InsertSession(s session.Session) error {
 	row := fromSession(s)
 	return tx.db.Create(&row).Error
 }
 
-// CompleteSession implements session.Tx.
-func (tx *Tx) CompleteSession(id uuid.UUID, d session.Decision) (bool, error) {
-	columns := estimated(d)
-	columns["status"], columns["completed_at"], columns["source"] = d.Status, at(d.At), d.Source
-	columns["opened_at"] = gorm.Expr("coalesce(opened_at, ?)", at(d.At))
-	return changed(tx.open(id, d.At).Updates(columns))
+// decided are the columns that decisions change. Others change in statements
+// without the row's lock, which must not be undone.
+var decided = []string{
+	"status", "expires_at", "completed_at", "consented_at", "detected_age", "document_opened_at", "attempts", "strikes", "opened_at",
+	"begun_at", "source", "cutoff", "calibration", "document_way", "document_attempts", "face_match_at", "document_camera_ms",
 }
 
-// OfferDocument implements session.Tx.
-func (tx *Tx) OfferDocument(id uuid.UUID, d session.Decision, expiresAt time.Time) (bool, error) {
-	columns := estimated(d)
-	columns["document_opened_at"], columns["expires_at"] = at(d.At), at(expiresAt)
-	return changed(tx.open(id, d.At).Where("document_opened_at IS NULL").Updates(columns))
-}
-
-// estimated returns the columns of a decision's estimate and of what it rested
-// on. Those that an earlier step of the session stored are left alone.
-func estimated(d session.Decision) map[string]any {
-	columns := map[string]any{}
-	set(columns, "detected_age", d.Estimate)
-	if d.Basis.Cutoff != nil {
-		columns["cutoff"], columns["calibration"] = *d.Basis.Cutoff, d.Basis.Calibration
-	}
-	return columns
-}
-
-// ExtendSession implements session.Tx.
-func (tx *Tx) ExtendSession(id uuid.UUID, now, expiresAt time.Time) (bool, error) {
-	return changed(tx.open(id, now).Where("document_opened_at IS NOT NULL").Update("expires_at", at(expiresAt)))
-}
-
-// RecordDocument implements session.Tx.
-func (tx *Tx) RecordDocument(id uuid.UUID, way session.Way, refused bool, now time.Time) (bool, error) {
-	columns := map[string]any{"document_way": way}
-	if refused {
-		columns["document_attempts"] = gorm.Expr("document_attempts + 1")
-	}
-	return changed(tx.open(id, now).Where("document_opened_at IS NOT NULL").Updates(columns))
-}
-
-// RecordFaceMatch implements session.Tx.
-func (tx *Tx) RecordFaceMatch(id uuid.UUID, agreedAt *time.Time, now time.Time) (bool, error) {
-	return changed(tx.open(id, now).Where("document_opened_at IS NOT NULL").Update("face_match_at", atOrNil(agreedAt)))
-}
-
-// AddDocumentCamera implements session.Tx.
-func (tx *Tx) AddDocumentCamera(id uuid.UUID, d time.Duration, now time.Time) (bool, error) {
-	return changed(tx.open(id, now).
-		Where("document_opened_at IS NOT NULL AND face_match_at IS NOT NULL").
-		Where("document_camera_ms + ? <= ?", d.Milliseconds(), session.MaxDocumentCamera.Milliseconds()).
-		Update("document_camera_ms", gorm.Expr("document_camera_ms + ?", d.Milliseconds())))
+// SaveSession implements session.Tx. What it writes was decided on the row as
+// LockSession read it, which nobody has changed since: PostgreSQL has locked the
+// row, and SQLite has one writer. The guard on the status holds even so.
+func (tx *Tx) SaveSession(s session.Session) error {
+	row := fromSession(s)
+	return mustChange(tx.pending(s.ID).Select(decided).Updates(&row))
 }
 
 // ClaimIdempotencyKey implements session.Tx. The insert waits for another

@@ -57,7 +57,7 @@ func readNames(t *testing.T) []string {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
-			source, err := os.ReadFile(path) //nolint:gosec // G122: the product's own source
+			source, err := os.ReadFile(path)
 			for _, match := range readsName.FindAllStringSubmatch(string(source), -1) {
 				found[match[1]+match[2]] = true
 			}
@@ -97,9 +97,10 @@ func (a *unstorableText) attack(route *echo.Route, names []string, turn int) {
 	for i, name := range names {
 		// The short form alternates between the texts.
 		for _, text := range table.Sized(unstorable, unstorable[(turn+i)%2:][:1]) {
-			if route.Method == http.MethodGet {
+			switch route.Method {
+			case http.MethodGet:
 				a.send(staff, "query", route, path+"?"+url.Values{name: {text}}.Encode(), nil, nil)
-			} else if route.Method == http.MethodPost {
+			case http.MethodPost:
 				a.send(staff, "form", route, path, url.Values{"nonce": {uuid.NewString()}, name: {text}}, nil)
 			}
 		}

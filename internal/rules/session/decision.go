@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"context"
+	"reflect"
 	"time"
 
 	"agegate/internal/rules/credential"
@@ -45,7 +46,7 @@ func (c Claim) holds(tx HandoverTx, linkHash []byte) (bool, error) {
 // or replica can change it before the transaction ends.
 type decision struct {
 	Tx
-	sess   Session // kept up to date by whoever changes the row
+	sess   Session // as read; decide saves what the decision changes
 	tenant tenant.Tenant
 	now    time.Time
 	events []DocumentEvent
@@ -80,7 +81,7 @@ func (s *Service) decide(ctx context.Context, view Session, by Claim, change fun
 		if held, err := by.holds(tx, row.LinkHash); err != nil || !held {
 			return lateUnless(held, err)
 		}
-		if err := change(d); err != nil {
+		if err := d.make(change); err != nil {
 			return err
 		}
 		after, events = d.sess, d.events
@@ -103,6 +104,15 @@ func (s *Service) decide(ctx context.Context, view Session, by Claim, change fun
 		return after, nil
 	}
 	return after, err
+}
+
+// make runs change on the session and saves it once, if it has changed.
+func (d *decision) make(change func(d *decision) error) error {
+	read := d.sess
+	if err := change(d); err != nil || reflect.DeepEqual(d.sess, read) {
+		return err
+	}
+	return d.SaveSession(d.sess)
 }
 
 // lateUnless returns ErrLate for a conditional update that changed no row.

@@ -20,11 +20,7 @@ func (s *Service) ChooseWay(ctx context.Context, sess Session, way Way, request 
 		if err := d.replaceRequest(request); err != nil {
 			return err
 		}
-		if d.sess.FaceMatchAt != nil {
-			if err := d.agree(nil); err != nil {
-				return err
-			}
-		}
+		d.sess.FaceMatchAt = nil
 		return s.progress(d)
 	})
 }
@@ -53,16 +49,6 @@ func (d *decision) answer(nonce []byte) error {
 	return lateUnless(ok, err)
 }
 
-// agree writes when the shopper agreed to the comparison of the faces, nil for
-// not at all.
-func (d *decision) agree(agreedAt *time.Time) error {
-	ok, err := d.RecordFaceMatch(d.sess.ID, agreedAt, d.now)
-	if err == nil && ok {
-		d.sess.FaceMatchAt = agreedAt
-	}
-	return lateUnless(ok, err)
-}
-
 // agreed reports whether a document may be judged on a way now: photographs only
 // with consent to the comparison of the faces.
 func (d *decision) agreed(way Way) bool {
@@ -75,12 +61,10 @@ func (d *decision) allows(way Way) bool { return way == "" || d.tenant.Allows(st
 
 // progress moves the expiry because of a step in the open document check.
 func (s *Service) progress(d *decision) error {
-	expiresAt := s.extended(d)
-	ok, err := d.ExtendSession(d.sess.ID, d.now, expiresAt)
-	if err != nil || !ok {
-		return lateUnless(ok, err)
+	if !d.sess.DocumentOpen() {
+		return ErrLate
 	}
-	return d.extendTo(expiresAt)
+	return d.extendTo(s.extended(d))
 }
 
 // ConsentFaceMatch records that the shopper agrees to have a document's portrait
@@ -96,9 +80,7 @@ func (s *Service) ConsentFaceMatch(ctx context.Context, sess Session) (Session, 
 			return err
 		}
 		if d.sess.FaceMatchAt == nil {
-			if err := d.agree(&d.now); err != nil {
-				return err
-			}
+			d.sess.FaceMatchAt = &d.now
 		}
 		return s.progress(d)
 	})
@@ -117,9 +99,8 @@ func (s *Service) TakeDocumentCamera(ctx context.Context, sess Session, by Claim
 		if d.sess.DocumentOpen() && d.sess.DocumentCameraLeft() < time {
 			return fault.New(fault.TooMany, "No camera time is left")
 		}
-		ok, err := d.AddDocumentCamera(d.sess.ID, time, d.now)
-		if err != nil || !ok {
-			return lateUnless(ok, err)
+		if !d.agreed(WayPhoto) {
+			return ErrLate
 		}
 		d.sess.DocumentCamera += time
 		return s.progress(d)
@@ -135,15 +116,11 @@ func (s *Service) TakeDocumentCamera(ctx context.Context, sess Session, by Claim
 func (s *Service) RefuseDocument(ctx context.Context, sess Session, read Document) (Session, error) {
 	way := read.Way
 	after, err := s.decide(ctx, sess, read.Claim, func(d *decision) error {
-		if !d.allows(way) {
+		if !d.allows(way) || !d.sess.DocumentOpen() {
 			return ErrLate
 		}
 		if err := d.answer(read.Request); err != nil {
 			return err
-		}
-		ok, err := d.RecordDocument(d.sess.ID, way, true, d.now)
-		if err != nil || !ok {
-			return lateUnless(ok, err)
 		}
 		d.sess.DocumentWay = way
 		d.happened(way, DocumentRefused)
@@ -207,15 +184,10 @@ func (d *decision) happened(way Way, outcome DocumentOutcome) {
 
 // offerDocument opens the document check after an age refusal.
 func (s *Service) offerDocument(d *decision, made Decision) error {
-	expiresAt := s.extended(d)
-	ok, err := d.OfferDocument(d.sess.ID, made, expiresAt)
-	if err != nil || !ok {
-		return lateUnless(ok, err)
-	}
 	d.sess.DocumentOpenedAt = &d.now
 	d.happened("", DocumentOffered)
 	d.estimated(made)
-	return d.extendTo(expiresAt)
+	return d.extendTo(s.extended(d))
 }
 
 // extended returns the new expiry for progress made now. It is never earlier

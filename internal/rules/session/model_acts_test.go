@@ -156,9 +156,9 @@ func (m *machine) returnAttempt(t *rapid.T) {
 }
 
 // answers checks the session that an act returned.
-func (s *model) answers(t *rapid.T, after session.Session) {
+func (m *model) answers(t *rapid.T, after session.Session) {
 	t.Helper()
-	if got, want := describe(after), describe(s.Session); got != want {
+	if got, want := describe(after), describe(m.Session); got != want {
 		t.Fatalf("answer %s\nmodel  %s", got, want)
 	}
 }
@@ -270,18 +270,18 @@ func (m *machine) endDocument(t *rapid.T) {
 
 // drawRequest draws the nonce that a wallet's answer has: the present one, an
 // earlier one or none.
-func (s *model) drawRequest(t *rapid.T) []byte {
-	return rapid.SampledFrom([][]byte{nil, s.request, make([]byte, 16)}).Draw(t, "request")
+func (m *model) drawRequest(t *rapid.T) []byte {
+	return rapid.SampledFrom([][]byte{nil, m.request, make([]byte, 16)}).Draw(t, "request")
 }
 
 // asks reports whether a document that answers a request, or none, may have a
 // result.
-func (s *model) asks(request []byte) bool { return request == nil || bytes.Equal(s.request, request) }
+func (m *model) asks(request []byte) bool { return request == nil || bytes.Equal(m.request, request) }
 
 // use ends the request that a document has answered.
-func (s *model) use(request []byte) {
+func (m *model) use(request []byte) {
 	if request != nil {
-		s.request, s.answered = nil, false
+		m.request, m.answered = nil, false
 	}
 }
 

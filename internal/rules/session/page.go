@@ -58,12 +58,13 @@ func (s *Service) Consent(ctx context.Context, sess Session, accepted bool) erro
 		if !d.tenant.AgeVisibility {
 			return fault.New(fault.Conflict, "This site does not ask to see the estimate")
 		}
-		var at *time.Time
-		if accepted {
-			at = &d.now
+		if d.sess.Attempts > 0 || d.sess.DocumentOpen() {
+			return ErrLate
 		}
-		ok, err := d.RecordConsent(d.sess.ID, at, d.now)
-		return lateUnless(ok, err)
+		if d.sess.ConsentedAt = nil; accepted {
+			d.sess.ConsentedAt = &d.now
+		}
+		return nil
 	})
 	return err
 }
@@ -78,9 +79,8 @@ func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) (Ses
 		if d.sess.AttemptsLeft() == 0 {
 			return fault.New(fault.TooMany, "No attempt is left")
 		}
-		ok, err := d.AddAttempt(d.sess.ID, d.now)
-		if err != nil || !ok {
-			return lateUnless(ok, err)
+		if d.sess.DocumentOpen() {
+			return ErrLate
 		}
 		if d.sess.Attempts++; d.sess.BegunAt == nil {
 			d.sess.BegunAt = &d.now
@@ -94,8 +94,11 @@ func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) (Ses
 // ErrLate when the session has ended or moved on, and ErrDisabled.
 func (s *Service) ReturnAttempt(ctx context.Context, sess Session) error {
 	_, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
-		ok, err := d.ReturnAttempt(d.sess.ID, d.now)
-		return lateUnless(ok, err)
+		if d.sess.Attempts == 0 || d.sess.DocumentOpen() {
+			return ErrLate
+		}
+		d.sess.Attempts--
+		return nil
 	})
 	return err
 }
@@ -125,9 +128,8 @@ func (s *Service) UseUp(ctx context.Context, sess Session) (Session, error) {
 // claim has ended, and ErrDisabled.
 func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, error) {
 	after, err := s.decide(ctx, sess, by, func(d *decision) error {
-		ok, err := d.AddStrike(d.sess.ID, d.now)
-		if err != nil || !ok {
-			return lateUnless(ok, err)
+		if d.sess.DocumentOpen() {
+			return ErrLate
 		}
 		d.sess.Strikes++
 		switch {

@@ -199,9 +199,8 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 			return err
 		}
 		if v.Way != "" {
-			ok, err := d.RecordDocument(d.sess.ID, v.Way, false, d.now)
-			if err != nil || !ok {
-				return lateUnless(ok, err)
+			if !d.sess.DocumentOpen() {
+				return ErrLate
 			}
 			d.sess.DocumentWay = v.Way
 		}
@@ -216,10 +215,6 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 
 // complete ends the session with the result of a check.
 func (d *decision) complete(result Result, made Decision) error {
-	ok, err := d.CompleteSession(d.sess.ID, made)
-	if err != nil || !ok {
-		return lateUnless(ok, err)
-	}
 	if d.sess.Livemode {
 		if ok, err := billing.Settle(d, d.sess.ID, d.now); err != nil || !ok {
 			return lateUnless(ok, err)
@@ -238,6 +233,9 @@ func (d *decision) complete(result Result, made Decision) error {
 		}
 	}
 	d.sess.Status, d.sess.CompletedAt, d.sess.Source = made.Status, &d.now, made.Source
+	if d.sess.OpenedAt == nil { // completed without its page, by force
+		d.sess.OpenedAt = &d.now
+	}
 	d.estimated(made)
 	return nil
 }

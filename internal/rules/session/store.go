@@ -67,43 +67,11 @@ type Tx interface {
 	Tenant(id uuid.UUID) (tenant.Tenant, error)
 
 	InsertSession(s Session) error
-	// CompleteSession writes the decision if the session is PENDING and expires
-	// after it. A session that was never opened counts as opened then. It reports
-	// whether it did.
-	CompleteSession(id uuid.UUID, d Decision) (bool, error)
-	// OfferDocument opens the document check at d.At, moves the expiry and writes
-	// the estimate and its basis if the session is PENDING, expires after d.At and
-	// has no document check open. It reports whether it did.
-	OfferDocument(id uuid.UUID, d Decision, expiresAt time.Time) (bool, error)
-	// ExtendSession moves the expiry if the session is PENDING, expires after
-	// now and has a document check open. It reports whether it did.
-	ExtendSession(id uuid.UUID, now, expiresAt time.Time) (bool, error)
-	// RecordDocument writes the way of a document that was read, and adds one
-	// attempt if it was refused, while the session is open at now and a document
-	// check is open. It reports whether it did.
-	RecordDocument(id uuid.UUID, way Way, refused bool, now time.Time) (bool, error)
-	// RecordFaceMatch writes the time of consent to the comparison of the faces
-	// (nil withdraws it) while the session is open at now and a document check is
-	// open. It reports whether it did.
-	RecordFaceMatch(id uuid.UUID, agreedAt *time.Time, now time.Time) (bool, error)
-	// AddDocumentCamera adds camera time, in whole milliseconds, while the session
-	// is open at now, a document check is open, the comparison of the faces was
-	// agreed to and the sum is at most MaxDocumentCamera. It reports whether it did.
-	AddDocumentCamera(id uuid.UUID, d time.Duration, now time.Time) (bool, error)
-	// RecordConsent writes the time of consent (nil withdraws it) while the
-	// session is open at now, no attempt has begun and no document check is
-	// open. It reports whether it did.
-	RecordConsent(id uuid.UUID, consentedAt *time.Time, now time.Time) (bool, error)
-	// AddAttempt adds one attempt while the session is open at now, no document
-	// check is open and fewer than MaxAttempts have begun. The first one's time is
-	// kept. It reports whether it did.
-	AddAttempt(id uuid.UUID, now time.Time) (bool, error)
-	// ReturnAttempt takes one attempt back while the session is open at now, no
-	// document check is open and one has begun. It reports whether it did.
-	ReturnAttempt(id uuid.UUID, now time.Time) (bool, error)
-	// AddStrike adds one strike while the session is open at now and no document
-	// check is open. It reports whether it did.
-	AddStrike(id uuid.UUID, now time.Time) (bool, error)
+	// SaveSession writes what a decision may change of a session that was locked in
+	// this transaction: all but what is fixed at creation, BrowserHash, RedirectedAt
+	// and NextRedirectExpired. It returns fault.NotFound if the session is not
+	// PENDING in the database.
+	SaveSession(s Session) error
 	// ReplaceWalletRequest replaces the session's request to a wallet by one with
 	// the nonce, or by none if that is nil, unless the present one has a final
 	// outcome. It reports whether it did.

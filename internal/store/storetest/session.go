@@ -19,15 +19,6 @@ import (
 
 const microsecond = time.Microsecond
 
-// decision returns a camera's decision by a cutoff of 25 years.
-func decision(to session.Status, at time.Time, estimate *float64) session.Decision {
-	cutoff := 25.0
-	return session.Decision{
-		Status: to, At: at, Source: session.SourceCamera, Estimate: estimate,
-		Basis: session.Basis{Cutoff: &cutoff, Calibration: "abc"},
-	}
-}
-
 // fullSession returns a session whose every field is set.
 func fullSession(t testing.TB, owner tenant.Tenant) session.Session {
 	t.Helper()
@@ -81,49 +72,53 @@ func testFirstTimesAreKept(t *testing.T, s Store) {
 		wantNoError(t, s.MarkOpened(t.Context(), row.ID, now))
 		wantNoError(t, s.MarkRedirected(t.Context(), row.ID, now))
 	}
-	inTx(t, s, func(tx session.Tx) error {
-		_, err := tx.CompleteSession(row.ID, decision(session.StatusPassed, later, nil))
-		return err
-	})
 	got := byLink(t, s, row)
 	if got.OpenedAt == nil || !got.OpenedAt.Equal(stored(start)) || got.RedirectedAt == nil || !got.RedirectedAt.Equal(stored(start)) {
 		t.Errorf("opened %v, redirected %v, want %v for both", got.OpenedAt, got.RedirectedAt, stored(start))
 	}
 }
 
-func testConsentIsWithdrawn(t *testing.T, s Store) {
-	row := newSession(t, s, newTenant(t, s))
-	for _, at := range []*time.Time{&start, nil} {
-		var ok bool
-		inTx(t, s, func(tx session.Tx) (err error) {
-			ok, err = tx.RecordConsent(row.ID, at, start)
-			return err
-		})
-		if got := byLink(t, s, row).ConsentedAt; !ok || (got == nil) != (at == nil) {
-			t.Errorf("consent %v: %t, stored %v", at, ok, got)
+// testDecisionIsSaved: what a decision may change is written, and all else keeps
+// what the database has; a session that is not pending is left alone.
+func testDecisionIsSaved(t *testing.T, s Store) {
+	owner := newTenant(t, s)
+	bystander, row, full := newSession(t, s, owner), newSession(t, s, owner), fullSession(t, owner)
+	want := full
+	want.ID, want.TenantID, want.Livemode, want.TargetAge, want.CreatedAt = row.ID, row.TenantID, row.Livemode, row.TargetAge, row.CreatedAt
+	want.SuccessURL, want.CancelURL, want.WebhookURL, want.APIKeyID = row.SuccessURL, row.CancelURL, row.WebhookURL, row.APIKeyID
+	want.LinkHash, want.BrowserHash, want.RedirectedAt, want.NextRedirectExpired = row.LinkHash, row.BrowserHash, row.RedirectedAt, row.NextRedirectExpired
+	save := func(next session.Session) error {
+		return s.UpdateSessions(t.Context(), func(tx session.Tx) error { return tx.SaveSession(next) })
+	}
+	open := row
+	open.ConsentedAt, open.Attempts = full.ConsentedAt, 2
+	for _, next := range []session.Session{open, row} { // also back to nothing
+		wantNoError(t, save(next))
+		if got := byLink(t, s, row); !reflect.DeepEqual(got, next) {
+			t.Errorf("saved %+v\nwant %+v", got, next)
 		}
 	}
-}
-
-func testCompletionKeepsAnEarlierEstimate(t *testing.T, s Store) {
-	row, age := newSession(t, s, newTenant(t, s)), 17.5
-	inTx(t, s, func(tx session.Tx) error {
-		_, consentErr := tx.RecordConsent(row.ID, &start, start)
-		_, offerErr := tx.OfferDocument(row.ID, decision(session.StatusFallback, start, &age), row.ExpiresAt)
-		_, err := tx.CompleteSession(row.ID, decision(session.StatusPassed, start, nil))
-		return errors.Join(consentErr, offerErr, err)
-	})
-	if got := byLink(t, s, row).DetectedAge; got == nil || *got != age {
-		t.Errorf("estimate %v, want %v", got, age)
+	full.ID = row.ID
+	wantNoError(t, save(full))
+	if got := byLink(t, s, row); !reflect.DeepEqual(got, want) {
+		t.Errorf("saved %+v\nwant %+v", got, want)
+	}
+	wantCode(t, "a completed session", save(row), fault.NotFound)
+	expired := newSession(t, s, owner)
+	if _, err := s.ExpireSession(t.Context(), expired.ID, expired.ExpiresAt); err != nil {
+		t.Error(err)
+	}
+	wantCode(t, "an expired session", save(expired), fault.NotFound)
+	if got := byLink(t, s, bystander); !reflect.DeepEqual(got, bystander) {
+		t.Errorf("another session changed: %+v", got)
 	}
 }
 
 func testEstimateWithoutConsentIsRefused(t *testing.T, s Store) {
 	row, age := newSession(t, s, newTenant(t, s)), 33.0
-	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
-		_, err := tx.CompleteSession(row.ID, decision(session.StatusPassed, start, &age))
-		return err
-	})
+	guessed := row
+	guessed.DetectedAge = &age
+	err := s.UpdateSessions(t.Context(), func(tx session.Tx) error { return tx.SaveSession(guessed) })
 	if err == nil || byLink(t, s, row).DetectedAge != nil {
 		t.Errorf("stored an estimate nobody agreed to: %v", err)
 	}
@@ -137,9 +132,14 @@ func testOneOfManyVerdictsWins(t *testing.T, s Store) {
 	concurrently(30, func(i int) {
 		to := verdicts[i%len(verdicts)]
 		var ok bool
-		err := s.UpdateSessions(t.Context(), func(tx session.Tx) (err error) {
-			ok, err = tx.CompleteSession(row.ID, decision(to, start, nil))
-			return err
+		err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
+			locked, err := tx.LockSession(row.ID)
+			if ok = err == nil && locked.Status == session.StatusPending; !ok {
+				return err
+			}
+			at := stored(start)
+			locked.Status, locked.CompletedAt, locked.Source = to, &at, session.SourceCamera
+			return tx.SaveSession(locked)
 		})
 		if err != nil {
 			t.Error(err)
@@ -174,8 +174,8 @@ func testALockedSessionIsReadAfterTheOthers(t *testing.T, s Store) {
 			if !bytes.Equal(beside.TokenHash, digest(fmt.Sprint(locked.Strikes))) {
 				stale.Add(1)
 			}
-			_, err = tx.AddStrike(row.ID, start)
-			return errors.Join(err, put(tx, locked.Strikes+1))
+			locked.Strikes++
+			return errors.Join(tx.SaveSession(locked), put(tx, locked.Strikes))
 		})
 		if err != nil {
 			t.Error(err)
