@@ -98,7 +98,7 @@ func run(t *testing.T, url, statements string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(t.Context()) //nolint:errcheck // the statements' result counts
+	defer conn.Close(t.Context())
 	if _, err := conn.Exec(t.Context(), statements); err != nil {
 		t.Fatal(err)
 	}

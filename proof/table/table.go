@@ -4,7 +4,7 @@
 //
 //	-full   every fault or attack at full size, all marks held
 //
-// The short form runs in `make test` beside other tests, where times depend on
+// The short form runs in `make test-all` beside other tests, where times depend on
 // the machine more than on the gateway. There every mark of correctness is held
 // as in the full run; a mark of time is measured and shown, but a miss fails
 // the full run only. Every wait, in either form, is limited by HangLimit, which
