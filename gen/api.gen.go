@@ -40,6 +40,33 @@ func (e AgeAvailability) Valid() bool {
 	}
 }
 
+// Defines values for DeliveryStatus.
+const (
+	DeliveryStatusDelivered     DeliveryStatus = "delivered"
+	DeliveryStatusFailed        DeliveryStatus = "failed"
+	DeliveryStatusNoDestination DeliveryStatus = "no_destination"
+	DeliveryStatusPending       DeliveryStatus = "pending"
+	DeliveryStatusWaiting       DeliveryStatus = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryStatus enum.
+func (e DeliveryStatus) Valid() bool {
+	switch e {
+	case DeliveryStatusDelivered:
+		return true
+	case DeliveryStatusFailed:
+		return true
+	case DeliveryStatusNoDestination:
+		return true
+	case DeliveryStatusPending:
+		return true
+	case DeliveryStatusWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ErrorCode.
 const (
 	ErrorCodeInsufficientCredit ErrorCode = "insufficient_credit"
@@ -64,6 +91,24 @@ const (
 func (e EventType) Valid() bool {
 	switch e {
 	case EventTypeSessionCompleted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Expiring.
+const (
+	ExpiringRedirect Expiring = "redirect"
+	ExpiringSession  Expiring = "session"
+)
+
+// Valid indicates whether the value is a known member of the Expiring enum.
+func (e Expiring) Valid() bool {
+	switch e {
+	case ExpiringRedirect:
+		return true
+	case ExpiringSession:
 		return true
 	default:
 		return false
@@ -203,6 +248,15 @@ type CreateSessionRequest struct {
 	TargetAge int `json:"target_age"`
 }
 
+// DeliveryStatus | Value | Meaning |
+// |---|---|
+// | `pending` | An attempt is scheduled or under way |
+// | `delivered` | Your receiver answered 2xx |
+// | `failed` | All attempts failed |
+// | `waiting` | Your endpoint is disabled |
+// | `no_destination` | No Webhook URL was registered when the session was created |
+type DeliveryStatus string
+
 // DetectedAgeOut defines model for DetectedAgeOut.
 type DetectedAgeOut struct {
 	// Availability | Value | Meaning |
@@ -225,6 +279,15 @@ type ErrorCode string
 
 // EventType The kind of event. The only one is that a session ended.
 type EventType string
+
+// Expiring `session`, or its next success `redirect`.
+type Expiring string
+
+// ResentOut Which event is sent again.
+type ResentOut struct {
+	// EventID The event's ID.
+	EventID string `json:"event_id"`
+}
 
 // ResultStatus `VERIFIED` is the session status PASSED, `ROUTED_TO_FALLBACK` is FALLBACK.
 type ResultStatus string
@@ -251,6 +314,72 @@ type SessionStatusOut struct {
 
 	// StatusAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
 	StatusAt Timestamp `json:"status_at"`
+}
+
+// TestClockOut What has expired.
+type TestClockOut struct {
+	// Expired `session`, or its next success `redirect`.
+	Expired Expiring `json:"expired"`
+
+	// SessionID The session.
+	SessionID openapi_types.UUID `json:"session_id"`
+}
+
+// TestClockRequest What expires.
+type TestClockRequest struct {
+	// Expire `session`, or its next success `redirect`.
+	Expire Expiring `json:"expire"`
+}
+
+// TestEvent An event of a test session, and how far its delivery is.
+type TestEvent struct {
+	// Attempts How many attempts were made.
+	Attempts int `json:"attempts"`
+
+	// Body The bytes that are delivered and signed. Do not parse and write them again before you verify.
+	Body string `json:"body"`
+
+	// CreatedAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
+	CreatedAt Timestamp `json:"created_at"`
+
+	// Delivery | Value | Meaning |
+	// |---|---|
+	// | `pending` | An attempt is scheduled or under way |
+	// | `delivered` | Your receiver answered 2xx |
+	// | `failed` | All attempts failed |
+	// | `waiting` | Your endpoint is disabled |
+	// | `no_destination` | No Webhook URL was registered when the session was created |
+	Delivery DeliveryStatus `json:"delivery"`
+
+	// EventID The event's ID, which each delivery has as `webhook-id`.
+	EventID string `json:"event_id"`
+
+	// Headers The headers of a delivery made now.
+	Headers TestEventHeaders `json:"headers"`
+
+	// LastStatusCode The HTTP status of the last attempt's answer, or null without an answer.
+	LastStatusCode *int `json:"last_status_code"`
+
+	// SessionID The session that ended.
+	SessionID openapi_types.UUID `json:"session_id"`
+}
+
+// TestEventHeaders The headers of a delivery made now.
+type TestEventHeaders struct {
+	// WebhookID The event's ID.
+	WebhookID string `json:"webhook-id"`
+
+	// WebhookSignature One or more signatures under your test mode's webhook secrets.
+	WebhookSignature string `json:"webhook-signature"`
+
+	// WebhookTimestamp Now, in Unix seconds.
+	WebhookTimestamp string `json:"webhook-timestamp"`
+}
+
+// TestEventsOut Events of test sessions.
+type TestEventsOut struct {
+	// Events The events.
+	Events []TestEvent `json:"events"`
 }
 
 // TextError defines model for TextError.
@@ -280,7 +409,7 @@ type Violation struct {
 	// Type The kind of violation: `missing`, `json_invalid`, `model_attributes_type`, `int_type`,
 	// `int_from_float`, `string_type`, `greater_than_equal`, `less_than_equal`, `extra_forbidden`,
 	// `uuid_parsing`, `url_parsing`, `url_scheme`, `url_too_long`, `string_too_short`,
-	// `string_too_long`, `string_pattern_mismatch` or `value_error`. New ones may be added.
+	// `string_too_long`, `string_pattern_mismatch`, `literal_error` or `value_error`. New ones may be added.
 	Type string `json:"type"`
 }
 
@@ -320,6 +449,9 @@ type TenantDisabled = TextError
 // TestCapReached defines model for TestCapReached.
 type TestCapReached = TextError
 
+// TestKeyNeeded defines model for TestKeyNeeded.
+type TestKeyNeeded = TextError
+
 // Unauthorized defines model for Unauthorized.
 type Unauthorized = TextError
 
@@ -339,8 +471,23 @@ type CreateSessionParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListTestEventsParams defines parameters for ListTestEvents.
+type ListTestEventsParams struct {
+	// SessionID Only events of this session.
+	SessionID *openapi_types.UUID `form:"session_id,omitempty" json:"session_id,omitempty"`
+
+	// After Only events made after this one. `evt_` and a UUID of zeros stands before all.
+	After *string `form:"after,omitempty" json:"after,omitempty"`
+
+	// Wait How many seconds to wait for an event. Not at all by default.
+	Wait *int `form:"wait,omitempty" json:"wait,omitempty"`
+}
+
 // CreateSessionJSONRequestBody defines body for CreateSession for application/json ContentType.
 type CreateSessionJSONRequestBody = CreateSessionRequest
+
+// MoveTestClockJSONRequestBody defines body for MoveTestClock for application/json ContentType.
+type MoveTestClockJSONRequestBody = TestClockRequest
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -353,6 +500,15 @@ type ServerInterface interface {
 	// GetSessionStatus Look up a session's status
 	// (GET /api/v1/sessions/{session_id}/status)
 	GetSessionStatus(ctx echo.Context, sessionID SessionID) error
+	// ListTestEvents List the events of test sessions, or wait for the next
+	// (GET /api/v1/test/events)
+	ListTestEvents(ctx echo.Context, params ListTestEventsParams) error
+	// ResendTestEvent Send an event of a test session again
+	// (POST /api/v1/test/events/{event_id}/resend)
+	ResendTestEvent(ctx echo.Context, eventID string) error
+	// MoveTestClock Let a test session, or its next redirect, expire
+	// (POST /api/v1/test/sessions/{session_id}/clock)
+	MoveTestClock(ctx echo.Context, sessionID SessionID) error
 }
 
 // ServerInterfaceWrapper converts echo contexts to parameters.
@@ -421,6 +577,70 @@ func (w *ServerInterfaceWrapper) GetSessionStatus(ctx echo.Context) error {
 	return err
 }
 
+// ListTestEvents converts echo context to params.
+func (w *ServerInterfaceWrapper) ListTestEvents(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTestEventsParams
+	// ------------- Optional query parameter "session_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "session_id", ctx.QueryParams(), &params.SessionID, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter session_id: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// ------------- Optional query parameter "wait" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "wait", ctx.QueryParams(), &params.Wait, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter wait: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListTestEvents(ctx, params)
+	return err
+}
+
+// ResendTestEvent converts echo context to params.
+func (w *ServerInterfaceWrapper) ResendTestEvent(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "event_id" -------------
+	var eventID string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "event_id", ctx.Param("event_id"), &eventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter event_id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ResendTestEvent(ctx, eventID)
+	return err
+}
+
+// MoveTestClock converts echo context to params.
+func (w *ServerInterfaceWrapper) MoveTestClock(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "session_id" -------------
+	var sessionID SessionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "session_id", ctx.Param("session_id"), &sessionID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter session_id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.MoveTestClock(ctx, sessionID)
+	return err
+}
+
 // This is a simple interface which specifies echo.Route addition functions which
 // are present on both echo.Echo and echo.Group, since we want to allow using
 // either of them for path registration
@@ -471,6 +691,9 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/api/v1/sessions/:session_id/detected-age", wrapper.GetDetectedAge, options.OperationMiddlewares["getDetectedAge"]...)
 	router.GET(options.BaseURL+"/api/v1/sessions/:session_id/status", wrapper.GetSessionStatus, options.OperationMiddlewares["getSessionStatus"]...)
 	router.POST(options.BaseURL+"/api/v1/sessions/create", wrapper.CreateSession, options.OperationMiddlewares["createSession"]...)
+	router.GET(options.BaseURL+"/api/v1/test/events", wrapper.ListTestEvents, options.OperationMiddlewares["listTestEvents"]...)
+	router.POST(options.BaseURL+"/api/v1/test/events/:event_id/resend", wrapper.ResendTestEvent, options.OperationMiddlewares["resendTestEvent"]...)
+	router.POST(options.BaseURL+"/api/v1/test/sessions/:session_id/clock", wrapper.MoveTestClock, options.OperationMiddlewares["moveTestClock"]...)
 
 }
 
@@ -499,6 +722,8 @@ type TestCapReachedJSONResponse struct {
 
 	Headers TestCapReachedResponseHeaders
 }
+
+type TestKeyNeededJSONResponse TextError
 
 type UnauthorizedJSONResponse TextError
 
@@ -999,6 +1224,477 @@ func (response GetSessionStatusdefaultTextResponse) VisitGetSessionStatusRespons
 	return err
 }
 
+type ListTestEventsRequestObject struct {
+	Params ListTestEventsParams
+}
+
+type ListTestEventsResponseObject interface {
+	VisitListTestEventsResponse(w http.ResponseWriter) error
+}
+
+type ListTestEvents200JSONResponse TestEventsOut
+
+func (response ListTestEvents200JSONResponse) VisitListTestEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTestEvents401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response ListTestEvents401JSONResponse) VisitListTestEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTestEvents403JSONResponse struct{ TestKeyNeededJSONResponse }
+
+func (response ListTestEvents403JSONResponse) VisitListTestEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTestEvents422JSONResponse ValidationError
+
+func (response ListTestEvents422JSONResponse) VisitListTestEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTestEvents429ResponseHeaders struct {
+	RetryAfter int
+}
+
+type ListTestEvents429JSONResponse struct {
+	Body    TextError
+	Headers ListTestEvents429ResponseHeaders
+}
+
+func (response ListTestEvents429JSONResponse) VisitListTestEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTestEvents500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response ListTestEvents500JSONResponse) VisitListTestEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTestEvents503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListTestEvents503JSONResponse) VisitListTestEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTestEventsdefaultJSONResponse struct {
+	Body       TextError
+	StatusCode int
+}
+
+func (response ListTestEventsdefaultJSONResponse) VisitListTestEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTestEventsdefaultTextResponse struct {
+	Body       string
+	StatusCode int
+}
+
+func (response ListTestEventsdefaultTextResponse) VisitListTestEventsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(response.StatusCode)
+
+	_, err := w.Write([]byte(fmt.Sprint(response.Body)))
+	return err
+}
+
+type ResendTestEventRequestObject struct {
+	EventID string `json:"event_id"`
+}
+
+type ResendTestEventResponseObject interface {
+	VisitResendTestEventResponse(w http.ResponseWriter) error
+}
+
+type ResendTestEvent200JSONResponse ResentOut
+
+func (response ResendTestEvent200JSONResponse) VisitResendTestEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResendTestEvent401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response ResendTestEvent401JSONResponse) VisitResendTestEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResendTestEvent403JSONResponse struct{ TestKeyNeededJSONResponse }
+
+func (response ResendTestEvent403JSONResponse) VisitResendTestEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResendTestEvent404JSONResponse TextError
+
+func (response ResendTestEvent404JSONResponse) VisitResendTestEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResendTestEvent409JSONResponse TextError
+
+func (response ResendTestEvent409JSONResponse) VisitResendTestEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResendTestEvent422JSONResponse ValidationError
+
+func (response ResendTestEvent422JSONResponse) VisitResendTestEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResendTestEvent500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response ResendTestEvent500JSONResponse) VisitResendTestEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResendTestEvent503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ResendTestEvent503JSONResponse) VisitResendTestEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResendTestEventdefaultJSONResponse struct {
+	Body       TextError
+	StatusCode int
+}
+
+func (response ResendTestEventdefaultJSONResponse) VisitResendTestEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResendTestEventdefaultTextResponse struct {
+	Body       string
+	StatusCode int
+}
+
+func (response ResendTestEventdefaultTextResponse) VisitResendTestEventResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(response.StatusCode)
+
+	_, err := w.Write([]byte(fmt.Sprint(response.Body)))
+	return err
+}
+
+type MoveTestClockRequestObject struct {
+	SessionID SessionID `json:"session_id"`
+	Body      *MoveTestClockJSONRequestBody
+}
+
+type MoveTestClockResponseObject interface {
+	VisitMoveTestClockResponse(w http.ResponseWriter) error
+}
+
+type MoveTestClock200JSONResponse TestClockOut
+
+func (response MoveTestClock200JSONResponse) VisitMoveTestClockResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MoveTestClock401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response MoveTestClock401JSONResponse) VisitMoveTestClockResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MoveTestClock403JSONResponse struct{ TestKeyNeededJSONResponse }
+
+func (response MoveTestClock403JSONResponse) VisitMoveTestClockResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MoveTestClock404JSONResponse struct{ SessionNotFoundJSONResponse }
+
+func (response MoveTestClock404JSONResponse) VisitMoveTestClockResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MoveTestClock409JSONResponse TextError
+
+func (response MoveTestClock409JSONResponse) VisitMoveTestClockResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MoveTestClock413JSONResponse TextError
+
+func (response MoveTestClock413JSONResponse) VisitMoveTestClockResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MoveTestClock422JSONResponse ValidationError
+
+func (response MoveTestClock422JSONResponse) VisitMoveTestClockResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MoveTestClock500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response MoveTestClock500JSONResponse) VisitMoveTestClockResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MoveTestClock503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response MoveTestClock503JSONResponse) VisitMoveTestClockResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MoveTestClockdefaultJSONResponse struct {
+	Body       TextError
+	StatusCode int
+}
+
+func (response MoveTestClockdefaultJSONResponse) VisitMoveTestClockResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MoveTestClockdefaultTextResponse struct {
+	Body       string
+	StatusCode int
+}
+
+func (response MoveTestClockdefaultTextResponse) VisitMoveTestClockResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(response.StatusCode)
+
+	_, err := w.Write([]byte(fmt.Sprint(response.Body)))
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// CreateSession Create a verification session
@@ -1010,6 +1706,15 @@ type StrictServerInterface interface {
 	// GetSessionStatus Look up a session's status
 	// (GET /api/v1/sessions/{session_id}/status)
 	GetSessionStatus(ctx context.Context, request GetSessionStatusRequestObject) (GetSessionStatusResponseObject, error)
+	// ListTestEvents List the events of test sessions, or wait for the next
+	// (GET /api/v1/test/events)
+	ListTestEvents(ctx context.Context, request ListTestEventsRequestObject) (ListTestEventsResponseObject, error)
+	// ResendTestEvent Send an event of a test session again
+	// (POST /api/v1/test/events/{event_id}/resend)
+	ResendTestEvent(ctx context.Context, request ResendTestEventRequestObject) (ResendTestEventResponseObject, error)
+	// MoveTestClock Let a test session, or its next redirect, expire
+	// (POST /api/v1/test/sessions/{session_id}/clock)
+	MoveTestClock(ctx context.Context, request MoveTestClockRequestObject) (MoveTestClockResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx echo.Context, request any) (any, error)
@@ -1116,6 +1821,104 @@ func (sh *strictHandler) GetSessionStatus(ctx echo.Context, sessionID SessionID)
 		return err
 	} else if validResponse, ok := response.(GetSessionStatusResponseObject); ok {
 		return validResponse.VisitGetSessionStatusResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListTestEvents operation middleware
+func (sh *strictHandler) ListTestEvents(ctx echo.Context, params ListTestEventsParams) error {
+	var request ListTestEventsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTestEvents(ctx.Request().Context(), request.(ListTestEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTestEvents")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListTestEventsResponseObject); ok {
+		return validResponse.VisitListTestEventsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ResendTestEvent operation middleware
+func (sh *strictHandler) ResendTestEvent(ctx echo.Context, eventID string) error {
+	var request ResendTestEventRequestObject
+
+	request.EventID = eventID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ResendTestEvent(ctx.Request().Context(), request.(ResendTestEventRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResendTestEvent")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ResendTestEventResponseObject); ok {
+		return validResponse.VisitResendTestEventResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// MoveTestClock operation middleware
+func (sh *strictHandler) MoveTestClock(ctx echo.Context, sessionID SessionID) error {
+	var request MoveTestClockRequestObject
+
+	request.SessionID = sessionID
+
+	var body MoveTestClockJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.MoveTestClock(ctx.Request().Context(), request.(MoveTestClockRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "MoveTestClock")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(MoveTestClockResponseObject); ok {
+		return validResponse.VisitMoveTestClockResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

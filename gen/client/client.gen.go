@@ -42,6 +42,33 @@ func (e AgeAvailability) Valid() bool {
 	}
 }
 
+// Defines values for DeliveryStatus.
+const (
+	DeliveryStatusDelivered     DeliveryStatus = "delivered"
+	DeliveryStatusFailed        DeliveryStatus = "failed"
+	DeliveryStatusNoDestination DeliveryStatus = "no_destination"
+	DeliveryStatusPending       DeliveryStatus = "pending"
+	DeliveryStatusWaiting       DeliveryStatus = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryStatus enum.
+func (e DeliveryStatus) Valid() bool {
+	switch e {
+	case DeliveryStatusDelivered:
+		return true
+	case DeliveryStatusFailed:
+		return true
+	case DeliveryStatusNoDestination:
+		return true
+	case DeliveryStatusPending:
+		return true
+	case DeliveryStatusWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ErrorCode.
 const (
 	ErrorCodeInsufficientCredit ErrorCode = "insufficient_credit"
@@ -66,6 +93,24 @@ const (
 func (e EventType) Valid() bool {
 	switch e {
 	case EventTypeSessionCompleted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Expiring.
+const (
+	ExpiringRedirect Expiring = "redirect"
+	ExpiringSession  Expiring = "session"
+)
+
+// Valid indicates whether the value is a known member of the Expiring enum.
+func (e Expiring) Valid() bool {
+	switch e {
+	case ExpiringRedirect:
+		return true
+	case ExpiringSession:
 		return true
 	default:
 		return false
@@ -205,6 +250,15 @@ type CreateSessionRequest struct {
 	TargetAge int `json:"target_age"`
 }
 
+// DeliveryStatus | Value | Meaning |
+// |---|---|
+// | `pending` | An attempt is scheduled or under way |
+// | `delivered` | Your receiver answered 2xx |
+// | `failed` | All attempts failed |
+// | `waiting` | Your endpoint is disabled |
+// | `no_destination` | No Webhook URL was registered when the session was created |
+type DeliveryStatus string
+
 // DetectedAgeOut defines model for DetectedAgeOut.
 type DetectedAgeOut struct {
 	// Availability | Value | Meaning |
@@ -227,6 +281,15 @@ type ErrorCode string
 
 // EventType The kind of event. The only one is that a session ended.
 type EventType string
+
+// Expiring `session`, or its next success `redirect`.
+type Expiring string
+
+// ResentOut Which event is sent again.
+type ResentOut struct {
+	// EventID The event's ID.
+	EventID string `json:"event_id"`
+}
 
 // ResultStatus `VERIFIED` is the session status PASSED, `ROUTED_TO_FALLBACK` is FALLBACK.
 type ResultStatus string
@@ -253,6 +316,72 @@ type SessionStatusOut struct {
 
 	// StatusAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
 	StatusAt Timestamp `json:"status_at"`
+}
+
+// TestClockOut What has expired.
+type TestClockOut struct {
+	// Expired `session`, or its next success `redirect`.
+	Expired Expiring `json:"expired"`
+
+	// SessionID The session.
+	SessionID openapi_types.UUID `json:"session_id"`
+}
+
+// TestClockRequest What expires.
+type TestClockRequest struct {
+	// Expire `session`, or its next success `redirect`.
+	Expire Expiring `json:"expire"`
+}
+
+// TestEvent An event of a test session, and how far its delivery is.
+type TestEvent struct {
+	// Attempts How many attempts were made.
+	Attempts int `json:"attempts"`
+
+	// Body The bytes that are delivered and signed. Do not parse and write them again before you verify.
+	Body string `json:"body"`
+
+	// CreatedAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
+	CreatedAt Timestamp `json:"created_at"`
+
+	// Delivery | Value | Meaning |
+	// |---|---|
+	// | `pending` | An attempt is scheduled or under way |
+	// | `delivered` | Your receiver answered 2xx |
+	// | `failed` | All attempts failed |
+	// | `waiting` | Your endpoint is disabled |
+	// | `no_destination` | No Webhook URL was registered when the session was created |
+	Delivery DeliveryStatus `json:"delivery"`
+
+	// EventID The event's ID, which each delivery has as `webhook-id`.
+	EventID string `json:"event_id"`
+
+	// Headers The headers of a delivery made now.
+	Headers TestEventHeaders `json:"headers"`
+
+	// LastStatusCode The HTTP status of the last attempt's answer, or null without an answer.
+	LastStatusCode *int `json:"last_status_code"`
+
+	// SessionID The session that ended.
+	SessionID openapi_types.UUID `json:"session_id"`
+}
+
+// TestEventHeaders The headers of a delivery made now.
+type TestEventHeaders struct {
+	// WebhookID The event's ID.
+	WebhookID string `json:"webhook-id"`
+
+	// WebhookSignature One or more signatures under your test mode's webhook secrets.
+	WebhookSignature string `json:"webhook-signature"`
+
+	// WebhookTimestamp Now, in Unix seconds.
+	WebhookTimestamp string `json:"webhook-timestamp"`
+}
+
+// TestEventsOut Events of test sessions.
+type TestEventsOut struct {
+	// Events The events.
+	Events []TestEvent `json:"events"`
 }
 
 // TextError defines model for TextError.
@@ -282,7 +411,7 @@ type Violation struct {
 	// Type The kind of violation: `missing`, `json_invalid`, `model_attributes_type`, `int_type`,
 	// `int_from_float`, `string_type`, `greater_than_equal`, `less_than_equal`, `extra_forbidden`,
 	// `uuid_parsing`, `url_parsing`, `url_scheme`, `url_too_long`, `string_too_short`,
-	// `string_too_long`, `string_pattern_mismatch` or `value_error`. New ones may be added.
+	// `string_too_long`, `string_pattern_mismatch`, `literal_error` or `value_error`. New ones may be added.
 	Type string `json:"type"`
 }
 
@@ -322,6 +451,9 @@ type TenantDisabled = TextError
 // TestCapReached defines model for TestCapReached.
 type TestCapReached = TextError
 
+// TestKeyNeeded defines model for TestKeyNeeded.
+type TestKeyNeeded = TextError
+
 // Unauthorized defines model for Unauthorized.
 type Unauthorized = TextError
 
@@ -341,8 +473,23 @@ type CreateSessionParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListTestEventsParams defines parameters for ListTestEvents.
+type ListTestEventsParams struct {
+	// SessionID Only events of this session.
+	SessionID *openapi_types.UUID `form:"session_id,omitempty" json:"session_id,omitempty"`
+
+	// After Only events made after this one. `evt_` and a UUID of zeros stands before all.
+	After *string `form:"after,omitempty" json:"after,omitempty"`
+
+	// Wait How many seconds to wait for an event. Not at all by default.
+	Wait *int `form:"wait,omitempty" json:"wait,omitempty"`
+}
+
 // CreateSessionJSONRequestBody defines body for CreateSession for application/json ContentType.
 type CreateSessionJSONRequestBody = CreateSessionRequest
+
+// MoveTestClockJSONRequestBody defines body for MoveTestClock for application/json ContentType.
+type MoveTestClockJSONRequestBody = TestClockRequest
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
@@ -474,6 +621,47 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/sessions/{session_id}/status (the `GetSessionStatus` operationId).
 	GetSessionStatus(ctx context.Context, sessionID SessionID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTestEvents List the events of test sessions, or wait for the next
+	//
+	// Returns the events of your test sessions, newest first and at most 50, each with its body and with
+	// headers that are signed now, as a delivery's are. A receiver that gets them verifies them as usual.
+	// An event is listed whether or not a Webhook URL is registered. With `after` the answer has the
+	// events made after that one, oldest first; with `wait` it comes as soon as there is one, or empty
+	// after that many seconds. At most three requests of a tenant may wait at a time.
+	//
+	// `agegate listen` passes these events to a server on your machine.
+	//
+	// Corresponds with GET /api/v1/test/events (the `ListTestEvents` operationId).
+	ListTestEvents(ctx context.Context, params *ListTestEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResendTestEvent Send an event of a test session again
+	//
+	// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and restarts its
+	// schedule of attempts. Use it to see that your receiver ignores a `webhook-id` that it has seen.
+	//
+	// Corresponds with POST /api/v1/test/events/{event_id}/resend (the `ResendTestEvent` operationId).
+	ResendTestEvent(ctx context.Context, eventID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MoveTestClockWithBody Let a test session, or its next redirect, expire
+	//
+	// Does at once what time would do: `session` lets an open session expire now, which the next lookup
+	// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/test/sessions/{session_id}/clock (the `MoveTestClock` operationId).
+	MoveTestClockWithBody(ctx context.Context, sessionID SessionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MoveTestClock Let a test session, or its next redirect, expire
+	//
+	// Does at once what time would do: `session` lets an open session expire now, which the next lookup
+	// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/test/sessions/{session_id}/clock (the `MoveTestClock` operationId).
+	MoveTestClock(ctx context.Context, sessionID SessionID, body MoveTestClockJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // CreateSessionWithBody Create a verification session
@@ -563,6 +751,87 @@ func (c *Client) GetDetectedAge(ctx context.Context, sessionID SessionID, reqEdi
 // Corresponds with GET /api/v1/sessions/{session_id}/status (the `GetSessionStatus` operationId).
 func (c *Client) GetSessionStatus(ctx context.Context, sessionID SessionID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetSessionStatusRequest(c.Server, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTestEvents List the events of test sessions, or wait for the next
+//
+// Returns the events of your test sessions, newest first and at most 50, each with its body and with
+// headers that are signed now, as a delivery's are. A receiver that gets them verifies them as usual.
+// An event is listed whether or not a Webhook URL is registered. With `after` the answer has the
+// events made after that one, oldest first; with `wait` it comes as soon as there is one, or empty
+// after that many seconds. At most three requests of a tenant may wait at a time.
+//
+// `agegate listen` passes these events to a server on your machine.
+//
+// Corresponds with GET /api/v1/test/events (the `ListTestEvents` operationId).
+func (c *Client) ListTestEvents(ctx context.Context, params *ListTestEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTestEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResendTestEvent Send an event of a test session again
+//
+// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and restarts its
+// schedule of attempts. Use it to see that your receiver ignores a `webhook-id` that it has seen.
+//
+// Corresponds with POST /api/v1/test/events/{event_id}/resend (the `ResendTestEvent` operationId).
+func (c *Client) ResendTestEvent(ctx context.Context, eventID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResendTestEventRequest(c.Server, eventID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MoveTestClockWithBody Let a test session, or its next redirect, expire
+//
+// Does at once what time would do: `session` lets an open session expire now, which the next lookup
+// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/test/sessions/{session_id}/clock (the `MoveTestClock` operationId).
+func (c *Client) MoveTestClockWithBody(ctx context.Context, sessionID SessionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMoveTestClockRequestWithBody(c.Server, sessionID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MoveTestClock Let a test session, or its next redirect, expire
+//
+// Does at once what time would do: `session` lets an open session expire now, which the next lookup
+// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/test/sessions/{session_id}/clock (the `MoveTestClock` operationId).
+func (c *Client) MoveTestClock(ctx context.Context, sessionID SessionID, body MoveTestClockJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMoveTestClockRequest(c.Server, sessionID, body)
 	if err != nil {
 		return nil, err
 	}
@@ -696,6 +965,165 @@ func NewGetSessionStatusRequest(server string, sessionID SessionID) (*http.Reque
 	return req, nil
 }
 
+// NewListTestEventsRequest constructs an http.Request for the ListTestEvents method
+func NewListTestEventsRequest(server string, params *ListTestEventsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/test/events")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.SessionID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "session_id", *params.SessionID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Wait != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "wait", *params.Wait, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewResendTestEventRequest constructs an http.Request for the ResendTestEvent method
+func NewResendTestEventRequest(server string, eventID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "event_id", eventID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/test/events/%s/resend", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewMoveTestClockRequest calls the generic MoveTestClock builder with application/json body
+func NewMoveTestClockRequest(server string, sessionID SessionID, body MoveTestClockJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewMoveTestClockRequestWithBody(server, sessionID, "application/json", bodyReader)
+}
+
+// NewMoveTestClockRequestWithBody constructs an http.Request for the MoveTestClock method, with any body, and a specified content type
+func NewMoveTestClockRequestWithBody(server string, sessionID SessionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "session_id", sessionID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/test/sessions/%s/clock", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 func (c *Client) applyEditors(ctx context.Context, req *http.Request, additionalEditors []RequestEditorFn) error {
 	for _, r := range c.RequestEditors {
 		if err := r(ctx, req); err != nil {
@@ -800,6 +1228,51 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/sessions/{session_id}/status (the `GetSessionStatus` operationId).
 	GetSessionStatusWithResponse(ctx context.Context, sessionID SessionID, reqEditors ...RequestEditorFn) (*GetSessionStatusResponse, error)
+
+	// ListTestEventsWithResponse List the events of test sessions, or wait for the next
+	//
+	// Returns the events of your test sessions, newest first and at most 50, each with its body and with
+	// headers that are signed now, as a delivery's are. A receiver that gets them verifies them as usual.
+	// An event is listed whether or not a Webhook URL is registered. With `after` the answer has the
+	// events made after that one, oldest first; with `wait` it comes as soon as there is one, or empty
+	// after that many seconds. At most three requests of a tenant may wait at a time.
+	//
+	// `agegate listen` passes these events to a server on your machine.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/test/events (the `ListTestEvents` operationId).
+	ListTestEventsWithResponse(ctx context.Context, params *ListTestEventsParams, reqEditors ...RequestEditorFn) (*ListTestEventsResponse, error)
+
+	// ResendTestEventWithResponse Send an event of a test session again
+	//
+	// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and restarts its
+	// schedule of attempts. Use it to see that your receiver ignores a `webhook-id` that it has seen.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/test/events/{event_id}/resend (the `ResendTestEvent` operationId).
+	ResendTestEventWithResponse(ctx context.Context, eventID string, reqEditors ...RequestEditorFn) (*ResendTestEventResponse, error)
+
+	// MoveTestClockWithBodyWithResponse Let a test session, or its next redirect, expire
+	//
+	// Does at once what time would do: `session` lets an open session expire now, which the next lookup
+	// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/test/sessions/{session_id}/clock (the `MoveTestClock` operationId).
+	MoveTestClockWithBodyWithResponse(ctx context.Context, sessionID SessionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MoveTestClockResponse, error)
+
+	// MoveTestClockWithResponse Let a test session, or its next redirect, expire
+	//
+	// Does at once what time would do: `session` lets an open session expire now, which the next lookup
+	// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/test/sessions/{session_id}/clock (the `MoveTestClock` operationId).
+	MoveTestClockWithResponse(ctx context.Context, sessionID SessionID, body MoveTestClockJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveTestClockResponse, error)
 }
 
 // CreateSessionResponse201Headers the declared response headers of an HTTP 201 response for CreateSession
@@ -1135,6 +1608,325 @@ func (r GetSessionStatusResponse) ContentType() string {
 	return ""
 }
 
+// ListTestEventsResponse429Headers the declared response headers of an HTTP 429 response for ListTestEvents
+type ListTestEventsResponse429Headers struct {
+	RetryAfter int
+}
+
+// ListTestEventsResponse503Headers the declared response headers of an HTTP 503 response for ListTestEvents
+type ListTestEventsResponse503Headers struct {
+	RetryAfter *int
+}
+
+type ListTestEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestEventsOut
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthorized
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *TestKeyNeeded
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *ValidationError
+	// JSON429 the response for an HTTP 429 `application/json` response
+	JSON429 *TextError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *InternalError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *OtherError
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *ListTestEventsResponse429Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *ListTestEventsResponse503Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTestEventsResponse) GetJSON200() *TestEventsOut {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListTestEventsResponse) GetJSON401() *Unauthorized {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListTestEventsResponse) GetJSON403() *TestKeyNeeded {
+	return r.JSON403
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ListTestEventsResponse) GetJSON422() *ValidationError {
+	return r.JSON422
+}
+
+// GetJSON429 returns the response for an HTTP 429 `application/json` response
+func (r ListTestEventsResponse) GetJSON429() *TextError {
+	return r.JSON429
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListTestEventsResponse) GetJSON500() *InternalError {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListTestEventsResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ListTestEventsResponse) GetJSONDefault() *OtherError {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTestEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTestEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTestEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTestEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ResendTestEventResponse503Headers the declared response headers of an HTTP 503 response for ResendTestEvent
+type ResendTestEventResponse503Headers struct {
+	RetryAfter *int
+}
+
+type ResendTestEventResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ResentOut
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthorized
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *TestKeyNeeded
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *TextError
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *TextError
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *ValidationError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *InternalError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *OtherError
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *ResendTestEventResponse503Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ResendTestEventResponse) GetJSON200() *ResentOut {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ResendTestEventResponse) GetJSON401() *Unauthorized {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ResendTestEventResponse) GetJSON403() *TestKeyNeeded {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r ResendTestEventResponse) GetJSON404() *TextError {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r ResendTestEventResponse) GetJSON409() *TextError {
+	return r.JSON409
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ResendTestEventResponse) GetJSON422() *ValidationError {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ResendTestEventResponse) GetJSON500() *InternalError {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ResendTestEventResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ResendTestEventResponse) GetJSONDefault() *OtherError {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ResendTestEventResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ResendTestEventResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ResendTestEventResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ResendTestEventResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// MoveTestClockResponse503Headers the declared response headers of an HTTP 503 response for MoveTestClock
+type MoveTestClockResponse503Headers struct {
+	RetryAfter *int
+}
+
+type MoveTestClockResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestClockOut
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthorized
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *TestKeyNeeded
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *SessionNotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *TextError
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TextError
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *ValidationError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *InternalError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *OtherError
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *MoveTestClockResponse503Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r MoveTestClockResponse) GetJSON200() *TestClockOut {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r MoveTestClockResponse) GetJSON401() *Unauthorized {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r MoveTestClockResponse) GetJSON403() *TestKeyNeeded {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r MoveTestClockResponse) GetJSON404() *SessionNotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r MoveTestClockResponse) GetJSON409() *TextError {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r MoveTestClockResponse) GetJSON413() *TextError {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r MoveTestClockResponse) GetJSON422() *ValidationError {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r MoveTestClockResponse) GetJSON500() *InternalError {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r MoveTestClockResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r MoveTestClockResponse) GetJSONDefault() *OtherError {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r MoveTestClockResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r MoveTestClockResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r MoveTestClockResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r MoveTestClockResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // CreateSessionWithBodyWithResponse Create a verification session
 //
 // Creates a session in status PENDING and returns the address to send the shopper's browser to.
@@ -1218,6 +2010,75 @@ func (c *ClientWithResponses) GetSessionStatusWithResponse(ctx context.Context, 
 		return nil, err
 	}
 	return ParseGetSessionStatusResponse(rsp)
+}
+
+// ListTestEventsWithResponse List the events of test sessions, or wait for the next
+//
+// Returns the events of your test sessions, newest first and at most 50, each with its body and with
+// headers that are signed now, as a delivery's are. A receiver that gets them verifies them as usual.
+// An event is listed whether or not a Webhook URL is registered. With `after` the answer has the
+// events made after that one, oldest first; with `wait` it comes as soon as there is one, or empty
+// after that many seconds. At most three requests of a tenant may wait at a time.
+//
+// `agegate listen` passes these events to a server on your machine.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/test/events (the `ListTestEvents` operationId).
+func (c *ClientWithResponses) ListTestEventsWithResponse(ctx context.Context, params *ListTestEventsParams, reqEditors ...RequestEditorFn) (*ListTestEventsResponse, error) {
+	rsp, err := c.ListTestEvents(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTestEventsResponse(rsp)
+}
+
+// ResendTestEventWithResponse Send an event of a test session again
+//
+// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and restarts its
+// schedule of attempts. Use it to see that your receiver ignores a `webhook-id` that it has seen.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/test/events/{event_id}/resend (the `ResendTestEvent` operationId).
+func (c *ClientWithResponses) ResendTestEventWithResponse(ctx context.Context, eventID string, reqEditors ...RequestEditorFn) (*ResendTestEventResponse, error) {
+	rsp, err := c.ResendTestEvent(ctx, eventID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResendTestEventResponse(rsp)
+}
+
+// MoveTestClockWithBodyWithResponse Let a test session, or its next redirect, expire
+//
+// Does at once what time would do: `session` lets an open session expire now, which the next lookup
+// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/test/sessions/{session_id}/clock (the `MoveTestClock` operationId).
+func (c *ClientWithResponses) MoveTestClockWithBodyWithResponse(ctx context.Context, sessionID SessionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MoveTestClockResponse, error) {
+	rsp, err := c.MoveTestClockWithBody(ctx, sessionID, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMoveTestClockResponse(rsp)
+}
+
+// MoveTestClockWithResponse Let a test session, or its next redirect, expire
+//
+// Does at once what time would do: `session` lets an open session expire now, which the next lookup
+// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/test/sessions/{session_id}/clock (the `MoveTestClock` operationId).
+func (c *ClientWithResponses) MoveTestClockWithResponse(ctx context.Context, sessionID SessionID, body MoveTestClockJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveTestClockResponse, error) {
+	rsp, err := c.MoveTestClock(ctx, sessionID, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMoveTestClockResponse(rsp)
 }
 
 // ParseCreateSessionResponse parses an HTTP response from a CreateSessionWithResponse call
@@ -1528,6 +2389,310 @@ func ParseGetSessionStatusResponse(rsp *http.Response) (*GetSessionStatusRespons
 	switch {
 	case rsp.StatusCode == 503:
 		var headers GetSessionStatusResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListTestEventsResponse parses an HTTP response from a ListTestEventsWithResponse call
+func ParseListTestEventsResponse(rsp *http.Response) (*ListTestEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTestEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestEventsOut
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthorized
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest TestKeyNeeded
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest ValidationError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TextError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest InternalError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest OtherError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case true:
+		// Content-type (text/plain) unsupported
+
+	}
+
+	switch {
+	case rsp.StatusCode == 429:
+		var headers ListTestEventsResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		response.Headers429 = &headers
+	case rsp.StatusCode == 503:
+		var headers ListTestEventsResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseResendTestEventResponse parses an HTTP response from a ResendTestEventWithResponse call
+func ParseResendTestEventResponse(rsp *http.Response) (*ResendTestEventResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ResendTestEventResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ResentOut
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthorized
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest TestKeyNeeded
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest TextError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest TextError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest ValidationError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest InternalError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest OtherError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case true:
+		// Content-type (text/plain) unsupported
+
+	}
+
+	switch {
+	case rsp.StatusCode == 503:
+		var headers ResendTestEventResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseMoveTestClockResponse parses an HTTP response from a MoveTestClockWithResponse call
+func ParseMoveTestClockResponse(rsp *http.Response) (*MoveTestClockResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &MoveTestClockResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestClockOut
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthorized
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest TestKeyNeeded
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest SessionNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest TextError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TextError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest ValidationError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest InternalError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest OtherError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case true:
+		// Content-type (text/plain) unsupported
+
+	}
+
+	switch {
+	case rsp.StatusCode == 503:
+		var headers MoveTestClockResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -235,7 +235,11 @@ func (a *App) buildAPI(cfg config.Config, sealer *credential.Sealer, edge httpd.
 	if err := a.buildDashboard(cfg, sealer); err != nil {
 		return nil, err
 	}
-	operations := api.New(a.Sessions)
+	operations := api.New(a.Sessions, api.TestMode{
+		Feed:   webhook.NewFeed(a.Store, a.Tenants, a.now),
+		Events: webhook.NewOperations(a.Store, a.now, a.dispatcher.Wake),
+		Clock:  session.NewTestClock(a.Store, a.now),
+	})
 	edge.BaseURL, edge.Authenticate, edge.CheckBody, edge.Refused = cfg.BaseURL, api.Authenticate(a.Tenants), operations.CheckBody, a.recordRefusal
 	edge.Mounts = append(edge.Mounts, operations.Register)
 	if a.dashboard != nil && !a.apart {

@@ -245,13 +245,13 @@ func reachCap(t *testing.T, url, key string) {
 func allSeen(t *testing.T, report *conformance.Report) {
 	t.Helper()
 	for _, s := range report.Statuses {
-		hidden := s.Status >= "500" || s.Operation == "getSessionStatus" && s.Status == "409"
+		hidden := s.Status >= "500" || strings.Contains("getSessionStatus 409, resendTestEvent 409, listTestEvents 429", s.Operation+" "+s.Status)
 		if (s.Seen == 0) != hidden {
 			t.Errorf("%s %s was seen %d times", s.Operation, s.Status, s.Seen)
 		}
 	}
 	for _, e := range report.Examples {
-		hidden := e.Status >= "500" || e.Example == "timestampMissing"
+		hidden := e.Status >= "500" || strings.Contains("timestampMissing, noDestination, tooMany", e.Example)
 		if e.Seen == hidden {
 			t.Errorf("the example %q of %s %s was seen: %t", e.Example, e.Operation, e.Status, e.Seen)
 		}

@@ -125,7 +125,7 @@ func passAndFail(t *testing.T, database func(testing.TB) string) {
 	results := allPass(t, lasting.run(t, fault{}))
 	results = append(results, allPass(t, brief.run(t, fault{}, "expiry.*"))...)
 	t.Run("cannot run", func(t *testing.T) { cannotRun(t, lasting) })
-	faults := slices.Concat(answerFaults, requestFaults, pageFaults, webhookFaults, uncalledFor(), survivors())
+	faults := slices.Concat(answerFaults, requestFaults, pageFaults, webhookFaults, uncalledFor(), survivors(), testModeFaults)
 	missed := map[string]bool{}
 	for _, r := range results {
 		missed[r.Case] = true

@@ -213,6 +213,29 @@ func survivors() []fault {
 	}
 }
 
+var testModeFaults = []fault{
+	{name: "an event is not listed", caught: "testmode.events", answer: member("events", 200, "events", []any{})},
+	{name: "an event that is missing in other words", caught: "testmode.resend", answer: detail("resend", 404, "Session not found")},
+	{name: "a new ID when sent again", caught: "testmode.resent", delivery: func() func(*post) []string {
+		n := 0
+		return func(p *post) []string {
+			n++
+			p.header.Set("webhook-id", "evt_0190c0de-0000-7000-8000-00000000000"+strconv.Itoa(n%10))
+			p.sign()
+			return nil
+		}
+	}()},
+	{name: "a session that ended expires", caught: "testmode.clock", answer: statusOf("clock", 409, 200)},
+	{name: "a tenant's events for all", caught: "testmode.isolation", answer: func() func(*reply) {
+		return func(r *reply) {
+			if _, id, ok := strings.Cut(r.query, "session_id="); ok && r.is("events") && r.status == http.StatusOK {
+				r.body = []byte(`{"events":[{"session_id":"` + id + `"}]}`)
+			}
+		}
+	}()},
+	{name: "a live key in the test mode", caught: "testmode.live_key", answer: statusOf("clock", 403, 200)},
+}
+
 // without removes a member of a body.
 func without(name string) func(string) string {
 	return func(b string) string {

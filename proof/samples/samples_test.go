@@ -18,6 +18,7 @@ import (
 	shop "agegate/docs/samples"
 	"agegate/internal/check/vision/visiontest"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/webhook"
 )
 
 // interpreters run the samples by the ending of their files.
@@ -29,16 +30,26 @@ var interpreters = map[string][]string{
 // language, against the gateway, and then with a key that is refused.
 func TestRequestSamples(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	c := g.Shop(t, "", nil)
-	session := g.Create(t, c.Test.APIKey, 18)
+	c := g.Shop(t, gatewaytest.NewReceiver(t).URL, nil)
+	session, ended := g.Create(t, c.Test.APIKey, 18), g.Create(t, c.Test.APIKey, 18)
+	g.Force(t, gatewaytest.Browser(), ended, "verified")
+	events, err := g.App.Store.Events(t.Context(), webhook.Filter{Scope: webhook.OfTenant(c.Tenant.ID)})
+	if err != nil || len(events) != 1 {
+		t.Fatal(events, err)
+	}
 	for operation, want := range map[string]string{
 		"createSession": "/v/", "getSessionStatus": "PENDING", "getDetectedAge": "not_consented",
+		"listTestEvents": "evt_", "resendTestEvent": "evt_", "moveTestClock": "session",
 	} {
 		for ending, interpreter := range interpreters {
 			file := filepath.Join(visiontest.Root(), "docs/samples", operation, "request."+ending)
+			session := session
+			if operation == "moveTestClock" { // which works once
+				session = g.Create(t, c.Test.APIKey, 18)
+			}
 			run := func(key string) (string, error) {
 				cmd := exec.CommandContext(t.Context(), interpreter[0], append(interpreter[1:], file)...)
-				cmd.Env = append(os.Environ(), "AGEGATE_URL="+g.URL, "AGEGATE_API_KEY="+key, "SESSION_ID="+session.SessionID)
+				cmd.Env = append(os.Environ(), "AGEGATE_URL="+g.URL, "AGEGATE_API_KEY="+key, "SESSION_ID="+session.SessionID, "EVENT_ID="+events[0].ID)
 				out, err := cmd.CombinedOutput()
 				return string(out), err
 			}

@@ -7,9 +7,11 @@ import (
 	"context"
 
 	"agegate/gen"
+	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -26,10 +28,25 @@ type Sessions interface {
 // API implements gen.StrictServerInterface.
 type API struct {
 	sessions Sessions
+	test     TestMode
 }
 
-// New returns the operations over a session service.
-func New(sessions Sessions) *API { return &API{sessions: sessions} }
+// TestMode is what the operations for test keys use.
+type TestMode struct {
+	Feed interface {
+		Events(ctx context.Context, tenantID uuid.UUID, f webhook.FeedFilter) ([]webhook.SignedRecord, error)
+	}
+	Events interface {
+		ResendEvent(ctx context.Context, actor audit.Actor, scope webhook.Scope, id string) error
+	}
+	Clock interface {
+		Expire(ctx context.Context, actor audit.Actor, scope webhook.Scope, id uuid.UUID) error
+		ExpireNextRedirect(ctx context.Context, actor audit.Actor, scope webhook.Scope, id uuid.UUID) error
+	}
+}
+
+// New returns the operations over a session service and the test mode's parts.
+func New(sessions Sessions, test TestMode) *API { return &API{sessions: sessions, test: test} }
 
 // Register adds the operations to e. Every request must have passed
 // Authenticate.

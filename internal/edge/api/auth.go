@@ -3,7 +3,10 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 
+	"agegate/internal/edge/contract"
+	"agegate/internal/rules/fault"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
@@ -12,6 +15,11 @@ import (
 
 // KeyHeader carries the API key.
 const KeyHeader = "X-API-Key"
+
+// testPrefix begins the paths of the operations for test keys.
+const testPrefix = contract.Prefix + "v1/test/"
+
+var errLiveKey = fault.New(fault.LiveKey, "A test key is needed here")
 
 type callerKey struct{}
 
@@ -34,6 +42,9 @@ func Authenticate(tenants Authenticator) func(echo.Context) error {
 		caller, err := tenants.Authenticate(req.Context(), key)
 		if err == nil || caller.TenantID != uuid.Nil {
 			c.SetRequest(req.WithContext(context.WithValue(req.Context(), callerKey{}, caller)))
+		}
+		if err == nil && caller.Livemode && strings.HasPrefix(c.Path(), testPrefix) {
+			return errLiveKey
 		}
 		return err
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"agegate/gen"
 	"agegate/internal/edge/contract"
@@ -24,9 +25,12 @@ func (a *API) CreateSession(ctx context.Context, req gen.CreateSessionRequestObj
 	return fromCreated(created), nil
 }
 
-// CheckBody is the contract.BodyCheck. Creation is the only operation with a
-// body.
+// CheckBody is the contract.BodyCheck. Creation is the only operation whose body
+// the domain has rules for.
 func (a *API) CheckBody(c echo.Context, body map[string]any) ([]contract.Violation, error) {
+	if strings.HasPrefix(c.Path(), testPrefix) {
+		return nil, nil
+	}
 	ctx := c.Request().Context()
 	success, cancel := text(body[session.FieldSuccessURL]), text(body[session.FieldCancelURL])
 	refused, err := a.sessions.CheckDestinations(ctx, callerFrom(ctx), success, cancel)

@@ -15,7 +15,7 @@ import (
 	"agegate/internal/edge/contract"
 )
 
-type answering struct{}
+type answering struct{ gen.StrictServerInterface }
 
 func (answering) CreateSession(context.Context, gen.CreateSessionRequestObject) (gen.CreateSessionResponseObject, error) {
 	return gen.CreateSession201JSONResponse{}, nil

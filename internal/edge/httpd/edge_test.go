@@ -31,6 +31,8 @@ const (
 
 // stub answers every operation, or fails with err.
 type stub struct {
+	gen.StrictServerInterface // of the operations that no test here calls
+
 	err      error
 	panics   any
 	received *gen.CreateSessionRequestObject

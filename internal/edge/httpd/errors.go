@@ -57,6 +57,7 @@ var statusOf = map[fault.Code]int{
 	fault.MalformedKey:      http.StatusUnauthorized,
 	fault.InvalidKey:        http.StatusUnauthorized,
 	fault.TenantDisabled:    http.StatusForbidden,
+	fault.LiveKey:           http.StatusForbidden,
 	fault.NotFound:          http.StatusNotFound,
 	fault.Conflict:          http.StatusConflict,
 	fault.Gone:              http.StatusGone,

@@ -115,7 +115,8 @@ func (n node) writeJSON(w *bytes.Buffer) error {
 	}
 	switch n.at.Kind {
 	case yaml.MappingNode:
-		separator := "{"
+		w.WriteString("{")
+		separator := ""
 		for name, value := range n.pairs() {
 			quoted, err := json.Marshal(name)
 			if err != nil {
@@ -129,7 +130,8 @@ func (n node) writeJSON(w *bytes.Buffer) error {
 		}
 		w.WriteString("}")
 	case yaml.SequenceNode:
-		separator := "["
+		w.WriteString("[")
+		separator := ""
 		for item := range n.items() {
 			w.WriteString(separator)
 			if err := item.writeJSON(w); err != nil {

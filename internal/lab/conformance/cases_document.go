@@ -8,6 +8,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
+// noEvent is the ID of an event that was never made.
+const noEvent = "evt_0190c0de-0000-7000-8000-00000000dead"
+
 // nobody is the ID of a session that was never made.
 const nobody = "0190c0de-0000-7000-8000-00000000dead"
 
@@ -17,6 +20,9 @@ var operations = []call{
 	{operation: createSession, body: `{"target_age":18}`},
 	{operation: getSessionStatus, session: nobody},
 	{operation: getDetectedAge, session: nobody},
+	{operation: listTestEvents},
+	{operation: resendTestEvent, event: noEvent},
+	{operation: moveTestClock, session: nobody, body: `{"expire":"session"}`},
 }
 
 var documentCases = []testCase{

@@ -24,6 +24,9 @@ const (
 	createSession    = "createSession"
 	getSessionStatus = "getSessionStatus"
 	getDetectedAge   = "getDetectedAge"
+	listTestEvents   = "listTestEvents"
+	resendTestEvent  = "resendTestEvent"
+	moveTestClock    = "moveTestClock"
 )
 
 // operation is one operation of the contract.
@@ -230,6 +233,8 @@ const otherStatus = "default"
 var unseen = map[statusKey]string{
 	{createSession, "402"}:    "needs a live key of a tenant with neither allowance nor credit",
 	{createSession, "429"}:    "needs a test key of a tenant whose daily cap is reached",
+	{listTestEvents, "429"}:   "needs many requests that wait at once",
+	{resendTestEvent, "409"}:  "needs a session that was made without a Webhook URL",
 	{getSessionStatus, "409"}: "needs a damaged record, which no client can make",
 }
 

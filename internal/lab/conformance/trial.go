@@ -77,6 +77,8 @@ type call struct {
 	operation string
 	keys      []string // X-API-Key headers
 	session   string   // in the path, escaped as it is
+	event     string   // likewise
+	query     string
 	header    http.Header
 	body      string
 }
@@ -116,7 +118,7 @@ func (t *trial) do(client *http.Client, req *http.Request) (answer, error) {
 // send calls an operation without judging the answer.
 func (t *trial) send(c call) (answer, error) {
 	op := t.contract.operation(c.operation)
-	target := t.BaseURL + strings.ReplaceAll(op.path, "{session_id}", c.session)
+	target := t.BaseURL + strings.NewReplacer("{session_id}", c.session, "{event_id}", c.event).Replace(op.path) + c.query
 	req, err := http.NewRequestWithContext(t.ctx, op.method, target, strings.NewReader(c.body))
 	if err != nil {
 		return answer{}, err

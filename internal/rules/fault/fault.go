@@ -19,6 +19,7 @@ const (
 	MalformedKey      Code = "malformed_key"       // 401
 	InvalidKey        Code = "invalid_key"         // 401
 	TenantDisabled    Code = "tenant_disabled"     // 403
+	LiveKey           Code = "live_key"            // 403, where a test key is needed
 	NotFound          Code = "not_found"           // 404
 	Conflict          Code = "conflict"            // 409
 	Gone              Code = "gone"                // 410

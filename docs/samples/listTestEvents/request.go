@@ -1,0 +1,35 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"time"
+)
+
+func main() {
+	client := &http.Client{Timeout: 10 * time.Second}
+	address := os.Getenv("AGEGATE_URL") + "/api/v1/test/events"
+	request, err := http.NewRequest(http.MethodGet, address, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	request.Header.Set("X-API-Key", os.Getenv("AGEGATE_API_KEY"))
+	response, err := client.Do(request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		log.Fatal(response.Status)
+	}
+	var answer struct {
+		Events []map[string]any `json:"events"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(answer.Events)
+}

@@ -1,0 +1,2 @@
+curl -sS --fail-with-body "$AGEGATE_URL/api/v1/test/events" \
+  -H "X-API-Key: $AGEGATE_API_KEY"

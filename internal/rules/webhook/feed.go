@@ -1,0 +1,131 @@
+package webhook
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+// Bounds of a Feed: waiting requests hold a connection and ask the store twice a
+// second.
+const (
+	maxFeed           = 50 // events of an answer
+	maxWaitingTenant  = 3
+	maxWaiting        = 60
+	feedInterval      = 500 * time.Millisecond
+	feedRetryAfter    = 5 * time.Second
+	errWaitingMessage = "Too many requests are waiting for events"
+)
+
+// Feed reads the events of test sessions, signed as they would be delivered now.
+// It never reads one of a live session. It is safe for concurrent use.
+type Feed struct {
+	journal Journal
+	keys    Keys
+	now     func() time.Time
+
+	mu      sync.Mutex
+	waiting map[uuid.UUID]int // requests by tenant
+	total   int
+}
+
+// NewFeed returns a feed over a journal.
+func NewFeed(journal Journal, keys Keys, now func() time.Time) *Feed {
+	return &Feed{journal: journal, keys: keys, now: now, waiting: map[uuid.UUID]int{}}
+}
+
+// FeedFilter selects events of a feed; zero fields select all.
+type FeedFilter struct {
+	Session uuid.UUID
+	After   string        // an event ID: only later events
+	Wait    time.Duration // how long to wait for one
+}
+
+// SignedRecord is a record with the headers of a delivery made now.
+type SignedRecord struct {
+	Record
+	Header http.Header
+}
+
+// Events returns at most 50 events of a tenant's test sessions: the newest, newest
+// first, or with After the first ones after it, oldest first. When there is none it
+// waits as the filter says. It returns fault.TooMany when too many wait already.
+func (f *Feed) Events(ctx context.Context, tenantID uuid.UUID, filter FeedFilter) ([]SignedRecord, error) {
+	query := Filter{Scope: OfMode(tenantID, false), Session: filter.Session, After: filter.After, Limit: maxFeed}
+	found, err := f.journal.Events(ctx, query)
+	if err == nil && len(found) == 0 && filter.Wait > 0 {
+		if !f.enter(tenantID) {
+			refused := fault.New(fault.TooMany, errWaitingMessage)
+			refused.RetryAfter = feedRetryAfter
+			return nil, refused
+		}
+		defer f.leave(tenantID)
+		found, err = f.await(ctx, query, filter.Wait)
+	}
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return f.sign(ctx, tenantID, found)
+}
+
+// await asks for events until there is one or the time is over.
+func (f *Feed) await(ctx context.Context, query Filter, limit time.Duration) ([]Record, error) {
+	over := time.NewTimer(limit)
+	defer over.Stop()
+	again := time.NewTicker(feedInterval)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-over.C:
+			return nil, nil
+		case <-again.C:
+			if found, err := f.journal.Events(ctx, query); err != nil || len(found) > 0 {
+				return found, err
+			}
+		}
+	}
+}
+
+func (f *Feed) sign(ctx context.Context, tenantID uuid.UUID, found []Record) ([]SignedRecord, error) {
+	keys, err := f.keys.WebhookKeys(ctx, tenantID, false)
+	if err != nil {
+		return nil, err
+	}
+	signed := make([]SignedRecord, len(found))
+	for i, r := range found {
+		header, err := Sign(keys, r.ID, f.now(), r.Body)
+		if err != nil {
+			return nil, err
+		}
+		signed[i] = SignedRecord{r, header}
+	}
+	return signed, nil
+}
+
+// enter takes a place among those that wait. It reports whether there was one.
+func (f *Feed) enter(tenantID uuid.UUID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.waiting[tenantID] >= maxWaitingTenant || f.total >= maxWaiting {
+		return false
+	}
+	f.waiting[tenantID]++
+	f.total++
+	return true
+}
+
+func (f *Feed) leave(tenantID uuid.UUID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.total--
+	if f.waiting[tenantID]--; f.waiting[tenantID] == 0 {
+		delete(f.waiting, tenantID)
+	}
+}
