@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"sync"
 	"time"
 
 	"agegate/internal/check/document/wallet"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/turn"
 )
 
 // WalletRequest is the open request of a session to a wallet. Its nonce and key
@@ -44,6 +46,13 @@ type WalletStore interface {
 	RecordWalletOutcome(ctx context.Context, linkHash, nonce []byte, outcome string, final bool) (bool, error)
 }
 
+// How many answers are verified at the same time, and how many of a tenant wait
+// for their turn. Anybody with a session can post one.
+const (
+	answersAtOnce  = 2
+	answersWaiting = 32
+)
+
 // Wallets is the wallet way of the document check.
 type Wallets struct {
 	sessions *session.Service
@@ -51,6 +60,7 @@ type Wallets struct {
 	sealer   *credential.Sealer
 	sample   *wallet.SampleIssuer // trusted in test sessions only
 	lists    *StatusLists
+	turns    *turn.Queue // of answers that are decrypted and verified
 	random   io.Reader
 	now      func() time.Time
 }
@@ -66,7 +76,7 @@ func NewWallets(sessions *session.Service, store WalletStore, sealer *credential
 	if err != nil {
 		return nil, fmt.Errorf("sample issuer: %w", err)
 	}
-	return &Wallets{sessions, store, sealer, sample, lists, random, now}, nil
+	return &Wallets{sessions, store, sealer, sample, lists, turn.NewQueue(answersAtOnce, answersWaiting), random, now}, nil
 }
 
 // Available reports whether a wallet can pass a session: some issuer must be
@@ -164,10 +174,7 @@ func (w *Wallets) Receive(ctx context.Context, sess session.Session, id, scheme,
 	if err != nil {
 		return err
 	}
-	presentation, err := exchange.OpenPost(scheme, responseURI, form)
-	if err == nil {
-		err = w.verify(ctx, sess, presentation, issuers)
-	}
+	err = w.verify(ctx, sess, issuers, func() (wallet.Presentation, error) { return exchange.OpenPost(scheme, responseURI, form) })
 	reason := wallet.ReasonOf(err)
 	if err != nil && reason == "" {
 		return err
@@ -227,10 +234,7 @@ func (w *Wallets) Present(ctx context.Context, sess session.Session, origin, pro
 	if err != nil {
 		return sess, err
 	}
-	presentation, err := exchange.OpenBrowser(origin, protocol, data)
-	if err == nil {
-		err = w.verify(ctx, sess, presentation, issuers)
-	}
+	err = w.verify(ctx, sess, issuers, func() (wallet.Presentation, error) { return exchange.OpenBrowser(origin, protocol, data) })
 	switch {
 	case err == nil:
 		return w.pass(ctx, sess, request)
@@ -244,10 +248,23 @@ func (w *Wallets) Present(ctx context.Context, sess session.Session, origin, pro
 	return after, err
 }
 
-// verify checks a presentation with the issuers that the session trusts.
-func (w *Wallets) verify(ctx context.Context, sess session.Session, p wallet.Presentation, issuers []wallet.Issuer) error {
+// verify opens a presentation and checks it with the issuers that the session
+// trusts, in a turn of the session's tenant. It returns fault.Unavailable when
+// none comes.
+func (w *Wallets) verify(ctx context.Context, sess session.Session, issuers []wallet.Issuer, open func() (wallet.Presentation, error)) error {
+	leave, err := w.turns.Take(ctx, sess.TenantID)
+	if err != nil {
+		return err
+	}
+	leave = sync.OnceFunc(leave)
+	defer leave()
+	p, err := open()
+	if err != nil {
+		return err
+	}
 	verifier := wallet.Verifier{Issuers: issuers}
 	verifier.Revoked = func(ctx context.Context, entry wallet.StatusEntry, docType string) (bool, error) {
+		leave() // what is left is to wait for the issuer's server, and to compare
 		return w.lists.revoked(ctx, entry, docType, issuers)
 	}
 	return verifier.Verify(ctx, p, sess.TargetAge, w.now())

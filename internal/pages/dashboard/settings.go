@@ -38,7 +38,7 @@ func (p *Pages) settings() feature {
 // change makes a question the one whether to apply changes to the tenant's
 // settings, which leads to a page with a notice.
 func (r *request) change(q *question, changes func(f *formView) tenant.Changes, back, notice string) *question {
-	q.check = func(f *formView) error { return r.pages.cfg.Tenants.Check(changes(f)) }
+	q.check = func(f *formView) error { return r.pages.cfg.Tenants.Check(r.ctx(), r.access.TenantID(), changes(f)) }
 	q.do = func(f *formView) error {
 		if _, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.Actor(), r.access.TenantID(), changes(f)); err != nil {
 			return err

@@ -84,7 +84,7 @@ func (p *Pages) reviewURLs(r *request) (*question, error) {
 	q := r.urlsQuestion()
 	q.do = func(f *formView) error {
 		c := changedURLs(f)
-		if err := p.cfg.Tenants.Check(c); err != nil {
+		if err := p.cfg.Tenants.Check(r.ctx(), r.access.TenantID(), c); err != nil {
 			return err
 		}
 		next := r.tenant

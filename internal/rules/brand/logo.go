@@ -28,13 +28,15 @@ var (
 	ErrLogoFormat = fault.New(fault.Invalid, "brand logo must be a PNG, JPEG or WebP picture")
 )
 
-// decoding bounds how many pictures are decoded at once: each takes up to 16 MiB.
-var decoding = make(chan struct{}, 2)
+// maxScans is the most scans that a JPEG may have; programs write about ten. Each
+// costs a few bytes and a pass over the picture: as many as fit took 21 seconds.
+const maxScans = 32
 
 // Logo decodes an uploaded picture and returns it as a PNG of at most 480 by
 // 120 pixels, which holds nothing of the upload but its pixels. It returns
 // ErrLogoSize or ErrLogoFormat for a file that is too large or no PNG, JPEG or
-// WebP. It waits while others are decoded.
+// WebP. It takes up to 16 MiB and some tenths of a second, so the caller bounds how
+// many run at once.
 func Logo(upload []byte) ([]byte, error) {
 	if len(upload) > MaxLogoBytes {
 		return nil, ErrLogoSize
@@ -44,11 +46,11 @@ func Logo(upload []byte) ([]byte, error) {
 	switch {
 	case err != nil, format != "png" && format != "jpeg" && format != "webp":
 		return nil, ErrLogoFormat
+	case format == "jpeg" && scans(upload) > maxScans:
+		return nil, ErrLogoFormat
 	case header.Width <= 0 || header.Height <= 0 || header.Width > maxPixels/header.Height:
 		return nil, ErrLogoSize
 	}
-	decoding <- struct{}{}
-	defer func() { <-decoding }()
 	picture, _, err := image.Decode(bytes.NewReader(upload))
 	if err != nil {
 		return nil, ErrLogoFormat
@@ -60,6 +62,11 @@ func Logo(upload []byte) ([]byte, error) {
 	}
 	return encoded.Bytes(), nil
 }
+
+// scans returns the most scans that a JPEG can have. In compressed data, 0xff is
+// followed by zero or by a marker, so what is counted beside the scans can only be
+// in comments and the like, such as a camera's small preview.
+func scans(jpeg []byte) int { return bytes.Count(jpeg, []byte{0xff, 0xda}) }
 
 // fitted returns a copy of the picture, made smaller where it is too large.
 func fitted(picture image.Image) image.Image {

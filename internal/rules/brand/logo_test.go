@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"image"
 	"image/color"
@@ -11,6 +12,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"testing"
+	"time"
 )
 
 func picture(width, height int) image.Image {
@@ -143,4 +145,35 @@ func FuzzLogo(f *testing.F) {
 			t.Fatalf("%+v, %v", size, err)
 		}
 	})
+}
+
+// progressive returns a grey JPEG of 2,000 by 2,000 pixels with so many scans, each
+// of which says in 21 bytes that nothing changes.
+func progressive(scans int) []byte {
+	b := bytes.NewBuffer([]byte{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0}) // quantization table 0
+	b.Write(bytes.Repeat([]byte{1}, 64))
+	b.Write([]byte{0xff, 0xc2, 0, 11, 8, 2000 >> 8, 2000 & 0xff, 2000 >> 8, 2000 & 0xff, 1, 1, 0x11, 0}) // progressive frame
+	b.Write([]byte{0xff, 0xc4, 0, 20, 0x10, 1})                                                          // a code: end of 16,384 blocks
+	b.Write(make([]byte, 15))
+	b.WriteByte(0xe0)
+	for range scans {
+		b.Write([]byte{0xff, 0xda, 0, 8, 1, 1, 0, 1, 63, 0})
+		b.Write(make([]byte, 11))
+	}
+	b.Write([]byte{0xff, 0xd9})
+	return b.Bytes()
+}
+
+// TestLogoOfManyScans: a progressive JPEG is read, and one whose scans cost more
+// than a picture is refused before the first.
+func TestLogoOfManyScans(t *testing.T) {
+	for scans, want := range map[int]error{10: nil, maxScans: nil, maxScans + 1: ErrLogoFormat, 12_000: ErrLogoFormat} {
+		start := time.Now()
+		if _, err := Logo(progressive(scans)); !errors.Is(err, want) || (err == nil) != (want == nil) {
+			t.Errorf("%d scans: %v, want %v", scans, err, want)
+		}
+		if took := time.Since(start); took > 5*time.Second { // 12,000 took 20
+			t.Errorf("%d scans: %s", scans, took)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/gather"
+	"agegate/internal/rules/turn"
 
 	"github.com/google/uuid"
 )
@@ -26,7 +27,14 @@ type Service struct {
 	now    func() time.Time
 	keys   keyCache
 	reads  *gather.Group[uuid.UUID, struct{}, Tenant]
+	logos  *turn.Queue // that are decoded
 }
+
+// How many logos are decoded at the same time, and how many of a tenant wait.
+const (
+	logosAtOnce  = 2
+	logosWaiting = 4
+)
 
 // NewService returns a service over a store. random must be
 // cryptographically secure.
@@ -34,7 +42,9 @@ func NewService(store Store, sealer *credential.Sealer, rule CallbackRule, rando
 	reads := gather.New(math.MaxInt, func(ctx context.Context, id uuid.UUID, _ []struct{}) (Tenant, error) {
 		return store.TenantByID(ctx, id)
 	})
-	return &Service{store: store, sealer: sealer, rule: rule, random: random, now: now, reads: reads}
+	return &Service{store: store, sealer: sealer, rule: rule, random: random, now: now, reads: reads,
+		logos: turn.NewQueue(logosAtOnce, logosWaiting),
+	}
 }
 
 // ModeSecrets holds the plain API key and secrets of one mode. They are shown
@@ -52,7 +62,7 @@ type Credentials struct {
 // Create registers a tenant with one API key and one webhook and one redirect
 // secret per mode. It returns fault.Invalid for an unacceptable setting.
 func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Credentials, error) {
-	checked, err := s.checked(Changes{
+	checked, err := s.checked(ctx, uuid.Nil, Changes{
 		Name: &t.Name, SuccessURL: &t.SuccessURL, CancelURL: &t.CancelURL, WebhookURL: &t.WebhookURL, FreeChecks: t.FreeChecks,
 		PrivacyURL: &t.Links.Privacy, HelpURL: &t.Links.Help, TermsURL: &t.Links.Terms, Languages: &t.Languages, AlertBelow: t.AlertBelow,
 		DocumentWays: &t.DocumentWays,
@@ -100,7 +110,7 @@ func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Cred
 // Update changes the given settings. It returns fault.NotFound, or fault.Invalid
 // with every field that breaks a rule; see Check.
 func (s *Service) Update(ctx context.Context, actor audit.Actor, id uuid.UUID, c Changes) (Tenant, error) {
-	c, err := s.checked(c)
+	c, err := s.checked(ctx, id, c)
 	if err != nil {
 		return Tenant{}, err
 	}

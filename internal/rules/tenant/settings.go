@@ -1,12 +1,15 @@
 package tenant
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
 )
 
 // Languages are the languages of the hosted page as BCP 47 tags, the default
@@ -28,13 +31,22 @@ const maxAlert = 1_000_000_000
 
 // Check returns nil, or fault.Invalid for the settings that break a rule: all of
 // them in Fields, by the name that ChangesTo gives them, and the first in words.
-func (s *Service) Check(c Changes) error {
-	_, err := s.checked(c)
+// A logo takes a turn of the tenant; Check returns fault.Unavailable when none
+// comes.
+func (s *Service) Check(ctx context.Context, id uuid.UUID, c Changes) error {
+	_, err := s.checked(ctx, id, c)
 	return err
 }
 
 // checked returns the changes as they are to be stored, or what Check returns.
-func (s *Service) checked(c Changes) (Changes, error) {
+func (s *Service) checked(ctx context.Context, id uuid.UUID, c Changes) (Changes, error) {
+	if c.Brand != nil && c.Brand.Logo != nil {
+		leave, err := s.logos.Take(ctx, id)
+		if err != nil {
+			return Changes{}, err
+		}
+		defer leave()
+	}
 	var b broken
 	if c.Name != nil {
 		b.add("name", checkName(*c.Name))

@@ -7,13 +7,15 @@ import (
 
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
 )
 
 func TestCheckNamesEveryField(t *testing.T) {
 	s := NewService(nil, nil, CallbackRule{}, nil, nil)
 	blank, http, fragment, bad := " ", "http://shop.example/", "https://shop.example/#x", "bad"
 	tooFew, languages, ways, logo := int64(-2), []string{"de", "de"}, []string{"fax"}, []byte("GIF89a")
-	err := s.Check(Changes{
+	err := s.Check(t.Context(), uuid.Nil, Changes{
 		Name: &blank, SuccessURL: &http, CancelURL: &bad, WebhookURL: &fragment, PrivacyURL: &bad, HelpURL: &http, TermsURL: &http,
 		FreeChecks: &tooFew, AlertBelow: &tooFew, Languages: &languages, DocumentWays: &ways,
 		Brand: &BrandChanges{Name: &blank, Colour: &bad, Logo: &logo},
@@ -33,7 +35,7 @@ func TestCheckNamesEveryField(t *testing.T) {
 		t.Errorf("got  %v\nwant %v", refused.Fields, want)
 	}
 	empty := ""
-	if err := s.Check(Changes{SuccessURL: &empty, WebhookURL: &empty, PrivacyURL: &empty, Brand: ClearedBrand()}); err != nil {
+	if err := s.Check(t.Context(), uuid.Nil, Changes{SuccessURL: &empty, WebhookURL: &empty, PrivacyURL: &empty, Brand: ClearedBrand()}); err != nil {
 		t.Errorf("clearing: %v", err)
 	}
 }
