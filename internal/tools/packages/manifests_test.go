@@ -113,6 +113,13 @@ func TestKubernetes(t *testing.T) {
 		}
 		network := object[*networking.NetworkPolicy](t, objects, "NetworkPolicy/agegate")
 		selects(t, "network policy", network.Spec.PodSelector.MatchLabels, pod.Labels)
+		for _, rule := range network.Spec.Egress {
+			everywhere := slices.ContainsFunc(rule.To, func(to networking.NetworkPolicyPeer) bool { return to.IPBlock != nil })
+			database := slices.ContainsFunc(rule.Ports, func(p networking.NetworkPolicyPort) bool { return p.Port.IntValue() == 5432 })
+			if len(rule.To) == 0 || len(rule.Ports) == 0 || everywhere && database {
+				t.Errorf("the network policy lets %v out to %v", rule.Ports, rule.To)
+			}
+		}
 		for _, rule := range network.Spec.Ingress {
 			if !hasPort(c, rule.Ports[0].Port.String()) {
 				t.Errorf("the network policy opens %s, which %s has not", rule.Ports[0].Port, role)
@@ -211,6 +218,11 @@ func TestCompose(t *testing.T) {
 	gateway, database := project.Services["agegate"], project.Services["database"]
 	if gateway.Image != "agegate:"+imageTag("v1.0.0") || !gateway.ReadOnly || !slices.Equal(gateway.CapDrop, []string{"ALL"}) {
 		t.Errorf("the gateway is %+v", gateway)
+	}
+	for name, service := range project.Services {
+		if !slices.Equal(service.CapDrop, []string{"ALL"}) || !slices.Contains(service.SecurityOpt, "no-new-privileges:true") {
+			t.Errorf("%s drops %v and has the options %v", name, service.CapDrop, service.SecurityOpt)
+		}
 	}
 	if test := strings.Join(gateway.HealthCheck.Test, " "); test != "CMD /usr/bin/agegate health" {
 		t.Errorf("the health check is %s", test)
