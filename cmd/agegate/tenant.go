@@ -27,7 +27,7 @@ func (c *cli) tenantCommand() *cobra.Command {
 // tenantFlags are the settings that create and set share.
 type tenantFlags struct {
 	name, success, cancel, webhook string
-	privacy, help, terms           string
+	privacy, help, terms, review   string
 	documentCheck, ageVisibility   bool
 	freeChecks, testCap            int64
 	alertBelow                     int64
@@ -42,6 +42,7 @@ func (f *tenantFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.privacy, "privacy-url", "", "privacy notice in the page's footer (default: the gateway's)")
 	flags.StringVar(&f.help, "help-url", "", "help page in the page's footer (default: the gateway's)")
 	flags.StringVar(&f.terms, "terms-url", "", "terms in the page's footer (default: the gateway's)")
+	flags.StringVar(&f.review, "review-url", "", "where a refused shopper asks for a review, shown after a refusal")
 	flags.BoolVar(&f.documentCheck, "document-check", false, "offer a document check after an age refusal")
 	flags.StringSliceVar(&f.documentWays, "document-ways", nil, "ways of the document check: wallet, photo (default: all that the gateway has)")
 	flags.BoolVar(&f.ageVisibility, "age-visibility", false, "store the estimates of consenting shoppers")
@@ -66,6 +67,7 @@ func (f *tenantFlags) changes(flags *pflag.FlagSet) tenant.Changes {
 	given("privacy-url", func() { c.PrivacyURL = &f.privacy })
 	given("help-url", func() { c.HelpURL = &f.help })
 	given("terms-url", func() { c.TermsURL = &f.terms })
+	given("review-url", func() { c.ReviewURL = &f.review })
 	given("document-check", func() { c.DocumentCheck = &f.documentCheck })
 	given("document-ways", func() { c.DocumentWays = &f.documentWays })
 	given("age-visibility", func() { c.AgeVisibility = &f.ageVisibility })
@@ -251,6 +253,7 @@ type listedTenant struct {
 	PrivacyURL    string    `json:"privacy_url"`
 	HelpURL       string    `json:"help_url"`
 	TermsURL      string    `json:"terms_url"`
+	ReviewURL     string    `json:"review_url"`
 	FreeChecks    *int64    `json:"free_checks"` // null: the gateway's default
 	TestCap       *int64    `json:"test_cap"`    // null: the gateway's default
 	Languages     []string  `json:"languages"`   // empty: all
@@ -278,7 +281,7 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 		for _, t := range page {
 			listed = append(listed, listedTenant{
 				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, append([]string{}, t.DocumentWays...), t.AgeVisibility,
-				t.Links.Privacy, t.Links.Help, t.Links.Terms,
+				t.Links.Privacy, t.Links.Help, t.Links.Terms, t.Links.Review,
 				t.FreeChecks, t.TestCap, append([]string{}, t.Languages...), t.AlertBelow, credits[t.ID], t.Disabled, t.CreatedAt.UTC(),
 			})
 		}

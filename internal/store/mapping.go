@@ -34,7 +34,7 @@ func fromTenant(t tenant.Tenant) tenantRow {
 		ID: t.ID, Name: t.Name,
 		SuccessURL: t.SuccessURL, CancelURL: t.CancelURL, WebhookURL: t.WebhookURL,
 		DocumentCheck: t.DocumentCheck, AgeVisibility: t.AgeVisibility,
-		FreeChecks: t.FreeChecks, TestCap: t.TestCap, PrivacyURL: t.Links.Privacy, HelpURL: t.Links.Help, TermsURL: t.Links.Terms, Disabled: t.Disabled, CreatedAt: at(t.CreatedAt),
+		FreeChecks: t.FreeChecks, TestCap: t.TestCap, PrivacyURL: t.Links.Privacy, HelpURL: t.Links.Help, TermsURL: t.Links.Terms, ReviewURL: t.Links.Review, Disabled: t.Disabled, CreatedAt: at(t.CreatedAt),
 		Languages: strings.Join(t.Languages, " "), AlertBelow: t.AlertBelow, DocumentWays: strings.Join(t.DocumentWays, " "),
 	}
 }
@@ -44,7 +44,7 @@ func toTenant(r tenantRow) tenant.Tenant {
 		ID: r.ID, Name: r.Name,
 		SuccessURL: r.SuccessURL, CancelURL: r.CancelURL, WebhookURL: r.WebhookURL,
 		DocumentCheck: r.DocumentCheck, AgeVisibility: r.AgeVisibility,
-		FreeChecks: r.FreeChecks, TestCap: r.TestCap, Links: tenant.Links{Privacy: r.PrivacyURL, Help: r.HelpURL, Terms: r.TermsURL}, Disabled: r.Disabled, CreatedAt: at(r.CreatedAt),
+		FreeChecks: r.FreeChecks, TestCap: r.TestCap, Links: tenant.Links{Privacy: r.PrivacyURL, Help: r.HelpURL, Terms: r.TermsURL, Review: r.ReviewURL}, Disabled: r.Disabled, CreatedAt: at(r.CreatedAt),
 		Languages: append([]string(nil), strings.Fields(r.Languages)...), AlertBelow: r.AlertBelow,
 		DocumentWays: append([]string(nil), strings.Fields(r.DocumentWays)...),
 	}

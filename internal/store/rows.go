@@ -23,6 +23,7 @@ type tenantRow struct {
 	PrivacyURL    string
 	HelpURL       string
 	TermsURL      string
+	ReviewURL     string
 	Disabled      bool
 	CreatedAt     time.Time
 	Languages     string

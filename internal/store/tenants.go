@@ -51,6 +51,7 @@ func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes
 	set(columns, "privacy_url", c.PrivacyURL)
 	set(columns, "help_url", c.HelpURL)
 	set(columns, "terms_url", c.TermsURL)
+	set(columns, "review_url", c.ReviewURL)
 	if c.Languages != nil {
 		columns["languages"] = strings.Join(*c.Languages, " ")
 	}

@@ -33,6 +33,7 @@ var brandingForm = &form{
 		{name: "privacy_url", kind: "url", max: tenant.MaxURLLength, optional: true},
 		{name: "help_url", kind: "url", max: tenant.MaxURLLength, optional: true},
 		{name: "terms_url", kind: "url", max: tenant.MaxURLLength, optional: true},
+		{name: "review_url", kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
 	},
 	problems: map[error]string{
 		tenant.ErrNameEmpty: "name", tenant.ErrNameHidden: "name", brand.ErrColour: "colour",
@@ -138,6 +139,7 @@ func (p *Pages) saveBranding(r *request) (*question, error) {
 	q := r.change(&question{
 		begin: []string{
 			"brand_name", look.Name, "brand_colour", colour, "privacy_url", links.Privacy, "help_url", links.Help, "terms_url", links.Terms,
+			"review_url", links.Review,
 		},
 		show: show,
 	}, brandingChanges, r.to(brandingPath), "branding_saved")
@@ -158,9 +160,9 @@ func (p *Pages) saveBranding(r *request) (*question, error) {
 // over the removal of the old one.
 func brandingChanges(f *formView) tenant.Changes {
 	name, colour := f.Value("brand_name"), f.Value("brand_colour")
-	privacy, help, terms := f.Value("privacy_url"), f.Value("help_url"), f.Value("terms_url")
+	privacy, help, terms, review := f.Value("privacy_url"), f.Value("help_url"), f.Value("terms_url"), f.Value("review_url")
 	c := tenant.Changes{
-		PrivacyURL: &privacy, HelpURL: &help, TermsURL: &terms,
+		PrivacyURL: &privacy, HelpURL: &help, TermsURL: &terms, ReviewURL: &review,
 		Brand: &tenant.BrandChanges{Name: &name, Colour: &colour},
 	}
 	if len(f.upload) > 0 || f.Checked("remove_logo") {

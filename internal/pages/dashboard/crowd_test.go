@@ -256,7 +256,7 @@ func (c *crowd) rename(t *testing.T) {
 		}
 		c.Exec(t, "UPDATE "+table+" SET "+strings.Join(set, ", ")+where)
 	}
-	of("tenants", "success_url", "cancel_url", "webhook_url", "privacy_url", "help_url", "terms_url")
+	of("tenants", "success_url", "cancel_url", "webhook_url", "privacy_url", "help_url", "terms_url", "review_url")
 	of("sessions", "success_url", "cancel_url", "webhook_url", "calibration")
 	of("webhook_events", "destination")
 	of("webhook_endpoints", "url")

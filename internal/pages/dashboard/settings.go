@@ -86,7 +86,7 @@ func (p *Pages) showSettings(r *request) error {
 	for _, tag := range offered(t.Languages) {
 		v.Languages = append(v.Languages, languageOf(tag))
 	}
-	for _, link := range []urlView{{Name: "privacy", URL: t.Links.Privacy}, {Name: "help", URL: t.Links.Help}, {Name: "terms", URL: t.Links.Terms}} {
+	for _, link := range []urlView{{Name: "privacy", URL: t.Links.Privacy}, {Name: "help", URL: t.Links.Help}, {Name: "terms", URL: t.Links.Terms}, {Name: "review", URL: t.Links.Review}} {
 		if link.URL != "" {
 			v.Links = append(v.Links, link)
 		}

@@ -37,6 +37,8 @@ func goldenScreens() map[string]goldenScreen {
 	test := layout{Path: "/v/TOKEN", Test: true, Forcible: true, Spoofable: true}
 	ended := layout{Path: "/v/TOKEN", Test: true}
 	shop := exit{Merchant: "Corner Shop & Söhne", Leave: "https://shop.example/cart?id=1&x=2"}
+	reviewed := shop
+	reviewed.Review = "https://shop.example/review?a=1&b=2"
 	camera := func() *cameraView {
 		return &cameraView{layout: live, exit: shop, Camera: "/v/TOKEN/camera", Handover: "/v/TOKEN/handover", Without: "/v/TOKEN/without-camera", Troubles: troubles}
 	}
@@ -114,10 +116,11 @@ func goldenScreens() map[string]goldenScreen {
 		"sample": {screen: "sample", view: func() view {
 			return &sampleView{layout: layout{Test: true}, Request: "/sample-wallet/bm9uY2U9MQ"}
 		}},
-		"fallback":         {screen: "fallback", view: func() view { return &exitView{layout: ended, exit: shop} }},
-		"spoof":            {screen: "spoof", view: func() view { return &exitView{layout: live, exit: shop} }},
-		"onward":           {screen: "onward", view: func() view { return &exitView{layout: live, exit: shop} }},
-		"handover-waiting": handover(handoverWaiting),
+		"fallback":           {screen: "fallback", view: func() view { return &fallbackView{layout: ended, exit: reviewed, Why: whyEstimate} }},
+		"fallback-no-review": {screen: "fallback", view: func() view { return &fallbackView{layout: ended, exit: shop, Why: whyNoEstimate} }},
+		"spoof":              {screen: "spoof", view: func() view { return &exitView{layout: live, exit: reviewed} }},
+		"onward":             {screen: "onward", view: func() view { return &exitView{layout: live, exit: shop} }},
+		"handover-waiting":   handover(handoverWaiting),
 		"handover-link": {screen: "handover", view: func() view {
 			v := handover(handoverWaiting).view().(*handoverView)
 			v.LinkFirst = true

@@ -69,6 +69,9 @@ func composedKeys() []string {
 	for _, kind := range troubles {
 		keys = append(keys, "trouble."+kind+".title", "trouble."+kind+".body", "trouble."+kind+".action")
 	}
+	for _, why := range reasons {
+		keys = append(keys, "fallback."+string(why))
+	}
 	for _, link := range footerLinks(tenant.Links{Privacy: "x", Help: "x", Terms: "x"}) {
 		keys = append(keys, "page."+link.Kind)
 	}

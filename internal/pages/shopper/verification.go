@@ -116,7 +116,7 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 	case screenPassed:
 		return p.redirect(c, v)
 	case screenFallback:
-		return p.render(c, http.StatusOK, "fallback", &exitView{layout: l, exit: exitOf(v)})
+		return p.render(c, http.StatusOK, "fallback", &fallbackView{layout: l, exit: exitOf(v), Why: whyOf(v.sess)})
 	case screenSpoof:
 		return p.render(c, http.StatusOK, "spoof", &exitView{layout: l, exit: exitOf(v)})
 	case screenElsewhere:
@@ -177,15 +177,46 @@ func (p *Pages) onward(c echo.Context, v visit, path string) error {
 type exit struct {
 	Merchant string
 	Leave    string // the session's cancel URL
+	Review   string // where the merchant takes requests for a review; may be empty
 }
 
 func exitOf(v visit) exit {
-	return exit{Merchant: v.merchant(), Leave: v.sess.CancelURL}
+	return exit{Merchant: v.merchant(), Leave: v.sess.CancelURL, Review: v.tenant.Links.Review}
 }
 
 type exitView struct {
 	layout
 	exit
+}
+
+// reason is why a check was refused, as its page says it.
+type reason string
+
+// The reasons, whose texts are fallback.<reason>.
+const (
+	whyEstimate   reason = "estimate"    // it was not far enough above the limit
+	whyNoEstimate reason = "no_estimate" // the camera check ended without one
+	whyDocument   reason = "document"    // the document check was declined or not passed
+)
+
+var reasons = []reason{whyEstimate, whyNoEstimate, whyDocument}
+
+// whyOf returns why a session ended in FALLBACK. It says nothing that the shopper
+// did not see happen.
+func whyOf(s session.Session) reason {
+	switch {
+	case s.Source == session.SourceDocument:
+		return whyDocument
+	case s.Source == session.SourceCamera && s.Basis.Cutoff == nil:
+		return whyNoEstimate
+	}
+	return whyEstimate
+}
+
+type fallbackView struct {
+	layout
+	exit
+	Why reason
 }
 
 type introView struct {

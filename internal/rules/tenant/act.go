@@ -58,6 +58,7 @@ func (s Settings) ChangesTo(next Settings) []audit.Change {
 	address("privacy_url", a.Links.Privacy, b.Links.Privacy)
 	address("help_url", a.Links.Help, b.Links.Help)
 	address("terms_url", a.Links.Terms, b.Links.Terms)
+	address("review_url", a.Links.Review, b.Links.Review)
 	plain("languages", strings.Join(a.Languages, " "), strings.Join(b.Languages, " "))
 	plain("alert_below", units(a.AlertBelow), units(b.AlertBelow))
 	plain("brand_name", s.Brand.Name, next.Brand.Name)

@@ -62,6 +62,7 @@ func (s *Service) checked(ctx context.Context, id uuid.UUID, c Changes) (Changes
 		{"privacy_url", "privacy URL", c.PrivacyURL, s.rule.CheckLink},
 		{"help_url", "help URL", c.HelpURL, s.rule.CheckLink},
 		{"terms_url", "terms URL", c.TermsURL, s.rule.CheckLink},
+		{"review_url", "review URL", c.ReviewURL, s.rule.CheckLink},
 	} {
 		if given(u.raw) {
 			b.addAs(u.field, u.label+" is not acceptable: ", u.check(*u.raw))

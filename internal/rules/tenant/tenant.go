@@ -46,16 +46,17 @@ func (t Tenant) Allows(way string) bool {
 	return len(t.DocumentWays) == 0 || slices.Contains(t.DocumentWays, way)
 }
 
-// Links are the addresses in the footer of the hosted page; empty ones are not
-// shown.
+// Links are addresses that the hosted page leads to; empty ones are not shown.
 type Links struct {
-	Privacy, Help, Terms string
+	Privacy, Help, Terms string // in the footer
+	Review               string // after a refusal: where a shopper asks for a review
 }
 
 // Or returns the links, with those of other in place of the empty ones.
 func (l Links) Or(other Links) Links {
 	return Links{
 		Privacy: cmp.Or(l.Privacy, other.Privacy), Help: cmp.Or(l.Help, other.Help), Terms: cmp.Or(l.Terms, other.Terms),
+		Review: cmp.Or(l.Review, other.Review),
 	}
 }
 
@@ -126,6 +127,7 @@ type Changes struct {
 	PrivacyURL    *string
 	HelpURL       *string
 	TermsURL      *string
+	ReviewURL     *string
 	Languages     *[]string // see CheckLanguages
 	AlertBelow    *int64    // -1 for never
 	Brand         *BrandChanges

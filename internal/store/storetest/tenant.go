@@ -67,9 +67,9 @@ func testUpdateTenantChangesOnlyWhatIsSet(t *testing.T, s Store) {
 	other := newTenant(t, s)
 	url, empty, on, free := "https://shop.example/ok", "", true, int64(7)
 	want.SuccessURL, want.DocumentCheck, want.FreeChecks = url, on, &free
-	want.Links = tenant.Links{Privacy: url, Help: url, Terms: url}
+	want.Links = tenant.Links{Privacy: url, Help: url, Terms: url, Review: url}
 	got, err := s.UpdateTenant(t.Context(), want.ID, tenant.Changes{
-		SuccessURL: &url, DocumentCheck: &on, FreeChecks: &free, PrivacyURL: &url, HelpURL: &url, TermsURL: &url,
+		SuccessURL: &url, DocumentCheck: &on, FreeChecks: &free, PrivacyURL: &url, HelpURL: &url, TermsURL: &url, ReviewURL: &url,
 	}, anAct)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("after a change: %+v, %v\nwant %+v", got, err, want)
