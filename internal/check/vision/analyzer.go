@@ -148,6 +148,9 @@ func (o *Observation) look(w inference.Worker, last *Observation) error {
 // exactly one.
 func (o *Observation) detect(w inference.Worker) (found bool, err error) {
 	faces, err := detect(w, o.picture)
+	if err == nil && len(faces) > 1 {
+		faces, err = confirmed(w, o.picture, faces)
+	}
 	if err != nil {
 		return false, err
 	}

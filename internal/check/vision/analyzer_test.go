@@ -43,6 +43,22 @@ func TestDoubtful(t *testing.T) {
 	}
 }
 
+// mosaic shows a picture in so many squares across.
+func mosaic(face image.Image, squares int) image.Image {
+	small, large := image.NewRGBA(image.Rect(0, 0, squares, squares)), image.NewRGBA(face.Bounds())
+	xdraw.CatmullRom.Scale(small, small.Rect, face, face.Bounds(), xdraw.Src, nil)
+	xdraw.NearestNeighbor.Scale(large, large.Rect, small, small.Rect, xdraw.Src, nil)
+	return large
+}
+
+// beside puts another picture into a scene.
+func beside(scene, other image.Image, at image.Point) image.Image {
+	out := image.NewRGBA(scene.Bounds())
+	draw.Draw(out, out.Rect, scene, scene.Bounds().Min, draw.Src)
+	draw.Draw(out, other.Bounds().Add(at), other, other.Bounds().Min, draw.Src)
+	return out
+}
+
 func TestGuidance(t *testing.T) {
 	face := visiontest.Face(t)
 	light := func(add, gain float64) image.Image {
@@ -60,6 +76,7 @@ func TestGuidance(t *testing.T) {
 		{"nobody", visiontest.Scene(face), vision.GuidanceNoFace},
 		{"two people", visiontest.Scene(face, [3]int{160, 240, 300}, [3]int{480, 240, 300}), vision.GuidanceSeveralFaces},
 		{"a poster far behind", visiontest.Scene(face, [3]int{320, 240, 400}, [3]int{580, 80, 110}), vision.GuidanceOK},
+		{"a picture in squares that looks like a face from afar", beside(visiontest.Scene(face, [3]int{180, 240, 300}), mosaic(face, 16), image.Pt(362, 122)), vision.GuidanceOK},
 		{"far away", visiontest.Scene(face, [3]int{320, 240, 110}), vision.GuidanceTooFar},
 		{"too close", visiontest.Scene(face, [3]int{320, 240, 640}), vision.GuidanceTooClose},
 		{"at the edge", visiontest.Scene(face, [3]int{110, 240, 200}), vision.GuidanceOffCenter},

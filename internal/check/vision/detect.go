@@ -52,6 +52,32 @@ func detect(w inference.Worker, p *picture) ([]Face, error) {
 	return faces, nil
 }
 
+// mostConfirmed bounds how many faces of a picture confirmed looks at.
+const mostConfirmed = 3
+
+// confirmed leaves out faces that the mesh model takes for something else, such
+// as a pattern in the background or a part of the person; it keeps all of them
+// where that leaves none. Faces after the first mostConfirmed are not looked at.
+func confirmed(w inference.Worker, p *picture, faces []Face) ([]Face, error) {
+	var kept []Face
+	for i := range faces {
+		if i < mostConfirmed {
+			_, _, presence, err := landmarks(w, p, faces[i].crop())
+			if err != nil {
+				return nil, err
+			}
+			if presence < minPresence {
+				continue
+			}
+		}
+		kept = append(kept, faces[i])
+	}
+	if len(kept) == 0 {
+		return faces, nil
+	}
+	return kept, nil
+}
+
 // decodeBoxes appends the anchors that score as a face. The anchors of one
 // cell share its centre; a box is its centre relative to the anchor, its size,
 // and six key points relative to the anchor, all in input pixels.
