@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"agegate/internal/check/age/calibration"
+	"agegate/internal/check/age"
 	"agegate/internal/check/age/curve"
 	"agegate/internal/check/inference"
 	"agegate/internal/lab/accuracy"
@@ -25,20 +25,8 @@ func (f *curveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "curve", "", "also write the counts that the threshold lab shows into this file;\nthe gateway reads "+curveFile+" in the models directory")
 }
 
-// write stores the curve of an estimator.
-func (f *curveFlags) write(name, estimator string, ages []curve.Age) error {
-	if f.path == "" {
-		return nil
-	}
-	if len(ages) == 0 {
-		return errors.New("--curve: no picture of the set can be estimated")
-	}
-	c := curve.Curve{Format: curve.Format, MadeAt: now(), Name: name, Estimator: estimator, Ages: ages}
-	return c.Write(f.path)
-}
-
 // writeCurve stores a report as the curve of what the models directory holds.
-func (c *cli) writeCurve(f curveFlags, set string, report accuracy.Report) error {
+func (c *cli) writeCurve(f curveFlags, sets []string, report accuracy.Report) error {
 	if f.path == "" && f.fairness == "" {
 		return nil
 	}
@@ -50,15 +38,23 @@ func (c *cli) writeCurve(f curveFlags, set string, report accuracy.Report) error
 	if err != nil {
 		return err
 	}
-	_, file, err := calibration.LoadHead(cfg.ModelsDir, manifest)
-	if err != nil && !errors.Is(err, calibration.ErrMissing) {
-		return err
-	}
 	if f.name == "" {
-		f.name = filepath.Base(set)
+		f.name = filepath.Base(sets[0])
 	}
-	estimator := calibration.Estimator(manifest, file)
-	return errors.Join(f.write(f.name, estimator, report.Curve), f.writeFairness(estimator, report))
+	estimator := age.Estimator(manifest)
+	return errors.Join(f.write(estimator, report.Curve), f.writeFairness(estimator, report))
+}
+
+// write stores the curve of an estimator.
+func (f *curveFlags) write(estimator string, ages []curve.Age) error {
+	if f.path == "" {
+		return nil
+	}
+	if len(ages) == 0 {
+		return errors.New("--curve: no picture of the set can be estimated")
+	}
+	c := curve.Curve{Format: curve.Format, MadeAt: now(), Name: f.name, Estimator: estimator, Ages: ages}
+	return c.Write(f.path)
 }
 
 // writeFairness adds a report's cells to the file of the flag, or begins it, also
@@ -83,6 +79,12 @@ func (f *curveFlags) writeFairness(estimator string, report accuracy.Report) err
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return errors.New("--fairness: the file cannot be read")
 	}
-	all.Put(evidence.Collection{Name: f.name, MadeAt: now(), Pictures: report.Measured, Cells: report.Cells})
+	parts := report.Parts
+	if len(parts) == 0 {
+		parts = []accuracy.Part{{Name: f.name, Report: report}}
+	}
+	for _, p := range parts {
+		all.Put(evidence.Collection{Name: p.Name, MadeAt: now(), Pictures: p.Measured, Cells: p.Cells})
+	}
 	return inference.WriteJSON(f.fairness, all)
 }

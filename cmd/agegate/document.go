@@ -101,7 +101,7 @@ func (c *cli) documentMatchCommand() *cobra.Command {
 	}
 	out := outputFlag(cmd, oneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.withModels(0, cmd.ErrOrStderr(), func(p *inference.Pool, _ string, _ accuracy.Options) error {
+		return c.withModels(cmd.ErrOrStderr(), func(p *inference.Pool, _ accuracy.Options) error {
 			reference, err := portrait.Load(p.Manifest)
 			if err != nil {
 				return err

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"agegate/internal/check/age/calibration"
+	"agegate/internal/check/age"
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/accuracy"
@@ -18,26 +18,27 @@ import (
 )
 
 // facesHelp describes the set that eval and calibrate read.
-const facesHelp = `The set is a CSV file with the columns file, age and optionally group, or a
-directory of JPEG and PNG pictures whose names begin with the age. EXIF
-rotation is applied. Nothing from the pictures is written or logged. Names such as
-25_0_1_a.jpg, as UTKFace has them, give groups too.`
+const facesHelp = `A set is a CSV file with the columns file, age and optionally group and collection,
+or a directory of JPEG and PNG pictures whose names begin with the age. Names such
+as 25_0_1_a.jpg, as UTKFace has them, give groups too. EXIF rotation is applied.
+With several sets, or collections in a CSV file, figures are given for each; a set
+may be named, as in shops=DIR.`
 
 func (c *cli) evalCommand() *cobra.Command {
 	var target int
-	var pad float64
+	var pads []float64
 	var plot string
 	var asJSON, alter bool
 	var curve curveFlags
 	cmd := &cobra.Command{
-		Use:   "eval CSV|DIR",
+		Use:   "eval [NAME=]CSV|DIR...",
 		Short: "Measure the age estimate on labelled face pictures",
 		Long: "Measure the age estimate on labelled face pictures: errors by age, who passes at\nwhich margin, and the margin to set.\n\n" + facesHelp +
 			"\n\nEach picture goes through the page's own pipeline as a single frame. The page\nitself takes the median over several frames and judges liveness too. Pictures that\nthe estimate was fitted on make it look better than it is. A CSV file with a column\nestimate is reported on as it is, without a look at the pictures.\n\nWith --curve it also writes what the threshold lab of the operator's pages shows: how\nmany pictures of each age reach each cutoff. As " + curveFile + " in the models directory it\nis shown for the files there that estimate, and for no others. A CSV file must then\nhold what those files say of pictures that they had not seen, as make train does it.",
-		Args: oneSet,
+		Args: someSets,
 	}
 	cmd.Flags().IntVar(&target, "target", 18, "target age that the pass rates are about, 13 to 99")
-	addPadFlag(cmd, &pad)
+	addPadFlag(cmd, &pads)
 	cmd.Flags().BoolVar(&alter, "alter", false, "also look at every picture altered in each of several ways: grey, in dim light,\nwith glasses and so on; takes 16 times as long")
 	cmd.Flags().StringVar(&plot, "svg", "", "also draw the estimates by age into this file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -51,7 +52,7 @@ func (c *cli) evalCommand() *cobra.Command {
 		if err := errors.Join(placeFor("--svg", plot), placeFor("--curve", curve.path), placeFor("--fairness", curve.fairness)); err != nil {
 			return err
 		}
-		set, err := accuracy.ReadSet(args[0])
+		set, err := readSets(args, pads)
 		if err != nil {
 			return err
 		}
@@ -60,14 +61,14 @@ func (c *cli) evalCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return errors.Join(c.writeCurve(curve, args[0], report), writeReport(cmd, report, plot, asJSON))
+			return errors.Join(c.writeCurve(curve, args, report), writeReport(cmd, report, plot, asJSON))
 		}
-		return c.withModels(pad, cmd.ErrOrStderr(), func(p *inference.Pool, modelsDir string, o accuracy.Options) error {
-			report, err := measure(cmd, p, modelsDir, set, o, target, alter)
+		return c.withModels(cmd.ErrOrStderr(), func(p *inference.Pool, o accuracy.Options) error {
+			report, err := measure(cmd, p, set, o, target, alter)
 			if err != nil {
 				return err
 			}
-			return errors.Join(c.writeCurve(curve, args[0], report), writeReport(cmd, report, plot, asJSON))
+			return errors.Join(c.writeCurve(curve, args, report), writeReport(cmd, report, plot, asJSON))
 		})
 	}
 	return cmd
@@ -75,12 +76,10 @@ func (c *cli) evalCommand() *cobra.Command {
 
 // measure looks at the set, also altered if asked to, and reports on what the
 // models directory's estimator makes of it.
-func measure(cmd *cobra.Command, p *inference.Pool, modelsDir string, set []accuracy.Picture, o accuracy.Options, target int, alter bool) (accuracy.Report, error) {
-	head, _, err := calibration.LoadHead(modelsDir, p.Manifest)
-	if errors.Is(err, calibration.ErrMissing) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "Warning:", err)
-	} else if err != nil {
-		return accuracy.Report{}, err
+func measure(cmd *cobra.Command, p *inference.Pool, set []accuracy.Picture, o accuracy.Options, target int, alter bool) (accuracy.Report, error) {
+	head := age.NewHead(p.Manifest)
+	if p.Manifest.Tail == nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "Warning: there is no fine-tuned tail: teenagers are estimated years too old")
 	}
 	analyzer := vision.NewAnalyzer(p)
 	looks, err := accuracy.LookAt(cmd.Context(), analyzer, set, o)
@@ -106,24 +105,31 @@ func writeReport(cmd *cobra.Command, report accuracy.Report, plot string, asJSON
 	return report.WriteText(cmd.OutOrStdout())
 }
 
-// oneSet requires the one argument that names a set of pictures.
-func oneSet(_ *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return errors.New("give exactly one CSV file or directory of labelled pictures")
+// someSets requires an argument that names a set of pictures.
+func someSets(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("give at least one CSV file or directory of labelled pictures")
 	}
 	return nil
 }
 
-func addPadFlag(cmd *cobra.Command, pad *float64) {
-	cmd.Flags().Float64Var(pad, "pad", 0.2, "grey border around each picture, as a fraction of its size: face sets are\noften cropped too tightly for a detector; 0 for uncropped pictures")
+func addPadFlag(cmd *cobra.Command, pads *[]float64) {
+	cmd.Flags().Float64SliceVar(pads, "pad", []float64{0.2}, "grey border around each picture, as a fraction of its size: face sets are\noften cropped too tightly for a detector; 0 for uncropped pictures; one value,\nor one for each set")
+}
+
+// readSets reads the sets and checks their pads.
+func readSets(paths []string, pads []float64) ([]accuracy.Picture, error) {
+	for _, pad := range pads {
+		if !(pad >= 0 && pad <= 2) {
+			return nil, errors.New("--pad must be from 0 to 2")
+		}
+	}
+	return accuracy.ReadSets(paths, pads)
 }
 
 // withModels runs fn with the configured models and number of workers, and
 // progress on errOut.
-func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*inference.Pool, string, accuracy.Options) error) (err error) {
-	if !(pad >= 0 && pad <= 2) {
-		return errors.New("--pad must be from 0 to 2")
-	}
+func (c *cli) withModels(errOut io.Writer, fn func(*inference.Pool, accuracy.Options) error) (err error) {
 	cfg, err := c.load()
 	if err != nil {
 		return err
@@ -133,7 +139,7 @@ func (c *cli) withModels(pad float64, errOut io.Writer, fn func(*inference.Pool,
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	return fn(pool, cfg.ModelsDir, accuracy.Options{Workers: cfg.InferenceWorkers, Pad: pad, Progress: progress(errOut)})
+	return fn(pool, accuracy.Options{Workers: cfg.InferenceWorkers, Progress: progress(errOut)})
 }
 
 // progress prints how many pictures are done, at most every two seconds.

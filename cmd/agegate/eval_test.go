@@ -2,12 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"agegate/internal/check/age/calibration"
+	"agegate/internal/check/age"
 	"agegate/internal/check/age/curve"
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision/visiontest"
@@ -49,7 +50,7 @@ func TestEvalCommand(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	if progress != "1 of 1 pictures\n" {
-		t.Errorf("progress %q: the shipped calibration needs no warning", progress)
+		t.Errorf("progress %q: the shipped tail needs no warning", progress)
 	}
 	if text, err := os.ReadFile(plot); err != nil || !strings.HasPrefix(string(text), "<svg ") {
 		t.Errorf("plot: %v", err)
@@ -88,13 +89,34 @@ func TestEvalAltered(t *testing.T) {
 	}
 }
 
-func TestCalibrateRefusesFewPictures(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "calibration.json")
-	if _, _, err := runFaces(t, "calibrate", sampleFaces(t), "--out", out); err == nil || !strings.Contains(err.Error(), "at least 200 pictures") {
-		t.Errorf("got %v", err)
+// TestEvalOfCollections: each collection has its own figures.
+func TestEvalOfCollections(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "held_out.csv")
+	text := strings.Builder{}
+	text.WriteString("file,age,collection,estimate\n")
+	for i := range 20 {
+		fmt.Fprintf(&text, "a.jpg,16,ours,%d\nb.jpg,30,ours,%d\nc.jpg,16,theirs,%d\nd.jpg,30,theirs,%d\n", 10+i/2, 30+i/2, 24, 26)
 	}
-	if _, err := os.Stat(out); err == nil {
-		t.Error("a refused calibrate left a file")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := runFaces(t, "eval", path, "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report accuracy.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Parts) != 2 || report.Parts[0].Name != "ours" || report.Parts[0].Measured != 40 || report.Parts[1].Separation.AUC != 1 {
+		t.Errorf("%+v", report.Parts)
+	}
+	out, _, err = runFaces(t, "eval", "all="+path)
+	if err != nil || strings.Contains(out, "OURS") {
+		t.Errorf("one name for both: %v:\n%s", err, out)
+	}
+	if out, _, err = runFaces(t, "eval", path); err != nil || !strings.Contains(out, "OURS, 40 pictures") || !strings.Contains(out, "1.000 (1.000–1.000)") {
+		t.Errorf("%v:\n%s", err, out)
 	}
 }
 
@@ -113,11 +135,7 @@ func TestEvalCurve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, file, err := calibration.LoadHead(models, manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	estimator := calibration.Estimator(manifest, file)
+	estimator := age.Estimator(manifest)
 	c, err := curve.Load(dir, estimator)
 	if err != nil || c.Name != "Three" || c.Pictures() != 3 {
 		t.Fatalf("%+v, %v", c, err)
@@ -127,8 +145,10 @@ func TestEvalCurve(t *testing.T) {
 			t.Errorf("%d of %d at %v, want %d", n, of, cutoff, want)
 		}
 	}
-	if other := calibration.Estimator(manifest, nil); other == estimator {
-		t.Error("the calibration does not count for the estimator's fingerprint")
+	tail := *manifest.Tail
+	tail.Scale = append(inference.Scale{{Reading: 1, Years: 2}}, tail.Scale...)
+	if age.Estimator(inference.Manifest{Models: manifest.Models, Tail: &tail}) == estimator {
+		t.Error("the scale does not count for the estimator's fingerprint")
 	}
 	shipped, err := curve.Load(models, estimator)
 	if err != nil {

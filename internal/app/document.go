@@ -31,7 +31,7 @@ func documentTurns(workers int) int { return max(1, workers/2) }
 
 // openDocuments prepares the checks of photographed documents, where that way is
 // on and the faces can be compared.
-func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Analyzer, faces *age.Engine, frames *turn.Queue) error {
+func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Analyzer, frames *turn.Queue) error {
 	if !slices.Contains(cfg.DocumentWays, session.WayPhoto) {
 		return nil
 	}
@@ -47,6 +47,8 @@ func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Ana
 	if err != nil {
 		return err
 	}
+	// The document says the age: the live face is only compared with its portrait.
+	faces := age.NewEngine(vision.Comparing(analyzer), age.ExpectedValue{}, a.metrics)
 	engine, pictures := photo.NewEngine(zones, analyzer, faces, reference), turn.NewQueue(documentTurns(cfg.InferenceWorkers), 0)
 	e.documentPlaces = func() int { return max(leastPlaces, pictures.Sustains(documentRate)) }
 	e.newDocument = func(sess session.Session, assisted bool) document.PhotoCheck {

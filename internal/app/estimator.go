@@ -2,11 +2,9 @@ package app
 
 import (
 	"context"
-	"errors"
 
 	"agegate/internal/app/config"
 	"agegate/internal/check/age"
-	"agegate/internal/check/age/calibration"
 	"agegate/internal/check/document"
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
@@ -33,7 +31,7 @@ type estimator struct {
 	documentPlaces func() int // how many documents can be photographed now
 }
 
-// openEstimator loads the models and their calibration.
+// openEstimator loads the models.
 func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	if cfg.Estimator == config.EstimatorOff {
 		a.lab.Why = dashboard.LabOff
@@ -47,22 +45,14 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	a.pool = pool
 	a.replica.Models = pool.Manifest.Fingerprint()
 	a.metrics.WatchInference(pool.Busy, pool.Size)
-	head, file, err := calibration.LoadHead(cfg.ModelsDir, pool.Manifest)
-	switch {
-	case errors.Is(err, calibration.ErrMissing):
-		a.log.Warn("no calibration is loaded: the stock model estimates teenagers years too old; see agegate calibrate --help")
-	case err != nil:
-		return e, err
-	default:
-		a.replica.Calibration = file.Fingerprint()
-		a.log.Info("calibration loaded", "data", file.Data.Name, "pictures", file.Data.Pictures)
-	}
-	a.openLab(cfg.ModelsDir, calibration.Estimator(pool.Manifest, file))
+	head, estimator := age.NewHead(pool.Manifest), age.Estimator(pool.Manifest)
 	if tail := pool.Manifest.Tail; tail != nil {
+		a.replica.Calibration = estimator
 		a.log.Info("fine-tuned age tail loaded", "data", tail.Data.Name, "pictures", tail.Data.Pictures)
 	} else {
-		a.log.Info("no fine-tuned age tail is loaded: the calibrated stock model estimates alone; see docs/training.md")
+		a.log.Warn("no fine-tuned age tail is loaded: the stock model estimates teenagers years too old; see docs/training.md")
 	}
+	a.openLab(cfg.ModelsDir, estimator)
 	analyzer := vision.NewAnalyzer(pool)
 	engine, queue := age.NewEngine(analyzer, head, a.metrics), turn.NewQueue(cfg.InferenceWorkers, 0)
 	e.places = func() int { return max(leastPlaces, queue.Sustains(usableRate)) }
@@ -73,6 +63,6 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 			Turn: func(ctx context.Context) (func(), error) { return queue.Enter(ctx, party) },
 		})
 	}
-	err = a.openDocuments(cfg, &e, analyzer, engine, queue)
+	err = a.openDocuments(cfg, &e, analyzer, queue)
 	return e, err
 }

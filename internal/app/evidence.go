@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"agegate/internal/app/config"
-	"agegate/internal/check/age/calibration"
+	"agegate/internal/check/age"
 	"agegate/internal/check/inference"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/evidence"
@@ -43,14 +43,10 @@ func Installation(cfg config.Config) (evidence.Installation, error) {
 	for _, role := range slices.Sorted(maps.Keys(manifest.Models)) {
 		about.Models = append(about.Models, evidence.Model{Role: string(role), SHA256: manifest.Models[role].SHA256})
 	}
-	_, file, err := calibration.LoadHead(cfg.ModelsDir, manifest)
-	if err != nil && !errors.Is(err, calibration.ErrMissing) {
-		return about, err
+	about.Estimator = age.Estimator(manifest)
+	if manifest.Tail != nil {
+		about.Calibration = about.Estimator
 	}
-	if file != nil {
-		about.Calibration = file.Fingerprint()
-	}
-	about.Estimator = calibration.Estimator(manifest, file)
 	about.Fairness, err = evidence.LoadFairness(cfg.ModelsDir, about.Estimator)
 	switch {
 	case errors.Is(err, evidence.ErrNoFairness):

@@ -306,8 +306,8 @@ func TestModels(t *testing.T) {
 		{"none", t.TempDir(), doctor.Problem, "make models", nil},
 		{"one missing", without("liveness.onnx", ""), doctor.Problem, "liveness.onnx", nil},
 		{"one changed", without("liveness.onnx", "x"), doctor.Problem, "SHA-256 differs", nil},
-		{"no calibration", without("calibration.json", ""), doctor.Warning, "no calibration", nil},
-		{"a damaged calibration", without("calibration.json", "{"), doctor.Problem, "calibration", nil},
+		{"no fine-tuned tail", without("agetail.json", ""), doctor.Warning, "no fine-tuned tail", nil},
+		{"a damaged description of the tail", without("agetail.json", "{"), doctor.Problem, "agetail.json", nil},
 		{"off", t.TempDir(), doctor.Warning, "the estimator is off", []string{"AGEGATE_ESTIMATOR=off"}},
 		{"the API alone", t.TempDir(), doctor.OK, "not needed by the role api", []string{postgres, "AGEGATE_ROLE=api"}},
 	} {

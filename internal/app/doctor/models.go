@@ -2,16 +2,15 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"agegate/internal/app/config"
-	"agegate/internal/check/age/calibration"
+	"agegate/internal/check/age"
 	"agegate/internal/check/inference"
 )
 
 // models opens the models as the gateway does: files, hashes, ONNX Runtime and the
-// calibration.
+// fine-tuned tail.
 func (e *examiner) models(context.Context) {
 	const check = "models"
 	switch {
@@ -27,13 +26,12 @@ func (e *examiner) models(context.Context) {
 		e.problem(check, err.Error(), "run make models on this machine, and set AGEGATE_MODELS_DIR to the directory that it filled")
 		return
 	}
-	_, file, err := calibration.LoadHead(e.Config.ModelsDir, pool.Manifest)
-	switch err = errors.Join(err, pool.Close()); {
-	case errors.Is(err, calibration.ErrMissing):
-		e.warn(check, "there is no calibration: teenagers are estimated years too old", "put calibration.json into AGEGATE_MODELS_DIR; see agegate calibrate --help")
+	switch err := pool.Close(); {
 	case err != nil:
-		e.problem(check, err.Error(), "replace the calibration in AGEGATE_MODELS_DIR by the one that was fitted on these models")
+		e.problem(check, err.Error(), "restart the command, and see AGEGATE_MODELS_DIR")
+	case pool.Manifest.Tail == nil:
+		e.warn(check, "there is no fine-tuned tail: teenagers are estimated years too old", "put agetail.json and agetail.onnx into AGEGATE_MODELS_DIR; see docs/training.md")
 	default:
-		e.ok(check, fmt.Sprintf("all %d open; models %s, calibration %s", len(pool.Manifest.Models), pool.Manifest.Fingerprint(), file.Fingerprint()))
+		e.ok(check, fmt.Sprintf("all %d open; models %s, estimate %s", len(pool.Manifest.Models), pool.Manifest.Fingerprint(), age.Estimator(pool.Manifest)))
 	}
 }

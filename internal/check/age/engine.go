@@ -28,8 +28,8 @@ type Observer interface {
 	Frame(took time.Duration)
 }
 
-// NewEngine returns an engine. head is ExpectedValue unless a calibration is
-// loaded; observer may be nil.
+// NewEngine returns an engine. head turns what the models say into
+// years, see NewHead; observer may be nil.
 func NewEngine(analyzer vision.Analyzer, head Head, observer Observer) *Engine {
 	return &Engine{analyzer: analyzer, head: head, observer: observer}
 }

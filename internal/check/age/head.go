@@ -1,7 +1,11 @@
 package age
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"math"
+	"sort"
 
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
@@ -12,9 +16,18 @@ type Head interface {
 	Age(f *vision.Features) float64
 }
 
-// ExpectedValue is the head used without calibration: the mean of the whole
-// crop's age distribution. It is smoother than the most likely age, and
-// flatters teenagers by some eight years.
+// NewHead returns the head for the models of a manifest: Tuned where they have
+// a fine-tuned tail, ExpectedValue otherwise.
+func NewHead(m inference.Manifest) Head {
+	if m.Tail == nil {
+		return ExpectedValue{}
+	}
+	return Tuned{Scale: m.Tail.Scale}
+}
+
+// ExpectedValue is the head used without a fine-tuned tail: the mean of the
+// stock model's age distribution, which estimates teenagers some eight years
+// too old.
 type ExpectedValue struct{}
 
 // Age returns Σ age × probability.
@@ -34,42 +47,71 @@ func mean(distribution *[inference.AgeBins]float32, of func(years float64) float
 	return sum / mass
 }
 
-// Tuned is the head used with a fine-tuned tail. Near the usual cutoffs the
-// tail's distribution and another head's estimate, which knows little of the
-// old, count half each. Their mean is the power mean of age + nearShift with
-// the exponent -2, so that a belief in a young age counts more than one in an
-// old age: a face that may be 15 or 35 does not pass as 25. That lowers every
-// estimate that is in doubt; the factor nearLift makes up for it. Where the
-// tail's plain mean is over nearFades years, that takes over step by step.
-type Tuned struct{ Other Head } // nil: the tail alone
+// Tuned is the head used with a fine-tuned tail. It decides by how probable it is
+// that the person is under age: it takes the mean of worth over the tail's
+// distribution, which counts mainly the probability of 18 and over, and gives the
+// age that is worth as much. A face that may be 15 or 35 so does not pass as 25,
+// and one that is surely 25 is 25. Where the plain mean is over plainFrom years,
+// that takes over step by step. The scale then turns the result into years.
+type Tuned struct{ Scale inference.Scale }
 
-// Constants of Tuned, in years but for nearLift. From nearEnds on, only the
-// tail's plain mean counts. Chosen by cross-validation, see docs/measurements.md.
+// Constants of Tuned, in years. From plainAlone on, only the plain mean counts.
+// Chosen on held-out pictures, see docs/training.md.
 const (
-	nearShift           = 5.0
-	nearLift            = 1.04
-	nearFades, nearEnds = 35.0, 45.0
+	majority, doubt       = 18.0, 1.5 // where worth rises, and how steeply
+	plainFrom, plainAlone = 45.0, 55.0
 )
 
-// TunedVersion changes when Tuned makes another estimate of the same outputs.
-const TunedVersion = 2
+// tunedVersion changes when Tuned makes another estimate of the same outputs.
+const tunedVersion = 3
+
+// worths holds worth of each whole age, which rises.
+var worths = func() (table [inference.AgeBins]float64) {
+	for years := range table {
+		table[years] = worth(float64(years))
+	}
+	return table
+}()
+
+// worth is what an age counts: from hardly anything for a child to one for an
+// adult, and a little more for each year.
+func worth(years float64) float64 {
+	return 1/(1+math.Exp((majority-years)/doubt)) + years/2000
+}
 
 // Age returns the estimate, which is 0 years where the models gave no numbers:
-// nobody is let through on that.
+// nobody passes on that.
 func (t Tuned) Age(f *vision.Features) float64 {
 	years := expected(f.Tuned)
-	young := mean(f.Tuned, youth)
-	if t.Other != nil {
-		young = (young + youth(t.Other.Age(f))) / 2
-	}
-	near := nearLift/math.Sqrt(young) - nearShift
-	share := min(max((nearEnds-years)/(nearEnds-nearFades), 0), 1)
-	years += share * (near - years)
+	share := min(max((plainAlone-years)/(plainAlone-plainFrom), 0), 1)
+	years = t.Scale.Years(years + share*(ageWorth(mean(f.Tuned, worth))-years))
 	if math.IsNaN(years) {
 		return 0
 	}
 	return years
 }
 
-// youth is what Tuned takes the mean of: the younger, the more.
-func youth(years float64) float64 { return 1 / ((years + nearShift) * (years + nearShift)) }
+// ageWorth is the age of which worth is the value, between whole ages on a line.
+func ageWorth(value float64) float64 {
+	above := sort.SearchFloat64s(worths[:], value)
+	switch {
+	case above == 0:
+		return 0
+	case above == len(worths):
+		return float64(above - 1)
+	}
+	return float64(above) - (worths[above]-value)/(worths[above]-worths[above-1])
+}
+
+// Estimator returns the fingerprint of everything that an age estimate is
+// computed by: the models, the tail, its scale and how it is read.
+func Estimator(m inference.Manifest) string {
+	digest := sha256.New()
+	for _, role := range []inference.Model{inference.Tail, inference.Detector, inference.Ager} {
+		fmt.Fprintln(digest, role, m.Models[role].SHA256)
+	}
+	if m.Tail != nil {
+		fmt.Fprintln(digest, "tuned", tunedVersion, m.Tail.Scale)
+	}
+	return hex.EncodeToString(digest.Sum(nil)[:6])
+}

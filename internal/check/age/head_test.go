@@ -17,45 +17,39 @@ func TestExpectedValue(t *testing.T) {
 	}
 }
 
-// fixed is a head that always says the same.
-type fixed float64
-
-func (f fixed) Age(*vision.Features) float64 { return float64(f) }
-
-// TestTuned: who may be young or old is estimated nearer to young, whether the
-// tail doubts it or the two disagree, and only the tail knows the old.
+// TestTuned: who may be under age is estimated near to that, one who is sure to be
+// an age is that age, and the plain mean takes over for the old. Worked out apart
+// from the code.
 func TestTuned(t *testing.T) {
-	lifted := func(years float64) float64 { return nearLift*(years+nearShift) - nearShift }
+	scale := inference.Scale{{Reading: 20, Years: 18}, {Reading: 30, Years: 25}}
 	nan := math.NaN()
 	rows := []struct {
 		name  string
 		tail  map[int]float32
-		other Head
+		scale inference.Scale
 		want  float64
 	}{
-		{"both sure", map[int]float32{20: 1}, fixed(20), lifted(20)},
-		{"the tail alone, sure", map[int]float32{20: 1}, nil, lifted(20)},
-		{"15 or 35", map[int]float32{15: 0.5, 35: 0.5}, nil, lifted(20.298)},
-		{"15 against 35", map[int]float32{15: 1}, fixed(35), lifted(20.298)},
-		{"35 against 15", map[int]float32{35: 1}, fixed(15), lifted(20.298)},
-		{"a little belief in a great age", map[int]float32{15: 0.75, 75: 0.25}, fixed(16), lifted(16.870)},
-		{"a child", map[int]float32{5: 1}, fixed(0), lifted(1.325)},
-		{"the tail does not decide yet", map[int]float32{35: 1}, fixed(20), lifted(24.981)},
-		{"the tail half decides", map[int]float32{40: 1}, fixed(20), 20 + lifted(25.906)/2},
-		{"the tail decides", map[int]float32{45: 1}, fixed(20), 45},
-		{"old", map[int]float32{60: 0.5, 80: 0.5}, fixed(20), 70},
-		{"no number from the other head", map[int]float32{20: 1}, fixed(nan), 0},
-		{"no number from the tail", map[int]float32{20: float32(nan)}, nil, 0},
-		{"nothing from the tail", nil, fixed(20), 0},
+		{"sure", map[int]float32{20: 1}, nil, 20.000},
+		{"15 or 35", map[int]float32{15: 0.5, 35: 0.5}, nil, 18.391},
+		{"20 or 35, hardly a minor", map[int]float32{20: 0.5, 35: 0.5}, nil, 21.331},
+		{"a little belief in a great age", map[int]float32{15: 0.75, 75: 0.25}, nil, 17.041},
+		{"a child", map[int]float32{5: 1}, nil, 5.000},
+		{"the plain mean decides more than half", map[int]float32{16: 0.2, 60: 0.8}, nil, 39.623},
+		{"the plain mean decides", map[int]float32{60: 0.5, 80: 0.5}, nil, 70.000},
+		{"scaled", map[int]float32{25: 1}, scale, 21.5},
+		{"scaled, below its points", map[int]float32{15: 1}, scale, 13},
+		{"scaled, above its points", map[int]float32{60: 1}, scale, 55},
+		{"no number", map[int]float32{20: float32(nan)}, nil, 0},
+		{"nothing", nil, nil, 0},
 	}
 	for _, row := range rows {
 		f := new(vision.Features)
-		f.Whole.Distribution[90] = 1 // the stock model's word does not count
+		f.Whole.Distribution[90] = 1 // what the stock model says does not count
 		f.Tuned = new([inference.AgeBins]float32)
 		for age, p := range row.tail {
 			f.Tuned[age] = p
 		}
-		if got := (Tuned{Other: row.other}).Age(f); math.Abs(got-row.want) > 0.001 {
+		if got := (Tuned{Scale: row.scale}).Age(f); math.Abs(got-row.want) > 0.001 {
 			t.Errorf("%s: age %.3f, want %.3f", row.name, got, row.want)
 		}
 	}

@@ -165,6 +165,10 @@ func (p *person) Features(_ context.Context, o *vision.Observation) (*vision.Fea
 	return f, nil
 }
 
+func (p *person) Views(ctx context.Context, o *vision.Observation) (*vision.Features, error) {
+	return p.Features(ctx, o)
+}
+
 // tester has the methods that testing and rapid have in common.
 type tester interface {
 	Helper()

@@ -26,7 +26,7 @@ const (
 	// Ager gives a distribution over ages 0 to 99 and a descriptor of the face.
 	Ager Model = "age"
 	// Tail gives a second distribution over ages, fine-tuned on labelled faces,
-	// from the feature map that the age model's first eleven blocks make. It is
+	// from the feature map that the age model's first six blocks make. It is
 	// the one role that may stay empty.
 	Tail Model = "tail"
 	// Antispoof scores how little a face crop looks computer-made or printed.

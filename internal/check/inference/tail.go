@@ -18,6 +18,7 @@ const TailManifestName = "agetail.json"
 type TailManifest struct {
 	File
 	Base      string          `json:"base"` // SHA-256 of the age model
+	Scale     Scale           `json:"scale"`
 	TrainedAt time.Time       `json:"trained_at"`
 	Data      TailData        `json:"data"`
 	Figures   json.RawMessage `json:"figures"` // of pictures held out while training
@@ -53,7 +54,7 @@ func (m *Manifest) addTail(dir string) error {
 	if _, ok := m.Models[Ager].Outputs["map"]; !ok {
 		return fmt.Errorf("the age model gives no %q", "map")
 	}
-	if err := t.verify(dir); err != nil {
+	if err := errors.Join(t.Scale.check(), t.verify(dir)); err != nil {
 		return err
 	}
 	m.Models[Tail], m.Tail = t.File, &t

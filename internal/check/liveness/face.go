@@ -60,10 +60,10 @@ func homography(from, to []vision.Point) (h [8]float64, ok bool) {
 	return h, true
 }
 
-// likeness is the cosine between the descriptors of two faces, the mean of
-// both crops: 1 for the same picture.
+// likeness is the cosine between the descriptors of two faces: 1 for the same
+// picture.
 func likeness(a, b *vision.Features) float64 {
-	return (cosine(&a.Whole.Descriptor, &b.Whole.Descriptor) + cosine(&a.Inner.Descriptor, &b.Inner.Descriptor)) / 2
+	return cosine(&a.Whole.Descriptor, &b.Whole.Descriptor)
 }
 
 func cosine(a, b *[inference.DescriptorSize]float32) float64 {

@@ -67,9 +67,12 @@ type Analyzer interface {
 	// Score measures the passive scores of an observation that has a face.
 	Score(ctx context.Context, o *Observation) error
 	// Features computes what the age is estimated from, on an observation that
-	// has a face. It costs more than the rest together, so it is meant for the
-	// frames that decide.
+	// has a face: Whole and Tuned. It costs more than the rest together, so it is
+	// meant for the frames that decide.
 	Features(ctx context.Context, o *Observation) (*Features, error)
+	// Views computes what a face is compared with a document's portrait by, on
+	// an observation that has a face: Whole and Inner.
+	Views(ctx context.Context, o *Observation) (*Features, error)
 }
 
 // NewAnalyzer returns the analyzer that runs the given models.
@@ -122,6 +125,25 @@ func (a *analyzer) Features(ctx context.Context, o *Observation) (*Features, err
 	}
 	defer w.Release()
 	return features(w, o.picture, o.crop)
+}
+
+func (a *analyzer) Views(ctx context.Context, o *Observation) (*Features, error) {
+	w, err := a.models.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Release()
+	return views(w, o.picture, o.crop)
+}
+
+// Comparing returns an analyzer whose Features are Views: for captures of a face
+// that is compared with a document's portrait, and whose age does not count.
+func Comparing(a Analyzer) Analyzer { return comparing{a} }
+
+type comparing struct{ Analyzer }
+
+func (c comparing) Features(ctx context.Context, o *Observation) (*Features, error) {
+	return c.Views(ctx, o)
 }
 
 // look fills the observation, stopping at the first problem after which the

@@ -13,7 +13,6 @@ import (
 	"agegate/internal/check/vision"
 
 	xdraw "golang.org/x/image/draw"
-	"golang.org/x/image/math/f64"
 )
 
 // shot is a frame on its way to being altered.
@@ -35,9 +34,8 @@ type Alteration struct {
 	apply func(s *shot, random *rand.Rand)
 }
 
-// Alterations are what `agegate eval --alter` measures one by one; a fit learns
-// from all but the last three at random. The strengths are drawn within what
-// cameras, scanners and faces show.
+// Alterations are what `agegate eval --alter` measures one by one. The strengths
+// are drawn within what cameras, scanners and faces show.
 var Alterations = []Alteration{
 	{"mirrored", func(s *shot, _ *rand.Rand) { s.mirror() }},
 	{"grey", func(s *shot, _ *rand.Rand) { s.grey() }},
@@ -61,49 +59,6 @@ var Alterations = []Alteration{
 	{"little light", func(s *shot, random *rand.Rand) {
 		s.relight(between(random, 2, 2.5), 0.9, [3]float64{1, 1, 1}, between(random, 3, 8), random)
 	}},
-}
-
-// vary alters the shot as another camera, another scanner or another morning
-// might have: what is drawn on the face first, the camera's own faults last.
-// It returns the JPEG quality it was sent with.
-func (s *shot) vary(random *rand.Rand) (quality int) {
-	often := func(p float64) bool { return random.Float64() < p }
-	if often(0.5) { // what surrounds the face
-		s.surround(random.IntN(4), random)
-	}
-	switch part := random.Float64(); { // what the face wears
-	case part < 0.08:
-		s.beard(random)
-	case part < 0.18:
-		s.glasses(random)
-	case part < 0.24:
-		s.makeUp(random)
-	}
-	if often(0.1) {
-		s.tighten(random)
-	}
-	if often(0.5) {
-		s.mirror()
-	}
-	if often(0.2) {
-		s.sideLight(random)
-	}
-	s.move(random)
-	if often(0.5) {
-		s.coarsen(between(random, 0.3, 0.9))
-	}
-	switch colour := random.Float64(); {
-	case colour < 0.15:
-		s.grey()
-	case colour < 0.25:
-		s.scan(random)
-	}
-	gains := [3]float64{between(random, 0.85, 1.2), between(random, 0.94, 1.06), between(random, 0.75, 1.15)}
-	s.relight(math.Exp(between(random, -0.45, 0.45)), between(random, 0.7, 1.3), gains, max(0, between(random, -14, 7)), random)
-	if often(0.3) {
-		s.recompress(15 + random.IntN(50))
-	}
-	return 40 + random.IntN(56)
 }
 
 func between(random *rand.Rand, low, high float64) float64 {
@@ -176,23 +131,6 @@ func (s *shot) coarsen(share float64) {
 	small := image.NewRGBA(image.Rect(0, 0, max(1, int(float64(size.X)*share)), max(1, int(float64(size.Y)*share))))
 	xdraw.BiLinear.Scale(small, small.Rect, s.img, s.img.Rect, xdraw.Src, nil)
 	xdraw.ApproxBiLinear.Scale(s.img, s.img.Rect, small, small.Rect, xdraw.Src, nil)
-}
-
-// move turns the picture by up to 12 degrees, scales it, and shifts it a
-// little; what comes into view is grey.
-func (s *shot) move(random *rand.Rand) {
-	w, h := float64(s.img.Rect.Dx()), float64(s.img.Rect.Dy())
-	zoom := between(random, 0.85, 1.65)
-	zoom = min(zoom, frameSide/max(w, h))
-	sin, cos := math.Sincos(between(random, -12, 12) * math.Pi / 180)
-	a, b := zoom*cos, zoom*sin
-	// Around the middle, which itself moves by up to 4 % of the size.
-	x, y := w*zoom*(0.5+between(random, -0.04, 0.04)), h*zoom*(0.5+between(random, -0.04, 0.04))
-	turn := f64.Aff3{a, -b, x - a*w/2 + b*h/2, b, a, y - b*w/2 - a*h/2}
-	out := image.NewRGBA(image.Rect(0, 0, int(w*zoom), int(h*zoom)))
-	draw.Draw(out, out.Rect, image.NewUniform(s.img.RGBAAt(0, 0)), image.Point{}, draw.Src)
-	xdraw.ApproxBiLinear.Transform(out, turn, s.img, s.img.Rect, xdraw.Src, nil)
-	s.img = out
 }
 
 // recompress sends the picture through a JPEG of the given quality.

@@ -23,7 +23,7 @@ func sample(t *testing.T) *shot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, seen, err := look(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), s.img, frameQuality)
+	_, seen, err := look(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), s.img)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestAlterations(t *testing.T) {
 			if i > 0 {
 				continue
 			}
-			l, _, err := look(t.Context(), analyzer, s.img, frameQuality)
+			l, _, err := look(t.Context(), analyzer, s.img)
 			if err != nil || l.Guidance != vision.GuidanceOK {
 				t.Errorf("%s: %s, %v", a.Name, l.Guidance, err)
 			}
@@ -114,7 +114,7 @@ func seventeen(t *testing.T) []Picture {
 	if err := os.WriteFile(filepath.Join(dir, "17_face.jpg"), visiontest.FaceJPEG(t), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	set, err := ReadSet(dir)
+	set, err := ReadSets([]string{dir}, []float64{0.2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func seventeen(t *testing.T) []Picture {
 // TestEvaluateAlteredRounds: a face estimated at 24.96 passes at 25, as on
 // the page and in the other tables.
 func TestEvaluateAlteredRounds(t *testing.T) {
-	all, err := EvaluateAltered(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), always(24.96), seventeen(t), Options{Workers: 2, Pad: 0.2}, 18)
+	all, err := EvaluateAltered(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), always(24.96), seventeen(t), Options{Workers: 2}, 18)
 	if err != nil || all[0].FalsePass.Shares[defaultMargin].Count != 1 {
 		t.Errorf("%+v, %v", all[0].FalsePass, err)
 	}
@@ -132,7 +132,7 @@ func TestEvaluateAlteredRounds(t *testing.T) {
 
 // TestEvaluateAltered reports on the set as it is and in every alteration.
 func TestEvaluateAltered(t *testing.T) {
-	all, err := EvaluateAltered(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), age.ExpectedValue{}, seventeen(t), Options{Workers: 2, Pad: 0.2}, 18)
+	all, err := EvaluateAltered(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), age.ExpectedValue{}, seventeen(t), Options{Workers: 2}, 18)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,18 +36,18 @@ func EvaluateAltered(ctx context.Context, analyzer vision.Analyzer, head age.Hea
 		found[i] = make([]*Sample, len(set))
 	}
 	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
-		s, err := openShot(set[i].Path, o.Pad)
+		s, err := openShot(set[i].Path, set[i].Pad)
 		if err != nil {
 			return err
 		}
-		random := rand.New(rand.NewPCG(Seed+uint64(i), 1)) //nolint:gosec // repeatable on purpose
+		random := rand.New(rand.NewPCG(1+uint64(i), 1)) //nolint:gosec // repeatable on purpose
 		for n := range names {
 			as := s
 			if n > 0 {
 				as = s.copy()
 				Alterations[n-1].apply(as, random)
 			}
-			l, seen, err := look(ctx, analyzer, as.img, frameQuality)
+			l, seen, err := look(ctx, analyzer, as.img)
 			if err != nil {
 				return err
 			}

@@ -25,14 +25,50 @@ type Picture struct {
 	Path   string
 	Age    int      // years, 0 to 120
 	Groups []string // that the person belongs to by the set's labels; nil where it names none
+	// Collection is where the picture comes from; figures are given for each.
+	Collection string
+	// Pad is the grey border that the picture needs on each side before a
+	// detector finds its face, as a fraction of its longer side.
+	Pad float64
 	// Estimate is in years, where the set brings estimates along, as the one
 	// does that internal/tools/training/train.py writes of pictures held out.
 	Estimate *float64
 }
 
+// ReadSets reads several sets as ReadSet does. A set may be given as NAME=PATH;
+// its pictures then belong to the collection NAME, otherwise to the one that a
+// CSV file states, or that is named as the file or directory. pads holds the
+// Pad of each set's pictures, or one value for all.
+func ReadSets(paths []string, pads []float64) ([]Picture, error) {
+	if len(pads) != 1 && len(pads) != len(paths) {
+		return nil, errors.New("give one pad, or one for each set")
+	}
+	var all []Picture
+	for i, path := range paths {
+		name, rest, named := strings.Cut(path, "=")
+		if named {
+			path = rest
+		} else {
+			name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+		}
+		set, err := ReadSet(path)
+		if err != nil {
+			return nil, err
+		}
+		for j := range set {
+			if p := &set[j]; named || p.Collection == "" {
+				p.Collection = name
+			}
+			set[j].Pad = pads[min(i, len(pads)-1)]
+		}
+		all = append(all, set...)
+	}
+	return all, nil
+}
+
 // ReadSet reads a set of labelled pictures: a CSV file with the columns file,
-// age and optionally group, with or without a header row, file being
-// relative to the CSV's directory and several groups separated by semicolons; or
+// age and optionally group and collection, with or without a header row, file
+// being relative to the CSV's directory and several groups separated by semicolons; or
 // a directory, searched recursively, whose .jpg, .jpeg and .png files have
 // names that begin with the age, before a separator or the extension; hidden
 // files are skipped. Names as UTKFace has them (age_gender_race_date) give
@@ -118,9 +154,9 @@ func parseName(name string) (Picture, error) {
 	return p, nil
 }
 
-// columns holds the column indexes of a CSV; group and estimate are -1 when it
+// columns holds the column indexes of a CSV; all but file and age are -1 when it
 // has none.
-type columns struct{ file, age, group, estimate int }
+type columns struct{ file, age, group, collection, estimate int }
 
 func readCSV(path string) ([]Picture, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // the operator names the set
@@ -131,7 +167,7 @@ func readCSV(path string) ([]Picture, error) {
 	in.TrimLeadingSpace = true
 	in.FieldsPerRecord = -1 // counted below, to name the line
 	var set []Picture
-	at := columns{file: 0, age: 1, group: 2, estimate: -1}
+	at := columns{file: 0, age: 1, group: 2, collection: -1, estimate: -1}
 	for first := true; ; first = false {
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -164,7 +200,8 @@ func parseHeading(row []string) (columns, bool) {
 	for _, name := range row {
 		names = append(names, strings.ToLower(strings.TrimSpace(name)))
 	}
-	at := columns{slices.Index(names, "file"), slices.Index(names, "age"), slices.Index(names, "group"), slices.Index(names, "estimate")}
+	column := func(name string) int { return slices.Index(names, name) }
+	at := columns{column("file"), column("age"), column("group"), column("collection"), column("estimate")}
 	return at, at.file >= 0 && at.age >= 0
 }
 
@@ -186,6 +223,9 @@ func (at columns) picture(row []string) (Picture, error) {
 				p.Groups = append(p.Groups, group)
 			}
 		}
+	}
+	if at.collection >= 0 && at.collection < len(row) {
+		p.Collection = strings.TrimSpace(row[at.collection])
 	}
 	if at.estimate >= 0 && at.estimate < len(row) {
 		years, err := strconv.ParseFloat(strings.TrimSpace(row[at.estimate]), 64)

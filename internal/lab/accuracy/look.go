@@ -9,7 +9,6 @@ import (
 	"image/draw"
 	"image/jpeg"
 	_ "image/png" // sets may hold PNG
-	"math/rand/v2"
 	"os"
 	"sync"
 
@@ -37,17 +36,12 @@ type Look struct {
 	Features *vision.Features
 }
 
-// Options configure LookAt and LearnFrom.
+// Options configure LookAt and EvaluateAltered.
 type Options struct {
-	Workers int     // pictures at a time
-	Pad     float64 // grey border on each side, as a fraction of the picture's longer side
+	Workers int // pictures at a time
 	// Progress, when set, is called after each picture, by one goroutine at a
 	// time.
 	Progress func(done, total int)
-	// Seen, when set, is called by LearnFrom with every view that the page
-	// would count: the picture's place in the set and the view's number, 0
-	// being the picture as it is. It is called by many goroutines.
-	Seen func(ctx context.Context, picture, view int, o *vision.Observation) error
 }
 
 // LookAt sends every picture through the pipeline as a single frame: scaled to
@@ -56,81 +50,15 @@ type Options struct {
 func LookAt(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Options) ([]Look, error) {
 	looks := make([]Look, len(set))
 	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
-		s, err := openShot(set[i].Path, o.Pad)
+		s, err := openShot(set[i].Path, set[i].Pad)
 		if err != nil {
 			return err
 		}
-		looks[i], _, err = look(ctx, analyzer, s.img, frameQuality)
+		looks[i], _, err = look(ctx, analyzer, s.img)
 		looks[i].Picture = set[i]
 		return err
 	})
 	return looks, err
-}
-
-// alteredViews is the number of altered views per picture that a fit learns
-// from.
-const alteredViews = 3
-
-// Lesson is a picture with everything a fit learns from it: Features of the
-// picture itself, Views of the picture altered as other cameras might have
-// taken it. Views that the page would not count are left out.
-type Lesson struct {
-	Look
-	Views []*vision.Features
-}
-
-// LearnFrom looks at every picture as LookAt does, and at the altered views of
-// those that the page would count. The alterations depend on seed and on the
-// picture's place in the set.
-func LearnFrom(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Options, seed uint64) ([]Lesson, error) {
-	lessons := make([]Lesson, len(set))
-	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
-		s, err := openShot(set[i].Path, o.Pad)
-		if err != nil {
-			return err
-		}
-		random := rand.New(rand.NewPCG(seed+uint64(i), 0)) //nolint:gosec // repeatable on purpose
-		lessons[i].Picture = set[i]
-		return lessons[i].learn(ctx, analyzer, s, random, func(view int, seen *vision.Observation) error {
-			if o.Seen == nil {
-				return nil
-			}
-			return o.Seen(ctx, i, view, seen)
-		})
-	})
-	return lessons, err
-}
-
-// learn looks at the shot and its altered views, and calls seen with each
-// that the page would count and its number, 0 being the shot as it is.
-func (l *Lesson) learn(ctx context.Context, analyzer vision.Analyzer, s *shot, random *rand.Rand, seen func(int, *vision.Observation) error) error {
-	for view := range 1 + alteredViews {
-		as, quality := s, frameQuality
-		if view > 0 {
-			as = s.copy()
-			quality = as.vary(random)
-		}
-		found, o, err := look(ctx, analyzer, as.img, quality)
-		switch {
-		case err != nil:
-			return err
-		case view == 0:
-			l.Guidance, l.Features = found.Guidance, found.Features
-			s.points = o.Landmarks
-		case found.Features != nil:
-			l.Views = append(l.Views, found.Features)
-		}
-		if l.Features == nil {
-			return nil
-		}
-		if found.Features == nil {
-			continue
-		}
-		if err := seen(view, o); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // each calls do for every index, with o.Workers in parallel, until one fails.
@@ -158,9 +86,9 @@ func each(ctx context.Context, total int, o Options, do func(ctx context.Context
 	return group.Wait()
 }
 
-func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image, quality int) (Look, *vision.Observation, error) {
+func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image) (Look, *vision.Observation, error) {
 	var data bytes.Buffer
-	if err := jpeg.Encode(&data, frame, &jpeg.Options{Quality: quality}); err != nil {
+	if err := jpeg.Encode(&data, frame, &jpeg.Options{Quality: frameQuality}); err != nil {
 		return Look{}, nil, err
 	}
 	seen, err := analyzer.Analyze(ctx, data.Bytes())

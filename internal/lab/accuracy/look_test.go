@@ -3,13 +3,12 @@ package accuracy_test
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"errors"
 	"image"
 	"image/png"
-	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -31,14 +30,14 @@ func TestEvaluateSampleFace(t *testing.T) {
 	if err := png.Encode(&none, image.NewGray(image.Rect(0, 0, 300, 200))); err != nil {
 		t.Fatal(err)
 	}
-	set, err := accuracy.ReadSet(write(t, map[string]string{
+	set, err := accuracy.ReadSets([]string{write(t, map[string]string{
 		"28_tight.jpg": string(visiontest.FaceJPEG(t)), "28_scene.png": large.String(), "40_none.png": none.String(),
-	}))
+	})}, []float64{0.2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var progress []int
-	o := accuracy.Options{Workers: 2, Pad: 0.2, Progress: func(done, total int) { progress = append(progress, done, total) }}
+	o := accuracy.Options{Workers: 2, Progress: func(done, total int) { progress = append(progress, done, total) }}
 	looks, err := accuracy.LookAt(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, o)
 	if err != nil {
 		t.Fatal(err)
@@ -84,33 +83,44 @@ func TestLookAtStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestLearnFromIsRepeatable: a fit learns from the picture and altered views, the same ones whenever the seed is the same.
-func TestLearnFromIsRepeatable(t *testing.T) {
-	set, err := accuracy.ReadSet(write(t, map[string]string{"28_face.jpg": string(visiontest.FaceJPEG(t))}))
+// TestWriteMaterial: the crops of the pictures that the page would count, with
+// their labels, in the set's order.
+func TestWriteMaterial(t *testing.T) {
+	face := string(visiontest.FaceJPEG(t))
+	var none bytes.Buffer
+	if err := png.Encode(&none, image.NewGray(image.Rect(0, 0, 300, 200))); err != nil {
+		t.Fatal(err)
+	}
+	pictures := write(t, map[string]string{"28_1_0_a.jpg": face, "29_0_2_copy.jpg": face, "40_none.png": none.String()})
+	set, err := accuracy.ReadSets([]string{"shops=" + pictures}, []float64{0.2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	learn := func(seed uint64) accuracy.Lesson {
-		lessons, err := accuracy.LearnFrom(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, accuracy.Options{Workers: 2, Pad: 0.2}, seed)
-		if err != nil {
-			t.Fatal(err)
+	dir := filepath.Join(t.TempDir(), "material")
+	looks, err := accuracy.WriteMaterial(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, dir, accuracy.Options{Workers: 2})
+	if err != nil || len(looks) != 3 {
+		t.Fatalf("%d looks, %v", len(looks), err)
+	}
+	crops, err := os.Stat(filepath.Join(dir, "crops.u8"))
+	if err != nil || crops.Size() != 2*3*vision.WideSide*vision.WideSide {
+		t.Errorf("crops: %v, %v", crops, err)
+	}
+	file, err := os.Open(filepath.Join(dir, "pictures.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	for i, want := range [][]string{{"28", "female;White"}, {"29", "male;Asian"}} {
+		row := rows[1+i]
+		if row[2] != "shops" || row[3] != want[0] || row[4] != want[1] {
+			t.Errorf("row %v, want %v", row, want)
 		}
-		return lessons[0]
 	}
-	first := learn(1)
-	if first.Features == nil || len(first.Views) < 2 || len(first.Views) > 3 {
-		t.Fatalf("guidance %s, %d views", first.Guidance, len(first.Views))
-	}
-	for i, view := range first.Views {
-		years := age.ExpectedValue{}.Age(view)
-		if *view == *first.Features || math.Abs(years-age.ExpectedValue{}.Age(first.Features)) > 10 {
-			t.Errorf("view %d reads %.1f years", i, years)
-		}
-	}
-	if !reflect.DeepEqual(learn(1), first) {
-		t.Error("the same seed gave other views")
-	}
-	if reflect.DeepEqual(learn(2).Views, first.Views) {
-		t.Error("another seed gave the same views")
+	if rows[1][5] != rows[2][5] {
+		t.Error("of two copies of one picture, one is held out")
 	}
 }

@@ -11,79 +11,102 @@ import (
 	"strings"
 	"sync"
 
-	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 )
 
-// Material is what internal/tools/training/train.py learns from, in a directory: maps.u8, the
-// age model's feature map of every view, 100,352 bytes each (value × 255 / 6),
-// and views.csv, which says what each of them shows. It is derived from the
-// pictures and belongs where they belong.
-type Material struct {
-	dir    string
-	models inference.Models
-	maps   *os.File
-
-	lock  sync.Mutex
-	views map[int][]int // the views of each picture, in order
-}
-
-// CreateMaterial begins the material in a directory, which is made.
-func CreateMaterial(dir string, models inference.Models) (*Material, error) {
+// WriteMaterial writes what internal/tools/training/train.py learns from into a
+// directory, which is made: crops.u8, the wide crop (vision.WideCrop) of every
+// picture that the page would count, and pictures.csv, which says what each of
+// them shows, where it lies in its picture, and whether it is held out. Both are
+// derived from the pictures and belong where they belong. It returns the looks
+// at all pictures.
+func WriteMaterial(ctx context.Context, analyzer vision.Analyzer, set []Picture, dir string, o Options) ([]Look, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	maps, err := os.Create(filepath.Join(dir, "maps.u8")) //nolint:gosec // the operator names it
+	crops, err := os.Create(filepath.Join(dir, "crops.u8")) //nolint:gosec // the operator names it
 	if err != nil {
 		return nil, err
 	}
-	return &Material{dir: dir, models: models, maps: maps, views: map[int][]int{}}, nil
+	m := material{crops: crops, places: make([]cropPlace, len(set))}
+	looks := make([]Look, len(set))
+	err = each(ctx, len(set), o, func(ctx context.Context, i int) error {
+		s, err := openShot(set[i].Path, set[i].Pad)
+		if err != nil {
+			return err
+		}
+		l, seen, err := look(ctx, analyzer, s.img)
+		if err != nil {
+			return err
+		}
+		l.Picture = set[i]
+		looks[i] = l
+		if l.Features == nil {
+			return nil
+		}
+		return m.add(i, s, seen)
+	})
+	if err = errors.Join(err, crops.Close()); err != nil {
+		return nil, err
+	}
+	return looks, m.describe(filepath.Join(dir, "pictures.csv"), looks)
 }
 
-// Add takes one view, as Options.Seen.
-func (m *Material) Add(ctx context.Context, picture, view int, o *vision.Observation) error {
-	values, err := vision.FeatureMap(ctx, m.models, o)
-	if err != nil {
-		return err
-	}
-	cells := make([]byte, len(values))
-	for i, v := range values {
-		cells[i] = uint8(min(max(v, 0), 6)*(255.0/6) + 0.5)
-	}
+// material are the crops written so far.
+type material struct {
+	lock   sync.Mutex
+	crops  *os.File
+	count  int
+	places []cropPlace // by picture
+}
+
+type cropPlace struct {
+	row                      int
+	place                    vision.Place
+	left, top, right, bottom int // of the picture within its border
+}
+
+func (m *material) add(i int, s *shot, seen *vision.Observation) error {
+	pixels, place := vision.WideCrop(seen)
+	in := s.inner
 	m.lock.Lock()
-	m.views[picture] = append(m.views[picture], view)
+	row := m.count
+	m.count++
+	m.places[i] = cropPlace{row, place, in.Min.X, in.Min.Y, in.Max.X, in.Max.Y}
 	m.lock.Unlock()
-	_, err = m.maps.WriteAt(cells, int64(place(picture, view))*inference.MapSize)
+	_, err := m.crops.WriteAt(pixels, int64(row)*int64(len(pixels)))
 	return err
 }
 
-// place is a view's row in maps.u8; rows of views that were left out stay
-// empty.
-func place(picture, view int) int { return picture*(1+alteredViews) + view }
-
-// Close writes views.csv: a row for each view of the pictures that the page
-// would count, with the picture's fold and what the head says that was fitted
-// without that fold.
-func (m *Material) Close(set []Lesson, folds []int, estimates []float64) error {
-	file, err := os.Create(filepath.Join(m.dir, "views.csv"))
+func (m *material) describe(path string, looks []Look) error {
+	var counted []Look
+	var places []cropPlace
+	for i, l := range looks {
+		if l.Features != nil {
+			counted, places = append(counted, l), append(places, m.places[i])
+		}
+	}
+	held := HoldOut(counted)
+	file, err := os.Create(path) //nolint:gosec // in the directory that the operator names
 	if err != nil {
-		return errors.Join(err, m.maps.Close())
+		return err
 	}
 	out := csv.NewWriter(file)
-	_ = out.Write([]string{"row", "file", "age", "group", "fold", "head"})
-	measured := 0
-	for i, l := range set {
-		if l.Features == nil {
-			continue
+	_ = out.Write(strings.Split("row,file,collection,age,group,held,x,y,side,angle,left,top,right,bottom", ","))
+	for i, l := range counted {
+		at := places[i]
+		row := []string{strconv.Itoa(at.row), l.Path, l.Collection, strconv.Itoa(l.Age), strings.Join(l.Groups, ";"), "0"}
+		if held[i] {
+			row[len(row)-1] = "1"
 		}
-		for _, view := range m.views[i] {
-			_ = out.Write([]string{
-				strconv.Itoa(place(i, view)), l.Path, strconv.Itoa(l.Age), strings.Join(l.Groups, ";"),
-				strconv.Itoa(folds[measured]), fmt.Sprintf("%.3f", estimates[measured]),
-			})
+		for _, v := range []float64{at.place.X, at.place.Y, at.place.Side, at.place.Angle} {
+			row = append(row, fmt.Sprintf("%.4f", v))
 		}
-		measured++
+		for _, v := range []int{at.left, at.top, at.right, at.bottom} {
+			row = append(row, strconv.Itoa(v))
+		}
+		_ = out.Write(row)
 	}
 	out.Flush()
-	return errors.Join(out.Error(), file.Close(), m.maps.Close())
+	return errors.Join(out.Error(), file.Close())
 }

@@ -17,9 +17,10 @@ import (
 
 // Sample is a picture's label and its estimate, both in years.
 type Sample struct {
-	Age      int
-	Groups   []string
-	Estimate float64
+	Age        int
+	Groups     []string
+	Collection string
+	Estimate   float64
 }
 
 // Share is a proportion with its 95 % interval.
@@ -85,20 +86,24 @@ type Refusal struct {
 // Report holds the accuracy of an estimator on a set. All figures are per
 // picture.
 type Report struct {
-	Target      int       `json:"target"` // years
-	Margins     []int     `json:"margins"`
-	Pictures    int       `json:"pictures"`
-	Measured    int       `json:"measured"` // pictures that were not refused
-	Refused     []Refusal `json:"refused"`
-	Bands       []Band    `json:"bands"`
-	FalsePass   []Passing `json:"false_pass"` // the five ages below the target together, then each age below it
-	Pass        []Passing `json:"pass"`       // adults, by distance from the target
-	Older       []Passing `json:"older_pass"` // adults of 36 and more, by age
-	Groups      []Group   `json:"groups"`     // empty when the set names none
-	Altered     []Altered `json:"altered,omitempty"`
-	Recommended *int      `json:"recommended"`    // margin; nil when the set is too small to tell
-	MaxFalse    float64   `json:"max_false_pass"` // the rate that Recommended keeps to
-	Spread      []Spread  `json:"spread"`
+	Target    int       `json:"target"` // years
+	Margins   []int     `json:"margins"`
+	Pictures  int       `json:"pictures"`
+	Measured  int       `json:"measured"` // pictures that were not refused
+	Refused   []Refusal `json:"refused"`
+	Bands     []Band    `json:"bands"`
+	FalsePass []Passing `json:"false_pass"` // the five ages below the target together, then each age below it
+	Pass      []Passing `json:"pass"`       // adults, by distance from the target
+	Older     []Passing `json:"older_pass"` // adults of 36 and more, by age
+	Groups    []Group   `json:"groups"`     // empty when the set names none
+	Altered   []Altered `json:"altered,omitempty"`
+	// Separation is nil where there are too few pictures.
+	Separation *Separation `json:"separation"`
+	// Parts are the reports on each collection; empty when there is only one.
+	Parts       []Part   `json:"parts,omitempty"`
+	Recommended *int     `json:"recommended"`    // margin; nil when the set is too small to tell
+	MaxFalse    float64  `json:"max_false_pass"` // the rate that Recommended keeps to
+	Spread      []Spread `json:"spread"`
 	// Curve is every figure of who passes, for the operator's pages; see Curve.Write.
 	Curve []curve.Age `json:"-"`
 	// Cells are the figures by age, sex and group.
@@ -129,8 +134,15 @@ const maxMargin = 20
 // recommendation needs.
 const fewestBelow = 30
 
-// Measure compares estimates with labels for a target age.
+// Measure compares estimates with labels for a target age, of all pictures and of
+// each collection.
 func Measure(samples []Sample, target int) Report {
+	r := measure(samples, target)
+	r.Parts = parts(samples, target)
+	return r
+}
+
+func measure(samples []Sample, target int) Report {
 	r := Report{Target: target, Margins: Margins, Pictures: len(samples), Measured: len(samples), MaxFalse: MaxFalsePass}
 	for _, b := range bands {
 		if in := within(samples, b[0], b[1]); len(in) > 0 {
@@ -154,6 +166,7 @@ func Measure(samples []Sample, target int) Report {
 	}
 	r.Groups = groups(samples, target)
 	r.Recommended = recommend(samples, target)
+	r.Separation = separation(samples, target)
 	r.Spread = spread(samples)
 	r.Curve = counts(samples)
 	r.Cells = Cells(samples)
@@ -296,7 +309,7 @@ func Given(set []Picture, target int) (Report, error) {
 		if p.Estimate == nil {
 			return Report{}, fmt.Errorf("%s has no estimate, but others have", p.Path)
 		}
-		samples = append(samples, Sample{p.Age, p.Groups, rounded(*p.Estimate)})
+		samples = append(samples, Sample{p.Age, p.Groups, p.Collection, rounded(*p.Estimate)})
 	}
 	return Measure(samples, target), nil
 }
@@ -304,22 +317,10 @@ func Given(set []Picture, target int) (Report, error) {
 // Evaluate estimates every look that the page would count with the head, and
 // reports on them.
 func Evaluate(looks []Look, head age.Head, target int) Report {
-	var estimates []float64
-	for _, l := range looks {
-		if l.Features != nil {
-			estimates = append(estimates, head.Age(l.Features))
-		}
-	}
-	return Compare(looks, estimates, target)
-}
-
-// Compare reports on estimates of the looks that the page would count, in
-// their order.
-func Compare(looks []Look, estimates []float64, target int) Report {
 	var samples []Sample
 	for _, l := range looks {
 		if l.Features != nil {
-			samples = append(samples, Sample{l.Age, l.Groups, rounded(estimates[len(samples)])})
+			samples = append(samples, Sample{l.Age, l.Groups, l.Collection, rounded(head.Age(l.Features))})
 		}
 	}
 	r := Measure(samples, target)

@@ -14,6 +14,27 @@ func (r Report) WriteText(out io.Writer) error {
 	for _, refusal := range r.Refused {
 		fmt.Fprintf(w, "refused: %s\t%d\n", refusal.Reason, refusal.Count)
 	}
+	r.writeTables(w)
+	writeSeparation(w, append([]Part{{"all", r}}, r.Parts...), r.Target)
+	for _, p := range r.Parts {
+		fmt.Fprintf(w, "\n%s, %d pictures\n", strings.ToUpper(p.Name), p.Measured)
+		p.writeTables(w)
+	}
+	if len(r.Altered) > 0 {
+		writeAltered(w, r.Altered, r.Target)
+	}
+	if r.Recommended != nil {
+		fmt.Fprintf(w, "\nRecommended: AGEGATE_AGE_MARGIN=%d, the smallest with which at most %.0f %% of the ages %s pass.\n",
+			*r.Recommended, 100*r.MaxFalse, span(r.Target-5, r.Target-1))
+	} else {
+		fmt.Fprintf(w, "\nNo margin can be recommended: it takes %d pictures of the ages %s, and a margin up to %d at which %.0f %% of them or fewer pass.\n",
+			fewestBelow, span(r.Target-5, r.Target-1), maxMargin, 100*r.MaxFalse)
+	}
+	return w.Flush()
+}
+
+// writeTables prints errors and passes by age and group.
+func (r Report) writeTables(w io.Writer) {
 	fmt.Fprintf(w, "\nAGE\tPICTURES\tMAE\tBIAS\n")
 	for _, b := range r.Bands {
 		fmt.Fprintf(w, "%s\t%d\t%.2f\t%+.2f\n", span(b.From, b.To), b.Count, b.MAE, b.Bias)
@@ -41,17 +62,6 @@ func (r Report) WriteText(out io.Writer) error {
 			g.Clear.row(w, g.Name+", ")
 		}
 	}
-	if len(r.Altered) > 0 {
-		writeAltered(w, r.Altered, r.Target)
-	}
-	if r.Recommended != nil {
-		fmt.Fprintf(w, "\nRecommended: AGEGATE_AGE_MARGIN=%d, the smallest with which at most %.0f %% of the ages %s pass.\n",
-			*r.Recommended, 100*r.MaxFalse, span(r.Target-5, r.Target-1))
-	} else {
-		fmt.Fprintf(w, "\nNo margin can be recommended: it takes %d pictures of the ages %s, and a margin up to %d at which %.0f %% of them or fewer pass.\n",
-			fewestBelow, span(r.Target-5, r.Target-1), maxMargin, 100*r.MaxFalse)
-	}
-	return w.Flush()
 }
 
 // heading names the columns of a passing row.

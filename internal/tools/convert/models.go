@@ -51,7 +51,7 @@ var models = map[inference.Model]model{
 		outputs: []output{
 			{tfjs.Output{Node: "age_pred/Softmax", Name: "distribution", Shape: []int64{1, 100}}, "probability of each age from 0 to 99"},
 			{tfjs.Output{Node: "global_pooling/Mean", Name: "descriptor", Shape: []int64{1, 1024}}, "face descriptor"},
-			{tfjs.Output{Node: "conv_pw_11_relu/clip_by_value", Name: "map", Shape: []int64{1, 512, 14, 14}}, "feature map of block 11 of 13, channels first, 0 to 6"},
+			{tfjs.Output{Node: "conv_pw_6_relu/clip_by_value", Name: "map", Shape: []int64{1, 512, 14, 14}}, "feature map of block 6 of 13, channels first, 0 to 6"},
 		},
 		origin:  "https://github.com/HSE-asavchenko/HSE_FaceRec_tf",
 		licence: "MIT as distributed; see NOTICE",

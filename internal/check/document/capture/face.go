@@ -78,7 +78,7 @@ func faceBeside(ctx context.Context, analyzer vision.Analyzer, img image.Image, 
 	if o.Face.Width/scale*mm < leastPixels {
 		return nil, Closer, nil
 	}
-	f, err := analyzer.Features(ctx, o)
+	f, err := analyzer.Views(ctx, o)
 	return f, NoHint, err
 }
 
@@ -148,7 +148,7 @@ func faceAlone(ctx context.Context, analyzer vision.Analyzer, img image.Image, t
 	if o.Face.Width/k < leastPixels || o.Face.Width < leastPixels {
 		return nil, Closer, nil
 	}
-	f, err := analyzer.Features(ctx, o)
+	f, err := analyzer.Views(ctx, o)
 	return f, NoHint, err
 }
 

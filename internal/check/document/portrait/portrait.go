@@ -60,7 +60,7 @@ func Find(ctx context.Context, analyzer vision.Analyzer, img image.Image) (*visi
 				best = closer
 			}
 		}
-		return analyzer.Features(ctx, best)
+		return analyzer.Views(ctx, best)
 	}
 	return nil, failure
 }

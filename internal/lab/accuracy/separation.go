@@ -1,0 +1,121 @@
+package accuracy
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Separation says how well estimates tell the five ages below the target from
+// those 7 to 17 years above it, whatever the cutoff. Figures at one cutoff
+// mislead where estimators differ in scale; these do not.
+type Separation struct {
+	// AUC is the share of pairs, one picture of each range, in which the older
+	// person is estimated older. Ties count half.
+	AUC  float64 `json:"auc"`
+	Low  float64 `json:"low"` // 95 % interval (Hanley and McNeil, 1982)
+	High float64 `json:"high"`
+	// Equal are the passes of the older range at cutoffs at which as many of the
+	// young pass as falseRates say.
+	Equal []EqualPass `json:"equal"`
+}
+
+// EqualPass is who passes at the lowest cutoff, to a tenth of a year, at which at
+// most FalseRate of the young do.
+type EqualPass struct {
+	FalseRate float64 `json:"false_rate"`
+	Cutoff    float64 `json:"cutoff"` // years
+	Pass      Share   `json:"pass"`
+}
+
+var falseRates = []float64{0.02, 0.035, 0.06, 0.12}
+
+// fewestPairs is how many pictures of each range a separation needs.
+const fewestPairs = 10
+
+// separation returns nil for fewer than fewestPairs pictures of either range.
+func separation(samples []Sample, target int) *Separation {
+	young, older := estimates(within(samples, target-5, target-1)), estimates(within(samples, target+7, target+17))
+	if len(young) < fewestPairs || len(older) < fewestPairs {
+		return nil
+	}
+	var s Separation
+	for _, o := range older {
+		below, found := slices.BinarySearch(young, o)
+		s.AUC += float64(below)
+		if found {
+			after, _ := slices.BinarySearchFunc(young, o, func(y, o float64) int { return cmp.Or(cmp.Compare(y, o), -1) })
+			s.AUC += float64(after-below) / 2
+		}
+	}
+	m, n := float64(len(young)), float64(len(older))
+	s.AUC /= m * n
+	q1, q2 := s.AUC/(2-s.AUC), 2*s.AUC*s.AUC/(1+s.AUC)
+	variance := (s.AUC*(1-s.AUC) + (m-1)*(q2-s.AUC*s.AUC) + (n-1)*(q1-s.AUC*s.AUC)) / (m * n)
+	half := distuv.UnitNormal.Quantile(0.975) * math.Sqrt(max(variance, 0))
+	s.Low, s.High = max(0, s.AUC-half), min(1, s.AUC+half)
+	for _, rate := range falseRates {
+		allowed := int(rate * m)
+		cutoff := math.Round(10*young[len(young)-1-allowed]+1) / 10
+		at, _ := slices.BinarySearch(older, cutoff)
+		s.Equal = append(s.Equal, EqualPass{rate, cutoff, NewShare(len(older)-at, len(older))})
+	}
+	return &s
+}
+
+// estimates returns the estimates in ascending order.
+func estimates(samples []Sample) []float64 {
+	var out []float64
+	for _, s := range samples {
+		out = append(out, s.Estimate)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Part is the report on one collection.
+type Part struct {
+	Name string `json:"name"`
+	Report
+}
+
+// parts reports on each collection, where there are several.
+func parts(samples []Sample, target int) []Part {
+	byName := map[string][]Sample{}
+	for _, s := range samples {
+		byName[s.Collection] = append(byName[s.Collection], s)
+	}
+	var out []Part
+	for name, in := range byName {
+		if len(byName) > 1 {
+			out = append(out, Part{name, measure(in, target)})
+		}
+	}
+	slices.SortFunc(out, func(a, b Part) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// writeSeparation prints how well each of the reports tells young from older.
+func writeSeparation(w io.Writer, all []Part, target int) {
+	young, older := span(target-5, target-1), span(target+7, target+17)
+	fmt.Fprintf(w, "\n%s AGAINST %s\tPICTURES\tAUC", young, older)
+	for _, rate := range falseRates {
+		fmt.Fprintf(w, "\t%s PASS WHERE %.1f %% OF %s DO", older, 100*rate, young)
+	}
+	fmt.Fprintln(w)
+	for _, p := range all {
+		s := p.Separation
+		if s == nil {
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%d\t%.3f (%.3f–%.3f)", p.Name, p.Measured, s.AUC, s.Low, s.High)
+		for _, e := range s.Equal {
+			fmt.Fprintf(w, "\t%s from %.1f", e.Pass, e.Cutoff)
+		}
+		fmt.Fprintln(w)
+	}
+}
