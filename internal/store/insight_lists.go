@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -164,6 +165,10 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 	if q.TargetAge != 0 {
 		r.where, r.args = "target_age = ?", []any{q.TargetAge}
 	}
+	if q.Order != "" {
+		r.columns += ", success_url"
+		r.where, r.args = and(r.where, orderClause), append(r.args, orderPatterns(q.Order)...)
+	}
 	if !q.From.IsZero() {
 		r.from = insight.IDAt(q.From).String()
 	}
@@ -174,6 +179,12 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 	if !q.To.IsZero() {
 		r.before = insight.IDAt(q.To).String()
 	}
+	if q.Prefix != "" {
+		r.from = max(r.from, q.Prefix+leastID[len(q.Prefix):])
+		if end := q.Prefix + greatestID("sessions")[len(q.Prefix):]; r.before == "" || end < r.before {
+			r.before = end
+		}
+	}
 	if q.Before != uuid.Nil && (r.before == "" || q.Before.String() < r.before) {
 		r.before = q.Before.String()
 	}
@@ -183,6 +194,33 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 		found.Rows = mapAll(rows, func(row listRow) insight.SessionRow { return toSessionRow(row, q.Now) })
 		return found, err
 	})
+}
+
+// orderClause selects sessions by a parameter of their success URL. The fragment
+// is parted like a parameter, so that each one ends with an ampersand.
+const orderClause = `(REPLACE(success_url, '#', '&') || '&' LIKE ? ESCAPE '!' OR REPLACE(success_url, '#', '&') || '&' LIKE ? ESCAPE '!')`
+
+// orderPatterns are the arguments of orderClause.
+func orderPatterns(order string) []any {
+	name, value, named := strings.Cut(order, "=")
+	if !named {
+		name, value = "", order
+	}
+	literal := strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+	end := "=" + literal.Replace(url.QueryEscape(value)) + "&%"
+	if !named {
+		return []any{"%?%" + end, "%?%" + end}
+	}
+	name = literal.Replace(url.QueryEscape(name))
+	return []any{"%?" + name + end, "%?%&" + name + end}
+}
+
+// and joins two conditions, of which the first may be empty.
+func and(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + " AND " + b
 }
 
 // sessionParts returns the ranges of an effective status, or of all.

@@ -61,6 +61,15 @@ func (s *Store) ClaimOf(ctx context.Context, sessionID uuid.UUID) (session.Idemp
 	})
 }
 
+// ClaimByKey implements session.Store.
+func (s *Store) ClaimByKey(ctx context.Context, tenantID uuid.UUID, livemode bool, keyHash []byte) (session.IdempotencyClaim, error) {
+	return view(ctx, s, func(tx *Tx) (session.IdempotencyClaim, error) {
+		var row claimRow
+		err := tx.db.Take(&row, "tenant_id = ? AND livemode = ? AND key_hash = ?", tenantID, livemode, keyHash).Error
+		return toClaim(row), err
+	})
+}
+
 // pending selects the session if its status is PENDING.
 func (tx *Tx) pending(id uuid.UUID) *gorm.DB {
 	return tx.db.Model(&sessionRow{}).Where("id = ? AND status = ?", id, session.StatusPending)

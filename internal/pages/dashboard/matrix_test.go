@@ -180,7 +180,7 @@ func TestTable(t *testing.T) {
 		if strings.HasPrefix(row.Path, "/dashboard/:tenant") && !slices.Contains([]string{"viewer", "developer", "owner"}, row.Least) {
 			t.Errorf("%s %s is for %s", row.Method, row.Path, row.Least)
 		}
-		if strings.HasPrefix(row.Path, "/dashboard/:tenant") && row.Method != http.MethodGet && row.Least == "viewer" {
+		if strings.HasPrefix(row.Path, "/dashboard/:tenant") && row.Method != http.MethodGet && row.Least == "viewer" && !strings.HasSuffix(row.Path, "/paste") {
 			t.Errorf("%s %s: a viewer changes something", row.Method, row.Path)
 		}
 		if strings.HasPrefix(row.Path, "/operator/") && row.Method != http.MethodGet && row.Path != "/operator/leave" && !row.Confirmed {

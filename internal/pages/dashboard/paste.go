@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"net/url"
 
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
@@ -21,9 +22,9 @@ func (p *Pages) paste() feature {
 	f := feature{
 		screens: []string{"paste"},
 		notices: []string{"paste_test", "paste_live"},
-		keys:    []string{"paste.no_session", "paste.no_event", "paste.no_link"},
+		keys:    []string{"paste.no_session", "paste.no_event", "paste.no_link", "paste.no_word"},
 	}
-	f.fill(route{path: pastePath, least: developer}, pasteForm, p.readPaste)
+	f.fill(route{path: pastePath, least: viewer}, pasteForm, p.readPaste)
 	return f
 }
 
@@ -93,12 +94,32 @@ func (r *request) openPasted(given pasted) (*recordLink, error) {
 			return nil, err
 		}
 		return r.sessionLink(sess.ID) // which looks at the tenant
+	case pastedWord:
+		return r.openWord(given.text)
 	}
 	id, err := uuid.Parse(given.text)
 	if err != nil {
 		return nil, err
 	}
 	return r.sessionLink(id)
+}
+
+// openWord leads to the session of an Idempotency-Key, or to those whose ID or
+// order it may be.
+func (r *request) openWord(word string) (*recordLink, error) {
+	for _, livemode := range r.livemodes() {
+		id, err := r.pages.cfg.Sessions.ByIdempotencyKey(r.ctx(), r.access.TenantID(), livemode, word)
+		if err == nil {
+			return r.sessionLink(id)
+		}
+		if fault.CodeOf(err) != fault.NotFound {
+			return nil, err
+		}
+	}
+	if !idPrefix.MatchString(word) && !orderText.MatchString(word) {
+		return nil, nil
+	}
+	return &recordLink{Href: r.path(sessionsPath) + "?id=" + url.QueryEscape(word), Livemode: r.access.Livemode()}, nil
 }
 
 // noticeOf says which mode a record is of, if that is not the page's.

@@ -26,6 +26,7 @@ const (
 	pastedLink     pastedKind = "link" // of a verification
 	pastedEvent    pastedKind = "event"
 	pastedSession  pastedKind = "session"
+	pastedWord     pastedKind = "word" // an order, an Idempotency-Key or how an ID begins
 )
 
 const uuidForm = `[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`
@@ -36,6 +37,7 @@ var (
 	linkPattern    = regexp.MustCompile(`/v/([A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)`)
 	eventPattern   = regexp.MustCompile(`\b(?i:evt)_` + uuidForm + `\b`)
 	sessionPattern = regexp.MustCompile(`\b` + uuidForm + `\b`)
+	wordPattern    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:=/+-]{1,127}$`)
 	bodyStart      = regexp.MustCompile(`(?m)^\x{feff}?\{`)
 )
 
@@ -62,6 +64,9 @@ func recognize(text string) pasted {
 	}
 	if all := sessionPattern.FindAllString(text, -1); all != nil {
 		return pasted{pastedSession, strings.ToLower(all[len(all)-1])}
+	}
+	if word := strings.Trim(text, "\"' \t\n"); wordPattern.MatchString(word) {
+		return pasted{pastedWord, word}
 	}
 	return pasted{}
 }

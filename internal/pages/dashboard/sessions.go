@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,14 @@ func (p *Pages) sessions() feature {
 		keys:    keys,
 	}
 }
+
+// What the search takes besides a whole ID: how one begins, and an order in the
+// query of the success URL, as 1042 or order=1042. Links and keys are for the
+// paste box, which is posted: an address is logged on its way.
+var (
+	idPrefix  = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F-]{0,27})?$`)
+	orderText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:=-]{1,63}$`)
+)
 
 // statusView is a session's status in words and shape.
 type statusView struct{ Status session.Status }
@@ -111,7 +120,6 @@ func (p *Pages) showSessions(r *request) error {
 		if id, err := uuid.Parse(v.Asked["id"]); err == nil {
 			return r.Redirect(http.StatusSeeOther, v.List+"/"+id.String())
 		}
-		v.refuse("id")
 	}
 	filter := v.filter()
 	before, err := r.cursor("before")
@@ -144,6 +152,13 @@ func (v *sessionsView) refuse(name string) {
 
 // filter reads what was asked for, and notes what of it cannot be read.
 func (v *sessionsView) filter() (f insight.SessionFilter) {
+	if given := v.Asked["id"]; idPrefix.MatchString(given) {
+		f.Prefix = strings.ToLower(given)
+	} else if orderText.MatchString(given) {
+		f.Order = given
+	} else if given != "" {
+		v.refuse("id")
+	}
 	if f.Status = session.Status(v.Asked["status"]); f.Status != "" && !slices.Contains(parts, f.Status) {
 		v.refuse("status")
 	}

@@ -16,6 +16,9 @@ type SessionFilter struct {
 	Status    session.Status // effective: a pending session past its expiry is EXPIRED
 	TargetAge int
 	From, To  time.Time // created at or after From and before To, to the millisecond
+	Prefix    string    // of the ID, lower case
+	// Order is a value in the query of the success URL, or name=value; empty for all.
+	Order string
 }
 
 // SessionRow is a session as lists show it.

@@ -206,6 +206,17 @@ func (s *Service) TestLink(ctx context.Context, tenantID, id uuid.UUID) (string,
 	return s.created(id, string(link), sess.ExpiresAt).VerificationURL, nil
 }
 
+// ByIdempotencyKey returns the ID of the session that a request with an
+// Idempotency-Key created, or fault.NotFound. The key is looked up by its hash.
+func (s *Service) ByIdempotencyKey(ctx context.Context, tenantID uuid.UUID, livemode bool, key string) (uuid.UUID, error) {
+	hash := sha256.Sum256([]byte(key))
+	claim, err := s.store.ClaimByKey(ctx, tenantID, livemode, hash[:])
+	if err != nil {
+		return uuid.Nil, notFoundAs(err, errNotFound)
+	}
+	return claim.SessionID, nil
+}
+
 func linkContext(id uuid.UUID) string { return "link|" + id.String() }
 
 // orNone returns "-", which is no valid URL, for an omitted one.

@@ -37,6 +37,10 @@ type Store interface {
 	// or fault.NotFound.
 	ClaimOf(ctx context.Context, sessionID uuid.UUID) (IdempotencyClaim, error)
 
+	// ClaimByKey returns the claim of an idempotency key's SHA-256, or
+	// fault.NotFound. It may be one that has expired.
+	ClaimByKey(ctx context.Context, tenantID uuid.UUID, livemode bool, keyHash []byte) (IdempotencyClaim, error)
+
 	// ExpireSession writes EXPIRED if the session is PENDING and its expiry is
 	// at or before now. It reports whether it did.
 	ExpireSession(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
