@@ -133,11 +133,15 @@ func (m *machine) complete(t *rapid.T) {
 	s := &m.sessions[i]
 	now := m.now
 	err := m.db.UpdateSessions(ctx, func(tx session.Tx) error {
-		ok, err := tx.CompleteSession(s.ID, session.Decision{Status: session.StatusPassed, At: now, Source: session.SourceDocument})
-		if !ok {
-			t.Fatal("the session is not open")
+		saved, err := tx.LockSession(s.ID)
+		if err != nil {
+			return err
 		}
-		return err
+		if saved.OpenedAt == nil {
+			saved.OpenedAt = &now
+		}
+		saved.Status, saved.Source, saved.CompletedAt = session.StatusPassed, session.SourceDocument, &now
+		return tx.SaveSession(saved)
 	})
 	if err != nil {
 		t.Fatal(err)
