@@ -1,8 +1,10 @@
 // Package databases tests the store on servers that PostgreSQL alone does not
-// bring: through PgBouncer, and beside replicas.
+// bring: through PgBouncer, and with replicas.
 package databases
 
 import (
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -13,9 +15,7 @@ import (
 
 	"agegate/internal/rules/insight"
 	"agegate/internal/store"
-	"agegate/internal/store/dbtest"
 	"agegate/internal/store/pgtest"
-	"agegate/internal/store/storetest"
 )
 
 // open opens a store whose deadline no slow moment of the machine reaches.
@@ -29,11 +29,15 @@ func open(t *testing.T, url string) *store.Store {
 	return s
 }
 
-// TestConformanceBehindAPooler runs what every store must hold through
-// PgBouncer, which refuses settings at start-up by default.
-func TestConformanceBehindAPooler(t *testing.T) {
-	pooler := pgtest.NewPooler(t)
-	storetest.Run(t, func(t testing.TB) storetest.Store { return dbtest.Open(t, pooler.URL(t)) })
+// TestStoreBehindAPooler runs the store's tests through PgBouncer, which refuses
+// settings at start-up by default.
+func TestStoreBehindAPooler(t *testing.T) {
+	suite := exec.CommandContext(t.Context(), "go", "test", "-C", "../../internal/store/storetest", "-count=1", ".")
+	suite.Env = append(os.Environ(), "AGEGATE_TEST_STORE=pooler")
+	out, err := suite.CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), "ok ") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 func TestReplicasMigrateBehindAPooler(t *testing.T) {

@@ -26,8 +26,8 @@ func sqliteURL(t testing.TB) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")
 }
 
-// Each runs body as a subtest per dialect, each with an empty, migrated
-// database of its own.
+// Each runs body as a subtest per dialect, each with a new, empty, migrated
+// database.
 func Each(t *testing.T, body func(t *testing.T, s *store.Store)) {
 	t.Helper()
 	for _, dialect := range []string{"sqlite", "postgres"} {

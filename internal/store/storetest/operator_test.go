@@ -1,0 +1,136 @@
+package storetest
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
+)
+
+func TestTenantsAreFound(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		ids := map[string]uuid.UUID{}
+		for i, name := range []string{"Wine & More", "WINE cellar", "100% wine_bar", "Beer!", "Vin d'Øl"} {
+			row := tenant.Tenant{ID: id(t), Name: name, CreatedAt: start.Add(time.Duration(i) * time.Second)}
+			wantNoError(t, s.CreateTenant(t.Context(), row, nil, nil, anAct))
+			ids[name] = row.ID
+		}
+		for _, tt := range []struct {
+			text  string
+			limit int
+			want  []string // oldest first
+		}{
+			{"wine", 10, []string{"Wine & More", "WINE cellar", "100% wine_bar"}},
+			{"WINE", 2, []string{"Wine & More", "WINE cellar"}},
+			{"%", 10, []string{"100% wine_bar"}},
+			{"e_b", 10, []string{"100% wine_bar"}},
+			{"!", 10, []string{"Beer!"}},
+			{"'", 10, []string{"Vin d'Øl"}},
+			{"Øl", 10, []string{"Vin d'Øl"}},
+			{"' OR 1=1 --", 10, nil},
+			{ids["Beer!"].String(), 10, []string{"Beer!"}},
+			{strings.ToUpper(ids["Beer!"].String()), 10, []string{"Beer!"}},
+			{ids["Beer!"].String()[:13], 10, nil}, // a part of an ID is no ID
+			{id(t).String(), 10, nil},
+		} {
+			found, err := s.FindTenants(t.Context(), tt.text, tt.limit)
+			var names []string
+			for _, f := range found {
+				names = append(names, f.Name)
+			}
+			if err != nil || !reflect.DeepEqual(names, tt.want) {
+				t.Errorf("%q: %q, %v, want %q", tt.text, names, err, tt.want)
+			}
+		}
+	})
+}
+
+func TestUsersArePagedOldestFirst(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		want := []account.User{newUser(t, s)}
+		for _, email := range []string{"bob@shop.example", "cyd@shop.example"} {
+			want = append(want, anotherUser(t, s, email))
+		}
+		var got []account.User
+		for after := uuid.Nil; ; after = got[len(got)-1].ID {
+			page, err := s.Users(t.Context(), after, 2)
+			wantNoError(t, err)
+			if got = append(got, page...); len(page) < 2 {
+				break
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("users = %+v\nwant %+v", got, want)
+		}
+	})
+}
+
+func TestALoginLooksIntoATenant(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		shop, user, now, until := newTenant(t, s), newUser(t, s), stored(start), stored(start.Add(account.EntryTTL))
+		for _, cookie := range []string{"one", "other"} {
+			inAccounts(t, s, func(tx account.Tx) error {
+				return tx.InsertLogin(account.Login{Hash: digest(cookie), UserID: user.ID, CreatedAt: now, SeenAt: now, EndsAt: now.Add(time.Hour)})
+			})
+		}
+		entered := func(cookie string, wantTenant *uuid.UUID, wantUntil *time.Time) {
+			t.Helper()
+			got, _, err := s.LoginByHash(t.Context(), digest(cookie))
+			if err != nil || !reflect.DeepEqual(got.EnteredTenant, wantTenant) || !reflect.DeepEqual(got.EnteredUntil, wantUntil) {
+				t.Errorf("%s looks into %v until %v, %v; want %v until %v", cookie, got.EnteredTenant, got.EnteredUntil, err, wantTenant, wantUntil)
+			}
+		}
+		set := func(cookie string, tenantID *uuid.UUID, until *time.Time, at time.Time) error {
+			return s.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.SetEntered(digest(cookie), tenantID, until, at) })
+		}
+		entered("one", nil, nil)
+		wantNoError(t, set("one", &shop.ID, &until, now))
+		entered("one", &shop.ID, &until)
+		entered("other", nil, nil)
+		wantNoError(t, set("one", nil, nil, now))
+		entered("one", nil, nil)
+		wantCode(t, "a log-in that has ended", set("one", &shop.ID, &until, now.Add(time.Hour)), fault.NotFound)
+		wantCode(t, "no log-in", set("nobody", &shop.ID, &until, now), fault.NotFound)
+		entered("one", nil, nil)
+	})
+}
+
+func TestStateOfTheDatabase(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		got, err := s.DatabaseState(t.Context())
+		if err != nil || got.Dialect != "sqlite" && got.Dialect != "postgres" || got.Bytes <= 0 || got.Migration < 9 {
+			t.Errorf("the state is %+v, %v", got, err)
+		}
+		if pending, oldest, err := s.QueueState(t.Context()); err != nil || pending != 0 || oldest != 0 {
+			t.Errorf("the empty queue has %d deliveries, the oldest due for %s, %v", pending, oldest, err)
+		}
+	})
+}
+
+func TestTheNewestFoldIsOfAnyTenant(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		newest := func(want int64) {
+			t.Helper()
+			if got, err := s.NewestFold(t.Context()); err != nil || got != want {
+				t.Errorf("the newest fold is %d, %v, want %d", got, err, want)
+			}
+		}
+		newest(0)
+		behind := newTenant(t, s)
+		for owner, hour := range map[uuid.UUID]int64{newTenant(t, s).ID: 700, behind.ID: 600} {
+			if ok, err := s.FoldSessions(t.Context(), owner, 0, hour, nil); err != nil || !ok {
+				t.Errorf("fold: %t, %v", ok, err)
+			}
+		}
+		if ok, err := s.FoldLedger(t.Context(), behind.ID, 0, 9000, nil); err != nil || !ok {
+			t.Errorf("fold of the ledger: %t, %v", ok, err)
+		}
+		newest(701) // neither of the tenant behind nor of the ledger
+	})
+}

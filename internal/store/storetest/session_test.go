@@ -1,0 +1,217 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+)
+
+const microsecond = time.Microsecond
+
+// fullSession returns a session whose every field is set.
+func fullSession(t testing.TB, owner tenant.Tenant) session.Session {
+	t.Helper()
+	full := sessionOf(t, owner)
+	at, age := stored(start), 24.5
+	full.WebhookURL, full.BrowserHash, full.Status = "https://shop.example/hook", digest(full.ID.String()+"cookie"), session.StatusPassed
+	full.CompletedAt, full.ConsentedAt, full.DocumentOpenedAt, full.DetectedAge = &at, &at, &at, &age
+	full.Attempts, full.Strikes, full.Livemode = 3, 1, false
+	key := id(t)
+	full.OpenedAt, full.BegunAt, full.RedirectedAt, full.APIKeyID = &at, &at, &at, &key
+	full.Source, full.Basis = session.SourceCamera, session.Basis{Cutoff: &age, Calibration: "abc"}
+	full.DocumentWay, full.DocumentAttempts, full.NextRedirectExpired = session.WayWallet, 2, true
+	full.FaceMatchAt, full.DocumentCamera = &at, 70*time.Second
+	return full
+}
+
+func TestSessionComesBackAsStored(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		owner := newTenant(t, s)
+		plain, full := sessionOf(t, owner), fullSession(t, owner)
+		for _, want := range []session.Session{plain, full} {
+			inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(want) })
+			got, err := s.SessionByID(t.Context(), owner.ID, want.ID)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("SessionByID = %+v, %v\nwant %+v", got, err, want)
+			}
+			if got := byLink(t, s, want); !reflect.DeepEqual(got, want) {
+				t.Errorf("SessionByLink = %+v\nwant %+v", got, want)
+			}
+		}
+	})
+}
+
+func TestAnotherTenantsSessionIsNotFound(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		row := newSession(t, s, newTenant(t, s))
+		_, err := s.SessionByID(t.Context(), newTenant(t, s).ID, row.ID)
+		wantCode(t, "another tenant's session", err, fault.NotFound)
+	})
+}
+
+func TestInsertSessionRefusesATakenLink(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		owner := newTenant(t, s)
+		taken := newSession(t, s, owner)
+		second := sessionOf(t, owner)
+		second.LinkHash = taken.LinkHash
+		err := s.UpdateSessions(t.Context(), func(tx session.Tx) error { return tx.InsertSession(second) })
+		wantCode(t, "a link twice", err, fault.Conflict)
+	})
+}
+
+func TestFirstTimesAreKept(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		row := newSession(t, s, newTenant(t, s))
+		later := start.Add(time.Minute)
+		for _, now := range []time.Time{start, later} {
+			wantNoError(t, s.MarkOpened(t.Context(), row.ID, now))
+			wantNoError(t, s.MarkRedirected(t.Context(), row.ID, now))
+		}
+		got := byLink(t, s, row)
+		if got.OpenedAt == nil || !got.OpenedAt.Equal(stored(start)) || got.RedirectedAt == nil || !got.RedirectedAt.Equal(stored(start)) {
+			t.Errorf("opened %v, redirected %v, want %v for both", got.OpenedAt, got.RedirectedAt, stored(start))
+		}
+	})
+}
+
+// TestDecisionIsSaved: what a decision may change is written, and all else keeps
+// what the database has; a session that is not pending is left alone.
+func TestDecisionIsSaved(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		owner := newTenant(t, s)
+		bystander, row, full := newSession(t, s, owner), newSession(t, s, owner), fullSession(t, owner)
+		want := full
+		want.ID, want.TenantID, want.Livemode, want.TargetAge, want.CreatedAt = row.ID, row.TenantID, row.Livemode, row.TargetAge, row.CreatedAt
+		want.SuccessURL, want.CancelURL, want.WebhookURL, want.APIKeyID = row.SuccessURL, row.CancelURL, row.WebhookURL, row.APIKeyID
+		want.LinkHash, want.BrowserHash, want.RedirectedAt, want.NextRedirectExpired = row.LinkHash, row.BrowserHash, row.RedirectedAt, row.NextRedirectExpired
+		save := func(next session.Session) error {
+			return s.UpdateSessions(t.Context(), func(tx session.Tx) error { return tx.SaveSession(next) })
+		}
+		open := row
+		open.ConsentedAt, open.Attempts = full.ConsentedAt, 2
+		for _, next := range []session.Session{open, row} { // also back to nothing
+			wantNoError(t, save(next))
+			if got := byLink(t, s, row); !reflect.DeepEqual(got, next) {
+				t.Errorf("saved %+v\nwant %+v", got, next)
+			}
+		}
+		full.ID = row.ID
+		wantNoError(t, save(full))
+		if got := byLink(t, s, row); !reflect.DeepEqual(got, want) {
+			t.Errorf("saved %+v\nwant %+v", got, want)
+		}
+		wantCode(t, "a completed session", save(row), fault.NotFound)
+		expired := newSession(t, s, owner)
+		if _, err := s.ExpireSession(t.Context(), expired.ID, expired.ExpiresAt); err != nil {
+			t.Error(err)
+		}
+		wantCode(t, "an expired session", save(expired), fault.NotFound)
+		if got := byLink(t, s, bystander); !reflect.DeepEqual(got, bystander) {
+			t.Errorf("another session changed: %+v", got)
+		}
+	})
+}
+
+func TestEstimateWithoutConsentIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		row, age := newSession(t, s, newTenant(t, s)), 33.0
+		guessed := row
+		guessed.DetectedAge = &age
+		err := s.UpdateSessions(t.Context(), func(tx session.Tx) error { return tx.SaveSession(guessed) })
+		if err == nil || byLink(t, s, row).DetectedAge != nil {
+			t.Errorf("stored an estimate nobody agreed to: %v", err)
+		}
+	})
+}
+
+func TestOneOfManyVerdictsWins(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		row := newSession(t, s, newTenant(t, s))
+		verdicts := []session.Status{session.StatusPassed, session.StatusFallback, session.StatusSpoof}
+		var wins atomic.Int32
+		var winner atomic.Value
+		concurrently(30, func(i int) {
+			to := verdicts[i%len(verdicts)]
+			var ok bool
+			err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
+				locked, err := tx.LockSession(row.ID)
+				if ok = err == nil && locked.Status == session.StatusPending; !ok {
+					return err
+				}
+				at := stored(start)
+				locked.Status, locked.CompletedAt, locked.Source = to, &at, session.SourceCamera
+				return tx.SaveSession(locked)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			if ok {
+				wins.Add(1)
+				winner.Store(to)
+			}
+		})
+		if wins.Load() != 1 || byLink(t, s, row).Status != winner.Load() {
+			t.Errorf("%d winners, last %v, stored %s", wins.Load(), winner.Load(), byLink(t, s, row).Status)
+		}
+	})
+}
+
+// Of transactions that lock the same session, each sees what those before it
+// wrote, also in rows beside the session's.
+func TestALockedSessionIsReadAfterTheOthers(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		row := newSession(t, s, newTenant(t, s))
+		put := func(tx session.Tx, n int) error {
+			token := digest(fmt.Sprint(n))
+			return tx.PutHandover(session.Handover{LinkHash: row.LinkHash, Nonce: make([]byte, 16), TokenHash: token, ExpiresAt: start})
+		}
+		inTx(t, s, func(tx session.Tx) error { return put(tx, 0) })
+		var stale atomic.Int32
+		concurrently(20, func(int) {
+			err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
+				locked, lockErr := tx.LockSession(row.ID)
+				beside, err := tx.HandoverOf(row.LinkHash)
+				if err := errors.Join(lockErr, err); err != nil {
+					return err
+				}
+				if !bytes.Equal(beside.TokenHash, digest(fmt.Sprint(locked.Strikes))) {
+					stale.Add(1)
+				}
+				locked.Strikes++
+				return errors.Join(tx.SaveSession(locked), put(tx, locked.Strikes))
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		if after := byLink(t, s, row); stale.Load() > 0 || after.Strikes != 20 {
+			t.Errorf("%d of 20 read a handover that was replaced; %d strikes", stale.Load(), after.Strikes)
+		}
+		err := s.UpdateSessions(t.Context(), func(tx session.Tx) error {
+			_, err := tx.LockSession(uuid.New())
+			return err
+		})
+		wantCode(t, "a missing session", err, fault.NotFound)
+	})
+}
+
+// concurrently runs fn n times at once and waits for all of them.
+func concurrently(n int, fn func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { fn(i) })
+	}
+	wg.Wait()
+}
