@@ -13,6 +13,7 @@ import (
 const (
 	framingTime  = 2 * time.Minute
 	assistedTime = 40 * time.Second // from the first good frame, in the assisted mode
+	assistedWall = 60 * time.Second // the same by the clock: however slow the server is, nobody sits longer
 	maxFrames    = 3000             // 8 frames a second for the longest attempt
 )
 
@@ -61,6 +62,7 @@ type Capture struct {
 
 	phase   Phase
 	started time.Time           // of the phase, moved on by what the server took for each frame
+	begun   time.Time           // of the challenge; nothing moves it on
 	at      time.Time           // when the latest frame arrived
 	slowest time.Duration       // that the server took for a frame of the challenge
 	next    uint32              // sequence number expected
@@ -172,7 +174,7 @@ func (c *Capture) exhausted(now time.Time) bool {
 	case c.phase == PhaseFraming:
 		return took > framingTime
 	case c.options.Assisted:
-		return took > assistedTime
+		return took > assistedTime || now.Sub(c.begun) > assistedWall
 	}
 	return c.challenge.Lapsed(now)
 }
@@ -211,7 +213,7 @@ func (c *Capture) frame(ctx context.Context, o *vision.Observation, n liveness.N
 		c.asked, c.askedAt, c.settled = c.asked+1, now, 0
 		return c.step(vision.GuidanceTooDark), nil
 	}
-	c.phase, c.started = PhaseChallenge, now
+	c.phase, c.started, c.begun = PhaseChallenge, now, now
 	c.track = liveness.NewTrack(o, now)
 	c.challenge.Begin(o, now)
 	if err := c.collect(ctx, o, 1); err != nil {

@@ -20,7 +20,7 @@ func (p *person) slowly(wait time.Duration) *person {
 
 // TestAWaitForTheServerIsNotThePersons: a prompt lapses after twenty seconds of
 // the person's own time, however long the server took for each frame, and so
-// does what is allowed before the challenge and without head turns.
+// does what is allowed before the challenge.
 func TestAWaitForTheServerIsNotThePersons(t *testing.T) {
 	stays := func(p *person) { p.act = func(liveness.Prompt) stance { return stance{} } }
 	rows := []struct {
@@ -34,7 +34,6 @@ func TestAWaitForTheServerIsNotThePersons(t *testing.T) {
 			p.act = func(liveness.Prompt) stance { return stance{yaw: 20} }
 			p.from = stance{yaw: 20}
 		}, 2 * time.Minute},
-		{"without head turns", still, func(p *person) { p.blinks = false }, 40 * time.Second},
 	}
 	for _, row := range rows {
 		for _, wait := range []time.Duration{0, 3 * time.Second} {
@@ -46,6 +45,21 @@ func TestAWaitForTheServerIsNotThePersons(t *testing.T) {
 			if last.Verdict != age.VerdictNoCapture || own < row.own || own > row.own+2*time.Second {
 				t.Errorf("%s, %s a frame: %q after %s of the person's time, want %s", row.name, wait, last.Verdict, own, row.own)
 			}
+		}
+	}
+}
+
+// TestSittingEnds: who cannot move the head and is not seen to blink sits for 40
+// seconds, and no more than 60 however slow the server is.
+func TestSittingEnds(t *testing.T) {
+	for wait, want := range map[time.Duration]time.Duration{0: 40 * time.Second, 3 * time.Second: 60 * time.Second} {
+		p := honest(still, 40).slowly(wait)
+		p.blinks = false
+		began := p.now
+		steps := p.play(t)
+		took, last := p.now.Sub(began), steps[len(steps)-1]
+		if last.Verdict != age.VerdictNoCapture || took < want || took > want+10*wait+2*time.Second {
+			t.Errorf("%s a frame: %q after %s, want %s", wait, last.Verdict, took, want)
 		}
 	}
 }

@@ -34,7 +34,7 @@ type Step struct {
 	Phase          Phase
 	Prompt         liveness.Prompt
 	Hint           liveness.Hint      // shown with the prompt, while it lasts
-	Done, Total    int                // prompts of the challenge, or deciding frames in the assisted mode
+	Done, Total    int                // prompts of the challenge, or deciding frames and a blink in the assisted mode
 	Progress       float64            // of the present prompt, 0 to 1 in tenths
 	Remaining      time.Duration      // until the prompt lapses; 0 where nothing waits for the person
 	Extensible     bool               // MoreTime would be granted
@@ -53,8 +53,8 @@ func (c *Capture) step(g vision.Guidance) Step {
 	}
 	s.Done, s.Total = c.challenge.Progress()
 	if c.options.Assisted {
-		s.Total = c.demand().Frames
-		s.Done = min(len(c.ages), s.Total)
+		s.Total = c.demand().Frames + 1 // and a blink
+		s.Done = min(len(c.ages), c.demand().Frames)
 	}
 	switch {
 	case c.phase == PhaseChallenge && c.options.Assisted:
