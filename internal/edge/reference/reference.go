@@ -31,6 +31,7 @@ var guides = []struct{ name, file string }{
 	{"integrate", "docs/guides/integrate.md"},
 	{"verify-token", "docs/guides/verify-token.md"},
 	{"verify-webhook", "docs/guides/verify-webhook.md"},
+	{"localhost", "docs/guides/localhost.md"},
 	{"test-outcomes", "docs/guides/test-outcomes.md"},
 	{"certify", "docs/certify.md"},
 	{"go-live", "docs/guides/go-live.md"},
