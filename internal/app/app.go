@@ -71,6 +71,7 @@ type App struct {
 	wallets *document.Wallets // nil when the way is off
 	photos  *document.Photos  // likewise
 	pool    *inference.Pool   // nil when the estimator is off
+	decides string            // fingerprint of the files that estimate; empty without them
 }
 
 // server is a listener and what it serves, for the log.
@@ -112,6 +113,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	handler, err := a.buildParts(cfg, sealer)
 	if err != nil {
 		return nil, err
+	}
+	if a.decides != "" {
+		if err := recordDeciding(ctx, a.Store, now(), a.deciding(cfg)); err != nil {
+			return nil, err
+		}
 	}
 	a.routes = handler.Routes()
 	if err := a.listen("", cfg.Listen, handler); err != nil {

@@ -61,6 +61,7 @@ func (a *App) dashboardHandler(cfg config.Config) *echo.Echo {
 // openLab reads the curve of the estimator in use. A gateway does its work
 // without one.
 func (a *App) openLab(modelsDir, estimator string) {
+	a.decides = estimator
 	var err error
 	a.lab.Curve, err = curve.Load(modelsDir, estimator)
 	switch {

@@ -5,3 +5,6 @@ var (
 	PruneSessions = (*App).pruneSessions
 	ReleaseHolds  = (*App).releaseHolds
 )
+
+// RecordDeciding is what a process with models does when it starts.
+var RecordDeciding = recordDeciding

@@ -37,6 +37,7 @@ const (
 	CertifyRun            Action = "certify.run"             // forged deliveries were sent to the tenant's hosts
 	QACardCreate          Action = "qa_card.create"          // target: the card
 	QACardRevoke          Action = "qa_card.revoke"          // as QACardCreate
+	GatewayConfigure      Action = "gateway.configure"       // what decides changed; in the log of the instance, without a target
 	IssuerTrust           Action = "trusted_issuer.add"      // in the log of the instance; target: the entry of the trust list
 	IssuerDistrust        Action = "trusted_issuer.remove"   // as IssuerTrust
 
@@ -72,7 +73,7 @@ var actions = []Action{
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,
 	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
 	SessionExpire, SessionExpireRedirect, EventRetry,
-	CertifyRun, QACardCreate, QACardRevoke, IssuerTrust, IssuerDistrust,
+	CertifyRun, QACardCreate, QACardRevoke, GatewayConfigure, IssuerTrust, IssuerDistrust,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
 	UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,
 	PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginEnd, LoginsEnd,

@@ -14,7 +14,7 @@ import (
 // changing are the actions that change how the age of shoppers is checked.
 var changing = []audit.Action{
 	audit.TenantCreate, audit.TenantUpdate, audit.TenantEnable, audit.TenantDisable,
-	audit.IssuerTrust, audit.IssuerDistrust,
+	audit.GatewayConfigure, audit.IssuerTrust, audit.IssuerDistrust,
 }
 
 // settings are the tenant's settings that matter for it. Others, such as names

@@ -112,6 +112,12 @@ func demo(t *testing.T, g *gatewaytest.Gateway) (tenant.Credentials, evidence.Re
 	if _, err := g.App.Tenants.Update(t.Context(), audit.User(uuid.New(), "Berta Beispiel"), shop.Tenant.ID, tenant.Changes{DocumentCheck: &on}); err != nil {
 		t.Fatal(err)
 	}
+	if err := g.App.Store.AppendAct(t.Context(), audit.Act{
+		Scope: audit.Instance, At: g.Clock.Now(), Actor: audit.System("start"), Action: audit.GatewayConfigure,
+		Detail: audit.Detail{Changes: []audit.Change{{Setting: "age_margin", Old: "5", New: "7"}}},
+	}); err != nil {
+		t.Fatal(err)
+	}
 	estimate := 41.5
 	passed := checked(t, g, shop, 23, session.CheckResult{Result: session.ResultVerified, Source: session.SourceCamera, Estimate: &estimate})
 	checked(t, g, shop, 3, session.CheckResult{Result: session.ResultSpoof, Source: session.SourceCamera})
@@ -163,6 +169,7 @@ func TestPack(t *testing.T) {
 				t.Errorf("ages on both sides of the target: %q", mixed)
 			}
 			row(t, files["changes.csv"], "tenant", "user", "tenant.update", "document_check")
+			row(t, files["changes.csv"], "instance", "system", "gateway.configure", "age_margin", "5", "7")
 			row(t, files["pad.csv"], "own head between pictures of another", "APCER", "150", "3", "2.0", "0.4", "5.7")
 			row(t, files["injection.csv"], "injected stream of an obeying puppet", "29", "96.7")
 			text := strings.Join(slices.Collect(maps.Values(files)), "\n")

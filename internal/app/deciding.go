@@ -1,0 +1,47 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"agegate/internal/app/config"
+	"agegate/internal/rules/audit"
+	"agegate/internal/store"
+)
+
+// deciding returns the settings and files by which the camera check of this
+// process decides.
+func (a *App) deciding(cfg config.Config) map[string]string {
+	return map[string]string{
+		"age_margin": strconv.FormatFloat(cfg.AgeMargin, 'f', -1, 64), "estimator": a.decides, "models": a.replica.Models,
+	}
+}
+
+// recordDeciding writes an entry of the instance's audit log if what decides is
+// not what the newest such entry says. Replicas that start together may each write
+// one.
+func recordDeciding(ctx context.Context, s *store.Store, at time.Time, decides map[string]string) error {
+	last, err := s.AuditEntries(ctx, audit.Filter{Scope: audit.Instance, Action: audit.GatewayConfigure, Limit: 1})
+	if err != nil {
+		return err
+	}
+	var before map[string]string
+	if len(last) > 0 {
+		before = last[0].Details().Params
+	}
+	if maps.Equal(before, decides) {
+		return nil
+	}
+	act := audit.Act{
+		Scope: audit.Instance, At: at, Actor: audit.System("start"), Action: audit.GatewayConfigure, Detail: audit.Detail{Params: decides},
+	}
+	for _, name := range slices.Sorted(maps.Keys(decides)) {
+		if before[name] != decides[name] {
+			act.Detail.Changes = append(act.Detail.Changes, audit.Change{Setting: name, Old: before[name], New: decides[name]})
+		}
+	}
+	return s.AppendAct(ctx, act)
+}
