@@ -167,7 +167,7 @@ def options():
     p.add_argument("--pictures", type=int, default=160_000, help="how many altered pictures to show")
     p.add_argument("--late", type=float, default=LATE, help="share of the training after which more pictures are shown as they are")
     p.add_argument("--leave-out", default="", metavar="COLLECTION", help="train without this collection, report on all of it, and write no model: how strangers fare")
-    p.add_argument("--false-pass", type=float, default=0.05, help="share of the 13- to 17-year-olds of the worst collection that the scale lets pass at 25")
+    p.add_argument("--false-pass", type=float, default=0.035, help="share of the 13- to 17-year-olds of the worst collection that the scale lets pass at 25")
     p.add_argument("--weights", type=pathlib.Path, help="start from these, as an earlier run wrote them (tail.pt); with --pictures 0 nothing more is learned")
     p.add_argument("--rate", type=float, default=1e-4, help="of the head; each block's falls from the last one on")
     p.add_argument("--seed", type=int, default=1)
