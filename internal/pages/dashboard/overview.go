@@ -77,6 +77,7 @@ type figuresView struct {
 	Sessions tileFigure
 	PassRate tileFigure
 	FirstTry tileFigure
+	NoneSent bool       // deliveries failed, and none was taken at the first attempt
 	Last     tileFigure // in live mode the allowance, in test mode attacks that were stopped
 	Chart    chartView
 	Funnel   []rowView
@@ -203,6 +204,7 @@ func (v *figuresView) tiles(o insight.Overview) {
 	v.FirstTry = tileFigure{"–", page.Say("overview.nothing_delivered")}
 	if rate := o.Webhooks.FirstTry; rate.Of > 0 {
 		v.FirstTry = tileFigure{percent(rate.Share), page.Say("overview.first_try_note", "of", figureUpTo(rate.Of, o.Webhooks.MaxEvents))}
+		v.NoneSent = o.Webhooks.Failed > 0 && rate.N == 0
 	}
 	v.Last = tileFigure{figure(o.Counts.Spoof), page.Say("overview.spoof_note", "of", figure(decided))}
 	if o.Allowance != nil {

@@ -119,7 +119,7 @@ const maxEvents = 1000
 
 // WebhookHealth says how deliveries fare. Every count ends at MaxEvents.
 type WebhookHealth struct {
-	FirstTry  Rate // of the newest delivered events of the last 24 hours: at the first attempt
+	FirstTry  Rate // of the newest events that ended in the last 24 hours, delivered or failed: those delivered at the first attempt
 	Pending   int64
 	Waiting   int64 // their endpoint is disabled
 	Failed    int64 // events of the last 24 hours
@@ -215,7 +215,7 @@ func (s *Service) webhookHealth(ctx context.Context, scope Scope, now time.Time)
 		return WebhookHealth{}, err
 	}
 	health := WebhookHealth{
-		FirstTry: RateOf(counts.FirstTry, counts.Delivered), Pending: counts.Pending,
+		FirstTry: RateOf(counts.FirstTry, counts.Delivered+counts.Failed), Pending: counts.Pending,
 		Waiting: counts.Waiting, Failed: counts.Failed, MaxEvents: maxEvents,
 	}
 	endpoints, err := s.store.Endpoints(ctx, webhook.OfTenant(scope.TenantID))

@@ -1,0 +1,29 @@
+package dashboard_test
+
+import (
+	"strings"
+	"testing"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/account"
+)
+
+// TestFailedWebhooksAreSeen: where every delivery failed, the overview says 0 %,
+// not that nothing was delivered.
+func TestFailedWebhooksAreSeen(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	receiver := gatewaytest.NewReceiver(t)
+	receiver.Answer(500)
+	shop := g.Shop(t, receiver.URL, nil)
+	for range 2 {
+		g.Force(t, gatewaytest.Browser(), g.Create(t, shop.Test.APIKey, 18), "verified")
+	}
+	receiver.Wait(t, 2)
+	g.Exec(t, "UPDATE webhook_events SET status = 'failed', next_attempt_at = NULL")
+	boss := member(t, g, shop.Tenant.ID, account.Viewer)
+	_, body := boss.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test")
+	_, tile, _ := strings.Cut(body, `data-testid="none-sent"`)
+	if tile = tile[:min(len(tile), 300)]; !strings.Contains(tile, "<strong>0\u202f%</strong> <small>of 2 that ended") {
+		t.Errorf("the tile says %q", tile)
+	}
+}
