@@ -1,0 +1,89 @@
+package security
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/account"
+	"agegate/internal/store/pgtest"
+	"agegate/proof/table"
+)
+
+// TestMadeUpLogIns: strangers try made-up addresses and one real one, more often
+// than the gateway checks passwords, while a user logs in again and again in a
+// browser that they have logged in with before.
+func TestMadeUpLogIns(t *testing.T) {
+	for name, url := range map[string]func(*testing.T) string{
+		"SQLite":     func(t *testing.T) string { return gatewaytest.SQLite(t) },
+		"PostgreSQL": func(t *testing.T) string { return pgtest.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			madeUp(t, gatewaytest.Start(t, url(t)), table.New(t, "Made-up log-ins beside a known browser, "+name))
+		})
+	}
+}
+
+func madeUp(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
+	const password = "four owls under a blue moon"
+	address, err := g.App.Accounts.NewSetupLink(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	person := account.Person{Name: "Ada", Email: "ada@shop.example", Factor: account.Factor{Password: password}}
+	signed, err := g.App.Accounts.SetUp(t.Context(), address[strings.LastIndex(address, "/")+1:], person, account.Browser{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	attempts, hands := table.Sized(24, 5), 40
+	stop := make(chan struct{})
+	var strangers sync.WaitGroup
+	made, refused := make([]int, hands), make([]int, hands)
+	for hand := range hands {
+		strangers.Go(func() {
+			tick := time.NewTicker(time.Second / 4)
+			defer tick.Stop()
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				case <-tick.C:
+				}
+				email := fmt.Sprint(hand, "-", i, "@made.up")
+				if i%5 == 0 {
+					email = person.Email
+				}
+				_, err := g.App.Accounts.LogIn(t.Context(), email, "wrong", account.Browser{})
+				made[hand]++
+				if errors.As(err, new(*account.ThrottleError)) {
+					refused[hand]++
+				}
+			}
+		})
+	}
+	known := account.Browser{Device: signed.Device}
+	var out []string
+	var took []time.Duration
+	for range attempts {
+		time.Sleep(time.Second / 4)
+		start := time.Now()
+		if _, err := g.App.Accounts.LogIn(t.Context(), person.Email, password, known); err != nil {
+			out = append(out, err.Error())
+		}
+		took = append(took, time.Since(start))
+	}
+	close(stop)
+	strangers.Wait()
+	all, late := 0, 0
+	for i := range made {
+		all, late = all+made[i], late+refused[i]
+	}
+	r.Didf("%d made-up log-ins, %d of them refused unchecked, beside %d of a known browser", all, late, attempts)
+	r.Timely("refused unchecked", "> 0", fmt.Sprint(late), late > 0)
+	r.None("log-ins of the known browser that were refused", out)
+	r.Within("95 of 100 of them took", quantile(took, 0.95), time.Second)
+}
