@@ -5,14 +5,14 @@ import "slices"
 // Action names what was done: the kind of thing, a dot, and a verb.
 type Action string
 
-// The actions. Unless stated otherwise the target is the tenant, whose log has
-// the entry; that of an action on a key is the key.
+// The actions. Unless stated otherwise, the entry is in the tenant's log and its target is the
+// tenant. The target of an action on a key is the key.
 const (
 	TenantCreate          Action = "tenant.create"
 	TenantUpdate          Action = "tenant.update" // settings and brand
 	TenantEnable          Action = "tenant.enable"
 	TenantDisable         Action = "tenant.disable"
-	TenantEnter           Action = "tenant.enter" // an operator looks into it, read-only
+	TenantEnter           Action = "tenant.enter" // an operator looks at the tenant's pages, read-only
 	TenantLeave           Action = "tenant.leave"
 	TenantDelete          Action = "tenant.delete" // in the log of the instance
 	APIKeyCreate          Action = "api_key.create"

@@ -36,7 +36,7 @@ type office struct {
 	records  *session.Records
 	clock    *session.TestClock
 	webhooks *webhook.Operations
-	shown    []string // what must never be in the log
+	shown    []string // values that must never be in the log
 }
 
 var secretKey = bytes.Repeat([]byte{7}, credential.SecretLen)
@@ -80,7 +80,7 @@ func (o *office) hire() uuid.UUID {
 	return c.Tenant.ID
 }
 
-// finish lets a session of a tenant pass and its webhook meet an answer.
+// finish makes a session of a tenant pass and answers its webhook with a status.
 func (o *office) finish(owner uuid.UUID, class webhook.Class, action webhook.Disposition) (uuid.UUID, webhook.Delivery) {
 	o.t.Helper()
 	ctx := o.t.Context()
@@ -108,7 +108,7 @@ func (o *office) try(owner uuid.UUID) session.Session {
 	return s
 }
 
-// state is everything that an act can change, but for its entry.
+// state is everything that an act can change, except the audit log.
 func (o *office) state(owner uuid.UUID) string {
 	o.t.Helper()
 	ctx := o.t.Context()
@@ -341,7 +341,7 @@ func (o *office) wrote(action audit.Action, scope audit.Scope, owner uuid.UUID, 
 	}
 }
 
-// deleteTenant deletes what keeps a tenant from being deleted.
+// deleteTenant disables a tenant and deletes its sessions, without which it cannot be deleted.
 func (o *office) deleteTenant(owner uuid.UUID) {
 	o.t.Helper()
 	due, err := o.ClaimDeliveries(o.t.Context(), []webhook.Claim{{TenantID: owner, Limit: 9}}, time.Minute)
@@ -372,8 +372,8 @@ func (o *office) checkCanaries(scopes ...audit.Scope) {
 	}
 }
 
-// TestSessionsWriteNoEntries: neither an API call nor a shopper writes to the
-// log, and neither waits while somebody else does.
+// TestSessionsWriteNoEntries: neither an API call nor a shopper writes to the log, and neither
+// waits while another transaction writes to it.
 func TestSessionsWriteNoEntries(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		o := newOffice(t, db)

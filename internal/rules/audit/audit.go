@@ -1,9 +1,8 @@
-// Package audit defines the log of what staff, the operator's command line and
-// the gateway itself change, apart from traffic. An entry is written in the
-// transaction of its act: an act that fails leaves none, and an act whose entry
-// cannot be written is rolled back. API calls and shoppers write none, so they
-// never wait for the log; nor do the test sessions that staff make, which are
-// created as by the API, nor a user's choice of language.
+// Package audit defines the log of what staff, the operator's command line and the gateway itself
+// change, apart from traffic. An entry is written in the transaction of its act: an act that fails
+// leaves none, and an act whose entry cannot be written is rolled back. API calls and shoppers
+// write no entries, so they never wait for the log. Test sessions that staff create and a user's
+// choice of language write none either.
 //
 // The entries of one scope form a chain: each holds the hash of the one before,
 // so that a row that was changed, removed or inserted later is found by Verify.
@@ -20,8 +19,8 @@ import (
 // Scope is the log an entry belongs to: one tenant's, or the instance's.
 type Scope string
 
-// Instance is the log of what concerns no single tenant, and of the deletion of
-// tenants. A deleted tenant's own log is kept.
+// Instance is the log of acts that concern no single tenant, and of deletions of tenants. A deleted
+// tenant's own log is kept.
 const Instance Scope = "instance"
 
 // OfTenant returns the scope of a tenant's log.
@@ -38,7 +37,8 @@ const (
 	KindSystem   Kind = "system"   // the gateway itself
 )
 
-// Actor is who acts. The zero Actor is refused when its entry is written.
+// Actor identifies the person or program that acts. The zero Actor is refused when its entry is
+// written.
 type Actor struct {
 	Kind Kind   `json:"kind"`
 	ID   string `json:"id"`   // of a user: the user's ID; of the command line: the user ID of the operating system
@@ -54,7 +54,7 @@ func Operator(id uuid.UUID, name string) Actor { return Actor{KindOperator, id.S
 // System returns a part of the gateway as actor.
 func System(name string) Actor { return Actor{KindSystem, "", name} }
 
-// Act is an entry that is yet to be written.
+// Act is an entry before it is written.
 type Act struct {
 	Scope  Scope
 	At     time.Time
@@ -73,9 +73,9 @@ type Detail struct {
 	Changes []Change `json:"changes,omitempty"`
 }
 
-// Change is a setting that an act changed. An empty value means that the setting
-// was not set. The values of a callback URL are its hosts and ports, so they may
-// be equal; those of a picture are its hashes.
+// Change is a setting that an act changed. An empty value means that the setting was not set. For a
+// callback URL only host and port are recorded, so both values may be equal. For a picture its hash
+// is recorded.
 type Change struct {
 	Setting string `json:"setting"`
 	Old     string `json:"old,omitempty"`
@@ -112,7 +112,7 @@ type Tx interface {
 	AppendAudit(act Act) error
 }
 
-// Filter selects entries; zero fields select all but Scope, which must be set.
+// Filter selects entries; a zero field does not restrict the selection. Scope must be set.
 type Filter struct {
 	Scope   Scope
 	Action  Action
@@ -121,18 +121,17 @@ type Filter struct {
 	Limit   int   // 1 to MaxPage; 0 is MaxPage
 }
 
-// MaxPage is the longest list of entries returned at once.
+// MaxPage is the largest number of entries returned at once.
 const MaxPage = 100
 
 // Store reads the log.
 type Store interface {
 	// AuditEntries returns the entries the filter selects, newest first.
 	AuditEntries(ctx context.Context, f Filter) ([]Entry, error)
-	// AuditChain returns at most limit entries of a scope in ascending order,
-	// starting after a sequence number.
+	// AuditChain returns the entries of a scope after a sequence number, oldest first, at most
+	// limit.
 	AuditChain(ctx context.Context, scope Scope, after int64, limit int) ([]Entry, error)
-	// AuditHead returns the end of a scope's chain, the zero Head where nothing
-	// was written.
+	// AuditHead returns the end of a scope's chain, or the zero Head if the chain is empty.
 	AuditHead(ctx context.Context, scope Scope) (Head, error)
 	// AuditScopes returns at most limit scopes with entries in ascending order,
 	// starting after the given one.

@@ -40,9 +40,8 @@ type Head struct {
 	Hash Hash
 }
 
-// Next returns the entry that an act appends to the chain. It returns an error
-// for an act that does not say who did what where, or that has text which a
-// database cannot keep.
+// Next returns the entry that an act appends to the chain. It returns an error for an act without
+// actor, action or scope, and for text that a database cannot store.
 func (h Head) Next(act Act) (Entry, error) {
 	detail, err := json.Marshal(act.Detail)
 	if err != nil {
@@ -89,14 +88,14 @@ func (e Entry) sum() (sum Hash) {
 		var length [8]byte
 		binary.BigEndian.PutUint64(length[:], uint64(len(text)))
 		h.Write(length[:])
-		_, _ = io.WriteString(h, text) // a hash takes everything
+		_, _ = io.WriteString(h, text) // writing to a hash never fails
 	}
 	h.Sum(sum[:0])
 	return sum
 }
 
-// BrokenError says where a chain does not hold: the entries from Seq on are not
-// those that were written.
+// BrokenError says where a chain is broken: the entries from Seq on are not the ones that were
+// written.
 type BrokenError struct {
 	Scope  Scope
 	Seq    int64
@@ -130,26 +129,24 @@ func (h Head) Extend(scope Scope, e Entry) (Head, error) {
 // chainBatch is how many entries Verify and Export read at once.
 const chainBatch = 500
 
-// Verify checks the whole chain of a scope and returns its end. It returns a
-// *BrokenError for a chain that does not hold. Entries may be appended
-// meanwhile.
+// Verify checks the whole chain of a scope and returns its end. It returns a *BrokenError for a
+// broken chain. Entries may be appended while it runs.
 //
-// Nothing inside the database can show that the newest entries were removed
-// together with the stored end of the chain: for that, compare the end with one
-// that was noted elsewhere earlier.
+// Nothing inside the database can show that the newest entries were removed together with the
+// stored end of the chain: for that, compare the end with an earlier one that was stored elsewhere.
 func Verify(ctx context.Context, s Store, scope Scope) (Head, error) {
 	return Walk(ctx, s, scope, func(Entry) error { return nil })
 }
 
-// Export verifies the chain of a scope as Verify does and writes it: one entry a
-// line, in JSON, oldest first. The last line's hash is the end of the chain.
+// Export verifies the chain of a scope as Verify does and writes one line of JSON for each entry,
+// oldest first. The last line's hash is the end of the chain.
 func Export(ctx context.Context, s Store, scope Scope, w io.Writer) (Head, error) {
 	enc := json.NewEncoder(w)
 	return Walk(ctx, s, scope, func(e Entry) error { return enc.Encode(e) })
 }
 
-// VerifyExport checks what Export wrote and returns the scope and the end of the
-// chain. It returns a *BrokenError, or another error for text that is no export.
+// VerifyExport checks what Export wrote and returns the scope and the end of the chain. It returns
+// a *BrokenError, or another error for text that is not an export.
 func VerifyExport(r io.Reader) (scope Scope, end Head, err error) {
 	dec := json.NewDecoder(r)
 	for line := 1; ; line++ {
@@ -169,8 +166,8 @@ func VerifyExport(r io.Reader) (scope Scope, end Head, err error) {
 	}
 }
 
-// Walk verifies the chain of a scope as Verify does and calls fn with each entry,
-// oldest first. It ends with the first error of fn.
+// Walk verifies the chain of a scope as Verify does and calls fn with each entry, oldest first. It
+// stops at the first error of fn.
 func Walk(ctx context.Context, s Store, scope Scope, fn func(Entry) error) (end Head, err error) {
 	var stored Head
 	for {
@@ -192,7 +189,7 @@ func Walk(ctx context.Context, s Store, scope Scope, fn func(Entry) error) (end 
 		if len(batch) == chainBatch {
 			continue
 		}
-		// Read after the entries: it is at least as new as they are.
+		// The head is read after the entries, so it is at least as new as they are.
 		stored, err = s.AuditHead(ctx, scope)
 		switch {
 		case err != nil:

@@ -15,7 +15,7 @@ import (
 
 const shop = Scope("0190c0de-0000-7000-8000-000000000001")
 
-// moment is neither UTC nor in whole microseconds.
+// moment is a time that is not UTC and not in whole microseconds.
 var moment = time.Date(2026, 3, 31, 23, 59, 59, 123456789, time.FixedZone("", 2*60*60))
 
 // memory is a Store of one log.
@@ -157,7 +157,7 @@ func TestVerifyFindsWhatWasTamperedWith(t *testing.T) {
 	}
 }
 
-// growing appends an entry before each read, as a busy gateway does.
+// growing is a Store that appends an entry before each read, as a busy gateway would.
 type growing struct {
 	*memory
 	t    testing.TB
@@ -214,8 +214,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// FuzzVerifyExport: whatever verifies is a chain of as many entries as its end
-// says, and the same text cut short has another end.
+// FuzzVerifyExport: an export that verifies has as many entries as its end says, and the same text
+// cut short has a different end.
 func FuzzVerifyExport(f *testing.F) {
 	var out bytes.Buffer
 	if _, err := Export(f.Context(), written(f, 3), shop, &out); err != nil {

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxNote is the most characters of a note.
+// MaxNote is the maximum length of a note, in characters.
 const MaxNote = 200
 
-// ErrNote is the rule for what an actor says about an act in words of their own.
+// ErrNote states the rule for notes, the free text that an actor adds to an act.
 var ErrNote = errors.New("must be at most 200 visible characters")
 
 // CheckNote returns ErrNote for a note that breaks the rule. An empty one passes.

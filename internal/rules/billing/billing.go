@@ -19,12 +19,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Unlimited is the value of a limit that does not exist.
+// Unlimited as the value of a limit means that there is no limit.
 const Unlimited = -1
 
-// MaxTopUp is the most units that can be added at once. It keeps an operator's
-// typing mistake from bringing a balance near the limit of a 64-bit integer,
-// beyond which SQLite would switch to floating point.
+// MaxTopUp is the maximum number of units of one top-up. It keeps an operator's typing mistake away
+// from the limit of a 64-bit integer, beyond which SQLite would switch to floating point.
 const MaxTopUp = 1_000_000_000
 
 // Counter names a per-tenant count of units in a period.
@@ -72,9 +71,8 @@ const (
 	EntrySettle  EntryKind = "settle"  // 0; the held unit is spent
 )
 
-// Entry is one line of the append-only ledger. The deltas of a tenant's
-// credit entries add up to its balance; those of its free entries of a period
-// to minus the allowance used.
+// Entry is one line of the append-only ledger. The deltas of a tenant's credit entries add up to
+// its balance; the deltas of its free entries of a period add up to minus the allowance used.
 type Entry struct {
 	ID        uuid.UUID
 	TenantID  uuid.UUID
@@ -108,16 +106,14 @@ type Tx interface {
 	// ExtendHold moves the expiry of the session's open hold and reports
 	// whether there was one.
 	ExtendHold(sessionID uuid.UUID, expiresAt time.Time) (bool, error)
-	// ReleaseExpiredHolds marks up to limit of the tenant's open holds that
-	// expired at or before now as released and returns them, those that expired
-	// first before the others. The caller returns the units to their balances. If
-	// of is not nil, only holds on that balance are released. The balances are
-	// locked first, so that a caller who finds no expired hold sees the units of
-	// all holds released before. Holds that another transaction is settling or
-	// extending are skipped.
+	// ReleaseExpiredHolds marks up to limit of the tenant's open holds that expired at or before
+	// now as released and returns them, the earliest expiry first. The caller returns the units to
+	// their balances. If of is not nil, only holds on that balance are released. The balances are
+	// locked first: a caller that finds no expired hold therefore sees the units of all earlier
+	// releases. Holds that another transaction is settling or extending are skipped.
 	ReleaseExpiredHolds(tenantID uuid.UUID, of *Balance, now time.Time, limit int) ([]Hold, error)
-	// ReleaseHoldsOf is ReleaseExpiredHolds for the given sessions of the
-	// tenant, which the caller has locked.
+	// ReleaseHoldsOf does the same for the given sessions of the tenant. The caller holds their
+	// locks.
 	ReleaseHoldsOf(tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) ([]Hold, error)
 	AppendEntries(entries ...Entry) error
 }
@@ -137,7 +133,7 @@ type Store interface {
 	UpdateCredit(ctx context.Context, fn func(CreditTx) error) error
 	// Credit returns the prepaid balance, zero for a tenant that never had any.
 	Credit(ctx context.Context, tenantID uuid.UUID) (int64, error)
-	// Credits returns the balances of tenants, without those that never had any.
+	// Credits returns the balance of every given tenant that ever had credit.
 	Credits(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.UUID]int64, error)
 	// Entries returns at most limit entries of a tenant's ledger, newest first,
 	// starting after the one with the given ID; uuid.Nil starts at the newest. It
@@ -149,11 +145,11 @@ type Store interface {
 	EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to time.Time, after Entry, limit int) ([]Entry, error)
 }
 
-// MaxPage is the longest list of entries that Ledger reads at once.
+// MaxPage is the largest number of entries that Ledger reads at once.
 const MaxPage = 500
 
-// Ledger returns all entries of a tenant, newest first, and reads them in pages.
-// It ends with the first error.
+// Ledger returns all entries of a tenant, newest first, and reads them in pages. It stops at the
+// first error.
 func Ledger(ctx context.Context, store Store, tenantID uuid.UUID) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		last := uuid.Nil
@@ -180,7 +176,7 @@ func Ledger(ctx context.Context, store Store, tenantID uuid.UUID) iter.Seq2[Entr
 type Limits struct {
 	FreeChecksPerMonth int64 // Unlimited or 0 and up
 	TestDailyCap       int64 // Unlimited or 0 and up
-	ReleaseBatch       int   // most expired holds Take releases in one statement; 0 for the constant ReleaseBatch
+	ReleaseBatch       int   // how many expired holds Take releases in one statement at most; 0 for the constant ReleaseBatch
 }
 
 // Charge describes the session that a unit is reserved for.
@@ -194,10 +190,9 @@ type Charge struct {
 	ExpiresAt  time.Time
 }
 
-// Take reserves what a new session costs, inside the transaction that inserts
-// it. It returns fault.TooMany when a test session is over the daily cap and
-// fault.InsufficientFunds when a live one finds no free check and no credit;
-// the caller then rolls back.
+// Take reserves the cost of a new session, inside the transaction that inserts it. It returns
+// fault.TooMany when a test session is over the daily cap and fault.InsufficientFunds when a live
+// one finds no free check and no credit; the caller then rolls back.
 func (l Limits) Take(tx Tx, c Charge) error {
 	if !c.Livemode {
 		return l.takeTest(tx, c)
@@ -241,8 +236,8 @@ func (l Limits) takeUnit(tx Tx, c Charge, hold *Hold) (bool, error) {
 	return l.takeCredit(tx, c)
 }
 
-// maxRounds bounds the batches that one creation releases. More than one is
-// needed only if the allowance was lowered far below its use.
+// maxRounds limits how many batches one creation releases. It needs more than one only if the
+// allowance was lowered far below the units in use.
 const maxRounds = 5
 
 func (l Limits) takeFree(tx Tx, c Charge, terms Terms) (bool, error) {
@@ -270,8 +265,8 @@ func (l Limits) takeCredit(tx Tx, c Charge) (bool, error) {
 	if _, err := release(tx, c.TenantID, &Balance{Source: SourceCredit}, c.Now, l.releaseBatch()); err != nil {
 		return false, err
 	}
-	// Tried again even if nothing was released: another transaction may have
-	// released units meanwhile.
+	// Try again even if nothing was released: another transaction may have released units in the
+	// meantime.
 	return tx.AddCredit(c.TenantID, -1)
 }
 

@@ -23,19 +23,18 @@ import (
 
 const lifetime = 30 * time.Minute
 
-// batch is small, so that a few expired sessions are more than one of them.
+// batch is small, so that a few expired sessions need several batches.
 const batch = 2
 
-// unit is the fate of a session's unit.
+// unit is what became of a session's unit.
 type unit struct {
 	billing.Balance
 	expiresAt time.Time
 	settled   bool
 }
 
-// account is a tenant's account as its owner sees it: the units of sessions
-// that are open or completed are used, those of expired sessions are there
-// again, whether or not they have been given back yet.
+// account is a tenant's account as its owner sees it: open and completed sessions use a unit; the
+// units of expired sessions count as available, even before they are released.
 type account struct {
 	s      *store.Store
 	free   int64
@@ -51,7 +50,7 @@ func (a *account) month() billing.Balance {
 
 var credit = billing.Balance{Source: billing.SourceCredit}
 
-// left returns how many units there are to be had of a balance.
+// left returns how many units of a balance are available.
 func (a *account) left(of billing.Balance) int64 {
 	n := a.bought
 	if of != credit {
@@ -76,7 +75,7 @@ func (a *account) open() (ids []uuid.UUID) {
 	return ids
 }
 
-// create makes a session and reports whether there was a unit for it.
+// create makes a session and reports whether a unit was available.
 func (a *account) create(free int64) (uuid.UUID, bool, error) {
 	id := uuid.Must(uuid.NewV7())
 	link := sha256.Sum256(id[:])
@@ -116,7 +115,7 @@ func (a *account) sweep() error {
 	return err
 }
 
-// together runs everything at once.
+// together runs the functions at the same time.
 func together(fns ...func() error) error {
 	errs := make([]error, len(fns))
 	var all sync.WaitGroup
@@ -127,8 +126,8 @@ func together(fns ...func() error) error {
 	return errors.Join(errs...)
 }
 
-// rush runs creations, completions of open sessions and sweeps at once. As many
-// creations must succeed as there are units, from the free allowance first.
+// rush runs creations, completions of open sessions and sweeps at once. Exactly as many creations
+// must succeed as units are available, and the free allowance must be used first.
 func (a *account) rush(t *rapid.T, creations, settlements, sweeps int) {
 	free, paid := a.left(a.month()), a.left(credit)
 	settled := a.open()
@@ -176,7 +175,7 @@ func (a *account) rush(t *rapid.T, creations, settlements, sweeps int) {
 	}
 }
 
-// note reads from the ledger where the units of new sessions came from.
+// note records, from the ledger, whether each new session's unit was free or prepaid.
 func (a *account) note(t *rapid.T, made []uuid.UUID) {
 	for _, e := range a.entries(t) {
 		if e.Kind == billing.EntryHold && slices.Contains(made, *e.SessionID) {
@@ -196,8 +195,8 @@ func (a *account) entries(t *rapid.T) []billing.Entry {
 	return entries
 }
 
-// check compares the ledger with the balance and with what became of each
-// unit: held once, then given back once or spent once, or still held.
+// check compares the ledger with the balance and with the history of each unit: held once, and then
+// released once, spent once or still held.
 func (a *account) check(t *rapid.T) {
 	balance, err := a.s.Credit(context.Background(), a.owner)
 	if err != nil {

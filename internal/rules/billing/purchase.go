@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Terms are what the price of a new session depends on. Sessions on the same
-// terms can be paid for together.
+// Terms hold everything that decides how a new session is paid for. Sessions with the same terms
+// can be paid for together.
 type Terms struct {
 	TenantID uuid.UUID
 	Livemode bool
@@ -16,7 +16,7 @@ type Terms struct {
 	Limit    int64  // units of the period, or Unlimited
 }
 
-// Counter is where the units of the period are counted.
+// Counter names the counter of the period's units.
 func (t Terms) Counter() Counter {
 	if t.Livemode {
 		return CounterFree
@@ -24,7 +24,7 @@ func (t Terms) Counter() Counter {
 	return CounterTest
 }
 
-// Day names the UTC day of a time, as test sessions are counted by.
+// Day returns the name of a time's UTC day, the period in which test sessions are counted.
 func Day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // Terms returns the terms of a new session.
@@ -47,18 +47,17 @@ func (l Limits) Terms(c Charge) Terms {
 type Purchase struct {
 	Terms
 	Units int64
-	// Credit says that the units are prepaid ones. They may be taken only if
-	// nothing is left of the period, not even in holds that expired at or before
-	// Now.
+	// Credit says that the units are prepaid. They may be taken only if the period's allowance is
+	// used up and none of its holds expired at or before Now.
 	Credit  bool
 	Now     time.Time
 	Holds   []Hold  // of live sessions
 	Entries []Entry // of live sessions
 }
 
-// Purchases returns the ways to pay for new sessions on the same terms, in the
-// order in which they are to be tried. If none succeeds, Take does more for each
-// session by itself, and knows why one is refused.
+// Purchases returns the ways to pay for new sessions on the same terms, in the order in which they
+// are to be tried. If none succeeds, call Take for each session: it also releases expired holds and
+// returns the reason of a refusal.
 func Purchases(terms Terms, charges []Charge) iter.Seq2[Purchase, error] {
 	return func(yield func(Purchase, error) bool) {
 		test := Purchase{Terms: terms, Units: int64(len(charges)), Now: charges[len(charges)-1].Now}

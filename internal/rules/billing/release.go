@@ -7,13 +7,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// ReleaseBatch is the most holds that one statement releases. It is small, so
-// that other transactions wait for it for milliseconds only.
+// ReleaseBatch is the maximum number of holds that one statement releases. It is small, so that
+// other transactions wait only milliseconds.
 const ReleaseBatch = 100
 
-// ReleaseExpired releases a batch of the units that a tenant's expired sessions
-// hold, in its own transaction, and returns how many. Fewer than ReleaseBatch
-// means that none is left. Any number of replicas may call it.
+// ReleaseExpired releases one batch of the units held by a tenant's expired sessions, in a
+// transaction, and returns how many. Fewer than ReleaseBatch means that none is left. Any number of
+// replicas may call it.
 func ReleaseExpired(ctx context.Context, store Store, tenantID uuid.UUID, now time.Time) (n int, err error) {
 	err = store.UpdateBilling(ctx, func(tx Tx) (err error) {
 		n, err = release(tx, tenantID, nil, now, ReleaseBatch)
@@ -55,7 +55,7 @@ func giveBack(tx Tx, tenantID uuid.UUID, holds []Hold, now time.Time) error {
 		}
 		entries[i] = entry
 	}
-	for b, n := range units { // locked already
+	for b, n := range units { // these balances are locked already
 		var err error
 		if b.Source == SourceFree {
 			err = tx.ReturnCounter(tenantID, CounterFree, b.Period, n)

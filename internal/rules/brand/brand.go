@@ -15,8 +15,7 @@ type Brand struct {
 	LogoHash string // Hash of the stored logo
 }
 
-// Hash returns the name under which content is served: 32 hex digits of its
-// SHA-256.
+// Hash returns the first 32 hex digits of the content's SHA-256, under which it is served.
 func Hash(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:16])

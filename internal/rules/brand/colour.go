@@ -12,7 +12,7 @@ import (
 // Colour is an sRGB colour as six lower-case hex digits.
 type Colour string
 
-// ErrColour is returned by ParseColour for text that is no colour.
+// ErrColour is returned by ParseColour for text that is not a colour.
 var ErrColour = fault.New(fault.Invalid, "brand colour must be six hex digits, such as #1f5f5b")
 
 // ParseColour reads a colour such as #1f5f5b; the number sign may be missing.
@@ -25,20 +25,20 @@ func ParseColour(s string) (Colour, error) {
 	return Colour(digits), nil
 }
 
-// MinContrast is the least contrast of text on its ground in WCAG 2.2 level AA.
+// MinContrast is the minimum contrast between text and background in WCAG 2.2, level AA.
 const MinContrast = 4.5
 
-// scheme holds the values that the pages' style sheet sets for a light or a dark screen, and
-// what a colour may be put on.
+// scheme holds the values of the pages' style sheet for light or for dark screens, and the
+// backgrounds on which a colour must be readable.
 type scheme struct {
 	grounds [][3]float64 // surface first
 	text    [3]float64
-	toward  float64 // lightness that increases contrast: 0 black, 1 white
+	toward  float64 // the lightness towards which a colour is changed to gain contrast: 0 black, 1 white
 
 	muted, line Colour // of quiet texts and borders, for previews
 }
 
-// The values are those of tokens.css, which a test compares.
+// The values are those of tokens.css; a test compares them.
 var (
 	light = scheme{
 		grounds: [][3]float64{channelsOf("ffffff"), channelsOf("eef2f1"), channelsOf("f3f6f5")},
@@ -50,20 +50,19 @@ var (
 	}
 )
 
-// Accents are the colours of one scheme that the style sheet takes from a brand.
+// Accents are the colours that the style sheet derives from a brand, for one scheme.
 type Accents struct {
-	Accent Colour // of links, icons and the ground of primary buttons
+	Accent Colour // links, icons and the background of primary buttons
 	Strong Colour // the same under the pointer
 	On     Colour // text on both
-	Tint   Colour // ground of notes and pictures
+	Tint   Colour // background of notes and pictures
 }
 
-// Light returns the accents for light screens. They have the hue of c, and as
-// much less lightness as MinContrast asks for.
+// Light returns the accents for light screens. They keep the hue of c and are darkened until they
+// reach MinContrast.
 func (c Colour) Light() Accents { return light.accents(c, channelsOf("ffffff")) }
 
-// Dark returns the accents for dark screens, with as much more lightness as
-// MinContrast asks for.
+// Dark returns the accents for dark screens, lightened until they reach MinContrast.
 func (c Colour) Dark() Accents { return dark.accents(c, channelsOf("0e1514")) }
 
 // step is the change of lightness from one trial to the next.
@@ -74,7 +73,7 @@ func (s scheme) accents(c Colour, on [3]float64) Accents {
 	for {
 		accent := rounded(rgb(hue, saturation, lightness))
 		tint := rounded(mix(accent, s.grounds[0], 0.12))
-		// Black and white are readable on every ground, so the search ends.
+		// Black or white is readable on every background, so the search ends.
 		if s.readable(accent, tint) || lightness == s.toward {
 			strong := rounded(mix(accent, [3]float64{s.toward, s.toward, s.toward}, 0.8))
 			return Accents{Accent: colourOf(accent), Strong: colourOf(strong), On: colourOf(on), Tint: colourOf(tint)}
@@ -83,8 +82,7 @@ func (s scheme) accents(c Colour, on [3]float64) Accents {
 	}
 }
 
-// readable reports whether the accent can be read on every ground and the text
-// on the tint.
+// readable reports whether the accent is readable on every background, and the text on the tint.
 func (s scheme) readable(accent, tint [3]float64) bool {
 	for _, ground := range append(s.grounds, tint) {
 		if contrast(accent, ground) < MinContrast {
@@ -122,7 +120,7 @@ func luminance(c [3]float64) float64 {
 	return 0.2126*linear[0] + 0.7152*linear[1] + 0.0722*linear[2]
 }
 
-// mix returns share parts of a, and the rest of b.
+// mix returns the mixture of two colours in which a has the given share.
 func mix(a, b [3]float64, share float64) [3]float64 {
 	for i := range a {
 		a[i] = a[i]*share + b[i]*(1-share)
@@ -159,7 +157,7 @@ func rgb(h, s, l float64) [3]float64 {
 	return c
 }
 
-// rounded returns the colour as its hex digits say it.
+// rounded returns the colour rounded to what its hex digits can express.
 func rounded(c [3]float64) [3]float64 { return channelsOf(colourOf(c)) }
 
 func colourOf(c [3]float64) Colour {
@@ -170,8 +168,8 @@ func colourOf(c [3]float64) Colour {
 	return Colour(hex.EncodeToString(raw[:]))
 }
 
-// channelsOf returns the channels of a colour that ParseColour has accepted, from
-// 0 to 1. Another one is black.
+// channelsOf returns the channels of a colour that ParseColour has accepted, from 0 to 1. Any other
+// text gives black.
 func channelsOf(c Colour) [3]float64 {
 	var channels [3]float64
 	raw, err := hex.DecodeString(string(c))

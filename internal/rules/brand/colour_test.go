@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkAccents reports what of a scheme's accents cannot be read.
+// checkAccents reports the accents of a scheme that are not readable.
 func checkAccents(s scheme, a Accents) error {
 	accent, strong, on, tint := channelsOf(a.Accent), channelsOf(a.Strong), channelsOf(a.On), channelsOf(a.Tint)
 	pairs := [][2][3]float64{{accent, tint}, {s.text, tint}, {on, accent}, {on, strong}}
@@ -35,7 +35,7 @@ func checkColour(c Colour) error {
 	return nil
 }
 
-// Every hue, pale and dull ones, dark and bright ones too, can be read.
+// Accents are readable for every hue, whether pale, dull, dark or bright.
 func TestAccentsCanBeRead(t *testing.T) {
 	for hue := range 360 {
 		for _, saturation := range []float64{0, 0.3, 1} {
@@ -54,8 +54,7 @@ func TestAccentsCanBeRead(t *testing.T) {
 	})
 }
 
-// A colour that can be read already stays as it is, and one that cannot keeps
-// its hue.
+// A readable colour is not changed; an unreadable one keeps its hue.
 func TestAccentsStayNear(t *testing.T) {
 	if got := Colour("1f5f5b").Light().Accent; got != "1f5f5b" {
 		t.Errorf("a readable colour became %s", got)
@@ -91,7 +90,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// The grounds and texts here are those of the pages' style sheet.
+// The backgrounds and text colours here are those of the pages' style sheet.
 func TestSchemesAreThoseOfTheStyleSheet(t *testing.T) {
 	raw, err := os.ReadFile("../../../templates/shared/static/tokens.css")
 	if err != nil {

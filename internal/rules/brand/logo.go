@@ -12,7 +12,7 @@ import (
 	_ "golang.org/x/image/webp" // a format of uploads
 )
 
-// MaxLogoBytes is the most that an uploaded logo may weigh.
+// MaxLogoBytes is the maximum size of an uploaded logo, in bytes.
 const MaxLogoBytes = 256 << 10
 
 const (
@@ -22,7 +22,7 @@ const (
 	maxWidth, maxHeight = 480, 120
 )
 
-// What Logo refuses.
+// The errors of Logo.
 var (
 	ErrLogoSize   = fault.New(fault.Invalid, "brand logo must be at most 256 KiB and 4 megapixels")
 	ErrLogoFormat = fault.New(fault.Invalid, "brand logo must be a PNG, JPEG or WebP picture")
@@ -41,7 +41,7 @@ func Logo(upload []byte) ([]byte, error) {
 	if len(upload) > MaxLogoBytes {
 		return nil, ErrLogoSize
 	}
-	// The size is read first: a small file may declare an enormous picture.
+	// The size is read first: a small file may declare a huge picture.
 	header, format, err := image.DecodeConfig(bytes.NewReader(upload))
 	switch {
 	case err != nil, format != "png" && format != "jpeg" && format != "webp":

@@ -40,7 +40,7 @@ func asPNG(t testing.TB, p image.Image) []byte {
 // tinyWebP is a lossless picture of one pixel.
 const tinyWebP = "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=="
 
-// declares returns a PNG whose header says a size that its data do not have.
+// declares returns a PNG whose header gives a different size from its data.
 func declares(t testing.TB, width, height uint32) []byte {
 	raw := asPNG(t, picture(1, 1))
 	binary.BigEndian.PutUint32(raw[16:], width)
@@ -82,7 +82,7 @@ func TestLogoIsMadeSmallAndPNG(t *testing.T) {
 	}
 }
 
-// Transparent stays transparent, and a picture of the right size is not changed.
+// Transparent pixels stay transparent, and a picture that fits is not changed.
 func TestLogoKeepsPixels(t *testing.T) {
 	want := picture(30, 20)
 	logo, err := Logo(asPNG(t, want))
@@ -96,7 +96,7 @@ func TestLogoKeepsPixels(t *testing.T) {
 	if _, _, _, a := got.At(0, 0).RGBA(); a != 0 {
 		t.Error("a transparent corner is no longer transparent")
 	}
-	// Mixing a pixel with nothing rounds its colour a little where it is almost transparent.
+	// An almost transparent pixel may change its colour by a rounding error.
 	for _, at := range []image.Point{{9, 3}, {20, 10}} {
 		g, w := got.At(at.X, at.Y).(color.NRGBA), want.At(at.X, at.Y).(color.NRGBA)
 		if g.A != w.A || w.A > 100 && (near(g.R, w.R) || near(g.G, w.G) || near(g.B, w.B)) {
@@ -125,7 +125,7 @@ func TestLogoRefuses(t *testing.T) {
 	}
 }
 
-// FuzzLogo: whatever the upload, the answer is an error or a small PNG.
+// FuzzLogo: every upload results in an error or a small PNG.
 func FuzzLogo(f *testing.F) {
 	f.Add(asPNG(f, picture(8, 8)))
 	f.Add(encoded(f, func(b *bytes.Buffer) error { return jpeg.Encode(b, picture(8, 8), nil) }))

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// The grounds of cards and forms of both schemes.
+// The backgrounds of cards and forms in both schemes.
 const (
 	LightSurface Colour = "ffffff"
 	DarkSurface  Colour = "182120"
 )
 
-// unbranded is the name of the preview without a colour.
+// unbranded names the preview for a tenant without a colour.
 const unbranded = "default"
 
-// The accents of the style sheet without a brand, which a test compares.
+// The accents of the style sheet without a brand; a test compares them.
 var (
 	lightDefault = Accents{Accent: "1f5f5b", Strong: "174b48", On: "ffffff", Tint: "dfeeec"}
 	darkDefault  = Accents{Accent: "7fd1c7", Strong: "a3e2da", On: "06211e", Tint: "1d3a37"}
@@ -23,7 +23,7 @@ var (
 // Contrast returns the contrast ratio of WCAG 2.2 of two colours, from 1 to 21.
 func Contrast(a, b Colour) float64 { return contrast(channelsOf(a), channelsOf(b)) }
 
-// PreviewName returns the name that PreviewCSS has the colour under.
+// PreviewName returns the name under which PreviewCSS knows the colour.
 func (c Colour) PreviewName() string {
 	if c == "" {
 		return unbranded
@@ -31,9 +31,9 @@ func (c Colour) PreviewName() string {
 	return string(c)
 }
 
-// PreviewCSS returns a style sheet with the colours of the hosted page in a
-// brand's colour, for the parts of a page that have the classes preview-light
-// and preview-dark. It returns false for a name that PreviewName does not return.
+// PreviewCSS returns a style sheet with the colours of the hosted page in a brand's colour, for the
+// parts of a page that have the classes preview-light and preview-dark. It reports false for an
+// unknown name.
 func PreviewCSS(name string) (string, bool) {
 	lightAccents, darkAccents := lightDefault, darkDefault
 	if name != unbranded {

@@ -53,7 +53,7 @@ func (b *Background) Start(ctx context.Context, actor audit.Actor, tenantID uuid
 	return nil
 }
 
-// Last returns the last run against a tenant's endpoint, or fault.NotFound.
+// Last returns the newest run against a tenant's endpoint, or fault.NotFound.
 func (b *Background) Last(ctx context.Context, tenantID uuid.UUID, endpointID string) (Run, error) {
 	return b.service.Store.LastCertification(ctx, tenantID, endpointID)
 }

@@ -19,8 +19,7 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// carelessShop is a shop that does everything right but what one case tries. Its
-// mistake is named as the case is.
+// carelessShop is a shop with one mistake, which has the name of the case that must find it.
 type carelessShop struct {
 	mistake  string
 	gateway  string // its address
@@ -42,7 +41,7 @@ type carelessOrder struct {
 
 const (
 	orderCookie = "order"
-	canary      = "cAnArY7f3" // in every answer
+	canary      = "cAnArY7f3" // appears in every answer
 )
 
 func (s *carelessShop) use(t *testing.T, c tenant.ModeSecrets) {
@@ -57,7 +56,7 @@ func (s *carelessShop) use(t *testing.T, c tenant.ModeSecrets) {
 	s.secrets, s.orders, s.seen = c, map[string]*carelessOrder{}, map[string]bool{}
 }
 
-// makes reports whether one of these is the shop's mistake.
+// makes reports whether the shop's mistake is one of these.
 func (s *carelessShop) makes(mistakes ...string) bool { return slices.Contains(mistakes, s.mistake) }
 
 func (s *carelessShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -117,7 +116,7 @@ func (s *carelessShop) release(session, way string, once bool) {
 	if s.mistake == "once.redirect-and-webhook" {
 		released = o.by[way]
 	}
-	if s.mistake == way+".at-once" { // looks, and releases later
+	if s.mistake == way+".at-once" { // checks now and releases later
 		s.mu.Unlock()
 		time.Sleep(50 * time.Millisecond)
 		s.mu.Lock()

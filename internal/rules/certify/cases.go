@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ways returns the ways that a case is about.
+// ways returns the ways of release that a case tests.
 func (c testCase) ways() []Way {
 	way, tried, _ := strings.Cut(c.name, ".")
 	if way != onceCases {
@@ -50,14 +50,15 @@ func (r *run) choose() ([]testCase, error) {
 	return chosen, nil
 }
 
-// byAnswer reports whether the answer to a delivery decides, without a shop.
+// byAnswer reports whether the case can be judged by the answer to a delivery alone, without a
+// shop.
 func (c testCase) byAnswer() bool { return c.ways()[0] == WayWebhook && !c.silent }
 
-// Case is a case as plans list it.
+// Case describes a case in a plan.
 type Case struct {
 	Name, Title, Fix string
-	Releases         bool // it is a pass, which releases the order
-	ByAnswer         bool // the answer alone decides: it is tried without a shop, too
+	Releases         bool // the case is a pass and must release the order
+	ByAnswer         bool // the answer alone decides, so it also runs without a shop
 }
 
 // Plan returns all cases, in the order in which they are tried.
@@ -69,5 +70,5 @@ func Plan() []Case {
 	return plan
 }
 
-// MaxSessions is how many test sessions a run makes at most.
+// MaxSessions is the maximum number of test sessions that a run creates.
 func MaxSessions() int { return len(allCases()) + severalOrders }

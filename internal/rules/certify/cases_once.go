@@ -1,7 +1,7 @@
 package certify
 
-// onceCases begins the names of cases that confirm an order in several ways,
-// which the rest of the name lists.
+// onceCases is the prefix of cases that confirm an order in several ways. The rest of the name
+// lists the ways.
 const onceCases = "once"
 
 var severalCases = []testCase{{

@@ -56,10 +56,10 @@ var pollingCases = []testCase{
 	},
 }
 
-// otherPassed opens the Success URL, and the address of a lookup, in an order's
-// browser with the session of another order, which has passed.
+// otherPassed uses the browser of an unpassed order to open its Success URL and its lookup address
+// with the session of another order that has passed.
 func (t *trial) otherPassed() error {
-	other, err := t.run.order(t.ctx) // not judged: it has passed
+	other, err := t.run.order(t.ctx) // not judged, because it has passed
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,7 @@ func (t *trial) otherPassed() error {
 	return nil
 }
 
-// resolved gives a new order's session a result, as force= does, and lets the
-// shop look it up.
+// resolved begins an order, forces the result of its session and makes the shop look it up.
 func (t *trial) resolved(result session.Result) error {
 	o, err := t.order()
 	if err != nil {
@@ -97,7 +96,7 @@ func (t *trial) resolved(result session.Result) error {
 	return nil
 }
 
-// resolve gives an order's session a result, as force= does.
+// resolve forces the result of an order's session.
 func (t *trial) resolve(o *order, result session.Result) error {
 	after, err := t.Sessions.Resolve(t.ctx, o.session, session.CheckResult{Result: result, Source: session.SourceForced})
 	if err != nil {
@@ -111,7 +110,7 @@ func (t *trial) resolve(o *order, result session.Result) error {
 	return nil
 }
 
-// poll lets the shop look the status of an order's session up now.
+// poll makes the shop look up the status of an order's session now.
 func (t *trial) poll(o *order) {
 	if t.target.Poll != nil {
 		t.pollAs(o, o.session.ID)

@@ -13,7 +13,7 @@ import (
 // resultParams are the parameters of a success redirect.
 var resultParams = []string{"token", "session", "status", "is_adult"}
 
-// compareFix is the fix of everything that a comparison of the whole token finds.
+// compareFix is the advice for every mistake that comparing the whole token would prevent.
 const compareFix = "Write the token that you compute, \"{expires_ts}.{base64url_mac}\" without padding, and compare it with the whole token in constant time; is_pass in the reference, \"Redirect token\", does."
 
 var redirectCases = []testCase{
@@ -79,7 +79,7 @@ var redirectCases = []testCase{
 		name: "redirect.other-mode", title: "A token of the other mode's secret is refused",
 		fix: "Accept one mode's redirect secret only: that of the API key that created the session.",
 		act: func(t *trial) error {
-			// A live secret never signs here: a random one stands for it.
+			// A live secret never signs here: a random one is used in its place.
 			key, err := credential.NewSecret(t.Random)
 			if err != nil {
 				return err
@@ -184,8 +184,8 @@ type query struct {
 	change func(string) string
 }
 
-// redirect opens a new order's Success URL with the values and the token that
-// forge returns, or the good ones.
+// redirect opens a new order's Success URL with the values and the token that forge returns, or
+// with the valid ones if forge is nil.
 func (t *trial) redirect(forge func(*order) (credential.Redirect, string)) error {
 	return t.redirectAs(func(o *order) (string, error) {
 		if forge == nil {
@@ -230,10 +230,10 @@ func (t *trial) redirectToken(change func(string) string) error {
 	return t.redirect(func(o *order) (credential.Redirect, string) { return pass(o), change(t.token(pass(o))) })
 }
 
-// withOther opens a redirect with another order's token in this order's browser.
-// shown returns the values besides the token.
+// withOther opens a redirect with another order's token in this order's browser. shown returns the
+// values that go with the token.
 func (t *trial) withOther(shown func(own, other *order) credential.Redirect) error {
-	other, err := t.run.order(t.ctx) // not judged: its token is good
+	other, err := t.run.order(t.ctx) // not judged, because its token is valid
 	if err != nil {
 		return err
 	}

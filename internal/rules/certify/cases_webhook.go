@@ -17,13 +17,13 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// tooFar is further from the receiver's clock than webhook.Tolerance allows.
+// tooFar is a clock difference larger than webhook.Tolerance allows.
 const tooFar = webhook.Tolerance + time.Minute
 
 // atOnce is how many deliveries of one event arrive together.
 const atOnce = 20
 
-// severalOrders is how many orders the cases begin in all, besides one each.
+// severalOrders is the number of orders that the cases begin in addition to one each.
 const severalOrders = 5
 
 const onceFix = "Make the release one conditional statement of your database, such as UPDATE … WHERE released_at IS NULL, and look at how many rows it changed."
@@ -41,7 +41,8 @@ var webhookCases = []testCase{
 		fix: "Verify the signature over the raw bytes of the body before anything reads it; a library of Standard Webhooks does: new Webhook(secret).verify(rawBody, headers).",
 		act: func(t *trial) error {
 			return t.sendForged(func(d *delivery) {
-				// Signed is another session's event; what is sent differs in one digit.
+				// The signature is for another session's event; the body that is sent differs from
+				// it in one digit.
 				id := d.to.session.ID.String()
 				last := byte('0')
 				if id[len(id)-1] == '0' {
@@ -187,7 +188,7 @@ var webhookCases = []testCase{
 		act: func(t *trial) error {
 			return t.sendGood(func(d *delivery) {
 				var members map[string]any
-				if json.Unmarshal(d.body, &members) == nil { // it is our own
+				if json.Unmarshal(d.body, &members) == nil { // it is our own body, so it parses
 					d.body, _ = json.MarshalIndent(members, "", "\t") // sorted by name
 				}
 			})
@@ -250,7 +251,7 @@ var webhookCases = []testCase{
 	},
 }
 
-// sendGood sends a delivery that must be accepted, as alter leaves it.
+// sendGood sends a delivery that must be accepted, after alter has changed it.
 func (t *trial) sendGood(alter func(*delivery)) error { return t.sendAltered(alter, accept) }
 
 // sendForged sends a delivery that must be refused.
@@ -267,7 +268,7 @@ func (t *trial) sendAltered(alter func(*delivery), want expect) error {
 	return t.send(d, want)
 }
 
-// sendAtOnce sends one delivery so many times together.
+// sendAtOnce sends one delivery several times at the same time.
 func (t *trial) sendAtOnce() error {
 	d, err := t.good()
 	if err != nil {
@@ -285,7 +286,7 @@ func (t *trial) sendAtOnce() error {
 	together.Wait()
 	seen := map[int]bool{}
 	for _, a := range answers {
-		if !seen[a.StatusCode] { // the same is said once
+		if !seen[a.StatusCode] { // report the same status only once
 			t.answered(a, "", accept)
 		}
 		seen[a.StatusCode] = true

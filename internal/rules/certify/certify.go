@@ -1,7 +1,7 @@
-// Package certify attacks a merchant's integration with what a thief would try:
-// forged redirects and webhooks, and results that are no pass. It signs with
-// test secrets only, and about test sessions that were made for the run; it
-// reaches only hosts that the tenant has registered, through the guarded dialer.
+// Package certify attacks a merchant's integration as a thief would: with forged redirects and
+// webhooks, and with results that are not a pass. It signs with test secrets only, and about test
+// sessions that were made for the run; it reaches only hosts that the tenant has registered,
+// through the guarded dialer.
 package certify
 
 import (
@@ -23,23 +23,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// ErrCannotRun is wrapped by the errors of runs that could not test the
-// integration, or not to the end.
+// ErrCannotRun is wrapped by the errors of runs that could not start or could not finish.
 var ErrCannotRun = errors.New("the integration cannot be tested")
 
 // AnswerLimit is how soon a shop must answer: the gateway waits no longer for a
 // webhook's answer.
 const AnswerLimit = webhook.AttemptTimeout
 
-// targetAge is that of the sessions that a run makes itself.
+// targetAge is the target age of the sessions that a run creates.
 const targetAge = 18
 
-// Config holds what a Service works with.
+// Config holds the dependencies of a Service.
 type Config struct {
 	Store    Store
 	Tenants  Tenants
 	Sessions Sessions
-	Expire   func(ctx context.Context, actor audit.Actor, tenantID, sessionID uuid.UUID) error // lets a test session expire
+	Expire   func(ctx context.Context, actor audit.Actor, tenantID, sessionID uuid.UUID) error // expires a test session
 	Client   *webhook.Client
 	Rule     tenant.CallbackRule
 	Random   io.Reader        // cryptographically secure
@@ -52,7 +51,7 @@ type Service struct{ Config }
 // NewService returns a service.
 func NewService(cfg Config) *Service { return &Service{cfg} }
 
-// Options say how a run is done and watched.
+// Options configure a run and report its progress.
 type Options struct {
 	Progress func(done, total int, last Result) // called after each case; may be nil
 	Cases    []string                           // path.Match patterns of case names; empty tries all
