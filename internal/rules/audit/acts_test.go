@@ -27,8 +27,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// office is a database with the services whose acts are logged.
-type office struct {
+// fixture is a database with the services whose acts are logged.
+type fixture struct {
 	*store.Store
 	t        testing.TB
 	tenants  *tenant.Service
@@ -43,13 +43,13 @@ var secretKey = bytes.Repeat([]byte{7}, credential.SecretLen)
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-func newOffice(t testing.TB, db *store.Store) *office {
+func newFixture(t testing.TB, db *store.Store) *fixture {
 	t.Helper()
 	sealer, err := credential.NewSealer(secretKey, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &office{Store: db, t: t, tenants: tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, now)}
+	o := &fixture{Store: db, t: t, tenants: tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, now)}
 	o.sessions = session.NewService(session.Config{
 		VerifyURL: "https://v.example", TTL: time.Hour, TokenTTL: time.Minute, Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited, TestDailyCap: billing.Unlimited},
 	}, db, o.tenants, sealer, rand.Reader, now, func() {})
@@ -59,7 +59,7 @@ func newOffice(t testing.TB, db *store.Store) *office {
 	return o
 }
 
-func (o *office) must(err error) {
+func (o *fixture) must(err error) {
 	o.t.Helper()
 	if err != nil {
 		o.t.Fatal(err)
@@ -67,7 +67,7 @@ func (o *office) must(err error) {
 }
 
 // hire creates a tenant whose URLs and credentials must not be logged.
-func (o *office) hire() uuid.UUID {
+func (o *fixture) hire() uuid.UUID {
 	o.t.Helper()
 	c, err := o.tenants.Create(o.t.Context(), audit.System("test"), tenant.Tenant{
 		Name: "Shop", SuccessURL: "https://shop.example/canary", CancelURL: "https://shop.example:8443/?canary=1",
@@ -80,8 +80,9 @@ func (o *office) hire() uuid.UUID {
 	return c.Tenant.ID
 }
 
-// finish makes a session of a tenant pass and answers its webhook with a status.
-func (o *office) finish(owner uuid.UUID, class webhook.Class, action webhook.Disposition) (uuid.UUID, webhook.Delivery) {
+// finish makes a session of a tenant pass and records an attempt to deliver its
+// webhook.
+func (o *fixture) finish(owner uuid.UUID, class webhook.Class, action webhook.Disposition) (uuid.UUID, webhook.Delivery) {
 	o.t.Helper()
 	ctx := o.t.Context()
 	created, err := o.sessions.Create(ctx, tenant.Caller{TenantID: owner, Livemode: true}, session.CreateRequest{TargetAge: 18})
@@ -99,7 +100,7 @@ func (o *office) finish(owner uuid.UUID, class webhook.Class, action webhook.Dis
 }
 
 // try makes a test session of a tenant.
-func (o *office) try(owner uuid.UUID) session.Session {
+func (o *fixture) try(owner uuid.UUID) session.Session {
 	o.t.Helper()
 	created, err := o.sessions.Create(o.t.Context(), tenant.Caller{TenantID: owner}, session.CreateRequest{TargetAge: 18})
 	o.must(err)
@@ -109,7 +110,7 @@ func (o *office) try(owner uuid.UUID) session.Session {
 }
 
 // state is everything that an act can change, except the audit log.
-func (o *office) state(owner uuid.UUID) string {
+func (o *fixture) state(owner uuid.UUID) string {
 	o.t.Helper()
 	ctx := o.t.Context()
 	var text bytes.Buffer
@@ -134,7 +135,7 @@ func (o *office) state(owner uuid.UUID) string {
 // actor it changes nothing.
 func TestActs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
-		o := newOffice(t, db)
+		o := newFixture(t, db)
 		ctx, owner := t.Context(), o.hire()
 		gave := webhook.Disposition{Action: webhook.ActionGiveUp}
 		done := webhook.Disposition{Action: webhook.ActionFinish}
@@ -309,7 +310,7 @@ func TestActs(t *testing.T) {
 }
 
 // wrote does an act without and with an actor, and compares the entry.
-func (o *office) wrote(action audit.Action, scope audit.Scope, owner uuid.UUID, do func(audit.Actor) error, target func() string, detail audit.Detail) {
+func (o *fixture) wrote(action audit.Action, scope audit.Scope, owner uuid.UUID, do func(audit.Actor) error, target func() string, detail audit.Detail) {
 	o.t.Helper()
 	ctx, actor := o.t.Context(), audit.User(owner, "Zoë")
 	head, err := o.AuditHead(ctx, scope)
@@ -341,8 +342,9 @@ func (o *office) wrote(action audit.Action, scope audit.Scope, owner uuid.UUID, 
 	}
 }
 
-// deleteTenant disables a tenant and deletes its sessions, without which it cannot be deleted.
-func (o *office) deleteTenant(owner uuid.UUID) {
+// deleteTenant delivers what is due, disables the tenant and deletes its sessions, so that it
+// can be deleted.
+func (o *fixture) deleteTenant(owner uuid.UUID) {
 	o.t.Helper()
 	due, err := o.ClaimDeliveries(o.t.Context(), []webhook.Claim{{TenantID: owner, Limit: 9}}, time.Minute)
 	o.must(err)
@@ -357,7 +359,7 @@ func (o *office) deleteTenant(owner uuid.UUID) {
 }
 
 // checkCanaries looks for credentials and paths of URLs in the log.
-func (o *office) checkCanaries(scopes ...audit.Scope) {
+func (o *fixture) checkCanaries(scopes ...audit.Scope) {
 	o.t.Helper()
 	for _, scope := range scopes {
 		var log bytes.Buffer
@@ -376,7 +378,7 @@ func (o *office) checkCanaries(scopes ...audit.Scope) {
 // waits while another transaction writes to it.
 func TestSessionsWriteNoEntries(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
-		o := newOffice(t, db)
+		o := newFixture(t, db)
 		owner := o.hire()
 		before, err := o.AuditHead(t.Context(), audit.OfTenant(owner))
 		o.must(err)

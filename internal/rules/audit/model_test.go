@@ -22,7 +22,7 @@ import (
 // succeeded, and its chain holds.
 func TestEveryActIsInTheChain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
-		o := newOffice(t, db)
+		o := newFixture(t, db)
 		owners := []uuid.UUID{o.hire(), o.hire()}
 		ctx, nobody := t.Context(), uuid.New()
 		name, bad := "New", ""

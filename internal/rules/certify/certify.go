@@ -74,7 +74,7 @@ type run struct {
 
 	webhookKeys [][]byte // of test mode
 	redirectKey []byte   // of test mode
-	foreignKey  []byte   // which nobody knows
+	foreignKey  []byte   // known to nobody
 }
 
 // Run attacks a shop. Its errors wrap ErrCannotRun, or are ErrTooSoon,
@@ -96,9 +96,9 @@ func (s *Service) Run(ctx context.Context, actor audit.Actor, target Target, o O
 	return r.finish(ctx)
 }
 
-// Webhooks begins to attack a tenant's webhook receiver, about sessions that the
-// run makes itself. It returns the run as it is stored now, and a function that
-// does the rest and stores what was found. Its errors are those of Run.
+// Webhooks begins to attack a tenant's webhook receiver with events of sessions
+// that the run creates. It returns the run as it is stored now, and a function
+// that does the rest and stores what was found. Its errors are those of Run.
 func (s *Service) Webhooks(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, o Options) (Run, func(context.Context) (*Report, error), error) {
 	r, err := s.newRun(ctx, actor, tenantID, nil, o)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Service) newRun(ctx context.Context, actor audit.Actor, tenantID uuid.U
 }
 
 // claim stores that the run begins against the hosts of these addresses, unless
-// one of them had a run of the tenant lately.
+// this tenant ran against one of them recently.
 func (r *run) claim(ctx context.Context, addresses []string) error {
 	for _, address := range addresses {
 		e, err := r.Rule.Parse(address)
@@ -158,8 +158,8 @@ func (r *run) claim(ctx context.Context, addresses []string) error {
 }
 
 // finish runs the cases, and stores and returns what they found. A run that
-// could not be done to its end is stored without results. Only one of all cases
-// counts as passed there.
+// could not finish is stored without results. Only a run of all cases can be
+// stored as passed.
 func (r *run) finish(ctx context.Context) (*Report, error) {
 	began := time.Now()
 	if err := r.try(ctx); err != nil {
@@ -172,7 +172,7 @@ func (r *run) finish(ctx context.Context) (*Report, error) {
 	return report, r.store(ctx, report.Passed() && len(r.Cases) == 0)
 }
 
-// storeTime is how long storing what was found may take, also when the run was
+// storeTime bounds storing the results, which also happens after the run was
 // cancelled.
 const storeTime = 5 * time.Second
 
@@ -185,9 +185,9 @@ func (r *run) store(ctx context.Context, passed bool) error {
 	return err
 }
 
-// try does what each case does, and judges it once the shop has had time to
-// release what it would. The first case is a good delivery: if it gets no
-// answer, nothing else is tried.
+// try carries out each case, gives the shop time to release its orders, and
+// judges the case. The first case is a good delivery: if it gets no answer,
+// nothing else is tried.
 func (r *run) try(ctx context.Context) error {
 	for i, c := range r.chosen {
 		t := &trial{run: r, ctx: ctx, testCase: c, result: Result{Case: c.name, Title: c.title, Outcome: Passed}}
@@ -223,7 +223,7 @@ func (r *run) try(ctx context.Context) error {
 	return nil
 }
 
-// settle waits for the time that the shop takes to release an order.
+// settle waits as long as the shop may take to release an order.
 func (r *run) settle(ctx context.Context) error {
 	if r.target == nil {
 		return nil
@@ -235,10 +235,10 @@ func (r *run) settle(ctx context.Context) error {
 	return wait(ctx, d)
 }
 
-// session makes a session of the run, as an order without a shop.
+// session creates a session, which stands for an order in a run without a shop.
 func (r *run) session(ctx context.Context) (*order, error) {
 	created, err := r.Sessions.Create(ctx, tenant.Caller{TenantID: r.tenant.ID}, session.CreateRequest{
-		TargetAge: targetAge, SuccessURL: &r.tenant.WebhookURL, CancelURL: &r.tenant.WebhookURL, // nobody is sent there
+		TargetAge: targetAge, SuccessURL: &r.tenant.WebhookURL, CancelURL: &r.tenant.WebhookURL, // never opened, but required
 	})
 	if err != nil {
 		return nil, errors.Join(ErrCannotRun, err)

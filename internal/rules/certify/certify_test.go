@@ -34,8 +34,8 @@ func serve(t *testing.T) (*httptest.Server, *http.Handler) {
 	return server, &handler
 }
 
-// register makes the owner of a server a tenant. Webhooks of the gateway itself
-// do not reach it, so that they release nothing.
+// register makes the owner of a server a tenant. The gateway's own webhooks do
+// not reach the server, so they release nothing.
 func register(t *testing.T, g *gatewaytest.Gateway, server string) tenant.Credentials {
 	t.Helper()
 	return g.Shop(t, server+"/webhook", func(shop *tenant.Tenant) {
@@ -86,7 +86,7 @@ func show(t *testing.T, r *certify.Report) string {
 	return text.String()
 }
 
-// TestTheSampleShopPasses: the sample shop lets nothing in.
+// TestTheSampleShopPasses: the sample shop releases nothing to an attack.
 func TestTheSampleShopPasses(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	server, handler := serve(t)
@@ -107,10 +107,11 @@ func TestTheSampleShopPasses(t *testing.T) {
 	}
 }
 
-// TestACarelessShopFails: each case finds the mistake that it is there for, and a
-// shop that makes none passes.
+// TestACarelessShopFails: each case finds its mistake, and a shop without a
+// mistake passes.
 func TestACarelessShopFails(t *testing.T) {
-	// The gateway's own webhooks go nowhere: a mistake about them is the certifier's to find.
+	// The gateway's own webhooks go nowhere: the certifier has to find the mistake with its
+	// own.
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	shop := &carelessShop{gateway: g.URL, now: g.Clock.Now}
 	run := func(mistake string, cases ...string) *certify.Report {
@@ -140,8 +141,8 @@ func TestACarelessShopFails(t *testing.T) {
 	}
 }
 
-// TestAShopThatConfirmsOtherwise: a way that releases nothing by itself need not,
-// and must still let no forgery in.
+// TestAShopThatConfirmsOtherwise: a way that the shop does not release on may
+// stay without effect, but it must not accept forgeries.
 func TestAShopThatConfirmsOtherwise(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	for _, tt := range []struct {
@@ -162,7 +163,8 @@ func TestAShopThatConfirmsOtherwise(t *testing.T) {
 	}
 }
 
-// TestAShopThatDoesNotAnswer: a shop that hangs fails, and is left alone.
+// TestAShopThatDoesNotAnswer: a shop that hangs fails, and is not attacked
+// further.
 func TestAShopThatDoesNotAnswer(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	server, handler := serve(t)
@@ -173,13 +175,13 @@ func TestAShopThatDoesNotAnswer(t *testing.T) {
 	*handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/webhook" {
 			deliveries.Add(1)
-			_, _ = io.Copy(io.Discard, r.Body) // only then the server sees that the client is gone
+			_, _ = io.Copy(io.Discard, r.Body) // the server notices that the client is gone only after it has read the body
 			<-r.Context().Done()
 			return
 		}
 		shop.ServeHTTP(w, r)
 	})
-	// Short for a hanging answer, long for the answers that come.
+	// A short limit for an answer that hangs, but long enough for the others.
 	report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), targetOf(t, c, server.URL), certify.Options{Limit: 3 * time.Second})
 	if err != nil {
 		t.Fatal(err)

@@ -22,19 +22,19 @@ const (
 	Skipped Outcome = "skipped"
 )
 
-// Code names what is wrong, for texts in several languages.
+// Code identifies a problem, for its text in several languages.
 type Code string
 
-// The codes, with their values.
+// The codes. Each comment names the values that a Problem of that code holds.
 const (
-	ProblemNoAnswer      Code = "no_answer"      // the class of the failure
-	ProblemNotAccepted   Code = "not_accepted"   // a good delivery was not answered with 2xx: the status
-	ProblemAccepted      Code = "accepted"       // a forged delivery was answered with 2xx: the status
+	ProblemNoAnswer      Code = "no_answer"      // value: the class of the failure
+	ProblemNotAccepted   Code = "not_accepted"   // a good delivery was not answered with 2xx; value: the status
+	ProblemAccepted      Code = "accepted"       // a forged delivery was answered with 2xx; value: the status
 	ProblemAcceptedOnly  Code = "accepted_only"  // a forged delivery was answered with 2xx and released nothing; no failure
-	ProblemReleased      Code = "released"       // what is no pass released the order: how often
-	ProblemReleasedAgain Code = "released_again" // one pass released the order more than once: how often
+	ProblemReleased      Code = "released"       // a result that is not a pass released the order; value: how often
+	ProblemReleasedAgain Code = "released_again" // one pass released the order more than once; value: how often
 	ProblemNotReleased   Code = "not_released"   // a pass did not release the order
-	ProblemUntried       Code = "untried"        // because the good delivery got no answer
+	ProblemUntried       Code = "untried"        // not tried, because the good delivery got no answer
 )
 
 // Codes returns all codes.
@@ -47,7 +47,7 @@ func Codes() []Code {
 // Problem is something that a case found.
 type Problem struct {
 	Code  Code   `json:"code"`
-	What  string `json:"what,omitempty"` // which delivery or address of several it was
+	What  string `json:"what,omitempty"` // which of several deliveries or addresses
 	Value string `json:"value,omitempty"`
 }
 
@@ -74,11 +74,11 @@ type Result struct {
 	Title    string        `json:"title"`
 	Outcome  Outcome       `json:"outcome"`
 	Problems []Problem     `json:"problems,omitempty"`
-	Fix      string        `json:"fix,omitempty"` // of a case that failed
+	Fix      string        `json:"fix,omitempty"` // set for a case that failed
 	Took     time.Duration `json:"took_ns"`
 }
 
-// LetIn reports whether something that is no pass was taken for one.
+// LetIn reports whether the shop took something for a pass that was not one.
 func (r Result) LetIn() bool {
 	for _, p := range r.Problems {
 		if p.Code == ProblemReleased || p.Code == ProblemAccepted {
@@ -92,14 +92,14 @@ func (r Result) LetIn() bool {
 // of the shop.
 type Report struct {
 	Tenant    uuid.UUID     `json:"tenant_id"`
-	Hosts     []string      `json:"hosts"` // that were reached
+	Hosts     []string      `json:"hosts"` // hosts that were reached
 	StartedAt time.Time     `json:"started_at"`
 	Took      time.Duration `json:"took_ns"`
-	Sessions  int           `json:"test_sessions"` // that were made
+	Sessions  int           `json:"test_sessions"` // test sessions that were created
 	Results   []Result      `json:"results"`
 }
 
-// Count returns how many cases ended so.
+// Count returns how many cases had the outcome.
 func (r *Report) Count(o Outcome) (n int) {
 	for _, result := range r.Results {
 		if result.Outcome == o {
@@ -112,7 +112,7 @@ func (r *Report) Count(o Outcome) (n int) {
 // Passed reports whether every case passed.
 func (r *Report) Passed() bool { return r.Count(Passed) == len(r.Results) }
 
-// Summary is one line that counts the outcomes.
+// Summary returns one line with the number of cases for each outcome.
 func (r *Report) Summary() string {
 	parts := []string{fmt.Sprintf("%d cases", len(r.Results))}
 	for _, o := range []Outcome{Passed, Failed, Skipped} {
@@ -135,7 +135,7 @@ func (r *Report) letIn() (names []string) {
 	return names
 }
 
-// Formats are those of Write.
+// Formats lists the formats that Write knows.
 var Formats = []string{"text", "json", "junit"}
 
 // Write writes the report in one of Formats.

@@ -19,14 +19,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxAnswer is how many bytes of an answer to an order or a probe are read. Of
-// other answers nothing is.
+// maxAnswer is how many bytes of an answer to an order or a probe are read.
+// Other answers are not read.
 const maxAnswer = 64 << 10
 
-// order is an order of the shop, or in a run without one only its session.
+// order is an order of the shop. In a run without a shop it is only a session.
 type order struct {
 	session session.Session
-	browser http.CookieJar // of the buyer
+	browser http.CookieJar // the buyer's cookies
 }
 
 // visit is the result of opening an address of the shop in an order's browser.
@@ -34,7 +34,7 @@ type visit struct {
 	class   webhook.Class // empty for an answer, of any status
 	status  int
 	onward  string // the Location header
-	body    []byte // of an order or a probe
+	body    []byte // only for an order or a probe
 	latency time.Duration
 }
 
@@ -46,7 +46,7 @@ func (v visit) String() string {
 }
 
 // open sends a request in a browser, over the guarded transport. It follows no
-// redirect. keep says whether the answer's body is wanted.
+// redirect. keep says whether to read the answer's body.
 func (r *run) open(ctx context.Context, browser http.CookieJar, method, address string, form *Request, keep bool) visit {
 	ctx, cancel := context.WithTimeout(ctx, r.Limit)
 	defer cancel()
@@ -72,7 +72,7 @@ func (r *run) open(ctx context.Context, browser http.CookieJar, method, address 
 	if err != nil {
 		return visit{class: webhook.Classify(err), latency: time.Since(start)}
 	}
-	defer func() { _ = res.Body.Close() }() // what was read counts
+	defer func() { _ = res.Body.Close() }() // closing cannot change what was read
 	v := visit{status: res.StatusCode, onward: res.Header.Get("Location"), latency: time.Since(start)}
 	if keep {
 		if v.body, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer)); err != nil {
@@ -82,8 +82,8 @@ func (r *run) open(ctx context.Context, browser http.CookieJar, method, address 
 	return v
 }
 
-// order begins an order and returns it with its session, which must be one made
-// for this run.
+// order begins an order and returns it with its session, which must have been
+// created for this run.
 func (r *run) order(ctx context.Context) (*order, error) {
 	if r.target == nil {
 		return r.session(ctx)
@@ -114,7 +114,7 @@ func (v visit) link() string {
 		var made struct {
 			URL string `json:"verification_url"`
 		}
-		_ = json.Unmarshal(v.body, &made) // without it there is no link
+		_ = json.Unmarshal(v.body, &made) // text that is not JSON has no link
 		address = made.URL
 	}
 	u, err := url.Parse(address)
@@ -127,8 +127,9 @@ func (v visit) link() string {
 
 var errForeign = fmt.Errorf("%w: the order's session is not an open test session that the tenant has made for this run", ErrCannotRun)
 
-// mayName returns an error unless a session was made for this run: nothing is
-// signed for any other. Its addresses must be those that the run has claimed.
+// mayName returns an error unless the session was created for this run and its
+// addresses are ones that the run has claimed. Nothing is signed for any other
+// session.
 func (r *run) mayName(s session.Session) error {
 	if s.TenantID != r.tenant.ID || s.Livemode || s.CreatedAt.Before(r.stored.StartedAt) || s.Status != session.StatusPending || r.named[s.ID] {
 		return errForeign

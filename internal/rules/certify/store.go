@@ -18,7 +18,8 @@ const Pause = 10 * time.Minute
 // MaxKept is how many runs of a tenant are kept; older ones are deleted.
 const MaxKept = 20
 
-// ErrTooSoon refuses a run against a host that had one less than Pause ago.
+// ErrTooSoon refuses a run against a host that the tenant attacked less than
+// Pause ago.
 var ErrTooSoon = fault.New(fault.TooMany, "this host was tested less than ten minutes ago")
 
 // ErrDisabled refuses a run for a disabled tenant.
@@ -30,9 +31,9 @@ type Run struct {
 	TenantID   uuid.UUID
 	EndpointID string // of the Webhook URL in test mode, see webhook.EndpointID
 	StartedAt  time.Time
-	FinishedAt *time.Time // nil while it runs, and for ever if its process was killed
+	FinishedAt *time.Time // nil while it runs; stays nil if its process was killed
 	Passed     bool       // every case was tried, and passed
-	Results    []Result   // empty of a finished run that could not be done
+	Results    []Result   // empty for a finished run that could not be carried out
 }
 
 // MaxTime is the longest that a run of Background takes.
@@ -46,19 +47,19 @@ func (r Run) Running(now time.Time) bool {
 // Store keeps the runs of all tenants.
 type Store interface {
 	// StartCertification stores a run that begins, and its entry of the audit log,
-	// and deletes the tenant's oldest beyond MaxKept. It decides on the locked row
-	// of the tenant and returns fault.NotFound, ErrDisabled, or ErrTooSoon when one
-	// of the hosts had a run of this tenant less than Pause before it.
+	// and deletes the tenant's oldest runs beyond MaxKept. It decides on the locked
+	// row of the tenant and returns fault.NotFound, ErrDisabled, or ErrTooSoon when
+	// this tenant had a run against one of the hosts less than Pause before.
 	StartCertification(ctx context.Context, r Run, hosts []string, act audit.Act) error
-	// FinishCertification stores what an unfinished run found. It reports whether
-	// there is such a run.
+	// FinishCertification stores the results of an unfinished run. It reports
+	// false if there is no such run.
 	FinishCertification(ctx context.Context, r Run) (bool, error)
-	// LastCertification returns the run of a tenant's endpoint that began last, or
+	// LastCertification returns the newest run against a tenant's endpoint, or
 	// fault.NotFound.
 	LastCertification(ctx context.Context, tenantID uuid.UUID, endpointID string) (Run, error)
 }
 
-// Tenants looks tenants up, and the secrets that sign for them.
+// Tenants looks up tenants and the secrets that sign for them.
 type Tenants interface {
 	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
 	WebhookKeys(ctx context.Context, tenantID uuid.UUID, livemode bool) ([][]byte, error)

@@ -39,13 +39,13 @@ type Request struct {
 	Form   map[string]string `yaml:"form"`
 }
 
-// Target describes a shop: what the file of --target says.
+// Target describes a shop: the content of the file given by --target.
 type Target struct {
 	Tenant     uuid.UUID         `yaml:"-"`           // tenant in the file
 	ReleasesOn []Way             `yaml:"releases_on"` // the ways that release an order
-	Headers    map[string]string `yaml:"headers"`     // of every request but webhooks, such as a password of the staging site
+	Headers    map[string]string `yaml:"headers"`     // sent with every request except webhooks, such as a password of the staging site
 	Order      Request           `yaml:"order"`       // begins an order: answered with a redirect to the verification URL, or JSON with verification_url
-	Poll       *Request          `yaml:"poll"`        // lets the shop look the status up; nil if it does so by itself
+	Poll       *Request          `yaml:"poll"`        // makes the shop look up the status; nil if it does so by itself
 	Probe      Request           `yaml:"probe"`       // answered with JSON: released, how often the order was released
 	Settle     time.Duration     `yaml:"settle"`      // how long the shop takes to release an order after a delivery or a redirect
 }
@@ -55,12 +55,13 @@ const (
 	maxTarget     = 64 << 10 // bytes of the file
 	defaultSettle = 2 * time.Second
 	maxSettle     = time.Minute
-	// pollSettle is the longest interval of the recommended polling, and a second.
+	// pollSettle is the longest interval of the recommended polling plus one
+	// second.
 	pollSettle = 16 * time.Second
 )
 
 // ReadTarget reads the description of a shop and checks it. Its errors name the
-// field and hold nothing of the values.
+// field and never contain its value.
 func ReadTarget(r io.Reader) (Target, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxTarget+1))
 	if err != nil {
@@ -87,8 +88,8 @@ func ReadTarget(r io.Reader) (Target, error) {
 	return t.Target, t.check()
 }
 
-// notTarget says where a file is not that of a target. The library's messages
-// hold values, so only the line is taken over.
+// notTarget returns the error for a file that is not a valid target. The
+// library's messages contain values, so only the line number is used.
 func notTarget(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("it is empty")
@@ -109,7 +110,7 @@ func notTarget(err error) error {
 	return errors.New("it is not YAML as documented")
 }
 
-// check returns what is wrong with the fields, and sets what is left out.
+// check returns what is wrong with the fields, and fills in defaults.
 func (t *Target) check() error {
 	if len(t.ReleasesOn) == 0 {
 		return errors.New("releases_on must name at least one of redirect, webhook and polling")
@@ -204,8 +205,8 @@ func validHeader(name, value string) bool {
 	return plain(name, " :") && plain(value, "")
 }
 
-// registered returns an error, which names the request, unless every request
-// goes to the host and port of one of the registered URLs.
+// registered returns an error that names the request if a request does not go
+// to the host and port of a registered URL.
 func (t *Target) registered(rule tenant.CallbackRule, urls []string) error {
 	for _, r := range t.requests() {
 		e, err := rule.Parse(r.at(uuid.Nil))

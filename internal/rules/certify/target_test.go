@@ -48,7 +48,7 @@ func TestReadTarget(t *testing.T) {
 	}
 }
 
-// FuzzReadTarget: whatever the file holds, no error repeats it.
+// FuzzReadTarget: no error repeats any part of the file.
 func FuzzReadTarget(f *testing.F) {
 	f.Add(goodTarget)
 	f.Add("tenant: cAnArY")

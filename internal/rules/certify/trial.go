@@ -13,14 +13,14 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// testCase is one thing that a shop must do.
+// testCase is one rule that a shop must follow.
 type testCase struct {
-	name  string // the way, a dot, and what is tried
+	name  string // the way of release, a dot, and the attack
 	title string // what must hold
 	fix   string // what to do if it does not
 
-	releases bool // whether it is a pass that releases the order
-	silent   bool // only a release could decide: not for runs without a shop
+	releases bool // the case is a pass, which releases the order
+	silent   bool // only a release could decide, so a run without a shop leaves it out
 	act      func(t *trial) error
 }
 
@@ -30,7 +30,7 @@ type trial struct {
 	*run
 	ctx        context.Context
 	result     Result
-	orders     []*order // of which each is judged
+	orders     []*order // each of them is judged
 	unanswered bool
 	accepted   bool // a delivery that must be refused was answered with 2xx
 }
@@ -45,7 +45,7 @@ func (t *trial) fail(p Problem) {
 	t.result.Outcome = Failed
 }
 
-// order begins an order that the case is judged by.
+// order begins an order whose release decides the case.
 func (t *trial) order() (*order, error) {
 	o, err := t.run.order(t.ctx)
 	if err == nil {
@@ -54,7 +54,8 @@ func (t *trial) order() (*order, error) {
 	return o, err
 }
 
-// judge says whether each order was released as often as it should be.
+// judge notes a problem for each order that was not released as often as it
+// should be.
 func (t *trial) judge() error {
 	if t.target == nil {
 		return nil
@@ -65,7 +66,7 @@ func (t *trial) judge() error {
 	}
 	released := 0
 	for _, o := range t.orders {
-		// Where the shop releases on another way only, this one may release nothing.
+		// A shop that releases on another way only need not release on this one.
 		must := 0
 		if t.releases && slices.ContainsFunc(t.ways(), t.target.releasesOn) {
 			must = 1
@@ -90,7 +91,7 @@ func (t *trial) judge() error {
 	return nil
 }
 
-// expect is how a delivery must be answered.
+// expect is the answer that a delivery must get.
 type expect int
 
 const (
@@ -109,16 +110,16 @@ func (t *trial) event(o *order, result webhook.Result, livemode bool, at time.Ti
 // delivery is a webhook that is sent to a shop.
 type delivery struct {
 	to     *order
-	what   string // names it among several of a case
+	what   string // tells apart several deliveries of one case
 	id     string
 	at     time.Time
 	keys   [][]byte
-	signed []byte // nil for the body
+	signed []byte // the signed bytes; nil if they are the body
 	body   []byte
 	alter  func(http.Header)
 }
 
-// good is the delivery that the gateway would send of a verified session.
+// good returns the delivery that the gateway would send for a verified session.
 func (t *trial) good() (*delivery, error) { return t.delivery(webhook.ResultVerified, false) }
 
 func (t *trial) delivery(result webhook.Result, livemode bool) (*delivery, error) {
@@ -175,12 +176,12 @@ func (t *trial) answered(a webhook.Answer, what string, want expect) {
 	}
 }
 
-// pass returns what the gateway signs for a verified session.
+// pass returns the values that the gateway signs for a verified session.
 func pass(o *order) credential.Redirect {
 	return credential.Redirect{Session: o.session.ID.String(), Status: string(session.ResultVerified), IsAdult: true}
 }
 
-// tokenTTL is how long the tokens of a run are good.
+// tokenTTL is how long the tokens of a run are valid.
 const tokenTTL = 10 * time.Minute
 
 // token signs a redirect's values as the gateway does, for tokenTTL.
@@ -188,14 +189,15 @@ func (t *trial) token(v credential.Redirect) string {
 	return v.Token(t.redirectKey, t.Now().Add(tokenTTL))
 }
 
-// goodURL is where the gateway would send the browser of a verified session.
+// goodURL returns the address to which the gateway would redirect the browser
+// after a pass.
 func (t *trial) goodURL(o *order) (string, error) { return successURL(o, pass(o), t.token(pass(o))) }
 
 func successURL(o *order, v credential.Redirect, token string) (string, error) {
 	return credential.RedirectURL(o.session.SuccessURL, v, token)
 }
 
-// visitAtOnce opens an address so many times together.
+// visitAtOnce opens an address several times at the same time.
 func (t *trial) visitAtOnce(o *order, address string) {
 	visits := make([]visit, atOnce)
 	var together sync.WaitGroup
@@ -203,7 +205,7 @@ func (t *trial) visitAtOnce(o *order, address string) {
 		together.Go(func() { visits[i] = t.open(t.ctx, o.browser, http.MethodGet, address, nil, false) })
 	}
 	together.Wait()
-	if i := slices.IndexFunc(visits, func(v visit) bool { return v.class != "" }); i >= 0 { // the same is said once
+	if i := slices.IndexFunc(visits, func(v visit) bool { return v.class != "" }); i >= 0 { // report the same failure only once
 		t.unanswered = true
 		t.fail(Problem{Code: ProblemNoAnswer, Value: string(visits[i].class)})
 	}

@@ -9,9 +9,9 @@ import (
 	"math"
 )
 
-// The sizes of RSA keys that are used, in bits. Checking a signature takes
-// time in the square of the size, and certificates and passkeys name any size
-// they like: 300,000 bits kept a core busy for four seconds.
+// The sizes of RSA keys that are used, in bits. Checking a signature takes time
+// in the square of the size, and whoever makes a certificate or passkey chooses
+// the size: 300,000 bits kept a core busy for four seconds.
 const (
 	minRSABits = 2048
 	maxRSABits = 4096
@@ -25,15 +25,14 @@ const (
 	maxExponent = math.MaxInt32
 )
 
-// ErrPublicKey refuses a public key of a kind or size that is not used.
+// ErrPublicKey refuses a public key of a kind or size that is not accepted.
 var ErrPublicKey = errors.New("credential: a public key of this kind or size is not used")
 
-// CheckPublicKey returns ErrPublicKey for a public key whose signatures are not
-// to be checked, because it is weak or because its owner chose how long a check
-// takes. It computes nothing with the key, so it must come before anything that
-// does: before x509.Certificate.Verify for every certificate that the other side
-// sent. It takes RSA of 2,048 to 4,096 bits, ECDSA on P-256, P-384 and P-521, and
-// Ed25519.
+// CheckPublicKey returns ErrPublicKey for a public key that is weak, or so large
+// that its owner could make a check take long. It computes nothing with the key,
+// so call it before anything that does: before x509.Certificate.Verify for every
+// certificate that the other side sent. It takes RSA of 2,048 to 4,096 bits,
+// ECDSA on P-256, P-384 and P-521, and Ed25519.
 func CheckPublicKey(key any) error {
 	switch k := key.(type) {
 	case *rsa.PublicKey:

@@ -15,7 +15,7 @@ import (
 )
 
 func TestCheckPublicKey(t *testing.T) {
-	odd := func(bits uint) *big.Int { // an odd number of so many bits
+	odd := func(bits uint) *big.Int { // an odd number with the given number of bits
 		n := new(big.Int).Lsh(big.NewInt(1), bits-1)
 		return n.SetBit(n, 0, 1)
 	}

@@ -1,6 +1,6 @@
 // Package credential implements the gateway's credentials: redirect tokens, API
 // keys and signing secrets, and the sealing of secrets at rest. Every function
-// is pure and has a known answer in its test.
+// is pure, and its test compares it with a known answer.
 package credential
 
 import (
@@ -66,9 +66,9 @@ func VerifyRedirectToken(key []byte, token string, r Redirect, now time.Time) er
 }
 
 // RedirectURL sets the four result parameters on successURL: token, session,
-// status and is_adult. They replace parameters of the same name; every other
-// parameter, its spelling and order, and the fragment are kept. The result is
-// ASCII, as a Location header must be.
+// status and is_adult. They replace parameters of the same name; all other
+// parameters and the fragment are kept, byte for byte and in order. The result
+// is ASCII, as a Location header must be.
 func RedirectURL(successURL string, r Redirect, token string) (string, error) {
 	u, err := url.Parse(successURL)
 	if err != nil {

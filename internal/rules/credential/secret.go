@@ -17,7 +17,7 @@ import (
 // key.
 const SecretLen = 32
 
-// Prefixes of the secrets that merchants are given.
+// Prefixes of the secrets that merchants receive.
 const (
 	WebhookSecretPrefix      = "whsec_"
 	TestRedirectSecretPrefix = "rdsec_test_"
@@ -80,8 +80,8 @@ func NewLinkToken(random io.Reader) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(b), nil
 }
 
-// Sealer encrypts secrets at rest with AES-256-GCM (NIST SP 800-38D), a fresh
-// random nonce in front of each.
+// Sealer encrypts secrets at rest with AES-256-GCM (NIST SP 800-38D), each with
+// a fresh random nonce in front.
 type Sealer struct {
 	keys   []cipher.AEAD // the first seals, every one opens
 	root   []byte        // the first key, for Derive and MAC
@@ -109,9 +109,9 @@ func NewSealer(key []byte, random io.Reader, previous ...[]byte) (*Sealer, error
 	return s, nil
 }
 
-// MAC returns the HMAC-SHA256 of a text under the first key. It serves to look up
-// what must not be stored in the clear, and to derive what must be had again; after
-// a change of keys it is another.
+// MAC returns the HMAC-SHA256 of a text under the first key. Use it to look up a
+// text that must not be stored in the clear, or to derive a value that must be
+// repeatable. It changes with the first key.
 func (s *Sealer) MAC(text string) []byte {
 	h := hmac.New(sha256.New, s.root)
 	h.Write([]byte("agegate mac|" + text))
@@ -130,8 +130,8 @@ func (s *Sealer) Seal(plain []byte, context string) ([]byte, error) {
 }
 
 // Derive returns SecretLen bytes that only holders of the first key can know,
-// others for each context. A change of the key changes them, so they suit what
-// is short-lived or can be made again, and need not be stored.
+// and different ones for each context. They change with the key, so use them
+// only for what is short-lived or can be made again. They need not be stored.
 func (s *Sealer) Derive(context string) ([]byte, error) {
 	return hkdf.Key(sha256.New, s.root, nil, "agegate derive|"+context, SecretLen)
 }
@@ -158,7 +158,7 @@ func (s *Sealer) Reseal(sealed []byte, context string) ([]byte, error) {
 // sealer's keys.
 var ErrSealed = errors.New("sealed value does not open: AGEGATE_SECRET_KEY is not the key it was sealed with")
 
-// open also returns the index of the key that opened the value.
+// open is Open, and also returns the index of the key that opened the value.
 func (s *Sealer) open(sealed []byte, context string) (plain []byte, key int, err error) {
 	for i, aead := range s.keys {
 		if n := aead.NonceSize(); len(sealed) >= n {

@@ -13,7 +13,7 @@ import (
 	"agegate/internal/rules/fault"
 )
 
-// retryAfter is how long those are asked to wait whose turn did not come in time.
+// retryAfter is the wait suggested to callers who were not served in time.
 const retryAfter = 5 * time.Second
 
 // Group gathers calls with a value V by a key K, and answers all that share a run
@@ -23,7 +23,7 @@ type Group[K comparable, V, R any] struct {
 	most int
 
 	mu      sync.Mutex
-	waiting map[K][]*call[V, R] // of the keys with a run
+	waiting map[K][]*call[V, R] // the waiting calls of each key that has a run under way
 }
 
 // call is a call that waits for a run.
@@ -37,15 +37,15 @@ type call[V, R any] struct {
 
 // New returns a group whose runs serve at most most calls each. The context of a
 // run that serves one call is that call's; one that serves several is not
-// cancelled with any of them. Calls that had to wait get a fault.PanicError for a
-// run that panics.
+// cancelled with any of them. If a run panics, calls that had to wait for it get
+// a fault.PanicError.
 func New[K comparable, V, R any](most int, run func(ctx context.Context, key K, values []V) (R, error)) *Group[K, V, R] {
 	return &Group[K, V, R]{run: run, most: most, waiting: map[K][]*call[V, R]{}}
 }
 
 // Do runs the group's function with the value, perhaps among others. It returns
-// early when the context ends: with fault.Unavailable when its time is over, and
-// with its error otherwise. The value may then be used all the same.
+// early when the context ends: with fault.Unavailable after its deadline, and
+// otherwise with the context's error. A run may still use the value afterwards.
 func (g *Group[K, V, R]) Do(ctx context.Context, key K, value V) (R, error) {
 	g.mu.Lock()
 	if _, busy := g.waiting[key]; !busy {
@@ -66,7 +66,8 @@ func (g *Group[K, V, R]) Do(ctx context.Context, key K, value V) (R, error) {
 	}
 }
 
-// ended turns the end of a call's time into a fault.
+// ended returns the error for a context that has ended: fault.Unavailable after
+// its deadline.
 func ended(err error) error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err

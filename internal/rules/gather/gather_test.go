@@ -20,7 +20,7 @@ func TestDo(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		come int
-		runs []int // calls that each serves
+		runs []int // how many calls each run serves
 		err  error
 	}{
 		{"alone", 0, []int{1}, nil},
@@ -61,8 +61,8 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestDoKeepsApart: a key whose run takes long keeps no other waiting, and who
-// gives up is not served.
+// TestDoKeepsApart: a slow run of one key does not delay other keys, and a call
+// that has given up is not served.
 func TestDoKeepsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		proceed := make(chan struct{})
@@ -102,8 +102,8 @@ func TestDoKeepsApart(t *testing.T) {
 	})
 }
 
-// TestDoSurvivesAPanic: each of those that a run was to serve learns that it
-// panicked, and those after them are served.
+// TestDoSurvivesAPanic: every call of a run that panics gets the error, and
+// later calls are served.
 func TestDoSurvivesAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		proceed := make(chan struct{})

@@ -12,8 +12,8 @@ const (
 	cacheMax = 2000 // entries
 )
 
-// cache keeps computed values for cacheTTL, those used last. One value is computed
-// once at a time, however many ask for it.
+// cache keeps the most recently used values for cacheTTL. Callers that ask for the
+// same value at the same time share one computation.
 type cache[K comparable, V any] struct {
 	now    func() time.Time
 	values *lru.Cache[K, cached[V]]
@@ -34,8 +34,8 @@ func newCache[K comparable, V any](now func() time.Time) *cache[K, V] {
 }
 
 // get returns the value of a key, computed by compute if it is older than
-// cacheTTL. If that fails, an older value is better than none: it is returned
-// with stale set.
+// cacheTTL. If that fails, it returns an older value, if there is one, with
+// stale set.
 func (c *cache[K, V]) get(key K, name string, compute func() (V, error)) (value V, stale bool, err error) {
 	kept, ok := c.values.Get(key)
 	if ok && c.fresh(kept) {

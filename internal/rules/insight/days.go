@@ -11,13 +11,13 @@ import (
 type Outcome struct {
 	Start  time.Time // of the UTC day in which the sessions were created
 	Status session.Status
-	Source session.Source // empty where there is no result
+	Source session.Source // empty without a result
 	N      int64
 }
 
 // Outcomes counts the scope's sessions by the UTC day of their creation, status
 // and source, from the day of from to the day before that of to, in no particular
-// order. Sessions that were deleted count once their hour was folded before.
+// order. A deleted session still counts if its hour had been folded before.
 func (s *Service) Outcomes(ctx context.Context, scope Scope, from, to time.Time) ([]Outcome, error) {
 	first, end := number(from, day), number(to, day)
 	groups, err := s.count(ctx, scope, start(first, day), s.now(), int64(day/hour))

@@ -10,20 +10,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// Checklist says what of going live is done.
+// Checklist says which steps towards going live are done.
 type Checklist struct {
 	SuccessURL, CancelURL, WebhookURL bool // are set
 	Progress
 	Allowance bool // a live session can be paid for
 }
 
-// Progress holds the steps of a checklist that tables other than the tenant's show. Sessions count
-// that were deleted after their hour was folded.
+// Progress holds the steps of a checklist that other tables than the tenant's decide. Sessions
+// that were deleted after their hour was folded count too.
 type Progress struct {
-	Passed, FellBack, Spoofed bool // test mode has had a session with that result
-	WebhookAnswered           bool // test mode has an event that was answered 2xx
-	Certified                 bool // the certifier found nothing at the present Webhook URL
-	LiveKey                   bool // one is in force
+	Passed, FellBack, Spoofed bool // whether test mode has had a session with that result
+	WebhookAnswered           bool // whether test mode has an event that was answered with 2xx
+	Certified                 bool // the certifier found no problem at the current Webhook URL
+	LiveKey                   bool // a live key is in force
 }
 
 // Complete reports whether nothing is missing.
@@ -31,8 +31,8 @@ func (c Checklist) Complete() bool {
 	return c == Checklist{true, true, true, Progress{true, true, true, true, true, true}, true}
 }
 
-// Checklist returns a tenant's checklist. A complete one may be 15 s old: what is
-// missing is shown at once when it is done.
+// Checklist returns a tenant's checklist. A complete one may be 15 s old. An
+// incomplete one is never cached, so a step shows as soon as it is done.
 func (s *Service) Checklist(ctx context.Context, t tenant.Tenant) (Checklist, error) {
 	if kept, ok := s.ready.values.Get(t.ID); ok && s.ready.fresh(kept) {
 		return kept.value, nil
@@ -54,7 +54,7 @@ func (s *Service) check(ctx context.Context, t tenant.Tenant, now time.Time) (Ch
 	}, err
 }
 
-// KeyUse is a key and how much it is used.
+// KeyUse is a key with the number of sessions that it created.
 type KeyUse struct {
 	tenant.APIKey
 	Sessions int64 // created with it in the last 24 hours, counted at most 15 s ago
@@ -79,8 +79,8 @@ func (s *Service) Keys(ctx context.Context, scope Scope) ([]KeyUse, error) {
 	return list, err
 }
 
-// Replica is a gateway process. Those that differ in a fingerprint do not decide
-// alike.
+// Replica is a gateway process. Replicas with different fingerprints may decide
+// differently.
 type Replica struct {
 	ID          uuid.UUID
 	StartedAt   time.Time
@@ -93,8 +93,8 @@ type Replica struct {
 
 // ReplicaStore keeps the replicas.
 type ReplicaStore interface {
-	// PutReplica stores a replica, or its SeenAt if it is stored, and deletes those
-	// not seen since before.
+	// PutReplica stores a replica, or updates its SeenAt if it is stored already,
+	// and deletes replicas not seen since before.
 	PutReplica(ctx context.Context, r Replica, before time.Time) error
 	// Replicas returns the replicas seen at or after since, oldest first.
 	Replicas(ctx context.Context, since time.Time) ([]Replica, error)

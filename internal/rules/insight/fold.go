@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Buckets are the upper bounds, not included, of the counts of Tally.Decided;
-// the last count is of the longer times.
+// Buckets are the exclusive upper bounds of the times counted in Tally.Decided.
+// Its last element counts all longer times.
 var Buckets = [5]time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}
 
 // Tally counts sessions.
@@ -32,7 +32,7 @@ func (t *Tally) add(other Tally) {
 	}
 }
 
-// Group is the count of the sessions that have these properties in common.
+// Group counts the sessions that share these properties.
 type Group struct {
 	Hour      int64 // of creation, since 1970, UTC
 	Livemode  bool
@@ -51,7 +51,7 @@ type LedgerDay struct {
 	Delta  int64 // units
 }
 
-// Sum names a table of sums, and what it is the sum of.
+// Sum names a table of sums by what it adds up.
 type Sum string
 
 // The sums.
@@ -77,8 +77,8 @@ type FoldStore interface {
 	// CountEntries adds up a tenant's ledger entries from from to before to.
 	CountEntries(ctx context.Context, tenantID uuid.UUID, from, to time.Time) ([]LedgerDay, error)
 	// FoldSessions stores the groups of an hour, and FoldLedger those of a day, and
-	// move the mark behind it, in one transaction, if it still is at upto. They
-	// report whether it was.
+	// advance the mark past it, in one transaction. They do so only if the mark is
+	// still at upto, and report whether it was.
 	FoldSessions(ctx context.Context, tenantID uuid.UUID, upto, hour int64, groups []Group) (bool, error)
 	FoldLedger(ctx context.Context, tenantID uuid.UUID, upto, day int64, days []LedgerDay) (bool, error)
 	// SumDays returns the sums of the folded days from from to before.
@@ -88,9 +88,8 @@ type FoldStore interface {
 const (
 	hour = time.Hour
 	day  = 24 * time.Hour
-	// closed is how long ago an hour or a day must have ended, and a session must
-	// have expired, for nothing of it to change, whatever the clocks of replicas
-	// say.
+	// closed is the margin for differing clocks of replicas: an hour, day or
+	// session that ended longer ago than this can no longer change.
 	closed = hour
 )
 
@@ -104,10 +103,11 @@ func start(n int64, unit time.Duration) time.Time {
 
 // Fold folds every hour and day that can no longer change and is not folded yet.
 // An hour can change while one of its sessions is open: for about two hours, and
-// with document checks under way up to session.MaxLifetime and two hours.
-// It works in one small transaction per tenant and hour, calling rest after each
-// with the time at which it began. Several replicas may run it at once: each hour
-// is folded by one of them. An interrupted run is continued by the next.
+// with document checks under way up to session.MaxLifetime and two hours. It
+// works in one small transaction per tenant and hour, and calls rest after each,
+// with the time at which that transaction began. Several replicas may run it at
+// once: each hour is folded by one of them. An interrupted run is continued by
+// the next.
 func (s *Service) Fold(ctx context.Context, rest func(since time.Time)) error {
 	now := s.now()
 	for _, job := range []struct {
@@ -180,9 +180,9 @@ func (s *Service) foldDay(ctx context.Context, tenantID uuid.UUID, upto, n int64
 	return s.store.FoldLedger(ctx, tenantID, upto, n, days)
 }
 
-// count counts the scope's sessions created at or after from: folded hours from
-// their sums, added up over steps of that many hours, younger ones from rows.
-// from must be the start of a step.
+// count counts the scope's sessions created at or after from: folded hours are
+// read from their sums, added up over steps of the given number of hours, and
+// younger ones are counted from rows. from must be the start of a step.
 func (s *Service) count(ctx context.Context, scope Scope, from, now time.Time, step int64) ([]Group, error) {
 	// The mark is read first and divides the two counts, so that an hour which is
 	// folded between them is counted once.

@@ -21,9 +21,9 @@ import (
 	"agegate/internal/store/dbtest"
 )
 
-// TestSumsEqualRows lives through weeks of two replicas that fold, are
-// interrupted and fold again, while sessions are made, end and are deleted. At
-// every moment the figures must be those that counting all sessions gives.
+// TestSumsEqualRows simulates weeks in which two replicas fold, are interrupted
+// and fold again, while sessions are created, end and are deleted. At every
+// moment the figures must equal a count of all sessions.
 func TestSumsEqualRows(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -47,7 +47,7 @@ type machine struct {
 	db       *store.Store
 	tenant   uuid.UUID
 	now      time.Time
-	sessions []session.Session // that count
+	sessions []session.Session // the sessions that the figures must count
 	entries  []billing.Entry
 }
 
@@ -85,8 +85,8 @@ func insert(t interface{ Fatal(...any) }, db *store.Store, s session.Session) {
 	}
 }
 
-// create makes a session that ends, or will, after up to a day: what becomes of
-// it is only seen once its time has come.
+// create makes a session with a random end up to a day later. The end takes
+// effect only when the test's clock reaches it.
 func (m *machine) create(t *rapid.T) {
 	s := session.Session{
 		ID: uuid.Must(uuid.NewV7()), TenantID: m.tenant, Livemode: rapid.Bool().Draw(t, "live"),
@@ -104,7 +104,7 @@ func (m *machine) create(t *rapid.T) {
 		return &at
 	}
 	if s.Status == session.StatusExpired {
-		s.ExpiresAt = s.CreatedAt // written, so it has passed
+		s.ExpiresAt = s.CreatedAt // the session is stored already, so its expiry has passed
 	}
 	if rapid.Bool().Draw(t, "opened") {
 		s.OpenedAt = after(s.CreatedAt)
@@ -274,7 +274,7 @@ func (m *machine) created(live bool, from, to time.Time) (n int64) {
 	return n
 }
 
-// count is the overview as one counts by hand.
+// count computes the overview from all sessions, one by one.
 func (m *machine) count(live bool, from time.Time) insight.Overview {
 	o := insight.Overview{Sources: map[session.Source]int64{}}
 	for _, s := range m.sessions {

@@ -23,8 +23,7 @@ import (
 // PageSize is how many rows a page of a list has at most.
 const PageSize = 50
 
-// Scope is one mode of one tenant. Nothing outside it is ever returned: it looks
-// as if it did not exist.
+// Scope is one mode of one tenant. Anything outside it is reported as not found.
 type Scope struct {
 	TenantID uuid.UUID
 	Livemode bool
@@ -38,7 +37,7 @@ type Service struct {
 	overview *cache[overviewKey, Overview]
 	keyUse   *cache[uuid.UUID, map[uuid.UUID]int64]
 	seen     *cache[struct{}, []Seen]
-	ready    *cache[uuid.UUID, Checklist] // complete ones
+	ready    *cache[uuid.UUID, Checklist] // only complete checklists
 }
 
 // NewService returns a service over a store. limits are the operator's; now must
@@ -51,7 +50,8 @@ func NewService(store Store, limits billing.Limits, now func() time.Time) *Servi
 	}
 }
 
-// Now is the service's clock, for pages that show how old something is.
+// Now returns the time of the service's clock, for pages that show ages of
+// things.
 func (s *Service) Now() time.Time { return s.now() }
 
 var errNotFound = fault.New(fault.NotFound, "Not found")
@@ -67,35 +67,36 @@ type Store interface {
 
 	// ListSessions returns the newest sessions that a query selects, newest first.
 	ListSessions(ctx context.Context, q SessionQuery) (Found[SessionRow], error)
-	// ListEvents is ListSessions for webhook events. The records have no body.
+	// ListEvents does the same for webhook events. The records have no body.
 	ListEvents(ctx context.Context, q EventQuery) (Found[webhook.Record], error)
 	// SessionByID returns the tenant's session, or fault.NotFound.
 	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (session.Session, error)
-	// Beside returns what is stored about a session outside its row.
+	// Beside reports which data about a session other tables hold.
 	Beside(ctx context.Context, sess session.Session) (Beside, error)
-	// Events and EventByID are those of webhook.Journal, and so is Endpoints.
+	// Events, EventByID and Endpoints are those of webhook.Journal.
 	Events(ctx context.Context, f webhook.Filter) ([]webhook.Record, error)
 	EventByID(ctx context.Context, scope webhook.Scope, id string) (webhook.Record, []webhook.Attempt, error)
 	Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Endpoint, error)
 
-	// SumHours returns the sums of the folded hours from from to before, which are
-	// hours since 1970, added up over steps of that many hours and over target
-	// ages (0 in the result).
+	// SumHours returns the sums of the folded hours from from to before (hours
+	// since 1970), added up over steps of the given number of hours and over all
+	// target ages (0 in the result).
 	SumHours(ctx context.Context, scope Scope, from, before, step int64) ([]Group, error)
-	// CountEvents counts a scope's events by status: of each at most limit, of
-	// delivered and failed ones those with the newest ids at or after since.
+	// CountEvents counts a scope's events by status: at most limit of each
+	// status. Of delivered and failed events it counts the newest, created at
+	// or after since.
 	CountEvents(ctx context.Context, scope Scope, since string, limit int) (EventCounts, error)
 	// CountByKey counts a tenant's sessions created at or after since by the key
 	// that created them.
 	CountByKey(ctx context.Context, tenantID uuid.UUID, since time.Time) (map[uuid.UUID]int64, error)
-	// Progress returns a tenant's, with Certified after the last finished run of the
-	// certifier against an endpoint, and its funds.
+	// Progress returns a tenant's progress and funds. Certified is the outcome of
+	// the certifier's last finished run against the given endpoint.
 	Progress(ctx context.Context, tenantID uuid.UUID, endpointID string, now time.Time) (Progress, Funds, error)
 
 	// TenantByID returns a tenant, or fault.NotFound.
 	TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
 	// Keys returns a tenant's keys, oldest first, revoked ones included.
 	Keys(ctx context.Context, tenantID uuid.UUID) ([]tenant.APIKey, error)
-	// Funds returns a tenant's.
+	// Funds returns a tenant's funds.
 	Funds(ctx context.Context, tenantID uuid.UUID, now time.Time) (Funds, error)
 }

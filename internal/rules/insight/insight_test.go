@@ -23,8 +23,8 @@ import (
 	"agegate/internal/store/dbtest"
 )
 
-// Wilson's interval, from the formula computed by hand and the limits that it
-// has by definition.
+// Wilson's interval: values computed by hand from the formula, and its limits
+// by definition.
 func TestRateOf(t *testing.T) {
 	for _, row := range []struct {
 		n, of            int64
@@ -55,8 +55,8 @@ func TestIDAtDividesIDsByTime(t *testing.T) {
 	}
 }
 
-// Every column of a session is either listed as held about the shopper or known
-// not to be about one: the author of a new column decides.
+// Every column of a session must be listed, either as held about the shopper or
+// as not about the shopper. The author of a new column has to decide.
 func TestEveryColumnIsListedAsHeld(t *testing.T) {
 	elsewhere := strings.Fields(`ID TenantID Livemode TargetAge SuccessURL CancelURL WebhookURL Status ExpiresAt Source Basis APIKeyID`)
 	held := map[string]insight.HeldKey{
@@ -95,7 +95,7 @@ func TestEveryColumnIsListedAsHeld(t *testing.T) {
 	}
 }
 
-// failing is a store whose queries fail on demand.
+// failing is a store whose queries can be made to fail.
 type failing struct {
 	insight.Store
 	mu     sync.Mutex
@@ -176,8 +176,8 @@ func TestAllowanceLasts(t *testing.T) {
 	})
 }
 
-// A tenant that is refused in very many ways loses only its own counts, and a
-// database that does not answer loses none.
+// A tenant that is refused in very many ways loses only its own counts. If the
+// database does not answer, no counts are lost.
 func TestRefusalsOfOneCostOthersNothing(t *testing.T) {
 	f := &refusals{wrote: map[insight.Scope]int64{}}
 	now := time.Now()
@@ -221,8 +221,8 @@ func (f *refusals) AddRefusals(_ context.Context, scope insight.Scope, counts []
 	return nil
 }
 
-// A filter that selects few of many sessions gives short pages, never a long
-// search, and finds them all.
+// A filter that selects few of many sessions gives short pages instead of a
+// long search, and the pages together find all.
 func TestRareSessionsAreFound(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		now := time.Now().UTC().Truncate(time.Microsecond)

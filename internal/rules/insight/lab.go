@@ -11,13 +11,13 @@ import (
 type Seen struct {
 	TargetAge int
 	Passed    int64
-	// Sent are those that the camera did not let pass and that went on to the
-	// fallback or the document check, whatever came of that.
+	// Sent counts the sessions that the camera did not pass and that went on to
+	// the fallback or the document check, whatever their result.
 	Sent  int64
 	Spoof int64
 }
 
-// Decided is how many there are.
+// Decided returns the number of sessions counted.
 func (s Seen) Decided() int64 { return s.Passed + s.Sent + s.Spoof }
 
 // seenDays is how many days SeenByAge looks back.
@@ -25,13 +25,15 @@ const seenDays = 30
 
 // SeenStore reads the sums of all tenants.
 type SeenStore interface {
-	// SumTargets returns the sums of the live hours from from on, added up over
-	// tenants and hours (0 in the result), ascending by target age.
+	// SumTargets returns the sums of live sessions from the hour from on, added
+	// up over tenants and hours (0 in the result), in ascending order of target
+	// age.
 	SumTargets(ctx context.Context, from int64) ([]Group, error)
 }
 
-// SeenByAge returns what was seen of the last 30 days, by target age. Sessions
-// count once their hour is folded; see Fold. It is read at most every 15 s.
+// SeenByAge returns the camera's decisions of the last 30 days by target age. A
+// session counts once its hour is folded; see Fold. The figures are read at
+// most every 15 s.
 func (s *Service) SeenByAge(ctx context.Context) ([]Seen, error) {
 	shared := context.WithoutCancel(ctx)
 	list, _, err := s.seen.get(struct{}{}, "seen", func() ([]Seen, error) {
@@ -41,8 +43,8 @@ func (s *Service) SeenByAge(ctx context.Context) ([]Seen, error) {
 	return list, err
 }
 
-// seenOf adds groups up. What was forced, or has no result, says nothing about
-// the camera.
+// seenOf adds up groups. It leaves out forced results and sessions without a
+// result, which say nothing about the camera.
 func seenOf(groups []Group) []Seen {
 	var list []Seen
 	for _, g := range groups {

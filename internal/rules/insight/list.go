@@ -38,8 +38,8 @@ type SessionRow struct {
 }
 
 // SessionPage is a page of sessions, newest first. It may have fewer rows than
-// PageSize, even none, and still a next page: where a filter selects few of very
-// many sessions, a page ends after as many as can be looked at quickly.
+// PageSize, even none, and still a next page: if a filter selects few of very
+// many sessions, a page ends after a limited number of sessions was searched.
 type SessionPage struct {
 	Rows []SessionRow
 	Next uuid.UUID // the cursor of the next, older page; the zero UUID after the last
@@ -55,14 +55,14 @@ type SessionQuery struct {
 }
 
 // Found is the result of a list query. A query that would have to look at too
-// many rows stops early: then Reached is the id down to which it has looked.
+// many rows stops early: then Reached is the ID down to which it has searched.
 type Found[Row any] struct {
 	Rows    []Row
-	Reached string // empty if it has looked at all
+	Reached string // empty if it has searched all
 }
 
-// Sessions returns the page of sessions before a cursor, which is the Next of the
-// page before it; the zero UUID starts with the newest.
+// Sessions returns the page of sessions before a cursor, the Next of the previous
+// page. The zero UUID starts with the newest.
 func (s *Service) Sessions(ctx context.Context, scope Scope, f SessionFilter, cursor uuid.UUID) (SessionPage, error) {
 	found, err := s.store.ListSessions(ctx, SessionQuery{
 		Scope: scope, SessionFilter: f, Before: cursor, Now: s.now(), Limit: PageSize + 1,
@@ -118,8 +118,8 @@ type EventQuery struct {
 	Limit  int
 }
 
-// Deliveries returns the page of events before a cursor, which is the Next of the
-// page before it; the empty one starts with the newest.
+// Deliveries returns the page of events before a cursor, the Next of the previous
+// page. An empty cursor starts with the newest.
 func (s *Service) Deliveries(ctx context.Context, scope Scope, f DeliveryFilter, cursor string) (DeliveryPage, error) {
 	found, err := s.store.ListEvents(ctx, EventQuery{Scope: scope, DeliveryFilter: f, Before: cursor, Limit: PageSize + 1})
 	page := DeliveryPage{Rows: found.Rows, Next: found.Reached}

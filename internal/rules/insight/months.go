@@ -27,9 +27,9 @@ type Month struct {
 	Added      int64 // units of credit
 }
 
-// Months returns the sums of the last n months with the present one, the newest
-// first, without those before the tenant was created. It returns fault.NotFound
-// for an unknown tenant.
+// Months returns the sums of the last n months including the current one,
+// newest first, without months before the tenant was created. It returns
+// fault.NotFound for an unknown tenant.
 func (s *Service) Months(ctx context.Context, tenantID uuid.UUID, n int) ([]Month, error) {
 	t, err := s.store.TenantByID(ctx, tenantID)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Service) Months(ctx context.Context, tenantID uuid.UUID, n int) ([]Mont
 	}
 	for _, d := range days {
 		on := start(d.Day, day)
-		// An entry by a replica whose clock is ahead belongs to the newest month.
+		// An entry by a replica whose clock is ahead counts in the newest month.
 		i := max(0, (now.Year()-on.Year())*12+int(now.Month()-on.Month()))
 		if i < len(months) {
 			months[i].add(d)

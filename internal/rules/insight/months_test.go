@@ -28,7 +28,7 @@ func TestMonths(t *testing.T) {
 				entry(month(2), billing.EntrySettle, billing.SourceFree, 0), entry(month(3).Add(-time.Minute), billing.EntrySettle, billing.SourceFree, 0),
 				entry(month(3), billing.EntrySettle, billing.SourceCredit, 0), entry(month(3), billing.EntryHold, billing.SourceCredit, -1),
 				entry(month(3), billing.EntryRelease, billing.SourceCredit, 1), entry(now, billing.EntryTopUp, billing.SourceCredit, 7),
-				entry(month(4).Add(-time.Minute), billing.EntryTopUp, billing.SourceCredit, 1), // not yet
+				entry(month(4).Add(-time.Minute), billing.EntryTopUp, billing.SourceCredit, 1), // later than now
 			)
 		})
 		if err != nil {

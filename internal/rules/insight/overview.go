@@ -42,7 +42,7 @@ func (w Window) shape() (hours, step int64, err error) {
 // were created in the window, each by its status at AsOf.
 type Overview struct {
 	Window Window
-	From   time.Time // the start of an hour, for windows of days of a UTC day
+	From   time.Time // the start of an hour; of a UTC day for windows of days
 	AsOf   time.Time // when it was computed: at most 15 s ago unless Stale
 	Stale  bool      // the database did not answer: older figures are shown
 
@@ -57,12 +57,12 @@ type Overview struct {
 	Allowance *Allowance
 }
 
-// Counts are sessions by effective status.
+// Counts holds the number of sessions by effective status.
 type Counts struct {
 	Created, Pending, Passed, Fallback, Spoof, Expired int64
 }
 
-// Decided is how many have a result.
+// Decided returns how many sessions have a result.
 func (c Counts) Decided() int64 { return c.Passed + c.Fallback + c.Spoof }
 
 func (c *Counts) add(status session.Status, n int64) {
@@ -81,8 +81,8 @@ func (c *Counts) add(status session.Status, n int64) {
 	}
 }
 
-// Funnel says how far sessions came. A forced result needs no camera, and a
-// shopper may go on without one, so fewer may have begun than were decided.
+// Funnel counts how far sessions came. Begun may be less than decided, because
+// forced results and shoppers who go on without the camera never begin.
 type Funnel struct {
 	Created, Opened, Begun, Decided, Passed int64
 }
@@ -95,13 +95,13 @@ type Point struct {
 }
 
 // Rate is a share with its 95 % confidence interval by Wilson's score, all from 0
-// to 1. Of nothing, it is 0 within 0 to 1.
+// to 1. With Of 0 the share is 0 and the interval 0 to 1.
 type Rate struct {
-	Of, N            int64 // N of Of
+	Of, N            int64 // N sessions or events out of Of
 	Share, Low, High float64
 }
 
-// RateOf returns the rate of n of of.
+// RateOf returns the rate of n out of a total.
 func RateOf(n, of int64) Rate {
 	if of <= 0 {
 		return Rate{High: 1}
@@ -117,17 +117,17 @@ func RateOf(n, of int64) Rate {
 // maxEvents is the most events that WebhookHealth counts of each status.
 const maxEvents = 1000
 
-// WebhookHealth says how deliveries fare. Every count ends at MaxEvents.
+// WebhookHealth says how well deliveries succeed. No count exceeds MaxEvents.
 type WebhookHealth struct {
 	FirstTry  Rate // of the newest events that ended in the last 24 hours, delivered or failed: those delivered at the first attempt
 	Pending   int64
-	Waiting   int64 // their endpoint is disabled
+	Waiting   int64 // events that wait because their endpoint is disabled
 	Failed    int64 // events of the last 24 hours
 	MaxEvents int64
-	Endpoints []webhook.Endpoint // of the mode: failing or disabled ones
+	Endpoints []webhook.Endpoint // the mode's endpoints that are failing or disabled
 }
 
-// EventCounts are what WebhookHealth is made of.
+// EventCounts are the counts from which WebhookHealth is computed.
 type EventCounts struct {
 	Delivered, FirstTry, Pending, Waiting, Failed int64
 }
@@ -139,7 +139,7 @@ type Allowance struct {
 	Unlimited bool
 	Credit    int64
 	PerDay    float64 // units spent a day, on average over up to seven whole days; 0 if not known
-	DaysLeft  *int    // that FreeLeft and Credit last at that rate; nil if not known or Unlimited
+	DaysLeft  *int    // how long FreeLeft and Credit last at that rate; nil if not known or Unlimited
 }
 
 type overviewKey struct {
@@ -154,8 +154,8 @@ func (s *Service) Overview(ctx context.Context, scope Scope, w Window) (Overview
 	if err != nil {
 		return Overview{}, err
 	}
-	// What is computed serves everybody who waits for it: it does not end with the
-	// request that began it.
+	// The computation serves every request that waits for it, so it does not end
+	// with the request that began it.
 	ctx = context.WithoutCancel(ctx)
 	o, stale, err := s.overview.get(overviewKey{scope, w}, fmt.Sprint(scope, w), func() (Overview, error) {
 		return s.compute(ctx, scope, w, hours, step)
@@ -197,8 +197,8 @@ func (o *Overview) fill(groups []Group, first, last, step int64) {
 		if g.Source != "" {
 			o.Sources[g.Source] += g.N
 		}
-		// A session made just now by a replica whose clock is ahead is in the last
-		// part.
+		// A session created just now by a replica whose clock is ahead counts in
+		// the last part.
 		o.Series[min((g.Hour-first)/step, int64(len(o.Series))-1)].add(g.Status, g.N)
 	}
 	o.Times = total.Decided
@@ -227,7 +227,8 @@ func (s *Service) webhookHealth(ctx context.Context, scope Scope, now time.Time)
 	return health, err
 }
 
-// spendDays is over how many whole days the use of units is averaged.
+// spendDays is the number of whole days over which the use of units is
+// averaged.
 const spendDays = 7
 
 func (s *Service) allowance(ctx context.Context, tenantID uuid.UUID, now time.Time) (*Allowance, error) {
@@ -253,13 +254,13 @@ func (s *Service) allowance(ctx context.Context, tenantID uuid.UUID, now time.Ti
 	return &a, nil
 }
 
-// Funds are what a tenant pays live sessions with.
+// Funds are the units from which a tenant pays for live sessions.
 type Funds struct {
 	FreeUsed int64 // free checks used this month
 	Credit   int64 // prepaid balance
 }
 
-// remaining returns an allowance without how long it lasts.
+// remaining returns the allowance with PerDay and DaysLeft not yet set.
 func (s *Service) remaining(t tenant.Tenant, funds Funds) Allowance {
 	a := Allowance{FreeLimit: s.limits.FreeChecksPerMonth, Credit: funds.Credit}
 	if t.FreeChecks != nil {

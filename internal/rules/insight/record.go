@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Record is everything there is to show of one session. It has no estimated age:
-// that number is for the merchant's backend alone.
+// Record is everything that may be shown about one session. It has no estimated
+// age, which only the merchant's backend may read.
 type Record struct {
 	ID          uuid.UUID
 	Livemode    bool
@@ -27,8 +27,8 @@ type Record struct {
 	CancelURL   string
 	WebhookURL  string // empty when the tenant had none
 	Source      session.Source
-	Basis       session.Basis  // of the camera's decision
-	Key         *tenant.APIKey // that created it; nil when none did, or it is not known
+	Basis       session.Basis  // on which the camera decided
+	Key         *tenant.APIKey // the key that created the session; nil if none did or it is not known
 	Estimate    session.Availability
 	// MayRedirect and NextRedirectExpired are for the test clock; see
 	// session.TestClock.
@@ -42,13 +42,14 @@ type Record struct {
 // MomentKind says what happened.
 type MomentKind string
 
-// The kinds of moment, with the fields of Moment that each one has besides At.
+// The kinds of moment. Each comment names the fields of Moment that are set in
+// addition to At.
 const (
 	MomentCreated    MomentKind = "created"
 	MomentOpened     MomentKind = "opened"
 	MomentConsented  MomentKind = "consented"
-	MomentBegun      MomentKind = "begun"    // Attempts, Strikes: as they stand now
-	MomentCamera     MomentKind = "camera"   // Camera; where a document was asked for after it
+	MomentBegun      MomentKind = "begun"    // Attempts, Strikes: their current values
+	MomentCamera     MomentKind = "camera"   // Camera; set if a document was asked for afterwards
 	MomentDocument   MomentKind = "document" // Way of the last document, Refused
 	MomentResult     MomentKind = "result"   // Status, Source, Document, Way
 	MomentExpired    MomentKind = "expired"  // Status
@@ -66,8 +67,8 @@ type Moment struct {
 	Source   session.Source
 	EventID  string
 	Attempt  *webhook.Attempt
-	Way      session.Way // in which a document was read; empty for none
-	Refused  int         // documents so far
+	Way      session.Way // the way in which a document was read; empty for none
+	Refused  int         // documents refused so far
 	Document DocumentEnd // how a document check ended; empty if the result is not from one
 	Camera   CameraEnd   // how the camera check ended
 }
@@ -78,8 +79,8 @@ type DocumentEnd string
 // The ends of a document check.
 const (
 	DocumentProved   DocumentEnd = "proved"
-	DocumentRefused  DocumentEnd = "refused"  // as often as is allowed
-	DocumentDeclined DocumentEnd = "declined" // the shopper went on without
+	DocumentRefused  DocumentEnd = "refused"  // after the maximum number of refusals
+	DocumentDeclined DocumentEnd = "declined" // the shopper went on without a document
 )
 
 // documentEnd returns how a session's document check ended.
@@ -138,8 +139,8 @@ func (s *Service) key(ctx context.Context, tenantID, id uuid.UUID) (*tenant.APIK
 	return nil, err
 }
 
-// momentsOf returns what the session's row shows, in the order in which it
-// happens where times are equal.
+// momentsOf returns the moments that the session's row shows. Moments with
+// equal times are in the order in which they happen.
 func momentsOf(sess session.Session, now time.Time) []Moment {
 	list := []Moment{{At: sess.CreatedAt, Kind: MomentCreated}}
 	add := func(at *time.Time, m Moment) {
@@ -190,29 +191,30 @@ func (s *Service) attemptsOf(ctx context.Context, sess session.Session) ([]Momen
 	return list, nil
 }
 
-// HeldKey names a stored field about the shopper, for its text in the reader's
-// language.
+// HeldKey identifies a stored field about the shopper, whose name is shown in
+// the reader's language.
 type HeldKey string
 
-// The fields about the shopper that a session can have.
+// The fields about the shopper that a session can have. Each comment names the
+// fields of Held that are set.
 const (
 	HeldLink       HeldKey = "link"       // digest of the secret in the link
 	HeldLinkCopy   HeldKey = "link_copy"  // the link, encrypted, to answer a repeated request
 	HeldBrowser    HeldKey = "browser"    // digest of a random cookie
-	HeldPhone      HeldKey = "phone"      // the same, of a phone that made the check instead
+	HeldPhone      HeldKey = "phone"      // digest of the cookie of a phone that took over the check
 	HeldCreated    HeldKey = "created"    // At
 	HeldOpened     HeldKey = "opened"     // At
 	HeldBegun      HeldKey = "begun"      // At
 	HeldRedirected HeldKey = "redirected" // At
 	HeldConsent    HeldKey = "consent"    // At
-	HeldEstimate   HeldKey = "estimate"   // the estimated age: that it is stored, never the number
-	HeldDocument   HeldKey = "document"   // At; that the document check was offered
-	HeldWay        HeldKey = "way"        // Way; how age was last shown by a document
+	HeldEstimate   HeldKey = "estimate"   // whether an estimated age is stored, never the number
+	HeldDocument   HeldKey = "document"   // At; when the document check was offered
+	HeldWay        HeldKey = "way"        // Way; the way of the last document
 	HeldRefusals   HeldKey = "refusals"   // Count; of documents
 	HeldRequest    HeldKey = "request"    // the open request to a wallet, with what became of it
 	HeldFaceMatch  HeldKey = "face_match" // At; consent to compare the portrait of a document with the face
 	HeldFilmed     HeldKey = "filmed"     // Count; seconds of camera time for documents
-	HeldNext       HeldKey = "next"       // of a test session; that its next redirect is made expired
+	HeldNext       HeldKey = "next"       // of a test session: its next redirect will be expired
 	HeldAttempts   HeldKey = "attempts"   // Count
 	HeldStrikes    HeldKey = "strikes"    // Count
 	HeldResult     HeldKey = "result"     // At, Result
@@ -230,11 +232,11 @@ type Held struct {
 	Way    session.Way
 }
 
-// Beside says what is stored about a session outside its row.
+// Beside says which data about a session other tables hold.
 type Beside struct {
 	LinkCopy bool // an idempotency claim holds the encrypted link
-	Phone    bool // a handover names a phone
-	Request  bool // to a wallet
+	Phone    bool // a handover was opened on a phone
+	Request  bool // a request to a wallet is stored
 	Event    bool
 }
 

@@ -33,7 +33,7 @@ type RefusalCount struct {
 	Refusal
 	Minute    time.Time
 	N         int64
-	RequestID string // of the last one
+	RequestID string // ID of the last refused request
 }
 
 // RefusalStore keeps counts of refusals.
@@ -43,13 +43,13 @@ type RefusalStore interface {
 	AddRefusals(ctx context.Context, scope Scope, counts []RefusalCount, keep int) error
 	// Refusals returns the scope's counts at or after since, newest first.
 	Refusals(ctx context.Context, scope Scope, since time.Time) ([]RefusalCount, error)
-	// PruneRefusals deletes up to limit counts of before a time and returns how
-	// many.
+	// PruneRefusals deletes up to limit counts older than a time and returns
+	// how many.
 	PruneRefusals(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
 // Refusals returns the scope's refused requests of the last seven days, newest
-// first. The youngest may be missing for some seconds.
+// first. The newest may be missing for some seconds.
 func (s *Service) Refusals(ctx context.Context, scope Scope) ([]RefusalCount, error) {
 	return s.store.Refusals(ctx, scope, s.now().Add(-RefusalsKept))
 }
@@ -60,8 +60,8 @@ func (s *Service) PruneRefusals(ctx context.Context, limit int) (int, error) {
 }
 
 // Recorder counts refusals in memory until they are written. It is safe for
-// concurrent use. Of each tenant and mode it holds a bounded number: one that is
-// refused very often in many ways loses its own counts, never those of another.
+// concurrent use. It holds a bounded number for each tenant and mode: a tenant
+// that is refused in very many ways loses only its own counts.
 type Recorder struct {
 	store RefusalStore
 	now   func() time.Time
@@ -111,8 +111,8 @@ func (r *Recorder) add(key minuteRefusal, w waiting) {
 	own[key] = waiting{known.n + w.n, w.requestID}
 }
 
-// Flush writes what has been counted, in one transaction per tenant and mode. What
-// could not be written is kept for the next time.
+// Flush writes what has been counted, in one transaction per tenant and mode.
+// Counts that could not be written are kept for the next Flush.
 func (r *Recorder) Flush(ctx context.Context) error {
 	r.mu.Lock()
 	all := r.wait

@@ -6,12 +6,12 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// CameraEnd says how a session's camera check ended. It never says the estimate,
-// only on which side of the cutoff it was.
+// CameraEnd says how a session's camera check ended. It never contains the
+// estimate, only on which side of the cutoff it was.
 type CameraEnd string
 
-// The ends of a camera check. A session whose camera check has not ended, or was
-// replaced by a forced result, has none of them.
+// The ends of a camera check. A session has none of them while its camera check
+// has not ended, or if a forced result replaced it.
 const (
 	CameraReached CameraEnd = "reached" // the estimate reached the cutoff
 	CameraBelow   CameraEnd = "below"   // the estimate was below the cutoff
@@ -20,8 +20,8 @@ const (
 	CameraSpoof   CameraEnd = "spoof"   // no living person was seen
 )
 
-// Story says what has happened in a session so far, in the parts that a sentence
-// about it has.
+// Story says what has happened in a session so far, split into the parts from
+// which a sentence about it is built.
 type Story struct {
 	Status   session.Status // effective
 	Forced   bool           // the result was forced
@@ -30,7 +30,7 @@ type Story struct {
 	Camera   CameraEnd      // empty for none
 	Offered  bool           // a document was asked for
 	Document DocumentEnd    // empty for none
-	Way      session.Way    // in which a document showed the age
+	Way      session.Way    // the way in which a document proved the age
 	Cutoff   *float64       // years the estimate had to reach; nil when none was compared
 }
 

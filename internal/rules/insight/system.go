@@ -14,7 +14,7 @@ import (
 
 // System is the state of the instance, for its operators.
 type System struct {
-	Replicas []Replica // that run now, oldest first
+	Replicas []Replica // the running replicas, oldest first
 	Queue    Queue
 	Database Database
 	// FoldedUpto is the start of the newest hour of sessions that is not folded, the
@@ -23,7 +23,7 @@ type System struct {
 	AsOf       time.Time
 }
 
-// Queue is the state of the webhook outbox.
+// Queue describes the state of the webhook outbox.
 type Queue struct {
 	Pending   int64
 	OldestDue time.Duration  // how long the oldest due delivery has been due
@@ -55,7 +55,7 @@ const (
 type Database struct {
 	Dialect   string // postgres or sqlite
 	Bytes     int64
-	Migration int64 // the number of the newest that was applied
+	Migration int64 // number of the newest applied migration
 }
 
 // SystemStore reads the state of the instance.
@@ -63,12 +63,12 @@ type SystemStore interface {
 	// QueueState returns how many deliveries are pending and how long the oldest
 	// due one has been due.
 	QueueState(ctx context.Context) (pending int64, oldestDue time.Duration, err error)
-	// FailedByTenant returns the limit tenants with the most failed events, counting
-	// at most atMost of each mode.
+	// FailedByTenant returns the tenants with the most failed events, at most limit
+	// tenants, counting at most atMost events of each mode.
 	FailedByTenant(ctx context.Context, limit, atMost int) ([]TenantFailed, error)
 	DatabaseState(ctx context.Context) (Database, error)
-	// NewestFold returns the hour before which the sessions of the tenant that was
-	// folded furthest are folded, 0 if nothing has been.
+	// NewestFold returns the latest hour up to which any tenant's sessions are
+	// folded, 0 if none are.
 	NewestFold(ctx context.Context) (int64, error)
 }
 

@@ -1,5 +1,5 @@
-// Package junit writes reports in the JUnit format, as its readers commonly take
-// it: https://github.com/testmoapp/junitxml.
+// Package junit writes reports in the JUnit format as most of its readers
+// understand it: https://github.com/testmoapp/junitxml.
 package junit
 
 import (
@@ -39,16 +39,16 @@ type Case struct {
 	Output  string   `xml:"system-out"`
 }
 
-// Message says why a case did not pass: one line, and all of it.
+// Message says why a case did not pass: a summary line and the full text.
 type Message struct {
 	Message string `xml:"message,attr"`
 	Text    string `xml:",chardata"`
 }
 
-// Seconds writes a duration as the format does.
+// Seconds formats a duration as the format requires.
 func Seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
-// Timestamp writes a time as the format does, without its zone.
+// Timestamp formats a time as the format requires, without its zone.
 func Timestamp(t time.Time) string { return t.Format("2006-01-02T15:04:05") }
 
 // Write writes a report of one suite.

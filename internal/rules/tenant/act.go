@@ -24,13 +24,13 @@ func inMode(livemode bool) map[string]string {
 	return map[string]string{"mode": audit.Mode(livemode)}
 }
 
-// Settings are what Update changes.
+// Settings are the settings that Update can change.
 type Settings struct {
 	Tenant Tenant
 	Brand  brand.Brand
 }
 
-// ChangesTo returns which settings differ in next, for the audit log.
+// ChangesTo returns the settings that differ in next, for the audit log.
 func (s Settings) ChangesTo(next Settings) []audit.Change {
 	var changes []audit.Change
 	add := func(setting string, differ bool, before, after string) {
@@ -72,12 +72,12 @@ func (s Settings) ChangesTo(next Settings) []audit.Change {
 func hostOf(raw string) string {
 	e, err := CallbackRule{AllowInsecure: true}.Parse(raw)
 	if err != nil {
-		return "" // empty
+		return "" // no address
 	}
 	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
 }
 
-// units returns a number of units, and nothing where none is set.
+// units returns a number of units, or an empty text for nil.
 func units(n *int64) string {
 	if n == nil {
 		return ""

@@ -22,8 +22,8 @@ var (
 // Authenticate returns the caller behind an X-API-Key value. It returns
 // fault.MalformedKey for a missing value or one without a known prefix,
 // fault.InvalidKey for any other key that is not in force, and
-// fault.TenantDisabled. With the last one, and for a key no longer in force, it
-// returns whose key it is as well.
+// fault.TenantDisabled. For fault.TenantDisabled and for a key no longer in
+// force it also returns whose key it is.
 func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
 	switch _, err := credential.ParseAPIKey(key); {
 	case errors.Is(err, credential.ErrKeyPrefix):
@@ -48,7 +48,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 		return caller, errTenantDisabled
 	}
 	if minute := now.Truncate(time.Minute); k.LastUsedAt == nil || k.LastUsedAt.Before(minute) {
-		// The time of last use is best effort: a call does not fail without it.
+		// A call does not fail if the time of last use cannot be stored.
 		_ = s.store.TouchKey(ctx, k.ID, minute)
 	}
 	until := now.Add(keyTTL)
@@ -59,8 +59,8 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 	return caller, nil
 }
 
-// keyCache caches valid keys for keyTTL. Of a tenant it holds the ID only, so
-// that settings are never stale.
+// keyCache caches valid keys for keyTTL. It holds only the tenant's ID, so
+// settings are never stale.
 type keyCache struct {
 	mu      sync.Mutex
 	callers map[credential.KeyHash]cachedCaller

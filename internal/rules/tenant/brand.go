@@ -21,13 +21,13 @@ func ClearedBrand() *BrandChanges {
 	return &BrandChanges{Name: new(string), Colour: new(string), Logo: new([]byte)}
 }
 
-// Brand returns how a tenant's hosted page looks; the zero Brand where nothing
-// is set.
+// Brand returns how a tenant's hosted page looks; the zero Brand if nothing is
+// set.
 func (s *Service) Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error) {
 	return s.store.Brand(ctx, tenantID)
 }
 
-// Logo returns the logo, a PNG, that has a hash, or fault.NotFound.
+// Logo returns the logo with the given hash, a PNG, or fault.NotFound.
 func (s *Service) Logo(ctx context.Context, hash string) ([]byte, error) {
 	return s.store.Logo(ctx, hash)
 }

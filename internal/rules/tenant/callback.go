@@ -72,8 +72,8 @@ func (r CallbackRule) Parse(raw string) (Endpoint, error) {
 }
 
 // CheckLink checks raw as an address that the hosted page links to. It returns
-// the first rule that it breaks: those of Parse, or ErrLinkScheme. An empty one
-// passes.
+// the first rule that it breaks: those of Parse, or ErrLinkScheme. An empty
+// address passes.
 func (r CallbackRule) CheckLink(raw string) error {
 	if raw == "" {
 		return nil

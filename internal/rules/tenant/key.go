@@ -25,19 +25,19 @@ type APIKey struct {
 	CreatedAt  time.Time
 	LastUsedAt *time.Time // to the minute
 	RevokedAt  *time.Time
-	Name       string     // what it is for; empty for none
+	Name       string     // its purpose, in the owner's words; may be empty
 	CreatedBy  *uuid.UUID // the user who made it; nil for the command line
-	Creator    string     // the name of CreatedBy now; filled in by Keys alone
+	Creator    string     // the current name of CreatedBy; set only by Keys
 	ExpiresAt  *time.Time // nil for no end
 }
 
-// InForceAt reports whether the key opens the API at a time.
+// InForceAt reports whether the key is accepted at a time.
 func (k APIKey) InForceAt(now time.Time) bool {
 	return k.RevokedAt == nil && (k.ExpiresAt == nil || now.Before(*k.ExpiresAt))
 }
 
-// Hint returns what is shown of the key: the prefix of its mode and its last
-// four characters.
+// Hint returns the part of the key that may be shown: the prefix of its mode
+// and its last four characters.
 func (k APIKey) Hint() string {
 	if k.Livemode {
 		return credential.LiveKeyPrefix + "…" + k.LastFour
@@ -45,18 +45,18 @@ func (k APIKey) Hint() string {
 	return credential.TestKeyPrefix + "…" + k.LastFour
 }
 
-// MaxKeyName is the most characters of a key's name.
+// MaxKeyName is the maximum length of a key's name, in characters.
 const MaxKeyName = 60
 
-// Errors about keys. ErrKeyName is of the field "name".
+// Errors about keys. ErrKeyName concerns the field "name".
 var (
 	ErrKeyName    = errors.New("it has a control or an invisible character, or more than 60 characters")
 	ErrKeyGrace   = fault.New(fault.Invalid, "grace must be 0, 1h, 24h or 72h")
 	ErrKeyNotOpen = fault.New(fault.Conflict, "The key is revoked or has an end already")
 )
 
-// CreateKey creates another API key, for a purpose that name says (it may be
-// empty), and returns it in plain, which is not possible later. It returns
+// CreateKey creates another API key, whose name says its purpose and may be
+// empty. It returns the key in plain; it cannot be read later. It returns
 // fault.NotFound for an unknown tenant, and fault.Invalid with ErrKeyName.
 func (s *Service) CreateKey(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, name string) (APIKey, string, error) {
 	if name = strings.TrimSpace(name); !isKeyName(name) {
@@ -91,8 +91,8 @@ func userOf(actor audit.Actor) *uuid.UUID {
 	return &id
 }
 
-// RollKey replaces a tenant's key by a new one of the same mode and name, which
-// it returns in plain, which is not possible later. The old key ends after
+// RollKey replaces a tenant's key by a new one of the same mode and name, and
+// returns the new key in plain; it cannot be read later. The old key ends after
 // grace, one of RotationOverlaps. It returns fault.NotFound for a missing key
 // and for another tenant's, ErrKeyNotOpen and ErrKeyGrace.
 func (s *Service) RollKey(ctx context.Context, actor audit.Actor, tenantID, keyID uuid.UUID, grace time.Duration) (APIKey, string, error) {
@@ -133,7 +133,8 @@ func (s *Service) RevokeKeyAsOperator(ctx context.Context, actor audit.Actor, ke
 	return s.RevokeKey(ctx, actor, key.TenantID, key.ID)
 }
 
-// Keys returns a tenant's keys, oldest first, those no longer in force included.
+// Keys returns a tenant's keys, oldest first, including keys that are no longer
+// in force.
 func (s *Service) Keys(ctx context.Context, tenantID uuid.UUID) ([]APIKey, error) {
 	return s.store.Keys(ctx, tenantID)
 }

@@ -23,8 +23,8 @@ func TestNames(t *testing.T) {
 		{" \t", "must not be empty"},
 		{"\u00a0\u3000\u2003", "must not be empty"},
 		{"\u200b\u200b", "control or invisible"},
-		{"\u2800", "control or invisible"}, // braille blank: a symbol that shows nothing
-		{"\u3164", "control or invisible"}, // Hangul filler: a letter that shows nothing
+		{"\u2800", "control or invisible"}, // braille blank: an invisible symbol
+		{"\u3164", "control or invisible"}, // Hangul filler: an invisible letter
 		{"X\x1b[2J", "control or invisible"},
 		{"two\nlines", "control or invisible"},
 		{"two\u2028lines", "control or invisible"},
@@ -55,8 +55,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Every code point of the categories that show nothing of their own is refused,
-// and every letter that shows something is accepted.
+// Every code point of an invisible category is refused, and every visible
+// letter is accepted.
 func TestNamesByCategory(t *testing.T) {
 	refused := []*unicode.RangeTable{
 		unicode.C, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point,

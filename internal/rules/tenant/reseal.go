@@ -10,14 +10,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// ResealedSecret is a secret and its value, sealed under another key.
+// ResealedSecret is a secret with its value sealed under another key.
 type ResealedSecret struct {
 	Secret
 	Next []byte
 }
 
-// resealBatch is the most rows that one transaction changes. It is small, so
-// that others do not wait long for the locks.
+// resealBatch is the maximum number of rows that one transaction changes. It is
+// small, so that other transactions do not wait long for the locks.
 const resealBatch = 100
 
 // CheckSealing checks that the secrets of the oldest and the newest tenant
@@ -44,7 +44,7 @@ func (s *Service) openAll(secrets []Secret, err error) error {
 }
 
 // ResealSecrets seals every secret in force under the sealer's first key, from
-// the newest tenant's to the oldest's, and calls progress after each batch. A
+// the newest tenant to the oldest, and calls progress after each batch. A
 // stopped run can be repeated. It returns credential.ErrSealed for a secret
 // that opens under no key of the sealer. The entry of the instance's audit log
 // is written with the first secret that changes.

@@ -17,9 +17,9 @@ import (
 // still signs together with the new one.
 var RotationOverlaps = []time.Duration{0, time.Hour, 24 * time.Hour, 72 * time.Hour}
 
-// RotateWebhookSecret creates a new webhook secret. The old ones sign together with it
-// for at most overlap, which must be one of RotationOverlaps. It returns the
-// new secret in plain, or fault.NotFound or fault.Invalid.
+// RotateWebhookSecret creates a new webhook secret. The old secrets sign together with
+// it for at most overlap, which must be one of RotationOverlaps. It returns the new
+// secret in plain, or fault.NotFound or fault.Invalid.
 func (s *Service) RotateWebhookSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, overlap time.Duration) (string, error) {
 	if !slices.Contains(RotationOverlaps, overlap) {
 		return "", fault.New(fault.Invalid, "overlap must be 0, 1h, 24h or 72h")
@@ -88,8 +88,8 @@ type ShownSecret struct {
 	Plain string
 }
 
-// RevealSecrets is Secrets with the values in plain, and leaves an entry in the
-// audit log.
+// RevealSecrets returns the same secrets with their values in plain, and writes
+// an entry to the audit log.
 func (s *Service) RevealSecrets(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, kind SecretKind) ([]ShownSecret, error) {
 	secrets, err := s.Secrets(ctx, tenantID, livemode, kind)
 	if err != nil {
@@ -114,18 +114,19 @@ func (s *Service) RevealSecrets(ctx context.Context, actor audit.Actor, tenantID
 	return shown, s.store.AppendAct(ctx, s.act(actor, action, tenantID, inMode(livemode)))
 }
 
-// SigningKey is a secret with the key that it signs with.
+// SigningKey is a secret with its key in plain.
 type SigningKey struct {
 	Secret
 	Key []byte
 }
 
-// rememberedFor is for how long a debugger recognizes a secret that has ended.
+// rememberedFor is how long a debugger still recognizes a secret after its end.
 const rememberedFor = 30 * 24 * time.Hour
 
-// SigningKeys returns the keys of a kind of the given modes, in their order and
-// newest first, for debuggers that show which of them signed something. Those that
-// ended within rememberedFor are among them, unless they open no longer.
+// SigningKeys returns the keys of a kind of the given modes, in the order of modes
+// and newest first, for debuggers that show which secret signed something. Secrets
+// that ended within rememberedFor are included, unless they can no longer be
+// opened.
 func (s *Service) SigningKeys(ctx context.Context, tenantID uuid.UUID, kind SecretKind, livemodes ...bool) ([]SigningKey, error) {
 	var keys []SigningKey
 	now := s.now()

@@ -53,7 +53,7 @@ type ModeSecrets struct {
 	APIKey, WebhookSecret, RedirectSecret string
 }
 
-// Credentials holds what is shown once when a tenant is created.
+// Credentials holds the secrets that are shown once, when a tenant is created.
 type Credentials struct {
 	Tenant     Tenant
 	Test, Live ModeSecrets
@@ -136,8 +136,8 @@ var ErrEnabled = fault.New(fault.Conflict, "the tenant is enabled: disable it fi
 
 // Delete deletes a disabled tenant whose sessions have been deleted. It returns
 // fault.NotFound, ErrEnabled, or fault.Conflict for a tenant that has sessions.
-// The tenant's audit log is kept; the deletion is in the instance's, once for
-// each run that began to delete.
+// The tenant's audit log is kept; the deletion is written to the instance's
+// log, once for each run that began to delete.
 func (s *Service) Delete(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
 	t, err := s.store.TenantByID(ctx, id)
 	if err != nil {
@@ -154,13 +154,13 @@ func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 	return s.reads.Do(ctx, id, struct{}{})
 }
 
-// FindTenants returns the first MaxPage tenants whose name contains a text, in
-// whatever case, or whose ID it is, oldest first.
+// FindTenants returns the first MaxPage tenants, oldest first, whose name
+// contains the text, ignoring case, or whose ID equals it.
 func (s *Service) FindTenants(ctx context.Context, text string) ([]Tenant, error) {
 	return s.store.FindTenants(ctx, text, MaxPage)
 }
 
-// MaxPage is the longest list of tenants returned at once.
+// MaxPage is the largest number of tenants returned at once.
 const MaxPage = 100
 
 // Tenants returns the next MaxPage tenants, oldest first, starting after the one
@@ -170,7 +170,7 @@ func (s *Service) Tenants(ctx context.Context, after uuid.UUID) ([]Tenant, error
 	return s.store.Tenants(ctx, after, MaxPage)
 }
 
-// All returns all tenants, oldest first, in pages of MaxPage. It ends with the
+// All returns all tenants, oldest first, in pages of MaxPage. It stops at the
 // first error.
 func (s *Service) All(ctx context.Context) iter.Seq2[[]Tenant, error] {
 	return func(yield func([]Tenant, error) bool) {

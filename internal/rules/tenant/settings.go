@@ -16,8 +16,8 @@ import (
 // first.
 var Languages = []string{"en", "ar", "de", "es", "fr", "it", "ja", "nl", "pl", "pt", "tr", "zh-Hans"}
 
-// Rules that a setting may break, in fault.FieldError.Err, besides those of
-// CallbackRule, of names and of brand.
+// Rules that a setting may break, as found in fault.FieldError.Err.
+// CallbackRule, names and brands have further rules.
 var (
 	ErrFreeChecks   = errors.New("free checks must be -1 (unlimited), 0 or more")
 	ErrTestCap      = errors.New("the daily cap of test sessions must be -1 (unlimited), 0 or more")
@@ -26,7 +26,7 @@ var (
 	ErrAlertBelow   = errors.New("the alert must be -1 (never) or from 0 to 1000000000")
 )
 
-// maxAlert is the largest alert threshold, far beyond what anybody needs.
+// maxAlert is the largest alert threshold, more than anybody needs.
 const maxAlert = 1_000_000_000
 
 // Check returns nil, or fault.Invalid for the settings that break a rule: all of
@@ -104,8 +104,9 @@ func (s *Service) checkWebhook(raw string) error {
 	return err
 }
 
-// checkLanguages returns a choice of Languages as it is stored: empty for all of
-// them with their own default, so that later ones are offered too.
+// checkLanguages returns the stored form of a choice of Languages. It is empty
+// if all are chosen with the usual default, so that languages added later are
+// offered too.
 func checkLanguages(tags []string) ([]string, error) {
 	if !distinct(tags, Languages) {
 		return nil, ErrLanguages
@@ -116,8 +117,9 @@ func checkLanguages(tags []string) ([]string, error) {
 	return tags, nil
 }
 
-// checkDocumentWays returns a choice of DocumentWays as it is stored: empty for
-// all of them, so that later ones are allowed too, and in their order.
+// checkDocumentWays returns the stored form of a choice of DocumentWays, in
+// their order. It is empty if all are chosen, so that ways added later are
+// allowed too.
 func checkDocumentWays(chosen []string) ([]string, error) {
 	if !distinct(chosen, DocumentWays) {
 		return nil, ErrDocumentWays
@@ -128,7 +130,8 @@ func checkDocumentWays(chosen []string) ([]string, error) {
 	return slices.DeleteFunc(slices.Clone(DocumentWays), func(way string) bool { return !slices.Contains(chosen, way) }), nil
 }
 
-// distinct reports whether chosen are different ones of all.
+// distinct reports whether chosen holds only elements of all, each at most
+// once.
 func distinct(chosen, all []string) bool {
 	for i, one := range chosen {
 		if !slices.Contains(all, one) || slices.Contains(chosen[:i], one) {
@@ -138,7 +141,7 @@ func distinct(chosen, all []string) bool {
 	return true
 }
 
-// checked returns the changes as they are stored: the colour as its digits, the
+// checked returns the stored form of the changes: the colour as hex digits, the
 // logo as brand.Logo returns it.
 func (c *BrandChanges) checked(b *broken) *BrandChanges {
 	if c == nil {
@@ -162,18 +165,18 @@ func (c *BrandChanges) checked(b *broken) *BrandChanges {
 	return &stored
 }
 
-// given reports whether a text is set, and not to clear it.
+// given reports whether a text is set and not empty.
 func given(text *string) bool { return text != nil && *text != "" }
 
 // broken collects the fields that break a rule.
 type broken struct {
 	fields []fault.FieldError
-	first  string // in words
+	first  string // its message
 }
 
 func (b *broken) add(field string, err error) { b.addAs(field, "", err) }
 
-// addAs adds a field whose rule needs an introduction to be understood alone.
+// addAs adds a field whose rule is understood only with an introduction.
 func (b *broken) addAs(field, introduction string, err error) {
 	if err == nil {
 		return

@@ -31,7 +31,7 @@ type Tenant struct {
 	FreeChecks    *int64 // monthly free allowance; nil for the operator's default, -1 unlimited
 	TestCap       *int64 // test sessions a day; nil for the operator's default, -1 unlimited
 	Links         Links
-	Languages     []string // that the hosted page offers, the default first; empty: all, see Languages
+	Languages     []string // the hosted page's languages, the default first; empty: all, see Languages
 	AlertBelow    *int64   // warn staff when fewer checks are left, free and paid together; nil for never
 	Disabled      bool
 	CreatedAt     time.Time
@@ -52,7 +52,7 @@ type Links struct {
 	Review               string // after a refusal: where a shopper asks for a review
 }
 
-// Or returns the links, with those of other in place of the empty ones.
+// Or returns the links, and takes empty ones from other.
 func (l Links) Or(other Links) Links {
 	return Links{
 		Privacy: cmp.Or(l.Privacy, other.Privacy), Help: cmp.Or(l.Help, other.Help), Terms: cmp.Or(l.Terms, other.Terms),
@@ -136,15 +136,15 @@ type Changes struct {
 // DefaultLimit in Changes clears a tenant's own limit.
 const DefaultLimit = math.MinInt64
 
-// Store keeps tenants, keys and secrets. Every method that names a row
-// returns fault.NotFound when there is none; every write is atomic. A method that
-// takes an audit.Act writes it in the transaction of the change, or neither.
+// Store keeps tenants, keys and secrets. Every method that names a row returns
+// fault.NotFound when there is none; every write is atomic. A method that takes
+// an audit.Act writes the change and the act in one transaction.
 type Store interface {
 	// CreateTenant writes the tenant, its first keys and its secrets together.
 	CreateTenant(ctx context.Context, t Tenant, keys []APIKey, secrets []Secret, act audit.Act) error
-	// UpdateTenant applies the non-nil changes, the brand's as they are to be
-	// stored, and returns the tenant's new state. It adds to the act's detail what
-	// Settings.ChangesTo says of the locked row.
+	// UpdateTenant applies the non-nil changes, with the brand in its stored form,
+	// and returns the tenant's new state. It compares with the locked row by
+	// Settings.ChangesTo and adds the result to the act's detail.
 	UpdateTenant(ctx context.Context, id uuid.UUID, c Changes, act audit.Act) (Tenant, error)
 	SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bool, act audit.Act) error
 	TenantByID(ctx context.Context, id uuid.UUID) (Tenant, error)
@@ -155,8 +155,9 @@ type Store interface {
 	// Tenants returns at most limit tenants, oldest first, starting after the one
 	// with the given ID, which must exist; uuid.Nil starts at the oldest.
 	Tenants(ctx context.Context, after uuid.UUID, limit int) ([]Tenant, error)
-	// FindTenants returns at most limit tenants whose name contains a text, or
-	// whose ID it is, oldest first. The case of ASCII letters does not matter.
+	// FindTenants returns at most limit tenants oldest first, whose name
+	// contains a text or whose ID equals it. The case of ASCII letters does not
+	// matter.
 	FindTenants(ctx context.Context, text string, limit int) ([]Tenant, error)
 	// DeleteTenant deletes a disabled tenant without sessions and everything that
 	// belongs to it, the ledger included, in small transactions. It returns
@@ -167,18 +168,19 @@ type Store interface {
 
 	InsertKey(ctx context.Context, k APIKey, act audit.Act) error
 	// ReplaceKey stores next and makes the tenant's key old expire at expires. It
-	// returns fault.Conflict for one that is revoked or has an end already. Another
-	// tenant's key is not found.
+	// returns fault.Conflict for a key that is revoked or already has an end. For
+	// another tenant's key it returns fault.NotFound.
 	ReplaceKey(ctx context.Context, tenantID, old uuid.UUID, expires time.Time, next APIKey, act audit.Act) error
 	// KeyByID returns a key of any tenant, revoked or not.
 	KeyByID(ctx context.Context, keyID uuid.UUID) (APIKey, error)
-	// RevokeKey sets the time of revocation unless it is set already. Another
-	// tenant's key is not found.
+	// RevokeKey sets the time of revocation unless it is set already. For
+	// another tenant's key it returns fault.NotFound.
 	RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, at time.Time, act audit.Act) error
-	// Keys returns a tenant's keys, oldest first, those no longer in force included.
+	// Keys returns a tenant's keys, oldest first, including keys that are no longer
+	// in force.
 	Keys(ctx context.Context, tenantID uuid.UUID) ([]APIKey, error)
-	// KeyByHash returns the key and its tenant, also when the key is not in force
-	// or the tenant disabled.
+	// KeyByHash returns the key and its tenant, even if the key is not in force
+	// or the tenant is disabled.
 	KeyByHash(ctx context.Context, hash credential.KeyHash) (APIKey, Tenant, error)
 	// TouchKey sets the time of the last use to at, unless a later one is stored.
 	TouchKey(ctx context.Context, keyID uuid.UUID, at time.Time) error

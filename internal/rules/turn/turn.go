@@ -1,14 +1,14 @@
-// Package turn shares what costs processor time, so that nobody's work keeps
-// others waiting for longer than a turn of each.
+// Package turn shares processor time fairly, so that nobody waits longer than one
+// turn of each other party.
 //
-// The rule is the same wherever something is shared: a fixed number of turns at a
-// time; tenants take turns, however much each asks for; so do the sessions of a
-// tenant; what waits is bounded for each tenant and leaves with its request. Work
-// that nobody is known for is one tenant's, whoever sends it. A Queue keeps the
-// rule for pictures before the models, answers of wallets, logos and passwords.
-// The places of captures and of webhooks add what their work needs: captures keep
-// a place for as long as they last, and webhooks part slow receivers from prompt
-// ones.
+// The rule is the same everywhere: a fixed number of turns run at a time; tenants
+// take turns, however much work each has, and so do the sessions of a tenant; the
+// waiting work of each tenant is bounded, and work stops waiting when its request
+// ends. Work without a known tenant is treated as the work of one tenant. A Queue
+// keeps the rule for pictures before the models, answers of wallets, logos and
+// passwords. Captures and webhooks have places with further rules: a capture
+// keeps its place as long as it lasts, and webhooks separate slow receivers from
+// prompt ones.
 package turn
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// retryAfter is how long those are asked to wait who get no turn now.
+// retryAfter is the wait suggested to callers who get no turn.
 const retryAfter = 2 * time.Second
 
 // Faults of work that gets no turn.
@@ -42,7 +42,7 @@ func unavailable(message string) *fault.Error {
 // session has replaced.
 var ErrReplaced = errors.New("newer work of the session waits instead")
 
-// Party is whom a turn is for.
+// Party is the tenant and session for which a turn is taken.
 type Party struct{ Tenant, Session uuid.UUID }
 
 // Queue shares a fixed number of concurrent turns. Tenants take turns, however
@@ -54,49 +54,50 @@ type Queue struct {
 
 	mu    sync.Mutex
 	cost  time.Duration       // moving mean of how long a turn lasts
-	free  int                 // turns
-	order rounds[uuid.UUID]   // of the tenants that have something in line.order
-	lines map[uuid.UUID]*line // of the tenants with work waiting or under way
+	free  int                 // free turns
+	order rounds[uuid.UUID]   // tenants with a session in line.order
+	lines map[uuid.UUID]*line // tenants with work waiting or under way
 }
 
 // line is the work of one tenant.
 type line struct {
-	order   rounds[uuid.UUID]      // of the sessions that wait and have no turn
+	order   rounds[uuid.UUID]      // sessions that wait and have no turn
 	waiting map[uuid.UUID]*waiter  // by session
 	busy    map[uuid.UUID]struct{} // sessions that have a turn
 }
 
-// waiter receives the end of its wait: nil for a turn.
+// waiter is work that waits. It receives nil when its turn begins, or an error.
 type waiter struct{ done chan error }
 
-// firstCost is how long a turn is expected to last before any was measured, more
-// than on most machines, and memory over how many turns the mean then moves.
-// load is the share of the time that may be planned for: the same processor has
-// other work to do.
+// firstCost is the assumed length of a turn before any was measured; on most
+// machines turns are shorter. memory is the number of turns over which the
+// moving mean adapts. load is the share of processor time that may be planned
+// for, because the same processor has other work to do.
 const (
 	firstCost = 50 * time.Millisecond
 	memory    = 64
 	load      = 0.7
 )
 
-// NewQueue returns a queue for so many turns at a time, at least one, in which at
-// most so many sessions of a tenant wait. With 0 as many wait as there are; the
-// caller then bounds the sessions.
+// NewQueue returns a queue that gives the stated number of turns at a time, at
+// least one, and lets the stated number of sessions of a tenant wait. With 0
+// their number has no limit, and the caller must bound the sessions.
 func NewQueue(turns, waiting int) *Queue {
 	return &Queue{turns: turns, most: waiting, cost: firstCost, free: turns, lines: map[uuid.UUID]*line{}}
 }
 
-// Sustains returns how many sessions can get a turn so many times a second,
-// judged by how long turns have lasted lately; at least one.
+// Sustains returns how many sessions can each get turns at the given rate per
+// second, estimated from the recent length of turns. It is at least one.
 func (q *Queue) Sustains(rate float64) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return max(1, int(load*float64(q.turns)/(rate*q.cost.Seconds())))
 }
 
-// Take is Enter for work that is its tenant's only: it replaces no other. It
-// fails with fault.Unavailable when too much of the tenant waits or ctx's time is
-// over, and with ctx's error when that is cancelled.
+// Take waits for a turn for work that belongs to a tenant but to no session, so
+// it replaces no other work. It fails with fault.Unavailable when too much work
+// of the tenant waits or ctx's deadline has passed, and with ctx's error when ctx
+// is cancelled.
 func (q *Queue) Take(ctx context.Context, tenant uuid.UUID) (leave func(), err error) {
 	leave, err = q.Enter(ctx, Party{Tenant: tenant, Session: uuid.New()})
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -105,9 +106,9 @@ func (q *Queue) Take(ctx context.Context, tenant uuid.UUID) (leave func(), err e
 	return leave, err
 }
 
-// Enter waits for a turn, which ends when leave is called, once. It fails with
-// ctx's error, with ErrReplaced when the same session enters again, or with
-// fault.Unavailable when as many of the tenant wait as may.
+// Enter waits for a turn. The turn ends when the caller calls leave, once.
+// Enter fails with ctx's error, with ErrReplaced when the same session enters
+// again, or with fault.Unavailable when the tenant's line is full.
 func (q *Queue) Enter(ctx context.Context, p Party) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -134,15 +135,15 @@ func (q *Queue) Enter(ctx context.Context, p Party) (leave func(), err error) {
 	}, nil
 }
 
-// measure takes the length of a turn into the mean.
+// measure adds the length of a turn to the moving mean.
 func (q *Queue) measure(took time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.cost = max(q.cost+(took-q.cost)/memory, time.Microsecond)
 }
 
-// join puts work in line, in the place of what the session had waiting. It
-// reports false if the tenant's line is full.
+// join puts work in line, in place of the session's waiting work. It reports
+// false if the tenant's line is full.
 func (q *Queue) join(p Party) (w *waiter, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -199,7 +200,7 @@ func (q *Queue) leave(p Party) {
 	q.serve()
 }
 
-// ready puts a session that waits and has no turn in order.
+// ready adds a session to the order if it waits and has no turn.
 func (q *Queue) ready(p Party) {
 	l := q.lines[p.Tenant]
 	if l.order.empty() {
@@ -235,11 +236,12 @@ func (q *Queue) forget(tenant uuid.UUID) {
 	}
 }
 
-// rounds orders keys. In a round each key comes at most once: one that returns
-// after its turn waits for the next round, any other joins the present one.
+// rounds orders keys. In a round each key comes at most once: a key that
+// returns after its turn waits for the next round, any other joins the current
+// one.
 type rounds[K comparable] struct {
 	present, following []K
-	served             []K // in the present round
+	served             []K // keys that had a turn in this round
 }
 
 func (r *rounds[K]) empty() bool { return len(r.present)+len(r.following) == 0 }

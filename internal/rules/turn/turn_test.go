@@ -22,19 +22,19 @@ func party(tenant, session byte) Party {
 	return Party{Tenant: uuid.UUID{1, tenant}, Session: uuid.UUID{2, tenant, session}}
 }
 
-// desk joins and leaves a queue one step at a time and keeps who has a turn.
-type desk struct {
+// driver joins and leaves a queue one step at a time and records who has a turn.
+type driver struct {
 	queue  *Queue
 	in     map[Party]*waiter
 	turns  []Party // in the order they were given
 	active map[Party]bool
 }
 
-func newDesk(turns int) *desk {
-	return &desk{queue: NewQueue(turns, 0), in: map[Party]*waiter{}, active: map[Party]bool{}}
+func newDriver(turns int) *driver {
+	return &driver{queue: NewQueue(turns, 0), in: map[Party]*waiter{}, active: map[Party]bool{}}
 }
 
-func (d *desk) join(p Party) (replaced bool, err error) {
+func (d *driver) join(p Party) (replaced bool, err error) {
 	old := d.in[p]
 	w, _ := d.queue.join(p)
 	if old != nil {
@@ -46,13 +46,13 @@ func (d *desk) join(p Party) (replaced bool, err error) {
 	return old != nil, d.update()
 }
 
-func (d *desk) leave(p Party) error {
+func (d *driver) leave(p Party) error {
 	delete(d.active, p)
 	d.queue.leave(p)
 	return d.update()
 }
 
-func (d *desk) withdraw(p Party) error {
+func (d *driver) withdraw(p Party) error {
 	if !d.queue.withdraw(p, d.in[p]) {
 		return errors.New("what waited could not be withdrawn")
 	}
@@ -61,7 +61,7 @@ func (d *desk) withdraw(p Party) error {
 }
 
 // update finds out who got a turn. One step gives at most one.
-func (d *desk) update() error {
+func (d *driver) update() error {
 	given := 0
 	for p, w := range d.in {
 		select {
@@ -89,10 +89,10 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// A tenant with many sessions gets one turn for each of another tenant's, and
-// one that comes late is next.
+// A tenant with many sessions gets one turn for each of another tenant's, and a
+// tenant that comes late is served next.
 func TestTurnsAlternateBetweenTenants(t *testing.T) {
-	d := newDesk(1)
+	d := newDriver(1)
 	for session := range byte(4) {
 		_, err := d.join(party(1, session))
 		ok(t, err)
@@ -114,7 +114,8 @@ func TestTurnsAlternateBetweenTenants(t *testing.T) {
 	}
 }
 
-// What the queue can sustain follows how long turns last, and is never nothing.
+// What the queue can sustain depends on the length of turns, and is at least
+// one.
 func TestSustains(t *testing.T) {
 	q := NewQueue(2, 0)
 	if got, want := q.Sustains(5), int(load*2/(5*firstCost.Seconds())); got != want {
@@ -140,10 +141,10 @@ func TestSustains(t *testing.T) {
 	}
 }
 
-// Another stream of a session replaces the work of the first that waits, and
-// itself waits until the work of the first that is under way has ended.
+// A second stream of a session replaces the first one's waiting work. It waits
+// until the first one's running work has ended.
 func TestASessionHasOneTurnAndOneWaiting(t *testing.T) {
-	d := newDesk(2)
+	d := newDriver(2)
 	for range 3 {
 		_, err := d.join(party(1, 0))
 		ok(t, err)
@@ -183,8 +184,8 @@ func TestEnterEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A tenant's line has an end, and the others' are not shorter for it. Work that is
-// its tenant's only replaces none, and leaves when its time is over.
+// A tenant's line is bounded, and does not shorten the lines of others. Work
+// without a session replaces none, and leaves at its deadline.
 func TestTakeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 3
@@ -223,13 +224,13 @@ func TestTakeIsBounded(t *testing.T) {
 	})
 }
 
-// Whatever comes and goes: no turn stays free while somebody could have it.
-// While a tenant waits for its next turn, no other gets more than one, and
-// while a session does, no other of its tenant.
+// In any sequence of arrivals, no turn stays free while somebody could have it.
+// While a tenant waits for its next turn, no other tenant gets more than one;
+// the same holds among the sessions of a tenant.
 func TestFairness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slots := rapid.IntRange(1, 4).Draw(t, "turns")
-		d := newDesk(slots)
+		d := newDriver(slots)
 		tenants, sessions := patience{}, patience{}
 		check := func(err error) {
 			if err != nil {
@@ -286,11 +287,11 @@ func TestFairness(t *testing.T) {
 	})
 }
 
-// patience counts, for each that waits, the turns that each other one got
-// meanwhile.
+// patience counts, for each waiting party, the turns that each other party got
+// in the meantime.
 type patience map[uuid.UUID]map[uuid.UUID]int
 
-// took counts a turn of who for all it competes with.
+// took counts a turn against everybody who competes with its party.
 func (p patience) took(t *rapid.T, who uuid.UUID, competes func(uuid.UUID) bool) {
 	delete(p, who)
 	for waiting, others := range p {
@@ -303,7 +304,7 @@ func (p patience) took(t *rapid.T, who uuid.UUID, competes func(uuid.UUID) bool)
 	}
 }
 
-// wait keeps those who could have a turn now.
+// wait keeps only the parties that could have a turn now.
 func (p patience) wait(ready []Party, key func(Party) uuid.UUID) {
 	waiting := map[uuid.UUID]bool{}
 	for _, r := range ready {

@@ -37,11 +37,11 @@ const AttemptTimeout = 15 * time.Second
 
 const (
 	// excerptBytes is how much of an answer is kept. A receiver may echo the
-	// request in it. That reveals nothing new: a person who may read an attempt may
-	// read its event, and the signature is valid for that delivery only, for a few
-	// minutes.
+	// request in it. That reveals nothing new: whoever may read an attempt may also
+	// read its event, and the signature is valid only for that delivery and for a
+	// few minutes.
 	excerptBytes   = 1024
-	excerptTimeout = time.Second     // for reading it
+	excerptTimeout = time.Second     // for reading the excerpt
 	maxHeaderBytes = 16 << 10        // of an answer's header
 	tlsTimeout     = 5 * time.Second // for the handshake
 )
@@ -129,8 +129,8 @@ func (c *Client) Post(ctx context.Context, url string, signature http.Header, bo
 func (c *Client) Transport() http.RoundTripper { return c.transport }
 
 // Connect connects to an address, host:port, as a delivery would, with all its
-// guards, and sends no request. With secure it makes the TLS handshake too and
-// returns the host's certificate. Classify says what an error means.
+// guards, and sends no request. With secure it also makes the TLS handshake and
+// returns the host's certificate. Use Classify for its errors.
 func (c *Client) Connect(ctx context.Context, address string, secure bool) (*x509.Certificate, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -150,12 +150,12 @@ func (c *Client) Connect(ctx context.Context, address string, secure bool) (*x50
 	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0], nil //nolint:forcetypeassert // by the contract of tls.Dialer
 }
 
-// errAnswer is returned by Get for an answer other than a 200 of the size asked
-// for. It holds nothing of the answer.
+// errAnswer is returned by Get for an answer that is not a 200 or is too large.
+// It contains nothing of the answer.
 var errAnswer = errors.New("the server's answer cannot be used")
 
-// Get fetches a document of at most limit bytes. It follows no redirect and has
-// the guards of Post.
+// Get fetches a document of at most limit bytes. It follows no redirect and
+// applies the guards of Post.
 func (c *Client) Get(ctx context.Context, url, accept string, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-// shortTimeout is the attempt's timeout in tests of receivers that hang.
+// shortTimeout is the timeout of attempts in tests with a receiver that hangs.
 const shortTimeout = 300 * time.Millisecond
 
 func post(t testing.TB, c *Client, url string) Answer {
@@ -84,7 +84,7 @@ func TestClientAnswers(t *testing.T) {
 			}
 			defer conn.Close()
 			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
-			_, _ = io.Copy(io.Discard, conn) // says nothing more, until the client leaves
+			_, _ = io.Copy(io.Discard, conn) // sends nothing more until the client disconnects
 		}, ClassStatus, 101, 0, ""},
 		"hangs":  {hang, ClassTimeout, 0, 0, ""},
 		"resets": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, ClassConnect, 0, 0, ""},
@@ -126,8 +126,8 @@ func TestClientAnswers(t *testing.T) {
 	}
 }
 
-// HTTP/2 is held to the same rules, and each attempt still dials, so that each
-// is checked.
+// The same rules apply to HTTP/2: each attempt opens a connection, so each is
+// checked.
 func TestClientOverHTTP2(t *testing.T) {
 	var connections atomic.Int32
 	receiver := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -45,8 +45,8 @@ func (r *results) WebhookKeys(context.Context, uuid.UUID, bool) ([][]byte, error
 	return [][]byte{vectorKey()}, nil
 }
 
-// An answer that has come is a result, also when a shutdown does not wait for
-// the rest of it: a delivered event is not given back to be sent again.
+// An answer that has arrived counts, even if a shutdown does not wait for its
+// body: a delivered event is not sent again.
 func TestAnswerCountsAtShutdown(t *testing.T) {
 	ctx, abort := context.WithCancel(t.Context())
 	r := new(results)

@@ -11,7 +11,7 @@ type Status string
 
 // The statuses of a delivery.
 const (
-	StatusPending       Status = "pending"        // an attempt is scheduled or under way
+	StatusPending       Status = "pending"        // an attempt is scheduled or running
 	StatusDelivered     Status = "delivered"      // the receiver answered 2xx
 	StatusFailed        Status = "failed"         // the schedule is used up
 	StatusWaiting       Status = "waiting"        // its endpoint is disabled
@@ -23,7 +23,7 @@ const (
 type Lease struct {
 	EventID string
 	Token   uuid.UUID // random, one per claim
-	Number  int       // of the attempt, from 1; never used twice
+	Number  int       // number of the attempt, from 1; never used twice
 	At      time.Time // when it was granted, by the database's clock
 }
 
@@ -54,8 +54,8 @@ const (
 	DisabledFailing DisabledReason = "failing" // FailureLimit was reached
 )
 
-// Endpoint is the state of a tenant's destination in one mode. One that never
-// failed has no record.
+// Endpoint is the state of a tenant's destination in one mode. A destination
+// that never failed has no record.
 type Endpoint struct {
 	ID             string // see EndpointID
 	TenantID       uuid.UUID

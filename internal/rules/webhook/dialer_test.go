@@ -118,7 +118,7 @@ func reply(query dnsmessage.Message, answer func(string, bool) []netip.Addr) ([]
 	return message.Pack()
 }
 
-// only answers with one address, in its own family.
+// only answers with one address, of the requested family.
 func only(address netip.Addr) func(string, bool) []netip.Addr {
 	return func(_ string, v6 bool) []netip.Addr {
 		if v6 == address.Is6() {
@@ -196,8 +196,9 @@ func receiverAt(t *testing.T, handler http.HandlerFunc) (*httptest.Server, netip
 	return receiver, netip.MustParsePrefix("127.0.0.77/32")
 }
 
-// Spellings that other languages' libraries read as 127.0.0.1 are names here,
-// and whatever a resolver makes of them is checked like any other.
+// Some libraries of other languages read these texts as 127.0.0.1. Here they
+// are host names, and the address to which a resolver resolves them is checked
+// like any other.
 func TestOddSpellingsAreNeverReached(t *testing.T) {
 	client, reached := guarded(resolver(t, only(netip.MustParseAddr("127.0.0.1"))))
 	for _, host := range []string{

@@ -12,10 +12,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// claimBatch is for how many tenants one transaction claims deliveries, by
-// lane. The rest is claimed in the next round, which starts at once and with
-// the prompt lane: a prompt delivery waits for at most one small claim of slow
-// ones.
+// claimBatch is the number of tenants, by lane, for which one transaction
+// claims deliveries. The rest is claimed in the next round, which starts at
+// once with the prompt lane: a prompt delivery waits for at most one small
+// claim of slow ones.
 var claimBatch = [lanes]int{promptLane: 32, slowLane: 8}
 
 const (
@@ -34,7 +34,7 @@ const (
 	// began together also time out together, and would otherwise take every
 	// database connection from the requests of shoppers.
 	maxRecording = 8
-	faultWait    = 5 * time.Second // before a delivery that failed on the gateway's side is due again
+	faultWait    = 5 * time.Second // wait before a delivery that failed on the gateway's side is due again
 
 	pruneInterval = time.Hour
 	pruneBatch    = 500
@@ -120,14 +120,15 @@ func (d *Dispatcher) round(ctx, attempts context.Context) error {
 		return err
 	}
 	// In random order, so that no tenant is always served last.
-	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] }) //nolint:gosec // fairness, not a secret
+	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] }) //nolint:gosec // used for fairness, not for a secret
 	var byLane [lanes][]uuid.UUID
 	for _, tenant := range due {
 		l := d.places.laneOf(tenant)
 		byLane[l] = append(byLane[l], tenant)
 	}
 	for l, tenants := range byLane {
-		// Not under ctx: a cancelled claim may still have been committed.
+		// This does not use ctx, because a cancelled claim may still have been
+		// committed.
 		if err := d.claim(attempts, lane(l), tenants); err != nil {
 			return err
 		}
@@ -142,7 +143,7 @@ func (d *Dispatcher) claim(ctx context.Context, l lane, tenants []uuid.UUID) err
 	var claims []Claim
 	for _, tenant := range tenants {
 		if len(claims) == claimBatch[l] {
-			d.Wake() // for the others
+			d.Wake() // for the tenants that are left
 			break
 		}
 		if places := d.places.take(tenant, l); len(places) > 0 {
@@ -179,7 +180,7 @@ func (d *Dispatcher) start(ctx context.Context, delivery Delivery, pl *place) {
 	})
 }
 
-// post makes the request and informs places whether it was prompt.
+// post makes the request and records in places whether it was prompt.
 func (d *Dispatcher) post(ctx context.Context, delivery Delivery, header http.Header, pl *place) Answer {
 	overdue := time.AfterFunc(d.prompt, func() {
 		d.places.overdue(pl)
@@ -203,7 +204,7 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, pl *place) 
 	}
 	answer := d.post(ctx, delivery, header, pl)
 	if ctx.Err() != nil && answer.StatusCode == 0 {
-		d.release(log, delivery.Lease, 0) // aborted by the shutdown, not by the receiver
+		d.release(log, delivery.Lease, 0) // the shutdown aborted it, not the receiver
 		return
 	}
 	if d.cfg.Observe != nil {

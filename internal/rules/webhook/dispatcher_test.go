@@ -23,7 +23,8 @@ import (
 	"agegate/internal/store/dbtest"
 )
 
-// hangLimit bounds waiting, and attempts that are to be answered.
+// hangLimit bounds what a test waits for, and the attempts that will be
+// answered.
 const hangLimit = 2 * time.Minute
 
 var signingKey = []byte("a signing key of 32 bytes, fixed")
@@ -47,7 +48,7 @@ type receiver struct {
 	posts []post
 }
 
-// newReceiver starts a receiver; answer is given the number of the POST, from 0.
+// newReceiver starts a receiver; answer receives the number of the POST, from 0.
 func newReceiver(t testing.TB, answer func(n int, w http.ResponseWriter, r *http.Request)) *receiver {
 	r := new(receiver)
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -77,7 +78,7 @@ func status(code int) func(int, http.ResponseWriter, *http.Request) {
 // quick is a schedule of three attempts that a test can wait for.
 var quick = webhook.Schedule{10 * time.Millisecond, 20 * time.Millisecond}
 
-// world is a store, a tenant and a dispatcher that can be started.
+// world is a store and a tenant, for which a test starts dispatchers.
 type world struct {
 	t      testing.TB
 	store  *store.Store
@@ -133,7 +134,7 @@ func (w *world) insert(tenantID uuid.UUID, url string) webhook.Event {
 	return event
 }
 
-// arrives waits for what comes through c, or for its end.
+// arrives waits until c delivers a value or is closed.
 func arrives[T any](t testing.TB, c <-chan T, what string) {
 	t.Helper()
 	select {
@@ -200,8 +201,8 @@ func TestDispatcherOutcomes(t *testing.T) {
 	})
 }
 
-// A receiver that hangs is given up each time, whether it has seen the request
-// or not.
+// A receiver that hangs is given up each time, whether or not it received the
+// request.
 func TestDispatcherGivesUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -216,7 +217,7 @@ func TestDispatcherGivesUp(t *testing.T) {
 	})
 }
 
-// Eight attempts of the hanging tenant are under way, never more, and another
+// At most eight attempts of the hanging tenant run at a time, and another
 // tenant is served meanwhile.
 func TestDispatcherCapsEachTenant(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, s *store.Store) {
@@ -283,9 +284,8 @@ func TestDispatcherLeavesNoLease(t *testing.T) {
 	})
 }
 
-// Receivers of many tenants hang, with more queued than there are places, and
-// one that hangs every other time; the tenants whose receivers answer are
-// served all the same.
+// Receivers of many tenants hang, with more deliveries than places, and one
+// hangs every other time. Tenants whose receivers answer are still served.
 func TestDispatcherManyHang(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -324,8 +324,8 @@ func TestDispatcherManyHang(t *testing.T) {
 	})
 }
 
-// Whatever a receiver answers and however often dispatchers stop, an event is
-// delivered or its schedule is used up, under one id and one body.
+// Whatever a receiver answers and however often dispatchers stop, an event ends
+// up delivered or failed, always with the same ID and body.
 func TestDispatcherAtLeastOnceProperty(t *testing.T) {
 	s := dbtest.Open(t, "sqlite:"+filepath.Join(t.TempDir(), "agegate.db"))
 	rapid.Check(t, func(rt *rapid.T) {
@@ -372,13 +372,14 @@ func TestDispatcherAtLeastOnceProperty(t *testing.T) {
 	})
 }
 
-// Our own failure to sign is no attempt and no mark against the endpoint.
+// If the gateway cannot sign, that is not an attempt and does not count against
+// the endpoint.
 func TestDispatcherWithoutKeysTriesLater(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		r := newReceiver(t, status(200))
 		defer r.Close()
-		const failures = 1000 // more than the test can wait for
+		const failures = 1000 // more attempts than the test has time for
 		w.keys.failures.Store(failures)
 		event := w.insert(w.tenant, r.URL)
 		_, stop := w.start(quick, hangLimit, time.Second)

@@ -16,8 +16,8 @@ import (
 // Result is how a session ended, named as in webhooks and redirects.
 type Result string
 
-// The results that have an event. A session that failed the liveness check or
-// expired has none.
+// The results that cause an event. A session that failed the liveness check or
+// expired causes none.
 const (
 	ResultVerified         Result = "VERIFIED"
 	ResultRoutedToFallback Result = "ROUTED_TO_FALLBACK"
@@ -33,7 +33,7 @@ type Completion struct {
 	Result      Result
 	Livemode    bool
 	CompletedAt time.Time
-	Destination string // the session's Webhook URL; empty when none was registered
+	Destination string // the session's Webhook URL; empty if the tenant had none
 }
 
 // Event is the notification of one completion, as stored. ID and Body are made
@@ -47,8 +47,7 @@ type Event struct {
 	Body        []byte
 }
 
-// payload is the event's body. The order of the fields is the order on the
-// wire.
+// payload is the event's body. The fields are sent in this order.
 type payload struct {
 	Type      string    `json:"type"`
 	Timestamp time.Time `json:"timestamp"`

@@ -10,9 +10,9 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// A receiver verifies the bytes it was sent, before any parser touches them.
-// The secret, the headers and the body are those of a delivery made at the
-// beginning of 2026.
+// A receiver verifies the bytes it was sent, before parsing them. The secret,
+// the headers and the body are those of a delivery made at the beginning of
+// 2026.
 func ExampleVerify() {
 	secret := "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))

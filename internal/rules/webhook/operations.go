@@ -7,9 +7,9 @@ import (
 	"agegate/internal/rules/audit"
 )
 
-// Operations is the Journal, writes what it changes to the audit log, and wakes
-// the dispatcher of this process when a delivery became due. Commands of
-// operators use it.
+// Operations is a Journal for operators' commands. It also writes each change
+// to the audit log and wakes this process's dispatcher when a delivery becomes
+// due.
 type Operations struct {
 	Journal
 	now  func() time.Time
@@ -17,8 +17,8 @@ type Operations struct {
 }
 
 // NewOperations returns Operations on the journal. wake is called after a
-// delivery became due. It may be nil in a process without a dispatcher; those
-// of other processes poll.
+// delivery became due. It may be nil in a process without a dispatcher;
+// dispatchers of other processes find the delivery by polling.
 func NewOperations(journal Journal, now func() time.Time, wake func()) *Operations {
 	if wake == nil {
 		wake = func() {}
@@ -26,20 +26,20 @@ func NewOperations(journal Journal, now func() time.Time, wake func()) *Operatio
 	return &Operations{Journal: journal, now: now, wake: wake}
 }
 
-// ResendEvent is Journal.ResendEvent, sent without delay.
+// ResendEvent calls Journal.ResendEvent and wakes the dispatcher.
 func (o *Operations) ResendEvent(ctx context.Context, actor audit.Actor, scope Scope, id string) error {
 	defer o.wake()
 	return o.Journal.ResendEvent(ctx, scope, id, audit.Act{At: o.now(), Actor: actor, Action: audit.EventResend, Target: id})
 }
 
-// RetryEvent is Journal.RetryEvent, sent without delay.
+// RetryEvent calls Journal.RetryEvent and wakes the dispatcher.
 func (o *Operations) RetryEvent(ctx context.Context, actor audit.Actor, scope Scope, id string) error {
 	defer o.wake()
 	return o.Journal.RetryEvent(ctx, scope, id, audit.Act{At: o.now(), Actor: actor, Action: audit.EventRetry, Target: id})
 }
 
-// ResendFailedEvents is Journal.ResendFailedEvents, sent without delay. For all
-// tenants it is written to the log of the instance.
+// ResendFailedEvents calls Journal.ResendFailedEvents and wakes the dispatcher.
+// A resend for all tenants is written to the log of the instance.
 func (o *Operations) ResendFailedEvents(ctx context.Context, actor audit.Actor, scope Scope, since time.Time) (int, error) {
 	defer o.wake()
 	act := audit.Act{
@@ -55,7 +55,7 @@ func (o *Operations) ResendFailedEvents(ctx context.Context, actor audit.Actor, 
 	return o.Journal.ResendFailedEvents(ctx, scope, since, act)
 }
 
-// EnableEndpoint is Journal.EnableEndpoint, sent without delay.
+// EnableEndpoint calls Journal.EnableEndpoint and wakes the dispatcher.
 func (o *Operations) EnableEndpoint(ctx context.Context, actor audit.Actor, scope Scope, id string) (int, error) {
 	defer o.wake()
 	return o.Journal.EnableEndpoint(ctx, scope, id, audit.Act{At: o.now(), Actor: actor, Action: audit.EndpointEnable, Target: id})

@@ -14,8 +14,8 @@ import (
 // An attempt is prompt while it is younger than promptTime. An older one moves
 // to the slow lane, where it does not delay prompt receivers, and its tenant's
 // new attempts start there too, until promptToRegain consecutive attempts have
-// been answered promptly. Only the time counts, not the answer: an immediate
-// error holds no place.
+// been answered promptly. Only the time matters, not the answer, because an
+// immediate error frees its place at once.
 type lane int
 
 const (
@@ -31,13 +31,13 @@ const (
 	// lanePlaces is the size of a lane. The slow lane exceeds it for a time when
 	// many receivers start to hang at once.
 	lanePlaces = 256
-	// maxInFlight bounds both lanes together, and so sockets and memory.
+	// maxInFlight bounds both lanes together, and with them sockets and memory.
 	maxInFlight = 1000
 	// maxTenantInFlight bounds the attempts of one tenant, in both lanes.
 	maxTenantInFlight = 8
 )
 
-// places keeps track of the attempts under way, and of the standing of every
+// places keeps track of the attempts under way, and the standing of every
 // tenant that had an attempt since the process started.
 type places struct {
 	mu      sync.Mutex
@@ -50,7 +50,7 @@ type standing struct {
 	taken    [lanes]int
 	slow     bool // new attempts start in the slow lane
 	answered int  // consecutive attempts that were answered promptly
-	short    bool // more may be due than it was given places for
+	short    bool // more deliveries may be due than it got places for
 }
 
 // place is the right to make one attempt.
@@ -72,7 +72,7 @@ func (p *places) of(tenant uuid.UUID) *standing {
 	return s
 }
 
-// laneOf returns the lane in which the tenant's new attempts start.
+// laneOf returns the lane for the tenant's new attempts.
 func (p *places) laneOf(tenant uuid.UUID) lane {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,11 +104,12 @@ func (p *places) free(l lane) int {
 	return min(lanePlaces-p.taken[l], maxInFlight-p.taken[promptLane]-p.taken[slowLane])
 }
 
-// share is how many places of a lane one tenant may hold while free are left.
-// Half of the lane is for any tenant. The other half is for tenants that hold
-// no place yet, one each, so that a few tenants cannot fill it. A tenant whose
-// receiver has not been tried gets at most one place, and none of the last
-// eighth: there may be any number of such tenants.
+// share returns how many places of a lane one tenant may hold while the given
+// number is free. Half of the lane is for any tenant. The other half is for
+// tenants that hold no place yet, one each, so that a few tenants cannot fill
+// it. A tenant whose receiver has not been tried gets at most one place, and
+// none of the last eighth of the lane, because there may be any number of such
+// tenants.
 func share(free int, untried bool) int {
 	switch plenty := free - lanePlaces/2; {
 	case free <= 0, untried && free <= lanePlaces/8:

@@ -22,7 +22,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// trial is a tenant whose attempts a test lets hang or answers.
+// trial is a tenant whose attempts the test lets hang or answers.
 type trial struct {
 	t      testing.TB
 	places *places
@@ -32,7 +32,7 @@ type trial struct {
 
 func newTrial(t testing.TB, p *places) *trial { return &trial{t: t, places: p, tenant: uuid.New()} }
 
-// take starts what the tenant may start now.
+// take starts as many attempts as the tenant may start now.
 func (a *trial) take() int {
 	taken := a.places.take(a.tenant, a.places.laneOf(a.tenant))
 	a.held = append(a.held, taken...)
@@ -46,7 +46,7 @@ func (a *trial) hang() {
 	}
 }
 
-// end ends every attempt, answered promptly or given up.
+// end ends every attempt, either with a prompt answer or by giving up.
 func (a *trial) end(prompt bool) {
 	for _, pl := range a.held {
 		if prompt {
@@ -93,10 +93,10 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// Each tick is promptTime long: what started before is overdue, and hangs for 15
-// ticks. However many tenants let their attempts hang, in whatever rhythm, a
-// tenant whose receiver answers finds a place at every tick; and while no more
-// than 100 hang, so does one whose receiver was never tried.
+// Each tick is promptTime long: attempts that started earlier are overdue, and
+// hang for 15 ticks. However many tenants let their attempts hang, and at
+// whatever times, a tenant whose receiver answers gets a place at every tick.
+// While no more than 100 hang, so does a tenant whose receiver was never tried.
 func TestHangingTenantsLeavePlaces(t *testing.T) {
 	const hungFor, few = 15, 100
 	for name, tc := range map[string]struct {
@@ -209,7 +209,7 @@ func TestPlacesProperty(t *testing.T) {
 					if rapid.Bool().Draw(t, "prompt") {
 						p.answered(held[i])
 						p.leave(held[i])
-					} else { // the answer and its deadline meet
+					} else { // the answer comes at the moment of its deadline
 						p.leave(held[i])
 						p.overdue(held[i])
 					}

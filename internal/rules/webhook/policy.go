@@ -11,7 +11,7 @@ import (
 // locked, and writes what they return.
 
 // FailureLimit is how long an endpoint may fail without a success before it is
-// disabled. The same time without any attempt ends the run of failures.
+// disabled. If no attempt is made for the same time, the run of failures ends.
 const FailureLimit = 5 * 24 * time.Hour
 
 // Action is the next step for a delivery after an attempt.
@@ -25,15 +25,15 @@ const (
 	ActionDisable        // 410: disable the endpoint, let the delivery wait
 )
 
-// Disposition is an action and, for ActionRetry, the wait before the next
+// Disposition is an action with, for ActionRetry, the wait before the next
 // attempt.
 type Disposition struct {
 	Action  Action
 	RetryIn time.Duration
 }
 
-// judge decides what follows from an answer at a step of the schedule. u in [0,
-// 1) spreads the wait.
+// judge decides what to do after an answer at a step of the schedule. u in [0,
+// 1) randomizes the wait.
 func judge(answer Answer, schedule Schedule, step int, u float64) Disposition {
 	switch {
 	case answer.Class == ClassDelivered:
@@ -98,8 +98,8 @@ func FirstStatus(destination string, disabled bool) Status {
 	}
 }
 
-// MayResend reports whether an event can be made due now, which it cannot while
-// an attempt is under way. It returns fault.Conflict for an event without a
+// MayResend reports whether an event can be made due now. It cannot while an
+// attempt is running. It returns fault.Conflict for an event without a
 // destination.
 func MayResend(s Status, underWay bool) (bool, error) {
 	if s == StatusNoDestination {
@@ -115,8 +115,8 @@ var (
 	ErrUnderWay   = fault.New(fault.Conflict, "an attempt is under way")
 )
 
-// MayRetry returns why the next attempt of an event cannot be made before its
-// time, or nil. underWay says that an attempt has been leased.
+// MayRetry returns nil if the next attempt of an event can be made early, and
+// otherwise the reason why not. underWay says that an attempt has been leased.
 func MayRetry(livemode bool, s Status, underWay bool) error {
 	switch {
 	case livemode:

@@ -12,7 +12,7 @@ import (
 )
 
 // The key sizes Standard Webhooks 1.0 allows, in bytes. The library itself
-// accepts any, an empty one included.
+// accepts any size, even an empty key.
 const (
 	minKeyBytes = 24
 	maxKeyBytes = 64
@@ -21,8 +21,8 @@ const (
 var errKeyLength = fmt.Errorf("webhook: a signing key has %d to %d bytes", minKeyBytes, maxKeyBytes)
 
 // Sign returns the three Standard Webhooks headers of a delivery sent at the
-// given time: one signature per key, in the order of keys, while a secret
-// rotates.
+// given time: one signature per key, in the order of keys. There are several
+// keys while a secret rotates.
 func Sign(keys [][]byte, id string, at time.Time, body []byte) (http.Header, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("webhook: no signing key")

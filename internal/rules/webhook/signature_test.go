@@ -82,8 +82,8 @@ func TestSignRefusesKeys(t *testing.T) {
 	}
 }
 
-// The npm package is the one merchants run: one process checks good deliveries
-// and deliveries of which one thing was changed.
+// Merchants use the npm package. One process of it checks valid deliveries and
+// deliveries with one change.
 func TestSignatureAgainstPublishedNPMPackage(t *testing.T) {
 	modules, err := filepath.Abs("../../../node_modules")
 	if err != nil {
@@ -148,7 +148,7 @@ func TestVerifySaysWhy(t *testing.T) {
 		header http.Header
 		body   string
 		now    time.Time
-		fails  string // the check that fails; empty when the delivery holds
+		fails  string // the check that fails; empty for a valid delivery
 		says   string
 	}{
 		"holds":               {vectorKey(), good, vectorBody, now, "", "VERIFIED, is_adult true, test mode"},
@@ -192,7 +192,7 @@ func TestVerifySaysWhy(t *testing.T) {
 	}
 }
 
-// The body that our own parse and print gives back is recognised.
+// Verify recognizes a body that was parsed and printed again.
 func TestVerifyRecognisesRewrittenJSON(t *testing.T) {
 	event, err := NewEvent(Completion{TenantID: aTenant, SessionID: aSession, Result: ResultVerified, CompletedAt: time.Now()})
 	if err != nil {
@@ -217,7 +217,7 @@ func TestVerifyRecognisesRewrittenJSON(t *testing.T) {
 	}
 }
 
-// Whatever one byte is changed, in whatever part, the delivery is refused.
+// A delivery with any single byte changed, in any part, is refused.
 func TestVerifyRefusesMutations(t *testing.T) {
 	now := time.Unix(vectorTime, 0)
 	rapid.Check(t, func(t *rapid.T) {

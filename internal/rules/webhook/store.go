@@ -21,21 +21,21 @@ type Queue interface {
 	// DueTenants returns the tenants that have a pending delivery due now, in no
 	// particular order.
 	DueTenants(ctx context.Context) ([]uuid.UUID, error)
-	// ClaimDeliveries leases due deliveries of the given tenants, up to each one's
-	// limit, the longest due first. Their next attempt moves to now + lease, so
-	// that no other replica claims them until then. Deliveries that another
-	// replica is claiming are skipped.
+	// ClaimDeliveries leases due deliveries of the given tenants, up to each
+	// tenant's limit, and those first that have been due longest. Their next
+	// attempt moves to now + lease, so that no other replica claims them until
+	// then. Deliveries that another replica is claiming are skipped.
 	ClaimDeliveries(ctx context.Context, claims []Claim, lease time.Duration) ([]Delivery, error)
 	// ReleaseDelivery returns an unused lease: the delivery is due again after the
 	// wait, and the attempt's number can be used again. It returns ErrLeaseLost.
 	ReleaseDelivery(ctx context.Context, lease Lease, after time.Duration) error
-	// FinishDelivery records an attempt and what follows from it. On the locked
-	// rows, Endpoint.After decides for the endpoint and Disposition.Status for the
-	// delivery, whose next attempt moves to now + RetryIn. A failure at a disabled
+	// FinishDelivery records an attempt and its consequences. It locks the rows;
+	// Endpoint.After decides about the endpoint and Disposition.Status about the
+	// delivery. The next attempt moves to now + RetryIn. A failure at a disabled
 	// endpoint also sets its other pending deliveries to waiting, a bounded number
-	// each time, so of very many some are attempted once more. With ErrLeaseLost
-	// the attempt and the endpoint are recorded, and the delivery is left to the
-	// holder of the lease.
+	// each time, so if there are very many, some are attempted once more. With
+	// ErrLeaseLost the attempt and the endpoint are recorded, and the delivery is
+	// left to the holder of the lease.
 	FinishDelivery(ctx context.Context, d Delivery, a Attempt, o Disposition) error
 	// PruneEvents deletes up to limit events that are older than keep and not
 	// pending, with their attempts. It returns how many.
@@ -72,7 +72,7 @@ func OfMode(id uuid.UUID, livemode bool) Scope { return Scope{tenant: id, livemo
 // OfAll is the scope of the operator.
 func OfAll() Scope { return Scope{all: true} }
 
-// Tenant returns the tenant of the scope; all reports that it covers every
+// Tenant returns the tenant of the scope; all is true if it covers every
 // tenant.
 func (s Scope) Tenant() (id uuid.UUID, all bool) { return s.tenant, s.all }
 
@@ -90,15 +90,16 @@ type Filter struct {
 	Limit    int    // 1 to MaxPage; 0 is MaxPage
 }
 
-// MaxPage is the longest list of events returned at once.
+// MaxPage is the largest number of events returned at once.
 const MaxPage = 100
 
 // Journal is the part of the outbox that operators use. Every method is one
-// transaction, except that many events are changed in several, each of a
-// bounded number; an error may then come with a count of those changed before.
-// Events and endpoints out of scope are fault.NotFound, like missing ones. An
-// audit.Act is written in the first transaction of its change; one without a
-// scope goes to the log of the tenant whose event or endpoint it is about.
+// transaction, except that large changes take several transactions of bounded
+// size; an error may then come with the number of events changed before it. For
+// events and endpoints out of scope the methods return fault.NotFound, as for
+// missing ones. An audit.Act is written in the first transaction of its change;
+// one without a scope goes to the log of the tenant whose event or endpoint it
+// is about.
 type Journal interface {
 	// Events returns the records the filter selects, newest first, or with After
 	// oldest first.
@@ -111,13 +112,13 @@ type Journal interface {
 	// under way is not changed. It returns fault.NotFound, and fault.Conflict for
 	// an event without a destination.
 	ResendEvent(ctx context.Context, scope Scope, id string, act audit.Act) error
-	// RetryEvent makes the next attempt of a pending test event due now, as the
-	// schedule would later; its schedule goes on from there. It returns
-	// fault.NotFound and the errors of MayRetry.
+	// RetryEvent makes the next attempt of a pending test event due now instead
+	// of later; its schedule continues from there. It returns fault.NotFound
+	// and the errors of MayRetry.
 	RetryEvent(ctx context.Context, scope Scope, id string, act audit.Act) error
-	// ResendFailedEvents does the same for every failed event created at or after
-	// since whose endpoint is enabled, and returns how many. For waiting events,
-	// use EnableEndpoint.
+	// ResendFailedEvents resends, as ResendEvent does, every failed event created
+	// at or after since whose endpoint is enabled, and returns how many. For
+	// waiting events, use EnableEndpoint.
 	ResendFailedEvents(ctx context.Context, scope Scope, since time.Time, act audit.Act) (int, error)
 	// CountFailedEvents returns how many events ResendFailedEvents would make due
 	// now, at most limit.

@@ -25,13 +25,15 @@ type Finding struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"` // for developers; contains no secret and no signature
 	Code   Code   `json:"-"`
-	Values []any  `json:"-"` // those in Detail, in its order; of CodeBodyChanged none
+	Values []any  `json:"-"` // the values in Detail, in order; none for CodeBodyChanged
 }
 
-// Code names what a check found, for texts in other languages than Detail.
+// Code identifies the result of a check, for texts in other languages than
+// Detail's.
 type Code string
 
-// The codes, by check, with their values.
+// The codes, grouped by check. Each comment names the contents of
+// Finding.Values.
 const (
 	CodeHeadersMissing  Code = "headers_missing" // the names of the headers
 	CodeHeaders         Code = "headers"
@@ -41,11 +43,11 @@ const (
 	CodeTimeStale       Code = "time_stale"    // its age, Tolerance
 	CodeTimeFuture      Code = "time_future"   // how far ahead, Tolerance
 	CodeTime            Code = "time"          // its age, Tolerance
-	CodeSecretLength    Code = "secret_length" // of the secret, and what is allowed: bytes
+	CodeSecretLength    Code = "secret_length" // length of the secret and the allowed lengths, in bytes
 	CodeSignatureParts  Code = "signature_parts"
 	CodeSignatureBase64 Code = "signature_base64"
 	CodeSignatureNone   Code = "signature_none"
-	CodeSignature       Code = "signature"     // how many signatures there are
+	CodeSignature       Code = "signature"     // the number of signatures
 	CodeBodyChanged     Code = "body_changed_" // and the Change
 	CodeSignatureOther  Code = "signature_other"
 	CodeBodyNotJSON     Code = "body_not_json"
@@ -53,14 +55,14 @@ const (
 	CodeBody            Code = "body" // status, is_adult, mode
 )
 
-// Change is a change to a body that happens often between receipt and check.
+// Change is a change that often happens to a body between receipt and check.
 type Change string
 
 // The changes.
 const (
 	ChangeSpace     Change = "space"     // white space was added at the end
 	ChangeMark      Change = "mark"      // a byte order mark was added
-	ChangeFormat    Change = "format"    // the JSON was formatted anew
+	ChangeFormat    Change = "format"    // the JSON was formatted again
 	ChangeRewritten Change = "rewritten" // the JSON was parsed and written again
 )
 
@@ -197,8 +199,8 @@ func parseSignatures(value string) (v1 []string, code Code, problem string) {
 	return v1, "", ""
 }
 
-// explainChange tries the changes to a body that happen most often between
-// receipt and check, and returns "" when none of them explains the mismatch.
+// explainChange tries the changes that happen most often to a body between
+// receipt and check. It returns "" if none of them explains the mismatch.
 func explainChange(body []byte, matches func([]byte) bool) Change {
 	trimmed := bytes.TrimRight(body, " \t\r\n")
 	if !bytes.Equal(trimmed, body) && matches(trimmed) {
