@@ -1,11 +1,11 @@
-// Package capture judges, picture by picture, a passport or identity card that
-// a shopper holds to a camera: several different frames must agree on the zone,
-// the portrait must be seen next to it (on the other side of a small card) and
-// stay the same, and the document must move as a prompt asks. That refuses
-// recordings, frames that come back, and documents that are exchanged under
-// way. It does not distinguish a well-made fake from the original, and a document on a
-// screen only where the screen's raster shows. The package keeps nothing of a
-// picture beyond the capture.
+// Package capture judges, picture by picture, a passport or identity card that a
+// shopper holds to a camera: several different frames must agree on the
+// machine-readable zone, the portrait must be seen next to it (on the other side of a
+// small card) and stay the same, and the document must move as a prompt asks. This
+// refuses recordings, repeated frames, and documents that are exchanged during the
+// capture. It does not distinguish a well-made fake from the original, and it detects
+// a document on a screen only if the screen's raster is visible. The package keeps no
+// part of a picture after the capture.
 package capture
 
 import (
@@ -24,18 +24,18 @@ import (
 
 // Limits of a capture's frames.
 const (
-	mostRepeated   = 2   // frames that came back
+	mostRepeated   = 2   // frames that repeat an earlier one
 	mostStalled    = 30  // frames in a row that are the same
-	mostFaceless   = 12  // frames with a zone within which a portrait must be found
+	mostFaceless   = 12  // frames with a zone after which a portrait must have been found
 	mostDifferent  = 1   // frames with another portrait
-	mostRaster     = 1.0 // median of vision.Raster over the frames that are held still
-	portraitsAlone = 1   // frames of a side without zone that must show the portrait again
+	mostRaster     = 1.0 // median of vision.Raster over the frames in which the document is held still
+	portraitsAlone = 1   // frames of a side without a zone that must confirm the portrait
 )
 
 // Times in which the other side of a card must be shown, by the capture's
 // clock.
 const (
-	turningTime = 60 * time.Second // after the zone was seen last
+	turningTime = 60 * time.Second // since the zone was last seen
 	longestGap  = 5 * time.Second  // between two frames
 )
 
@@ -51,27 +51,28 @@ type Capture struct {
 	reason  Reason
 	memory  liveness.Memory
 	stalled int
-	again   int // frames that came back
+	again   int // frames that repeated an earlier one
 	zones   zones
-	rasters []float64 // of the frames that were held still
+	rasters []float64 // of the frames in which the document was held still
 	tilting tilting
 	last    time.Time // of the latest fresh frame
 
 	portrait  *vision.Features
 	faceless  int // frames with a zone but no portrait
 	same      int // later frames with the same portrait
-	different int // or another one
-	turn      int // quarters by which the other side is turned
+	different int // later frames with another portrait
+	turn      int // quarter turns by which the other side is rotated
 	zoneSeen  time.Time
 }
 
-// New returns a capture. Dates are judged, and time is taken, by now.
+// New returns a capture. now gives the date for judging the document and the
+// time for limits.
 func New(zones *reader.Reader, analyzer vision.Analyzer, now func() time.Time) *Capture {
 	return &Capture{reader: zones, analyzer: analyzer, now: now, stage: Find, hint: ShowZone, tilting: tilting{random: rand.Reader}}
 }
 
-// DrawFrom lets prompts be drawn from random, which must not run dry, instead of
-// the system's source. It makes a capture repeatable.
+// DrawFrom makes prompts be drawn from random instead of the system's source.
+// random must never end. It makes a capture repeatable.
 func (c *Capture) DrawFrom(random io.Reader) { c.tilting.random = random }
 
 // Document returns what was read. It is the zero Document before Done.
@@ -82,17 +83,16 @@ func (c *Capture) Document() Document {
 	leading := c.zones.leading()
 	d := Document{Zone: leading.result, Portrait: c.portrait}
 	d.Zone.IssuingState, _ = leading.state()
-	d.Zone.Reasons = nil // of one frame, against the others
+	d.Zone.Reasons = nil // reasons of one frame do not count against the others
 	return d
 }
 
 // Reason says why the capture was refused, or is empty.
 func (c *Capture) Reason() Reason { return c.reason }
 
-// Frame judges the next picture of the camera; its longer side is best about
-// 1280 pixels, and it costs the less the smaller it is. It fails because a model
-// failed or ctx ended. After Done or Refused
-// it changes nothing.
+// Frame judges the next picture of the camera; a longer side of about 1280
+// pixels is best, and a smaller picture costs less. It fails if a model failed
+// or ctx ended. After Done or Refused it changes nothing.
 func (c *Capture) Frame(ctx context.Context, img image.Image) (Step, error) {
 	if err := ctx.Err(); err != nil {
 		return c.step(), err
@@ -139,7 +139,7 @@ func (c *Capture) judge(ctx context.Context, img image.Image, picture *image.Gra
 	}
 	reading := c.reader.Read(picture, now)
 	switch {
-	case leaves(reading, picture.Rect.Size()): // what is missing may be guessed, so that the check digits hold
+	case leaves(reading, picture.Rect.Size()): // missing characters may be guessed so that the check digits match
 		c.hint = Further
 		return nil
 	case !reading.Valid:
@@ -165,8 +165,8 @@ func (c *Capture) judge(ctx context.Context, img image.Image, picture *image.Gra
 	return nil
 }
 
-// guide prefers the prompt to tilt over advice that a tilted document brings
-// about by itself.
+// guide prefers the prompt to tilt over advice whose cause is only that the
+// document is tilted.
 func (c *Capture) guide(h Hint) Hint {
 	if c.stage == Tilt && (h == HoldStill || h == ShowZone || h == Blurred) {
 		return c.tilting.prompt
@@ -174,8 +174,8 @@ func (c *Capture) guide(h Hint) Hint {
 	return h
 }
 
-// face looks for the portrait next to the zone, where the format has it there,
-// as long as it must be found, and again when the document has been tilted.
+// face looks for the portrait next to the zone, if the format has it there,
+// until it is found, and again once the document has been tilted.
 func (c *Capture) face(ctx context.Context, img image.Image, r reader.Reading) error {
 	c.hint = HoldStill
 	if r.Format == mrz.TD1 || c.portrait != nil && c.stage != Tilt {
@@ -233,7 +233,7 @@ func (c *Capture) advance(seen *zone, r reader.Reading, picture *image.Gray, now
 	}
 }
 
-// tilted weighs the slope of a frame after a prompt to tilt. The portrait must
+// tilted judges the slope of a frame after a prompt to tilt. The portrait must
 // have been seen again before the capture goes on.
 func (c *Capture) tilted(r reader.Reading, lean slope, now time.Time) {
 	if c.tilting.done < tilts && c.tilting.add(lean, now) {
@@ -250,8 +250,8 @@ func (c *Capture) tilted(r reader.Reading, lean slope, now time.Time) {
 	}
 }
 
-// otherSide looks for the portrait on the side without zone. What binds both
-// sides is only that they are shown in one view without interruption.
+// otherSide looks for the portrait on the side without a zone. Only the
+// uninterrupted view shows that both sides belong to one document.
 func (c *Capture) otherSide(ctx context.Context, img image.Image, now time.Time) error {
 	if now.Sub(c.zoneSeen) > turningTime || now.Sub(c.last) > longestGap {
 		c.refuse(SidesApart)
@@ -263,7 +263,7 @@ func (c *Capture) otherSide(ctx context.Context, img image.Image, now time.Time)
 	case err != nil:
 		return err
 	case f == nil && hint == TurnOver:
-		c.turn = (c.turn + 1) % 4 // the card may be turned in any way
+		c.turn = (c.turn + 1) % 4 // the card may be rotated either way
 		return nil
 	case f == nil:
 		return nil
@@ -282,7 +282,7 @@ func (c *Capture) otherSide(ctx context.Context, img image.Image, now time.Time)
 	return nil
 }
 
-// middle is the median.
+// middle returns the median.
 func middle(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	if len(sorted) == 0 {

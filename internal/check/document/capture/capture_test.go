@@ -50,7 +50,7 @@ func open(t *testing.T, analyzer vision.Analyzer) *Capture {
 }
 
 // specimen is one of the reader's pictures of a zone, in the lower part of a
-// page that is white otherwise, every time with other noise.
+// white page, with different noise each time.
 func specimen(t *testing.T, name string) func() image.Image {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "reader", "testdata", name))
@@ -84,7 +84,7 @@ func cropped(picture func() image.Image, rows int) func() image.Image {
 	}
 }
 
-// TestHints: what the picture shows decides what to say.
+// TestHints: the picture decides the hint.
 func TestHints(t *testing.T) {
 	plain := func(v uint8) func() image.Image {
 		return func() image.Image {
@@ -116,7 +116,7 @@ func TestHints(t *testing.T) {
 }
 
 // TestAgreement: three different frames of a card lead to the prompts to tilt,
-// the same frame again does not count.
+// a repeated frame does not count.
 func TestAgreement(t *testing.T) {
 	c, next := open(t, faceless{}), specimen(t, "td1.jpg")
 	first := next()
@@ -137,7 +137,7 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// rastered lays a screen's raster over a picture.
+// rastered draws a screen's raster over a picture.
 func rastered(img image.Image) image.Image {
 	out := img.(*image.Gray)
 	for i, v := range out.Pix {
@@ -147,10 +147,10 @@ func rastered(img image.Image) image.Image {
 	return out
 }
 
-// TestRaster: most of the first frames decide that a screen is filmed, not a single one.
+// TestRaster: a screen is recognized by most of the first frames, not by a single one.
 func TestRaster(t *testing.T) {
 	for _, row := range []struct {
-		screen string // which of the frames are of a screen
+		screen string // which frames show a screen
 		want   Stage
 	}{{"x..", Tilt}, {".x.", Tilt}, {"xx.", Refused}, {"xxx", Refused}} {
 		c, next := open(t, faceless{}), specimen(t, "td1.jpg")
@@ -170,8 +170,8 @@ func TestRaster(t *testing.T) {
 	}
 }
 
-// TestVisaAmongFrames: a frame that reads as a visa, which carries hardly more
-// than half of a card's check digits, neither counts nor disturbs.
+// TestVisaAmongFrames: a frame that reads as a visa, which has little more than
+// half of a card's check digits, neither counts nor does harm.
 func TestVisaAmongFrames(t *testing.T) {
 	c, card, visa := open(t, faceless{}), specimen(t, "td2.jpg"), specimen(t, "mrvb.jpg")
 	for i, picture := range []image.Image{card(), visa(), card(), visa(), card()} {
@@ -185,8 +185,8 @@ func TestVisaAmongFrames(t *testing.T) {
 	}
 }
 
-// TestNoPortrait: a passport without portrait is refused, after which nothing
-// changes.
+// TestNoPortrait: a passport without a portrait is refused, and later frames
+// change nothing.
 func TestNoPortrait(t *testing.T) {
 	c, next := open(t, faceless{}), specimen(t, "td2.jpg")
 	var step Step
@@ -210,8 +210,8 @@ func TestNoPortrait(t *testing.T) {
 	}
 }
 
-// TestStandstill: a camera that shows the same for ever is refused, and so is
-// one whose frames come back.
+// TestStandstill: a camera that keeps showing the same frame is refused, and so
+// is one that repeats earlier frames.
 func TestStandstill(t *testing.T) {
 	still, next := specimen(t, "td3.jpg")(), specimen(t, "td2.jpg")
 	other := next()
@@ -235,7 +235,7 @@ func TestStandstill(t *testing.T) {
 	}
 }
 
-// TestErrors: a failing model and a context that is over are errors.
+// TestErrors: a failing model and an ended context are errors.
 func TestErrors(t *testing.T) {
 	c, next := open(t, broken{}), specimen(t, "td2.jpg")
 	if _, err := c.Frame(t.Context(), next()); !errors.Is(err, errModel) {
@@ -248,7 +248,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// read is a frame's zone with a document number.
+// read returns a frame's zone with the given document number.
 func read(number byte, state string) reader.Reading {
 	lines := []string{"P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", string(number) + "898902C36UTO7408122F1204159ZE184226B<<<<<10"}
 	return reader.Reading{Finding: reader.ZoneRead, Lines: lines, Result: mrz.Result{Format: mrz.TD3, Valid: true, IssuingState: state}}
@@ -346,8 +346,8 @@ func (o ones) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestTilting: tilts count as the prompt asks for them, and not before anybody
-// could follow; too many others are refused.
+// TestTilting: a tilt counts if it follows the prompt, and not earlier than
+// anybody could react; too many other tilts are refused.
 func TestTilting(t *testing.T) {
 	for _, row := range []struct {
 		name   string

@@ -22,13 +22,13 @@ import (
 // for, in pixels.
 const frameSide = 512
 
-// part is a rectangle of a document in mm, from the upper left corner of its
+// part is a rectangle on a document, in mm from the upper left corner of its
 // zone.
 type part struct{ left, top, right, bottom float64 }
 
 // portraits are the places where documents carry the portrait next to the zone, with some
-// margin (Doc 9303 parts 4 and 6: zone V). What else shows a face, such as a
-// second, pale portrait, is to the right of it.
+// margin (Doc 9303 parts 4 and 6: zone V). Other faces, such as a second, pale portrait,
+// are to the right of it.
 var portraits = map[mrz.Format]part{
 	mrz.TD3: {-9, -72, 56, 3},
 	mrz.TD2: {-8, -60, 50, 3},
@@ -36,28 +36,28 @@ var portraits = map[mrz.Format]part{
 
 // Limits of a portrait.
 const (
-	pitchMM      = 2.54 // of the zone's characters: ten to the inch
+	pitchMM      = 2.54 // distance of the zone's characters: ten to the inch
 	leastWidth   = 8.0  // of the face, mm
 	mostWidth    = 45.0
-	leastPixels  = 56.0 // of the face in the frame; fewer say little of whose it is
+	leastPixels  = 56.0 // of the face in the frame; a smaller face says little about whose it is
 	leastPresent = 0.5  // the mesh model's probability of a face
 	mostOutside  = 0.1  // share of the part that may lie outside of the frame
 )
 
-// samePortrait is the least resemblance of one portrait in two frames, as the
-// cosine of descriptors that liveness compares faces by.
+// samePortrait is the minimum similarity of one portrait in two frames: the
+// cosine of the descriptors by which package liveness compares faces.
 const samePortrait = 0.8
 
 func resemblance(a, b *vision.Features) float64 {
-	return new(portrait.Reference).Similarity(a, b) // no mean is taken out
+	return new(portrait.Reference).Similarity(a, b) // no mean is subtracted
 }
 
 // faceBeside looks for the portrait on the side of the document that shows the
-// zone. It returns nil, and perhaps a hint, where there is none.
+// zone. If it finds none, it returns nil and perhaps a hint.
 func faceBeside(ctx context.Context, analyzer vision.Analyzer, img image.Image, r reader.Reading) (*vision.Features, Hint, error) {
 	c := r.Corners
 	alongX, alongY := (c[1].X-c[0].X+c[2].X-c[3].X)/2, (c[1].Y-c[0].Y+c[2].Y-c[3].Y)/2
-	mm := math.Hypot(alongX, alongY) / (pitchMM * float64(r.Format.Length())) // pixels to a millimetre
+	mm := math.Hypot(alongX, alongY) / (pitchMM * float64(r.Format.Length())) // pixels per millimetre
 	sin, cos := math.Sincos(math.Atan2(alongY, alongX))
 	p := portraits[r.Format]
 	place := func(x, y float64) (float64, float64) {
@@ -66,7 +66,7 @@ func faceBeside(ctx context.Context, analyzer vision.Analyzer, img image.Image, 
 	if outside(img.Bounds().Size(), p, place) > mostOutside {
 		return nil, Further, nil
 	}
-	scale := frameSide / max(p.right-p.left, p.bottom-p.top) // of the picture looked at, pixels to a millimetre
+	scale := frameSide / max(p.right-p.left, p.bottom-p.top) // of the cut picture, pixels per millimetre
 	frame := cut(img, p, place, mm, sin, cos, scale)
 	o, err := look(ctx, analyzer, frame)
 	if err != nil {
@@ -82,8 +82,8 @@ func faceBeside(ctx context.Context, analyzer vision.Analyzer, img image.Image, 
 	return f, NoHint, err
 }
 
-// outside is the share of a part's corners and middles that the frame does not
-// show.
+// outside returns the share of a part's corners and edge middles that lie
+// outside the frame.
 func outside(size image.Point, p part, place func(x, y float64) (float64, float64)) float64 {
 	const steps = 8
 	missed := 0
@@ -117,7 +117,7 @@ func grey(r image.Rectangle) *image.RGBA {
 }
 
 // faceAlone looks for the portrait on a side without a zone, turned clockwise
-// by so many quarters.
+// by the given number of quarters.
 func faceAlone(ctx context.Context, analyzer vision.Analyzer, img image.Image, turn int) (*vision.Features, Hint, error) {
 	size := img.Bounds().Size()
 	longer := float64(max(size.X, size.Y))
@@ -161,7 +161,8 @@ func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image) (*vi
 	return analyzer.Analyze(ctx, data.Bytes())
 }
 
-// quarters is how many quarter turns, clockwise, bring the zone upright.
+// quarters returns the number of clockwise quarter turns that bring the zone
+// upright.
 func quarters(r reader.Reading) int {
 	c := r.Corners
 	angle := math.Atan2(c[1].Y-c[0].Y, c[1].X-c[0].X)

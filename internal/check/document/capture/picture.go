@@ -12,12 +12,12 @@ const (
 	leastPitch = 11.0  // from a character of the zone to the next, pixels
 	mostPitch  = 40.0  //
 	leastLight = 45.0  // mean luma of the frame's middle, 0 to 255
-	glaring    = 250   // luma from which a camera shows no more differences
+	glaring    = 250   // luma from which a camera is saturated
 	mostGlare  = 0.04  // share of the frame's middle that is glaring
 	leastSharp = 0.012 // see sharpness
 )
 
-// trouble says why no zone could be read in a picture.
+// trouble returns the likely reason why no zone could be read in a picture.
 func trouble(img *image.Gray, r reader.Reading) Hint {
 	light, glare, sharp := surface(img)
 	switch {

@@ -21,13 +21,13 @@ const (
 // Hint says what to change or to do before the camera, one thing at a time.
 type Hint string
 
-// The hints. Edges are those of the document as it is read.
+// The hints. Edges are named as when reading the document.
 const (
 	NoHint        Hint = ""
 	ShowZone      Hint = "show_zone"      // show the side with the lines of letters and <<<
 	OtherDocument Hint = "other_document" // this is a visa; show a passport or an identity card
 	Closer        Hint = "closer"
-	Further       Hint = "further" // or: show the whole page
+	Further       Hint = "further" // move away, or show the whole page
 	Dark          Hint = "dark"
 	Glare         Hint = "glare"
 	Blurred       Hint = "blurred"
@@ -44,18 +44,18 @@ type Reason string
 
 // The reasons.
 const (
-	Repeated      Reason = "repeated"       // frames came back, which no camera gives
+	Repeated      Reason = "repeated"       // earlier frames appeared again, which no camera delivers
 	Frozen        Reason = "frozen"         // the camera shows the same frame for too long
 	Screen        Reason = "screen"         // the raster of a screen shows
 	Disagreeing   Reason = "disagreeing"    // frames show different zones
 	UnknownIssuer Reason = "unknown_issuer" // the issuing state has no known code
-	NoPortrait    Reason = "no_portrait"    // next to a zone that is read well
+	NoPortrait    Reason = "no_portrait"    // none found next to a zone that is read well
 	OtherPortrait Reason = "other_portrait" // frames show different portraits
-	Unprompted    Reason = "unprompted"     // the document moves as it was not asked to
+	Unprompted    Reason = "unprompted"     // the document moves in other ways than asked
 	SidesApart    Reason = "sides_apart"    // the other side was not shown in time, or the view was interrupted
 )
 
-// Step is the judgement on one frame.
+// Step is the result of one frame.
 type Step struct {
 	Stage Stage
 	Hint  Hint

@@ -11,32 +11,33 @@ import (
 	"agegate/internal/check/document/reader"
 )
 
-// tilts is how many tilts are asked for, each in another direction than the one
-// before: 4×3×3 sequences, of which a recording shows one.
+// tilts is how many tilts are asked for, each in a different direction from the
+// one before. There are 4×3×3 sequences, and a recording shows only one of
+// them.
 const tilts = 3
 
-// minReaction is the time after a prompt before which nobody follows it.
+// minReaction is the shortest time in which a person can react to a prompt.
 const minReaction = 300 * time.Millisecond
 
-// mostStray is the number of tilts that may be made in a direction not asked
-// for, as people do who mistake left for right. Each is answered with a fresh
-// prompt.
+// mostStray is the number of tilts that may be made in a wrong direction,
+// because people mistake left for right. Each is answered with a new prompt.
 const mostStray = 2
 
-// slope is how a document leans, as sines of angles: the left edge nearer to the
-// camera than the right one, and the upper nearer than the lower. It is the
-// difference in length of the zone's sides, the nearer side being the longer,
-// over the angle at which the camera sees the way between them. The camera is
-// taken for a phone's: one of longer focal length shows less of a tilt.
+// slope is the tilt of a document, as sines of two angles, which are positive if
+// the left edge is nearer to the camera than the right one and the upper edge
+// nearer than the lower. It is the difference in length of the zone's sides (the
+// nearer side looks longer) over the angle between them as the camera sees it.
+// The computation assumes a phone's camera; with a longer focal length a tilt
+// looks smaller.
 type slope struct{ across, down float64 }
 
 // focal is the focal length of a phone's camera over the longer side of its
 // pictures: some 60 degrees of view.
 const focal = 0.87
 
-// Least sines of a tilt that counts, 7.5 degrees, and of one in a direction that was
-// not asked for. Of a lower edge that is raised, the corners of the lines show little
-// more than half.
+// Minimum sines of a tilt that counts, 7.5 degrees, and of a tilt in a wrong
+// direction. If the lower edge is raised, the corners of the lines show little more
+// than half of the tilt.
 const (
 	leastTilt  = 0.13
 	leastStray = 0.2
@@ -69,20 +70,20 @@ func (s slope) lean(flat slope, direction Hint) float64 {
 
 var directions = []Hint{RaiseLeft, RaiseRight, RaiseTop, RaiseBottom}
 
-// tilting is the part of a capture that asks for tilts.
+// tilting is the state of the part of a capture that asks for tilts.
 type tilting struct {
 	random io.Reader
-	flat   []slope // of the frames before
+	flat   []slope // slopes of the frames before the first prompt
 	prompt Hint
 	shown  time.Time
 	done   int
 	held   int  // frames in a row that fulfil the prompt
 	stray  int  // frames in a row that show another direction
-	wrong  int  // directions not asked for
-	from   Hint // the direction in which the prompt found the document, until it leaves
+	wrong  int  // wrong directions so far
+	from   Hint // the direction in which the document was tilted at the prompt, until it leaves that direction
 }
 
-// heldTilt is how many frames in a row it takes to believe a tilt.
+// heldTilt is the number of consecutive frames that confirm a tilt.
 const heldTilt = 2
 
 // begin asks for the first tilt.
@@ -103,8 +104,8 @@ func (t *tilting) ask(now time.Time, not Hint) {
 	t.prompt, t.shown, t.held, t.stray, t.from = others[i.Int64()], now, 0, 0, not
 }
 
-// add weighs a frame that shows the zone, and reports whether the document
-// moved more often than allowed as it was not asked to.
+// add judges a frame that shows the zone, and reports whether the document
+// moved in wrong directions more often than allowed.
 func (t *tilting) add(s slope, now time.Time) (refused bool) {
 	flat := median(t.flat)
 	if now.Sub(t.shown) < minReaction {

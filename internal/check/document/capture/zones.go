@@ -8,12 +8,12 @@ import (
 // agreeing is the number of different frames that must show the same zone.
 const agreeing = 3
 
-// Limits of frames that do not agree. A single frame that is misread and whose
-// check digits hold all the same is forgiven.
+// Limits for frames that disagree. A single misread frame is forgiven even if
+// its check digits match.
 const (
-	mostZones      = 3  // different ones in a capture
+	mostZones      = 3  // different zones in a capture
 	mostDissenting = 1  // frames of any but the most frequent zone
-	mostStateless  = 10 // frames of a zone within which its issuing state must be read
+	mostStateless  = 10 // frames of a zone after which its issuing state must have been read
 )
 
 // zone is a reading that some frames agree on: every character that a check digit covers.
@@ -49,7 +49,7 @@ func (z *zone) count(r mrz.Result) {
 	z.result = r
 }
 
-// leading is the zone of most frames, the first among equals.
+// leading returns the zone with the most frames, the first one of equals.
 func (z zones) leading() (most *zone) {
 	for _, one := range z {
 		if most == nil || one.frames > most.frames {
@@ -59,7 +59,7 @@ func (z zones) leading() (most *zone) {
 	return most
 }
 
-// disagree reports whether the frames cannot be of one document.
+// disagree reports whether the frames cannot show one document.
 func (z zones) disagree() bool {
 	leading := z.leading()
 	for _, one := range z {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestTrained: the weights that the program carries are whole, and give
-// probabilities.
+// TestTrained: the embedded weights are complete and give probabilities.
 func TestTrained(t *testing.T) {
 	w, err := Trained()
 	if err != nil {
@@ -57,7 +56,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// whole is a file of the right number of groups, each written so.
+// whole returns a file with the right number of groups, each with this text.
 func whole(group string) string {
 	n := len(new(Weights).Groups())
 	return `{"weights": [` + strings.TrimSuffix(strings.Repeat(group+",", n), ",") + `]}`
@@ -65,8 +64,8 @@ func whole(group string) string {
 
 func ones(n int) string { return strings.TrimSuffix(strings.Repeat("1,", n), ",") }
 
-// TestSample reads a cell of a picture that is dark to the right, in each
-// direction that a line may run.
+// TestSample reads a cell of a picture that is dark to the right, for each
+// direction of the line.
 func TestSample(t *testing.T) {
 	img := image.NewGray(image.Rect(0, 0, 100, 100))
 	for i := range img.Pix {

@@ -11,7 +11,7 @@ import (
 	"agegate/internal/check/document/mrz"
 )
 
-// A cell is the network's input: one character in the middle, its
+// A cell is the network's input: one character in the middle, with the
 // neighbours cut off at the edges.
 const (
 	Width  = 24
@@ -23,7 +23,7 @@ const (
 )
 
 // Classes of the network: those of mrz.Alphabet in its order, then Junk, which
-// is anything but a character in the middle of the cell.
+// stands for anything except one centred character.
 const (
 	Classes = len(mrz.Alphabet) + 1
 	Junk    = len(mrz.Alphabet)
@@ -37,10 +37,10 @@ type Cell [Width * Height]float32
 // position, each followed by a rectifier, then two dense layers.
 const (
 	Kernel1   = 5  // side of the first convolution
-	Channels1 = 16 // its outputs
+	Channels1 = 16 // its output channels
 	Rows1     = (Height-Kernel1)/2 + 1
 	Columns1  = (Width-Kernel1)/2 + 1
-	Kernel2   = 3 // and of the second
+	Kernel2   = 3 // side of the second convolution
 	Channels2 = 32
 	Rows2     = (Rows1-Kernel2)/2 + 1
 	Columns2  = (Columns1-Kernel2)/2 + 1
@@ -48,8 +48,8 @@ const (
 	Hidden    = 64                           // its outputs
 )
 
-// Weights are the network's numbers. Each layer's are ordered by input, then by
-// output, so that an input's weights lie together.
+// Weights are the network's numbers. Within a layer they are ordered by input,
+// then by output, so that the weights of one input are contiguous.
 type Weights struct {
 	Conv1 [Kernel1 * Kernel1][Channels1]float32
 	Bias1 [Channels1]float32
@@ -81,7 +81,7 @@ func (w *Weights) Run(cell *Cell, a *Activations) {
 	logSoftmax(&a.Logs)
 }
 
-// first computes one position of the first convolution.
+// first computes the outputs of the first convolution at one position.
 func (w *Weights) first(cell *Cell, at int, out *[Channels1]float32) {
 	top, left := 2*(at/Columns1), 2*(at%Columns1)
 	sum := w.Bias1
@@ -97,13 +97,13 @@ func (w *Weights) first(cell *Cell, at int, out *[Channels1]float32) {
 	}
 }
 
-// second computes one position of the second convolution.
+// second computes the outputs of the second convolution at one position.
 func (w *Weights) second(in *[Rows1 * Columns1][Channels1]float32, at int, out *[Channels2]float32) {
 	top, left := 2*(at/Columns2), 2*(at%Columns2)
 	sum := w.Bias2
 	for tap := range Kernel2 * Kernel2 {
 		for c, x := range &in[(top+tap/Kernel2)*Columns1+left+tap%Kernel2] {
-			if x == 0 { // every second one, behind a rectifier
+			if x == 0 { // every second input, after a rectifier
 				continue
 			}
 			weights := &w.Conv2[tap*Channels1+c]
@@ -180,7 +180,8 @@ func (w *Weights) Groups() [][]float32 {
 	return append(groups, w.Bias4[:])
 }
 
-// File is how the weights are kept: as numbers, with their origin.
+// File is the stored form of the weights: numbers with a description of their
+// origin.
 type File struct {
 	Origin string `json:"origin"`
 	// Weights holds one row for each of Weights.Groups.
@@ -190,7 +191,7 @@ type File struct {
 //go:embed weights.json
 var trained []byte
 
-// Trained returns the weights that the program carries.
+// Trained returns the embedded weights.
 func Trained() (*Weights, error) { return Parse(trained) }
 
 // Parse reads the text of a File.

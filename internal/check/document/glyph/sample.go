@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Place is where a character stands in a picture: its centre, the way to the
-// next character, and the way from the top of a capital letter to its foot, in
-// pixels, pixel centres being at halves.
+// Place is where a character stands in a picture: its centre, the vector to the
+// next character, and the vector from the top of a capital letter to its foot,
+// in pixels. Pixel centres have coordinates ending in .5.
 type Place struct {
 	X, Y   float64
 	AlongX float64
@@ -16,12 +16,12 @@ type Place struct {
 	DownY  float64
 }
 
-// minContrast is the standard deviation, in grey levels, under which a cell
-// counts as blank: its noise is not enlarged.
+// minContrast is the standard deviation, in grey levels, below which a cell
+// counts as blank. Its noise is then not amplified.
 const minContrast = 6
 
-// Sample reads the cell at a place. What lies outside the picture takes the
-// value of the nearest pixel.
+// Sample reads the cell at a place. Samples outside the picture take the value
+// of the nearest pixel.
 func Sample(img *image.Gray, p Place, cell *Cell) {
 	ax, ay := p.AlongX*Across/Width, p.AlongY*Across/Width
 	dx, dy := p.DownX*Upright/Height, p.DownY*Upright/Height
@@ -53,7 +53,8 @@ func Sample(img *image.Gray, p Place, cell *Cell) {
 	}
 }
 
-// at reads the picture between its pixels.
+// at returns the picture's value at a position between pixels, by
+// interpolation.
 func at(img *image.Gray, x, y float64) float64 {
 	x, y = x-0.5, y-0.5
 	x0, y0 := int(math.Floor(x)), int(math.Floor(y))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Date is a day of the calendar. The zero Date is no day.
+// Date is a day of the calendar. The zero Date stands for no day.
 type Date struct {
 	Year  int
 	Month time.Month
@@ -19,7 +19,7 @@ func DateOf(t time.Time) Date {
 	return d
 }
 
-// String returns the date as ISO 8601 writes it, or "" for no day.
+// String returns the date in ISO 8601 form, or "" for no day.
 func (d Date) String() string {
 	if d == (Date{}) {
 		return ""
@@ -27,7 +27,7 @@ func (d Date) String() string {
 	return fmt.Sprintf("%04d-%02d-%02d", d.Year, d.Month, d.Day)
 }
 
-// MarshalText writes the date as String does.
+// MarshalText returns the text of String.
 func (d Date) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // Before reports whether d is an earlier day than e.
@@ -42,8 +42,8 @@ func (d Date) Before(e Date) bool {
 }
 
 // AgeOn returns how many whole years a person born on d has lived on the given
-// day. Who was born on 29 February becomes older on 1 March in other years. It
-// is negative when the day is before the birth.
+// day. In a year that is not a leap year, a person born on 29 February turns a
+// year older on 1 March. It is negative when the day is before the birth.
 func (d Date) AgeOn(day Date) int {
 	years := day.Year - d.Year
 	if day.Before(Date{day.Year, d.Month, d.Day}) {
@@ -52,19 +52,19 @@ func (d Date) AgeOn(day Date) int {
 	return years
 }
 
-// real reports whether the calendar has the day.
+// real reports whether the day exists in the calendar.
 func (d Date) real() bool {
 	return DateOf(time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, time.UTC)) == d
 }
 
-// yearsAhead is how far in the future an expiry date may lie; longer ones lie
-// in the century before. Passports are issued for ten years; some identity
-// cards of the elderly for some forty.
+// yearsAhead is how far in the future an expiry date may lie; a date further
+// ahead is read as one of the century before. Passports are issued for ten
+// years, some identity cards of elderly people for about forty.
 const yearsAhead = 50
 
-// birthDate reads YYMMDD of a birth. The zone does not state the century: it is
-// the latest that does not put the birth after today, so that a person is never
-// taken for older than they may be.
+// birthDate reads YYMMDD of a birth. The zone does not state the century. The
+// latest century that does not put the birth after today is assumed, so that
+// nobody is taken for older than they may be.
 func birthDate(text string, today Date) (Date, bool) {
 	d, ok := readDate(text, today.Year-today.Year%100)
 	if !ok {
@@ -91,7 +91,8 @@ func expiryDate(text string, today Date) (Date, bool) {
 	return d, d.real()
 }
 
-// readDate reads six digits as a date of the century that begins with year.
+// readDate reads six digits as a date in the century that begins with the given
+// year.
 func readDate(text string, century int) (Date, bool) {
 	var digits [6]int
 	for i := range digits {

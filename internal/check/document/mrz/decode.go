@@ -5,38 +5,38 @@ import (
 	"time"
 )
 
-// Reason says what does not hold about a zone.
+// Reason is a rule that a zone breaks.
 type Reason string
 
-// The reasons. Each names what does not hold, never what was read.
+// The reasons. They never contain anything that was read.
 const (
 	ReasonFormat         Reason = "format"                   // number or length of the lines
-	ReasonCharacters     Reason = "characters"               // one that may not stand where it does
+	ReasonCharacters     Reason = "characters"               // a character that its position does not allow
 	ReasonNumberCheck    Reason = "document_number_check"    // check digits
 	ReasonBirthCheck     Reason = "birth_date_check"         //
 	ReasonExpiryCheck    Reason = "expiry_date_check"        //
 	ReasonOptionalCheck  Reason = "optional_data_check"      //
 	ReasonCompositeCheck Reason = "composite_check"          //
-	ReasonBirthDate      Reason = "birth_date"               // incomplete, or no day of the calendar
+	ReasonBirthDate      Reason = "birth_date"               // incomplete, or not a day of the calendar
 	ReasonExpiryDate     Reason = "expiry_date"              // likewise
-	ReasonDates          Reason = "expiry_date_before_birth" // both are days, in an order that cannot be
-	ReasonIssuingState   Reason = "issuing_state_unknown"    // no code of Doc 9303 part 3, section 5; the zone may be valid
+	ReasonDates          Reason = "expiry_date_before_birth" // both dates are valid, but in an impossible order
+	ReasonIssuingState   Reason = "issuing_state_unknown"    // not a code of Doc 9303 part 3, section 5; the zone may still be valid
 )
 
 // Result is the content of a zone, as far as the age check needs it. Names are not
 // decoded.
 type Result struct {
 	Format       Format
-	Valid        bool     // format, characters, every check digit and both dates hold
-	BirthDate    Date     // no day unless it could be read and its check digit holds
+	Valid        bool     // format, characters, every check digit and both dates are correct
+	BirthDate    Date     // zero unless it could be read and its check digit matches
 	ExpiryDate   Date     // likewise; the last day of validity
-	IssuingState string   // code of one to three letters; "" when there is no such code
-	Reasons      []Reason // what does not hold, each once
+	IssuingState string   // code of one to three letters; "" if the code is unknown
+	Reasons      []Reason // the rules that the zone breaks, each once
 }
 
-// Decode reads a zone of the given format, its lines from the top. The two-digit
-// years are completed as seen on the day of now. It does not fail: what does not
-// hold is among the reasons.
+// Decode reads a zone of the given format, its lines from the top. Two-digit
+// years are completed relative to the day of now. It never fails; problems are
+// listed in Reasons.
 func Decode(format Format, lines []string, now time.Time) Result {
 	r := Result{Format: format}
 	if !fits(format, lines) {
@@ -106,9 +106,10 @@ func allowed(format Format, lines []string) bool {
 	return true
 }
 
-// numberHolds checks the document number. One of more than nine characters has
-// a filler for a check digit and goes on in the optional data, its own check
-// digit being the last character before a filler (parts 5 and 6, section 4.2.2).
+// numberHolds checks the document number. A number of more than nine characters
+// has a filler as check digit and continues in the optional data; the last
+// character before a filler is then its check digit (parts 5 and 6, section
+// 4.2.2).
 func numberHolds(at fields, lines []string) bool {
 	number, check := at.number.of(lines), lines[at.number.line][at.number.to]
 	if check != Filler {

@@ -55,10 +55,10 @@ func TestCheckDigit(t *testing.T) {
 	}
 }
 
-// TestReasons damages the TD3 example in one respect each.
+// TestReasons damages the TD3 example in one way each.
 func TestReasons(t *testing.T) {
 	const first, second = "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", "L898902C36UTO7408122F1204159ZE184226B<<<<<10"
-	// dated is the example with other dates and right check digits.
+	// dated returns the example with other dates and correct check digits.
 	dated := func(birth, expiry string) []string {
 		number := "L898902C3" + "6"
 		birth += string(mrz.CheckDigit(birth))
@@ -100,7 +100,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestCenturies: a birth is the latest possible, an expiry the one nearest.
+// TestCenturies: a birth gets the latest possible century, an expiry the
+// nearest one.
 func TestCenturies(t *testing.T) {
 	for _, row := range []struct {
 		now, birth, expiry         string
@@ -145,7 +146,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: what is written about any person is read again.
+// TestRoundTrip: the zone of any person is read back.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Unix(rapid.Int64Range(946684800, 4102444800).Draw(t, "now"), 0).UTC()

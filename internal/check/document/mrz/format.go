@@ -1,8 +1,8 @@
-// Package mrz knows the machine-readable zone of travel documents: its five
-// formats, which characters may stand where, its check digits and its dates.
-// Source: ICAO Doc 9303, Machine Readable Travel Documents, eighth edition,
-// parts 3 (check digits, dates), 4 (TD3), 5 (TD1), 6 (TD2) and 7 (visas).
-// The package is pure, and it never repairs what it is given.
+// Package mrz decodes the machine-readable zone of travel documents: its five
+// formats, the characters allowed at each position, its check digits and its
+// dates. Source: ICAO Doc 9303, Machine Readable Travel Documents, eighth
+// edition, parts 3 (check digits, dates), 4 (TD3), 5 (TD1), 6 (TD2) and 7
+// (visas). The package is pure, and it never repairs its input.
 package mrz
 
 import "strings"
@@ -43,7 +43,7 @@ func (f Format) Length() int {
 // reader's classes.
 const Alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ" + string(Filler)
 
-// Filler stands where there is nothing to write.
+// Filler fills positions without content.
 const Filler = '<'
 
 // Set is a set of characters: bit i stands for Alphabet[i].
@@ -68,7 +68,7 @@ func (f Format) Allowed(line, position int) Set {
 	return classes[layouts[f][line][position]]
 }
 
-// classes are the sets that the layouts name.
+// classes are the character sets to which the layouts refer.
 var classes = map[byte]Set{
 	'#': setOf("0123456789"),
 	'9': setOf("0123456789<"),
@@ -117,7 +117,7 @@ type span struct{ line, from, to int }
 
 func (s span) of(lines []string) string { return lines[s.line][s.from:s.to] }
 
-// fields says where a format keeps what is read from it.
+// fields gives the positions of a format's data.
 type fields struct {
 	state              span // issuing state or organization
 	number, overflow   span // overflow holds the rest of a long number; empty where there is none

@@ -1,7 +1,7 @@
 // Package photo is the check of a photographed document: the document is read
 // before the rear camera, then a live face is compared with its portrait before
-// the front camera. It keeps nothing of a picture beyond the check, and passes
-// on no more of a document than the outcome.
+// the front camera. It keeps no part of a picture after the check, and passes
+// on only the outcome.
 package photo
 
 import (
@@ -21,7 +21,8 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// The most pixels and the longest side of a picture of a document.
+// The maximum number of pixels, and of pixels on the longer side, of a picture
+// of a document.
 const (
 	maxSide   = 1280
 	maxPixels = maxSide * maxSide
@@ -50,11 +51,11 @@ type Turn func(ctx context.Context) (done func(), err error)
 type Options struct {
 	TargetAge int  // years that the holder of the document must have lived
 	Assisted  bool // the person cannot move their head
-	Specimens bool // documents of Utopia are taken, the state of specimens (ICAO Doc 9303-3, section 5)
+	Specimens bool // accept documents of Utopia, the state of specimens (ICAO Doc 9303-3, section 5)
 	// DocumentTurn is taken for each picture of a document, FaceTurn for each of
-	// a face. Nil: no turn is waited for.
+	// a face. If nil, the check does not wait for turns.
 	DocumentTurn, FaceTurn Turn
-	Now                    func() time.Time // nil: time.Now. Its time zone is that of the day of the check
+	Now                    func() time.Time // nil: time.Now. Its time zone determines the day of the check
 	Rand                   io.Reader        // nil: crypto/rand
 }
 
@@ -68,11 +69,12 @@ type Check struct {
 
 	document documentCapture
 	portrait *vision.Features // nil until the document was read
-	face     faceCapture      // nil until then
-	taken    uint32           // frames that face has had
+	face     faceCapture      // nil until the document was read
+	taken    uint32           // frames passed to face
 }
 
-// documentCapture is capture.Capture, and faceCapture age.Capture.
+// documentCapture is implemented by capture.Capture, and faceCapture by
+// age.Capture.
 type (
 	documentCapture interface {
 		Frame(ctx context.Context, img image.Image) (capture.Step, error)
@@ -105,15 +107,15 @@ func (e *Engine) NewCheck(o Options) *Check {
 	return c
 }
 
-// Nonce must precede every frame of this check.
+// Nonce returns the bytes that must precede every frame of this check.
 func (c *Check) Nonce() [16]byte { return c.nonce }
 
-// MoreTime extends the time of the present prompt to the face and reports
-// whether it did.
+// MoreTime extends the time of the face's current prompt and reports whether it
+// did.
 func (c *Check) MoreTime() bool { return c.face != nil && c.face.MoreTime() }
 
-// Add takes the next frame and says what to do. Its errors, and what they mean,
-// are those of age.Capture.Add.
+// Add takes the next frame and returns what to do. Its errors are those of
+// age.Capture.Add.
 func (c *Check) Add(ctx context.Context, f age.Frame) (Step, error) {
 	step, err := c.add(ctx, f)
 	c.over = c.over || err != nil || step.Outcome != ""
@@ -162,8 +164,8 @@ func (c *Check) read(ctx context.Context, jpeg []byte) (Step, error) {
 	return stepOf(seen), nil
 }
 
-// judge decides on a document that was read, and asks for the face where it
-// proves the age.
+// judge decides on a document that was read. If the document proves the age, it
+// asks for the face.
 func (c *Check) judge(d capture.Document) Step {
 	today := mrz.DateOf(c.options.Now())
 	step := Step{Stage: StageDocument}
@@ -175,15 +177,15 @@ func (c *Check) judge(d capture.Document) Step {
 	case d.Zone.BirthDate.AgeOn(today) < c.options.TargetAge:
 		step.Outcome = UnderAge
 	default:
-		c.portrait, c.document = d.Portrait, nil // no more is needed of it
+		c.portrait, c.document = d.Portrait, nil // only the portrait is needed from now on
 		c.beginFace()
 		step.Stage, step.Guidance, step.Phase = StageFace, vision.GuidanceNoFace, age.PhaseFraming
 	}
 	return step
 }
 
-// beginFace starts the capture of the live face, also once more after one that
-// came to nothing.
+// beginFace starts the capture of the live face, also after a first one without
+// a result.
 func (c *Check) beginFace() {
 	c.taken = 0
 	c.face = c.engine.faces.NewCapture(age.Options{
@@ -216,7 +218,7 @@ func (c *Check) compare(ctx context.Context, f age.Frame) (Step, error) {
 	return step, nil
 }
 
-// matches compares the portrait with every face that decided.
+// matches compares the portrait with every frame of the face that counted.
 func (c *Check) matches(faces []*vision.Features) bool {
 	var similarities []float64
 	for _, face := range faces {

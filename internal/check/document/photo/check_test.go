@@ -19,7 +19,7 @@ import (
 
 var today = time.Date(2026, 11, 21, 23, 30, 0, 0, time.UTC)
 
-// shown is a document that is judged by prepared steps.
+// shown is a document capture that returns prepared steps.
 type shown struct {
 	steps    []capture.Step
 	document capture.Document
@@ -34,7 +34,7 @@ func (s *shown) Frame(context.Context, image.Image) (capture.Step, error) {
 
 func (s *shown) Document() capture.Document { return s.document }
 
-// facing is a face that is judged by prepared steps.
+// facing is a face capture that returns prepared steps.
 type facing struct {
 	steps []age.Step
 	next  uint32
@@ -89,7 +89,8 @@ func (c *Check) see(t *testing.T, jpeg []byte) (Step, error) {
 	return c.Add(t.Context(), age.Frame{Nonce: c.nonce, Seq: c.next, JPEG: jpeg})
 }
 
-// TestDays: the document decides by the day of the check, both ends included.
+// TestDays: the day of the check decides, including the first and the last
+// valid day.
 func TestDays(t *testing.T) {
 	for _, row := range []struct {
 		name          string
@@ -118,7 +119,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestSpecimens: a specimen is taken where nothing hangs on it.
+// TestSpecimens: specimens are accepted only if the options allow them.
 func TestSpecimens(t *testing.T) {
 	for specimens, want := range map[bool]Outcome{true: "", false: Doubtful} {
 		c, document := newCheck()
@@ -129,8 +130,8 @@ func TestSpecimens(t *testing.T) {
 	}
 }
 
-// TestFaces: what the face comes to, and that one that comes to nothing is asked
-// for again without the document.
+// TestFaces: the outcomes of the face; after a face without a result, only the
+// face is asked for again, not the document.
 func TestFaces(t *testing.T) {
 	met := func(faces ...*vision.Features) age.Step {
 		return age.Step{Verdict: age.VerdictMet, Age: 33, Faces: faces}
@@ -170,7 +171,8 @@ func TestFaces(t *testing.T) {
 	}
 }
 
-// TestGuidanceOfDocuments: what is well is a prompt, what is not is guidance.
+// TestGuidanceOfDocuments: a hint about a good picture is a prompt, about a bad
+// one guidance.
 func TestGuidanceOfDocuments(t *testing.T) {
 	for _, row := range []struct {
 		seen     capture.Step
@@ -193,7 +195,7 @@ func TestGuidanceOfDocuments(t *testing.T) {
 	}
 }
 
-// TestForeignFrames: what no honest page sends ends the check, and a damaged
+// TestForeignFrames: frames that no honest page sends end the check; a damaged
 // picture does not.
 func TestForeignFrames(t *testing.T) {
 	failed := errors.New("a model failed")

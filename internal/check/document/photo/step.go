@@ -24,8 +24,8 @@ const (
 	Passed      Outcome = "passed"
 	Expired     Outcome = "expired"      // the document was read; it has expired
 	UnderAge    Outcome = "under_age"    // the document was read; its holder is too young
-	AnotherFace Outcome = "another_face" // the document was read; the live face is not that of its portrait
-	NotLive     Outcome = "not_live"     // the face is not a live one
+	AnotherFace Outcome = "another_face" // the document was read; the live face does not match the portrait
+	NotLive     Outcome = "not_live"     // the face is not live
 	Doubtful    Outcome = "doubtful"     // the pictures do not show one document as a camera sees it
 )
 
@@ -39,18 +39,19 @@ type Step struct {
 	Outcome Outcome // set on the last step
 }
 
-// Prefix begins the guidance and the prompts about a document; a
-// capture.Hint follows.
+// Prefix is the beginning of guidance and prompts about a document. A
+// capture.Hint follows it.
 const Prefix = "document."
 
-// Hints are what follows the prefix.
+// Hints lists the hints that may follow the prefix.
 var Hints = []capture.Hint{
 	capture.ShowZone, capture.OtherDocument, capture.Closer, capture.Further, capture.Dark, capture.Glare, capture.Blurred,
 	capture.HoldStill, capture.RaiseLeft, capture.RaiseRight, capture.RaiseTop, capture.RaiseBottom, capture.TurnOver,
 }
 
-// stepOf words the judgement on a picture of a document as that on one of a
-// face: what is well is a prompt, what is not is guidance.
+// stepOf converts the result of a picture of a document to the form used for
+// faces: a hint about a good picture becomes a prompt, about a bad one
+// guidance.
 func stepOf(seen capture.Step) Step {
 	hint := seen.Hint
 	if hint == capture.NoHint {

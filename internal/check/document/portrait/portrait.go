@@ -1,7 +1,7 @@
 // Package portrait compares the portrait of a document with another picture of a
-// face. It says how alike two faces are, which stops most strangers' documents;
-// brothers, sisters and look-alikes it does not distinguish. It keeps nothing of a
-// picture.
+// face. It measures how similar two faces are, which stops most people who use a
+// stranger's document. It cannot tell apart siblings and look-alikes. It keeps no
+// part of a picture.
 package portrait
 
 import (
@@ -25,19 +25,19 @@ var (
 )
 
 const (
-	frameSide    = 640 // longest side of what the detector is given, pixels
+	frameSide    = 640 // longer side of the detector's input, pixels
 	frameQuality = 92
-	// closeUp is the side of the square cut around a small face, in widths of
-	// the face, where the picture has more pixels of it than the frame.
+	// closeUp is the side of the square that is cut out around a small face, in
+	// face widths, if the picture has more detail of the face than the frame.
 	closeUp = 2.6
-	// border is added where a tightly cut face is not found without, as a share
-	// of the longer side.
+	// border is the width of a border, as a share of the longer side, that is
+	// added when a tightly cut face is not found without it.
 	border = 0.2
 )
 
 // Find returns the features of the one face in a picture, which may be turned by
-// quarters. A face that the picture shows smaller than a frame would is cut out
-// first. It fails with ErrNoFace or ErrSeveralFaces, or because a model failed.
+// quarters. A small face is first cut out at the picture's own resolution. It
+// fails with ErrNoFace or ErrSeveralFaces, or if a model failed.
 func Find(ctx context.Context, analyzer vision.Analyzer, img image.Image) (*vision.Features, error) {
 	failure := ErrNoFace
 	for _, edge := range []float64{0, border} {
@@ -65,12 +65,12 @@ func Find(ctx context.Context, analyzer vision.Analyzer, img image.Image) (*visi
 	return nil, failure
 }
 
-// leastPresence is the mesh model's probability under which a detection is no
-// face.
+// leastPresence is the mesh model's probability below which a detection is not
+// a face.
 const leastPresence = 0.5
 
 // upright looks at the picture in its four positions and returns the one that
-// shows a face best: a detector finds one upside down as well.
+// shows a face best: the detector also finds faces that are upside down.
 func upright(ctx context.Context, analyzer vision.Analyzer, img image.Image, edge float64) (best *vision.Observation, turn int, err error) {
 	err = ErrNoFace
 	frame, _ := fit(img, edge)
@@ -99,8 +99,8 @@ func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image) (*vi
 	return analyzer.Analyze(ctx, data.Bytes())
 }
 
-// fit scales a picture to a frame with a grey border; scale is the share of its
-// size that is left.
+// fit scales a picture to a frame with a grey border; scale is the factor by
+// which it was reduced.
 func fit(img image.Image, edge float64) (frame image.Image, scale float64) {
 	size := img.Bounds().Size()
 	longer := float64(max(size.X, size.Y))
@@ -110,8 +110,9 @@ func fit(img image.Image, edge float64) (frame image.Image, scale float64) {
 	return paste(image.Rect(0, 0, inner.Max.X+margin, inner.Max.Y+margin), inner, img, img.Bounds()), scale
 }
 
-// cut is the surroundings of a face at the picture's own resolution, at most
-// that of a frame. The face is in pixels of a frame made with the given scale.
+// cut returns the surroundings of a face at the picture's own resolution, at
+// most as large as a frame. The face is in pixels of a frame made with the
+// given scale.
 func cut(img image.Image, face vision.Face, scale float64) image.Image {
 	half := closeUp * max(face.Width, face.Height) / scale / 2
 	from := img.Bounds()

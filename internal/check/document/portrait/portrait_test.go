@@ -14,9 +14,9 @@ import (
 	xdraw "golang.org/x/image/draw"
 )
 
-// TestFind: the face is found in any quarter turn, cut out where it is small in
-// a large picture, and taken for the same person in all of them; strips of it
-// and no face are refused.
+// TestFind: the face is found in any quarter turn, also if it is small in a
+// large picture, and all of them match as the same person; strips of a face and
+// pictures without a face are refused.
 func TestFind(t *testing.T) {
 	pool := visiontest.Pool(t)
 	analyzer := vision.NewAnalyzer(pool)
@@ -66,11 +66,11 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestSimilarity: it is the cosine of what differs from the mean.
+// TestSimilarity: it is the cosine of the differences from the mean.
 func TestSimilarity(t *testing.T) {
 	view := func(x, y float32) (v vision.View) {
 		for i := range v.Descriptor {
-			v.Descriptor[i] = 5 // what all faces share
+			v.Descriptor[i] = 5 // the mean, which all faces share
 		}
 		v.Descriptor[0] += x
 		v.Descriptor[1] += y
@@ -97,7 +97,7 @@ func TestSimilarity(t *testing.T) {
 	}
 }
 
-// TestLoad: the reference holds for the models it was fitted on only.
+// TestLoad: the reference is valid only for the models it was fitted on.
 func TestLoad(t *testing.T) {
 	manifest := visiontest.Pool(t).Manifest
 	r, err := Load(manifest)

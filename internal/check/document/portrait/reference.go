@@ -13,16 +13,17 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Reference holds the numbers that faces are compared by. `make face-match` fits it to faces of
+// Reference holds the numbers used to compare faces. `make face-match` fits it to faces of
 // known sex (internal/tools/facematch).
 type Reference struct {
 	Origin string `json:"origin"`
-	// Models are the SHA-256 of the models that the numbers hold for.
+	// Models are the SHA-256 of the models for which the numbers are valid.
 	Models map[inference.Model]string `json:"models"`
-	// Threshold is the similarity from which two faces match.
+	// Threshold is the minimum similarity of matching faces.
 	Threshold float64 `json:"threshold"`
-	// Whole and Inner are the mean descriptors of many faces. What all faces
-	// have in common says nothing about whose face it is, so it is taken out.
+	// Whole and Inner are the mean descriptors of many faces. They are
+	// subtracted, because what all faces have in common does not help to tell
+	// them apart.
 	Whole Mean `json:"whole"`
 	Inner Mean `json:"inner"`
 }
@@ -51,15 +52,15 @@ func (m *Mean) UnmarshalText(text []byte) error {
 //go:embed reference.json
 var fitted []byte
 
-// ErrOtherModels reports that the face descriptor is another model's than the
-// one the reference was fitted on, for which its numbers mean nothing.
+// ErrOtherModels reports that the face descriptor comes from a different model
+// from the one the reference was fitted on, so its numbers are not valid.
 var ErrOtherModels = errors.New("the face match was fitted on other models: fit it with `make face-match SET=DIR`")
 
-// ReferenceModels are the models whose change makes a reference void.
+// ReferenceModels are the models whose change makes a reference invalid.
 var ReferenceModels = []inference.Model{inference.Detector, inference.Ager}
 
-// Load returns the reference that the program carries. It fails with
-// ErrOtherModels where the models directory holds others.
+// Load returns the embedded reference. It fails with ErrOtherModels if the
+// models directory holds other models.
 func Load(manifest inference.Manifest) (*Reference, error) {
 	r := new(Reference)
 	if err := json.Unmarshal(fitted, r); err != nil {
@@ -80,11 +81,10 @@ func (r *Reference) Similarity(a, b *vision.Features) float64 {
 	return (cosine(&a.Whole.Descriptor, &b.Whole.Descriptor, &r.Whole) + cosine(&a.Inner.Descriptor, &b.Inner.Descriptor, &r.Inner)) / 2
 }
 
-// Match reports whether a similarity is that of one person, as far as the
-// comparison can judge.
+// Match reports whether the similarity is high enough to be of one person.
 func (r *Reference) Match(similarity float64) bool { return similarity >= r.Threshold }
 
-// Centred is the descriptor less the mean, at length one.
+// Centred returns the descriptor minus the mean, scaled to length one.
 func (m *Mean) Centred(descriptor *[inference.DescriptorSize]float32) (out [inference.DescriptorSize]float32) {
 	var square float64
 	for i, v := range descriptor {

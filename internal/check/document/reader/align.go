@@ -7,12 +7,12 @@ import (
 	"agegate/internal/check/document/mrz"
 )
 
-// grid holds what the network says about every column of some rows.
+// grid holds the network's output for every column of some rows.
 type grid struct {
 	rows [][][glyph.Classes]float32
 }
 
-// alignment is a format laid over a grid.
+// alignment is the position of a format on a grid.
 type alignment struct {
 	format mrz.Format
 	row    int // the zone's first line
@@ -37,7 +37,7 @@ func (s *search) look(rows []row) (g grid, first int) {
 	return g, low
 }
 
-// column classifies one place; what is outside the picture is no character.
+// column classifies one place; a place outside the picture is junk.
 func (s *search) column(l *line, n float64) (logs [glyph.Classes]float32) {
 	p := l.place(n, 0)
 	if p.X < 0 || p.Y < 0 || p.X > float64(s.img.Rect.Dx()) || p.Y > float64(s.img.Rect.Dy()) || s.left <= 0 {
@@ -50,13 +50,13 @@ func (s *search) column(l *line, n float64) (logs [glyph.Classes]float32) {
 	return *s.classify(p)
 }
 
-// worst bounds what a single cell can say against an alignment, as a logarithm:
-// one blot must not outweigh all else.
+// worst bounds how much a single cell can count against an alignment, as a
+// logarithm, so that one blot does not outweigh everything else.
 const worst = -7
 
-// align lays every format over the grid at every place and returns the one that
-// explains all of its cells best: those inside by the characters that the
-// format allows there, those outside by junk.
+// align tries every format at every position of the grid and returns the
+// alignment that explains all cells best: cells inside by the characters that
+// the format allows there, cells outside by junk.
 func (g grid) align() (best alignment, ok bool) {
 	columns := len(g.rows[0])
 	var all float64 // every cell explained by junk
@@ -88,7 +88,7 @@ func (g grid) align() (best alignment, ok bool) {
 	return best, !math.IsInf(best.score, -1)
 }
 
-// best is the likeliest allowed character of a cell.
+// best returns the likeliest allowed character of a cell.
 func (g grid) best(row, column int, allowed mrz.Set) (char int, log float64) {
 	logs := &g.rows[row][column]
 	char, log = -1, math.Inf(-1)

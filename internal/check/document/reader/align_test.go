@@ -25,7 +25,7 @@ func certain(class int) (logs [glyph.Classes]float32) {
 	return logs
 }
 
-// gridOf writes lines into a grid with so many columns of junk on both sides.
+// gridOf writes lines into a grid with a number of junk columns on both sides.
 func gridOf(lines []string, before, after int) (g grid) {
 	for _, line := range lines {
 		var row [][glyph.Classes]float32
@@ -43,8 +43,8 @@ func gridOf(lines []string, before, after int) (g grid) {
 	return g
 }
 
-// TestAlign: every format is recognized wherever it lies in the grid, also with
-// some cells misread.
+// TestAlign: every format is recognized at any position of the grid, also with
+// some misread cells.
 func TestAlign(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		format := rapid.SampledFrom(mrz.Formats).Draw(t, "format")
@@ -55,7 +55,7 @@ func TestAlign(t *testing.T) {
 		for range rapid.IntRange(0, 4).Draw(t, "misread") {
 			r, c := random.IntN(len(g.rows)), random.IntN(len(g.rows[0]))
 			if r == 0 && c == before {
-				continue // TD2 and MRV-B differ in hardly more than this
+				continue // TD2 and MRV-B hardly differ otherwise
 			}
 			g.rows[r][c] = certain(random.IntN(glyph.Classes))
 		}
@@ -66,9 +66,8 @@ func TestAlign(t *testing.T) {
 	})
 }
 
-// TestAlignReads: what is written is read, a letter that a digit's place does
-// not allow gives way to the likeliest digit, and no check digit changes a
-// character.
+// TestAlignReads: written text is read back, a letter in a digit's place is
+// replaced by the likeliest digit, and no check digit changes a character.
 func TestAlignReads(t *testing.T) {
 	lines := []string{"P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", "L898902C36UTO7408122F1204159ZE184226B<<<<<10"}
 	g := gridOf(lines, 2, 2)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// minChain is the number of blobs in a row from which a line is tried.
+// minChain is the minimum number of blobs in a row that are tried as a line.
 const minChain = 11
 
 // maxSteps bounds the search for chains in one picture.
@@ -17,14 +17,14 @@ type link struct {
 	b blob
 }
 
-// field finds blobs by their place.
+// field is an index of blobs by their position.
 type field struct {
 	blobs []blob
 	cells map[[2]int][]int
 	steps int
 }
 
-// fieldCell is the side of the squares that blobs are sorted into, in pixels.
+// fieldCell is the side of the index's squares, in pixels.
 const fieldCell = 24
 
 func newField(blobs []blob) *field {
@@ -52,7 +52,7 @@ func (f *field) near(x, y, reach float64, visit func(i int, distance float64)) {
 }
 
 // alike reports whether two blobs may be characters of one line: a filler is
-// smaller than a letter, and tilt turns the box of either.
+// smaller than a letter, and a tilt rotates their boxes.
 func alike(a, b float64) bool { return a < 2.1*b && b < 2.1*a }
 
 // nearest returns the blob closest to a place that is like the given size, or
@@ -69,7 +69,7 @@ func (f *field) nearest(x, y, reach, size float64) int {
 }
 
 // chains returns the lines of evenly spaced blobs, the longest first, at most
-// so many.
+// as many as asked for.
 func (f *field) chains(most int) []*line {
 	used := make([]bool, len(f.blobs))
 	var found []*line
@@ -114,8 +114,8 @@ func (f *field) chains(most int) []*line {
 	return found[:min(len(found), most)]
 }
 
-// grow follows the direction from one blob to another both ways, over gaps of
-// up to two characters, and numbers what it finds by the spacing.
+// grow follows the direction from one blob to another in both directions, over
+// gaps of up to two characters, and numbers what it finds by the spacing.
 func (f *field) grow(i, j int) (chain, numbers []int) {
 	forward, fn := f.follow(i, j)
 	backward, bn := f.follow(j, i)
@@ -125,12 +125,12 @@ func (f *field) grow(i, j int) (chain, numbers []int) {
 	return append(chain, forward...), append(numbers, fn...)
 }
 
-// follow walks from i through j.
+// follow collects blobs from i through j onwards.
 func (f *field) follow(i, j int) (chain, numbers []int) {
 	chain, numbers = []int{i, j}, []int{0, 1}
 	size := (f.blobs[i].size + f.blobs[j].size) / 2
 	for {
-		// The step is the mean over the last few, the place that of the last.
+		// The step is the mean of the last few, and starts at the last blob.
 		last := len(chain) - 1
 		back := max(0, last-5)
 		a, b := f.blobs[chain[back]], f.blobs[chain[last]]
@@ -151,8 +151,8 @@ func (f *field) follow(i, j int) (chain, numbers []int) {
 	}
 }
 
-// extend goes on past both ends of a line along its curve, and marks what it
-// adds.
+// extend continues a line along its curve past both ends, and marks the blobs
+// that it adds.
 func (f *field) extend(l *line, used []bool) {
 	const most = 60
 	for _, way := range []int{1, -1} {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFindBlobs draws strokes on paper that darkens to one side.
+// TestFindBlobs draws strokes on paper that gets darker towards one side.
 func TestFindBlobs(t *testing.T) {
 	img := image.NewGray(image.Rect(0, 0, 200, 100))
 	for i := range img.Pix {
@@ -38,8 +38,9 @@ func TestFindBlobs(t *testing.T) {
 	}
 }
 
-// TestChains: a row of blobs, slightly bent, some missing, others strewn about,
-// is found in any direction, and its curve goes through its blobs' places.
+// TestChains: a row of blobs, slightly bent, with some missing and others
+// scattered around, is found in any direction, and its curve passes through its
+// blobs.
 func TestChains(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -84,7 +85,7 @@ func TestChains(t *testing.T) {
 	})
 }
 
-// TestCurves: moving and turning a line moves and turns its places.
+// TestCurves: moving or turning a line moves or turns its places.
 func TestCurves(t *testing.T) {
 	l := &line{x: quadratic{100, 15, 0.02}, y: quadratic{50, -3, 0.05}, tall: 0.9, slant: 0.1, shift: 0.05, low: 0, high: 40}
 	t2 := l.turned()

@@ -11,26 +11,26 @@ type blob struct {
 	area float64 // in pixels
 }
 
-// Limits of what can be a character, in pixels.
+// Limits for a patch that can be a character, in pixels.
 const (
 	minSize = 6
 	maxSize = 64
 	minArea = 8
 )
 
-// maxBlobs bounds what a picture full of texture can cost.
+// maxBlobs bounds the cost of a picture full of texture.
 const maxBlobs = 6000
 
 // findBlobs returns the patches of ink in the picture that can be characters:
-// pixels darker than their neighbourhood of the given radius, connected on
-// eight sides.
+// pixels darker than their neighbourhood of the given radius, connected to any
+// of their eight neighbours.
 func findBlobs(img *image.Gray, radius int) []blob {
 	dark := darker(img, radius)
 	return components(dark, img.Rect.Dx(), img.Rect.Dy())
 }
 
 // darker marks the pixels that lie clearly under the mean around them. The
-// picture is smoothed a little first, which takes most of the noise away.
+// picture is smoothed a little first, which removes most of the noise.
 func darker(img *image.Gray, radius int) []bool {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	smooth := soften(img)
@@ -44,7 +44,7 @@ func darker(img *image.Gray, radius int) []bool {
 			here[x+1] = above[x+1] + row
 		}
 	}
-	const least, share = 6, 14 // below the mean: at least so many levels, and a fourteenth
+	const least, share = 6, 14 // a dark pixel is below the mean by at least this many levels and by this fraction
 	dark := make([]bool, w*h)
 	for y := range h {
 		top, bottom := max(y-radius, 0), min(y+radius+1, h)
@@ -93,7 +93,7 @@ func components(dark []bool, w, h int) []blob {
 		}
 		return i
 	}
-	above := 0 // the first run of the row before
+	above := 0 // index of the first run of the previous row
 	for y := range h {
 		first, before := len(runs), above
 		row := dark[y*w : (y+1)*w]

@@ -7,16 +7,17 @@ import (
 	"agegate/internal/check/document/glyph"
 )
 
-// line is a row of characters: a curve x(n), y(n) through their middles, n
-// counting characters, and the form of a character on it.
+// line is a row of characters: a curve x(n), y(n) through the middles of its
+// characters, where n is the character's number, and the shape of a character
+// on it.
 type line struct {
 	links     []link
 	low, high int // numbers of the first and the last link
 	size      float64
 	x, y      quadratic
 	tall      float64 // height of a capital letter, in pitches
-	slant     float64 // how far its foot is moved along the line, in heights
-	shift     float64 // of the characters' middles below the curve, in heights
+	slant     float64 // how far a letter's foot is shifted along the line, in heights
+	shift     float64 // how far the characters' middles are below the curve, in heights
 	score     float64 // mean logarithm of the best character's probability
 }
 
@@ -26,10 +27,10 @@ type quadratic [3]float64
 func (q quadratic) at(n float64) float64    { return q[0] + n*(q[1]+n*q[2]) }
 func (q quadratic) slope(n float64) float64 { return q[1] + 2*n*q[2] }
 
-// reversed is the same curve with n running the other way.
+// reversed returns the same curve with n counted in the other direction.
 func (q quadratic) reversed() quadratic { return quadratic{q[0], -q[1], q[2]} }
 
-// moved counts from another n.
+// moved returns the same curve with n counted from another origin.
 func (q quadratic) moved(by float64) quadratic {
 	return quadratic{q.at(by), q.slope(by), q[2]}
 }
@@ -49,10 +50,10 @@ func newLine(links []link) *line {
 }
 
 // plausible reports whether the patches of ink of a line may be characters:
-// about as large as the way from one to the next, which every second character
-// of a line would not be, and of different area. The areas of cloth, tiles and
-// bars have a standard deviation of 0.02 to 0.15 of their mean, those of text
-// 0.2 and more.
+// their size must be about the distance to the next one (which excludes chains
+// of every second character), and their areas must differ. In cloth, tiles and
+// bars the standard deviation of areas is 0.02 to 0.15 of the mean; in text it
+// is 0.2 and more.
 func (l *line) plausible() bool {
 	const smallest, largest, variety = 0.72, 1.6, 0.1
 	ratio := l.size / l.pitch(float64(l.low+l.high)/2)
@@ -66,14 +67,14 @@ func (l *line) plausible() bool {
 	return ratio >= smallest && ratio <= largest && squares/n-mean*mean >= variety*variety*mean*mean
 }
 
-// add takes a further link into the curve.
+// add adds a link to the line and fits the curve again.
 func (l *line) add(k link) {
 	l.links = append(l.links, k)
 	l.fit()
 }
 
 // fit computes the curve by least squares, giving links far off it less weight
-// each time. It reports false where the links do not make a line.
+// each time. It reports false if the links do not form a line.
 func (l *line) fit() bool {
 	l.low, l.high = l.links[0].n, l.links[0].n
 	for _, k := range l.links {
@@ -118,7 +119,7 @@ func (l *line) fit() bool {
 	return true
 }
 
-// solve is Gauss elimination with pivots.
+// solve solves the equations by Gaussian elimination with pivoting.
 func solve(a [3][5]float64) (x, y [3]float64, ok bool) {
 	for c := range 3 {
 		pivot := c
@@ -151,7 +152,7 @@ func (l *line) at(n float64) (x, y float64) { return l.x.at(n), l.y.at(n) }
 
 func (l *line) pitch(n float64) float64 { return math.Hypot(l.x.slope(n), l.y.slope(n)) }
 
-// place is where character n stands, moved down by so many heights.
+// place returns the place of character n, moved down by a number of heights.
 func (l *line) place(n, down float64) glyph.Place {
 	x, y := l.at(n)
 	ax, ay := l.x.slope(n), l.y.slope(n)
@@ -160,7 +161,7 @@ func (l *line) place(n, down float64) glyph.Place {
 	return glyph.Place{X: x + down*dx, Y: y + down*dy, AlongX: ax, AlongY: ay, DownX: dx, DownY: dy}
 }
 
-// turned is the line read from the other end.
+// turned returns the line read from the other end.
 func (l *line) turned() *line {
 	t := *l
 	t.x, t.y = l.x.reversed(), l.y.reversed()
@@ -172,7 +173,8 @@ func (l *line) turned() *line {
 	return &t
 }
 
-// below is a line of the same form, so many pitches lower at either end.
+// below returns a line of the same shape, lower by a number of pitches at each
+// end.
 func (l *line) below(pitches float64) *line {
 	b := *l
 	b.links = nil
@@ -189,7 +191,8 @@ func (l *line) below(pitches float64) *line {
 	return &b
 }
 
-// through is the quadratic with the values at middle-span, middle, middle+span.
+// through returns the quadratic with the given values at middle-span, middle
+// and middle+span.
 func through(v [3]float64, middle, span float64) quadratic {
 	return quadratic{v[1], (v[2] - v[0]) / 2 / span, (v[2] + v[0] - 2*v[1]) / 2 / span / span}.moved(-middle)
 }

@@ -9,11 +9,11 @@ import (
 	xdraw "golang.org/x/image/draw"
 )
 
-// sides are the sizes, by their longer side in pixels, in which a picture of any
-// size is looked at until a zone holds.
+// sides are the longer sides, in pixels, to which a picture of any size is
+// scaled in turn until a valid zone is read.
 var sides = []float64{1280, 1900, 900, 2700}
 
-// largest is how much a small picture is enlarged at most.
+// largest is the maximum factor by which a small picture is enlarged.
 const largest = 2.2
 
 // ReadPicture looks for a zone in a picture of any size, in several sizes. It
@@ -47,8 +47,8 @@ func (r *Reader) ReadPicture(img image.Image, now time.Time) (best Reading) {
 	return best
 }
 
-// Grey returns the brightness of a picture, from its upper left corner on. It
-// shares the memory of a decoded JPEG.
+// Grey returns the brightness of a picture, with its origin at the upper left
+// corner. It shares the memory of a decoded JPEG.
 func Grey(img image.Image) *image.Gray {
 	switch img := img.(type) {
 	case *image.Gray:
@@ -62,7 +62,7 @@ func Grey(img image.Image) *image.Gray {
 	}
 	from := img.Bounds()
 	grey := image.NewGray(image.Rectangle{Max: from.Size()})
-	draw.Draw(grey, grey.Rect, image.White, image.Point{}, draw.Src) // behind what is transparent
+	draw.Draw(grey, grey.Rect, image.White, image.Point{}, draw.Src) // white behind transparent pixels
 	draw.Draw(grey, grey.Rect, img, from.Min, draw.Over)
 	return grey
 }

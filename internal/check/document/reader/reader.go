@@ -1,9 +1,9 @@
 // Package reader finds the machine-readable zone of a travel document in a
-// picture and reads it: patches of ink, chains of them at even distances, a
-// curve through each, a small network that recognises the characters along it,
-// and an alignment of all lines under the characters that each format allows.
-// It keeps nothing of a picture, and never changes a character to make a check
-// digit hold.
+// picture and reads it: it joins patches of ink at even distances to chains,
+// fits a curve through each chain, recognises the characters along it with a
+// small network, and aligns the lines with the characters that each format
+// allows. It keeps no part of a picture, and never changes a character to make
+// a check digit match.
 package reader
 
 import (
@@ -20,7 +20,7 @@ import (
 // Reader reads zones. It may be used by many goroutines at once.
 type Reader struct{ weights *glyph.Weights }
 
-// New returns a reader with the weights that the program carries.
+// New returns a reader with the embedded weights.
 func New() (*Reader, error) {
 	weights, err := glyph.Trained()
 	if err != nil {
@@ -29,43 +29,44 @@ func New() (*Reader, error) {
 	return &Reader{weights}, nil
 }
 
-// Finding says how far the reader came with a picture.
+// Finding says what the reader found in a picture.
 type Finding int
 
 // The findings.
 const (
 	NothingFound Finding = iota // no line of OCR-B
 	LinesFound                  // lines of OCR-B, but no zone that can be read
-	ZoneRead                    // a zone; Result says whether it holds
+	ZoneRead                    // a zone; Result says whether it is valid
 )
 
 // Reading is the result of reading a picture.
 type Reading struct {
 	Finding Finding
 	mrz.Result
-	// Lines are the zone's own, to compare the frames of one capture by. Like
-	// Result they describe a person: they must not be kept or logged.
+	// Lines are the lines of the zone, for comparing the frames of one capture.
+	// Like Result they describe a person and must not be kept or logged.
 	Lines []string
 	Sure  float64 // geometric mean of the characters' probabilities, 0 to 1
-	Pitch float64 // from a character to the next, pixels; 0 when nothing was found
-	// Corners are those of the zone in the picture: of its first character's
-	// upper left, clockwise. Zero unless a zone was read.
+	Pitch float64 // distance of characters in pixels; 0 if nothing was found
+	// Corners are the zone's corners in the picture, clockwise from the upper
+	// left of its first character. Zero unless a zone was read.
 	Corners [4]Point
 }
 
 // Point is a place in a picture, in pixels.
 type Point struct{ X, Y float64 }
 
-// leastSure is the mean logarithm of the probabilities under which a zone
-// counts as not read. Zones that hold lie far above it.
+// leastSure is the mean logarithm of the characters' probabilities below which
+// a zone counts as not read. Valid zones are far above it.
 const leastSure = -0.6
 
-// leastFirst is the logarithm of the least probability of the zone's first
-// letter, which says what checks must hold: a visa has no composite one, so
-// that a card that is read as a visa holds too easily.
+// leastFirst is the minimum probability of the zone's first letter, as a
+// logarithm. The letter decides which check digits must match: a visa has no
+// composite check digit, so a card that is misread as a visa would pass too
+// easily.
 const leastFirst = -0.7
 
-// Chains that are looked at in one picture, and those of them that are looked at
+// How many chains are tried in one picture, and how many of them are examined
 // closely.
 const (
 	maxChains = 32
@@ -74,7 +75,7 @@ const (
 
 // Read looks for a zone in a picture at its own size: the distance between
 // characters must be from 9 to about 45 pixels. Two-digit years are completed
-// as seen on the day of now.
+// relative to the day of now.
 func (r *Reader) Read(img *image.Gray, now time.Time) Reading {
 	s := &search{img: img, weights: r.weights, left: maxCells}
 	best := Reading{}
@@ -97,7 +98,8 @@ func better(a, b Reading) bool {
 	return a.Valid && !b.Valid || a.Valid == b.Valid && a.Sure > b.Sure
 }
 
-// read is one pass with a radius of the threshold's neighbourhood.
+// read makes one attempt with the given radius of the threshold's
+// neighbourhood.
 func (s *search) read(radius int, now time.Time) (best Reading) {
 	f := newField(findBlobs(s.img, radius))
 	lines := s.lines(f)

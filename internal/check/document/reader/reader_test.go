@@ -16,8 +16,8 @@ import (
 
 var today = time.Date(2012, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// specimen reads one of the pictures that proof/documents renders of
-// Doc 9303's examples.
+// specimen returns one of the pictures that proof/documents renders from Doc
+// 9303's examples.
 func specimen(t testing.TB, name string) image.Image {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
@@ -129,7 +129,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestNothing: pictures of nothing show nothing.
+// TestNothing: in pictures without a zone nothing is found.
 func TestNothing(t *testing.T) {
 	r := open(t)
 	for name, img := range map[string]image.Image{
@@ -169,7 +169,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// BenchmarkRead is a frame that reads, decoding included.
+// BenchmarkRead measures a frame with a readable zone, including decoding.
 func BenchmarkRead(b *testing.B) {
 	r := open(b)
 	data, err := os.ReadFile("testdata/td3.jpg")

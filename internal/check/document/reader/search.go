@@ -14,11 +14,11 @@ import (
 // maxCells bounds how often the network looks at one picture.
 const maxCells = 2400
 
-// search is the work on one picture.
+// search is the state of reading one picture.
 type search struct {
 	img     *image.Gray
 	weights *glyph.Weights
-	left    int // cells that may still be looked at
+	left    int // cells that may still be classified
 	cell    glyph.Cell
 	seen    glyph.Activations
 }
@@ -31,14 +31,14 @@ func (s *search) classify(p glyph.Place) *[glyph.Classes]float32 {
 	return &s.seen.Logs
 }
 
-// likeness is the mean logarithm of the best character's probability over some
-// characters of a line.
+// likeness returns the mean logarithm of the best character's probability, over
+// some characters of a line.
 func (s *search) likeness(l *line, numbers []int) float64 {
 	score, _ := s.spell(l, numbers)
 	return score
 }
 
-// spell is likeness with the best characters.
+// spell returns the likeness together with the best characters.
 func (s *search) spell(l *line, numbers []int) (score float64, chars mrz.Set) {
 	for _, n := range numbers {
 		logs := s.classify(l.place(float64(n), 0))
@@ -54,14 +54,14 @@ func (s *search) spell(l *line, numbers []int) (score float64, chars mrz.Set) {
 	return score / float64(len(numbers)), chars
 }
 
-// Likeness from which a line counts as one of OCR-B, and with which it is
-// looked at further.
+// The likeness from which a line counts as OCR-B, and the lower one from which
+// it is examined further.
 const (
 	isLine    = -0.9
 	mayBeLine = -3
 )
 
-// some returns up to so many numbers of the line's links, spread over it.
+// some returns the numbers of some of the line's links, spread over the line.
 func (l *line) some(count int) []int {
 	var numbers []int
 	for _, k := range l.links {
@@ -78,12 +78,12 @@ func (l *line) some(count int) []int {
 	return spread
 }
 
-// longest is the most characters that a chain may have: those of a line and a
-// few blots.
+// longest is the maximum length of a chain: the characters of a line and a few
+// blots.
 const longest = 52
 
-// glance finds the direction of a line and about the height of its characters.
-// It returns nil where they are not of OCR-B.
+// glance finds the direction of a line and the approximate height of its
+// characters. It returns nil if they are not OCR-B.
 func (s *search) glance(l *line) *line {
 	if l.high-l.low >= longest {
 		return nil
@@ -112,8 +112,8 @@ func (s *search) glance(l *line) *line {
 	return &best
 }
 
-// refine finds the form of a line's characters. It returns nil where they are
-// not of OCR-B after all.
+// refine finds the exact shape of a line's characters. It returns nil if they
+// are not OCR-B after all.
 func (s *search) refine(best *line) *line {
 	numbers := best.some(9)
 	best.score = s.likeness(best, numbers)
@@ -129,12 +129,12 @@ func (s *search) refine(best *line) *line {
 }
 
 // uniform reports whether a few places of a line all show one or two
-// characters, as a pattern does. Only fillers stand together like that.
+// characters, as a pattern does. In a zone only fillers repeat like that.
 func uniform(chars mrz.Set) bool {
 	return bits.OnesCount64(uint64(chars)) <= 2 && !chars.Has(mrz.Filler)
 }
 
-// improve moves one number of the line's form by a step where that makes the
+// improve changes one parameter of the line's shape by a step if that makes the
 // line more likely.
 func (s *search) improve(l *line, numbers []int, value *float64, step float64) {
 	old, score := *value, l.score
@@ -148,18 +148,18 @@ func (s *search) improve(l *line, numbers []int, value *float64, step float64) {
 	*value, l.score = kept, score
 }
 
-// row is a line of a zone and how far below the line that the search began with
-// it is, in pitches.
+// row is a line of a zone with its distance below the line where the search
+// began, in pitches.
 type row struct {
 	depth float64
 	line  *line
 }
 
-// maxRows is the most lines that a zone has.
+// maxRows is the maximum number of lines of a zone.
 const maxRows = 3
 
-// rows returns the lines of a zone that the line belongs to, from the top: those
-// of others that run parallel to it, and neighbours that have to be looked for.
+// rows returns the lines of a zone that the line belongs to, from the top: other
+// lines that run parallel to it, and neighbours that the search adds.
 func (s *search) rows(base *line, others []*line, f *field) []row {
 	rows := []row{{0, base}}
 	for _, o := range others {
@@ -167,7 +167,7 @@ func (s *search) rows(base *line, others []*line, f *field) []row {
 			rows, _ = insert(rows, row{depth, beside})
 		}
 	}
-	// A line between two that are twice as far apart.
+	// Look for a missing line between two that are twice as far apart.
 	for i := 0; i+1 < len(rows) && len(rows) < maxRows; i++ {
 		if gap := rows[i+1].depth - rows[i].depth; gap >= 2*closest {
 			if l, depth := s.neighbour(rows[i].line, 1, 0.46*gap, 0.54*gap, f); l != nil {
@@ -210,7 +210,7 @@ func (s *search) addRow(rows []row, f *field) (_ []row, added bool) {
 	return rows, added
 }
 
-// insert adds a row at its depth, unless there is one.
+// insert adds a row at its depth, unless a row is already there.
 func insert(rows []row, r row) (_ []row, added bool) {
 	for _, other := range rows {
 		if math.Abs(other.depth-r.depth) < 1.1 {
@@ -222,7 +222,7 @@ func insert(rows []row, r row) (_ []row, added bool) {
 }
 
 // beside reports whether another line runs parallel to this one at the distance
-// of a zone's lines, how far below, and returns it with the numbers of this
+// of a zone's lines, and how far below. It returns that line numbered by this
 // one's columns.
 func (l *line) beside(o *line) (depth float64, beside *line, ok bool) {
 	if o == l {
@@ -262,8 +262,8 @@ func (l *line) renumbered(by int) *line {
 	return &r
 }
 
-// neighbour looks for a line above (way -1) or below (1) another, from so many
-// pitches away to so many, and returns how far below it is.
+// neighbour looks for a line above (way -1) or below (1) another, within a
+// range of distances in pitches, and returns how far below it is.
 func (s *search) neighbour(l *line, way, from, to float64, f *field) (found *line, depth float64) {
 	numbers := l.some(6)
 	for d := from; d <= to+1e-9; d += max(0.11, (to-from)/3) {
@@ -291,8 +291,7 @@ func (s *search) neighbour(l *line, way, from, to float64, f *field) (found *lin
 	return found, depth
 }
 
-// snap fits a line that was looked for to the blobs on it, where there are
-// enough.
+// snap fits an added line to the blobs on it, if there are enough.
 func (f *field) snap(l *line) {
 	var links []link
 	for n := l.low; n <= l.high; n++ {

@@ -1,5 +1,5 @@
-// Package mrztest writes machine-readable zones of people who do not exist, for
-// tests and measurements.
+// Package mrztest writes machine-readable zones of invented people, for tests
+// and measurements.
 package mrztest
 
 import (
@@ -12,11 +12,11 @@ import (
 )
 
 // Person is the content of a zone. Fields must be written in the zone's alphabet and
-// fit their places; what is too long is cut off.
+// fit their places; longer text is cut off.
 type Person struct {
 	State, Nationality string // codes of up to three letters
 	Surname, Given     string
-	Number             string // more than nine characters go on in the optional data of TD1 and TD2
+	Number             string // beyond nine characters it continues in the optional data of TD1 and TD2
 	Sex                byte   // 'M', 'F' or '<'
 	Birth, Expiry      mrz.Date
 	Optional           string
