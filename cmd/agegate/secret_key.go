@@ -83,6 +83,12 @@ func writeResealed(w io.Writer, done app.Resealed) {
 	if done.Apps != (credential.Resealing{}) {
 		fmt.Fprintf(w, "Authenticator apps: %d sealed under the new key, %d were already under the new key.\n", done.Apps.Resealed, done.Apps.Already)
 	}
+	if done.Readers != (credential.Resealing{}) {
+		fmt.Fprintf(w, "Keys of verifiers: %d sealed under the new key, %d were already under the new key.\n", done.Readers.Resealed, done.Readers.Already)
+	}
+	if done.Readers.Unopened > 0 {
+		fmt.Fprintf(w, "%d keys of verifiers open under neither key: remove them and make new ones with agegate verifier csr.\n", done.Readers.Unopened)
+	}
 	if done.Apps.Unopened > 0 {
 		fmt.Fprintf(w, "%d authenticator apps open under neither key: their users need agegate user recover.\n", done.Apps.Unopened)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
+	"agegate/internal/check/document"
 	"agegate/internal/rules/account"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
@@ -43,12 +44,14 @@ type Resealed struct {
 	Secrets credential.Resealing `json:"signing_secrets"`
 	Links   credential.Resealing `json:"verification_links"` // kept for repeated Idempotency-Keys
 	Apps    credential.Resealing `json:"authenticator_apps"` // of the dashboard's users
+	Readers credential.Resealing `json:"verifier_keys"`      // that sign requests to wallets
 }
 
 // sealedStore holds what is sealed besides the merchants' secrets.
 type sealedStore interface {
 	session.ClaimStore
 	account.Store
+	document.VerifierStore
 }
 
 // RotateSecretKey seals every sealed value in the database under the sealer's
@@ -71,6 +74,9 @@ func RotateSecretKey(ctx context.Context, actor audit.Actor, tenants *tenant.Ser
 		return err
 	}
 	if done.Apps, err = account.ResealTOTP(ctx, others, sealer); err != nil {
+		return err
+	}
+	if done.Readers, err = document.ResealVerifiers(ctx, others, sealer); err != nil {
 		return err
 	}
 	return session.ResealLinks(ctx, others, sealer, now, func(n credential.Resealing) {

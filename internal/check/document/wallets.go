@@ -2,6 +2,7 @@ package document
 
 import (
 	"context"
+	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/turn"
+
+	"github.com/google/uuid"
 )
 
 // WalletRequest is the open request of a session to a wallet. Its nonce and key
@@ -30,12 +33,20 @@ type WalletRequest struct {
 	Final bool
 }
 
-// OutcomeProved is the outcome of an answer that proves the age.
-const OutcomeProved = "proved"
+// OutcomeProved is the outcome of an answer that proves the age. outcomeReturns
+// is that of one from a wallet on the shopper's own device: it holds once the
+// wallet leads back to the session's browser with the request's code, and is not
+// final before.
+const (
+	OutcomeProved  = "proved"
+	outcomeReturns = "proved, returns"
+)
 
 // WalletStore keeps the requests to wallets. A session has at most one, which
 // package session makes and uses up.
 type WalletStore interface {
+	// ActiveVerifier is as in VerifierStore.
+	ActiveVerifier(ctx context.Context, role string, tenantID *uuid.UUID) (VerifierKey, error)
 	// Issuers returns the trust list.
 	Issuers(ctx context.Context) ([]TrustedIssuer, error)
 	// WalletRequestOf returns the request of a session, or fault.NotFound.
@@ -121,16 +132,21 @@ func (w *Wallets) Begin(ctx context.Context, sess session.Session) error {
 
 // Request is a request to a wallet as the page shows it.
 type Request struct {
-	ID      string // the last part of the address that wallets post to
+	ID      string // part of the address that wallets post to
 	Outcome string // see WalletRequest
 	Final   bool
+	returns bool // the age is proved once the wallet leads back with the code
 	row     WalletRequest
 }
 
 // RequestOf returns the session's request, or fault.NotFound.
 func (w *Wallets) RequestOf(ctx context.Context, sess session.Session) (Request, error) {
 	row, err := w.store.WalletRequestOf(ctx, sess.LinkHash)
-	return Request{ID: hex.EncodeToString(row.Nonce), Outcome: row.Outcome, Final: row.Final, row: row}, err
+	r := Request{ID: hex.EncodeToString(row.Nonce), Outcome: row.Outcome, Final: row.Final, row: row}
+	if r.Outcome == outcomeReturns {
+		r.Outcome, r.returns = "", true
+	}
+	return r, err
 }
 
 // Exchange returns the nonce and the key of a session's request. It asks for the
@@ -140,57 +156,155 @@ func (w *Wallets) Exchange(ctx context.Context, sess session.Session, r Request)
 	if err != nil {
 		return wallet.Exchange{}, err
 	}
-	return w.exchange(r, issuers)
+	return w.exchange(ctx, sess, r, issuers)
 }
 
-func (w *Wallets) exchange(r Request, issuers []wallet.Issuer) (wallet.Exchange, error) {
-	secret, err := w.sealer.Derive("wallet request|" + hex.EncodeToString(r.row.LinkHash) + "|" + r.ID)
+// exchange is signed where the tenant, or the instance, has a verifier's key
+// with certificates that are valid now.
+func (w *Wallets) exchange(ctx context.Context, sess session.Session, r Request, issuers []wallet.Issuer) (wallet.Exchange, error) {
+	secret, err := w.derive("wallet request|", r)
 	if err != nil {
 		return wallet.Exchange{}, err
 	}
-	return wallet.NewExchange(secret, issuers, w.now())
+	exchange, err := wallet.NewExchange(secret, issuers, w.now())
+	if err != nil {
+		return exchange, err
+	}
+	for _, owner := range []*uuid.UUID{&sess.TenantID, nil} {
+		key, err := w.store.ActiveVerifier(ctx, RoleVerifier, owner)
+		if fault.CodeOf(err) == fault.NotFound {
+			continue
+		}
+		if err != nil {
+			return exchange, err
+		}
+		identity, valid, err := identityOf(w.sealer, key, w.now())
+		if err != nil {
+			return exchange, err
+		}
+		if valid {
+			return exchange.Signed(identity), nil
+		}
+	}
+	return exchange, nil
 }
 
-// Receive takes what a wallet posted to responseURI in answer to the link with a
-// scheme, of the request with an ID. Anybody can post, so nothing changes but the request's outcome,
-// which Finish applies. It returns a *wallet.RefusalError for an answer that
-// proves nothing, and session.ErrLate when the request is not open.
-func (w *Wallets) Receive(ctx context.Context, sess session.Session, id, scheme, responseURI string, form url.Values) error {
+func (w *Wallets) derive(purpose string, r Request) ([]byte, error) {
+	return w.sealer.Derive(purpose + hex.EncodeToString(r.row.LinkHash) + "|" + r.ID)
+}
+
+// returnCode is what a wallet on the shopper's own device leads back with: 128
+// bits, others for each request.
+func (w *Wallets) returnCode(r Request) (string, error) {
+	secret, err := w.derive("wallet return|", r)
+	return hex.EncodeToString(secret[:min(len(secret), 16)]), err
+}
+
+// open returns the session's request if a wallet may answer it now, and
+// session.ErrLate otherwise.
+func (w *Wallets) open(ctx context.Context, sess session.Session) (Request, error) {
 	request, err := w.RequestOf(ctx, sess)
-	if fault.CodeOf(err) == fault.NotFound {
-		return session.ErrLate
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		return request, session.ErrLate
+	case err != nil:
+		return request, err
+	case request.Final || !sess.DocumentOpen() || sess.StatusAt(w.now()) != session.StatusPending:
+		return request, session.ErrLate
 	}
+	return request, nil
+}
+
+// SignedRequest returns the signed request that a wallet gets by its address,
+// which it may do several times. responseURI is given the request's ID and
+// returns the address for the answer. It returns session.ErrLate when no request
+// is open or it is not signed.
+func (w *Wallets) SignedRequest(ctx context.Context, sess session.Session, walletNonce string, responseURI func(id string) string) (string, error) {
+	request, err := w.open(ctx, sess)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if request.ID != id || request.Final || !sess.DocumentOpen() || sess.StatusAt(w.now()) != session.StatusPending {
-		return session.ErrLate
+	exchange, err := w.Exchange(ctx, sess, request)
+	if err != nil {
+		return "", err
+	}
+	if !exchange.IsSigned() || len(walletNonce) > wallet.MaxWalletNonce {
+		return "", session.ErrLate
+	}
+	return exchange.RequestObject(sess.TargetAge, responseURI(request.ID), walletNonce, w.now())
+}
+
+// Post is what a wallet posted in answer to a link.
+type Post struct {
+	ID          string // of the request
+	Scheme      string // of the link
+	ResponseURI string // where it was posted to
+	Here        bool   // the link was for a wallet on the shopper's own device
+	Unsigned    bool   // the sample wallet's: the link is never signed
+	Form        url.Values
+}
+
+// Receive takes what a wallet posted. Anybody can post, so nothing changes but
+// the request's outcome, which Finish applies. It returns the code with which a
+// wallet on the shopper's own device leads back, or "". It returns a
+// *wallet.RefusalError for an answer that proves nothing, and session.ErrLate when
+// the request is not open.
+func (w *Wallets) Receive(ctx context.Context, sess session.Session, post Post) (code string, err error) {
+	request, err := w.open(ctx, sess)
+	if err != nil {
+		return "", err
+	}
+	if request.ID != post.ID {
+		return "", session.ErrLate
 	}
 	issuers, err := w.issuers(ctx, sess)
 	if err != nil {
-		return err
+		return "", err
 	}
-	exchange, err := w.exchange(request, issuers)
+	exchange, err := w.exchange(ctx, sess, request, issuers)
 	if err != nil {
-		return err
+		return "", err
 	}
-	err = w.verify(ctx, sess, issuers, func() (wallet.Presentation, error) { return exchange.OpenPost(scheme, responseURI, form) })
+	if post.Unsigned {
+		exchange = exchange.Unsigned()
+	}
+	err = w.verify(ctx, sess, issuers, func() (wallet.Presentation, error) {
+		return exchange.OpenPost(post.Scheme, post.ResponseURI, post.Form)
+	})
 	reason := wallet.ReasonOf(err)
 	if err != nil && reason == "" {
-		return err
+		return "", err
 	}
 	outcome, final := OutcomeProved, true
-	if reason != "" {
+	switch {
+	case reason != "":
 		outcome, final = string(reason), reason.Genuine()
+	case post.Here:
+		outcome, final = outcomeReturns, false
+		if code, err = w.returnCode(request); err != nil {
+			return "", err
+		}
 	}
 	recorded, storeErr := w.store.RecordWalletOutcome(ctx, sess.LinkHash, request.row.Nonce, outcome, final)
 	switch {
 	case storeErr != nil:
-		return storeErr
+		return "", storeErr
 	case !recorded:
-		return session.ErrLate // another answer came first
+		return "", session.ErrLate // another answer came first
 	}
-	return err
+	return code, err
+}
+
+// Return finishes with the code of a wallet on the shopper's own device, for the
+// session's own browser. It reports false, and changes nothing, unless an answer
+// waits for this code.
+func (w *Wallets) Return(ctx context.Context, sess session.Session, r Request, code string) (session.Session, bool, error) {
+	want, err := w.returnCode(r)
+	if err != nil || !r.returns || subtle.ConstantTimeCompare([]byte(code), []byte(want)) != 1 {
+		return sess, false, err
+	}
+	after, err := w.pass(ctx, sess, r)
+	return after, true, err
 }
 
 // Finish applies a final outcome to the session, for the session's own browser.
@@ -230,7 +344,7 @@ func (w *Wallets) Present(ctx context.Context, sess session.Session, origin, pro
 	if err != nil {
 		return sess, err
 	}
-	exchange, err := w.exchange(request, issuers)
+	exchange, err := w.exchange(ctx, sess, request, issuers)
 	if err != nil {
 		return sess, err
 	}

@@ -92,7 +92,9 @@ func (p *Pages) answerSample(c echo.Context) error {
 	if err != nil {
 		return echo.ErrBadRequest
 	}
-	err = p.cfg.Wallets.Receive(c.Request().Context(), v.sess, v.request, wallet.SchemeOpenID, responseURI, form)
+	_, err = p.cfg.Wallets.Receive(c.Request().Context(), v.sess, document.Post{
+		ID: v.request, Scheme: wallet.SchemeOpenID, Unsigned: true, ResponseURI: responseURI, Form: form,
+	})
 	if err != nil && wallet.ReasonOf(err) == "" && !isLate(err) {
 		return err
 	}

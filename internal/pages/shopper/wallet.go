@@ -31,11 +31,30 @@ func (p *Pages) registerWallet(e *echo.Echo) {
 	e.POST("/v/:token/wallet/browser", p.presentInBrowser)
 	// Wallets post here, which have no origin and no cookie. Each scheme of links
 	// has its own address, as each asks for an answer of another form.
-	e.POST("/v/:token/wallet/:request", p.receive(wallet.SchemeOpenID))
-	e.POST("/v/:token/wallet/:request/"+wallet.SchemeProofOfAge, p.receive(wallet.SchemeProofOfAge))
+	for _, f := range walletForms {
+		e.POST("/v/:token/wallet/:request"+f.suffix, p.receive(f))
+	}
+	for _, f := range []walletForm{formElsewhere, formHere} {
+		e.GET("/v/:token/r"+f.suffix, p.signedRequest(f))
+		e.POST("/v/:token/r"+f.suffix, p.signedRequest(f))
+	}
 	e.Match(getOrHead, samplePath+":request", p.showSample, page.Compress)
 	e.POST(samplePath+":request", p.answerSample, p.pages.SameOrigin)
 }
+
+// walletForm is a form of links to wallets. Each has addresses of its own.
+type walletForm struct {
+	suffix string // of the addresses
+	scheme string
+	here   bool // for a wallet on the same device, which has to lead back
+}
+
+var (
+	formElsewhere  = walletForm{"", wallet.SchemeOpenID, false}
+	formHere       = walletForm{"/here", wallet.SchemeOpenID, true}
+	formProofOfAge = walletForm{"/" + wallet.SchemeProofOfAge, wallet.SchemeProofOfAge, false}
+	walletForms    = []walletForm{formElsewhere, formHere, formProofOfAge}
+)
 
 // walletView is the page from which a wallet is asked.
 type walletView struct {
@@ -73,8 +92,18 @@ func (p *Pages) showWallet(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if request.Final && c.Request().Method == http.MethodGet {
-		return p.finishWallet(c, v, request)
+	if c.Request().Method == http.MethodGet {
+		if request.Final {
+			return p.finishWallet(c, v, request)
+		}
+		after, returned, err := p.cfg.Wallets.Return(c.Request().Context(), v.sess, request, c.QueryParam("response_code"))
+		if err != nil && !isLate(err) {
+			return err
+		}
+		if returned {
+			v.sess = after
+			return p.onward(c, v, v.path)
+		}
 	}
 	view, err := p.walletViewOf(c.Request().Context(), v, request)
 	if err != nil {
@@ -135,34 +164,85 @@ func (p *Pages) walletViewOf(ctx context.Context, v visit, r document.Request) (
 		view.Refused = complaint(wallet.Reason(r.Outcome))
 	}
 	for _, scheme := range exchange.Schemes() {
-		link, err := exchange.Link(scheme, v.sess.TargetAge, p.responseURI(v.path, r.ID, scheme))
+		app, err := p.walletAppOf(v, r, exchange, scheme)
 		if err != nil {
 			return nil, err
 		}
-		code, err := qr.Encode(link, qr.L)
+		view.Apps = append(view.Apps, app)
+	}
+	if !v.sess.Livemode {
+		link, err := exchange.Link(wallet.SchemeOpenID, v.sess.TargetAge, p.responseURI(v.path, r.ID, formElsewhere))
 		if err != nil {
 			return nil, err
 		}
-		view.Apps = append(view.Apps, walletApp{
-			Name: scheme, Link: template.URL(link), //nolint:gosec // our own link
-			QR: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(code.PNG())), //nolint:gosec // our own picture
-		})
-		if !v.sess.Livemode && scheme == wallet.SchemeOpenID {
-			view.Sample = sampleLink(link)
-		}
+		view.Sample = sampleLink(link)
 	}
 	return view, nil
 }
 
-// responseURI is the address that wallets post the answer to a link with a
-// scheme to.
-func (p *Pages) responseURI(path, request, scheme string) string {
-	uri := p.cfg.VerifyURL + path + "/wallet/" + request
-	if scheme == wallet.SchemeProofOfAge {
-		uri += "/" + scheme
+// walletAppOf returns the link and the QR code for a scheme. A signed request is
+// fetched by its address, and the link for this device is another one than that
+// in the code: a wallet here has to lead back.
+func (p *Pages) walletAppOf(v visit, r document.Request, exchange wallet.Exchange, scheme string) (walletApp, error) {
+	var here, shown string
+	if scheme == wallet.SchemeOpenID && exchange.IsSigned() {
+		at := p.cfg.VerifyURL + v.path + "/r"
+		here, shown = exchange.SignedLink(scheme, at+formHere.suffix), exchange.SignedLink(scheme, at)
+	} else {
+		form := formElsewhere
+		if scheme == wallet.SchemeProofOfAge {
+			form = formProofOfAge
+		}
+		link, err := exchange.Link(scheme, v.sess.TargetAge, p.responseURI(v.path, r.ID, form))
+		if err != nil {
+			return walletApp{}, err
+		}
+		here, shown = link, link
 	}
-	return uri
+	code, err := qr.Encode(shown, qr.L)
+	if err != nil {
+		return walletApp{}, err
+	}
+	return walletApp{
+		Name: scheme, Link: template.URL(here), //nolint:gosec // our own link
+		QR: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(code.PNG())), //nolint:gosec // our own picture
+	}, nil
 }
+
+// responseURI is the address that wallets post the answer to a link to.
+func (p *Pages) responseURI(path, request string, f walletForm) string {
+	return p.cfg.VerifyURL + path + "/wallet/" + request + f.suffix
+}
+
+// signedRequest answers GET and POST /v/{token}/r, where wallets get a signed
+// request (OpenID4VP 1.0, 5.10).
+func (p *Pages) signedRequest(f walletForm) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Header().Set("Cache-Control", "no-store")
+		req := c.Request()
+		req.Body = http.MaxBytesReader(c.Response(), req.Body, maxRequestQuestion)
+		v, err := p.visit(c)
+		if err != nil {
+			return err
+		}
+		if !v.tenant.Allows(string(session.WayWallet)) || req.ParseForm() != nil {
+			return refuseAnswer(c)
+		}
+		object, err := p.cfg.Wallets.SignedRequest(req.Context(), v.sess, req.PostForm.Get("wallet_nonce"), func(id string) string {
+			return p.responseURI(v.path, id, f)
+		})
+		if isLate(err) {
+			return refuseAnswer(c)
+		}
+		if err != nil {
+			return err
+		}
+		return c.Blob(http.StatusOK, wallet.RequestObjectType, []byte(object))
+	}
+}
+
+// maxRequestQuestion bounds what a wallet says of itself when it gets a request.
+const maxRequestQuestion = 16 << 10
 
 // complaints are what the page says of an answer that proves nothing: the texts
 // wallet.refused.<name>.
@@ -259,14 +339,14 @@ func (p *Pages) presentInBrowser(c echo.Context) error {
 // receive answers POST /v/{token}/wallet/{request}, where wallets post their
 // answers to links with a scheme (OpenID4VP 1.0, 8.2). It needs no cookie and
 // decides nothing: the session's own browser does, when it comes back.
-func (p *Pages) receive(scheme string) echo.HandlerFunc {
+func (p *Pages) receive(f walletForm) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Response().Header().Set("Cache-Control", "no-store")
-		return p.received(c, scheme)
+		return p.received(c, f)
 	}
 }
 
-func (p *Pages) received(c echo.Context, scheme string) error {
+func (p *Pages) received(c echo.Context, f walletForm) error {
 	req := c.Request()
 	req.Body = http.MaxBytesReader(c.Response(), req.Body, maxPresentation)
 	v, err := p.visit(c)
@@ -277,10 +357,16 @@ func (p *Pages) received(c echo.Context, scheme string) error {
 		return refuseAnswer(c)
 	}
 	id := c.Param("request")
-	err = p.cfg.Wallets.Receive(req.Context(), v.sess, id, scheme, p.responseURI(v.path, id, scheme), req.PostForm)
+	code, err := p.cfg.Wallets.Receive(req.Context(), v.sess, document.Post{
+		ID: id, Scheme: f.scheme, Here: f.here, ResponseURI: p.responseURI(v.path, id, f), Form: req.PostForm,
+	})
 	switch reason := wallet.ReasonOf(err); {
 	case err == nil, reason.Genuine(), reason.WalletError(): // the page says what it led to
-		return c.JSON(http.StatusOK, map[string]string{"redirect_uri": p.cfg.VerifyURL + v.path + "/wallet"})
+		back := p.cfg.VerifyURL + v.path + "/wallet"
+		if code != "" {
+			back += "?response_code=" + code
+		}
+		return c.JSON(http.StatusOK, map[string]string{"redirect_uri": back})
 	case reason != "", isLate(err):
 		return refuseAnswer(c)
 	default:

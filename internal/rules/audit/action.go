@@ -40,6 +40,9 @@ const (
 	GatewayConfigure      Action = "gateway.configure"       // what decides changed; in the log of the instance, without a target
 	IssuerTrust           Action = "trusted_issuer.add"      // in the log of the instance; target: the entry of the trust list
 	IssuerDistrust        Action = "trusted_issuer.remove"   // as IssuerTrust
+	VerifierAdd           Action = "verifier.add"            // in the log of the instance; target: the key
+	VerifierActivate      Action = "verifier.activate"       // as VerifierAdd
+	VerifierRemove        Action = "verifier.remove"         // as VerifierAdd
 
 	// Of members: the target is the user, or the first half of the hash of the
 	// invitation's token.
@@ -73,7 +76,8 @@ var actions = []Action{
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,
 	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
 	SessionExpire, SessionExpireRedirect, EventRetry,
-	CertifyRun, QACardCreate, QACardRevoke, GatewayConfigure, IssuerTrust, IssuerDistrust,
+	CertifyRun, QACardCreate, QACardRevoke, GatewayConfigure,
+	IssuerTrust, IssuerDistrust, VerifierAdd, VerifierActivate, VerifierRemove,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
 	UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,
 	PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginEnd, LoginsEnd,

@@ -59,6 +59,22 @@ func EncodeMetadata(d Display) []byte {
 	}{"v1", d}))
 }
 
+// DecodeMetadata returns what EncodeMetadata was given, or nil for no metadata.
+func DecodeMetadata(metadata []byte) (*Display, error) {
+	if metadata == nil {
+		return nil, nil //nolint:nilnil // none is none
+	}
+	content, err := embedded(metadata)
+	if err != nil {
+		return nil, err
+	}
+	var m struct {
+		Display Display `cbor:"display"`
+	}
+	err = decoder.Unmarshal(content, &m)
+	return &m.Display, err
+}
+
 // MetadataExtension returns the value of UsageMetadata.
 func MetadataExtension(metadata []byte) ([]byte, error) {
 	hash := sha256.Sum256(metadata)
@@ -69,6 +85,12 @@ func MetadataExtension(metadata []byte) ([]byte, error) {
 // SchemeProofOfAge are not signed: the EU's app refuses identities.
 func (e Exchange) Signed(i Identity) Exchange {
 	e.identity = &i
+	return e
+}
+
+// Unsigned returns the exchange without an identity.
+func (e Exchange) Unsigned() Exchange {
+	e.identity = nil
 	return e
 }
 

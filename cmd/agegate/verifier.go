@@ -1,0 +1,280 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"agegate/internal/app"
+	"agegate/internal/app/config"
+	"agegate/internal/check/document"
+	"agegate/internal/check/document/wallet"
+	"agegate/internal/store"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) verifierCommand() *cobra.Command {
+	return group("verifier", "Manage the keys that say to wallets who asks",
+		"Manage the keys that say to wallets who asks. EUDI wallets, Google Wallet and\nstrict ISO wallets answer only requests that a verifier's key signs, whose\ncertificate they know. Without a key, requests are not signed. A tenant's key goes\nbefore that of the instance. The EU's age verification app is never sent one.",
+		c.verifierCSR(), c.verifierImport(), c.verifierList(), c.verifierRotate(), c.verifierRemove(), c.verifierRoot(), c.verifierSign())
+}
+
+// withVerifiers runs fn on the verifiers' keys of the configured database. host
+// is that of the verification pages.
+func (c *cli) withVerifiers(ctx context.Context, fn func(v *document.Verifiers, host string) error) error {
+	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
+		sealer, err := app.NewSealer(cfg)
+		if err != nil {
+			return err
+		}
+		host := ""
+		if u, err := url.Parse(cfg.VerifyURL); err == nil {
+			host = u.Hostname()
+		}
+		return fn(document.NewVerifiers(db, sealer, now), host)
+	}, config.SecretKeyName)
+}
+
+// verifierFlags describe a key to be made.
+type verifierFlags struct {
+	tenant, clientID       string
+	logo, privacy, display string
+	document.NewVerifier
+}
+
+func (f *verifierFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.tenant, "tenant", "", "ID of the tenant whose sessions use the key (default: every tenant without one)")
+	flags.StringVar(&f.Name, "name", "", "the verifier's name, as its certificate says it")
+	flags.StringVar(&f.Host, "host", "", "host of the verification pages (default: that of AGEGATE_VERIFY_URL)")
+	flags.StringVar(&f.clientID, "client-id", "x509_hash", "how requests name the verifier: x509_hash or x509_san_dns")
+	flags.StringVar(&f.Curve, "curve", "p256", "the key's curve: p256 or p384")
+	flags.StringVar(&f.display, "display-name", "", "name that Google Wallet shows; adds Google's metadata to the certificate")
+	flags.StringVar(&f.logo, "logo-uri", "", "address of the logo that Google Wallet shows")
+	flags.StringVar(&f.privacy, "privacy-uri", "", "address of the privacy policy that Google Wallet shows")
+	_ = cmd.MarkFlagRequired("name")
+}
+
+func (f *verifierFlags) read(host string) (n document.NewVerifier, err error) {
+	n = f.NewVerifier
+	if n.Host == "" {
+		n.Host = host
+	}
+	switch f.clientID {
+	case "x509_hash":
+	case "x509_san_dns":
+		n.ByHost = true
+	default:
+		return n, errors.New("--client-id must be x509_hash or x509_san_dns")
+	}
+	if f.display != "" {
+		n.Display = &wallet.Display{Name: f.display, LogoURI: f.logo, PrivacyURI: f.privacy}
+	}
+	n.TenantID, err = tenantOf(f.tenant)
+	return n, err
+}
+
+// tenantOf reads a tenant's ID; empty is the instance.
+func tenantOf(text string) (*uuid.UUID, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // the instance
+	}
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return nil, errors.New("--tenant must be a UUID")
+	}
+	return &id, nil
+}
+
+// listedVerifier is one key as the verifier commands print it.
+type listedVerifier struct {
+	ID       uuid.UUID  `json:"id"`
+	TenantID *uuid.UUID `json:"tenant_id"` // null: of the instance
+	Role     string     `json:"role"`
+	Name     string     `json:"name"`
+	Host     string     `json:"host"`
+	State    string     `json:"state"`
+	NotAfter *time.Time `json:"not_after"` // null: its certificate was not imported yet
+	PEM      string     `json:"pem,omitempty"`
+}
+
+func fromVerifier(v document.VerifierKey, text []byte) listedVerifier {
+	return listedVerifier{v.ID, v.TenantID, v.Role, v.Name, v.Host, v.State, v.NotAfter, string(text)}
+}
+
+func (c *cli) verifierCSR() *cobra.Command {
+	var f verifierFlags
+	cmd := &cobra.Command{Use: "csr", Short: "Make a key and print a request for its certificate", Args: cobra.NoArgs}
+	f.add(cmd)
+	out := outputFlag(cmd, oneObject)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, host string) error {
+			n, err := f.read(host)
+			if err != nil {
+				return err
+			}
+			key, request, err := v.Request(cmd.Context(), commandLine(), n)
+			if err != nil {
+				return err
+			}
+			return out.print(fromVerifier(key, request), func(w io.Writer) {
+				fmt.Fprintf(w, "%sKey %s waits for its certificate: agegate verifier import %s FILE\n", request, key.ID, key.ID)
+			})
+		})
+	}
+	return cmd
+}
+
+func (c *cli) verifierImport() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "import ID FILE", Short: "Use a key, given its certificates in PEM",
+		Long: "Use a key. FILE holds its certificate and those that lead to the authority, in\nthis order. The key replaces an earlier one.",
+		Args: cobra.ExactArgs(2),
+	}
+	out := outputFlag(cmd, oneObject)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := idArgument(args[:1])
+		if err != nil {
+			return err
+		}
+		chain, err := readCertificate(args[1])
+		if err != nil {
+			return err
+		}
+		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, _ string) error {
+			key, err := v.Import(cmd.Context(), commandLine(), id, chain)
+			if err != nil {
+				return missing("key", err)
+			}
+			return out.print(fromVerifier(key, nil), func(w io.Writer) { writeActive(w, key) })
+		})
+	}
+	return cmd
+}
+
+func writeActive(w io.Writer, key document.VerifierKey) {
+	fmt.Fprintf(w, "Key %s signs requests until %s.\n", key.ID, key.NotAfter.Format(time.DateOnly))
+}
+
+func (c *cli) verifierRotate() *cobra.Command {
+	var tenant string
+	cmd := &cobra.Command{
+		Use: "rotate", Short: "Make the next key and print a request for its certificate", Args: cobra.NoArgs,
+		Long: "Make a key like the one in use, which signs on until the certificate of the new\none is imported. A shopper whose wallet is being asked at that moment asks again.",
+	}
+	cmd.Flags().StringVar(&tenant, "tenant", "", "ID of the tenant whose key it is (default: that of the instance)")
+	out := outputFlag(cmd, oneObject)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		owner, err := tenantOf(tenant)
+		if err != nil {
+			return err
+		}
+		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, _ string) error {
+			key, request, err := v.Rotate(cmd.Context(), commandLine(), owner)
+			if err != nil {
+				return missing("key in use", err)
+			}
+			return out.print(fromVerifier(key, request), func(w io.Writer) {
+				fmt.Fprintf(w, "%sKey %s waits for its certificate: agegate verifier import %s FILE\n", request, key.ID, key.ID)
+			})
+		})
+	}
+	return cmd
+}
+
+func (c *cli) verifierList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List the keys", Args: cobra.NoArgs}
+	out := outputFlag(cmd, oneArray)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, _ string) error {
+			keys, err := v.List(cmd.Context())
+			if err != nil {
+				return err
+			}
+			listed := []listedVerifier{}
+			for _, key := range keys {
+				listed = append(listed, fromVerifier(key, nil))
+			}
+			return out.print(listed, func(w io.Writer) {
+				for _, v := range listed {
+					owner, until := "instance", "-"
+					if v.TenantID != nil {
+						owner = v.TenantID.String()
+					}
+					if v.NotAfter != nil {
+						until = untilOf(*v.NotAfter)
+					}
+					fmt.Fprintln(w, strings.Join([]string{v.ID.String(), owner, v.Role, v.State, until, v.Name}, "  "))
+				}
+			})
+		})
+	}
+	return cmd
+}
+
+func (c *cli) verifierRemove() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove ID", Short: "Delete a key", Args: exactlyOneID("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := idArgument(args)
+			if err != nil {
+				return err
+			}
+			return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, _ string) error {
+				if err := v.Remove(cmd.Context(), commandLine(), id); err != nil {
+					return missing("key", err)
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "Key %s is deleted.\n", id)
+				return nil
+			})
+		},
+	}
+}
+
+func (c *cli) verifierRoot() *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use: "root", Short: "Make the operator's own root, to be registered with wallets", Args: cobra.NoArgs,
+		Long: "Make the operator's own root and print its certificate. Google registers a\nverifier registrar's root once; agegate verifier sign then makes a certificate for\neach tenant.",
+	}
+	cmd.Flags().StringVar(&name, "name", "", "the registrar's name")
+	_ = cmd.MarkFlagRequired("name")
+	out := outputFlag(cmd, oneObject)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, host string) error {
+			key, certificate, err := v.NewRegistrar(cmd.Context(), commandLine(), name, host)
+			if err != nil {
+				return err
+			}
+			return out.print(fromVerifier(key, certificate), func(w io.Writer) { fmt.Fprintf(w, "%s", certificate) })
+		})
+	}
+	return cmd
+}
+
+func (c *cli) verifierSign() *cobra.Command {
+	var f verifierFlags
+	cmd := &cobra.Command{Use: "sign", Short: "Make a key with a certificate by the operator's root, and use it", Args: cobra.NoArgs}
+	f.add(cmd)
+	out := outputFlag(cmd, oneObject)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, host string) error {
+			n, err := f.read(host)
+			if err != nil {
+				return err
+			}
+			key, err := v.Sign(cmd.Context(), commandLine(), n)
+			if err != nil {
+				return missing("root (make it with agegate verifier root)", err)
+			}
+			return out.print(fromVerifier(key, nil), func(w io.Writer) { writeActive(w, key) })
+		})
+	}
+	return cmd
+}

@@ -1,0 +1,197 @@
+package document
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"io"
+	"time"
+
+	"agegate/internal/check/document/wallet"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+// VerifierKey is a key by which the gateway says to wallets who asks.
+type VerifierKey struct {
+	ID        uuid.UUID
+	TenantID  *uuid.UUID // nil: of the instance, for every tenant without one
+	Role      string
+	Name      string // of the verifier, as its certificate says
+	Host      string // of the addresses that wallets are given
+	ByHost    bool   // requests name the verifier by Host (x509_san_dns), not by the certificate's hash
+	Metadata  []byte // wallet.EncodeMetadata; nil for none
+	Sealed    []byte // private key in PKCS #8
+	Chain     []byte // DER, one certificate after the other, the key's own first; nil before it is imported
+	State     string
+	NotAfter  *time.Time // of the chain
+	CreatedAt time.Time
+}
+
+// Roles of keys.
+const (
+	RoleVerifier  = "verifier"  // signs requests
+	RoleRegistrar = "registrar" // root of the operator: signs certificates of verifiers
+)
+
+// States of keys.
+const (
+	VerifierPending = "pending" // its certificate was not imported yet
+	VerifierActive  = "active"
+)
+
+// VerifierStore keeps the keys. A method that takes an audit.Act writes it in
+// the transaction of the change, or neither.
+type VerifierStore interface {
+	// AddVerifier adds a key. An active one replaces the owner's active key of the
+	// same role.
+	AddVerifier(ctx context.Context, v VerifierKey, act audit.Act) error
+	// ActivateVerifier writes chain and end of a pending key, which replaces its
+	// owner's active one. It returns fault.NotFound unless it is pending.
+	ActivateVerifier(ctx context.Context, v VerifierKey, act audit.Act) error
+	// RemoveVerifier deletes a key, or returns fault.NotFound.
+	RemoveVerifier(ctx context.Context, id uuid.UUID, act audit.Act) error
+	// Verifiers returns all keys, oldest first.
+	Verifiers(ctx context.Context) ([]VerifierKey, error)
+	// Verifier returns a key, or fault.NotFound.
+	Verifier(ctx context.Context, id uuid.UUID) (VerifierKey, error)
+	// ActiveVerifier returns the active key of a role and a tenant, or of the
+	// instance, or fault.NotFound.
+	ActiveVerifier(ctx context.Context, role string, tenantID *uuid.UUID) (VerifierKey, error)
+	// ReplaceSealedVerifier stores a key sealed anew if it is as v has it. It
+	// reports whether it did.
+	ReplaceSealedVerifier(ctx context.Context, v VerifierKey, next []byte) (bool, error)
+}
+
+// Verifiers manages the keys. A change applies to the next request.
+type Verifiers struct {
+	store  VerifierStore
+	sealer *credential.Sealer
+	random io.Reader
+	now    func() time.Time
+}
+
+// NewVerifiers returns the service over a store.
+func NewVerifiers(store VerifierStore, sealer *credential.Sealer, now func() time.Time) *Verifiers {
+	return &Verifiers{store, sealer, rand.Reader, now}
+}
+
+func sealContext(id uuid.UUID) string { return "verifier key|" + id.String() }
+
+// curveOf returns the curve with a name, or nil.
+func curveOf(name string) elliptic.Curve {
+	return map[string]elliptic.Curve{"p256": elliptic.P256(), "p384": elliptic.P384()}[name]
+}
+
+// generate makes a new key, sealed for a new row.
+func (s *Verifiers) generate(curve string) (VerifierKey, *ecdsa.PrivateKey, error) {
+	c := curveOf(curve)
+	if c == nil {
+		return VerifierKey{}, nil, fault.New(fault.Invalid, "the curve must be p256 or p384")
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return VerifierKey{}, nil, err
+	}
+	key, err := ecdsa.GenerateKey(c, s.random)
+	if err != nil {
+		return VerifierKey{}, nil, err
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return VerifierKey{}, nil, err
+	}
+	sealed, err := s.sealer.Seal(encoded, sealContext(id))
+	return VerifierKey{ID: id, Sealed: sealed, State: VerifierPending, CreatedAt: s.now().UTC().Truncate(time.Microsecond)}, key, err
+}
+
+// open returns the private key of a row.
+func openVerifier(sealer *credential.Sealer, v VerifierKey) (*ecdsa.PrivateKey, error) {
+	encoded, err := sealer.Open(v.Sealed, sealContext(v.ID))
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(encoded)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := parsed.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, errors.New("verifier: the key is of another kind")
+	}
+	return key, nil
+}
+
+// identityOf returns an active key as requests are signed with it. It
+// reports false when its certificates are not valid now.
+func identityOf(sealer *credential.Sealer, v VerifierKey, now time.Time) (wallet.Identity, bool, error) {
+	if v.Chain == nil || v.NotAfter == nil || !now.Before(*v.NotAfter) {
+		return wallet.Identity{}, false, nil
+	}
+	key, err := openVerifier(sealer, v)
+	if err != nil {
+		return wallet.Identity{}, false, err
+	}
+	chain, err := x509.ParseCertificates(v.Chain)
+	if err != nil {
+		return wallet.Identity{}, false, err
+	}
+	identity := wallet.Identity{Key: key, Chain: chain, Metadata: v.Metadata}
+	if v.ByHost {
+		identity.DNS = v.Host
+	}
+	return identity, true, nil
+}
+
+// List returns all keys, oldest first.
+func (s *Verifiers) List(ctx context.Context) ([]VerifierKey, error) { return s.store.Verifiers(ctx) }
+
+// Remove deletes a key. Requests that were begun with it are not answered any
+// more. It returns fault.NotFound for an unknown one.
+func (s *Verifiers) Remove(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
+	return s.store.RemoveVerifier(ctx, id, s.act(actor, audit.VerifierRemove, VerifierKey{ID: id}))
+}
+
+func (s *Verifiers) act(actor audit.Actor, action audit.Action, v VerifierKey) audit.Act {
+	act := audit.Act{Scope: audit.Instance, At: s.now(), Actor: actor, Action: action, Target: v.ID.String()}
+	if v.Name != "" {
+		act.Detail.Params = map[string]string{"name": v.Name, "role": v.Role}
+		if v.TenantID != nil {
+			act.Detail.Params["tenant"] = v.TenantID.String()
+		}
+	}
+	return act
+}
+
+// ResealVerifiers seals every key under the sealer's first one. It can be stopped
+// and run again at any time. A key that opens under none is left alone.
+func ResealVerifiers(ctx context.Context, store VerifierStore, sealer *credential.Sealer) (done credential.Resealing, err error) {
+	keys, err := store.Verifiers(ctx)
+	if err != nil {
+		return done, err
+	}
+	for _, v := range keys {
+		next, err := sealer.Reseal(v.Sealed, sealContext(v.ID))
+		switch {
+		case errors.Is(err, credential.ErrSealed):
+			done.Unopened++
+			continue
+		case err != nil:
+			return done, err
+		case next == nil:
+			done.Already++
+			continue
+		}
+		if _, err := store.ReplaceSealedVerifier(ctx, v, next); err != nil {
+			return done, err
+		}
+		done.Resealed++
+	}
+	return done, nil
+}
