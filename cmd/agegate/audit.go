@@ -27,7 +27,7 @@ func (c *cli) auditCommand() *cobra.Command {
 		c.auditList(), c.auditExport(), c.auditVerify())
 }
 
-// logFlag adds --instance and returns the scope that it or the argument names.
+// logFlag adds --instance and returns the scope given by it or by the argument.
 func logFlag(cmd *cobra.Command) func(args []string) (audit.Scope, error) {
 	instance := cmd.Flags().Bool("instance", false, "the log of the instance")
 	return func(args []string) (audit.Scope, error) {
@@ -171,7 +171,7 @@ func (c *cli) auditVerify() *cobra.Command {
 // scopePage is how many scopes verifyAll reads at once.
 const scopePage = 500
 
-// verifyAll returns the logs that hold, and the errors of those that do not.
+// verifyAll returns the logs that verify, and the errors of the others.
 func verifyAll(ctx context.Context, db audit.Store) (verified []verifiedLog, broken, err error) {
 	verified = []verifiedLog{}
 	last := audit.Scope("")

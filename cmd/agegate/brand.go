@@ -24,8 +24,8 @@ func (f *brandFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.clear, "brand-clear", false, "remove name, colour and logo of the brand")
 }
 
-// changes returns what is given of the brand on the command line; nil for
-// nothing.
+// changes returns the parts of the brand given on the command line, or nil if
+// none is.
 func (f *brandFlags) changes(flags *pflag.FlagSet) (*tenant.BrandChanges, error) {
 	if f.clear {
 		return tenant.ClearedBrand(), nil
@@ -53,7 +53,7 @@ func (f *brandFlags) changes(flags *pflag.FlagSet) (*tenant.BrandChanges, error)
 	return &c, nil
 }
 
-// readLogo reads a file, but no more of it than shows that it is too large.
+// readLogo reads a file, but only one byte more than the allowed size.
 func readLogo(path string) ([]byte, error) {
 	file, err := os.Open(path) //nolint:gosec // a file that the operator names
 	if err != nil {

@@ -124,7 +124,7 @@ func (c *cli) certifyRun() *cobra.Command {
 	return cmd
 }
 
-// certify runs the cases and prints how far they are.
+// certify runs the cases and prints their progress.
 func (c *cli) certify(ctx context.Context, target certify.Target, cases []string, stderr io.Writer) (report *certify.Report, err error) {
 	err = c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
 		sealer, err := app.NewSealer(cfg)

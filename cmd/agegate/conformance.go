@@ -38,7 +38,7 @@ The exit status is 0 when every case passed or was skipped for want of a credent
 1 when a case failed or webhooks did not reach the receiver, and 2 when the gateway
 could not be tested.`
 
-// conformanceFlags are the command's flags besides the suite's options.
+// conformanceFlags are the command's flags that are not options of the suite.
 type conformanceFlags struct {
 	conformance.Options
 
@@ -88,7 +88,7 @@ func (c *cli) conformanceCommand() *cobra.Command {
 	return cmd
 }
 
-// keyFlag is a key that the suite may be given.
+// keyFlag is the flag of an optional key.
 type keyFlag struct {
 	value           *string
 	flag, env, help string
@@ -109,8 +109,8 @@ func (f *conformanceFlags) keys() []keyFlag {
 	}
 }
 
-// completeConformance reads what the flags leave to the environment and to
-// files, and checks what needs no gateway.
+// completeConformance reads values that no flag gave from the environment and
+// from files, and checks everything that needs no gateway.
 func (c *cli) completeConformance(f *conformanceFlags) error {
 	c.complete(&f.BaseURL, "AGEGATE_BASE_URL")
 	for _, k := range f.keys() {
@@ -199,7 +199,7 @@ func (f *conformanceFlags) run(ctx context.Context, stdout, stderr io.Writer) er
 	return nil
 }
 
-// announce says what the run needs and costs.
+// announce prints what the run needs and costs.
 func (f *conformanceFlags) announce(w io.Writer, plan conformance.Plan) {
 	fmt.Fprintf(w, "Testing %s with %d cases; %d are skipped, see --plan.\nTest sessions it makes, at most: %d, of the tenant's daily cap. Live sessions: %d",
 		f.BaseURL, len(plan.Cases), plan.Skipped, plan.Sessions, plan.Live)
@@ -239,7 +239,8 @@ func caseProgress(w io.Writer) func(done, total int, r conformance.Result) {
 	}
 }
 
-// cannotRun gives an error the exit code for a gateway that was not tested.
+// cannotRun adds to an error the exit code for a gateway that could not be
+// tested.
 func cannotRun(err error) error {
 	if err == nil {
 		return nil

@@ -25,7 +25,8 @@ func (f *curveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "curve", "", "also write the counts that the threshold lab shows into this file;\nthe gateway reads "+curveFile+" in the models directory")
 }
 
-// writeCurve stores a report as the curve of what the models directory holds.
+// writeCurve stores a report as the curve of the models in the models
+// directory.
 func (c *cli) writeCurve(f curveFlags, sets []string, report accuracy.Report) error {
 	if f.path == "" && f.fairness == "" {
 		return nil
@@ -57,8 +58,8 @@ func (f *curveFlags) write(estimator string, ages []curve.Age) error {
 	return c.Write(f.path)
 }
 
-// writeFairness adds a report's cells to the file of the flag, or begins it, also
-// in place of one about another estimator.
+// writeFairness adds a report's cells to the file of the flag, or creates the
+// file, also if it was about another estimator.
 func (f *curveFlags) writeFairness(estimator string, report accuracy.Report) error {
 	if f.fairness == "" {
 		return nil

@@ -95,7 +95,7 @@ func (o *office) passed(owner uuid.UUID, ago time.Duration) session.Session {
 	return s
 }
 
-// deliver delivers all that is due of a tenant.
+// deliver delivers everything of a tenant that is due.
 func (o *office) deliver(owner uuid.UUID) {
 	o.t.Helper()
 	deliveries, err := o.store.ClaimDeliveries(o.t.Context(), []webhook.Claim{{TenantID: owner, Limit: 1000}}, time.Minute)
@@ -213,7 +213,8 @@ func TestPruneKeepsWhatIsOpen(t *testing.T) {
 	})
 }
 
-// A run that is stopped says how far it came, and what it did stays done.
+// A run that is stopped reports its progress, and what it deleted stays
+// deleted.
 func TestPruneIsStopped(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		owner := o.tenant()

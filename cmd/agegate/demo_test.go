@@ -7,7 +7,7 @@ import (
 	"agegate/internal/lab/demo"
 )
 
-// TestDemoTenant keeps the shop's credentials for as long as they are of use.
+// TestDemoTenant keeps the shop's credentials as long as they are valid.
 func TestDemoTenant(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "demo-shop.json")
 	credentials := func(c *console, shopURL string) demo.Credentials {

@@ -74,8 +74,8 @@ func (r *doctorReport) add(f doctor.Finding) {
 	}
 }
 
-// examine reports what is wrong with the configuration, or all that doctor finds with
-// it.
+// examine reports what is wrong with the configuration, or everything that doctor
+// finds.
 func (c *cli) examine(ctx context.Context, timeout time.Duration, progress func(string), tell func(doctor.Finding)) {
 	cfg, err := c.load(config.SecretKeyName)
 	if err != nil {
@@ -92,8 +92,8 @@ func (c *cli) examine(ctx context.Context, timeout time.Duration, progress func(
 	doctor.Examine(ctx, doctor.Options{Config: cfg, Sealer: sealer, Now: now, Timeout: timeout, Tell: tell, Progress: progress})
 }
 
-// showProgress returns a function that shows what is done, in one line, to somebody
-// who watches, and nothing for an empty text.
+// showProgress returns a function that shows the current step in one line of a
+// terminal, and clears the line for an empty text.
 func showProgress(w io.Writer) func(string) {
 	if !isTerminal(w) {
 		return func(string) {}
@@ -101,8 +101,8 @@ func showProgress(w io.Writer) func(string) {
 	return func(text string) { fmt.Fprintf(w, "\r\x1b[K%s\r", text) }
 }
 
-// problemsOf returns the problems that the error of a configuration is made of, one
-// a line.
+// problemsOf returns the single problems of a configuration error, one for each
+// line.
 func problemsOf(err error) string {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner

@@ -74,8 +74,8 @@ func (c *cli) evalCommand() *cobra.Command {
 	return cmd
 }
 
-// measure looks at the set, also altered if asked to, and reports on what the
-// models directory's estimator makes of it.
+// measure runs the estimator of the models directory over the set, and over
+// altered pictures if asked to, and returns the report.
 func measure(cmd *cobra.Command, p *inference.Pool, set []accuracy.Picture, o accuracy.Options, target int, alter bool) (accuracy.Report, error) {
 	head := age.NewHead(p.Manifest)
 	if p.Manifest.Tail == nil {
@@ -94,7 +94,7 @@ func measure(cmd *cobra.Command, p *inference.Pool, set []accuracy.Picture, o ac
 	return report, err
 }
 
-// writeReport prints the report, and draws it where a file for that is named.
+// writeReport prints the report, and also draws it if a file is given for that.
 func writeReport(cmd *cobra.Command, report accuracy.Report, plot string, asJSON bool) error {
 	if err := writePlot(plot, report); err != nil {
 		return err
@@ -154,8 +154,8 @@ func progress(w io.Writer) func(done, total int) {
 	}
 }
 
-// placeFor checks, before the work for a file begins, that its directory
-// exists. An empty path is accepted.
+// placeFor checks that a file's directory exists, before the work for the file
+// begins. An empty path is accepted.
 func placeFor(flag, path string) error {
 	if path == "" {
 		return nil
@@ -166,7 +166,7 @@ func placeFor(flag, path string) error {
 	return nil
 }
 
-// writePlot draws the report into a file, unless none is named.
+// writePlot draws the report into a file, if one is given.
 func writePlot(path string, report accuracy.Report) error {
 	if path == "" {
 		return nil

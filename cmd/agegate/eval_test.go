@@ -58,7 +58,7 @@ func TestEvalCommand(t *testing.T) {
 }
 
 // TestEvalOfGivenEstimates reports on the estimates that a CSV file brings, as
-// internal/tools/training/train.py writes them, without a look at any picture.
+// internal/tools/training/train.py writes them, without reading any picture.
 func TestEvalOfGivenEstimates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "held_out.csv")
 	text := "file,age,group,estimate\ngone.jpg,30,male;White,25\ngone.jpg,31,female,24.9\ngone.jpg,16,female,24.94\n"
@@ -81,7 +81,7 @@ func TestEvalOfGivenEstimates(t *testing.T) {
 	}
 }
 
-// TestEvalAltered adds a table of what single alterations do.
+// TestEvalAltered adds a table of the effects of single alterations.
 func TestEvalAltered(t *testing.T) {
 	out, _, err := runFaces(t, "eval", sampleFaces(t), "--alter", "--target", "13")
 	if err != nil || !strings.Contains(out, "ALTERED") || !strings.Contains(out, "glasses") {

@@ -120,7 +120,7 @@ func (c *cli) withEvidence(ctx context.Context, fn func(*evidence.Service) error
 	}, config.SecretKeyName)
 }
 
-// writeWhole writes a file that appears with all of its content.
+// writeWhole writes a file so that it appears only with its complete content.
 func writeWhole(path string, data []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".agegate-*")
 	if err != nil {

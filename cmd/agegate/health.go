@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// healthTimeout bounds the question: longer than the gateway's own checks take.
+// healthTimeout bounds the request. It is longer than the gateway's own checks.
 const healthTimeout = 5 * time.Second
 
 func (c *cli) healthCommand() *cobra.Command {
@@ -45,8 +45,8 @@ func (c *cli) healthCommand() *cobra.Command {
 	}
 }
 
-// ownAddress returns where this machine reaches a listen address, without asking
-// a name server: no host and an unspecified one become the loopback address.
+// ownAddress returns the address at which this machine reaches a listen address,
+// without using DNS. An empty or unspecified host becomes the loopback address.
 func ownAddress(listen string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -62,8 +62,8 @@ func ownAddress(listen string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// askReady returns nil if the answer is 200, and otherwise an error that says
-// what was answered, or that nothing was.
+// askReady returns nil if the answer is 200, and otherwise an error with the
+// answer, or that there was none.
 func askReady(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

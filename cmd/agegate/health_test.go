@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestHealth asks a gateway that runs, and what else may be at its address.
+// TestHealth checks a running gateway, and other things that may answer at its
+// address.
 func TestHealth(t *testing.T) {
 	c := newConsole(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

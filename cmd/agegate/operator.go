@@ -30,8 +30,8 @@ type operator struct {
 	actor   audit.Actor
 }
 
-// commandLine returns who runs this command, for the audit log: the user of the
-// operating system, as far as it can say.
+// commandLine returns the actor for the audit log: the user of the operating
+// system who runs this command, if it is known.
 func commandLine() audit.Actor {
 	actor := audit.Actor{Kind: audit.KindCLI}
 	if u, err := user.Current(); err == nil {
@@ -80,8 +80,8 @@ func openDatabase(ctx context.Context, cfg config.Config) (*store.Store, error) 
 	return db, nil
 }
 
-// withTenant is withOperator for a command whose only argument is the ID of a
-// tenant, which must exist.
+// withTenant runs fn on the configured database for a command whose only
+// argument is the ID of an existing tenant.
 func (c *cli) withTenant(ctx context.Context, args []string, fn func(operator, uuid.UUID) error) error {
 	id, err := idArgument(args)
 	if err != nil {
@@ -95,8 +95,8 @@ func (c *cli) withTenant(ctx context.Context, args []string, fn func(operator, u
 	})
 }
 
-// warnOfKey warns if a secret is about to be sealed under a key that does not
-// fit the database. This is not an error: after the loss of a key, every tenant
+// warnOfKey warns if a secret is about to be sealed under a different key from
+// the database's. This is not an error: after the loss of a key, every tenant
 // needs new secrets.
 func (op operator) warnOfKey(cmd *cobra.Command) {
 	if err := app.CheckSecretKey(cmd.Context(), op.tenants); err != nil {
@@ -104,7 +104,8 @@ func (op operator) warnOfKey(cmd *cobra.Command) {
 	}
 }
 
-// missing names what was not found. Other errors are returned unchanged.
+// missing adds to a not-found error what was not found. Other errors are
+// returned unchanged.
 func missing(what string, err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		return fmt.Errorf("%s not found", what)

@@ -26,8 +26,8 @@ func outputFlag(cmd *cobra.Command, shape string) *output {
 	return o
 }
 
-// print prints v as JSON with --json, otherwise what text writes, with columns
-// that tabs separate aligned.
+// print prints v as JSON with --json, otherwise the output of text, with
+// tab-separated columns aligned.
 func (o *output) print(v any, text func(w io.Writer)) error {
 	if o.json {
 		return printJSON(o.cmd.OutOrStdout(), v)

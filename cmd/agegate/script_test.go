@@ -121,7 +121,7 @@ func mask(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("masked"), []byte(text), 0o600))
 }
 
-// answers are what a receiver may say to a delivery.
+// answers are the possible answers of a receiver to a delivery.
 var answers = map[string]struct {
 	attempt webhook.Attempt
 	outcome webhook.Disposition
@@ -131,9 +131,9 @@ var answers = map[string]struct {
 	"gone":      {webhook.Attempt{Class: webhook.ClassStatus, StatusCode: 410}, webhook.Disposition{Action: webhook.ActionDisable}},
 }
 
-// event TENANT_ID pending|delivered|failed|gone [test] lets a live session of the
-// tenant pass, or a test session, as a gateway does, and its webhook meet that
-// answer. It sets EVENT and SESSION. With "open" the session is left as it is.
+// event TENANT_ID pending|delivered|failed|gone [test] makes a live session of
+// the tenant pass (or a test session), and gives its webhook that answer. It sets
+// EVENT and SESSION. With "open" the session is left as it is.
 func event(ts *testscript.TestScript, _ bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -133,7 +133,7 @@ func TestSecretKeyRotateKilled(t *testing.T) {
 }
 
 // secretsUnder makes n tenants and returns the live secrets of all, opened with
-// a key alone.
+// only the given key.
 func (c *console) secretsUnder(key string, n int) map[uuid.UUID]string {
 	c.t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(key)

@@ -24,9 +24,10 @@ var story = []struct {
 	{18, session.ResultFallback}, {18, session.ResultVerified}, {18, ""}, {21, session.ResultVerified},
 }
 
-// tellStory gives a tenant without test sessions some to look at in the
-// dashboard. They are made, opened and forced as by its backend and shoppers, and
-// their webhooks are sent. A tenant that may make no more is left as it is.
+// tellStory creates sample sessions for the dashboard if a tenant has no test
+// sessions. They are created, opened and forced as a backend and shoppers would
+// do it, and their webhooks are sent. It does nothing if the tenant has reached
+// its daily cap.
 func tellStory(ctx context.Context, gateway *app.App, tenantID uuid.UUID) error {
 	found, err := gateway.Insight.Sessions(ctx, insight.Scope{TenantID: tenantID}, insight.SessionFilter{}, uuid.Nil)
 	if err != nil || len(found.Rows) > 0 || found.Next != uuid.Nil {

@@ -24,7 +24,7 @@ func (c *cli) sessionExpireRedirect() *cobra.Command {
 		"The next redirect of session %s will have expired.\n", (*session.TestClock).ExpireNextRedirect)
 }
 
-// clockCommand is a command that turns the test clock of a session.
+// clockCommand returns a command that moves the test clock of a session.
 func (c *cli) clockCommand(use, short, long, done string, turn func(*session.TestClock, context.Context, audit.Actor, webhook.Scope, uuid.UUID) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " SESSION_ID", Short: short, Long: long, Args: exactlyOneID("SESSION_ID"),

@@ -34,8 +34,8 @@ func (c *cli) withUsers(ctx context.Context, fn func(*account.Service, config.Co
 	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error { return fn(users(db, cfg), cfg) })
 }
 
-// withUser is withUsers for a command whose only argument is a user's e-mail
-// address or ID.
+// withUser runs fn for a command whose only argument is a user's e-mail address
+// or ID.
 func (c *cli) withUser(ctx context.Context, args []string, fn func(*account.Service, config.Config, account.User) error) error {
 	return c.withUsers(ctx, func(accounts *account.Service, cfg config.Config) error {
 		var user account.User

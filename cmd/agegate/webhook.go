@@ -24,7 +24,7 @@ func (c *cli) webhookCommand() *cobra.Command {
 }
 
 // withWebhooks runs fn with the deliveries and the scope from tenantFlag. A
-// running gateway polls, and so finds what fn makes due.
+// running gateway finds deliveries that fn makes due by polling.
 func (c *cli) withWebhooks(ctx context.Context, scope func() (webhook.Scope, error), fn func(*webhook.Operations, audit.Actor, webhook.Scope) error) error {
 	of, err := scope()
 	if err != nil {
@@ -218,7 +218,8 @@ func parseSince(s string) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// printCount prints a number of things: under name in JSON, before what in text.
+// printCount prints a number of things: as the member name in JSON, and before
+// the text what otherwise.
 func printCount(out *output, name string, n int, what string) error {
 	return out.print(map[string]int{name: n}, func(w io.Writer) { fmt.Fprintf(w, "%d %s.\n", n, what) })
 }

@@ -42,7 +42,7 @@ import (
 // begun.
 const shutdownTime = 10 * time.Second
 
-// App is a gateway process. It has the parts of its role alone.
+// App is a gateway process. It has only the parts of its role.
 type App struct {
 	Store    *store.Store
 	Tenants  *tenant.Service
@@ -62,14 +62,14 @@ type App struct {
 	refusals   *insight.Recorder
 	dispatcher *webhook.Dispatcher
 	dashboard  *dashboard.Pages    // nil when it is off
-	certifier  *certify.Background // likewise
+	certifier  *certify.Background // nil when the dashboard is off
 	apart      bool                // the dashboard has its own listener
 	lab        dashboard.Lab
 
 	// The part of the hosted page; nil without it.
 	pages   *shopper.Pages
 	wallets *document.Wallets // nil when the way is off
-	photos  *document.Photos  // likewise
+	photos  *document.Photos  // nil when the way is off
 	pool    *inference.Pool   // nil when the estimator is off
 	decides string            // fingerprint of the files that estimate; empty without them
 }
@@ -77,7 +77,7 @@ type App struct {
 // server is a listener and what it serves, for the log.
 type server struct {
 	*httpd.Server
-	serves string // empty for the gateway itself
+	serves string // what it serves; empty for the gateway itself
 }
 
 // New builds the parts of the configured role: it migrates the database, loads the
@@ -162,7 +162,7 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 	} else {
 		a.lab.Why = dashboard.LabElsewhere
 	}
-	wake := func() {} // the replicas of the API poll for what is due
+	wake := func() {} // replicas of the API find due deliveries by polling
 	if cfg.ServesAPI() {
 		a.buildServices(cfg, sealer)
 		wake = a.dispatcher.Wake
@@ -181,7 +181,7 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 	return a.buildAPI(cfg, sealer, edge)
 }
 
-// buildServices builds what the API's part needs besides the API.
+// buildServices builds the services on which the API's part depends.
 func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 	accounts := account.Config{Store: a.Store, URL: cfg.DashboardURL, Sealer: sealer, Random: rand.Reader, Now: a.now}
 	// Where there are no passkeys, the dashboard says why.
@@ -204,8 +204,8 @@ func limits(cfg config.Config) billing.Limits {
 	return billing.Limits{FreeChecksPerMonth: cfg.FreeChecksPerMonth, TestDailyCap: cfg.TestDailyCap}
 }
 
-// buildSessions builds the service of sessions, which records by what calibration
-// each is decided, and calls wake when an event is to be delivered.
+// buildSessions builds the service of sessions, which records the calibration of
+// each decision, and calls wake when an event is ready for delivery.
 func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer, wake func()) {
 	a.Sessions = session.NewService(session.Config{
 		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Callbacks: callbackRule(cfg),
@@ -235,8 +235,8 @@ func (a *App) buildPages(cfg config.Config, sealer *credential.Sealer, e estimat
 	return err
 }
 
-// buildAPI builds the API and the dashboard and completes edge, which may have the
-// hosted page, by them.
+// buildAPI builds the API and the dashboard and adds them to edge, which may
+// already have the hosted page.
 func (a *App) buildAPI(cfg config.Config, sealer *credential.Sealer, edge httpd.Config) (*echo.Echo, error) {
 	if err := a.buildDashboard(cfg, sealer); err != nil {
 		return nil, err
@@ -258,13 +258,13 @@ func (a *App) buildAPI(cfg config.Config, sealer *credential.Sealer, edge httpd.
 func (a *App) checks(cfg config.Config) map[string]func(context.Context) error {
 	checks := map[string]func(context.Context) error{"database": a.Store.Ping}
 	if cfg.ServesPages() {
-		checks["models"] = func(context.Context) error { return nil } // New fails without those it needs
+		checks["models"] = func(context.Context) error { return nil } // New fails if models that it needs are missing
 	}
 	return checks
 }
 
-// showError writes the error page of the set that a request's path belongs to, and
-// plain text where no set of pages is served for it.
+// showError writes the error page of the set of pages to which the request's path
+// belongs, or plain text if no set is served there.
 func (a *App) showError(c echo.Context, status int, cause error) {
 	switch {
 	case a.dashboard != nil && !a.apart && dashboard.Owns(c.Request().URL.Path):
@@ -272,7 +272,7 @@ func (a *App) showError(c echo.Context, status int, cause error) {
 	case a.pages != nil:
 		a.pages.Error(c, status, cause)
 	default:
-		_ = c.String(status, http.StatusText(status)) // it fails when the client has gone
+		_ = c.String(status, http.StatusText(status)) // it fails only if the client has gone
 	}
 }
 

@@ -40,7 +40,7 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 	return err
 }
 
-// servesDashboard reports whether the dashboard is on and its address is fit for
+// servesDashboard reports whether the dashboard is on and its address may serve
 // one.
 func (a *App) servesDashboard(cfg config.Config) bool {
 	if err := cfg.CheckDashboard(); err != nil {
@@ -58,7 +58,7 @@ func (a *App) dashboardHandler(cfg config.Config) *echo.Echo {
 	})
 }
 
-// openLab reads the curve of the estimator in use. A gateway does its work
+// openLab reads the curve of the estimator in use. The gateway also works
 // without one.
 func (a *App) openLab(modelsDir, estimator string) {
 	a.decides = estimator

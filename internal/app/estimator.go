@@ -14,9 +14,9 @@ import (
 	"agegate/internal/rules/turn"
 )
 
-// Checks are let in as long as each can be answered usableRate times a second:
-// with fewer frames a turning head is not seen on its way. leastPlaces are given
-// out however slow the machine is.
+// Checks are admitted as long as each can be answered usableRate times a second;
+// with fewer frames a turning head is not seen during its movement. leastPlaces
+// is the number of places on even the slowest machine.
 const (
 	usableRate  = 5
 	leastPlaces = 2

@@ -1,6 +1,6 @@
 package app
 
-// The jobs of the house, at once rather than in their time.
+// The housekeeping jobs, for tests to run at once.
 var (
 	PruneSessions = (*App).pruneSessions
 	ReleaseHolds  = (*App).releaseHolds

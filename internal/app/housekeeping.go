@@ -21,14 +21,15 @@ import (
 const (
 	pruneEvery  = time.Hour
 	pruneBatch  = 500
-	holdsEvery  = time.Minute // creations also release the holds that they need
+	holdsEvery  = time.Minute // creations also release expired holds when they need units
 	tenantBatch = 100
 	foldEvery   = 5 * time.Minute
 	flushEvery  = 5 * time.Second
 )
 
 // keepHouse runs the database's housekeeping until ctx ends, in small steps
-// during traffic, on every replica with the API's part. The others only report.
+// during traffic, on every replica with the API's part. Other replicas only
+// report that they are alive.
 func (a *App) keepHouse(ctx context.Context) {
 	var jobs sync.WaitGroup
 	defer jobs.Wait()
@@ -47,8 +48,8 @@ func (a *App) keepHouse(ctx context.Context) {
 	}
 }
 
-// repeat runs job now and then about once per period, varied by a fifth so that
-// replicas started together drift apart.
+// repeat runs job at once and then about once per period, varied by a fifth so
+// that replicas started together drift apart.
 func (a *App) repeat(ctx context.Context, period time.Duration, failed string, job func(context.Context) error) {
 	for ctx.Err() == nil {
 		if err := job(ctx); err != nil && ctx.Err() == nil {
@@ -63,13 +64,14 @@ func (a *App) pruneClaims(ctx context.Context) error {
 	return inBatches(ctx, func(limit int) (int, error) { return a.Store.PruneClaims(ctx, a.now(), limit) })
 }
 
-// pruneAccounts deletes log-ins, links and what else of the accounts is over.
+// pruneAccounts deletes log-ins, links and other records of accounts that have
+// ended.
 func (a *App) pruneAccounts(ctx context.Context) error {
 	return inBatches(ctx, func(limit int) (int, error) { return a.Store.PruneAccounts(ctx, a.now(), limit) })
 }
 
-// inBatches calls remove, with a rest after each call, until it deletes less
-// than it may.
+// inBatches calls remove, with a rest after each call, until a call deletes
+// less than its limit.
 func inBatches(ctx context.Context, remove func(limit int) (int, error)) error {
 	for ctx.Err() == nil {
 		start := time.Now()
@@ -82,8 +84,8 @@ func inBatches(ctx context.Context, remove func(limit int) (int, error)) error {
 	return nil
 }
 
-// pruneSessions deletes all tenants' sessions past their retention. A tenant for
-// which that fails keeps none of the others waiting.
+// pruneSessions deletes all tenants' sessions past their retention. If it fails
+// for one tenant, it continues with the others.
 func (a *App) pruneSessions(ctx context.Context) error {
 	records, before := session.NewRecords(a.Store, a.now), a.now().Add(-a.retention)
 	var failed []error
@@ -107,8 +109,8 @@ func (a *App) pruneSessions(ctx context.Context) error {
 }
 
 // releaseHolds releases the units of all expired sessions. It repeats rounds of
-// one batch per tenant, in random order, until none is left. A tenant for which
-// that fails keeps none of the others waiting.
+// one batch per tenant, in random order, until none is left. If it fails for
+// one tenant, it continues with the others.
 func (a *App) releaseHolds(ctx context.Context) error {
 	failed := map[uuid.UUID]error{}
 	for more := true; more && ctx.Err() == nil; {

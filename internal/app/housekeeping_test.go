@@ -14,8 +14,8 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// TestRetention: finished sessions go when they are old enough, each tenant's with
-// an entry in its log; open and younger ones stay, and no unit is lost.
+// TestRetention: finished sessions are deleted when they are old enough, with an
+// entry in each tenant's log; open and younger sessions stay, and no unit is lost.
 func TestRetention(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
@@ -100,7 +100,8 @@ func settle(t *testing.T, g *gatewaytest.Gateway, key string) (c gatewaytest.Cre
 	return c
 }
 
-// TestReleaseGoesOn: a tenant whose holds cannot be released keeps no other's.
+// TestReleaseGoesOn: if one tenant's holds cannot be released, the others'
+// still are.
 func TestReleaseGoesOn(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		broken := g.Shop(t, "", nil)

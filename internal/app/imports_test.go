@@ -59,7 +59,7 @@ func own(pkg string) bool { return pkg == "agegate" || strings.HasPrefix(pkg, "a
 // forTests reports whether a package exists for tests, as pgtest does.
 func forTests(pkg string) bool { return strings.HasSuffix(path.Base(pkg), "test") }
 
-// TestRooms: every package is in a known room, and imports lead inwards only.
+// TestRooms: every package is in a known room, and imports only lead inwards.
 // Tests of a product package may use packages for tests, but nothing of tools.
 func TestRooms(t *testing.T) {
 	const format = `{{.ImportPath}}|{{join .Imports " "}}|{{join .TestImports " "}} {{join .XTestImports " "}}`
@@ -120,7 +120,8 @@ func stepsInwards(t *testing.T, pkg, dep string) {
 	}
 }
 
-// TestForbiddenImports: what a package may not reach, not even through others.
+// TestForbiddenImports: packages that a package must not import, even
+// indirectly.
 func TestForbiddenImports(t *testing.T) {
 	except := map[string]string{
 		"agegate/internal/lab/conformance":       "agegate/internal/rules/junit",      // a format of reports, which the gateway has no part in

@@ -10,8 +10,8 @@ import (
 	"agegate/internal/rules/insight"
 )
 
-// recordRefusal counts a refused API request for the tenant whose key it used. It
-// is nobody's if the key is not known.
+// recordRefusal counts a refused API request for the tenant whose key it used. If
+// the key is not known, it counts for no tenant.
 func (a *App) recordRefusal(req *http.Request, r httpd.Refusal) {
 	caller, ok := api.CallerOf(req)
 	if !ok {
@@ -23,7 +23,7 @@ func (a *App) recordRefusal(req *http.Request, r httpd.Refusal) {
 	}, r.RequestID)
 }
 
-// flushRefusals writes what was counted last, when no request is left.
+// flushRefusals writes the last counts, once no request is left.
 func (a *App) flushRefusals(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
 	defer cancel()

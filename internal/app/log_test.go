@@ -8,7 +8,8 @@ import (
 	"agegate/internal/gatewaytest"
 )
 
-// TestTheLogTellsASessionsLife reads what an operator sees of one session.
+// TestTheLogTellsASessionsLife checks what the log shows an operator of one
+// session.
 func TestTheLogTellsASessionsLife(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	receiver := gatewaytest.NewReceiver(t)

@@ -16,8 +16,8 @@ import (
 // roles are gateways of every role on one database.
 type roles struct{ all, api, pages *gatewaytest.Gateway }
 
-// startRoles starts a gateway of each role. That of the API is told to estimate,
-// and has no models.
+// startRoles starts a gateway of each role. The API's is configured to estimate,
+// but has no models.
 func startRoles(t *testing.T) roles {
 	t.Helper()
 	db, key := pgtest.URL(t), "AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
@@ -58,7 +58,7 @@ func TestRolesTogether(t *testing.T) {
 	})
 }
 
-// TestRolePaths: what a path answers in each role, and in what form it is refused.
+// TestRolePaths: the answer of each path in each role, and the form of refusals.
 func TestRolePaths(t *testing.T) {
 	g := startRoles(t)
 	shop := g.api.Shop(t, "", nil)
@@ -110,7 +110,7 @@ func TestRolePaths(t *testing.T) {
 	}
 }
 
-// TestRoleMetrics: every role has its figures.
+// TestRoleMetrics: every role serves its metrics.
 func TestRoleMetrics(t *testing.T) {
 	g := startRoles(t)
 	address := regexp.MustCompile(`msg="serving metrics" address=(\S+)`)
@@ -130,8 +130,8 @@ func get(t *testing.T, g *gatewaytest.Gateway, path string) (*http.Response, str
 	return g.Nobody().Get(t, path)
 }
 
-// TestRoleRoutes: the two parts share no route but the health checks, and have all
-// together.
+// TestRoleRoutes: the two parts share only the health checks, and together have
+// all routes.
 func TestRoleRoutes(t *testing.T) {
 	g := startRoles(t)
 	routesOf := func(g *gatewaytest.Gateway) map[string]bool {

@@ -47,7 +47,7 @@ type Resealed struct {
 	Readers credential.Resealing `json:"verifier_keys"`      // that sign requests to wallets
 }
 
-// sealedStore holds what is sealed besides the merchants' secrets.
+// sealedStore holds the sealed values other than the merchants' secrets.
 type sealedStore interface {
 	session.ClaimStore
 	account.Store

@@ -12,7 +12,7 @@ import (
 	"agegate/internal/rules/fault"
 )
 
-// one returns fault.NotFound for a statement that changed no row.
+// one returns fault.NotFound if a statement changed no row.
 func one(result *gorm.DB) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return fault.New(fault.NotFound, "Not found")

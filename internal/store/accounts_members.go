@@ -28,8 +28,8 @@ func (tx *Tx) InsertMembership(m account.Membership) error {
 	return tx.db.Create(&membershipRow{m.TenantID, m.UserID, string(m.Role), at(m.CreatedAt)}).Error
 }
 
-// LockOwners implements account.Tx. It locks the tenant, which is there also when
-// it has no owner.
+// LockOwners implements account.Tx. It locks the tenant, because its row exists
+// even without an owner.
 func (tx *Tx) LockOwners(tenantID uuid.UUID) error {
 	var row tenantRow
 	return tx.forChange().Take(&row, "id = ?", tenantID).Error
@@ -42,8 +42,8 @@ func (tx *Tx) OwnerExists(tenantID uuid.UUID) (bool, error) {
 	return len(rows) > 0, err
 }
 
-// dispensable is the membership of a user if the tenant has another owner who
-// can sign in, or if it is not an owner's.
+// dispensable selects the membership of a user if it may be removed: it is not
+// an owner's, or the tenant has another owner who can sign in.
 func (tx *Tx) dispensable(tenantID, userID uuid.UUID) *gorm.DB {
 	return tx.db.Where(`tenant_id = ? AND user_id = ? AND (role <> 'owner' OR EXISTS (
 		SELECT 1 FROM memberships AS other JOIN users ON users.id = other.user_id
@@ -51,7 +51,8 @@ func (tx *Tx) dispensable(tenantID, userID uuid.UUID) *gorm.DB {
 		tenantID, userID, tenantID, userID)
 }
 
-// kept turns a change of no row into fault.Conflict: the row is the last owner's.
+// kept returns fault.Conflict if no row was changed, because the row is the last
+// owner's.
 func kept(result *gorm.DB) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return fault.New(fault.Conflict, "The last owner stays")

@@ -71,7 +71,7 @@ func (s *Store) EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to
 		q := tx.db.Where("tenant_id = ? AND created_at < ?", tenantID, at(to)).Order("created_at, id").Limit(limit)
 		if after.ID == uuid.Nil {
 			q = q.Where("created_at >= ?", at(from))
-		} else { // from beside it would make SQLite begin every page there
+		} else { // without from: with both conditions, SQLite would begin every page at from
 			q = q.Where("(created_at, id) > (?, ?)", at(after.CreatedAt), after.ID)
 		}
 		var rows []entryRow
@@ -86,10 +86,10 @@ func (tx *Tx) TakeCounter(terms billing.Terms) (bool, error) {
 	return changed(tx.db.Exec(statement, args...))
 }
 
-// taking returns the statement that takes the units of a purchase, which changes
-// one row or none. The first unit of a period inserts the row, unless the limit is
-// too low: then the SELECT returns nothing. The casts give PostgreSQL the
-// parameters' types.
+// taking returns the statement that takes the units of a purchase, and changes one
+// row or none. The first unit of a period inserts the row, unless the limit is too
+// low: then the SELECT returns nothing. The casts give PostgreSQL the parameters'
+// types.
 func (tx *Tx) taking(p billing.Purchase) (statement string, args []any) {
 	limit := p.Limit
 	if limit == billing.Unlimited {

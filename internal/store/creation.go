@@ -44,9 +44,9 @@ func (s *Store) CreateSessions(ctx context.Context, sessions []session.Session, 
 	return err == nil, err
 }
 
-// createAtOnce is CreateSessions by one statement without a transaction around
-// it, which saves two trips to the server and the time that it holds the lock of
-// the balance meanwhile.
+// createAtOnce does CreateSessions in one statement without a transaction around
+// it. That saves two round trips to the server, during which the lock of the
+// balance would be held.
 func (s *Store) createAtOnce(ctx context.Context, sessions []session.Session, p billing.Purchase) (created bool, err error) {
 	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
 		created, err = s.tx(s.writer.WithContext(ctx)).createSessions(sessions, p)
@@ -100,7 +100,8 @@ func (tx *Tx) insertIf(condition string, args []any, slices ...any) (bool, error
 	return n > 0, translate(err)
 }
 
-// recordset is rows of a table in the form that json_populate_recordset reads.
+// recordset holds rows of a table in the form that json_populate_recordset
+// reads.
 type recordset struct {
 	table, columns string
 	json           string // an array of objects; empty without rows

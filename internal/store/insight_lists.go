@@ -19,16 +19,16 @@ import (
 
 var _ insight.Store = (*Store)(nil)
 
-// lookedAt is the most rows of one status that a list query looks at, where a
-// condition may pass over many before it finds a page.
+// lookedAt is how many rows of one status a list query reads at most, if a
+// condition may skip many rows before a page is full.
 const lookedAt = 500
 
 // ranges selects the newest rows of a table as a union of one range per status:
 // each is read from its end in the index (tenant_id, livemode, status, id), and
 // stops after a page. Any other way to read a mode of a tenant in the order of
 // ids would pass over the rows of the other mode. The status is given as a range
-// because PostgreSQL would otherwise read the primary key backwards where it
-// guesses that a row comes soon, and pass over all of them where there is none.
+// because PostgreSQL would otherwise read the primary key backwards if it
+// expects to find a row soon, and would skip every row if there is none.
 type ranges struct {
 	table, columns string
 	scope          insight.Scope
@@ -40,7 +40,7 @@ type ranges struct {
 
 // part is a status and a further condition on its rows.
 type part struct {
-	status string // never an input: it stands in the statement
+	status string // never input from outside: it is written into the statement
 	where  string // empty for none
 	args   []any
 }
@@ -58,9 +58,9 @@ func (r ranges) union(limit, offset int) (string, []any) {
 	return strings.Join(selects, " UNION ALL "), args
 }
 
-// top is union for one part and any columns, as a table of a statement. What is no input is
-// literal: both databases plan by it, and SQLite would prepare the statement again
-// when it is bound.
+// top is union for one part and any columns, as a table of a statement. Values that are not
+// input are literals, because both databases plan by them, and SQLite would prepare the
+// statement again for a bound value.
 func (r ranges) top(columns string, p part, limit, offset int) (string, []any) {
 	return fmt.Sprintf(`(SELECT %s FROM %s WHERE tenant_id = ? AND livemode = %t AND (status, id) >= ('%s', '%s') AND (status, id) < ('%s', ?)
 			ORDER BY status DESC, id DESC LIMIT %d OFFSET %d) AS part`,
@@ -69,7 +69,7 @@ func (r ranges) top(columns string, p part, limit, offset int) (string, []any) {
 }
 
 // selected is union with the conditions, of rows with ids at or after from. Rows
-// are first limited and then selected: nothing else would end the search.
+// are first limited and then selected: only this ends the search.
 func (r ranges) selected(from string) (string, []any) {
 	var selects []string
 	var args []any
@@ -86,7 +86,7 @@ func (r ranges) selected(from string) (string, []any) {
 	return strings.Join(selects, " UNION ALL "), args
 }
 
-// sparse reports whether there are conditions that may pass over many rows.
+// sparse reports whether there are conditions that may skip many rows.
 func (r ranges) sparse() bool {
 	return r.from != "" || r.where != "" || slices.ContainsFunc(r.parts, func(p part) bool { return p.where != "" })
 }
@@ -124,8 +124,8 @@ func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) 
 	return reached, tx.db.Raw(fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", statement, limit), args...).Find(rows).Error
 }
 
-// reach returns the id down to which lookedAt rows of every part reach, or "" if
-// there are no more of any.
+// reach returns the ID down to which the first lookedAt rows of every part
+// reach, or "" if no part has more rows.
 func (tx *Tx) reach(r ranges) (id string, err error) {
 	statement, args := r.union(1, lookedAt-1)
 	var last []string
@@ -173,7 +173,7 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 		r.from = insight.IDAt(q.From).String()
 	}
 	if q.Status == session.StatusPending {
-		// Older ones have expired, whether or not that was written.
+		// Older sessions have expired, whether or not a row says so.
 		r.from = max(r.from, insight.IDAt(q.Now.Add(-session.MaxLifetime)).String())
 	}
 	if !q.To.IsZero() {
@@ -235,8 +235,8 @@ func sessionParts(q insight.SessionQuery) []part {
 	return partsOf(q.Status, session.StatusPending, session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired)
 }
 
-// partsOf returns the one of all statuses that is asked for, every one for the
-// empty status, and nothing for one that is not known.
+// partsOf returns the requested status, all statuses for the empty one, and
+// none for an unknown one.
 func partsOf[S ~string](asked S, all ...S) (parts []part) {
 	for _, status := range all {
 		if asked == "" || asked == status {
@@ -256,7 +256,8 @@ func toSessionRow(r listRow, now time.Time) insight.SessionRow {
 	}
 }
 
-// eventColumns are those of eventRow but the body and what attempts use.
+// eventColumns are those of eventRow except the body and the columns that
+// attempts use.
 const eventColumns = "id, tenant_id, session_id, livemode, destination, endpoint_id, status, created_at, next_attempt_at, attempts, last_at, last_class, last_status"
 
 // ListEvents implements insight.Store.

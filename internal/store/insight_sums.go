@@ -13,8 +13,7 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// summed says where the rows of a sum are, and how many seconds one of its units
-// has.
+// summed names the table of a sum and the length of its unit in seconds.
 type summed struct {
 	table   string
 	seconds int64
@@ -89,8 +88,8 @@ type groupRow struct {
 	Begun     int64
 }
 
-// hourOf is the SQL of what sessions of one hour have in common, and of that
-// hour's number given such a value.
+// hourOf is the SQL expression that is equal for sessions of one hour, and the
+// one that computes the hour's number from it.
 func (tx *Tx) hourOf() (common, number string) {
 	if tx.postgres {
 		return "date_trunc('hour', created_at)", "CAST(extract(epoch FROM common) AS bigint) / 3600"
@@ -98,7 +97,8 @@ func (tx *Tx) hourOf() (common, number string) {
 	return "substr(created_at, 1, 13)", "CAST(strftime('%s', common || ':00') AS INTEGER) / 3600"
 }
 
-// bucketOf is the SQL of the bucket of the time from opening to the decision.
+// bucketOf is the SQL expression for the bucket of the time from opening to
+// decision.
 func (tx *Tx) bucketOf() string {
 	took := "CAST(round((julianday(completed_at) - julianday(coalesce(opened_at, created_at))) * 86400000) AS INTEGER)"
 	if tx.postgres {
@@ -136,7 +136,7 @@ func (s *Store) CountSessions(ctx context.Context, tenantID uuid.UUID, from, to,
 	return toGroups(rows), err
 }
 
-// toGroups joins the rows that differ in their bucket only.
+// toGroups joins the rows that differ only in their bucket.
 func toGroups(rows []groupRow) []insight.Group {
 	var groups []insight.Group
 	index := map[insight.Group]int{}
@@ -233,8 +233,8 @@ func (s *Store) FoldLedger(ctx context.Context, tenantID uuid.UUID, upto, day in
 	return s.fold(ctx, markOf(insight.SumLedger, tenantID), upto, day, &rows, len(rows))
 }
 
-// fold moves a mark from upto to behind n and stores the rows. The mark's row is
-// locked by its update, so of several replicas one goes on.
+// fold moves a mark from upto to the unit after n and stores the rows. The
+// update locks the mark's row, so only one of several replicas continues.
 func (s *Store) fold(ctx context.Context, mark string, upto, n int64, rows any, count int) (bool, error) {
 	return update(ctx, s, func(tx *Tx) (bool, error) {
 		moved, err := changed(tx.db.Exec(`

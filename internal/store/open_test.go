@@ -184,7 +184,7 @@ func TestDialectsHaveTheSameMigrations(t *testing.T) {
 	}
 }
 
-// A large transaction makes a large log, which later ones make small again.
+// A large transaction makes a large log; later transactions shrink it again.
 func TestSQLiteLogShrinks(t *testing.T) {
 	url := sqliteURL(t)
 	s := numbers(t, url)

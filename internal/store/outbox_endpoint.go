@@ -10,8 +10,8 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// eventBatch is the most events that one transaction changes, so that a tenant
-// with very many does not delay others.
+// eventBatch is the maximum number of events that one transaction changes, so
+// that a tenant with very many does not delay others.
 const eventBatch = 500
 
 // endpointDisabled reports false for an endpoint without a record and for an
@@ -44,8 +44,9 @@ func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Action) (disabled boo
 	}
 	after := before.After(v, failedLately, now)
 	if after.DisabledAt != nil && v != webhook.ActionFinish {
-		// One that another transaction has locked is left to the next failure: two
-		// that wait for each other's events would end in a deadlock.
+		// Skip events that another transaction has locked; the next failure
+		// changes them. Two transactions that wait for each other's events would
+		// deadlock.
 		err = tx.db.Exec(`
 			WITH stopped AS MATERIALIZED (
 				SELECT id FROM webhook_events WHERE endpoint_id = ? AND status = 'pending' LIMIT ?`+tx.skipLocked()+`

@@ -61,7 +61,7 @@ func TestEndpointGoneWaitsUntilEnabled(t *testing.T) {
 }
 
 // Many deliveries of one endpoint are moved a few at a time: no transaction
-// holds up other tenants for as long as one tenant's queue takes.
+// delays other tenants as long as the whole queue would take.
 func TestEndpointWithManyDeliveries(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		const many = store.EventBatch + 20
@@ -98,8 +98,8 @@ func TestEndpointWithManyDeliveries(t *testing.T) {
 	})
 }
 
-// An endpoint that is being disabled waits for nobody who is changing one of its
-// deliveries, and a delivery that is accepted meanwhile stays delivered.
+// Disabling an endpoint does not wait for a transaction that is changing one of
+// its deliveries, and a delivery that is accepted meanwhile stays delivered.
 func TestEndpointGoneWhileDelivering(t *testing.T) {
 	o := outbox{Store: dbtest.Open(t, pgtest.URL(t)), t: t}
 	o.tenant = o.newTenant()
@@ -151,8 +151,8 @@ func TestEndpointFailingForFiveDays(t *testing.T) {
 	})
 }
 
-// A merchant with little traffic: two failures with nothing tried for five days
-// between them are not five days of failures.
+// A merchant with little traffic: two failures with five days without an
+// attempt between them do not count as five days of failures.
 func TestEndpointFailingAfterQuietDays(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		backdate := func(age time.Duration) {
@@ -299,8 +299,8 @@ func TestPruneKeepsThirtyDays(t *testing.T) {
 	})
 }
 
-// TestFailedByTenant: the most first, each mode counted up to its bound, and
-// nobody without failures.
+// TestFailedByTenant: tenants with the most failures come first, each mode is
+// counted up to its limit, and tenants without failures are left out.
 func TestFailedByTenant(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		few, none := o.newTenant(), o.newTenant()

@@ -340,8 +340,8 @@ func TestOutboxDueTenants(t *testing.T) {
 	})
 }
 
-// However much tenants have due, finding out who they are looks at a row or two
-// of each, also before PostgreSQL has gathered statistics.
+// Finding the tenants with due deliveries reads one or two rows of each,
+// however many are due, even before PostgreSQL has gathered statistics.
 func TestOutboxDueTenantsCost(t *testing.T) {
 	o := outbox{Store: dbtest.Open(t, pgtest.URL(t)), t: t}
 	const tenants, each = 3, 2000

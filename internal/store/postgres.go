@@ -54,7 +54,7 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 func meetPostgres(ctx context.Context, url string) (*pgServer, error) {
 	config, err := pgx.ParseConfig(url)
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, fmt.Errorf("database URL names a file that cannot be read: %s", file.Error()) // whose cause looks like a network's
+		return nil, fmt.Errorf("database URL names a file that cannot be read: %s", file.Error()) // its cause looks like a network error
 	}
 	if err != nil {
 		// The parser's own message may quote the URL with its password.
@@ -87,8 +87,8 @@ func refusesSettings(err error) bool {
 // errReplica is returned when no database answers that can be written to.
 var errReplica = errors.New("no primary answers, only a read-only replica: name the primary, or all hosts separated by commas, of which the primary is then used")
 
-// explained returns what to do about a connection that failed for a reason which
-// waiting does not mend. Other errors are returned unchanged.
+// explained adds advice to the error of a connection that failed for a reason
+// that does not go away by waiting. Other errors are returned unchanged.
 func explained(err error) error {
 	const refused = "the server's certificate does not count: %w: "
 	if unknown, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
@@ -106,9 +106,10 @@ func explained(err error) error {
 	return err
 }
 
-// meet connects once to learn what answers. Behind a pooler that lends a server
-// connection for one transaction only, as PgBouncer does, settings and prepared
-// statements of a connection do not last, so none are used.
+// meet connects once to find out what kind of server answers. Behind a pooler
+// that lends a server connection for one transaction only, as PgBouncer does,
+// settings and prepared statements of a connection do not last, so none are
+// used.
 func (p *pgServer) meet(ctx context.Context) error {
 	conn, err := pgx.ConnectConfig(ctx, p.config)
 	if refusesSettings(err) {
@@ -159,7 +160,7 @@ const poolSize = 20
 func (p *pgServer) open(conns int) *sql.DB {
 	config := *p.config
 	if !p.isPooled() {
-		config.DescriptionCacheCapacity = 0 // no use is made of it, and it is 20 kB for each connection
+		config.DescriptionCacheCapacity = 0 // it is not used, and takes 20 kB per connection
 	}
 	pool := stdlib.OpenDB(config)
 	pool.SetMaxOpenConns(conns)

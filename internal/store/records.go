@@ -30,7 +30,7 @@ func (s *Store) UpdateRecords(ctx context.Context, fn func(session.RecordTx) err
 func (s *Store) CountUnfinished(ctx context.Context, tenantID uuid.UUID, now time.Time) (open, events int64, err error) {
 	err = s.View(ctx, func(tx *Tx) error {
 		err := tx.db.Model(&sessionRow{}).
-			Where("tenant_id = ? AND created_at > ?", tenantID, at(now.Add(-session.MaxLifetime))). // for the index
+			Where("tenant_id = ? AND created_at > ?", tenantID, at(now.Add(-session.MaxLifetime))). // lets the query use the index
 			Where("status = ? AND expires_at > ?", session.StatusPending, at(now)).Count(&open).Error
 		if err != nil {
 			return err
@@ -65,9 +65,9 @@ func (tx *Tx) LockRecords(tenantID uuid.UUID, before time.Time, after session.Re
 	return tx.records(rows, tx.forUpdateUnlocked())
 }
 
-// records adds to sessions what is to be known of their events, which it locks:
-// an event that was delivered may be made due again. With a lock that is not
-// waited for, an event that another transaction is changing is undelivered.
+// records adds the state of their events to sessions, and locks the events,
+// because a delivered event may be made due again. If the lock does not wait,
+// an event that another transaction is changing counts as undelivered.
 func (tx *Tx) records(rows []sessionRow, lock *gorm.DB) ([]session.Record, error) {
 	ids := mapAll(rows, func(r sessionRow) uuid.UUID { return r.ID })
 	var locked []string

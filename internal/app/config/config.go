@@ -45,7 +45,7 @@ type Config struct {
 	DashboardListen        string // empty: on Listen
 	TrustedProxies         []netip.Prefix
 	SecretKey              []byte // 32 bytes; seals secrets at rest
-	NewSecretKey           []byte // 32 bytes, or nil; if set, it seals, and both keys open
+	NewSecretKey           []byte // 32 bytes, or nil; if set, it encrypts, and both keys decrypt
 	ModelsDir              string
 	SessionTTL             time.Duration
 	TestDailyCap           int64         // -1 unlimited
@@ -53,7 +53,7 @@ type Config struct {
 	AgeMargin              float64       // years, 0 or more
 	Retention              time.Duration // of finished sessions; 0: no end
 	RedirectTokenTTL       time.Duration
-	WebhookRetryLive       []time.Duration // after each failed attempt but the last
+	WebhookRetryLive       []time.Duration // wait after each failed attempt except the last
 	WebhookRetryTest       []time.Duration
 	WebhookAllowNets       []netip.Prefix
 	AllowInsecureCallbacks bool
@@ -74,7 +74,7 @@ func (c Config) ServesAPI() bool { return c.Role != RolePages }
 func (c Config) ServesPages() bool { return c.Role != RoleAPI }
 
 // Fingerprint identifies the settings that all replicas must share, without
-// telling them: those of one process or its place are left out, and so are
+// revealing them. It leaves out settings of a single process or place, and
 // secrets.
 func (c Config) Fingerprint() string {
 	c.Listen, c.DashboardListen, c.MetricsListen, c.DatabaseURL, c.MigrationURL, c.ModelsDir, c.Version = "", "", "", "", "", "", ""
@@ -175,9 +175,9 @@ func (c *Config) deriveURLs() {
 	}
 }
 
-// CheckDashboard returns why the dashboard cannot be served: not over plain http,
-// except on this machine, because its cookies and passwords would be readable on
-// the way.
+// CheckDashboard returns an error if the dashboard cannot be served. Plain http
+// is refused except on this machine, because others could read cookies and
+// passwords on the network.
 func (c *Config) CheckDashboard() error {
 	if !c.Dashboard || Private(c.DashboardURL) {
 		return nil
@@ -185,8 +185,8 @@ func (c *Config) CheckDashboard() error {
 	return fmt.Errorf("%s must be an https address, or http on localhost: set it, or AGEGATE_DASHBOARD=off to serve no dashboard", dashboardURLName)
 }
 
-// Private reports whether what is sent to an origin cannot be read on the way: by
-// https, or on this machine.
+// Private reports whether nobody on the network can read what is sent to an
+// origin, because it uses https or is on this machine.
 func Private(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil {

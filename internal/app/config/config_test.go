@@ -42,7 +42,7 @@ func TestDefaults(t *testing.T) {
 		"secure":        !c.AllowInsecureCallbacks,
 		"estimator":     c.Estimator == EstimatorONNX,
 		"no metrics":    c.MetricsListen == "",
-		"workers":       c.InferenceWorkers == 3, // and not what the machine has
+		"workers":       c.InferenceWorkers == 3, // not the machine's number
 	} {
 		if !ok {
 			t.Errorf("%s: %+v", name, c)
@@ -141,7 +141,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Roles run apart on PostgreSQL only, and differ in nothing that replicas share.
+// Separate roles need PostgreSQL, and have the same fingerprint of shared
+// settings.
 func TestRole(t *testing.T) {
 	all, err := Load(lookup(map[string]string{DatabaseURLName: "postgres://db/agegate"}))
 	if err != nil {
@@ -177,7 +178,7 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// Links may be http where callback URLs may, and then on this machine alone.
+// Links may use http only if callback URLs may, and only on this machine.
 func TestLinksWithInsecureCallbacks(t *testing.T) {
 	for link, ok := range map[string]bool{
 		"http://localhost:8081/privacy": true, "http://127.0.0.1/": true, "http://[::1]:80/": true,
@@ -210,8 +211,7 @@ func TestCheckDashboard(t *testing.T) {
 	}
 }
 
-// A listener of its own is where the dashboard is, unless its address says
-// otherwise.
+// The dashboard's address defaults to that of its own listener.
 func TestDashboardListen(t *testing.T) {
 	for _, tt := range []struct{ listen, dashboard, want string }{
 		{"", "", "https://age.example.com"},

@@ -46,7 +46,7 @@ const dashboardURLName = "AGEGATE_DASHBOARD_URL"
 // roleName is checked again once the database is known.
 const roleName = "AGEGATE_ROLE"
 
-// maxOperatorName is the most characters of the operator's name.
+// maxOperatorName is the maximum length of the operator's name, in characters.
 const maxOperatorName = 100
 
 // Variables are all settings, in the order they are documented.

@@ -14,8 +14,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// addresses examines the public addresses, as a browser on this machine meets them,
-// at the same time.
+// addresses examines the public addresses, as a browser on this machine reaches
+// them, all at the same time.
 func (e *examiner) addresses(ctx context.Context) {
 	tell, findings := e.Tell, make([][]Finding, 3)
 	var all sync.WaitGroup
@@ -53,7 +53,7 @@ func (e *examiner) dashboardURL(ctx context.Context) {
 	e.serves(ctx, check, e.Config.DashboardURL, "/dashboard/login", "the dashboard")
 }
 
-// serves examines whether a part of the gateway answers at an address.
+// serves checks whether a part of the gateway answers at an address.
 func (e *examiner) serves(ctx context.Context, check, address, path, part string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, address+path, http.NoBody)
 	if err != nil {
@@ -75,7 +75,7 @@ func (e *examiner) serves(ctx context.Context, check, address, path, part string
 }
 
 // verifyURL examines the address of the hosted page, which needs https for the
-// camera, and a way for WebSockets.
+// camera, and WebSockets.
 func (e *examiner) verifyURL(ctx context.Context) {
 	const check = "AGEGATE_VERIFY_URL"
 	if !config.Private(e.Config.VerifyURL) {
@@ -108,7 +108,7 @@ func (e *examiner) unreachable(check string, err error) {
 	e.problem(check, "the gateway cannot be reached: "+reason(err), "start the gateway; look at the name in DNS, the firewall, and the reverse proxy's listener and certificate")
 }
 
-// certificate warns of one that ends soon.
+// certificate warns of a certificate that ends soon.
 func (e *examiner) certificate(check string, res *http.Response) {
 	if res.TLS == nil || len(res.TLS.PeerCertificates) == 0 {
 		return

@@ -25,12 +25,12 @@ const (
 	hostsAtOnce  = 16
 )
 
-// host is one that callback URLs of enabled tenants name.
+// host is a host in callback URLs of enabled tenants.
 type host struct {
 	address string // host:port
 	secure  bool
 	webhook bool               // the gateway itself connects to it
-	tenants map[uuid.UUID]bool // that name it
+	tenants map[uuid.UUID]bool // tenants with a callback URL on it
 
 	looked bool
 	leaf   *x509.Certificate
@@ -103,7 +103,7 @@ func addHost(hosts map[string]*host, raw string, tenantID uuid.UUID, isWebhook b
 	h.tenants[tenantID] = true
 }
 
-// look connects to the hosts, some at a time, until ctx ends.
+// look connects to the hosts, a few at a time, until ctx ends.
 func (e *examiner) look(ctx context.Context, hosts []*host) {
 	client := webhook.NewClient(e.Config.WebhookAllowNets)
 	var all sync.WaitGroup
@@ -126,8 +126,8 @@ func (e *examiner) look(ctx context.Context, hosts []*host) {
 	all.Wait()
 }
 
-// tellHost reports what is wrong with a host, and returns whether nothing is. A host
-// that only browsers go to may be out of this machine's reach.
+// tellHost reports what is wrong with a host, and returns whether everything is
+// right. A host that only browsers open may be unreachable from this machine.
 func (e *examiner) tellHost(h *host) bool {
 	check := "callback host " + h.address
 	who := fmt.Sprintf(" (%d tenants)", len(h.tenants))

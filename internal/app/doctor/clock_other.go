@@ -4,5 +4,6 @@ package doctor
 
 import "context"
 
-// clock has no one to ask; the database's clock is compared all the same.
+// clock cannot ask this operating system; the clock is still compared with the
+// database's.
 func (e *examiner) clock(context.Context) {}

@@ -16,15 +16,16 @@ import (
 	"agegate/internal/store"
 )
 
-// Differences of this machine's clock from the database's. The first is as little
-// as can be measured over a slow network; with the second, webhooks that the
-// database's clock stamps are refused by merchants whose clocks agree with this one.
+// Differences between this machine's clock and the database's. The first is the
+// smallest that can be measured over a slow network. From the second on, merchants
+// whose clocks agree with this machine refuse webhooks, which carry the database's
+// time.
 const (
 	clockDrift = 2 * time.Second
 	clockWrong = time.Minute
 )
 
-// database examines the database, and what can only be examined with it.
+// database examines the database, and everything that needs it.
 func (e *examiner) database(ctx context.Context) {
 	e.Progress("database")
 	path, isFile := strings.CutPrefix(e.Config.DatabaseURL, "sqlite:")
@@ -48,8 +49,8 @@ func (e *examiner) database(ctx context.Context) {
 	e.callbacks(ctx, tenants)
 }
 
-// state reports what the database is like, and returns whether this binary can read
-// its tables.
+// state reports the condition of the database, and returns whether this binary can
+// read its tables.
 func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 	const check = "database"
 	before := e.Now()
@@ -84,8 +85,8 @@ func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 	return true
 }
 
-// compareClocks reports how far the database's clock is ahead, as measured over a
-// question that took so long.
+// compareClocks reports how far the database's clock is ahead, measured by a
+// query that took the given time.
 func (e *examiner) compareClocks(ahead, took time.Duration) {
 	const check, advice = "database's clock", "set both machines' clocks by a time service"
 	found := fmt.Sprintf("it differs from this machine's by %s", ahead.Abs().Round(time.Millisecond))

@@ -30,7 +30,7 @@ type Finding struct {
 	Advice string `json:"advice,omitempty"` // what to do; empty for OK
 }
 
-// Options are what is examined, and how.
+// Options say what is examined, and how.
 type Options struct {
 	Config config.Config
 	Sealer *credential.Sealer
@@ -39,18 +39,18 @@ type Options struct {
 	Timeout time.Duration
 	// Tell is called for every finding, as soon as it is known.
 	Tell func(Finding)
-	// Progress is called with what is examined next, and how far that is.
+	// Progress is called before each examination, with its name and number.
 	Progress func(text string)
 }
 
-// DefaultTimeout is a useful Options.Timeout.
+// DefaultTimeout is a good value for Options.Timeout.
 const DefaultTimeout = 10 * time.Second
 
-// expirySoon is how long before its end a certificate is pointed out: most are
+// expirySoon is how long before its end a certificate is reported. Most are
 // renewed a month before.
 const expirySoon = 14 * 24 * time.Hour
 
-// examiner makes the examinations.
+// examiner carries out the examinations.
 type examiner struct{ Options }
 
 // Examine makes all examinations, one after the other, within some minutes at most.
@@ -66,7 +66,7 @@ func Examine(ctx context.Context, o Options) {
 	e.database(ctx)
 }
 
-// within runs one examination within its time.
+// within runs one examination with a timeout.
 func (e *examiner) within(ctx context.Context, name string, examine func(context.Context)) {
 	e.Progress(name)
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout)

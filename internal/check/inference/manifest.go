@@ -19,8 +19,8 @@ import (
 const ManifestName = "manifest.json"
 
 // Manifest describes a models directory: which file plays which role, how its
-// input is prepared, and where everything came from. To use another model of
-// the same shape, put its file next to the others and change its entry.
+// input is prepared, and the origin of each file. To use another model of the
+// same shape, put its file next to the others and change its entry.
 type Manifest struct {
 	Runtime File           `json:"runtime"` // the ONNX Runtime shared library
 	Models  map[Model]File `json:"models"`
@@ -40,7 +40,7 @@ type File struct {
 }
 
 // Fingerprint identifies the models that are in use: directories with the same
-// one hold the same models.
+// fingerprint hold the same models.
 func (m Manifest) Fingerprint() string {
 	digest := sha256.New()
 	for _, role := range slices.Sorted(maps.Keys(m.Models)) {
@@ -84,7 +84,7 @@ func ReadManifest(dir string) (Manifest, error) {
 			}
 		}
 	}
-	delete(m.Models, Tail) // described by its own manifest alone
+	delete(m.Models, Tail) // only its own manifest describes it
 	for _, file := range m.Models {
 		if file.Input == nil || file.Input.Width < 1 || file.Input.Height < 1 {
 			return m, fmt.Errorf("%s: %s has no input size", ManifestName, file.Path)

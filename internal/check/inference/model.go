@@ -6,8 +6,8 @@ import "context"
 const (
 	AgeBins        = 100  // whole ages distinguished, from 0
 	DescriptorSize = 1024 // of the face descriptor
-	// MapSize is the length of its further output "map", which a tail goes on
-	// from: 512 channels of 14 rows of 14 cells, 0 to 6.
+	// MapSize is the length of its output "map", the input of a tail: 512
+	// channels of 14 rows of 14 cells, 0 to 6.
 	MapSize = 512 * 14 * 14
 )
 
@@ -50,7 +50,7 @@ var Outputs = map[Model]map[string]int{
 	},
 	Ager: {
 		"distribution": AgeBins,        // probability of each whole age
-		"descriptor":   DescriptorSize, // what the same-face comparison works on
+		"descriptor":   DescriptorSize, // input of the comparison of faces
 	},
 	Tail:      {"distribution": AgeBins},
 	Antispoof: {"real": 1}, // probability
@@ -67,8 +67,7 @@ type Input struct {
 	Offset float32 `json:"offset"`
 }
 
-// Models lends out complete sets of the models, at most as many at a time as
-// there are workers.
+// Models lends out complete sets of the models, one set for each worker.
 type Models interface {
 	// Acquire waits until a worker is free. It fails only when ctx ends before
 	// one is, or after the models were closed.
@@ -77,7 +76,7 @@ type Models interface {
 
 // Worker is one set of models, for one goroutine at a time.
 type Worker interface {
-	// Has reports whether the role is filled; all but Tail are.
+	// Has reports whether the role is filled; all roles except Tail always are.
 	Has(m Model) bool
 	// Input returns the model's input format and the buffer to fill before Run.
 	// The tail's input is the age model's "map" and has no format.

@@ -62,8 +62,8 @@ func TestPoolBoundsItsWorkers(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: whatever is wrong with a models directory is found at the
-// start, and what is merely absent says how to get it.
+// TestOpenRefuses: every fault of a models directory is found at the start, and
+// the error for missing files says how to get them.
 func TestOpenRefuses(t *testing.T) {
 	rows := []struct {
 		name    string

@@ -90,7 +90,7 @@ func (p *Pool) Acquire(ctx context.Context) (Worker, error) {
 	default:
 	}
 	select {
-	case w := <-p.free: // whether ctx has ended or not: a caller that has a turn finishes its frame
+	case w := <-p.free: // even if ctx has ended: a caller that has a turn finishes its frame
 		return w, nil
 	default:
 	}
@@ -176,7 +176,7 @@ func (s *session) open(path string, role Model, outputs map[string]string, optio
 		return err
 	}
 	shape := ort.NewShape(1, 3, int64(s.format.Height), int64(s.format.Width))
-	if s.format == (Input{}) { // no picture, but another model's output
+	if s.format == (Input{}) { // the input is not a picture but another model's output
 		if shape = taken[0].Dimensions; shape.FlattenedSize() != MapSize {
 			return fmt.Errorf("takes %d values, want %d", shape.FlattenedSize(), MapSize)
 		}

@@ -14,14 +14,14 @@ import (
 const TailManifestName = "agetail.json"
 
 // TailManifest describes a tail: the model, the stock model whose feature map
-// it goes on from, and what it learned from.
+// is its input, and its training data.
 type TailManifest struct {
 	File
 	Base      string          `json:"base"` // SHA-256 of the age model
 	Scale     Scale           `json:"scale"`
 	TrainedAt time.Time       `json:"trained_at"`
 	Data      TailData        `json:"data"`
-	Figures   json.RawMessage `json:"figures"` // of pictures held out while training
+	Figures   json.RawMessage `json:"figures"` // measured on pictures held out from training
 }
 
 // TailData says what a tail was trained on.
@@ -32,8 +32,8 @@ type TailData struct {
 	Oldest   int    `json:"oldest"`
 }
 
-// ErrOtherBase reports a tail that goes on from another age model than the
-// directory holds.
+// ErrOtherBase reports a tail that was trained on a different age model from
+// the directory's.
 var ErrOtherBase = errors.New("the tail was trained on another age model: remove this file, then run `make train`")
 
 // addTail gives the tail its role, if the directory has one.

@@ -12,8 +12,8 @@ import (
 	"agegate/internal/check/vision/visiontest"
 )
 
-// TestTail: the tail is there when its manifest is, and one that is damaged or
-// goes on from another model is refused.
+// TestTail: the tail is available if its manifest exists, and a tail that is
+// damaged or belongs to another model is refused.
 func TestTail(t *testing.T) {
 	source := filepath.Join(visiontest.Root(), "models")
 	visiontest.Pool(t) // the library of the real directory is the one in use

@@ -9,7 +9,7 @@ import (
 )
 
 // Observation is the result of analysing one frame. Guidance says whether it can be used;
-// the fields after it are set as far as the analysis came.
+// the fields after it are set up to the point that the analysis reached.
 type Observation struct {
 	Guidance      Guidance
 	Width, Height int  // of the frame, in pixels
@@ -25,7 +25,7 @@ type Observation struct {
 	Real, Live    float64 // passive scores, 0 to 1; set by Score
 	Raster        float64 // how much a regular pattern stands out, see raster; set by Score
 	Eyes          *Eyes   // the eyes alone
-	Grain         *Grain  // single pixels of the picture, by which it is recognized
+	Grain         *Grain  // single pixels of the picture, for recognizing it again
 
 	picture  *picture
 	crop     crop
@@ -146,8 +146,8 @@ func (c comparing) Features(ctx context.Context, o *Observation) (*Features, err
 	return c.Views(ctx, o)
 }
 
-// look fills the observation, stopping at the first problem after which the
-// rest would mean nothing.
+// look fills the observation, and stops at the first problem that makes the
+// remaining values meaningless.
 func (o *Observation) look(w inference.Worker, last *Observation) error {
 	found, err := o.follow(w, last)
 	if err == nil && !found {

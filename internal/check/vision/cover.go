@@ -14,10 +14,10 @@ var (
 // colours of a picture say nothing about skin, as in a grey one.
 const minSkinWarmth = 8.0
 
-// warmth is how much redder the lips are than neutral, over the same of the
-// skin between the eyes. Lips are at least as red as the skin, whatever its
-// tone; cloth over them seldom is. The result is 1 where the skin itself shows
-// no colour.
+// warmth is how much redder the lips are than neutral, divided by the same
+// value of the skin between the eyes. Lips are at least as red as the skin,
+// whatever its tone; cloth over them seldom is. The result is 1 where the skin
+// itself shows no colour.
 func (p *picture) warmth(mesh []Point, faceWidth float64) float64 {
 	patch := faceWidth / 20
 	skin := p.redness(mesh, browAndBridge, patch)
@@ -38,8 +38,8 @@ func (p *picture) redness(mesh []Point, indices []int, patch float64) float64 {
 	})
 }
 
-// colour is how far the skin's chroma is from none: the mean of both planes'
-// distances from the middle, added. A grey picture has none; skin under any
+// colour is the strength of the skin's chroma: the sum of both planes' mean
+// distances from the neutral value. In a grey picture it is 0; skin under any
 // light that a camera balances has 15 and more.
 func (p *picture) colour(mesh []Point, faceWidth float64) float64 {
 	if p.blue == nil {
@@ -51,8 +51,8 @@ func (p *picture) colour(mesh []Point, faceWidth float64) float64 {
 	})
 }
 
-// eyeLight is the luma of the eyes over that of forehead and cheeks, whatever
-// the light and the skin: about 0.6, little behind sunglasses.
+// eyeLight is the luma of the eyes divided by that of forehead and cheeks. In
+// any light and on any skin it is about 0.6; behind sunglasses it is low.
 func (p *picture) eyeLight(mesh []Point, eyes *Eyes, faceWidth float64) float64 {
 	right, _ := moments(eyes[0][:])
 	left, _ := moments(eyes[1][:])

@@ -2,7 +2,7 @@ package vision
 
 import "math"
 
-// Eyes are both eyes upright and at one size, as luma.
+// Eyes holds the luma of both eyes, turned upright and scaled to a fixed size.
 type Eyes [2][eyeWidth * eyeHeight]float32
 
 const eyeWidth, eyeHeight = 20, 12
@@ -23,13 +23,13 @@ func (p *picture) eyes(mesh []Point) *Eyes {
 	return e
 }
 
-// slack is by how many samples the landmarks may place the same eye differently
-// in two frames: a tenth of its width.
+// slack is how many samples the position of the same eye may differ between two
+// frames: a tenth of its width.
 const slack = 2
 
-// Resemblance is the correlation of the eyes in two frames where they match best
-// within slack, whatever the light: near 1 while they stay open, lower when one
-// shows a lid.
+// Resemblance is the correlation of the eyes in two frames at their best match
+// within slack. It does not depend on the light. It is near 1 while the eyes
+// stay open, and lower when one frame shows a lid.
 func (e *Eyes) Resemblance(other *Eyes) float64 {
 	if e == nil || other == nil {
 		return 1
@@ -47,8 +47,8 @@ func (e *Eyes) Resemblance(other *Eyes) float64 {
 	return sum / float64(len(e))
 }
 
-// part is eye i without slack on every side, from column x and
-// row y on.
+// part returns eye i without a margin of slack on every side, beginning at
+// column x and row y.
 func (e *Eyes) part(i, x, y int) []float32 {
 	const width, height = eyeWidth - 2*slack, eyeHeight - 2*slack
 	out := make([]float32, 0, width*height)

@@ -22,10 +22,10 @@ const (
 	levelFollow   = 7    // frames of a level face without a detection, so that a second face is noticed within some seconds
 	longestFollow = 15   // frames of a turned one, whose box the detector places a little differently
 	turnedFollow  = 10.0 // degrees of yaw or pitch from which a face is turned
-	unlikeFollow  = 18.0 // degrees of yaw and pitch from the anchor's at which its landmarks no longer show where the face is
+	unlikeFollow  = 18.0 // difference of yaw or pitch from the anchor, in degrees, beyond which the anchor's landmarks no longer locate the face
 	surePresence  = 0.9  // the mesh model's probability, below which the face is detected again
-	driftedCrop   = 0.12 // how far the face is from the middle of its crop, over the crop's side, where the landmarks are no longer sure
-	resizedCrop   = 0.12 // or how much larger or smaller it is, as a logarithm
+	driftedCrop   = 0.12 // distance of the face from the middle of its crop, as a share of the crop's side, beyond which the landmarks are unreliable
+	resizedCrop   = 0.12 // the same for the change of its size, as a logarithm
 )
 
 // follow places the landmarks where the face was in the frame before, and
@@ -59,8 +59,9 @@ func (c crop) scaled(k float64) crop {
 	return crop{x: k * c.x, y: k * c.y, side: k * c.side, angle: c.angle}
 }
 
-// moved returns the anchor's face and crop after the similarity that best maps
-// its landmarks to the given ones, by least squares over the complex plane.
+// moved returns the anchor's face and crop, moved by the similarity
+// transformation that best maps its landmarks to the given ones (least squares
+// over the complex plane).
 func (a *anchor) moved(points []Point) (Face, crop) {
 	var from, to complex128
 	for i, p := range a.points {

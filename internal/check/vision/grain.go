@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// Grain is a frame's luma at 32 × 32 single pixels on a lattice: enough to
-// know a picture again, and not averaged, so that noise shows.
+// Grain is a frame's luma at 32 × 32 single pixels on a lattice. That is enough
+// to recognize a picture again; the pixels are not averaged, so noise stays
+// visible.
 type Grain [grainSide * grainSide]uint8
 
 const grainSide = 32
@@ -27,7 +28,8 @@ func GrainOf(img *image.Gray) *Grain {
 	return g
 }
 
-// Change is the root mean square difference; without a grain it is infinite.
+// Change returns the root mean square difference of two grains. It is infinite
+// if one is missing.
 func (g *Grain) Change(other *Grain) float64 {
 	if g == nil || other == nil {
 		return math.Inf(1)

@@ -48,8 +48,8 @@ func landmarks(w inference.Worker, p *picture, c crop) (points []Point, pose Pos
 // look straight ahead: the median over 1,000 portraits (UTKFace).
 const levelPitch = -9.0
 
-// poseOf reads the attitude off two lines of the mesh: across the eyes and
-// down the face.
+// poseOf computes the pose from two lines of the mesh: across the eyes and down
+// the face.
 func poseOf(rightEye, leftEye, top, bottom Point) Pose {
 	across := math.Hypot(leftEye.X-rightEye.X, leftEye.Y-rightEye.Y)
 	down := math.Hypot(bottom.X-top.X, bottom.Y-top.Y)

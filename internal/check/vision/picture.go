@@ -9,14 +9,14 @@ import (
 
 // Limits of one frame.
 const (
-	// MaxFrameBytes is the most a frame's JPEG may weigh.
+	// MaxFrameBytes is the maximum size of a frame's JPEG, in bytes.
 	MaxFrameBytes = 1 << 20
-	// MaxPixels is the most pixels a frame may have. Pages send at most 640
-	// columns, 0.3 megapixels as a rule. A frame of full size and noise costs
-	// twice as much as such a one, which bounds what a hostile page's frame can
-	// delay another's.
+	// MaxPixels is the maximum number of pixels of a frame. Pages send at most
+	// 640 columns, 0.3 megapixels as a rule. A frame of full size and noise
+	// costs twice as much as such a one, which bounds what a hostile page's
+	// frame can delay another's.
 	MaxPixels = 1_000_000
-	// MaxSide is the most pixels a frame may be wide or high.
+	// MaxSide is the maximum width and height of a frame, in pixels.
 	MaxSide = 1600
 )
 

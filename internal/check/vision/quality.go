@@ -71,8 +71,8 @@ const (
 	softSharpness = 0.012 // see Surface; 2 in 100 of UTKFace
 )
 
-// Doubtful reports whether the picture is of a kind that the age estimate is
-// poor on: grey, or so soft that skin shows no structure.
+// Doubtful reports whether the picture is of a kind for which the age estimate
+// is poor: grey, or so soft that the skin shows no structure.
 func (o *Observation) Doubtful() bool {
 	return o.Guidance == GuidanceOK && (o.Colour < greyColour || o.Sharpness < softSharpness)
 }
@@ -109,7 +109,8 @@ func (s Surface) lighting() Guidance {
 	return GuidanceOK
 }
 
-// texture judges whether the skin shows as it is. Noise means too little light.
+// texture judges whether the skin's structure is visible. Noise means too
+// little light.
 func (s Surface) texture() Guidance {
 	switch {
 	case s.Sharpness < minSharpness:
@@ -120,7 +121,7 @@ func (s Surface) texture() Guidance {
 	return GuidanceOK
 }
 
-// cover judges whether the face is bare.
+// cover judges whether something covers the face.
 func cover(presence, warmth, eyeLight float64) Guidance {
 	if presence < minPresence || warmth < minWarmth || eyeLight < minEyeLight {
 		return GuidanceCovered
@@ -145,14 +146,14 @@ func attitude(pose Pose) Guidance {
 // measured on.
 const surfaceSize = 96
 
-// Surface is how the camera shows the inner face.
+// Surface describes how the inner face looks in the picture.
 type Surface struct {
 	Brightness float64 // mean luma, 0 to 255
 	Glare      float64 // share that is as bright as a camera can show
 	Sharpness  float64 // fine structure over contrast, see detail
 }
 
-// glaring is the luma from which a camera shows no more differences.
+// glaring is the luma from which a camera is saturated.
 const glaring = 250
 
 func surface(p *picture, c crop) Surface {

@@ -27,8 +27,8 @@ func (p *picture) raster(c crop) float64 {
 }
 
 // spectrum holds the magnitudes of a square's frequencies over the median one at
-// the same distance from zero, as natural logarithms. Those that are not looked
-// at are 0. One half of the plane says all.
+// the same distance from zero, as natural logarithms. Frequencies that are not
+// examined are 0. One half of the plane is enough, because the other mirrors it.
 type spectrum [rasterSide / 2][rasterSide]float64
 
 func spectrumOf(luma *image.Gray, fft *fourier.CmplxFFT, left, top int) *spectrum {
@@ -118,7 +118,8 @@ func Raster(luma *image.Gray) (peak float64) {
 	return peak
 }
 
-// beside is the highest value a little way off a frequency, along and across.
+// beside returns the highest value at a small distance from a frequency, along
+// both axes.
 func (s *spectrum) beside(x, y int) float64 {
 	highest := max(s[x][(y+besidePeak)%rasterSide], s[x][(y-besidePeak+rasterSide)%rasterSide], s[max(x-besidePeak, besidePeak-x)][y])
 	if right := x + besidePeak; right < len(s) {
@@ -127,8 +128,9 @@ func (s *spectrum) beside(x, y int) float64 {
 	return highest
 }
 
-// near is the highest value at a frequency and those next to it: seen at a
-// slant, a pattern's frequency differs a little from place to place.
+// near returns the highest value at a frequency and its neighbours, because a
+// pattern seen at an angle has slightly different frequencies in different
+// places.
 func (s *spectrum) near(x, y int) (highest float64) {
 	for nx := max(x-1, 0); nx <= min(x+1, rasterSide/2-1); nx++ {
 		for ny := y - 1; ny <= y+1; ny++ {
@@ -138,8 +140,8 @@ func (s *spectrum) near(x, y int) (highest float64) {
 	return highest
 }
 
-// ringOf is the distance of a coefficient from zero, or -1 where it is not
-// looked at.
+// ringOf returns the distance of a coefficient from zero, or -1 if it is not
+// examined.
 func ringOf(x, y int) int {
 	if y > rasterSide/2 {
 		y -= rasterSide
@@ -151,10 +153,11 @@ func ringOf(x, y int) int {
 	return ring
 }
 
-// lowestRing leaves out the face's own forms: eyes, mouth, shadows.
+// lowestRing excludes the shapes of the face itself: eyes, mouth, shadows.
 const lowestRing = 16
 
-// hann is the window that keeps the square's edges out of the spectrum.
+// hann is the window function that removes the effect of the square's edges
+// from the spectrum.
 var hann = func() (window [rasterSide]float64) {
 	for i := range window {
 		window[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/rasterSide)

@@ -23,8 +23,8 @@ var errLiveKey = fault.New(fault.LiveKey, "A test key is needed here")
 
 type callerKey struct{}
 
-// Authenticator turns an API key into its caller, or a fault. A refused key may
-// have a caller too: whose it was.
+// Authenticator turns an API key into its caller, or a fault. For a refused key
+// it may return a caller too: the key's owner.
 type Authenticator interface {
 	Authenticate(ctx context.Context, key string) (tenant.Caller, error)
 }

@@ -1,6 +1,7 @@
 // Package contract validates every API request against the published OpenAPI
-// document before a handler sees it. It knows the document and not the domain.
-// What the document can express is checked here and nowhere else.
+// document before a handler sees it. It knows only the document, not the
+// domain. A rule that the document can express is checked here and nowhere
+// else.
 package contract
 
 import (
@@ -41,7 +42,7 @@ type operation struct {
 // schemaOptions validate parameters and bodies alike. The validator's support
 // for OpenAPI 3.1 stays off: it would compile a JSON schema on every request,
 // and put the request's values into its errors. The keywords that the document
-// is allowed to use mean the same without it.
+// may use have the same meaning without it.
 var schemaOptions = []openapi3.SchemaValidationOption{
 	openapi3.DisableSchemaErrorDetails(),
 	openapi3.WithStringFormatValidators(formats),
@@ -130,8 +131,8 @@ func (c *Contract) CheckRoutes(e *echo.Echo) error {
 	return errors.Join(errs...)
 }
 
-// reachesPrefix reports whether a route can match a path under Prefix, as one
-// that begins with a parameter or a wildcard can.
+// reachesPrefix reports whether a route can match a path under Prefix, for
+// example because it begins with a parameter or a wildcard.
 func reachesPrefix(path string) bool {
 	return strings.HasPrefix(path, Prefix) || strings.HasPrefix(path, "/:") || strings.HasPrefix(path, "/*")
 }

@@ -32,8 +32,8 @@ func TestDocumentIsValid(t *testing.T) {
 	}
 }
 
-// The guard validates with the 3.0 validator, which passes over these keywords
-// without a word: a rule written with them would not hold.
+// The guard uses the 3.0 validator, which silently ignores these keywords, so a
+// rule written with them would have no effect.
 var ignoredKeywords = []string{
 	"const", "prefixItems", "contains", "minContains", "maxContains", "patternProperties", "propertyNames",
 	"dependentSchemas", "dependentRequired", "unevaluatedItems", "unevaluatedProperties", "if", "then", "else",
@@ -60,7 +60,7 @@ func TestDocumentUsesNoIgnoredKeyword(t *testing.T) {
 	if err := document(t).WalkSchemas(check); err != nil {
 		t.Error(err)
 	}
-	// The check itself sees a keyword that is there.
+	// The check finds a keyword that is present.
 	doc := document(t)
 	doc.Components.Schemas["CreateSessionRequest"].Value.Properties["target_age"].Value.Const = 18
 	if err := doc.WalkSchemas(check); err == nil {
@@ -88,8 +88,8 @@ func TestDocumentBoundsItsValues(t *testing.T) {
 	}
 }
 
-// Generators name enumerated values by x-enum-varnames, and know nothing of
-// one language's types.
+// Generators name enumerated values by x-enum-varnames, so the contract must
+// not name one language's types.
 func TestSchemasServeEveryLanguage(t *testing.T) {
 	for edition, data := range map[string][]byte{"3.1": agegate.OpenAPI, "3.0": gen.OpenAPI30} {
 		doc, err := Read(data)
@@ -233,7 +233,7 @@ func TestEmptyDocumentIsRefused(t *testing.T) {
 	}
 }
 
-// Types the present requests do not need, through a schema of our own.
+// Types that the current requests do not use, with a schema made for this test.
 func TestViolationTypes(t *testing.T) {
 	schema := openapi3.NewObjectSchema().WithoutAdditionalProperties().
 		WithProperty("s", openapi3.NewStringSchema().WithMinLength(2).WithMaxLength(3)).

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep arrays and objects of a body may nest. The contract's
-// requests need 1.
+// maxDepth is how deeply arrays and objects of a body may be nested. The
+// contract's requests need 1.
 const maxDepth = 32
 
 var (
@@ -60,9 +60,9 @@ func checkContentType(values []string) string {
 	return ""
 }
 
-// decodeJSON decodes exactly one JSON value and refuses what encoding/json
-// accepts: duplicate member names, trailing data, invalid UTF-8 and lone
-// surrogates. Numbers become json.Number, see canonical.
+// decodeJSON decodes exactly one JSON value and, unlike encoding/json, refuses
+// duplicate member names, trailing data, invalid UTF-8 and lone surrogates.
+// Numbers become json.Number, see canonical.
 func decodeJSON(data []byte) (any, error) {
 	if !utf8.Valid(data) || !json.Valid(data) || hasLoneSurrogate(data) {
 		return nil, errNotJSON
@@ -185,7 +185,7 @@ func isIntegral(n string) bool {
 	mantissa, exponent := n, 0
 	if i := strings.IndexAny(n, "eE"); i >= 0 {
 		mantissa = n[:i]
-		exponent, _ = strconv.Atoi(n[i+1:]) // the nearest int, where it is beyond
+		exponent, _ = strconv.Atoi(n[i+1:]) // if it is out of range, the nearest int
 	}
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	digits := strings.Trim(whole+fraction, "-0")

@@ -47,9 +47,9 @@ func TestDecodeJSON(t *testing.T) {
 	}
 }
 
-// FuzzDecodeJSON holds the decoder against encoding/json: whatever ours takes,
-// theirs takes with the same meaning; whatever ours refuses is not JSON,
-// repeats a name, or is too deep.
+// FuzzDecodeJSON compares the decoder with encoding/json: what ours accepts,
+// theirs accepts with the same meaning; what ours refuses is not JSON, repeats
+// a name, or is nested too deeply.
 func FuzzDecodeJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := decodeJSON(data)
@@ -92,7 +92,7 @@ func sameMeaning(t *testing.T, data []byte, got any) {
 }
 
 // equal compares two decoded values. A number may be the float64 next to the
-// other, which stands for a fraction too small for one.
+// other, as decoding does for a fraction too small for a float64.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case float64:

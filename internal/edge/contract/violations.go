@@ -66,8 +66,8 @@ func (v *violations) schema(err error, base []any) {
 	}
 }
 
-// ask adds the domain's violations of a body that is an object, except for
-// members that already have one.
+// ask adds the domain's violations for a body that is an object, except for
+// members that already have a violation.
 func (v *violations) ask(ctx echo.Context, domain BodyCheck, body any) error {
 	object, ok := body.(map[string]any)
 	if !ok || domain == nil || len(*v) >= maxViolations {
@@ -100,7 +100,7 @@ func location(pointer []string) []any {
 }
 
 // unknownKey extracts the member's name from `property "name" is unsupported`,
-// the only place where the validator gives it.
+// the only place where the validator reports it.
 func unknownKey(reason string) string {
 	_, quoted, _ := strings.Cut(reason, " ")
 	quoted, err := strconv.QuotedPrefix(quoted)
@@ -155,7 +155,7 @@ func violationType(err *openapi3.SchemaError) string {
 	return "value_error"
 }
 
-// formatError returns the violation type of a string that does not have the
+// formatError returns the violation type for a string that does not match the
 // schema's format.
 func formatError(schema *openapi3.Schema) string {
 	switch schema.Format {
@@ -168,8 +168,8 @@ func formatError(schema *openapi3.Schema) string {
 	}
 }
 
-// typeError returns the violation type of a value that does not have the
-// schema's type.
+// typeError returns the violation type for a value that is not of the schema's
+// type.
 func typeError(schema *openapi3.Schema) string {
 	switch {
 	case schema.Type.Permits(openapi3.TypeInteger):

@@ -24,8 +24,8 @@ const (
 	baseURL   = "https://gateway.example.com"
 	sessionID = "0190c0de-5a3b-7c1d-9e2f-4b6a8d0c1e3f"
 	goodKey   = "svc_test_good"
-	// canary stands for everything a client may send: it must never come back,
-	// nor be logged.
+	// canary stands for everything a client may send: it must never be returned
+	// or logged.
 	canary = "c4n4ry"
 )
 
@@ -85,7 +85,7 @@ func newEdge(t testing.TB, s *stub, change func(*httpd.Config)) (*echo.Echo, *by
 	return e, &log
 }
 
-// row is one request and what must come back.
+// row is one request and its expected response.
 type row struct {
 	name   string
 	method string // default POST
@@ -248,7 +248,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// However many unknown members there are, what is wrong with a known one is reported.
+// The violation of a known member is reported, however many unknown members there
+// are.
 func TestManyViolationsAreCapped(t *testing.T) {
 	var body strings.Builder
 	want := []string{"greater_than_equal body target_age"}

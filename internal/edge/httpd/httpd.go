@@ -42,7 +42,8 @@ type Config struct {
 	// Logger receives the access log and unexpected errors.
 	Logger *slog.Logger
 	// Authenticate identifies the caller of an API request and puts it into the
-	// request's context, or returns the fault that ends the request.
+	// request's context, or returns the fault with which the request is
+	// refused.
 	Authenticate func(echo.Context) error
 	// CheckBody returns the domain's violations of a body that already violates
 	// the contract.
@@ -84,8 +85,8 @@ func New(cfg Config) (*echo.Echo, error) {
 	return e, guard.CheckRoutes(e)
 }
 
-// NewPages returns the handler of a listener without the API: of the mounts and
-// the health checks alone.
+// NewPages returns the handler of a listener without the API, with only the
+// mounts and the health checks.
 func NewPages(cfg Config) *echo.Echo {
 	routes := routeNames{}
 	e := newEcho(cfg, routes)
@@ -93,11 +94,11 @@ func NewPages(cfg Config) *echo.Echo {
 	return e
 }
 
-// newEcho returns an echo instance with what every listener has.
+// newEcho returns an echo instance with the settings of every listener.
 func newEcho(cfg Config, routes routeNames) *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
-	// Echo's own logger would print errors with everything they quote.
+	// Echo's own logger would print errors, and these may quote input.
 	e.Logger.SetOutput(io.Discard)
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
 	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders, allowedMethods, limitBody, deadline)

@@ -247,9 +247,9 @@ func TestReferenceIsServedByUsAlone(t *testing.T) {
 	}
 }
 
-// The wire itself: a broken chunked body is the client's fault, and a header
-// block over the limit never reaches a handler. Each answer, net/http's own
-// included, carries one request ID.
+// Below the handlers: a broken chunked body is the client's error, and headers
+// over the limit never reach a handler. Each answer, including net/http's own,
+// carries one request ID.
 func TestWire(t *testing.T) {
 	e, log := newEdge(t, &stub{}, nil)
 	server := serve(t, e)

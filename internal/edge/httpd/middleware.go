@@ -84,8 +84,8 @@ func knownMethod(method string) string {
 // request.
 type routeNames map[string]bool
 
-// of returns the pattern of the request's route, or "none". For a request
-// without a route, echo's path is the client's own.
+// of returns the pattern of the request's route, or "none". Without a route,
+// echo's path is the one that the client sent.
 func (n routeNames) of(c echo.Context) string {
 	if n[c.Path()] {
 		return c.Path()
@@ -124,8 +124,8 @@ func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// allowedMethods refuses OPTIONS like any other method that a route does not
-// have, and removes it from the Allow header. Echo would answer 204.
+// allowedMethods refuses OPTIONS like every method that a route does not
+// support, and removes it from the Allow header. Echo would answer 204.
 func allowedMethods(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		listed, ok := c.Get(echo.ContextKeyHeaderAllow).(string)
@@ -168,14 +168,14 @@ func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // deadline bounds the whole request. Each transaction has its own deadline, but
-// if the database does not answer, a request with several would take their sum.
-// WebSocket handlers set their own deadlines.
+// if the database does not answer, a request with several transactions would
+// take the sum of their deadlines. WebSocket handlers set their own deadlines.
 func deadline(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		outer := c.Request()
 		ctx, cancel := context.WithTimeout(outer.Context(), requestTimeout)
 		defer cancel()
-		defer c.SetRequest(outer) // its context says whether the client has gone
+		defer c.SetRequest(outer) // its context ends when the client disconnects
 		c.SetRequest(outer.WithContext(ctx))
 		return next(c)
 	}
@@ -183,8 +183,8 @@ func deadline(next echo.HandlerFunc) echo.HandlerFunc {
 
 var errTooLarge = echo.NewHTTPError(http.StatusRequestEntityTooLarge)
 
-// isAPI reports whether a request is for the API. Wrong case and doubled
-// slashes count, so that such requests get a JSON error too.
+// isAPI reports whether a request is for the API. Paths in wrong case or with
+// doubled slashes count, so that such requests get a JSON error too.
 func isAPI(req *http.Request) bool {
 	return strings.HasPrefix(strings.ToLower(path.Clean(req.URL.Path))+"/", contract.Prefix)
 }

@@ -14,8 +14,9 @@ import (
 	"agegate/internal/gatewaytest"
 )
 
-// TestRefusalsBelowTheAPI: what the HTTP server refuses by itself is as the
-// contract's default response says, and so is a body that ends early.
+// TestRefusalsBelowTheAPI: errors that the HTTP server writes itself match the
+// contract's default response, and so does the error for a body that ends
+// early.
 func TestRefusalsBelowTheAPI(t *testing.T) {
 	doc, err := contract.Read(agegate.OpenAPI)
 	if err != nil {

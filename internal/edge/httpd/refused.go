@@ -51,8 +51,8 @@ func watchRefusals(routes routeNames, refused func(*http.Request, Refusal)) echo
 	}
 }
 
-// kindsOf returns the different violations behind an error, or one that names
-// what else it is.
+// kindsOf returns the different violations behind an error, or a single one
+// that names its kind.
 func kindsOf(err error, status int) []contract.Violation {
 	if found, ok := errors.AsType[contract.InvalidError](err); ok {
 		var kinds []contract.Violation

@@ -59,8 +59,8 @@ func (s *Server) Serve() error {
 // Shutdown accepts no more connections and returns when every request has been
 // answered, or ctx is done. A client that sends a request just as its idle
 // connection is closed cannot know whether it was processed. Therefore
-// responses carry Connection: close for drainTime first, and only connections
-// that were idle all that time are closed by the server.
+// responses carry Connection: close for drainTime first, and the server closes
+// only connections that were idle all that time.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.ending.Store(true)
 	err := s.listener.Close()

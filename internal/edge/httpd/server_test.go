@@ -36,7 +36,7 @@ func serve(t *testing.T, handler http.Handler) *httpd.Server {
 }
 
 // A client cannot know that a shutdown began when it sends its next request on
-// a connection it was given to keep.
+// a connection that was kept open.
 func TestShutdownAnswersKeptConnections(t *testing.T) {
 	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
 	server.SetDrain(time.Minute) // however slowly the next request comes
@@ -68,7 +68,7 @@ func TestShutdownAnswersKeptConnections(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Shutdown(t.Context()) }()
 	limit := time.Now().Add(time.Minute)
-	for { // until new connections are refused
+	for { // wait until new connections are refused
 		if time.Now().After(limit) {
 			t.Fatal("new connections are still taken")
 		}
@@ -86,7 +86,7 @@ func TestShutdownAnswersKeptConnections(t *testing.T) {
 	}
 }
 
-// A client that asks nothing more does not hold the shutdown up.
+// A client that sends no further request does not delay the shutdown.
 func TestShutdownClosesIdleConnections(t *testing.T) {
 	server := serve(t, http.NotFoundHandler())
 	server.SetDrain(time.Millisecond)
@@ -116,7 +116,7 @@ func TestShutdownClosesIdleConnections(t *testing.T) {
 }
 
 // A database that does not answer must not keep clients waiting for the sum of
-// all that a request asks of it.
+// all deadlines of a request's transactions.
 func TestRequestsHaveADeadline(t *testing.T) {
 	const limit = 6 * time.Second
 	e, _ := newEdge(t, &stub{}, func(cfg *httpd.Config) {
@@ -140,8 +140,8 @@ func TestRequestsHaveADeadline(t *testing.T) {
 	}
 }
 
-// slowListener reports its end only when it may: the moment between a
-// listener's close and the server noticing.
+// slowListener reports that it is closed only when the test lets it, to
+// simulate the moment before the server notices.
 type slowListener struct {
 	net.Listener
 	let chan struct{}
@@ -155,7 +155,7 @@ func (l slowListener) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// A server may be ended before it noticed that its listener is closed.
+// A server may be closed before it notices that its listener is closed.
 func TestShutdownClosesListenerOnce(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -174,7 +174,7 @@ func TestShutdownClosesListenerOnce(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET / HTTP/1.0\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadAll(conn); err != nil { // it serves, and holds no connection now
+	if _, err := io.ReadAll(conn); err != nil { // it serves, and has no open connection now
 		t.Fatal(err)
 	}
 	time.AfterFunc(100*time.Millisecond, func() { close(slow.let) })

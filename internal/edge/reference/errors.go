@@ -7,9 +7,9 @@ import (
 	"agegate"
 )
 
-// Details returns what the errors of an answer are known by in the guide to
-// errors: the detail itself, or its code, or the types of its violations. It
-// returns nothing for a body that is no error of the API.
+// Details returns the headings under which the guide to errors explains an
+// answer: its detail, its code, or the types of its violations. It returns
+// nothing for a body that is not an error of the API.
 func Details(body []byte) []string {
 	doc, err := readNode(body) // JSON is YAML
 	if err != nil {
@@ -25,7 +25,7 @@ var headings = sync.OnceValue(func() map[string]bool {
 	found := map[string]bool{}
 	source, err := agegate.Docs.ReadFile("docs/guides/errors.md")
 	if err != nil {
-		return found // Mount fails on it
+		return found // Mount reports the error
 	}
 	for line := range strings.Lines(string(source)) {
 		if title, ok := strings.CutPrefix(line, "### "); ok {

@@ -11,8 +11,8 @@ import (
 var target = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
 // localLinks rewrites the links of a document from one file of the repository to
-// another, such as ../compatibility.md, as links between pages. It fails at a
-// link that leads to no page.
+// another, such as ../compatibility.md, as links between pages. It fails if a
+// link leads to no page.
 func localLinks(source string) (string, error) {
 	var wrong error
 	rewritten := target.ReplaceAllStringFunc(source, func(match string) string {

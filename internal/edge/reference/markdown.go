@@ -78,10 +78,11 @@ func (m *markdown) render(source string, shift int) (template.HTML, []section, e
 	return template.HTML(out.String()), sections, nil //nolint:gosec // made of documents of this repository
 }
 
-// markdownPage is a link to the Markdown of a page; in HTML it leads to the page.
+// markdownPage is a link to the Markdown of a page; in HTML it becomes a link to
+// the page.
 var markdownPage = regexp.MustCompile(`^(/docs/[a-z-]+)\.md(#.*)?$`)
 
-// plain is the text of a block.
+// plain returns the text of a block without its markup.
 func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
 	// The function returns no error.
@@ -129,12 +130,13 @@ func anchor(title string) string {
 	}, strings.TrimSpace(title))
 }
 
-// blocks renders what our pages show in their own way: headings that link to
-// themselves, tables and code that can be scrolled by keyboard, and neighbouring
-// code blocks of different languages as one block with a choice.
+// blocks renders the parts that the pages show differently from plain HTML:
+// headings that link to themselves, tables and code that can be scrolled by
+// keyboard, and neighbouring code blocks of different languages as one block
+// with a choice.
 type blocks struct {
 	samples *template.Template
-	groups  int // so far
+	groups  int // groups so far
 }
 
 // RegisterFuncs implements renderer.NodeRenderer.
@@ -164,7 +166,7 @@ func (b *blocks) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (a
 	return ast.WalkContinue, nil
 }
 
-// code writes a code block together with those that follow it at once.
+// code writes a code block together with those that follow it directly.
 func (b *blocks) code(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if _, follows := n.PreviousSibling().(*ast.FencedCodeBlock); follows || !entering {
 		return ast.WalkSkipChildren, nil

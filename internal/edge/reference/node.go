@@ -10,9 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// node is a value of the contract in the order in which it is written, which a
-// reader is shown too. References are followed. The zero node stands for a
-// value that is not there, and every method works on it.
+// node is a value of the contract. It keeps the order in which the contract is
+// written, because the pages show that order. It follows references. The zero
+// node stands for a missing value, and every method works on it.
 type node struct{ root, at *yaml.Node }
 
 func readNode(document []byte) (node, error) {
@@ -26,7 +26,7 @@ func readNode(document []byte) (node, error) {
 	return node{doc.Content[0], doc.Content[0]}, nil
 }
 
-// get follows keys from a mapping to what lies below it.
+// get follows keys from a mapping to the value below it.
 func (n node) get(keys ...string) node {
 	for _, key := range keys {
 		next := node{root: n.root}

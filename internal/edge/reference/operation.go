@@ -126,8 +126,8 @@ func readOperation(op node, method, path string) (operation, error) {
 	return o, nil
 }
 
-// details returns what a detail is known by: a text by itself, an object by its
-// code, and a list by the types of its entries.
+// details returns the headings for a detail: a text is its own heading, an
+// object has its code, and a list has the types of its entries.
 func details(detail node) []string {
 	if text := cmp.Or(detail.text(), detail.get("code").text()); text != "" {
 		return []string{text}
@@ -139,8 +139,8 @@ func details(detail node) []string {
 	return types
 }
 
-// readFields returns the members of an object, and those of the objects in it
-// with dots.
+// readFields returns the members of an object, and the members of nested
+// objects with dots in their names.
 func readFields(schema node) []field {
 	var all []field
 	required := schema.get("required")
@@ -158,7 +158,8 @@ func readFields(schema node) []field {
 	return all
 }
 
-// readField describes a member, or a parameter, whose type is one level deeper.
+// readField describes a member or a parameter. A parameter has its type one
+// level deeper.
 func readField(name string, n node, required bool) field {
 	schema := n
 	if inner := n.get("schema"); inner.there() {
@@ -170,7 +171,7 @@ func readField(name string, n node, required bool) field {
 	}
 }
 
-// typeOf says a schema's type and bounds in words.
+// typeOf describes a schema's type and bounds in words.
 func typeOf(schema node) string {
 	var words []string
 	if t := schema.get("type"); t.text() != "" {

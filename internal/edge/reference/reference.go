@@ -26,7 +26,8 @@ const Path = "/docs"
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// guides are the pages besides the reference, in the order of the navigation.
+// guides are the pages other than the reference, in the order of the
+// navigation.
 var guides = []struct{ name, file string }{
 	{"integrate", "docs/guides/integrate.md"},
 	{"verify-token", "docs/guides/verify-token.md"},
@@ -49,7 +50,7 @@ type link struct{ Title, URL, Method, Summary string }
 // view is the data of a page.
 type view struct {
 	Title, Path string
-	Static      string // base of the static files
+	Static      string // base address of the static files
 	BaseURL     string
 	Guides      []link
 	Calls       []link // the operations
@@ -108,7 +109,7 @@ func html(data []byte) echo.HandlerFunc {
 	}
 }
 
-// markdownPath is where a page is in Markdown.
+// markdownPath returns the path of a page's Markdown.
 func markdownPath(v *view) string {
 	if v.Path == Path {
 		return Path + "/reference.md"
@@ -116,7 +117,7 @@ func markdownPath(v *view) string {
 	return v.Path + ".md"
 }
 
-// functions are those of the templates.
+// functions are the functions of the templates.
 var functions = template.FuncMap{
 	"anchor": anchor,
 	// text renders the Markdown of a field or an answer, which has no headings.
@@ -168,8 +169,8 @@ func read(baseURL string) ([]*view, error) {
 	return views, nil
 }
 
-// readReference reads the page of the operations, with what the contract says
-// about all of them below.
+// readReference reads the page of the operations, followed by what the contract
+// says about all operations.
 func readReference(baseURL string) (*view, error) {
 	contract, err := readNode(agegate.OpenAPI)
 	if err != nil {

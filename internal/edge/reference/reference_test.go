@@ -131,7 +131,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestMarkdown: every page is there in Markdown, and llms.txt lists them all.
+// TestMarkdown: every page also exists in Markdown, and llms.txt lists them
+// all.
 func TestMarkdown(t *testing.T) {
 	base := serve(t)
 	list := get(t, base+"/llms.txt")
@@ -159,10 +160,10 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestEveryDetailHasItsHeading walks what the contract says can be answered: the
-// examples of every refusal, the types of violations, and the details of paths
-// outside it. internal/gatewaytest holds every answer that a test gets to the
-// same.
+// TestEveryDetailHasItsHeading checks every answer that the contract describes:
+// the examples of every refusal, the types of violations, and the details of
+// paths outside it. internal/gatewaytest applies the same check to every answer
+// that a test gets.
 func TestEveryDetailHasItsHeading(t *testing.T) {
 	doc, err := contract.Read(agegate.OpenAPI)
 	if err != nil {
@@ -210,7 +211,7 @@ func TestEveryDetailHasItsHeading(t *testing.T) {
 }
 
 // TestPolicy: the pages load nothing from elsewhere and run no script inline, and
-// they are light.
+// they are small.
 func TestPolicy(t *testing.T) {
 	base := serve(t)
 	total := 0

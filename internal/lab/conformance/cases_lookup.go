@@ -110,16 +110,17 @@ func (t *trial) endedAs(outcome string) {
 	t.check(!since.Before(s.date.Add(-time.Second)) && apart(since, s.date) < 2*t.CaseTimeout, "status_at is not the completion")
 }
 
-// detectedAge checks that a session has no estimate, for a reason.
+// detectedAge checks that a session has no estimate, for the given reason.
 func (t *trial) detectedAge(id, availability string) {
 	got := t.call(call{operation: getDetectedAge, keys: t.test, session: id})
 	var out map[string]any
-	_ = json.Unmarshal(got.body, &out) // the schema reports it
+	_ = json.Unmarshal(got.body, &out) // the schema check reports an error
 	want := map[string]any{"session_id": strings.ToLower(id), "detected_age": nil, "availability": availability}
 	t.check(got.status == http.StatusOK && equalJSON(want, any(out)), "the estimate is answered with %s, want null and %s", got, availability)
 }
 
-// withoutOwn is an answer without what differs from request to request.
+// withoutOwn returns an answer without the parts that differ from request to
+// request.
 func withoutOwn(a answer) string {
 	header := a.header.Clone()
 	header.Del("Date")

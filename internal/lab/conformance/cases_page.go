@@ -152,7 +152,8 @@ var (
 	tokenForm    = regexp.MustCompile(`^([1-9][0-9]{9})\.[A-Za-z0-9_-]{43}$`)
 )
 
-// redirect checks all of a pass's redirect but the MAC, and returns its address.
+// redirect checks the redirect after a pass, except its MAC, and returns its
+// address.
 func (t *trial) redirect(s *session) *url.URL {
 	got := s.page
 	to, err := url.Parse(got.header.Get("Location"))

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// timestampGap is a gap between attempts in which the timestamp, in whole seconds,
-// must have moved, also on a busy machine.
+// timestampGap is a time between attempts after which the timestamp, in whole
+// seconds, must have changed, even on a busy machine.
 const timestampGap = 2 * time.Second
 
 var webhookCases = []testCase{
@@ -64,7 +64,8 @@ var webhookCases = []testCase{
 		run: func(t *trial) {
 			t.forced("spoof")
 			t.forced("fallback")
-			// Whatever was due before these two sessions has come when theirs has.
+			// Deliveries that were due before these two sessions have arrived when
+			// theirs have.
 			for range 2 {
 				s := t.create(t.test, `{"target_age":18}`, nil)
 				t.force(s, "verified")
@@ -143,7 +144,7 @@ func (t *trial) event(outcome, result string, adult bool) {
 	t.check(e.SessionID == strings.ToLower(s.ID), "the event's session_id is not as the creation wrote it")
 }
 
-// signed checks a delivery as Standard Webhooks asks receivers to.
+// signed checks a delivery as Standard Webhooks requires of receivers.
 func (t *trial) signed(d delivery) {
 	if t.WebhookSecret == "" {
 		return

@@ -1,7 +1,7 @@
 // Package conformance tests a running gateway from the outside, as the QA of a
-// merchant would: by the published contract, and by what its readers can see of
-// the service's specification. It shares no code with the gateway, so that the
-// same mistake is not made on both sides.
+// merchant would: by the published contract, and by the parts of the service's
+// specification that its readers can see. It shares no code with the gateway,
+// so that the same mistake is not made on both sides.
 package conformance
 
 import (
@@ -68,14 +68,14 @@ const (
 // ErrCannotRun is wrapped by the errors of Run: the gateway was not tested.
 var ErrCannotRun = errors.New("the suite cannot run")
 
-// testCase is one promise and how it is tested.
+// testCase is one promise of the contract with its test.
 type testCase struct {
 	Name  string   // "area.promise", as Options.Cases selects it
 	Title string   // what must hold
 	Cites []string // sections of the specification ("SPEC 4.1") and headings and operations of openapi.yaml
 
 	needs    []need
-	sessions int // test sessions it makes at most, besides the shared ones
+	sessions int // maximum number of test sessions, without the shared ones
 	live     int // live sessions it makes
 	run      func(*trial)
 }
@@ -141,7 +141,7 @@ type suite struct {
 	blocked  string       // why no more sessions can be made, or ""
 
 	shared   map[string]*session // by how it ended
-	webhooks *string             // nil until it is known whether they reach the receiver; then why not, or ""
+	webhooks *string             // nil until it is known whether webhooks reach the receiver; then the reason why not, or ""
 }
 
 // Plan says what a run would do and cost.
@@ -302,8 +302,8 @@ func (s *suite) drawer(name string) *rand.Rand {
 	return rand.New(rand.NewPCG(s.Seed, h.Sum64())) //nolint:gosec // repeatable on purpose
 }
 
-// prepare makes the session that stays PENDING, and finds out what would make
-// every case fail.
+// prepare makes the session that stays PENDING, and detects problems that would
+// make every case fail.
 func (s *suite) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.CaseTimeout)
 	defer cancel()

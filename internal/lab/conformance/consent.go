@@ -9,7 +9,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// consent walks to the disclosure as a shopper does and accepts it.
+// consent goes through the pages to the disclosure, as a shopper does, and
+// accepts it.
 func consent(t *trial) {
 	s := t.create(t.test, `{"target_age":18}`, nil)
 	browser := newBrowser()

@@ -63,7 +63,7 @@ func readContract() (*contract, error) {
 
 func (c *contract) operation(id string) operation {
 	i := slices.IndexFunc(c.operations, func(o operation) bool { return o.id == id })
-	return c.operations[i] // the IDs are those of this package
+	return c.operations[i] // this package uses only known IDs
 }
 
 // visit are the options of every validation. Errors carry neither the schema
@@ -105,13 +105,13 @@ func checkURI(s string) error {
 	return nil
 }
 
-// check returns what is wrong with an answer to an operation, and notes that its
-// status and the examples that it equals were seen.
+// check returns what is wrong with an answer to an operation, and records its
+// status and the examples that it equals as seen.
 func (c *contract) check(id string, got answer) (problems []string) {
 	op := c.operation(id)
 	status := strconv.Itoa(got.status)
 	response := op.Responses.Value(status)
-	if got.status == http.StatusBadRequest { // the only one that the contract has among all others
+	if got.status == http.StatusBadRequest { // the contract describes it only among all other statuses
 		status, response = otherStatus, op.Responses.Default()
 	}
 	if response == nil {
@@ -223,7 +223,7 @@ type StatusCount struct {
 	Operation string `json:"operation"`
 	Status    string `json:"status"`
 	Seen      int    `json:"seen"`
-	Why       string `json:"why,omitempty"` // it was not seen
+	Why       string `json:"why,omitempty"` // why it was not seen
 }
 
 // otherStatus stands for every status that an operation does not list.

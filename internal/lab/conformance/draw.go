@@ -79,7 +79,7 @@ func (d drawing) encode(body map[string]any) string {
 	return string(data)
 }
 
-// names are the schema's properties, in an order that does not change.
+// names are the schema's properties, in a fixed order.
 func (d drawing) names() []string { return slices.Sorted(mapKeys(d.schema.Properties)) }
 
 // valid draws a body that satisfies the schema.
@@ -102,8 +102,8 @@ func (d drawing) value(s *openapi3.Schema) any {
 	return d.address(length(s))
 }
 
-// length is the most characters of a string's schema. The contract bounds every
-// string, by far less than an int.
+// length returns the maximum length of a string's schema, in characters. The
+// contract bounds every string well below the limit of an int.
 func length(s *openapi3.Schema) int { return int(min(*s.MaxLength, 1<<20)) }
 
 // address draws an address on a registered host of at most limit characters.
@@ -119,7 +119,7 @@ func (d drawing) address(limit int) string {
 	return b.String()[:min(b.Len(), limit)]
 }
 
-// invalid draws a body with one to three violations, and what they are.
+// invalid draws a body with one to three violations, and returns these.
 func (d drawing) invalid() (map[string]any, []violation) {
 	body := d.valid()
 	var want []violation
@@ -176,7 +176,7 @@ func (d drawing) wrong(s *openapi3.Schema) (value any, kind string) {
 	return mistyped[n-4], "string_type"
 }
 
-// word draws a name that is none of the schema's.
+// word draws a name that is not in the schema.
 func (d drawing) word() string {
 	word := make([]byte, 3+d.random.IntN(30))
 	for i := range word {

@@ -19,8 +19,8 @@ func newDrawing(t *testing.T, seed uint64) drawing {
 	return drawing{rand.New(rand.NewPCG(seed, 0)), schema, "https://shop.example/"}
 }
 
-// TestDraws: what is drawn as valid satisfies the schema, what is drawn as
-// invalid does not; and so it is with session IDs.
+// TestDraws: values drawn as valid satisfy the schema, values drawn as invalid
+// do not; the same holds for session IDs.
 func TestDraws(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := newDrawing(t, rapid.Uint64().Draw(r, "seed"))

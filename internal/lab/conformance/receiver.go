@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Bounds of what a receiver keeps: it listens where others may reach it.
+// Limits of what a receiver keeps, because others may be able to reach it.
 const (
 	maxDelivery   = 64 << 10
 	maxDeliveries = 1000
 )
 
-// delivery is one webhook request as it came.
+// delivery is one webhook request as it was received.
 type delivery struct {
 	header http.Header
 	body   []byte
@@ -62,10 +62,11 @@ func newReceiver(l net.Listener) *receiver {
 
 func (r *receiver) close() { _ = r.server.Close() }
 
-// onward is where a refusal that redirects leads.
+// onward is the target of a refusal that redirects.
 const onward = "/agegate-conformance/onward"
 
-// ServeHTTP records a delivery at any path. It answers 204, or as refuseFirst says.
+// ServeHTTP records a delivery at any path. It answers 204, or the status set by
+// refuseFirst.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxDelivery))
 	if err != nil || req.Method != http.MethodPost {
@@ -105,7 +106,7 @@ func (r *receiver) refuseFirst(id string, status int) {
 	r.refused[strings.ToLower(id)] = status
 }
 
-// of returns what came for a session so far.
+// of returns the deliveries for a session so far.
 func (r *receiver) of(id string) []delivery {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,7 +116,7 @@ func (r *receiver) of(id string) []delivery {
 var errNoDelivery = errors.New("no delivery in time")
 
 // await waits for n deliveries for a session, at most the given time, and
-// returns what came. It returns errNoDelivery when they are fewer.
+// returns those received. It returns errNoDelivery if there were fewer.
 func (r *receiver) await(ctx context.Context, id string, n int, limit time.Duration) ([]delivery, error) {
 	late := time.NewTimer(limit)
 	defer late.Stop()

@@ -110,7 +110,7 @@ func (t *trial) do(client *http.Client, req *http.Request) (answer, error) {
 		}
 		return answer{}, err
 	}
-	defer func() { _ = res.Body.Close() }() // what was read counts
+	defer func() { _ = res.Body.Close() }() // closing cannot change what was read
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	return answer{res.StatusCode, res.Header, body}, err
 }
@@ -295,8 +295,8 @@ func (t *trial) forced(outcome string) *session {
 	return s
 }
 
-// force ends a session by opening its page with a forced outcome. Where the
-// tenant has the document check on, a fallback ends with the check's offer.
+// force ends a session by opening its page with a forced outcome. If the tenant
+// has the document check on, a fallback ends with an offer of that check.
 func (t *trial) force(s *session, outcome string) {
 	browser := newBrowser()
 	s.browser, s.page = browser, t.open(browser, s.VerificationURL+"?force="+outcome)
@@ -335,8 +335,7 @@ func (t *trial) status(keys []string, id string) (status string, at time.Time) {
 	return out.Status, out.StatusAt
 }
 
-// callback returns an address on a registered host, which the redirect of a pass
-// shows.
+// callback returns an address on a registered host, to which a pass redirects.
 func (t *trial) callback(rest string) string {
 	to, err := url.Parse(t.forced("verified").page.header.Get("Location"))
 	if err != nil || to.Host == "" {

@@ -66,7 +66,7 @@ func create(t testing.TB, template string) string {
 
 func databaseURL(dir, name string) string {
 	// The server's own limits are for production: on a slow machine, a test's
-	// many transactions on one row wait for longer.
+	// many transactions on one row wait longer.
 	return fmt.Sprintf("postgres://postgres@/%s?host=%s&sslmode=disable&lock_timeout=60000&statement_timeout=60000", name, dir)
 }
 
@@ -102,7 +102,8 @@ var cluster = sync.OnceValues(func() (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A template may have no connection, so it is closed at once.
+	// A template database must have no connections, so this one is closed at
+	// once.
 	return c, errors.Join(s.Migrate(ctx), s.Close())
 })
 

@@ -1,4 +1,4 @@
-// Package visiontest gives tests the models and a face to show them.
+// Package visiontest provides the models and a sample face for tests.
 package visiontest
 
 import (
@@ -53,9 +53,9 @@ func FaceJPEG(tb testing.TB) []byte {
 	return data
 }
 
-// SampleJPEG returns the sample face of @vladmandic/human, 256×256: a picture
-// made by a generator, of nobody. It stays in node_modules; it is not part of
-// this project.
+// SampleJPEG returns the sample face of @vladmandic/human, 256×256: a generated
+// picture that shows no real person. It stays in node_modules; it is not part
+// of this project.
 func SampleJPEG() ([]byte, error) {
 	source, err := os.ReadFile(filepath.Join(Root(), "node_modules", "@vladmandic", "human", "src", "sample.ts"))
 	if err != nil {
