@@ -153,6 +153,12 @@ test("billing, and its ledger as a file", async () => {
   assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, 4);
 });
 
+test("the page of the signed pack of evidence", async () => {
+  await ada.goto(`${base}/evidence`);
+  await part(ada, "download").waitFor();
+  await look("evidence");
+});
+
 test("the audit log says who did what, and leaves as a file that can be checked", async () => {
   await ada.goto(`${base}/audit`);
   await says("all as they were written", "Low-balance alert", "(command line)");
