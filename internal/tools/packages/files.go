@@ -55,7 +55,7 @@ func readMaterials(root string) (materials, error) {
 	if err := errors.Join(readJSON(filepath.Join(dir, "manifest.json"), &manifest), readJSON(filepath.Join(dir, "agetail.json"), &tail)); err != nil {
 		return materials{}, err
 	}
-	m := materials{runtime: manifest.Runtime, files: []string{"manifest.json", "agetail.json", "curve.json"}}
+	m := materials{runtime: manifest.Runtime, files: []string{"manifest.json", "agetail.json", "curve.json", "fairness.json"}}
 	for _, c := range manifest.Models {
 		m.models = append(m.models, c)
 	}
