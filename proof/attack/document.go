@@ -35,7 +35,7 @@ type documentSpecies struct {
 	name     string
 	format   mrz.Format
 	bonaFide bool
-	beyond   bool    // cannot be distinguished from the original, and is measured only
+	beyond   bool    // cannot be distinguished from the original, so it is measured without a goal
 	goal     float64 // as of species
 	change   func(*holder) error
 }
@@ -76,9 +76,9 @@ type DocumentRow struct {
 }
 
 // DocumentRange plays n presentations of every kind of document whose name
-// contains only, as many as there is time for.
+// contains only, as many as the time allows.
 func DocumentRange(ctx context.Context, pool *inference.Pool, only string, n int, deadline time.Time, progress func(done, total int)) ([]DocumentRow, error) {
-	d, err := newDesk(ctx, pool)
+	d, err := newDocumentKit(ctx, pool)
 	if err != nil {
 		return nil, err
 	}
@@ -120,12 +120,12 @@ func DocumentRange(ctx context.Context, pool *inference.Pool, only string, n int
 	return rows, group.Wait()
 }
 
-func newDesk(ctx context.Context, pool *inference.Pool) (*desk, error) {
+func newDocumentKit(ctx context.Context, pool *inference.Pool) (*documentKit, error) {
 	zones, err := reader.New()
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{zones: zones, analyzer: vision.NewAnalyzer(pool), drawn: map[edition]*documents.Held{}}
+	d := &documentKit{zones: zones, analyzer: vision.NewAnalyzer(pool), drawn: map[edition]*documents.Held{}}
 	if d.reference, err = portrait.Load(pool.Manifest); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func newDesk(ctx context.Context, pool *inference.Pool) (*desk, error) {
 	return d, err
 }
 
-func (s documentSpecies) play(ctx context.Context, d *desk, i int) (shown, error) {
+func (s documentSpecies) play(ctx context.Context, d *documentKit, i int) (shown, error) {
 	hash := fnv.New64a()
 	_, _ = io.WriteString(hash, s.name)                         // never fails
 	h, err := newHolder(d, s.format, hash.Sum64()+uint64(i), i) //nolint:gosec // not negative
@@ -195,15 +195,15 @@ func hesitating(h *holder) error {
 // borrowed shows the passport of somebody who resembles the person: the face is
 // the same, with other proportions, hair, beard and skin.
 func borrowed(h *holder) (err error) {
-	h.zone, err = h.desk.print(edition{format: mrz.TD3, i: h.i, face: "stranger"})
+	h.zone, err = h.kit.print(edition{format: mrz.TD3, i: h.i, face: "stranger"})
 	return err
 }
 
-// printedFake needs nothing changed: a print that shows what a document shows
-// looks as the document does.
+// printedFake changes nothing, because a printed copy of a document looks like
+// the document.
 func printedFake(*holder) error { return nil }
 
-// onScreen shows the passport on a tablet, which obeys.
+// onScreen shows the passport on a tablet that follows the prompts.
 func onScreen(h *holder) error {
 	display := newDisplay(h.random)
 	h.show = func(step capture.Step, t float64) *image.RGBA {
@@ -276,8 +276,8 @@ func frozen(noise float64) func(*holder) error {
 	}
 }
 
-// looped repeats its first five frames: a capture takes nine, so that ten would
-// be those of an honest one.
+// looped repeats its first five frames: a capture takes nine frames, so ten
+// would be those of an honest one.
 func looped(h *holder) error {
 	var sent [][]byte
 	h.shoot = func(n int, frame *image.RGBA) ([]byte, error) {
@@ -308,8 +308,8 @@ func (h *holder) any() capture.Hint {
 	return []capture.Hint{capture.RaiseLeft, capture.RaiseTop, capture.RaiseRight, capture.RaiseBottom}[h.random.IntN(4)]
 }
 
-// rehearsed shows tilts in a fixed order, each for so many frames, after some
-// frames of rest.
+// rehearsed shows tilts in a fixed order, each for a number of frames, after
+// some frames at rest.
 func (h *holder) rehearsed(order []capture.Hint, each int) func(capture.Step, float64) *image.RGBA {
 	n := -8
 	return func(capture.Step, float64) *image.RGBA {
@@ -322,12 +322,13 @@ func (h *holder) rehearsed(order []capture.Hint, each int) func(capture.Step, fl
 	}
 }
 
-// exchanged shows another document, or another print of it, once frames agree.
+// exchanged shows another document, or another print of it, once the frames
+// agree on a zone.
 func exchanged(other edition) func(*holder) error {
 	return func(h *holder) error {
 		other.format, other.i = mrz.TD3, h.i
 		first := h.zone
-		second, err := h.desk.print(other)
+		second, err := h.kit.print(other)
 		if err != nil {
 			return err
 		}
@@ -344,7 +345,7 @@ func exchanged(other edition) func(*holder) error {
 
 // covered shows a passport without a portrait.
 func covered(h *holder) (err error) {
-	h.zone, err = h.desk.print(edition{format: mrz.TD3, i: h.i, face: "blank"})
+	h.zone, err = h.kit.print(edition{format: mrz.TD3, i: h.i, face: "blank"})
 	return err
 }
 
@@ -357,7 +358,7 @@ camera makes of real documents, screens and prints is not shown. How often
 strangers match is measured on real faces, see "Portrait and selfie".
 `
 
-// WriteDocuments prints the rows and what they mean.
+// WriteDocuments prints the rows with an explanation.
 func WriteDocuments(out io.Writer, rows []DocumentRow) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "document\tn\taccepted\trefused\tno match\tno result\terror rate\t95 % interval\t")

@@ -20,12 +20,12 @@ import (
 	"agegate/proof/documents"
 )
 
-// desk holds what the presentations of documents share.
-type desk struct {
+// documentKit holds what the presentations of documents share.
+type documentKit struct {
 	zones     *reader.Reader
 	analyzer  vision.Analyzer
 	reference *portrait.Reference
-	person    image.Image // who sits before the camera
+	person    image.Image // the person in front of the camera
 	stranger  image.Image
 	selfie    *vision.Features // of the person
 
@@ -33,7 +33,7 @@ type desk struct {
 	drawn map[edition]*documents.Held
 }
 
-// edition is a document of which there is one print for all presentations.
+// edition is a document with a single print that all presentations share.
 type edition struct {
 	format mrz.Format
 	i      int    // of the presentation
@@ -44,7 +44,7 @@ type edition struct {
 
 // holder presents a document to the camera and follows the prompts.
 type holder struct {
-	desk        *desk
+	kit         *documentKit
 	random      *rand.Rand
 	i           int
 	camera      *puppet.Camera
@@ -62,7 +62,7 @@ type holder struct {
 
 // Frames of a presentation.
 const (
-	framePixels = 720 // by 540: as large as must be, for the time that it takes
+	framePixels = 720 // by 540: no larger than necessary, to save time
 	frameGap    = 0.4 // seconds
 	mostFrames  = 40
 )
@@ -71,10 +71,10 @@ const (
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // newHolder returns an honest person with a document of the format.
-func newHolder(d *desk, format mrz.Format, seed uint64, i int) (*holder, error) {
+func newHolder(d *documentKit, format mrz.Format, seed uint64, i int) (*holder, error) {
 	random := rand.New(rand.NewPCG(seed, 9303)) //nolint:gosec // every run must be the same
 	between := func(low, high float64) float64 { return low + (high-low)*random.Float64() }
-	h := &holder{desk: d, random: random, i: i, camera: puppet.NewCamera(random), shaking: 1}
+	h := &holder{kit: d, random: random, i: i, camera: puppet.NewCamera(random), shaking: 1}
 	h.camera.Noise, h.camera.Gain, h.camera.Quality = between(1.5, 3), between(0.8, 1.1), 85
 	h.home = documents.Pose{Roll: between(-12, 12), Left: between(-4, 4), Top: between(-4, 4), X: between(-15, 15), Y: between(-10, 10)}
 	// As large as the outline on the page asks for: nearly the frame's width.
@@ -114,7 +114,7 @@ func (e edition) random(stream uint64) *rand.Rand {
 }
 
 // print draws a document, once.
-func (d *desk) print(e edition) (*documents.Held, error) {
+func (d *documentKit) print(e edition) (*documents.Held, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if h := d.drawn[e]; h != nil {
@@ -187,7 +187,7 @@ func (s shown) accepted() bool { return s.stage == capture.Done && s.match }
 // play shows the document to a new capture.
 func (h *holder) play(ctx context.Context) (shown, error) {
 	t := 0.0
-	check := capture.New(h.desk.zones, h.desk.analyzer, func() time.Time { return today.Add(time.Duration(t * float64(time.Second))) })
+	check := capture.New(h.kit.zones, h.kit.analyzer, func() time.Time { return today.Add(time.Duration(t * float64(time.Second))) })
 	check.DrawFrom(chance{h.random})
 	step := capture.Step{Stage: capture.Find}
 	var result shown
@@ -212,7 +212,7 @@ func (h *holder) play(ctx context.Context) (shown, error) {
 	}
 	if result.stage == capture.Done {
 		d := check.Document()
-		result.match = h.desk.reference.Match(h.desk.reference.Similarity(d.Portrait, h.desk.selfie))
+		result.match = h.kit.reference.Match(h.kit.reference.Similarity(d.Portrait, h.kit.selfie))
 		result.wrong = d.Zone.BirthDate != h.person.Birth || d.Zone.ExpiryDate != h.person.Expiry
 	}
 	return result, nil

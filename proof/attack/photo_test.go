@@ -21,7 +21,7 @@ import (
 // passport that a hand holds, then the face.
 func TestPhotographedDocuments(t *testing.T) {
 	pool := visiontest.Pool(t)
-	d, err := newDesk(t.Context(), pool)
+	d, err := newDocumentKit(t.Context(), pool)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,8 +39,8 @@ type Row struct {
 	Accepted  int
 	Spoof     int           // refused as not live
 	NoCapture int           // ended without a result
-	Ended     int           // by a message that no honest page sends
-	Goal      float64       // the largest rate; negative is for none at all
+	Ended     int           // ended because of a message that no honest page sends
+	Goal      float64       // the largest allowed rate; negative if no error is allowed
 	Median    time.Duration // of a bona fide person's time before the camera, if accepted
 	Frames    int           // median of what such a person sent
 	Bytes     int
@@ -136,7 +136,8 @@ func order(first bool) int {
 	return 1
 }
 
-// seed is that of the species' presentation i, whatever other species there are.
+// seed returns the seed of the species' presentation i, which does not depend on
+// the other species.
 func (s species) seed(i int) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, s.name) // never fails

@@ -10,7 +10,7 @@ import (
 	"agegate/proof/attack/puppet"
 )
 
-// species is a kind of presentation; stage makes one of them.
+// species is a kind of presentation; stage creates one presentation.
 type species struct {
 	name  string
 	goal  float64 // the largest share of errors; 0 is Goal, and none is for never
@@ -18,7 +18,7 @@ type species struct {
 	stage func(c *cast, seed uint64) *take
 }
 
-// never is the goal of what must not come through once.
+// never is the goal of attacks that must not pass even once.
 const never = -1
 
 // bonaFide are the presentations that should be accepted.
@@ -107,14 +107,14 @@ func sitting(k *take) *take {
 	return k
 }
 
-// waiting is sitting for an attack, which has all the time there is.
+// waiting is the same mode for an attack, which may use all the time allowed.
 func waiting(k *take) *take {
 	k.gap *= slower
 	return sitting(k)
 }
 
-// slower is how much longer the pauses between frames of a presentation are that
-// only waits.
+// slower is the factor by which a presentation that only waits lengthens the
+// pauses between frames.
 const slower = 2
 
 // stay ignores every prompt.
@@ -190,7 +190,8 @@ func mask(c *cast, seed uint64) *take {
 	return k
 }
 
-// performer makes gestures at its own times, in its own order.
+// performer makes gestures at its own times and in its own order, without
+// following prompts.
 func (k *take) performer(order []liveness.Prompt, begin, each float64) func(liveness.Prompt, float64) {
 	return func(_ liveness.Prompt, t float64) {
 		i := int(math.Floor((t - begin) / each))

@@ -13,7 +13,7 @@ import (
 	"agegate/proof/attack/puppet"
 )
 
-// still streams one picture, each time with its own noise.
+// still streams one picture, with new noise in every frame.
 func still(noise float64) func(*cast, uint64) *take {
 	return func(c *cast, seed uint64) *take {
 		k := newTake(c, seed)
@@ -121,7 +121,7 @@ func newDisplay(random *rand.Rand) *display {
 	}
 }
 
-// light changes the frame to what the camera sees of the screen.
+// light changes the frame to look as a camera sees it on the screen.
 func (d *display) light(frame *image.RGBA, t float64) {
 	size := frame.Rect.Size()
 	pulse := 1 + d.flicker*math.Sin(2*math.Pi*7.3*t+d.phase)

@@ -1,6 +1,6 @@
 // Package attack is the attack range: it plays honest and dishonest camera
 // clips, made from a sample face, to the real capture with the real models and
-// counts what comes through. The terms are those of ISO/IEC 30107-3.
+// counts how many pass. The terms are those of ISO/IEC 30107-3.
 package attack
 
 import (
@@ -84,8 +84,8 @@ func (r result) accepted() bool {
 	return r.verdict == age.VerdictMet || r.verdict == age.VerdictBelow
 }
 
-// guiding is the size at which the page sends frames that only guide, against
-// those that may decide.
+// guiding is the size of frames that only guide, relative to frames that may
+// decide.
 const guiding = 0.6
 
 // play shows the take to a new capture. Time is the take's own.

@@ -97,7 +97,8 @@ func (s walletShop) answer(a asked) (to string, form url.Values) {
 	return to, form
 }
 
-// TestWalletRange plays attacks on the wallet's way to a gateway, each so often.
+// TestWalletRange plays each attack on the wallet's way several times against a
+// gateway.
 func TestWalletRange(t *testing.T) {
 	const n = 30
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))

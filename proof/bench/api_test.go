@@ -80,7 +80,7 @@ func eachDatabase(b *testing.B, compare func(b *testing.B, s *stand)) {
 	b.Run("postgres", func(b *testing.B) { compare(b, newStand(b, pgtest.URL(b))) })
 }
 
-// stand is a gateway and bare handlers over the same database.
+// stand holds a gateway and bare handlers over the same database.
 type stand struct {
 	gateway, looksUp, remembers string   // base URLs
 	test, live                  []string // keys, one of each tenant
@@ -145,7 +145,7 @@ func openDB(b testing.TB, driver, dsn string, conns int) *sql.DB {
 const perRound = 50
 
 // mark is the figure that the first of two servers has to reach, as a share of the second's
-// throughput, and the 99th percentile that it keeps to; zero: any.
+// throughput, and its maximum 99th percentile; zero means no limit.
 type mark struct{ ratio, p99 float64 }
 
 func (s *stand) compare(b *testing.B, bareURL string, m mark, clients, want int, request func(base string, n int) *http.Request) {
@@ -187,8 +187,8 @@ func (s *stand) alternate(b *testing.B, first, second server, m mark, clients, w
 		verdict, first.name, second.name, rate/otherRate, m.ratio, p99, limit, rate, otherRate)
 }
 
-// load sends n requests from all clients and returns how long that took, and how
-// long each of them.
+// load sends n requests from all clients and returns how long all of them and
+// each of them took.
 func (s *stand) load(b *testing.B, base string, clients, n, want int, request func(base string, n int) *http.Request) (time.Duration, []time.Duration) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

@@ -123,7 +123,7 @@ func (b *bare) insert(r *http.Request, id uuid.UUID, by caller, age int, success
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // does nothing after Commit
+	defer tx.Rollback() //nolint:errcheck // has no effect after Commit
 	_, err = tx.ExecContext(ctx, insertSQL, id.String(), tenantID, by.livemode, age, success, cancel, webhook,
 		credential.HashToken(link), b.time(now), expires)
 	if err != nil {
@@ -146,7 +146,7 @@ func (b *bare) insert(r *http.Request, id uuid.UUID, by caller, age int, success
 	return tx.Commit()
 }
 
-// time writes a time as the gateway does on the database at hand.
+// time formats a time as the gateway does for this database.
 func (b *bare) time(t time.Time) any {
 	if b.postgres {
 		return t

@@ -13,14 +13,14 @@ import (
 	"agegate/proof/documents"
 )
 
-// withModels is the configuration of a gateway that looks at frames. Two
-// workers let one picture of a document be read at a time.
+// withModels is the configuration of a gateway that analyses frames. With two
+// workers, one picture of a document is read at a time.
 var withModels = []string{
 	"AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../models", "AGEGATE_INFERENCE_WORKERS=2", "AGEGATE_TEST_DAILY_CAP=-1",
 }
 
-// photographers are the shoppers of one tenant who photograph what is no
-// document, each as fast as the server answers.
+// photographers are the shoppers of one tenant who photograph something other
+// than a document, each as fast as the server answers.
 type photographers struct {
 	answered atomic.Int64
 	stop     func()
@@ -39,8 +39,8 @@ func pagesOfText(t testing.TB) (pictures [][]byte) {
 	return pictures
 }
 
-// photograph lets so many of them begin, and returns when the first picture was
-// answered.
+// photograph starts a number of photographers, and returns when the first
+// picture was answered.
 func photograph(t testing.TB, g *gatewaytest.Gateway, n int, pictures [][]byte) *photographers {
 	t.Helper()
 	shop := g.Shop(t, "", func(s *tenant.Tenant) { s.DocumentCheck = true })
@@ -62,7 +62,7 @@ func photograph(t testing.TB, g *gatewaytest.Gateway, n int, pictures [][]byte) 
 				for i := 0; ; i++ {
 					a, err := f.show(ctx, pictures[i%len(pictures)])
 					if err != nil || a.Next != "" {
-						break // pictures that come back end a check: another session goes on
+						break // repeated pictures end a check, so another session continues
 					}
 					p.answered.Add(1)
 					once.Do(func() { close(began) })
@@ -83,8 +83,8 @@ func photograph(t testing.TB, g *gatewaytest.Gateway, n int, pictures [][]byte) 
 
 // TestDocumentsStarveNobody: while one tenant floods the gateway with pictures
 // of documents, another one's camera check goes on, and a third one's document
-// is read. How long that takes is a matter of the machine; that no more than a
-// few documents are read for each of the check's frames is not.
+// is read. The time depends on the machine. The test requires that only a few
+// documents are read for each of the check's frames.
 func TestDocumentsStarveNobody(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), withModels...)
 	shop := g.Shop(t, "", nil)
@@ -111,8 +111,8 @@ func TestDocumentsStarveNobody(t *testing.T) {
 
 // BenchmarkGuidanceBesideDocuments prints how long the server takes to answer
 // the frames of BenchmarkGuidance alone and, in the same gateway, while another
-// tenant's documents, and the ratio of both. They take turns, so that what else
-// the machine does weighs on both.
+// tenant's documents, and the ratio of both. They alternate, so that other load
+// of the machine affects both.
 func BenchmarkGuidanceBesideDocuments(b *testing.B) {
 	g := gatewaytest.Start(b, gatewaytest.SQLite(b), withModels...)
 	shop := g.Shop(b, "", nil)

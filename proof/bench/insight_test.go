@@ -110,7 +110,8 @@ func reads(b *testing.B, g *gatewaytest.Gateway, tenantID uuid.UUID, now time.Ti
 	get := func(paths ...string) func(i int) {
 		return func(i int) {
 			path := "/dashboard/" + tenantID.String() + "/live" + paths[i%len(paths)]
-			// Named, it is left compressed: the client's work is not what is measured.
+			// With this header the client leaves the answer compressed, because its
+			// work is not measured.
 			compressed := map[string]string{"Accept-Encoding": "gzip"}
 			if res, _ := staff.Send(b, http.MethodGet, path, nil, compressed); res.StatusCode != http.StatusOK {
 				b.Fatalf("%s: %d", path, res.StatusCode)
@@ -128,7 +129,7 @@ func reads(b *testing.B, g *gatewaytest.Gateway, tenantID uuid.UUID, now time.Ti
 		{"one delivery", 15 * time.Millisecond, get(deliveries...)},
 		{"keys", 15 * time.Millisecond, get("/keys")},
 		{"overview, cold", 60 * time.Millisecond, func(i int) {
-			g.Clock.Advance(16 * time.Second) // what was computed is no longer used
+			g.Clock.Advance(16 * time.Second) // cached values are no longer used
 			overview(i)
 		}},
 		{"overview, cached", 5 * time.Millisecond, overview},

@@ -68,8 +68,8 @@ func TestBackup(t *testing.T) { //nolint:tparallel // beside decides
 	})
 }
 
-// startCharged is start with a shopper who makes live sessions besides, which are
-// charged and never end.
+// startCharged also starts a shopper who makes live sessions, which are charged
+// and never end.
 func (l *load) startCharged(liveKey string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var charged sync.WaitGroup
@@ -87,7 +87,7 @@ func (l *load) startCharged(liveKey string) (stop func()) {
 	}
 }
 
-// awaitMany waits until n creations are acknowledged and webhooks are pending.
+// awaitMany waits until n creations were acknowledged and webhooks are pending.
 func (l *load) awaitMany(t *testing.T, db database, n int) {
 	t.Helper()
 	l.awaitCreations(t, n)

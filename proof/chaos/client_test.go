@@ -36,7 +36,7 @@ type reply struct {
 	took   time.Duration
 }
 
-// do makes one request; header holds names and values by turns.
+// do makes one request; header holds names and values alternately.
 func (c *client) do(method, url, body string, header ...string) reply {
 	r := reply{sent: time.Now()}
 	var mu sync.Mutex // of wrote: a request is written while another goroutine waits for its answer
@@ -105,7 +105,7 @@ var outcomes = map[string]string{"verified": "PASSED", "fallback": "FALLBACK", "
 const ended = "ended"
 
 // force opens a session's page with a forced outcome and returns the status
-// that the answer shows, "" for none.
+// shown in the answer, or "".
 func (c *client) force(gateway string, s session, outcome string) (string, reply) {
 	r := c.do(http.MethodGet, gateway+s.path+"?force="+outcome, "")
 	switch {

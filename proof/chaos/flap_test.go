@@ -35,7 +35,7 @@ func TestFlappingReceiver(t *testing.T) { //nolint:tparallel // beside decides
 			}
 		})
 		g := newGateway(t, db)
-		keys := g.newShops(6, receiver) // 6 times 8 in flight keep the hanging ones from taking long
+		keys := g.newShops(6, receiver) // 6 times 8 attempts in flight, so that the hanging ones do not take long
 		g.start()
 		l := newLoad(keys, 0, g)
 		events := table.Sized(600, 60)

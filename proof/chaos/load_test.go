@@ -91,7 +91,7 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// retryPause is between tries of a shopper who got no answer.
+// retryPause is the pause between attempts of a shopper who got no answer.
 const retryPause = 20 * time.Millisecond
 
 func (l *load) visit(ctx context.Context) {
@@ -122,7 +122,7 @@ func (l *load) insistOnCreate(ctx context.Context, gateway, key string) (s sessi
 	}
 }
 
-// insistOnForce is insistOnCreate for an outcome.
+// insistOnForce does the same for forcing an outcome.
 func (l *load) insistOnForce(ctx context.Context, gateway string, s session, outcome string) (r reply, ok bool) {
 	for {
 		var told string

@@ -22,8 +22,8 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// The tests wait more than they work, for leases to end most of all. But the
-	// short form is not alone on its machine.
+	// The tests mostly wait, above all for leases to end. But the short form
+	// shares its machine with others.
 	if err := flag.Set("test.parallel", table.Sized("32", "8")); err != nil {
 		panic(err)
 	}

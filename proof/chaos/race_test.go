@@ -11,8 +11,8 @@ import (
 	"agegate/proof/table"
 )
 
-// TestOppositeVerdicts lets two replicas complete the same sessions, each
-// with the other verdict, and kills them by turns.
+// TestOppositeVerdicts lets two replicas complete the same sessions, with
+// opposite verdicts, and kills them alternately.
 func TestOppositeVerdicts(t *testing.T) {
 	beside(t, true)
 	db := postgres(t)
@@ -59,7 +59,7 @@ func TestOppositeVerdicts(t *testing.T) {
 // race is many sessions' two verdicts.
 type race struct {
 	*load
-	claims map[string]map[string]bool // statuses told, by session
+	claims map[string]map[string]bool // statuses that were reported, by session
 }
 
 func (x *race) run(ctx context.Context, n int) {
@@ -100,8 +100,8 @@ func (x *race) noteClaim(s session, told string, r reply) {
 	x.claims[s.id][told] = true
 }
 
-// doubleWins lists the sessions whose shoppers or merchant were told both
-// verdicts.
+// doubleWins lists the sessions for which both verdicts were reported to the
+// shopper or the merchant.
 func (x *race) doubleWins(receiver *receiver) (found []string) {
 	for id, claims := range x.claims {
 		if len(claims) > 1 {

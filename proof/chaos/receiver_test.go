@@ -35,7 +35,7 @@ type receiver struct {
 	posts []*post
 }
 
-// answer decides what a request gets: a status, or something worse.
+// answer decides what a request gets: a status, or a fault.
 type answer func(w http.ResponseWriter, req *http.Request) (ok bool)
 
 func accept(w http.ResponseWriter, _ *http.Request) bool {
@@ -73,7 +73,7 @@ func newReceiver(t *testing.T, choose func(before int) answer) *receiver {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		if err != nil {
-			return // the sender died before it had sent all
+			return // the sender was killed before it had sent everything
 		}
 		p := &post{event: req.Header.Get("webhook-id"), body: sha256.Sum256(body), at: time.Now()}
 		p.stamp, _ = strconv.ParseInt(req.Header.Get("webhook-timestamp"), 10, 64)
@@ -81,7 +81,7 @@ func newReceiver(t *testing.T, choose func(before int) answer) *receiver {
 			SessionID string `json:"session_id"`
 			Status    string `json:"status"`
 		}
-		_ = json.Unmarshal(body, &payload) // shows as a session nobody created
+		_ = json.Unmarshal(body, &payload) // appears as a session that nobody created
 		p.session, p.status = payload.SessionID, payload.Status
 		r.mu.Lock()
 		r.posts = append(r.posts, p)
@@ -115,7 +115,7 @@ func (r *receiver) all() []post {
 	return list
 }
 
-// byEvent returns what came so far, by event, in order.
+// byEvent returns the requests received so far, by event, in order.
 func (r *receiver) byEvent() map[string][]post {
 	events := map[string][]post{}
 	for _, p := range r.all() {

@@ -61,9 +61,9 @@ func TestRoles(t *testing.T) {
 	audit(t, r, db, l.account, receiver)
 }
 
-// installed copies the binary in pieces, as installing it does: of a file that was
-// written at once, the kernel keeps large pieces in memory, and gives a process all
-// of a piece that it needs a page of.
+// installed copies the binary in small pieces, as installing it does. If a file was
+// written at once, the kernel keeps it in memory in large pieces, and maps a whole
+// piece when a process needs one page of it.
 func installed(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "agegate")

@@ -175,8 +175,8 @@ func (a *account) lostCompletions(held rows) (lost []string) {
 	return lost
 }
 
-// unclaimed lists the sessions that no idempotency key leads to. Every creation
-// has one, so each of these is the second of its key.
+// unclaimed lists the sessions without an idempotency key. Every creation has a
+// key, so each of these is a second session of its key.
 func (held rows) unclaimed() (found []string) {
 	for id := range held.status {
 		if !held.claimed[id] {

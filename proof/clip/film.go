@@ -64,7 +64,7 @@ func cue(line string) (liveness.Prompt, float64, error) {
 	return liveness.Prompt(name), seconds, nil
 }
 
-// mjpegFrame writes one frame: such a file is JPEGs one after another.
+// mjpegFrame writes one frame. An MJPEG file is a sequence of JPEGs.
 func mjpegFrame(out *bufio.Writer, frame []byte) error {
 	_, err := out.Write(frame)
 	return err

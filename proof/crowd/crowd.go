@@ -16,9 +16,9 @@ import (
 type Crowd struct {
 	Sessions int
 	Until    time.Time     // when the last session was created
-	Over     time.Duration // how long before it the first one was
-	// Shops share the sessions: half are of the first, the others have equal
-	// parts of the rest.
+	Over     time.Duration // time between the first and the last session
+	// Shops share the sessions: the first shop has half of them, the others
+	// equal parts of the rest.
 	Shops []Shop
 	// Old says that the schema is that of release 0.1.0.
 	Old bool
@@ -69,11 +69,11 @@ func (c Crowd) statements(d dialect) ([]string, error) {
 
 // inserts are the statements, each of which ends with a semicolon and the line.
 //
-// Of a hundred sessions, 62 pass, 12 fall back, 2 are spoofs, 14 are known to have
-// expired and 10 have without anybody looking. One in eleven is a test, of every
-// kind. A check takes 1 to 97 s. One in sixteen was handed over to a phone. Those of
-// the last day have an idempotency key, and those of the last 30 days an event: older
-// ones are deleted.
+// Of a hundred sessions, 62 pass, 12 fall back, 2 are spoofs, 14 have expired and
+// were looked up since, and 10 have expired without a lookup. One in eleven is a
+// test, of every kind. A check takes 1 to 97 s. One in sixteen was handed over to a
+// phone. Those of the last day have an idempotency key, and those of the last 30 days
+// an event: older ones are deleted.
 const inserts = `
 INSERT INTO sessions (id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash, browser_hash,
 	status, created_at, expires_at, completed_at, attempts, strikes{{if not .Old}}, opened_at, begun_at, source, api_key_id{{end}})

@@ -12,7 +12,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 )
 
-// dialect is SQL as a database speaks it, and how it is loaded.
+// dialect is a database's variant of SQL with the way to load data.
 type dialect struct {
 	uuid  string // the type
 	funcs template.FuncMap
@@ -59,10 +59,10 @@ func loadPostgres(ctx context.Context, databaseURL string, inserts []string) (er
 		"SET session_replication_role = replica", // no foreign keys
 		"UPDATE pg_index SET indisready = false, indisvalid = false WHERE indrelid IN ('" + strings.Join(Tables, "'::regclass, '") + "'::regclass)",
 	}, inserts...)
-	for _, table := range Tables { // makes its indexes ready again
+	for _, table := range Tables { // enables its indexes again
 		statements = append(statements, "REINDEX TABLE "+table)
 	}
-	for _, statement := range append(statements, "VACUUM ANALYZE") { // which comes by itself sooner or later
+	for _, statement := range append(statements, "VACUUM ANALYZE") { // which otherwise runs at some later time
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("%.60s: %w", statement, err)
 		}

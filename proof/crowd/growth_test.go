@@ -199,7 +199,7 @@ func scanned(t *testing.T, db *sql.DB) map[string]int64 {
 func fill(t *testing.T, url string, c crowd.Crowd) {
 	t.Helper()
 	started := time.Now()
-	c.Sessions, c.Until = *sessions, time.Now().Add(-48*time.Hour) // so that some has to go
+	c.Sessions, c.Until = *sessions, time.Now().Add(-48*time.Hour) // so that some rows must be deleted
 	if err := crowd.Fill(t.Context(), url, c); err != nil {
 		t.Fatal(err)
 	}

@@ -66,8 +66,8 @@ func TestReplicasMigrateBehindAPooler(t *testing.T) {
 	}
 }
 
-// TestSettingsOfTheURLBehindAPooler: those that the pooler passes on hold, and no
-// other is dropped without a word.
+// TestSettingsOfTheURLBehindAPooler: settings that the pooler passes on take
+// effect, and no other is silently dropped.
 func TestSettingsOfTheURLBehindAPooler(t *testing.T) {
 	direct := pgtest.URL(t)
 	url := pgtest.NewPooler(t).Through(direct)
@@ -95,7 +95,7 @@ func TestSettingsOfTheURLBehindAPooler(t *testing.T) {
 	}
 }
 
-// run runs statements on a database behind the store's back.
+// run runs statements on a database without the store.
 func run(t *testing.T, url, statements string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)

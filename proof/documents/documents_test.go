@@ -95,7 +95,7 @@ func TestDocuments(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var set []Document
 	for _, d := range Set(11, 1, now) {
-		// Each format once in each ease, turned by another part of the circle.
+		// Each format once in each ease, with a different rotation.
 		if part := int(d.Roll) * Rolls / 360; d.Ease.Name != Hard.Name && part == (3*int(d.Format)+len(d.Ease.Name))%Rolls {
 			set = append(set, d)
 		}

@@ -43,9 +43,9 @@ func held(img *image.RGBA, width, height float64, random *rand.Rand) *Held {
 // Pose is how a document is held.
 type Pose struct {
 	Roll      float64 // degrees, clockwise
-	Left, Top float64 // degrees by which the left and the upper edge are nearer than those across
+	Left, Top float64 // tilt in degrees, positive if the left or the upper edge is nearer than the opposite one
 	Pitch     float64 // from a character of the zone to the next, in pixels, in the document's middle
-	X, Y      float64 // of the document's middle from the frame's, in pixels
+	X, Y      float64 // offset of the document's middle from the frame's middle, in pixels
 }
 
 // focal is the focal length over the frame's width: a phone's, with some 60

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Document is one rendered document with what it says.
+// Document is one rendered document with its content.
 type Document struct {
 	Format mrz.Format
 	Ease   Ease
@@ -97,7 +97,7 @@ func Play(ctx context.Context, zones *reader.Reader, set []Document, now time.Ti
 			if err != nil {
 				return err
 			}
-			for ctx.Err() == nil { // its end ends the set, and is no failure
+			for ctx.Err() == nil { // when it ends, the set ends without an error
 				mu.Lock()
 				i := next
 				next++
@@ -180,7 +180,7 @@ func threadTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// PlayOthers renders so many pictures without a zone and looks at them.
+// PlayOthers renders pictures without a zone and runs the reader on them.
 func PlayOthers(zones *reader.Reader, count int, seed uint64, now time.Time, progress func(done, total int)) (Negatives, error) {
 	n := Negatives{Kind: "rendered text, forms and barcodes"}
 	var mu sync.Mutex

@@ -132,7 +132,7 @@ func paint(img *image.RGBA, random *rand.Rand, guilloche float64) {
 	}
 }
 
-// write puts words above the zone, as a document has them.
+// write writes words above the zone, as on a real document.
 func (r *Renderer) write(img *image.RGBA, random *rand.Rand) {
 	words := func(n int) string {
 		var text []byte
@@ -179,8 +179,8 @@ func (p *page) portrait(face image.Image, random *rand.Rand) {
 	}
 }
 
-// upright is the middle of a picture in the form of another, so that a face is
-// not squeezed.
+// upright returns the middle of a picture with the proportions of another, so
+// that a face is not distorted.
 func upright(from image.Rectangle, form image.Point) image.Rectangle {
 	width := min(from.Dx(), from.Dy()*form.X/form.Y)
 	height := min(from.Dy(), from.Dx()*form.Y/form.X)

@@ -125,12 +125,12 @@ func invert(m f64.Mat3) f64.Mat3 {
 	}
 }
 
-// picture is a frame in the making, three values of 0 to 255 a pixel.
+// picture is a frame while it is made: three values of 0 to 255 per pixel.
 type picture struct{ pix []float32 }
 
 func (f *picture) at(x, y int) []float32 { return f.pix[3*(y*Width+x) : 3*(y*Width+x)+3] }
 
-// take renders the page before a table, with four samples a pixel.
+// take renders the page in front of a table, with four samples a pixel.
 func (v view) take(p *page, table func(x, y float64) [3]float64) *picture {
 	frame := &picture{make([]float32, 3*Width*Height)}
 	for y := range Height {
@@ -152,12 +152,12 @@ func (v view) take(p *page, table func(x, y float64) [3]float64) *picture {
 	return frame
 }
 
-// onPage takes the bend out of a place on the page.
+// onPage corrects a place on the page for the bend.
 func (v view) onPage(q point) point {
 	return point{q.x, q.y - v.bend*math.Sin(math.Pi*min(max(q.x/v.width, 0), 1))}
 }
 
-// sample reads the page at a place in mm, between its pixels.
+// sample reads the page at a place in mm, with interpolation.
 func (p *page) sample(q point) (colour [3]float64, ok bool) {
 	x, y := q.x*perMM-0.5, q.y*perMM-0.5
 	x0, y0 := int(math.Floor(x)), int(math.Floor(y))
@@ -264,7 +264,7 @@ func smooth(frame *picture, sigma float64) {
 	along(frame, kernel, 0, 1)
 }
 
-// smear is a movement of so many pixels in a direction.
+// smear applies a motion blur of a number of pixels in a direction.
 func smear(frame *picture, length, direction float64) {
 	if length < 0.5 {
 		return

@@ -19,7 +19,7 @@ const (
 	mostMissed    = time.Second
 )
 
-// Negatives says how many pictures without a zone were taken for one.
+// Negatives counts pictures without a zone in which one was found.
 type Negatives struct {
 	Kind     string
 	Looked   int
@@ -75,7 +75,8 @@ func Write(w io.Writer, outcomes []Outcome, negatives []Negatives) (met bool) {
 	return met
 }
 
-// of says how many of how many, and the most that may hide behind it.
+// of formats a count out of a total, with the upper bound of its confidence
+// interval.
 func of(count, all int) string {
 	return fmt.Sprintf("%d of %d (95 %%: at most %.2f %%)", count, all, 100*accuracy.NewShare(count, all).High)
 }

@@ -10,10 +10,10 @@ const (
 	otherEyes = 0.78
 )
 
-// blink waits for the eyes to look unlike themselves, as a lid does, and like
-// themselves again. No picture does that.
+// blink waits until the eyes look different, as under a lid, and then like
+// before again. No still picture does that.
 type blink struct {
-	open *vision.Eyes // when last seen so
+	open *vision.Eyes // the latest eyes seen open
 	shut bool
 	seen bool
 }

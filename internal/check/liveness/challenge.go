@@ -1,6 +1,6 @@
 // Package liveness decides whether the person in front of the camera is present
 // and alive: the challenge of prompted head movements, the depth that a head's
-// landmarks show on the way, blinks, and frames that no camera takes.
+// landmarks show on the way, blinks, and frames that no camera produces.
 package liveness
 
 import (
@@ -14,8 +14,8 @@ import (
 )
 
 // Steps is how many prompts a challenge asks for. The next prompt points at
-// least a quarter turn away from where the head is, so that each one needs a
-// movement of its own: there are 8×5×5×5 = 1,000 challenges.
+// least a quarter turn away from where the head is, so each prompt needs a new
+// movement: there are 8×5×5×5 = 1,000 challenges.
 const Steps = 4
 
 // Times of the challenge, by the server's clock. A frame arrives later than it
@@ -23,25 +23,25 @@ const Steps = 4
 const (
 	promptTime  = 10 * time.Second       // to follow a prompt; then it is given once more, for as long again
 	extraTime   = 20 * time.Second       // added to a prompt's time when the person asks for it
-	minReaction = 150 * time.Millisecond // nobody begins to move earlier after seeing a prompt
-	minMotion   = 150 * time.Millisecond // nor completes an action sooner after beginning it
-	grace       = time.Second            // to notice that a wrong direction brought a fresh prompt
+	minReaction = 150 * time.Millisecond // the shortest time in which a person reacts to a prompt
+	minMotion   = 150 * time.Millisecond // the shortest time in which a person completes an action
+	grace       = time.Second            // time to notice that a new prompt replaced the last one after a wrong direction
 )
 
 // maxExtensions is how often the person gets more time in one challenge: as
 // often as WCAG 2.2.1 asks for, within the eight minutes of a camera stream.
 const maxExtensions = 10
 
-// Wrong directions allowed in one challenge. Each is answered with a fresh
-// prompt, and one too many ends the attempt without a result. People mistake left
-// for right, or a prompt for its opposite, more often than others, so there is one
-// more of these. TestOdds shows what passes by chance.
+// Wrong directions allowed in one challenge. Each is answered with a new prompt,
+// and one too many ends the attempt without a result. People most often mistake
+// left for right, or a prompt for its opposite, so one more of these is allowed.
+// TestOdds shows how often an attack passes by chance.
 const (
 	maxConfused = 1
 	maxWrong    = 1
 )
 
-// How many frames in a row it takes to believe a movement, either way.
+// How many consecutive frames confirm a movement, right or wrong.
 const (
 	heldFrames  = 2
 	levelFrames = 2
@@ -52,11 +52,11 @@ type Challenge struct {
 	random  io.Reader
 	neutral *vision.Observation // the level head that the challenge began with
 	done    int                 // prompts fulfilled
-	wrong   int                 // wrong directions but for confused ones
+	wrong   int                 // wrong directions, without the confused ones
 	excused int                 // confused directions
 	extra   int                 // extensions of a prompt's time
 
-	// Of the present prompt.
+	// The state of the current prompt.
 	prompt   Prompt // PromptHoldStill once all are fulfilled
 	hint     Hint
 	shown    time.Time
@@ -69,7 +69,7 @@ type Challenge struct {
 	reached *vision.Observation // the first of them
 	strayed int                 // frames in a row that show another direction
 	missed  int                 // frames that point next to the target
-	left    bool                // the place where the prompt found the head
+	left    bool                // the head has left the place where it was at the prompt
 	path    path
 	glimpse *vision.Observation // of the head under way, when the latest frame ended a way on which it was seen
 	cut     bool                // the head jumped to a pose, although frames came fast enough to show it moving
@@ -84,7 +84,7 @@ const (
 	AtLevel         // the head is level: the frame may decide
 	Acted           // the frame completes an action
 	Missed          // the time is over, or too many directions were wrong
-	Failed          // no live person does this
+	Failed          // the frame shows something that no live person does
 )
 
 // NewChallenge returns a challenge that draws its prompts, one after another,
@@ -135,7 +135,8 @@ func (c *Challenge) Hint() Hint { return c.hint }
 // Progress returns how many prompts were fulfilled, and how many there are.
 func (c *Challenge) Progress() (done, total int) { return c.done, Steps }
 
-// Fulfilled is how far the present prompt is fulfilled, from 0 to 1, in tenths.
+// Fulfilled returns how far the current prompt is fulfilled, from 0 to 1, in
+// tenths.
 func (c *Challenge) Fulfilled() float64 { return c.progress }
 
 // Remaining returns how long the present prompt still waits, its repetition
@@ -169,8 +170,8 @@ func (c *Challenge) Over() bool { return c.done == Steps }
 // to level since.
 func (c *Challenge) Complete() bool { return c.Over() && c.held >= levelFrames }
 
-// Glimpse returns the head under way, when the latest frame ended a way on
-// which it was seen, else nil.
+// Glimpse returns a frame of the moving head if the latest frame ended a
+// movement that was seen, and otherwise nil.
 func (c *Challenge) Glimpse() *vision.Observation { return c.glimpse }
 
 // Cut reports whether the head jumped to a pose, although frames came fast
@@ -203,7 +204,7 @@ func (c *Challenge) NearLevel() bool {
 	return length < 0.6 || c.Over() && length < 1
 }
 
-// Judge weighs a frame whose face could be followed. It arrived now, on a
+// Judge evaluates a frame whose face could be followed. It arrived now, on a
 // connection with the given round trip.
 func (c *Challenge) Judge(o *vision.Observation, now time.Time, trip time.Duration) Outcome {
 	c.glimpse = nil
@@ -296,7 +297,7 @@ func (c *Challenge) correct(a aim, now time.Time) Outcome {
 	return GoesOn
 }
 
-// hold weighs a frame that fulfils the prompt.
+// hold evaluates a frame that fulfils the prompt.
 func (c *Challenge) hold(a aim, o *vision.Observation, now time.Time) Outcome {
 	if now.Sub(c.shown) < minReaction+minMotion {
 		if c.fresh { // the head may have been on its way already
@@ -319,7 +320,7 @@ func (c *Challenge) hold(a aim, o *vision.Observation, now time.Time) Outcome {
 	return Acted
 }
 
-// travelled keeps what was seen of the way that has come to its end.
+// travelled stores the frame that was seen during the movement that has ended.
 func (c *Challenge) travelled() {
 	if c.path.seen() {
 		c.glimpse = c.path.glimpse

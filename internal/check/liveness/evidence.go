@@ -20,9 +20,9 @@ const (
 	minShutLikeness  = 0.72 // of one on which the eyes look shut
 )
 
-// Demand is what a decision needs besides the challenge: numbers of good frames
-// and of glimpses, the least median of each passive score, and the greatest of
-// raster.
+// Demand is what a decision needs in addition to the challenge: numbers of good
+// frames and of glimpses, the minimum median of each passive score, and the
+// maximum median of raster.
 type Demand struct {
 	Frames     int
 	Glimpses   int // of the head on its way to a turn or a raised head, or back
@@ -44,7 +44,8 @@ var (
 	Assisted = Demand{Frames: 12, real: 0.3, live: 0.15, raster: 2.4}
 )
 
-// Evidence is what the frames of one capture that count say about who is there.
+// Evidence collects what the counting frames of one capture show about the
+// person.
 type Evidence struct {
 	first      *vision.Features // of the frame that every other face is compared with
 	stranger   bool             // a frame that counts showed another person
@@ -75,9 +76,9 @@ func (e *Evidence) Collect(ctx context.Context, analyzer vision.Analyzer, o *vis
 	return f, nil
 }
 
-// Glance takes a frame of the head under way; nil is none. A covered face says
-// nothing, and a blurred one, as moving heads often are in small frames, is no
-// stranger when it is not recognized.
+// Glance takes a frame of the moving head, or nil for none. A covered face
+// counts for nothing. A blurred face, as moving heads often are in small
+// frames, does not count as a stranger if it is not recognized.
 func (e *Evidence) Glance(ctx context.Context, analyzer vision.Analyzer, o *vision.Observation) error {
 	if o == nil || o.Guidance == vision.GuidanceCovered {
 		return nil
@@ -99,8 +100,8 @@ func (e *Evidence) Glance(ctx context.Context, analyzer vision.Analyzer, o *visi
 // way, are those of the person of the first frame.
 func (e *Evidence) Matches(f *vision.Features) bool { return likeness(e.first, f) >= minLikeness }
 
-// Glimpses is how often this person was seen on the way to a turn or a raised
-// head, or back.
+// Glimpses returns how often this person was seen during a movement to a turn
+// or a raised head, or back.
 func (e *Evidence) Glimpses() int { return e.glimpses }
 
 // Blinked reports whether the eyes were seen to shut and to open again.

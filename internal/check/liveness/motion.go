@@ -16,7 +16,7 @@ const (
 	poseNoise    = 8.0   // degrees
 	maxMoveRate  = 3.0   // face widths a second
 	moveNoise    = 0.1   // face widths
-	maxScaleRate = 1.5   // logarithm of the face's width, a second
+	maxScaleRate = 1.5   // change of the logarithm of the face's width per second
 	scaleNoise   = 0.12
 	// leastGap is the page's least time between frames: the network can bring
 	// two closer together, but not what they show.
@@ -35,7 +35,7 @@ type Track struct {
 func NewTrack(o *vision.Observation, now time.Time) Track { return Track{last: o, at: now} }
 
 // Jumps takes the next frame with a face and reports whether the face moved
-// as no head does since the one before.
+// further since the frame before than a head can.
 func (t *Track) Jumps(o *vision.Observation, now time.Time) bool {
 	last, gap := t.last, max(now.Sub(t.at), leastGap)
 	t.last, t.at = o, now
@@ -58,20 +58,20 @@ func (t *Track) Jumps(o *vision.Observation, now time.Time) bool {
 // smallest movement give more.
 const minChange = 0.35
 
-// Memory recognises frames that a capture has already seen.
+// Memory recognizes frames that a capture has seen before.
 type Memory struct {
 	hashes map[[sha256.Size]byte]int
 	grains []*vision.Grain
 }
 
-// Novelty of a frame.
+// Novelty says whether a frame is new.
 type Novelty int
 
 // What a frame can be to those before it.
 const (
 	Fresh    Novelty = iota
-	Stalled          // the same as the frame before: a camera slower than the page
-	Repeated         // the same as an earlier one, which no camera gives
+	Stalled          // the same as the frame before, because the camera is slower than the page
+	Repeated         // the same as an earlier frame, which no camera delivers
 )
 
 // Add takes the next frame with a face. Equal bytes are the same frame, and so

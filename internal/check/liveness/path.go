@@ -6,8 +6,9 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// path is the head's way from where a prompt found it to where the prompt
-// points. Pictures of single poses, shown in turn, have no way between them.
+// path is the head's movement from its place at the prompt to where the prompt
+// points. Pictures of single poses, shown in turn, have no movement between
+// them.
 type path struct {
 	from, last aim
 	at         time.Time     // of last
@@ -17,8 +18,8 @@ type path struct {
 	glimpse    *vision.Observation
 }
 
-// closeGap is how near in time two frames are between which no head makes its
-// way unseen.
+// closeGap is the time between two frames in which no head can make its whole
+// movement unseen.
 const closeGap = 300 * time.Millisecond
 
 // leastBetween is how far from level and from both ends of its way a head must
@@ -47,5 +48,5 @@ func (p *path) add(a, target aim, o *vision.Observation, now time.Time, trip tim
 	}
 }
 
-// seen reports whether the way was seen, not only its ends.
+// seen reports whether the movement was seen, not only its beginning and end.
 func (p *path) seen() bool { return p.stride < longestStride*p.last.distance(p.from) }

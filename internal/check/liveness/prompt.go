@@ -6,7 +6,8 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Prompt asks the person for an action during the challenge; none is "".
+// Prompt asks the person for an action during the challenge. "" stands for
+// none.
 type Prompt string
 
 // The prompts. Left and right are the person's own.
@@ -28,7 +29,7 @@ var Actions = []Prompt{
 	PromptLeft, PromptUpLeft, PromptUp, PromptUpRight, PromptRight, PromptDownRight, PromptDown, PromptDownLeft,
 }
 
-// Hint is advice shown to the person with the prompt; none is "".
+// Hint is advice shown to the person with the prompt. "" stands for none.
 type Hint string
 
 // The hints.
@@ -42,10 +43,10 @@ const (
 	turned  = 15.0 // degrees of yaw that fulfil a prompt: depth shows, and the screen can still be read
 	raised  = 11.0 // degrees of pitch
 	level   = 7.0  // degrees of yaw and pitch from the neutral pose within which a head is level
-	clearly = 1.1  // times these amounts, a direction that was not asked for is meant
+	clearly = 1.1  // factor on these amounts from which a wrong direction counts as intended
 	hit     = 30.0 // degrees between a direction and the prompt's at which the prompt is fulfilled
 	gone    = 70.0 // degrees from where a prompt found the head at which it has left that place
-	astray  = 50.0 // degrees from which it is another direction; between the two nothing is decided
+	astray  = 50.0 // degrees from which it counts as another direction; between hit and astray nothing is decided
 )
 
 // aim is where the nose points, from the neutral pose. A length of 1 in the

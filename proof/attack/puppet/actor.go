@@ -13,9 +13,9 @@ import (
 // not go back.
 type Actor struct {
 	Home     Pose                          // how they sit when nothing is asked
-	Reply    func(liveness.Prompt) Gesture // what they do on a prompt
+	Reply    func(liveness.Prompt) Gesture // the gesture with which they answer a prompt
 	Reaction func() (wait, motion float64) // seconds until they move, and that it takes
-	Zoom     float64                       // of the frame, against the one that Home is given for; 0 is 1
+	Zoom     float64                       // size of the frame relative to the one that Home refers to; 0 means 1
 	random   *rand.Rand
 	sway     [5]wave
 	prompt   liveness.Prompt
@@ -27,7 +27,7 @@ type Actor struct {
 	closed   float64 // for how long
 }
 
-// Gesture is a departure from how a person sits, in degrees.
+// Gesture is a deviation from the resting pose, in degrees.
 type Gesture struct{ Yaw, Pitch float64 }
 
 type wave struct{ size, rate, phase float64 }
@@ -51,12 +51,13 @@ func (a *Actor) Obey(p liveness.Prompt) Gesture {
 		return Gesture{}
 	}
 	some := 0.9 + 0.3*a.random.Float64()
-	aside := 4 * (a.random.Float64() - 0.5) // nobody turns quite straight
+	aside := 4 * (a.random.Float64() - 0.5) // nobody turns exactly straight
 	sin, cos := math.Sincos(float64(i) * math.Pi / 4)
 	return Gesture{Yaw: 26*some*cos - aside*sin, Pitch: 20*some*sin + aside*cos}
 }
 
-// human is a fifth to half a second, and as long or a little longer.
+// human returns a wait of a fifth to half a second, and a movement of about
+// that length or a little longer.
 func (a *Actor) human() (wait, motion float64) {
 	return 0.2 + 0.3*a.random.Float64(), 0.35 + 0.35*a.random.Float64()
 }

@@ -14,7 +14,7 @@ type Camera struct {
 	Quality int     // of the JPEG, 1 to 100
 
 	random *rand.Rand
-	normal []float32 // normally distributed values, read from a random place for each frame
+	normal []float32 // normally distributed values; each frame reads them from a random place on
 }
 
 // NewCamera returns a camera with the noise of a webcam indoors.

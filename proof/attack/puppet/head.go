@@ -26,12 +26,12 @@ const gridSide = 65
 // Head is a picture of a face with depth. Many goroutines may draw it.
 type Head struct {
 	texture   *image.RGBA
-	backdrop  *image.RGBA     // the picture out of focus, to stand behind itself
+	backdrop  *image.RGBA     // the same picture out of focus, used as the background
 	backdrops sync.Map        // of ready ones, by size
 	centre    vision.Point    // the middle of the face
 	width     float64         // of the face, in pixels of the texture
 	eyes      [2]vision.Point // the middle of each; Z is half the width
-	vertices  []vertex        // gridSide × gridSide, rows first
+	vertices  []vertex        // gridSide × gridSide, row by row
 }
 
 // vertex is a point of the picture: where it is, in pixels, how deep, in face
@@ -67,8 +67,8 @@ func NewHead(ctx context.Context, analyzer vision.Analyzer, jpeg []byte, picture
 const (
 	turningDepth = 0.35 // of the axis behind the middle of the face
 	rimDepth     = 0.3  // of hair and ears behind the middle of the face
-	solidRim     = 0.12 // what lies nearer to a landmark moves with the head
-	softRim      = 0.75 // what lies further away stands still
+	solidRim     = 0.12 // points nearer to a landmark than this move with the head
+	softRim      = 0.75 // points further away than this do not move
 )
 
 // shape gives every vertex the depth of the landmarks near it. What surrounds
@@ -113,13 +113,13 @@ func depthAt(mesh []vision.Point, x, y float64) (depth, distance float64) {
 	return depth / weights, math.Sqrt(nearest[0].square)
 }
 
-// smooth rises from 0 at 0 to 1 at 1 without a kink.
+// smooth rises smoothly from 0 at 0 to 1 at 1.
 func smooth(t float64) float64 {
 	t = min(max(t, 0), 1)
 	return t * t * (3 - 2*t)
 }
 
-// defocus returns the picture as a blur of itself.
+// defocus returns a blurred copy of the picture.
 func defocus(img image.Image) *image.RGBA {
 	small := image.NewRGBA(image.Rect(0, 0, 12, 9))
 	xdraw.CatmullRom.Scale(small, small.Bounds(), img, img.Bounds(), xdraw.Src, nil)

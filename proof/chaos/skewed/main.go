@@ -1,5 +1,5 @@
-// Command skewed serves the gateway by a clock ten minutes ahead, for the
-// faults of clocks.
+// Command skewed serves the gateway by a clock ten minutes ahead, for tests of
+// wrong clocks.
 package main
 
 import (

@@ -105,7 +105,7 @@ func write(dir string, set []documents.Document) error {
 	return nil
 }
 
-// files looks at the pictures of a directory as frames.
+// files runs the reader on the pictures of a directory as if they were frames.
 func files(zones *reader.Reader, dir string, now time.Time) (documents.Negatives, error) {
 	paths, err := specimen.Files(dir)
 	if err != nil {
