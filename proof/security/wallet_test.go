@@ -76,19 +76,7 @@ var walletAnswers = []walletAnswer{
 // pass or count as a document.
 func TestWalletAnswersAgainstTheText(t *testing.T) {
 	onEach(t, "Wallets' answers against the text of OpenID4VP", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
-		issuer, err := wallet.NewSampleIssuer(bytes.Repeat([]byte{1}, 32))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, entry := range issuer.Trusted() {
-			_, err := document.NewTrust(g.App.Store, g.Clock.Now).Add(t.Context(), audit.System("test"), document.NewIssuer{
-				Name: "Utopia", Country: "UT", DocType: entry.DocType, SignerUsage: document.AnySignerUsage,
-				PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: entry.Certificate.Raw}),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
+		issuer := trustedIssuer(t, g)
 		shop := g.Shop(t, "", func(shop *tenant.Tenant) { shop.DocumentCheck = true })
 		var passed, counted []string
 		for _, answer := range walletAnswers {
@@ -110,27 +98,55 @@ func TestWalletAnswersAgainstTheText(t *testing.T) {
 	})
 }
 
+// trustedIssuer returns an issuer that the gateway trusts.
+func trustedIssuer(t *testing.T, g *gatewaytest.Gateway) *wallet.SampleIssuer {
+	t.Helper()
+	issuer, err := wallet.NewSampleIssuer(bytes.Repeat([]byte{1}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range issuer.Trusted() {
+		_, err := document.NewTrust(g.App.Store, g.Clock.Now).Add(t.Context(), audit.System("test"), document.NewIssuer{
+			Name: "Utopia", Country: "UT", DocType: entry.DocType, SignerUsage: document.AnySignerUsage,
+			PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: entry.Certificate.Raw}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return issuer
+}
+
+// presentation is a session that asked a wallet, and the answer that it is about
+// to post.
+type presentation struct {
+	shopper  *http.Client
+	page, to string // addresses
+	form     url.Values
+}
+
 // playWallet asks a wallet for a new session, posts an answer and opens the
 // session's page again. It returns the session as it then stands.
 func playWallet(t *testing.T, g *gatewaytest.Gateway, issuer *wallet.SampleIssuer, key string, a walletAnswer) session.Session {
 	t.Helper()
-	created, shopper := g.Create(t, key, 18), gatewaytest.Browser()
-	_, token, _ := strings.Cut(created.VerificationURL, "/v/")
-	stored := func() session.Session {
-		sess, err := g.App.Sessions.ByLink(t.Context(), token)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return sess
-	}
-	walletSend(t, g, shopper, http.MethodGet, created.VerificationURL, nil)
-	walletSend(t, g, shopper, http.MethodPost, created.VerificationURL+"/start", nil)
-	_, err := g.App.Sessions.Resolve(t.Context(), stored(), session.CheckResult{Result: session.ResultFallback, Source: session.SourceCamera})
+	p := prepareWallet(t, g, issuer, key, a)
+	p.post(t, g)
+	return p.session(t, g)
+}
+
+// prepareWallet asks a wallet for a new session and makes the answer.
+func prepareWallet(t *testing.T, g *gatewaytest.Gateway, issuer *wallet.SampleIssuer, key string, a walletAnswer) presentation {
+	t.Helper()
+	created := g.Create(t, key, 18)
+	p := presentation{shopper: gatewaytest.Browser(), page: created.VerificationURL}
+	walletSend(t, g, p.shopper, http.MethodGet, p.page, nil)
+	walletSend(t, g, p.shopper, http.MethodPost, p.page+"/start", nil)
+	_, err := g.App.Sessions.Resolve(t.Context(), p.stored(t, g), session.CheckResult{Result: session.ResultFallback, Source: session.SourceCamera})
 	if err != nil {
 		t.Fatal(err)
 	}
-	walletSend(t, g, shopper, http.MethodPost, created.VerificationURL+"/document", url.Values{"choice": {"wallet"}})
-	page := walletSend(t, g, shopper, http.MethodGet, created.VerificationURL+"/wallet", nil)
+	walletSend(t, g, p.shopper, http.MethodPost, p.page+"/document", url.Values{"choice": {"wallet"}})
+	page := walletSend(t, g, p.shopper, http.MethodGet, p.page+"/wallet", nil)
 	for _, m := range walletLink.FindAllStringSubmatch(page, -1) {
 		if m[1] != a.scheme {
 			continue
@@ -141,19 +157,39 @@ func playWallet(t *testing.T, g *gatewaytest.Gateway, issuer *wallet.SampleIssue
 			a.request(values)
 		}
 		request.RawQuery = values.Encode()
-		to, form, err := issuer.AnswerLink(request.String(), wallet.SampleDocument{Age: 40}, g.Clock.Now())
-		if err != nil {
+		if p.to, p.form, err = issuer.AnswerLink(request.String(), wallet.SampleDocument{Age: 40}, g.Clock.Now()); err != nil {
 			t.Fatal(a.name, err)
 		}
 		if a.form != nil {
-			a.form(form)
+			a.form(p.form)
 		}
-		walletSend(t, g, gatewaytest.Browser(), http.MethodPost, to, form)
-		walletSend(t, g, shopper, http.MethodGet, created.VerificationURL+"/wallet", nil)
-		return stored()
+		return p
 	}
 	t.Fatalf("the page has no %s link", a.scheme)
-	return session.Session{}
+	return p
+}
+
+// post posts the answer as the wallet.
+func (p presentation) post(t *testing.T, g *gatewaytest.Gateway) {
+	t.Helper()
+	walletSend(t, g, gatewaytest.Browser(), http.MethodPost, p.to, p.form)
+}
+
+// session opens the session's page and returns the session as it then stands.
+func (p presentation) session(t *testing.T, g *gatewaytest.Gateway) session.Session {
+	t.Helper()
+	walletSend(t, g, p.shopper, http.MethodGet, p.page+"/wallet", nil)
+	return p.stored(t, g)
+}
+
+func (p presentation) stored(t *testing.T, g *gatewaytest.Gateway) session.Session {
+	t.Helper()
+	_, token, _ := strings.Cut(p.page, "/v/")
+	sess, err := g.App.Sessions.ByLink(t.Context(), token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sess
 }
 
 // walletSend makes a request and returns the body of its answer.

@@ -1,0 +1,85 @@
+package security
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"agegate/proof/table"
+
+	"golang.org/x/time/rate"
+)
+
+// costLimit is the most processor time that one request of a stranger may take.
+// It is held in the short form too: processor time does not depend on what else
+// the machine does.
+const costLimit = 50 * time.Millisecond
+
+// costs marks the mean processor time that n requests took, one after the other,
+// in a gateway that has nothing else to do. The process's own time is measured,
+// so the attacker's part is in it, too.
+func costs(r *table.Row, name string, n int, request func(i int)) {
+	before := processorTime()
+	for i := range n {
+		request(i)
+	}
+	mean := (processorTime() - before) / time.Duration(n)
+	r.Mark(name, "< "+costLimit.String(), mean.Round(100*time.Microsecond).String(), mean < costLimit)
+}
+
+// processorTime returns the processor time that the process has used so far.
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		panic(err) // it never fails for the process itself
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// attackRate is how many requests the attackers beside an honest user send each
+// second. A few of any of these attacks once kept every core busy.
+const attackRate = 20
+
+// besideAttack makes an honest user's attempts twice: in an idle gateway, and
+// while attackers repeat a request. It marks that every attempt succeeds and that
+// the attack makes none much slower, and returns how many requests the attackers
+// made.
+func besideAttack(t *testing.T, r *table.Row, attempts int, attack func(i int), honest func() error) (requests int) {
+	t.Helper()
+	var wrong []string
+	try := func() (took []time.Duration) {
+		for range attempts {
+			start := time.Now()
+			if err := honest(); err != nil {
+				wrong = append(wrong, err.Error())
+			}
+			took = append(took, time.Since(start))
+		}
+		return took
+	}
+	idle := try()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	limit := rate.NewLimiter(attackRate, 1)
+	var hands sync.WaitGroup
+	var made atomic.Int64
+	for range 8 {
+		hands.Go(func() {
+			for limit.Wait(ctx) == nil {
+				attack(int(made.Add(1)))
+			}
+		})
+	}
+	time.Sleep(time.Second / 2) // the first requests are at work
+	attacked := try()
+	cancel()
+	hands.Wait()
+	before, after := quantile(idle, 0.95), quantile(attacked, 0.95)
+	r.None("honest attempts that failed", wrong)
+	r.Within(fmt.Sprintf("95 of 100 of them took (idle %s)", before.Round(time.Millisecond)), after, (starveFactor * before).Round(time.Millisecond))
+	return int(made.Load())
+}
