@@ -44,6 +44,10 @@ func processorTime() time.Duration {
 // second. A few of any of these attacks once kept every core busy.
 const attackRate = 20
 
+// unnoticed is how long an attempt may take in any case: three times a millisecond
+// says nothing, as the attackers run on the same machine.
+const unnoticed = 50 * time.Millisecond
+
 // besideAttack makes an honest user's attempts twice: in an idle gateway, and
 // while attackers repeat a request. It marks that every attempt succeeds and that
 // the attack makes none much slower, and returns how many requests the attackers
@@ -80,6 +84,7 @@ func besideAttack(t *testing.T, r *table.Row, attempts int, attack func(i int), 
 	hands.Wait()
 	before, after := quantile(idle, 0.95), quantile(attacked, 0.95)
 	r.None("honest attempts that failed", wrong)
-	r.Within(fmt.Sprintf("95 of 100 of them took (idle %s)", before.Round(time.Millisecond)), after, (starveFactor * before).Round(time.Millisecond))
+	r.Within(fmt.Sprintf("95 of 100 of them took (idle %s)", before.Round(time.Millisecond)), after,
+		max((starveFactor*before).Round(time.Millisecond), unnoticed))
 	return int(made.Load())
 }
