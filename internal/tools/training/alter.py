@@ -26,13 +26,8 @@ def alter(crop, frame, random, plain_share=PLAIN_SHARE):
     if random.random() < plain_share:
         x = plain(crop)
         return x.flip(2) if random.random() < 0.5 else x
+    x = cut(crop.float(), frame, random)
     often = lambda share: random.random() < share  # noqa: E731
-    crop = crop.float()
-    if often(0.15):
-        crop = bearded(crop, random)
-    if often(0.25):
-        crop = with_glasses(crop, random)
-    x = cut(crop, frame, random)
     if often(0.25):
         x = side_light(x, random)
     scan = often(0.25)
@@ -49,55 +44,6 @@ def alter(crop, frame, random, plain_share=PLAIN_SHARE):
     if often(0.3):
         x = recompress(x.clamp(0, 255), int(random.integers(15, 65)))
     return x.clamp(0, 255)
-
-
-# Where the parts of a face lie on average in a crop, as shares of its side; from
-# crop to crop they vary by some 0.035 across and 0.03 down.
-EYES, EYE_LINE = (0.357, 0.643), 0.365
-MOUTH, MOUTH_LINE, JAW_LINE = 0.5, 0.68, 0.66
-
-
-def places():
-    """The place of each sample of a crop, as shares of the side without its edge."""
-    a = (torch.arange(WIDE) + 0.5 - (WIDE - SIDE) // 2) / SIDE
-    return a[None, :], a[:, None]
-
-
-def painted(crop, cover, colour):
-    return crop + cover[None] * (torch.tensor(colour, dtype=torch.float32)[:, None, None] - crop)
-
-
-def with_glasses(crop, random):
-    """Glasses drawn about where the eyes are."""
-    u, v = places()
-    u, v = u - between(random, -0.03, 0.03), v - between(random, -0.03, 0.03)
-    wide, high = between(random, 0.085, 0.12), between(random, 0.06, 0.1)
-    thick, power = between(random, 0.08, 0.25), between(random, 2, 4)
-    rims, lenses = torch.zeros(WIDE, WIDE), torch.zeros(WIDE, WIDE)
-    for eye in EYES:
-        from_middle = (((u - eye).abs() / wide) ** power + ((v - EYE_LINE).abs() / high) ** power) ** (1 / power)
-        rims = torch.maximum(rims, ((thick - (from_middle - 1).abs()) * 12).clamp(0, 1))
-        lenses = torch.maximum(lenses, ((1 - from_middle) * 12).clamp(0, 1))
-    bar = ((0.012 - (v - EYE_LINE + 0.02).abs()) * 120).clamp(0, 1)
-    beyond = (u < EYES[0] - wide) & (u > 0.18) | (u > EYES[1] + wide) & (u < 0.82) | ((u - 0.5).abs() < EYES[1] - 0.5 - wide)
-    rims = torch.maximum(rims, bar * beyond)
-    shade = between(random, 0, 90) if random.random() < 0.8 else between(random, 90, 220)
-    tint = between(random, 0, 255)
-    crop = painted(crop, lenses * max(0.0, between(random, -0.15, 0.3)), (tint, tint, tint))
-    return painted(crop, rims * between(random, 0.6, 1), (shade, shade * between(random, 0.7, 1), shade * between(random, 0.6, 1)))
-
-
-def bearded(crop, random):
-    """Hair of random density drawn about where chin, jaw and upper lip are."""
-    u, v = places()
-    u, v = u - between(random, -0.03, 0.03), v - between(random, -0.02, 0.02)
-    face = (1 - (((u - MOUTH) / between(random, 0.27, 0.33)) ** 2 + ((v - JAW_LINE) / between(random, 0.18, 0.23)) ** 2)) * 6
-    below = (v - between(random, 0.52, 0.6) - 0.25 * (0.14 - (u - MOUTH).abs()).clamp(0)) * 25
-    lips = (1 - (((u - MOUTH) / 0.12) ** 2 + ((v - MOUTH_LINE) / 0.04) ** 2)) * 4
-    strands = torch.rand(WIDE, WIDE, generator=torch_random(random)) * 0.8 + 0.5
-    cover = face.clamp(0, 1) * below.clamp(0, 1) * (1 - between(random, 0.4, 1) * lips.clamp(0, 1)) * between(random, 0.3, 0.95) * strands
-    shade = between(random, 8, 75)
-    return painted(crop, cover.clamp(0, 1), (shade, shade * between(random, 0.75, 1), shade * between(random, 0.6, 1)))
 
 
 def torch_random(random):

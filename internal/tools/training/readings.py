@@ -35,8 +35,7 @@ def scale_for(found, ages, collections, false_pass):
     for name in set(collections):
         young = np.sort(found[(collections == name) & (ages >= 13) & (ages <= 17)])
         if len(young) >= 30:
-            at = len(young) - 1 - int(false_pass * len(young))
-            need = max(need, young[at : at + 2] @ (0.25, 0.75))  # nearer to the last who passes than to the first who does not
+            need = max(need, young[len(young) - 1 - int(false_pass * len(young))] + 0.05)
     if not need:
         return []
     points = [(round(float(need), 2), CUTOFF)]

@@ -26,7 +26,7 @@ import network
 import readings
 
 AGES = network.AGES
-WARM_UP = 100  # steps, or a tenth of the training
+WARM_UP = 100  # steps
 LATE = 0.8  # of the training, from where on more pictures are shown as they are
 FALL = 0.85  # of the rate, from a block to the one before
 CUTOFFS = torch.arange(16, 31)  # years that the ordinal term asks about
@@ -91,7 +91,7 @@ def train(layers, faces, chosen, o, report):
     data = feed.Feed(o.material, o.stock, chosen, o.seed, FAST, o.workers, int(o.late * total))
     for step in range(total):
         done = step / total
-        factor = min(1, (step + 1) / min(WARM_UP, 1 + total // 10)) * (0.5 + 0.5 * math.cos(math.pi * done))
+        factor = min(1, (step + 1) / WARM_UP) * (0.5 + 0.5 * math.cos(math.pi * done))
         for group, peak in zip(optimiser.param_groups, peaks):
             group["lr"] = peak * max(factor, 0.003)
         x, batch = data.batch()
@@ -167,7 +167,7 @@ def options():
     p.add_argument("--pictures", type=int, default=160_000, help="how many altered pictures to show")
     p.add_argument("--late", type=float, default=LATE, help="share of the training after which more pictures are shown as they are")
     p.add_argument("--leave-out", default="", metavar="COLLECTION", help="train without this collection, report on all of it, and write no model: how strangers fare")
-    p.add_argument("--false-pass", type=float, default=0.05, help="share of the 13- to 17-year-olds of the worst collection that the scale lets pass at 25")
+    p.add_argument("--false-pass", type=float, default=0.035, help="share of the 13- to 17-year-olds of the worst collection that the scale lets pass at 25")
     p.add_argument("--weights", type=pathlib.Path, help="start from these, as an earlier run wrote them (tail.pt); with --pictures 0 nothing more is learned")
     p.add_argument("--rate", type=float, default=1e-4, help="of the head; each block's falls from the last one on")
     p.add_argument("--seed", type=int, default=1)
