@@ -153,10 +153,16 @@ test("billing, and its ledger as a file", async () => {
   assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, 4);
 });
 
-test("the page of the signed pack of evidence", async () => {
+test("a signed pack of evidence is downloaded and holds", async () => {
   await ada.goto(`${base}/evidence`);
-  await part(ada, "download").waitFor();
   await look("evidence");
+  await fill({ to: "2020-01-01" });
+  await leads(ada, part(ada, "download"));
+  await sees(ada, "summary");
+  await look("evidence-failing");
+  await fill({ to: new Date().toISOString().slice(0, 10) });
+  const [download] = await Promise.all([ada.waitForEvent("download"), part(ada, "download").click()]);
+  agegate("evidence", "verify", await download.path());
 });
 
 test("the audit log says who did what, and leaves as a file that can be checked", async () => {

@@ -75,6 +75,7 @@ func (r *request) download(contentType, name string, fill func(ctx context.Conte
 		return r.NoContent(http.StatusOK)
 	case err != nil && !r.Response().Committed:
 		header.Del(echo.HeaderContentDisposition)
+		header.Del(echo.HeaderContentType) // echo keeps one that is set
 		return err
 	case err != nil:
 		panic(http.ErrAbortHandler)
