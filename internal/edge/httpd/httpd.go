@@ -101,7 +101,7 @@ func newEcho(cfg Config, routes routeNames) *echo.Echo {
 	// Echo's own logger would print errors, and these may quote input.
 	e.Logger.SetOutput(io.Discard)
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
-	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders, allowedMethods, limitBody, deadline)
+	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders, allowedMethods, drainBody, limitBody, deadline)
 	return e
 }
 

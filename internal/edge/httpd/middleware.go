@@ -167,6 +167,29 @@ func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// bodyTime is how long an answer waits for the rest of a body.
+const bodyTime = time.Second
+
+// drainBody reads what is left of a small body before the answer begins. A
+// connection that closes after its answer is closed by net/http without reading
+// the body; what then still arrives is answered with a reset, which may destroy
+// the answer on its way. A client that waits for leave to send is not drained.
+func drainBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		req := c.Request()
+		body := req.Body
+		if req.ContentLength != 0 && req.ContentLength <= maxBodyBytes && req.Header.Get("Expect") == "" {
+			conn := http.NewResponseController(c.Response())
+			c.Response().Before(func() {
+				_ = conn.SetReadDeadline(time.Now().Add(bodyTime)) // fails where there is no connection, as in tests
+				_, _ = io.CopyN(io.Discard, body, maxBodyBytes)    // the answer is sent in any case
+				_ = conn.SetReadDeadline(time.Now().Add(readTimeout))
+			})
+		}
+		return next(c)
+	}
+}
+
 // deadline bounds the whole request. Each transaction has its own deadline, but
 // if the database does not answer, a request with several transactions would
 // take the sum of their deadlines. WebSocket handlers set their own deadlines.

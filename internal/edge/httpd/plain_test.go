@@ -3,11 +3,14 @@ package httpd_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate"
 	"agegate/internal/edge/contract"
@@ -77,6 +80,36 @@ func TestRefusalsBelowTheAPI(t *testing.T) {
 			}
 			if res.Header.Get("X-Request-ID") == "" {
 				t.Error("there is no X-Request-ID")
+			}
+		})
+	}
+}
+
+// TestBodiesAreReadBeforeTheAnswer: a client that still sends its body is not
+// answered by a connection that closes under it.
+func TestBodiesAreReadBeforeTheAnswer(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	for name, path := range map[string]string{"the API": "/api/v1/sessions/create", "the dashboard": "/dashboard/x/team/%0D%0A/remove", "nothing": "/nothing"} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_, _ = io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 72\r\n\r\n")
+			_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+			if n, err := conn.Read(make([]byte, 1)); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%d bytes came before the body was sent: %v", n, err)
+			}
+			_, _ = io.WriteString(conn, strings.Repeat("x", 72))
+			_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			if _, err := io.ReadAll(res.Body); err != nil || res.StatusCode < 400 {
+				t.Errorf("status %d, %v", res.StatusCode, err)
 			}
 		})
 	}
