@@ -56,24 +56,28 @@ func (v storyView) Sentences() []page.Text {
 		said = append(said, page.Say("story.proved_"+string(v.Way)))
 	case v.Document != "":
 		said = append(said, page.Say("story.document_"+string(v.Document)))
-	case v.Status == session.StatusExpired && v.Offered:
-		said = append(said, page.Say("story.expired_document"))
-	case v.Status == session.StatusExpired && v.Begun:
-		said = append(said, page.Say("story.expired_camera"))
-	case v.Status == session.StatusExpired && v.Opened:
-		said = append(said, page.Say("story.expired_opened"))
 	case v.Status == session.StatusExpired:
-		said = append(said, page.Say("story.expired_unopened"))
-	case v.Status == session.StatusPending && v.Offered:
-		said = append(said, page.Say("story.open_document"))
-	case v.Status == session.StatusPending && v.Begun:
-		said = append(said, page.Say("story.open_camera"))
-	case v.Status == session.StatusPending && v.Opened:
-		said = append(said, page.Say("story.open_opened"))
+		expired, _ := v.stage()
+		said = append(said, page.Say(expired))
 	case v.Status == session.StatusPending:
-		said = append(said, page.Say("story.open_unopened"))
+		_, open := v.stage()
+		said = append(said, page.Say(open))
 	}
 	return said
+}
+
+// stage returns the keys of how far an unfinished session came: of one that has
+// expired, and of one that is open.
+func (v storyView) stage() (expired, open string) {
+	switch {
+	case v.Offered:
+		return "story.expired_document", "story.open_document"
+	case v.Begun:
+		return "story.expired_camera", "story.open_camera"
+	case v.Opened:
+		return "story.expired_opened", "story.open_opened"
+	}
+	return "story.expired_unopened", "story.open_unopened"
 }
 
 // Advice is what support staff can tell the shopper.

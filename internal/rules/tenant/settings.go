@@ -68,15 +68,7 @@ func (s *Service) checked(ctx context.Context, id uuid.UUID, c Changes) (Changes
 			b.addAs(u.field, u.label+" is not acceptable: ", u.check(*u.raw))
 		}
 	}
-	if c.FreeChecks != nil && *c.FreeChecks < -1 && *c.FreeChecks != DefaultLimit {
-		b.add("free_checks", ErrFreeChecks)
-	}
-	if c.TestCap != nil && *c.TestCap < -1 && *c.TestCap != DefaultLimit {
-		b.add("test_cap", ErrTestCap)
-	}
-	if c.AlertBelow != nil && (*c.AlertBelow < -1 || *c.AlertBelow > maxAlert) {
-		b.add("alert_below", ErrAlertBelow)
-	}
+	c.checkLimits(&b)
 	if c.Languages != nil {
 		languages, err := checkLanguages(*c.Languages)
 		b.add("languages", err)
@@ -89,6 +81,19 @@ func (s *Service) checked(ctx context.Context, id uuid.UUID, c Changes) (Changes
 	}
 	c.Brand = c.Brand.checked(&b)
 	return c, b.fault()
+}
+
+// checkLimits adds the limits that are out of range.
+func (c *Changes) checkLimits(b *broken) {
+	if c.FreeChecks != nil && *c.FreeChecks < -1 && *c.FreeChecks != DefaultLimit {
+		b.add("free_checks", ErrFreeChecks)
+	}
+	if c.TestCap != nil && *c.TestCap < -1 && *c.TestCap != DefaultLimit {
+		b.add("test_cap", ErrTestCap)
+	}
+	if c.AlertBelow != nil && (*c.AlertBelow < -1 || *c.AlertBelow > maxAlert) {
+		b.add("alert_below", ErrAlertBelow)
+	}
 }
 
 func (s *Service) checkCallback(raw string) error {

@@ -20,7 +20,7 @@ func inAccounts(t testing.TB, s Store, fn func(tx account.Tx) error) {
 // newUser stores Ada.
 func newUser(t testing.TB, s Store) account.User {
 	t.Helper()
-	row := account.User{ID: id(t), Email: "ada@shop.example", Name: "Ada", Password: "a PHC string", Locale: "de", CreatedAt: stored(start)} //nolint:gosec // no password
+	row := account.User{ID: id(t), Email: "ada@shop.example", Name: "Ada", Password: "a PHC string", Locale: "de", CreatedAt: stored(start)}
 	inAccounts(t, s, func(tx account.Tx) error { return tx.InsertUser(row) })
 	return row
 }
