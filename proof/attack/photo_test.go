@@ -31,7 +31,7 @@ func TestPhotographedDocuments(t *testing.T) {
 	}
 	// One disguise leaves the portrait as like the face as a sister's; three make a stranger.
 	stranger := puppet.Disguise(puppet.Disguise(d.stranger))
-	faces := age.NewEngine(d.analyzer, age.ExpectedValue{}, nil)
+	faces := age.NewEngine(vision.Comparing(d.analyzer), age.ExpectedValue{}, nil)
 	engine := photo.NewEngine(d.zones, d.analyzer, faces, d.reference)
 	for _, row := range []struct {
 		name          string

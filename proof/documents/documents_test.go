@@ -33,7 +33,7 @@ var specimens = []Content{
 // rendered here. -update renders them again: frames of medium ease, cut around
 // the zone to keep them small.
 func TestSpecimens(t *testing.T) {
-	dir := filepath.Join(visiontest.Root(), "internal", "document", "reader", "testdata")
+	dir := filepath.Join(visiontest.Root(), "internal", "check", "document", "reader", "testdata")
 	if !*update {
 		for _, c := range specimens {
 			if _, err := os.Stat(filepath.Join(dir, specimenName(c))); err != nil {
