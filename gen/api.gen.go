@@ -452,6 +452,9 @@ type TestCapReached = TextError
 // TestKeyNeeded defines model for TestKeyNeeded.
 type TestKeyNeeded = TextError
 
+// TooManyWaiting defines model for TooManyWaiting.
+type TooManyWaiting = TextError
+
 // Unauthorized defines model for Unauthorized.
 type Unauthorized = TextError
 
@@ -724,6 +727,15 @@ type TestCapReachedJSONResponse struct {
 }
 
 type TestKeyNeededJSONResponse TextError
+
+type TooManyWaitingResponseHeaders struct {
+	RetryAfter int
+}
+type TooManyWaitingJSONResponse struct {
+	Body TextError
+
+	Headers TooManyWaitingResponseHeaders
+}
 
 type UnauthorizedJSONResponse TextError
 
@@ -1288,14 +1300,7 @@ func (response ListTestEvents422JSONResponse) VisitListTestEventsResponse(w http
 	return err
 }
 
-type ListTestEvents429ResponseHeaders struct {
-	RetryAfter int
-}
-
-type ListTestEvents429JSONResponse struct {
-	Body    TextError
-	Headers ListTestEvents429ResponseHeaders
-}
+type ListTestEvents429JSONResponse struct{ TooManyWaitingJSONResponse }
 
 func (response ListTestEvents429JSONResponse) VisitListTestEventsResponse(w http.ResponseWriter) error {
 

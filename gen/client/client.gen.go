@@ -454,6 +454,9 @@ type TestCapReached = TextError
 // TestKeyNeeded defines model for TestKeyNeeded.
 type TestKeyNeeded = TextError
 
+// TooManyWaiting defines model for TooManyWaiting.
+type TooManyWaiting = TextError
+
 // Unauthorized defines model for Unauthorized.
 type Unauthorized = TextError
 
@@ -1630,7 +1633,7 @@ type ListTestEventsResponse struct {
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *ValidationError
 	// JSON429 the response for an HTTP 429 `application/json` response
-	JSON429 *TextError
+	JSON429 *TooManyWaiting
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *InternalError
 	// JSON503 the response for an HTTP 503 `application/json` response
@@ -1664,7 +1667,7 @@ func (r ListTestEventsResponse) GetJSON422() *ValidationError {
 }
 
 // GetJSON429 returns the response for an HTTP 429 `application/json` response
-func (r ListTestEventsResponse) GetJSON429() *TextError {
+func (r ListTestEventsResponse) GetJSON429() *TooManyWaiting {
 	return r.JSON429
 }
 
@@ -2445,7 +2448,7 @@ func ParseListTestEventsResponse(rsp *http.Response) (*ListTestEventsResponse, e
 		response.JSON422 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TextError
+		var dest TooManyWaiting
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
