@@ -114,3 +114,24 @@ func TestBodiesAreReadBeforeTheAnswer(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusalsReachSlowClients: a client that sends on and reads late gets the
+// whole refusal.
+func TestRefusalsReachSlowClients(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nno header\r\n\r\n"+strings.Repeat("x", 200<<10))
+	time.Sleep(700 * time.Millisecond) // longer than net/http waits
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err := io.ReadAll(res.Body); err != nil || res.StatusCode != 400 {
+		t.Errorf("status %d, %v", res.StatusCode, err)
+	}
+}

@@ -3,7 +3,9 @@ package httpd
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
+	"time"
 )
 
 // refusals is a listener whose connections add a request ID to the errors that
@@ -24,8 +26,16 @@ func (l refusals) Accept() (net.Conn, error) {
 // that a refusal reaches the client.
 type refusalConn struct{ *net.TCPConn }
 
+// Limits on what is read after a refusal.
+const (
+	lingerTime  = time.Second
+	lingerBytes = 1 << 20
+)
+
 // Write adds the header to a refusal, which net/http writes in one call. Every
-// other response already has an ID.
+// other response already has an ID. What the client still sends is read before
+// net/http closes the connection: a close with unread data sends a reset, which
+// may destroy the refusal on its way.
 func (c refusalConn) Write(p []byte) (int, error) {
 	if !bytes.HasPrefix(p, []byte("HTTP/1.1 4")) && !bytes.HasPrefix(p, []byte("HTTP/1.1 5")) {
 		return c.TCPConn.Write(p)
@@ -39,5 +49,8 @@ func (c refusalConn) Write(p []byte) (int, error) {
 	if _, err := c.TCPConn.Write(with); err != nil {
 		return 0, err
 	}
+	_ = c.CloseWrite() // a client that waits for the end closes at once, and the reading ends
+	_ = c.SetReadDeadline(time.Now().Add(lingerTime))
+	_, _ = io.CopyN(io.Discard, c.TCPConn, lingerBytes)
 	return len(p), nil
 }
