@@ -102,6 +102,16 @@ func greatestID(table string) string {
 	return "evt_" + uuid.Max.String()
 }
 
+// following returns the ID that comes after one.
+func following(id uuid.UUID) string {
+	for i := len(id) - 1; i >= 0; i-- {
+		if id[i]++; id[i] != 0 {
+			break
+		}
+	}
+	return id.String()
+}
+
 // newest finds the newest rows into rows, which is a pointer to a slice; none if
 // there are no parts. It returns the id down to which it has looked, or "" if it
 // looked at all. It finds rather than scans: GORM's Scan writes out the statement
@@ -180,8 +190,12 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 		r.before = insight.IDAt(q.To).String()
 	}
 	if q.Prefix != "" {
+		last, err := uuid.Parse(q.Prefix + greatestID("sessions")[len(q.Prefix):])
+		if err != nil {
+			return insight.Found[insight.SessionRow]{}, nil //nolint:nilerr // no ID begins like this
+		}
 		r.from = max(r.from, q.Prefix+leastID[len(q.Prefix):])
-		if end := q.Prefix + greatestID("sessions")[len(q.Prefix):]; r.before == "" || end < r.before {
+		if end := following(last); r.before == "" || end < r.before {
 			r.before = end
 		}
 	}

@@ -33,7 +33,7 @@ func TestFindSession(t *testing.T) {
 		theirs := create(foreign, "?order=1042", "cart-77")
 		for _, tt := range []struct{ typed, finds, leaves string }{
 			{"1042", mine, other}, {"order=1042", mine, other}, {"a=1", mine, other}, {"order=10421", other, mine},
-			{"x_y", other, mine}, {"xzy", "", mine}, {"rder=1042", "", mine}, {mine[:8], mine, ""}, {strings.ToUpper(mine[:35]), mine, other},
+			{"x_y", other, mine}, {"xzy", "", mine}, {"rder=1042", "", mine}, {mine[:8], mine, ""}, {strings.ToUpper(mine[:35]), mine, other}, {mine[:9] + "--", "", mine},
 		} {
 			res, body := viewer.Get(t, base+"/sessions?id="+url.QueryEscape(tt.typed))
 			want(t, tt.typed, res, http.StatusOK, "")
