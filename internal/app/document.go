@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"agegate/internal/app/config"
-	"agegate/internal/check/age"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/photo"
 	"agegate/internal/check/document/portrait"
@@ -47,9 +46,7 @@ func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Ana
 	if err != nil {
 		return err
 	}
-	// The document says the age: the live face is only compared with its portrait.
-	faces := age.NewEngine(vision.Comparing(analyzer), age.ExpectedValue{}, a.metrics)
-	engine, pictures := photo.NewEngine(zones, analyzer, faces, reference), turn.NewQueue(documentTurns(cfg.InferenceWorkers), 0)
+	engine, pictures := photo.NewEngine(zones, analyzer, a.metrics, reference), turn.NewQueue(documentTurns(cfg.InferenceWorkers), 0)
 	e.documentPlaces = func() int { return max(leastPlaces, pictures.Sustains(documentRate)) }
 	e.newDocument = func(sess session.Session, assisted bool) document.PhotoCheck {
 		party := turn.Party{Tenant: sess.TenantID, Session: sess.ID}

@@ -31,8 +31,7 @@ func TestPhotographedDocuments(t *testing.T) {
 	}
 	// One disguise leaves the portrait as like the face as a sister's; three make a stranger.
 	stranger := puppet.Disguise(puppet.Disguise(d.stranger))
-	faces := age.NewEngine(vision.Comparing(d.analyzer), age.ExpectedValue{}, nil)
-	engine := photo.NewEngine(d.zones, d.analyzer, faces, d.reference)
+	engine := photo.NewEngine(d.zones, d.analyzer, nil, d.reference)
 	for _, row := range []struct {
 		name          string
 		portrait      image.Image

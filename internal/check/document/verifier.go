@@ -64,7 +64,7 @@ type VerifierStore interface {
 	// ActiveVerifier returns the active key of a role and a tenant, or of the
 	// instance, or fault.NotFound.
 	ActiveVerifier(ctx context.Context, role string, tenantID *uuid.UUID) (VerifierKey, error)
-	// ReplaceSealedVerifier stores a key sealed anew if it is as v has it. It
+	// ReplaceSealedVerifier stores a newly sealed key if the stored one is still that of v. It
 	// reports whether it did.
 	ReplaceSealedVerifier(ctx context.Context, v VerifierKey, next []byte) (bool, error)
 }

@@ -251,7 +251,7 @@ func TestRefusedDocuments(t *testing.T) {
 	f.expect(other, session.StatusPending, "", 0)
 }
 
-// A holder who declines, and a wallet that cannot answer, are told so and may go
+// A holder who declines, and a wallet that cannot answer, are answered so and may go
 // on; neither counts as a document.
 func TestAWalletsError(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())

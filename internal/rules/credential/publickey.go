@@ -10,7 +10,7 @@ import (
 )
 
 // The sizes of RSA keys that are used, in bits. Checking a signature takes time
-// in the square of the size, and whoever makes a certificate or passkey chooses
+// in the square of the size, and the maker of a certificate or passkey chooses
 // the size: 300,000 bits kept a core busy for four seconds.
 const (
 	minRSABits = 2048

@@ -37,7 +37,7 @@ const AttemptTimeout = 15 * time.Second
 
 const (
 	// excerptBytes is how much of an answer is kept. A receiver may echo the
-	// request in it. That reveals nothing new: whoever may read an attempt may also
+	// request in it. That reveals nothing new: a person who may read an attempt may also
 	// read its event, and the signature is valid only for that delivery and for a
 	// few minutes.
 	excerptBytes   = 1024

@@ -147,7 +147,7 @@ func TestEventsAreListedNewestFirst(t *testing.T) {
 	})
 }
 
-// An hour is folded by whoever sees the mark where it is, once.
+// The first replica that finds an hour unfolded folds it, once.
 func TestAnHourIsFoldedOnce(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)

@@ -39,9 +39,11 @@ type Engine struct {
 	reference *portrait.Reference
 }
 
-// NewEngine returns an engine. faces makes the captures of the live face.
-func NewEngine(zones *reader.Reader, analyzer vision.Analyzer, faces *age.Engine, reference *portrait.Reference) *Engine {
-	return &Engine{zones, analyzer, faces, reference}
+// NewEngine returns an engine. observer receives the times of the live face's
+// frames, or is nil. The document says the age: the live face is only compared
+// with the portrait, by the same views.
+func NewEngine(zones *reader.Reader, analyzer vision.Analyzer, observer age.Observer, reference *portrait.Reference) *Engine {
+	return &Engine{zones, analyzer, age.NewEngine(vision.Comparing(analyzer), age.ExpectedValue{}, observer), reference}
 }
 
 // Turn waits for a turn at the processor; done ends it.

@@ -78,7 +78,7 @@ func newCheck() (*Check, *shown) {
 	document := &shown{steps: []capture.Step{{Stage: capture.Done}}, document: capture.Document{
 		Zone: mrz.Result{Valid: true, BirthDate: day(2000, 1, 1), ExpiryDate: day(2030, 1, 1)}, Portrait: features(1),
 	}}
-	engine := NewEngine(nil, nil, age.NewEngine(nil, nil, nil), &portrait.Reference{Threshold: 0.5})
+	engine := NewEngine(nil, nil, nil, &portrait.Reference{Threshold: 0.5})
 	c := engine.NewCheck(Options{TargetAge: 18, Now: func() time.Time { return today }})
 	c.document = document
 	return c, document
