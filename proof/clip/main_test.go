@@ -36,8 +36,8 @@ func TestPictures(t *testing.T) {
 		liveness.PromptLeft:  func(o *vision.Observation) bool { return o.Pose.Yaw-level.Pose.Yaw > 15 },
 		liveness.PromptRight: func(o *vision.Observation) bool { return o.Pose.Yaw-level.Pose.Yaw < -15 },
 		liveness.PromptUp:    func(o *vision.Observation) bool { return o.Pose.Pitch-level.Pose.Pitch > 11 },
-		liveness.PromptDownLeft: func(o *vision.Observation) bool {
-			return o.Pose.Yaw-level.Pose.Yaw > 10 && o.Pose.Pitch-level.Pose.Pitch < -8
+		liveness.PromptUpLeft: func(o *vision.Observation) bool {
+			return o.Pose.Yaw-level.Pose.Yaw > 10 && o.Pose.Pitch-level.Pose.Pitch > 8
 		},
 	} {
 		if o := look(gesture); !moved(o) {

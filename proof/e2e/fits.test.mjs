@@ -30,7 +30,7 @@ async function isInView(page, selector, what, least) {
 }
 
 test("every prompt in every language, in the smallest windows", async (t) => {
-  const message = { guidance: "ok", phase: "challenge", prompt: "down_left", hint: "other_way", done: 2, total: 4, remaining: 5000, more: true };
+  const message = { guidance: "ok", phase: "challenge", prompt: "up_left", hint: "other_way", done: 2, total: 4, remaining: 5000, more: true };
   const page = await visitor(browser, { viewport: small });
   await perform(page);
   await answersAlways(page, message);

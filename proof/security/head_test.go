@@ -92,11 +92,11 @@ func (a *album) draw(v view) ([]byte, error) {
 		zoom = 1
 	}
 	sway := func(size float64) float64 { return size * (2*a.random.Float64() - 1) }
-	sin, cos := math.Sincos(float64(v.direction) * math.Pi / 4)
+	side, up := liveness.Actions[v.direction].Direction()
 	frame := image.NewRGBA(image.Rect(0, 0, int(640*zoom), int(480*zoom)))
 	a.head.Backdrop(frame)
 	a.head.Draw(frame, puppet.Solid, puppet.Pose{
-		Yaw: 26*part*cos + sway(0.4), Pitch: 20*part*sin + sway(0.4),
+		Yaw: 26*part*side + sway(0.4), Pitch: 20*part*up + sway(0.4),
 		X: zoom * (320 + sway(1)), Y: zoom * (240 + sway(1)), Width: zoom * 170,
 	})
 	a.camera.Noise, a.camera.Quality = 2.5*zoom, 80

@@ -61,7 +61,6 @@ func obey(p liveness.Prompt) stance {
 		liveness.PromptLeft: {yaw: 20}, liveness.PromptRight: {yaw: -20},
 		liveness.PromptUp: {pitch: 16}, liveness.PromptDown: {pitch: -16},
 		liveness.PromptUpLeft: {15, 11}, liveness.PromptUpRight: {-15, 11},
-		liveness.PromptDownLeft: {15, -11}, liveness.PromptDownRight: {-15, -11},
 	}[p]
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Steps is how many prompts a challenge asks for. The next prompt points at
 // least a quarter turn away from where the head is, so each prompt needs a new
-// movement: there are 8×5×5×5 = 1,000 challenges.
+// movement: there are 316 challenges.
 const Steps = 4
 
 // Times of the challenge, by the server's clock. A frame arrives later than it

@@ -155,6 +155,12 @@ func TestWrongDirections(t *testing.T) {
 	})
 }
 
+// toward is the aim at i eighths of a turn from the person's left.
+func toward(i int) aim {
+	sin, cos := math.Sincos(float64(i) * math.Pi / 4)
+	return aim{cos, sin}
+}
+
 // blind are heads that move without looking at the prompts; each returns the
 // next direction, or level, and the seconds spent on the way and there.
 var blind = map[string]func(r *rand.Rand, n int) (to aim, motion, stay float64){
@@ -162,16 +168,16 @@ var blind = map[string]func(r *rand.Rand, n int) (to aim, motion, stay float64){
 		if n%2 == 1 {
 			return aim{}, 0.5, 0.3 + 0.5*r.Float64()
 		}
-		return aims[Actions[r.IntN(8)]], 0.5, 0.3 + 0.7*r.Float64()
+		return aims[Actions[r.IntN(len(Actions))]], 0.5, 0.3 + 0.7*r.Float64()
 	},
 	"a recording from one direction to another": func(r *rand.Rand, _ int) (aim, float64, float64) {
-		return aims[Actions[r.IntN(8)]], 0.5, 0.4 + 0.4*r.Float64()
+		return aims[Actions[r.IntN(len(Actions))]], 0.5, 0.4 + 0.4*r.Float64()
 	},
 	"all directions in order, level between": func(_ *rand.Rand, n int) (aim, float64, float64) {
 		if n%2 == 1 {
 			return aim{}, 0.4, 0.2
 		}
-		return aims[Actions[n/2%8]], 0.4, 0.4
+		return toward(n / 2), 0.4, 0.4
 	},
 	"a slow circle": func(_ *rand.Rand, n int) (aim, float64, float64) {
 		sin, cos := math.Sincos(float64(n) * math.Pi / 8)
@@ -181,10 +187,10 @@ var blind = map[string]func(r *rand.Rand, n int) (to aim, motion, stay float64){
 		sin, cos := math.Sincos(float64(n) * math.Pi / 4)
 		return aim{cos, sin}, 0.3, 0
 	},
-	"left and right": func(_ *rand.Rand, n int) (aim, float64, float64) { return aims[Actions[4*(n%2)]], 0.5, 0.5 },
-	"a star":         func(_ *rand.Rand, n int) (aim, float64, float64) { return aims[Actions[n*3%8]], 0.5, 0.45 },
+	"left and right": func(_ *rand.Rand, n int) (aim, float64, float64) { return toward(4 * n), 0.5, 0.5 },
+	"a star":         func(_ *rand.Rand, n int) (aim, float64, float64) { return toward(3 * n), 0.5, 0.45 },
 	"a cross": func(_ *rand.Rand, n int) (aim, float64, float64) {
-		return aims[Actions[[]int{0, 4, 2, 6}[n%4]]], 0.5, 0.45
+		return toward([]int{0, 4, 2, 6}[n%4]), 0.5, 0.45
 	},
 }
 

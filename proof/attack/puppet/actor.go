@@ -3,7 +3,6 @@ package puppet
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"agegate/internal/check/liveness"
 )
@@ -46,14 +45,13 @@ func NewActor(random *rand.Rand, home Pose) *Actor {
 
 // Obey makes the gesture that a prompt asks for.
 func (a *Actor) Obey(p liveness.Prompt) Gesture {
-	i := slices.Index(liveness.Actions, p)
-	if i < 0 {
+	side, up := p.Direction()
+	if side == 0 && up == 0 {
 		return Gesture{}
 	}
 	some := 0.9 + 0.3*a.random.Float64()
 	aside := 4 * (a.random.Float64() - 0.5) // nobody turns exactly straight
-	sin, cos := math.Sincos(float64(i) * math.Pi / 4)
-	return Gesture{Yaw: 26*some*cos - aside*sin, Pitch: 20*some*sin + aside*cos}
+	return Gesture{Yaw: 26*some*side - aside*up, Pitch: 20*some*up + aside*side}
 }
 
 // human returns a wait of a fifth to half a second, and a movement of about

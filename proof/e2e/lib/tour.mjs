@@ -68,9 +68,9 @@ export function tour(gateway) {
     },
     "live-time-low": async (page) => {
       await perform(page);
-      await answersAlways(page, { guidance: "ok", phase: "challenge", prompt: "down_right", hint: "again", done: 1, total: 4, remaining: 6000, more: true });
+      await answersAlways(page, { guidance: "ok", phase: "challenge", prompt: "up_right", hint: "again", done: 1, total: 4, remaining: 6000, more: true });
       await toCamera(page, await link());
-      await isTold(page, "prompt.down_right");
+      await isTold(page, "prompt.up_right");
     },
     "live-no-face": async (page) => {
       await perform(page, { places: [] });

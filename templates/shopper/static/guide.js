@@ -23,7 +23,7 @@ const icons = keyed(element("icons", HTMLTemplateElement).content);
  */
 const sides = {
   "prompt.turn_left": "left", "prompt.turn_right": "right", "prompt.look_up": "top", "prompt.look_down": "bottom",
-  "prompt.up_left": "top left", "prompt.up_right": "top right", "prompt.down_left": "bottom left", "prompt.down_right": "bottom right",
+  "prompt.up_left": "top left", "prompt.up_right": "top right",
 };
 
 const help = element("help", HTMLElement);
