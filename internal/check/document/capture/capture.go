@@ -75,9 +75,10 @@ func New(zones *reader.Reader, analyzer vision.Analyzer, now func() time.Time) *
 // random must never end. It makes a capture repeatable.
 func (c *Capture) DrawFrom(random io.Reader) { c.tilting.random = random }
 
-// Document returns what was read. It is the zero Document before Done.
+// Document returns what was read: at Tilt and Turn the zone, on which enough
+// frames agree, at Done the portrait too, and at other stages the zero Document.
 func (c *Capture) Document() Document {
-	if c.stage != Done {
+	if c.stage != Tilt && c.stage != Turn && c.stage != Done {
 		return Document{}
 	}
 	leading := c.zones.leading()

@@ -131,9 +131,9 @@ func TestAgreement(t *testing.T) {
 		if got.Stage == Tilt != strings.HasPrefix(string(got.Hint), "raise_") {
 			t.Errorf("frame %d: hint %q", i, got.Hint)
 		}
-	}
-	if d := c.Document(); d.Portrait != nil || d.Zone.Valid {
-		t.Error("there is a document before it is done")
+		if d := c.Document(); d.Portrait != nil || d.Zone.Valid != (got.Stage == Tilt) {
+			t.Errorf("frame %d: at %q the document is %+v", i, got.Stage, d)
+		}
 	}
 }
 

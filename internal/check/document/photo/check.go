@@ -160,30 +160,39 @@ func (c *Check) read(ctx context.Context, jpeg []byte) (Step, error) {
 		return Step{}, err
 	case seen.Stage == capture.Refused:
 		return Step{Stage: StageDocument, Outcome: Doubtful}, nil
-	case seen.Stage == capture.Done:
-		return c.judge(c.document.Document()), nil
+	case seen.Stage == capture.Tilt || seen.Stage == capture.Done:
+		// A document that cannot pass is refused before the person tilts it.
+		d := c.document.Document()
+		if outcome := c.refusal(d.Zone); outcome != "" {
+			return Step{Stage: StageDocument, Outcome: outcome}, nil
+		}
+		if seen.Stage == capture.Done {
+			return c.askForFace(d.Portrait), nil
+		}
 	}
 	return stepOf(seen), nil
 }
 
-// judge decides on a document that was read. If the document proves the age, it
-// asks for the face.
-func (c *Check) judge(d capture.Document) Step {
+// refusal returns why a document with this zone does not prove the age, or "".
+func (c *Check) refusal(zone mrz.Result) Outcome {
 	today := mrz.DateOf(c.options.Now())
-	step := Step{Stage: StageDocument}
 	switch {
-	case d.Zone.IssuingState == utopia && !c.options.Specimens:
-		step.Outcome = Doubtful
-	case d.Zone.ExpiryDate.Before(today):
-		step.Outcome = Expired
-	case d.Zone.BirthDate.AgeOn(today) < c.options.TargetAge:
-		step.Outcome = UnderAge
-	default:
-		c.portrait, c.document = d.Portrait, nil // only the portrait is needed from now on
-		c.beginFace()
-		step.Stage, step.Guidance, step.Phase = StageFace, vision.GuidanceNoFace, age.PhaseFraming
+	case zone.IssuingState == utopia && !c.options.Specimens:
+		return Doubtful
+	case zone.ExpiryDate.Before(today):
+		return Expired
+	case zone.BirthDate.AgeOn(today) < c.options.TargetAge:
+		return UnderAge
 	}
-	return step
+	return ""
+}
+
+// askForFace goes on to the live face. Of the document only the portrait is
+// needed from now on.
+func (c *Check) askForFace(p *vision.Features) Step {
+	c.portrait, c.document = p, nil
+	c.beginFace()
+	return Step{Stage: StageFace, Step: age.Step{Guidance: vision.GuidanceNoFace, Phase: age.PhaseFraming}}
 }
 
 // beginFace starts the capture of the live face, also after a first one without

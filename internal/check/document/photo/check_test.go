@@ -119,6 +119,31 @@ func TestDays(t *testing.T) {
 	}
 }
 
+// TestRefusedBeforeTilts: a document whose dates do not pass is refused as soon
+// as its zone is read, and another one goes on to the tilts.
+func TestRefusedBeforeTilts(t *testing.T) {
+	for _, row := range []struct {
+		name          string
+		birth, expiry mrz.Date
+		want          Outcome
+	}{
+		{"valid", day(2000, 1, 1), day(2030, 1, 1), ""},
+		{"expired", day(2000, 1, 1), day(2026, 11, 20), Expired},
+		{"too young", day(2015, 1, 1), day(2030, 1, 1), UnderAge},
+	} {
+		c, document := newCheck()
+		document.steps = []capture.Step{{Stage: capture.Hold}, {Stage: capture.Tilt, Hint: capture.RaiseLeft}}
+		document.document.Zone.BirthDate, document.document.Zone.ExpiryDate = row.birth, row.expiry
+		if step, err := c.see(t, picture(t, 64, 48)); err != nil || step.Outcome != "" {
+			t.Errorf("%s: while frames must still agree: %q, %v", row.name, step.Outcome, err)
+		}
+		step, err := c.see(t, picture(t, 64, 48))
+		if asked := step.Prompt != ""; err != nil || step.Outcome != row.want || asked == (row.want != "") {
+			t.Errorf("%s: %+v, %v, want %q", row.name, step, err, row.want)
+		}
+	}
+}
+
 // TestSpecimens: specimens are accepted only if the options allow them.
 func TestSpecimens(t *testing.T) {
 	for specimens, want := range map[bool]Outcome{true: "", false: Doubtful} {
