@@ -18,19 +18,21 @@ const nothing = replies(() => "level");
 const species = [
   { name: "a still photo, held by hand", camera: () => ({ still: true, reply: nothing }), ends: "again" },
   { name: "a person who does not move", camera: () => ({ reply: nothing }), ends: "again" },
-  { name: "a recording in another order", camera: () => ({ reply: opposite }), ends: "again" },
+  { name: "a recording in another order", camera: () => ({ reply: opposite }), ends: "again", reason: "astray" },
   { name: "a print, turned and tilted by hand", camera: () => ({ pictures: pictures("--flat") }), ends: "again" },
   { name: "pictures cut to the prompt", camera: () => ({ abrupt: true }), ends: "again" }, // a strike only when frames come fast enough to tell
   { name: "another head for the actions", camera: () => ({ stranger: pictures("--stranger") }), ends: "again" },
 ];
 
-for (const { name, camera, ends } of species) {
+for (const { name, camera, ends, reason } of species) {
   test(`refused: ${name}`, async () => {
     const session = await gateway.session(tenant, adult);
     const page = await visitor(browser);
     await perform(page, camera());
     await toCamera(page, session.url);
     await sees(page, "again");
+    const [said] = await page.$$eval('[data-testid="again"]', (notes) => notes.map((note) => note.textContent));
+    assert.equal(/another way than the arrow/.test(said), reason === "astray", said);
     assert.equal(await session.status(), "PENDING");
     if (ends === "spoof") {
       await gets(page, () => sees(page, "screen-spoof"));

@@ -10,6 +10,24 @@ import (
 	"agegate/internal/check/vision"
 )
 
+// TestAstray: only a head that went other ways than the prompts is said to have.
+func TestAstray(t *testing.T) {
+	for name, row := range map[string]struct {
+		part float64 // of the prompted movement
+		want bool
+	}{"the opposite": {-1, true}, "nothing": {0, false}, "what is asked for": {1, false}} {
+		p := honest(plain, 40)
+		p.act = func(a liveness.Prompt) stance { return stance{}.toward(obey(a), row.part) }
+		if row.part < 0 {
+			p.act = func(a liveness.Prompt) stance { return stance{-obey(a).yaw, -obey(a).pitch} }
+		}
+		steps := p.play(t)
+		if last := steps[len(steps)-1]; last.Verdict == "" || last.Astray != row.want {
+			t.Errorf("%s: %+v", name, last)
+		}
+	}
+}
+
 // TestDishonest: every rule of the challenge, broken by itself.
 func TestDishonest(t *testing.T) {
 	rows := []struct {

@@ -36,5 +36,6 @@ func (c *Capture) finish(v Verdict, years float64) Step {
 	c.phase = PhaseDone
 	step := c.step(vision.GuidanceOK)
 	step.Verdict, step.Age = v, years
+	step.Astray = v == VerdictNoCapture && c.challenge.Astray()
 	return step
 }

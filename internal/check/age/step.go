@@ -43,6 +43,7 @@ type Step struct {
 	Verdict        Verdict            // set on the last step
 	Age            float64            // years, one decimal; with VerdictMet and VerdictBelow only
 	Faces          []*vision.Features // that decided; with VerdictMet and VerdictBelow only
+	Astray         bool               // with VerdictNoCapture: the head went other ways than the prompts
 	Unserved       bool               // with VerdictNoCapture: the server was too slow to see enough
 }
 

@@ -166,6 +166,10 @@ func (c *Challenge) Wait(d time.Duration) { c.deadline = c.deadline.Add(d) }
 // Over reports whether every prompt was fulfilled.
 func (c *Challenge) Over() bool { return c.done == Steps }
 
+// Astray reports whether a prompt is left that was not fulfilled, after the head
+// went another way at least once.
+func (c *Challenge) Astray() bool { return !c.Over() && c.wrong+c.excused > 0 }
+
 // Complete reports whether every prompt was fulfilled and the head has come back
 // to level since.
 func (c *Challenge) Complete() bool { return c.Over() && c.held >= levelFrames }

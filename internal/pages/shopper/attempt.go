@@ -37,11 +37,14 @@ func (a *attempt) record(ctx context.Context, step photo.Step) (*onwardMessage, 
 	if err != nil || !moved {
 		return nil, err
 	}
-	next := "reload"
-	if step.Verdict == age.VerdictNoCapture && !a.begun {
-		next = "retry"
+	message := &onwardMessage{Next: "reload"}
+	switch {
+	case step.Verdict == age.VerdictNoCapture && !a.begun:
+		message.Next = "retry"
+	case step.Astray:
+		message.Refused = astray
 	}
-	return &onwardMessage{Next: next}, nil
+	return message, nil
 }
 
 // write writes what a step means for the session and reports whether the page

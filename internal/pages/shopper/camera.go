@@ -21,6 +21,7 @@ type cameraView struct {
 	Back     string        // path of the other ways, for a document; empty on a phone
 	Refused  photo.Outcome // why the last document was refused; empty for none
 	Again    bool          // an earlier attempt of this session ended without a result
+	Astray   bool          // because the head did not follow the prompts
 	Left     int           // attempts left
 	Troubles []string
 }
@@ -77,7 +78,9 @@ func (p *Pages) showCamera(c echo.Context) error {
 }
 
 func (p *Pages) renderCamera(c echo.Context, v visit) error {
-	return p.render(c, http.StatusOK, "camera", p.cameraViewOf(v))
+	view := p.cameraViewOf(v)
+	view.Astray = view.Again && c.QueryParam("refused") == astray
+	return p.render(c, http.StatusOK, "camera", view)
 }
 
 func (p *Pages) cameraViewOf(v visit) *cameraView {

@@ -116,13 +116,13 @@ func (f *filming) record(ctx context.Context, step photo.Step) (*onwardMessage, 
 	if slices.Contains(photo.Refusals, step.Outcome) {
 		// It counts although no camera time is left or the consent was withdrawn, and
 		// once: a second call would count twice.
-		onward.Refused, err = step.Outcome, f.Settle(ctx, step.Outcome)
+		onward.Refused, err = string(step.Outcome), f.Settle(ctx, step.Outcome)
 	} else if err = f.Pay(ctx, f.came); err == nil {
 		switch step.Outcome {
 		case "":
 			return nil, nil
 		case photo.Doubtful:
-			onward.Refused = step.Outcome
+			onward.Refused = string(step.Outcome)
 		default:
 			err = persist(ctx, func() error { return f.Settle(ctx, step.Outcome) })
 		}

@@ -98,7 +98,7 @@ func TestOutcomesOfAPhotographedDocument(t *testing.T) {
 		t.Run(string(row.outcome), func(t *testing.T) {
 			f := filmed(t, row.outcome)
 			link, shopper := f.agreed()
-			if last := shopper.films(link); last.Next != "reload" || last.Refused != row.refused {
+			if last := shopper.films(link); last.Next != "reload" || last.Refused != string(row.refused) {
 				t.Errorf("last message %+v", last)
 			}
 			s := f.stored(link)

@@ -98,9 +98,15 @@ const moreTime = "more_time"
 // onwardMessage is the last message of a check that has ended by itself. It
 // does not contain the verdict.
 type onwardMessage struct {
-	Next    string        `json:"next"`              // "reload"; "retry": nothing had begun, the page offers the camera again
-	Refused photo.Outcome `json:"refused,omitempty"` // why a document was refused, while another one may be tried
+	Next string `json:"next"` // "reload"; "retry": nothing had begun, the page offers the camera again
+	// Why a document was refused (a photo.Outcome), or astray, for a camera check,
+	// while another attempt may be made.
+	Refused string `json:"refused,omitempty"`
 }
+
+// astray is the reason of a camera check without a result in which the head did
+// not follow the prompts.
+const astray = "astray"
 
 // exam judges the frames of a stream: a camera check, or
 // the check of a photographed document.

@@ -173,6 +173,32 @@ func TestVerdictsOfTheCamera(t *testing.T) {
 	}
 }
 
+// TestAstray: after a check whose prompts were not followed, the page says so.
+func TestAstray(t *testing.T) {
+	lost := verdict(age.VerdictNoCapture, 0)
+	lost.Astray = true
+	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, lost))
+	shopper := f.browser()
+	link, c := f.begun(shopper)
+	const query, words = "/camera?refused=astray", "another way than the arrow"
+	if strings.Contains(shopper.get(link+query).body, words) {
+		t.Error("said before any attempt")
+	}
+	for n := range uint32(2) {
+		c.send(frame(scriptNonce, n))
+		if got := c.read(); n == 1 && got != `{"next":"reload","refused":"astray"}` {
+			t.Errorf("last message %s", got)
+		}
+	}
+	for path, want := range map[string]bool{query: true, "/camera": false, "/camera?refused=doubtful": false} {
+		page := shopper.get(link + path)
+		page.shows(t, http.StatusOK, "again")
+		if strings.Contains(page.body, words) != want {
+			t.Errorf("%s: the arrow is named: %t", path, !want)
+		}
+	}
+}
+
 func TestTheSecondFailedLivenessCheckIsSpoof(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, verdict(age.VerdictSpoof, 0)))
 	shopper := f.browser()
