@@ -124,7 +124,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 			}
 			created, err := op.tenants.Create(cmd.Context(), op.actor, tenant.Tenant{
 				Name: f.name, SuccessURL: f.success, CancelURL: f.cancel, WebhookURL: f.webhook,
-				Links:         tenant.Links{Privacy: f.privacy, Help: f.help, Terms: f.terms},
+				Links:         tenant.Links{PrivacyURL: f.privacy, HelpURL: f.help, TermsURL: f.terms},
 				DocumentCheck: f.documentCheck, AgeVisibility: f.ageVisibility, FreeChecks: f.changes(cmd.Flags()).FreeChecks, TestCap: f.changes(cmd.Flags()).TestCap,
 				Languages: f.languages, AlertBelow: f.alert(), DocumentWays: f.documentWays,
 			})
@@ -281,7 +281,7 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 		for _, t := range page {
 			listed = append(listed, listedTenant{
 				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, append([]string{}, t.DocumentWays...), t.AgeVisibility,
-				t.Links.Privacy, t.Links.Help, t.Links.Terms, t.Links.Review,
+				t.Links.PrivacyURL, t.Links.HelpURL, t.Links.TermsURL, t.Links.ReviewURL,
 				t.FreeChecks, t.TestCap, append([]string{}, t.Languages...), t.AlertBelow, credits[t.ID], t.Disabled, t.CreatedAt.UTC(),
 			})
 		}

@@ -60,7 +60,7 @@ type listedEvent struct {
 func fromRecord(r webhook.Record) listedEvent {
 	return listedEvent{
 		r.ID, r.TenantID, r.SessionID, r.Livemode, r.EndpointID, string(r.Status), r.CreatedAt,
-		r.Attempts, r.NextAt, r.LastAt, string(r.LastClass), r.LastStatus,
+		r.Attempts, r.NextAttemptAt, r.LastAt, string(r.LastClass), r.LastStatus,
 	}
 }
 

@@ -24,16 +24,12 @@ func (s *Store) UpdateAccounts(ctx context.Context, fn func(account.Tx) error) e
 
 // UserByEmail implements account.Store.
 func (s *Store) UserByEmail(ctx context.Context, email string) (account.User, error) {
-	return view(ctx, s, func(tx *Tx) (account.User, error) {
-		var row userRow
-		err := tx.db.Take(&row, "email = ?", email).Error
-		return toUser(row), err
-	})
+	return view(ctx, s, func(tx *Tx) (account.User, error) { return takeUser(tx.db, "email = ?", email) })
 }
 
 // InsertUser implements account.Tx.
 func (tx *Tx) InsertUser(u account.User) error {
-	row := fromUser(u)
+	row := userRow(u)
 	return tx.db.Create(&row).Error
 }
 
@@ -56,27 +52,22 @@ func (s *Store) Membership(ctx context.Context, tenantID, userID uuid.UUID) (acc
 
 // Membership implements account.Tx.
 func (tx *Tx) Membership(tenantID, userID uuid.UUID) (account.Membership, error) {
-	var row membershipRow
-	err := tx.db.Take(&row, "tenant_id = ? AND user_id = ?", tenantID, userID).Error
-	return toMembership(row), err
+	return take[account.Membership](tx.db, "tenant_id = ? AND user_id = ?", tenantID, userID)
 }
 
 // MembershipsOf implements account.Store.
 func (s *Store) MembershipsOf(ctx context.Context, userID uuid.UUID) ([]account.Membership, error) {
 	return view(ctx, s, func(tx *Tx) ([]account.Membership, error) {
-		var rows []membershipRow
-		err := tx.db.Where("user_id = ?", userID).Order("created_at, tenant_id").Find(&rows).Error
-		return mapAll(rows, toMembership), err
+		return find[account.Membership](tx.db.Where("user_id = ?", userID).Order("created_at, tenant_id"))
 	})
 }
 
 // PutMembership implements account.Tx.
 func (tx *Tx) PutMembership(m account.Membership) error {
-	row := membershipRow{m.TenantID, m.UserID, string(m.Role), at(m.CreatedAt)}
 	return tx.db.Clauses(clause.OnConflict{
 		Columns:   []clause.Column{{Name: "tenant_id"}, {Name: "user_id"}},
 		DoUpdates: clause.AssignmentColumns([]string{"role"}),
-	}).Create(&row).Error
+	}).Create(&m).Error
 }
 
 // LoginByHash implements account.Store.
@@ -84,7 +75,7 @@ func (s *Store) LoginByHash(ctx context.Context, hash []byte) (login account.Log
 	err = s.View(ctx, func(tx *Tx) error {
 		var row loginUserRow
 		err := tx.db.InnerJoins("User").Take(&row, "logins.hash = ?", hash).Error
-		login, user = toLogin(row.Login), toUser(row.User)
+		login, user = account.Login(row.Login), account.User(row.User)
 		return err
 	})
 	return login, user, err
@@ -92,44 +83,43 @@ func (s *Store) LoginByHash(ctx context.Context, hash []byte) (login account.Log
 
 // InsertLogin implements account.Tx.
 func (tx *Tx) InsertLogin(l account.Login) error {
-	row := fromLogin(l)
+	row := loginRow(l)
 	return tx.db.Create(&row).Error
 }
 
 // TouchLogin implements account.Tx.
 func (tx *Tx) TouchLogin(hash []byte, seen time.Time) error {
-	return tx.db.Model(&loginRow{}).Where("hash = ? AND seen_at < ?", hash, at(seen)).Update("seen_at", at(seen)).Error
+	return tx.db.Model(&loginRow{}).Where("hash = ? AND seen_at < ?", hash, seen).Update("seen_at", seen).Error
 }
 
 // EndLogin implements account.Tx.
 func (tx *Tx) EndLogin(hash []byte, now time.Time) error {
-	return tx.db.Model(&loginRow{}).Where("hash = ? AND ends_at > ?", hash, at(now)).Update("ends_at", at(now)).Error
+	return tx.db.Model(&loginRow{}).Where("hash = ? AND ends_at > ?", hash, now).Update("ends_at", now).Error
 }
 
 // SetEntered implements account.Tx.
 func (tx *Tx) SetEntered(hash []byte, tenantID *uuid.UUID, until *time.Time, now time.Time) error {
-	return mustChange(tx.db.Model(&loginRow{}).Where("hash = ? AND ends_at > ?", hash, at(now)).
-		Updates(map[string]any{"entered_tenant": tenantID, "entered_until": atOrNil(until)}))
+	return mustChange(tx.db.Model(&loginRow{}).Where("hash = ? AND ends_at > ?", hash, now).
+		Updates(map[string]any{"entered_tenant": tenantID, "entered_until": until}))
 }
 
 // ClaimFlow implements account.Tx.
 func (tx *Tx) ClaimFlow(hash []byte, kind string, expires time.Time) (bool, error) {
-	row := flowRow{Hash: hash, Kind: kind, ExpiresAt: at(expires)}
+	row := flowRow{Hash: hash, Kind: kind, ExpiresAt: expires}
 	return changed(tx.db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row))
 }
 
 // LinkByHash implements account.Store.
 func (s *Store) LinkByHash(ctx context.Context, hash []byte) (account.Link, error) {
 	return view(ctx, s, func(tx *Tx) (account.Link, error) {
-		var row linkRow
-		err := tx.db.Take(&row, "hash = ?", hash).Error
-		return toLink(row), err
+		row, err := take[linkRow](tx.db, "hash = ?", hash)
+		return account.Link(row), err
 	})
 }
 
 // PutSetupLink implements account.Tx.
 func (tx *Tx) PutSetupLink(l account.Link) error {
-	row := fromLink(l)
+	row := linkRow(l)
 	return tx.db.Clauses(clause.OnConflict{
 		Columns:     []clause.Column{{Name: "kind"}},
 		TargetWhere: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "kind = 'setup'"}}},
@@ -141,14 +131,14 @@ func (tx *Tx) PutSetupLink(l account.Link) error {
 func (tx *Tx) TakeLink(kind account.LinkKind, hash []byte, now time.Time) (account.Link, error) {
 	var rows []linkRow
 	err := tx.db.Clauses(clause.Returning{}).
-		Where("hash = ? AND kind = ? AND expires_at > ?", hash, string(kind), at(now)).Delete(&rows).Error
+		Where("hash = ? AND kind = ? AND expires_at > ?", hash, kind, now).Delete(&rows).Error
 	if err == nil && len(rows) == 0 {
 		err = fault.New(fault.NotFound, "Not found")
 	}
 	if err != nil {
 		return account.Link{}, err
 	}
-	return toLink(rows[0]), nil
+	return account.Link(rows[0]), nil
 }
 
 // Times after which what has ended is deleted.
@@ -173,7 +163,7 @@ func (s *Store) PruneAccounts(ctx context.Context, now time.Time, limit int) (in
 		statement := strings.NewReplacer("{table}", old.table, "{key}", old.key, "{column}", old.column).Replace(
 			"DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE {column} <= ? ORDER BY {column} LIMIT ?)")
 		err := s.Update(ctx, func(tx *Tx) error {
-			result := tx.db.Exec(statement, at(old.before), limit)
+			result := tx.db.Exec(statement, old.before, limit)
 			most = max(most, int(result.RowsAffected))
 			return result.Error
 		})

@@ -14,31 +14,28 @@ import (
 // Members implements account.Store.
 func (s *Store) Members(ctx context.Context, tenantID uuid.UUID) ([]account.Member, error) {
 	return view(ctx, s, func(tx *Tx) ([]account.Member, error) {
-		var rows []memberRow
-		err := tx.db.InnerJoins("User").Where("memberships.tenant_id = ?", tenantID).
-			Order("memberships.created_at, memberships.user_id").Find(&rows).Error
+		rows, err := find[memberRow](tx.db.InnerJoins("User").Where("memberships.tenant_id = ?", tenantID).
+			Order("memberships.created_at, memberships.user_id"))
 		return mapAll(rows, func(r memberRow) account.Member {
-			return account.Member{Membership: toMembership(r.Membership), User: toUser(r.User)}
+			return account.Member{Membership: r.Membership, User: account.User(r.User)}
 		}), err
 	})
 }
 
 // InsertMembership implements account.Tx.
 func (tx *Tx) InsertMembership(m account.Membership) error {
-	return tx.db.Create(&membershipRow{m.TenantID, m.UserID, string(m.Role), at(m.CreatedAt)}).Error
+	return tx.db.Create(&m).Error
 }
 
 // LockOwners implements account.Tx. It locks the tenant, because its row exists
 // even without an owner.
 func (tx *Tx) LockOwners(tenantID uuid.UUID) error {
-	var row tenantRow
-	return tx.forChange().Take(&row, "id = ?", tenantID).Error
+	return tx.forChange().Take(&tenantRow{}, "id = ?", tenantID).Error
 }
 
 // OwnerExists implements account.Tx.
 func (tx *Tx) OwnerExists(tenantID uuid.UUID) (bool, error) {
-	var rows []membershipRow
-	err := tx.db.Where("tenant_id = ? AND role = ?", tenantID, string(account.Owner)).Limit(1).Find(&rows).Error
+	rows, err := find[account.Membership](tx.db.Where("tenant_id = ? AND role = ?", tenantID, account.Owner).Limit(1))
 	return len(rows) > 0, err
 }
 
@@ -62,38 +59,37 @@ func kept(result *gorm.DB) error {
 
 // SetRole implements account.Tx.
 func (tx *Tx) SetRole(tenantID, userID uuid.UUID, role account.Role) error {
-	return kept(tx.dispensable(tenantID, userID).Model(&membershipRow{}).Update("role", string(role)))
+	return kept(tx.dispensable(tenantID, userID).Model(&account.Membership{}).Update("role", role))
 }
 
 // DeleteMembership implements account.Tx.
 func (tx *Tx) DeleteMembership(tenantID, userID uuid.UUID) error {
-	return kept(tx.dispensable(tenantID, userID).Delete(&membershipRow{}))
+	return kept(tx.dispensable(tenantID, userID).Delete(&account.Membership{}))
 }
 
 // Invitations implements account.Store.
 func (s *Store) Invitations(ctx context.Context, tenantID uuid.UUID, now time.Time) ([]account.Link, error) {
 	return view(ctx, s, func(tx *Tx) ([]account.Link, error) {
-		var rows []linkRow
-		err := tx.db.Where("tenant_id = ? AND kind = ? AND expires_at > ?", tenantID, string(account.LinkInvitation), at(now)).
-			Order("created_at DESC, hash").Find(&rows).Error
+		rows, err := find[linkRow](tx.db.Where("tenant_id = ? AND kind = ? AND expires_at > ?", tenantID, account.LinkInvitation, now).
+			Order("created_at DESC, hash"))
 		return mapAll(rows, toLink), err
 	})
 }
 
 // InsertLink implements account.Tx.
 func (tx *Tx) InsertLink(l account.Link) error {
-	row := fromLink(l)
+	row := linkRow(l)
 	return tx.db.Create(&row).Error
 }
 
 // DeleteRecoveryLinks implements account.Tx.
 func (tx *Tx) DeleteRecoveryLinks(userID uuid.UUID) error {
-	return tx.db.Where("user_id = ? AND kind = ?", userID, string(account.LinkRecovery)).Delete(&linkRow{}).Error
+	return tx.db.Where("user_id = ? AND kind = ?", userID, account.LinkRecovery).Delete(&linkRow{}).Error
 }
 
 // DeleteInvitationsBy implements account.Tx.
 func (tx *Tx) DeleteInvitationsBy(userID, tenantID uuid.UUID) error {
-	return tx.db.Where("tenant_id = ? AND kind = ? AND created_by = ?", tenantID, string(account.LinkInvitation), userID).
+	return tx.db.Where("tenant_id = ? AND kind = ? AND created_by = ?", tenantID, account.LinkInvitation, userID).
 		Delete(&linkRow{}).Error
 }
 
@@ -104,6 +100,6 @@ func (tx *Tx) DeleteLinksBy(userID uuid.UUID) error {
 
 // DeleteOwnerInvitations implements account.Tx.
 func (tx *Tx) DeleteOwnerInvitations(tenantID uuid.UUID) error {
-	return tx.db.Where("tenant_id = ? AND kind = ? AND role = ?", tenantID, string(account.LinkInvitation), string(account.Owner)).
+	return tx.db.Where("tenant_id = ? AND kind = ? AND role = ?", tenantID, account.LinkInvitation, account.Owner).
 		Delete(&linkRow{}).Error
 }

@@ -53,14 +53,13 @@ func (s *Store) Entries(ctx context.Context, tenantID, before uuid.UUID, limit i
 	return view(ctx, s, func(tx *Tx) ([]billing.Entry, error) {
 		q := tx.db.Where("tenant_id = ?", tenantID).Order("created_at DESC, id DESC").Limit(limit)
 		if before != uuid.Nil {
-			var last entryRow
-			if err := tx.db.Take(&last, "id = ? AND tenant_id = ?", before, tenantID).Error; err != nil {
+			last, err := take[entryRow](tx.db, "id = ? AND tenant_id = ?", before, tenantID)
+			if err != nil {
 				return nil, err
 			}
-			q = q.Where("(created_at, id) < (?, ?)", at(last.CreatedAt), before)
+			q = q.Where("(created_at, id) < (?, ?)", last.CreatedAt, before)
 		}
-		var rows []entryRow
-		err := q.Find(&rows).Error
+		rows, err := find[entryRow](q)
 		return mapAll(rows, toEntry), err
 	})
 }
@@ -68,14 +67,13 @@ func (s *Store) Entries(ctx context.Context, tenantID, before uuid.UUID, limit i
 // EntriesBetween implements billing.Store.
 func (s *Store) EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to time.Time, after billing.Entry, limit int) ([]billing.Entry, error) {
 	return view(ctx, s, func(tx *Tx) ([]billing.Entry, error) {
-		q := tx.db.Where("tenant_id = ? AND created_at < ?", tenantID, at(to)).Order("created_at, id").Limit(limit)
+		q := tx.db.Where("tenant_id = ? AND created_at < ?", tenantID, to).Order("created_at, id").Limit(limit)
 		if after.ID == uuid.Nil {
-			q = q.Where("created_at >= ?", at(from))
+			q = q.Where("created_at >= ?", from)
 		} else { // without from: with both conditions, SQLite would begin every page at from
-			q = q.Where("(created_at, id) > (?, ?)", at(after.CreatedAt), after.ID)
+			q = q.Where("(created_at, id) > (?, ?)", after.CreatedAt, after.ID)
 		}
-		var rows []entryRow
-		err := q.Find(&rows).Error
+		rows, err := find[entryRow](q)
 		return mapAll(rows, toEntry), err
 	})
 }
@@ -103,7 +101,7 @@ func (tx *Tx) taking(p billing.Purchase) (statement string, args []any) {
 			AND NOT EXISTS (
 				SELECT 1 FROM holds WHERE tenant_id = ? AND source = ? AND period = ? AND status = 'open' AND expires_at <= ?)`,
 			[]any{p.Units, p.TenantID, p.Units, limit, p.TenantID, p.Counter(), p.Period,
-				p.TenantID, billing.SourceFree, p.Period, at(p.Now)}
+				p.TenantID, billing.SourceFree, p.Period, p.Now}
 	}
 	return `
 		INSERT INTO usage_counters (tenant_id, counter, period, used)
@@ -155,13 +153,13 @@ func (tx *Tx) SettleHold(sessionID uuid.UUID) (billing.Hold, bool, error) {
 	found, err := changed(tx.db.Raw(
 		"UPDATE holds SET status = ? WHERE session_id = ? AND status = ? RETURNING "+holdColumns,
 		holdSettled, sessionID, holdOpen).Scan(&row))
-	return toHold(row), found, err
+	return row.Hold, found, err
 }
 
 // ExtendHold implements billing.Tx.
 func (tx *Tx) ExtendHold(sessionID uuid.UUID, expiresAt time.Time) (bool, error) {
 	return changed(tx.db.Model(&holdRow{}).Where("session_id = ? AND status = ?", sessionID, holdOpen).
-		Update("expires_at", at(expiresAt)))
+		Update("expires_at", expiresAt))
 }
 
 // ReleaseExpiredHolds implements billing.Tx. The query is materialized because
@@ -180,7 +178,7 @@ func (tx *Tx) ReleaseExpiredHolds(tenantID uuid.UUID, of *billing.Balance, now t
 			ORDER BY expires_at LIMIT ?`+tx.skipLocked()+`
 		)
 		UPDATE holds SET status = 'released' WHERE session_id IN (SELECT session_id FROM expired) RETURNING `+holdColumns,
-		append(args, at(now), limit)...)
+		append(args, now, limit)...)
 }
 
 // ReleaseHoldsOf implements billing.Tx.
@@ -191,13 +189,13 @@ func (tx *Tx) ReleaseHoldsOf(tenantID uuid.UUID, sessions []uuid.UUID, now time.
 	return tx.release(`
 		UPDATE holds SET status = 'released'
 		WHERE tenant_id = ? AND session_id IN ? AND status = 'open' AND expires_at <= ? RETURNING `+holdColumns,
-		tenantID, sessions, at(now))
+		tenantID, sessions, now)
 }
 
 func (tx *Tx) release(statement string, args ...any) ([]billing.Hold, error) {
 	var rows []holdRow
 	err := tx.db.Raw(statement, args...).Scan(&rows).Error
-	return mapAll(rows, toHold), err
+	return mapAll(rows, func(r holdRow) billing.Hold { return r.Hold }), err
 }
 
 // lockBalances locks one balance of a tenant, nil for all, in the order that
@@ -239,7 +237,7 @@ SELECT tenant_id FROM holder WHERE tenant_id IS NOT NULL AND EXISTS (
 // now.
 func (s *Store) ExpiredHolders(ctx context.Context, now time.Time) ([]uuid.UUID, error) {
 	return view(ctx, s, func(tx *Tx) (tenants []uuid.UUID, err error) {
-		return tenants, tx.db.Raw(holders, at(now)).Scan(&tenants).Error
+		return tenants, tx.db.Raw(holders, now).Scan(&tenants).Error
 	})
 }
 

@@ -35,12 +35,12 @@ func (certifiedHostRow) TableName() string { return "certified_hosts" }
 
 func fromCertification(r certify.Run) (certificationRow, error) {
 	results, err := json.Marshal(r.Results)
-	return certificationRow{r.ID, r.TenantID, r.EndpointID, at(r.StartedAt), atOrNil(r.FinishedAt), r.Passed, string(results)}, err
+	return certificationRow{r.ID, r.TenantID, r.EndpointID, r.StartedAt, r.FinishedAt, r.Passed, string(results)}, err
 }
 
 func toCertification(r certificationRow) (certify.Run, error) {
 	run := certify.Run{
-		ID: r.ID, TenantID: r.TenantID, EndpointID: r.EndpointID, StartedAt: at(r.StartedAt), FinishedAt: atOrNil(r.FinishedAt), Passed: r.Passed,
+		ID: r.ID, TenantID: r.TenantID, EndpointID: r.EndpointID, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, Passed: r.Passed,
 	}
 	return run, json.Unmarshal([]byte(r.Results), &run.Results)
 }
@@ -74,7 +74,7 @@ func (s *Store) StartCertification(ctx context.Context, r certify.Run, hosts []s
 // claimHosts stores that a tenant's hosts are tested now. The tenant's row must
 // be locked.
 func (tx *Tx) claimHosts(tenantID uuid.UUID, hosts []string, now time.Time) error {
-	err := tx.db.Delete(&certifiedHostRow{}, "tenant_id = ? AND started_at <= ?", tenantID, at(now.Add(-certify.Pause))).Error
+	err := tx.db.Delete(&certifiedHostRow{}, "tenant_id = ? AND started_at <= ?", tenantID, now.Add(-certify.Pause)).Error
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,13 @@ package store
 
 import (
 	"context"
+	"database/sql/driver"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -120,8 +122,17 @@ func (tx *Tx) recordset(rows any) (recordset, error) {
 		objects[i] = make(map[string]any, len(stmt.Schema.DBNames))
 		for _, name := range stmt.Schema.DBNames {
 			value, _ := stmt.Schema.FieldsByDBName[name].ValueOf(tx.db.Statement.Context, slice.Index(i))
-			if octets, ok := value.([]byte); ok && octets != nil {
-				value = `\x` + hex.EncodeToString(octets)
+			value, err := driver.DefaultParameterConverter.ConvertValue(value)
+			if err != nil {
+				return recordset{}, err
+			}
+			switch v := value.(type) {
+			case time.Time:
+				value = at(v)
+			case []byte:
+				if v != nil {
+					value = `\x` + hex.EncodeToString(v)
+				}
 			}
 			objects[i][name] = value
 		}

@@ -14,16 +14,6 @@ var (
 	_ session.HandoverTx    = (*Tx)(nil)
 )
 
-type handoverRow struct {
-	LinkHash  []byte `gorm:"primaryKey"`
-	Nonce     []byte
-	TokenHash []byte
-	ExpiresAt time.Time
-	PhoneHash []byte
-}
-
-func (handoverRow) TableName() string { return "handovers" }
-
 // HandoverOf implements session.HandoverStore.
 func (s *Store) HandoverOf(ctx context.Context, linkHash []byte) (session.Handover, error) {
 	return view(ctx, s, func(tx *Tx) (session.Handover, error) { return tx.HandoverOf(linkHash) })
@@ -40,25 +30,20 @@ func (tx *Tx) HandoverOf(linkHash []byte) (session.Handover, error) {
 }
 
 func (tx *Tx) handover(condition string, hash []byte) (session.Handover, error) {
-	var row handoverRow
-	err := tx.db.Take(&row, condition, hash).Error
-	row.ExpiresAt = at(row.ExpiresAt)
-	return session.Handover(row), err
+	return take[session.Handover](tx.db, condition, hash)
 }
 
 // PutHandover implements session.HandoverTx.
 func (tx *Tx) PutHandover(h session.Handover) error {
-	row := handoverRow(h)
-	row.ExpiresAt = at(h.ExpiresAt)
 	return tx.db.Clauses(clause.OnConflict{
 		Columns:   []clause.Column{{Name: "link_hash"}},
 		DoUpdates: clause.AssignmentColumns([]string{"nonce", "token_hash", "expires_at", "phone_hash"}),
-	}).Create(&row).Error
+	}).Create(&h).Error
 }
 
 // TakeHandover implements session.HandoverTx.
 func (tx *Tx) TakeHandover(tokenHash, phoneHash []byte, now time.Time) (bool, error) {
-	return changed(tx.db.Model(&handoverRow{}).
-		Where("token_hash = ? AND phone_hash IS NULL AND expires_at > ?", tokenHash, at(now)).
+	return changed(tx.db.Model(&session.Handover{}).
+		Where("token_hash = ? AND phone_hash IS NULL AND expires_at > ?", tokenHash, now).
 		Update("phone_hash", phoneHash))
 }

@@ -60,9 +60,8 @@ func (s *Store) AddRefusals(ctx context.Context, scope insight.Scope, counts []i
 // Refusals implements insight.RefusalStore.
 func (s *Store) Refusals(ctx context.Context, scope insight.Scope, since time.Time) ([]insight.RefusalCount, error) {
 	return view(ctx, s, func(tx *Tx) ([]insight.RefusalCount, error) {
-		var rows []refusalRow
-		err := tx.db.Where("tenant_id = ? AND livemode = ? AND minute >= ?", scope.TenantID, scope.Livemode, since.Unix()/60).
-			Order("minute DESC, n DESC, " + refusalOrder).Find(&rows).Error
+		rows, err := find[refusalRow](tx.db.Where("tenant_id = ? AND livemode = ? AND minute >= ?", scope.TenantID, scope.Livemode, since.Unix()/60).
+			Order("minute DESC, n DESC, " + refusalOrder))
 		return mapAll(rows, func(r refusalRow) insight.RefusalCount {
 			return insight.RefusalCount{
 				Refusal: insight.Refusal{Scope: scope, Route: r.Route, Status: r.Status, Type: r.Type, Loc: r.Loc, KeyID: r.KeyID},
@@ -81,42 +80,22 @@ func (s *Store) PruneRefusals(ctx context.Context, before time.Time, limit int) 
 	})
 }
 
-// replicaRow is a row of replicas.
-type replicaRow struct {
-	ID          uuid.UUID `gorm:"primaryKey"`
-	StartedAt   time.Time
-	SeenAt      time.Time
-	Version     string
-	Models      string
-	Calibration string
-	Config      string
-}
-
-func (replicaRow) TableName() string { return "replicas" }
-
 // PutReplica implements insight.ReplicaStore.
 func (s *Store) PutReplica(ctx context.Context, r insight.Replica, before time.Time) error {
-	row := replicaRow(r)
-	row.StartedAt, row.SeenAt = at(r.StartedAt), at(r.SeenAt)
 	return s.Update(ctx, func(tx *Tx) error {
 		err := tx.db.Clauses(clause.OnConflict{
 			Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"seen_at"}),
-		}).Create(&row).Error
+		}).Create(&r).Error
 		if err != nil {
 			return err
 		}
-		return tx.db.Exec("DELETE FROM replicas WHERE seen_at < ?", at(before)).Error
+		return tx.db.Exec("DELETE FROM replicas WHERE seen_at < ?", before).Error
 	})
 }
 
 // Replicas implements insight.ReplicaStore.
 func (s *Store) Replicas(ctx context.Context, since time.Time) ([]insight.Replica, error) {
 	return view(ctx, s, func(tx *Tx) ([]insight.Replica, error) {
-		var rows []replicaRow
-		err := tx.db.Where("seen_at >= ?", at(since)).Order("started_at, id").Find(&rows).Error
-		return mapAll(rows, func(r replicaRow) insight.Replica {
-			r.StartedAt, r.SeenAt = at(r.StartedAt), at(r.SeenAt)
-			return insight.Replica(r)
-		}), err
+		return find[insight.Replica](tx.db.Where("seen_at >= ?", since).Order("started_at, id"))
 	})
 }

@@ -151,23 +151,7 @@ func (tx *Tx) reach(r ranges) (id string, err error) {
 	return id, nil
 }
 
-// listRow is the part of a session that lists show.
-type listRow struct {
-	ID               uuid.UUID
-	Status           string
-	TargetAge        int
-	Source           string
-	CreatedAt        time.Time
-	ExpiresAt        time.Time
-	CompletedAt      *time.Time
-	OpenedAt         *time.Time
-	BegunAt          *time.Time
-	DocumentOpenedAt *time.Time
-	Attempts         int
-	Strikes          int
-}
-
-const listColumns = "id, status, target_age, source, created_at, expires_at, completed_at, opened_at, begun_at, document_opened_at, attempts, strikes"
+const listColumns = "id, status, target_age, source, created_at, expires_at, completed_at, opened_at, begun_at, document_opened_at AS document_at, attempts, strikes"
 
 // ListSessions implements insight.Store.
 func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insight.Found[insight.SessionRow], error) {
@@ -203,9 +187,10 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 		r.before = q.Before.String()
 	}
 	return view(ctx, s, func(tx *Tx) (found insight.Found[insight.SessionRow], err error) {
-		var rows []listRow
-		found.Reached, err = tx.newest(r, q.Limit, &rows)
-		found.Rows = mapAll(rows, func(row listRow) insight.SessionRow { return toSessionRow(row, q.Now) })
+		found.Reached, err = tx.newest(r, q.Limit, &found.Rows)
+		for i, row := range found.Rows {
+			found.Rows[i].Status = session.Session{Status: row.Status, ExpiresAt: row.ExpiresAt}.StatusAt(q.Now)
+		}
 		return found, err
 	})
 }
@@ -239,7 +224,7 @@ func and(a, b string) string {
 
 // sessionParts returns the ranges of an effective status, or of all.
 func sessionParts(q insight.SessionQuery) []part {
-	now := []any{at(q.Now)}
+	now := []any{q.Now}
 	switch q.Status {
 	case session.StatusPending:
 		return []part{{string(session.StatusPending), "expires_at > ?", now}}
@@ -260,16 +245,6 @@ func partsOf[S ~string](asked S, all ...S) (parts []part) {
 	return parts
 }
 
-func toSessionRow(r listRow, now time.Time) insight.SessionRow {
-	stored := session.Session{Status: session.Status(r.Status), ExpiresAt: at(r.ExpiresAt)}
-	return insight.SessionRow{
-		ID: r.ID, Status: stored.StatusAt(now), TargetAge: r.TargetAge, Source: session.Source(r.Source),
-		CreatedAt: at(r.CreatedAt), ExpiresAt: at(r.ExpiresAt), CompletedAt: atOrNil(r.CompletedAt),
-		OpenedAt: atOrNil(r.OpenedAt), BegunAt: atOrNil(r.BegunAt), DocumentAt: atOrNil(r.DocumentOpenedAt),
-		Attempts: r.Attempts, Strikes: r.Strikes,
-	}
-}
-
 // eventColumns are those of eventRow except the body and the columns that
 // attempts use.
 const eventColumns = "id, tenant_id, session_id, livemode, destination, endpoint_id, status, created_at, next_attempt_at, attempts, last_at, last_class, last_status"
@@ -282,9 +257,7 @@ func (s *Store) ListEvents(ctx context.Context, q insight.EventQuery) (insight.F
 		r.where, r.args = "last_class = ?", []any{string(q.Class)}
 	}
 	return view(ctx, s, func(tx *Tx) (found insight.Found[webhook.Record], err error) {
-		var rows []eventRow
-		found.Reached, err = tx.newest(r, q.Limit, &rows)
-		found.Rows = mapAll(rows, eventRow.toRecord)
+		found.Reached, err = tx.newest(r, q.Limit, &found.Rows)
 		return found, err
 	})
 }
@@ -344,7 +317,7 @@ func (s *Store) Progress(ctx context.Context, tenantID uuid.UUID, endpointID str
 		coalesce((SELECT passed FROM certifications WHERE tenant_id = ? AND endpoint_id = ? AND finished_at IS NOT NULL
 			ORDER BY started_at DESC, id DESC LIMIT 1), false) AS certified,
 		EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ? AND livemode AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)) AS live_key, ` + fundsColumns
-	args = append(append(args, tenantID, endpointID, tenantID, at(now)), fundsOf(tenantID, now)...)
+	args = append(append(args, tenantID, endpointID, tenantID, now), fundsOf(tenantID, now)...)
 	var row struct {
 		insight.Progress
 		insight.Funds

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/rules/billing"
 	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 )
@@ -80,8 +79,8 @@ type groupRow struct {
 	Hour      int64
 	Livemode  bool
 	TargetAge int
-	Status    string
-	Source    string
+	Status    session.Status
+	Source    session.Source
 	Bucket    int
 	N         int64
 	Opened    int64
@@ -131,7 +130,7 @@ func (s *Store) CountSessions(ctx context.Context, tenantID uuid.UUID, from, to,
 					`+tx.bucketOf()+` AS bucket, count(*) AS n, count(opened_at) AS opened, count(begun_at) AS begun
 				FROM sessions WHERE tenant_id = ? AND created_at >= ? AND created_at < ?
 				GROUP BY 1, 2, 3, 4, 5, 6
-			) AS counted`, at(now), tenantID.String(), at(from), at(to)).Scan(&rows).Error
+			) AS counted`, now, tenantID.String(), from, to).Scan(&rows).Error
 	})
 	return toGroups(rows), err
 }
@@ -142,8 +141,7 @@ func toGroups(rows []groupRow) []insight.Group {
 	index := map[insight.Group]int{}
 	for _, r := range rows {
 		key := insight.Group{
-			Hour: r.Hour, Livemode: r.Livemode, TargetAge: r.TargetAge,
-			Status: session.Status(r.Status), Source: session.Source(r.Source),
+			Hour: r.Hour, Livemode: r.Livemode, TargetAge: r.TargetAge, Status: r.Status, Source: r.Source,
 		}
 		i, ok := index[key]
 		if !ok {
@@ -162,12 +160,12 @@ func toGroups(rows []groupRow) []insight.Group {
 
 // sumRow is a row of session_hours.
 type sumRow struct {
-	TenantID  uuid.UUID `gorm:"primaryKey"`
-	Livemode  bool      `gorm:"primaryKey"`
-	Hour      int64     `gorm:"primaryKey;autoIncrement:false"`
-	TargetAge int       `gorm:"primaryKey;autoIncrement:false"`
-	Status    string    `gorm:"primaryKey"`
-	Source    string    `gorm:"primaryKey"`
+	TenantID  uuid.UUID      `gorm:"primaryKey"`
+	Livemode  bool           `gorm:"primaryKey"`
+	Hour      int64          `gorm:"primaryKey;autoIncrement:false"`
+	TargetAge int            `gorm:"primaryKey;autoIncrement:false"`
+	Status    session.Status `gorm:"primaryKey"`
+	Source    session.Source `gorm:"primaryKey"`
 	N         int64
 	Opened    int64
 	Begun     int64
@@ -185,7 +183,7 @@ func fromGroup(tenantID uuid.UUID, g insight.Group) sumRow {
 	d := g.Decided
 	return sumRow{
 		TenantID: tenantID, Livemode: g.Livemode, Hour: g.Hour, TargetAge: g.TargetAge,
-		Status: string(g.Status), Source: string(g.Source), N: g.N, Opened: g.Opened, Begun: g.Begun,
+		Status: g.Status, Source: g.Source, N: g.N, Opened: g.Opened, Begun: g.Begun,
 		T5: d[0], T10: d[1], T20: d[2], T40: d[3], T80: d[4], Tmore: d[5],
 	}
 }
@@ -193,7 +191,7 @@ func fromGroup(tenantID uuid.UUID, g insight.Group) sumRow {
 func toGroup(r sumRow) insight.Group {
 	return insight.Group{
 		Hour: r.Hour, Livemode: r.Livemode, TargetAge: r.TargetAge,
-		Status: session.Status(r.Status), Source: session.Source(r.Source),
+		Status: r.Status, Source: r.Source,
 		Tally: insight.Tally{
 			N: r.N, Opened: r.Opened, Begun: r.Begun,
 			Decided: [len(insight.Buckets) + 1]int64{r.T5, r.T10, r.T20, r.T40, r.T80, r.Tmore},
@@ -203,21 +201,11 @@ func toGroup(r sumRow) insight.Group {
 
 // ledgerDayRow is a row of ledger_days.
 type ledgerDayRow struct {
-	TenantID uuid.UUID `gorm:"primaryKey"`
-	Day      int64     `gorm:"primaryKey;autoIncrement:false"`
-	Kind     string    `gorm:"primaryKey"`
-	Source   string    `gorm:"primaryKey"`
-	N        int64
-	Delta    int64
+	TenantID uuid.UUID
+	insight.LedgerDay
 }
 
 func (ledgerDayRow) TableName() string { return "ledger_days" }
-
-func toLedgerDay(r ledgerDayRow) insight.LedgerDay {
-	return insight.LedgerDay{
-		Day: r.Day, Kind: billing.EntryKind(r.Kind), Source: billing.Source(r.Source), N: r.N, Delta: r.Delta,
-	}
-}
 
 // FoldSessions implements insight.FoldStore.
 func (s *Store) FoldSessions(ctx context.Context, tenantID uuid.UUID, upto, hour int64, groups []insight.Group) (bool, error) {
@@ -227,9 +215,7 @@ func (s *Store) FoldSessions(ctx context.Context, tenantID uuid.UUID, upto, hour
 
 // FoldLedger implements insight.FoldStore.
 func (s *Store) FoldLedger(ctx context.Context, tenantID uuid.UUID, upto, day int64, days []insight.LedgerDay) (bool, error) {
-	rows := mapAll(days, func(d insight.LedgerDay) ledgerDayRow {
-		return ledgerDayRow{tenantID, d.Day, string(d.Kind), string(d.Source), d.N, d.Delta}
-	})
+	rows := mapAll(days, func(d insight.LedgerDay) ledgerDayRow { return ledgerDayRow{tenantID, d} })
 	return s.fold(ctx, markOf(insight.SumLedger, tenantID), upto, day, &rows, len(rows))
 }
 
@@ -262,26 +248,23 @@ func (s *Store) SumHours(ctx context.Context, scope insight.Scope, from, before,
 
 // CountEntries implements insight.FoldStore.
 func (s *Store) CountEntries(ctx context.Context, tenantID uuid.UUID, from, to time.Time) ([]insight.LedgerDay, error) {
-	return view(ctx, s, func(tx *Tx) ([]insight.LedgerDay, error) {
+	return view(ctx, s, func(tx *Tx) (days []insight.LedgerDay, err error) {
 		common, number := "substr(created_at, 1, 10)", "CAST(strftime('%s', common) AS INTEGER) / 86400"
 		if tx.postgres {
 			common, number = "date_trunc('day', created_at)", "CAST(extract(epoch FROM common) AS bigint) / 86400"
 		}
-		var rows []ledgerDayRow
-		err := tx.db.Raw(`SELECT `+number+` AS day, kind, source, n, delta FROM (
+		err = tx.db.Raw(`SELECT `+number+` AS day, kind, source, n, delta FROM (
 				SELECT `+common+` AS common, kind, source, count(*) AS n, CAST(sum(delta) AS bigint) AS delta
 				FROM ledger_entries WHERE tenant_id = ? AND created_at >= ? AND created_at < ? GROUP BY 1, 2, 3
-			) AS counted`, tenantID.String(), at(from), at(to)).Scan(&rows).Error
-		return mapAll(rows, toLedgerDay), err
+			) AS counted`, tenantID.String(), from, to).Scan(&days).Error
+		return days, err
 	})
 }
 
 // SumDays implements insight.FoldStore.
 func (s *Store) SumDays(ctx context.Context, tenantID uuid.UUID, from, before int64) ([]insight.LedgerDay, error) {
 	return view(ctx, s, func(tx *Tx) ([]insight.LedgerDay, error) {
-		var rows []ledgerDayRow
-		err := tx.db.Where("tenant_id = ? AND day >= ? AND day < ?", tenantID, from, before).Find(&rows).Error
-		return mapAll(rows, toLedgerDay), err
+		return find[insight.LedgerDay](tx.db.Table("ledger_days").Where("tenant_id = ? AND day >= ? AND day < ?", tenantID, from, before))
 	})
 }
 
@@ -293,7 +276,7 @@ func (s *Store) CountByKey(ctx context.Context, tenantID uuid.UUID, since time.T
 	}
 	rows, err := view(ctx, s, func(tx *Tx) (rows []count, err error) {
 		return rows, tx.db.Raw("SELECT api_key_id, count(*) AS n FROM sessions WHERE tenant_id = ? AND created_at >= ? GROUP BY 1",
-			tenantID.String(), at(since)).Scan(&rows).Error
+			tenantID.String(), since).Scan(&rows).Error
 	})
 	counts := map[uuid.UUID]int64{}
 	for _, r := range rows {

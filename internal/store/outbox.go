@@ -119,8 +119,8 @@ func (tx *Tx) claim(c webhook.Claim, token uuid.UUID, lease time.Duration) ([]we
 	}
 	return mapAll(rows, func(row eventRow) webhook.Delivery {
 		return webhook.Delivery{
-			Event: row.toEvent(), Step: row.Step,
-			Lease: webhook.Lease{EventID: row.ID, Token: token, Number: row.Attempts, At: at(*row.NextAttemptAt).Add(-lease)},
+			Event: row.Event, Step: row.Step,
+			Lease: webhook.Lease{EventID: row.ID, Token: token, Number: row.Attempts, At: row.NextAttemptAt.Add(-lease)},
 		}
 	}), nil
 }
@@ -163,7 +163,7 @@ func (s *Store) FinishDelivery(ctx context.Context, d webhook.Delivery, a webhoo
 		}
 		res := tx.leased(d.Lease).Updates(map[string]any{
 			"status": status, "next_attempt_at": next, "lease_token": nil, "step": gorm.Expr("step + 1"),
-			"last_at": at(a.At), "last_class": a.Class, "last_status": a.StatusCode,
+			"last_at": a.At, "last_class": a.Class, "last_status": a.StatusCode,
 		})
 		lost = res.Error == nil && res.RowsAffected == 0
 		return res.Error
@@ -179,7 +179,7 @@ func (tx *Tx) insertAttempt(eventID string, a webhook.Attempt, next any) error {
 	return tx.db.Exec(`
 		INSERT INTO webhook_attempts (event_id, number, at, class, status_code, latency_us, excerpt, next_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event_id, number) DO NOTHING`,
-		eventID, a.Number, at(a.At), a.Class, a.StatusCode, a.Latency.Microseconds(), nonNil(a.Excerpt), next).Error
+		eventID, a.Number, a.At, a.Class, a.StatusCode, a.Latency.Microseconds(), nonNil(a.Excerpt), next).Error
 }
 
 func nonNil(b []byte) []byte {

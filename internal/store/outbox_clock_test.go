@@ -25,8 +25,8 @@ func TestQueueClock(t *testing.T) {
 	o.tenant = o.newTenant()
 
 	event := o.insert(o.tenant, receiver)
-	if record, _ := o.show(event.ID); !record.CreatedAt.Equal(clock) || !record.NextAt.Equal(clock) {
-		t.Fatalf("inserted at %s, due at %s, want %s", record.CreatedAt, record.NextAt, clock)
+	if record, _ := o.show(event.ID); !record.CreatedAt.Equal(clock) || !record.NextAttemptAt.Equal(clock) {
+		t.Fatalf("inserted at %s, due at %s, want %s", record.CreatedAt, record.NextAttemptAt, clock)
 	}
 	d := o.claimOne()
 	if !d.Lease.At.Equal(clock) {

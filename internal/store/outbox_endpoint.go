@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"agegate/internal/rules/webhook"
 )
@@ -74,9 +73,7 @@ func (tx *Tx) lockEndpoint(d webhook.Delivery, v webhook.Action) (webhook.Endpoi
 			return webhook.Endpoint{}, err
 		}
 	}
-	var row endpointRow
-	err := tx.db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).Where("id = ?", id).Take(&row).Error
-	return row.toEndpoint(), err
+	return take[webhook.Endpoint](tx.forUpdate().Table(endpointTable), "id = ?", id)
 }
 
 // failedLately reports whether an attempt at the endpoint failed less than
@@ -90,6 +87,6 @@ func (tx *Tx) failedLately(e webhook.Endpoint, now time.Time) (bool, error) {
 	err := tx.db.Raw(`SELECT EXISTS (
 		SELECT 1 FROM webhook_events
 		WHERE endpoint_id = ? AND status IN ('pending', 'failed', 'waiting') AND last_at > ?
-	)`, e.ID, at(since)).Scan(&found).Error
+	)`, e.ID, since).Scan(&found).Error
 	return found, err
 }

@@ -48,9 +48,7 @@ func (s *Store) Events(ctx context.Context, f webhook.Filter) ([]webhook.Record,
 		if f.Before != "" {
 			q = q.Where("id < ?", f.Before)
 		}
-		var rows []eventRow
-		err := q.Find(&rows).Error
-		return mapAll(rows, eventRow.toRecord), err
+		return find[webhook.Record](q.Table("webhook_events"))
 	})
 }
 
@@ -68,7 +66,7 @@ func (s *Store) EventByID(ctx context.Context, scope webhook.Scope, id string) (
 	if err != nil {
 		return webhook.Record{}, nil, err
 	}
-	return row.toRecord(), mapAll(rows, attemptRow.toAttempt), nil
+	return row.Record, mapAll(rows, func(r attemptRow) webhook.Attempt { return webhook.Attempt(r) }), nil
 }
 
 // renewed holds the columns that make a delivery due now and restart its
@@ -124,7 +122,7 @@ func (s *Store) ResendFailedEvents(ctx context.Context, scope webhook.Scope, sin
 // resendable selects the events created at or after since whose endpoint is
 // enabled.
 func (tx *Tx) resendable(scope webhook.Scope, since time.Time) *gorm.DB {
-	return inScope(tx.db.Table("webhook_events"), scope).Where("created_at >= ?", at(since)).
+	return inScope(tx.db.Table("webhook_events"), scope).Where("created_at >= ?", since).
 		Where("endpoint_id NOT IN (SELECT id FROM webhook_endpoints WHERE disabled_at IS NOT NULL)")
 }
 
@@ -176,10 +174,8 @@ func (s *Store) renewAll(ctx context.Context, from webhook.Status, act *audit.Ac
 // Endpoints implements webhook.Journal.
 func (s *Store) Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Endpoint, error) {
 	return view(ctx, s, func(tx *Tx) ([]webhook.Endpoint, error) {
-		var rows []endpointRow
-		err := inScope(tx.db, scope).
-			Where("disabled_at IS NOT NULL OR first_failure_at IS NOT NULL").Order("id").Find(&rows).Error
-		return mapAll(rows, endpointRow.toEndpoint), err
+		return find[webhook.Endpoint](inScope(tx.db.Table(endpointTable), scope).
+			Where("disabled_at IS NOT NULL OR first_failure_at IS NOT NULL").Order("id"))
 	})
 }
 
@@ -194,8 +190,8 @@ func (s *Store) EnableEndpoint(ctx context.Context, scope webhook.Scope, id stri
 		if res.Error != nil {
 			return res.Error
 		}
-		var row endpointRow
-		if err := tx.db.Take(&row, "id = ?", id).Error; err != nil {
+		row, err := take[webhook.Endpoint](tx.db.Table(endpointTable), "id = ?", id)
+		if err != nil {
 			return err
 		}
 		return tx.AppendAudit(ofOwner(act, row.TenantID))

@@ -123,8 +123,8 @@ func (o outbox) show(id string) (webhook.Record, []webhook.Attempt) {
 func (o outbox) wantStatus(id string, want webhook.Status) webhook.Record {
 	o.t.Helper()
 	record, _ := o.show(id)
-	if record.Status != want || (record.NextAt != nil) != (want == webhook.StatusPending) {
-		o.t.Fatalf("status %q, next attempt %v, want %q", record.Status, record.NextAt, want)
+	if record.Status != want || (record.NextAttemptAt != nil) != (want == webhook.StatusPending) {
+		o.t.Fatalf("status %q, next attempt %v, want %q", record.Status, record.NextAttemptAt, want)
 	}
 	return record
 }
@@ -215,7 +215,7 @@ func TestOutboxRetriesWhenDue(t *testing.T) {
 			t.Fatal("claimed an hour early")
 		}
 		record := o.wantStatus(event.ID, webhook.StatusPending)
-		if wait := time.Until(*record.NextAt); wait < 59*time.Minute || wait > time.Hour {
+		if wait := time.Until(*record.NextAttemptAt); wait < 59*time.Minute || wait > time.Hour {
 			t.Fatalf("next attempt in %s, want an hour", wait)
 		}
 		_, attempts := o.show(event.ID)

@@ -43,7 +43,7 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, translate(err)
 	}
 	pool := pg.open(poolSize)
-	db, err := openGORM(postgres.New(postgres.Config{Conn: pool}))
+	db, err := openGORM(postgres.New(postgres.Config{Conn: newPool(pool)}))
 	if err != nil {
 		return nil, errors.Join(translate(err), pool.Close())
 	}
@@ -162,7 +162,7 @@ func (p *pgServer) open(conns int) *sql.DB {
 	if !p.isPooled() {
 		config.DescriptionCacheCapacity = 0 // it is not used, and takes 20 kB per connection
 	}
-	pool := stdlib.OpenDB(config)
+	pool := stdlib.OpenDB(config, stdlib.OptionAfterConnect(resultsInUTC))
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)

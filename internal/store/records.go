@@ -30,8 +30,8 @@ func (s *Store) UpdateRecords(ctx context.Context, fn func(session.RecordTx) err
 func (s *Store) CountUnfinished(ctx context.Context, tenantID uuid.UUID, now time.Time) (open, events int64, err error) {
 	err = s.View(ctx, func(tx *Tx) error {
 		err := tx.db.Model(&sessionRow{}).
-			Where("tenant_id = ? AND created_at > ?", tenantID, at(now.Add(-session.MaxLifetime))). // lets the query use the index
-			Where("status = ? AND expires_at > ?", session.StatusPending, at(now)).Count(&open).Error
+			Where("tenant_id = ? AND created_at > ?", tenantID, now.Add(-session.MaxLifetime)). // lets the query use the index
+			Where("status = ? AND expires_at > ?", session.StatusPending, now).Count(&open).Error
 		if err != nil {
 			return err
 		}
@@ -42,8 +42,8 @@ func (s *Store) CountUnfinished(ctx context.Context, tenantID uuid.UUID, now tim
 
 // LockRecord implements session.RecordTx.
 func (tx *Tx) LockRecord(id uuid.UUID) (session.Record, error) {
-	var row sessionRow
-	if err := tx.forUpdate().Take(&row, "id = ?", id).Error; err != nil {
+	row, err := take[sessionRow](tx.forUpdate(), "id = ?", id)
+	if err != nil {
 		return session.Record{}, err
 	}
 	records, err := tx.records([]sessionRow{row}, tx.forUpdate())
@@ -55,10 +55,9 @@ func (tx *Tx) LockRecord(id uuid.UUID) (session.Record, error) {
 
 // LockRecords implements session.RecordTx.
 func (tx *Tx) LockRecords(tenantID uuid.UUID, before time.Time, after session.Record, limit int) ([]session.Record, error) {
-	var rows []sessionRow
-	err := tx.forUpdate().
-		Where("tenant_id = ? AND created_at < ? AND (created_at, id) > (?, ?)", tenantID, at(before), at(after.CreatedAt), after.ID).
-		Order("created_at, id").Limit(limit).Find(&rows).Error
+	rows, err := find[sessionRow](tx.forUpdate().
+		Where("tenant_id = ? AND created_at < ? AND (created_at, id) > (?, ?)", tenantID, before, after.CreatedAt, after.ID).
+		Order("created_at, id").Limit(limit))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -74,8 +73,8 @@ func (tx *Tx) records(rows []sessionRow, lock *gorm.DB) ([]session.Record, error
 	if err := lock.Model(&eventRow{}).Where("session_id IN ?", ids).Pluck("id", &locked).Error; err != nil {
 		return nil, err
 	}
-	var events []eventRow
-	if err := tx.db.Select("id", "session_id", "status").Find(&events, "session_id IN ?", ids).Error; err != nil {
+	events, err := find[eventRow](tx.db.Select("id", "session_id", "status").Where("session_id IN ?", ids))
+	if err != nil {
 		return nil, err
 	}
 	pending := map[uuid.UUID]bool{}
@@ -84,7 +83,7 @@ func (tx *Tx) records(rows []sessionRow, lock *gorm.DB) ([]session.Record, error
 	}
 	return mapAll(rows, func(r sessionRow) session.Record {
 		return session.Record{
-			ID: r.ID, TenantID: r.TenantID, Status: session.Status(r.Status), CreatedAt: at(r.CreatedAt), ExpiresAt: at(r.ExpiresAt),
+			ID: r.ID, TenantID: r.TenantID, Status: r.Status, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
 			Undelivered: pending[r.ID],
 		}
 	}), nil

@@ -23,11 +23,11 @@ const activeSecrets = 4
 func (s *Store) OuterSecrets(ctx context.Context) ([]tenant.Secret, error) {
 	return view(ctx, s, func(tx *Tx) (secrets []tenant.Secret, err error) {
 		for _, order := range []string{"tenant_id, livemode, kind", "tenant_id DESC, livemode DESC, kind DESC"} {
-			var rows []secretRow
-			if err := tx.db.Where("state = 'active'").Order(order).Limit(activeSecrets).Find(&rows).Error; err != nil {
+			rows, err := find[tenant.Secret](tx.db.Table(secretTable).Where("state = 'active'").Order(order).Limit(activeSecrets))
+			if err != nil {
 				return nil, err
 			}
-			secrets = append(secrets, mapAll(rows, toSecret)...)
+			secrets = append(secrets, rows...)
 		}
 		return secrets, nil
 	})
@@ -36,34 +36,32 @@ func (s *Store) OuterSecrets(ctx context.Context) ([]tenant.Secret, error) {
 // SecretsBefore implements tenant.Store.
 func (s *Store) SecretsBefore(ctx context.Context, tenantID, id uuid.UUID, now time.Time, limit int) ([]tenant.Secret, error) {
 	return view(ctx, s, func(tx *Tx) ([]tenant.Secret, error) {
-		var rows []secretRow
-		err := tx.db.Where("(tenant_id, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)", tenantID, id, at(now)).
-			Order("tenant_id DESC, id DESC").Limit(limit).Find(&rows).Error
-		return mapAll(rows, toSecret), err
+		return find[tenant.Secret](tx.db.Table(secretTable).
+			Where("(tenant_id, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)", tenantID, id, now).
+			Order("tenant_id DESC, id DESC").Limit(limit))
 	})
 }
 
 // ReplaceSealed implements tenant.Store.
 func (s *Store) ReplaceSealed(ctx context.Context, secrets []tenant.ResealedSecret, act *audit.Act) (int, error) {
 	return replaceEach(ctx, s, secrets, act, func(tx *Tx, r tenant.ResealedSecret) (bool, error) {
-		return changed(tx.db.Model(&secretRow{}).Where("id = ? AND sealed = ?", r.ID, r.Sealed).Update("sealed", r.Next))
+		return changed(tx.db.Table(secretTable).Where("id = ? AND sealed = ?", r.ID, r.Sealed).Update("sealed", r.Next))
 	})
 }
 
 // ClaimsAfter implements session.ClaimStore.
 func (s *Store) ClaimsAfter(ctx context.Context, after session.IdempotencyClaim, now time.Time, limit int) ([]session.IdempotencyClaim, error) {
 	return view(ctx, s, func(tx *Tx) ([]session.IdempotencyClaim, error) {
-		var rows []claimRow
-		err := tx.db.Where("(tenant_id, livemode, key_hash) > (?, ?, ?) AND expires_at > ?", after.TenantID, after.Livemode, after.KeyHash, at(now)).
-			Order("tenant_id, livemode, key_hash").Limit(limit).Find(&rows).Error
-		return mapAll(rows, toClaim), err
+		return find[session.IdempotencyClaim](tx.db.
+			Where("(tenant_id, livemode, key_hash) > (?, ?, ?) AND expires_at > ?", after.TenantID, after.Livemode, after.KeyHash, now).
+			Order("tenant_id, livemode, key_hash").Limit(limit))
 	})
 }
 
 // ReplaceSealedLinks implements session.ClaimStore.
 func (s *Store) ReplaceSealedLinks(ctx context.Context, claims []session.ResealedClaim) (int, error) {
 	return replaceEach(ctx, s, claims, nil, func(tx *Tx, r session.ResealedClaim) (bool, error) {
-		return changed(tx.db.Model(&claimRow{}).
+		return changed(tx.db.Model(&session.IdempotencyClaim{}).
 			Where("tenant_id = ? AND livemode = ? AND key_hash = ? AND sealed_link = ?", r.TenantID, r.Livemode, r.KeyHash, r.SealedLink).
 			Update("sealed_link", r.Next))
 	})

@@ -24,9 +24,7 @@ func (s *Store) UpdateSessions(ctx context.Context, fn func(session.Tx) error) e
 // SessionByID implements session.Store.
 func (s *Store) SessionByID(ctx context.Context, tenantID, id uuid.UUID) (session.Session, error) {
 	return view(ctx, s, func(tx *Tx) (session.Session, error) {
-		var row sessionRow
-		err := tx.db.Take(&row, "id = ? AND tenant_id = ?", id, tenantID).Error
-		return toSession(row), err
+		return takeSession(tx.db, "id = ? AND tenant_id = ?", id, tenantID)
 	})
 }
 
@@ -38,36 +36,36 @@ func (s *Store) StandingByID(ctx context.Context, tenantID, id uuid.UUID) (sessi
 	return view(ctx, s, func(tx *Tx) (found session.Standing, err error) {
 		err = tx.db.Raw("SELECT status, created_at, expires_at, completed_at FROM sessions WHERE id = ? AND tenant_id = ?",
 			id.String(), tenantID.String()).Row().Scan(&found.Status, &found.CreatedAt, &found.ExpiresAt, &found.CompletedAt)
-		found.CreatedAt, found.ExpiresAt, found.CompletedAt = at(found.CreatedAt), at(found.ExpiresAt), atOrNil(found.CompletedAt)
 		return found, err
 	})
 }
 
 // SessionByLink implements session.Store.
 func (s *Store) SessionByLink(ctx context.Context, linkHash []byte) (session.Session, error) {
-	return view(ctx, s, func(tx *Tx) (session.Session, error) {
-		var row sessionRow
-		err := tx.db.Take(&row, "link_hash = ?", linkHash).Error
-		return toSession(row), err
-	})
+	return view(ctx, s, func(tx *Tx) (session.Session, error) { return takeSession(tx.db, "link_hash = ?", linkHash) })
+}
+
+func takeSession(query *gorm.DB, condition ...any) (session.Session, error) {
+	row, err := take[sessionRow](query, condition...)
+	return session.Session(row), err
 }
 
 // ClaimOf implements session.Store.
 func (s *Store) ClaimOf(ctx context.Context, sessionID uuid.UUID) (session.IdempotencyClaim, error) {
 	return view(ctx, s, func(tx *Tx) (session.IdempotencyClaim, error) {
-		var row claimRow
-		err := tx.db.Take(&row, "session_id = ?", sessionID).Error
-		return toClaim(row), err
+		return take[session.IdempotencyClaim](tx.db, "session_id = ?", sessionID)
 	})
 }
 
 // ClaimByKey implements session.Store.
 func (s *Store) ClaimByKey(ctx context.Context, tenantID uuid.UUID, livemode bool, keyHash []byte) (session.IdempotencyClaim, error) {
 	return view(ctx, s, func(tx *Tx) (session.IdempotencyClaim, error) {
-		var row claimRow
-		err := tx.db.Take(&row, "tenant_id = ? AND livemode = ? AND key_hash = ?", tenantID, livemode, keyHash).Error
-		return toClaim(row), err
+		return tx.claimByKey(tenantID, livemode, keyHash)
 	})
+}
+
+func (tx *Tx) claimByKey(tenantID uuid.UUID, livemode bool, keyHash []byte) (session.IdempotencyClaim, error) {
+	return take[session.IdempotencyClaim](tx.db, "tenant_id = ? AND livemode = ? AND key_hash = ?", tenantID, livemode, keyHash)
 }
 
 // pending selects the session if its status is PENDING.
@@ -77,13 +75,13 @@ func (tx *Tx) pending(id uuid.UUID) *gorm.DB {
 
 // open selects the session if it is pending and not past its expiry.
 func (tx *Tx) open(id uuid.UUID, now time.Time) *gorm.DB {
-	return tx.pending(id).Where("expires_at > ?", at(now))
+	return tx.pending(id).Where("expires_at > ?", now)
 }
 
 // ExpireSession implements session.Store.
 func (s *Store) ExpireSession(ctx context.Context, id uuid.UUID, now time.Time) (bool, error) {
 	return update(ctx, s, func(tx *Tx) (bool, error) {
-		return changed(tx.pending(id).Where("expires_at <= ?", at(now)).Update("status", session.StatusExpired))
+		return changed(tx.pending(id).Where("expires_at <= ?", now).Update("status", session.StatusExpired))
 	})
 }
 
@@ -98,28 +96,26 @@ func (s *Store) BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byt
 // MarkOpened implements session.Store.
 func (s *Store) MarkOpened(ctx context.Context, id uuid.UUID, now time.Time) error {
 	return s.Update(ctx, func(tx *Tx) error {
-		return tx.db.Exec("UPDATE sessions SET opened_at = ? WHERE id = ? AND opened_at IS NULL", at(now), id.String()).Error
+		return tx.db.Exec("UPDATE sessions SET opened_at = ? WHERE id = ? AND opened_at IS NULL", now, id.String()).Error
 	})
 }
 
 // MarkRedirected implements session.Store.
 func (s *Store) MarkRedirected(ctx context.Context, id uuid.UUID, now time.Time) error {
 	return s.Update(ctx, func(tx *Tx) error {
-		return tx.db.Exec("UPDATE sessions SET redirected_at = ? WHERE id = ? AND redirected_at IS NULL", at(now), id.String()).Error
+		return tx.db.Exec("UPDATE sessions SET redirected_at = ? WHERE id = ? AND redirected_at IS NULL", now, id.String()).Error
 	})
 }
 
 // LockSession implements session.Tx. The ID is passed as text, as in
 // StandingByID.
 func (tx *Tx) LockSession(id uuid.UUID) (session.Session, error) {
-	var row sessionRow
-	err := tx.forUpdate().Take(&row, "id = ?", id.String()).Error
-	return toSession(row), err
+	return takeSession(tx.forUpdate(), "id = ?", id.String())
 }
 
 // InsertSession implements session.Tx.
 func (tx *Tx) InsertSession(s session.Session) error {
-	row := fromSession(s)
+	row := sessionRow(s)
 	return tx.db.Create(&row).Error
 }
 
@@ -134,25 +130,23 @@ var decided = []string{
 // LockSession read it, which nobody has changed since: PostgreSQL has locked the
 // row, and SQLite has one writer. The guard on the status holds even so.
 func (tx *Tx) SaveSession(s session.Session) error {
-	row := fromSession(s)
+	row := sessionRow(s)
 	return mustChange(tx.pending(s.ID).Select(decided).Updates(&row))
 }
 
 // ClaimIdempotencyKey implements session.Tx. The insert waits for another
 // transaction's claim of the same key; an expired claim is overwritten.
 func (tx *Tx) ClaimIdempotencyKey(c session.IdempotencyClaim, now time.Time) (session.IdempotencyClaim, bool, error) {
-	row := fromClaim(c)
 	claimed, err := changed(tx.db.Clauses(clause.OnConflict{
 		Columns:   []clause.Column{{Name: "tenant_id"}, {Name: "livemode"}, {Name: "key_hash"}},
 		DoUpdates: clause.AssignmentColumns([]string{"request_hash", "session_id", "sealed_link", "session_end", "expires_at"}),
-		Where:     clause.Where{Exprs: []clause.Expression{clause.Lte{Column: "idempotency_claims.expires_at", Value: at(now)}}},
-	}).Create(&row))
+		Where:     clause.Where{Exprs: []clause.Expression{clause.Lte{Column: "idempotency_claims.expires_at", Value: now}}},
+	}).Create(&c))
 	if err != nil || claimed {
 		return c, claimed, err
 	}
-	var earlier claimRow
-	err = tx.db.Take(&earlier, "tenant_id = ? AND livemode = ? AND key_hash = ?", c.TenantID, c.Livemode, c.KeyHash).Error
-	return toClaim(earlier), false, err
+	earlier, err := tx.claimByKey(c.TenantID, c.Livemode, c.KeyHash)
+	return earlier, false, err
 }
 
 // PruneClaims deletes up to limit of the idempotency claims that expired at or
@@ -167,7 +161,7 @@ func (s *Store) PruneClaims(ctx context.Context, now time.Time, limit int) (int,
 			)
 			DELETE FROM idempotency_claims
 			WHERE (tenant_id, livemode, key_hash) IN (SELECT tenant_id, livemode, key_hash FROM expired)`,
-			at(now), limit)
+			now, limit)
 		return int(res.RowsAffected), res.Error
 	})
 }

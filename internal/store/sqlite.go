@@ -56,8 +56,8 @@ func openSQLite(path string) (*Store, error) {
 	}
 	s := &Store{sqlite: &sqliteFile{path: path}}
 	// The writer first: it creates the file that the readers need.
-	if s.writer, err = openGORM(&sqlite.Dialector{Conn: writer}); err == nil {
-		s.reader, err = openGORM(&sqlite.Dialector{Conn: reader})
+	if s.writer, err = openGORM(&sqlite.Dialector{Conn: newPool(writer)}); err == nil {
+		s.reader, err = openGORM(&sqlite.Dialector{Conn: newPool(reader)})
 	}
 	if err != nil {
 		return nil, errors.Join(translate(err), reader.Close(), writer.Close())

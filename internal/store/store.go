@@ -137,6 +137,7 @@ func closePool(db *gorm.DB) error {
 // openGORM returns a GORM handle on a pool. QueryFields names every column, so
 // that a column added by a newer replica does not break this one's statements.
 func openGORM(d gorm.Dialector) (*gorm.DB, error) {
+	registerSerializers()
 	return gorm.Open(translating{d}, &gorm.Config{
 		Logger:                 logger.Discard, // statements carry secrets' digests and sealed secrets
 		QueryFields:            true,
@@ -146,8 +147,3 @@ func openGORM(d gorm.Dialector) (*gorm.DB, error) {
 		NowFunc:                func() time.Time { return at(time.Now()) },
 	})
 }
-
-// at converts a time to the only form that is stored and compared: UTC in whole
-// microseconds. SQLite compares times as text, which orders them correctly only
-// if all have the same zone.
-func at(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

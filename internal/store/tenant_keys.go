@@ -14,16 +14,15 @@ import (
 
 // InsertKey implements tenant.Store.
 func (s *Store) InsertKey(ctx context.Context, k tenant.APIKey, act audit.Act) error {
-	row := fromKey(k)
+	row := apiKeyRow(k)
 	return s.act(ctx, act, func(tx *Tx) error { return tx.db.Create(&row).Error })
 }
 
 // KeyByID implements tenant.Store.
 func (s *Store) KeyByID(ctx context.Context, keyID uuid.UUID) (tenant.APIKey, error) {
 	return view(ctx, s, func(tx *Tx) (tenant.APIKey, error) {
-		var row apiKeyRow
-		err := tx.db.Take(&row, "id = ?", keyID).Error
-		return toKey(row), err
+		row, err := take[apiKeyRow](tx.db, "id = ?", keyID)
+		return tenant.APIKey(row), err
 	})
 }
 
@@ -31,16 +30,16 @@ func (s *Store) KeyByID(ctx context.Context, keyID uuid.UUID) (tenant.APIKey, er
 func (s *Store) RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, revokedAt time.Time, act audit.Act) error {
 	return s.act(ctx, act, func(tx *Tx) error {
 		return mustChange(tx.db.Model(&apiKeyRow{}).Where("id = ? AND tenant_id = ?", keyID, tenantID).
-			Update("revoked_at", gorm.Expr("coalesce(revoked_at, ?)", at(revokedAt))))
+			Update("revoked_at", gorm.Expr("coalesce(revoked_at, ?)", revokedAt)))
 	})
 }
 
 // ReplaceKey implements tenant.Store.
 func (s *Store) ReplaceKey(ctx context.Context, tenantID, old uuid.UUID, expires time.Time, next tenant.APIKey, act audit.Act) error {
-	row := fromKey(next)
+	row := apiKeyRow(next)
 	return s.act(ctx, act, func(tx *Tx) error {
 		own := tx.db.Model(&apiKeyRow{}).Where("id = ? AND tenant_id = ?", old, tenantID).Session(&gorm.Session{})
-		ended, err := changed(own.Where("revoked_at IS NULL AND expires_at IS NULL").Update("expires_at", at(expires)))
+		ended, err := changed(own.Where("revoked_at IS NULL AND expires_at IS NULL").Update("expires_at", expires))
 		if err != nil {
 			return err
 		}
@@ -57,33 +56,28 @@ func (s *Store) ReplaceKey(ctx context.Context, tenantID, old uuid.UUID, expires
 // Keys implements tenant.Store.
 func (s *Store) Keys(ctx context.Context, tenantID uuid.UUID) ([]tenant.APIKey, error) {
 	return view(ctx, s, func(tx *Tx) ([]tenant.APIKey, error) {
-		var rows []apiKeyCreatorRow
-		err := tx.db.Select("api_keys.*, coalesce(users.name, '') AS creator").
+		rows, err := find[apiKeyCreatorRow](tx.db.Select("api_keys.*, coalesce(users.name, '') AS creator").
 			Joins("LEFT JOIN users ON users.id = api_keys.created_by").
-			Where("api_keys.tenant_id = ?", tenantID).Order("api_keys.created_at, api_keys.id").Find(&rows).Error
+			Where("api_keys.tenant_id = ?", tenantID).Order("api_keys.created_at, api_keys.id"))
 		return mapAll(rows, func(row apiKeyCreatorRow) tenant.APIKey {
-			k := toKey(row.Key)
-			k.Creator = row.Creator
-			return k
+			row.Key.Creator = row.Creator
+			return tenant.APIKey(row.Key)
 		}), err
 	})
 }
 
 // KeyByHash implements tenant.Store.
 func (s *Store) KeyByHash(ctx context.Context, hash credential.KeyHash) (tenant.APIKey, tenant.Tenant, error) {
-	row, err := view(ctx, s, func(tx *Tx) (row apiKeyTenantRow, err error) {
-		return row, tx.db.InnerJoins("Tenant").Take(&row, "api_keys.hash = ?", hash[:]).Error
+	row, err := view(ctx, s, func(tx *Tx) (apiKeyTenantRow, error) {
+		return take[apiKeyTenantRow](tx.db.InnerJoins("Tenant"), "api_keys.hash = ?", hash[:])
 	})
-	if err != nil {
-		return tenant.APIKey{}, tenant.Tenant{}, err
-	}
-	return toKey(row.Key), toTenant(row.Tenant), nil
+	return tenant.APIKey(row.Key), tenant.Tenant(row.Tenant), err
 }
 
 // TouchKey implements tenant.Store.
 func (s *Store) TouchKey(ctx context.Context, keyID uuid.UUID, usedAt time.Time) error {
 	return s.Update(ctx, func(tx *Tx) error {
 		return mustChange(tx.db.Model(&apiKeyRow{}).Where("id = ?", keyID).
-			Update("last_used_at", gorm.Expr("CASE WHEN last_used_at >= ? THEN last_used_at ELSE ? END", at(usedAt), at(usedAt))))
+			Update("last_used_at", gorm.Expr("CASE WHEN last_used_at >= ? THEN last_used_at ELSE ? END", usedAt, usedAt)))
 	})
 }

@@ -18,7 +18,7 @@ var _ tenant.Store = (*Store)(nil)
 
 // CreateTenant implements tenant.Store.
 func (s *Store) CreateTenant(ctx context.Context, t tenant.Tenant, keys []tenant.APIKey, secrets []tenant.Secret, act audit.Act) error {
-	row, keyRows, secretRows := fromTenant(t), mapAll(keys, fromKey), mapAll(secrets, fromSecret)
+	row, keyRows := tenantRow(t), mapAll(keys, fromKey)
 	return s.Update(ctx, func(tx *Tx) error {
 		if err := tx.db.Create(&row).Error; err != nil {
 			return err
@@ -28,8 +28,8 @@ func (s *Store) CreateTenant(ctx context.Context, t tenant.Tenant, keys []tenant
 				return err
 			}
 		}
-		if len(secretRows) > 0 {
-			if err := tx.db.Create(&secretRows).Error; err != nil {
+		if len(secrets) > 0 {
+			if err := tx.db.Table(secretTable).Create(&secrets).Error; err != nil {
 				return err
 			}
 		}
@@ -102,19 +102,23 @@ func (tx *Tx) lockSettings(id uuid.UUID) (tenant.Settings, error) {
 }
 
 // lockTenant locks a tenant, also against new sessions, and returns it.
-func (tx *Tx) lockTenant(id uuid.UUID) (row tenantRow, err error) {
-	err = tx.forUpdate().Take(&row, "id = ?", id).Error
-	return row, err
+func (tx *Tx) lockTenant(id uuid.UUID) (tenant.Tenant, error) {
+	return takeTenant(tx.forUpdate(), "id = ?", id)
+}
+
+func takeTenant(query *gorm.DB, condition ...any) (tenant.Tenant, error) {
+	row, err := take[tenantRow](query, condition...)
+	return tenant.Tenant(row), err
 }
 
 // settings returns a tenant's settings; db reads the tenant.
 func (tx *Tx) settings(db *gorm.DB, id uuid.UUID) (tenant.Settings, error) {
-	var row tenantRow
-	if err := db.Take(&row, "id = ?", id.String()).Error; err != nil {
+	found, err := takeTenant(db, "id = ?", id.String())
+	if err != nil {
 		return tenant.Settings{}, err
 	}
 	look, err := tx.brand(id)
-	return tenant.Settings{Tenant: toTenant(row), Brand: look}, err
+	return tenant.Settings{Tenant: found, Brand: look}, err
 }
 
 func set[T any](columns map[string]any, name string, value *T) {
@@ -144,9 +148,7 @@ func (s *Store) TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, er
 
 // Tenant implements session.Tx.
 func (tx *Tx) Tenant(id uuid.UUID) (tenant.Tenant, error) {
-	var row tenantRow
-	err := tx.db.Take(&row, "id = ?", id.String()).Error
-	return toTenant(row), err
+	return takeTenant(tx.db, "id = ?", id.String())
 }
 
 // Tenants implements tenant.Store.
@@ -158,10 +160,9 @@ func (s *Store) Tenants(ctx context.Context, after uuid.UUID, limit int) ([]tena
 			if err != nil {
 				return nil, err
 			}
-			q = q.Where("(created_at, id) > (?, ?)", at(last.CreatedAt), after)
+			q = q.Where("(created_at, id) > (?, ?)", last.CreatedAt, after)
 		}
-		var rows []tenantRow
-		err := q.Find(&rows).Error
+		rows, err := find[tenantRow](q)
 		return mapAll(rows, toTenant), err
 	})
 }
@@ -180,8 +181,7 @@ func (s *Store) FindTenants(ctx context.Context, text string, limit int) ([]tena
 		if id, err := uuid.Parse(text); err == nil {
 			q = q.Or("id = ?", id)
 		}
-		var rows []tenantRow
-		err := q.Order("created_at, id").Limit(limit).Find(&rows).Error
+		rows, err := find[tenantRow](q.Order("created_at, id").Limit(limit))
 		return mapAll(rows, toTenant), err
 	})
 }
@@ -189,11 +189,8 @@ func (s *Store) FindTenants(ctx context.Context, text string, limit int) ([]tena
 // Secrets implements tenant.Store.
 func (s *Store) Secrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, now time.Time) ([]tenant.Secret, error) {
 	return view(ctx, s, func(tx *Tx) ([]tenant.Secret, error) {
-		var rows []secretRow
-		err := tx.secrets(tenantID, livemode, kind).
-			Where("expires_at IS NULL OR expires_at > ?", at(now)).
-			Order("created_at DESC, id DESC").Find(&rows).Error
-		return mapAll(rows, toSecret), err
+		return find[tenant.Secret](tx.secrets(tenantID, livemode, kind).
+			Where("expires_at IS NULL OR expires_at > ?", now).Order("created_at DESC, id DESC"))
 	})
 }
 
@@ -227,7 +224,7 @@ func (s *Store) PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode 
 func (s *Store) RetireSecrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, end time.Time, act audit.Act) error {
 	return s.act(ctx, act, func(tx *Tx) error {
 		return mustChange(tx.secrets(tenantID, livemode, kind).
-			Where("state = ? AND expires_at > ?", tenant.SecretRetiring, at(end)).Update("expires_at", at(end)))
+			Where("state = ? AND expires_at > ?", tenant.SecretRetiring, end).Update("expires_at", end))
 	})
 }
 
@@ -240,22 +237,21 @@ func (s *Store) AppendAct(ctx context.Context, act audit.Act) error {
 // retiring already expire no later than that.
 func (tx *Tx) retireActive(tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, expires time.Time) error {
 	return tx.secrets(tenantID, livemode, kind).
-		Where("state = ? OR state = ? AND expires_at > ?", tenant.SecretActive, tenant.SecretRetiring, at(expires)).
-		Updates(map[string]any{"state": tenant.SecretRetiring, "expires_at": at(expires)}).Error
+		Where("state = ? OR state = ? AND expires_at > ?", tenant.SecretActive, tenant.SecretRetiring, expires).
+		Updates(map[string]any{"state": tenant.SecretRetiring, "expires_at": expires}).Error
 }
 
 // replaceStaged deletes a staged secret and inserts next.
 func (tx *Tx) replaceStaged(next tenant.Secret) error {
 	staged := tx.secrets(next.TenantID, next.Livemode, next.Kind).Where("state = ?", tenant.SecretStaged)
-	if err := staged.Delete(&secretRow{}).Error; err != nil {
+	if err := staged.Delete(&tenant.Secret{}).Error; err != nil {
 		return err
 	}
-	row := fromSecret(next)
-	return tx.db.Create(&row).Error
+	return tx.db.Table(secretTable).Create(&next).Error
 }
 
 func (tx *Tx) secrets(tenantID uuid.UUID, livemode bool, kind tenant.SecretKind) *gorm.DB {
-	return tx.db.Model(&secretRow{}).
+	return tx.db.Table(secretTable).
 		Where("tenant_id = ? AND livemode = ? AND kind = ?", tenantID, livemode, kind)
 }
 

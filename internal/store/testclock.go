@@ -23,7 +23,7 @@ func (s *Store) UpdateClock(ctx context.Context, fn func(session.ClockTx) error)
 
 // MoveExpiry implements session.ClockTx.
 func (tx *Tx) MoveExpiry(id uuid.UUID, now time.Time) (bool, error) {
-	return changed(tx.open(id, now).Where("NOT livemode").Update("expires_at", at(now)))
+	return changed(tx.open(id, now).Where("NOT livemode").Update("expires_at", now))
 }
 
 // ExpireNextRedirect implements session.ClockTx.

@@ -133,6 +133,19 @@ func (tx *Tx) skipLocked() string {
 	return ""
 }
 
+// find returns the rows that a query selects.
+func find[T any](query *gorm.DB) (rows []T, err error) {
+	err = query.Find(&rows).Error
+	return rows, err
+}
+
+// take returns a row that a query selects, with a condition as GORM's Take has
+// it, or fault.NotFound.
+func take[T any](query *gorm.DB, condition ...any) (row T, err error) {
+	err = query.Take(&row, condition...).Error
+	return row, err
+}
+
 // update and view are Update and View for a function with a result.
 func update[T any](ctx context.Context, s *Store, fn func(tx *Tx) (T, error)) (result T, err error) {
 	err = s.Update(ctx, func(tx *Tx) (err error) {

@@ -143,7 +143,7 @@ func (c *Config) checkLinks() []error {
 	rule := tenant.CallbackRule{AllowInsecure: c.AllowInsecureCallbacks}
 	var errs []error
 	for _, link := range []struct{ name, raw string }{
-		{privacyURLName, c.OperatorLinks.Privacy}, {helpURLName, c.OperatorLinks.Help}, {termsURLName, c.OperatorLinks.Terms},
+		{privacyURLName, c.OperatorLinks.PrivacyURL}, {helpURLName, c.OperatorLinks.HelpURL}, {termsURLName, c.OperatorLinks.TermsURL},
 	} {
 		if err := rule.CheckLink(link.raw); err != nil {
 			errs = append(errs, fmt.Errorf("%s must be an address that pages may link to: %w", link.name, err))

@@ -29,7 +29,7 @@ func TestEveryActionHasAText(t *testing.T) {
 	}
 	one, other := int64(1), tenant.Tenant{
 		Name: "x", SuccessURL: "https://a.example", CancelURL: "https://a.example", WebhookURL: "https://a.example", DocumentCheck: true, AgeVisibility: true,
-		Languages: []string{"de"}, DocumentWays: []string{"photo"}, Links: tenant.Links{Privacy: "https://a.example", Help: "https://a.example", Terms: "https://a.example"},
+		Languages: []string{"de"}, DocumentWays: []string{"photo"}, Links: tenant.Links{PrivacyURL: "https://a.example", HelpURL: "https://a.example", TermsURL: "https://a.example"},
 	}
 	other.FreeChecks, other.AlertBelow = &one, &one
 	changes := tenant.Settings{}.ChangesTo(tenant.Settings{Tenant: other, Brand: brand.Brand{Name: "x", Colour: "000000", LogoHash: "x"}})

@@ -138,8 +138,8 @@ func (p *Pages) saveBranding(r *request) (*question, error) {
 	}
 	q := r.change(&question{
 		begin: []string{
-			"brand_name", look.Name, "brand_colour", colour, "privacy_url", links.Privacy, "help_url", links.Help, "terms_url", links.Terms,
-			"review_url", links.Review,
+			"brand_name", look.Name, "brand_colour", colour, "privacy_url", links.PrivacyURL, "help_url", links.HelpURL, "terms_url", links.TermsURL,
+			"review_url", links.ReviewURL,
 		},
 		show: show,
 	}, brandingChanges, r.to(brandingPath), "branding_saved")

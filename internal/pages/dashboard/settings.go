@@ -86,7 +86,7 @@ func (p *Pages) showSettings(r *request) error {
 	for _, tag := range offered(t.Languages) {
 		v.Languages = append(v.Languages, languageOf(tag))
 	}
-	for _, link := range []urlView{{Name: "privacy", URL: t.Links.Privacy}, {Name: "help", URL: t.Links.Help}, {Name: "terms", URL: t.Links.Terms}, {Name: "review", URL: t.Links.Review}} {
+	for _, link := range []urlView{{Name: "privacy", URL: t.Links.PrivacyURL}, {Name: "help", URL: t.Links.HelpURL}, {Name: "terms", URL: t.Links.TermsURL}, {Name: "review", URL: t.Links.ReviewURL}} {
 		if link.URL != "" {
 			v.Links = append(v.Links, link)
 		}

@@ -111,7 +111,7 @@ func (r *request) clock(record insight.Record) *clockView {
 
 // retry returns the address of an early attempt, or "".
 func (r *request) retry(e webhook.Record) string {
-	if !r.may(account.Developer) || webhook.MayRetry(e.Livemode, e.Status, e.NextAt == nil) != nil {
+	if !r.may(account.Developer) || webhook.MayRetry(e.Livemode, e.Status, e.NextAttemptAt == nil) != nil {
 		return ""
 	}
 	return strings.Replace(r.path(retryPath), ":event", e.ID, 1)

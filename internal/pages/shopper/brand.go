@@ -26,7 +26,7 @@ type footerLink struct {
 // footerLinks lists the links that are set.
 func footerLinks(l tenant.Links) []footerLink {
 	var links []footerLink
-	for _, link := range []footerLink{{"privacy", l.Privacy}, {"help", l.Help}, {"terms", l.Terms}} {
+	for _, link := range []footerLink{{"privacy", l.PrivacyURL}, {"help", l.HelpURL}, {"terms", l.TermsURL}} {
 		if link.URL != "" {
 			links = append(links, link)
 		}

@@ -37,7 +37,7 @@ func TestOperatorIsNamed(t *testing.T) {
 	if page := f.browser().get(f.session(true)).body; strings.Contains(page, `data-testid="operator"`) || strings.Contains(page, `target="_blank"`) {
 		t.Error("a gateway without settings shows an operator or links")
 	}
-	f.pages.cfg.Operator = Operator{Name: "Checks <&> Co", Links: tenant.Links{Privacy: "https://age.example/privacy?a=1&b=2", Help: "https://age.example/help"}}
+	f.pages.cfg.Operator = Operator{Name: "Checks <&> Co", Links: tenant.Links{PrivacyURL: "https://age.example/privacy?a=1&b=2", HelpURL: "https://age.example/help"}}
 	link := f.session(true)
 	contains(t, f.browser().get(link).body, "Checks &lt;&amp;&gt; Co runs this check for Corner Shop.",
 		`<a href="https://age.example/privacy?a=1&amp;b=2" target="_blank" rel="noopener noreferrer" data-testid="privacy">`,

@@ -68,7 +68,7 @@ func goldenScreens() map[string]goldenScreen {
 			branded := live
 			branded.look = look{
 				Shop: shop.Merchant, Logo: "/brand/HASH.png", Stylesheet: "/brand/1f5f5b-HASH.css",
-				links: tenant.Links{Privacy: "https://shop.example/privacy?a=1&b=2", Help: "https://shop.example/help", Terms: "https://shop.example/terms"},
+				links: tenant.Links{PrivacyURL: "https://shop.example/privacy?a=1&b=2", HelpURL: "https://shop.example/help", TermsURL: "https://shop.example/terms"},
 			}
 			return &introView{layout: branded, exit: shop, TargetAge: 18}
 		}},

@@ -72,7 +72,7 @@ func composedKeys() []string {
 	for _, why := range reasons {
 		keys = append(keys, "fallback."+string(why))
 	}
-	for _, link := range footerLinks(tenant.Links{Privacy: "x", Help: "x", Terms: "x"}) {
+	for _, link := range footerLinks(tenant.Links{PrivacyURL: "x", HelpURL: "x", TermsURL: "x"}) {
 		keys = append(keys, "page."+link.Kind)
 	}
 	return keys

@@ -181,7 +181,7 @@ type exit struct {
 }
 
 func exitOf(v visit) exit {
-	return exit{Merchant: v.merchant(), Leave: v.sess.CancelURL, Review: v.tenant.Links.Review}
+	return exit{Merchant: v.merchant(), Leave: v.sess.CancelURL, Review: v.tenant.Links.ReviewURL}
 }
 
 type exitView struct {

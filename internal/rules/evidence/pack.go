@@ -72,7 +72,7 @@ func (s *Service) statement(r Request, of tenant.Tenant, entries log) statement 
 	v := statement{
 		About: s.about, Tenant: of, From: r.From, Last: r.To.AddDate(0, 0, -1), Target: r.TargetAge,
 		Cutoff: float64(r.TargetAge) + s.about.Margin, Head: entries.head, Changes: entries.summary(),
-		Languages: of.Languages, Review: of.Links.Review, FairnessFile: FairnessFile, MinCount: MinCount,
+		Languages: of.Languages, Review: of.Links.ReviewURL, FairnessFile: FairnessFile, MinCount: MinCount,
 	}
 	if len(v.Languages) == 0 {
 		v.Languages = tenant.Languages

@@ -64,7 +64,7 @@ type Credentials struct {
 func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Credentials, error) {
 	checked, err := s.checked(ctx, uuid.Nil, Changes{
 		Name: &t.Name, SuccessURL: &t.SuccessURL, CancelURL: &t.CancelURL, WebhookURL: &t.WebhookURL, FreeChecks: t.FreeChecks,
-		PrivacyURL: &t.Links.Privacy, HelpURL: &t.Links.Help, TermsURL: &t.Links.Terms, ReviewURL: &t.Links.Review, Languages: &t.Languages, AlertBelow: t.AlertBelow,
+		PrivacyURL: &t.Links.PrivacyURL, HelpURL: &t.Links.HelpURL, TermsURL: &t.Links.TermsURL, ReviewURL: &t.Links.ReviewURL, Languages: &t.Languages, AlertBelow: t.AlertBelow,
 		DocumentWays: &t.DocumentWays,
 	})
 	if err != nil {

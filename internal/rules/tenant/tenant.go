@@ -48,15 +48,15 @@ func (t Tenant) Allows(way string) bool {
 
 // Links are addresses that the hosted page leads to; empty ones are not shown.
 type Links struct {
-	Privacy, Help, Terms string // in the footer
-	Review               string // after a refusal: where a shopper asks for a review
+	PrivacyURL, HelpURL, TermsURL string // in the footer
+	ReviewURL                     string // after a refusal: where a shopper asks for a review
 }
 
 // Or returns the links, and takes empty ones from other.
 func (l Links) Or(other Links) Links {
 	return Links{
-		Privacy: cmp.Or(l.Privacy, other.Privacy), Help: cmp.Or(l.Help, other.Help), Terms: cmp.Or(l.Terms, other.Terms),
-		Review: cmp.Or(l.Review, other.Review),
+		PrivacyURL: cmp.Or(l.PrivacyURL, other.PrivacyURL), HelpURL: cmp.Or(l.HelpURL, other.HelpURL),
+		TermsURL: cmp.Or(l.TermsURL, other.TermsURL), ReviewURL: cmp.Or(l.ReviewURL, other.ReviewURL),
 	}
 }
 

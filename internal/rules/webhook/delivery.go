@@ -69,12 +69,12 @@ type Endpoint struct {
 // Record is an event and the state of its delivery, for operators.
 type Record struct {
 	Event
-	EndpointID string // empty without a destination
-	Status     Status
-	CreatedAt  time.Time
-	Attempts   int        // made so far
-	NextAt     *time.Time // when the next attempt is due; only while pending
-	LastAt     *time.Time // of the last attempt
-	LastClass  Class      // of the last attempt
-	LastStatus int        // HTTP status of the last attempt, 0 without an answer
+	EndpointID    string // empty without a destination
+	Status        Status
+	CreatedAt     time.Time
+	Attempts      int        // made so far
+	NextAttemptAt *time.Time // when the next attempt is due; only while pending
+	LastAt        *time.Time // of the last attempt
+	LastClass     Class      // of the last attempt
+	LastStatus    int        // HTTP status of the last attempt, 0 without an answer
 }

@@ -275,7 +275,7 @@ func TestDispatcherLeavesNoLease(t *testing.T) {
 		arrives(t, arrived, "the attempt")
 		stop()
 		record, _, err := s.EventByID(t.Context(), webhook.OfAll(), event.ID)
-		if err != nil || record.NextAt == nil || record.NextAt.After(time.Now().Add(time.Second)) {
+		if err != nil || record.NextAttemptAt == nil || record.NextAttemptAt.After(time.Now().Add(time.Second)) {
 			t.Fatalf("after the shutdown: %+v, %v", record, err)
 		}
 		_, stop = w.start(quick, hangLimit, time.Second)

@@ -36,7 +36,7 @@ func TestTenantComesBackAsStored(t *testing.T) {
 		want := tenant.Tenant{
 			ID: id(t), Name: "Vin & Øl \"quoted\"", SuccessURL: "https://shop.example/ok", CancelURL: "https://shop.example/no",
 			WebhookURL: "https://shop.example/hook", DocumentCheck: true, AgeVisibility: true, FreeChecks: &free,
-			Links:    tenant.Links{Privacy: "https://shop.example/privacy", Help: "https://shop.example/help", Terms: "https://shop.example/terms"},
+			Links:    tenant.Links{PrivacyURL: "https://shop.example/privacy", HelpURL: "https://shop.example/help", TermsURL: "https://shop.example/terms"},
 			Disabled: true, CreatedAt: start, Languages: []string{"de", "zh-Hans"}, AlertBelow: &none,
 			DocumentWays: []string{"wallet"},
 		}
@@ -72,7 +72,7 @@ func TestUpdateTenantChangesOnlyWhatIsSet(t *testing.T) {
 		other := newTenant(t, s)
 		url, empty, on, free := "https://shop.example/ok", "", true, int64(7)
 		want.SuccessURL, want.DocumentCheck, want.FreeChecks = url, on, &free
-		want.Links = tenant.Links{Privacy: url, Help: url, Terms: url, Review: url}
+		want.Links = tenant.Links{PrivacyURL: url, HelpURL: url, TermsURL: url, ReviewURL: url}
 		got, err := s.UpdateTenant(t.Context(), want.ID, tenant.Changes{
 			SuccessURL: &url, DocumentCheck: &on, FreeChecks: &free, PrivacyURL: &url, HelpURL: &url, TermsURL: &url, ReviewURL: &url,
 		}, anAct)
