@@ -36,7 +36,7 @@ func (p *Pages) account() feature {
 		screens: []string{"account"},
 		keys:    []string{"method.password", "method.totp", "method.code", "method.passkey"},
 	}
-	f.ask(route{path: leavePath, least: viewer}, leaveForm, p.leave)
+	f.ask(route{path: leavePath, least: member}, leaveForm, p.leave)
 	return f
 }
 

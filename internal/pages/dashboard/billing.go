@@ -154,7 +154,7 @@ func (r *request) lineOf(e billing.Entry) lineView {
 type lowBalance struct {
 	Left  int
 	Below int64
-	Href  string
+	Href  string // of the page about billing, or empty for those who may not open it
 }
 
 // lowBalance returns the warning if there is reason for one. Where it cannot be
@@ -166,7 +166,7 @@ func (r *request) lowBalance() *lowBalance {
 	}
 	a, err := r.pages.cfg.Insight.Allowance(r.ctx(), r.access.TenantID())
 	if left := a.FreeLeft + a.Credit; err == nil && !a.Unlimited && left < *below {
-		return &lowBalance{int(left), *below, r.to(billingPath)}
+		return &lowBalance{int(left), *below, r.editing(billingPath)}
 	}
 	return nil
 }

@@ -40,13 +40,13 @@ var (
 func (p *Pages) delivery() feature {
 	f := feature{
 		routes: []route{
-			{method: http.MethodGet, path: eventPath, least: viewer, handle: p.showDelivery},
-			{method: http.MethodPost, path: eventPath + "/resend", least: developer, handle: plainForm.does(p.resendOne)},
+			{method: http.MethodGet, path: eventPath, least: reader, handle: p.showDelivery},
+			{method: http.MethodPost, path: eventPath + "/resend", least: resender, handle: plainForm.does(p.resendOne)},
 		},
 		screens: []string{"delivery"},
 		keys:    []string{"resend.fact_1h", "resend.fact_24h", "resend.fact_7d", "resend.fact_30d"},
 	}
-	f.ask(route{path: webhooksPath + "/resend", least: developer}, resendForm, p.resendFailed)
+	f.ask(route{path: webhooksPath + "/resend", least: resender}, resendForm, p.resendFailed)
 	f.ask(route{path: webhooksPath + "/test", least: developer, testOnly: true}, testEventForm, p.sendTestEvent)
 	f.ask(route{path: webhooksPath + "/endpoints/:endpoint/enable", least: developer, stepUp: inLive}, enableEndpointForm, p.enable)
 	return f
@@ -80,7 +80,7 @@ func (p *Pages) showDelivery(r *request) error {
 	}
 	v := &deliveryView{
 		Event: d.Record, Tone: deliveryTones[d.Status], Body: escape(d.Body), Back: r.path(webhooksPath),
-		MayAct: r.may(account.Developer), Retry: r.retry(d.Record), Session: r.path(sessionsPath) + "/" + d.SessionID.String(),
+		MayAct: r.may(account.Resend), Retry: r.retry(d.Record), Session: r.path(sessionsPath) + "/" + d.SessionID.String(),
 	}
 	for _, a := range slices.Backward(d.Attempts) {
 		tone := "bad"

@@ -36,6 +36,13 @@ func (p *Pages) Error(c echo.Context, status int, cause error) {
 	}
 }
 
+// refuseMember writes the page of a refusal to somebody who may open other pages
+// of the tenant, with the navigation to those.
+func (p *Pages) refuseMember(r *request, cause error) error {
+	v := &errorView{layout: r.layout(), Name: failureOf(http.StatusForbidden, cause)}
+	return p.set.Render(r, http.StatusForbidden, "error", v)
+}
+
 func failureOf(status int, cause error) string {
 	switch {
 	case errors.Is(cause, errRole):

@@ -25,7 +25,7 @@ func Once(accounts *account.Service, nonce string) error {
 // Row is a row of the route table, for tests.
 type Row struct {
 	Method, Path  string
-	Least         string // anyone, user, viewer, developer, owner or operator
+	Least         string // the name of the constant
 	TestOnly      bool
 	Confirmed     bool // asks for a fresh confirmation in test mode, or without one
 	ConfirmedLive bool // the same in live mode
@@ -37,7 +37,7 @@ func Table() ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := []string{"anyone", "user", "viewer", "developer", "owner", "operator"}
+	names := []string{"anyone", "user", "member", "reader", "viewer", "refused", "auditor", "prover", "resender", "developer", "owner", "operator"}
 	var rows []Row
 	for _, r := range p.routes {
 		rows = append(rows, Row{

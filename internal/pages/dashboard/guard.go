@@ -38,6 +38,9 @@ func (p *Pages) guarded(route route) echo.HandlerFunc {
 			if errors.Is(err, errStepUp) || errors.Is(err, errSecondFactor) {
 				return p.askStepUp(r, err)
 			}
+			if errors.Is(err, errRole) || errors.Is(err, errReadOnly) {
+				return p.refuseMember(r, err)
+			}
 			return err
 		}
 		err := route.handle(r)
@@ -148,7 +151,7 @@ func (p *Pages) enter(r *request) error {
 	if r.access.ReadOnly() && r.route.method != http.MethodGet {
 		return errReadOnly
 	}
-	if !r.may(r.route.least.role()) {
+	if !r.may(r.route.least.right()) {
 		return errRole
 	}
 	return nil

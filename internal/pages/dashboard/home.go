@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 
+	"agegate/internal/rules/account"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
@@ -12,8 +13,17 @@ func (p *Pages) home() feature {
 	return feature{
 		routes:  []route{{method: http.MethodGet, path: homePath, least: user, handle: p.showHome}},
 		screens: []string{"home"},
-		keys:    []string{"role.owner", "role.developer", "role.viewer"},
+		keys:    roleKeys("role."),
 	}
+}
+
+// roleKeys returns a text of each role.
+func roleKeys(prefix string) []string {
+	var keys []string
+	for _, role := range account.Roles() {
+		keys = append(keys, prefix+string(role))
+	}
+	return keys
 }
 
 type homeView struct {
@@ -57,7 +67,7 @@ func (p *Pages) membershipsOf(r *request, userID uuid.UUID) ([]memberOf, error) 
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, memberOf{t, string(m.Role), fill(overviewPath, t.ID.String(), "test")})
+		all = append(all, memberOf{t, string(m.Role), fill(landing(m.Role), t.ID.String(), "test")})
 	}
 	return all, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agegate/internal/pages/page"
+	"agegate/internal/rules/account"
 )
 
 // Patterns that pages of many features lead to or begin with.
@@ -125,6 +126,9 @@ func (r *request) tenantView() *tenantView {
 	if !r.route.hasMode() || r.route.testOnly || r.route.method != http.MethodGet || strings.Count(pattern, ":") > 2 {
 		pattern = overviewPath // an object of one mode is not there in the other
 	}
+	if !r.opens(pattern) {
+		pattern = refusalsPath
+	}
 	id := r.access.TenantID().String()
 	v := &tenantView{
 		Name: r.tenant.Name, Disabled: r.tenant.Disabled,
@@ -157,6 +161,14 @@ func (r *request) nav(groups []navGroup) []navGroupView {
 		}
 	}
 	return shown
+}
+
+// landing returns the pattern of the page that a member of a tenant begins at.
+func landing(role account.Role) string {
+	if role.May(account.ReadSessions) {
+		return overviewPath
+	}
+	return auditPath
 }
 
 // within reports whether the request's page is the pattern's or below it. The

@@ -49,7 +49,7 @@ func (p *Pages) link() feature {
 		},
 		screens: []string{"setup", "invitation", "recover"},
 		forms:   []*form{setupForm, recoverForm},
-		keys:    []string{"invitation.as_viewer", "invitation.as_developer", "invitation.as_owner", "invitation.member"},
+		keys:    append(roleKeys("invitation.as_"), "invitation.member"),
 	}
 }
 
@@ -205,5 +205,5 @@ func (p *Pages) joinAsVisitor(r *request, link account.Link, token string) error
 	if err != nil {
 		return err
 	}
-	return r.done(fill(overviewPath, joined.String(), "test"), "joined")
+	return r.done(fill(landing(link.Role), joined.String(), "test"), "joined")
 }

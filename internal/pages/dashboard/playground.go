@@ -135,7 +135,7 @@ type outcomeView struct{ Name, Tone, Href string }
 // outcomes returns the links that force each result, while the session is open
 // and its link is known, for those who may use the playground.
 func (r *request) outcomes(record insight.Record) ([]outcomeView, error) {
-	if record.Livemode || record.Status != session.StatusPending || !r.may(account.Developer) {
+	if record.Livemode || record.Status != session.StatusPending || !r.may(account.Develop) {
 		return nil, nil
 	}
 	link, err := r.testLink(record)

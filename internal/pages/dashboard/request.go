@@ -197,14 +197,14 @@ func (r *request) to(pattern string) string {
 	return r.path(pattern)
 }
 
-// may reports whether the user has a role or a better one.
-func (r *request) may(role account.Role) bool { return r.access.Role().Includes(role) }
+// may reports whether the user's role in the tenant has a right.
+func (r *request) may(right account.Right) bool { return r.access.Role().May(right) }
 
 // opens reports whether the page of a pattern exists and the user's role is
 // enough for it. It says nothing of pages that belong to no tenant.
 func (r *request) opens(pattern string) bool {
 	route, exists := r.pages.byPattern[pattern]
-	return exists && (!route.hasTenant() || r.may(route.least.role()))
+	return exists && (!route.hasTenant() || r.may(route.least.right()))
 }
 
 // editing returns the address of a page without a mode if the user may open it,

@@ -10,22 +10,32 @@ import (
 	"github.com/google/uuid"
 )
 
-// least is who may open a route. Each may open what is open to those before,
-// except that operators are members of no tenant by being operators.
+// least is who may open a route.
 type least int
 
+// Those between user and operator are members of the path's tenant whose role has
+// a right. Operators are members of no tenant by being operators.
 const (
-	anyone    least = iota
-	user            // who is signed in
-	viewer          // a member of the path's tenant, or better
-	developer       // the same
-	owner           // the same
-	operator        // of the instance
+	anyone   least = iota
+	user           // who is signed in
+	member         // any role
+	reader         // who reads sessions
+	viewer         // who reads settings
+	refused        // who reads refusals
+	auditor        // who reads the audit log
+	prover         // who makes evidence packs
+	resender       // who sends webhook events again
+	developer
+	owner
+	operator // of the instance
 )
 
-// role returns the role that a member needs.
-func (l least) role() account.Role {
-	return map[least]account.Role{viewer: account.Viewer, developer: account.Developer, owner: account.Owner}[l]
+// right returns the right that a member needs.
+func (l least) right() account.Right {
+	return map[least]account.Right{
+		member: account.BeMember, reader: account.ReadSessions, viewer: account.ReadSettings, refused: account.ReadRefusals,
+		auditor: account.ReadAudit, prover: account.Prove, resender: account.Resend, developer: account.Develop, owner: account.Own,
+	}[l]
 }
 
 // stepUp is when a route asks for a fresh confirmation of who the user is.

@@ -54,7 +54,7 @@ func (p *Pages) session() feature {
 	}
 	f := feature{
 		routes: []route{
-			{method: http.MethodGet, path: sessionPath, least: viewer, handle: p.showSession},
+			{method: http.MethodGet, path: sessionPath, least: reader, handle: p.showSession},
 		},
 		screens: []string{"session"},
 		keys:    append(keys, storyKeys()...),
@@ -151,7 +151,7 @@ func (p *Pages) showSession(r *request) error {
 	}
 	v.Clock = r.clock(record)
 	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL, record.ID)
-	if r.may(account.Owner) {
+	if r.may(account.Own) {
 		v.Delete = r.objectPath(deletePath)
 	}
 	if v.Forced, err = r.outcomes(record); err != nil {

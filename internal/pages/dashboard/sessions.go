@@ -30,7 +30,7 @@ func (p *Pages) sessions() feature {
 		keys = append(keys, "sessions.problem."+name)
 	}
 	return feature{
-		routes:  []route{{method: http.MethodGet, path: sessionsPath, least: viewer, handle: p.showSessions}},
+		routes:  []route{{method: http.MethodGet, path: sessionsPath, least: reader, handle: p.showSessions}},
 		screens: []string{"sessions"},
 		keys:    keys,
 	}

@@ -14,15 +14,18 @@ const (
 	revokePath = teamPath + "/invitations/:id/revoke"
 )
 
+// roleNames are the roles to choose from; the first, the owner's, is by promotion only.
+var roleNames = roleKeys("")
+
 var inviteForm = &form{
 	name:     "invite",
-	fields:   []field{{name: "role", kind: "select", options: []string{"developer", "viewer"}, hint: true}},
+	fields:   []field{{name: "role", kind: "select", options: roleNames[1:], hint: true}},
 	problems: map[error]string{account.ErrInvitedRole: "role"},
 }
 
 var memberForm = &form{
 	name: "member", again: true,
-	fields:   []field{{name: "role", kind: "select", options: []string{"owner", "developer", "viewer"}, hint: true}},
+	fields:   []field{{name: "role", kind: "select", options: roleNames, hint: true}},
 	problems: map[error]string{account.ErrRole: "role", account.ErrLastOwner: "last"},
 }
 
@@ -40,6 +43,7 @@ func (p *Pages) team() feature {
 		},
 		screens: []string{"team", "member"},
 		forms:   []*form{inviteForm},
+		keys:    roleKeys("role.may_"),
 	}
 	f.fill(at(memberPath), memberForm, p.setRole)
 	f.ask(at(removePath), removeMemberForm, p.remove)
@@ -49,6 +53,7 @@ func (p *Pages) team() feature {
 
 type teamView struct {
 	layout
+	Roles       []string // that an invitation can give
 	Members     []memberView
 	Invitations []invitationView
 	Form        *formView
@@ -77,7 +82,7 @@ func (p *Pages) renderTeam(r *request, status int, f *formView, link string) err
 	if err != nil {
 		return err
 	}
-	v := &teamView{Form: f, Link: link}
+	v := &teamView{Form: f, Link: link, Roles: inviteForm.fields[0].options}
 	if r.who.Strong() && !r.who.SteppedUp(p.cfg.Now()) {
 		v.Confirm = stepUpPath + "?next=" + url.QueryEscape(r.path(teamPath))
 	}
@@ -112,6 +117,7 @@ func (p *Pages) invite(r *request) (*question, error) {
 
 type memberPage struct {
 	layout
+	Roles  []string
 	Member account.Member
 	Form   *formView
 	Back   string
@@ -133,7 +139,7 @@ func (p *Pages) setRole(r *request) (*question, error) {
 	return &question{
 		begin: []string{"role", string(m.Role)},
 		show: func(status int, f *formView) error {
-			return r.render(status, "member", &memberPage{Member: m, Form: f, Back: back, Remove: back + "/" + m.UserID.String() + "/remove"})
+			return r.render(status, "member", &memberPage{Roles: roleNames, Member: m, Form: f, Back: back, Remove: back + "/" + m.UserID.String() + "/remove"})
 		},
 		do: func(f *formView) error {
 			if err := p.cfg.Accounts.SetRole(r.ctx(), r.access, m.UserID, account.Role(f.Value("role"))); err != nil {

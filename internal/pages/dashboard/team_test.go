@@ -144,3 +144,59 @@ func TestLastOwnerStays(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusedMembersKeepTheirWay: a member who may not open a page is shown those
+// that they may, and begins at one of them.
+func TestRefusedMembersKeepTheirWay(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		made := g.Shop(t, "", nil)
+		shop, record := "/dashboard/"+made.Tenant.ID.String(), g.Create(t, made.Test.APIKey, 18).SessionID
+		ada := g.SignIn(t, false, account.ByPasskey)
+		g.Join(t, ada, made.Tenant.ID, account.Owner)
+		g.StepUp(t, ada)
+		for _, tt := range []struct {
+			role          account.Role
+			start         string
+			has, hasNot   []string // of the navigation
+			opens, closed []string
+		}{
+			{
+				account.Support, shop + "/test", []string{"overview", "sessions", "webhooks", "paste"}, []string{"keys", "settings", "team", "audit", "refusals", "playground", "billing"},
+				[]string{"/test/sessions", "/test/sessions/" + record, "/test/webhooks", "/test/paste", "/test/webhooks/resend"}, []string{"/test/keys", "/settings", "/audit", "/billing"},
+			},
+			{
+				account.Compliance, shop + "/audit", []string{"audit", "evidence", "refusals"}, []string{"overview", "sessions", "keys", "settings", "team", "paste", "webhooks"},
+				[]string{"/audit", "/test/refusals"}, []string{"/test", "/test/sessions", "/test/sessions/" + record, "/settings"},
+			},
+			{account.Viewer, shop + "/test", []string{"overview", "settings", "billing"}, []string{"keys", "team", "audit"}, []string{"/settings"}, []string{"/team", "/test/keys"}},
+		} {
+			res, body := ada.Fill(t, shop+"/team", url.Values{"role": {string(tt.role)}})
+			want(t, "invite", res, 200, "")
+			link := between(t, between(t, body, `data-testid="invitation-link"`, "</section>"), "<code>", "</code>")
+			who := g.Nobody()
+			res, _ = who.Post(t, strings.TrimPrefix(link, "http://localhost:8080"), person(string(tt.role)))
+			want(t, "accept", res, 303, "/dashboard")
+			res, _ = who.Get(t, "/dashboard")
+			want(t, string(tt.role)+" begins", res, 303, tt.start)
+			for _, path := range tt.opens {
+				if res, _ := who.Get(t, shop+path); res.StatusCode != 200 {
+					t.Errorf("%s at %s: %d", tt.role, path, res.StatusCode)
+				}
+			}
+			for _, path := range tt.closed {
+				res, body := who.Get(t, shop+path)
+				want(t, string(tt.role)+" at "+path, res, 403, "")
+				for _, name := range tt.has {
+					if !strings.Contains(body, `data-testid="nav-`+name+`"`) {
+						t.Errorf("%s at %s: no way to %s", tt.role, path, name)
+					}
+				}
+				for _, name := range tt.hasNot {
+					if strings.Contains(body, `data-testid="nav-`+name+`"`) {
+						t.Errorf("%s at %s: a way to %s, which is closed", tt.role, path, name)
+					}
+				}
+			}
+		}
+	})
+}

@@ -93,7 +93,7 @@ type clockView struct {
 // clock returns the test clock of a session, nil for those who may not use it
 // and where it could do nothing.
 func (r *request) clock(record insight.Record) *clockView {
-	if record.Livemode || !r.may(account.Developer) {
+	if record.Livemode || !r.may(account.Develop) {
 		return nil
 	}
 	v := &clockView{Armed: record.NextRedirectExpired && record.MayRedirect}
@@ -111,7 +111,7 @@ func (r *request) clock(record insight.Record) *clockView {
 
 // retry returns the address of an early attempt, or "".
 func (r *request) retry(e webhook.Record) string {
-	if !r.may(account.Developer) || webhook.MayRetry(e.Livemode, e.Status, e.NextAttemptAt == nil) != nil {
+	if !r.may(account.Develop) || webhook.MayRetry(e.Livemode, e.Status, e.NextAttemptAt == nil) != nil {
 		return ""
 	}
 	return strings.Replace(r.path(retryPath), ":event", e.ID, 1)

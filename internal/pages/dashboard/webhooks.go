@@ -33,7 +33,7 @@ var (
 
 func (p *Pages) webhooks() feature {
 	f := feature{
-		routes:  []route{{method: http.MethodGet, path: webhooksPath, least: viewer, handle: p.showWebhooks}},
+		routes:  []route{{method: http.MethodGet, path: webhooksPath, least: reader, handle: p.showWebhooks}},
 		screens: []string{"webhooks"},
 		keys:    []string{"webhooks.reason_gone", "webhooks.reason_failing", "secret.active", "secret.retiring"},
 	}
@@ -53,6 +53,7 @@ type webhooksView struct {
 	Endpoints []endpointView
 	Secrets   []secretView
 	MayAct    bool // the user is a developer
+	MayResend bool
 	Filter    insight.DeliveryFilter
 	Statuses  []webhook.Status
 	Classes   []webhook.Class
@@ -91,7 +92,7 @@ type deliveryRow struct {
 func (p *Pages) showWebhooks(r *request) error {
 	query := r.QueryParams()
 	v := &webhooksView{
-		URL: r.tenant.WebhookURL, Settings: r.path(settingsPath), MayAct: r.may(account.Developer),
+		URL: r.tenant.WebhookURL, Settings: r.editing(settingsPath), MayAct: r.may(account.Develop), MayResend: r.may(account.Resend),
 		Filter:   insight.DeliveryFilter{Status: webhook.Status(query.Get("status")), Class: webhook.Class(query.Get("class"))},
 		Statuses: deliveryStatuses, Classes: deliveryClasses,
 		Here: r.path(webhooksPath), TestEvent: r.path(webhooksPath + "/test"), Certify: r.path(certifyPath), Resend: r.path(webhooksPath + "/resend"),

@@ -23,22 +23,6 @@ type User struct {
 	CreatedAt  time.Time
 }
 
-// Role says what a member may do in a tenant. Roles are ordered: see Role.Includes.
-type Role string
-
-// The roles.
-const (
-	Viewer    Role = "viewer"
-	Developer Role = "developer"
-	Owner     Role = "owner"
-)
-
-var rank = map[Role]int{Viewer: 1, Developer: 2, Owner: 3}
-
-// Includes reports whether the role may do all that least may do. An unknown
-// role includes nothing.
-func (r Role) Includes(least Role) bool { return rank[r] > 0 && rank[r] >= rank[least] }
-
 // Membership ties a user to a tenant.
 type Membership struct {
 	TenantID  uuid.UUID

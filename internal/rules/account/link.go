@@ -24,7 +24,7 @@ var (
 	// ErrMember refuses an invitation that a member accepts.
 	ErrMember = fault.New(fault.Conflict, "You are a member already")
 	// ErrInvitedRole is the rule that owners are made by promotion only.
-	ErrInvitedRole = errors.New("must be developer or viewer")
+	ErrInvitedRole = errors.New("must be developer, support, compliance or viewer")
 	// ErrOwnerExists refuses an owner's invitation to a tenant that has one.
 	ErrOwnerExists = fault.New(fault.Conflict, "The tenant has an owner")
 )
@@ -76,12 +76,12 @@ func (l Link) ID() string { return hex.EncodeToString(l.Hash[:len(l.Hash)/2]) }
 // Invite makes an invitation to the tenant and returns its address. It returns
 // fault.Invalid with the field role.
 func (s *Service) Invite(ctx context.Context, access Access, role Role) (string, error) {
-	if role != Developer && role != Viewer {
+	if role == Owner || !role.May(BeMember) {
 		return "", fault.InvalidFields(fault.FieldError{Field: "role", Err: ErrInvitedRole})
 	}
 	return s.invite(ctx, access.Actor(), access.tenantID, role, func(tx Tx, by uuid.UUID) error {
 		member, err := tx.Membership(access.tenantID, by)
-		if err == nil && member.Role != Owner {
+		if err == nil && !member.Role.May(Own) {
 			return ErrNoSuchTenant
 		}
 		return err

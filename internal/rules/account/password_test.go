@@ -95,17 +95,27 @@ func TestPasswordPolicy(t *testing.T) {
 	}
 }
 
-func TestRolesAreOrdered(t *testing.T) {
-	roles := []Role{"", Viewer, Developer, Owner}
-	for i, has := range roles {
-		for j, least := range roles {
-			if got := has.Includes(least); got != (i > 0 && i >= j) {
-				t.Errorf("%q includes %q: %v", has, least, got)
-			}
+// TestRights: owners may do everything, every role may leave, and a role that is
+// not known may do nothing.
+func TestRights(t *testing.T) {
+	for right := BeMember; right <= Own; right++ {
+		if !Owner.May(right) {
+			t.Errorf("an owner may not do %d", right)
+		}
+		if Role("").May(right) || Role("admin").May(right) {
+			t.Errorf("an unknown role may do %d", right)
 		}
 	}
-	if Role("admin").Includes(Viewer) {
-		t.Error("an unknown role is let in")
+	if len(rights) != len(Roles()) {
+		t.Errorf("%d roles have rights, %d are offered", len(rights), len(Roles()))
+	}
+	for _, role := range Roles() {
+		if !role.May(BeMember) {
+			t.Errorf("a member of the role %s may not leave", role)
+		}
+		if role != Owner && role.May(Own) {
+			t.Errorf("%s may do what owners may", role)
+		}
 	}
 }
 

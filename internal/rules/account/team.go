@@ -13,8 +13,8 @@ import (
 var (
 	// ErrLastOwner refuses to demote or remove the last owner of a tenant.
 	ErrLastOwner = fault.New(fault.Conflict, "A tenant needs an owner")
-	// ErrRole is the rule that a role is one of the three.
-	ErrRole = errors.New("must be owner, developer or viewer")
+	// ErrRole is the rule that a role is one of Roles.
+	ErrRole = errors.New("must be owner, developer, support, compliance or viewer")
 )
 
 // Members returns the members of the tenant, oldest first.
@@ -36,7 +36,7 @@ func (s *Service) Member(ctx context.Context, access Access, userID uuid.UUID) (
 // an owner end. It returns fault.NotFound, ErrLastOwner,
 // or fault.Invalid with the field role.
 func (s *Service) SetRole(ctx context.Context, access Access, userID uuid.UUID, role Role) error {
-	if rank[role] == 0 {
+	if !role.May(BeMember) {
 		return fault.InvalidFields(fault.FieldError{Field: "role", Err: ErrRole})
 	}
 	return s.changeMember(ctx, access, userID, func(tx Tx, before Membership) (*audit.Act, error) {
