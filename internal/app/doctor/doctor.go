@@ -57,6 +57,7 @@ type examiner struct{ Options }
 func Examine(ctx context.Context, o Options) {
 	e := examiner{o}
 	e.ok("configuration", "all variables can be used; the role is "+o.Config.Role)
+	e.operator()
 	for _, step := range []struct {
 		name string
 		make func(context.Context)
@@ -64,6 +65,18 @@ func Examine(ctx context.Context, o Options) {
 		e.within(ctx, step.name, step.make)
 	}
 	e.database(ctx)
+}
+
+// operator asks for the name that the hosted page shows, where it is served.
+func (e *examiner) operator() {
+	const check = "AGEGATE_OPERATOR_NAME"
+	switch {
+	case !e.Config.ServesPages():
+	case e.Config.OperatorName == "":
+		e.warn(check, "it is not set: shoppers do not see who runs the check", "set it to the name of your company, as its privacy notice has it")
+	default:
+		e.ok(check, "shoppers see who runs the check")
+	}
 }
 
 // within runs one examination with a timeout.

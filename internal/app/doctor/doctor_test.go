@@ -100,6 +100,7 @@ func TestHealthy(t *testing.T) {
 			site := newSite(t, authority, time.Hour*24*90)
 			g.Shop(t, site+"/"+canary, onlyAt(site))
 			found := examine(t, append(at(g, g.URL), "AGEGATE_WEBHOOK_ALLOW_NETS=127.0.0.0/8", "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../../models")...)
+			want(t, found, "AGEGATE_OPERATOR_NAME", doctor.Warning, "do not see who runs")
 			for _, check := range []string{"configuration", "models", "AGEGATE_BASE_URL", "AGEGATE_VERIFY_URL", "AGEGATE_DASHBOARD_URL", "database", "schema", "secret key", "callback hosts"} {
 				want(t, found, check, doctor.OK, "")
 			}

@@ -3,6 +3,7 @@ package shopper
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"agegate/internal/check/document/photo"
 	"agegate/internal/rules/session"
@@ -24,6 +25,7 @@ type cameraView struct {
 	Astray   bool          // because the head did not follow the prompts
 	Left     int           // attempts left
 	Troubles []string
+	Browser  string // one of families, or empty
 }
 
 // cameraFiles are the script of the camera page and all that it imports. They
@@ -47,7 +49,8 @@ type troubleView struct {
 	Handover  string
 	Without   string
 	Back      string
-	LinkFirst bool // another browser of this device can do what this one cannot
+	Browser   string // whose way to allow the camera is told; empty: in general
+	LinkFirst bool   // another browser of this device can do what this one cannot
 }
 
 // awaited are the troubles that end by themselves or in another tab.
@@ -58,10 +61,31 @@ func troubleOf(v *cameraView, kind string) troubleView {
 	if slices.Contains(awaited, kind) {
 		return troubleView{exit: v.exit, Kind: kind, Back: v.Back}
 	}
-	return troubleView{
+	t := troubleView{
 		exit: v.exit, Kind: kind, Handover: v.Handover, Without: v.Without, Back: v.Back,
 		LinkFirst: kind == "embedded" && v.Handover != "",
 	}
+	if kind == "refused" {
+		t.Browser = v.Browser
+	}
+	return t
+}
+
+// families are the browsers for which trouble.refused.<family> says how a
+// blocked camera is allowed.
+var families = []string{"ios", "android", "firefox", "chrome", "safari"}
+
+// familyOf returns the family of a browser by its User-Agent header, or "". All
+// browsers of iPhones are alike in this, and most of Android.
+func familyOf(userAgent string) string {
+	for _, mark := range []struct{ of, family string }{
+		{"iPhone", "ios"}, {"iPad", "ios"}, {"Android", "android"}, {"Firefox/", "firefox"}, {"Chrome/", "chrome"}, {"Safari/", "safari"},
+	} {
+		if strings.Contains(userAgent, mark.of) {
+			return mark.family
+		}
+	}
+	return ""
 }
 
 // showCamera answers GET /v/{token}/camera, the camera step. After the check it
@@ -78,15 +102,17 @@ func (p *Pages) showCamera(c echo.Context) error {
 }
 
 func (p *Pages) renderCamera(c echo.Context, v visit) error {
-	view := p.cameraViewOf(v)
+	view := p.cameraViewOf(c, v)
+	view.Step, view.Steps = stepsOf(v), stepsOf(v)
 	view.Astray = view.Again && c.QueryParam("refused") == astray
 	return p.render(c, http.StatusOK, "camera", view)
 }
 
-func (p *Pages) cameraViewOf(v visit) *cameraView {
+func (p *Pages) cameraViewOf(c echo.Context, v visit) *cameraView {
 	view := &cameraView{
 		layout: p.layoutOf(v), exit: exitOf(v), Camera: v.path + "/camera", Without: v.path + "/without-camera",
 		Again: v.sess.Attempts > 0, Left: v.sess.AttemptsLeft(), Troubles: troubles,
+		Browser: familyOf(c.Request().UserAgent()),
 	}
 	if p.cfg.Handovers != nil {
 		view.Handover = v.path + "/handover"

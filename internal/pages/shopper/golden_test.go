@@ -95,7 +95,8 @@ func goldenScreens() map[string]goldenScreen {
 		"document-used-up": {screen: "document", view: func() view {
 			return &documentView{layout: live, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet}, UsedUp: true}
 		}},
-		"photo": {screen: "photo", view: func() view { return &photoView{layout: live, exit: shop, TargetAge: 18} }},
+		"privacy": {screen: "privacy", view: func() view { return &privacyView{} }},
+		"photo":   {screen: "photo", view: func() view { return &photoView{layout: live, exit: shop, TargetAge: 18} }},
 		"photo-consent-missing": {screen: "photo", view: func() view {
 			return &photoView{layout: live, exit: shop, TargetAge: 18, Missing: true}
 		}},

@@ -69,7 +69,7 @@ func (p *Pages) showPhone(c echo.Context) error {
 	case !p.filmable(v):
 		return p.unavailable(c, v)
 	default:
-		view := p.cameraViewOf(v)
+		view := p.cameraViewOf(c, v)
 		if v.sess.DocumentOpen() {
 			view = p.photoCameraOf(c, v)
 		}

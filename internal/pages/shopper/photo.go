@@ -87,7 +87,7 @@ func (p *Pages) agreePhoto(c echo.Context) error {
 
 // photoCameraOf is the camera page for a document.
 func (p *Pages) photoCameraOf(c echo.Context, v visit) *cameraView {
-	view := p.cameraViewOf(v)
+	view := p.cameraViewOf(c, v)
 	view.Photo, view.Again = true, false
 	view.Camera, view.Without, view.Back = v.path+"/photo", "", v.path
 	if outcome := photo.Outcome(c.QueryParam("refused")); outcome == photo.Doubtful || v.sess.DocumentAttempts > 0 && slices.Contains(photo.Refusals, outcome) {

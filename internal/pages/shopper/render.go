@@ -17,10 +17,12 @@ import (
 type layout struct {
 	page.Frame
 	look
-	Path      string       // of the page that shows the session's state
-	Test      bool         // a test session: carries the banner
-	Forcible  bool         // and is still open: the banner has the outcomes
-	Spoofable bool         // and spoof is one of them
+	Path      string // of the page that shows the session's state
+	Test      bool   // a test session: carries the banner
+	Forcible  bool   // and is still open: the banner has the outcomes
+	Spoofable bool   // and spoof is one of them
+	Step      int    // of Steps, from the introduction to the camera; 0 elsewhere
+	Steps     int
 	Assisted  bool         // the shopper cannot move their head; filled in by render
 	Operator  string       // who runs the gateway, or empty; filled in by render
 	Links     []footerLink // filled in by render
@@ -37,7 +39,7 @@ type view interface {
 // screens are the templates that the handlers render.
 var screens = []string{
 	"intro", "consent", "camera", "document", "fallback", "spoof", "notice", "onward", "handover", "phone",
-	"wallet", "sample", "photo",
+	"wallet", "sample", "photo", "privacy",
 }
 
 // composedKeys lists the texts whose keys templates put together from a name.
@@ -69,6 +71,9 @@ func composedKeys() []string {
 	for _, kind := range troubles {
 		keys = append(keys, "trouble."+kind+".title", "trouble."+kind+".body", "trouble."+kind+".action")
 	}
+	for _, family := range families {
+		keys = append(keys, "trouble.refused."+family)
+	}
 	for _, why := range reasons {
 		keys = append(keys, "fallback."+string(why))
 	}
@@ -83,6 +88,6 @@ func (p *Pages) render(c echo.Context, status int, screen string, v view) error 
 	l := v.base()
 	l.Assisted, l.Operator = assisted(c), p.cfg.Operator.Name
 	l.Offered = l.languages
-	l.Links = footerLinks(l.links.Or(p.cfg.Operator.Links))
+	l.Links = footerLinks(l.links.Or(p.cfg.Operator.Links).Or(tenant.Links{Privacy: privacyPath}))
 	return p.pages.Render(c, status, screen, v)
 }

@@ -130,6 +130,7 @@ func (p *Pages) Register(e *echo.Echo) {
 	getOrHead := []string{http.MethodGet, http.MethodHead}
 	p.pages.Assets().Register(e)
 	e.Match(getOrHead, "/brand/:file", p.showBrand)
+	e.Match(getOrHead, privacyPath, p.showPrivacy, page.Compress)
 	e.GET(page.HandshakePath, p.answerHandshake)
 	e.Match(getOrHead, "/v/:token", p.show, page.Compress)
 	e.Match(getOrHead, "/v/:token/", p.show, page.Compress) // where the page of a failed form leads back to

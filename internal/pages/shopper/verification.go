@@ -68,6 +68,15 @@ func (p *Pages) openScreen(v visit) screen {
 	}
 }
 
+// stepsOf is how many steps lead to the result of a visit's camera check: the
+// introduction, consent where the tenant asks for it, and the camera.
+func stepsOf(v visit) int {
+	if v.tenant.AgeVisibility {
+		return 3
+	}
+	return 2
+}
+
 // show answers GET /v/{token}: the page of the session's state, or the
 // result that a test session's force parameter asks for. A wrong parameter is
 // reported even if the session is not available.
@@ -103,11 +112,13 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 		if err := p.greet(c, &v); err != nil {
 			return err
 		}
+		l.Step, l.Steps = 1, stepsOf(v)
 		return p.render(c, http.StatusOK, "intro", &introView{
 			layout: l, exit: exitOf(v), TargetAge: v.sess.TargetAge,
 			Consents: v.tenant.AgeVisibility, CameraOff: p.cfg.NewCapture == nil,
 		})
 	case screenConsent:
+		l.Step, l.Steps = 2, stepsOf(v)
 		return p.render(c, http.StatusOK, "consent", &exitView{layout: l, exit: exitOf(v)})
 	case screenCamera:
 		return p.renderCamera(c, v)

@@ -49,6 +49,10 @@ export function tour(gateway) {
       await page.goto(await link());
       await part(page, "languages").click();
     },
+    privacy: async (page) => {
+      await page.goto(await link());
+      await page.goto(new URL("/privacy", page.url()).href);
+    },
     consent: async (page) => {
       await page.goto(await link(shop));
       await part(page, "start").click();

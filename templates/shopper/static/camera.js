@@ -5,7 +5,7 @@ import { offerTime, onMoreTime, withdrawTime } from "./extend.js";
 import { begin, guide, remark, text } from "./guide.js";
 import { rules, start } from "./machine.js";
 import { openCamera, cameras, photographer, problemOf, stillness } from "./media.js";
-import { sound } from "./signal.js";
+import { signal, sound } from "./signal.js";
 import { openStream, patience } from "./stream.js";
 
 /**
@@ -181,6 +181,7 @@ function films(film) {
  */
 async function turn(film) {
   films(film);
+  begin(film === "face" ? text("show_face") : undefined); // no prompt of the last stage stays
   if (film === "face") remark(text("show_face"));
   if (picker.options.length < 2) return;
   check.cameraId = "";
@@ -268,13 +269,17 @@ const machine = start("primer", enter);
 
 for (const button of page.querySelectorAll('button[data-do="open"]')) {
   if (button instanceof HTMLButtonElement) button.disabled = false; // the primer's is, until somebody listens
-  button.addEventListener("click", () => machine.send("open"));
+  button.addEventListener("click", () => {
+    sound(soundSwitch.getAttribute("aria-pressed") === "true");
+    machine.send("open");
+  });
 }
 onMoreTime(() => check.stream?.moreTime());
 soundSwitch.addEventListener("click", () => {
   const on = soundSwitch.getAttribute("aria-pressed") !== "true";
   soundSwitch.setAttribute("aria-pressed", String(on));
   sound(on);
+  if (on) signal("prompt"); // so that it is known, and known to be heard
 });
 picker.addEventListener("change", () => {
   check.cameraId = picker.value;

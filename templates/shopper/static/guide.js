@@ -108,13 +108,14 @@ function signals(moving, step, hint, done, total) {
 /**
  * Forgets what was told, because another attempt begins: whoever still followed
  * the last prompt would begin it tilted.
+ * @param {string | null} first what the screen says until the next answer
  */
-export function begin() {
+export function begin(first = opening) {
   [complaint, lastSeen, lastShown, lastStep, lastDone] = ["", "", "", "", 0];
   voice.clear();
   spoken.replaceChildren();
   count.textContent = note.textContent = "";
-  sentence.textContent = opening;
+  sentence.textContent = first;
   sign.replaceChildren();
   cue.dataset.side = "";
   cue.replaceChildren();

@@ -1,5 +1,5 @@
 // Signals for a person whose head is turned away from the screen: a short
-// vibration where the device can, and tones once they are switched on.
+// vibration where the device can, and tones unless they are switched off.
 
 /** @typedef {"prompt" | "wrong" | "done"} Signal */
 
@@ -35,9 +35,9 @@ export function signal(name) {
  * @param {boolean} on
  */
 export function sound(on) {
+  if (on === Boolean(audio)) return;
   audio?.close();
   audio = on ? new AudioContext() : null;
-  if (on) signal("prompt"); // so that it is known, and known to be heard
 }
 
 /**
