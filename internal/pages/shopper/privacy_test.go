@@ -13,7 +13,7 @@ import (
 func TestPrivacy(t *testing.T) {
 	own := "https://shop.example/privacy"
 	for _, row := range []struct{ set, want string }{{"", privacyPath}, {own, own}} {
-		f := newFixture(t, tenant.Tenant{Links: tenant.Links{Privacy: row.set}}, nil)
+		f := newFixture(t, tenant.Tenant{Links: tenant.Links{PrivacyURL: row.set}}, nil)
 		shopper := f.browser()
 		if page := shopper.get(f.session(true)); !strings.Contains(page.body, `href="`+row.want+`"`) {
 			t.Errorf("no link to %s", row.want)

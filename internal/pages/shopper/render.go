@@ -88,6 +88,6 @@ func (p *Pages) render(c echo.Context, status int, screen string, v view) error 
 	l := v.base()
 	l.Assisted, l.Operator = assisted(c), p.cfg.Operator.Name
 	l.Offered = l.languages
-	l.Links = footerLinks(l.links.Or(p.cfg.Operator.Links).Or(tenant.Links{Privacy: privacyPath}))
+	l.Links = footerLinks(l.links.Or(p.cfg.Operator.Links).Or(tenant.Links{PrivacyURL: privacyPath}))
 	return p.pages.Render(c, status, screen, v)
 }
