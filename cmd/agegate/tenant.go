@@ -24,66 +24,56 @@ func (c *cli) tenantCommand() *cobra.Command {
 		c.tenantSwitch("enable", "Accept a tenant's API calls again", false))
 }
 
-// tenantFlags are the settings that create and set share.
-type tenantFlags struct {
-	name, success, cancel, webhook string
-	privacy, help, terms, review   string
-	documentCheck, ageVisibility   bool
-	freeChecks, testCap            int64
-	alertBelow                     int64
-	languages, documentWays        []string
+// noticed is the value of a flag that calls given when it is set.
+type noticed struct {
+	pflag.Value
+	given func()
 }
 
-func (f *tenantFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.name, "name", "", "name shown to shoppers")
-	flags.StringVar(&f.success, "success-url", "", "default destination after VERIFIED")
-	flags.StringVar(&f.cancel, "cancel-url", "", "default destination of the fallback page")
-	flags.StringVar(&f.webhook, "webhook-url", "", "destination of completion webhooks")
-	flags.StringVar(&f.privacy, "privacy-url", "", "privacy notice in the page's footer (default: the gateway's)")
-	flags.StringVar(&f.help, "help-url", "", "help page in the page's footer (default: the gateway's)")
-	flags.StringVar(&f.terms, "terms-url", "", "terms in the page's footer (default: the gateway's)")
-	flags.StringVar(&f.review, "review-url", "", "where a refused shopper asks for a review, shown after a refusal")
-	flags.BoolVar(&f.documentCheck, "document-check", false, "offer a document check after an age refusal")
-	flags.StringSliceVar(&f.documentWays, "document-ways", nil, "ways of the document check: wallet, photo (default: all that the gateway has)")
-	flags.BoolVar(&f.ageVisibility, "age-visibility", false, "store the estimates of consenting shoppers")
-	flags.Int64Var(&f.freeChecks, "free-checks", 0, "free live checks a month; -1 unlimited (default: the gateway's)")
-	flags.Int64Var(&f.testCap, "test-cap", 0, "test sessions a day; -1 unlimited (default: the gateway's)")
-	flags.StringSliceVar(&f.languages, "languages", nil, "languages of the hosted page, such as de,en: the first is the default (default: all)")
-	flags.Int64Var(&f.alertBelow, "alert-below", -1, "warn staff when fewer checks are left; -1 never")
+// Set implements pflag.Value.
+func (n noticed) Set(text string) error {
+	n.given()
+	return n.Value.Set(text)
 }
 
-// changes returns the settings given on the command line.
-func (f *tenantFlags) changes(flags *pflag.FlagSet) tenant.Changes {
-	var c tenant.Changes
-	given := func(name string, set func()) {
-		if flags.Changed(name) {
-			set()
-		}
+// settingFlags adds the flags that tenant create and tenant set share. Those that
+// are given set the changes.
+func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
+	notice := func(name string, given func()) {
+		f := flags.Lookup(name)
+		f.Value = noticed{f.Value, given}
 	}
-	given("name", func() { c.Name = &f.name })
-	given("success-url", func() { c.SuccessURL = &f.success })
-	given("cancel-url", func() { c.CancelURL = &f.cancel })
-	given("webhook-url", func() { c.WebhookURL = &f.webhook })
-	given("privacy-url", func() { c.PrivacyURL = &f.privacy })
-	given("help-url", func() { c.HelpURL = &f.help })
-	given("terms-url", func() { c.TermsURL = &f.terms })
-	given("review-url", func() { c.ReviewURL = &f.review })
-	given("document-check", func() { c.DocumentCheck = &f.documentCheck })
-	given("document-ways", func() { c.DocumentWays = &f.documentWays })
-	given("age-visibility", func() { c.AgeVisibility = &f.ageVisibility })
-	given("free-checks", func() { c.FreeChecks = &f.freeChecks })
-	given("test-cap", func() { c.TestCap = &f.testCap })
-	given("languages", func() { c.Languages = &f.languages })
-	given("alert-below", func() { c.AlertBelow = &f.alertBelow })
-	return c
-}
-
-// alert returns the threshold of a new tenant, nil for none.
-func (f *tenantFlags) alert() *int64 {
-	if f.alertBelow == -1 {
-		return nil
+	text := func(to **string, name, usage string) {
+		value := flags.String(name, "", usage)
+		notice(name, func() { *to = value })
 	}
-	return &f.alertBelow
+	flag := func(to **bool, name, usage string) {
+		value := flags.Bool(name, false, usage)
+		notice(name, func() { *to = value })
+	}
+	list := func(to **[]string, name, usage string) {
+		value := flags.StringSlice(name, nil, usage)
+		notice(name, func() { *to = value })
+	}
+	number := func(to **int64, name string, standard int64, usage string) {
+		value := flags.Int64(name, standard, usage)
+		notice(name, func() { *to = value })
+	}
+	text(&c.Name, "name", "name shown to shoppers")
+	text(&c.SuccessURL, "success-url", "default destination after VERIFIED")
+	text(&c.CancelURL, "cancel-url", "default destination of the fallback page")
+	text(&c.WebhookURL, "webhook-url", "destination of completion webhooks")
+	text(&c.PrivacyURL, "privacy-url", "privacy notice in the page's footer (default: the gateway's)")
+	text(&c.HelpURL, "help-url", "help page in the page's footer (default: the gateway's)")
+	text(&c.TermsURL, "terms-url", "terms in the page's footer (default: the gateway's)")
+	text(&c.ReviewURL, "review-url", "where a refused shopper asks for a review, shown after a refusal")
+	flag(&c.DocumentCheck, "document-check", "offer a document check after an age refusal")
+	list(&c.DocumentWays, "document-ways", "ways of the document check: wallet, photo (default: all that the gateway has)")
+	flag(&c.AgeVisibility, "age-visibility", "store the estimates of consenting shoppers")
+	number(&c.FreeChecks, "free-checks", 0, "free live checks a month; -1 unlimited (default: the gateway's)")
+	number(&c.TestCap, "test-cap", 0, "test sessions a day; -1 unlimited (default: the gateway's)")
+	list(&c.Languages, "languages", "languages of the hosted page, such as de,en: the first is the default (default: all)")
+	number(&c.AlertBelow, "alert-below", tenant.NoAlert, "warn staff when fewer checks are left; -1 never")
 }
 
 // pair is one value per mode.
@@ -103,14 +93,14 @@ type createdTenant struct {
 }
 
 func (c *cli) tenantCreate() *cobra.Command {
-	var f tenantFlags
+	var settings tenant.Changes
 	var credit int64
 	cmd := &cobra.Command{
 		Use:   "create --name NAME",
 		Short: "Create a tenant with its keys and secrets, shown only once",
 		Args:  cobra.NoArgs,
 	}
-	f.add(cmd.Flags())
+	settingFlags(cmd.Flags(), &settings)
 	cmd.Flags().Int64Var(&credit, "credit", 0, "prepaid credit to start with")
 	out := outputFlag(cmd, oneObject)
 	_ = cmd.MarkFlagRequired("name")
@@ -122,12 +112,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 			if err := app.CheckSecretKey(cmd.Context(), op.tenants); err != nil {
 				return err
 			}
-			created, err := op.tenants.Create(cmd.Context(), op.actor, tenant.Tenant{
-				Name: f.name, SuccessURL: f.success, CancelURL: f.cancel, WebhookURL: f.webhook,
-				Links:         tenant.Links{PrivacyURL: f.privacy, HelpURL: f.help, TermsURL: f.terms},
-				DocumentCheck: f.documentCheck, AgeVisibility: f.ageVisibility, FreeChecks: f.changes(cmd.Flags()).FreeChecks, TestCap: f.changes(cmd.Flags()).TestCap,
-				Languages: f.languages, AlertBelow: f.alert(), DocumentWays: f.documentWays,
-			})
+			created, err := op.tenants.Create(cmd.Context(), op.actor, settings.Apply(tenant.Tenant{}))
 			if err != nil {
 				return err
 			}
@@ -159,7 +144,7 @@ func printCreated(out *output, c tenant.Credentials) error {
 }
 
 func (c *cli) tenantSet() *cobra.Command {
-	var f tenantFlags
+	var changes tenant.Changes
 	var b brandFlags
 	cmd := &cobra.Command{
 		Use:   "set TENANT_ID",
@@ -168,13 +153,12 @@ func (c *cli) tenantSet() *cobra.Command {
 			"brand is how the hosted page looks: a name in place of the tenant's, a logo, and\na colour, which is made lighter or darker until it can be read.",
 		Args: exactlyOneID("TENANT_ID"),
 	}
-	f.add(cmd.Flags())
+	settingFlags(cmd.Flags(), &changes)
 	b.add(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("brand-clear", "brand-name")
 	cmd.MarkFlagsMutuallyExclusive("brand-clear", "brand-colour")
 	cmd.MarkFlagsMutuallyExclusive("brand-clear", "brand-logo")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		changes := f.changes(cmd.Flags())
 		var err error
 		if changes.Brand, err = b.changes(cmd.Flags()); err != nil {
 			return err

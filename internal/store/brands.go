@@ -45,6 +45,12 @@ func (tx *Tx) updateBrand(tenantID uuid.UUID, c *tenant.BrandChanges) error {
 	return tx.db.Model(&brandRow{}).Where("tenant_id = ?", tenantID).Updates(columns).Error
 }
 
+func set[T any](columns map[string]any, name string, value *T) {
+	if value != nil {
+		columns[name] = *value
+	}
+}
+
 // Brand implements tenant.Store.
 func (s *Store) Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error) {
 	return view(ctx, s, func(tx *Tx) (brand.Brand, error) { return tx.brand(tenantID) })

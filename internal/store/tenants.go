@@ -39,40 +39,14 @@ func (s *Store) CreateTenant(ctx context.Context, t tenant.Tenant, keys []tenant
 
 // UpdateTenant implements tenant.Store.
 func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes, act audit.Act) (tenant.Tenant, error) {
-	columns := map[string]any{}
-	set(columns, "name", c.Name)
-	set(columns, "success_url", c.SuccessURL)
-	set(columns, "cancel_url", c.CancelURL)
-	set(columns, "webhook_url", c.WebhookURL)
-	set(columns, "document_check", c.DocumentCheck)
-	set(columns, "age_visibility", c.AgeVisibility)
-	setLimit(columns, "free_checks", c.FreeChecks)
-	setLimit(columns, "test_cap", c.TestCap)
-	set(columns, "privacy_url", c.PrivacyURL)
-	set(columns, "help_url", c.HelpURL)
-	set(columns, "terms_url", c.TermsURL)
-	set(columns, "review_url", c.ReviewURL)
-	if c.Languages != nil {
-		columns["languages"] = strings.Join(*c.Languages, " ")
-	}
-	if c.DocumentWays != nil {
-		columns["document_ways"] = strings.Join(*c.DocumentWays, " ")
-	}
-	if c.AlertBelow != nil {
-		columns["alert_below"] = nil
-		if *c.AlertBelow >= 0 {
-			columns["alert_below"] = *c.AlertBelow
-		}
-	}
 	return update(ctx, s, func(tx *Tx) (tenant.Tenant, error) {
 		before, err := tx.lockSettings(id)
 		if err != nil {
 			return tenant.Tenant{}, err
 		}
-		if len(columns) > 0 {
-			if err := mustChange(tx.db.Model(&tenantRow{}).Where("id = ?", id).Updates(columns)); err != nil {
-				return tenant.Tenant{}, err
-			}
+		row := tenantRow(c.Apply(before.Tenant))
+		if err := tx.db.Select("*").Omit("id", "created_at", "disabled").Updates(&row).Error; err != nil {
+			return tenant.Tenant{}, err
 		}
 		if err := tx.updateBrand(id, c.Brand); err != nil {
 			return tenant.Tenant{}, err
@@ -119,19 +93,6 @@ func (tx *Tx) settings(db *gorm.DB, id uuid.UUID) (tenant.Settings, error) {
 	}
 	look, err := tx.brand(id)
 	return tenant.Settings{Tenant: found, Brand: look}, err
-}
-
-func set[T any](columns map[string]any, name string, value *T) {
-	if value != nil {
-		columns[name] = *value
-	}
-}
-
-func setLimit(columns map[string]any, name string, value *int64) {
-	set(columns, name, value)
-	if value != nil && *value == tenant.DefaultLimit {
-		columns[name] = nil
-	}
 }
 
 // SetTenantDisabled implements tenant.Store.

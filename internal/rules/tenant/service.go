@@ -62,15 +62,11 @@ type Credentials struct {
 // Create registers a tenant with one API key and one webhook and one redirect
 // secret per mode. It returns fault.Invalid for an unacceptable setting.
 func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Credentials, error) {
-	checked, err := s.checked(ctx, uuid.Nil, Changes{
-		Name: &t.Name, SuccessURL: &t.SuccessURL, CancelURL: &t.CancelURL, WebhookURL: &t.WebhookURL, FreeChecks: t.FreeChecks,
-		PrivacyURL: &t.Links.PrivacyURL, HelpURL: &t.Links.HelpURL, TermsURL: &t.Links.TermsURL, ReviewURL: &t.Links.ReviewURL, Languages: &t.Languages, AlertBelow: t.AlertBelow,
-		DocumentWays: &t.DocumentWays,
-	})
+	checked, err := s.checked(ctx, uuid.Nil, t.all())
 	if err != nil {
 		return Credentials{}, err
 	}
-	t.Languages, t.DocumentWays = *checked.Languages, *checked.DocumentWays
+	t = checked.Apply(t)
 	if t.ID, err = uuid.NewV7(); err != nil {
 		return Credentials{}, err
 	}

@@ -129,12 +129,15 @@ type Changes struct {
 	TermsURL      *string
 	ReviewURL     *string
 	Languages     *[]string // see CheckLanguages
-	AlertBelow    *int64    // -1 for never
+	AlertBelow    *int64    // NoAlert for never
 	Brand         *BrandChanges
 }
 
-// DefaultLimit in Changes clears a tenant's own limit.
-const DefaultLimit = math.MinInt64
+// Values in Changes that clear a number.
+const (
+	DefaultLimit = math.MinInt64 // instead of the tenant's own limit, the operator's
+	NoAlert      = -1
+)
 
 // Store keeps tenants, keys and secrets. Every method that names a row returns
 // fault.NotFound when there is none; every write is atomic. A method that takes
