@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"runtime"
 
 	"agegate/internal/app/config"
 	"agegate/internal/check/age"
@@ -31,6 +32,16 @@ type estimator struct {
 	documentPlaces func() int // how many documents can be photographed now
 }
 
+// spareProcessor lets Go run at least one goroutine more than there are turns at
+// the models. With none to spare, Go looks at the network only every 10 ms, as all
+// its processors compute: everybody's frames and answers waited that long, several
+// times each. The cores are shared by the operating system, which does not wait.
+func spareProcessor(turns int) {
+	if runtime.GOMAXPROCS(0) <= turns {
+		runtime.GOMAXPROCS(turns + 1)
+	}
+}
+
 // openEstimator loads the models.
 func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	if cfg.Estimator == config.EstimatorOff {
@@ -43,6 +54,7 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 		return e, err
 	}
 	a.pool = pool
+	spareProcessor(cfg.InferenceWorkers)
 	a.replica.Models = pool.Manifest.Fingerprint()
 	a.metrics.WatchInference(pool.Busy, pool.Size)
 	head, estimator := age.NewHead(pool.Manifest), age.Estimator(pool.Manifest)

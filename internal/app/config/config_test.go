@@ -2,7 +2,6 @@ package config
 
 import (
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,8 @@ func lookup(env map[string]string) Lookup {
 }
 
 func TestDefaults(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3)) // as in a container that is given three cores
+	defer func(n int) { cores = n }(cores)
+	cores = 3 // as in a container that is given three
 	c, err := Load(lookup(map[string]string{SecretKeyName: goodKey}), SecretKeyName)
 	if err != nil {
 		t.Fatal(err)

@@ -338,13 +338,17 @@ func setEstimator(c *Config, v string) error {
 	return nil
 }
 
+// cores is how many cores the process had when it started: a container's limit,
+// where the machine has more. App raises GOMAXPROCS afterwards.
+var cores = runtime.GOMAXPROCS(0)
+
 func setWorkers(c *Config, v string) error {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 0 || n > 1024 {
 		return errors.New("must be a whole number from 0 to 1024")
 	}
 	if n == 0 {
-		n = runtime.GOMAXPROCS(0) // a container's limit, where the machine has more cores
+		n = cores
 	}
 	c.InferenceWorkers = n
 	return nil
