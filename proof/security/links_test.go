@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 
@@ -21,6 +22,7 @@ const linkUses = 10
 // logs in meanwhile.
 func TestInvitationsWithPasswords(t *testing.T) {
 	onEach(t, "Passwords posted to an invitation", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
+		const guess = "four wrong owls under a moon"
 		posts, attempts := table.Sized(100, 40), table.Sized(40, 4)
 		person, _ := newcomer(t, g)
 		shop := g.Shop(t, "", nil).Tenant.ID
@@ -35,11 +37,12 @@ func TestInvitationsWithPasswords(t *testing.T) {
 		}
 		answers := map[int]int{}
 		var mu sync.Mutex
-		join := func(invitation, email string) {
-			res, _ := g.Nobody().Post(t, invitation, url.Values{"name": {"Eve"}, "email": {email}, "password": {person.Password}})
+		join := func(invitation, email, password string) (int, string) {
+			res, body := g.Nobody().Post(t, invitation, url.Values{"name": {"Eve"}, "email": {email}, "password": {password}})
 			mu.Lock()
 			defer mu.Unlock()
 			answers[res.StatusCode]++
+			return res.StatusCode, body
 		}
 		logIn := func() error {
 			res, _ := g.Nobody().Post(t, "/dashboard/login", url.Values{"email": {person.Email}, "password": {person.Password}})
@@ -60,7 +63,7 @@ func TestInvitationsWithPasswords(t *testing.T) {
 		before = processorTime()
 		var strangers sync.WaitGroup
 		for i := range posts {
-			strangers.Go(func() { join(atOnce, fmt.Sprint(i, "@made.up")) })
+			strangers.Go(func() { join(atOnce, fmt.Sprint(i, "@made.up"), person.Password) })
 		}
 		strangers.Wait()
 		// Those after the first success find no invitation, so answers do not say how
@@ -71,9 +74,20 @@ func TestInvitationsWithPasswords(t *testing.T) {
 		made := g.Count(t, "users") - users
 		r.Mark("users made by one invitation", "1", fmt.Sprint(made), made == 1)
 
+		told := 0
+		for _, password := range []string{"short", guess} {
+			known, page := join(invite(), person.Email, password)
+			if known != http.StatusUnprocessableEntity || strings.Contains(page, "taken") {
+				told++
+			}
+		}
+		free, _ := join(invite(), "nobody@made.up", "short")
+		r.Mark("answers that tell of an account without using the invitation up", "0", fmt.Sprint(told), told == 0 && free == http.StatusUnprocessableEntity)
+		clear(answers)
+
 		invitation := invite()
-		costs(r, "processor time of a post", posts, func(int) { join(invitation, person.Email) })
-		posted := besideAttack(t, r, attempts, func(int) { join(invitation, person.Email) }, logIn)
+		costs(r, "processor time of a post", posts, func(int) { join(invitation, person.Email, guess) })
+		posted := besideAttack(t, r, attempts, func(int) { join(invitation, person.Email, guess) }, logIn)
 		looked := 0
 		for status, times := range answers {
 			if status != http.StatusTooManyRequests {

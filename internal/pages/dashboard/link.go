@@ -31,7 +31,7 @@ var setupForm = &form{
 		{name: "password", kind: "password", either: true, autocomplete: "new-password", hint: true},
 	},
 	problems: also(factorProblems, map[error]string{
-		account.ErrName: "name", account.ErrEmail: "email", account.ErrEmailTaken: "taken",
+		account.ErrName: "name", account.ErrEmail: "email", account.ErrEmailTaken: "taken", account.ErrWrongLogin: "wrong",
 	}),
 }
 
@@ -137,19 +137,25 @@ func (p *Pages) useLink(r *request) error {
 	if f.ok() {
 		signed, notice, err := p.useLinkAs(r, link, f)
 		if err == nil {
-			if err := r.signedIn(signed); err != nil {
-				return err
-			}
-			return r.done(homePath, notice)
-		}
-		if errors.Is(err, account.ErrHasAccount) {
-			return r.done(loginPath+"?next="+r.Request().URL.Path, "log_in_to_join")
+			return r.entered(signed, notice)
 		}
 		if status, err = r.refuse(f, err); err != nil {
 			return err
 		}
 	}
 	return p.renderLink(r, status, link, f)
+}
+
+// entered ends the use of a link: the user is signed in, or gives the second factor
+// and comes back to the link.
+func (r *request) entered(signed account.Signed, notice string) error {
+	if signed.Second == "" {
+		if err := r.signedIn(signed); err != nil {
+			return err
+		}
+		return r.done(homePath, notice)
+	}
+	return r.askSecond(signed, r.Request().URL.Path)
 }
 
 // useLinkAs uses a link as somebody who is not signed in.

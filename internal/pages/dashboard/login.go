@@ -136,12 +136,17 @@ func (p *Pages) logIn(r *request) (*question, error) {
 		if signed.Second == "" {
 			return r.enterAt(signed, next)
 		}
-		second, err := r.blank(secondForm)
-		if err != nil {
-			return err
-		}
-		return r.render(http.StatusOK, "second", &secondView{Form: second, Second: signed.Second, Next: next})
+		return r.askSecond(signed, next)
 	})
+}
+
+// askSecond asks for the second factor, after which next follows.
+func (r *request) askSecond(signed account.Signed, next string) error {
+	second, err := r.blank(secondForm)
+	if err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "second", &secondView{Form: second, Second: signed.Second, Next: next})
 }
 
 // enterAt ends a log-in.

@@ -14,6 +14,50 @@ import (
 	"github.com/google/uuid"
 )
 
+// TestInvitationTakesAccounts: the invitation's page takes the e-mail and password
+// of an account, too, with its second factor, and refuses wrong ones without
+// saying what is wrong.
+func TestInvitationTakesAccounts(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		ada, shop := owner(t, g, "ada")
+		enrol(t, g, ada)
+		other := g.Shop(t, "", nil).Tenant.ID
+		boss := g.SignIn(t, false, account.ByPasskey)
+		g.Join(t, boss, other, account.Owner)
+		g.StepUp(t, boss)
+		invite := func(by *gatewaytest.Staff, at string) string {
+			t.Helper()
+			_, body := by.Fill(t, at+"/team", url.Values{"role": {"viewer"}})
+			return strings.TrimPrefix(between(t, between(t, body, `data-testid="invitation-link"`, "</section>"), "<code>", "</code>"), "http://localhost:8080")
+		}
+		bob := g.Nobody()
+		res, _ := bob.Post(t, invite(ada, shop), person("bob"))
+		want(t, "a new user", res, 303, "/dashboard")
+
+		link := invite(boss, "/dashboard/"+other.String())
+		wrong := person("bob")
+		wrong.Set("password", "some wrong owls under a moon")
+		res, body := g.Nobody().Post(t, link, wrong)
+		want(t, "a wrong password", res, 422, "")
+		if !strings.Contains(body, "These do not belong together") || strings.Contains(body, wrong.Get("password")) {
+			t.Errorf("a wrong password: %s", body)
+		}
+		again := g.Nobody()
+		res, _ = again.Post(t, link, person("bob"))
+		want(t, "an account", res, 303, "/dashboard")
+		res, _ = again.Get(t, "/dashboard/"+other.String()+"/test")
+		want(t, "the second tenant", res, 200, "")
+
+		link = invite(boss, "/dashboard/"+other.String())
+		again = g.Nobody()
+		res, body = again.Post(t, link, person("ada"))
+		want(t, "an account with an app", res, 200, "")
+		if !strings.Contains(body, `action="/dashboard/login/second"`) || !strings.Contains(body, `name="next" value="`+link+`"`) {
+			t.Errorf("the second step: %s", body)
+		}
+	})
+}
+
 func TestInvitations(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, shop := owner(t, g, "ada")

@@ -18,9 +18,6 @@ const LinkPath = "/dashboard/link/"
 var (
 	// ErrLinkGone is returned for a link that was used, has expired or never was.
 	ErrLinkGone = fault.New(fault.Gone, "The link is no longer valid")
-	// ErrHasAccount is returned for an invitation that somebody with an account
-	// accepts as a new user: they log in first. The page says no more than that.
-	ErrHasAccount = fault.New(fault.Conflict, "Log in to accept the invitation")
 	// ErrMember refuses an invitation that a member accepts.
 	ErrMember = fault.New(fault.Conflict, "You are a member already")
 	// ErrInvitedRole is the rule that owners are made by promotion only.
@@ -178,22 +175,58 @@ func (s *Service) RevokeInvitation(ctx context.Context, access Access, id string
 	return fault.New(fault.NotFound, "Not found")
 }
 
-// Accept uses an invitation to make a new user a member, and signs them in. It
-// returns what SetUp returns, but ErrHasAccount for a taken address.
+// Accept uses an invitation to make somebody a member, and signs them in. Where
+// their address is known, the password must be that user's, and LogInSecond may
+// have to follow, after which they use AcceptAs. Else it makes a new user.
+//
+// Both take as long and have the same limits and the same outcome. A wrong password
+// is ErrWrongLogin, and so is a new passkey for a known address. That an address is
+// free can be learned only by using the invitation up. It returns what SetUp returns,
+// too, and ErrLinkGone.
 func (s *Service) Accept(ctx context.Context, token string, p Person, b Browser) (Signed, error) {
 	link, err := s.linkOf(ctx, token, LinkInvitation)
 	if err != nil {
 		return Signed{}, err
 	}
-	user, err := s.newcomer(ctx, link, p)
-	if errors.Is(err, errTaken) {
-		return Signed{}, ErrHasAccount
-	}
+	made, err := s.newcomer(ctx, link, p)
 	if err != nil {
 		return Signed{}, err
 	}
+	user, err := s.known(ctx, made.Email)
+	if err != nil {
+		return Signed{}, err
+	}
+	bucket, err := s.attemptInvitation(ctx, made.Email, link)
+	if err != nil {
+		return Signed{}, err
+	}
+	if user.Email == "" {
+		return s.acceptNew(ctx, link, made, p.Factor, bucket, b)
+	}
+	if p.Passkey != "" {
+		return Signed{}, ErrWrongLogin
+	}
+	matches, err := s.hasher.matches(ctx, made.by, user.Password, p.Password)
+	if err != nil || !matches || user.DisabledAt != nil {
+		return Signed{}, orElse(err, ErrWrongLogin)
+	}
+	return s.logInAs(ctx, user, bucket, b, func(tx Tx) ([]audit.Act, error) {
+		_, err := tx.Membership(*link.TenantID, user.ID)
+		if fault.CodeOf(err) != fault.NotFound {
+			return nil, err // a member already: the link stays
+		}
+		act, err := s.join(tx, link, audit.User(user.ID, user.Name), user.ID)
+		return []audit.Act{act}, err
+	})
+}
+
+// acceptNew is Accept for an address that nobody has.
+func (s *Service) acceptNew(ctx context.Context, link Link, user newcomer, f Factor, bucket []byte, b Browser) (Signed, error) {
+	if err := s.hash(ctx, &user, f.Password); err != nil {
+		return Signed{}, err
+	}
 	actor := audit.User(user.ID, user.Name)
-	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
+	signed, err := s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
 		taken, err := s.takeInvitation(tx, link)
 		if err != nil {
 			return proof{}, err
@@ -201,14 +234,37 @@ func (s *Service) Accept(ctx context.Context, token string, p Person, b Browser)
 		if err := user.insert(tx); err != nil {
 			return proof{}, err
 		}
-		member := Membership{TenantID: *taken.TenantID, UserID: user.ID, Role: taken.Role, CreatedAt: s.now()}
-		if err := tx.InsertMembership(member); err != nil {
+		act, err := s.enrol(tx, taken, actor, user.ID)
+		if err != nil {
 			return proof{}, err
 		}
-		return proof{[]Method{p.method()}, []audit.Act{
-			s.memberAct(actor, audit.MemberAdd, member), s.userAct(actor, audit.UserCreate, user.ID),
-		}}, nil
+		return proof{[]Method{f.method()}, []audit.Act{act, s.userAct(actor, audit.UserCreate, user.ID)}}, tx.DropThrottle(bucket)
 	})
+	if errors.Is(err, errTaken) { // meanwhile
+		err = ErrWrongLogin
+	}
+	return signed, err
+}
+
+// join uses an invitation to make a user a member, and returns the entry. It
+// returns ErrLinkGone or ErrMember.
+func (s *Service) join(tx Tx, link Link, actor audit.Actor, userID uuid.UUID) (audit.Act, error) {
+	taken, err := s.takeInvitation(tx, link)
+	if err != nil {
+		return audit.Act{}, err
+	}
+	return s.enrol(tx, taken, actor, userID)
+}
+
+// enrol makes a user a member as a used invitation says, and returns the entry, or
+// ErrMember.
+func (s *Service) enrol(tx Tx, taken Link, actor audit.Actor, userID uuid.UUID) (audit.Act, error) {
+	member := Membership{TenantID: *taken.TenantID, UserID: userID, Role: taken.Role, CreatedAt: s.now()}
+	err := tx.InsertMembership(member)
+	if fault.CodeOf(err) == fault.Conflict {
+		err = ErrMember
+	}
+	return s.memberAct(actor, audit.MemberAdd, member), err
 }
 
 // AcceptAs uses an invitation to make a signed-in user a member of the tenant
@@ -219,19 +275,11 @@ func (s *Service) AcceptAs(ctx context.Context, who Identity, token string) (uui
 		return uuid.Nil, err
 	}
 	err = s.store.UpdateAccounts(ctx, func(tx Tx) error {
-		taken, err := s.takeInvitation(tx, link)
+		act, err := s.join(tx, link, who.Actor(), who.user.ID)
 		if err != nil {
 			return err
 		}
-		member := Membership{TenantID: *taken.TenantID, UserID: who.user.ID, Role: taken.Role, CreatedAt: s.now()}
-		err = tx.InsertMembership(member)
-		if fault.CodeOf(err) == fault.Conflict {
-			return ErrMember
-		}
-		if err != nil {
-			return err
-		}
-		return tx.AppendAudit(s.memberAct(who.Actor(), audit.MemberAdd, member))
+		return tx.AppendAudit(act)
 	})
 	return *link.TenantID, err
 }

@@ -42,8 +42,8 @@ type Signed struct {
 // known one, or a *ThrottleError.
 func (s *Service) LogIn(ctx context.Context, email, password string, b Browser) (Signed, error) {
 	email = normalEmail(email)
-	user, err := s.store.UserByEmail(ctx, email)
-	if err != nil && fault.CodeOf(err) != fault.NotFound {
+	user, err := s.known(ctx, email)
+	if err != nil {
 		return Signed{}, err
 	}
 	bucket, by, err := s.attempt(ctx, email, user, b)
@@ -57,15 +57,26 @@ func (s *Service) LogIn(ctx context.Context, email, password string, b Browser) 
 	if !matches || user.DisabledAt != nil {
 		return Signed{}, ErrWrongLogin
 	}
+	return s.logInAs(ctx, user, bucket, b, func(Tx) ([]audit.Act, error) { return nil, nil })
+}
+
+// logInAs signs in the user whose password was right, or returns what the second
+// step needs. more runs in the same transaction as the log-in, before the user is
+// locked.
+func (s *Service) logInAs(ctx context.Context, user User, bucket []byte, b Browser, more func(tx Tx) ([]audit.Act, error)) (Signed, error) {
 	if user.TOTP != nil {
 		second, err := s.seal(forSecond, user.ID, ceremonyTTL, credential.HashToken(user.Password))
 		return Signed{Second: encode(second)}, err
 	}
 	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
+		acts, err := more(tx)
+		if err != nil {
+			return proof{}, err
+		}
 		if now, err := tx.LockUser(user.ID); err != nil || now.DisabledAt != nil || now.Password != user.Password {
 			return proof{}, orElse(err, ErrWrongLogin)
 		}
-		return proof{methods: []Method{ByPassword}}, tx.DropThrottle(bucket)
+		return proof{[]Method{ByPassword}, acts}, tx.DropThrottle(bucket)
 	})
 }
 

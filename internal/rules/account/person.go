@@ -48,11 +48,13 @@ type Factor struct {
 type newcomer struct {
 	User
 	passkey *usedPasskey
+	by      party // whom the work for them is for
 }
 
-// newcomer checks what a person says who uses a link: first what costs nothing,
-// and the password is hashed last. It returns fault.Invalid with every field that
-// breaks a rule, a *ThrottleError, or ErrPasskey.
+// newcomer checks what a person says who uses a link, without looking at whether
+// their address is known: first what costs nothing, then their new passkey. The
+// password is not hashed yet. It returns fault.Invalid with every field that breaks
+// a rule, a *ThrottleError, or ErrPasskey.
 func (s *Service) newcomer(ctx context.Context, link Link, p Person) (newcomer, error) {
 	name, email := strings.TrimSpace(p.Name), normalEmail(p.Email)
 	var broken []fault.FieldError
@@ -71,23 +73,31 @@ func (s *Service) newcomer(ctx context.Context, link Link, p Person) (newcomer, 
 	if err != nil {
 		return newcomer{}, err
 	}
-	switch _, err := s.store.UserByEmail(ctx, email); {
-	case err == nil:
-		return newcomer{}, errTaken
-	case fault.CodeOf(err) != fault.NotFound:
-		return newcomer{}, err
-	}
 	id, err := uuid.NewV7()
-	n := newcomer{User: User{ID: id, Email: email, Name: name, CreatedAt: s.now()}}
+	n := newcomer{User: User{ID: id, Email: email, Name: name, CreatedAt: s.now()}, by: by}
 	if err == nil && p.Passkey != "" {
 		var made usedPasskey
 		made, err = s.checkNewPasskey(p.Passkey, "")
 		n.passkey, n.ID = &made, made.key.UserID
 	}
-	if err == nil && p.Password != "" {
-		n.Password, err = s.hasher.hash(ctx, by, p.Password)
-	}
 	return n, err
+}
+
+// hash hashes the password of a newcomer, who may have none.
+func (s *Service) hash(ctx context.Context, n *newcomer, password string) (err error) {
+	if password != "" {
+		n.Password, err = s.hasher.hash(ctx, n.by, password)
+	}
+	return err
+}
+
+// known returns the user with an address, or the zero user.
+func (s *Service) known(ctx context.Context, email string) (User, error) {
+	user, err := s.store.UserByEmail(ctx, email)
+	if fault.CodeOf(err) == fault.NotFound {
+		return User{}, nil
+	}
+	return user, err
 }
 
 // checkPassword checks a password, which may only be left out where there is a passkey.

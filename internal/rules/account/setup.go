@@ -44,6 +44,12 @@ func (s *Service) SetUp(ctx context.Context, token string, p Person, b Browser) 
 	if err != nil {
 		return Signed{}, err
 	}
+	if taken, err := s.known(ctx, user.Email); err != nil || taken.Email != "" {
+		return Signed{}, orElse(err, errTaken)
+	}
+	if err := s.hash(ctx, &user, p.Password); err != nil {
+		return Signed{}, err
+	}
 	user.Operator = true
 	actor := audit.Operator(user.ID, user.Name)
 	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {

@@ -49,7 +49,19 @@ func (s *Service) attempt(ctx context.Context, email string, user User, b Browse
 	if own := s.ownBucket(user.ID, b); user.Email != "" && own != nil {
 		bucket, by = own, party(user.ID)
 	}
-	return bucket, by, s.store.UpdateAccounts(ctx, func(tx Tx) error {
+	return bucket, by, s.count(ctx, bucket, func(tx Tx, now time.Time) error {
+		if by == strangers {
+			return s.takeShared(tx, now, b)
+		}
+		return s.takeCheck(tx, now, "user "+user.ID.String(), ownChecks, ownWindow)
+	})
+}
+
+// count counts a failure in a bucket in advance, and runs take in the same
+// transaction. It returns take's error, or a *ThrottleError where the bucket has
+// to wait, and then counts nothing.
+func (s *Service) count(ctx context.Context, bucket []byte, take func(tx Tx, now time.Time) error) error {
+	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		now := s.now()
 		t, err := tx.LockThrottle(bucket, now)
 		if err != nil {
@@ -58,12 +70,7 @@ func (s *Service) attempt(ctx context.Context, email string, user User, b Browse
 		if err := tooEarly(t, now); err != nil {
 			return err
 		}
-		if by == strangers {
-			err = s.takeShared(tx, now, b)
-		} else {
-			err = s.takeCheck(tx, now, "user "+user.ID.String(), ownChecks, ownWindow)
-		}
-		if err != nil {
+		if err := take(tx, now); err != nil {
 			return err
 		}
 		return putFailure(tx, t, now)
@@ -77,20 +84,21 @@ func (s *Service) attemptPasskey(ctx context.Context, used usedPasskey, b Browse
 	if own := s.ownBucket(used.key.UserID, b); own != nil {
 		bucket = own
 	}
-	return bucket, s.store.UpdateAccounts(ctx, func(tx Tx) error {
-		now := s.now()
-		t, err := tx.LockThrottle(bucket, now)
-		if err != nil {
-			return err
-		}
-		if err := tooEarly(t, now); err != nil {
-			return err
-		}
+	return bucket, s.count(ctx, bucket, func(tx Tx, _ time.Time) error {
 		if first, err := used.ticket.use(tx, used.challenge); err != nil || !first {
 			return orElse(err, ErrPasskey)
 		}
-		return putFailure(tx, t, now)
+		return nil
 	})
+}
+
+// attemptInvitation counts a failure with an address that an invitation is used
+// with, as attempt does, but in a bucket of the address and the tenant: so neither
+// tries of one tenant's invitations keep the user from logging in, nor do more
+// invitations of the tenant give more tries.
+func (s *Service) attemptInvitation(ctx context.Context, email string, link Link) (bucket []byte, err error) {
+	bucket = s.sealer.MAC("account " + email + " invited by " + link.TenantID.String())
+	return bucket, s.count(ctx, bucket, func(Tx, time.Time) error { return nil })
 }
 
 // attemptLink counts a use of a link that makes or changes a user, before anything
