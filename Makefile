@@ -40,6 +40,7 @@ test-all: ## test the rest: further programs, faults, attacks, every page in the
 
 test-go: models postgresql
 	go test ./...
+	cd sdk/go && go test ./...
 
 # The dashboard's tests, on PostgreSQL as well.
 test-pages: models postgresql
@@ -116,7 +117,7 @@ $(generators): $(addprefix internal/tools/generators/,package.json package-lock.
 	cd internal/tools/generators && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-generate: ## insert the samples into the documents, then regenerate gen/ from openapi.yaml
+generate: ## insert the samples into the documents, then regenerate gen/ and the SDKs from openapi.yaml
 	go run ./internal/tools/contract
 	go generate ./gen/...
 
@@ -131,10 +132,10 @@ verify-generated:
 		head -40 "$$dir/diff"; echo "gen/ differs from openapi.yaml: run make generate" >&2; exit 1; }
 
 verify: verify-generated ## fail when generated code or a go.mod differ from their sources
-	@for module in . proof internal/tools/generators internal/tools/packages; do (cd $$module && go mod tidy -diff) || exit 1; done
+	@for module in . proof sdk/go internal/tools/generators internal/tools/packages; do (cd $$module && go mod tidy -diff) || exit 1; done
 
 lint: .tools/golangci-lint lint-openapi lint-pages ## lint the code, the pages' scripts and the contract, and verify what is generated
-	@for module in . proof internal/tools/packages; do (cd $$module && $(CURDIR)/.tools/golangci-lint run) || exit 1; done
+	@for module in . proof sdk/go internal/tools/packages; do (cd $$module && $(CURDIR)/.tools/golangci-lint run) || exit 1; done
 	$(MAKE) verify
 
 lint-openapi: node_modules/.package-lock.json $(generators)

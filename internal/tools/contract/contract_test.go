@@ -55,3 +55,36 @@ func TestConvert30(t *testing.T) {
 		}
 	}
 }
+
+func TestGenerateSDKs(t *testing.T) {
+	document, err := os.ReadFile("../../../openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := generateSDKs(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string][]string{
+		"sdk/go/api.gen.go":            {"\tSuccessURL string `json:\"success_url,omitempty\"`", "\tDetectedAge  *float64 ", "func (c *Client) GetSessionStatus(ctx context.Context, sessionID string)"},
+		"sdk/typescript/types.d.ts":    {`"success_url"?: string;`, `"detected_age": number | null;`, `  | "VERIFIED"`},
+		"sdk/python/agegate/_types.py": {"class CreateSessionRequest(_CreateSessionRequest, total=False)", "detected_age: float | None", `    "webhook-id": str,`},
+	} {
+		for _, line := range want {
+			if !strings.Contains(string(files[file]), line) {
+				t.Errorf("%s lacks %q", file, line)
+			}
+		}
+	}
+	for old, made := range map[string]string{
+		"type: [number, 'null']":      "type: [number, string]",
+		"x-enum-varnames: [Verified,": "x-names: [Verified,",
+		"name: Idempotency-Key\n":     "name: Idempotency-Key\n      required: true\n",
+		"operationId: createSession":  "summary: Create",
+	} {
+		changed := strings.Replace(string(document), old, made, 1)
+		if _, err := generateSDKs([]byte(changed)); err == nil {
+			t.Errorf("SDKs were made of a document with %q", made)
+		}
+	}
+}

@@ -1,7 +1,7 @@
 // Command contract keeps what is derived from the published contract in step
 // with it: the code samples shown in README.md, openapi.yaml and the guides, whose
-// source is docs/samples, and the OpenAPI 3.0.3 edition in gen. It runs in
-// the root of the repository; with -check it writes nothing and fails when a
+// source is docs/samples, the OpenAPI 3.0.3 edition in gen, and the operations
+// and types of the SDKs in sdk. It runs in the root of the repository; with -check it writes nothing and fails when a
 // file differs from its source.
 package main
 
@@ -10,6 +10,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 )
@@ -61,6 +62,14 @@ func run(check bool) error {
 	}
 	if derived[edition30], err = convert30(derived[document]); err != nil {
 		return fmt.Errorf("%s: %w", document, err)
+	}
+	sdks, err := generateSDKs(derived[document])
+	if err != nil {
+		return fmt.Errorf("%s: %w", document, err)
+	}
+	maps.Copy(derived, sdks)
+	if derived[vectorFile], err = vectors(); err != nil {
+		return err
 	}
 	return settle(derived, check)
 }

@@ -1,0 +1,3 @@
+module github.com/agegate/agegate/sdk/go
+
+go 1.22

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+
+import { AgegateError, Client, verifyRedirect, verifyWebhook } from "./index.js";
+
+const vectors = JSON.parse(readFileSync(new URL("../vectors.json", import.meta.url), "utf8"));
+
+/** What a call gives, at a time: accepted, refused, or an error that names the secret. */
+async function outcome(now, call) {
+  const clock = Date.now;
+  Date.now = () => now * 1000;
+  try {
+    return await call() ? "accepted" : "refused";
+  } catch (error) {
+    assert(error instanceof TypeError && /32 bytes/.test(error.message), error);
+    return "secret";
+  } finally {
+    Date.now = clock;
+  }
+}
+
+test("known answers", async () => {
+  assert(vectors.redirects.length >= 40 && vectors.webhooks.length >= 25);
+  for (const v of vectors.redirects) {
+    assert.equal(await outcome(v.now, () => verifyRedirect(v.query, v.session, ...v.secrets)), v.want, v.name);
+  }
+  for (const v of vectors.webhooks) {
+    assert.equal(await outcome(v.now, () => verifyWebhook(v.headers, v.body, v.secret)), v.want, v.name);
+    if (/[^\0-\xff]/.test(JSON.stringify(v.headers))) continue;
+    assert.equal(await outcome(v.now, () => verifyWebhook(new Headers(v.headers), v.body, v.secret)), v.want, v.name);
+  }
+  await assert.rejects(verifyRedirect("", "", undefined), TypeError);
+  await assert.rejects(verifyWebhook({}, "", undefined), TypeError);
+});
+
+const answering = (status, body, headers = {}) => {
+  const sent = [];
+  const client = new Client("https://age.example.com/", "svc_test_x", async (url, init) => {
+    sent.push([init.method, `${url}`, init.headers.get("X-API-Key"), init.headers.get("Idempotency-Key"), init.body, init.redirect].join(" "));
+    return new Response(body, { status, headers });
+  });
+  return { client, sent };
+};
+
+test("requests", async () => {
+  const { client, sent } = answering(200, "{}");
+  await client.createSession({ target_age: 18 }, { idempotencyKey: "k1" });
+  await client.getSessionStatus("a/b");
+  await client.listTestEvents({ sessionId: "s", wait: 4 });
+  await client.moveTestClock("s", { expire: "redirect" });
+  assert.deepEqual(sent, [
+    'POST https://age.example.com/api/v1/sessions/create svc_test_x k1 {"target_age":18} manual',
+    "GET https://age.example.com/api/v1/sessions/a%2Fb/status svc_test_x   manual",
+    "GET https://age.example.com/api/v1/test/events?session_id=s&wait=4 svc_test_x   manual",
+    'POST https://age.example.com/api/v1/test/sessions/s/clock svc_test_x  {"expire":"redirect"} manual',
+  ]);
+  for (const [url, key] of [["", "svc_test_x"], ["age.example.com", "svc_test_x"], ["https://age.example.com", ""]]) {
+    assert.throws(() => new Client(url, key), TypeError);
+  }
+});
+
+test("refusals", async () => {
+  const text = (status, body) => answering(status, body, { "X-Request-ID": "R1", "Retry-After": "5" }).client.getSessionStatus("s")
+    .then(() => assert.fail("no refusal"), (error) => {
+      assert(error instanceof AgegateError && error.requestId === "R1" && error.retryAfter === 5);
+      return error.message;
+    });
+  assert.equal(await text(401, '{"detail":"Invalid API key"}'), "401 Invalid API key");
+  assert.equal(await text(402, '{"detail":{"code":"insufficient_credit","message":"Top up."}}'), "402 Top up.");
+  assert.equal(await text(422, '{"detail":[{"type":"missing","loc":["body","target_age"]}]}'), "422 missing at body.target_age");
+  assert.equal(await text(502, "<html>"), "502 ");
+  assert.equal(await text(302, ""), "302 ");
+});

@@ -1,0 +1,5 @@
+export { Client } from "./client.js";
+export { AgegateError } from "./transport.js";
+export { verifyRedirect } from "./redirect.js";
+export { verifyWebhook } from "./webhook.js";
+export type * from "./types.js";

@@ -1,0 +1,4 @@
+export { Client } from "./client.js";
+export { AgegateError } from "./transport.js";
+export { verifyRedirect } from "./redirect.js";
+export { verifyWebhook } from "./webhook.js";

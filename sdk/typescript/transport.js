@@ -1,0 +1,70 @@
+/** A refusal by the gateway. Its text is the status and the detail. */
+export class AgegateError extends Error {
+  /**
+   * @param {Response} response
+   * @param {any} body the answer's JSON, or undefined
+   */
+  constructor(response, body) {
+    const detail = body?.detail;
+    const violations = Array.isArray(detail) ? detail : [];
+    const text = typeof detail === "string" ? detail
+      : violations.map((v) => `${v.type} at ${v.loc.join(".")}`).join(", ") || detail?.message || response.statusText;
+    super(`${response.status} ${text}`);
+    this.name = "AgegateError";
+    this.status = response.status;
+    /** @type {string} */
+    this.detail = text;
+    /** @type {string | undefined} */
+    this.code = detail?.code;
+    /** @type {import("./types.js").Violation[]} */
+    this.violations = violations;
+    this.requestId = response.headers.get("X-Request-ID") ?? "";
+    this.retryAfter = Number(response.headers.get("Retry-After") ?? 0) || 0;
+  }
+}
+
+/** What sends the requests of a Client. */
+export class Transport {
+  #baseUrl;
+  #apiKey;
+  #fetch;
+
+  /**
+   * @param {string} baseUrl the gateway, such as https://age.example.com
+   * @param {string} apiKey svc_test_... or svc_live_...
+   * @param {typeof fetch} [fetcher]
+   */
+  constructor(baseUrl, apiKey, fetcher = (...args) => fetch(...args)) {
+    if (!/^https?:\/\/[^/]/.test(baseUrl)) throw new TypeError("The address must be an absolute http or https URL.");
+    if (!/^svc_(test|live)_/.test(apiKey)) throw new TypeError("The API key must be svc_test_... or svc_live_...");
+    this.#baseUrl = baseUrl.replace(/\/+$/, "");
+    this.#apiKey = apiKey;
+    this.#fetch = fetcher;
+  }
+
+  /**
+   * @param {string} method
+   * @param {string} path
+   * @param {{ query?: Record<string, string | number | undefined>, headers?: Record<string, string | undefined>, body?: unknown }} [request]
+   * @returns {Promise<any>}
+   */
+  async call(method, path, { query = {}, headers = {}, body } = {}) {
+    const url = new URL(this.#baseUrl + path);
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, `${value}`);
+    const sent = new Headers({ "X-API-Key": this.#apiKey });
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) sent.set(name, value);
+    if (body !== undefined) sent.set("Content-Type", "application/json");
+    const response = await this.#fetch(url, {
+      method, headers: sent, body: body === undefined ? null : JSON.stringify(body),
+      redirect: "manual", // a redirect would take the key to another address
+      signal: AbortSignal.timeout(15_000),
+    });
+    const text = await response.text();
+    if (response.ok) return JSON.parse(text);
+    let refusal;
+    try {
+      refusal = JSON.parse(text);
+    } catch { /* not the gateway's own answer, but a proxy's */ }
+    throw new AgegateError(response, refusal);
+  }
+}

@@ -1,0 +1,10 @@
+import type { CompletionEvent } from "./types.js";
+
+/**
+ * The event of a webhook, or null when the delivery does not verify. `rawBody` is the text as
+ * received; `headers` have lower-case names, as in Node.js, or are of the class Headers. An empty or
+ * damaged secret is a TypeError.
+ */
+export declare function verifyWebhook(
+  headers: Headers | Record<string, string | string[] | undefined>, rawBody: string, secret: string,
+): Promise<CompletionEvent | null>;
