@@ -130,6 +130,9 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if err != nil {
 		return err
 	}
+	if cfg.Dashboard && cfg.CheckDashboard() == nil {
+		shop.SessionsURL = cfg.DashboardURL + "/dashboard/" + caller.TenantID.String() + "/test/sessions"
+	}
 	if err := printSetup(ctx, cfg, gateway.Accounts, &caller.TenantID, stdout); err != nil {
 		return err
 	}

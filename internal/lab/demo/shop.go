@@ -13,6 +13,7 @@ import (
 	"html/template"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,6 +48,10 @@ type Shop struct {
 	livemode bool // of the shop's API key
 	now      func() time.Time
 
+	// SessionsURL leads to the tenant's sessions in the dashboard, for a link to
+	// each order's; empty: no link.
+	SessionsURL string
+
 	mu     sync.Mutex
 	orders map[string]*order // by session ID
 	latest map[string]string // session ID of a browser's latest order
@@ -66,6 +71,29 @@ type order struct {
 	webhook   bool            // the session ended with a status that has a webhook
 	notified  bool            // and the webhook has arrived
 	events    map[string]bool // webhook IDs seen, to ignore repetitions
+	Dashboard string          // where the session is in the dashboard, or empty
+}
+
+// proof is one of the three ways in which the result comes back.
+type proof struct {
+	Name  string
+	About string
+	Step  *step // the latest that came this way; nil while none has
+}
+
+// Proofs returns the three ways with what has come of each.
+func (o order) Proofs() []proof {
+	proofs := []proof{
+		{Name: "Signed redirect", About: "The browser brings a token that only the gateway can sign."},
+		{Name: "Signed webhook", About: "The gateway calls the shop's backend, even if the browser is closed."},
+		{Name: "Status lookup", About: "The shop's backend asks the gateway with its API key."},
+	}
+	for i := range o.Story {
+		if way := slices.Index([]string{"browser", "webhook", "lookup"}, o.Story[i].Who); way >= 0 {
+			proofs[way].Step = &o.Story[i]
+		}
+	}
+	return proofs
 }
 
 // Unfinished reports that more steps may follow, so that the page reloads.
@@ -228,6 +256,9 @@ func (s *Shop) order(w http.ResponseWriter, r *http.Request) {
 		s.lookUp(r.Context(), session, &o)
 	}
 	o, _ = s.snapshot(session)
+	if s.SessionsURL != "" {
+		o.Dashboard = s.SessionsURL + "/" + session
+	}
 	s.render(w, http.StatusOK, "order.html", o)
 }
 

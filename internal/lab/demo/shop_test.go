@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
+var stateOfProof = regexp.MustCompile(`class="state">(verified|not a pass|not yet)`)
+
 // TestShopLoop buys in the sample shop against a real gateway: redirect,
 // webhook and lookup must each reach the order's story.
 func TestShopLoop(t *testing.T) {
@@ -20,9 +23,10 @@ func TestShopLoop(t *testing.T) {
 		force, landing string
 		story          []string
 		not            string
+		proofs         []string // the state of redirect, webhook and lookup
 	}{
-		{"verified", "Sold.", []string{"redirect token that verifies", "a signed webhook arrived: VERIFIED", "status lookup says PASSED"}, "Not sold"},
-		{"fallback", "Not sold", []string{"a signed webhook arrived: ROUTED_TO_FALLBACK", "status lookup says FALLBACK"}, "Sold."},
+		{"verified", "Sold.", []string{"redirect token that verifies", "a signed webhook arrived: VERIFIED", "status lookup says PASSED"}, "Not sold", []string{"verified", "verified", "verified"}},
+		{"fallback", "Not sold", []string{"a signed webhook arrived: ROUTED_TO_FALLBACK", "status lookup says FALLBACK"}, "Sold.", []string{"not yet", "not a pass", "not a pass"}},
 	} {
 		t.Run(tt.force, func(t *testing.T) {
 			g, shop := openShop(t)
@@ -41,6 +45,12 @@ func TestShopLoop(t *testing.T) {
 			}
 			if !strings.Contains(page, tt.landing) || strings.Contains(page, tt.not) {
 				t.Errorf("the order's page does not say %q:\n%s", tt.landing, page)
+			}
+			if got := stateOfProof.FindAllStringSubmatch(page, -1); len(got) != 3 || got[0][1] != tt.proofs[0] || got[1][1] != tt.proofs[1] || got[2][1] != tt.proofs[2] {
+				t.Errorf("the proofs are %q, want %q", got, tt.proofs)
+			}
+			if !strings.Contains(page, `<a href="https://dashboard.example/sessions/`+session+`">`) {
+				t.Error("no link to the session in the dashboard")
 			}
 		})
 	}
@@ -148,6 +158,7 @@ func openShop(t *testing.T, settings ...string) (*gatewaytest.Gateway, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	shop.SessionsURL = "https://dashboard.example/sessions"
 	handler = shop.Handler()
 	return g, server.URL
 }
