@@ -178,201 +178,225 @@ func (e ViolationMessage) Valid() bool {
 // AgeAvailability | Value | Meaning |
 // |---|---|
 // | `not_consented` | The shopper did not accept the disclosure for this session |
-// | `pending` | Accepted, but verification has not ended |
-// | `not_estimated` | Accepted and ended, but no estimate was stored, for example because the shopper used up the attempts at the camera or went on without it |
+// | `pending` | The shopper accepted it, but the session has not ended |
+// | `not_estimated` | The shopper accepted it and the session has ended, but no estimate was stored, for example because the shopper used all attempts at the camera or continued without it |
 // | `available` | `detected_age` holds the estimate |
 type AgeAvailability string
 
-// CodedError defines model for CodedError.
+// CodedError An error with a code.
 type CodedError struct {
+	// Detail What went wrong, as a code for programs and a message for people.
 	Detail CodedErrorDetail `json:"detail"`
 }
 
-// CodedErrorDetail defines model for CodedErrorDetail.
+// CodedErrorDetail What went wrong, as a code for programs and a message for people.
 type CodedErrorDetail struct {
-	// Code For programs to branch on.
+	// Code A code for programs. It does not change.
 	Code ErrorCode `json:"code"`
 
-	// Message For people; may change.
+	// Message A text for people. It may change.
 	Message string `json:"message"`
 }
 
-// CompletionEvent The webhook's payload, the same bytes on every attempt. Further members may be added; ignore
-// those you do not know.
+// CompletionEvent The webhook's payload. It has the same bytes on every attempt. Members may be added later, so
+// ignore those that you do not know.
 type CompletionEvent struct {
-	// IsAdult True exactly when `status` is `VERIFIED`.
+	// IsAdult True if `status` is `VERIFIED`, and false otherwise.
 	IsAdult bool `json:"is_adult"`
 
-	// Livemode False for sessions of a test key, true for those of a live key. This, and no URL or redirect
-	// parameter, decides whether to process an event as real.
+	// Livemode False for sessions of a test key, and true for sessions of a live key. Use only this member, not a
+	// URL or a redirect parameter, to decide whether an event is real.
 	Livemode bool `json:"livemode"`
 
-	// SessionID The session that ended.
+	// SessionID The ID of the session that ended.
 	SessionID openapi_types.UUID `json:"session_id"`
 
-	// Status `VERIFIED` is the session status PASSED, `ROUTED_TO_FALLBACK` is FALLBACK.
+	// Status `VERIFIED` stands for the session status PASSED, and `ROUTED_TO_FALLBACK` for FALLBACK.
 	Status ResultStatus `json:"status"`
 
-	// Timestamp RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
+	// Timestamp RFC 3339 in UTC with a `Z` and up to six decimals of a second, without trailing zeros.
 	Timestamp Timestamp `json:"timestamp"`
 
-	// Type The kind of event. The only one is that a session ended.
+	// Type The kind of event. `session.completed`, a session has ended, is the only kind.
 	Type EventType `json:"type"`
 }
 
-// CreateSessionOut defines model for CreateSessionOut.
+// CreateSessionOut The new session.
 type CreateSessionOut struct {
-	// ExpiresAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
+	// ExpiresAt RFC 3339 in UTC with a `Z` and up to six decimals of a second, without trailing zeros.
 	ExpiresAt Timestamp `json:"expires_at"`
 
-	// SessionID Identifies the session. The ID alone grants no access.
+	// SessionID The session's ID. The ID alone grants no access.
 	SessionID openapi_types.UUID `json:"session_id"`
 
-	// VerificationURL Where to send the shopper's browser. Returned only here and when the request is repeated with the same
-	// `Idempotency-Key`; treat it as a secret between you and the shopper.
+	// VerificationURL Where to send the shopper's browser. You get it only here, and when you repeat the request with
+	// the same `Idempotency-Key`. Show it to nobody but this shopper.
 	VerificationURL string `json:"verification_url"`
 }
 
-// CreateSessionRequest What to verify and where to send the browser afterwards. Unknown fields are refused.
+// CreateSessionRequest The age to verify, and where to send the browser afterwards. Unknown fields are refused.
 type CreateSessionRequest struct {
 	// CancelURL Where the fallback page's return action sends the browser. An absolute https URL without user
-	// information, its host in ASCII. Omitted: your registered Cancel URL.
+	// information, with its host in ASCII. If you omit it, your registered Cancel URL is used.
 	CancelURL *string `json:"cancel_url,omitempty"`
 
-	// SuccessURL Where a VERIFIED result sends the browser. An absolute https URL without user information, its
-	// host in ASCII. Omitted: your registered Success URL.
+	// SuccessURL Where a VERIFIED result sends the browser. An absolute https URL without user information, with
+	// its host in ASCII. If you omit it, your registered Success URL is used.
 	SuccessURL *string `json:"success_url,omitempty"`
 
-	// TargetAge The age to verify, in years. The shopper passes when the estimated age reaches this age plus the
-	// gateway's safety margin.
+	// TargetAge The age to verify, in years. The shopper passes if the estimated age is at least this age plus
+	// the gateway's safety margin.
 	TargetAge int `json:"target_age"`
 }
 
 // DeliveryStatus | Value | Meaning |
 // |---|---|
-// | `pending` | An attempt is scheduled or under way |
+// | `pending` | An attempt is planned or in progress |
 // | `delivered` | Your receiver answered 2xx |
 // | `failed` | All attempts failed |
 // | `waiting` | Your endpoint is disabled |
 // | `no_destination` | No Webhook URL was registered when the session was created |
 type DeliveryStatus string
 
-// DetectedAgeOut defines model for DetectedAgeOut.
+// DetectedAgeOut The estimated age of a session's shopper, or the reason why there is none.
 type DetectedAgeOut struct {
 	// Availability | Value | Meaning |
 	// |---|---|
 	// | `not_consented` | The shopper did not accept the disclosure for this session |
-	// | `pending` | Accepted, but verification has not ended |
-	// | `not_estimated` | Accepted and ended, but no estimate was stored, for example because the shopper used up the attempts at the camera or went on without it |
+	// | `pending` | The shopper accepted it, but the session has not ended |
+	// | `not_estimated` | The shopper accepted it and the session has ended, but no estimate was stored, for example because the shopper used all attempts at the camera or continued without it |
 	// | `available` | `detected_age` holds the estimate |
 	Availability AgeAvailability `json:"availability"`
 
-	// DetectedAge The estimated age in years with one decimal, or null where there is none.
+	// DetectedAge The estimated age in years with one decimal, or null if there is none.
 	DetectedAge *float64 `json:"detected_age"`
 
-	// SessionID The requested session.
+	// SessionID The session's ID.
 	SessionID openapi_types.UUID `json:"session_id"`
 }
 
-// ErrorCode For programs to branch on.
+// ErrorCode A code for programs. It does not change.
 type ErrorCode string
 
-// EventType The kind of event. The only one is that a session ended.
+// ErrorDetail A text, a code with a message, or, for 422, a list of violations.
+type ErrorDetail struct {
+	union json.RawMessage
+}
+
+// ErrorOut Every error has this shape. `TextError`, `CodedError` and `ValidationError` say for each status
+// which `detail` it has.
+type ErrorOut struct {
+	// Detail A text, a code with a message, or, for 422, a list of violations.
+	Detail ErrorDetail `json:"detail"`
+}
+
+// ErrorText What went wrong. The texts are part of the contract and do not change.
+type ErrorText = string
+
+// EventType The kind of event. `session.completed`, a session has ended, is the only kind.
 type EventType string
 
-// Expiring `session`, or its next success `redirect`.
+// Expiring `session` is the session. `redirect` is the token of its next success redirect.
 type Expiring string
 
-// ResentOut Which event is sent again.
+// LocationPart A name, or the position in a list, counted from 0.
+type LocationPart = any
+
+// ResentOut The event that is sent again.
 type ResentOut struct {
 	// EventID The event's ID.
 	EventID string `json:"event_id"`
 }
 
-// ResultStatus `VERIFIED` is the session status PASSED, `ROUTED_TO_FALLBACK` is FALLBACK.
+// ResultStatus `VERIFIED` stands for the session status PASSED, and `ROUTED_TO_FALLBACK` for FALLBACK.
 type ResultStatus string
 
 // SessionStatus | Status | Meaning |
 // |---|---|
 // | `PENDING` | Created; the shopper has not completed verification |
 // | `PASSED` | The estimated age met the cutoff, or the document check passed |
-// | `FALLBACK` | The cutoff was not met, and no document check made up for it. The cutoff counts as not met also without an estimate: when the shopper used up the attempts at the camera or went on without it |
+// | `FALLBACK` | The estimated age did not meet the cutoff, and no document check passed. Also when there is no estimate, because the shopper used all attempts at the camera or continued without it |
 // | `SPOOF` | The camera input did not look like a live person |
-// | `EXPIRED` | Not completed before it expired |
+// | `EXPIRED` | The session expired before it was completed |
 type SessionStatus string
 
-// SessionStatusOut defines model for SessionStatusOut.
+// SessionStatusOut A session's current status. `status_at` is when it took effect: the creation for `PENDING`, the
+// expiry for `EXPIRED`, and the completion for the others.
 type SessionStatusOut struct {
 	// Status | Status | Meaning |
 	// |---|---|
 	// | `PENDING` | Created; the shopper has not completed verification |
 	// | `PASSED` | The estimated age met the cutoff, or the document check passed |
-	// | `FALLBACK` | The cutoff was not met, and no document check made up for it. The cutoff counts as not met also without an estimate: when the shopper used up the attempts at the camera or went on without it |
+	// | `FALLBACK` | The estimated age did not meet the cutoff, and no document check passed. Also when there is no estimate, because the shopper used all attempts at the camera or continued without it |
 	// | `SPOOF` | The camera input did not look like a live person |
-	// | `EXPIRED` | Not completed before it expired |
+	// | `EXPIRED` | The session expired before it was completed |
 	Status SessionStatus `json:"status"`
 
-	// StatusAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
+	// StatusAt RFC 3339 in UTC with a `Z` and up to six decimals of a second, without trailing zeros.
 	StatusAt Timestamp `json:"status_at"`
 }
 
 // TestClockOut What has expired.
 type TestClockOut struct {
-	// Expired `session`, or its next success `redirect`.
+	// Expired `session` is the session. `redirect` is the token of its next success redirect.
 	Expired Expiring `json:"expired"`
 
-	// SessionID The session.
+	// SessionID The session's ID.
 	SessionID openapi_types.UUID `json:"session_id"`
 }
 
-// TestClockRequest What expires.
+// TestClockRequest What to make expire.
 type TestClockRequest struct {
-	// Expire `session`, or its next success `redirect`.
+	// Expire `session` is the session. `redirect` is the token of its next success redirect.
 	Expire Expiring `json:"expire"`
 }
 
-// TestEvent An event of a test session, and how far its delivery is.
+// TestEvent An event of a test session, and the state of its delivery.
 type TestEvent struct {
-	// Attempts How many attempts were made.
+	// Attempts The number of attempts so far.
 	Attempts int `json:"attempts"`
 
-	// Body The bytes that are delivered and signed. Do not parse and write them again before you verify.
+	// Body The text that is delivered and signed. To verify the signature, use it unchanged.
 	Body string `json:"body"`
 
-	// CreatedAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
+	// CreatedAt RFC 3339 in UTC with a `Z` and up to six decimals of a second, without trailing zeros.
 	CreatedAt Timestamp `json:"created_at"`
 
 	// Delivery | Value | Meaning |
 	// |---|---|
-	// | `pending` | An attempt is scheduled or under way |
+	// | `pending` | An attempt is planned or in progress |
 	// | `delivered` | Your receiver answered 2xx |
 	// | `failed` | All attempts failed |
 	// | `waiting` | Your endpoint is disabled |
 	// | `no_destination` | No Webhook URL was registered when the session was created |
 	Delivery DeliveryStatus `json:"delivery"`
 
-	// EventID The event's ID, which each delivery has as `webhook-id`.
+	// Event The webhook's payload. It has the same bytes on every attempt. Members may be added later, so
+	// ignore those that you do not know.
+	Event CompletionEvent `json:"event"`
+
+	// EventID The event's ID. Each delivery has it as `webhook-id`.
 	EventID string `json:"event_id"`
 
-	// Headers The headers of a delivery made now.
+	// Headers The headers of a delivery that is made now.
 	Headers TestEventHeaders `json:"headers"`
 
-	// LastStatusCode The HTTP status of the last attempt's answer, or null without an answer.
+	// LastStatusCode The HTTP status of the answer to the last attempt, or null if there was no answer.
 	LastStatusCode *int `json:"last_status_code"`
 
-	// SessionID The session that ended.
+	// SessionID The ID of the session that ended.
 	SessionID openapi_types.UUID `json:"session_id"`
 }
 
-// TestEventHeaders The headers of a delivery made now.
+// TestEventHeaders The headers of a delivery that is made now.
 type TestEventHeaders struct {
 	// WebhookID The event's ID.
 	WebhookID string `json:"webhook-id"`
 
-	// WebhookSignature One or more signatures under your test mode's webhook secrets.
+	// WebhookSignature One or more signatures, made with the webhook secrets of your test mode.
 	WebhookSignature string `json:"webhook-signature"`
 
-	// WebhookTimestamp Now, in Unix seconds.
+	// WebhookTimestamp The present time in Unix seconds.
 	WebhookTimestamp string `json:"webhook-timestamp"`
 }
 
@@ -382,39 +406,42 @@ type TestEventsOut struct {
 	Events []TestEvent `json:"events"`
 }
 
-// TextError defines model for TextError.
+// TextError An error with a text.
 type TextError struct {
 	// Detail What went wrong. The texts are part of the contract and do not change.
-	Detail string `json:"detail"`
+	Detail ErrorText `json:"detail"`
 }
 
-// Timestamp RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
+// Timestamp RFC 3339 in UTC with a `Z` and up to six decimals of a second, without trailing zeros.
 type Timestamp = time.Time
 
-// ValidationError defines model for ValidationError.
+// ValidationError A request that is invalid (422).
 type ValidationError struct {
-	// Detail One entry per violation, at most 50, unknown fields last.
-	Detail []Violation `json:"detail"`
+	// Detail One entry per violation, at most 50. Unknown fields come last.
+	Detail Violations `json:"detail"`
 }
 
-// Violation defines model for Violation.
+// Violation One thing that is wrong with a request.
 type Violation struct {
-	// Loc The location: `body`, `path`, `header` or `query`, then the name of the field or parameter as
-	// written in this document.
-	Loc []any `json:"loc"`
+	// Loc Where the violation is: `body`, `path`, `header` or `query`, and then the name of the field or
+	// parameter as this document writes it.
+	Loc []LocationPart `json:"loc"`
 
-	// Msg Always the same, so that nothing from the request is repeated.
+	// Msg Always the same text, so that nothing from the request is repeated.
 	Msg ViolationMessage `json:"msg"`
 
 	// Type The kind of violation: `missing`, `json_invalid`, `model_attributes_type`, `int_type`,
 	// `int_from_float`, `string_type`, `greater_than_equal`, `less_than_equal`, `extra_forbidden`,
 	// `uuid_parsing`, `url_parsing`, `url_scheme`, `url_too_long`, `string_too_short`,
-	// `string_too_long`, `string_pattern_mismatch`, `literal_error` or `value_error`. New ones may be added.
+	// `string_too_long`, `string_pattern_mismatch`, `literal_error` or `value_error`. More may be added.
 	Type string `json:"type"`
 }
 
-// ViolationMessage Always the same, so that nothing from the request is repeated.
+// ViolationMessage Always the same text, so that nothing from the request is repeated.
 type ViolationMessage string
+
+// Violations One entry per violation, at most 50. Unknown fields come last.
+type Violations = []Violation
 
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
@@ -422,55 +449,43 @@ type IdempotencyKey = string
 // SessionID defines model for SessionID.
 type SessionID = openapi_types.UUID
 
-// WebhookID defines model for WebhookID.
-type WebhookID = string
-
-// WebhookSignature defines model for WebhookSignature.
-type WebhookSignature = string
-
-// WebhookTimestamp defines model for WebhookTimestamp.
-type WebhookTimestamp = string
-
-// InternalError defines model for InternalError.
+// InternalError An error with a text.
 type InternalError = TextError
 
-// InvalidLookup defines model for InvalidLookup.
+// InvalidLookup A request that is invalid (422).
 type InvalidLookup = ValidationError
 
-// OtherError defines model for OtherError.
-type OtherError = TextError
+// OtherError Every error has this shape. `TextError`, `CodedError` and `ValidationError` say for each status
+// which `detail` it has.
+type OtherError = ErrorOut
 
-// SessionNotFound defines model for SessionNotFound.
+// SessionNotFound An error with a text.
 type SessionNotFound = TextError
 
-// TenantDisabled defines model for TenantDisabled.
+// TenantDisabled An error with a text.
 type TenantDisabled = TextError
 
-// TestCapReached defines model for TestCapReached.
+// TestCapReached An error with a text.
 type TestCapReached = TextError
 
-// TestKeyNeeded defines model for TestKeyNeeded.
+// TestKeyNeeded An error with a text.
 type TestKeyNeeded = TextError
 
-// TooManyWaiting defines model for TooManyWaiting.
+// TooManyWaiting An error with a text.
 type TooManyWaiting = TextError
 
-// Unauthorized defines model for Unauthorized.
+// Unauthorized An error with a text.
 type Unauthorized = TextError
 
-// Unavailable defines model for Unavailable.
+// Unavailable An error with a text.
 type Unavailable = TextError
-
-// Completion The webhook's payload, the same bytes on every attempt. Further members may be added; ignore
-// those you do not know.
-type Completion = CompletionEvent
 
 // CreateSessionParams defines parameters for CreateSession.
 type CreateSessionParams struct {
-	// IdempotencyKey Makes it safe to repeat this request: 1 to 255 visible ASCII characters (no spaces), remembered for
-	// 24 hours per tenant and mode. Same key and same body: the same session, no second charge. Same key
-	// and another body: 409. Make a new one, such as a random UUID, for every session you want; never
-	// copy one from an example.
+	// IdempotencyKey Makes it safe to repeat this request. 1 to 255 visible ASCII characters without spaces, stored for
+	// 24 hours per tenant and mode. The same key with the same body gets the same session, without a
+	// second charge. The same key with another body gets 409. Make a new key, such as a random UUID, for
+	// every session that you want. Do not copy a key from an example.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -479,10 +494,10 @@ type ListTestEventsParams struct {
 	// SessionID Only events of this session.
 	SessionID *openapi_types.UUID `form:"session_id,omitempty" json:"session_id,omitempty"`
 
-	// After Only events made after this one. `evt_` and a UUID of zeros stands before all.
+	// After Only events that came after this one. `evt_` with a UUID of zeros comes before all events.
 	After *string `form:"after,omitempty" json:"after,omitempty"`
 
-	// Wait How many seconds to wait for an event. Not at all by default.
+	// Wait How many seconds to wait for an event. By default the gateway does not wait.
 	Wait *int `form:"wait,omitempty" json:"wait,omitempty"`
 }
 
@@ -491,6 +506,94 @@ type CreateSessionJSONRequestBody = CreateSessionRequest
 
 // MoveTestClockJSONRequestBody defines body for MoveTestClock for application/json ContentType.
 type MoveTestClockJSONRequestBody = TestClockRequest
+
+// AsErrorText returns the union data inside the ErrorDetail as a ErrorText
+func (t ErrorDetail) AsErrorText() (ErrorText, error) {
+	var body ErrorText
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromErrorText overwrites any union data inside the ErrorDetail as the provided ErrorText
+func (t *ErrorDetail) FromErrorText(v ErrorText) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeErrorText performs a merge with any union data inside the ErrorDetail, using the provided ErrorText
+func (t *ErrorDetail) MergeErrorText(v ErrorText) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCodedErrorDetail returns the union data inside the ErrorDetail as a CodedErrorDetail
+func (t ErrorDetail) AsCodedErrorDetail() (CodedErrorDetail, error) {
+	var body CodedErrorDetail
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCodedErrorDetail overwrites any union data inside the ErrorDetail as the provided CodedErrorDetail
+func (t *ErrorDetail) FromCodedErrorDetail(v CodedErrorDetail) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeCodedErrorDetail performs a merge with any union data inside the ErrorDetail, using the provided CodedErrorDetail
+func (t *ErrorDetail) MergeCodedErrorDetail(v CodedErrorDetail) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsViolations returns the union data inside the ErrorDetail as a Violations
+func (t ErrorDetail) AsViolations() (Violations, error) {
+	var body Violations
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromViolations overwrites any union data inside the ErrorDetail as the provided Violations
+func (t *ErrorDetail) FromViolations(v Violations) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeViolations performs a merge with any union data inside the ErrorDetail, using the provided Violations
+func (t *ErrorDetail) MergeViolations(v Violations) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t ErrorDetail) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *ErrorDetail) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -509,7 +612,7 @@ type ServerInterface interface {
 	// ResendTestEvent Send an event of a test session again
 	// (POST /api/v1/test/events/{event_id}/resend)
 	ResendTestEvent(ctx echo.Context, eventID string) error
-	// MoveTestClock Let a test session, or its next redirect, expire
+	// MoveTestClock Make a test session, or its next redirect, expire
 	// (POST /api/v1/test/sessions/{session_id}/clock)
 	MoveTestClock(ctx echo.Context, sessionID SessionID) error
 }
@@ -700,18 +803,12 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 
 }
 
-type EndpointGoneResponse struct {
-}
-
 type InternalErrorJSONResponse TextError
 
 type InvalidLookupJSONResponse ValidationError
 
-type OtherErrorJSONResponse TextError
+type OtherErrorJSONResponse ErrorOut
 type OtherErrorTextResponse string
-
-type ReceivedResponse struct {
-}
 
 type SessionNotFoundJSONResponse TextError
 
@@ -912,7 +1009,7 @@ func (response CreateSession503JSONResponse) VisitCreateSessionResponse(w http.R
 }
 
 type CreateSessiondefaultJSONResponse struct {
-	Body       TextError
+	Body       ErrorOut
 	StatusCode int
 }
 
@@ -1052,7 +1149,7 @@ func (response GetDetectedAge503JSONResponse) VisitGetDetectedAgeResponse(w http
 }
 
 type GetDetectedAgedefaultJSONResponse struct {
-	Body       TextError
+	Body       ErrorOut
 	StatusCode int
 }
 
@@ -1206,7 +1303,7 @@ func (response GetSessionStatus503JSONResponse) VisitGetSessionStatusResponse(w 
 }
 
 type GetSessionStatusdefaultJSONResponse struct {
-	Body       TextError
+	Body       ErrorOut
 	StatusCode int
 }
 
@@ -1347,7 +1444,7 @@ func (response ListTestEvents503JSONResponse) VisitListTestEventsResponse(w http
 }
 
 type ListTestEventsdefaultJSONResponse struct {
-	Body       TextError
+	Body       ErrorOut
 	StatusCode int
 }
 
@@ -1501,7 +1598,7 @@ func (response ResendTestEvent503JSONResponse) VisitResendTestEventResponse(w ht
 }
 
 type ResendTestEventdefaultJSONResponse struct {
-	Body       TextError
+	Body       ErrorOut
 	StatusCode int
 }
 
@@ -1670,7 +1767,7 @@ func (response MoveTestClock503JSONResponse) VisitMoveTestClockResponse(w http.R
 }
 
 type MoveTestClockdefaultJSONResponse struct {
-	Body       TextError
+	Body       ErrorOut
 	StatusCode int
 }
 
@@ -1717,7 +1814,7 @@ type StrictServerInterface interface {
 	// ResendTestEvent Send an event of a test session again
 	// (POST /api/v1/test/events/{event_id}/resend)
 	ResendTestEvent(ctx context.Context, request ResendTestEventRequestObject) (ResendTestEventResponseObject, error)
-	// MoveTestClock Let a test session, or its next redirect, expire
+	// MoveTestClock Make a test session, or its next redirect, expire
 	// (POST /api/v1/test/sessions/{session_id}/clock)
 	MoveTestClock(ctx context.Context, request MoveTestClockRequestObject) (MoveTestClockResponseObject, error)
 }

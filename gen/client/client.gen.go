@@ -180,201 +180,225 @@ func (e ViolationMessage) Valid() bool {
 // AgeAvailability | Value | Meaning |
 // |---|---|
 // | `not_consented` | The shopper did not accept the disclosure for this session |
-// | `pending` | Accepted, but verification has not ended |
-// | `not_estimated` | Accepted and ended, but no estimate was stored, for example because the shopper used up the attempts at the camera or went on without it |
+// | `pending` | The shopper accepted it, but the session has not ended |
+// | `not_estimated` | The shopper accepted it and the session has ended, but no estimate was stored, for example because the shopper used all attempts at the camera or continued without it |
 // | `available` | `detected_age` holds the estimate |
 type AgeAvailability string
 
-// CodedError defines model for CodedError.
+// CodedError An error with a code.
 type CodedError struct {
+	// Detail What went wrong, as a code for programs and a message for people.
 	Detail CodedErrorDetail `json:"detail"`
 }
 
-// CodedErrorDetail defines model for CodedErrorDetail.
+// CodedErrorDetail What went wrong, as a code for programs and a message for people.
 type CodedErrorDetail struct {
-	// Code For programs to branch on.
+	// Code A code for programs. It does not change.
 	Code ErrorCode `json:"code"`
 
-	// Message For people; may change.
+	// Message A text for people. It may change.
 	Message string `json:"message"`
 }
 
-// CompletionEvent The webhook's payload, the same bytes on every attempt. Further members may be added; ignore
-// those you do not know.
+// CompletionEvent The webhook's payload. It has the same bytes on every attempt. Members may be added later, so
+// ignore those that you do not know.
 type CompletionEvent struct {
-	// IsAdult True exactly when `status` is `VERIFIED`.
+	// IsAdult True if `status` is `VERIFIED`, and false otherwise.
 	IsAdult bool `json:"is_adult"`
 
-	// Livemode False for sessions of a test key, true for those of a live key. This, and no URL or redirect
-	// parameter, decides whether to process an event as real.
+	// Livemode False for sessions of a test key, and true for sessions of a live key. Use only this member, not a
+	// URL or a redirect parameter, to decide whether an event is real.
 	Livemode bool `json:"livemode"`
 
-	// SessionID The session that ended.
+	// SessionID The ID of the session that ended.
 	SessionID openapi_types.UUID `json:"session_id"`
 
-	// Status `VERIFIED` is the session status PASSED, `ROUTED_TO_FALLBACK` is FALLBACK.
+	// Status `VERIFIED` stands for the session status PASSED, and `ROUTED_TO_FALLBACK` for FALLBACK.
 	Status ResultStatus `json:"status"`
 
-	// Timestamp RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
+	// Timestamp RFC 3339 in UTC with a `Z` and up to six decimals of a second, without trailing zeros.
 	Timestamp Timestamp `json:"timestamp"`
 
-	// Type The kind of event. The only one is that a session ended.
+	// Type The kind of event. `session.completed`, a session has ended, is the only kind.
 	Type EventType `json:"type"`
 }
 
-// CreateSessionOut defines model for CreateSessionOut.
+// CreateSessionOut The new session.
 type CreateSessionOut struct {
-	// ExpiresAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
+	// ExpiresAt RFC 3339 in UTC with a `Z` and up to six decimals of a second, without trailing zeros.
 	ExpiresAt Timestamp `json:"expires_at"`
 
-	// SessionID Identifies the session. The ID alone grants no access.
+	// SessionID The session's ID. The ID alone grants no access.
 	SessionID openapi_types.UUID `json:"session_id"`
 
-	// VerificationURL Where to send the shopper's browser. Returned only here and when the request is repeated with the same
-	// `Idempotency-Key`; treat it as a secret between you and the shopper.
+	// VerificationURL Where to send the shopper's browser. You get it only here, and when you repeat the request with
+	// the same `Idempotency-Key`. Show it to nobody but this shopper.
 	VerificationURL string `json:"verification_url"`
 }
 
-// CreateSessionRequest What to verify and where to send the browser afterwards. Unknown fields are refused.
+// CreateSessionRequest The age to verify, and where to send the browser afterwards. Unknown fields are refused.
 type CreateSessionRequest struct {
 	// CancelURL Where the fallback page's return action sends the browser. An absolute https URL without user
-	// information, its host in ASCII. Omitted: your registered Cancel URL.
+	// information, with its host in ASCII. If you omit it, your registered Cancel URL is used.
 	CancelURL *string `json:"cancel_url,omitempty"`
 
-	// SuccessURL Where a VERIFIED result sends the browser. An absolute https URL without user information, its
-	// host in ASCII. Omitted: your registered Success URL.
+	// SuccessURL Where a VERIFIED result sends the browser. An absolute https URL without user information, with
+	// its host in ASCII. If you omit it, your registered Success URL is used.
 	SuccessURL *string `json:"success_url,omitempty"`
 
-	// TargetAge The age to verify, in years. The shopper passes when the estimated age reaches this age plus the
-	// gateway's safety margin.
+	// TargetAge The age to verify, in years. The shopper passes if the estimated age is at least this age plus
+	// the gateway's safety margin.
 	TargetAge int `json:"target_age"`
 }
 
 // DeliveryStatus | Value | Meaning |
 // |---|---|
-// | `pending` | An attempt is scheduled or under way |
+// | `pending` | An attempt is planned or in progress |
 // | `delivered` | Your receiver answered 2xx |
 // | `failed` | All attempts failed |
 // | `waiting` | Your endpoint is disabled |
 // | `no_destination` | No Webhook URL was registered when the session was created |
 type DeliveryStatus string
 
-// DetectedAgeOut defines model for DetectedAgeOut.
+// DetectedAgeOut The estimated age of a session's shopper, or the reason why there is none.
 type DetectedAgeOut struct {
 	// Availability | Value | Meaning |
 	// |---|---|
 	// | `not_consented` | The shopper did not accept the disclosure for this session |
-	// | `pending` | Accepted, but verification has not ended |
-	// | `not_estimated` | Accepted and ended, but no estimate was stored, for example because the shopper used up the attempts at the camera or went on without it |
+	// | `pending` | The shopper accepted it, but the session has not ended |
+	// | `not_estimated` | The shopper accepted it and the session has ended, but no estimate was stored, for example because the shopper used all attempts at the camera or continued without it |
 	// | `available` | `detected_age` holds the estimate |
 	Availability AgeAvailability `json:"availability"`
 
-	// DetectedAge The estimated age in years with one decimal, or null where there is none.
+	// DetectedAge The estimated age in years with one decimal, or null if there is none.
 	DetectedAge *float64 `json:"detected_age"`
 
-	// SessionID The requested session.
+	// SessionID The session's ID.
 	SessionID openapi_types.UUID `json:"session_id"`
 }
 
-// ErrorCode For programs to branch on.
+// ErrorCode A code for programs. It does not change.
 type ErrorCode string
 
-// EventType The kind of event. The only one is that a session ended.
+// ErrorDetail A text, a code with a message, or, for 422, a list of violations.
+type ErrorDetail struct {
+	union json.RawMessage
+}
+
+// ErrorOut Every error has this shape. `TextError`, `CodedError` and `ValidationError` say for each status
+// which `detail` it has.
+type ErrorOut struct {
+	// Detail A text, a code with a message, or, for 422, a list of violations.
+	Detail ErrorDetail `json:"detail"`
+}
+
+// ErrorText What went wrong. The texts are part of the contract and do not change.
+type ErrorText = string
+
+// EventType The kind of event. `session.completed`, a session has ended, is the only kind.
 type EventType string
 
-// Expiring `session`, or its next success `redirect`.
+// Expiring `session` is the session. `redirect` is the token of its next success redirect.
 type Expiring string
 
-// ResentOut Which event is sent again.
+// LocationPart A name, or the position in a list, counted from 0.
+type LocationPart = any
+
+// ResentOut The event that is sent again.
 type ResentOut struct {
 	// EventID The event's ID.
 	EventID string `json:"event_id"`
 }
 
-// ResultStatus `VERIFIED` is the session status PASSED, `ROUTED_TO_FALLBACK` is FALLBACK.
+// ResultStatus `VERIFIED` stands for the session status PASSED, and `ROUTED_TO_FALLBACK` for FALLBACK.
 type ResultStatus string
 
 // SessionStatus | Status | Meaning |
 // |---|---|
 // | `PENDING` | Created; the shopper has not completed verification |
 // | `PASSED` | The estimated age met the cutoff, or the document check passed |
-// | `FALLBACK` | The cutoff was not met, and no document check made up for it. The cutoff counts as not met also without an estimate: when the shopper used up the attempts at the camera or went on without it |
+// | `FALLBACK` | The estimated age did not meet the cutoff, and no document check passed. Also when there is no estimate, because the shopper used all attempts at the camera or continued without it |
 // | `SPOOF` | The camera input did not look like a live person |
-// | `EXPIRED` | Not completed before it expired |
+// | `EXPIRED` | The session expired before it was completed |
 type SessionStatus string
 
-// SessionStatusOut defines model for SessionStatusOut.
+// SessionStatusOut A session's current status. `status_at` is when it took effect: the creation for `PENDING`, the
+// expiry for `EXPIRED`, and the completion for the others.
 type SessionStatusOut struct {
 	// Status | Status | Meaning |
 	// |---|---|
 	// | `PENDING` | Created; the shopper has not completed verification |
 	// | `PASSED` | The estimated age met the cutoff, or the document check passed |
-	// | `FALLBACK` | The cutoff was not met, and no document check made up for it. The cutoff counts as not met also without an estimate: when the shopper used up the attempts at the camera or went on without it |
+	// | `FALLBACK` | The estimated age did not meet the cutoff, and no document check passed. Also when there is no estimate, because the shopper used all attempts at the camera or continued without it |
 	// | `SPOOF` | The camera input did not look like a live person |
-	// | `EXPIRED` | Not completed before it expired |
+	// | `EXPIRED` | The session expired before it was completed |
 	Status SessionStatus `json:"status"`
 
-	// StatusAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
+	// StatusAt RFC 3339 in UTC with a `Z` and up to six decimals of a second, without trailing zeros.
 	StatusAt Timestamp `json:"status_at"`
 }
 
 // TestClockOut What has expired.
 type TestClockOut struct {
-	// Expired `session`, or its next success `redirect`.
+	// Expired `session` is the session. `redirect` is the token of its next success redirect.
 	Expired Expiring `json:"expired"`
 
-	// SessionID The session.
+	// SessionID The session's ID.
 	SessionID openapi_types.UUID `json:"session_id"`
 }
 
-// TestClockRequest What expires.
+// TestClockRequest What to make expire.
 type TestClockRequest struct {
-	// Expire `session`, or its next success `redirect`.
+	// Expire `session` is the session. `redirect` is the token of its next success redirect.
 	Expire Expiring `json:"expire"`
 }
 
-// TestEvent An event of a test session, and how far its delivery is.
+// TestEvent An event of a test session, and the state of its delivery.
 type TestEvent struct {
-	// Attempts How many attempts were made.
+	// Attempts The number of attempts so far.
 	Attempts int `json:"attempts"`
 
-	// Body The bytes that are delivered and signed. Do not parse and write them again before you verify.
+	// Body The text that is delivered and signed. To verify the signature, use it unchanged.
 	Body string `json:"body"`
 
-	// CreatedAt RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
+	// CreatedAt RFC 3339 in UTC with a `Z` and up to six decimals of a second, without trailing zeros.
 	CreatedAt Timestamp `json:"created_at"`
 
 	// Delivery | Value | Meaning |
 	// |---|---|
-	// | `pending` | An attempt is scheduled or under way |
+	// | `pending` | An attempt is planned or in progress |
 	// | `delivered` | Your receiver answered 2xx |
 	// | `failed` | All attempts failed |
 	// | `waiting` | Your endpoint is disabled |
 	// | `no_destination` | No Webhook URL was registered when the session was created |
 	Delivery DeliveryStatus `json:"delivery"`
 
-	// EventID The event's ID, which each delivery has as `webhook-id`.
+	// Event The webhook's payload. It has the same bytes on every attempt. Members may be added later, so
+	// ignore those that you do not know.
+	Event CompletionEvent `json:"event"`
+
+	// EventID The event's ID. Each delivery has it as `webhook-id`.
 	EventID string `json:"event_id"`
 
-	// Headers The headers of a delivery made now.
+	// Headers The headers of a delivery that is made now.
 	Headers TestEventHeaders `json:"headers"`
 
-	// LastStatusCode The HTTP status of the last attempt's answer, or null without an answer.
+	// LastStatusCode The HTTP status of the answer to the last attempt, or null if there was no answer.
 	LastStatusCode *int `json:"last_status_code"`
 
-	// SessionID The session that ended.
+	// SessionID The ID of the session that ended.
 	SessionID openapi_types.UUID `json:"session_id"`
 }
 
-// TestEventHeaders The headers of a delivery made now.
+// TestEventHeaders The headers of a delivery that is made now.
 type TestEventHeaders struct {
 	// WebhookID The event's ID.
 	WebhookID string `json:"webhook-id"`
 
-	// WebhookSignature One or more signatures under your test mode's webhook secrets.
+	// WebhookSignature One or more signatures, made with the webhook secrets of your test mode.
 	WebhookSignature string `json:"webhook-signature"`
 
-	// WebhookTimestamp Now, in Unix seconds.
+	// WebhookTimestamp The present time in Unix seconds.
 	WebhookTimestamp string `json:"webhook-timestamp"`
 }
 
@@ -384,39 +408,42 @@ type TestEventsOut struct {
 	Events []TestEvent `json:"events"`
 }
 
-// TextError defines model for TextError.
+// TextError An error with a text.
 type TextError struct {
 	// Detail What went wrong. The texts are part of the contract and do not change.
-	Detail string `json:"detail"`
+	Detail ErrorText `json:"detail"`
 }
 
-// Timestamp RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
+// Timestamp RFC 3339 in UTC with a `Z` and up to six decimals of a second, without trailing zeros.
 type Timestamp = time.Time
 
-// ValidationError defines model for ValidationError.
+// ValidationError A request that is invalid (422).
 type ValidationError struct {
-	// Detail One entry per violation, at most 50, unknown fields last.
-	Detail []Violation `json:"detail"`
+	// Detail One entry per violation, at most 50. Unknown fields come last.
+	Detail Violations `json:"detail"`
 }
 
-// Violation defines model for Violation.
+// Violation One thing that is wrong with a request.
 type Violation struct {
-	// Loc The location: `body`, `path`, `header` or `query`, then the name of the field or parameter as
-	// written in this document.
-	Loc []any `json:"loc"`
+	// Loc Where the violation is: `body`, `path`, `header` or `query`, and then the name of the field or
+	// parameter as this document writes it.
+	Loc []LocationPart `json:"loc"`
 
-	// Msg Always the same, so that nothing from the request is repeated.
+	// Msg Always the same text, so that nothing from the request is repeated.
 	Msg ViolationMessage `json:"msg"`
 
 	// Type The kind of violation: `missing`, `json_invalid`, `model_attributes_type`, `int_type`,
 	// `int_from_float`, `string_type`, `greater_than_equal`, `less_than_equal`, `extra_forbidden`,
 	// `uuid_parsing`, `url_parsing`, `url_scheme`, `url_too_long`, `string_too_short`,
-	// `string_too_long`, `string_pattern_mismatch`, `literal_error` or `value_error`. New ones may be added.
+	// `string_too_long`, `string_pattern_mismatch`, `literal_error` or `value_error`. More may be added.
 	Type string `json:"type"`
 }
 
-// ViolationMessage Always the same, so that nothing from the request is repeated.
+// ViolationMessage Always the same text, so that nothing from the request is repeated.
 type ViolationMessage string
+
+// Violations One entry per violation, at most 50. Unknown fields come last.
+type Violations = []Violation
 
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
@@ -424,55 +451,43 @@ type IdempotencyKey = string
 // SessionID defines model for SessionID.
 type SessionID = openapi_types.UUID
 
-// WebhookID defines model for WebhookID.
-type WebhookID = string
-
-// WebhookSignature defines model for WebhookSignature.
-type WebhookSignature = string
-
-// WebhookTimestamp defines model for WebhookTimestamp.
-type WebhookTimestamp = string
-
-// InternalError defines model for InternalError.
+// InternalError An error with a text.
 type InternalError = TextError
 
-// InvalidLookup defines model for InvalidLookup.
+// InvalidLookup A request that is invalid (422).
 type InvalidLookup = ValidationError
 
-// OtherError defines model for OtherError.
-type OtherError = TextError
+// OtherError Every error has this shape. `TextError`, `CodedError` and `ValidationError` say for each status
+// which `detail` it has.
+type OtherError = ErrorOut
 
-// SessionNotFound defines model for SessionNotFound.
+// SessionNotFound An error with a text.
 type SessionNotFound = TextError
 
-// TenantDisabled defines model for TenantDisabled.
+// TenantDisabled An error with a text.
 type TenantDisabled = TextError
 
-// TestCapReached defines model for TestCapReached.
+// TestCapReached An error with a text.
 type TestCapReached = TextError
 
-// TestKeyNeeded defines model for TestKeyNeeded.
+// TestKeyNeeded An error with a text.
 type TestKeyNeeded = TextError
 
-// TooManyWaiting defines model for TooManyWaiting.
+// TooManyWaiting An error with a text.
 type TooManyWaiting = TextError
 
-// Unauthorized defines model for Unauthorized.
+// Unauthorized An error with a text.
 type Unauthorized = TextError
 
-// Unavailable defines model for Unavailable.
+// Unavailable An error with a text.
 type Unavailable = TextError
-
-// Completion The webhook's payload, the same bytes on every attempt. Further members may be added; ignore
-// those you do not know.
-type Completion = CompletionEvent
 
 // CreateSessionParams defines parameters for CreateSession.
 type CreateSessionParams struct {
-	// IdempotencyKey Makes it safe to repeat this request: 1 to 255 visible ASCII characters (no spaces), remembered for
-	// 24 hours per tenant and mode. Same key and same body: the same session, no second charge. Same key
-	// and another body: 409. Make a new one, such as a random UUID, for every session you want; never
-	// copy one from an example.
+	// IdempotencyKey Makes it safe to repeat this request. 1 to 255 visible ASCII characters without spaces, stored for
+	// 24 hours per tenant and mode. The same key with the same body gets the same session, without a
+	// second charge. The same key with another body gets 409. Make a new key, such as a random UUID, for
+	// every session that you want. Do not copy a key from an example.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -481,10 +496,10 @@ type ListTestEventsParams struct {
 	// SessionID Only events of this session.
 	SessionID *openapi_types.UUID `form:"session_id,omitempty" json:"session_id,omitempty"`
 
-	// After Only events made after this one. `evt_` and a UUID of zeros stands before all.
+	// After Only events that came after this one. `evt_` with a UUID of zeros comes before all events.
 	After *string `form:"after,omitempty" json:"after,omitempty"`
 
-	// Wait How many seconds to wait for an event. Not at all by default.
+	// Wait How many seconds to wait for an event. By default the gateway does not wait.
 	Wait *int `form:"wait,omitempty" json:"wait,omitempty"`
 }
 
@@ -493,6 +508,94 @@ type CreateSessionJSONRequestBody = CreateSessionRequest
 
 // MoveTestClockJSONRequestBody defines body for MoveTestClock for application/json ContentType.
 type MoveTestClockJSONRequestBody = TestClockRequest
+
+// AsErrorText returns the union data inside the ErrorDetail as a ErrorText
+func (t ErrorDetail) AsErrorText() (ErrorText, error) {
+	var body ErrorText
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromErrorText overwrites any union data inside the ErrorDetail as the provided ErrorText
+func (t *ErrorDetail) FromErrorText(v ErrorText) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeErrorText performs a merge with any union data inside the ErrorDetail, using the provided ErrorText
+func (t *ErrorDetail) MergeErrorText(v ErrorText) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCodedErrorDetail returns the union data inside the ErrorDetail as a CodedErrorDetail
+func (t ErrorDetail) AsCodedErrorDetail() (CodedErrorDetail, error) {
+	var body CodedErrorDetail
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCodedErrorDetail overwrites any union data inside the ErrorDetail as the provided CodedErrorDetail
+func (t *ErrorDetail) FromCodedErrorDetail(v CodedErrorDetail) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeCodedErrorDetail performs a merge with any union data inside the ErrorDetail, using the provided CodedErrorDetail
+func (t *ErrorDetail) MergeCodedErrorDetail(v CodedErrorDetail) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsViolations returns the union data inside the ErrorDetail as a Violations
+func (t ErrorDetail) AsViolations() (Violations, error) {
+	var body Violations
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromViolations overwrites any union data inside the ErrorDetail as the provided Violations
+func (t *ErrorDetail) FromViolations(v Violations) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeViolations performs a merge with any union data inside the ErrorDetail, using the provided Violations
+func (t *ErrorDetail) MergeViolations(v Violations) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t ErrorDetail) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *ErrorDetail) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
@@ -570,16 +673,16 @@ type ClientInterface interface {
 
 	// CreateSessionWithBody Create a verification session
 	//
-	// Creates a session in status PENDING and returns the address to send the shopper's browser to.
-	// The session is test or live as your key is.
+	// Creates a session in status PENDING and returns the address to which you send the shopper's
+	// browser. A test key creates a test session, and a live key creates a live session.
 	//
-	// A URL given here may have any path and query, but its host and port must be exactly those of one
-	// of your registered Success, Cancel or Webhook URLs. An omitted one is taken from your settings
-	// and must be registered there. Both are frozen for the life of the session. The webhook
-	// destination is always your registered Webhook URL; `webhook_url` is not accepted here.
+	// A URL in the request may have any path and query, but its host and port must be exactly those of
+	// one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
+	// used, and there must be one. Both URLs stay the same for the life of the session. Webhooks always
+	// go to your registered Webhook URL: the request has no `webhook_url`.
 	//
-	// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
-	// cap (429) or the allowance and credit (402).
+	// A request is checked in this order: size (413), key (401), tenant (403), request (422), then the
+	// test cap (429) or the allowance and credit (402).
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -588,16 +691,16 @@ type ClientInterface interface {
 
 	// CreateSession Create a verification session
 	//
-	// Creates a session in status PENDING and returns the address to send the shopper's browser to.
-	// The session is test or live as your key is.
+	// Creates a session in status PENDING and returns the address to which you send the shopper's
+	// browser. A test key creates a test session, and a live key creates a live session.
 	//
-	// A URL given here may have any path and query, but its host and port must be exactly those of one
-	// of your registered Success, Cancel or Webhook URLs. An omitted one is taken from your settings
-	// and must be registered there. Both are frozen for the life of the session. The webhook
-	// destination is always your registered Webhook URL; `webhook_url` is not accepted here.
+	// A URL in the request may have any path and query, but its host and port must be exactly those of
+	// one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
+	// used, and there must be one. Both URLs stay the same for the life of the session. Webhooks always
+	// go to your registered Webhook URL: the request has no `webhook_url`.
 	//
-	// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
-	// cap (429) or the allowance and credit (402).
+	// A request is checked in this order: size (413), key (401), tenant (403), request (422), then the
+	// test cap (429) or the allowance and credit (402).
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -606,10 +709,10 @@ type ClientInterface interface {
 
 	// GetDetectedAge Fetch the estimated age of a consenting shopper
 	//
-	// Useful only to tenants with estimated-age visibility turned on. An estimate is stored when the
-	// setting is on **and** the shopper accepted the disclosure on the hosted page; it is deleted with
-	// its session record. All four values of `availability` are successful answers. Call this after a
-	// verified webhook, with a key of the tenant that created the session.
+	// Of use only if estimated-age visibility is on for your tenant. An estimate is stored if that
+	// setting is on **and** the shopper accepted the disclosure on the hosted page. It is deleted with
+	// its session record. All four values of `availability` are successful answers. Call this after you
+	// verified the webhook, with a key of the tenant that created the session.
 	//
 	// Corresponds with GET /api/v1/sessions/{session_id}/detected-age (the `GetDetectedAge` operationId).
 	GetDetectedAge(ctx context.Context, sessionID SessionID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -618,20 +721,21 @@ type ClientInterface interface {
 	//
 	// Returns the current status and when it took effect. To confirm a pass, require `PASSED`.
 	//
-	// A session still PENDING past its `expires_at` is reported as EXPIRED from then on; no webhook is
-	// sent for it. Poll after 1, 2, 4, 8 and then every 15 seconds, and stop at a terminal status or
-	// after five minutes.
+	// A session that is still PENDING at its `expires_at` is EXPIRED from then on, and sends no webhook.
+	// Poll after 1, 2, 4, 8 and then every 15 seconds. Stop at a terminal status or after five minutes.
 	//
 	// Corresponds with GET /api/v1/sessions/{session_id}/status (the `GetSessionStatus` operationId).
 	GetSessionStatus(ctx context.Context, sessionID SessionID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTestEvents List the events of test sessions, or wait for the next
 	//
-	// Returns the events of your test sessions, newest first and at most 50, each with its body and with
-	// headers that are signed now, as a delivery's are. A receiver that gets them verifies them as usual.
-	// An event is listed whether or not a Webhook URL is registered. With `after` the answer has the
-	// events made after that one, oldest first; with `wait` it comes as soon as there is one, or empty
-	// after that many seconds. At most three requests of a tenant may wait at a time.
+	// Returns the events of your test sessions, newest first, at most 50. Each event has the body and
+	// the headers of a delivery that is signed now, so that your receiver can verify it as usual. Events
+	// are listed even if no Webhook URL is registered.
+	//
+	// With `after`, the answer has the events that came after that one, oldest first. With `wait`, the
+	// gateway answers as soon as there is an event, or with an empty list after that many seconds. At most
+	// three requests of a tenant can wait at the same time.
 	//
 	// `agegate listen` passes these events to a server on your machine.
 	//
@@ -640,26 +744,27 @@ type ClientInterface interface {
 
 	// ResendTestEvent Send an event of a test session again
 	//
-	// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and restarts its
-	// schedule of attempts. Use it to see that your receiver ignores a `webhook-id` that it has seen.
+	// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and starts its
+	// schedule of attempts again. Use it to test that your receiver ignores a `webhook-id` that it has
+	// already seen.
 	//
 	// Corresponds with POST /api/v1/test/events/{event_id}/resend (the `ResendTestEvent` operationId).
 	ResendTestEvent(ctx context.Context, eventID string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// MoveTestClockWithBody Let a test session, or its next redirect, expire
+	// MoveTestClockWithBody Make a test session, or its next redirect, expire
 	//
-	// Does at once what time would do: `session` lets an open session expire now, which the next lookup
-	// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+	// `session` makes an open session expire now, and the next lookup answers EXPIRED. `redirect` makes
+	// the gateway put a token that has already expired into the session's next success redirect.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/test/sessions/{session_id}/clock (the `MoveTestClock` operationId).
 	MoveTestClockWithBody(ctx context.Context, sessionID SessionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// MoveTestClock Let a test session, or its next redirect, expire
+	// MoveTestClock Make a test session, or its next redirect, expire
 	//
-	// Does at once what time would do: `session` lets an open session expire now, which the next lookup
-	// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+	// `session` makes an open session expire now, and the next lookup answers EXPIRED. `redirect` makes
+	// the gateway put a token that has already expired into the session's next success redirect.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -669,16 +774,16 @@ type ClientInterface interface {
 
 // CreateSessionWithBody Create a verification session
 //
-// Creates a session in status PENDING and returns the address to send the shopper's browser to.
-// The session is test or live as your key is.
+// Creates a session in status PENDING and returns the address to which you send the shopper's
+// browser. A test key creates a test session, and a live key creates a live session.
 //
-// A URL given here may have any path and query, but its host and port must be exactly those of one
-// of your registered Success, Cancel or Webhook URLs. An omitted one is taken from your settings
-// and must be registered there. Both are frozen for the life of the session. The webhook
-// destination is always your registered Webhook URL; `webhook_url` is not accepted here.
+// A URL in the request may have any path and query, but its host and port must be exactly those of
+// one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
+// used, and there must be one. Both URLs stay the same for the life of the session. Webhooks always
+// go to your registered Webhook URL: the request has no `webhook_url`.
 //
-// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
-// cap (429) or the allowance and credit (402).
+// A request is checked in this order: size (413), key (401), tenant (403), request (422), then the
+// test cap (429) or the allowance and credit (402).
 //
 // Takes any type of body and a specified content type.
 //
@@ -697,16 +802,16 @@ func (c *Client) CreateSessionWithBody(ctx context.Context, params *CreateSessio
 
 // CreateSession Create a verification session
 //
-// Creates a session in status PENDING and returns the address to send the shopper's browser to.
-// The session is test or live as your key is.
+// Creates a session in status PENDING and returns the address to which you send the shopper's
+// browser. A test key creates a test session, and a live key creates a live session.
 //
-// A URL given here may have any path and query, but its host and port must be exactly those of one
-// of your registered Success, Cancel or Webhook URLs. An omitted one is taken from your settings
-// and must be registered there. Both are frozen for the life of the session. The webhook
-// destination is always your registered Webhook URL; `webhook_url` is not accepted here.
+// A URL in the request may have any path and query, but its host and port must be exactly those of
+// one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
+// used, and there must be one. Both URLs stay the same for the life of the session. Webhooks always
+// go to your registered Webhook URL: the request has no `webhook_url`.
 //
-// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
-// cap (429) or the allowance and credit (402).
+// A request is checked in this order: size (413), key (401), tenant (403), request (422), then the
+// test cap (429) or the allowance and credit (402).
 //
 // Takes a body of the `application/json` content type.
 //
@@ -725,10 +830,10 @@ func (c *Client) CreateSession(ctx context.Context, params *CreateSessionParams,
 
 // GetDetectedAge Fetch the estimated age of a consenting shopper
 //
-// Useful only to tenants with estimated-age visibility turned on. An estimate is stored when the
-// setting is on **and** the shopper accepted the disclosure on the hosted page; it is deleted with
-// its session record. All four values of `availability` are successful answers. Call this after a
-// verified webhook, with a key of the tenant that created the session.
+// Of use only if estimated-age visibility is on for your tenant. An estimate is stored if that
+// setting is on **and** the shopper accepted the disclosure on the hosted page. It is deleted with
+// its session record. All four values of `availability` are successful answers. Call this after you
+// verified the webhook, with a key of the tenant that created the session.
 //
 // Corresponds with GET /api/v1/sessions/{session_id}/detected-age (the `GetDetectedAge` operationId).
 func (c *Client) GetDetectedAge(ctx context.Context, sessionID SessionID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -747,9 +852,8 @@ func (c *Client) GetDetectedAge(ctx context.Context, sessionID SessionID, reqEdi
 //
 // Returns the current status and when it took effect. To confirm a pass, require `PASSED`.
 //
-// A session still PENDING past its `expires_at` is reported as EXPIRED from then on; no webhook is
-// sent for it. Poll after 1, 2, 4, 8 and then every 15 seconds, and stop at a terminal status or
-// after five minutes.
+// A session that is still PENDING at its `expires_at` is EXPIRED from then on, and sends no webhook.
+// Poll after 1, 2, 4, 8 and then every 15 seconds. Stop at a terminal status or after five minutes.
 //
 // Corresponds with GET /api/v1/sessions/{session_id}/status (the `GetSessionStatus` operationId).
 func (c *Client) GetSessionStatus(ctx context.Context, sessionID SessionID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -766,11 +870,13 @@ func (c *Client) GetSessionStatus(ctx context.Context, sessionID SessionID, reqE
 
 // ListTestEvents List the events of test sessions, or wait for the next
 //
-// Returns the events of your test sessions, newest first and at most 50, each with its body and with
-// headers that are signed now, as a delivery's are. A receiver that gets them verifies them as usual.
-// An event is listed whether or not a Webhook URL is registered. With `after` the answer has the
-// events made after that one, oldest first; with `wait` it comes as soon as there is one, or empty
-// after that many seconds. At most three requests of a tenant may wait at a time.
+// Returns the events of your test sessions, newest first, at most 50. Each event has the body and
+// the headers of a delivery that is signed now, so that your receiver can verify it as usual. Events
+// are listed even if no Webhook URL is registered.
+//
+// With `after`, the answer has the events that came after that one, oldest first. With `wait`, the
+// gateway answers as soon as there is an event, or with an empty list after that many seconds. At most
+// three requests of a tenant can wait at the same time.
 //
 // `agegate listen` passes these events to a server on your machine.
 //
@@ -789,8 +895,9 @@ func (c *Client) ListTestEvents(ctx context.Context, params *ListTestEventsParam
 
 // ResendTestEvent Send an event of a test session again
 //
-// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and restarts its
-// schedule of attempts. Use it to see that your receiver ignores a `webhook-id` that it has seen.
+// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and starts its
+// schedule of attempts again. Use it to test that your receiver ignores a `webhook-id` that it has
+// already seen.
 //
 // Corresponds with POST /api/v1/test/events/{event_id}/resend (the `ResendTestEvent` operationId).
 func (c *Client) ResendTestEvent(ctx context.Context, eventID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -805,10 +912,10 @@ func (c *Client) ResendTestEvent(ctx context.Context, eventID string, reqEditors
 	return c.Client.Do(req)
 }
 
-// MoveTestClockWithBody Let a test session, or its next redirect, expire
+// MoveTestClockWithBody Make a test session, or its next redirect, expire
 //
-// Does at once what time would do: `session` lets an open session expire now, which the next lookup
-// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+// `session` makes an open session expire now, and the next lookup answers EXPIRED. `redirect` makes
+// the gateway put a token that has already expired into the session's next success redirect.
 //
 // Takes any type of body and a specified content type.
 //
@@ -825,10 +932,10 @@ func (c *Client) MoveTestClockWithBody(ctx context.Context, sessionID SessionID,
 	return c.Client.Do(req)
 }
 
-// MoveTestClock Let a test session, or its next redirect, expire
+// MoveTestClock Make a test session, or its next redirect, expire
 //
-// Does at once what time would do: `session` lets an open session expire now, which the next lookup
-// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+// `session` makes an open session expire now, and the next lookup answers EXPIRED. `redirect` makes
+// the gateway put a token that has already expired into the session's next success redirect.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1173,16 +1280,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateSessionWithBodyWithResponse Create a verification session
 	//
-	// Creates a session in status PENDING and returns the address to send the shopper's browser to.
-	// The session is test or live as your key is.
+	// Creates a session in status PENDING and returns the address to which you send the shopper's
+	// browser. A test key creates a test session, and a live key creates a live session.
 	//
-	// A URL given here may have any path and query, but its host and port must be exactly those of one
-	// of your registered Success, Cancel or Webhook URLs. An omitted one is taken from your settings
-	// and must be registered there. Both are frozen for the life of the session. The webhook
-	// destination is always your registered Webhook URL; `webhook_url` is not accepted here.
+	// A URL in the request may have any path and query, but its host and port must be exactly those of
+	// one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
+	// used, and there must be one. Both URLs stay the same for the life of the session. Webhooks always
+	// go to your registered Webhook URL: the request has no `webhook_url`.
 	//
-	// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
-	// cap (429) or the allowance and credit (402).
+	// A request is checked in this order: size (413), key (401), tenant (403), request (422), then the
+	// test cap (429) or the allowance and credit (402).
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -1191,16 +1298,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateSessionWithResponse Create a verification session
 	//
-	// Creates a session in status PENDING and returns the address to send the shopper's browser to.
-	// The session is test or live as your key is.
+	// Creates a session in status PENDING and returns the address to which you send the shopper's
+	// browser. A test key creates a test session, and a live key creates a live session.
 	//
-	// A URL given here may have any path and query, but its host and port must be exactly those of one
-	// of your registered Success, Cancel or Webhook URLs. An omitted one is taken from your settings
-	// and must be registered there. Both are frozen for the life of the session. The webhook
-	// destination is always your registered Webhook URL; `webhook_url` is not accepted here.
+	// A URL in the request may have any path and query, but its host and port must be exactly those of
+	// one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
+	// used, and there must be one. Both URLs stay the same for the life of the session. Webhooks always
+	// go to your registered Webhook URL: the request has no `webhook_url`.
 	//
-	// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
-	// cap (429) or the allowance and credit (402).
+	// A request is checked in this order: size (413), key (401), tenant (403), request (422), then the
+	// test cap (429) or the allowance and credit (402).
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -1209,10 +1316,10 @@ type ClientWithResponsesInterface interface {
 
 	// GetDetectedAgeWithResponse Fetch the estimated age of a consenting shopper
 	//
-	// Useful only to tenants with estimated-age visibility turned on. An estimate is stored when the
-	// setting is on **and** the shopper accepted the disclosure on the hosted page; it is deleted with
-	// its session record. All four values of `availability` are successful answers. Call this after a
-	// verified webhook, with a key of the tenant that created the session.
+	// Of use only if estimated-age visibility is on for your tenant. An estimate is stored if that
+	// setting is on **and** the shopper accepted the disclosure on the hosted page. It is deleted with
+	// its session record. All four values of `availability` are successful answers. Call this after you
+	// verified the webhook, with a key of the tenant that created the session.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -1223,9 +1330,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Returns the current status and when it took effect. To confirm a pass, require `PASSED`.
 	//
-	// A session still PENDING past its `expires_at` is reported as EXPIRED from then on; no webhook is
-	// sent for it. Poll after 1, 2, 4, 8 and then every 15 seconds, and stop at a terminal status or
-	// after five minutes.
+	// A session that is still PENDING at its `expires_at` is EXPIRED from then on, and sends no webhook.
+	// Poll after 1, 2, 4, 8 and then every 15 seconds. Stop at a terminal status or after five minutes.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -1234,11 +1340,13 @@ type ClientWithResponsesInterface interface {
 
 	// ListTestEventsWithResponse List the events of test sessions, or wait for the next
 	//
-	// Returns the events of your test sessions, newest first and at most 50, each with its body and with
-	// headers that are signed now, as a delivery's are. A receiver that gets them verifies them as usual.
-	// An event is listed whether or not a Webhook URL is registered. With `after` the answer has the
-	// events made after that one, oldest first; with `wait` it comes as soon as there is one, or empty
-	// after that many seconds. At most three requests of a tenant may wait at a time.
+	// Returns the events of your test sessions, newest first, at most 50. Each event has the body and
+	// the headers of a delivery that is signed now, so that your receiver can verify it as usual. Events
+	// are listed even if no Webhook URL is registered.
+	//
+	// With `after`, the answer has the events that came after that one, oldest first. With `wait`, the
+	// gateway answers as soon as there is an event, or with an empty list after that many seconds. At most
+	// three requests of a tenant can wait at the same time.
 	//
 	// `agegate listen` passes these events to a server on your machine.
 	//
@@ -1249,28 +1357,29 @@ type ClientWithResponsesInterface interface {
 
 	// ResendTestEventWithResponse Send an event of a test session again
 	//
-	// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and restarts its
-	// schedule of attempts. Use it to see that your receiver ignores a `webhook-id` that it has seen.
+	// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and starts its
+	// schedule of attempts again. Use it to test that your receiver ignores a `webhook-id` that it has
+	// already seen.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/test/events/{event_id}/resend (the `ResendTestEvent` operationId).
 	ResendTestEventWithResponse(ctx context.Context, eventID string, reqEditors ...RequestEditorFn) (*ResendTestEventResponse, error)
 
-	// MoveTestClockWithBodyWithResponse Let a test session, or its next redirect, expire
+	// MoveTestClockWithBodyWithResponse Make a test session, or its next redirect, expire
 	//
-	// Does at once what time would do: `session` lets an open session expire now, which the next lookup
-	// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+	// `session` makes an open session expire now, and the next lookup answers EXPIRED. `redirect` makes
+	// the gateway put a token that has already expired into the session's next success redirect.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/test/sessions/{session_id}/clock (the `MoveTestClock` operationId).
 	MoveTestClockWithBodyWithResponse(ctx context.Context, sessionID SessionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MoveTestClockResponse, error)
 
-	// MoveTestClockWithResponse Let a test session, or its next redirect, expire
+	// MoveTestClockWithResponse Make a test session, or its next redirect, expire
 	//
-	// Does at once what time would do: `session` lets an open session expire now, which the next lookup
-	// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+	// `session` makes an open session expire now, and the next lookup answers EXPIRED. `redirect` makes
+	// the gateway put a token that has already expired into the session's next success redirect.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -1932,16 +2041,16 @@ func (r MoveTestClockResponse) ContentType() string {
 
 // CreateSessionWithBodyWithResponse Create a verification session
 //
-// Creates a session in status PENDING and returns the address to send the shopper's browser to.
-// The session is test or live as your key is.
+// Creates a session in status PENDING and returns the address to which you send the shopper's
+// browser. A test key creates a test session, and a live key creates a live session.
 //
-// A URL given here may have any path and query, but its host and port must be exactly those of one
-// of your registered Success, Cancel or Webhook URLs. An omitted one is taken from your settings
-// and must be registered there. Both are frozen for the life of the session. The webhook
-// destination is always your registered Webhook URL; `webhook_url` is not accepted here.
+// A URL in the request may have any path and query, but its host and port must be exactly those of
+// one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
+// used, and there must be one. Both URLs stay the same for the life of the session. Webhooks always
+// go to your registered Webhook URL: the request has no `webhook_url`.
 //
-// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
-// cap (429) or the allowance and credit (402).
+// A request is checked in this order: size (413), key (401), tenant (403), request (422), then the
+// test cap (429) or the allowance and credit (402).
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -1956,16 +2065,16 @@ func (c *ClientWithResponses) CreateSessionWithBodyWithResponse(ctx context.Cont
 
 // CreateSessionWithResponse Create a verification session
 //
-// Creates a session in status PENDING and returns the address to send the shopper's browser to.
-// The session is test or live as your key is.
+// Creates a session in status PENDING and returns the address to which you send the shopper's
+// browser. A test key creates a test session, and a live key creates a live session.
 //
-// A URL given here may have any path and query, but its host and port must be exactly those of one
-// of your registered Success, Cancel or Webhook URLs. An omitted one is taken from your settings
-// and must be registered there. Both are frozen for the life of the session. The webhook
-// destination is always your registered Webhook URL; `webhook_url` is not accepted here.
+// A URL in the request may have any path and query, but its host and port must be exactly those of
+// one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
+// used, and there must be one. Both URLs stay the same for the life of the session. Webhooks always
+// go to your registered Webhook URL: the request has no `webhook_url`.
 //
-// Requests are checked in this order: size (413), key (401), tenant (403), request (422), then the test
-// cap (429) or the allowance and credit (402).
+// A request is checked in this order: size (413), key (401), tenant (403), request (422), then the
+// test cap (429) or the allowance and credit (402).
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -1980,10 +2089,10 @@ func (c *ClientWithResponses) CreateSessionWithResponse(ctx context.Context, par
 
 // GetDetectedAgeWithResponse Fetch the estimated age of a consenting shopper
 //
-// Useful only to tenants with estimated-age visibility turned on. An estimate is stored when the
-// setting is on **and** the shopper accepted the disclosure on the hosted page; it is deleted with
-// its session record. All four values of `availability` are successful answers. Call this after a
-// verified webhook, with a key of the tenant that created the session.
+// Of use only if estimated-age visibility is on for your tenant. An estimate is stored if that
+// setting is on **and** the shopper accepted the disclosure on the hosted page. It is deleted with
+// its session record. All four values of `availability` are successful answers. Call this after you
+// verified the webhook, with a key of the tenant that created the session.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -2000,9 +2109,8 @@ func (c *ClientWithResponses) GetDetectedAgeWithResponse(ctx context.Context, se
 //
 // Returns the current status and when it took effect. To confirm a pass, require `PASSED`.
 //
-// A session still PENDING past its `expires_at` is reported as EXPIRED from then on; no webhook is
-// sent for it. Poll after 1, 2, 4, 8 and then every 15 seconds, and stop at a terminal status or
-// after five minutes.
+// A session that is still PENDING at its `expires_at` is EXPIRED from then on, and sends no webhook.
+// Poll after 1, 2, 4, 8 and then every 15 seconds. Stop at a terminal status or after five minutes.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -2017,11 +2125,13 @@ func (c *ClientWithResponses) GetSessionStatusWithResponse(ctx context.Context, 
 
 // ListTestEventsWithResponse List the events of test sessions, or wait for the next
 //
-// Returns the events of your test sessions, newest first and at most 50, each with its body and with
-// headers that are signed now, as a delivery's are. A receiver that gets them verifies them as usual.
-// An event is listed whether or not a Webhook URL is registered. With `after` the answer has the
-// events made after that one, oldest first; with `wait` it comes as soon as there is one, or empty
-// after that many seconds. At most three requests of a tenant may wait at a time.
+// Returns the events of your test sessions, newest first, at most 50. Each event has the body and
+// the headers of a delivery that is signed now, so that your receiver can verify it as usual. Events
+// are listed even if no Webhook URL is registered.
+//
+// With `after`, the answer has the events that came after that one, oldest first. With `wait`, the
+// gateway answers as soon as there is an event, or with an empty list after that many seconds. At most
+// three requests of a tenant can wait at the same time.
 //
 // `agegate listen` passes these events to a server on your machine.
 //
@@ -2038,8 +2148,9 @@ func (c *ClientWithResponses) ListTestEventsWithResponse(ctx context.Context, pa
 
 // ResendTestEventWithResponse Send an event of a test session again
 //
-// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and restarts its
-// schedule of attempts. Use it to see that your receiver ignores a `webhook-id` that it has seen.
+// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and starts its
+// schedule of attempts again. Use it to test that your receiver ignores a `webhook-id` that it has
+// already seen.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -2052,10 +2163,10 @@ func (c *ClientWithResponses) ResendTestEventWithResponse(ctx context.Context, e
 	return ParseResendTestEventResponse(rsp)
 }
 
-// MoveTestClockWithBodyWithResponse Let a test session, or its next redirect, expire
+// MoveTestClockWithBodyWithResponse Make a test session, or its next redirect, expire
 //
-// Does at once what time would do: `session` lets an open session expire now, which the next lookup
-// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+// `session` makes an open session expire now, and the next lookup answers EXPIRED. `redirect` makes
+// the gateway put a token that has already expired into the session's next success redirect.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -2068,10 +2179,10 @@ func (c *ClientWithResponses) MoveTestClockWithBodyWithResponse(ctx context.Cont
 	return ParseMoveTestClockResponse(rsp)
 }
 
-// MoveTestClockWithResponse Let a test session, or its next redirect, expire
+// MoveTestClockWithResponse Make a test session, or its next redirect, expire
 //
-// Does at once what time would do: `session` lets an open session expire now, which the next lookup
-// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has expired.
+// `session` makes an open session expire now, and the next lookup answers EXPIRED. `redirect` makes
+// the gateway put a token that has already expired into the session's next success redirect.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -63,6 +63,13 @@ func TestGenerators(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	write(t, filepath.Join(dir, "openapi-3.0/ogen/merchant.go"), `package api
+
+// Errors without a status of their own have one type in every operation.
+func other(r *ErrorOutStatusCodeWithHeaders) (CreateSessionRes, GetSessionStatusRes, GetDetectedAgeRes) { return r, r, r }
+
+func place(v Violation) []LocationPart { return v.Loc }
+`)
 	useGenerated(t, dir)
 	work.Go(func() error { run(t, dir, "node_modules/.bin/tsc", "--project", "tsconfig.json"); return nil })
 	work.Go(func() error { run(t, dir, "go", "vet", "./..."); return nil })
@@ -85,6 +92,7 @@ type Schemas = components["schemas"];
 export type CompletionEvent = Schemas["CompletionEvent"];
 export type CreateSessionRequest = Schemas["CreateSessionRequest"];
 export type DetectedAgeOut = Schemas["DetectedAgeOut"];
+export type ErrorOut = Schemas["ErrorOut"];
 export type TextError = Schemas["TextError"];
 export type Violation = Schemas["Violation"];
 `)
@@ -95,7 +103,21 @@ export type Violation = Schemas["Violation"];
 		}
 		write(t, in("oapi-codegen/merchant.go"), `package api
 
+import "fmt"
+
 func passed(e CompletionEvent) bool { return e.Status == Verified && e.IsAdult }
+
+func place(v Violation) (text string) {
+	for _, part := range v.Loc {
+		text += fmt.Sprint(".", part)
+	}
+	return text
+}
+
+func explain(e ErrorOut) (string, error) { return e.Detail.AsErrorText() }
+
+// A delivery is described once, so that its parameters have one type.
+type ReceiveCompletionParams = SessionCompletedParams
 `)
 	}
 	write(t, filepath.Join(dir, "tsconfig.json"), `{

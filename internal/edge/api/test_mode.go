@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -44,12 +45,14 @@ func (a *API) ListTestEvents(ctx context.Context, req gen.ListTestEventsRequestO
 	}
 	out := gen.ListTestEvents200JSONResponse{Events: make([]gen.TestEvent, len(found))}
 	for i, r := range found {
-		out.Events[i] = fromSignedRecord(r)
+		if out.Events[i], err = fromSignedRecord(r); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
 
-func fromSignedRecord(r webhook.SignedRecord) gen.TestEvent {
+func fromSignedRecord(r webhook.SignedRecord) (gen.TestEvent, error) {
 	event := gen.TestEvent{
 		EventID: r.ID, SessionID: r.SessionID, CreatedAt: r.CreatedAt.UTC(), Delivery: gen.DeliveryStatus(r.Status), Attempts: r.Attempts,
 		Body: string(r.Body),
@@ -62,7 +65,8 @@ func fromSignedRecord(r webhook.SignedRecord) gen.TestEvent {
 	if r.LastStatus != 0 {
 		event.LastStatusCode = &r.LastStatus
 	}
-	return event
+	err := json.Unmarshal(r.Body, &event.Event)
+	return event, err
 }
 
 // ResendTestEvent sends an event of a test session again

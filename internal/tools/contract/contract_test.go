@@ -32,18 +32,20 @@ func TestConvert30(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"openapi: 3.0.3\n", "nullable: true\n", "CompletionEvent:\n"} {
+	for _, want := range []string{"openapi: 3.0.3\n", "nullable: true\n", "CompletionEvent:\n", "\n      callbacks:\n        sessionCompleted:\n          https://shop.example.com/webhooks/agegate:\n            post:\n"} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("the edition lacks %q", want)
 		}
 	}
-	for _, not := range []string{"\nwebhooks:", "'null'"} {
+	for _, not := range []string{"\nwebhooks:", "\n  summary:", "'null'"} {
 		if strings.Contains(string(got), not) {
 			t.Errorf("the edition has %q", not)
 		}
 	}
 	for old, made := range map[string]string{
 		"openapi: 3.1.0":           "openapi: 3.2.0",
+		"\nwebhooks:\n":            "\nx-webhooks:\n",
+		"sessions/create:\n":       "sessions/made:\n",
 		"type: [number, 'null']":   "type: [number, string]",
 		"type: integer\n":          "type: integer\n          const: 18\n",
 		"    SessionStatus:\n":     "    Unknown:\n      $ref: '#/components/schemas/Nowhere'\n    SessionStatus:\n",

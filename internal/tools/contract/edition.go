@@ -13,9 +13,16 @@ import (
 
 const notice = "Made from openapi.yaml by make generate, for tools that do not read OpenAPI 3.1. Do not edit."
 
-// convert30 writes an OpenAPI 3.1 document as 3.0.3. Webhooks, which 3.0 lacks,
-// are left out (the completion event is also a callback of its operation), and
-// a type list with null becomes nullable. Order and comments stay. A document
+// createPath is the operation that a delivery is a callback of, and receiver the
+// callback's address: an example, because the request does not name it.
+const (
+	createPath = "/api/v1/sessions/create"
+	receiver   = "https://shop.example.com/webhooks/agegate"
+)
+
+// convert30 writes an OpenAPI 3.1 document as 3.0.3, which has no summary of the
+// document and no webhooks: each webhook becomes a callback of the creation. A
+// type list with null becomes nullable. Order and comments stay. A document
 // that uses anything else of 3.1 is refused.
 func convert30(document []byte) ([]byte, error) {
 	var root yaml.Node
@@ -29,7 +36,10 @@ func convert30(document []byte) ([]byte, error) {
 	}
 	version.Value = "3.0.3"
 	top.HeadComment = notice
-	remove(top, "webhooks")
+	remove(member(top, "info"), "summary")
+	if err := moveWebhooks(top); err != nil {
+		return nil, err
+	}
 	if err := convertTypes(top); err != nil {
 		return nil, err
 	}
@@ -47,6 +57,21 @@ func convert30(document []byte) ([]byte, error) {
 		return nil, fmt.Errorf("not expressible in OpenAPI 3.0: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// moveWebhooks makes the document's webhooks callbacks of the creation.
+func moveWebhooks(top *yaml.Node) error {
+	webhooks := member(top, "webhooks")
+	create := member(member(member(top, "paths"), createPath), "post")
+	if webhooks == nil || create == nil {
+		return errors.New("no webhooks, or no creation to which they belong")
+	}
+	remove(top, "webhooks")
+	for i := 1; i < len(webhooks.Content); i += 2 {
+		webhooks.Content[i] = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{scalar(receiver, "!!str"), webhooks.Content[i]}}
+	}
+	create.Content = append(create.Content, scalar("callbacks", "!!str"), webhooks)
+	return nil
 }
 
 // convertTypes rewrites `type: [X, 'null']` below node as X and nullable.
@@ -88,7 +113,7 @@ func remove(node *yaml.Node, key string) {
 
 // index returns the position of a key of a mapping, or -1.
 func index(node *yaml.Node, key string) int {
-	if node.Kind != yaml.MappingNode {
+	if node == nil || node.Kind != yaml.MappingNode {
 		return -1
 	}
 	for i := 0; i < len(node.Content); i += 2 {

@@ -21,3 +21,6 @@ export function describe(created: Created, event: Event, age: Schemas["DetectedA
 export function message(error: operations["createSession"]["responses"][402 | 422]["content"]["application/json"]): string {
   return Array.isArray(error.detail) ? error.detail.map((v) => `${v.type} ${v.loc.join(".")}`).join() : error.detail.code;
 }
+
+// @ts-expect-error a delivery is described once, as a webhook
+export type Callback = operations["receiveCompletion"];
