@@ -9,11 +9,11 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"agegate/internal/app"
 	"agegate/internal/app/config"
 	"agegate/internal/rules/certify"
+	"agegate/internal/rules/suite"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 
@@ -99,7 +99,7 @@ func (c *cli) certifyRun() *cobra.Command {
 		if path == "" {
 			return cannotRun(errors.New("--target must be given"))
 		}
-		if !slices.Contains(certify.Formats, report) {
+		if !slices.Contains(suite.Formats, report) {
 			return cannotRun(errors.New("--report must be text, json or junit"))
 		}
 		if err := placeFor("--out", out); err != nil {
@@ -133,22 +133,13 @@ func (c *cli) certify(ctx context.Context, target certify.Target, cases []string
 		}
 		tenants := tenant.NewService(db, sealer, tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}, rand.Reader, now)
 		fmt.Fprintln(stderr, "Each case is tried first, and judged when its order has had time to be released.")
-		report, err = app.NewCertifier(cfg, db, tenants, sealer, now).Run(ctx, commandLine(), target, certify.Options{Cases: cases, Progress: certifyProgress(stderr)})
+		progress := caseProgress(stderr, suite.Passed)
+		report, err = app.NewCertifier(cfg, db, tenants, sealer, now).Run(ctx, commandLine(), target, certify.Options{
+			Cases: cases, Progress: func(done, total int, r certify.Result) { progress(done, total, r.Case, r.Outcome) },
+		})
 		return err
 	}, config.SecretKeyName)
 	return report, err
-}
-
-// certifyProgress prints how many cases were judged, at most every two seconds,
-// and every one that did not pass.
-func certifyProgress(w io.Writer) func(done, total int, r certify.Result) {
-	last := time.Now()
-	return func(done, total int, r certify.Result) {
-		if r.Outcome != certify.Passed || done == total || time.Since(last) > 2*time.Second {
-			last = time.Now()
-			fmt.Fprintf(w, "%d of %d cases: %s %s\n", done, total, r.Case, r.Outcome)
-		}
-	}
 }
 
 // readTarget reads the file of --target.

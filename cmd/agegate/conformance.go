@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agegate/internal/lab/conformance"
+	"agegate/internal/rules/suite"
 
 	"github.com/spf13/cobra"
 )
@@ -185,7 +186,8 @@ func (f *conformanceFlags) run(ctx context.Context, stdout, stderr io.Writer) er
 		}
 	}
 	f.announce(stderr, plan)
-	f.Progress = caseProgress(stderr)
+	progress := caseProgress(stderr, suite.Passed, suite.Skipped)
+	f.Progress = func(done, total int, r conformance.Result) { progress(done, total, r.Case, r.Outcome) }
 	report, err := conformance.Run(ctx, f.Options)
 	if err != nil {
 		return cannotRun(err)
@@ -226,15 +228,14 @@ func (f *conformanceFlags) printPlan(w io.Writer, plan conformance.Plan) {
 	}
 }
 
-// caseProgress prints how many cases are done, at most every two seconds, and
-// every one that did not pass.
-func caseProgress(w io.Writer) func(done, total int, r conformance.Result) {
+// caseProgress returns a function that prints how many cases are done, at most
+// every two seconds, and every case whose outcome is not one of good.
+func caseProgress(w io.Writer, good ...suite.Outcome) func(done, total int, name string, o suite.Outcome) {
 	last := time.Now()
-	return func(done, total int, r conformance.Result) {
-		bad := r.Outcome != conformance.Passed && r.Outcome != conformance.Skipped
-		if bad || done == total || time.Since(last) > 2*time.Second {
+	return func(done, total int, name string, o suite.Outcome) {
+		if !slices.Contains(good, o) || done == total || time.Since(last) > 2*time.Second {
 			last = time.Now()
-			fmt.Fprintf(w, "%d of %d cases: %s %s\n", done, total, r.Case, r.Outcome)
+			fmt.Fprintf(w, "%d of %d cases: %s %s\n", done, total, name, o)
 		}
 	}
 }

@@ -29,7 +29,7 @@ var house = []room{
 	{"check", [][]string{{"document"}, {"age"}, {"liveness"}, {"vision"}, {"inference"}}},
 	{"rules", [][]string{
 		{"evidence"}, {"certify", "insight"}, {"session"}, {"account", "billing", "tenant", "webhook"},
-		{"audit", "brand", "credential"}, {"gather", "junit", "turn"}, {"fault"},
+		{"audit", "brand", "credential"}, {"gather", "suite", "turn"}, {"fault"},
 	}},
 	{"agegate", nil}, {"gen", nil}, {"templates", nil}, // agegate is the root, which embeds openapi.yaml
 }
@@ -124,14 +124,14 @@ func stepsInwards(t *testing.T, pkg, dep string) {
 // indirectly.
 func TestForbiddenImports(t *testing.T) {
 	except := map[string]string{
-		"agegate/internal/lab/conformance":       "agegate/internal/rules/junit",      // a format of reports, which the gateway has no part in
+		"agegate/internal/lab/conformance":       "agegate/internal/rules/suite",      // outcomes and reports, which the gateway has no part in
 		"agegate/internal/check/document/wallet": "agegate/internal/rules/credential", // which public keys are used
 	}
 	domain := []string{"github.com/labstack/echo/v4", "gorm.io/gorm", "agegate/gen"}
 	for pkg, forbidden := range map[string][]string{
 		"rules/fault":            {"agegate/"},
 		"rules/credential":       {"agegate/"},
-		"rules/junit":            {"agegate/"},
+		"rules/suite":            {"agegate/"},
 		"rules/audit":            domain,
 		"rules/brand":            append(domain, "agegate/internal/rules/tenant"),
 		"rules/session":          domain,

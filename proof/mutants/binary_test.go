@@ -18,6 +18,7 @@ import (
 	"agegate/internal/check/vision/visiontest"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/lab/conformance"
+	"agegate/internal/rules/suite"
 	"agegate/internal/store/pgtest"
 	"agegate/proof/table"
 )
@@ -183,7 +184,7 @@ func ownBinary(t *testing.T, path, databaseURL string) {
 	reachCap(t, url, capped.Keys.Test)
 	report, code := p.conformance(everything, "--listen", hook, "--webhook-url", "http://"+hook+"/hook")
 	allPass(t, report)
-	if code != conformance.ExitPassed || report.Count(conformance.Skipped) != 1 {
+	if code != conformance.ExitPassed || report.Count(suite.Skipped) != 1 {
 		t.Errorf("exit status %d, %s; want 0 and only the expiry skipped", code, report.Summary())
 	}
 	plan, err := conformance.PlanOf(conformance.Options{
@@ -201,18 +202,18 @@ func ownBinary(t *testing.T, path, databaseURL string) {
 		t.Errorf("with the document check on: exit status %d", code)
 	}
 	report, code = p.conformance(settings(document), "--case", "webhook.*")
-	if n := report.Count(conformance.NotReachable); code != conformance.ExitFailed || n != len(report.Results) {
+	if n := report.Count(suite.NotReachable); code != conformance.ExitFailed || n != len(report.Results) {
 		t.Errorf("without a receiver: exit status %d, %s", code, report.Summary())
 	}
 	report, code = p.conformance(settings(document), "--case", "webhook.*", "--without-webhooks")
-	if n := report.Count(conformance.Skipped); code != conformance.ExitPassed || n != len(report.Results) {
+	if n := report.Count(suite.Skipped); code != conformance.ExitPassed || n != len(report.Results) {
 		t.Errorf("without webhooks, as asked for: exit status %d, %s", code, report.Summary())
 	}
 	stop()
 
 	stop = p.serve(url, "AGEGATE_SESSION_TTL=1s", "AGEGATE_ESTIMATOR=off")
 	report, code = p.conformance(settings(document), "--case", "expiry.*", "--expiry-wait", "30s")
-	if allPass(t, report); code != conformance.ExitPassed || report.Count(conformance.Skipped) > 0 {
+	if allPass(t, report); code != conformance.ExitPassed || report.Count(suite.Skipped) > 0 {
 		t.Errorf("with sessions that expire: exit status %d, %s", code, report.Summary())
 	}
 	stop()

@@ -16,6 +16,7 @@ import (
 	"agegate/internal/gatewaytest"
 	"agegate/internal/lab/conformance"
 	"agegate/internal/rules/audit"
+	"agegate/internal/rules/suite"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store/pgtest"
 	"agegate/proof/table"
@@ -139,9 +140,9 @@ func passAndFail(t *testing.T, database func(testing.TB) string) {
 			}
 			report := s.run(t, f, f.caught)
 			r := report.Results[0]
-			want := conformance.Failed
+			want := suite.Failed
 			if f.silent {
-				want = conformance.NotReachable
+				want = suite.NotReachable
 			}
 			if r.Outcome != want || report.ExitCode() != conformance.ExitFailed {
 				t.Errorf("%s is %s %q, want %s", f.caught, r.Outcome, r.Details, want)
@@ -159,9 +160,9 @@ func allPass(t *testing.T, report *conformance.Report) (passed []conformance.Res
 	t.Helper()
 	for _, r := range report.Results {
 		switch {
-		case r.Outcome == conformance.Passed:
+		case r.Outcome == suite.Passed:
 			passed = append(passed, r)
-		case r.Outcome != conformance.Skipped || r.Case != "expiry.lookup":
+		case r.Outcome != suite.Skipped || r.Case != "expiry.lookup":
 			t.Errorf("%s is %s: %s", r.Case, r.Outcome, strings.Join(r.Details, "\n"))
 		}
 	}
@@ -184,7 +185,7 @@ func cannotRun(t *testing.T, s *subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := report.Results; r[0].Outcome != conformance.Blocked || r[1].Outcome != conformance.Passed || report.ExitCode() != conformance.ExitCannotRun {
+	if r := report.Results; r[0].Outcome != suite.Blocked || r[1].Outcome != suite.Passed || report.ExitCode() != conformance.ExitCannotRun {
 		t.Errorf("at the daily cap: %+v, exit status %d", r, report.ExitCode())
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"agegate/internal/rules/suite"
 )
 
 var lookupCases = []testCase{
@@ -137,7 +139,7 @@ var expiryCases = []testCase{{
 		unseen := t.create(t.test, `{"target_age":18}`, nil)
 		left := unseen.ExpiresAt.Sub(t.now()) + 2*time.Second // the Date header has whole seconds
 		if left > t.ExpiryWait {
-			t.endf(Skipped, "needs a wait of %s for the session to expire", left.Round(time.Second))
+			t.endf(suite.Skipped, "needs a wait of %s for the session to expire", left.Round(time.Second))
 		}
 		select {
 		case <-time.After(left):

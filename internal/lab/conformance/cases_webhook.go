@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"agegate/internal/rules/suite"
 )
 
 // timestampGap is a time between attempts after which the timestamp, in whole
@@ -115,7 +117,7 @@ func (t *trial) requireWebhooks() {
 		t.webhooks = &why
 	}
 	if *t.webhooks != "" {
-		t.endf(NotReachable, "%s", *t.webhooks)
+		t.endf(suite.NotReachable, "%s", *t.webhooks)
 	}
 }
 

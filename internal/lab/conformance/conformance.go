@@ -14,12 +14,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"agegate/internal/rules/suite"
 )
 
 // Options says what to test and with which credentials. BaseURL and TestKey are
@@ -100,7 +101,7 @@ const (
 )
 
 // missing returns why a need is not met, or "".
-func (s *suite) missing(n need) string {
+func (s *run) missing(n need) string {
 	for _, m := range []struct {
 		need   need
 		absent bool
@@ -125,8 +126,8 @@ func (s *suite) missing(n need) string {
 	return ""
 }
 
-// suite is one run.
-type suite struct {
+// run is one run.
+type run struct {
 	Options
 	contract *contract
 	api      *http.Client
@@ -162,13 +163,13 @@ func PlanOf(o Options) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	s := &suite{Options: o}
+	s := &run{Options: o}
 	plan := Plan{Sessions: sharedSessions}
 	for _, c := range selected {
 		listed := Result{Case: c.Name, Title: c.Title, Cites: c.Cites}
 		if why := s.reason(c); why != "" {
 			plan.Skipped++
-			listed.Outcome, listed.Details = Skipped, []string{why}
+			listed.Outcome, listed.Details = suite.Skipped, []string{why}
 		} else {
 			plan.Sessions += c.sessions
 			plan.Live += c.live
@@ -179,7 +180,7 @@ func PlanOf(o Options) (Plan, error) {
 }
 
 // reason says why the options exclude a case, or "".
-func (s *suite) reason(c testCase) string {
+func (s *run) reason(c testCase) string {
 	for _, n := range c.needs {
 		switch why := s.missing(n); {
 		case why != "":
@@ -206,22 +207,9 @@ func (o Options) cases() []testCase {
 }
 
 func (o Options) selected() ([]testCase, error) {
-	var chosen []testCase
-	for _, c := range o.cases() {
-		match := len(o.Cases) == 0
-		for _, pattern := range o.Cases {
-			ok, err := path.Match(pattern, c.Name)
-			if err != nil {
-				return nil, fmt.Errorf("%w: %q is not a pattern of case names", ErrCannotRun, pattern)
-			}
-			match = match || ok
-		}
-		if match {
-			chosen = append(chosen, c)
-		}
-	}
-	if len(chosen) == 0 {
-		return nil, fmt.Errorf("%w: no case has such a name", ErrCannotRun)
+	chosen, err := suite.Choose(o.cases(), func(c testCase) string { return c.Name }, o.Cases)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCannotRun, err)
 	}
 	return chosen, nil
 }
@@ -236,7 +224,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSuite(o)
+	s, err := newRun(o)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +253,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return report, nil
 }
 
-func newSuite(o Options) (*suite, error) {
+func newRun(o Options) (*run, error) {
 	base, err := url.Parse(o.BaseURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("%w: the base URL must be an absolute http or https URL", ErrCannotRun)
@@ -288,7 +276,7 @@ func newSuite(o Options) (*suite, error) {
 	if o.Rate > 0 {
 		limit = rate.Limit(o.Rate)
 	}
-	return &suite{
+	return &run{
 		Options: o, contract: doc, api: newClient(nil), limiter: rate.NewLimiter(limit, 5),
 		redactor: newRedactor(o), test: []string{o.TestKey}, shared: map[string]*session{},
 	}, nil
@@ -296,7 +284,7 @@ func newSuite(o Options) (*suite, error) {
 
 // drawer returns the random numbers of a case, which do not depend on the cases
 // that ran before.
-func (s *suite) drawer(name string) *rand.Rand {
+func (s *run) drawer(name string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))                    // never fails
 	return rand.New(rand.NewPCG(s.Seed, h.Sum64())) //nolint:gosec // repeatable on purpose
@@ -304,10 +292,10 @@ func (s *suite) drawer(name string) *rand.Rand {
 
 // prepare makes the session that stays PENDING, and detects problems that would
 // make every case fail.
-func (s *suite) prepare(ctx context.Context) error {
+func (s *run) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.CaseTimeout)
 	defer cancel()
-	t := &trial{suite: s, ctx: ctx, random: s.drawer("")}
+	t := &trial{run: s, ctx: ctx, random: s.drawer("")}
 	got, err := t.send(call{operation: createSession, keys: s.test, body: `{"target_age":18}`})
 	if err != nil {
 		return fmt.Errorf("%w: the gateway does not answer: %s", ErrCannotRun, s.redactor.clean(err.Error()))
@@ -330,13 +318,13 @@ func (s *suite) prepare(ctx context.Context) error {
 }
 
 // abort is the value that a trial panics with to end its case.
-type abort struct{ outcome Outcome }
+type abort struct{ outcome suite.Outcome }
 
 // one runs a case.
-func (s *suite) one(ctx context.Context, c testCase) (result Result) {
-	result = Result{Case: c.Name, Title: c.Title, Cites: c.Cites, Outcome: Passed}
+func (s *run) one(ctx context.Context, c testCase) (result Result) {
+	result = Result{Case: c.Name, Title: c.Title, Cites: c.Cites, Outcome: suite.Passed}
 	if why := s.reason(c); why != "" {
-		result.Outcome, result.Details = Skipped, []string{why}
+		result.Outcome, result.Details = suite.Skipped, []string{why}
 		return result
 	}
 	wait := s.CaseTimeout
@@ -350,7 +338,7 @@ func (s *suite) one(ctx context.Context, c testCase) (result Result) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	t := &trial{suite: s, ctx: ctx, random: s.drawer(c.Name)}
+	t := &trial{run: s, ctx: ctx, random: s.drawer(c.Name)}
 	started := time.Now()
 	defer func() {
 		result.Took = time.Since(started)
@@ -358,7 +346,7 @@ func (s *suite) one(ctx context.Context, c testCase) (result Result) {
 			result.Details = append(result.Details, s.redactor.clean(p))
 		}
 		if len(t.problems) > 0 {
-			result.Outcome = Failed
+			result.Outcome = suite.Failed
 		}
 		switch ended := recover().(type) {
 		case nil:

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"agegate/internal/rules/suite"
 )
 
 // consent goes through the pages to the disclosure, as a shopper does, and
@@ -20,12 +22,12 @@ func consent(t *trial) {
 	}
 	start := findForm(t.open(browser, s.VerificationURL).body)
 	if start == nil {
-		t.endf(Skipped, "the hosted page offers no camera check now")
+		t.endf(suite.Skipped, "the hosted page offers no camera check now")
 	}
 	form := t.submit(browser, link, start)
 	box := form.input("share")
 	if box == nil {
-		t.endf(Skipped, "needs a tenant with estimated age visibility on")
+		t.endf(suite.Skipped, "needs a tenant with estimated age visibility on")
 	}
 	t.check(box["type"] == "checkbox", "the disclosure is not a checkbox")
 	_, ticked := box["checked"]

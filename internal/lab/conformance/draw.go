@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"agegate/internal/rules/suite"
 )
 
 // randomCases draw requests from the schemas of the contract, so that a field
@@ -26,7 +28,7 @@ func randomCases(draws int) []testCase {
 					body := d.encode(d.valid())
 					got := t.call(call{operation: createSession, keys: t.test, body: body})
 					if got.status == http.StatusTooManyRequests {
-						t.endf(Blocked, "the tenant's daily cap of test sessions is reached")
+						t.endf(suite.Blocked, "the tenant's daily cap of test sessions is reached")
 					}
 					t.check(got.status == http.StatusCreated, "%s is answered with %s, want 201", body, got)
 				}

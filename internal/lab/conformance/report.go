@@ -2,26 +2,14 @@ package conformance
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
-	"agegate/internal/rules/junit"
-)
-
-// Outcome is how a case ended.
-type Outcome string
-
-// Outcomes of cases.
-const (
-	Passed       Outcome = "passed"
-	Failed       Outcome = "failed"
-	Skipped      Outcome = "skipped"       // a credential or a setting is missing
-	NotReachable Outcome = "not reachable" // webhooks do not reach the receiver
-	Blocked      Outcome = "blocked"       // no more test sessions can be made today
+	"agegate/internal/rules/suite"
 )
 
 // Result is one case of a report.
@@ -29,7 +17,7 @@ type Result struct {
 	Case    string        `json:"case"`
 	Title   string        `json:"title"`
 	Cites   []string      `json:"cites"`
-	Outcome Outcome       `json:"outcome"`
+	Outcome suite.Outcome `json:"outcome"`
 	Details []string      `json:"details,omitempty"` // what is wrong, or why it was not run
 	Took    time.Duration `json:"took_ns"`
 }
@@ -48,13 +36,19 @@ type Report struct {
 }
 
 // Count returns how many cases ended so.
-func (r *Report) Count(o Outcome) (n int) {
-	for _, result := range r.Results {
-		if result.Outcome == o {
-			n++
-		}
+func (r *Report) Count(o suite.Outcome) int { return r.entries().Count(o) }
+
+// Summary is one line that counts the outcomes.
+func (r *Report) Summary() string { return r.entries().Summary() }
+
+func (r *Report) entries() suite.Entries {
+	var entries suite.Entries
+	for _, one := range r.Results {
+		entries = append(entries, suite.Entry{
+			Name: one.Case, Title: one.Title, Outcome: one.Outcome, Cites: one.Cites, Details: one.Details, Took: one.Took,
+		})
 	}
-	return n
+	return entries
 }
 
 // Exit codes of the command.
@@ -67,57 +61,31 @@ const (
 // ExitCode is the report's, of those above.
 func (r *Report) ExitCode() int {
 	switch {
-	case r.Count(Blocked) > 0:
+	case r.Count(suite.Blocked) > 0:
 		return ExitCannotRun
-	case r.Count(Failed)+r.Count(NotReachable) > 0:
+	case r.Count(suite.Failed)+r.Count(suite.NotReachable) > 0:
 		return ExitFailed
 	}
 	return ExitPassed
 }
 
-// Summary is one line that counts the outcomes.
-func (r *Report) Summary() string {
-	parts := []string{fmt.Sprintf("%d cases", len(r.Results))}
-	for _, o := range []Outcome{Passed, Failed, NotReachable, Blocked, Skipped} {
-		if n := r.Count(o); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, o))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 // Formats are those of Write.
-var Formats = []string{"text", "json", "junit", "html"}
+var Formats = append(slices.Clone(suite.Formats), "html")
 
 // Write writes the report in one of Formats.
 func (r *Report) Write(w io.Writer, format string) error {
-	switch format {
-	case "text":
-		return r.writeText(w)
-	case "json":
-		out := json.NewEncoder(w)
-		out.SetIndent("", "  ")
-		return out.Encode(r)
-	case "junit":
-		return r.writeJUnit(w)
-	case "html":
+	if format == "html" {
 		return page.Execute(w, r)
 	}
-	return fmt.Errorf("%w: a report is text, json, junit or html", ErrCannotRun)
+	return suite.Write(w, format, r, suite.Report{
+		Name: "conformance", StartedAt: r.StartedAt, Took: r.Took, Entries: r.entries(), Width: len(suite.NotReachable), Foot: r.foot(),
+		About: []suite.Property{{Name: "base_url", Value: r.BaseURL}, {Name: "seed", Value: fmt.Sprint(r.Seed)}},
+	})
 }
 
-func (r *Report) writeText(w io.Writer) error {
+// foot is the end of the report as text.
+func (r *Report) foot() string {
 	var b strings.Builder
-	for _, result := range r.Results {
-		fmt.Fprintf(&b, "%-13s %s: %s\n", result.Outcome, result.Case, result.Title)
-		if result.Outcome == Passed {
-			continue
-		}
-		fmt.Fprintf(&b, "              (%s)\n", strings.Join(result.Cites, "; "))
-		for _, d := range result.Details {
-			fmt.Fprintf(&b, "              - %s\n", d)
-		}
-	}
 	b.WriteString("\nDocumented statuses that did not occur:\n")
 	for _, s := range r.Statuses {
 		if s.Seen == 0 {
@@ -126,31 +94,7 @@ func (r *Report) writeText(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "\n%s: %s. %d test sessions and %d live ones were made in %s. Random requests: --seed %d.\n",
 		r.BaseURL, r.Summary(), r.Sessions, r.Live, r.Took.Round(time.Millisecond), r.Seed)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func (r *Report) writeJUnit(w io.Writer) error {
-	suite := junit.Suite{
-		Name: "agegate conformance", Tests: len(r.Results), Failures: r.Count(Failed), Errors: r.Count(NotReachable) + r.Count(Blocked),
-		Skipped: r.Count(Skipped), Time: junit.Seconds(r.Took), Timestamp: junit.Timestamp(r.StartedAt),
-		Properties: []junit.Property{{Name: "base_url", Value: r.BaseURL}, {Name: "seed", Value: fmt.Sprint(r.Seed)}},
-	}
-	for _, result := range r.Results {
-		area, _, _ := strings.Cut(result.Case, ".")
-		c := junit.Case{Class: "conformance." + area, Name: result.Case, Time: junit.Seconds(result.Took), Output: result.Title + " (" + strings.Join(result.Cites, "; ") + ")"}
-		message := &junit.Message{Message: strings.Join(result.Details[:min(1, len(result.Details))], ""), Text: strings.Join(result.Details, "\n")}
-		switch result.Outcome {
-		case Failed:
-			c.Failure = message
-		case NotReachable, Blocked:
-			c.Error = message
-		case Skipped:
-			c.Skipped = message
-		}
-		suite.Cases = append(suite.Cases, c)
-	}
-	return junit.Write(w, suite)
+	return b.String()
 }
 
 //go:embed report.html
@@ -159,5 +103,5 @@ var pageSource string
 var page = template.Must(template.New("report").Funcs(template.FuncMap{
 	"list":  func(s []string) string { return strings.Join(s, "; ") },
 	"ms":    func(d time.Duration) string { return d.Round(time.Millisecond).String() },
-	"class": func(o Outcome) string { return strings.ReplaceAll(string(o), " ", "-") },
+	"class": func(o suite.Outcome) string { return strings.ReplaceAll(string(o), " ", "-") },
 }).Parse(pageSource))

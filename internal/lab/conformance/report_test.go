@@ -9,17 +9,17 @@ import (
 	"time"
 
 	"agegate"
-	"agegate/internal/rules/junit"
+	"agegate/internal/rules/suite"
 )
 
 func sample() *Report {
 	return &Report{
 		BaseURL: "https://age.example", StartedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Took: 1500 * time.Millisecond, Seed: 7, Sessions: 3,
 		Results: []Result{
-			{Case: "a.ok", Title: "It holds", Cites: []string{"SPEC 1"}, Outcome: Passed, Took: time.Second},
-			{Case: "a.bad", Title: "It does not", Cites: []string{"SPEC 2", "openapi.yaml Errors"}, Outcome: Failed, Details: []string{"first <b>", "second"}},
-			{Case: "b.off", Title: "Not tried", Cites: []string{"SPEC 3"}, Outcome: Skipped, Details: []string{"needs a key"}},
-			{Case: "b.far", Title: "Far away", Cites: []string{"SPEC 6"}, Outcome: NotReachable, Details: []string{"not reachable"}},
+			{Case: "a.ok", Title: "It holds", Cites: []string{"SPEC 1"}, Outcome: suite.Passed, Took: time.Second},
+			{Case: "a.bad", Title: "It does not", Cites: []string{"SPEC 2", "openapi.yaml Errors"}, Outcome: suite.Failed, Details: []string{"first <b>", "second"}},
+			{Case: "b.off", Title: "Not tried", Cites: []string{"SPEC 3"}, Outcome: suite.Skipped, Details: []string{"needs a key"}},
+			{Case: "b.far", Title: "Far away", Cites: []string{"SPEC 6"}, Outcome: suite.NotReachable, Details: []string{"not reachable"}},
 		},
 		Statuses: []StatusCount{{Operation: "createSession", Status: "201", Seen: 3}, {Operation: "createSession", Status: "402", Why: "needs credit"}},
 		Examples: []ExampleSeen{{Operation: "createSession", Status: "422", Example: "notJSON", Seen: true}},
@@ -27,10 +27,10 @@ func sample() *Report {
 }
 
 func TestExitCode(t *testing.T) {
-	for want, outcomes := range map[int][]Outcome{
-		ExitPassed:    {Passed, Skipped},
-		ExitFailed:    {Passed, Failed},
-		ExitCannotRun: {Failed, Blocked},
+	for want, outcomes := range map[int][]suite.Outcome{
+		ExitPassed:    {suite.Passed, suite.Skipped},
+		ExitFailed:    {suite.Passed, suite.Failed},
+		ExitCannotRun: {suite.Failed, suite.Blocked},
 	} {
 		r := &Report{}
 		for _, o := range outcomes {
@@ -40,7 +40,7 @@ func TestExitCode(t *testing.T) {
 			t.Errorf("%v gives %d, want %d", outcomes, got, want)
 		}
 	}
-	if code := (&Report{Results: []Result{{Outcome: NotReachable}}}).ExitCode(); code != ExitFailed {
+	if code := (&Report{Results: []Result{{Outcome: suite.NotReachable}}}).ExitCode(); code != ExitFailed {
 		t.Errorf("webhooks that are not reachable give %d", code)
 	}
 }
@@ -77,16 +77,16 @@ func TestReports(t *testing.T) {
 		t.Errorf("the JSON report does not come back: %v\n%s", err, got["json"])
 	}
 	var suites struct {
-		Suites []junit.Suite `xml:"testsuite"`
+		Suites []suite.JUnit `xml:"testsuite"`
 	}
 	if err := xml.Unmarshal([]byte(got["junit"]), &suites); err != nil {
 		t.Fatal(err)
 	}
-	suite := suites.Suites[0]
-	if suite.Tests != 4 || suite.Failures != 1 || suite.Errors != 1 || suite.Skipped != 1 || len(suite.Cases) != 4 {
-		t.Errorf("the JUnit report counts %+v", suite)
+	all := suites.Suites[0]
+	if all.Tests != 4 || all.Failures != 1 || all.Errors != 1 || all.Skipped != 1 || len(all.Cases) != 4 {
+		t.Errorf("the JUnit report counts %+v", all)
 	}
-	if c := suite.Cases[1]; c.Failure == nil || c.Failure.Text != "first <b>\nsecond" || c.Error != nil || c.Skipped != nil || c.Class != "conformance.a" {
+	if c := all.Cases[1]; c.Failure == nil || c.Failure.Text != "first <b>\nsecond" || c.Error != nil || c.Skipped != nil || c.Class != "conformance.a" {
 		t.Errorf("the failed case is %+v", c)
 	}
 }

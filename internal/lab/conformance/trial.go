@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"agegate/internal/rules/suite"
 )
 
 // canary marks values of requests that no answer may repeat.
@@ -26,7 +28,7 @@ const maxAnswer = 1 << 20
 
 // trial is one case while it runs.
 type trial struct {
-	*suite
+	*run
 	ctx      context.Context
 	random   *mathrand.Rand
 	problems []string
@@ -48,11 +50,11 @@ func (t *trial) check(ok bool, format string, args ...any) bool {
 // fatalf notes a problem and ends the case.
 func (t *trial) fatalf(format string, args ...any) {
 	t.failf(format, args...)
-	panic(abort{Failed})
+	panic(abort{suite.Failed})
 }
 
 // endf ends the case with an outcome for a reason.
-func (t *trial) endf(outcome Outcome, format string, args ...any) {
+func (t *trial) endf(outcome suite.Outcome, format string, args ...any) {
 	t.failf(format, args...)
 	panic(abort{outcome})
 }
@@ -246,12 +248,12 @@ func (a answer) created() (*session, bool) {
 // create makes a session with a body, or ends the case.
 func (t *trial) create(keys []string, body string, header http.Header) *session {
 	if t.blocked != "" {
-		t.endf(Blocked, "%s", t.blocked)
+		t.endf(suite.Blocked, "%s", t.blocked)
 	}
 	got := t.call(call{operation: createSession, keys: keys, body: body, header: header})
 	if got.status == http.StatusTooManyRequests {
 		t.blocked = "the tenant's daily cap of test sessions is reached: repeat the run tomorrow, or let the operator raise it"
-		t.endf(Blocked, "%s", t.blocked)
+		t.endf(suite.Blocked, "%s", t.blocked)
 	}
 	made, ok := got.created()
 	if !ok {

@@ -5,6 +5,7 @@ import (
 
 	"agegate/internal/rules/certify"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/suite"
 	"agegate/internal/rules/webhook"
 )
 
@@ -18,7 +19,7 @@ var certifyForm = &form{
 }
 
 // verdicts are the tones of outcomes, whose texts are certify.<outcome>.
-var verdicts = map[certify.Outcome]string{certify.Passed: "good", certify.Failed: "bad", certify.Skipped: "plain"}
+var verdicts = map[suite.Outcome]string{suite.Passed: "good", suite.Failed: "bad", suite.Skipped: "plain"}
 
 func (p *Pages) certify() feature {
 	f := feature{screens: []string{"certify"}}
@@ -73,7 +74,7 @@ func (p *Pages) certifyPage(r *request, status int, f *formView) error {
 		if p.set.Has("certify.case." + result.Case) {
 			row.Key = result.Case
 		}
-		if result.Outcome == certify.Passed {
+		if result.Outcome == suite.Passed {
 			v.Passed++
 		}
 		v.Rows = append(v.Rows, row)

@@ -2,9 +2,10 @@ package certify
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
+
+	"agegate/internal/rules/suite"
 )
 
 // ways returns the ways of release that a case tests.
@@ -30,22 +31,13 @@ func allCases() []testCase {
 
 // choose returns the cases of a run.
 func (r *run) choose() ([]testCase, error) {
-	var chosen []testCase
-	for _, c := range allCases() {
-		match := len(r.Cases) == 0
-		for _, pattern := range r.Cases {
-			ok, err := path.Match(pattern, c.name)
-			if err != nil {
-				return nil, fmt.Errorf("%w: %q is not a pattern of case names", ErrCannotRun, pattern)
-			}
-			match = match || ok
-		}
-		if match && (r.target != nil || c.byAnswer()) {
-			chosen = append(chosen, c)
-		}
+	open := allCases()
+	if r.target == nil {
+		open = slices.DeleteFunc(open, func(c testCase) bool { return !c.byAnswer() })
 	}
-	if len(chosen) == 0 {
-		return nil, fmt.Errorf("%w: no case has such a name", ErrCannotRun)
+	chosen, err := suite.Choose(open, func(c testCase) string { return c.name }, r.Cases)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCannotRun, err)
 	}
 	return chosen, nil
 }

@@ -17,6 +17,7 @@ import (
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/suite"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 
@@ -190,7 +191,7 @@ func (r *run) store(ctx context.Context, passed bool) error {
 // nothing else is tried.
 func (r *run) try(ctx context.Context) error {
 	for i, c := range r.chosen {
-		t := &trial{run: r, ctx: ctx, testCase: c, result: Result{Case: c.name, Title: c.title, Outcome: Passed}}
+		t := &trial{run: r, ctx: ctx, testCase: c, result: Result{Case: c.name, Title: c.title, Outcome: suite.Passed}}
 		started := time.Now()
 		if err := t.act(); err != nil {
 			return err
@@ -205,14 +206,14 @@ func (r *run) try(ctx context.Context) error {
 		return err
 	}
 	for i, c := range r.chosen {
-		result := Result{Case: c.name, Title: c.title, Outcome: Skipped, Problems: []Problem{{Code: ProblemUntried}}}
+		result := Result{Case: c.name, Title: c.title, Outcome: suite.Skipped, Problems: []Problem{{Code: ProblemUntried}}}
 		if i < len(r.trials) {
 			if err := r.trials[i].judge(); err != nil {
 				return err
 			}
 			result = r.trials[i].result
 		}
-		if result.Outcome == Failed {
+		if result.Outcome == suite.Failed {
 			result.Fix = c.fix
 		}
 		r.results = append(r.results, result)

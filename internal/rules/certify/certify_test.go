@@ -19,6 +19,7 @@ import (
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/certify"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/suite"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 
@@ -132,7 +133,7 @@ func TestACarelessShopFails(t *testing.T) {
 	for _, c := range certify.Plan() {
 		report := run(c.Name, c.Name)
 		r := report.Results[0]
-		if len(report.Results) != 1 || r.Outcome != certify.Failed || r.Fix == "" {
+		if len(report.Results) != 1 || r.Outcome != suite.Failed || r.Fix == "" {
 			t.Errorf("a shop that is careless about %s passes:\n%s", c.Name, show(t, report))
 		}
 		if !c.Releases && !r.LetIn() {
@@ -157,7 +158,7 @@ func TestAShopThatConfirmsOtherwise(t *testing.T) {
 		target := targetOf(t, c, server.URL)
 		target.ReleasesOn = []certify.Way{certify.WayWebhook, certify.WayPolling}
 		report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), target, certify.Options{Cases: []string{"redirect.*"}})
-		if err != nil || (report.Count(certify.Failed) > 0) != (tt.failed > 0) {
+		if err != nil || (report.Count(suite.Failed) > 0) != (tt.failed > 0) {
 			t.Errorf("%s: %v\n%s", tt.mistake, err, show(t, report))
 		}
 	}
@@ -187,7 +188,7 @@ func TestAShopThatDoesNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	good, next := report.Results[0], report.Results[1]
-	if good.Outcome != certify.Failed || good.Problems[0].Code != certify.ProblemNoAnswer || next.Outcome != certify.Skipped || deliveries.Load() != 1 || report.Passed() {
+	if good.Outcome != suite.Failed || good.Problems[0].Code != certify.ProblemNoAnswer || next.Outcome != suite.Skipped || deliveries.Load() != 1 || report.Passed() {
 		t.Errorf("%d deliveries:\n%s", deliveries.Load(), show(t, report))
 	}
 }
@@ -224,7 +225,7 @@ func TestWebhooksAlone(t *testing.T) {
 	for _, mistake := range []string{"webhook.foreign-secret", "webhook.stale", "webhook.missing-header", "webhook.respelled", "webhook.rotation", "webhook.unknown-members"} {
 		report := run(mistake)
 		for _, r := range report.Results {
-			if r.Case == mistake && r.Outcome == certify.Failed {
+			if r.Case == mistake && r.Outcome == suite.Failed {
 				mistake = ""
 			}
 		}
@@ -238,16 +239,16 @@ func TestReports(t *testing.T) {
 	report := &certify.Report{
 		Tenant: uuid.Nil, Hosts: []string{"shop.example"}, StartedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Took: time.Second, Sessions: 2,
 		Results: []certify.Result{
-			{Case: "a.good", Title: "It holds", Outcome: certify.Passed},
-			{Case: "b.bad", Title: "It does not", Outcome: certify.Failed, Fix: "Mend <it>.", Problems: []certify.Problem{{Code: certify.ProblemReleased, What: "first", Value: "1"}}},
-			{Case: "b.off", Title: "Not tried", Outcome: certify.Skipped, Problems: []certify.Problem{{Code: certify.ProblemUntried}}},
+			{Case: "a.good", Title: "It holds", Outcome: suite.Passed},
+			{Case: "b.bad", Title: "It does not", Outcome: suite.Failed, Fix: "Mend <it>.", Problems: []certify.Problem{{Code: certify.ProblemReleased, What: "first", Value: "1"}}},
+			{Case: "b.off", Title: "Not tried", Outcome: suite.Skipped, Problems: []certify.Problem{{Code: certify.ProblemUntried}}},
 		},
 	}
 	if report.Passed() || report.Summary() != "3 cases, 1 passed, 1 failed, 1 skipped, let in: b.bad" {
 		t.Error(report.Summary())
 	}
 	got := map[string]string{}
-	for _, format := range certify.Formats {
+	for _, format := range suite.Formats {
 		var text bytes.Buffer
 		if err := report.Write(&text, format); err != nil {
 			t.Fatal(err)

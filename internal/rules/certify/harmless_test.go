@@ -13,6 +13,7 @@ import (
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/certify"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/suite"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 
@@ -66,7 +67,7 @@ func TestItIsNoWeapon(t *testing.T) {
 	if strayed.Load() > 0 {
 		t.Error("a redirect was followed")
 	}
-	for _, format := range certify.Formats {
+	for _, format := range suite.Formats {
 		var text bytes.Buffer
 		if err := report.Write(&text, format); err != nil {
 			t.Fatal(err)

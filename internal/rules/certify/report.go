@@ -1,25 +1,14 @@
 package certify
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
-	"agegate/internal/rules/junit"
+	"agegate/internal/rules/suite"
 
 	"github.com/google/uuid"
-)
-
-// Outcome is how a case ended.
-type Outcome string
-
-// Outcomes of cases.
-const (
-	Passed  Outcome = "passed"
-	Failed  Outcome = "failed"
-	Skipped Outcome = "skipped"
 )
 
 // Code identifies a problem, for its text in several languages.
@@ -72,7 +61,7 @@ func (p Problem) String() string {
 type Result struct {
 	Case     string        `json:"case"`
 	Title    string        `json:"title"`
-	Outcome  Outcome       `json:"outcome"`
+	Outcome  suite.Outcome `json:"outcome"`
 	Problems []Problem     `json:"problems,omitempty"`
 	Fix      string        `json:"fix,omitempty"` // set for a case that failed
 	Took     time.Duration `json:"took_ns"`
@@ -100,30 +89,30 @@ type Report struct {
 }
 
 // Count returns how many cases had the outcome.
-func (r *Report) Count(o Outcome) (n int) {
-	for _, result := range r.Results {
-		if result.Outcome == o {
-			n++
-		}
-	}
-	return n
-}
+func (r *Report) Count(o suite.Outcome) int { return r.entries().Count(o) }
 
 // Passed reports whether every case passed.
-func (r *Report) Passed() bool { return r.Count(Passed) == len(r.Results) }
+func (r *Report) Passed() bool { return r.Count(suite.Passed) == len(r.Results) }
 
 // Summary returns one line with the number of cases for each outcome.
 func (r *Report) Summary() string {
-	parts := []string{fmt.Sprintf("%d cases", len(r.Results))}
-	for _, o := range []Outcome{Passed, Failed, Skipped} {
-		if n := r.Count(o); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, o))
-		}
-	}
+	summary := r.entries().Summary()
 	if names := r.letIn(); len(names) > 0 {
-		parts = append(parts, "let in: "+strings.Join(names, " "))
+		summary += ", let in: " + strings.Join(names, " ")
 	}
-	return strings.Join(parts, ", ")
+	return summary
+}
+
+func (r *Report) entries() suite.Entries {
+	var entries suite.Entries
+	for _, one := range r.Results {
+		e := suite.Entry{Name: one.Case, Title: one.Title, Outcome: one.Outcome, Fix: one.Fix, Took: one.Took}
+		for _, p := range one.Problems {
+			e.Details = append(e.Details, p.String())
+		}
+		entries = append(entries, e)
+	}
+	return entries
 }
 
 func (r *Report) letIn() (names []string) {
@@ -135,65 +124,12 @@ func (r *Report) letIn() (names []string) {
 	return names
 }
 
-// Formats lists the formats that Write knows.
-var Formats = []string{"text", "json", "junit"}
-
-// Write writes the report in one of Formats.
+// Write writes the report in one of suite.Formats.
 func (r *Report) Write(w io.Writer, format string) error {
-	switch format {
-	case "text":
-		return r.writeText(w)
-	case "json":
-		out := json.NewEncoder(w)
-		out.SetIndent("", "  ")
-		return out.Encode(r)
-	case "junit":
-		return r.writeJUnit(w)
-	}
-	return fmt.Errorf("%w: a report is text, json or junit", ErrCannotRun)
-}
-
-func (r *Report) writeText(w io.Writer) error {
-	var b strings.Builder
-	for _, result := range r.Results {
-		fmt.Fprintf(&b, "%-8s %s: %s\n", result.Outcome, result.Case, result.Title)
-		for _, p := range result.Problems {
-			fmt.Fprintf(&b, "         - %s\n", p)
-		}
-		if result.Fix != "" {
-			fmt.Fprintf(&b, "         Fix: %s\n", result.Fix)
-		}
-	}
-	fmt.Fprintf(&b, "\n%s: %s. %d test sessions were made in %s.\n", strings.Join(r.Hosts, ", "), r.Summary(), r.Sessions, r.Took.Round(time.Millisecond))
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func (r *Report) writeJUnit(w io.Writer) error {
-	suite := junit.Suite{
-		Name: "agegate certify", Tests: len(r.Results), Failures: r.Count(Failed), Skipped: r.Count(Skipped),
-		Time: junit.Seconds(r.Took), Timestamp: junit.Timestamp(r.StartedAt),
-		Properties: []junit.Property{{Name: "hosts", Value: strings.Join(r.Hosts, ", ")}},
-	}
-	for _, result := range r.Results {
-		way, _, _ := strings.Cut(result.Case, ".")
-		c := junit.Case{Class: "certify." + way, Name: result.Case, Time: junit.Seconds(result.Took), Output: result.Title}
-		var lines []string
-		for _, p := range result.Problems {
-			lines = append(lines, p.String())
-		}
-		first := strings.Join(lines[:min(1, len(lines))], "")
-		if result.Fix != "" {
-			lines = append(lines, "Fix: "+result.Fix)
-		}
-		message := &junit.Message{Message: first, Text: strings.Join(lines, "\n")}
-		switch result.Outcome {
-		case Failed:
-			c.Failure = message
-		case Skipped:
-			c.Skipped = message
-		}
-		suite.Cases = append(suite.Cases, c)
-	}
-	return junit.Write(w, suite)
+	hosts := strings.Join(r.Hosts, ", ")
+	return suite.Write(w, format, r, suite.Report{
+		Name: "certify", StartedAt: r.StartedAt, Took: r.Took, About: []suite.Property{{Name: "hosts", Value: hosts}},
+		Entries: r.entries(), Width: len("skipped "),
+		Foot: fmt.Sprintf("\n%s: %s. %d test sessions were made in %s.\n", hosts, r.Summary(), r.Sessions, r.Took.Round(time.Millisecond)),
+	})
 }

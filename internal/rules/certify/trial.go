@@ -10,6 +10,7 @@ import (
 
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/suite"
 	"agegate/internal/rules/webhook"
 )
 
@@ -42,7 +43,7 @@ func (t *trial) problem(p Problem) { t.result.Problems = append(t.result.Problem
 // fail notes a problem; the case goes on.
 func (t *trial) fail(p Problem) {
 	t.problem(p)
-	t.result.Outcome = Failed
+	t.result.Outcome = suite.Failed
 }
 
 // order begins an order whose release decides the case.

@@ -10,6 +10,7 @@ import (
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/certify"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/suite"
 
 	"github.com/google/uuid"
 )
@@ -36,7 +37,7 @@ func TestCertifications(t *testing.T) {
 		same("while it runs", run)
 		done := stored(start.Add(time.Minute))
 		run.FinishedAt, run.Passed = &done, true
-		run.Results = []certify.Result{{Case: "webhook.good", Title: "It holds", Outcome: certify.Failed, Took: time.Second,
+		run.Results = []certify.Result{{Case: "webhook.good", Title: "It holds", Outcome: suite.Failed, Took: time.Second,
 			Problems: []certify.Problem{{Code: certify.ProblemNoAnswer, What: "first", Value: "dns"}}, Fix: "Mend it."}}
 		for _, first := range []bool{true, false} {
 			if ok, err := s.FinishCertification(ctx, run); err != nil || ok != first {

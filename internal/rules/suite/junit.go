@@ -1,6 +1,4 @@
-// Package junit writes reports in the JUnit format as most of its readers
-// understand it: https://github.com/testmoapp/junitxml.
-package junit
+package suite
 
 import (
 	"encoding/xml"
@@ -9,15 +7,16 @@ import (
 	"time"
 )
 
-// Suite is a run of cases.
-type Suite struct {
+// JUnit is a run of cases in the JUnit format, as most of its readers understand
+// it: https://github.com/testmoapp/junitxml.
+type JUnit struct {
 	Name       string     `xml:"name,attr"`
 	Tests      int        `xml:"tests,attr"`
 	Failures   int        `xml:"failures,attr"`
 	Errors     int        `xml:"errors,attr"`
 	Skipped    int        `xml:"skipped,attr"`
-	Time       string     `xml:"time,attr"`      // see Seconds
-	Timestamp  string     `xml:"timestamp,attr"` // see Timestamp
+	Time       string     `xml:"time,attr"`      // in seconds
+	Timestamp  string     `xml:"timestamp,attr"` // without its zone
 	Properties []Property `xml:"properties>property"`
 	Cases      []Case     `xml:"testcase"`
 }
@@ -32,7 +31,7 @@ type Property struct {
 type Case struct {
 	Class   string   `xml:"classname,attr"`
 	Name    string   `xml:"name,attr"`
-	Time    string   `xml:"time,attr"` // see Seconds
+	Time    string   `xml:"time,attr"` // in seconds
 	Failure *Message `xml:"failure"`
 	Error   *Message `xml:"error"` // it could not be run
 	Skipped *Message `xml:"skipped"`
@@ -45,14 +44,10 @@ type Message struct {
 	Text    string `xml:",chardata"`
 }
 
-// Seconds formats a duration as the format requires.
-func Seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
-// Timestamp formats a time as the format requires, without its zone.
-func Timestamp(t time.Time) string { return t.Format("2006-01-02T15:04:05") }
-
-// Write writes a report of one suite.
-func Write(w io.Writer, s Suite) error {
+// write writes a report of one suite.
+func (j JUnit) write(w io.Writer) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
@@ -60,8 +55,8 @@ func Write(w io.Writer, s Suite) error {
 	out.Indent("", "  ")
 	report := struct {
 		XMLName xml.Name `xml:"testsuites"`
-		Suites  []Suite  `xml:"testsuite"`
-	}{Suites: []Suite{s}}
+		Suites  []JUnit  `xml:"testsuite"`
+	}{Suites: []JUnit{j}}
 	if err := out.Encode(report); err != nil {
 		return err
 	}
