@@ -34,6 +34,7 @@ type ranges struct {
 	scope          insight.Scope
 	parts          []part
 	from, before   string // ids: at or after, and before; empty for no bound
+	after          string // ids greater than this one, the least first; empty for the newest first
 	where          string // further condition of every part; empty for none
 	args           []any  // of where
 }
@@ -62,20 +63,37 @@ func (r ranges) union(limit, offset int) (string, []any) {
 // input are literals, because both databases plan by them, and SQLite would prepare the
 // statement again for a bound value.
 func (r ranges) top(columns string, p part, limit, offset int) (string, []any) {
-	return fmt.Sprintf(`(SELECT %s FROM %s WHERE tenant_id = ? AND livemode = %t AND (status, id) >= ('%s', '%s') AND (status, id) < ('%s', ?)
-			ORDER BY status DESC, id DESC LIMIT %d OFFSET %d) AS part`,
-			columns, r.table, r.scope.Livemode, p.status, leastID, p.status, limit, offset),
-		[]any{r.scope.TenantID.String(), cmp.Or(r.before, greatestID(r.table))}
+	least, args := "'"+leastID+"'", []any{r.scope.TenantID.String()}
+	if r.after != "" {
+		least, args = "?", append(args, r.after)
+	}
+	statement := fmt.Sprintf(`(SELECT %s FROM %s WHERE tenant_id = ? AND livemode = %t AND (status, id) > ('%s', %s) AND (status, id) < ('%s', ?)
+			ORDER BY status %[7]s, id %[7]s LIMIT %[8]d OFFSET %[9]d) AS part`,
+		columns, r.table, r.scope.Livemode, p.status, least, p.status, r.order(), limit, offset)
+	return statement, append(args, cmp.Or(r.before, greatestID(r.table)))
 }
 
-// selected is union with the conditions, of rows with ids at or after from. Rows
-// are first limited and then selected: only this ends the search.
-func (r ranges) selected(from string) (string, []any) {
+// order is the direction in which a list reads ids.
+func (r ranges) order() string {
+	if r.after != "" {
+		return "ASC"
+	}
+	return "DESC"
+}
+
+// selected is union with the conditions, of rows that lie between from and the id
+// that the search reaches. Rows are first limited and then selected: only this
+// ends the search.
+func (r ranges) selected(reached string) (string, []any) {
 	var selects []string
 	var args []any
+	bounds, ends := "id >= ?", []any{cmp.Or(max(r.from, reached), leastID)}
+	if r.after != "" {
+		bounds, ends = "id >= ? AND id <= ?", []any{cmp.Or(r.from, leastID), cmp.Or(reached, greatestID(r.table))}
+	}
 	for _, p := range r.parts {
 		statement, own := r.top(r.columns, p, lookedAt, 0)
-		where, values := "id >= ?", []any{cmp.Or(from, leastID)}
+		where, values := bounds, slices.Clone(ends)
 		for _, c := range []part{p, {where: r.where, args: r.args}} {
 			if c.where != "" {
 				where, values = where+" AND "+c.where, append(values, c.args...)
@@ -113,8 +131,8 @@ func following(id uuid.UUID) string {
 }
 
 // newest finds the newest rows into rows, which is a pointer to a slice; none if
-// there are no parts. It returns the id down to which it has looked, or "" if it
-// looked at all. It finds rather than scans: GORM's Scan writes out the statement
+// there are no parts; the oldest after r.after if that is set. It returns the id to
+// which it has looked, or "" if it looked at all. It finds rather than scans: GORM's Scan writes out the statement
 // with all its values.
 func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) {
 	if len(r.parts) == 0 {
@@ -126,26 +144,32 @@ func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) 
 		if reached, err = tx.reach(r); err != nil {
 			return "", err
 		}
-		statement, args = r.selected(max(r.from, reached))
+		statement, args = r.selected(reached)
 	} else {
 		statement, args = r.union(limit, 0)
-		statement = fmt.Sprintf("SELECT %s FROM %s WHERE id IN (SELECT id FROM (%s) AS parts ORDER BY id DESC LIMIT %d)", r.columns, r.table, statement, limit)
+		statement = fmt.Sprintf("SELECT %s FROM %s WHERE id IN (SELECT id FROM (%s) AS parts ORDER BY id %s LIMIT %d)", r.columns, r.table, statement, r.order(), limit)
 	}
-	return reached, tx.db.Raw(fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", statement, limit), args...).Find(rows).Error
+	return reached, tx.db.Raw(fmt.Sprintf("%s ORDER BY id %s LIMIT %d", statement, r.order(), limit), args...).Find(rows).Error
 }
 
-// reach returns the ID down to which the first lookedAt rows of every part
-// reach, or "" if no part has more rows.
+// reach returns the ID to which the first lookedAt rows of every part reach, or ""
+// if no part has more rows.
 func (tx *Tx) reach(r ranges) (id string, err error) {
 	statement, args := r.union(1, lookedAt-1)
 	var last []string
 	if err := tx.db.Raw(statement, args...).Scan(&last).Error; err != nil {
 		return "", err
 	}
-	for _, other := range last { // lower case, so that they compare as text
-		id = max(id, other)
+	if len(last) == 0 {
+		return "", nil
 	}
-	if id <= r.from {
+	if r.after != "" { // ids are lower case, so that they compare as text
+		if id = slices.Min(last); r.before != "" && id >= r.before {
+			return "", nil
+		}
+		return id, nil
+	}
+	if id = slices.Max(last); id <= r.from {
 		return "", nil
 	}
 	return id, nil
@@ -186,8 +210,14 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 	if q.Before != uuid.Nil && (r.before == "" || q.Before.String() < r.before) {
 		r.before = q.Before.String()
 	}
+	if q.After != uuid.Nil {
+		r.after = q.After.String()
+	}
 	return view(ctx, s, func(tx *Tx) (found insight.Found[insight.SessionRow], err error) {
 		found.Reached, err = tx.newest(r, q.Limit, &found.Rows)
+		if r.after != "" {
+			slices.Reverse(found.Rows)
+		}
 		for i, row := range found.Rows {
 			found.Rows[i].Status = session.Session{Status: row.Status, ExpiresAt: row.ExpiresAt}.StatusAt(q.Now)
 		}

@@ -246,6 +246,17 @@ func (s *Store) SumHours(ctx context.Context, scope insight.Scope, from, before,
 	})
 }
 
+// SumAges implements insight.Store.
+func (s *Store) SumAges(ctx context.Context, scope insight.Scope, from, before int64) ([]insight.Group, error) {
+	return view(ctx, s, func(tx *Tx) ([]insight.Group, error) {
+		var rows []sumRow
+		err := tx.db.Raw(`SELECT target_age, status, source, CAST(sum(n) AS bigint) AS n FROM session_hours
+			WHERE tenant_id = ? AND livemode = ? AND hour >= ? AND hour < ? GROUP BY 1, 2, 3`,
+			scope.TenantID.String(), scope.Livemode, from, before).Scan(&rows).Error
+		return mapAll(rows, toGroup), err
+	})
+}
+
 // CountEntries implements insight.FoldStore.
 func (s *Store) CountEntries(ctx context.Context, tenantID uuid.UUID, from, to time.Time) ([]insight.LedgerDay, error) {
 	return view(ctx, s, func(tx *Tx) (days []insight.LedgerDay, err error) {

@@ -196,17 +196,25 @@ func newFigures(o insight.Overview) *figuresView {
 func (v *figuresView) tiles(o insight.Overview) {
 	decided := o.Counts.Decided()
 	v.Sessions = tileFigure{figure(o.Counts.Created), page.Say("overview.sessions_note", "decided", figure(decided), "open", figure(o.Counts.Pending))}
+	earned := o.Earned.Decided()
+	forced := decided - earned
 	v.PassRate = tileFigure{"–", page.Say("overview.nothing_decided")}
-	if decided > 0 {
+	if forced > 0 {
+		v.PassRate.Note = page.Say("overview.only_forced", "forced", figure(forced))
+	}
+	if earned > 0 {
 		v.PassRate = tileFigure{percent(o.PassRate.Share), page.Say("overview.interval",
-			"of", figure(decided), "low", percent(o.PassRate.Low), "high", percent(o.PassRate.High))}
+			"of", figure(earned), "low", percent(o.PassRate.Low), "high", percent(o.PassRate.High))}
 	}
 	v.FirstTry = tileFigure{"–", page.Say("overview.nothing_delivered")}
 	if rate := o.Webhooks.FirstTry; rate.Of > 0 {
 		v.FirstTry = tileFigure{percent(rate.Share), page.Say("overview.first_try_note", "of", figureUpTo(rate.Of, o.Webhooks.MaxEvents))}
 		v.NoneSent = o.Webhooks.Failed > 0 && rate.N == 0
 	}
-	v.Last = tileFigure{figure(o.Counts.Spoof), page.Say("overview.spoof_note", "of", figure(decided))}
+	v.Last = tileFigure{figure(o.Earned.Spoof), page.Say("overview.spoof_note", "of", figure(earned))}
+	if forced > 0 {
+		v.Last.Note = page.Say("overview.spoof_note_forced", "of", figure(earned), "forced", figure(forced))
+	}
 	if o.Allowance != nil {
 		v.Last = allowanceTile(*o.Allowance)
 	}

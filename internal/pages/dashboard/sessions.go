@@ -16,7 +16,13 @@ import (
 	"github.com/google/uuid"
 )
 
-const sessionsPath = overviewPath + "/sessions"
+const (
+	sessionsPath       = overviewPath + "/sessions"
+	sessionsExportPath = overviewPath + "/sessions.csv"
+)
+
+// sessionFields are the fields of the filter.
+var sessionFields = []string{"id", "status", "age", "from", "to"}
 
 func (p *Pages) sessions() feature {
 	keys := []string{}
@@ -26,11 +32,15 @@ func (p *Pages) sessions() feature {
 	for _, source := range []session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument} {
 		keys = append(keys, "source."+string(source))
 	}
-	for _, name := range []string{"id", "status", "age", "from", "to"} {
+	keys = append(keys, "sessions.undecided", "sessions.count", "sessions.age", "sessions.source", "source.document_not")
+	for _, name := range sessionFields {
 		keys = append(keys, "sessions.problem."+name)
 	}
 	return feature{
-		routes:  []route{{method: http.MethodGet, path: sessionsPath, least: reader, handle: p.showSessions}},
+		routes: []route{
+			{method: http.MethodGet, path: sessionsPath, least: reader, handle: p.showSessions},
+			{method: http.MethodGet, path: sessionsExportPath, least: reader, handle: p.exportSessions},
+		},
 		screens: []string{"sessions"},
 		keys:    keys,
 	}
@@ -98,24 +108,56 @@ type sessionsView struct {
 	Wrong    map[string]*page.Text
 	Filtered bool
 	Later    bool   // newer sessions were left behind
+	Newer    string // address of the page before, or empty
 	Next     string // address of older sessions, or empty
-	Short    bool   // the search for older ones has stopped early
-	List     string
+	Short    bool   // the search for further ones has stopped early
+	List     string // address of the list without a filter
+	All      string // the same, with the filter and without a page
+	Export   string // address of what is selected as a file
+	Split    *splitView
+	Unread   bool // the split could not be read
 }
 
 // Problem returns what is wrong with a field, or nil.
 func (v *sessionsView) Problem(name string) *page.Text { return v.Wrong[name] }
 
-func (p *Pages) showSessions(r *request) error {
+// askedSessions returns the page's view with the filter as it was typed.
+func (r *request) askedSessions() *sessionsView {
 	asked := r.QueryParams()
-	v := &sessionsView{Asked: map[string]string{}, Wrong: map[string]*page.Text{}, List: r.path(sessionsPath), Later: asked.Has("before")}
+	v := &sessionsView{
+		Asked: map[string]string{}, Wrong: map[string]*page.Text{}, List: r.path(sessionsPath),
+		Later: asked.Has("before") || asked.Has("after"),
+	}
 	for _, status := range parts {
 		v.Statuses = append(v.Statuses, statusView{status})
 	}
-	for _, name := range []string{"id", "status", "age", "from", "to"} {
+	for _, name := range sessionFields {
 		v.Asked[name] = strings.TrimSpace(asked.Get(name))
 		v.Filtered = v.Filtered || v.Asked[name] != ""
 	}
+	v.All, v.Export = v.List+v.query("", uuid.Nil), r.path(sessionsExportPath)+v.query("", uuid.Nil)
+	return v
+}
+
+// query returns the filter as a query, with a cursor unless its name is empty.
+func (v *sessionsView) query(name string, cursor uuid.UUID) string {
+	query := url.Values{}
+	for name, value := range v.Asked {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if name != "" {
+		query.Set(name, cursor.String())
+	}
+	if len(query) == 0 {
+		return ""
+	}
+	return "?" + query.Encode()
+}
+
+func (p *Pages) showSessions(r *request) error {
+	v := r.askedSessions()
 	if v.Asked["id"] != "" {
 		if id, err := uuid.Parse(v.Asked["id"]); err == nil {
 			return r.Redirect(http.StatusSeeOther, v.List+"/"+id.String())
@@ -129,21 +171,34 @@ func (p *Pages) showSessions(r *request) error {
 	if len(v.Wrong) > 0 {
 		return r.render(http.StatusUnprocessableEntity, "sessions", v)
 	}
-	found, err := p.cfg.Insight.Sessions(r.ctx(), r.scope(), filter, before)
+	after, err := r.cursor("after")
+	if err != nil {
+		return err
+	}
+	found, err := p.sessionPage(r, filter, before, after)
 	if err != nil {
 		return err
 	}
 	v.Rows, v.Short = newRows(found.Rows, v.List), len(found.Rows) < insight.PageSize
 	if found.Next != uuid.Nil {
-		query := url.Values{"before": {found.Next.String()}}
-		for name, value := range v.Asked {
-			if value != "" {
-				query.Set(name, value)
-			}
-		}
-		v.Next = "?" + query.Encode()
+		v.Next = v.query("before", found.Next)
+	}
+	if found.Newer != uuid.Nil {
+		v.Newer = v.query("after", found.Newer)
+	}
+	if err := p.splitSessions(r, v, filter); err != nil {
+		return err
 	}
 	return r.render(http.StatusOK, "sessions", v)
+}
+
+// sessionPage returns the page of a list that a cursor selects, the first one
+// without any.
+func (p *Pages) sessionPage(r *request, filter insight.SessionFilter, before, after uuid.UUID) (insight.SessionPage, error) {
+	if after != uuid.Nil {
+		return p.cfg.Insight.SessionsAfter(r.ctx(), r.scope(), filter, after)
+	}
+	return p.cfg.Insight.Sessions(r.ctx(), r.scope(), filter, before)
 }
 
 func (v *sessionsView) refuse(name string) {

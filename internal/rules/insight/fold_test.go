@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -224,7 +225,8 @@ func (m *machine) check(t *rapid.T) {
 		t.Fatal(err)
 	}
 	want := m.count(live, got.From)
-	if got.Counts != want.Counts || got.Funnel != want.Funnel || got.Times != want.Times || !reflect.DeepEqual(got.Sources, want.Sources) {
+	if got.Counts != want.Counts || got.Earned.Created != want.Earned.Created || got.Earned.Passed != want.Earned.Passed ||
+		got.Funnel != want.Funnel || got.Times != want.Times || !reflect.DeepEqual(got.Sources, want.Sources) {
 		t.Fatalf("%s, live %t, from %s at %s:\n%+v\nwant\n%+v", w, live, got.From, m.now, got, want)
 	}
 	for i, p := range got.Series {
@@ -236,7 +238,30 @@ func (m *machine) check(t *rapid.T) {
 			t.Fatalf("%s: %d sessions from %s, want %d", w, p.Created, p.Start, n)
 		}
 	}
+	m.checkSplit(t, live)
 	m.checkLedger(t)
+}
+
+// checkSplit compares the numbers by target age with those of the sessions.
+func (m *machine) checkSplit(t *rapid.T, live bool) {
+	split, err := m.service().Split(ctx, insight.Scope{TenantID: m.tenant, Livemode: live}, m.now.Add(-40*24*time.Hour), m.now.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := map[insight.SplitGroup]int64{}, map[insight.SplitGroup]int64{}
+	for _, s := range m.sessions {
+		if s.Livemode == live && !s.CreatedAt.Before(split.From) {
+			want[insight.SplitGroup{TargetAge: s.TargetAge, Status: s.StatusAt(m.now), Source: s.Source}]++
+		}
+	}
+	for _, g := range split.Groups {
+		n := g.N
+		g.N = 0
+		got[g] = n
+	}
+	if !maps.Equal(got, want) {
+		t.Fatalf("live %t, at %s: %v, want %v", live, m.now, got, want)
+	}
 }
 
 func (m *machine) checkLedger(t *rapid.T) {
@@ -282,6 +307,9 @@ func (m *machine) count(live bool, from time.Time) insight.Overview {
 			continue
 		}
 		o.Counts.Created++
+		if s.Source != session.SourceForced {
+			o.Earned.Created++
+		}
 		switch s.StatusAt(m.now) {
 		case session.StatusPending:
 			o.Counts.Pending++
@@ -289,6 +317,9 @@ func (m *machine) count(live bool, from time.Time) insight.Overview {
 			o.Counts.Expired++
 		case session.StatusPassed:
 			o.Counts.Passed++
+			if s.Source != session.SourceForced {
+				o.Earned.Passed++
+			}
 		case session.StatusFallback:
 			o.Counts.Fallback++
 		case session.StatusSpoof:

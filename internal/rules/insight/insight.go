@@ -35,6 +35,7 @@ type Service struct {
 	limits   billing.Limits
 	now      func() time.Time
 	overview *cache[overviewKey, Overview]
+	split    *cache[splitKey, Split]
 	keyUse   *cache[uuid.UUID, map[uuid.UUID]int64]
 	seen     *cache[struct{}, []Seen]
 	ready    *cache[uuid.UUID, Checklist] // only complete checklists
@@ -45,7 +46,7 @@ type Service struct {
 func NewService(store Store, limits billing.Limits, now func() time.Time) *Service {
 	return &Service{
 		store: store, limits: limits, now: now,
-		overview: newCache[overviewKey, Overview](now), keyUse: newCache[uuid.UUID, map[uuid.UUID]int64](now),
+		overview: newCache[overviewKey, Overview](now), split: newCache[splitKey, Split](now), keyUse: newCache[uuid.UUID, map[uuid.UUID]int64](now),
 		seen: newCache[struct{}, []Seen](now), ready: newCache[uuid.UUID, Checklist](now),
 	}
 }
@@ -65,7 +66,8 @@ type Store interface {
 	SystemStore
 	SeenStore
 
-	// ListSessions returns the newest sessions that a query selects, newest first.
+	// ListSessions returns the newest sessions that a query selects, or with
+	// After the oldest of them, newest first.
 	ListSessions(ctx context.Context, q SessionQuery) (Found[SessionRow], error)
 	// ListEvents does the same for webhook events. The records have no body.
 	ListEvents(ctx context.Context, q EventQuery) (Found[webhook.Record], error)
@@ -82,6 +84,9 @@ type Store interface {
 	// since 1970), added up over steps of the given number of hours and over all
 	// target ages (0 in the result).
 	SumHours(ctx context.Context, scope Scope, from, before, step int64) ([]Group, error)
+	// SumAges returns the sums of the folded hours from from to before by target
+	// age, status and source (hour 0 in the result).
+	SumAges(ctx context.Context, scope Scope, from, before int64) ([]Group, error)
 	// CountEvents counts a scope's events by status: at most limit of each
 	// status. Of delivered and failed events it counts the newest, created at
 	// or after since.

@@ -41,8 +41,9 @@ type SessionRow struct {
 // PageSize, even none, and still a next page: if a filter selects few of very
 // many sessions, a page ends after a limited number of sessions was searched.
 type SessionPage struct {
-	Rows []SessionRow
-	Next uuid.UUID // the cursor of the next, older page; the zero UUID after the last
+	Rows  []SessionRow
+	Next  uuid.UUID // the cursor of the next, older page; the zero UUID after the last
+	Newer uuid.UUID // the cursor for SessionsAfter of the page before; the zero UUID on the first
 }
 
 // SessionQuery is the query of ListSessions.
@@ -50,12 +51,13 @@ type SessionQuery struct {
 	Scope
 	SessionFilter
 	Before uuid.UUID // sessions with smaller ids only; the zero UUID for all
+	After  uuid.UUID // sessions with greater ids only, the oldest of them; the zero UUID for all
 	Now    time.Time // decides which pending sessions have expired
 	Limit  int
 }
 
 // Found is the result of a list query. A query that would have to look at too
-// many rows stops early: then Reached is the ID down to which it has searched.
+// many rows stops early: then Reached is the ID to which it has searched.
 type Found[Row any] struct {
 	Rows    []Row
 	Reached string // empty if it has searched all
@@ -64,21 +66,94 @@ type Found[Row any] struct {
 // Sessions returns the page of sessions before a cursor, the Next of the previous
 // page. The zero UUID starts with the newest.
 func (s *Service) Sessions(ctx context.Context, scope Scope, f SessionFilter, cursor uuid.UUID) (SessionPage, error) {
-	found, err := s.store.ListSessions(ctx, SessionQuery{
-		Scope: scope, SessionFilter: f, Before: cursor, Now: s.now(), Limit: PageSize + 1,
-	})
+	page, err := s.older(ctx, SessionQuery{Scope: scope, SessionFilter: f, Before: cursor}, PageSize)
+	if cursor != uuid.Nil && len(page.Rows) > 0 {
+		page.Newer = page.Rows[0].ID
+	}
+	return page, err
+}
+
+// older returns the newest sessions of a query, at most size.
+func (s *Service) older(ctx context.Context, q SessionQuery, size int) (page SessionPage, err error) {
+	q.Now, q.Limit = s.now(), size+1
+	found, err := s.store.ListSessions(ctx, q)
 	if err != nil {
 		return SessionPage{}, err
 	}
-	page := SessionPage{Rows: found.Rows}
+	page.Rows = found.Rows
 	switch {
-	case len(page.Rows) > PageSize:
-		page.Rows = page.Rows[:PageSize]
-		page.Next = page.Rows[PageSize-1].ID
+	case len(page.Rows) > size:
+		page.Rows = page.Rows[:size]
+		page.Next = page.Rows[size-1].ID
 	case found.Reached != "":
 		page.Next, err = uuid.Parse(found.Reached)
 	}
 	return page, err
+}
+
+// SessionsAfter returns the page of sessions that comes before one in the list:
+// those after a cursor, its Newer. Where that is the beginning of the list, it
+// returns the first page.
+func (s *Service) SessionsAfter(ctx context.Context, scope Scope, f SessionFilter, cursor uuid.UUID) (SessionPage, error) {
+	found, err := s.store.ListSessions(ctx, SessionQuery{
+		Scope: scope, SessionFilter: f, After: cursor, Now: s.now(), Limit: PageSize + 1,
+	})
+	if err != nil {
+		return SessionPage{}, err
+	}
+	page := SessionPage{Rows: found.Rows, Next: following(cursor)}
+	switch {
+	case len(page.Rows) > PageSize:
+		page.Rows = page.Rows[1:]
+		page.Newer = page.Rows[0].ID
+	case found.Reached == "":
+		return s.Sessions(ctx, scope, f, uuid.Nil)
+	default:
+		page.Newer, err = uuid.Parse(found.Reached)
+	}
+	if n := len(page.Rows); n > 0 {
+		page.Next = page.Rows[n-1].ID
+	}
+	return page, err
+}
+
+// following returns the ID that comes after one.
+func following(id uuid.UUID) uuid.UUID {
+	for i := len(id) - 1; i >= 0; i-- {
+		if id[i]++; id[i] != 0 {
+			break
+		}
+	}
+	return id
+}
+
+// Bounds of an export: rows, and reads of the database, each of which looks at a
+// limited number of sessions.
+const (
+	ExportRows  = 100_000
+	exportReads = 2_000
+	exportBatch = 500
+)
+
+// Export calls write with the sessions that a filter selects, newest first, a
+// batch at a time. Every read may take as long as wait. It reports whether it ended
+// at its bounds instead of at the oldest session.
+func (s *Service) Export(ctx context.Context, scope Scope, f SessionFilter, wait time.Duration, write func([]SessionRow) error) (more bool, err error) {
+	q := SessionQuery{Scope: scope, SessionFilter: f}
+	for rows, reads := 0, 0; rows < ExportRows && reads < exportReads; reads++ {
+		batch, cancel := context.WithTimeout(ctx, wait)
+		page, err := s.older(batch, q, min(exportBatch, ExportRows-rows))
+		cancel()
+		if err != nil {
+			return false, err
+		}
+		if err := write(page.Rows); err != nil || page.Next == uuid.Nil {
+			return false, err
+		}
+		rows += len(page.Rows)
+		q.Before = page.Next
+	}
+	return true, nil
 }
 
 // Recent returns the newest sessions of a scope, at most n.

@@ -47,7 +47,8 @@ type Overview struct {
 	Stale  bool      // the database did not answer: older figures are shown
 
 	Counts   Counts
-	PassRate Rate // of the decided ones
+	Earned   Counts // Counts without the sessions whose result a test forced
+	PassRate Rate   // of the decided ones of Earned
 	Funnel   Funnel
 	Times    [len(Buckets) + 1]int64 // decided sessions by time from opening to the result; see Buckets
 	Sources  map[session.Source]int64
@@ -194,6 +195,9 @@ func (o *Overview) fill(groups []Group, first, last, step int64) {
 	for _, g := range groups {
 		total.add(g.Tally)
 		o.Counts.add(g.Status, g.N)
+		if g.Source != session.SourceForced {
+			o.Earned.add(g.Status, g.N)
+		}
 		if g.Source != "" {
 			o.Sources[g.Source] += g.N
 		}
@@ -202,7 +206,7 @@ func (o *Overview) fill(groups []Group, first, last, step int64) {
 		o.Series[min((g.Hour-first)/step, int64(len(o.Series))-1)].add(g.Status, g.N)
 	}
 	o.Times = total.Decided
-	o.PassRate = RateOf(o.Counts.Passed, o.Counts.Decided())
+	o.PassRate = RateOf(o.Earned.Passed, o.Earned.Decided())
 	o.Funnel = Funnel{
 		Created: o.Counts.Created, Opened: total.Opened, Begun: total.Begun,
 		Decided: o.Counts.Decided(), Passed: o.Counts.Passed,

@@ -70,6 +70,9 @@ func TestSessionsAreListedNewestFirst(t *testing.T) {
 				if got := pages(t, s, q); !reflect.DeepEqual(got, want) {
 					t.Errorf("%s, live %t: %+v\nwant %+v", name, live, got, want)
 				}
+				if got := pagesBack(t, s, q); !reflect.DeepEqual(got, want) {
+					t.Errorf("%s, live %t, from the oldest: %+v\nwant %+v", name, live, got, want)
+				}
 			}
 		}
 	})
@@ -98,6 +101,20 @@ func pages(t *testing.T, s Store, q insight.SessionQuery) (rows []insight.Sessio
 			return rows
 		}
 		q.Before = found.Rows[q.Limit-1].ID
+	}
+}
+
+// pagesBack returns the same by going from the oldest page to the newest.
+func pagesBack(t *testing.T, s Store, q insight.SessionQuery) (rows []insight.SessionRow) {
+	t.Helper()
+	q.After = insight.IDAt(start.Add(-time.Hour))
+	for {
+		found, err := s.ListSessions(t.Context(), q)
+		wantNoError(t, err)
+		if rows = slices.Insert(rows, 0, found.Rows...); len(found.Rows) < q.Limit {
+			return rows
+		}
+		q.After = found.Rows[0].ID
 	}
 }
 

@@ -1,0 +1,130 @@
+package dashboard_test
+
+import (
+	"encoding/csv"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/insight"
+)
+
+// listedIDs returns the sessions of a page in its order.
+func listedIDs(body string) (ids []string) {
+	for _, part := range strings.Split(body, `data-testid="session"><code>`)[1:] {
+		ids = append(ids, part[:36])
+	}
+	return ids
+}
+
+// TestSessionsPageBothWays: from the newest page to the oldest and back, every page
+// is met again as it was, with the filter that was chosen.
+func TestSessionsPageBothWays(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		for range 2*insight.PageSize + 3 {
+			g.Create(t, shop.Test.APIKey, 18)
+		}
+		g.Create(t, shop.Test.APIKey, 21)
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		path := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions"
+		follow := func(body, id string) string {
+			t.Helper()
+			_, after, found := strings.Cut(body, `data-testid="`+id+`"`)
+			if !found {
+				return ""
+			}
+			before := strings.TrimSuffix(body, `data-testid="`+id+`"`+after)
+			start := strings.LastIndex(before, `href="`)
+			address, _, _ := strings.Cut(before[start+len(`href="`):], `"`)
+			return strings.ReplaceAll(address, "&amp;", "&")
+		}
+		_, body := support.Get(t, path+"?age=18")
+		if follow(body, "newer") != "" {
+			t.Error("the first page leads to newer ones")
+		}
+		pages := [][]string{listedIDs(body)}
+		for {
+			next := follow(body, "next")
+			if next == "" {
+				break
+			}
+			_, body = support.Get(t, path+next)
+			pages = append(pages, listedIDs(body))
+		}
+		if len(pages) != 3 || len(pages[2]) != 3 || !slices.IsSortedFunc(slices.Concat(pages...), func(a, b string) int { return strings.Compare(b, a) }) {
+			t.Fatalf("%d pages, %v", len(pages), pages)
+		}
+		for i := len(pages) - 2; i >= 0; i-- {
+			newer := follow(body, "newer")
+			if !strings.Contains(newer, "age=18") {
+				t.Fatalf("the way to newer ones is %q", newer)
+			}
+			_, body = support.Get(t, path+newer)
+			if got := listedIDs(body); !slices.Equal(got, pages[i]) {
+				t.Errorf("page %d on the way back has %d sessions from %v, want %v", i, len(got), got[0], pages[i][0])
+			}
+		}
+		if follow(body, "newer") != "" {
+			t.Error("the first page, met on the way back, leads to newer ones")
+		}
+	})
+}
+
+// TestSessionsAreCountedAndExported: the numbers above the list are those of the
+// filter, and the file has its sessions, in cells that are no formula.
+func TestSessionsAreCountedAndExported(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		for i := range 5 {
+			made := g.Create(t, shop.Test.APIKey, 18+3*(i%2))
+			if i < 3 {
+				g.Force(t, gatewaytest.Browser(), made, "verified")
+			}
+		}
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		list := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions"
+		for _, tt := range []struct {
+			query url.Values
+			n     int
+			split []string // cells of the tables
+		}{
+			{url.Values{}, 5, []string{">18</th><td class=\"number\" data-label=\"All\">3<", ">21</th><td class=\"number\" data-label=\"All\">2<", ">Forced in test mode</th><td class=\"number\" data-label=\"All\">3<", ">No result</th><td class=\"number\" data-label=\"All\">2<"}},
+			{url.Values{"age": {"18"}}, 3, []string{">18</th><td class=\"number\" data-label=\"All\">3<"}},
+			{url.Values{"status": {"PASSED"}}, 3, []string{">Forced in test mode</th><td class=\"number\" data-label=\"All\">3<"}},
+			{url.Values{"status": {"SPOOF"}}, 0, nil},
+			{url.Values{"from": {"2001-01-01"}, "to": {"2001-12-31"}}, 0, nil},
+		} {
+			_, body := support.Get(t, list+"?"+tt.query.Encode())
+			if got := between(t, between(t, body, `data-testid="split"`, "</p>"), "<strong>", "</strong>"); got != string(rune('0'+tt.n)) {
+				t.Errorf("%v: the page counts %s, want %d", tt.query, got, tt.n)
+			}
+			for _, cell := range tt.split {
+				if !strings.Contains(body, cell) {
+					t.Errorf("%v: the page lacks %s", tt.query, cell)
+				}
+			}
+			res, file := support.Get(t, list+".csv?"+tt.query.Encode())
+			want(t, "export", res, http.StatusOK, "")
+			rows, err := csv.NewReader(strings.NewReader(file)).ReadAll()
+			if err != nil || len(rows) != tt.n+1 || res.Header.Get("Content-Type") != "text/csv; charset=utf-8" {
+				t.Fatalf("%v: %d rows, %v, %v", tt.query, len(rows), err, res.Header)
+			}
+			for _, row := range rows[1:] {
+				for _, cell := range row {
+					if strings.ContainsAny(cell[:min(1, len(cell))], "=+-@") {
+						t.Errorf("a cell begins like a formula: %q", cell)
+					}
+				}
+			}
+		}
+		res, _ := support.Get(t, list+".csv?age=soon")
+		want(t, "an unreadable filter", res, http.StatusNotFound, "")
+		res, _ = member(t, g, shop.Tenant.ID, account.Compliance).Get(t, list+".csv")
+		want(t, "for who reads no sessions", res, http.StatusForbidden, "")
+	})
+}
