@@ -28,6 +28,7 @@ require (
 
 require (
 	code.dny.dev/ssrf v0.3.0 // indirect
+	github.com/agegate/agegate/sdk/go v0.0.0
 	github.com/apapsch/go-jsonmerge/v2 v2.0.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
@@ -99,3 +100,5 @@ require (
 
 // A test of go-sqlite's leads tidy to this version, which cannot be downloaded.
 exclude github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
+
+replace github.com/agegate/agegate/sdk/go => ../sdk/go

@@ -4,7 +4,7 @@
 // The event of a webhook, or null when the delivery does not verify.
 // $headers have lower-case names, $rawBody is file_get_contents("php://input"), $secret is whsec_...
 // An empty or damaged secret verifies nothing: under it, anybody could sign.
-function verified_event(array $headers, string $rawBody, string $secret): ?array
+function verify_webhook(array $headers, string $rawBody, string $secret): ?array
 {
     if (!preg_match('~^whsec_[A-Za-z0-9+/]{43}=$~D', $secret)) { // 32 bytes
         return null;

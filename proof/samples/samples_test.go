@@ -15,10 +15,11 @@ import (
 	"strings"
 	"testing"
 
-	shop "agegate/docs/samples"
 	"agegate/internal/check/vision/visiontest"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/webhook"
+
+	agegate "github.com/agegate/agegate/sdk/go"
 )
 
 // interpreters run the samples by the ending of their files.
@@ -56,8 +57,11 @@ func TestRequestSamples(t *testing.T) {
 			if out, err := run(c.Test.APIKey); err != nil || !strings.Contains(out, want) {
 				t.Errorf("%s in %s: %v\n%s", operation, ending, err, out)
 			}
-			if out, err := run("svc_test_wrong"); err == nil {
-				t.Errorf("%s in %s takes a refusal for an answer: %s", operation, ending, out)
+			if out, err := run("svc_test_wrong"); err == nil || !strings.Contains(out, "Invalid API key") && !strings.Contains(out, "Missing or malformed API key") {
+				t.Errorf("%s in %s takes a refusal for an answer, or does not say why: %s", operation, ending, out)
+			}
+			if text, err := os.ReadFile(file); err != nil || operation == "createSession" && !strings.Contains(string(text), "Idempotency-Key") {
+				t.Errorf("%s in %s sends no Idempotency-Key: %v", operation, ending, err)
 			}
 		}
 	}
@@ -71,9 +75,9 @@ func testOtherTokenSamples(t *testing.T, pass url.Values, session, secret string
 	if err != nil {
 		t.Fatal(err)
 	}
-	php := script(t, "php", "check.php", sampleFile(t, "redirect_token.php")+`
+	php := script(t, "php", "check.php", sampleFile(t, "docs/samples/redirect.php")+`
 $cases = json_decode(stream_get_contents(STDIN), true, flags: JSON_THROW_ON_ERROR);
-echo json_encode(array_map(fn($c) => is_pass($c["Query"], $c["Session"], $c["Secret"]), $cases));
+echo json_encode(array_map(fn($c) => verify_redirect($c["Query"], $c["Session"], $c["Secret"]), $cases));
 `)
 	php.Stdin = bytes.NewReader(input)
 	var verdicts []bool
@@ -85,7 +89,7 @@ echo json_encode(array_map(fn($c) => is_pass($c["Query"], $c["Session"], $c["Sec
 		if verdicts[i] != c.Pass {
 			t.Errorf("PHP: the redirect %q passes: %t, want %t", c.Name, verdicts[i], c.Pass)
 		}
-		if got := shop.IsPass(c.Query, c.Session, c.Secret); got != c.Pass {
+		if got := agegate.VerifyRedirect(c.Query, c.Session, c.Secret) == nil; got != c.Pass {
 			t.Errorf("Go: the redirect %q passes: %t, want %t", c.Name, got, c.Pass)
 		}
 	}
@@ -93,7 +97,7 @@ echo json_encode(array_map(fn($c) => is_pass($c["Query"], $c["Session"], $c["Sec
 
 func sampleFile(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(visiontest.Root(), "docs/samples", name))
+	text, err := os.ReadFile(filepath.Join(visiontest.Root(), name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,18 +146,27 @@ func testWebhookSamples(t *testing.T, d gatewaytest.Delivery, secret string) {
 		t.Fatal(err)
 	}
 	for language, program := range map[string]*exec.Cmd{
-		"Python": script(t, "python3", "check.py", sampleFile(t, "webhook.py")+`
+		"Python": script(t, "python3", "check.py", sampleFile(t, "sdk/python/agegate/webhook.py")+`
 import sys
-print(json.dumps([verified_event(c["Headers"], c["Body"].encode(), c["Secret"]) is not None for c in json.load(sys.stdin)]))
+def verifies(c):
+    try:
+        return verify_webhook(c["Headers"], c["Body"].encode(), c["Secret"]) is not None
+    except ValueError:
+        return False
+print(json.dumps([verifies(c) for c in json.load(sys.stdin)]))
 `),
-		"JavaScript": script(t, "node", "check.mjs", sampleFile(t, "webhook.mjs")+`
+		"JavaScript": script(t, "node", "check.mjs", sampleFile(t, "sdk/typescript/webhook.js")+`
 import { readFileSync } from "node:fs";
 const cases = JSON.parse(readFileSync(0));
-console.log(JSON.stringify(cases.map((c) => verifiedEvent(c.Headers, c.Body, c.Secret) !== null)));
+const verifies = (c) => verifyWebhook(c.Headers, c.Body, c.Secret).catch((error) => {
+  if (!(error instanceof TypeError)) throw error;
+  return null;
+});
+console.log(JSON.stringify((await Promise.all(cases.map(verifies))).map((event) => event !== null)));
 `),
-		"PHP": script(t, "php", "check.php", sampleFile(t, "webhook.php")+`
+		"PHP": script(t, "php", "check.php", sampleFile(t, "docs/samples/webhook.php")+`
 $cases = json_decode(stream_get_contents(STDIN), true, flags: JSON_THROW_ON_ERROR);
-echo json_encode(array_map(fn($c) => verified_event($c["Headers"], $c["Body"], $c["Secret"]) !== null, $cases));
+echo json_encode(array_map(fn($c) => verify_webhook($c["Headers"], $c["Body"], $c["Secret"]) !== null, $cases));
 `),
 	} {
 		program.Stdin = bytes.NewReader(input)
@@ -173,7 +186,7 @@ echo json_encode(array_map(fn($c) => verified_event($c["Headers"], $c["Body"], $
 		for name, value := range c.Headers {
 			header.Set(name, value)
 		}
-		event, err := shop.VerifiedEvent(header, []byte(c.Body), c.Secret)
+		event, err := agegate.VerifyWebhook(header, []byte(c.Body), c.Secret)
 		if (err == nil) != c.Good || c.Good && (!event.IsAdult || event.SessionID == "") {
 			t.Errorf("Go: delivery %d gives %+v, %v; want %t", i, event, err, c.Good)
 		}

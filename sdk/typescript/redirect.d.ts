@@ -1,3 +1,5 @@
+// redirect.d.ts
+
 /**
  * Whether a redirect to your Success URL proves the pass of the session that you created for this
  * shopper. `queryString` is what follows the "?" of the address, as received. While a secret is

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"os"
@@ -19,13 +21,15 @@ func main() {
 	}
 	request.Header.Set("X-API-Key", os.Getenv("AGEGATE_API_KEY"))
 	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", rand.Text()) // keep it with the order, for a repetition
 	response, err := client.Do(request)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusCreated {
-		log.Fatal(response.Status)
+		refusal, _ := io.ReadAll(response.Body)
+		log.Fatal(response.Status, " ", string(refusal)) // with the gateway's detail
 	}
 	var session struct {
 		ID  string `json:"session_id"`

@@ -3,9 +3,11 @@ $address = getenv("AGEGATE_URL") . "/api/v1/sessions/" . getenv("SESSION_ID") . 
 $answer = file_get_contents($address, false, stream_context_create(["http" => [
     "header" => ["X-API-Key: " . getenv("AGEGATE_API_KEY")],
     "timeout" => 10,
+    "ignore_errors" => true, // read a refusal's detail
 ]]));
-if ($answer === false) {
-    exit(1); // refused or not reached: PHP has printed a warning
+if ($answer === false || !str_contains($http_response_header[0], " 20")) {
+    fwrite(STDERR, "$answer\n"); // the gateway's detail; if it was not reached, PHP has printed a warning
+    exit(1);
 }
 $current = json_decode($answer, true, flags: JSON_THROW_ON_ERROR);
 echo $current["status"], "\n";

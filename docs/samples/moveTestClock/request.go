@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"os"
@@ -25,7 +26,8 @@ func main() {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		log.Fatal(response.Status)
+		refusal, _ := io.ReadAll(response.Body)
+		log.Fatal(response.Status, " ", string(refusal)) // with the gateway's detail
 	}
 	var answer struct {
 		Expired string `json:"expired"`

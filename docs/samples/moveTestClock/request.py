@@ -1,4 +1,4 @@
-import json, os, urllib.request
+import json, os, sys, urllib.error, urllib.request
 
 request = urllib.request.Request(
     f"{os.environ['AGEGATE_URL']}/api/v1/test/sessions/{os.environ['SESSION_ID']}/clock",
@@ -6,6 +6,9 @@ request = urllib.request.Request(
     data=json.dumps({"expire": "session"}).encode(),
     headers={"X-API-Key": os.environ["AGEGATE_API_KEY"], "Content-Type": "application/json"},
 )
-with urllib.request.urlopen(request, timeout=10) as response:
-    answer = json.load(response)
+try:
+    with urllib.request.urlopen(request, timeout=10) as response:
+        answer = json.load(response)
+except urllib.error.HTTPError as refused:
+    sys.exit(f"{refused.code} {refused.read().decode()}")  # with the gateway's detail
 print(answer["expired"])

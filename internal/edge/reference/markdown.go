@@ -192,6 +192,8 @@ func languageOf(short string) string {
 		return "Python"
 	case "js":
 		return "JavaScript"
+	case "ts":
+		return "TypeScript"
 	}
 	for _, language := range languages {
 		if language.ending == short {

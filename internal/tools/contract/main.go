@@ -1,6 +1,6 @@
 // Command contract keeps what is derived from the published contract in step
 // with it: the code samples shown in README.md, openapi.yaml and the guides, whose
-// source is docs/samples, the OpenAPI 3.0.3 edition in gen, and the operations
+// sources are the SDKs and docs/samples, the OpenAPI 3.0.3 edition in gen, and the operations
 // and types of the SDKs in sdk. It runs in the root of the repository; with -check it writes nothing and fails when a
 // file differs from its source.
 package main
@@ -18,10 +18,16 @@ import (
 const (
 	document   = "openapi.yaml"
 	edition30  = "gen/openapi-3.0.yaml"
-	sampleDir  = "docs/samples"
 	guideFiles = "docs/guides/*.md"
 	publicFile = 0o644
 )
+
+// samplePaths are the files that the documents show. Those of the SDKs are what
+// merchants install.
+var samplePaths = []string{
+	"docs/samples/*.php", "sdk/go/redirect.go", "sdk/go/webhook.go", "sdk/typescript/redirect.js", "sdk/typescript/webhook.js",
+	"sdk/typescript/redirect.d.ts", "sdk/python/agegate/redirect.py", "sdk/python/agegate/webhook.py", "sdk/*/example/shop.*",
+}
 
 func main() {
 	check := flag.Bool("check", false, "report differences instead of writing files")
@@ -33,7 +39,7 @@ func main() {
 }
 
 func run(check bool) error {
-	samples, err := readSamples(sampleDir)
+	samples, err := readSamples(samplePaths)
 	if err != nil {
 		return err
 	}
@@ -93,23 +99,28 @@ func settle(derived map[string][]byte, check bool) error {
 	return errors.Join(errs...)
 }
 
-// readSamples returns the text of each sample by file name. The folders next to
-// them hold whole programs, which the reference shows as they are.
-func readSamples(dir string) (map[string]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
+// readSamples returns the text of each sample by file name. The folders in
+// docs/samples hold whole programs, which the reference shows as they are.
+func readSamples(patterns []string) (map[string]string, error) {
 	samples := map[string]string{}
-	for _, entry := range entries {
-		if entry.IsDir() {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+	for _, pattern := range patterns {
+		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			return nil, err
 		}
-		samples[entry.Name()] = string(text)
+		if len(paths) == 0 {
+			return nil, fmt.Errorf("there is no %s", pattern)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			if samples[filepath.Base(path)] != "" {
+				return nil, fmt.Errorf("two samples have the name of %s", path)
+			}
+			samples[filepath.Base(path)] = string(text)
+		}
 	}
 	return samples, nil
 }

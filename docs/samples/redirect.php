@@ -1,10 +1,10 @@
 <?php
-// redirect_token.php
+// redirect.php
 
 // Whether the redirect proves the pass of the session you created for this shopper.
 // $queryString is what follows the "?" of the redirect ($_SERVER["QUERY_STRING"]), $secret is rdsec_...
 // An empty or damaged secret confirms nothing: under it, anybody could sign.
-function is_pass(string $queryString, string $expectedSession, string $secret): bool
+function verify_redirect(string $queryString, string $expectedSession, string $secret): bool
 {
     if (!preg_match('~^rdsec_(test|live)_[A-Za-z0-9+/]{43}=$~D', $secret)) { // 32 bytes
         return false;
