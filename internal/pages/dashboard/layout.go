@@ -38,8 +38,8 @@ var tenantNav = []navGroup{
 		{"webhooks", webhooksPath, "send"},
 		{"redirect_secret", redirectPath, "shield"},
 		{"playground", playgroundPath, "play"},
-		{"cards", cardsPath, "card"},
-		{"paste", pastePath, "list"},
+		{"cards", cardsPath, "grid"},
+		{"paste", pastePath, "clipboard"},
 		{"refusals", refusalsPath, "stop"},
 	}},
 	{"organisation", []navItem{
@@ -47,7 +47,7 @@ var tenantNav = []navGroup{
 		{"team", teamPath, "team"},
 		{"billing", billingPath, "card"},
 		{"audit", auditPath, "list"},
-		{"evidence", evidencePath, "shield"},
+		{"evidence", evidencePath, "seal"},
 	}},
 }
 

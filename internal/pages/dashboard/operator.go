@@ -6,7 +6,10 @@ import (
 
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/account"
+	"agegate/internal/rules/insight"
 	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
 )
 
 const (
@@ -33,6 +36,8 @@ func (p *Pages) operator() feature {
 type operatorView struct {
 	layout
 	Query        string
+	Decided      tileFigure // live checks of all tenants in 30 days; empty for a search or a later page
+	Passed       tileFigure
 	Tenants      []tenant.Tenant
 	More         bool   // there are more matches than are shown
 	Newer, Older string // addresses for the pager
@@ -56,10 +61,34 @@ func (p *Pages) showOperator(r *request) error {
 	if v.Tenants, err = p.cfg.Tenants.Tenants(r.ctx(), after); err != nil {
 		return err
 	}
+	if after == uuid.Nil {
+		if err := v.readInstance(r); err != nil {
+			return err
+		}
+	}
 	if len(v.Tenants) == tenant.MaxPage {
 		v.Newer = "?after=" + v.Tenants[len(v.Tenants)-1].ID.String()
 	}
 	return r.render(http.StatusOK, "operator", v)
+}
+
+// readInstance fills in what all tenants did together.
+func (v *operatorView) readInstance(r *request) error {
+	seen, err := r.pages.cfg.Insight.SeenByAge(r.ctx())
+	if err != nil {
+		return err
+	}
+	var decided, passed int64
+	for _, s := range seen {
+		decided, passed = decided+s.Decided(), passed+s.Passed
+	}
+	v.Decided = tileFigure{figure(decided), page.Say("operator.decided_note")}
+	v.Passed = tileFigure{"–", page.Say("overview.nothing_decided")}
+	if rate := insight.RateOf(passed, decided); decided > 0 {
+		v.Passed = tileFigure{percent(rate.Share), page.Say("overview.interval",
+			"of", figure(decided), "low", percent(rate.Low), "high", percent(rate.High))}
+	}
+	return nil
 }
 
 type newTenantView struct {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"agegate/internal/rules/account"
 	"agegate/internal/rules/audit"
@@ -98,7 +99,10 @@ type tenantPage struct {
 	T                   tenant.Tenant
 	Allowance           insight.Allowance
 	FreeChecks, TestCap string // empty for the gateway's default
-	Acts                []actLink
+	Sessions, PassRate  tileFigure
+	Latest              *time.Time // when the newest live session was created; nil for none
+	Members             []account.Member
+	Acts, Dangerous     []actLink
 }
 
 type actLink struct{ Name, Text, Href string }
@@ -112,13 +116,38 @@ func (p *Pages) showTenant(r *request) error {
 	if v.Allowance, err = p.cfg.Insight.Allowance(r.ctx(), t.ID); err != nil {
 		return err
 	}
+	if v.Members, err = p.cfg.Accounts.MembersOf(r.ctx(), t.ID); err != nil {
+		return err
+	}
+	if err := v.readActivity(r, insight.Scope{TenantID: t.ID, Livemode: true}); err != nil {
+		return err
+	}
 	for _, act := range tenantActs {
-		if act.name() == "disable" && t.Disabled || act.name() == "enable" && !t.Disabled {
-			continue
+		link := actLink{act.name(), act.form.name + ".button", operatedPath(t.ID) + "/" + act.name()}
+		switch {
+		case act.name() == "disable" && t.Disabled || act.name() == "enable" && !t.Disabled:
+		case act.safe:
+			v.Acts = append(v.Acts, link)
+		default:
+			v.Dangerous = append(v.Dangerous, link)
 		}
-		v.Acts = append(v.Acts, actLink{act.name(), act.form.name + ".button", operatedPath(t.ID) + "/" + act.name()})
 	}
 	return r.render(http.StatusOK, "operator_tenant", v)
+}
+
+// readActivity fills in what a tenant did in 30 days.
+func (v *tenantPage) readActivity(r *request, scope insight.Scope) error {
+	o, err := r.pages.cfg.Insight.Overview(r.ctx(), scope, insight.WindowMonth)
+	if err != nil {
+		return err
+	}
+	figures := newFigures(o)
+	v.Sessions, v.PassRate = figures.Sessions, figures.PassRate
+	newest, err := r.pages.cfg.Insight.Recent(r.ctx(), scope, 1)
+	if len(newest) > 0 {
+		v.Latest = &newest[0].CreatedAt
+	}
+	return err
 }
 
 func switchTenant(disabled bool, notice string) func(*request, tenant.Tenant, *formView) error {

@@ -33,8 +33,7 @@ func testID(t *testing.T, body, id string) string {
 	if !found {
 		t.Fatalf("the page has no %s", id)
 	}
-	text, _, _ := strings.Cut(after, "</dd>")
-	text, _, _ = strings.Cut(text, "<small>")
+	text, _, _ := strings.Cut(after, "<")
 	return strings.TrimSpace(text)
 }
 
@@ -226,6 +225,31 @@ func TestOperatorActs(t *testing.T) {
 		for _, path := range []string{"/operator/tenants/" + uuid.NewString(), "/operator/tenants/x", page + "/delete"} {
 			res, _ := op.Get(t, path)
 			want(t, path, res, 404, "")
+		}
+	})
+}
+
+// TestOperatedTenant: an operator sees who a tenant's people are and what it
+// did, and what disables it apart from the other acts.
+func TestOperatedTenant(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		op := operating(t, g)
+		shop := g.Shop(t, "", nil)
+		page := "/operator/tenants/" + shop.Tenant.ID.String()
+		_, body := op.Get(t, page)
+		if !strings.Contains(body, "Nobody has joined") || !strings.Contains(body, "none yet") {
+			t.Error("a new tenant has people or sessions")
+		}
+		owner := g.SignIn(t, false, account.ByPassword)
+		g.Join(t, owner, shop.Tenant.ID, account.Owner)
+		g.Create(t, shop.Live.APIKey, 18)
+		_, body = op.Get(t, page)
+		_, danger, found := strings.Cut(body, "danger-zone")
+		if !strings.Contains(body, owner.User.Email) || strings.Contains(body, "none yet") || !found || !strings.Contains(danger, "act-disable") || strings.Contains(danger, "act-credit") {
+			t.Errorf("the tenant's page:\n%s", body)
+		}
+		if _, list := op.Get(t, "/operator"); !strings.Contains(list, `data-testid="instance"`) {
+			t.Error("the list of tenants has no figures of the instance")
 		}
 	})
 }

@@ -22,6 +22,11 @@ func (s *Service) Members(ctx context.Context, access Access) ([]Member, error) 
 	return s.store.Members(ctx, access.tenantID)
 }
 
+// MembersOf returns the members of a tenant, oldest first, for an operator.
+func (s *Service) MembersOf(ctx context.Context, tenantID uuid.UUID) ([]Member, error) {
+	return s.store.Members(ctx, tenantID)
+}
+
 // Member returns one member of the tenant, or fault.NotFound.
 func (s *Service) Member(ctx context.Context, access Access, userID uuid.UUID) (Member, error) {
 	membership, err := s.store.Membership(ctx, access.tenantID, userID)
