@@ -8,7 +8,7 @@ import { visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { root } from "./lib/gateway.mjs";
 import { browser, gateway, tenant } from "./lib/shared.mjs";
-import { agreesToPhotograph, answersAlways, fitsWidth, isTold, part, toCamera } from "./lib/walk.mjs";
+import { agreesToPhotograph, answersAlways, fitsWidth, isTold, openCamera, part, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 
 const locales = `${root}/templates/shopper/locales`;
 const languages = readdirSync(locales).map((file) => file.replace(".json", ""));
@@ -107,5 +107,26 @@ test("the picture stays in view next to an explanation, to its end", async () =>
   await page.setViewportSize(small);
   await page.evaluate(() => scrollTo(0, 0));
   for (const each of [".guidance", "#stage", ".help h2", ".help svg"]) await isInView(page, each, "small", Infinity);
+  page.kept();
+});
+
+test("somebody who cannot move the head is offered the other ways while a blink is waited for", async () => {
+  const page = await visitor(browser, { viewport: small });
+  await perform(page, { still: true });
+  await answersAlways(page, { guidance: "ok", phase: "challenge", prompt: "hold_still", done: 12, total: 13, full: true });
+  await toPrimer(page, (await gateway.session(gateway.tenant("--document-check"))).url);
+  await part(page, "assisted").click();
+  await sees(page, "assisted-on");
+  await openCamera(page);
+  await isTold(page, "prompt.hold_still");
+  await part(page, "help").locator("h2").waitFor();
+  assert.match(await page.locator("#guidance-text").textContent(), /Blink normally/);
+  assert.match(await part(page, "help").textContent(), /waits to see you blink/);
+  for (const way of ["use-phone", "without-camera", "leave"]) await part(page, way).waitFor();
+  for (const tag of languages) {
+    await page.goto(`${page.url().split("?")[0]}?assisted=1&lang=${tag}`);
+    const said = await page.evaluate(() => ["title", "body"].map((part) => document.getElementById("texts").content.querySelector(`[data-key="help.sitting.${part}"]`)?.textContent));
+    assert.ok(said.every(Boolean), tag);
+  }
   page.kept();
 });

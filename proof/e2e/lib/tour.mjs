@@ -59,6 +59,15 @@ export function tour(gateway) {
       await sees(page, "screen-consent");
     },
     primer: async (page) => toPrimer(page, await link()),
+    "live-sitting": async (page) => {
+      await perform(page, { still: true });
+      await answersAlways(page, { guidance: "ok", phase: "challenge", prompt: "hold_still", done: 12, total: 13, full: true });
+      await toPrimer(page, (await gateway.session(gateway.tenant("--document-check"))).url);
+      await part(page, "assisted").click();
+      await sees(page, "assisted-on");
+      await openCamera(page);
+      await part(page, "help").locator("h2").waitFor();
+    },
     "primer-assisted": async (page) => {
       await toPrimer(page, await link());
       await part(page, "assisted").click();

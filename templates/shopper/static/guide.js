@@ -34,6 +34,10 @@ const opening = sentence.textContent;
 
 /** Milliseconds of one complaint after which the page explains it and offers other ways. */
 const helpAfter = 10_000;
+/** The same for somebody who cannot move the head: the check may take so long as it should. */
+const sittingAfter = 15_000;
+/** They sit through the whole challenge, in which the check waits for a blink. */
+const sitting = ways.hasAttribute("data-sitting");
 /**
  * Complaints that are explained with the words of another one.
  * @type {Record<string, string>}
@@ -75,7 +79,7 @@ export function guide({ guidance, phase, prompt, hint, done, total, progress: pa
   count.textContent = step;
   progress(moving ? done + (part || 0) : done, total);
   signals(moving, `${prompt} ${hint} ${done}`, hint, done, total);
-  complain(phase === "framing" ? guidance : "");
+  complain(phase === "framing" ? guidance : phase === "challenge" && sitting ? "sitting" : "");
   const asks = key.startsWith("prompt.");
   const shown = `${key} ${note.textContent} ${step}`;
   const settled = key === lastSeen || lastShown === "" || asks;
@@ -127,14 +131,14 @@ export function begin(first = opening) {
 /**
  * Explains a complaint that lasts. The explanation stays until the next one or
  * until the challenge begins, so that nothing moves while the person tries.
- * @param {string} guidance while framing; otherwise ""
+ * @param {string} guidance while framing; "sitting" while a blink is waited for; otherwise ""
  */
 function complain(guidance) {
   const now = performance.now();
   const cause = causes[guidance] ?? guidance;
   if (cause !== complaint) [complaint, since] = [cause, now];
   if (!cause) explain("");
-  else if (cause !== "ok" && now - since >= helpAfter) explain(cause);
+  else if (cause !== "ok" && now - since >= (cause === "sitting" ? sittingAfter : helpAfter)) explain(cause);
 }
 
 /**
