@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -160,13 +159,10 @@ func (s *Store) PruneAccounts(ctx context.Context, now time.Time, limit int) (in
 		{"login_flows", "hash", "expires_at", now},
 		{"throttles", "bucket", "updated_at", now.Add(-keepThrottles)},
 	} {
-		statement := strings.NewReplacer("{table}", old.table, "{key}", old.key, "{column}", old.column).Replace(
-			"DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE {column} <= ? ORDER BY {column} LIMIT ?)")
-		err := s.Update(ctx, func(tx *Tx) error {
-			result := tx.db.Exec(statement, old.before, limit)
-			most = max(most, int(result.RowsAffected))
-			return result.Error
+		n, err := update(ctx, s, func(tx *Tx) (int, error) {
+			return tx.deleteChosen(old.table, old.key, old.column+" <= ? ORDER BY "+old.column+" LIMIT ?", old.before, limit)
 		})
+		most = max(most, n)
 		if err != nil {
 			return most, err
 		}

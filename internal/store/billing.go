@@ -162,8 +162,7 @@ func (tx *Tx) ExtendHold(sessionID uuid.UUID, expiresAt time.Time) (bool, error)
 		Update("expires_at", expiresAt))
 }
 
-// ReleaseExpiredHolds implements billing.Tx. The query is materialized because
-// the planner might otherwise run it once per row.
+// ReleaseExpiredHolds implements billing.Tx.
 func (tx *Tx) ReleaseExpiredHolds(tenantID uuid.UUID, of *billing.Balance, now time.Time, limit int) ([]billing.Hold, error) {
 	if err := tx.lockBalances(tenantID, of); err != nil {
 		return nil, err
@@ -172,12 +171,8 @@ func (tx *Tx) ReleaseExpiredHolds(tenantID uuid.UUID, of *billing.Balance, now t
 	if of != nil {
 		condition, args = condition+" AND source = ? AND period = ?", append(args, of.Source, of.Period)
 	}
-	return tx.release(`
-		WITH expired AS MATERIALIZED (
-			SELECT session_id FROM holds WHERE `+condition+` AND status = 'open' AND expires_at <= ?
-			ORDER BY expires_at LIMIT ?`+tx.skipLocked()+`
-		)
-		UPDATE holds SET status = 'released' WHERE session_id IN (SELECT session_id FROM expired) RETURNING `+holdColumns,
+	return tx.release(tx.chosen("session_id", "holds", condition+" AND status = 'open' AND expires_at <= ? ORDER BY expires_at LIMIT ?")+
+		"UPDATE holds SET status = 'released' WHERE session_id IN (SELECT session_id FROM chosen) RETURNING "+holdColumns,
 		append(args, now, limit)...)
 }
 
@@ -216,21 +211,8 @@ func (tx *Tx) lockBalances(tenantID uuid.UUID, of *billing.Balance) error {
 	return tx.db.Exec("SELECT units FROM credit_balances WHERE tenant_id = ? FOR UPDATE", tenantID).Error
 }
 
-// holders skips through the index of open holds from tenant to tenant (a loose
-// index scan), so its cost grows with the number of tenants, not of holds.
-const holders = `
-WITH RECURSIVE holder (tenant_id) AS (
-	SELECT * FROM (
-		SELECT tenant_id FROM holds WHERE status = 'open' ORDER BY tenant_id LIMIT 1
-	) AS lowest
-	UNION ALL
-	SELECT (
-		SELECT h.tenant_id FROM holds h
-		WHERE h.status = 'open' AND h.tenant_id > holder.tenant_id ORDER BY h.tenant_id LIMIT 1
-	) FROM holder WHERE holder.tenant_id IS NOT NULL
-)
-SELECT tenant_id FROM holder WHERE tenant_id IS NOT NULL AND EXISTS (
-	SELECT 1 FROM holds h WHERE h.status = 'open' AND h.tenant_id = holder.tenant_id AND h.expires_at <= ?
+var holders = owners("holds", holdOpen) + `EXISTS (
+	SELECT 1 FROM holds h WHERE h.status = 'open' AND h.tenant_id = owner.tenant_id AND h.expires_at <= ?
 )`
 
 // ExpiredHolders returns the tenants with open holds that expired at or before

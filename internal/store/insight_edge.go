@@ -74,9 +74,7 @@ func (s *Store) Refusals(ctx context.Context, scope insight.Scope, since time.Ti
 // PruneRefusals implements insight.RefusalStore.
 func (s *Store) PruneRefusals(ctx context.Context, before time.Time, limit int) (int, error) {
 	return update(ctx, s, func(tx *Tx) (int, error) {
-		res := tx.db.Exec(`DELETE FROM api_refusals WHERE (tenant_id, livemode, `+refusalOrder+`) IN (
-			SELECT tenant_id, livemode, `+refusalOrder+` FROM api_refusals WHERE minute < ? LIMIT ?)`, before.Unix()/60, limit)
-		return int(res.RowsAffected), res.Error
+		return tx.deleteChosen("api_refusals", "tenant_id, livemode, "+refusalOrder, "minute < ? LIMIT ?", before.Unix()/60, limit)
 	})
 }
 

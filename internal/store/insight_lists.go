@@ -235,12 +235,11 @@ func orderPatterns(order string) []any {
 	if !named {
 		name, value = "", order
 	}
-	literal := strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
-	end := "=" + literal.Replace(url.QueryEscape(value)) + "&%"
+	end := "=" + likeText.Replace(url.QueryEscape(value)) + "&%"
 	if !named {
 		return []any{"%?%" + end, "%?%" + end}
 	}
-	name = literal.Replace(url.QueryEscape(name))
+	name = likeText.Replace(url.QueryEscape(name))
 	return []any{"%?" + name + end, "%?%&" + name + end}
 }
 

@@ -87,13 +87,18 @@ type groupRow struct {
 	Begun     int64
 }
 
-// hourOf is the SQL expression that is equal for sessions of one hour, and the
-// one that computes the hour's number from it.
-func (tx *Tx) hourOf() (common, number string) {
-	if tx.postgres {
-		return "date_trunc('hour', created_at)", "CAST(extract(epoch FROM common) AS bigint) / 3600"
+// unitOf is the SQL expression that is equal for rows of one hour or day, and the
+// one that computes the number of the unit from it.
+func (tx *Tx) unitOf(sum insight.Sum) (common, number string) {
+	unit, end, rest := "hour", len("2006-01-02 15"), ":00"
+	if sum == insight.SumLedger {
+		unit, end, rest = "day", len("2006-01-02"), ""
 	}
-	return "substr(created_at, 1, 13)", "CAST(strftime('%s', common || ':00') AS INTEGER) / 3600"
+	common, number = fmt.Sprintf("date_trunc('%s', created_at)", unit), "extract(epoch FROM common)"
+	if !tx.postgres {
+		common, number = fmt.Sprintf("substr(created_at, 1, %d)", end), fmt.Sprintf("strftime('%%s', common || '%s')", rest)
+	}
+	return common, fmt.Sprintf("CAST(%s AS bigint) / %d", number, sums[sum].seconds)
 }
 
 // bucketOf is the SQL expression for the bucket of the time from opening to
@@ -122,7 +127,7 @@ func (tx *Tx) bucketOf() string {
 // so that it can only be read from the index by time.
 func (s *Store) CountSessions(ctx context.Context, tenantID uuid.UUID, from, to, now time.Time) ([]insight.Group, error) {
 	rows, err := view(ctx, s, func(tx *Tx) (rows []groupRow, err error) {
-		common, number := tx.hourOf()
+		common, number := tx.unitOf(insight.SumSessions)
 		return rows, tx.db.Raw(`
 			SELECT `+number+` AS hour, livemode, target_age, status, source, bucket, n, opened, begun FROM (
 				SELECT `+common+` AS common, livemode, target_age,
@@ -260,10 +265,7 @@ func (s *Store) SumAges(ctx context.Context, scope insight.Scope, from, before i
 // CountEntries implements insight.FoldStore.
 func (s *Store) CountEntries(ctx context.Context, tenantID uuid.UUID, from, to time.Time) ([]insight.LedgerDay, error) {
 	return view(ctx, s, func(tx *Tx) (days []insight.LedgerDay, err error) {
-		common, number := "substr(created_at, 1, 10)", "CAST(strftime('%s', common) AS INTEGER) / 86400"
-		if tx.postgres {
-			common, number = "date_trunc('day', created_at)", "CAST(extract(epoch FROM common) AS bigint) / 86400"
-		}
+		common, number := tx.unitOf(insight.SumLedger)
 		err = tx.db.Raw(`SELECT `+number+` AS day, kind, source, n, delta FROM (
 				SELECT `+common+` AS common, kind, source, count(*) AS n, CAST(sum(delta) AS bigint) AS delta
 				FROM ledger_entries WHERE tenant_id = ? AND created_at >= ? AND created_at < ? GROUP BY 1, 2, 3

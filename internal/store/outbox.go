@@ -40,25 +40,12 @@ func (tx *Tx) InsertEvent(e webhook.Event) error {
 	}).Error
 }
 
-// dueTenants skips through the index of pending deliveries from tenant to
-// tenant (a loose index scan), so its cost grows with the number of tenants,
-// not of deliveries. A subquery with a LIMIT stays one index lookup per tenant;
-// with outdated statistics, PostgreSQL turns an EXISTS into a join with every
-// due delivery.
-const dueTenants = `
-WITH RECURSIVE pending (tenant_id) AS (
-	SELECT * FROM (
-		SELECT tenant_id FROM webhook_events WHERE status = 'pending' ORDER BY tenant_id LIMIT 1
-	) AS lowest
-	UNION ALL
-	SELECT (
-		SELECT e.tenant_id FROM webhook_events e
-		WHERE e.status = 'pending' AND e.tenant_id > pending.tenant_id ORDER BY e.tenant_id LIMIT 1
-	) FROM pending WHERE pending.tenant_id IS NOT NULL
-)
-SELECT tenant_id FROM pending WHERE tenant_id IS NOT NULL AND (
+// dueTenants compares the earliest delivery of each tenant. A subquery with a
+// LIMIT stays one index lookup per tenant; with outdated statistics, PostgreSQL
+// turns an EXISTS into a join with every due delivery.
+var dueTenants = owners("webhook_events", "pending") + `(
 	SELECT e.next_attempt_at FROM webhook_events e
-	WHERE e.status = 'pending' AND e.tenant_id = pending.tenant_id ORDER BY e.next_attempt_at LIMIT 1
+	WHERE e.status = 'pending' AND e.tenant_id = owner.tenant_id ORDER BY e.next_attempt_at LIMIT 1
 ) <= ?`
 
 // DueTenants implements webhook.Queue.
@@ -67,28 +54,6 @@ func (s *Store) DueTenants(ctx context.Context) ([]uuid.UUID, error) {
 		return tenants, tx.db.Raw(dueTenants, tx.dbNow()).Scan(&tenants).Error
 	})
 }
-
-const claimed = ` RETURNING id, tenant_id, session_id, livemode, destination, body, attempts, step, next_attempt_at`
-
-// claimPostgres skips rows that another replica is claiming. The query is
-// materialized because the planner might otherwise run it once per row, each
-// time up to the LIMIT.
-const claimPostgres = `
-WITH due AS MATERIALIZED (
-	SELECT id AS due_id FROM webhook_events
-	WHERE tenant_id = @tenant AND status = 'pending' AND next_attempt_at <= @now
-	ORDER BY next_attempt_at LIMIT @limit FOR UPDATE SKIP LOCKED
-)
-UPDATE webhook_events SET next_attempt_at = @until, lease_token = @token, attempts = attempts + 1
-FROM due WHERE id = due_id` + claimed
-
-const claimSQLite = `
-UPDATE webhook_events SET next_attempt_at = @until, lease_token = @token, attempts = attempts + 1
-WHERE id IN (
-	SELECT id FROM webhook_events
-	WHERE tenant_id = @tenant AND status = 'pending' AND next_attempt_at <= @now
-	ORDER BY next_attempt_at LIMIT @limit
-)` + claimed
 
 // ClaimDeliveries implements webhook.Queue.
 func (s *Store) ClaimDeliveries(ctx context.Context, claims []webhook.Claim, lease time.Duration) ([]webhook.Delivery, error) {
@@ -106,12 +71,12 @@ func (s *Store) ClaimDeliveries(ctx context.Context, claims []webhook.Claim, lea
 }
 
 func (tx *Tx) claim(c webhook.Claim, token uuid.UUID, lease time.Duration) ([]webhook.Delivery, error) {
-	statement := claimSQLite
-	if tx.postgres {
-		statement = claimPostgres
-	}
 	var rows []eventRow
-	err := tx.db.Raw(statement, map[string]any{
+	err := tx.db.Raw(tx.chosen("id AS due", "webhook_events",
+		"tenant_id = @tenant AND status = 'pending' AND next_attempt_at <= @now ORDER BY next_attempt_at LIMIT @limit")+`
+		UPDATE webhook_events SET next_attempt_at = @until, lease_token = @token, attempts = attempts + 1
+		FROM chosen WHERE id = due
+		RETURNING id, tenant_id, session_id, livemode, destination, body, attempts, step, next_attempt_at`, map[string]any{
 		"tenant": c.TenantID, "limit": c.Limit, "token": token, "now": tx.dbNow(), "until": tx.dbNowPlus(lease),
 	}).Scan(&rows).Error
 	if err != nil {
@@ -200,12 +165,6 @@ func lostUnlessOne(res *gorm.DB) error {
 // locked may be about to become due again, and is left for the next run.
 func (s *Store) PruneEvents(ctx context.Context, keep time.Duration, limit int) (int, error) {
 	return update(ctx, s, func(tx *Tx) (int, error) {
-		res := tx.db.Exec(`
-			WITH old AS MATERIALIZED (
-				SELECT id FROM webhook_events
-				WHERE created_at < ? AND status <> 'pending' ORDER BY created_at LIMIT ?`+tx.skipLocked()+`
-			)
-			DELETE FROM webhook_events WHERE id IN (SELECT id FROM old)`, tx.dbNowPlus(-keep), limit)
-		return int(res.RowsAffected), res.Error
+		return tx.deleteChosen("webhook_events", "id", "created_at < ? AND status <> 'pending' ORDER BY created_at LIMIT ?", tx.dbNowPlus(-keep), limit)
 	})
 }

@@ -46,11 +46,8 @@ func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Action) (disabled boo
 		// Skip events that another transaction has locked; the next failure
 		// changes them. Two transactions that wait for each other's events would
 		// deadlock.
-		err = tx.db.Exec(`
-			WITH stopped AS MATERIALIZED (
-				SELECT id FROM webhook_events WHERE endpoint_id = ? AND status = 'pending' LIMIT ?`+tx.skipLocked()+`
-			)
-			UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL WHERE id IN (SELECT id FROM stopped)`,
+		err = tx.db.Exec(tx.chosen("id", "webhook_events", "endpoint_id = ? AND status = 'pending' LIMIT ?")+
+			"UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL WHERE id IN (SELECT id FROM chosen)",
 			after.ID, eventBatch).Error
 	}
 	if err != nil || after == before {

@@ -12,7 +12,7 @@ func (s *Store) ExecRaw(ctx context.Context, statement string, args ...any) erro
 }
 
 // DueTenantsQuery is dueTenants.
-const DueTenantsQuery = dueTenants
+var DueTenantsQuery = dueTenants
 
 // Lines returns what a query selects, a line for each row.
 func (tx *Tx) Lines(query string, args ...any) (lines []string, err error) {

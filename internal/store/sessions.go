@@ -154,14 +154,6 @@ func (tx *Tx) ClaimIdempotencyKey(c session.IdempotencyClaim, now time.Time) (se
 // skipped.
 func (s *Store) PruneClaims(ctx context.Context, now time.Time, limit int) (int, error) {
 	return update(ctx, s, func(tx *Tx) (int, error) {
-		res := tx.db.Exec(`
-			WITH expired AS MATERIALIZED (
-				SELECT tenant_id, livemode, key_hash FROM idempotency_claims
-				WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`+tx.skipLocked()+`
-			)
-			DELETE FROM idempotency_claims
-			WHERE (tenant_id, livemode, key_hash) IN (SELECT tenant_id, livemode, key_hash FROM expired)`,
-			now, limit)
-		return int(res.RowsAffected), res.Error
+		return tx.deleteChosen("idempotency_claims", "tenant_id, livemode, key_hash", "expires_at <= ? ORDER BY expires_at LIMIT ?", now, limit)
 	})
 }

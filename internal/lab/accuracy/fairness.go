@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"agegate/internal/rules/evidence"
+	"agegate/internal/rules/evidence/passes"
 )
 
 // bootstrapSeed makes bounds repeatable.
@@ -86,7 +87,7 @@ func distinctOf(texts ...string) []string { return slices.Compact(texts) }
 
 func cellOf(band [2]int, sex, group string, samples []Sample) evidence.Cell {
 	c := evidence.Cell{From: band[0], To: band[1], Sex: sex, Group: group, Count: len(samples)}
-	c.Passing = make(evidence.Counts, evidence.HighestCutoff-evidence.LowestCutoff+1)
+	c.Passing = make(passes.Counts, evidence.HighestCutoff-evidence.LowestCutoff+1)
 	failures := make([]float64, len(samples))
 	for i, s := range samples {
 		failures[i] = s.Estimate - float64(s.Age)

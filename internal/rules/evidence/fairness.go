@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"agegate/internal/rules/evidence/passes"
 )
 
 // FairnessFile is the measurement by age, sex and group in a models directory.
@@ -49,14 +51,14 @@ type Collection struct {
 // Cell holds the figures of the pictures that have labels in common. Bounds are
 // of 95 %, by bootstrap over the pictures.
 type Cell struct {
-	From    int    `json:"from"` // years, both ends included
-	To      int    `json:"to"`
-	Sex     string `json:"sex,omitempty"`   // as labelled; empty: all
-	Group   string `json:"group,omitempty"` // as labelled; empty: all
-	Count   int    `json:"count"`
-	MAE     Bounds `json:"mae"`    // mean absolute error, years
-	Bias    Bounds `json:"bias"`   // mean error; positive: estimated too old
-	Passing Counts `json:"passes"` // at or over LowestCutoff, and each year up to HighestCutoff
+	From    int           `json:"from"` // years, both ends included
+	To      int           `json:"to"`
+	Sex     string        `json:"sex,omitempty"`   // as labelled; empty: all
+	Group   string        `json:"group,omitempty"` // as labelled; empty: all
+	Count   int           `json:"count"`
+	MAE     Bounds        `json:"mae"`    // mean absolute error, years
+	Bias    Bounds        `json:"bias"`   // mean error; positive: estimated too old
+	Passing passes.Counts `json:"passes"` // at or over LowestCutoff, and each year up to HighestCutoff
 }
 
 // Bounds are a figure with its 95 % interval.

@@ -10,11 +10,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"agegate/internal/check/inference"
+	"agegate/internal/rules/evidence/passes"
 )
 
 // FileName is the curve in a models directory.
@@ -49,43 +48,15 @@ type Curve struct {
 
 // Age is the part of a curve about one age.
 type Age struct {
-	Years  int    `json:"age"`
-	Count  int    `json:"count"`  // pictures
-	Passes Counts `json:"passes"` // of them at or over Lowest, then each year up to Highest
-}
-
-// Counts are written as numbers in one string, so that files stay readable.
-type Counts []int
-
-// MarshalText implements encoding.TextMarshaler.
-func (c Counts) MarshalText() ([]byte, error) {
-	var text []byte
-	for i, n := range c {
-		if i > 0 {
-			text = append(text, ' ')
-		}
-		text = strconv.AppendInt(text, int64(n), 10)
-	}
-	return text, nil
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (c *Counts) UnmarshalText(text []byte) error {
-	*c = nil
-	for field := range strings.FieldsSeq(string(text)) {
-		n, err := strconv.Atoi(field)
-		if err != nil {
-			return errors.New("passes must be whole numbers")
-		}
-		*c = append(*c, n)
-	}
-	return nil
+	Years  int           `json:"age"`
+	Count  int           `json:"count"`  // pictures
+	Passes passes.Counts `json:"passes"` // of them at or over Lowest, then each year up to Highest
 }
 
 // Add counts a picture of an age, which was estimated at so many years.
 func (a *Age) Add(estimate float64) {
 	if a.Passes == nil {
-		a.Passes = make(Counts, Highest-Lowest+1)
+		a.Passes = make(passes.Counts, Highest-Lowest+1)
 	}
 	a.Count++
 	for i := range a.Passes {

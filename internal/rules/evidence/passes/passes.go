@@ -1,4 +1,5 @@
-package evidence
+// Package passes holds how many pictures reach each cutoff, as files have it.
+package passes
 
 import (
 	"errors"
@@ -6,7 +7,7 @@ import (
 	"strings"
 )
 
-// Counts are written as numbers in one string, so that files stay readable.
+// Counts is written as numbers in one string, so that files stay readable.
 type Counts []int
 
 // MarshalText implements encoding.TextMarshaler.
