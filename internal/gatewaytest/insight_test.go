@@ -93,12 +93,12 @@ func (g *Gateway) checkFacts(t *testing.T, owner tenant.Tenant) {
 	if err != nil || list != want || list.Complete() {
 		t.Errorf("checklist %+v, %v", list, err)
 	}
-	o, err := g.App.Insight.Overview(t.Context(), test, insight.WindowDay)
+	o, err := g.App.Insight.Overview(t.Context(), test, insight.WindowDay, time.UTC)
 	if err != nil || o.Counts != (insight.Counts{Created: 1, Passed: 1}) || o.Funnel != (insight.Funnel{Created: 1, Opened: 1, Decided: 1, Passed: 1}) ||
 		o.Webhooks.FirstTry.N != 1 || o.Allowance != nil {
 		t.Errorf("overview %+v, %v", o, err)
 	}
-	if o, err := g.App.Insight.Overview(t.Context(), insight.Scope{TenantID: owner.ID, Livemode: true}, insight.WindowMonth); err != nil ||
+	if o, err := g.App.Insight.Overview(t.Context(), insight.Scope{TenantID: owner.ID, Livemode: true}, insight.WindowMonth, time.UTC); err != nil ||
 		o.Counts.Created != 0 || o.Allowance == nil || o.Allowance.FreeLeft != o.Allowance.FreeLimit {
 		t.Errorf("overview of live mode %+v, %v", o, err)
 	}

@@ -53,6 +53,11 @@ func (tx *Tx) SetLocale(userID uuid.UUID, locale string) error {
 	return mustChange(tx.user(userID).Update("locale", locale))
 }
 
+// SetZone implements account.Tx.
+func (tx *Tx) SetZone(userID uuid.UUID, zone string) error {
+	return mustChange(tx.user(userID).Update("zone", zone))
+}
+
 // SetDisabled implements account.Tx.
 func (tx *Tx) SetDisabled(userID uuid.UUID, when *time.Time) (bool, error) {
 	return changed(tx.user(userID).Where("(disabled_at IS NULL) = ?", when != nil).Update("disabled_at", when))

@@ -149,6 +149,7 @@ type userRow struct {
 	Operator   bool
 	DisabledAt *time.Time
 	Locale     string
+	Zone       string
 	CreatedAt  time.Time
 }
 

@@ -16,12 +16,18 @@ const (
 	loginsPath   = accountPath + "/sessions"
 	endLoginPath = loginsPath + "/end"
 	languagePath = accountPath + "/language"
+	zonePath     = accountPath + "/zone"
 	leavePath    = accountPath + "/leave/:tenant"
 )
 
 // languageForm has a select whose options are the languages of the pages, and the
 // browser's.
 var languageForm = &form{name: "language", fields: []field{{name: "locale", kind: "text", max: 20, optional: true}}}
+
+var zoneForm = &form{
+	name: "zone", fields: []field{{name: "zone", kind: "text", max: 64, optional: true}},
+	problems: map[error]string{account.ErrZone: "zone"},
+}
 
 var leaveForm = &form{name: "leave", again: true, problems: map[error]string{account.ErrLastOwner: "last"}}
 
@@ -32,6 +38,7 @@ func (p *Pages) account() feature {
 			{method: http.MethodPost, path: loginsPath, least: user, handle: p.endOthers},
 			{method: http.MethodPost, path: endLoginPath, least: user, handle: p.endLogin},
 			{method: http.MethodPost, path: languagePath, least: user, handle: p.setLanguage},
+			{method: http.MethodPost, path: zonePath, least: user, handle: p.setZone},
 		},
 		screens: []string{"account"},
 		keys:    []string{"method.password", "method.totp", "method.code", "method.passkey"},
@@ -49,6 +56,7 @@ type accountView struct {
 	Logins      []loginRow
 	Memberships []memberOf
 	Form        *formView // of the buttons
+	ZoneProblem *page.Text
 }
 
 // loginRow is one browser in which the user is signed in.
@@ -60,8 +68,10 @@ type loginRow struct {
 // Since names the log-in in its form.
 func (l loginRow) Since() string { return l.CreatedAt.Format(time.RFC3339Nano) }
 
-func (p *Pages) showAccount(r *request) error {
-	v := &accountView{User: r.who.User(), Passkeyed: p.cfg.Accounts.Passkeyed(), Passkey: p.offer("")}
+func (p *Pages) showAccount(r *request) error { return p.renderAccount(r, http.StatusOK, nil) }
+
+func (p *Pages) renderAccount(r *request, status int, zoneProblem *page.Text) error {
+	v := &accountView{ZoneProblem: zoneProblem, User: r.who.User(), Passkeyed: p.cfg.Accounts.Passkeyed(), Passkey: p.offer("")}
 	var err error
 	if v.Factors, err = p.cfg.Accounts.Factors(r.ctx(), r.who); err != nil {
 		return err
@@ -79,7 +89,7 @@ func (p *Pages) showAccount(r *request) error {
 	if v.Form, err = r.blank(plainForm); err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, "account", v)
+	return r.render(status, "account", v)
 }
 
 func (p *Pages) endOthers(r *request) error {
@@ -117,6 +127,23 @@ func (p *Pages) setLanguage(r *request) error {
 	}
 	p.set.SetLanguage(r, tag)
 	return r.done(accountPath, "language_set")
+}
+
+func (p *Pages) setZone(r *request) error {
+	f, err := r.read(zoneForm)
+	if err != nil {
+		return err
+	}
+	if f.ok() {
+		err := p.cfg.Accounts.SetZone(r.ctx(), r.who, f.Value("zone"))
+		if err == nil {
+			return r.done(accountPath, "zone_set")
+		}
+		if err := f.refuse(err); err != nil {
+			return err
+		}
+	}
+	return p.renderAccount(r, http.StatusUnprocessableEntity, f.Field("zone").Problem)
 }
 
 func (p *Pages) leave(r *request) (*question, error) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
@@ -26,6 +27,7 @@ type chartView struct {
 	Parts       []chartPart // of the bars, from the bottom, which the legend names
 	Rows        []chartRow
 	First, Last string // labels at the ends of the axis
+	Zone        string // of the labels
 	Top         string // the largest number
 }
 
@@ -58,9 +60,9 @@ func countOf(c insight.Counts, status session.Status) int64 {
 	}[status]
 }
 
-// newChart draws the series of a window.
-func newChart(w insight.Window, series []insight.Point) chartView {
-	v := chartView{}
+// newChart draws the series of a window, with times of a zone.
+func newChart(w insight.Window, series []insight.Point, zone *time.Location) chartView {
+	v := chartView{Zone: zone.String()}
 	for _, status := range parts {
 		v.Parts = append(v.Parts, chartPart{statusView: statusView{status}})
 	}
@@ -75,7 +77,7 @@ func newChart(w insight.Window, series []insight.Point) chartView {
 	step := chartWidth / float64(len(series))
 	for i, point := range series {
 		x, width := round(float64(i)*step+step*.14), round(step*.72)
-		row := chartRow{Label: point.Start.Format(layout)}
+		row := chartRow{Label: point.Start.In(zone).Format(layout)}
 		y := chartHeight
 		for k, status := range parts {
 			n := countOf(point.Counts, status)

@@ -74,6 +74,7 @@ type layout struct {
 	Tenant   *tenantView // nil on pages without a tenant
 	Person   string      // the name of who is signed in, or empty
 	Account  string      // address of the page about the own account, or empty
+	Zone     string      // the IANA name of the time zone of all times
 	Operator bool        // the user is an operator
 	Until    *time.Time  // the user looks into the tenant as operator until then
 	Low      *lowBalance // the warning of a low balance, or nil
@@ -102,7 +103,7 @@ type navItemView struct {
 func (r *request) layout() layout {
 	l := layout{
 		Person: r.who.User().Name, Operator: r.who.User().Operator,
-		Test: r.route.hasMode() && !r.access.Livemode(),
+		Test: r.route.hasMode() && !r.access.Livemode(), Zone: r.zone().String(),
 	}
 	if l.Person != "" {
 		l.Account = accountPath

@@ -90,6 +90,7 @@ type figuresKey struct {
 	insight.Scope
 	insight.Window
 	asOf time.Time
+	zone string
 }
 
 type windowView struct {
@@ -162,9 +163,9 @@ func (p *Pages) showOverview(r *request) error {
 	if !v.Unread.Todo {
 		v.Todo, v.Done = r.todos(list)
 	}
-	o, err := p.cfg.Insight.Overview(r.ctx(), r.scope(), window)
+	o, err := p.cfg.Insight.Overview(r.ctx(), r.scope(), window, r.zone())
 	if err == nil {
-		v.Figures, err = p.set.Kept(r, "overview", "figures", figuresKey{r.scope(), window, o.AsOf}, func() page.View { return newFigures(o) })
+		v.Figures, err = p.set.Kept(r, "overview", "figures", figuresKey{r.scope(), window, o.AsOf, r.zone().String()}, func() page.View { return newFigures(o, r.zone()) })
 	}
 	if v.Unread.Figures, err = r.unread("figures", err); err != nil {
 		return err
@@ -185,8 +186,8 @@ func (r *request) readRecent(v *overviewView) (err error) {
 	return err
 }
 
-func newFigures(o insight.Overview) *figuresView {
-	v := &figuresView{Live: o.Allowance != nil, Chart: newChart(o.Window, o.Series), Webhooks: newWebhooks(o.Webhooks)}
+func newFigures(o insight.Overview, zone *time.Location) *figuresView {
+	v := &figuresView{Live: o.Allowance != nil, Chart: newChart(o.Window, o.Series, zone), Webhooks: newWebhooks(o.Webhooks)}
 	v.Funnel = newSteps(o.Funnel.Created, funnelSteps, []int64{o.Funnel.Created, o.Funnel.Opened, o.Funnel.Begun, o.Funnel.Decided, o.Funnel.Passed})
 	v.Times = newSteps(o.Counts.Decided(), timeSteps, o.Times[:])
 	v.tiles(o)

@@ -221,6 +221,9 @@ func (r *request) scope() insight.Scope {
 	return insight.Scope{TenantID: r.access.TenantID(), Livemode: r.access.Livemode()}
 }
 
+// zone is the time zone in which the page shows times.
+func (r *request) zone() *time.Location { return r.who.User().Location() }
+
 // mode is the mode that links lead to. On pages without one it is that of the
 // page before.
 func (r *request) mode() string {

@@ -112,6 +112,7 @@ type sessionsView struct {
 	Next     string // address of older sessions, or empty
 	Short    bool   // the search for further ones has stopped early
 	List     string // address of the list without a filter
+	zone     *time.Location
 	All      string // the same, with the filter and without a page
 	Export   string // address of what is selected as a file
 	Split    *splitView
@@ -126,7 +127,7 @@ func (r *request) askedSessions() *sessionsView {
 	asked := r.QueryParams()
 	v := &sessionsView{
 		Asked: map[string]string{}, Wrong: map[string]*page.Text{}, List: r.path(sessionsPath),
-		Later: asked.Has("before") || asked.Has("after"),
+		Later: asked.Has("before") || asked.Has("after"), zone: r.zone(),
 	}
 	for _, status := range parts {
 		v.Statuses = append(v.Statuses, statusView{status})
@@ -233,12 +234,12 @@ func (v *sessionsView) filter() (f insight.SessionFilter) {
 	return f
 }
 
-// day reads a date, UTC; the zero time stands for none.
+// day reads a date of the page's zone; the zero time stands for none.
 func (v *sessionsView) day(name string) time.Time {
 	if v.Asked[name] == "" {
 		return time.Time{}
 	}
-	day, err := time.Parse(time.DateOnly, v.Asked[name])
+	day, err := time.ParseInLocation(time.DateOnly, v.Asked[name], v.zone)
 	if err != nil {
 		v.refuse(name)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/account"
@@ -126,5 +127,46 @@ func TestSessionsAreCountedAndExported(t *testing.T) {
 		want(t, "an unreadable filter", res, http.StatusNotFound, "")
 		res, _ = member(t, g, shop.Tenant.ID, account.Compliance).Get(t, list+".csv")
 		want(t, "for who reads no sessions", res, http.StatusForbidden, "")
+	})
+}
+
+// TestTimesAreInOneZone: tables, filters and charts are in the zone that the user
+// has chosen, and say so; another user of the same tenant keeps theirs.
+func TestTimesAreInOneZone(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
+		zone, err := time.LoadLocation("Pacific/Auckland") // its day begins half a day early
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Create(t, shop.Test.APIKey, 18)
+		ada, bob := member(t, g, shop.Tenant.ID, account.Developer), member(t, g, shop.Tenant.ID, account.Viewer)
+		for _, wrong := range []string{"Local", "Nowhere/Land", "../../etc/passwd", "/etc/localtime", strings.Repeat("A", 65)} {
+			res, _ := ada.Post(t, "/dashboard/account/zone", url.Values{"zone": {wrong}})
+			want(t, "the zone "+wrong, res, http.StatusUnprocessableEntity, "")
+		}
+		res, _ := ada.Post(t, "/dashboard/account/zone", url.Values{"zone": {zone.String()}})
+		want(t, "a zone", res, http.StatusSeeOther, "/dashboard/account")
+		for who, in := range map[*gatewaytest.Staff]*time.Location{ada: zone, bob: time.UTC} {
+			today := g.Clock.Now().In(in).Format(time.DateOnly)
+			for path, texts := range map[string][]string{
+				base:                 {`data-zone="` + in.String() + `"`, "<span>" + in.String() + "</span>", g.Clock.Now().In(in).Format("15:00") + "</th>", "Times: " + in.String()},
+				base + "?window=7d":  {">" + today + "</th>", "From (" + in.String() + ")"},
+				base + "/sessions":   {"From (" + in.String() + ")"},
+				"/dashboard/account": {`data-zone="` + in.String() + `"`},
+			} {
+				_, body := who.Get(t, path)
+				for _, text := range texts {
+					if !strings.Contains(body, text) {
+						t.Errorf("%s in %s: no %q", path, in, text)
+					}
+				}
+			}
+			_, body := who.Get(t, base+"/sessions?from="+today+"&to="+today)
+			if n := len(listedIDs(body)); n != 1 {
+				t.Errorf("%d sessions of today, %s, in %s", n, today, in)
+			}
+		}
 	})
 }

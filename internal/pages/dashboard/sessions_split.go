@@ -48,7 +48,8 @@ func (p *Pages) splitSessions(r *request, v *sessionsView, f insight.SessionFilt
 		return nil
 	}
 	if f.To.IsZero() {
-		f.To = p.cfg.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
+		today := p.cfg.Now().In(v.zone)
+		f.To = time.Date(today.Year(), today.Month(), today.Day()+1, 0, 0, 0, 0, v.zone)
 	}
 	if f.From.IsZero() {
 		f.From = f.To.AddDate(0, 0, -splitDays)

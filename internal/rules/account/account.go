@@ -20,6 +20,7 @@ type User struct {
 	Operator   bool   // of the instance; implies no role in any tenant
 	DisabledAt *time.Time
 	Locale     string // BCP 47, or empty: the browser's
+	Zone       string // the IANA name of a time zone, or empty: UTC
 	CreatedAt  time.Time
 }
 

@@ -62,6 +62,7 @@ type Tx interface {
 	InsertUser(u User) error
 	SetPassword(userID uuid.UUID, phc string) error
 	SetLocale(userID uuid.UUID, locale string) error
+	SetZone(userID uuid.UUID, zone string) error
 	// SetDisabled disables a user, or enables one with nil, and reports whether
 	// that changed anything.
 	SetDisabled(userID uuid.UUID, at *time.Time) (bool, error)

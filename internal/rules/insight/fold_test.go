@@ -220,7 +220,7 @@ func (m *machine) remove(t *rapid.T) {
 func (m *machine) check(t *rapid.T) {
 	live := rapid.Bool().Draw(t, "live")
 	w := rapid.SampledFrom([]insight.Window{insight.WindowDay, insight.WindowWeek, insight.WindowMonth}).Draw(t, "window")
-	got, err := m.service().Overview(ctx, insight.Scope{TenantID: m.tenant, Livemode: live}, w)
+	got, err := m.service().Overview(ctx, insight.Scope{TenantID: m.tenant, Livemode: live}, w, time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}

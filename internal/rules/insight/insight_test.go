@@ -121,13 +121,13 @@ func TestOverviewIsKeptForAWhile(t *testing.T) {
 		scope := insight.Scope{TenantID: newTenant(t, db, now)}
 		ask := func(wantCounts int, wantAt time.Time, wantStale bool) {
 			t.Helper()
-			o, err := s.Overview(t.Context(), scope, insight.WindowWeek)
+			o, err := s.Overview(t.Context(), scope, insight.WindowWeek, time.UTC)
 			if err != nil || f.counts != wantCounts || !o.AsOf.Equal(wantAt) || o.Stale != wantStale {
 				t.Errorf("at %s: as of %s, stale %t, counted %d times, %v", clock, o.AsOf, o.Stale, f.counts, err)
 			}
 		}
 		f.err = errors.New("down")
-		if _, err := s.Overview(t.Context(), scope, insight.WindowWeek); err == nil {
+		if _, err := s.Overview(t.Context(), scope, insight.WindowWeek, time.UTC); err == nil {
 			t.Error("the first figures came from nowhere")
 		}
 		f.err = nil
@@ -139,7 +139,7 @@ func TestOverviewIsKeptForAWhile(t *testing.T) {
 		ask(3, now, true)
 		f.err = nil
 		ask(4, clock, false)
-		if _, err := s.Overview(t.Context(), scope, "1y"); fault.CodeOf(err) != fault.NotFound {
+		if _, err := s.Overview(t.Context(), scope, "1y", time.UTC); fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("an unknown window: %v", err)
 		}
 	})
@@ -169,7 +169,7 @@ func TestAllowanceLasts(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := insight.NewService(db, billing.Limits{FreeChecksPerMonth: 10}, func() time.Time { return now })
-		o, err := s.Overview(t.Context(), scope, insight.WindowDay)
+		o, err := s.Overview(t.Context(), scope, insight.WindowDay, time.UTC)
 		if a := o.Allowance; err != nil || a == nil || a.FreeLeft != 7 || a.Credit != 4 || a.PerDay != 2 || a.DaysLeft == nil || *a.DaysLeft != 5 {
 			t.Errorf("allowance %+v, %v", o.Allowance, err)
 		}

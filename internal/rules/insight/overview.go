@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"agegate/internal/rules/billing"
@@ -24,25 +25,39 @@ const (
 	WindowMonth Window = "30d"
 )
 
-// shape returns how many hours the window has, and how many of them one point of
-// its series has.
-func (w Window) shape() (hours, step int64, err error) {
+// days returns how many days of a calendar the window has, 0 for hours.
+func (w Window) days() (int, error) {
 	switch w {
 	case WindowDay:
-		return 24, 1, nil
+		return 0, nil
 	case WindowWeek:
-		return 7 * 24, 24, nil
+		return 7, nil
 	case WindowMonth:
-		return 30 * 24, 24, nil
+		return 30, nil
 	}
-	return 0, 0, errNotFound
+	return 0, errNotFound
+}
+
+// starts returns when the points of a window begin, in whole hours: the last one
+// holds now. Where midnight is within an hour, that hour belongs to the new day.
+func starts(now time.Time, days int, zone *time.Location) []time.Time {
+	var list []time.Time
+	for i := int64(23); days == 0 && i >= 0; i-- {
+		list = append(list, start(number(now, hour)-i, hour))
+	}
+	today := now.In(zone)
+	for i := days - 1; i >= 0; i-- {
+		midnight := time.Date(today.Year(), today.Month(), today.Day()-i, 0, 0, 0, 0, zone)
+		list = append(list, start(number(midnight, hour), hour))
+	}
+	return list
 }
 
 // Overview holds the figures of one mode of a tenant. It counts the sessions that
 // were created in the window, each by its status at AsOf.
 type Overview struct {
 	Window Window
-	From   time.Time // the start of an hour; of a UTC day for windows of days
+	From   time.Time // the start of an hour; of a day in the zone for windows of days
 	AsOf   time.Time // when it was computed: at most 15 s ago unless Stale
 	Stale  bool      // the database did not answer: older figures are shown
 
@@ -88,7 +103,7 @@ type Funnel struct {
 	Created, Opened, Begun, Decided, Passed int64
 }
 
-// Point is a part of the window, one hour or one UTC day long, the last one
+// Point is a part of the window, one hour or one day of the zone long, the last one
 // unfinished.
 type Point struct {
 	Start time.Time
@@ -146,37 +161,40 @@ type Allowance struct {
 type overviewKey struct {
 	Scope
 	Window
+	zone string
 }
 
-// Overview returns the figures of a window. They are computed at most every 15 s.
-// It returns fault.NotFound for an unknown tenant or window.
-func (s *Service) Overview(ctx context.Context, scope Scope, w Window) (Overview, error) {
-	hours, step, err := w.shape()
+// Overview returns the figures of a window, whose days are those of a zone. They
+// are computed at most every 15 s. It returns fault.NotFound for an unknown tenant
+// or window.
+func (s *Service) Overview(ctx context.Context, scope Scope, w Window, zone *time.Location) (Overview, error) {
+	days, err := w.days()
 	if err != nil {
 		return Overview{}, err
 	}
 	// The computation serves every request that waits for it, so it does not end
 	// with the request that began it.
 	ctx = context.WithoutCancel(ctx)
-	o, stale, err := s.overview.get(overviewKey{scope, w}, fmt.Sprint(scope, w), func() (Overview, error) {
-		return s.compute(ctx, scope, w, hours, step)
+	o, stale, err := s.overview.get(overviewKey{scope, w, zone.String()}, fmt.Sprint(scope, w, zone), func() (Overview, error) {
+		return s.compute(ctx, scope, w, days, zone)
 	})
 	o.Stale = stale
 	return o, err
 }
 
-func (s *Service) compute(ctx context.Context, scope Scope, w Window, hours, step int64) (Overview, error) {
+func (s *Service) compute(ctx context.Context, scope Scope, w Window, days int, zone *time.Location) (Overview, error) {
 	now := s.now()
-	first := number(now, hour) - hours + 1
-	if first%step != 0 {
-		first += step - first%step // whole days
+	points := starts(now, days, zone)
+	o := Overview{Window: w, From: points[0], AsOf: now, Sources: map[session.Source]int64{}}
+	step := int64(1)
+	if days > 0 && zone == time.UTC {
+		step = int64(day / hour) // the database adds up whole days
 	}
-	o := Overview{Window: w, From: start(first, hour), AsOf: now, Sources: map[session.Source]int64{}}
 	groups, err := s.count(ctx, scope, o.From, now, step)
 	if err != nil {
 		return Overview{}, err
 	}
-	o.fill(groups, first, number(now, hour), step)
+	o.fill(groups, points)
 	if o.Webhooks, err = s.webhookHealth(ctx, scope, now); err != nil {
 		return Overview{}, err
 	}
@@ -187,9 +205,11 @@ func (s *Service) compute(ctx context.Context, scope Scope, w Window, hours, ste
 }
 
 // fill adds the groups up.
-func (o *Overview) fill(groups []Group, first, last, step int64) {
-	for n := first; n <= last; n += step {
-		o.Series = append(o.Series, Point{Start: start(n, hour)})
+func (o *Overview) fill(groups []Group, points []time.Time) {
+	begin := make([]int64, len(points)) // in hours since 1970
+	for i, at := range points {
+		o.Series = append(o.Series, Point{Start: at})
+		begin[i] = number(at, hour)
 	}
 	var total Tally
 	for _, g := range groups {
@@ -203,7 +223,11 @@ func (o *Overview) fill(groups []Group, first, last, step int64) {
 		}
 		// A session created just now by a replica whose clock is ahead counts in
 		// the last part.
-		o.Series[min((g.Hour-first)/step, int64(len(o.Series))-1)].add(g.Status, g.N)
+		i, found := slices.BinarySearch(begin, g.Hour)
+		if !found {
+			i--
+		}
+		o.Series[i].add(g.Status, g.N)
 	}
 	o.Times = total.Decided
 	o.PassRate = RateOf(o.Earned.Passed, o.Earned.Decided())

@@ -5,11 +5,12 @@ import "./dialog.js";
 import "./form.js";
 import { added, live } from "./live.js";
 import { passkeys } from "./passkey.js";
-import { localTimes } from "./time.js";
+import { localTimes, offerZones } from "./time.js";
 
 added(localTimes);
 charts();
 localTimes(document);
+offerZones();
 live();
 passkeys();
 
