@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"

@@ -137,11 +137,11 @@ func (p *Pages) showTenant(r *request) error {
 
 // readActivity fills in what a tenant did in 30 days.
 func (v *tenantPage) readActivity(r *request, scope insight.Scope) error {
-	o, err := r.pages.cfg.Insight.Overview(r.ctx(), scope, insight.WindowMonth)
+	o, err := r.pages.cfg.Insight.Overview(r.ctx(), scope, insight.WindowMonth, r.zone())
 	if err != nil {
 		return err
 	}
-	figures := newFigures(o)
+	figures := newFigures(o, r.zone())
 	v.Sessions, v.PassRate = figures.Sessions, figures.PassRate
 	newest, err := r.pages.cfg.Insight.Recent(r.ctx(), scope, 1)
 	if len(newest) > 0 {
