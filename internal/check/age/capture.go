@@ -13,35 +13,37 @@ import (
 const (
 	framingTime  = 2 * time.Minute
 	assistedTime = 40 * time.Second // from the first good frame, in the assisted mode
-	assistedWall = 60 * time.Second // the same by the clock: however slow the server is, nobody sits longer
-	maxFrames    = 3000             // 8 frames a second for the longest attempt
+	assistedWall = 60 * time.Second // the same by the server's clock: nobody sits longer, however slow the server is
+	maxFrames    = 3000             // 8 frames a second for the longest possible attempt
 )
 
-// settledFrames is how many good frames in a row, with the head at rest, end the
-// framing: a face that only passes by does not use up an attempt.
+// settledFrames is how many consecutive good frames with the head at rest end the
+// framing. A face that only passes by therefore does not use up an attempt.
 const settledFrames = 3
 
-// firstFrames is how many frames may decide before the first prompt is
-// fulfilled. The others are taken at the end, so that nobody can take over.
+// firstFrames is how many frames may count towards the age before the first
+// prompt is fulfilled. The others are taken at the end, so that nobody else can
+// take the person's place after the first frames.
 const firstFrames = 3
 
-// atRest is the most degrees that the head may turn between two settled frames.
+// atRest is the maximum turn of the head between two settled frames, in degrees.
 const atRest = 6.0
 
-// The most degrees of yaw, and of pitch up and down, that the challenge starts
-// from. A dense beard alone moves the measured pitch down by 9 degrees (median
-// of 570 pictures, UTKFace). Faces measured 15 to 20 degrees down are estimated
-// as well as level ones; at as many degrees up, teenagers are estimated 2.3
-// years too old (held out, 17 and 9 pictures of 13 to 17).
+// The largest angles of the head, in degrees of yaw and of pitch up and down, at
+// which the challenge starts. A dense beard alone moves the measured pitch down
+// by 9 degrees (median of 570 pictures, UTKFace). Ages of faces measured 15 to 20
+// degrees down are estimated as well as those of level faces; at the same angle
+// up, teenagers are estimated 2.3 years too old (held out, 17 and 9 pictures of
+// 13 to 17).
 const (
 	maxStartYaw  = 15.0
 	maxStartUp   = 15.0
 	maxStartDown = 20.0
 )
 
-// How often a person whose picture is a doubtful one is asked for better light
-// before the challenge starts, and how long they have for it each time. After
-// the last request the attempt starts as it is.
+// How often a person with a doubtful picture is asked for better light before the
+// challenge starts, and how much time they have after each request. After the
+// last one the attempt starts with the picture as it is.
 const (
 	lightRequests = 2
 	lightTime     = 5 * time.Second
@@ -61,10 +63,10 @@ type Capture struct {
 	nonce   [16]byte
 
 	phase   Phase
-	started time.Time           // of the phase, moved on by what the server took for each frame
-	begun   time.Time           // of the challenge; nothing moves it on
+	started time.Time           // of the phase; postponed by the time that the server took for each frame
+	begun   time.Time           // of the challenge; never postponed
 	at      time.Time           // when the latest frame arrived
-	slowest time.Duration       // that the server took for a frame of the challenge
+	slowest time.Duration       // the longest time that the server took for a frame of the challenge
 	next    uint32              // sequence number expected
 	seen    *vision.Observation // the last frame, in which the next face is looked for
 	full    int                 // steps in a row that asked the page for the full size
@@ -77,21 +79,22 @@ type Capture struct {
 	track     liveness.Track
 	memory    liveness.Memory
 	evidence  liveness.Evidence
-	ages      []float64          // years, of the frames that decide
+	ages      []float64          // in years, of the frames that count
 	faces     []*vision.Features // of the same frames
 }
 
 // Nonce must precede every frame of this capture.
 func (c *Capture) Nonce() [16]byte { return c.nonce }
 
-// tooSlow is how long a frame may take before the head's movement may be missed
-// through the server's fault.
+// tooSlow is the time for one frame from which the server may miss a movement of
+// the head.
 const tooSlow = 300 * time.Millisecond
 
-// Add takes the next frame and says what to do. The time that it takes, the wait
-// for a turn included, is not the person's: all limits of time move on by it. ErrForeignFrame,
-// ErrFrameOrder, vision.ErrFrameTooLarge and ErrFinished end the attempt, as does
-// the error of ctx, of Options.Turn or of a failing model; nothing after them is accepted.
+// Add takes the next frame and says what to do. The time that Add takes,
+// including the wait for a turn, does not count against the person: Add extends
+// all time limits by it. ErrForeignFrame, ErrFrameOrder, vision.ErrFrameTooLarge
+// and ErrFinished end the attempt, as does the error of ctx, of Options.Turn or
+// of a failing model; nothing after them is accepted.
 func (c *Capture) Add(ctx context.Context, f Frame) (Step, error) {
 	if o := c.engine.observer; o != nil {
 		defer func(start time.Time) { o.Frame(time.Since(start)) }(time.Now())
@@ -106,7 +109,7 @@ func (c *Capture) Add(ctx context.Context, f Frame) (Step, error) {
 	return step, nil
 }
 
-// excuse moves the limits of time on by what the server took for a frame.
+// excuse extends the time limits by the time that the server took for a frame.
 func (c *Capture) excuse(took time.Duration) {
 	c.started, c.askedAt = c.started.Add(took), c.askedAt.Add(took)
 	if c.phase == PhaseChallenge {
@@ -119,7 +122,7 @@ func (c *Capture) add(ctx context.Context, f Frame) (Step, error) {
 	if err := c.admit(f); err != nil {
 		return Step{}, err
 	}
-	now := f.Received // before the models run, whose time is not the person's
+	now := f.Received // taken before the models run: their time does not count against the person
 	if now.IsZero() {
 		now = c.options.Now()
 	}
@@ -164,8 +167,8 @@ func (c *Capture) admit(f Frame) error {
 	return nil
 }
 
-// exhausted reports whether the time is over. The challenge is asked here too,
-// so that it ends without a face in the frame.
+// exhausted reports whether the time is over. It checks the challenge too, so
+// that the challenge ends even when no face is in the frame.
 func (c *Capture) exhausted(now time.Time) bool {
 	took := now.Sub(c.started)
 	switch {
@@ -179,8 +182,8 @@ func (c *Capture) exhausted(now time.Time) bool {
 	return c.challenge.Lapsed(now)
 }
 
-// MoreTime extends the time of the present prompt and reports whether it did:
-// ten times in one challenge.
+// MoreTime extends the time of the current prompt and reports whether it did: it
+// does so at most ten times in one challenge.
 func (c *Capture) MoreTime() bool {
 	return c.phase == PhaseChallenge && !c.options.Assisted && c.challenge.MoreTime()
 }
@@ -224,9 +227,9 @@ func (c *Capture) frame(ctx context.Context, o *vision.Observation, n liveness.N
 	return step, nil
 }
 
-// resolution is the guidance for a frame that might decide, but for its size: to
-// come closer, if the frame is as large as the page can send it. Frames that were
-// under way when the page was asked for the full size do not have it yet.
+// resolution returns the guidance for a frame that could count if it were larger.
+// It asks the person to come closer if the page cannot send larger frames. Frames
+// sent before the page learned that the full size is needed are still small.
 func (c *Capture) resolution(o *vision.Observation) vision.Guidance {
 	if c.full >= FramesUnderWay && !o.Resolved() {
 		return vision.GuidanceTooFar
@@ -234,8 +237,8 @@ func (c *Capture) resolution(o *vision.Observation) vision.Guidance {
 	return vision.GuidanceOK
 }
 
-// steady is the frame's guidance, or to hold still if the face moved too far
-// since the last good frame.
+// steady returns the frame's guidance, or GuidanceHoldStill if the face moved too
+// far since the last good frame.
 func (c *Capture) steady(o *vision.Observation) vision.Guidance {
 	if o.Guidance != vision.GuidanceOK {
 		return o.Guidance
@@ -282,8 +285,8 @@ func (c *Capture) watch(ctx context.Context, o *vision.Observation, n liveness.N
 	return c.step(c.follow(o)), nil
 }
 
-// follow is the guidance for a frame in the middle of an action, which need
-// not be a good one, or on the way back from it.
+// follow returns the guidance for a frame during an action, which need not be a
+// good frame, or on the way back from it.
 func (c *Capture) follow(o *vision.Observation) vision.Guidance {
 	switch o.Guidance {
 	case vision.GuidanceOK:
@@ -311,12 +314,12 @@ func (c *Capture) confirm(ctx context.Context, o *vision.Observation, prompt liv
 	return c.step(c.follow(o)), nil
 }
 
-// decide takes a level frame into account and decides once the challenge is
-// over and there is enough to go by.
+// decide takes a level frame, and decides once the challenge is over and enough
+// frames count.
 func (c *Capture) decide(ctx context.Context, o *vision.Observation) (Step, error) {
 	switch guidance := c.steady(o); guidance {
 	case vision.GuidanceOK:
-	case vision.GuidanceHoldStill: // still coming back, as asked
+	case vision.GuidanceHoldStill: // the head is still coming back to level, as asked
 		return c.step(vision.GuidanceOK), nil
 	default:
 		return c.step(guidance), nil
@@ -333,7 +336,7 @@ func (c *Capture) decide(ctx context.Context, o *vision.Observation) (Step, erro
 	return c.conclude(), nil
 }
 
-// limit is how many frames may have decided by now.
+// limit is the maximum number of frames that may count so far.
 func (c *Capture) limit() int {
 	switch {
 	case c.options.Assisted:
@@ -344,8 +347,8 @@ func (c *Capture) limit() int {
 	return firstFrames
 }
 
-// collect takes a good frame into the evidence, and its age, while fewer than
-// limit frames have decided.
+// collect adds a good frame and its age to the evidence, while fewer than limit
+// frames count.
 func (c *Capture) collect(ctx context.Context, o *vision.Observation, limit int) error {
 	if len(c.ages) >= limit {
 		return nil
@@ -358,9 +361,9 @@ func (c *Capture) collect(ctx context.Context, o *vision.Observation, limit int)
 	return nil
 }
 
-// sit takes a frame of a person who cannot move their head. Nothing is asked
-// of them, but everybody blinks within the time, and a picture never does. All
-// frames decide, so that nobody else can do the blinking.
+// sit takes a frame of a person who cannot move their head. The person has
+// nothing to do: everybody blinks within the time, and a still picture never
+// does. All frames count, so that nobody else can do the blinking.
 func (c *Capture) sit(ctx context.Context, o *vision.Observation) (Step, error) {
 	if guidance := c.steady(o); guidance != vision.GuidanceOK {
 		return c.step(guidance), nil

@@ -10,7 +10,7 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// TestAstray: only a head that went other ways than the prompts is said to have.
+// TestAstray: Astray is set only if the head went other ways than the prompts.
 func TestAstray(t *testing.T) {
 	for name, row := range map[string]struct {
 		part float64 // of the prompted movement
@@ -28,7 +28,7 @@ func TestAstray(t *testing.T) {
 	}
 }
 
-// TestDishonest: every rule of the challenge, broken by itself.
+// TestDishonest breaks each rule of the challenge on its own.
 func TestDishonest(t *testing.T) {
 	rows := []struct {
 		name   string
@@ -150,7 +150,7 @@ func TestDishonest(t *testing.T) {
 	}
 }
 
-// TestAssisted: without head turns the passive scores must be better, and the
+// TestAssisted: without head turns, the passive scores must be better and the
 // eyes must blink.
 func TestAssisted(t *testing.T) {
 	free := plain

@@ -14,10 +14,10 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// TestDrawnChallenges: whatever is drawn, a person who obeys within the time
-// passes, is asked for four directions, each at least a quarter turn from the
-// one before. A movement that takes less than three frames may go unseen, which
-// ends an attempt without a result, so that none is drawn.
+// TestDrawnChallenges: for every drawn challenge, a person who obeys in time
+// passes and is asked for four directions, each at least a quarter turn from the
+// one before. The test draws no movement shorter than three frames: such a
+// movement may go unseen, which ends the attempt without a result.
 func TestDrawnChallenges(t *testing.T) {
 	seen := map[[4]liveness.Prompt]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -54,8 +54,8 @@ func TestDrawnChallenges(t *testing.T) {
 	}
 }
 
-// TestLateActions: a person who takes longer than a prompt and its repetition last
-// gets no verdict on their age, unless they ask for more time.
+// TestLateActions: a person who needs more time than a prompt and its repetition
+// allow gets no verdict, unless they ask for more time.
 func TestLateActions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := honest(plain, 40)

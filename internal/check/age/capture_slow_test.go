@@ -9,7 +9,7 @@ import (
 	"agegate/internal/check/liveness"
 )
 
-// slowly makes every frame wait for its turn, while the person's time goes on.
+// slowly makes every frame wait for its turn, while the clock goes on.
 func (p *person) slowly(wait time.Duration) *person {
 	p.options.Turn = func(context.Context) (func(), error) {
 		p.now = p.now.Add(wait)
@@ -19,15 +19,15 @@ func (p *person) slowly(wait time.Duration) *person {
 }
 
 // TestAWaitForTheServerIsNotThePersons: a prompt lapses after twenty seconds of
-// the person's own time, however long the server took for each frame, and so
-// does what is allowed before the challenge.
+// the person's own time, however long the server took for each frame. The same
+// holds for the time limit before the challenge.
 func TestAWaitForTheServerIsNotThePersons(t *testing.T) {
 	stays := func(p *person) { p.act = func(liveness.Prompt) stance { return stance{} } }
 	rows := []struct {
 		name    string
 		options age.Options
 		edit    func(p *person)
-		own     time.Duration // of the person, until the attempt ends
+		own     time.Duration // the person's own time until the attempt ends
 	}{
 		{"prompt", plain, stays, 20 * time.Second},
 		{"framing", plain, func(p *person) {
@@ -49,8 +49,8 @@ func TestAWaitForTheServerIsNotThePersons(t *testing.T) {
 	}
 }
 
-// TestSittingEnds: who cannot move the head and is not seen to blink sits for 40
-// seconds, and no more than 60 however slow the server is.
+// TestSittingEnds: a person who cannot move their head and is not seen to blink
+// sits for 40 seconds, and at most 60 if the server is slow.
 func TestSittingEnds(t *testing.T) {
 	for wait, want := range map[time.Duration]time.Duration{0: 40 * time.Second, 3 * time.Second: 60 * time.Second} {
 		p := honest(still, 40).slowly(wait)
@@ -64,8 +64,9 @@ func TestSittingEnds(t *testing.T) {
 	}
 }
 
-// TestMovementMissedByTheServer: a head that was not seen on its way because
-// frames waited is not held against the person; otherwise it is their camera.
+// TestMovementMissedByTheServer: a movement that was not seen because frames
+// waited at the server is reported as Unserved. If the camera was slow, it is
+// not.
 func TestMovementMissedByTheServer(t *testing.T) {
 	for _, row := range []struct {
 		gap, wait time.Duration
@@ -84,8 +85,8 @@ func TestMovementMissedByTheServer(t *testing.T) {
 	}
 }
 
-// TestFramesAreTimedByTheirArrival: what waited, before it was looked at, is not
-// taken for a later picture.
+// TestFramesAreTimedByTheirArrival: a frame that waited before the models looked
+// at it still counts as taken when it arrived.
 func TestFramesAreTimedByTheirArrival(t *testing.T) {
 	p := honest(plain, 40)
 	p.options.Now = func() time.Time { return p.now }

@@ -44,7 +44,8 @@ func TestVerdictOnAge(t *testing.T) {
 	}
 }
 
-// TestBlurredOnTheWay: a head that small frames blur as it moves passes.
+// TestBlurredOnTheWay: a person passes even if the frames of the moving head are
+// blurred and small.
 func TestBlurredOnTheWay(t *testing.T) {
 	p := honest(plain, 40)
 	p.change = p.blurUnderWay
@@ -54,9 +55,9 @@ func TestBlurredOnTheWay(t *testing.T) {
 	}
 }
 
-// TestCourse follows one capture step by step: what is wrong is said, a face
-// in passing starts nothing, and the attempt starts once, with the first
-// prompt.
+// TestCourse follows one capture step by step: the guidance names what is wrong,
+// a face that passes by starts nothing, and the attempt starts once, with the
+// first prompt.
 func TestCourse(t *testing.T) {
 	p := honest(plain, 30)
 	p.change = func(n int, o *vision.Observation) {
@@ -92,7 +93,7 @@ func TestCourse(t *testing.T) {
 			prompts = append(prompts, s.Prompt)
 		}
 	}
-	// The first direction a quarter turn away is drawn each time.
+	// The random source draws the first direction a quarter turn away each time.
 	want := []liveness.Prompt{liveness.PromptLeft, liveness.PromptUp, liveness.PromptLeft, liveness.PromptUp, liveness.PromptHoldStill}
 	if !slices.Equal(prompts, want) {
 		t.Errorf("prompts %v, want %v", prompts, want)
@@ -102,9 +103,9 @@ func TestCourse(t *testing.T) {
 	}
 }
 
-// TestSmallFaces: a face with too few pixels does not decide, and the person is
-// told so once the page has sent the largest frame it can, which on a long way to
-// the server is not the next.
+// TestSmallFaces: a face with too few pixels does not count. The person is asked
+// to come closer once the page has sent the largest frame it can; on a slow
+// connection that frame arrives several frames later.
 func TestSmallFaces(t *testing.T) {
 	p := honest(plain, 40)
 	p.change = func(_ int, o *vision.Observation) { o.Face.Width = 70 }
@@ -120,9 +121,9 @@ func TestSmallFaces(t *testing.T) {
 	}
 }
 
-// TestStartingPose: the challenge starts from a face that points at the camera,
-// or a little below it, where a beard makes faces seem to point; anybody else is
-// told which way to turn.
+// TestStartingPose: the challenge starts from a face that points at the camera or
+// a little below it, because beards make faces seem to point down. From any other
+// pose, the guidance names the way to turn.
 func TestStartingPose(t *testing.T) {
 	rows := []struct {
 		name string
@@ -147,15 +148,15 @@ func TestStartingPose(t *testing.T) {
 	}
 }
 
-// TestDoubtfulPictureAsksForLight: somebody whose camera shows grey or soft
-// pictures is asked for better light twice, five seconds each, before the
-// attempt starts, and not at all once the picture is better.
+// TestDoubtfulPictureAsksForLight: a person whose camera shows grey or soft
+// pictures is asked for better light twice, for five seconds each, before the
+// attempt starts, and no longer once the picture is better.
 func TestDoubtfulPictureAsksForLight(t *testing.T) {
 	grey := func(o *vision.Observation) { o.Colour = 1 }
 	rows := []struct {
 		name    string
 		doubt   func(o *vision.Observation)
-		seconds float64 // that the picture stays so
+		seconds float64 // for which the picture stays like this
 		waits   float64 // seconds until the attempt starts
 	}{
 		{"clear", grey, 0, 0.3},
@@ -188,7 +189,8 @@ func TestDoubtfulPictureAsksForLight(t *testing.T) {
 	}
 }
 
-// TestForeignMessages: a message no honest page sends ends the attempt for good.
+// TestForeignMessages: a message that no honest page sends ends the attempt for
+// good.
 func TestForeignMessages(t *testing.T) {
 	rows := []struct {
 		name   string
@@ -218,8 +220,8 @@ func TestForeignMessages(t *testing.T) {
 	}
 }
 
-// TestFramesTakeTurns: a frame takes one turn for all that the models do with
-// it, gives it back, and a capture that is not given one ends.
+// TestFramesTakeTurns: a frame takes one turn for everything that the models do
+// with it and then returns it; a capture that gets no turn ends.
 func TestFramesTakeTurns(t *testing.T) {
 	p := honest(plain, 40)
 	refused := errors.New("no turn")
@@ -249,7 +251,7 @@ func TestFramesTakeTurns(t *testing.T) {
 	}
 }
 
-// watched is an analyzer that must be used within a turn only.
+// watched is an analyzer that may be used only during a turn.
 type watched struct {
 	vision.Analyzer
 	given, measured *int

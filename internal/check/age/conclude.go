@@ -7,9 +7,9 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// conclude compares the median estimate with the cutoff, unless the face does
-// not look live or was not always the same. A head that was not seen on its
-// way, because frames came too slowly, is no spoof, but not captured.
+// conclude compares the median estimate with the cutoff, unless the face does not
+// look live or was not always the same one. If frames came too slowly to show the
+// head moving, the verdict is VerdictNoCapture, not VerdictSpoof.
 func (c *Capture) conclude() Step {
 	unseen := c.evidence.Glimpses() < c.demand().Glimpses
 	switch {

@@ -34,13 +34,13 @@ func NewEngine(analyzer vision.Analyzer, head Head, observer Observer) *Engine {
 	return &Engine{analyzer: analyzer, head: head, observer: observer}
 }
 
-// Options are the terms of one capture.
+// Options are the settings of one capture.
 type Options struct {
 	TargetAge int     // years, from the session
 	Margin    float64 // years; the estimate must reach TargetAge + Margin
 	Assisted  bool    // the person cannot move their head: more frames, stricter scores
-	// Turn waits for the capture's turn at the models, before each frame that
-	// they look at; done ends the turn. Nil: every frame is looked at at once.
+	// Turn waits before each frame until the capture may use the models; done
+	// ends the turn. If nil, frames do not wait.
 	Turn func(ctx context.Context) (done func(), err error)
 	Now  func() time.Time
 	Rand io.Reader // for the nonce and the challenge; crypto/rand when nil

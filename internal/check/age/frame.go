@@ -12,11 +12,11 @@ import (
 // number.
 const FrameHeaderBytes = 16 + 4
 
-// FramesUnderWay is the most frames that a page may have sent and not yet seen
-// answered. An answer takes effect so many frames later.
+// FramesUnderWay is how many frames a page may have sent without having received
+// their answers. The page acts on an answer up to this many frames later.
 const FramesUnderWay = 4
 
-// Errors that end an attempt, as vision.ErrFrameTooLarge does: no honest page
+// Errors that end an attempt, as vision.ErrFrameTooLarge does. No honest page
 // causes them.
 var (
 	ErrMalformedFrame = errors.New("the message is not a frame")
@@ -30,11 +30,12 @@ type Frame struct {
 	Nonce [16]byte // of the capture, see Capture.Nonce
 	Seq   uint32   // counts from 0 within the capture
 	JPEG  []byte   // shares memory with the message
-	// Received is when the message arrived; zero: when Add is called. What the
-	// person does is timed by it, so that a frame's wait for its turn does not count.
+	// Received is when the message arrived; if zero, when Add is called. It is
+	// the time of the person's movements, so that a frame's wait for its turn
+	// does not count.
 	Received time.Time
-	// Trip is the latest round trip on the connection, or zero where none is known:
-	// two frames may have been taken so much further apart than they arrived.
+	// Trip is the latest round-trip time of the connection, or zero if unknown.
+	// Two frames may have been taken up to Trip further apart than they arrived.
 	Trip time.Duration
 }
 

@@ -32,8 +32,8 @@ func TestParseFrame(t *testing.T) {
 	}
 }
 
-// FuzzParseFrame: whatever a page sends, parsing never panics, never lets in
-// more than the limit, and fails with an error of ours.
+// FuzzParseFrame: for any message, parsing does not panic, accepts nothing over
+// the limit, and fails only with an error of this package.
 func FuzzParseFrame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, message []byte) {
 		frame, err := ParseFrame(message)

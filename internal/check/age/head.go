@@ -47,25 +47,27 @@ func mean(distribution *[inference.AgeBins]float32, of func(years float64) float
 	return sum / mass
 }
 
-// Tuned is the head used with a fine-tuned tail. It decides by how probable it is
-// that the person is under age: it takes the mean of worth over the tail's
-// distribution, which counts mainly the probability of 18 and over, and gives the
-// age that is worth as much. A face that may be 15 or 35 so does not pass as 25,
-// and one that is surely 25 is 25. Where the plain mean is over plainFrom years,
-// that takes over step by step. The scale then turns the result into years.
+// Tuned is the head used with a fine-tuned tail. It bases the age on the
+// probability that the person is under age: it takes the mean of worth over the
+// tail's distribution, which mainly measures the probability of 18 and over, and
+// returns the age that has this worth. So a face that may be 15 or 35 does not
+// pass as 25, and a face that is surely 25 gets 25. From plainFrom years on, the
+// plain mean gradually replaces this estimate. The scale then converts the result
+// to years.
 type Tuned struct{ Scale inference.Scale }
 
 // Constants of Tuned, in years. From plainAlone on, only the plain mean counts.
-// Chosen on held-out pictures, see docs/training.md.
+// They were chosen on held-out pictures, see docs/training.md.
 const (
-	majority, doubt       = 18.0, 1.5 // where worth rises, and how steeply
+	majority, doubt       = 18.0, 1.5 // the age at which worth rises, and the width of the rise
 	plainFrom, plainAlone = 45.0, 55.0
 )
 
-// tunedVersion changes when Tuned makes another estimate of the same outputs.
+// tunedVersion must change whenever Tuned computes another estimate from the same
+// outputs.
 const tunedVersion = 3
 
-// worths holds worth of each whole age, which rises.
+// worths holds the worth of each whole age; it rises with age.
 var worths = func() (table [inference.AgeBins]float64) {
 	for years := range table {
 		table[years] = worth(float64(years))
@@ -73,14 +75,14 @@ var worths = func() (table [inference.AgeBins]float64) {
 	return table
 }()
 
-// worth is what an age counts: from hardly anything for a child to one for an
-// adult, and a little more for each year.
+// worth is the weight of an age: near zero for a child, near one for an adult,
+// and slightly more for each further year.
 func worth(years float64) float64 {
 	return 1/(1+math.Exp((majority-years)/doubt)) + years/2000
 }
 
-// Age returns the estimate, which is 0 years where the models gave no numbers:
-// nobody passes on that.
+// Age returns the estimate. It is 0 if the models returned no numbers, so that
+// nobody passes.
 func (t Tuned) Age(f *vision.Features) float64 {
 	years := expected(f.Tuned)
 	share := min(max((plainAlone-years)/(plainAlone-plainFrom), 0), 1)
@@ -91,7 +93,7 @@ func (t Tuned) Age(f *vision.Features) float64 {
 	return years
 }
 
-// ageWorth is the age of which worth is the value, between whole ages on a line.
+// ageWorth returns the age with the given worth, interpolated between whole ages.
 func ageWorth(value float64) float64 {
 	above := sort.SearchFloat64s(worths[:], value)
 	switch {
@@ -103,8 +105,8 @@ func ageWorth(value float64) float64 {
 	return float64(above) - (worths[above]-value)/(worths[above]-worths[above-1])
 }
 
-// Estimator returns the fingerprint of everything that an age estimate is
-// computed by: the models, the tail, its scale and how it is read.
+// Estimator returns the fingerprint of everything that an age estimate depends
+// on: the models, the tail, its scale, and the code that reads them.
 func Estimator(m inference.Manifest) string {
 	digest := sha256.New()
 	for _, role := range []inference.Model{inference.Tail, inference.Detector, inference.Ager} {

@@ -17,9 +17,9 @@ func TestExpectedValue(t *testing.T) {
 	}
 }
 
-// TestTuned: who may be under age is estimated near to that, one who is sure to be
-// an age is that age, and the plain mean takes over for the old. Worked out apart
-// from the code.
+// TestTuned: a person who may be under age is estimated near that age, one who
+// surely has an age gets that age, and the plain mean takes over for old people.
+// The expected values were computed without this code.
 func TestTuned(t *testing.T) {
 	scale := inference.Scale{{Reading: 20, Years: 18}, {Reading: 30, Years: 25}}
 	nan := math.NaN()

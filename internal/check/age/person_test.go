@@ -13,9 +13,9 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// person is an analyzer that shows somebody who does what the capture asks
-// for, one frame every gap, and an age model that sees their years. Its fields
-// are the ways in which a clip can be dishonest.
+// person is an analyzer that shows a person who does what the capture asks for,
+// one frame every gap, and an age model that returns their age. Its fields are
+// the ways in which a clip can be dishonest.
 type person struct {
 	options  age.Options
 	gap      time.Duration // between frames
@@ -26,9 +26,9 @@ type person struct {
 	blinks   bool
 	moreTime bool    // asks for more time whenever it is offered
 	shut     float64 // how much the face with shut eyes resembles itself, 0 to 1
-	years    []int   // of the deciding frames, in order; the last one again and again
+	years    []int   // estimates for the frames that count, in order; the last one repeats
 	act      func(p liveness.Prompt) stance
-	change   func(n int, o *vision.Observation) // a last touch on frame n
+	change   func(n int, o *vision.Observation) // a final change to frame n
 	face     func(n int) int                    // whose face frame n shows
 	frame    func(n int) []byte                 // the bytes of frame n
 
@@ -38,13 +38,13 @@ type person struct {
 	since  time.Time // of the prompt
 	from   stance
 	asked  int                             // deciding frames
-	seen   map[*vision.Observation]glimpse // what Features is asked about
+	seen   map[*vision.Observation]glimpse // the frames for which Features may be called
 }
 
 // glimpse is the content of one frame.
 type glimpse struct {
 	face  int
-	alike float64 // to the face as it was, 0 to 1
+	alike float64 // likeness to the original face, 0 to 1
 	level bool
 }
 
@@ -80,7 +80,8 @@ func (p *person) stance() stance {
 	return p.from.toward(p.act(p.prompt), float64(moved)/float64(max(p.move, 1)))
 }
 
-// underWay reports whether the head is between level and where an action counts.
+// underWay reports whether the head is between level and the pose where an action
+// counts.
 func (p *person) underWay() bool {
 	aside := math.Hypot(p.stance().yaw/20, p.stance().pitch/16)
 	return aside > 0.15 && aside < 0.7
@@ -93,7 +94,7 @@ func (p *person) blurUnderWay(_ int, o *vision.Observation) {
 	}
 }
 
-// shift moves the face aside by some of its widths and makes it larger.
+// shift moves the face sideways, in face widths, and enlarges it.
 func shift(o *vision.Observation, aside, larger float64) {
 	x := o.Face.X + aside*o.Face.Width
 	for i, p := range o.Landmarks {
@@ -202,7 +203,8 @@ func (p *person) play(t tester) []age.Step {
 	return nil
 }
 
-// eyes that are open show a dark spot in the middle, shut ones a dark line.
+// eyes returns open eyes, with a dark spot in the middle, or shut ones, with a
+// dark line.
 func eyes(shut bool) *vision.Eyes {
 	e := new(vision.Eyes)
 	for i := range e[0] {

@@ -13,7 +13,7 @@ type Phase string
 // The phases of a capture, in order.
 const (
 	PhaseFraming   Phase = "framing"   // until the first good frame
-	PhaseChallenge Phase = "challenge" // collecting what decides; the attempt counts
+	PhaseChallenge Phase = "challenge" // collecting the frames that count; the attempt counts as well
 	PhaseDone      Phase = "done"      // Step.Verdict is set
 )
 
@@ -34,15 +34,15 @@ type Step struct {
 	Phase          Phase
 	Prompt         liveness.Prompt
 	Hint           liveness.Hint      // shown with the prompt, while it lasts
-	Done, Total    int                // prompts of the challenge, or deciding frames and a blink in the assisted mode
+	Done, Total    int                // prompts of the challenge; in the assisted mode, frames that count and a blink
 	Progress       float64            // of the present prompt, 0 to 1 in tenths
-	Remaining      time.Duration      // until the prompt lapses; 0 where nothing waits for the person
-	Extensible     bool               // MoreTime would be granted
-	Full           bool               // the next frame may decide: it should have the full size
+	Remaining      time.Duration      // until the prompt lapses; 0 if the person need not do anything
+	Extensible     bool               // MoreTime would succeed
+	Full           bool               // the next frame may count, so it should have the full size
 	AttemptStarted bool               // true once, at the step that starts the challenge
 	Verdict        Verdict            // set on the last step
 	Age            float64            // years, one decimal; with VerdictMet and VerdictBelow only
-	Faces          []*vision.Features // that decided; with VerdictMet and VerdictBelow only
+	Faces          []*vision.Features // of the frames that counted; with VerdictMet and VerdictBelow only
 	Astray         bool               // with VerdictNoCapture: the head went other ways than the prompts
 	Unserved       bool               // with VerdictNoCapture: the server was too slow to see enough
 }
@@ -67,8 +67,8 @@ func (c *Capture) step(g vision.Guidance) Step {
 	return s
 }
 
-// mayDecide reports whether the next frame may decide: the head seems to be at
-// rest, or to come back to it, and such frames are still needed.
+// mayDecide reports whether the next frame may count: the head seems to be at
+// rest or to come back to it, and more such frames are needed.
 func (c *Capture) mayDecide() bool {
 	switch {
 	case c.options.Assisted:

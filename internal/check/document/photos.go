@@ -9,7 +9,7 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// Photos is the photo way of the document check.
+// Photos is the document check by photographs.
 type Photos struct {
 	sessions *session.Service
 	newCheck func(sess session.Session, assisted bool) PhotoCheck
@@ -28,45 +28,48 @@ func NewPhotos(sessions *session.Service, newCheck func(sess session.Session, as
 	return &Photos{sessions, newCheck}
 }
 
-// cameraPart is how much camera time is counted at a time, before it is used.
+// cameraPart is the step in which camera time is counted; each step is counted
+// before it is used.
 const cameraPart = 10 * time.Second
 
-// Available reports whether a session has camera time left for a document.
+// Available reports whether a session has camera time left for photographing a
+// document.
 func (p *Photos) Available(sess session.Session) bool { return sess.DocumentCameraLeft() >= cameraPart }
 
-// Begin begins the way for a session, whose shopper is then asked for consent.
-// It returns session.ErrLate when no document check is open or the tenant does
-// not allow photographs, session.ErrAnswered while a wallet's final answer waits,
-// and session.ErrDisabled.
+// Begin begins the check by photographs for a session; the page then asks the
+// shopper for consent. It returns session.ErrLate when no document check is open
+// or the tenant does not allow photographs, session.ErrAnswered while a wallet's
+// final answer waits, and session.ErrDisabled.
 func (p *Photos) Begin(ctx context.Context, sess session.Session) error {
 	_, err := p.sessions.ChooseWay(ctx, sess, session.WayPhoto, nil)
 	return err
 }
 
 // Consent records that the shopper agrees to the comparison of the faces; no
-// picture is taken before. Its errors are those of Begin.
+// picture is taken before that. Its errors are those of Begin.
 func (p *Photos) Consent(ctx context.Context, sess session.Session) error {
 	_, err := p.sessions.ConsentFaceMatch(ctx, sess)
 	return err
 }
 
-// Recording is a check with what it has written to its session.
+// Recording is a check together with what it has written to its session.
 type Recording struct {
 	PhotoCheck
 	photos *Photos
 	sess   session.Session
 	claim  session.Claim
-	paid   time.Time // until when camera time is counted
+	paid   time.Time // the time up to which camera time has been counted
 }
 
-// Record starts a check of a session, whose camera belongs to the claim.
+// Record starts a check of a session. The claim owns the session's camera.
 func (p *Photos) Record(sess session.Session, claim session.Claim, assisted bool) *Recording {
 	return &Recording{PhotoCheck: p.newCheck(sess, assisted), photos: p, sess: sess, claim: claim}
 }
 
 // Pay counts the camera time of a frame that has arrived. It returns
-// fault.TooMany when none is left, session.ErrLate when the session has ended,
-// waits for no document or the claim has ended, and session.ErrDisabled.
+// fault.TooMany when no time is left, session.ErrLate when the session has ended,
+// the session waits for no document or the claim has ended, and
+// session.ErrDisabled.
 func (r *Recording) Pay(ctx context.Context, arrived time.Time) error {
 	if arrived.Before(r.paid) {
 		return nil
@@ -80,7 +83,7 @@ func (r *Recording) Pay(ctx context.Context, arrived time.Time) error {
 
 // Settle writes what an outcome means for the session: a pass, a document that
 // was read and refused, or the end of the document check. A document that could
-// not be judged changes nothing. Its errors are those of Pay but for
+// not be judged changes nothing. Its errors are those of Pay, except
 // fault.TooMany.
 func (r *Recording) Settle(ctx context.Context, outcome photo.Outcome) error {
 	var err error

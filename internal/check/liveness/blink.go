@@ -2,18 +2,18 @@ package liveness
 
 import "agegate/internal/check/vision"
 
-// Limits of resemblance. In the attack range, 98 of 100 frames of a pair of open
-// eyes were above 0.88 to the one before, and all of 25 prints above 0.84; lids
-// half or fully down gave 0.47 to 0.75.
+// Limits of likeness between a pair of eyes and the pair of the frame before. In
+// the attack range, 98 of 100 frames of open eyes were above 0.88, and all of 25
+// prints above 0.84; lids half or fully down gave 0.47 to 0.75.
 const (
 	sameEyes  = 0.86
 	otherEyes = 0.78
 )
 
-// blink waits until the eyes look different, as under a lid, and then like
-// before again. No still picture does that.
+// blink waits until the eyes look different, as when a lid covers them, and then
+// the same as before again. No still picture does that.
 type blink struct {
-	open *vision.Eyes // the latest eyes seen open
+	open *vision.Eyes // the latest eyes that were seen open
 	shut bool
 	seen bool
 }

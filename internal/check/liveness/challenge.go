@@ -1,6 +1,6 @@
 // Package liveness decides whether the person in front of the camera is present
-// and alive: the challenge of prompted head movements, the depth that a head's
-// landmarks show on the way, blinks, and frames that no camera produces.
+// and alive. It judges the challenge of prompted head movements, the depth that
+// the landmarks show during them, blinks, and frames that no camera produces.
 package liveness
 
 import (
@@ -13,29 +13,29 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Steps is how many prompts a challenge asks for. The next prompt points at
-// least a quarter turn away from where the head is, so each prompt needs a new
-// movement: there are 316 challenges.
+// Steps is the number of prompts in a challenge. Each prompt points at least a
+// quarter turn away from where the head is, so it needs a new movement: there are
+// 316 challenges.
 const Steps = 4
 
-// Times of the challenge, by the server's clock. A frame arrives later than it
-// was taken, so an action that was seen too early was certainly made too early.
+// Times of the challenge, by the server's clock. A frame arrives after it was
+// taken, so an action that seems too early was made too early.
 const (
-	promptTime  = 10 * time.Second       // to follow a prompt; then it is given once more, for as long again
+	promptTime  = 10 * time.Second       // to follow a prompt; the prompt is then repeated for as long again
 	extraTime   = 20 * time.Second       // added to a prompt's time when the person asks for it
 	minReaction = 150 * time.Millisecond // the shortest time in which a person reacts to a prompt
 	minMotion   = 150 * time.Millisecond // the shortest time in which a person completes an action
 	grace       = time.Second            // time to notice that a new prompt replaced the last one after a wrong direction
 )
 
-// maxExtensions is how often the person gets more time in one challenge: as
-// often as WCAG 2.2.1 asks for, within the eight minutes of a camera stream.
+// maxExtensions is how often the person may get more time in one challenge: as
+// often as WCAG 2.2.1 requires, within the eight minutes of a camera stream.
 const maxExtensions = 10
 
-// Wrong directions allowed in one challenge. Each is answered with a new prompt,
-// and one too many ends the attempt without a result. People most often mistake
-// left for right, or a prompt for its opposite, so one more of these is allowed.
-// TestOdds shows how often an attack passes by chance.
+// Wrong directions allowed in one challenge. A new prompt answers each; one too
+// many ends the attempt without a result. People most often confuse left and
+// right, or a prompt and its opposite, so one more of these is allowed. TestOdds
+// shows how often an attack passes by chance.
 const (
 	maxConfused = 1
 	maxWrong    = 1
@@ -52,7 +52,7 @@ type Challenge struct {
 	random  io.Reader
 	neutral *vision.Observation // the level head that the challenge began with
 	done    int                 // prompts fulfilled
-	wrong   int                 // wrong directions, without the confused ones
+	wrong   int                 // wrong directions, not counting the confused ones
 	excused int                 // confused directions
 	extra   int                 // extensions of a prompt's time
 
@@ -61,27 +61,27 @@ type Challenge struct {
 	hint     Hint
 	shown    time.Time
 	deadline time.Time
-	fresh    bool // it replaced one that was not followed
-	repeated bool // it was given once more
+	fresh    bool // it replaced a prompt that was not followed
+	repeated bool // it was repeated
 	progress float64
 
 	held    int                 // frames in a row that fulfil the prompt
 	reached *vision.Observation // the first of them
 	strayed int                 // frames in a row that show another direction
 	missed  int                 // frames that point next to the target
-	left    bool                // the head has left the place where it was at the prompt
+	left    bool                // the head has left the place where it was when the prompt appeared
 	path    path
-	glimpse *vision.Observation // of the head under way, when the latest frame ended a way on which it was seen
+	glimpse *vision.Observation // a frame of the moving head, when the latest frame ended a movement that was seen
 	cut     bool                // the head jumped to a pose, although frames came fast enough to show it moving
 }
 
-// Outcome of one frame for the challenge.
+// Outcome is what one frame means for the challenge.
 type Outcome int
 
-// What a frame can mean to the challenge.
+// The outcomes of a frame.
 const (
 	GoesOn  Outcome = iota
-	AtLevel         // the head is level: the frame may decide
+	AtLevel         // the head is level: the frame may count
 	Acted           // the frame completes an action
 	Missed          // the time is over, or too many directions were wrong
 	Failed          // the frame shows something that no live person does
@@ -97,8 +97,8 @@ func (c *Challenge) Begin(o *vision.Observation, now time.Time) {
 	c.ask(c.draw(aim{}), aim{}, now)
 }
 
-// draw returns a prompt that points at least a quarter turn away from where the
-// head is; any prompt, if it is near level.
+// draw returns a random prompt that points at least a quarter turn away from
+// where the head is, or any prompt if the head is near level.
 func (c *Challenge) draw(at aim) Prompt {
 	var away []Prompt
 	for _, p := range Actions {
@@ -113,7 +113,7 @@ func (c *Challenge) draw(at aim) Prompt {
 	return away[i.Int64()]
 }
 
-// ask shows a prompt to a head that points at a.
+// ask shows a prompt when the head points at a.
 func (c *Challenge) ask(p Prompt, a aim, now time.Time) {
 	c.prompt, c.hint, c.shown, c.deadline = p, "", now, now.Add(promptTime)
 	c.fresh, c.repeated = false, false
@@ -139,8 +139,8 @@ func (c *Challenge) Progress() (done, total int) { return c.done, Steps }
 // tenths.
 func (c *Challenge) Fulfilled() float64 { return c.progress }
 
-// Remaining returns how long the present prompt still waits, its repetition
-// included, and whether MoreTime would be granted.
+// Remaining returns how much time is left for the current prompt, including its
+// repetition, and whether MoreTime would succeed.
 func (c *Challenge) Remaining(now time.Time) (left time.Duration, extensible bool) {
 	left = c.deadline.Sub(now)
 	if !c.repeated {
@@ -149,8 +149,8 @@ func (c *Challenge) Remaining(now time.Time) (left time.Duration, extensible boo
 	return max(left, 0), c.extra < maxExtensions
 }
 
-// MoreTime extends the present prompt's time and reports whether it did: at most
-// maxExtensions times in all.
+// MoreTime extends the current prompt's time and reports whether it did: it does
+// so at most maxExtensions times in one challenge.
 func (c *Challenge) MoreTime() bool {
 	if c.extra == maxExtensions {
 		return false
@@ -159,15 +159,15 @@ func (c *Challenge) MoreTime() bool {
 	return true
 }
 
-// Wait extends the present prompt's time by what the server took to look at a
+// Wait extends the current prompt's time by the time that the server took for a
 // frame, so that a slow server costs the person nothing.
 func (c *Challenge) Wait(d time.Duration) { c.deadline = c.deadline.Add(d) }
 
 // Over reports whether every prompt was fulfilled.
 func (c *Challenge) Over() bool { return c.done == Steps }
 
-// Astray reports whether a prompt is left that was not fulfilled, after the head
-// went another way at least once.
+// Astray reports whether a prompt was left unfulfilled after the head went
+// another way at least once.
 func (c *Challenge) Astray() bool { return !c.Over() && c.wrong+c.excused > 0 }
 
 // Complete reports whether every prompt was fulfilled and the head has come back
@@ -182,38 +182,38 @@ func (c *Challenge) Glimpse() *vision.Observation { return c.glimpse }
 // enough to show it moving.
 func (c *Challenge) Cut() bool { return c.cut }
 
-// Reached returns the first of the frames that fulfilled the latest prompt, in
-// which the face is turned the least.
+// Reached returns the first of the frames that fulfilled the latest prompt: the
+// one in which the face is turned the least.
 func (c *Challenge) Reached() *vision.Observation { return c.reached }
 
-// Solid reports whether a frame that fulfils the prompt p shows a solid head
-// rather than a picture, compared with the level frame that the challenge began
-// with.
+// Solid reports whether a frame that fulfils the prompt p shows a solid head and
+// not a flat picture. It compares the frame with the level frame at the start of
+// the challenge.
 func (c *Challenge) Solid(o *vision.Observation, p Prompt) bool {
 	return relief(c.neutral, o) >= minRelief(p)
 }
 
-// Lapsed reports whether the time for the present prompt, with its repetition,
-// is over.
+// Lapsed reports whether the time for the current prompt, including its
+// repetition, is over.
 func (c *Challenge) Lapsed(now time.Time) bool {
 	left, _ := c.Remaining(now)
 	return left == 0
 }
 
-// NearLevel reports whether the next frame may show a level head: it was nearly
-// level in the latest frame or, with nothing left to do but to come back, on its
-// way there.
+// NearLevel reports whether the next frame may show a level head: the head was
+// nearly level in the latest frame or, once all prompts are fulfilled, is on its
+// way back.
 func (c *Challenge) NearLevel() bool {
 	length := c.path.last.length()
 	return length < 0.6 || c.Over() && length < 1
 }
 
-// Judge evaluates a frame whose face could be followed. It arrived now, on a
-// connection with the given round trip.
+// Judge evaluates a frame in which the face was found. now is when the frame
+// arrived, and trip the round-trip time of its connection.
 func (c *Challenge) Judge(o *vision.Observation, now time.Time, trip time.Duration) Outcome {
 	c.glimpse = nil
 	a := aimOf(o.Pose, c.neutral.Pose)
-	target := aims[c.prompt] // the zero aim for PromptHoldStill
+	target := aims[c.prompt] // zero for PromptHoldStill
 	c.path.add(a, target, o, now, trip)
 	if now.After(c.deadline) {
 		if c.repeated {
@@ -248,7 +248,8 @@ func (c *Challenge) act(a aim, o *vision.Observation, now time.Time) Outcome {
 		return c.hold(a, o, now)
 	}
 	c.held = 0
-	// After a fresh prompt the head may first go where the last one asked for.
+	// After a fresh prompt the head may first finish the movement that the last
+	// one asked for.
 	if c.strays(a) && (!c.fresh || now.Sub(c.shown) > grace) {
 		return c.correct(a, now)
 	}
@@ -258,9 +259,10 @@ func (c *Challenge) act(a aim, o *vision.Observation, now time.Time) Outcome {
 	return GoesOn
 }
 
-// strays reports when the head clearly made another movement than the one asked
-// for: frames in a row that point elsewhere, or next to the target and back. A
-// head that has not yet left the place where the prompt found it does not stray.
+// strays reports whether the head clearly made another movement than the prompt
+// asks for: consecutive frames that point elsewhere, or next to the target and
+// back. A head that has not yet left the place where it was when the prompt
+// appeared does not stray.
 func (c *Challenge) strays(a aim) bool {
 	off := a.angle(aims[c.prompt])
 	c.left = c.left || a.length() < 0.6 || a.angle(c.path.from) > gone
@@ -278,14 +280,14 @@ func (c *Challenge) strays(a aim) bool {
 		return false
 	}
 	c.strayed++
-	return c.strayed == heldFrames // once, until the head leaves that direction
+	return c.strayed == heldFrames // true once, until the head leaves that direction
 }
 
-// correct says that the direction is wrong and asks for another.
+// correct tells the person that the direction is wrong and draws another prompt.
 func (c *Challenge) correct(a aim, now time.Time) Outcome {
 	next := c.draw(a)
 	hint := HintOtherWay
-	if a.length() < clearly { // back from a direction next to the target
+	if a.length() < clearly { // the head came back from a direction next to the target
 		hint = HintAgain
 	}
 	switch {
@@ -304,7 +306,7 @@ func (c *Challenge) correct(a aim, now time.Time) Outcome {
 // hold evaluates a frame that fulfils the prompt.
 func (c *Challenge) hold(a aim, o *vision.Observation, now time.Time) Outcome {
 	if now.Sub(c.shown) < minReaction+minMotion {
-		if c.fresh { // the head may have been on its way already
+		if c.fresh { // the head may have been moving already
 			return GoesOn
 		}
 		return Failed
@@ -314,7 +316,7 @@ func (c *Challenge) hold(a aim, o *vision.Observation, now time.Time) Outcome {
 		return GoesOn
 	}
 	c.travelled()
-	// The head is at the target, or about to be.
+	// The head is at the target, or will be soon.
 	at := aims[c.prompt].scaled(max(a.length(), 1))
 	if c.done++; c.Over() {
 		c.ask(PromptHoldStill, at, now)

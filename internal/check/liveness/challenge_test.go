@@ -12,7 +12,7 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// dice is a random source that is the same in every run.
+// dice is a random source that gives the same numbers in every run.
 type dice struct{ *rand.Rand }
 
 func (d dice) Read(p []byte) (int, error) {
@@ -22,7 +22,7 @@ func (d dice) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// mover is a head: it goes from one aim to the next.
+// mover is a head that goes from one aim to the next.
 type mover struct {
 	from, to     aim
 	start, lasts float64 // seconds
@@ -33,7 +33,7 @@ func (m *mover) at(t float64) aim {
 	return aim{m.from.side + part*(m.to.side-m.from.side), m.from.up + part*(m.to.up-m.from.up)}
 }
 
-// move begins, after a wait, a movement to an aim.
+// move starts a movement to an aim after a wait.
 func (m *mover) move(t, wait float64, to aim, lasts float64) {
 	m.from, m.to, m.start, m.lasts = m.at(t), to, t+wait, lasts
 }
@@ -45,8 +45,8 @@ type ending struct {
 	corrected int // fresh prompts in answer to a wrong direction
 }
 
-// perform plays a head to a challenge; next is called before each frame with
-// what the page shows.
+// perform lets a head perform a challenge; before each frame, next receives what
+// the page shows.
 func perform(random *rand.Rand, gap float64, next func(c *Challenge, t float64) aim) ending {
 	c := NewChallenge(dice{random})
 	epoch := time.Unix(0, 0)
@@ -65,15 +65,15 @@ func perform(random *rand.Rand, gap float64, next func(c *Challenge, t float64) 
 	panic("a challenge without an end")
 }
 
-// honest follows each prompt after a reaction, at a pace; mistake, if not nil,
-// says where the head goes first, for how long.
+// follower follows each prompt after a reaction time, at a given pace. mistake,
+// if not nil, returns where the head goes first, and for how long.
 type follower struct {
 	mover
 	reaction, motion, reach float64
 	mistake                 func(p Prompt) (aim, float64)
 
 	seen   Prompt
-	right  float64 // when a mistake is corrected
+	right  float64 // when the follower corrects a mistake
 	erring bool
 }
 
@@ -97,8 +97,8 @@ func (f *follower) next(c *Challenge, t float64) aim {
 
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) }
 
-// TestFollowers: a person who ends up following every prompt passes, whatever their
-// pace within the time given, and however far they turn.
+// TestFollowers: a person who follows every prompt passes, at any pace within the
+// time limits and however far they turn.
 func TestFollowers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := func(name string, low, high float64) float64 { return rapid.Float64Range(low, high).Draw(t, name) }
@@ -110,9 +110,9 @@ func TestFollowers(t *testing.T) {
 	})
 }
 
-// TestMistaken: who confuses left and right, or a direction with its opposite,
-// in any two prompts, and follows after a while, passes, if the fresh prompt is
-// noticed within a second; slower people, in one.
+// TestMistaken: a person who confuses left and right, or a direction and its
+// opposite, and corrects it after a while, passes: in any two prompts if they
+// notice the fresh prompt within a second, in one prompt if they are slower.
 func TestMistaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := func(name string, low, high float64) float64 { return rapid.Float64Range(low, high).Draw(t, name) }
@@ -138,8 +138,8 @@ func TestMistaken(t *testing.T) {
 	})
 }
 
-// TestWrongDirections: whatever directions a head takes, it is never a spoof
-// for them, and the corrections are bounded.
+// TestWrongDirections: wrong directions alone never make a spoof, and the number
+// of corrections is bounded.
 func TestWrongDirections(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &follower{reaction: 0.4, motion: 0.5, reach: 1.6}
@@ -155,14 +155,14 @@ func TestWrongDirections(t *testing.T) {
 	})
 }
 
-// toward is the aim at i eighths of a turn from the person's left.
+// toward returns the aim at i eighths of a full turn from the person's left.
 func toward(i int) aim {
 	sin, cos := math.Sincos(float64(i) * math.Pi / 4)
 	return aim{cos, sin}
 }
 
-// blind are heads that move without looking at the prompts; each returns the
-// next direction, or level, and the seconds spent on the way and there.
+// blind are heads that move without regard to the prompts. Each returns the next
+// direction, or level, and the seconds for the way and for the stay.
 var blind = map[string]func(r *rand.Rand, n int) (to aim, motion, stay float64){
 	"a recording, level between its movements": func(r *rand.Rand, n int) (aim, float64, float64) {
 		if n%2 == 1 {
@@ -194,9 +194,9 @@ var blind = map[string]func(r *rand.Rand, n int) (to aim, motion, stay float64){
 	},
 }
 
-// TestOdds: what moves without following the prompts passes by chance in less
-// than one attempt of 80 if it is level between its movements, as a recording of
-// another challenge may be, and in less than one of 25 however it is planned.
+// TestOdds: a head that ignores the prompts passes by chance in less than one
+// attempt in 80 if it returns to level between its movements, as a recording of
+// another challenge may, and in less than one in 25 for every other plan tried.
 func TestOdds(t *testing.T) {
 	const attempts = 4_000
 	for name, plan := range blind {
@@ -204,7 +204,7 @@ func TestOdds(t *testing.T) {
 		for i := range uint64(attempts) {
 			r := seeded(i)
 			m, until, n := mover{}, 0.3+r.Float64(), 0
-			turn := r.Float64() * 2 * math.Pi * float64(r.IntN(2)) // directions need not be ours
+			turn := r.Float64() * 2 * math.Pi * float64(r.IntN(2)) // the directions need not be those of the prompts
 			end := perform(r, 0.13+0.07*r.Float64(), func(_ *Challenge, t float64) aim {
 				if t >= until {
 					to, motion, stay := plan(r, n)
@@ -233,8 +233,8 @@ func TestOdds(t *testing.T) {
 	}
 }
 
-// TestMoreTime: each request makes the present prompt wait longer, up to a
-// number of requests in one challenge, whichever prompts they were for.
+// TestMoreTime: each request extends the current prompt, up to a number of
+// requests in one challenge, no matter for which prompts.
 func TestMoreTime(t *testing.T) {
 	c := NewChallenge(dice{seeded(1)})
 	now := time.Unix(0, 0)

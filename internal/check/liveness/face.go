@@ -9,12 +9,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// relief measures how much the face between two frames moved as a solid head
-// does and a flat picture cannot: what is left of the landmarks' movement
-// after the best projective map of a plane (a homography) is taken out, as a
-// root mean square over the face's width. Two views of a plane are always
-// related by a homography (Hartley and Zisserman, Multiple View Geometry,
-// section 13.1).
+// relief measures how much of the face's movement between two frames shows depth.
+// It removes from the landmarks' movement the best projective map of a plane (a
+// homography) and returns the rest as a root mean square over the face's width.
+// Two views of a plane are always related by a homography, so a flat picture
+// leaves nothing (Hartley and Zisserman, Multiple View Geometry, section 13.1).
 func relief(from, to *vision.Observation) float64 {
 	before, after := centred(from), centred(to)
 	h, ok := homography(before, after)
@@ -31,8 +30,8 @@ func relief(from, to *vision.Observation) float64 {
 	return math.Sqrt(sum / float64(len(before)))
 }
 
-// centred returns the landmarks from the middle of the face, in face widths,
-// which keeps the fit well conditioned.
+// centred returns the landmarks relative to the middle of the face, in face
+// widths, which keeps the fit well conditioned.
 func centred(o *vision.Observation) []vision.Point {
 	points := make([]vision.Point, len(o.Landmarks))
 	for i, p := range o.Landmarks {
@@ -41,8 +40,8 @@ func centred(o *vision.Observation) []vision.Point {
 	return points
 }
 
-// homography fits the map by least squares over the points, the lower right
-// element being 1.
+// homography fits the map to the points by least squares, with 1 as the lower
+// right element.
 func homography(from, to []vision.Point) (h [8]float64, ok bool) {
 	equations, values := mat.NewDense(2*len(from), 8, nil), mat.NewVecDense(2*len(from), nil)
 	for i, p := range from {

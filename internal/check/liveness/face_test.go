@@ -9,8 +9,8 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// TestReliefOfPlanes: whatever projective map a plane goes through, no relief
-// is left; a dome that turns leaves some.
+// TestReliefOfPlanes: no relief is left of a plane under any projective map; a
+// turning dome leaves some.
 func TestReliefOfPlanes(t *testing.T) {
 	grid := func(place func(x, y float64) vision.Point) *vision.Observation {
 		o := &vision.Observation{Face: vision.Face{X: 300, Y: 200, Width: 100}}
@@ -43,8 +43,8 @@ func TestReliefOfPlanes(t *testing.T) {
 	}
 }
 
-// TestLikeness: 1 of the same face, 0 of unrelated ones, and no number goes
-// wrong on a face without features.
+// TestLikeness: 1 for the same face, 0 for unrelated ones, and no NaN for a face
+// without features.
 func TestLikeness(t *testing.T) {
 	a, b, none := new(vision.Features), new(vision.Features), new(vision.Features)
 	a.Whole.Descriptor[1], a.Inner.Descriptor[2] = 3, 2

@@ -8,9 +8,9 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Limits of motion between two frames that follow each other. A brisk turn
-// from level peaks at some 150 degrees a second, and one from side to side at
-// 220; the pose is read with a few degrees of noise.
+// Limits of motion between two frames that follow each other. A brisk turn from
+// level peaks at some 150 degrees a second, and one from side to side at 220; the
+// measured pose has a few degrees of noise.
 const (
 	maxTurnRate  = 250.0 // degrees a second
 	poseNoise    = 8.0   // degrees
@@ -18,8 +18,9 @@ const (
 	moveNoise    = 0.1   // face widths
 	maxScaleRate = 1.5   // change of the logarithm of the face's width per second
 	scaleNoise   = 0.12
-	// leastGap is the page's least time between frames: the network can bring
-	// two closer together, but not what they show.
+	// leastGap is the shortest time at which the page takes frames. The network
+	// can make two frames arrive closer together, but they were not taken closer
+	// together.
 	leastGap = 150 * time.Millisecond
 	// longestGap is the longest silence after which motion is still judged.
 	longestGap = time.Second
@@ -35,7 +36,7 @@ type Track struct {
 func NewTrack(o *vision.Observation, now time.Time) Track { return Track{last: o, at: now} }
 
 // Jumps takes the next frame with a face and reports whether the face moved
-// further since the frame before than a head can.
+// further since the last frame than a head can.
 func (t *Track) Jumps(o *vision.Observation, now time.Time) bool {
 	last, gap := t.last, max(now.Sub(t.at), leastGap)
 	t.last, t.at = o, now
@@ -53,29 +54,29 @@ func (t *Track) Jumps(o *vision.Observation, now time.Time) bool {
 		scale > scaleNoise+maxScaleRate*seconds
 }
 
-// minChange is the least root-mean-square difference, in levels of luma, of
-// two frames of a real camera at the points of vision.Grain: sensor noise and the
-// smallest movement give more.
+// minChange is the smallest difference between two frames of a real camera at the
+// points of vision.Grain: a root mean square in levels of luma. Sensor noise and
+// the smallest movement give more.
 const minChange = 0.35
 
-// Memory recognizes frames that a capture has seen before.
+// Memory recognizes frames that the capture has already seen.
 type Memory struct {
 	hashes map[[sha256.Size]byte]int
 	grains []*vision.Grain
 }
 
-// Novelty says whether a frame is new.
+// Novelty is whether a frame is new.
 type Novelty int
 
-// What a frame can be to those before it.
+// The kinds of novelty.
 const (
 	Fresh    Novelty = iota
 	Stalled          // the same as the frame before, because the camera is slower than the page
 	Repeated         // the same as an earlier frame, which no camera delivers
 )
 
-// Add takes the next frame with a face. Equal bytes are the same frame, and so
-// are nearly equal pictures.
+// Add takes the next frame with a face. Frames with equal bytes are the same, and
+// so are frames with nearly equal pictures.
 func (m *Memory) Add(jpeg []byte, o *vision.Observation) Novelty {
 	if m.hashes == nil {
 		m.hashes = map[[sha256.Size]byte]int{}

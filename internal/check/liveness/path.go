@@ -6,41 +6,42 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// path is the head's movement from its place at the prompt to where the prompt
-// points. Pictures of single poses, shown in turn, have no movement between
-// them.
+// path is the head's movement from its place when the prompt appeared to the
+// target of the prompt. Pictures of single poses shown one after another have no
+// movement between them.
 type path struct {
 	from, last aim
 	at         time.Time     // of last
 	stride     float64       // the longest distance between two frames
-	gap        time.Duration // between those two, at most
+	gap        time.Duration // the longest time between those two
 	between    float64       // how far glimpse is from both ends and from level
 	glimpse    *vision.Observation
 }
 
-// closeGap is the time between two frames in which no head can make its whole
-// movement unseen.
+// closeGap is the longest time between two frames in which no head can make its
+// whole movement unseen.
 const closeGap = 300 * time.Millisecond
 
-// leastBetween is how far from level and from both ends of its way a head must
-// be for the frame to show it under way, in units of aim.
+// leastBetween is how far a head must be from level and from both ends of its way
+// for the frame to show it moving, in units of aim.
 const leastBetween = 0.2
 
-// longestStride is the share of its way that a moving head covers at most
-// between two frames: the briskest turns take a third of a second, of which
-// frames 0.2 seconds apart show three quarters at once.
+// longestStride is the largest share of its way that a moving head covers between
+// two frames: the fastest turns take a third of a second, and frames 0.2 seconds
+// apart show three quarters of such a turn at once.
 const longestStride = 0.78
 
 func newPath(from aim, now time.Time) path { return path{from: from, last: from, at: now} }
 
-// add takes the next frame of a head that is to go to the target. The network
-// brings frames closer together than they were taken, by a round trip at most.
+// add takes the next frame of a head that should go to the target. The network
+// can bring frames closer together than they were taken, by one round trip at
+// most.
 func (p *path) add(a, target aim, o *vision.Observation, now time.Time, trip time.Duration) {
 	if stride := a.distance(p.last); stride > p.stride {
 		p.stride, p.gap = stride, now.Sub(p.at)+trip
 	}
 	p.last, p.at = a, now
-	if a.length() > 1 { // at a target, or beyond, where a face resembles itself less
+	if a.length() > 1 { // at a target or beyond it the face resembles itself less
 		return
 	}
 	if between := min(a.length(), a.distance(p.from), a.distance(target)); between > max(p.between, leastBetween) {
@@ -48,5 +49,6 @@ func (p *path) add(a, target aim, o *vision.Observation, now time.Time, trip tim
 	}
 }
 
-// seen reports whether the movement was seen, not only its beginning and end.
+// seen reports whether frames showed the movement itself, and not only its
+// beginning and end.
 func (p *path) seen() bool { return p.stride < longestStride*p.last.distance(p.from) }

@@ -23,8 +23,8 @@ const (
 
 // Actions are the prompts that a challenge draws from: directions for the nose to
 // point in. The two between down and a side are left out, because people find
-// them hard. TestOdds shows that attacks gain nothing from it; with left, right,
-// up and down alone they would.
+// them hard. TestOdds shows that attacks gain nothing from it; with only left,
+// right, up and down, they would.
 var Actions = []Prompt{PromptLeft, PromptUpLeft, PromptUp, PromptUpRight, PromptRight, PromptDown}
 
 // angles are the directions of the prompts, in degrees: 0 is the person's left,
@@ -35,7 +35,7 @@ var angles = map[Prompt]float64{
 
 // Direction returns where the nose points when the prompt p is fulfilled, as a
 // vector of length 1: side is the part towards the person's left, up the part
-// upwards. Both are 0 for a prompt that asks for no movement.
+// upwards. Both are 0 for a prompt that requires no movement.
 func (p Prompt) Direction() (side, up float64) {
 	degrees, ok := angles[p]
 	if !ok {
@@ -50,23 +50,23 @@ type Hint string
 
 // The hints.
 const (
-	HintOtherWay Hint = "other_way" // the head went another way than the prompt asks for
-	HintAgain    Hint = "again"     // the time was over, or the prompt nearly fulfilled, and one is given once more
+	HintOtherWay Hint = "other_way" // the head went another way than prompted
+	HintAgain    Hint = "again"     // the time was over, or the prompt was nearly fulfilled; a prompt is repeated
 )
 
 // Limits of the directions.
 const (
-	turned  = 15.0 // degrees of yaw that fulfil a prompt: depth shows, and the screen can still be read
+	turned  = 15.0 // degrees of yaw that fulfil a prompt: depth becomes visible, and the person can still read the screen
 	raised  = 11.0 // degrees of pitch
 	level   = 7.0  // degrees of yaw and pitch from the neutral pose within which a head is level
 	clearly = 1.1  // factor on these amounts from which a wrong direction counts as intended
-	hit     = 30.0 // degrees between a direction and the prompt's at which the prompt is fulfilled
-	gone    = 70.0 // degrees from where a prompt found the head at which it has left that place
-	astray  = 50.0 // degrees from which it counts as another direction; between hit and astray nothing is decided
+	hit     = 30.0 // a direction within this many degrees of the prompt's fulfils it
+	gone    = 70.0 // degrees from the place where the head was when the prompt appeared, at which it has left that place
+	astray  = 50.0 // degrees from the prompt's direction at which a direction counts as another one; nothing is decided between hit and astray
 )
 
-// aim is where the nose points, from the neutral pose. A length of 1 in the
-// direction of a prompt fulfils it.
+// aim is where the nose points, relative to the neutral pose. An aim of length 1
+// in the direction of a prompt fulfils it.
 type aim struct {
 	side float64 // yaw over turned; positive is the person's left
 	up   float64 // pitch over raised
@@ -88,7 +88,7 @@ var aims = func() map[Prompt]aim {
 
 func (a aim) scaled(k float64) aim               { return aim{k * a.side, k * a.up} }
 func (a aim) length() float64                    { return math.Hypot(a.side, a.up) }
-func (a aim) along(b aim) float64                { return a.side*b.side + a.up*b.up } // b of length 1
+func (a aim) along(b aim) float64                { return a.side*b.side + a.up*b.up } // b has length 1
 func (a aim) distance(b aim) float64             { return math.Hypot(a.side-b.side, a.up-b.up) }
 func (a aim) isToward(b aim, least float64) bool { return a.length() >= least && a.angle(b) <= hit }
 
@@ -103,19 +103,20 @@ func (a aim) isLevel() bool {
 	return math.Abs(a.side)*turned < level && math.Abs(a.up)*raised < level
 }
 
-// confused reports whether a person who was asked for the prompt may have
-// mistaken left for right, or the prompt for its opposite.
+// confused reports whether a person may have confused left and right, or the
+// prompt and its opposite.
 func (a aim) confused(prompt Prompt) bool {
 	asked := aims[prompt]
 	return a.angle(aim{side: -asked.side, up: -asked.up}) <= hit ||
 		math.Abs(asked.side) > 0.5 && a.angle(aim{side: -asked.side, up: asked.up}) <= hit
 }
 
-// minRelief separates heads from pictures, see relief. Over 250 faces (UTKFace)
-// rotated with depth from their landmarks, turns of 24 degrees gave 0.030 to
-// 0.049 and heads raised by 18 degrees 0.016 to 0.045, where prints turned by
-// 34 degrees gave 0.005 to 0.014. A prompt is fulfilled from about two thirds of
-// those angles on. A direction between the two is held to its share of both.
+// minRelief separates heads from flat pictures, see relief. Over 250 faces
+// (UTKFace) rotated with depth from their landmarks, turns of 24 degrees gave
+// 0.030 to 0.049 and heads raised by 18 degrees 0.016 to 0.045, while prints
+// turned by 34 degrees gave 0.005 to 0.014. A prompt is fulfilled from about two
+// thirds of those angles on. For a direction between turn and raise, the limit
+// combines both in proportion.
 func minRelief(p Prompt) float64 {
 	const ofTurn, ofRaise = 0.018, 0.009
 	return math.Hypot(ofTurn*aims[p].side, ofRaise*aims[p].up)

@@ -1,6 +1,6 @@
-// Package curve holds how many labelled pictures of each age an estimator puts
-// at or over each cutoff. Operators choose their margin by it. It holds counts
-// only: no picture, and no estimate of a single one.
+// Package curve holds how many labelled pictures of each age an estimator puts at
+// or over each cutoff. Operators use it to choose their margin. It holds counts
+// only: no picture and no estimate of a single picture.
 package curve
 
 import (
@@ -28,13 +28,13 @@ const (
 	Highest = 80
 )
 
-const oldest = 120 // years, that a label may say
+const oldest = 120 // the highest age of a label, in years
 
 // ErrMissing reports a models directory without a curve.
 var ErrMissing = errors.New("the models directory has no " + FileName)
 
-// ErrOther reports a curve of another estimator than the one in use, about which
-// it says nothing.
+// ErrOther reports a curve of another estimator than the one in use. Such a curve
+// says nothing about the estimator in use.
 var ErrOther = errors.New(FileName + " is about other models, another scale, or an older version that estimated otherwise")
 
 // Curve is a curve as it is stored.
@@ -53,7 +53,7 @@ type Age struct {
 	Passes passes.Counts `json:"passes"` // of them at or over Lowest, then each year up to Highest
 }
 
-// Add counts a picture of an age, which was estimated at so many years.
+// Add counts a picture of a person of this age, with its estimate in years.
 func (a *Age) Add(estimate float64) {
 	if a.Passes == nil {
 		a.Passes = make(passes.Counts, Highest-Lowest+1)
@@ -67,8 +67,9 @@ func (a *Age) Add(estimate float64) {
 }
 
 // Passing returns how many of the pictures of an age range, both ends included,
-// reach a cutoff, which must be from Lowest to Highest; between two whole years
-// it counts those that reach the lower one, so never too few.
+// reach a cutoff, which must be from Lowest to Highest. For a cutoff between two
+// whole years it counts those that reach the lower year, so the count is never
+// too low.
 func (c *Curve) Passing(from, to int, cutoff float64) (n, of int64) {
 	at := int(math.Floor(cutoff)) - Lowest
 	for _, a := range c.Ages {
@@ -79,7 +80,7 @@ func (c *Curve) Passing(from, to int, cutoff float64) (n, of int64) {
 	return n, of
 }
 
-// Pictures returns how many pictures the curve is about.
+// Pictures returns the number of pictures in the curve.
 func (c *Curve) Pictures() int {
 	total := 0
 	for _, a := range c.Ages {
@@ -110,7 +111,7 @@ func Parse(text []byte) (*Curve, error) {
 	return c, nil
 }
 
-// check returns what is wrong with an age that follows on another.
+// check returns what is wrong with an age that follows the age last, or nil.
 func (a Age) check(last int) error {
 	if a.Years <= last || a.Years > oldest {
 		return fmt.Errorf("the ages do not ascend to at most %d", oldest)
@@ -128,9 +129,9 @@ func (a Age) check(last int) error {
 	return nil
 }
 
-// Load reads the curve of a models directory, which must be about the estimator
-// with the given fingerprint. It returns ErrMissing without one, ErrOther for
-// one of another estimator, and names the fault of a damaged one.
+// Load reads the curve of a models directory, which must be of the estimator with
+// the given fingerprint. It returns ErrMissing if there is no curve and ErrOther
+// if it is of another estimator; the error for a damaged curve names the fault.
 func Load(dir, estimator string) (*Curve, error) {
 	text, err := os.ReadFile(filepath.Join(dir, FileName)) //nolint:gosec // the operator chose the directory
 	if errors.Is(err, os.ErrNotExist) {
@@ -148,5 +149,5 @@ func Load(dir, estimator string) (*Curve, error) {
 	return c, nil
 }
 
-// Write stores the curve, replacing an older one at once.
+// Write stores the curve and replaces an older one atomically.
 func (c *Curve) Write(path string) error { return inference.WriteJSON(path, c) }

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawn is a curve of any pictures, and those pictures.
+// drawn returns a curve of random pictures, and the estimates of those pictures.
 func drawn(t *rapid.T) (*curve.Curve, map[int][]float64) {
 	c := &curve.Curve{Format: curve.Format, Name: "drawn", Estimator: "e1", MadeAt: time.Unix(1767225600, 0).UTC()}
 	pictures := map[int][]float64{}
@@ -33,7 +33,8 @@ func drawn(t *rapid.T) (*curve.Curve, map[int][]float64) {
 	return c, pictures
 }
 
-// TestPassing: what is read back counts as the pictures themselves do.
+// TestPassing: a curve that was written and read back gives the same counts as
+// the pictures themselves.
 func TestPassing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), curve.FileName)
 	rapid.Check(t, func(t *rapid.T) {
@@ -100,7 +101,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever is accepted can be asked for every cutoff.
+// FuzzParse: a curve that Parse accepts can be asked for every cutoff.
 func FuzzParse(f *testing.F) {
 	passes := strings.TrimSpace(strings.Repeat("0 ", curve.Highest-curve.Lowest+1))
 	f.Add([]byte(`{"format":1,"ages":[{"age":4,"count":2,"passes":"` + passes + `"}]}`))

@@ -40,8 +40,8 @@ type Engine struct {
 }
 
 // NewEngine returns an engine. observer receives the times of the live face's
-// frames, or is nil. The document says the age: the live face is only compared
-// with the portrait, by the same views.
+// frames, or is nil. The age comes from the document: the engine only compares
+// the live face with the portrait, by the same views.
 func NewEngine(zones *reader.Reader, analyzer vision.Analyzer, observer age.Observer, reference *portrait.Reference) *Engine {
 	return &Engine{zones, analyzer, age.NewEngine(vision.Comparing(analyzer), age.ExpectedValue{}, observer), reference}
 }
@@ -161,7 +161,8 @@ func (c *Check) read(ctx context.Context, jpeg []byte) (Step, error) {
 	case seen.Stage == capture.Refused:
 		return Step{Stage: StageDocument, Outcome: Doubtful}, nil
 	case seen.Stage == capture.Tilt || seen.Stage == capture.Done:
-		// A document that cannot pass is refused before the person tilts it.
+		// A document that cannot pass is refused before the person has to tilt
+		// it.
 		d := c.document.Document()
 		if outcome := c.refusal(d.Zone); outcome != "" {
 			return Step{Stage: StageDocument, Outcome: outcome}, nil
@@ -187,16 +188,16 @@ func (c *Check) refusal(zone mrz.Result) Outcome {
 	return ""
 }
 
-// askForFace goes on to the live face. Of the document only the portrait is
-// needed from now on.
+// askForFace continues with the live face. From now on the check keeps only the
+// portrait of the document.
 func (c *Check) askForFace(p *vision.Features) Step {
 	c.portrait, c.document = p, nil
 	c.beginFace()
 	return Step{Stage: StageFace, Step: age.Step{Guidance: vision.GuidanceNoFace, Phase: age.PhaseFraming}}
 }
 
-// beginFace starts the capture of the live face, also after a first one without
-// a result.
+// beginFace starts a capture of the live face, also after an earlier one ended
+// without a result.
 func (c *Check) beginFace() {
 	c.taken = 0
 	c.face = c.engine.faces.NewCapture(age.Options{
@@ -229,7 +230,7 @@ func (c *Check) compare(ctx context.Context, f age.Frame) (Step, error) {
 	return step, nil
 }
 
-// matches compares the portrait with every frame of the face that counted.
+// matches compares the portrait with each frame of the face that counted.
 func (c *Check) matches(faces []*vision.Features) bool {
 	var similarities []float64
 	for _, face := range faces {

@@ -19,7 +19,7 @@ import (
 
 var today = time.Date(2026, 11, 21, 23, 30, 0, 0, time.UTC)
 
-// shown is a document capture that returns prepared steps.
+// shown is a documentCapture that returns prepared steps.
 type shown struct {
 	steps    []capture.Step
 	document capture.Document
@@ -34,7 +34,7 @@ func (s *shown) Frame(context.Context, image.Image) (capture.Step, error) {
 
 func (s *shown) Document() capture.Document { return s.document }
 
-// facing is a face capture that returns prepared steps.
+// facing is a faceCapture that returns prepared steps.
 type facing struct {
 	steps []age.Step
 	next  uint32
@@ -53,7 +53,7 @@ func (f *facing) Add(_ context.Context, frame age.Frame) (age.Step, error) {
 	return step, nil
 }
 
-// features returns a face in the given direction of the descriptor's space.
+// features returns a face whose descriptor points in the given direction.
 func features(direction int) *vision.Features {
 	f := new(vision.Features)
 	f.Whole.Descriptor[direction], f.Inner.Descriptor[direction] = 1, 1
@@ -89,8 +89,8 @@ func (c *Check) see(t *testing.T, jpeg []byte) (Step, error) {
 	return c.Add(t.Context(), age.Frame{Nonce: c.nonce, Seq: c.next, JPEG: jpeg})
 }
 
-// TestDays: the day of the check decides, including the first and the last
-// valid day.
+// TestDays: whether the document passes depends on the day of the check. The
+// first and the last valid day are included.
 func TestDays(t *testing.T) {
 	for _, row := range []struct {
 		name          string
@@ -120,7 +120,7 @@ func TestDays(t *testing.T) {
 }
 
 // TestRefusedBeforeTilts: a document whose dates do not pass is refused as soon
-// as its zone is read, and another one goes on to the tilts.
+// as its zone is read; any other document continues with the tilts.
 func TestRefusedBeforeTilts(t *testing.T) {
 	for _, row := range []struct {
 		name          string
@@ -155,8 +155,8 @@ func TestSpecimens(t *testing.T) {
 	}
 }
 
-// TestFaces: the outcomes of the face; after a face without a result, only the
-// face is asked for again, not the document.
+// TestFaces covers the outcomes of the face. After a face without a result, the
+// check asks only for the face again, not for the document.
 func TestFaces(t *testing.T) {
 	met := func(faces ...*vision.Features) age.Step {
 		return age.Step{Verdict: age.VerdictMet, Age: 33, Faces: faces}
@@ -196,8 +196,8 @@ func TestFaces(t *testing.T) {
 	}
 }
 
-// TestGuidanceOfDocuments: a hint about a good picture is a prompt, about a bad
-// one guidance.
+// TestGuidanceOfDocuments: a hint about a good picture becomes a prompt, one
+// about a bad picture becomes guidance.
 func TestGuidanceOfDocuments(t *testing.T) {
 	for _, row := range []struct {
 		seen     capture.Step

@@ -7,7 +7,7 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Stage says what the camera should film.
+// Stage is the subject that the camera should film.
 type Stage string
 
 // The stages of a check, in order.
@@ -49,9 +49,9 @@ var Hints = []capture.Hint{
 	capture.HoldStill, capture.RaiseLeft, capture.RaiseRight, capture.RaiseTop, capture.RaiseBottom, capture.TurnOver,
 }
 
-// stepOf converts the result of a picture of a document to the form used for
-// faces: a hint about a good picture becomes a prompt, about a bad one
-// guidance.
+// stepOf converts the result for a picture of a document to the form used for
+// faces: a hint about a good picture becomes a prompt, one about a bad picture
+// becomes guidance.
 func stepOf(seen capture.Step) Step {
 	hint := seen.Hint
 	if hint == capture.NoHint {

@@ -9,12 +9,12 @@ import (
 	"agegate/internal/check/document/wallet/wallettest"
 )
 
-// costLimit is the most processor time that an answer may take before anything of
-// it is proved. The smallest hostile one here took 60 times as long.
+// costLimit is the maximum processor time for an answer that has not yet proved
+// anything. The smallest hostile answer here once took 60 times as long.
 const costLimit = 50 * time.Millisecond
 
-// TestHugeKeysCostNothing: a stranger's certificates are refused for the size of
-// their keys before a signature is checked by one.
+// TestHugeKeysCostNothing: certificates of unknown senders are refused because of
+// the size of their keys, before a signature is checked with such a key.
 func TestHugeKeysCostNothing(t *testing.T) {
 	chain := wallettest.Chain(t, wallettest.HugeKey(wallettest.HugeBits))
 	token := wallettest.Token(t, "age", DocTypeProofOfAge, chain)

@@ -41,7 +41,7 @@ func (k deviceKey) public() (any, error) {
 	if k.Type != keyTypeEC2 || !ok {
 		return nil, refuse(ReasonAlgorithm)
 	}
-	var y []byte // compressed points, a boolean here, are not used by ISO/IEC 18013-5
+	var y []byte // y may also be a boolean for a compressed point, which ISO/IEC 18013-5 does not use
 	if decoder.Unmarshal(k.Y, &y) != nil {
 		return nil, refuse(ReasonAlgorithm)
 	}
@@ -52,8 +52,8 @@ func (k deviceKey) public() (any, error) {
 	return key, nil
 }
 
-// verifyDevice checks that the wallet which the document was issued to
-// presents it, in the session that transcript describes. readerKey is the
+// verifyDevice checks that the document is presented by the wallet to which it
+// was issued, in the session that transcript describes. readerKey is the
 // verifier's key in that session; nil refuses a MAC.
 func verifyDevice(d document, key deviceKey, transcript []byte, readerKey *ecdh.PrivateKey) error {
 	public, err := key.public()

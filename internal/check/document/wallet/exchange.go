@@ -15,16 +15,16 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Exchange is one request to a wallet: its nonce, the key that the wallet
-// encrypts to, and what it asks for.
+// Exchange is one request to a wallet: its nonce, the key to which the wallet
+// encrypts its answer, and the documents that it asks for.
 type Exchange struct {
 	docTypes   []string
 	authority  map[string][]string // by kind: key identifiers of its issuers, base64url
 	nonce      []byte
 	key        *ecdh.PrivateKey // P-256
 	thumbprint []byte           // of the public key as a JWK
-	state      string           // of a signed request, for its answer
-	identity   *Identity        // that signs requests; nil for none
+	state      string           // of a signed request; its answer must repeat it
+	identity   *Identity        // signs requests; nil for none
 }
 
 const (
@@ -78,13 +78,13 @@ func deriveKey(seed []byte) (*ecdh.PrivateKey, error) {
 	return ecdh.P256().NewPrivateKey(raw)
 }
 
-// signatureKey returns a key of P-256 in the form that libraries for signatures
-// and JWE ask for.
+// signatureKey converts a P-256 key to the type that libraries for signatures and
+// JWE need.
 func signatureKey(key *ecdh.PrivateKey) (*ecdsa.PrivateKey, error) {
 	return ecdsa.ParseRawPrivateKey(elliptic.P256(), key.Bytes())
 }
 
-const keyID = "1" // of the only key of a request
+const keyID = "1" // of the only key in a request
 
 func (e Exchange) publicJWK() (jose.JSONWebKey, error) {
 	key, err := signatureKey(e.key)

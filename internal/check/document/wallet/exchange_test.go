@@ -45,7 +45,7 @@ func newIssuer(t testing.TB, secret byte) *SampleIssuer {
 }
 
 // ways are the protocols: each asks for a proof, has the sample wallet answer,
-// and reads the answer, which may be of another request, origin or address.
+// and reads the answer, which may belong to another request, origin or address.
 var ways = map[string]struct {
 	answer func(t testing.TB, e Exchange, i *SampleIssuer, s SampleDocument, targetAge int) []byte
 	open   func(e Exchange, origin, responseURI string, answer []byte) (Presentation, error)
@@ -124,7 +124,7 @@ func TestEveryWay(t *testing.T) {
 				want                []Reason
 			}{
 				{"of age", way.answer(t, e, issuer, SampleDocument{Age: 18}, 18), e, origin, responseURI, now, []Reason{""}},
-				{"an age without a common statement", way.answer(t, e, issuer, SampleDocument{Age: 77}, 77), e, origin, responseURI, now, []Reason{ReasonNoStatement}}, // judged for 18 below
+				{"an age without a common statement", way.answer(t, e, issuer, SampleDocument{Age: 77}, 77), e, origin, responseURI, now, []Reason{ReasonNoStatement}}, // the target age is 18 below
 				{"under age", way.answer(t, e, issuer, SampleDocument{Age: 17}, 18), e, origin, responseURI, now, []Reason{ReasonUnderAge}},
 				{"expired", way.answer(t, e, issuer, SampleDocument{Age: 40, Expired: true}, 18), e, origin, responseURI, now, []Reason{ReasonExpired}},
 				{"used when it has expired", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, origin, responseURI, now.Add(2 * time.Hour), []Reason{ReasonExpired}},
@@ -136,7 +136,7 @@ func TestEveryWay(t *testing.T) {
 				p, err := way.open(tt.exchange, tt.origin, tt.responseURI, tt.answer)
 				targetAge := 18
 				if tt.want[0] == ReasonNoStatement {
-					targetAge = 78 // being over 77 says nothing about it
+					targetAge = 78 // a statement that the holder is over 77 does not prove 78
 				}
 				if err == nil {
 					err = verifier.Verify(bg, p, targetAge, tt.at)
@@ -192,8 +192,8 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// Whether a document was revoked is looked up once everything else but the age
-// holds, and not at all otherwise: nothing is fetched for a forged document.
+// The verifier looks up whether a document was revoked only after everything else
+// except the age holds. So it fetches nothing for a forged document.
 func TestStatusIsLookedUpLast(t *testing.T) {
 	issuer, stranger := newIssuer(t, 2), newIssuer(t, 3)
 	entry := StatusEntry{Index: 7, URI: listURI}
@@ -237,8 +237,8 @@ func TestStatusIsLookedUpLast(t *testing.T) {
 	}
 }
 
-// answered is the form that the sample wallet posts to a link whose parameters
-// were changed.
+// answered returns the form that the sample wallet posts in answer to a link with
+// changed parameters.
 func answered(t testing.TB, e Exchange, i *SampleIssuer, scheme string, change func(values url.Values)) url.Values {
 	t.Helper()
 	link, err := e.Link(scheme, 18, responseURI)
@@ -256,14 +256,14 @@ func answered(t testing.TB, e Exchange, i *SampleIssuer, scheme string, change f
 	return form
 }
 
-// asksFor changes what a request asks for.
+// asksFor changes a request's query.
 func asksFor(old, replacement string) func(url.Values) {
 	return func(values url.Values) {
 		values.Set("dcql_query", strings.ReplaceAll(values.Get("dcql_query"), old, replacement))
 	}
 }
 
-// Answers that prove the age, but not as the request asked for it.
+// Answers that prove the age, but do not follow the request.
 func TestAnswersAgainstTheProtocol(t *testing.T) {
 	e, issuer := newExchange(t, 1), newIssuer(t, 2)
 	verifier := Verifier{Issuers: issuer.Trusted()}
@@ -329,7 +329,7 @@ func TestAnswersAgainstTheProtocol(t *testing.T) {
 	}
 }
 
-// Only the kinds of documents that somebody is trusted for are asked for.
+// Requests ask only for kinds of documents with a trusted issuer.
 func TestRequestsNameWhatIsTrusted(t *testing.T) {
 	for _, tt := range []struct {
 		docTypes []string
@@ -362,7 +362,7 @@ func TestRequestsNameWhatIsTrusted(t *testing.T) {
 	}
 }
 
-// The request says what is needed and no more.
+// A request asks for what is needed and no more.
 func TestQueries(t *testing.T) {
 	for _, tt := range []struct {
 		targetAge int
@@ -396,8 +396,9 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// Requests name the key identifiers of those who are trusted, so that a wallet
-// offers no document that would be refused, unless one of them has none.
+// Requests name the key identifiers of the trusted issuers, so that a wallet
+// offers no document that would be refused. If one issuer has no identifier, they
+// name none.
 func TestRequestsNameTheAuthorities(t *testing.T) {
 	issuer, other := newIssuer(t, 2), newIssuer(t, 3)
 	id, otherID := encode64(issuer.root.SubjectKeyId), encode64(other.root.SubjectKeyId)
@@ -441,7 +442,8 @@ func TestRequestsNameTheAuthorities(t *testing.T) {
 	}
 }
 
-// Annex C: the second edition's alternatives for an age that few documents state.
+// Annex C: alternatives of the second edition for an age that few documents
+// state.
 func TestAlternativeElements(t *testing.T) {
 	e := newExchange(t, 1)
 	for targetAge, want := range map[int]string{
@@ -471,7 +473,7 @@ func TestAlternativeElements(t *testing.T) {
 	}
 }
 
-// Documents of the other kinds prove an age with the statements of their
+// Documents of the other kinds prove an age by the statements of their
 // namespaces.
 func TestOtherKindsOfDocuments(t *testing.T) {
 	e, issuer := newExchange(t, 1), newIssuer(t, 2)
@@ -499,13 +501,13 @@ func TestExchangesDiffer(t *testing.T) {
 	}
 }
 
-// presentation returns one that holds.
+// presentation returns a presentation that proves the age.
 func presentation(t testing.TB, i *SampleIssuer, age int) Presentation {
 	t.Helper()
 	return presented(t, i, SampleDocument{Age: age})
 }
 
-// presented returns a presentation of a document in the browser.
+// presented returns a presentation of a document through the browser.
 func presented(t testing.TB, i *SampleIssuer, s SampleDocument) Presentation {
 	t.Helper()
 	e := newExchange(t, 1)

@@ -54,7 +54,7 @@ func signedParts(t testing.TB, raw []byte, d document) map[string][]byte {
 	return parts
 }
 
-// Every flip of one byte of a signed part is refused.
+// Flipping any byte of a signed part makes the response refused.
 func TestEveryFlippedByteIsRefused(t *testing.T) {
 	issuer := newIssuer(t, 2)
 	sample := presentation(t, issuer, 30)
@@ -106,7 +106,7 @@ func TestEveryFlippedByteIsRefused(t *testing.T) {
 				p := tt.p
 				p.transcript = bytes.Clone(p.transcript)
 				if p.transcript[i] ^= 0x01; decoder.Wellformed(p.transcript) != nil {
-					continue // the transcript is the verifier's own: always well-formed
+					continue // the verifier builds the transcript itself, so it is always well-formed
 				}
 				if err := tt.verify(p); ReasonOf(err) == "" {
 					t.Errorf("transcript, byte %d: %v", i, err)

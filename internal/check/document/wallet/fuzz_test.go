@@ -7,10 +7,11 @@ import (
 	"testing"
 )
 
-// maxGrowth is how many bytes reading one hostile response may allocate.
+// maxGrowth is how many bytes may be allocated while one hostile response is
+// read.
 const maxGrowth = 64 << 20
 
-// bounded runs read and fails when it allocates without bound.
+// bounded runs read and fails if it allocates too much for the size of its input.
 func bounded(t *testing.T, size int, read func()) {
 	t.Helper()
 	var before, after runtime.MemStats

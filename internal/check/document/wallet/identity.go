@@ -14,15 +14,15 @@ import (
 	"github.com/veraison/go-cose"
 )
 
-// Identity is a verifier that signs its requests, which wallets that must know
-// who asks demand: a key, and the certificates that say whose it is.
+// Identity is a verifier that signs its requests, as some wallets demand: a key,
+// and the certificates that name its owner.
 type Identity struct {
 	Key   *ecdsa.PrivateKey   // P-256 or P-384
 	Chain []*x509.Certificate // the key's own first, without the trust anchor
-	// DNS is the host by which requests name the verifier (x509_san_dns); empty
-	// names it by the certificate's hash (x509_hash).
+	// DNS is the host name that identifies the verifier in requests
+	// (x509_san_dns); if empty, the certificate's hash identifies it (x509_hash).
 	DNS string
-	// Metadata is what Google Wallet shows of the verifier, as EncodeMetadata
+	// Metadata is what Google Wallet shows about the verifier, as EncodeMetadata
 	// returns it; nil for none.
 	Metadata []byte
 }
@@ -40,18 +40,18 @@ func (i Identity) ClientID() string {
 // 18013-5, B.1.7).
 var UsageReader = asn1.ObjectIdentifier{1, 0, 18013, 5, 1, 6}
 
-// UsageMetadata is the extension of a verifier's certificate with the hash of
-// what Google Wallet shows of it.
+// UsageMetadata is the extension of a verifier's certificate that holds the hash
+// of the metadata for Google Wallet.
 var UsageMetadata = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 10, 1}
 
-// Display is what Google Wallet shows of a verifier.
+// Display is what Google Wallet shows about a verifier.
 type Display struct {
 	Name       string `cbor:"display_name"`
 	LogoURI    string `cbor:"logo_uri,omitempty"`
 	PrivacyURI string `cbor:"privacy_policy_uri,omitempty"`
 }
 
-// EncodeMetadata returns Google's metadata of a verifier: CBOR in CBOR.
+// EncodeMetadata returns Google's metadata of a verifier: CBOR embedded in CBOR.
 func EncodeMetadata(d Display) []byte {
 	return embed(encode(struct {
 		Version string  `cbor:"schema_version"`
@@ -97,8 +97,8 @@ func (e Exchange) Unsigned() Exchange {
 // IsSigned reports whether requests are signed.
 func (e Exchange) IsSigned() bool { return e.identity != nil }
 
-// ProtocolSigned is OpenID4VP's name in the Digital Credentials API for requests
-// that are signed.
+// ProtocolSigned is OpenID4VP's name in the Digital Credentials API for signed
+// requests.
 const ProtocolSigned = "openid4vp-v1-signed"
 
 // RequestObjectType is the media type of a signed request.
@@ -110,31 +110,33 @@ type requestObject struct {
 	Audience string   `json:"aud"`
 	IssuedAt int64    `json:"iat"`
 	Expires  int64    `json:"exp"`
-	Origins  []string `json:"expected_origins,omitempty"` // in the browser only
+	Origins  []string `json:"expected_origins,omitempty"` // only for requests in the browser
 	openIDRequest
 	ResponseURI string `json:"response_uri,omitempty"`
 	State       string `json:"state,omitempty"`
 	WalletNonce string `json:"wallet_nonce,omitempty"`
 }
 
-// audience is that of requests to any wallet (OpenID4VP 1.0, 5.8).
+// audience is the audience of requests to any wallet (OpenID4VP 1.0, 5.8).
 const audience = "https://self-issued.me/v2"
 
-// requestLife is how long a signed request may be used. It is served again with
-// another time when a wallet asks again.
+// requestLife is how long a signed request may be used. A wallet that asks again
+// gets the request with a later time.
 const requestLife = 10 * time.Minute
 
-// MaxWalletNonce bounds the nonce of a wallet that is sent back to it.
+// MaxWalletNonce is the maximum length of a wallet's nonce, which the signed
+// request repeats.
 const MaxWalletNonce = 512
 
-// SignedLink returns a short link to a signed request, which the wallet gets from
-// requestURI.
+// SignedLink returns a short link to a signed request, which the wallet fetches
+// from requestURI.
 func (e Exchange) SignedLink(scheme, requestURI string) string {
 	return scheme + "://?client_id=" + e.identity.ClientID() + "&request_uri=" + escapeLight(requestURI) + "&request_uri_method=post"
 }
 
-// escapeLight escapes a URL in a query and leaves the colons and slashes that a
-// query may have (RFC 3986, 3.4): the link becomes a QR code.
+// escapeLight escapes a URL for use in a query, but leaves colons and slashes,
+// which a query may contain (RFC 3986, 3.4). This keeps the link short for its QR
+// code.
 func escapeLight(u string) string {
 	parsed, err := url.Parse(u)
 	if err != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
@@ -144,7 +146,7 @@ func escapeLight(u string) string {
 }
 
 // RequestObject returns the signed request whose answer goes to responseURI. It
-// echoes the nonce that a wallet gave, if any.
+// repeats the wallet's nonce, if there is one.
 func (e Exchange) RequestObject(targetAge int, responseURI, walletNonce string, now time.Time) (string, error) {
 	request, err := e.signable("direct_post.jwt", targetAge, now)
 	if err != nil {
@@ -154,7 +156,7 @@ func (e Exchange) RequestObject(targetAge int, responseURI, walletNonce string, 
 	return e.identity.sign(request)
 }
 
-// browserObject returns the signed request for a page of origin.
+// browserObject returns the signed request for a page of the given origin.
 func (e Exchange) browserObject(targetAge int, origin string, now time.Time) (string, error) {
 	request, err := e.signable("dc_api.jwt", targetAge, now)
 	if err != nil {

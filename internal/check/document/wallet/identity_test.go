@@ -17,8 +17,8 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// newIdentity is a verifier whose certificate an authority of the test's own
-// issued.
+// newIdentity returns a verifier with a certificate issued by an authority made
+// for the test.
 func newIdentity(t testing.TB, curve elliptic.Curve) (Identity, *x509.Certificate) {
 	t.Helper()
 	rootKey, key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), must(ecdsa.GenerateKey(curve, rand.Reader))
@@ -35,7 +35,7 @@ func newIdentity(t testing.TB, curve elliptic.Curve) (Identity, *x509.Certificat
 	return Identity{Key: key, Chain: []*x509.Certificate{certificate}}, root
 }
 
-// The identifier of OpenID4VP 1.0, 5.9.3, is made of the certificate.
+// The client identifier of OpenID4VP 1.0, 5.9.3, is derived from the certificate.
 func TestClientID(t *testing.T) {
 	identity, _ := newIdentity(t, elliptic.P256())
 	hash := sha256.Sum256(identity.Chain[0].Raw)
@@ -96,7 +96,7 @@ func TestSignedRequests(t *testing.T) {
 	}
 }
 
-// An answer by the browser to each request that an identity signs.
+// The browser answers each request that an identity signs.
 func TestSignedRequestsInTheBrowser(t *testing.T) {
 	issuer := newIssuer(t, 2)
 	identity, root := newIdentity(t, elliptic.P384())
@@ -170,7 +170,7 @@ func checkReader(t *testing.T, data []byte, root *x509.Certificate) {
 	}
 }
 
-// Google's metadata, as its guide writes it, and its hash in a certificate.
+// Google's metadata in the form of Google's guide, and its hash in a certificate.
 func TestMetadata(t *testing.T) {
 	metadata := EncodeMetadata(Display{"Shop", "https://shop.example/logo.png", "https://shop.example/privacy"})
 	var content cbor.RawMessage = must(embedded(metadata))

@@ -12,14 +12,14 @@ import (
 	"github.com/veraison/go-cose"
 )
 
-// Issuer is a certificate that documents of one kind are trusted from: an
-// authority that certifies document signers, or a document signer itself.
+// Issuer is a certificate trusted for one kind of document: an authority that
+// certifies document signers, or a document signer itself.
 type Issuer struct {
 	DocType     string
 	Certificate *x509.Certificate
 	// SignerUsage is the extended key usage that the document signer's
-	// certificate must have. Nil asks for none: ISO and the EU use different ones,
-	// and some issuers set none.
+	// certificate must have. If nil, none is required: ISO and the EU use
+	// different ones, and some issuers set none.
 	SignerUsage asn1.ObjectIdentifier
 }
 
@@ -28,8 +28,8 @@ func (i Issuer) validAt(now time.Time) bool {
 	return !now.Before(i.Certificate.NotBefore) && now.Before(i.Certificate.NotAfter)
 }
 
-// Kinds returns the kinds of documents for which the certificate of some issuer
-// is valid at now, in the order of DocTypes.
+// Kinds returns the kinds of documents for which at least one issuer's
+// certificate is valid at now, in the order of DocTypes.
 func Kinds(issuers []Issuer, now time.Time) (kinds []string) {
 	for _, docType := range DocTypes() {
 		if slices.ContainsFunc(issuers, func(i Issuer) bool { return i.DocType == docType && i.validAt(now) }) {
@@ -39,13 +39,13 @@ func Kinds(issuers []Issuer, now time.Time) (kinds []string) {
 	return kinds
 }
 
-// maxAuthorities is how many issuers a request names: a link has to fit into a
-// QR code, and a long list serves wallets less than none.
+// maxAuthorities is how many issuers a request may name: a link has to fit into a
+// QR code. With more issuers, the request names none.
 const maxAuthorities = 16
 
 // authorities returns the key identifiers, in base64url, by which a wallet finds
-// the documents of a kind that somebody trusted has issued (OpenID4VP 1.0,
-// 6.1.1.1). It returns none when an issuer has none, or too many are trusted:
+// documents of a kind from trusted issuers (OpenID4VP 1.0, 6.1.1.1). It returns
+// none if an issuer has no identifier or if there are too many issuers, because
 // the request must not leave out a document that would be accepted.
 func authorities(issuers []Issuer, docType string, now time.Time) (ids []string) {
 	for _, issuer := range issuers {
@@ -68,14 +68,14 @@ func authorities(issuers []Issuer, docType string, now time.Time) (ids []string)
 // licences (ISO/IEC 18013-5, Annex B.1.4).
 var UsageMDL = asn1.ObjectIdentifier{1, 0, 18013, 5, 1, 2}
 
-// maxChain is the most certificates that a document may carry.
+// maxChain is the maximum number of certificates that a document may carry.
 const maxChain = 4
 
-// signAlgorithms are the algorithms of signatures that are accepted.
+// signAlgorithms are the accepted signature algorithms.
 var signAlgorithms = []cose.Algorithm{cose.AlgorithmES256, cose.AlgorithmES384, cose.AlgorithmES512, cose.AlgorithmEdDSA}
 
 // verifyIssuer checks the issuer's certificates and signature, and returns the
-// security object that it signed.
+// signed security object.
 func verifyIssuer(d document, issuers []Issuer, now time.Time) (securityObject, error) {
 	var object securityObject
 	message, err := parseSign1(d.IssuerSigned.IssuerAuth)
@@ -162,8 +162,8 @@ func certificates(headers cose.Headers) ([]*x509.Certificate, error) {
 }
 
 // parseChain reads the certificates that come with a document or a status list,
-// the signer first. The sender chose them, so their keys are checked before
-// anything is computed with one.
+// the signer first. The sender chose them, so parseChain checks the keys before
+// anything is computed with them.
 func parseChain(encoded [][]byte) ([]*x509.Certificate, error) {
 	if len(encoded) == 0 || len(encoded) > maxChain {
 		return nil, refuse(ReasonMalformed)
@@ -182,8 +182,8 @@ func parseChain(encoded [][]byte) ([]*x509.Certificate, error) {
 	return chain, nil
 }
 
-// verifyChain checks that the signer's certificate is valid at now and leads to
-// an issuer that is trusted for the kind of document.
+// verifyChain checks that the signer's certificate is valid at now and that an
+// issuer trusted for the kind of document certified it.
 func verifyChain(chain []*x509.Certificate, docType string, issuers []Issuer, now time.Time) error {
 	roots, intermediates := x509.NewCertPool(), x509.NewCertPool()
 	for _, issuer := range issuers {

@@ -91,7 +91,7 @@ func TestChainPolicy(t *testing.T) {
 	}
 }
 
-// A response that grows out of proportion when it is decompressed is refused.
+// A response that becomes far too large when it is decompressed is refused.
 func TestCompressedResponseIsBounded(t *testing.T) {
 	e := newExchange(t, 1)
 	key, err := e.publicJWK()

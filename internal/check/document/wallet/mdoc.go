@@ -8,8 +8,8 @@ import (
 )
 
 // The structures of ISO/IEC 18013-5, 8.3.2.1.2.2 (device response) and 9.1.2.4
-// (mobile security object). What is signed or digested stays as received: a
-// wallet's encoding need not be the one that this package would choose.
+// (mobile security object). Signed or digested parts are kept as received,
+// because a wallet may encode them differently from this package.
 
 type deviceResponse struct {
 	Version   string     `cbor:"version"`

@@ -34,12 +34,12 @@ type docRequest struct {
 
 type itemsRequest struct {
 	DocType    string                     `cbor:"docType"`
-	NameSpaces map[string]map[string]bool `cbor:"nameSpaces"` // elements, and whether they will be kept
+	NameSpaces map[string]map[string]bool `cbor:"nameSpaces"` // element names, each with whether it will be stored
 	Info       *requestInfo               `cbor:"requestInfo,omitempty"`
 }
 
-// requestInfo is of the second edition of ISO/IEC 18013-5; other wallets ignore
-// it.
+// requestInfo belongs to the second edition of ISO/IEC 18013-5; wallets of the
+// first edition ignore it.
 type requestInfo struct {
 	Alternatives []alternativeElements `cbor:"alternativeDataElements"`
 }
@@ -60,7 +60,7 @@ type encryptionParameters struct {
 	Recipient publicKey `cbor:"recipientPublicKey"`
 }
 
-// publicKey is an EC2 COSE_Key as it is written.
+// publicKey is an EC2 COSE_Key to be written.
 type publicKey struct {
 	Type  int64  `cbor:"1,keyasint"`
 	Curve int64  `cbor:"-1,keyasint"`
@@ -75,10 +75,10 @@ func coseKey(key *ecdh.PublicKey) publicKey {
 	return publicKey{Type: keyTypeEC2, Curve: curveP256, X: point[1 : 1+coordinateBytes], Y: point[1+coordinateBytes:]}
 }
 
-// mdocRequest asks for the statement of the target age from one kind of
-// document. The wallet answers with the nearest statement that it has
-// (ISO/IEC 18013-5, 7.2.5), or with an alternative that the request names. An
-// identity signs the request for pages of origin.
+// mdocRequest asks for the statement of the target age from one kind of document.
+// The wallet answers with the nearest statement that it has (ISO/IEC 18013-5,
+// 7.2.5), or with an alternative that the request names. If there is an identity,
+// it signs the request for pages of origin.
 func (e Exchange) mdocRequest(docType string, targetAge int, origin string) (mdocRequest, error) {
 	namespace := namespaces[docType]
 	items := itemsRequest{DocType: docType, NameSpaces: map[string]map[string]bool{namespace: {ageElement(targetAge): false}}}
@@ -98,7 +98,7 @@ func (e Exchange) mdocRequest(docType string, targetAge int, origin string) (mdo
 	return mdocRequest{DeviceRequest: encode64(encode(request)), EncryptionInfo: e.encryptionInfo()}, nil
 }
 
-// authenticateReader signs a request with one document for the session of a
+// authenticateReader signs a request for one document in the session of a
 // transcript, in the forms of both editions of ISO/IEC 18013-5 (9.1.4).
 func (i Identity) authenticateReader(r *deviceRequest, transcript []byte) (err error) {
 	session, items := cbor.RawMessage(transcript), r.Requests[0].Items
@@ -143,7 +143,7 @@ type encryptedData struct {
 	CipherText []byte `cbor:"cipherText"`
 }
 
-// openMdoc decrypts the answer of a wallet on a page of origin.
+// openMdoc decrypts a wallet's answer to a page of origin.
 func (e Exchange) openMdoc(origin string, data json.RawMessage) (Presentation, error) {
 	var answer struct {
 		Response string `json:"response"`

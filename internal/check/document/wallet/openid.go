@@ -76,11 +76,11 @@ var encodings = []jose.ContentEncryption{jose.A128GCM, jose.A256GCM}
 // credentialID names a kind of document in a query and its answer.
 var credentialID = map[string]string{DocTypeMDL: "licence", DocTypeProofOfAge: "age", DocTypePhotoID: "photo-id", DocTypeIDCard: "id-card"}
 
-// statedAges are the ages that documents most often have a statement for.
+// statedAges are the ages for which most documents have a statement.
 var statedAges = []int{18, 21}
 
-// query asks for one of the given kinds of documents. It asks for one statement:
-// that of the target age, or else one above that documents often have.
+// query asks for one of the given kinds of documents and for one statement in it:
+// the one for the target age, or else a common one for a higher age.
 func query(targetAge int, docTypes ...string) dcqlQuery {
 	var q dcqlQuery
 	var options [][]string
@@ -104,8 +104,8 @@ func query(targetAge int, docTypes ...string) dcqlQuery {
 	return q
 }
 
-// alternatives returns the ages whose statements prove the target age, the one
-// that says least first.
+// alternatives returns the ages whose statements prove the target age, the least
+// revealing first.
 func alternatives(targetAge int) []int {
 	ages := []int{targetAge}
 	if slices.Contains(statedAges, targetAge) {
@@ -119,8 +119,7 @@ func alternatives(targetAge int) []int {
 	return ages
 }
 
-// query asks for one of the exchange's kinds of documents, of the issuers that
-// are trusted.
+// query asks for one of the exchange's kinds of documents from trusted issuers.
 func (e Exchange) query(targetAge int) dcqlQuery {
 	q := query(targetAge, e.docTypes...)
 	for i, docType := range e.docTypes {
@@ -143,15 +142,15 @@ func (e Exchange) metadata() (clientMetadata, error) {
 	}, err
 }
 
-// BrowserRequest is one of the alternatives that the page offers to the Digital
+// BrowserRequest is one of the requests that the page offers to the Digital
 // Credentials API.
 type BrowserRequest struct {
 	Protocol string `json:"protocol"`
 	Data     any    `json:"data"`
 }
 
-// BrowserRequests returns the requests for a page of origin to make, from which
-// the browser chooses the first that a wallet answers.
+// BrowserRequests returns the requests that a page of origin should make. The
+// browser uses the first one that a wallet can answer.
 func (e Exchange) BrowserRequests(targetAge int, origin string, now time.Time) ([]BrowserRequest, error) {
 	requests := []BrowserRequest{}
 	if len(e.docTypes) == 0 {
@@ -185,13 +184,12 @@ type signedRequest struct {
 	Request string `json:"request"`
 }
 
-// OpenBrowser reads what the Digital Credentials API returned on a page of
-// origin.
+// OpenBrowser reads the Digital Credentials API's result on a page of origin.
 func (e Exchange) OpenBrowser(origin, protocol string, data json.RawMessage) (Presentation, error) {
 	switch protocol {
 	case ProtocolMdoc:
 		return e.openMdoc(origin, data)
-	case ProtocolOpenID, ProtocolSigned: // the answer to either is the same
+	case ProtocolOpenID, ProtocolSigned: // both are answered in the same form
 		var answer struct {
 			Response string `json:"response"`
 			Error    string `json:"error"`
@@ -208,12 +206,12 @@ func (e Exchange) OpenBrowser(origin, protocol string, data json.RawMessage) (Pr
 	}
 }
 
-// clientID is the verifier's identifier in a request that is not signed
-// (OpenID4VP 1.0, 5.9.3).
+// clientID is the verifier's identifier in an unsigned request (OpenID4VP 1.0,
+// 5.9.3).
 func clientID(responseURI string) string { return "redirect_uri:" + responseURI }
 
-// Schemes returns the schemes of links that ask for something which the
-// exchange asks for.
+// Schemes returns the schemes of links that can ask for a document of the
+// exchange.
 func (e Exchange) Schemes() (schemes []string) {
 	if slices.Contains(e.docTypes, DocTypeProofOfAge) {
 		schemes = append(schemes, SchemeProofOfAge)
@@ -224,8 +222,8 @@ func (e Exchange) Schemes() (schemes []string) {
 	return schemes
 }
 
-// Link returns a request as a link or QR code for a scheme. The wallet posts
-// its answer to responseURI, which must be another one for each scheme.
+// Link returns a request as a link or QR code for a scheme. The wallet posts its
+// answer to responseURI, which must differ between schemes.
 func (e Exchange) Link(scheme string, targetAge int, responseURI string) (string, error) {
 	values := url.Values{
 		"client_id": {clientID(responseURI)}, "response_uri": {responseURI},
@@ -255,11 +253,12 @@ func (e Exchange) Link(scheme string, targetAge int, responseURI string) (string
 	return scheme + "://?" + values.Encode(), nil
 }
 
-// proofOfAge is the document that a link with SchemeProofOfAge asks for.
+// proofOfAge is the only kind of document that a link with SchemeProofOfAge asks
+// for.
 var proofOfAge = []string{DocTypeProofOfAge}
 
-// OpenPost reads what a wallet posted to responseURI in answer to the link with
-// a scheme. An answer in another response mode than the link's is refused.
+// OpenPost reads what a wallet posted to responseURI in answer to the link with a
+// scheme. It refuses an answer in another response mode than the link's.
 func (e Exchange) OpenPost(scheme, responseURI string, form url.Values) (Presentation, error) {
 	parameter := "response"
 	if scheme == SchemeProofOfAge {
@@ -281,7 +280,7 @@ func (e Exchange) OpenPost(scheme, responseURI string, form url.Values) (Present
 	}
 }
 
-// walletError is the refusal for an error that a wallet answers with (OpenID4VP
+// walletError returns the refusal for an error reported by a wallet (OpenID4VP
 // 1.0, 8.5).
 func walletError(code string) error {
 	if code == "access_denied" {
@@ -290,8 +289,8 @@ func walletError(code string) error {
 	return refuse(ReasonUnable)
 }
 
-// decrypt opens an encrypted response. The library bounds what a compressed one
-// may grow to.
+// decrypt opens an encrypted response. The library limits the size of
+// decompressed responses.
 func (e Exchange) decrypt(response string, transcript []byte) (Presentation, error) {
 	if len(response) > 2*MaxResponseBytes {
 		return Presentation{}, refuse(ReasonMalformed)
@@ -322,8 +321,9 @@ func (e Exchange) decrypt(response string, transcript []byte) (Presentation, err
 	return e.onlyDocument(payload.Token, e.docTypes, transcript)
 }
 
-// onlyDocument reads a vp_token with one presentation, which must answer the
-// query for the kind of document that its member names (OpenID4VP 1.0, 8.1).
+// onlyDocument reads a vp_token with one presentation. The presentation must
+// answer the query for the kind of document that its member in the token names
+// (OpenID4VP 1.0, 8.1).
 func (e Exchange) onlyDocument(token json.RawMessage, asked []string, transcript []byte) (Presentation, error) {
 	var answers map[string][]string
 	if json.Unmarshal(token, &answers) != nil || len(answers) != 1 {

@@ -8,7 +8,7 @@ type Reason string
 
 // The reasons.
 const (
-	ReasonMalformed         Reason = "malformed"          // not a response of the protocol, or of more than one document
+	ReasonMalformed         Reason = "malformed"          // not a response of the protocol, or with several documents
 	ReasonEncryption        Reason = "encryption"         // not encrypted to this request
 	ReasonAlgorithm         Reason = "algorithm"          // an algorithm or a key that is not supported
 	ReasonDocType           Reason = "doctype"            // another kind of document
@@ -19,10 +19,10 @@ const (
 	ReasonDigest            Reason = "digest"             // a statement is not the one that the issuer signed
 	ReasonDevice            Reason = "device"             // not presented by the wallet it was issued to, for this request
 	ReasonNotYetValid       Reason = "not_yet_valid"
-	ReasonStatus            Reason = "status"       // whether it was revoked could not be found out
-	ReasonNoStatement       Reason = "no_statement" // says nothing about the target age
-	ReasonDeclined          Reason = "declined"     // the holder does not share a document
-	ReasonUnable            Reason = "unable"       // the wallet reports another error
+	ReasonStatus            Reason = "status"       // the status list could not be read
+	ReasonNoStatement       Reason = "no_statement" // says nothing that decides the target age
+	ReasonDeclined          Reason = "declined"     // the holder declined to share a document
+	ReasonUnable            Reason = "unable"       // the wallet reported another error
 	ReasonExpired           Reason = "expired"
 	ReasonRevoked           Reason = "revoked"
 	ReasonUnderAge          Reason = "under_age"
@@ -37,15 +37,14 @@ func Reasons() []Reason {
 	}
 }
 
-// Genuine reports whether a document that is refused for this reason is the
-// holder's own and was issued by a trusted issuer: it was read, and what it says
-// does not suffice.
+// Genuine reports whether a document refused for this reason is the holder's own
+// and from a trusted issuer: it could be read, but does not prove the age.
 func (r Reason) Genuine() bool {
 	return r == ReasonExpired || r == ReasonRevoked || r == ReasonUnderAge
 }
 
-// WalletError reports whether the wallet answered as the protocol says, with an
-// error in place of a document.
+// WalletError reports whether the wallet answered with an error of the protocol
+// instead of a document.
 func (r Reason) WalletError() bool { return r == ReasonDeclined || r == ReasonUnable }
 
 // RefusalError is the error of a presentation that proves nothing.

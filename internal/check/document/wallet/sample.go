@@ -18,22 +18,23 @@ import (
 )
 
 // SampleIssuer issues proofs of any age for tests and demonstrations. Only test
-// sessions of the installation whose secret its key is derived from trust it.
+// sessions trust it, and only in the installation from whose secret its key is
+// derived.
 type SampleIssuer struct {
 	root      *x509.Certificate
 	signer    *ecdsa.PrivateKey
 	signerDER []byte
 }
 
-// sampleEpoch and sampleEnd bound the sample issuer's certificates, whatever a
-// test's clock says.
+// sampleEpoch and sampleEnd bound the validity of the sample issuer's
+// certificates. The range is wide, so that it holds for the clock of any test.
 var (
 	sampleEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	sampleEnd   = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// NewSampleIssuer derives the issuer's key from 32 secret bytes. Every process
-// with the same secret accepts what another one issues.
+// NewSampleIssuer derives the issuer's key from 32 secret bytes. Processes with
+// the same secret accept each other's documents.
 func NewSampleIssuer(secret []byte) (*SampleIssuer, error) {
 	derived, err := deriveKey(secret)
 	if err != nil {
@@ -70,8 +71,8 @@ func NewSampleIssuer(secret []byte) (*SampleIssuer, error) {
 // sampleKinds are the kinds of documents that the sample issuer issues.
 var sampleKinds = []string{DocTypeProofOfAge, DocTypeMDL}
 
-// Trusted returns the issuer as a verifier trusts it, for every kind of document
-// that it issues.
+// Trusted returns the issuer in the form in which a verifier trusts it, once for
+// each kind of document that it issues.
 func (i *SampleIssuer) Trusted() []Issuer {
 	var issuers []Issuer
 	for _, docType := range sampleKinds {
@@ -84,14 +85,14 @@ func (i *SampleIssuer) Trusted() []Issuer {
 type SampleDocument struct {
 	Age     int // of the holder, in years
 	Expired bool
-	status  *StatusEntry // where to look up whether it was revoked
+	status  *StatusEntry // where to look up whether the document was revoked
 }
 
 // sampleValidity is how long a sample document is valid.
 const sampleValidity = time.Hour
 
-// issue returns the issuer's part of a document, with only the given statements
-// disclosed. A sample document has every statement.
+// issue returns the part of a document that the issuer signs, disclosing only the
+// given statements. A sample document has every statement.
 func (i *SampleIssuer) issue(s SampleDocument, docType string, holder *ecdh.PublicKey, ages []int, now time.Time) (issuerSigned, error) {
 	namespace := namespaces[docType]
 	digests := map[uint64][]byte{}
@@ -130,7 +131,7 @@ func (i *SampleIssuer) issue(s SampleDocument, docType string, holder *ecdh.Publ
 	return issuerSigned{NameSpaces: map[string][]cbor.RawMessage{namespace: disclosed}, IssuerAuth: signed}, err
 }
 
-// sampleTime is a time as a tdate of RFC 8610.
+// sampleTime encodes a time as a tdate of RFC 8610.
 func sampleTime(t time.Time) cbor.Tag { return cbor.Tag{Number: 0, Content: t.Format(time.RFC3339)} }
 
 // sign1 returns a COSE_Sign1 over payload.

@@ -20,8 +20,8 @@ import (
 // understand.
 var errSampleRequest = errors.New("the sample wallet does not understand the request")
 
-// AnswerLink answers a request that was made as a link: it returns the form to
-// post, and the address that the request names for it.
+// AnswerLink answers a request made as a link: it returns the form to post and
+// the address to post it to.
 func (i *SampleIssuer) AnswerLink(link string, s SampleDocument, now time.Time) (responseURI string, form url.Values, err error) {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -47,8 +47,8 @@ func (i *SampleIssuer) AnswerLink(link string, s SampleDocument, now time.Time) 
 	return responseURI, url.Values{"response": {response}}, err
 }
 
-// AnswerBrowser answers one request of a page of origin, given as JSON, as the
-// Digital Credentials API does.
+// AnswerBrowser answers one request of a page of origin, given as JSON, like the
+// Digital Credentials API.
 func (i *SampleIssuer) AnswerBrowser(protocol string, data json.RawMessage, origin string, s SampleDocument, now time.Time) (json.RawMessage, error) {
 	var response string
 	var err error
@@ -92,8 +92,8 @@ func readBrowser(protocol string, data json.RawMessage, origin string, now time.
 	return object.openIDRequest, nil
 }
 
-// readObject reads a signed request, as a wallet does that trusts every
-// verifier whose client identifier is that of its certificate.
+// readObject reads a signed request, like a wallet that trusts every verifier
+// whose client identifier matches its certificate.
 func readObject(object string, now time.Time) (r requestObject, err error) {
 	signed, err := jose.ParseSignedCompact(object, []jose.SignatureAlgorithm{jose.ES256, jose.ES384})
 	if err != nil {
@@ -126,9 +126,8 @@ func readObject(object string, now time.Time) (r requestObject, err error) {
 	return r, nil
 }
 
-// AnswerObject answers a signed request that a wallet got from the address of a
-// link for clientID: it returns the form to post, and the address that the
-// request names for it.
+// AnswerObject answers a signed request that a wallet fetched through a link for
+// clientID: it returns the form to post and the address to post it to.
 func (i *SampleIssuer) AnswerObject(clientID, object string, s SampleDocument, now time.Time) (responseURI string, form url.Values, err error) {
 	r, err := readObject(object, now)
 	if err != nil || r.ClientID != clientID || r.ResponseMode != "direct_post.jwt" {
@@ -140,7 +139,7 @@ func (i *SampleIssuer) AnswerObject(clientID, object string, s SampleDocument, n
 	return r.ResponseURI, url.Values{"response": {response}}, err
 }
 
-// encrypted returns the answer to a request as a JWE to its key.
+// encrypted returns the answer to a request as a JWE for the request's key.
 func (i *SampleIssuer) encrypted(request openIDRequest, s SampleDocument, now time.Time, session func(thumbprint []byte) []byte) (string, error) {
 	keys := request.Metadata.Keys.Keys
 	if len(keys) != 1 {
@@ -169,7 +168,7 @@ func (i *SampleIssuer) encrypted(request openIDRequest, s SampleDocument, now ti
 	return message.CompactSerialize()
 }
 
-// token returns the vp_token that answers the first credential of a query.
+// token returns the vp_token that answers the first credential in a query.
 func (i *SampleIssuer) token(q dcqlQuery, s SampleDocument, session []byte, now time.Time) (json.RawMessage, error) {
 	if len(q.Credentials) == 0 || len(q.Credentials[0].Claims) == 0 {
 		return nil, errSampleRequest

@@ -12,22 +12,23 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Token status lists (draft-ietf-oauth-status-list): whether documents of an
-// issuer were revoked, some bits for each, compressed and signed.
+// Token status lists (draft-ietf-oauth-status-list) say which documents of an
+// issuer were revoked: a few bits for each document, compressed and signed.
 
-// StatusListTypes are the media types of status lists, as an Accept header.
+// StatusListTypes are the media types of status lists, in the form of an Accept
+// header.
 const StatusListTypes = "application/statuslist+cwt, application/statuslist+jwt"
 
-// MaxStatusListBytes bounds a status list, and maxStatusBytes its content once
-// it is decompressed: 32 million documents of one bit each.
+// MaxStatusListBytes bounds a status list, and maxStatusBytes its decompressed
+// content: 32 million documents of one bit each.
 const (
 	MaxStatusListBytes = 1 << 20
 	maxStatusBytes     = 4 << 20
 )
 
-// StatusList is a status list whose signature holds.
+// StatusList is a status list whose signature was verified.
 type StatusList struct {
-	bits  uint64 // for each document: 1, 2, 4 or 8
+	bits  uint64 // bits per document: 1, 2, 4 or 8
 	list  []byte
 	until time.Time
 	ttl   time.Duration
@@ -47,8 +48,8 @@ type statusBytes struct {
 	Text string `cbor:"-"    json:"lst"` // base64url, in JSON
 }
 
-// ParseStatusList verifies a status list that was fetched from uri. Its signer
-// must lead to an issuer that is trusted for the kind of document.
+// ParseStatusList verifies a status list fetched from uri. Its signer must be
+// certified by an issuer that is trusted for the kind of document.
 func ParseStatusList(token []byte, uri, docType string, issuers []Issuer, now time.Time) (*StatusList, error) {
 	if len(token) > MaxStatusListBytes {
 		return nil, refuse(ReasonStatus)
@@ -110,7 +111,8 @@ func statusClaimsOf(token []byte, docType string, issuers []Issuer, now time.Tim
 }
 
 // headerChain returns the certificates of a JWT's x5c header (RFC 7515, 4.1.6).
-// The library would verify their signatures whatever their keys are.
+// The library is not used for this: it would verify signatures with keys of any
+// size.
 func headerChain(text string) ([]*x509.Certificate, error) {
 	encoded, _, _ := strings.Cut(text, ".")
 	raw, err := decode64(encoded)
@@ -126,8 +128,8 @@ func headerChain(text string) ([]*x509.Certificate, error) {
 	return parseChain(header.Chain)
 }
 
-// anyUsage returns the issuers without their policy for document signers: lists
-// are signed with other certificates.
+// anyUsage returns the issuers without their policy for document signers, because
+// other certificates sign the lists.
 func anyUsage(issuers []Issuer) []Issuer {
 	plain := make([]Issuer, len(issuers))
 	for i, issuer := range issuers {
@@ -136,8 +138,8 @@ func anyUsage(issuers []Issuer) []Issuer {
 	return plain
 }
 
-// Until returns until when a list that was fetched at now may be used: as it
-// says itself, and no longer than most.
+// Until returns the time until which a list fetched at now may be used: the
+// list's own limit, and at most the duration most after now.
 func (s *StatusList) Until(now time.Time, most time.Duration) time.Time {
 	if s.ttl > 0 {
 		most = min(most, s.ttl)
@@ -149,8 +151,8 @@ func (s *StatusList) Until(now time.Time, most time.Duration) time.Time {
 	return until
 }
 
-// Revoked reports whether the list has a document with another status than
-// valid. It refuses an index that the list does not have.
+// Revoked reports whether the list gives the document at index a status other
+// than valid. It refuses an index that is not in the list.
 func (s *StatusList) Revoked(index uint64) (bool, error) {
 	perByte := 8 / s.bits
 	if index/perByte >= uint64(len(s.list)) {

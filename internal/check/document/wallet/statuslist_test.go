@@ -177,7 +177,7 @@ func FuzzStatusList(f *testing.F) {
 	})
 }
 
-// A binary list may end with a byte that is a space in text.
+// A binary list may end with a byte that is whitespace in text.
 func TestStatusListEndsWithAnyByte(t *testing.T) {
 	issuer := newIssuer(t, 2)
 	claims := statusClaims{Subject: listURI, List: statusBytes{Bits: 1, List: deflated(t, []byte{1})}}

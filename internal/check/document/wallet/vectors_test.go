@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// vector is a device response that others published, with what is needed to
-// verify it. Responses are hexadecimal or base64url.
+// vector is a published device response of another implementation, with what is
+// needed to verify it. Responses are hexadecimal or base64url.
 type vector struct {
 	Origin      string    `json:"origin"`
 	Time        time.Time `json:"time"`
@@ -54,7 +54,8 @@ func (v vector) documents(t testing.TB) []document {
 	return documents
 }
 
-// issuers trusts the vector's certificates for a kind of document.
+// issuers returns the vector's certificates as issuers trusted for a kind of
+// document.
 func (v vector) issuers(t testing.TB, docType string, text string) []Issuer {
 	t.Helper()
 	var issuers []Issuer
@@ -77,7 +78,7 @@ func (v vector) issuers(t testing.TB, docType string, text string) []Issuer {
 	}
 }
 
-// signer trusts the certificate that signed a document.
+// signer returns the certificate that signed a document as a trusted issuer.
 func signer(t testing.TB, d document) []Issuer {
 	t.Helper()
 	message, err := parseSign1(d.IssuerSigned.IssuerAuth)
@@ -131,7 +132,7 @@ func TestPublishedPresentationsHold(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
 		presentation Presentation
-		chain        Reason // what the vector's own issuer certificate leads to
+		chain        Reason // the reason with which the vector's own issuer certificate is refused
 	}{
 		{"annex-d", Presentation{transcript: transcriptD, readerKey: readerKey}, ""},
 		{"animo", Presentation{transcript: transcriptOpenID("x509_san_dns:playground.animo.id", "LMGPB6k--THpBUSkEBvLxmdMIi3Ee1fjHXXUUzBVa04",
@@ -161,8 +162,8 @@ func TestPublishedPresentationsHold(t *testing.T) {
 	}
 }
 
-// A wallet's answer to a request of Annex C, decrypted: all that Verify checks
-// holds, and it proves 21.
+// A wallet's answer to a request of Annex C, decrypted: Verify accepts it, and it
+// proves 21.
 func TestPublishedAnnexCHolds(t *testing.T) {
 	const encryptionInfo = "gmVkY2FwaaJlbm9uY2VYJDIyYzM5N2RlLTMxOGQtNGRlYi05ODllLTk1ZmM5MmI2NzkxMnJyZWNpcGllbnRQdWJsaWNLZXmkAQIgASFYIE41Vzd64i_hmldM69mhScccGflR26YMa4Gmucrqf9poIlggfYHxugJeg5riQdiicRi02Ckaw6KS-G8mJGPmixLATb0"
 	v := vectors(t)["walt-annex-c"]
@@ -182,7 +183,7 @@ func TestPublishedAnnexCHolds(t *testing.T) {
 	if err := (Verifier{Issuers: issuer}).Verify(bg, p, 18, v.Time); ReasonOf(err) != ReasonDevice {
 		t.Errorf("at another origin: %v", err)
 	}
-	// The request's key is written as they write it.
+	// The request's key is encoded as in the vector.
 	raw, err := decode64(encryptionInfo)
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +198,8 @@ func TestPublishedAnnexCHolds(t *testing.T) {
 	}
 }
 
-// The transcripts of these were not published: issuer and digests only.
+// The transcripts of these vectors were not published, so only issuer and digests
+// are checked.
 func TestPublishedIssuerDataHolds(t *testing.T) {
 	all := vectors(t)
 	for _, tt := range []struct {

@@ -1,8 +1,8 @@
-// Package wallet verifies proofs of age from wallets: mobile documents of
-// ISO/IEC 18013-5, asked for through the browser's Digital Credentials API
-// (ISO/IEC 18013-7 Annex C, and OpenID4VP 1.0) or by a link with OpenID4VP 1.0
-// and the EU's age verification profile. It opens no connection and keeps
-// nothing; what it returns of a document is whether it proves the age.
+// Package wallet verifies proofs of age from wallets: mobile documents of ISO/IEC
+// 18013-5, asked for through the browser's Digital Credentials API (ISO/IEC
+// 18013-7 Annex C, and OpenID4VP 1.0) or by a link with OpenID4VP 1.0 and the
+// EU's age verification profile. It opens no connection and stores nothing. All
+// that it returns about a document is whether the document proves the age.
 package wallet
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// MaxResponseBytes is the largest response that is read. A proof of age takes
-// about 2 KiB, and a licence with its portrait, which is never asked for, 40.
+// MaxResponseBytes is the maximum size of a response. A proof of age takes about
+// 2 KiB. A licence with its portrait, which is never asked for, takes 40 KiB.
 const MaxResponseBytes = 64 << 10
 
 // Kinds of documents that prove an age.
@@ -28,7 +28,8 @@ const (
 	DocTypeIDCard     = "com.google.wallet.idcard.1" // Google Wallet's ID pass
 )
 
-// namespaces are where a kind of document has its statements of age.
+// namespaces names the namespace of each kind of document that holds its
+// statements of age.
 var namespaces = map[string]string{
 	DocTypeMDL:        "org.iso.18013.5.1",
 	DocTypeProofOfAge: "eu.europa.ec.av.1",
@@ -36,18 +37,19 @@ var namespaces = map[string]string{
 	DocTypeIDCard:     "org.iso.18013.5.1",
 }
 
-// DocTypes lists the kinds of documents that are read, the narrowest first.
+// DocTypes lists the supported kinds of documents, those that reveal the least
+// first.
 func DocTypes() []string {
 	return []string{DocTypeProofOfAge, DocTypeMDL, DocTypePhotoID, DocTypeIDCard}
 }
 
-// clockSkew is how far an issuer's clock may be ahead.
+// clockSkew is how far an issuer's clock may be ahead of this one.
 const clockSkew = 2 * time.Minute
 
-// Presentation is a response that was received and decrypted, and the session
-// that it must have been made for.
+// Presentation is a received and decrypted response, and the session for which it
+// must have been made.
 type Presentation struct {
-	docTypes   []string // that answer the request
+	docTypes   []string // those that answer the request
 	response   []byte   // device response
 	transcript []byte
 	readerKey  *ecdh.PrivateKey // nil where the protocol has none
@@ -56,9 +58,9 @@ type Presentation struct {
 // Verifier checks presentations.
 type Verifier struct {
 	Issuers []Issuer
-	// Revoked reports whether a status list names a document as revoked. It is
-	// called once everything else but the age holds. Nil refuses documents that
-	// have a status.
+	// Revoked reports whether a status list marks a document as revoked. It is
+	// called after everything else except the age holds. If nil, documents that
+	// have a status are refused.
 	Revoked func(ctx context.Context, entry StatusEntry, docType string) (bool, error)
 }
 
@@ -89,8 +91,8 @@ func (v Verifier) Verify(ctx context.Context, p Presentation, targetAge int, now
 	return provesAge(elements, targetAge)
 }
 
-// authenticate checks everything that is signed, and returns the security
-// object and the elements of a namespace.
+// authenticate checks all signatures and digests, and returns the security object
+// and the elements of a namespace.
 func authenticate(d document, p Presentation, issuers []Issuer, namespace string, now time.Time) (securityObject, map[string]cbor.RawMessage, error) {
 	object, err := verifyIssuer(d, issuers, now)
 	if err != nil {
@@ -121,9 +123,9 @@ func (v Verifier) checkStatus(ctx context.Context, object securityObject) error 
 	return nil
 }
 
-// provesAge reads the statements age_over_NN. Being over a higher age proves
-// the target, and not being over a lower one disproves it; other statements say
-// nothing about it.
+// provesAge reads the statements age_over_NN. A true statement for the target age
+// or a higher one proves the target; a false one for the target age or a lower
+// one disproves it. All others say nothing about it.
 func provesAge(elements map[string]cbor.RawMessage, targetAge int) error {
 	var over, under bool
 	for name, value := range elements {
@@ -131,7 +133,7 @@ func provesAge(elements map[string]cbor.RawMessage, targetAge int) error {
 		if !ok {
 			continue
 		}
-		var is *bool // nil is an element without a value: it states nothing
+		var is *bool // nil for an element without a value, which states nothing
 		if decoder.Unmarshal(value, &is) != nil {
 			return refuse(ReasonMalformed)
 		}
@@ -150,7 +152,7 @@ func provesAge(elements map[string]cbor.RawMessage, targetAge int) error {
 	}
 }
 
-// statementAge returns NN of age_over_NN, which has two digits.
+// statementAge returns NN of an element named age_over_NN; NN has two digits.
 func statementAge(element string) (int, bool) {
 	digits, ok := strings.CutPrefix(element, "age_over_")
 	if !ok || len(digits) != 2 {

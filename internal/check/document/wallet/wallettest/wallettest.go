@@ -1,5 +1,5 @@
-// Package wallettest makes answers to wallet requests that cost a careless
-// verifier much, for tests.
+// Package wallettest makes answers to wallet requests that would use much
+// processor time in a verifier that checks too late. It is for tests.
 package wallettest
 
 import (
@@ -23,14 +23,15 @@ import (
 // check of a signature by such a key takes seconds.
 const HugeBits = 176_000
 
-// HugeKey returns an RSA key of so many bits, of which nobody knows the factors.
+// HugeKey returns an RSA key of the given size, whose factors nobody knows.
 func HugeKey(bits uint) *rsa.PublicKey {
 	n := new(big.Int).Lsh(big.NewInt(1), bits)
 	return &rsa.PublicKey{N: n.Sub(n, big.NewInt(1)), E: 1<<31 - 1}
 }
 
-// Chain returns a document signer's certificate and the one of an authority with
-// the given key, which the signer's claims to be signed by. It is not.
+// Chain returns a document signer's certificate, and that of an authority with
+// the given key. The signer's certificate names the authority as its issuer, but
+// the authority did not sign it.
 func Chain(t testing.TB, key *rsa.PublicKey) [][]byte {
 	t.Helper()
 	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -55,8 +56,8 @@ func Chain(t testing.TB, key *rsa.PublicKey) [][]byte {
 	return [][]byte{resigned(t, signer, key.Size()), authority}
 }
 
-// resigned replaces a certificate's signature by one of RSA with SHA-256 that
-// has so many bytes and does not hold.
+// resigned replaces a certificate's signature by an invalid RSA signature with
+// SHA-256 of the given size in bytes.
 func resigned(t testing.TB, der []byte, size int) []byte {
 	t.Helper()
 	algorithm := pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 11}, Parameters: asn1.NullRawValue}
@@ -77,7 +78,7 @@ func resigned(t testing.TB, der []byte, size int) []byte {
 		}
 		parts = append(parts, part)
 	}
-	const inner = 2 // after the version and the serial number
+	const inner = 2 // the version and the serial number come before it
 	parts[inner] = asn1.RawValue{FullBytes: marshal(t, algorithm)}
 	whole.Content = asn1.RawValue{FullBytes: marshal(t, parts)}
 	whole.Algorithm = algorithm
@@ -96,8 +97,9 @@ func marshal(t testing.TB, v any) []byte {
 	return der
 }
 
-// Token returns a vp_token (OpenID4VP 1.0, 8.1) under a query's ID with a
-// document of a kind that brings a chain of certificates. Nothing in it holds.
+// Token returns a vp_token (OpenID4VP 1.0, 8.1) under a query's ID, with a
+// document of a kind and its chain of certificates. None of its signatures is
+// valid.
 func Token(t testing.TB, query, docType string, chain [][]byte) string {
 	t.Helper()
 	const x5chain = 33
