@@ -27,7 +27,8 @@ func (c *cli) auditCommand() *cobra.Command {
 		c.auditList(), c.auditExport(), c.auditVerify())
 }
 
-// logFlag adds --instance and returns the scope given by it or by the argument.
+// logFlag adds --instance. The function it returns gives the scope named by the
+// flag or by the argument.
 func logFlag(cmd *cobra.Command) func(args []string) (audit.Scope, error) {
 	instance := cmd.Flags().Bool("instance", false, "the log of the instance")
 	return func(args []string) (audit.Scope, error) {
@@ -92,8 +93,8 @@ func actionNames() string {
 	return strings.Join(names, ", ")
 }
 
-// actorText returns the kind and the name of an actor, or its ID where it has
-// no name.
+// actorText returns the kind and the name of an actor, or its ID if it has no
+// name.
 func actorText(a audit.Actor) string {
 	name := a.Name
 	if name == "" {
@@ -171,7 +172,7 @@ func (c *cli) auditVerify() *cobra.Command {
 // scopePage is how many scopes verifyAll reads at once.
 const scopePage = 500
 
-// verifyAll returns the logs that verify, and the errors of the others.
+// verifyAll returns the logs that verify, and the errors for the others.
 func verifyAll(ctx context.Context, db audit.Store) (verified []verifiedLog, broken, err error) {
 	verified = []verifiedLog{}
 	last := audit.Scope("")

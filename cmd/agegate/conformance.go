@@ -110,8 +110,8 @@ func (f *conformanceFlags) keys() []keyFlag {
 	}
 }
 
-// completeConformance reads values that no flag gave from the environment and
-// from files, and checks everything that needs no gateway.
+// completeConformance reads values that no flag set from the environment and from
+// files, and checks everything that can be checked without a gateway.
 func (c *cli) completeConformance(f *conformanceFlags) error {
 	c.complete(&f.BaseURL, "AGEGATE_BASE_URL")
 	for _, k := range f.keys() {
@@ -142,7 +142,7 @@ func (c *cli) completeConformance(f *conformanceFlags) error {
 	return placeFor("--out", f.out)
 }
 
-// complete sets a value that no flag gave from the environment.
+// complete sets a value that no flag set from the environment.
 func (c *cli) complete(value *string, name string) {
 	if given, ok := c.env(name); ok && *value == "" {
 		*value = given

@@ -58,8 +58,8 @@ func (f *curveFlags) write(estimator string, ages []curve.Age) error {
 	return c.Write(f.path)
 }
 
-// writeFairness adds a report's cells to the file of the flag, or creates the
-// file, also if it was about another estimator.
+// writeFairness adds a report's cells to the file of the flag. It creates the
+// file if it does not exist or is about another estimator.
 func (f *curveFlags) writeFairness(estimator string, report accuracy.Report) error {
 	if f.fairness == "" {
 		return nil

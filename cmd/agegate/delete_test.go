@@ -21,8 +21,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// office is a console with a gateway's services, whose clock can be set back.
-type office struct {
+// retentionTest is a console together with a gateway's services, whose clock can
+// be set back.
+type retentionTest struct {
 	*console
 	store    *store.Store
 	db       *sql.DB
@@ -30,11 +31,11 @@ type office struct {
 	clock    time.Time
 }
 
-// eachOffice runs test on SQLite and on PostgreSQL.
-func eachOffice(t *testing.T, test func(t *testing.T, o *office)) {
+// eachDatabase runs test on SQLite and on PostgreSQL.
+func eachDatabase(t *testing.T, test func(t *testing.T, o *retentionTest)) {
 	for dialect, url := range dbtest.URLs(t) {
 		t.Run(dialect, func(t *testing.T) {
-			o := &office{console: newConsole(t), clock: now()}
+			o := &retentionTest{console: newConsole(t), clock: now()}
 			o.env["AGEGATE_DATABASE_URL"] = url(t)
 			o.store = dbtest.Open(t, o.env["AGEGATE_DATABASE_URL"])
 			driver, dsn := "pgx", o.env["AGEGATE_DATABASE_URL"]
@@ -63,15 +64,15 @@ func eachOffice(t *testing.T, test func(t *testing.T, o *office)) {
 }
 
 // tenant registers a tenant with credit.
-func (o *office) tenant() uuid.UUID {
+func (o *retentionTest) tenant() uuid.UUID {
 	o.t.Helper()
 	return parsed[createdTenant](o.console, "tenant", "create", "--name", "Shop", "--success-url", "https://s.example/",
 		"--cancel-url", "https://s.example/", "--webhook-url", "https://s.example/hook", "--credit", "1000", "--json").TenantID
 }
 
-// session makes a live session some time ago, under an idempotency key, with a
+// session creates a live session some time ago, under an idempotency key, with a
 // hand-over and a request to a wallet.
-func (o *office) session(owner uuid.UUID, ago time.Duration) session.Session {
+func (o *retentionTest) session(owner uuid.UUID, ago time.Duration) session.Session {
 	o.t.Helper()
 	o.clock = now().Add(-ago)
 	created, err := o.sessions.Create(o.t.Context(), tenant.Caller{TenantID: owner, Livemode: true},
@@ -87,16 +88,16 @@ func (o *office) session(owner uuid.UUID, ago time.Duration) session.Session {
 	return s
 }
 
-// passed makes a session that passed some time ago. Its event is due.
-func (o *office) passed(owner uuid.UUID, ago time.Duration) session.Session {
+// passed creates a session that passed some time ago. Its event is due.
+func (o *retentionTest) passed(owner uuid.UUID, ago time.Duration) session.Session {
 	o.t.Helper()
 	s, err := o.sessions.Resolve(o.t.Context(), o.session(owner, ago), session.CheckResult{Result: session.ResultVerified})
 	o.must(err)
 	return s
 }
 
-// deliver delivers everything of a tenant that is due.
-func (o *office) deliver(owner uuid.UUID) {
+// deliver delivers all due events of a tenant.
+func (o *retentionTest) deliver(owner uuid.UUID) {
 	o.t.Helper()
 	deliveries, err := o.store.ClaimDeliveries(o.t.Context(), []webhook.Claim{{TenantID: owner, Limit: 1000}}, time.Minute)
 	o.must(err)
@@ -106,21 +107,21 @@ func (o *office) deliver(owner uuid.UUID) {
 	}
 }
 
-func (o *office) must(err error) {
+func (o *retentionTest) must(err error) {
 	o.t.Helper()
 	if err != nil {
 		o.t.Fatal(err)
 	}
 }
 
-func (o *office) exec(statement string) {
+func (o *retentionTest) exec(statement string) {
 	o.t.Helper()
 	_, err := o.db.ExecContext(context.Background(), statement)
 	o.must(err)
 }
 
 // want checks the numbers of rows of tables.
-func (o *office) want(when string, rows map[string]int) {
+func (o *retentionTest) want(when string, rows map[string]int) {
 	o.t.Helper()
 	for table, want := range rows {
 		var got int
@@ -132,7 +133,7 @@ func (o *office) want(when string, rows map[string]int) {
 }
 
 // refused checks that a command fails with a message.
-func (o *office) refused(want string, args ...string) {
+func (o *retentionTest) refused(want string, args ...string) {
 	o.t.Helper()
 	if _, err := o.try(args...); err == nil || !strings.Contains(err.Error(), want) {
 		o.t.Errorf("agegate %s: %v, want %q", strings.Join(args, " "), err, want)
@@ -140,7 +141,7 @@ func (o *office) refused(want string, args ...string) {
 }
 
 func TestSessionDelete(t *testing.T) {
-	eachOffice(t, func(t *testing.T, o *office) {
+	eachDatabase(t, func(t *testing.T, o *retentionTest) {
 		owner := o.tenant()
 		open, abandoned, spoof, done := o.session(owner, 0), o.session(owner, time.Hour), o.session(owner, time.Hour), o.passed(owner, time.Hour)
 		_, err := o.sessions.Resolve(t.Context(), spoof, session.CheckResult{Result: session.ResultSpoof})
@@ -157,7 +158,7 @@ func TestSessionDelete(t *testing.T) {
 			o.run("session", "delete", s.ID.String())
 			o.refused("session not found", "session", "delete", s.ID.String())
 		}
-		// The abandoned session's unit came back.
+		// The unit of the abandoned session was returned.
 		o.want("after", map[string]int{"sessions": 1, "holds": 1, "idempotency_claims": 1, "handovers": 1, "wallet_requests": 1, "webhook_events": 0, "webhook_attempts": 0, "ledger_entries": 8})
 		if left, err := o.store.Credit(t.Context(), owner); err != nil || left != 997 {
 			t.Errorf("credit %d, %v; want 997", left, err)
@@ -166,7 +167,7 @@ func TestSessionDelete(t *testing.T) {
 }
 
 func TestPrune(t *testing.T) {
-	eachOffice(t, func(t *testing.T, o *office) {
+	eachDatabase(t, func(t *testing.T, o *retentionTest) {
 		const many, day = 120, 24 * time.Hour
 		one, other := o.tenant(), o.tenant()
 		for i := range many {
@@ -179,7 +180,7 @@ func TestPrune(t *testing.T) {
 		o.exec("UPDATE webhook_events SET status = 'failed', next_attempt_at = NULL")
 		o.passed(one, 3*day)
 		o.session(one, 3*day)
-		o.session(one, time.Minute) // too new
+		o.session(one, time.Minute) // too recent to be deleted
 		o.session(other, 3*day)
 		before := now().Add(-2 * day).Format(time.RFC3339)
 
@@ -202,7 +203,7 @@ func TestPrune(t *testing.T) {
 }
 
 func TestPruneKeepsWhatIsOpen(t *testing.T) {
-	eachOffice(t, func(t *testing.T, o *office) {
+	eachDatabase(t, func(t *testing.T, o *retentionTest) {
 		owner := o.tenant()
 		o.session(owner, 10*time.Minute)
 		o.session(owner, time.Hour)
@@ -213,10 +214,10 @@ func TestPruneKeepsWhatIsOpen(t *testing.T) {
 	})
 }
 
-// A run that is stopped reports its progress, and what it deleted stays
+// A run that is stopped reports its progress, and what it deleted remains
 // deleted.
 func TestPruneIsStopped(t *testing.T) {
-	eachOffice(t, func(t *testing.T, o *office) {
+	eachDatabase(t, func(t *testing.T, o *retentionTest) {
 		owner := o.tenant()
 		for range 120 {
 			o.session(owner, time.Hour)
@@ -234,7 +235,7 @@ func TestPruneIsStopped(t *testing.T) {
 }
 
 func TestTenantDelete(t *testing.T) {
-	eachOffice(t, func(t *testing.T, o *office) {
+	eachDatabase(t, func(t *testing.T, o *retentionTest) {
 		gone, stays := o.tenant(), o.tenant()
 		o.passed(stays, time.Hour)
 		o.deliver(stays)

@@ -140,7 +140,7 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if err := tellStory(ctx, gateway, caller.TenantID); err != nil {
+		if err := createSamples(ctx, gateway, caller.TenantID); err != nil {
 			return err
 		}
 		return gateway.Run(ctx)
@@ -158,8 +158,8 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	return group.Wait()
 }
 
-// demoTenant returns the shop's credentials. It creates the tenant the first
-// time, and a new one when the shop's address or the database has changed.
+// demoTenant returns the shop's credentials. It creates a tenant on the first
+// run, and another when the shop's address or the database has changed.
 func demoTenant(ctx context.Context, tenants *tenant.Service, path, shopURL string) (demo.Credentials, error) {
 	type kept struct {
 		demo.Credentials

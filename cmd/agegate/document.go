@@ -138,7 +138,7 @@ func printMatch(out *output, similarity float64, reference *portrait.Reference) 
 	})
 }
 
-// naming adds the file to an error that does not name it.
+// naming adds the file's name to an error that does not contain it.
 func naming(path string, err error) error {
 	if _, ok := errors.AsType[*os.PathError](err); ok {
 		return err
@@ -156,7 +156,7 @@ func readerFor(path string) ([]string, *reader.Reader, error) {
 	return files, r, err
 }
 
-// writeRead prints a picture's line for people.
+// writeRead prints the line for a picture as text.
 func writeRead(w io.Writer, read specimen.Read) error {
 	text := func(value *string) string {
 		if value == nil {

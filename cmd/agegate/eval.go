@@ -94,7 +94,7 @@ func measure(cmd *cobra.Command, p *inference.Pool, set []accuracy.Picture, o ac
 	return report, err
 }
 
-// writeReport prints the report, and also draws it if a file is given for that.
+// writeReport prints the report, and also draws it to a file if one is given.
 func writeReport(cmd *cobra.Command, report accuracy.Report, plot string, asJSON bool) error {
 	if err := writePlot(plot, report); err != nil {
 		return err

@@ -15,8 +15,7 @@ import (
 	"agegate/internal/lab/accuracy"
 )
 
-// runFaces runs the program over the checkout's models and returns what it
-// printed.
+// runFaces runs the program with the checkout's models and returns its output.
 func runFaces(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errOut strings.Builder
@@ -57,7 +56,7 @@ func TestEvalCommand(t *testing.T) {
 	}
 }
 
-// TestEvalOfGivenEstimates reports on the estimates that a CSV file brings, as
+// TestEvalOfGivenEstimates reports on the estimates in a CSV file, as
 // internal/tools/training/train.py writes them, without reading any picture.
 func TestEvalOfGivenEstimates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "held_out.csv")
@@ -120,8 +119,8 @@ func TestEvalOfCollections(t *testing.T) {
 	}
 }
 
-// TestEvalCurve: the counts go into a file about the models directory's files,
-// and the shipped file is about the shipped ones.
+// TestEvalCurve: the counts are written to a file that names the models
+// directory's files, and the shipped counts name the shipped models.
 func TestEvalCurve(t *testing.T) {
 	dir, models := t.TempDir(), filepath.Join(visiontest.Root(), "models")
 	set, path := filepath.Join(dir, "held_out.csv"), filepath.Join(dir, curve.FileName)

@@ -62,14 +62,14 @@ func ownAddress(listen string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// askReady returns nil if the answer is 200, and otherwise an error with the
-// answer, or that there was none.
+// askReady returns nil if the answer is 200. Otherwise its error has the answer,
+// or says that there was none.
 func askReady(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // uses no proxy
 	res, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("no gateway answers at %s: %w", url, errors.Unwrap(err))

@@ -29,14 +29,14 @@ made while the command runs are passed on; --replay passes one on again and ends
 
 // Times of listening.
 const (
-	listenWait     = 4 * time.Second  // the most that the contract allows
-	listenTimeout  = 15 * time.Second // for an answer of either side, as the gateway's own
+	listenWait     = 4 * time.Second  // the maximum that the contract allows
+	listenTimeout  = 15 * time.Second // for an answer from the gateway or the receiver; the gateway's own webhook timeout
 	listenShortest = time.Second      // between tries while the gateway does not answer
 	listenLongest  = 15 * time.Second
-	maxListenRead  = 64 << 10 // bytes of a receiver's answer
+	maxListenRead  = 64 << 10 // maximum bytes read of a receiver's answer
 )
 
-// beforeAll is an event ID before all others.
+// beforeAll is an event ID that sorts before all others.
 const beforeAll = "evt_00000000-0000-0000-0000-000000000000"
 
 // listener passes events to a receiver.
@@ -72,7 +72,7 @@ func (c *cli) listenCommand() *cobra.Command {
 	return cmd
 }
 
-// open checks what the command was given. Its errors repeat none of it.
+// open checks the command's arguments. Its errors do not repeat them.
 func (l *listener) open(gateway, forward, key string) error {
 	for name, address := range map[string]string{"--gateway": gateway, "--forward": forward} {
 		u, err := url.Parse(address)
@@ -99,12 +99,12 @@ func (l *listener) open(gateway, forward, key string) error {
 	return err
 }
 
-// refusedError is an answer of the gateway that trying again does not change.
+// refusedError is an answer of the gateway that would be the same on another try.
 type refusedError struct{ detail string }
 
 func (e refusedError) Error() string { return "the gateway refuses: " + e.detail }
 
-// events asks for events. It waits only after an event.
+// events asks for events after the given ID. With an empty ID it does not wait.
 func (l *listener) events(ctx context.Context, after string, wait time.Duration) ([]client.TestEvent, error) {
 	params := &client.ListTestEventsParams{}
 	if after != "" {
@@ -129,8 +129,8 @@ func (l *listener) events(ctx context.Context, after string, wait time.Duration)
 	return nil, fmt.Errorf("the gateway answers %d", answer.StatusCode())
 }
 
-// listen passes events on until ctx is done. While the gateway does not answer it
-// tries again, ever more slowly.
+// listen passes events on until ctx is done. If the gateway does not answer, it
+// tries again, at growing intervals.
 func (l *listener) listen(ctx context.Context) error {
 	newest, err := l.events(ctx, "", 0)
 	if err != nil {
@@ -181,8 +181,8 @@ func (l *listener) replay(ctx context.Context, id string) error {
 	return nil
 }
 
-// justBefore returns an ID before an event's, and after those of all events made
-// before it.
+// justBefore returns an ID that sorts before an event's, but after those of all
+// earlier events.
 func justBefore(id string) string {
 	const tail = 12 // hexadecimal digits of a UUID's last group
 	if len(id) != len(beforeAll) {
@@ -195,17 +195,17 @@ func justBefore(id string) string {
 	return fmt.Sprintf("%s%012x", id[:len(id)-tail], n-1)
 }
 
-// passed is how an event was passed on.
+// passed describes how an event was passed on.
 type passed struct {
 	EventID   string `json:"event_id"`
 	SessionID string `json:"session_id"`
-	Status    string `json:"status"` // of the event
-	Answer    int    `json:"answer"` // 0 without one
+	Status    string `json:"status"` // status in the event
+	Answer    int    `json:"answer"` // status of the receiver's answer; 0 without one
 	TookMS    int64  `json:"took_ms"`
 }
 
-// pass sends an event to the receiver as the gateway would, prints how it was
-// answered, and returns the answer's status, or 0.
+// pass sends an event to the receiver as the gateway would, prints the answer,
+// and returns the answer's status, or 0.
 func (l *listener) pass(ctx context.Context, e client.TestEvent) int {
 	p := passed{EventID: e.EventID, SessionID: e.SessionID.String()}
 	var event client.CompletionEvent
@@ -221,7 +221,7 @@ func (l *listener) pass(ctx context.Context, e client.TestEvent) int {
 		}
 		var res *http.Response
 		if res, err = l.receiver.Do(req); err == nil {
-			_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxListenRead)) // the status counts
+			_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxListenRead)) // only the status is used
 			_ = res.Body.Close()
 			p.Answer = res.StatusCode
 		}

@@ -16,8 +16,9 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// TestListen: the events of a tenant's test sessions reach a receiver on this
-// machine, signed, without a registered Webhook URL, and one is passed on again.
+// TestListen: a receiver on this machine gets the signed events of a tenant's
+// test sessions without a registered Webhook URL, and one event can be passed on
+// again.
 func TestListen(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
@@ -29,7 +30,7 @@ func TestListen(t *testing.T) {
 	end := func(t *testing.T, key string) {
 		g.Force(t, gatewaytest.Browser(), g.Create(t, key, 18), "verified")
 	}
-	end(t, shop.Test.APIKey) // before: not passed on
+	end(t, shop.Test.APIKey) // ended before listening began, so not passed on
 	ctx, cancel := context.WithCancel(t.Context())
 	read, write := io.Pipe()
 	ended := make(chan error, 1)

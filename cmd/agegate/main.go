@@ -44,8 +44,7 @@ type exitError struct {
 // Unwrap returns the error without the code.
 func (e exitError) Unwrap() error { return e.error }
 
-// run executes the program; and returns when the command has ended or ctx is
-// done.
+// run executes the program. It returns when the command has ended or ctx is done.
 func run(ctx context.Context, args []string, env config.Lookup, stdout, stderr io.Writer) error {
 	cli := &cli{env: env, flags: map[string]*string{}}
 	root := &cobra.Command{
@@ -90,8 +89,8 @@ func (c *cli) load(required ...string) (config.Config, error) {
 	return c.loadOver(nil, required...)
 }
 
-// loadOver does the same, with defaults for variables that neither a flag nor
-// the environment sets.
+// loadOver is load with defaults for variables that neither a flag nor the
+// environment sets.
 func (c *cli) loadOver(defaults map[string]string, required ...string) (config.Config, error) {
 	if flag := c.flags[config.DatabaseURLName]; flag != nil && config.HasPassword(*flag) {
 		return config.Config{}, fmt.Errorf("--database-url must not have a password, which other users of this machine could see: set %s instead", config.DatabaseURLName)

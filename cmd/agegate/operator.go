@@ -56,7 +56,7 @@ func (c *cli) withDatabase(ctx context.Context, fn func(*store.Store, config.Con
 }
 
 // withOperator runs fn on the configured database. required names variables that
-// fn needs besides the secret key.
+// fn needs in addition to the secret key.
 func (c *cli) withOperator(ctx context.Context, fn func(operator) error, required ...string) error {
 	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
 		sealer, err := app.NewSealer(cfg)
@@ -95,9 +95,9 @@ func (c *cli) withTenant(ctx context.Context, args []string, fn func(operator, u
 	})
 }
 
-// warnOfKey warns if a secret is about to be sealed under a different key from
-// the database's. This is not an error: after the loss of a key, every tenant
-// needs new secrets.
+// warnOfKey warns if a secret is about to be sealed under another key than the
+// database's. This is not an error: after the loss of a key, every tenant needs
+// new secrets.
 func (op operator) warnOfKey(cmd *cobra.Command) {
 	if err := app.CheckSecretKey(cmd.Context(), op.tenants); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "Warning: %v. The gateway can use the new secret only under the key set now.\n", err)
@@ -123,8 +123,8 @@ func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// now is the clock of the program: UTC in whole microseconds, the precision
-// that both databases store.
+// now is the program's clock: UTC in whole microseconds, the precision that both
+// databases store.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // idArgument reads a command's only argument as an ID.

@@ -7,19 +7,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// output prints what a command found: JSON with --json, otherwise text.
+// output prints the result of a command: JSON with --json, otherwise text.
 type output struct {
 	cmd  *cobra.Command
 	json bool
 }
 
-// Shapes of what --json prints.
+// Shapes of the JSON that --json prints.
 const (
 	oneObject = "one JSON object"
 	oneArray  = "one JSON array"
 )
 
-// outputFlag adds --json to a command, which prints shape.
+// outputFlag adds --json to a command whose JSON has the given shape.
 func outputFlag(cmd *cobra.Command, shape string) *output {
 	o := &output{cmd: cmd}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print "+shape)

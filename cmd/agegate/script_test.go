@@ -53,8 +53,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// field NAME FIELD.FIELD sets a variable to a string of the JSON object that
-// the last command printed.
+// field NAME FIELD.FIELD sets a variable to a string in the JSON object that the
+// last command printed.
 func field(ts *testscript.TestScript, _ bool, args []string) {
 	var value any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &value))
@@ -96,7 +96,7 @@ func addUser(ts *testscript.TestScript, _ bool, args []string) {
 	}))
 }
 
-// masks replace what differs from run to run.
+// masks replace what differs between runs.
 var masks = []struct {
 	pattern *regexp.Regexp
 	by      string
@@ -121,7 +121,7 @@ func mask(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("masked"), []byte(text), 0o600))
 }
 
-// answers are the possible answers of a receiver to a delivery.
+// answers are a receiver's possible answers to a delivery.
 var answers = map[string]struct {
 	attempt webhook.Attempt
 	outcome webhook.Disposition
@@ -132,8 +132,8 @@ var answers = map[string]struct {
 }
 
 // event TENANT_ID pending|delivered|failed|gone [test] makes a live session of
-// the tenant pass (or a test session), and gives its webhook that answer. It sets
-// EVENT and SESSION. With "open" the session is left as it is.
+// the tenant pass (with "test", a test session), and answers its webhook
+// accordingly. It sets EVENT and SESSION. With "open" the session stays open.
 func event(ts *testscript.TestScript, _ bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -27,7 +27,7 @@ const (
 	thirdKey  = "AQECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 )
 
-// withKeys sets the secret key and the new one; an empty one is unset.
+// withKeys sets the secret key and the new key; an empty one is unset.
 func (c *console) withKeys(key, next string) *console {
 	c.env["AGEGATE_SECRET_KEY"], c.env["AGEGATE_NEW_SECRET_KEY"] = key, next
 	return c
@@ -97,15 +97,15 @@ func TestSecretKeyRotate(t *testing.T) {
 	}
 	c.withKeys(secondKey, "").run("tenant", "create", "--name", "X")
 
-	// And back.
+	// The change can be reversed.
 	if got := parsed[app.Resealed](c.withKeys(secondKey, firstKey), "secret-key", "rotate", "--json"); got.Secrets.Resealed != 10 {
 		t.Errorf("back: %+v", got)
 	}
 	c.withKeys(firstKey, "").run("tenant", "create", "--name", "Y")
 }
 
-// A rotation killed with SIGKILL is finished by another run, and every secret
-// is the same as before.
+// A rotation killed with SIGKILL is completed by another run, and every secret is
+// the same as before.
 func TestSecretKeyRotateKilled(t *testing.T) {
 	c := newConsole(t)
 	c.run("migrate")
@@ -132,8 +132,8 @@ func TestSecretKeyRotateKilled(t *testing.T) {
 	}
 }
 
-// secretsUnder makes n tenants and returns the live secrets of all, opened with
-// only the given key.
+// secretsUnder creates n tenants and returns the live secrets of all tenants,
+// opened with the given key alone.
 func (c *console) secretsUnder(key string, n int) map[uuid.UUID]string {
 	c.t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(key)
@@ -179,7 +179,7 @@ func (c *console) killed(args ...string) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "agegate", args...) // of testscript.Main
+	cmd := exec.CommandContext(ctx, "agegate", args...) // testscript.Main installs the command
 	cmd.Env = os.Environ()
 	for name, value := range c.env {
 		cmd.Env = append(cmd.Env, name+"="+value)
@@ -196,5 +196,5 @@ func (c *console) killed(args ...string) {
 		c.t.Errorf("progress %q, %v", line, err)
 	}
 	_ = cmd.Process.Kill()
-	_ = cmd.Wait() // the kill is its end
+	_ = cmd.Wait() // the process was killed, so Wait returns an error
 }

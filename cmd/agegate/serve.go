@@ -31,7 +31,7 @@ func (c *cli) serveCommand() *cobra.Command {
 			if err := printSetup(cmd.Context(), cfg, gateway.Accounts, nil, cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			debug.FreeOSMemory() // the start needs several times the memory of a gateway at rest
+			debug.FreeOSMemory() // starting needs several times the memory of an idle gateway
 			return gateway.Run(cmd.Context())
 		},
 	}

@@ -24,7 +24,7 @@ func (c *cli) tenantCommand() *cobra.Command {
 		c.tenantSwitch("enable", "Accept a tenant's API calls again", false))
 }
 
-// noticed is the value of a flag that calls given when it is set.
+// noticed is a flag's value that calls given when the flag is set.
 type noticed struct {
 	pflag.Value
 	given func()
@@ -36,8 +36,8 @@ func (n noticed) Set(text string) error {
 	return n.Value.Set(text)
 }
 
-// settingFlags adds the flags that tenant create and tenant set share. Those that
-// are given set the changes.
+// settingFlags adds the flags that tenant create and tenant set share. Each given
+// flag sets a change.
 func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
 	notice := func(name string, given func()) {
 		f := flags.Lookup(name)

@@ -35,7 +35,7 @@ var docTypeNames = map[string]string{
 	"photo-id": wallet.DocTypePhotoID, "id-card": wallet.DocTypeIDCard,
 }
 
-// maxCertificateBytes is far more than a certificate in PEM needs.
+// maxCertificateBytes is far more than a PEM certificate needs.
 const maxCertificateBytes = 64 << 10
 
 // listedIssuer is one issuer as the trust commands print it.
@@ -45,7 +45,7 @@ type listedIssuer struct {
 	Country     string    `json:"country"`
 	DocType     string    `json:"doctype"`
 	Fingerprint string    `json:"fingerprint"`  // SHA-256 of the certificate, hexadecimal
-	SignerUsage string    `json:"signer_usage"` // empty: none is asked for
+	SignerUsage string    `json:"signer_usage"` // empty: no usage is required
 	NotBefore   time.Time `json:"not_before"`
 	NotAfter    time.Time `json:"not_after"`
 }

@@ -188,8 +188,9 @@ func (c *cli) userSetupLink() *cobra.Command {
 	return cmd
 }
 
-// printSetup writes the setup link to a terminal while there is no operator.
-// Elsewhere, where the output may be kept, it writes how to get one.
+// printSetup writes the setup link to a terminal while there is no operator. If
+// the output is not a terminal, and so may be stored, it writes how to get a
+// link.
 func printSetup(ctx context.Context, cfg config.Config, accounts *account.Service, owned *uuid.UUID, w io.Writer) error {
 	if !cfg.Dashboard || !cfg.ServesAPI() || cfg.CheckDashboard() != nil {
 		return nil //nolint:nilerr // no dashboard is served, and the log says why
@@ -204,7 +205,7 @@ func printSetup(ctx context.Context, cfg config.Config, accounts *account.Servic
 	}
 	link, err := accounts.NewSetupLink(ctx, owned)
 	if errors.Is(err, account.ErrOperatorExists) {
-		return nil // made meanwhile
+		return nil // an operator was created meanwhile
 	}
 	if err != nil {
 		return err

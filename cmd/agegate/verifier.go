@@ -25,8 +25,8 @@ func (c *cli) verifierCommand() *cobra.Command {
 		c.verifierCSR(), c.verifierImport(), c.verifierList(), c.verifierRotate(), c.verifierRemove(), c.verifierRoot(), c.verifierSign())
 }
 
-// withVerifiers runs fn on the verifiers' keys of the configured database. host
-// is that of the verification pages.
+// withVerifiers runs fn on the verifiers' keys in the configured database. host
+// is the host of the verification pages.
 func (c *cli) withVerifiers(ctx context.Context, fn func(v *document.Verifiers, host string) error) error {
 	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
 		sealer, err := app.NewSealer(cfg)
@@ -41,7 +41,7 @@ func (c *cli) withVerifiers(ctx context.Context, fn func(v *document.Verifiers, 
 	}, config.SecretKeyName)
 }
 
-// verifierFlags describe a key to be made.
+// verifierFlags describe a key to create.
 type verifierFlags struct {
 	tenant, clientID       string
 	logo, privacy, display string
@@ -80,7 +80,7 @@ func (f *verifierFlags) read(host string) (n document.NewVerifier, err error) {
 	return n, err
 }
 
-// tenantOf reads a tenant's ID; empty is the instance.
+// tenantOf parses a tenant's ID; empty stands for the instance.
 func tenantOf(text string) (*uuid.UUID, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // the instance
@@ -95,7 +95,7 @@ func tenantOf(text string) (*uuid.UUID, error) {
 // listedVerifier is one key as the verifier commands print it.
 type listedVerifier struct {
 	ID       uuid.UUID  `json:"id"`
-	TenantID *uuid.UUID `json:"tenant_id"` // null: of the instance
+	TenantID *uuid.UUID `json:"tenant_id"` // null: the instance's
 	Role     string     `json:"role"`
 	Name     string     `json:"name"`
 	Host     string     `json:"host"`

@@ -9,8 +9,8 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// printJSON writes one JSON object, indented for people, its strings made
-// visible.
+// printJSON writes one JSON object, indented, with hidden characters in its
+// strings escaped.
 func printJSON(w io.Writer, v any) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// No text prints hidden characters, and a program that reads the JSON loses
-// nothing.
+// Printed text has no hidden characters, and a program that reads the JSON gets
+// the original text.
 func TestVisible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.OneOf(
@@ -46,7 +46,7 @@ func TestVisible(t *testing.T) {
 	})
 }
 
-// Text from others reaches the operator's terminal only with control characters
+// Text from others reaches the operator's terminal with control characters
 // escaped: a receiver's answer, and a name stored before names were checked.
 func TestStoredTextIsShownVisibly(t *testing.T) {
 	const hostile = "a\x1b[2Jb\u009b31mc\u007fd\u202ee\u2066f\u200bg\u200ch\ufeffi\u2028j\U000e0041k\u3164l\nm\ttail"

@@ -218,8 +218,8 @@ func parseSince(s string) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// printCount prints a number of things: as the member name in JSON, and before
-// the text what otherwise.
+// printCount prints a number of things: in JSON as the member name, in text
+// followed by what.
 func printCount(out *output, name string, n int, what string) error {
 	return out.print(map[string]int{name: n}, func(w io.Writer) { fmt.Fprintf(w, "%d %s.\n", n, what) })
 }

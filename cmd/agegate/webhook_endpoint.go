@@ -93,7 +93,8 @@ func (c *cli) webhookEnable() *cobra.Command {
 	return cmd
 }
 
-// maxDelivery is the most bytes of headers or body that webhook verify reads.
+// maxDelivery is the maximum size of headers or body that webhook verify reads,
+// in bytes.
 const maxDelivery = 1 << 20
 
 func webhookVerify() *cobra.Command {

@@ -56,7 +56,7 @@ type App struct {
 	retention time.Duration // of finished sessions; 0: no end
 	metrics   *metrics.Metrics
 	routes    []*echo.Route
-	servers   []server // the gateway's first
+	servers   []server // the first is the gateway's own
 
 	// The part of the API; nil without it.
 	refusals   *insight.Recorder
@@ -71,7 +71,7 @@ type App struct {
 	wallets *document.Wallets // nil when the way is off
 	photos  *document.Photos  // nil when the way is off
 	pool    *inference.Pool   // nil when the estimator is off
-	decides string            // fingerprint of the files that estimate; empty without them
+	decides string            // fingerprint of the estimator's files; empty without an estimator
 }
 
 // server is a listener and what it serves, for the log.
@@ -80,10 +80,10 @@ type server struct {
 	serves string // what it serves; empty for the gateway itself
 }
 
-// New builds the parts of the configured role: it migrates the database, loads the
-// models of the hosted page and opens the listeners, but serves nothing before Run. now must
-// return UTC in whole microseconds. A second server on the same SQLite file is
-// refused.
+// New builds the parts of the configured role: it migrates the database, loads
+// the models of the hosted page and opens the listeners. It serves nothing before
+// Run. now must return UTC in whole microseconds. A second server on the same
+// SQLite file is refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
 	a := &App{log: log, now: now, retention: cfg.Retention, metrics: newMetrics()}
 	a.replica = insight.Replica{ID: uuid.New(), StartedAt: now(), Version: cfg.Version, Config: cfg.Fingerprint()}
@@ -181,10 +181,10 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 	return a.buildAPI(cfg, sealer, edge)
 }
 
-// buildServices builds the services on which the API's part depends.
+// buildServices builds the services that the API's part needs.
 func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 	accounts := account.Config{Store: a.Store, URL: cfg.DashboardURL, Sealer: sealer, Random: rand.Reader, Now: a.now}
-	// Where there are no passkeys, the dashboard says why.
+	// Without passkeys, the dashboard says why there are none.
 	if verifier, err := passkey.New(cfg.DashboardURL); err == nil {
 		accounts.Passkeys = verifier
 	}
@@ -254,11 +254,11 @@ func (a *App) buildAPI(cfg config.Config, sealer *credential.Sealer, edge httpd.
 	return httpd.New(edge)
 }
 
-// checks are the readiness checks.
+// checks returns the readiness checks.
 func (a *App) checks(cfg config.Config) map[string]func(context.Context) error {
 	checks := map[string]func(context.Context) error{"database": a.Store.Ping}
 	if cfg.ServesPages() {
-		checks["models"] = func(context.Context) error { return nil } // New fails if models that it needs are missing
+		checks["models"] = func(context.Context) error { return nil } // New has already failed if required models are missing
 	}
 	return checks
 }
@@ -276,7 +276,7 @@ func (a *App) showError(c echo.Context, status int, cause error) {
 	}
 }
 
-// Addr is the address the gateway listens on.
+// Addr is the address on which the gateway listens.
 func (a *App) Addr() string { return a.servers[0].Addr() }
 
 // Routes returns all routes served on Addr. The security tests send requests to

@@ -22,7 +22,7 @@ import (
 func NewCertifier(cfg config.Config, db *store.Store, tenants *tenant.Service, sealer *credential.Sealer, now func() time.Time) *certify.Service {
 	sessions := session.NewService(session.Config{
 		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Callbacks: callbackRule(cfg), Limits: limits(cfg),
-	}, db, tenants, sealer, rand.Reader, now, func() {}) // the gateway polls for what is due
+	}, db, tenants, sealer, rand.Reader, now, func() {}) // the gateway finds due deliveries by polling
 	return newCertifier(cfg, db, tenants, sessions, now)
 }
 

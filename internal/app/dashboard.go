@@ -40,8 +40,8 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 	return err
 }
 
-// servesDashboard reports whether the dashboard is on and its address may serve
-// one.
+// servesDashboard reports whether the dashboard is on and its address is allowed
+// for it.
 func (a *App) servesDashboard(cfg config.Config) bool {
 	if err := cfg.CheckDashboard(); err != nil {
 		a.log.Warn("no dashboard is served: " + err.Error())

@@ -12,17 +12,17 @@ import (
 	"agegate/internal/store"
 )
 
-// deciding returns the settings and files by which the camera check of this
-// process decides.
+// deciding returns the settings and files that determine the results of this
+// process's camera checks.
 func (a *App) deciding(cfg config.Config) map[string]string {
 	return map[string]string{
 		"age_margin": strconv.FormatFloat(cfg.AgeMargin, 'f', -1, 64), "estimator": a.decides, "models": a.replica.Models,
 	}
 }
 
-// recordDeciding writes an entry of the instance's audit log if what decides is
-// not what the newest such entry says. Replicas that start together may each write
-// one.
+// recordDeciding writes an entry to the instance's audit log if these settings
+// and files differ from the newest such entry. Replicas that start at the same
+// time may each write one.
 func recordDeciding(ctx context.Context, s *store.Store, at time.Time, decides map[string]string) error {
 	last, err := s.AuditEntries(ctx, audit.Filter{Scope: audit.Instance, Action: audit.GatewayConfigure, Limit: 1})
 	if err != nil {

@@ -19,17 +19,17 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// documentRate is how many pictures of a document a second are needed to guide
-// the person who holds it.
+// documentRate is how many pictures a second are needed to guide a person who
+// holds a document.
 const documentRate = 1
 
-// documentTurns is how many pictures of documents are read at the same time
-// separate from the frames of age checks. A picture takes several times as long as a
-// frame, which would be too long a wait for a turn that it has.
+// documentTurns returns how many pictures of documents may be read at the same
+// time, separately from the frames of age checks. One picture takes several times
+// as long as a frame, so frames would otherwise wait too long.
 func documentTurns(workers int) int { return max(1, workers/2) }
 
-// openDocuments prepares the checks of photographed documents, where that way is
-// on and the faces can be compared.
+// openDocuments prepares the checks of photographed documents if the operator
+// allows them and the faces can be compared.
 func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Analyzer, frames *turn.Queue) error {
 	if !slices.Contains(cfg.DocumentWays, session.WayPhoto) {
 		return nil
@@ -59,7 +59,7 @@ func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Ana
 	return nil
 }
 
-// buildDocuments builds the ways of the document check that are on.
+// buildDocuments builds the enabled ways of the document check.
 func (a *App) buildDocuments(cfg config.Config, sealer *credential.Sealer, e estimator) (err error) {
 	if e.newDocument != nil {
 		a.photos = document.NewPhotos(a.Sessions, e.newDocument)
@@ -70,7 +70,7 @@ func (a *App) buildDocuments(cfg config.Config, sealer *credential.Sealer, e est
 	return err
 }
 
-// fetchStatusList gets an issuer's status list from a public address.
+// fetchStatusList fetches an issuer's status list from a public address.
 func fetchStatusList(ctx context.Context, url string) ([]byte, error) {
 	return webhook.NewClient(nil).Get(ctx, url, wallet.StatusListTypes, wallet.MaxStatusListBytes)
 }

@@ -15,21 +15,23 @@ import (
 	"agegate/internal/rules/turn"
 )
 
-// Checks are admitted as long as each can be answered usableRate times a second;
-// with fewer frames a turning head is not seen during its movement. leastPlaces
-// is the number of places on even the slowest machine.
+// Checks are admitted as long as the gateway can process usableRate frames a
+// second for each. With fewer frames, a turning head is not seen during its
+// movement. leastPlaces is the minimum number of places, even on the slowest
+// machine.
 const (
 	usableRate  = 5
 	leastPlaces = 2
 )
 
-// estimator makes camera checks. The zero value is switched off.
+// estimator performs camera checks. The zero value performs none.
 type estimator struct {
 	newCapture func(sess session.Session, assisted bool) shopper.Capture
-	places     func() int // how many checks can be served now
-	// newDocument starts the check of a photographed document; nil: there are none.
+	places     func() int // how many checks can be served at the same time
+	// newDocument starts the check of a photographed document; nil if there is
+	// none.
 	newDocument    func(sess session.Session, assisted bool) document.PhotoCheck
-	documentPlaces func() int // how many documents can be photographed now
+	documentPlaces func() int // how many documents can be photographed at the same time
 }
 
 // spareProcessor lets Go run at least one goroutine more than there are turns at

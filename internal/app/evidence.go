@@ -13,7 +13,7 @@ import (
 )
 
 // NewEvidenceKey returns the key that signs evidence. It is derived from the
-// secret key: a change of that changes it.
+// secret key and changes with it.
 func NewEvidenceKey(sealer *credential.Sealer) (evidence.Key, error) {
 	seed, err := sealer.Derive(evidence.KeyContext)
 	if err != nil {
@@ -22,8 +22,9 @@ func NewEvidenceKey(sealer *credential.Sealer) (evidence.Key, error) {
 	return evidence.NewKey(seed)
 }
 
-// Installation returns what evidence says of the configuration and of the models
-// directory. A directory without models is none's fault: evidence says so.
+// Installation returns what evidence says about the configuration and the models
+// directory. A directory without models is not an error: the evidence says that
+// there are none.
 func Installation(cfg config.Config) (evidence.Installation, error) {
 	about := evidence.Installation{
 		Release: cfg.Version, Configuration: cfg.Fingerprint(), BaseURL: cfg.BaseURL, Operator: cfg.OperatorName, Links: cfg.OperatorLinks,
@@ -59,7 +60,7 @@ func Installation(cfg config.Config) (evidence.Installation, error) {
 	return about, nil
 }
 
-// evidence builds the service of evidence for the dashboard.
+// evidence builds the evidence service of the dashboard.
 func (a *App) evidence(cfg config.Config, sealer *credential.Sealer) (*evidence.Service, error) {
 	key, err := NewEvidenceKey(sealer)
 	if err != nil {

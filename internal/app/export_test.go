@@ -6,5 +6,5 @@ var (
 	ReleaseHolds  = (*App).releaseHolds
 )
 
-// RecordDeciding is what a process with models does when it starts.
+// RecordDeciding is what a process with models calls when it starts.
 var RecordDeciding = recordDeciding

@@ -75,8 +75,8 @@ func TestRetention(t *testing.T) {
 	}, "AGEGATE_RETENTION=30d")
 }
 
-// settle makes a live session under an idempotency key, hands it over to a phone
-// and lets it pass.
+// settle creates a live session under an idempotency key, hands it over to a
+// phone and lets it pass.
 func settle(t *testing.T, g *gatewaytest.Gateway, key string) (c gatewaytest.Created) {
 	t.Helper()
 	body := g.Do(t, gatewaytest.Row{
@@ -100,12 +100,12 @@ func settle(t *testing.T, g *gatewaytest.Gateway, key string) (c gatewaytest.Cre
 	return c
 }
 
-// TestReleaseGoesOn: if one tenant's holds cannot be released, the others'
-// still are.
+// TestReleaseGoesOn: if the holds of one tenant cannot be released, those of the
+// others still are.
 func TestReleaseGoesOn(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		broken := g.Shop(t, "", nil)
-		for range 2 { // of which the database takes one entry of the ledger
+		for range 2 { // whose ledger entry the database refuses
 			g.Create(t, broken.Live.APIKey, 18)
 		}
 		g.Exec(t, "CREATE UNIQUE INDEX one ON ledger_entries (kind) WHERE kind = 'release' AND tenant_id = '"+broken.Tenant.ID.String()+"'")

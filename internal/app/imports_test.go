@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// room is a folder of internal, or a part of the tree outside it, with the
-// packages in it. Each line of packages may import those of later lines only.
+// room is a folder in internal, or a part of the tree outside it, with its
+// packages. The packages in a line may import those in later lines only.
 type room struct {
 	name     string
 	packages [][]string
 }
 
-// house lists the rooms from the outside in: a package imports from its own
-// room, as its lines say, and from later rooms.
+// house lists the rooms from the outside in. A package may import from its own
+// room, in the order of its lines, and from later rooms.
 var house = []room{
-	{"tools", nil}, // run at build time only
+	{"tools", nil}, // used at build time only
 	{"cmd", nil},
 	{"docs", nil}, // samples in Go
 	{"app", [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
@@ -37,9 +37,9 @@ var house = []room{
 // gatewaytest runs whole gateways for tests, so it stands outside the rooms.
 const gatewaytest = "agegate/internal/gatewaytest"
 
-// place returns where a package of this module lies in house: the index of its
+// place returns where a package of this module is in house: the index of its
 // room, the index of its line in the room, and its name there. Rooms without
-// lines have one line, 0.
+// lines have one line with index 0.
 func place(pkg string) (in, line int, name string) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(pkg, "agegate/"), "internal/")
 	first, below, _ := strings.Cut(rest, "/")
@@ -49,7 +49,7 @@ func place(pkg string) (in, line int, name string) {
 	}
 	name, _, _ = strings.Cut(below, "/")
 	if name == "" {
-		name = first // app itself
+		name = first // the room's own package
 	}
 	return in, slices.IndexFunc(house[in].packages, func(line []string) bool { return slices.Contains(line, name) }), first + "/" + name
 }
@@ -59,8 +59,8 @@ func own(pkg string) bool { return pkg == "agegate" || strings.HasPrefix(pkg, "a
 // forTests reports whether a package exists for tests, as pgtest does.
 func forTests(pkg string) bool { return strings.HasSuffix(path.Base(pkg), "test") }
 
-// TestRooms: every package is in a known room, and imports only lead inwards.
-// Tests of a product package may use packages for tests, but nothing of tools.
+// TestRooms: every package is in a known room, and imports lead only inwards.
+// Tests of a product package may use packages for tests, but nothing in tools.
 func TestRooms(t *testing.T) {
 	const format = `{{.ImportPath}}|{{join .Imports " "}}|{{join .TestImports " "}} {{join .XTestImports " "}}`
 	out, err := exec.Command("go", "list", "-f", format, "agegate/...").Output()

@@ -23,7 +23,7 @@ func (a *App) recordRefusal(req *http.Request, r httpd.Refusal) {
 	}, r.RequestID)
 }
 
-// flushRefusals writes the last counts, once no request is left.
+// flushRefusals writes the last counts, once no request is running.
 func (a *App) flushRefusals(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
 	defer cancel()

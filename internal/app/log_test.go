@@ -8,7 +8,7 @@ import (
 	"agegate/internal/gatewaytest"
 )
 
-// TestTheLogTellsASessionsLife checks what the log shows an operator of one
+// TestTheLogTellsASessionsLife checks what the log shows an operator about one
 // session.
 func TestTheLogTellsASessionsLife(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))

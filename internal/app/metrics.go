@@ -6,8 +6,9 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// newMetrics returns metrics that know every status a session enters by an
-// event, every event of a document check and every result of a webhook attempt.
+// newMetrics returns metrics that know all values of the labels: session statuses
+// entered by an event, events of a document check, and results of a webhook
+// attempt.
 func newMetrics() *metrics.Metrics {
 	var documents [][2]string
 	for _, event := range session.DocumentEvents() {

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// named finds a path of the tree in a document: between backquotes, below a
-// folder of the root.
+// named finds a path of the tree in a document: between backquotes, in a folder
+// of the root.
 var named = regexp.MustCompile("`(?:\\./)?((?:cmd|deploy|docs|gen|internal|models|proof|templates)/[A-Za-z0-9_./-]+)`")
 
-// made are files that a command makes and git does not keep.
+// made are files that a command creates and git does not store.
 var made = map[string]bool{"models/manifest.json": true}
 
 // TestNamedPathsExist: every path of the tree that a document or a comment puts

@@ -36,7 +36,7 @@ func TestRolesTogether(t *testing.T) {
 	shop := g.api.Shop(t, receiver.URL, nil)
 	live := g.api.Create(t, shop.Live.APIKey, 18)
 	if res, err := gatewaytest.Browser().Get(g.pages.Path(live.VerificationURL)); err != nil || res.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("a live session without an estimator: %v, %v", res, err) // as with one process for all
+		t.Errorf("a live session without an estimator: %v, %v", res, err) // as with one process for everything
 	}
 	made := g.api.Create(t, shop.Test.APIKey, 18)
 	if res, _ := g.pages.Force(t, gatewaytest.Browser(), made, "verified"); res.StatusCode != http.StatusSeeOther {
@@ -70,7 +70,7 @@ func TestRolePaths(t *testing.T) {
 	for _, tt := range []struct {
 		path                   string
 		all, api, pages        int
-		formOfAPI, formOfPages string // empty: not looked at
+		formOfAPI, formOfPages string // empty: not checked
 	}{
 		{"/api/v1/sessions/" + made.SessionID + "/status", 401, 401, 404, json, json},
 		{"/api/v1/nothing", 404, 404, 404, json, json},

@@ -21,8 +21,8 @@ func freeChecks(n int64) func(*tenant.Tenant) {
 	return func(shop *tenant.Tenant) { shop.FreeChecks = &n }
 }
 
-// midMonth moves the clock far from the turns of a day and of a month, when
-// what a test has used up is there again.
+// midMonth moves the clock far from the ends of a day and of a month, when daily
+// and monthly allowances are renewed.
 func (g *Gateway) midMonth() {
 	g.Clock.Set(time.Date(2031, time.March, 10, 12, 0, 0, 0, time.UTC))
 }
@@ -34,7 +34,8 @@ func (g *Gateway) topUp(t *testing.T, c tenant.Credentials, n int64) {
 	}
 }
 
-// account checks that the ledger explains the balance, and returns the balance.
+// account checks that the ledger entries add up to the balance, and returns the
+// balance.
 func (g *Gateway) account(t *testing.T, c tenant.Credentials) int64 {
 	t.Helper()
 	balance, err := g.App.Store.Credit(t.Context(), c.Tenant.ID)
@@ -103,7 +104,8 @@ func TestExpiredSessionGivesItsUnitBack(t *testing.T) {
 			lapsed := g.Create(t, c.Live.APIKey, 18)
 			full := Row{Name: name, Path: createPath, Key: c.Live.APIKey, Body: `{"target_age":18}`, Status: 402, JSON: insufficient}
 			g.Do(t, full)
-			// Nobody looks the session up: its unit is free from its expiry on.
+			// Nobody looks up the session: its unit is free as soon as it
+			// expires.
 			g.Clock.Advance(30 * time.Minute)
 			next := g.Create(t, c.Live.APIKey, 18)
 			g.Do(t, full)
@@ -112,7 +114,7 @@ func TestExpiredSessionGivesItsUnitBack(t *testing.T) {
 			}
 			g.resolve(t, next, session.CheckResult{Result: session.ResultSpoof})
 			g.Clock.Advance(time.Hour)
-			g.Do(t, full) // a completed session keeps its unit
+			g.Do(t, full) // a completed session still uses its unit
 			g.account(t, c)
 		}
 	})
@@ -162,7 +164,8 @@ func TestAllowanceIsOfTheMonth(t *testing.T) {
 		create("in March, one free and one of credit", 2)
 		g.Clock.Set(turn)
 		create("in April, one free", 1)
-		// The sessions of March expire: the credit comes back, and the free check of March.
+		// The sessions of March expire: the credit is returned, and so is March's
+		// free check.
 		g.Clock.Set(turn.Add(20 * time.Minute))
 		create("when the sessions of March have expired", 1)
 	})
@@ -173,7 +176,7 @@ func TestAllowanceIsChangedWithinAMonth(t *testing.T) {
 		g.midMonth()
 		c := g.Shop(t, "", freeChecks(2))
 		row := Row{Path: createPath, Key: c.Live.APIKey, Body: `{"target_age":18}`}
-		for _, step := range []struct{ limit, more int64 }{ // how many more sessions there may be
+		for _, step := range []struct{ limit, more int64 }{ // how many more sessions are possible
 			{2, 2}, {3, 1}, {1, 0}, {0, 0}, {3, 0}, {5, 2},
 		} {
 			if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{FreeChecks: &step.limit}); err != nil {

@@ -80,7 +80,7 @@ func TestRevocationAndDisablingTakeEffectWithinTwoSeconds(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		operator := g
 		if strings.HasPrefix(g.DB, "postgres:") {
-			operator = Start(t, g.DB, secret) // another replica
+			operator = Start(t, g.DB, secret) // starts another replica
 		}
 		c := g.Shop(t, "", nil)
 		s := g.Create(t, c.Live.APIKey, 18)

@@ -28,7 +28,8 @@ import (
 	"agegate/internal/store/pgtest"
 )
 
-// Clock is the gateway's clock in tests: real time plus what was advanced.
+// Clock is the gateway's clock in tests: real time plus the time by which it was
+// advanced.
 type Clock struct {
 	mu     sync.Mutex
 	offset time.Duration
@@ -64,7 +65,7 @@ type Gateway struct {
 	Log   *Log
 	stop  func()
 
-	dashboardHost string // of its public address
+	dashboardHost string // host of its public address
 }
 
 // Log collects the gateway's log, for tests that search it for input and
@@ -93,9 +94,9 @@ func Each(t *testing.T, test func(t *testing.T, g *Gateway), settings ...string)
 	t.Run("postgres", func(t *testing.T) { test(t, Start(t, pgtest.URL(t), settings...)) })
 }
 
-// Page is Each for tests of pages, which leave PostgreSQL out: the store's own
-// tests hold on both databases what pages ask of it. `make test-all` sets
-// AGEGATE_TEST_DATABASES=all and runs them on PostgreSQL too.
+// Page is Each for tests of pages. It leaves out PostgreSQL, because the store's
+// own tests cover on both databases what pages need from it. `make test-all` sets
+// AGEGATE_TEST_DATABASES=all, and then Page runs on PostgreSQL too.
 func Page(t *testing.T, test func(t *testing.T, g *Gateway), settings ...string) {
 	if os.Getenv("AGEGATE_TEST_DATABASES") == "all" {
 		Each(t, test, settings...)
@@ -152,7 +153,7 @@ func Start(t testing.TB, databaseURL string, settings ...string) *Gateway {
 	go func() { ended <- g.App.Run(ctx) }()
 	g.stop = sync.OnceFunc(func() {
 		cancel()
-		http.DefaultClient.CloseIdleConnections() // or the gateway waits for their last request
+		http.DefaultClient.CloseIdleConnections() // otherwise the gateway waits for their last request
 		if err := <-ended; err != nil {
 			t.Errorf("gateway: %v", err)
 		}
@@ -192,8 +193,8 @@ func (g *Gateway) Exec(t testing.TB, statement string) {
 	}
 }
 
-// Count returns how many rows there are: of a table, or of a part of it after
-// WHERE.
+// Count returns the number of rows in a table, or in the part of it that a WHERE
+// clause selects.
 func (g *Gateway) Count(t testing.TB, rows string) (n int) {
 	t.Helper()
 	db := g.connect(t)
@@ -217,7 +218,7 @@ func (g *Gateway) connect(t testing.TB) *sql.DB {
 	return db
 }
 
-// Path returns the gateway's own address of a public verification URL.
+// Path converts a public verification URL to the gateway's local address.
 func (g *Gateway) Path(verificationURL string) string {
 	return g.URL + strings.TrimPrefix(verificationURL, "http://verify.gateway.example")
 }
@@ -230,7 +231,7 @@ func Browser() *http.Client {
 	}
 }
 
-// read drains a response.
+// read reads a response to its end and returns the body.
 func read(t testing.TB, res *http.Response) string {
 	t.Helper()
 	defer res.Body.Close()

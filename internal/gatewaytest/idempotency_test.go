@@ -59,8 +59,8 @@ func TestIdempotencyKey(t *testing.T) {
 	})
 }
 
-// A repetition is answered as the first time, and says so, also when nobody can
-// use the session any more.
+// A repeated request gets the first answer and a header that says so, even when
+// nobody can use the session any more.
 func TestReplayIsMarked(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		g.midMonth()

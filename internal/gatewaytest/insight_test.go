@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// One session's way is on record, and nobody else's record.
+// The record of a session contains its own events and nothing of other sessions.
 func TestRecordOfASession(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		receiver := NewReceiver(t)
@@ -56,7 +56,7 @@ func TestRecordOfASession(t *testing.T) {
 		})
 		var kinds []string
 		for _, m := range r.Timeline {
-			if m.Kind != insight.MomentWebhook { // it may come before the redirect
+			if m.Kind != insight.MomentWebhook { // the webhook may arrive before the redirect
 				kinds = append(kinds, string(m.Kind))
 			} else if m.Attempt.Class != webhook.ClassDelivered || m.EventID == "" {
 				t.Errorf("attempt %+v", m.Attempt)
@@ -83,7 +83,8 @@ func TestRecordOfASession(t *testing.T) {
 	})
 }
 
-// checkFacts checks what else follows from one forced pass with a webhook.
+// checkFacts checks the other counts that follow from one forced pass with a
+// webhook.
 func (g *Gateway) checkFacts(t *testing.T, owner tenant.Tenant) {
 	t.Helper()
 	test := insight.Scope{TenantID: owner.ID}
@@ -124,8 +125,8 @@ func (g *Gateway) checkFacts(t *testing.T, owner tenant.Tenant) {
 	})
 }
 
-// Refused requests are counted for the tenant whose key they used, without what
-// they said.
+// Refused requests are counted for the tenant whose key they used, without their
+// content.
 func TestRefusalsAreOnRecord(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		c, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
@@ -156,7 +157,7 @@ func TestRefusalsAreOnRecord(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sums := map[string]int64{} // a minute may have begun meanwhile
+			sums := map[string]int64{} // a new minute may have begun in between
 			for _, r := range rows {
 				if r.RequestID == "" || r.KeyID == uuid.Nil || strings.Contains(fmt.Sprint(r), canary) {
 					t.Fatalf("%+v", r)

@@ -45,14 +45,14 @@ func NewReceiver(t testing.TB) *Receiver {
 	return r
 }
 
-// Answer sets the status of further answers.
+// Answer sets the status of later answers.
 func (r *Receiver) Answer(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = status
 }
 
-// Wait returns the first n deliveries, failing the test when they do not come.
+// Wait returns the first n deliveries. It fails the test if they do not arrive.
 func (r *Receiver) Wait(t testing.TB, n int) []Delivery {
 	t.Helper()
 	limit := time.After(time.Minute)

@@ -62,7 +62,7 @@ func TestSuccessRedirect(t *testing.T) {
 	})
 }
 
-// checkRedirect verifies a success redirect as a merchant does.
+// checkRedirect verifies a success redirect like a merchant.
 func (g *Gateway) checkRedirect(t *testing.T, res *http.Response, c tenant.Credentials, s Created) *url.URL {
 	t.Helper()
 	to, err := res.Location()
@@ -87,7 +87,7 @@ func (g *Gateway) checkRedirect(t *testing.T, res *http.Response, c tenant.Crede
 	return to
 }
 
-// payload is the webhook body a merchant reads.
+// payload is the body of a webhook.
 type payload struct {
 	Type      string    `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
@@ -141,7 +141,7 @@ func TestCompletionWebhook(t *testing.T) {
 	})
 }
 
-// resolve hands a verdict to the session service, as the camera check does.
+// resolve passes a verdict to the session service, like the camera check.
 func (g *Gateway) resolve(t *testing.T, c Created, v session.CheckResult) session.Session {
 	t.Helper()
 	s, err := g.App.Sessions.Resolve(t.Context(), g.session(t, c), v)

@@ -25,7 +25,8 @@ func TestWebhookSecretRotation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// On SQLite a delivery's timestamp is of the clock that the test moves.
+			// On SQLite a delivery's timestamp comes from the clock that the test
+			// moves.
 			return wh.VerifyIgnoringTimestamp(d.Body, d.Header) == nil
 		}
 		deliver := func(n int) Delivery {

@@ -25,17 +25,17 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 )
 
-// Row is one API call and what must come back.
+// Row is one API call and the expected answer.
 type Row struct {
 	Name   string
 	Method string // default GET, or POST with a body
 	Path   string
-	Key    string // X-API-Key; empty sends none, lines send several
+	Key    string // X-API-Key; empty sends none, several lines send several
 	Header map[string]string
 	Body   string
 
 	Status int
-	JSON   string // the exact body; strings "<uuid>", "<time>" and "<url>" match any of theirs
+	JSON   string // the exact body; the strings "<uuid>", "<time>" and "<url>" match any UUID, time or URL
 	Not    []string
 }
 
@@ -113,8 +113,8 @@ var contractRouter = sync.OnceValues(func() (routers.Router, error) {
 	return gorillamux.NewRouter(doc)
 })
 
-// checkContract fails the test when an answer of a documented operation is
-// not one the contract allows. Answers to undocumented paths pass.
+// checkContract fails the test if the contract does not allow the answer of a
+// documented operation. It accepts any answer of undocumented paths.
 func checkContract(t testing.TB, row Row, req *http.Request, res *http.Response, body string) {
 	t.Helper()
 	router, err := contractRouter()
@@ -160,7 +160,8 @@ func matchJSON(t testing.TB, name, want, got string) {
 	}
 }
 
-// mask replaces what matches a placeholder of want by the placeholder.
+// mask replaces the values in got for which want has a placeholder by that
+// placeholder.
 func mask(want, got any) any {
 	switch w := want.(type) {
 	case string:
@@ -186,7 +187,7 @@ func mask(want, got any) any {
 func newJar() http.CookieJar {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
-		panic(err) // it has no failing path without options
+		panic(err) // cookiejar.New cannot fail without options
 	}
 	return jar
 }
@@ -198,7 +199,7 @@ type Created struct {
 	ExpiresAt       string `json:"expires_at"`
 }
 
-// Create makes a session with a key and returns it.
+// Create creates a session with a key and returns it.
 func (g *Gateway) Create(t testing.TB, key string, targetAge int) Created {
 	t.Helper()
 	body := g.Do(t, Row{
@@ -223,7 +224,7 @@ func (g *Gateway) Force(t testing.TB, browser *http.Client, c Created, outcome s
 	return res, read(t, res)
 }
 
-// StatusOf looks a session up and returns its status.
+// StatusOf looks up a session and returns its status.
 func (g *Gateway) StatusOf(t testing.TB, key string, c Created) string {
 	t.Helper()
 	body := g.Do(t, Row{Name: "status", Path: "/api/v1/sessions/" + c.SessionID + "/status", Key: key, Status: http.StatusOK})

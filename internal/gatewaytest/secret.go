@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// BadSecret is what a shop may have in place of a secret, and the key that
-// somebody who knows this signs with.
+// BadSecret is a wrong value that a shop may have in place of a secret, and the
+// key with which someone who knows this could sign.
 type BadSecret struct {
 	Text string
 	Key  []byte
 }
 
-// BadSecrets returns secrets that are empty, damaged or of another length, by
-// what is wrong with them.
+// BadSecrets returns secrets that are empty, damaged or of another length. The
+// keys of the map name the fault.
 func BadSecrets(prefixes ...string) map[string]BadSecret {
 	bytes := func(n int) []byte { return []byte(strings.Repeat("k", n)) }
 	bad := map[string]BadSecret{"under no secret": {"", nil}, "under a secret that says undefined": {"undefined", nil}}

@@ -21,8 +21,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// A change of the secret key as the help describes it, killed in the middle,
-// has no visible effect outside the gateway.
+// A change of the secret key as in the help text, killed in the middle, has no
+// effect that is visible outside the gateway.
 func TestSecretKeyRotation(t *testing.T) {
 	for dialect, url := range dbtest.URLs(t) {
 		t.Run(dialect, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestSecretKeyRotation(t *testing.T) {
 			r.works(t, g)
 			r.prepareMore(t, g)
 
-			// It is finished while the gateway runs.
+			// Another rotation completes it while the gateway runs.
 			done, err := r.rotate(t, t.Context(), func() {})
 			if err != nil || done.Secrets.Resealed == 0 || done.Secrets.Already < 100 || done.Links.Resealed != 1 || done.Links.Already != 1 {
 				t.Errorf("finishing: %+v, %v", done, err)
@@ -66,8 +66,8 @@ func TestSecretKeyRotation(t *testing.T) {
 	}
 }
 
-// keyRotation is a database whose secret key changes, and what its merchants
-// hold.
+// keyRotation is a database whose secret key changes, and the credentials of its
+// merchants.
 type keyRotation struct {
 	db, old, next string
 	receiver      *Receiver
@@ -106,7 +106,7 @@ func (r *keyRotation) sealer(t *testing.T, keys ...string) *credential.Sealer {
 	return s
 }
 
-// prepare makes a shop with secrets in every stage of rotation, enough other
+// prepare creates a shop with secrets in every stage of rotation, enough other
 // tenants for several batches, and a session under an Idempotency-Key.
 func (r *keyRotation) prepare(t *testing.T, g *Gateway) {
 	t.Helper()
@@ -172,7 +172,7 @@ func (r *keyRotation) works(t *testing.T, g *Gateway) {
 	}
 }
 
-// promotes checks that the staged secret came through.
+// promotes checks that the staged secret is still valid after the rotation.
 func (r *keyRotation) promotes(t *testing.T, g *Gateway) {
 	t.Helper()
 	if err := g.App.Tenants.PromoteRedirectSecret(t.Context(), audit.System("test"), r.shop.Tenant.ID, false); err != nil {
@@ -182,8 +182,8 @@ func (r *keyRotation) promotes(t *testing.T, g *Gateway) {
 	r.works(t, g)
 }
 
-// rotate runs the rotation on its own connection and calls after when the
-// first batch is done.
+// rotate runs the rotation on its own connection and calls after once the first
+// batch is done.
 func (r *keyRotation) rotate(t *testing.T, ctx context.Context, after func()) (done app.Resealed, err error) {
 	t.Helper()
 	s := dbtest.Open(t, r.db)

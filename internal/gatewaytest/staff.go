@@ -18,21 +18,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// Staff is somebody's browser at the dashboard. It keeps cookies, follows no
-// redirect, and says that its forms come from the dashboard itself.
+// Staff is a browser at the dashboard. It keeps cookies, follows no redirects,
+// and its forms have the dashboard's origin.
 type Staff struct {
-	User   account.User // zero for nobody
+	User   account.User // zero if nobody is signed in
 	client *http.Client
 	base   string
 	host   string // of the dashboard's public address
 }
 
-// Nobody returns the browser of somebody who is not signed in.
+// Nobody returns a browser in which nobody is signed in.
 func (g *Gateway) Nobody() *Staff {
 	return &Staff{client: Browser(), base: g.URL, host: g.dashboardHost}
 }
 
-// SignIn makes a user who is signed in by the methods given, by default a
+// SignIn creates a user who is signed in with the given methods, by default a
 // password.
 func (g *Gateway) SignIn(t testing.TB, operator bool, methods ...account.Method) *Staff {
 	t.Helper()
@@ -58,7 +58,7 @@ func (g *Gateway) SignIn(t testing.TB, operator bool, methods ...account.Method)
 	return s
 }
 
-// Join makes staff members of a tenant in a role.
+// Join makes a member of staff a member of a tenant with a role.
 func (g *Gateway) Join(t testing.TB, s *Staff, tenantID uuid.UUID, role account.Role) {
 	t.Helper()
 	err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
@@ -69,8 +69,8 @@ func (g *Gateway) Join(t testing.TB, s *Staff, tenantID uuid.UUID, role account.
 	}
 }
 
-// Access returns the right of staff to a tenant's test mode, as a request that
-// begins now has it.
+// Access returns the access of staff to a tenant's test mode, as of a request
+// that begins now.
 func (g *Gateway) Access(t testing.TB, s *Staff, tenantID uuid.UUID) account.Access {
 	t.Helper()
 	cookie := s.client.Jar.Cookies(&url.URL{Scheme: "http", Host: s.host})[0]
@@ -85,7 +85,7 @@ func (g *Gateway) Access(t testing.TB, s *Staff, tenantID uuid.UUID) account.Acc
 	return access
 }
 
-// StepUp marks the log-in of staff as freshly confirmed.
+// StepUp marks the log-in of staff as recently confirmed.
 func (g *Gateway) StepUp(t testing.TB, s *Staff) {
 	t.Helper()
 	until := g.Clock.Now().Add(account.StepUpTTL)
@@ -107,20 +107,20 @@ func (s *Staff) At(base string) *Staff {
 	return &Staff{User: s.User, client: s.client, base: base, host: s.host}
 }
 
-// Get asks for a page.
+// Get requests a page.
 func (s *Staff) Get(t testing.TB, path string) (*http.Response, string) {
 	t.Helper()
 	return s.Send(t, http.MethodGet, path, nil, nil)
 }
 
-// Post sends a form from a page of the dashboard.
+// Post sends a form like a page of the dashboard.
 func (s *Staff) Post(t testing.TB, path string, form url.Values) (*http.Response, string) {
 	t.Helper()
 	return s.Send(t, http.MethodPost, path, form, map[string]string{"Sec-Fetch-Site": "same-origin"})
 }
 
-// Fill opens the form at a path and sends it filled in, as a browser does. The
-// form posts to the page's own address.
+// Fill opens the form at a path and sends it filled in, like a browser. The form
+// posts to the page's own address.
 func (s *Staff) Fill(t testing.TB, path string, form url.Values) (*http.Response, string) {
 	t.Helper()
 	nonce, found := s.nonce(t, path)
@@ -169,12 +169,12 @@ func (s *Staff) send(t testing.TB, method, path string, body io.Reader, header m
 	return res, read(t, res)
 }
 
-// Upload fills in the form at a path as Fill does and sends it with a file.
+// Upload fills in the form at a path like Fill and sends it with a file.
 func (s *Staff) Upload(t testing.TB, path string, form url.Values, field string, content []byte) (*http.Response, string) {
 	t.Helper()
 	var body bytes.Buffer
 	parts := multipart.NewWriter(&body)
-	file, err := parts.CreateFormFile(field, "upload") // before the fields, which then must be found behind it
+	file, err := parts.CreateFormFile(field, "upload") // the file comes before the fields, and the gateway must find the fields after it
 	if err == nil {
 		_, err = file.Write(content)
 	}
@@ -198,7 +198,7 @@ func (s *Staff) Upload(t testing.TB, path string, form url.Values, field string,
 	})
 }
 
-// Open asks for a page and leaves its body to be read.
+// Open requests a page and leaves its body unread.
 func (s *Staff) Open(t testing.TB, path string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+path, http.NoBody)

@@ -36,9 +36,9 @@ func testEvents(t *testing.T, g *gatewaytest.Gateway, key, query string) []testE
 	return out.Events
 }
 
-// TestTestModeOperations: with a test key, the events of test sessions are
-// listed, awaited and sent again, and the test clock is moved. Live keys and
-// other tenants get nothing.
+// TestTestModeOperations: a test key can list the events of test sessions, wait
+// for them, send them again, and move the test clock. Live keys and other tenants
+// get nothing.
 func TestTestModeOperations(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		receiver := gatewaytest.NewReceiver(t)
@@ -58,7 +58,8 @@ func TestTestModeOperations(t *testing.T) {
 		event := events[0]
 		verifies(t, shop.Test.WebhookSecret, event)
 
-		// Awaited from now on: an event that comes later, and none of a live session.
+		// Waits for later events: it gets one that comes later, and none of a
+		// live session.
 		var awaited []testEvent
 		var done sync.WaitGroup
 		done.Go(func() { awaited = testEvents(t, g, key, "?wait=4&after="+event.EventID) })
@@ -127,7 +128,7 @@ func TestTestModeOperations(t *testing.T) {
 	})
 }
 
-// verifies checks an event as a receiver would.
+// verifies checks an event's signature like a receiver.
 func verifies(t *testing.T, secret string, e testEvent) {
 	t.Helper()
 	key, err := credential.ParseSecret(secret)
@@ -145,14 +146,14 @@ func verifies(t *testing.T, secret string, e testEvent) {
 	if e.Headers["webhook-id"] != e.EventID {
 		t.Errorf("webhook-id is %s, want %s", e.Headers["webhook-id"], e.EventID)
 	}
-	// The signature is of the gateway's clock, which a test sets.
+	// The signature has the time of the gateway's clock, which a test sets.
 	if err := verifier.VerifyIgnoringTimestamp([]byte(e.Body), header); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestWaitersAreBounded: one tenant's waiting requests are few, end in time, and
-// take nothing from another's.
+// TestWaitersAreBounded: the waiting requests of one tenant are few, end in time,
+// and do not delay another tenant's.
 func TestWaitersAreBounded(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	greedy, other := g.Shop(t, "", nil).Test.APIKey, g.Shop(t, "", nil).Test.APIKey

@@ -291,9 +291,9 @@ func (s *Store) ListEvents(ctx context.Context, q insight.EventQuery) (insight.F
 	})
 }
 
-// Beside implements insight.Store.
-func (s *Store) Beside(ctx context.Context, sess session.Session) (insight.Beside, error) {
-	return view(ctx, s, func(tx *Tx) (b insight.Beside, err error) {
+// Related implements insight.Store.
+func (s *Store) Related(ctx context.Context, sess session.Session) (insight.Related, error) {
+	return view(ctx, s, func(tx *Tx) (b insight.Related, err error) {
 		err = tx.db.Raw(`SELECT
 			EXISTS (SELECT 1 FROM idempotency_claims WHERE session_id = ?) AS link_copy,
 			EXISTS (SELECT 1 FROM handovers WHERE link_hash = ? AND phone_hash IS NOT NULL) AS phone,

@@ -28,7 +28,7 @@ const (
 // Roles: the parts of the gateway that a process runs.
 const (
 	RoleAll   = "all"
-	RoleAPI   = "api"   // the API, the dashboard, and the work that the database calls for
+	RoleAPI   = "api"   // the API, the dashboard, and the background work on the database
 	RolePages = "pages" // the hosted page and its camera checks
 )
 
@@ -37,7 +37,7 @@ type Config struct {
 	Role                   string // RoleAll, RoleAPI or RolePages
 	Listen                 string
 	DatabaseURL            string // may hold a password: never logged
-	MigrationURL           string // likewise; empty: DatabaseURL
+	MigrationURL           string // may hold a password; empty: DatabaseURL
 	BaseURL                string // without a trailing slash
 	VerifyURL              string // without a trailing slash
 	Dashboard              bool   // serve the dashboard
@@ -57,8 +57,8 @@ type Config struct {
 	WebhookRetryTest       []time.Duration
 	WebhookAllowNets       []netip.Prefix
 	AllowInsecureCallbacks bool
-	DocumentWays           []session.Way // of the document check; the operator's choice, in the order offered
-	OperatorName           string        // who runs the gateway, as shoppers read it; empty: not shown
+	DocumentWays           []session.Way // of the document check: those that the operator allows, in the order offered
+	OperatorName           string        // operator's name as shown to shoppers; empty: not shown
 	OperatorLinks          tenant.Links  // shown where the tenant has set none
 	Estimator              string        // EstimatorONNX or EstimatorOff
 	InferenceWorkers       int
@@ -98,12 +98,12 @@ func (v Variable) Flag() string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(v.Name, "AGEGATE_")), "_", "-")
 }
 
-// Lookup finds the value of a variable, as os.LookupEnv does.
+// Lookup returns the value of a variable, like os.LookupEnv.
 type Lookup func(name string) (string, bool)
 
 // Load reads every variable and reports all errors at once, by name and never
 // with a value. An empty value counts as unset. required names variables that
-// must be set for the command at hand.
+// must be set for the current command.
 func Load(lookup Lookup, required ...string) (Config, error) {
 	var c Config
 	var errs []error
@@ -175,9 +175,9 @@ func (c *Config) deriveURLs() {
 	}
 }
 
-// CheckDashboard returns an error if the dashboard cannot be served. Plain http
-// is refused except on this machine, because others could read cookies and
-// passwords on the network.
+// CheckDashboard returns an error if the dashboard cannot be served. It refuses
+// plain http except on this machine, because others on the network could read
+// cookies and passwords.
 func (c *Config) CheckDashboard() error {
 	if !c.Dashboard || Private(c.DashboardURL) {
 		return nil
@@ -185,8 +185,8 @@ func (c *Config) CheckDashboard() error {
 	return fmt.Errorf("%s must be an https address, or http on localhost: set it, or AGEGATE_DASHBOARD=off to serve no dashboard", dashboardURLName)
 }
 
-// Private reports whether nobody on the network can read what is sent to an
-// origin, because it uses https or is on this machine.
+// Private reports whether an origin uses https or is on this machine, so that
+// nobody on the network can read what is sent to it.
 func Private(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil {
@@ -196,8 +196,8 @@ func Private(origin string) bool {
 	return u.Scheme == "https" || u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// localAddress returns a listen address as a browser on this machine reaches
-// it: an empty or unspecified host becomes localhost.
+// localAddress returns a listen address in the form in which a browser on this
+// machine reaches it: an empty or unspecified host becomes localhost.
 func localAddress(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) {

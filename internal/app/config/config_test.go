@@ -42,7 +42,7 @@ func TestDefaults(t *testing.T) {
 		"secure":        !c.AllowInsecureCallbacks,
 		"estimator":     c.Estimator == EstimatorONNX,
 		"no metrics":    c.MetricsListen == "",
-		"workers":       c.InferenceWorkers == 3, // not the machine's number
+		"workers":       c.InferenceWorkers == 3, // not the machine's number of cores
 	} {
 		if !ok {
 			t.Errorf("%s: %+v", name, c)

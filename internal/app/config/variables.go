@@ -25,14 +25,14 @@ const DatabaseURLName = "AGEGATE_DATABASE_URL"
 // MigrationURLName is the variable that names the server behind a pooler.
 const MigrationURLName = "AGEGATE_MIGRATION_URL"
 
-// SecretKeyName is the variable every command that touches secrets requires.
+// SecretKeyName is the variable that every command which uses secrets requires.
 const SecretKeyName = "AGEGATE_SECRET_KEY"
 
 // NewSecretKeyName is the variable that holds the new key during a change of
 // the secret key.
 const NewSecretKeyName = "AGEGATE_NEW_SECRET_KEY" //nolint:gosec // a name, no secret
 
-// The links' variables, which are checked once all are read.
+// The variables of links, which are checked after all variables are read.
 const (
 	privacyURLName = "AGEGATE_PRIVACY_URL"
 	helpURLName    = "AGEGATE_HELP_URL"
@@ -49,7 +49,7 @@ const roleName = "AGEGATE_ROLE"
 // maxOperatorName is the maximum length of the operator's name, in characters.
 const maxOperatorName = 100
 
-// Variables are all settings, in the order they are documented.
+// Variables are all settings, in the order of the documentation.
 var Variables = []Variable{
 	{Name: roleName, Default: RoleAll, Help: "parts that this process runs: api (API, dashboard, webhooks, housekeeping), pages (the hosted page), or all",
 		set: setRole},
@@ -164,7 +164,7 @@ func HasPassword(databaseURL string) bool {
 		return false
 	}
 	u, err := url.Parse(databaseURL)
-	if err != nil || strings.Contains(u.Path, "@") { // what precedes it may be an unescaped password
+	if err != nil || strings.Contains(u.Path, "@") { // the text before it may be an unescaped password
 		return true
 	}
 	for name, values := range u.Query() {

@@ -14,7 +14,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// addresses examines the public addresses, as a browser on this machine reaches
+// addresses examines the public addresses as a browser on this machine reaches
 // them, all at the same time.
 func (e *examiner) addresses(ctx context.Context) {
 	tell, findings := e.Tell, make([][]Finding, 3)
@@ -65,7 +65,7 @@ func (e *examiner) serves(ctx context.Context, check, address, path, part string
 		e.unreachable(check, err)
 		return
 	}
-	_ = res.Body.Close() // a HEAD has none
+	_ = res.Body.Close() // the response to HEAD has no body
 	e.certificate(check, res)
 	if res.StatusCode != http.StatusOK {
 		e.problem(check, fmt.Sprintf("it answers %d where %s should be", res.StatusCode, part), "look where the reverse proxy leads this host and "+path+", and whether a gateway with the role for it runs there")
@@ -103,12 +103,12 @@ func (e *examiner) verifyURL(ctx context.Context) {
 	}
 }
 
-// unreachable says why an address could not be reached.
+// unreachable reports why an address could not be reached.
 func (e *examiner) unreachable(check string, err error) {
 	e.problem(check, "the gateway cannot be reached: "+reason(err), "start the gateway; look at the name in DNS, the firewall, and the reverse proxy's listener and certificate")
 }
 
-// certificate warns of a certificate that ends soon.
+// certificate warns about a certificate that expires soon.
 func (e *examiner) certificate(check string, res *http.Response) {
 	if res.TLS == nil || len(res.TLS.PeerCertificates) == 0 {
 		return
@@ -118,13 +118,13 @@ func (e *examiner) certificate(check string, res *http.Response) {
 	}
 }
 
-// endsSoon reports whether a certificate is to be renewed, and when it ends.
+// endsSoon reports whether a certificate should be renewed, and the time left.
 func (e *examiner) endsSoon(c *x509.Certificate) (left string, soon bool) {
 	remaining := c.NotAfter.Sub(e.Now())
 	return fmt.Sprintf("%d days", int(remaining.Hours()/24)), remaining < expirySoon
 }
 
-// client follows no redirect, and keeps no connection.
+// client follows no redirects and keeps no connections.
 func client() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment},
@@ -132,7 +132,7 @@ func client() *http.Client {
 	}
 }
 
-// reason says in fixed words why a connection failed.
+// reason returns a fixed text for why a connection failed.
 func reason(err error) string {
 	switch webhook.Classify(err) {
 	case webhook.ClassDNS:

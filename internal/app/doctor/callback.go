@@ -29,7 +29,7 @@ const (
 type host struct {
 	address string // host:port
 	secure  bool
-	webhook bool               // the gateway itself connects to it
+	webhook bool               // the gateway itself connects to the host
 	tenants map[uuid.UUID]bool // tenants with a callback URL on it
 
 	looked bool
@@ -38,7 +38,7 @@ type host struct {
 }
 
 // callbacks connects to the hosts of all enabled tenants' callback URLs, as a
-// webhook would, and sends nothing.
+// webhook delivery would, and sends nothing.
 func (e *examiner) callbacks(ctx context.Context, tenants *tenant.Service) {
 	const check = "callback hosts"
 	e.Progress(check)
@@ -55,7 +55,7 @@ func (e *examiner) callbacks(ctx context.Context, tenants *tenant.Service) {
 		switch {
 		case !h.looked:
 			left++
-		case e.tellHost(h):
+		case e.reportHost(h):
 			good++
 		}
 	}
@@ -103,7 +103,7 @@ func addHost(hosts map[string]*host, raw string, tenantID uuid.UUID, isWebhook b
 	h.tenants[tenantID] = true
 }
 
-// look connects to the hosts, a few at a time, until ctx ends.
+// look connects to the hosts, several at a time, until ctx ends.
 func (e *examiner) look(ctx context.Context, hosts []*host) {
 	client := webhook.NewClient(e.Config.WebhookAllowNets)
 	var all sync.WaitGroup
@@ -126,9 +126,9 @@ func (e *examiner) look(ctx context.Context, hosts []*host) {
 	all.Wait()
 }
 
-// tellHost reports what is wrong with a host, and returns whether everything is
+// reportHost reports what is wrong with a host, and returns whether everything is
 // right. A host that only browsers open may be unreachable from this machine.
-func (e *examiner) tellHost(h *host) bool {
+func (e *examiner) reportHost(h *host) bool {
 	check := "callback host " + h.address
 	who := fmt.Sprintf(" (%d tenants)", len(h.tenants))
 	switch {
@@ -148,7 +148,7 @@ func (e *examiner) tellHost(h *host) bool {
 	return h.err == nil
 }
 
-// tlsReason says in fixed words why a TLS handshake failed.
+// tlsReason returns a fixed text for why a TLS handshake failed.
 func tlsReason(err error) string {
 	var (
 		invalid   x509.CertificateInvalidError

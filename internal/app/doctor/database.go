@@ -17,9 +17,9 @@ import (
 )
 
 // Differences between this machine's clock and the database's. The first is the
-// smallest that can be measured over a slow network. From the second on, merchants
-// whose clocks agree with this machine refuse webhooks, which carry the database's
-// time.
+// smallest that can be measured over a slow network. From the second on,
+// merchants whose clocks agree with this machine's refuse webhooks, because these
+// carry the database's time.
 const (
 	clockDrift = 2 * time.Second
 	clockWrong = time.Minute

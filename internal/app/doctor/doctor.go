@@ -11,18 +11,18 @@ import (
 	"agegate/internal/rules/credential"
 )
 
-// Grade says how bad a finding is.
+// Grade is the severity of a finding.
 type Grade string
 
 // Grades.
 const (
 	OK      Grade = "ok"
-	Warning Grade = "warning" // the gateway works, but not as well as it could or not for long
+	Warning Grade = "warning" // the gateway works, but not as well as it could, or not for long
 	Problem Grade = "problem" // something does not work
 )
 
-// Finding is the result of one examination. It holds no secret, and of callback
-// URLs only the hosts.
+// Finding is the result of one examination. It contains no secret, and only the
+// hosts of callback URLs.
 type Finding struct {
 	Check  string `json:"check"` // what was examined
 	Grade  Grade  `json:"grade"`
@@ -30,7 +30,7 @@ type Finding struct {
 	Advice string `json:"advice,omitempty"` // what to do; empty for OK
 }
 
-// Options say what is examined, and how.
+// Options say what to examine and how.
 type Options struct {
 	Config config.Config
 	Sealer *credential.Sealer
@@ -46,14 +46,15 @@ type Options struct {
 // DefaultTimeout is a good value for Options.Timeout.
 const DefaultTimeout = 10 * time.Second
 
-// expirySoon is how long before its end a certificate is reported. Most are
-// renewed a month before.
+// expirySoon is how long before its expiry a certificate is reported. Most
+// certificates are renewed a month before.
 const expirySoon = 14 * 24 * time.Hour
 
 // examiner carries out the examinations.
 type examiner struct{ Options }
 
-// Examine makes all examinations, one after the other, within some minutes at most.
+// Examine makes all examinations one after the other. It takes some minutes at
+// most.
 func Examine(ctx context.Context, o Options) {
 	e := examiner{o}
 	e.ok("configuration", "all variables can be used; the role is "+o.Config.Role)
@@ -67,7 +68,8 @@ func Examine(ctx context.Context, o Options) {
 	e.database(ctx)
 }
 
-// operator asks for the name that the hosted page shows, where it is served.
+// operator checks that the name for the hosted page is set, if the page is
+// served.
 func (e *examiner) operator() {
 	const check = "AGEGATE_OPERATOR_NAME"
 	switch {

@@ -29,8 +29,8 @@ const (
 	canary   = "canary-in-a-path"
 )
 
-// examine makes all examinations with the variables given, NAME=VALUE, and returns
-// what was found. No finding holds what must stay secret.
+// examine makes all examinations with the given variables, NAME=VALUE, and
+// returns the findings. It checks that no finding contains a secret.
 func examine(t *testing.T, settings ...string) []doctor.Finding {
 	t.Helper()
 	env := map[string]string{"AGEGATE_SECRET_KEY": key, "AGEGATE_ESTIMATOR": "off"}
@@ -82,13 +82,12 @@ func start(t *testing.T, databaseURL string, settings ...string) *gatewaytest.Ga
 	return gatewaytest.Start(t, databaseURL, append(settings, "AGEGATE_SECRET_KEY="+key)...)
 }
 
-// at are the settings of an installation whose only address is this one.
+// at returns the settings of an installation whose only address is url.
 func at(g *gatewaytest.Gateway, url string) []string {
 	return []string{"AGEGATE_DATABASE_URL=" + g.DB, "AGEGATE_BASE_URL=" + url}
 }
 
-// TestHealthy: with a running gateway and nothing wrong there is no problem, on
-// both databases.
+// TestHealthy: on both databases, a healthy gateway has no problem.
 func TestHealthy(t *testing.T) {
 	for name, db := range map[string]func(*testing.T) string{
 		"sqlite":   func(t *testing.T) string { return gatewaytest.SQLite(t) },
@@ -129,7 +128,7 @@ func onlyAt(site string) func(*tenant.Tenant) {
 	return func(t *tenant.Tenant) { t.SuccessURL, t.CancelURL = site+"/ok?x="+canary, site+"/back" }
 }
 
-// TestDatabase: what may be wrong with a database.
+// TestDatabase covers the faults of a database.
 func TestDatabase(t *testing.T) {
 	healthy := start(t, pgtest.URL(t))
 	healthy.Shop(t, "", nil)
@@ -183,7 +182,7 @@ func proxy(t *testing.T, g *gatewaytest.Gateway, change func(*http.Request)) str
 	return server.URL
 }
 
-// TestAddresses: what may be wrong between browsers and the gateway.
+// TestAddresses covers the faults between browsers and the gateway.
 func TestAddresses(t *testing.T) {
 	db := pgtest.URL(t)
 	g := start(t, db)
@@ -209,7 +208,7 @@ func TestAddresses(t *testing.T) {
 		{"the pages of their own", verify, pages.URL, doctor.OK, "WebSockets pass"},
 		{"the pages instead of the API", base, pages.URL, doctor.Problem, "answers 404 where the API should be"},
 		{"the API of its own", base, api.URL, doctor.OK, "the API answers"},
-		{"the dashboard of the API", dashboard, api.URL, doctor.Problem, "answers 302"}, // it is at another address
+		{"the dashboard of the API", dashboard, api.URL, doctor.Problem, "answers 302"}, // the dashboard is at another address
 		{"an expired certificate", verify, newSite(t, authority, -time.Hour), doctor.Problem, "has expired"},
 		{"an unknown authority", base, newSite(t, stranger, time.Hour*24*90), doctor.Problem, "does not trust"},
 	} {
@@ -229,7 +228,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestCallbacks: what may be wrong with the hosts of merchants.
+// TestCallbacks covers the faults of merchants' hosts.
 func TestCallbacks(t *testing.T) {
 	const inside = "https://10.0.0.1:8443"
 	good := newSite(t, authority, time.Hour*24*90)
@@ -271,9 +270,10 @@ func TestCallbacks(t *testing.T) {
 	want(t, examine(t, at(g, g.URL)...), "callback host "+good[len("https://"):], doctor.Problem, "not public")
 }
 
-// TestModels: what may be wrong with the models.
+// TestModels covers the faults of the models.
 func TestModels(t *testing.T) {
-	// A directory with all but one of the files, in whose place another may be.
+	// without returns a directory with all files but one, which another may
+	// replace.
 	without := func(name, instead string) string {
 		dir := t.TempDir()
 		files, err := filepath.Glob("../../../models/*")

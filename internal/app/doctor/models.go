@@ -9,7 +9,7 @@ import (
 	"agegate/internal/check/inference"
 )
 
-// models opens the models as the gateway does: files, hashes, ONNX Runtime and the
+// models opens the models like the gateway: files, hashes, ONNX Runtime and the
 // fine-tuned tail.
 func (e *examiner) models(context.Context) {
 	const check = "models"

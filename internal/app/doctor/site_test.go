@@ -28,8 +28,8 @@ type issuer struct {
 	key         *ecdsa.PrivateKey
 }
 
-// authority is the only one that this machine trusts during the tests; nobody
-// trusts the stranger.
+// authority is the only one that this machine trusts during the tests; stranger
+// is not trusted.
 var authority, stranger *issuer
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -49,7 +49,7 @@ func run(m *testing.M) int {
 		err = os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.certificate.Raw}), 0o600)
 	}
 	if err == nil {
-		err = errors.Join(os.Setenv("SSL_CERT_FILE", file), os.Setenv("SSL_CERT_DIR", dir)) // read before the first TLS handshake
+		err = errors.Join(os.Setenv("SSL_CERT_FILE", file), os.Setenv("SSL_CERT_DIR", dir)) // these variables are read before the first TLS handshake
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -96,7 +96,7 @@ func newSite(t *testing.T, by *issuer, left time.Duration) string {
 		t.Errorf("a request came: %s %s", req.Method, req.URL.Path)
 	}))
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}}}
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that fail
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // discards the errors of failed handshakes
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server.URL

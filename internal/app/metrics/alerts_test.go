@@ -11,7 +11,7 @@ import (
 
 const deploy = "../../../deploy/"
 
-// TestAlertsAreDocumented holds that each alert has a case and an entry in the
+// TestAlertsAreDocumented: each alert has a test case and an entry in the
 // runbook.
 func TestAlertsAreDocumented(t *testing.T) {
 	rules, cases, runbook := read(t, deploy+"prometheus/alerts.yaml"), read(t, deploy+"prometheus/alerts_test.yaml"), read(t, "../../../docs/operations.md")
@@ -29,8 +29,8 @@ func TestAlertsAreDocumented(t *testing.T) {
 	}
 }
 
-// inUse returns the names of the metrics that the rules and the Grafana
-// dashboard read. Those of the inference workers are served with models only.
+// inUse returns the names of the metrics that the rules and the Grafana dashboard
+// read, except those of the inference workers, which are served only with models.
 func inUse(t *testing.T) []string {
 	t.Helper()
 	dashboard := read(t, deploy+"grafana/agegate.json")

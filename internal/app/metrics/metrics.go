@@ -1,5 +1,5 @@
-// Package metrics provides the gateway's Prometheus metrics. Expiry has none,
-// because sessions expire without an event.
+// Package metrics provides the gateway's Prometheus metrics. There is none for
+// expiry, because sessions expire without an event.
 package metrics
 
 import (
@@ -28,10 +28,10 @@ type Metrics struct {
 	inference prometheus.Histogram
 }
 
-// New returns metrics with the process's own collectors registered. The
-// counters of the given session statuses, events of document checks, as way and
-// outcome, and webhook classes begin at zero in both modes, because Prometheus
-// sees no increase in a series' first sample.
+// New returns metrics with the process's own collectors registered. The counters
+// of the given session statuses, document check events (way and outcome) and
+// webhook classes begin at zero in both modes, because Prometheus sees no
+// increase in the first sample of a series.
 func New(statuses []string, documents [][2]string, classes []string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
-// TestMetrics scrapes a gateway that has had one session of each end.
+// TestMetrics scrapes a gateway that has had one session with each result.
 func TestMetrics(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		receiver := gatewaytest.NewReceiver(t)
@@ -98,7 +98,7 @@ func documents(t *testing.T, g *gatewaytest.Gateway) {
 	}
 }
 
-// scrape reads the metrics until they hold every line.
+// scrape reads the metrics until they contain every line.
 func scrape(t *testing.T, g *gatewaytest.Gateway, want []string) string {
 	t.Helper()
 	address := regexp.MustCompile(`msg="serving metrics" address=(\S+)`)

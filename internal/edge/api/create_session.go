@@ -25,8 +25,8 @@ func (a *API) CreateSession(ctx context.Context, req gen.CreateSessionRequestObj
 	return fromCreated(created), nil
 }
 
-// CheckBody is the contract.BodyCheck. Creation is the only operation whose body
-// the domain has rules for.
+// CheckBody is the contract.BodyCheck. Creation is the only operation with domain
+// rules for its body.
 func (a *API) CheckBody(c echo.Context, body map[string]any) ([]contract.Violation, error) {
 	if strings.HasPrefix(c.Path(), testPrefix) {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// Refusals of the test mode's operations, in the contract's words.
+// Refusals of the test mode's operations, with the texts of the contract.
 var (
 	errNoEvent       = fault.New(fault.NotFound, "Event not found")
 	errNoDestination = fault.New(fault.Conflict, "Event has no destination")
@@ -23,11 +23,11 @@ var (
 	errNoRedirect    = fault.New(fault.Conflict, "Session makes no further redirect")
 )
 
-// testActor is who the audit log names for an act with a test key.
+// testActor is the actor that the audit log names for changes with a test key.
 var testActor = audit.System("API, test key")
 
-// ListTestEvents lists or awaits events of test sessions
-// (GET /api/v1/test/events).
+// ListTestEvents lists events of test sessions or waits for them (GET
+// /api/v1/test/events).
 func (a *API) ListTestEvents(ctx context.Context, req gen.ListTestEventsRequestObject) (gen.ListTestEventsResponseObject, error) {
 	filter := webhook.FeedFilter{}
 	if req.Params.SessionID != nil {
@@ -95,7 +95,7 @@ func (a *API) MoveTestClock(ctx context.Context, req gen.MoveTestClockRequestObj
 	switch err := move(ctx, testActor, testScope(ctx), req.SessionID); {
 	case errors.Is(err, session.ErrNoRedirect):
 		return nil, errNoRedirect
-	case fault.CodeOf(err) == fault.Conflict: // it has ended, perhaps only now
+	case fault.CodeOf(err) == fault.Conflict: // the session has ended, perhaps only now
 		return nil, errNotOpen
 	case err != nil:
 		return nil, err

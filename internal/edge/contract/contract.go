@@ -21,7 +21,7 @@ import (
 // Prefix is the path below which every route must be in the contract.
 const Prefix = "/api/"
 
-// Contract is the table of the document's operations, built at the start. It is
+// Contract is the table of the document's operations, built at startup. It is
 // read-only after New and safe for concurrent use.
 type Contract struct {
 	operations map[route]*operation
@@ -111,8 +111,8 @@ func echoPath(path string) string {
 }
 
 // CheckRoutes reports every route under Prefix that is not in the contract, and
-// every operation without a route. The start must fail on its error, because
-// the guard lets requests for routes it does not know pass.
+// every operation without a route. Startup must fail with its error, because the
+// guard lets requests to unknown routes pass.
 func (c *Contract) CheckRoutes(e *echo.Echo) error {
 	var errs []error
 	served := map[route]bool{}
@@ -233,9 +233,9 @@ func (op *operation) readBody(req *http.Request, found *violations) (any, error)
 	return body, nil
 }
 
-// pathParams returns the path's parameters unescaped. Echo passes them escaped
-// if the path has an escaped form. One that cannot be unescaped is left as it
-// is and fails its format.
+// pathParams returns the path's parameters unescaped. Echo passes them escaped if
+// the path has an escaped form. A parameter that cannot be unescaped is left
+// unchanged and fails its format check.
 func pathParams(ctx echo.Context) map[string]string {
 	names, values := ctx.ParamNames(), ctx.ParamValues()
 	escaped := ctx.Request().URL.RawPath != ""

@@ -128,7 +128,7 @@ func TestEveryBodyHasValidExamples(t *testing.T) {
 				checkExamples(t, method+" "+path+" "+status, response.Value.Content)
 			}
 			for _, p := range op.Parameters {
-				if p.Value.Name == "Idempotency-Key" { // two people who try the reference must not share one
+				if p.Value.Name == "Idempotency-Key" { // two people who try the reference must not send the same one
 					if p.Value.Example != nil || p.Value.Schema.Value.Default != nil {
 						t.Errorf("%s %s: an example of an idempotency key", method, path)
 					}
@@ -162,7 +162,7 @@ func TestEveryOperationIsSecuredAndDeclaresItsErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outside := 0 // the test mode's operations
+	outside := 0 // counts the test mode's operations
 	for key := range c.operations {
 		if !strings.HasPrefix(key.path, "/api/v1/test/") {
 			outside++

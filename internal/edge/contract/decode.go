@@ -185,7 +185,7 @@ func isIntegral(n string) bool {
 	mantissa, exponent := n, 0
 	if i := strings.IndexAny(n, "eE"); i >= 0 {
 		mantissa = n[:i]
-		exponent, _ = strconv.Atoi(n[i+1:]) // if it is out of range, the nearest int
+		exponent, _ = strconv.Atoi(n[i+1:]) // an exponent out of range becomes the nearest int
 	}
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	digits := strings.Trim(whole+fraction, "-0")

@@ -16,7 +16,7 @@ func TestDecodeJSON(t *testing.T) {
 	for _, good := range []struct{ in, number string }{
 		{"18", "18"}, {"18.0", "18"}, {"1.8e1", "18"}, {"180e-1", "18"}, {"-0.0", "0"}, {"18.5", "18.5"},
 		{"0e-99999999999999999999", "0"}, {"1800000000000000000000e-20", "18"}, {"0.00018e+5", "18"},
-		// Fractions that a float64 cannot distinguish from the nearest integer.
+		// Fractions that are too close to an integer for a float64.
 		{"18.0000000000000000001", "18.000000000000004"}, {"17.99999999999999999999", "18.000000000000004"},
 		{"180000000000000000001e-19", "18.000000000000004"}, {"1e-99999999999999999999", "5e-324"},
 		{"9007199254740993", "9007199254740993"}, {"9e99", "9e99"},
@@ -47,9 +47,9 @@ func TestDecodeJSON(t *testing.T) {
 	}
 }
 
-// FuzzDecodeJSON compares the decoder with encoding/json: what ours accepts,
-// theirs accepts with the same meaning; what ours refuses is not JSON, repeats
-// a name, or is nested too deeply.
+// FuzzDecodeJSON compares the decoder with encoding/json: what this decoder
+// accepts, encoding/json accepts with the same meaning; what it refuses is not
+// JSON, repeats a name, or is nested too deeply.
 func FuzzDecodeJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := decodeJSON(data)
@@ -64,21 +64,21 @@ func FuzzDecodeJSON(f *testing.F) {
 }
 
 // hasReplacement reports whether encoding/json reads U+FFFD anywhere, which it
-// puts in the place of a lone surrogate.
+// substitutes for a lone surrogate.
 func hasReplacement(data []byte) bool {
 	var value any
 	_ = json.Unmarshal(data, &value)
 	return strings.ContainsRune(fmt.Sprint(value), '\ufffd')
 }
 
-// sameMeaning compares got, written out again, with what encoding/json reads
-// in data, by value.
+// sameMeaning encodes got and compares it by value with what encoding/json reads
+// in data.
 func sameMeaning(t *testing.T, data []byte, got any) {
 	t.Helper()
 	var want, again any
 	if err := json.Unmarshal(data, &want); err != nil {
 		if strings.Contains(err.Error(), "cannot unmarshal number") {
-			return // beyond float64, where ours takes the nearest
+			return // beyond float64, where this decoder takes the nearest value
 		}
 		t.Fatalf("%q was taken, but is not JSON", data)
 	}
@@ -92,7 +92,7 @@ func sameMeaning(t *testing.T, data []byte, got any) {
 }
 
 // equal compares two decoded values. A number may be the float64 next to the
-// other, as decoding does for a fraction too small for a float64.
+// other one, as decoding chooses for fractions too small for a float64.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case float64:

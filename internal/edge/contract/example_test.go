@@ -45,7 +45,7 @@ func ExampleContract_Middleware() {
 	}
 	e := echo.New()
 	e.Binder = contract.Binder{}
-	authenticate := func(echo.Context) error { return nil } // not called: the document asks for none
+	authenticate := func(echo.Context) error { return nil } // not called, because the document does not require it
 	checkBody := func(echo.Context, map[string]any) ([]contract.Violation, error) { return nil, nil }
 	e.Use(guard.Middleware(authenticate, checkBody))
 	e.HTTPErrorHandler = func(err error, c echo.Context) {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// formats are the string formats that the guard enforces. Their errors are
-// fixed texts, because the validator passes them on.
+// formats are the string formats that the guard enforces. Their errors are fixed
+// texts, because the validator repeats them.
 var formats = map[string]openapi3.StringFormatValidator{
 	"uuid": openapi3.NewCallbackValidator(checkUUID),
 	"uri":  openapi3.NewCallbackValidator(checkURI),

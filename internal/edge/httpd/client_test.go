@@ -13,7 +13,7 @@ import (
 	"agegate/internal/rules/fault"
 )
 
-// The generated client reads what the edge writes, success and error alike.
+// The generated client reads both success and error responses of the edge.
 func TestGeneratedClient(t *testing.T) {
 	s := &stub{}
 	e, _ := newEdge(t, s, nil)

@@ -24,14 +24,14 @@ const (
 	baseURL   = "https://gateway.example.com"
 	sessionID = "0190c0de-5a3b-7c1d-9e2f-4b6a8d0c1e3f"
 	goodKey   = "svc_test_good"
-	// canary stands for everything a client may send: it must never be returned
-	// or logged.
+	// canary stands for anything that a client may send: it must never be
+	// returned or logged.
 	canary = "c4n4ry"
 )
 
 // stub answers every operation, or fails with err.
 type stub struct {
-	gen.StrictServerInterface // of the operations that no test here calls
+	gen.StrictServerInterface // answers the operations that no test here calls
 
 	err      error
 	panics   any
@@ -150,7 +150,8 @@ func (r row) run(t *testing.T) {
 
 func detail(text string) string { return `{"detail":"` + text + `"}` }
 
-// invalid writes the 422 of the given violations, each "type loc loc…".
+// invalid returns the 422 body for the given violations, each written as "type
+// loc loc…".
 func invalid(violations ...string) string {
 	var entries []string
 	for _, v := range violations {
@@ -248,8 +249,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// The violation of a known member is reported, however many unknown members there
-// are.
+// A violation in a known member is reported no matter how many unknown members
+// there are.
 func TestManyViolationsAreCapped(t *testing.T) {
 	var body strings.Builder
 	want := []string{"greater_than_equal body target_age"}

@@ -51,7 +51,7 @@ func (h *errorHandler) handle(err error, c echo.Context) {
 	_ = err
 }
 
-// statusOf is the one place where a fault's code becomes a status.
+// statusOf is the only place that converts a fault's code to a status.
 var statusOf = map[fault.Code]int{
 	fault.Invalid:           http.StatusUnprocessableEntity,
 	fault.MalformedKey:      http.StatusUnauthorized,
@@ -76,9 +76,9 @@ func answer(err error) (int, any) {
 		switch {
 		case !ok:
 			return detail(http.StatusInternalServerError)
-		case known.Code == fault.Unavailable: // the log says what is unavailable
+		case known.Code == fault.Unavailable: // only the log says what is unavailable
 			return detail(status)
-		case known.Code == fault.Invalid: // fields are named by contract.InvalidError
+		case known.Code == fault.Invalid: // contract.InvalidError names the fields
 			return status, gen.ValidationError{Detail: fromViolations(nil)}
 		case known.Code == fault.InsufficientFunds:
 			return status, gen.CodedError{Detail: gen.CodedErrorDetail{
@@ -103,7 +103,7 @@ func detail(status int) (int, gen.TextError) {
 	return status, gen.TextError{Detail: http.StatusText(status)}
 }
 
-// fromViolations never returns an empty list, which the contract rules out.
+// fromViolations never returns an empty list, because the contract forbids one.
 func fromViolations(found []contract.Violation) []gen.Violation {
 	if len(found) == 0 {
 		found = []contract.Violation{{Type: "value_error", Loc: []any{"body"}}}

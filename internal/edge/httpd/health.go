@@ -38,7 +38,7 @@ func ready(c echo.Context, checks map[string]func(context.Context) error) error 
 	}
 	status, code := map[string]string{}, http.StatusOK
 	for name := range checks {
-		status[name] = "failed" // unless it succeeds in time
+		status[name] = "failed" // the status until the check succeeds
 	}
 	for range checks {
 		select {

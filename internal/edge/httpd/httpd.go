@@ -22,7 +22,7 @@ import (
 // connection and sets its own deadlines.
 const (
 	readHeaderTimeout = 3 * time.Second
-	readTimeout       = 5 * time.Second // less than requestTimeout, so that a slow client is not taken for a slow database
+	readTimeout       = 5 * time.Second // less than requestTimeout, so that a slow client does not look like a slow database
 	writeTimeout      = 20 * time.Second
 	idleTimeout       = 60 * time.Second
 	requestTimeout    = 5500 * time.Millisecond // for all database work of a request
@@ -30,8 +30,8 @@ const (
 	maxBodyBytes      = 64 << 10 // requests under /api/
 )
 
-// reading are the methods of everything but the API and the pages. Some load
-// balancers and link checkers use HEAD.
+// reading are the methods of all routes except those of the API and the pages.
+// Some load balancers and link checkers use HEAD.
 var reading = []string{http.MethodGet, http.MethodHead}
 
 // Config configures the edge.

@@ -100,7 +100,7 @@ func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 		defer func() {
 			switch r := recover(); r {
 			case nil:
-			case http.ErrAbortHandler: // net/http's own way to drop a connection
+			case http.ErrAbortHandler: // net/http's way to drop a connection
 				panic(r)
 			default:
 				err = fault.Recovered(r)
@@ -170,10 +170,11 @@ func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 // bodyTime is how long an answer waits for the rest of a body.
 const bodyTime = time.Second
 
-// drainBody reads what is left of a small body before the answer begins. A
-// connection that closes after its answer is closed by net/http without reading
-// the body; what then still arrives is answered with a reset, which may destroy
-// the answer on its way. A client that waits for leave to send is not drained.
+// drainBody reads the rest of a small body before the answer begins. Otherwise
+// net/http may close the connection after the answer without reading the body;
+// data that arrives then is answered with a reset, which can destroy the answer
+// on its way. A client that waits for permission to send (Expect: 100-continue)
+// is not drained.
 func drainBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		req := c.Request()
@@ -181,8 +182,8 @@ func drainBody(next echo.HandlerFunc) echo.HandlerFunc {
 		if req.ContentLength != 0 && req.ContentLength <= maxBodyBytes && req.Header.Get("Expect") == "" {
 			conn := http.NewResponseController(c.Response())
 			c.Response().Before(func() {
-				_ = conn.SetReadDeadline(time.Now().Add(bodyTime)) // fails where there is no connection, as in tests
-				_, _ = io.CopyN(io.Discard, body, maxBodyBytes)    // the answer is sent in any case
+				_ = conn.SetReadDeadline(time.Now().Add(bodyTime)) // fails without a connection, as in tests
+				_, _ = io.CopyN(io.Discard, body, maxBodyBytes)    // the answer is sent even if this fails
 				_ = conn.SetReadDeadline(time.Now().Add(readTimeout))
 			})
 		}

@@ -85,8 +85,8 @@ func TestRefusalsBelowTheAPI(t *testing.T) {
 	}
 }
 
-// TestBodiesAreReadBeforeTheAnswer: a client that still sends its body is not
-// answered by a connection that closes under it.
+// TestBodiesAreReadBeforeTheAnswer: while a client still sends its body, the
+// answer does not come on a connection that is then closed.
 func TestBodiesAreReadBeforeTheAnswer(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	for name, path := range map[string]string{"the API": "/api/v1/sessions/create", "the dashboard": "/dashboard/x/team/%0D%0A/remove", "nothing": "/nothing"} {
@@ -115,8 +115,8 @@ func TestBodiesAreReadBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// TestRefusalsReachSlowClients: a client that sends on and reads late gets the
-// whole refusal.
+// TestRefusalsReachSlowClients: a client that keeps sending and reads late gets
+// the whole refusal.
 func TestRefusalsReachSlowClients(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL, "http://"))
@@ -125,7 +125,7 @@ func TestRefusalsReachSlowClients(t *testing.T) {
 	}
 	defer conn.Close()
 	_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nno header\r\n\r\n"+strings.Repeat("x", 200<<10))
-	time.Sleep(700 * time.Millisecond) // longer than net/http waits
+	time.Sleep(700 * time.Millisecond) // longer than net/http waits before it closes
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)

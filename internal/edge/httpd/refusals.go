@@ -33,9 +33,9 @@ const (
 )
 
 // Write adds the header to a refusal, which net/http writes in one call. Every
-// other response already has an ID. What the client still sends is read before
-// net/http closes the connection: a close with unread data sends a reset, which
-// may destroy the refusal on its way.
+// other response already has an ID. Write then reads what the client still sends,
+// before net/http closes the connection: a close with unread data sends a reset,
+// which may destroy the refusal on its way.
 func (c refusalConn) Write(p []byte) (int, error) {
 	if !bytes.HasPrefix(p, []byte("HTTP/1.1 4")) && !bytes.HasPrefix(p, []byte("HTTP/1.1 5")) {
 		return c.TCPConn.Write(p)
@@ -49,7 +49,7 @@ func (c refusalConn) Write(p []byte) (int, error) {
 	if _, err := c.TCPConn.Write(with); err != nil {
 		return 0, err
 	}
-	_ = c.CloseWrite() // a client that waits for the end closes at once, and the reading ends
+	_ = c.CloseWrite() // a client that waits for the end of the response now closes, which ends the reading
 	_ = c.SetReadDeadline(time.Now().Add(lingerTime))
 	_, _ = io.CopyN(io.Discard, c.TCPConn, lingerBytes)
 	return len(p), nil

@@ -16,8 +16,8 @@ import (
 type Refusal struct {
 	Method, Route string // from closed sets
 	Status        int
-	Type          string // a violation's type, or the fault's code, or the status in words
-	Loc           string // a violation's field, as "body.success_url"
+	Type          string // a violation's type, the fault's code, or the status in words
+	Loc           string // a violation's field, such as "body.success_url"
 	RequestID     string
 }
 
@@ -51,8 +51,8 @@ func watchRefusals(routes routeNames, refused func(*http.Request, Refusal)) echo
 	}
 }
 
-// kindsOf returns the different violations behind an error, or a single one
-// that names its kind.
+// kindsOf returns the distinct violations behind an error, or a single one that
+// names its kind.
 func kindsOf(err error, status int) []contract.Violation {
 	if found, ok := errors.AsType[contract.InvalidError](err); ok {
 		var kinds []contract.Violation
@@ -71,8 +71,8 @@ func kindsOf(err error, status int) []contract.Violation {
 	return []contract.Violation{{Type: strings.ReplaceAll(strings.ToLower(http.StatusText(status)), " ", "_")}}
 }
 
-// locOf writes the path to a field with dots. A field that the contract does not
-// know was named by the client, and is written as a star.
+// locOf returns the path to a field, joined by dots. A field that is not in the
+// contract becomes a star, because the client chose its name.
 func locOf(v contract.Violation) string {
 	parts := make([]string, len(v.Loc))
 	for i, part := range v.Loc {

@@ -22,7 +22,7 @@ type Server struct {
 	listener net.Listener
 	drain    time.Duration
 	ending   atomic.Bool
-	open     atomic.Int64 // connections
+	open     atomic.Int64 // number of connections
 }
 
 // NewServer returns a server that serves once Serve is called. Errors of single
@@ -75,7 +75,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(err, s.http.Shutdown(ctx))
 }
 
-// Close ends the server at once. It may follow Shutdown.
+// Close ends the server at once. It may be called after Shutdown.
 func (s *Server) Close() error {
 	s.ending.Store(true)
 	return errors.Join(s.listener.Close(), s.http.Close())
@@ -89,7 +89,7 @@ type closedOnce struct {
 
 func (l closedOnce) Close() error { return l.close() }
 
-// partingAnswers closes each connection after the first response during a
+// partingAnswers makes each connection close after its first response during a
 // shutdown.
 func (s *Server) partingAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

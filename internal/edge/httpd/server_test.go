@@ -35,11 +35,11 @@ func serve(t *testing.T, handler http.Handler) *httpd.Server {
 	return server
 }
 
-// A client cannot know that a shutdown began when it sends its next request on
-// a connection that was kept open.
+// When a client sends its next request on a kept-open connection, it cannot know
+// that a shutdown has begun.
 func TestShutdownAnswersKeptConnections(t *testing.T) {
 	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
-	server.SetDrain(time.Minute) // however slowly the next request comes
+	server.SetDrain(time.Minute) // long enough for any delay of the next request
 	conn, err := net.Dial("tcp", server.Addr())
 	if err != nil {
 		t.Fatal(err)
@@ -140,8 +140,8 @@ func TestRequestsHaveADeadline(t *testing.T) {
 	}
 }
 
-// slowListener reports that it is closed only when the test lets it, to
-// simulate the moment before the server notices.
+// slowListener delays the error of Accept after it was closed, to simulate the
+// moment before the server notices.
 type slowListener struct {
 	net.Listener
 	let chan struct{}
@@ -174,7 +174,7 @@ func TestShutdownClosesListenerOnce(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET / HTTP/1.0\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadAll(conn); err != nil { // it serves, and has no open connection now
+	if _, err := io.ReadAll(conn); err != nil { // the server has served a request, and has no open connection now
 		t.Fatal(err)
 	}
 	time.AfterFunc(100*time.Millisecond, func() { close(slow.let) })

@@ -17,7 +17,7 @@ import (
 	"agegate/internal/pages/page"
 )
 
-// reading are the methods of everything here. Some load balancers and link
+// reading are the methods of all routes here. Some load balancers and link
 // checkers use HEAD.
 var reading = []string{http.MethodGet, http.MethodHead}
 
@@ -40,14 +40,15 @@ func mountDocuments(e *echo.Echo, baseURL string) error {
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
-	// The contract lies one folder higher in the repository, and in the same folder here.
+	// The contract is one folder up in the repository, but in the same folder
+	// here.
 	workflows = bytes.ReplaceAll(workflows, []byte("url: ../openapi.yaml"), []byte("url: ./openapi.yaml"))
 	e.Match(reading, "/arazzo.yaml", document("application/yaml; charset=utf-8", workflows), page.Compress)
 	return nil
 }
 
-// document serves a public file, also to scripts of other origins, because
-// tools read it from their own. A client that has the same version gets 304.
+// document serves a public file. Scripts of other origins may read it, because
+// tools run on their own origins. A client that has the same version gets 304.
 func document(contentType string, data []byte) echo.HandlerFunc {
 	tag := fmt.Sprintf(`W/"%x"`, sha256.Sum256(data)) // weak: the same for compressed bytes
 	return func(c echo.Context) error {

@@ -9,7 +9,7 @@ import (
 
 // Details returns the headings under which the guide to errors explains an
 // answer: its detail, its code, or the types of its violations. It returns
-// nothing for a body that is not an error of the API.
+// nothing for a body that is not an API error.
 func Details(body []byte) []string {
 	doc, err := readNode(body) // JSON is YAML
 	if err != nil {
@@ -25,7 +25,7 @@ var headings = sync.OnceValue(func() map[string]bool {
 	found := map[string]bool{}
 	source, err := agegate.Docs.ReadFile("docs/guides/errors.md")
 	if err != nil {
-		return found // Mount reports the error
+		return found // Mount has already reported the error
 	}
 	for line := range strings.Lines(string(source)) {
 		if title, ok := strings.CutPrefix(line, "### "); ok {

@@ -24,8 +24,8 @@ type section struct {
 	Text      string
 }
 
-// markdown renders the documents of one page, whose headings get anchors that
-// are unique in it.
+// markdown renders the documents of one page. Their headings get anchors that are
+// unique in the page.
 type markdown struct {
 	engine goldmark.Markdown
 	ids    ids
@@ -100,8 +100,8 @@ func plain(n ast.Node, source []byte) string {
 	return strings.TrimSpace(b.String())
 }
 
-// ids makes the anchors of headings as GitHub does, so that links work there
-// too: lower case, words joined by hyphens, underscores kept.
+// ids makes anchors for headings in the same way as GitHub, so that links work
+// there too: lower case, words joined by hyphens, underscores kept.
 type ids map[string]bool
 
 // Generate returns an anchor that the page does not have yet.
@@ -136,7 +136,7 @@ func anchor(title string) string {
 // with a choice.
 type blocks struct {
 	samples *template.Template
-	groups  int // groups so far
+	groups  int // number of groups so far
 }
 
 // RegisterFuncs implements renderer.NodeRenderer.
@@ -184,8 +184,8 @@ func (b *blocks) code(w util.BufWriter, source []byte, n ast.Node, entering bool
 	return ast.WalkSkipChildren, b.samples.Execute(w, group)
 }
 
-// languageOf returns the name of a language that a code block gives by its short
-// name, or the short name.
+// languageOf returns the full name for a language's short name at a code block,
+// or the short name itself.
 func languageOf(short string) string {
 	switch short {
 	case "python":

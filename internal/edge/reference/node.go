@@ -10,9 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// node is a value of the contract. It keeps the order in which the contract is
-// written, because the pages show that order. It follows references. The zero
-// node stands for a missing value, and every method works on it.
+// node is a value in the contract. It keeps the contract's order, because the
+// pages show that order. It follows references. The zero node stands for a
+// missing value, and all its methods work.
 type node struct{ root, at *yaml.Node }
 
 func readNode(document []byte) (node, error) {
@@ -78,7 +78,7 @@ func (n node) items() iter.Seq[node] {
 	}
 }
 
-// resolved follows a reference, which is one within the document.
+// resolved follows a reference within the document.
 func (n node) resolved() node {
 	if n.at.Kind != yaml.MappingNode || len(n.at.Content) != 2 || n.at.Content[0].Value != "$ref" {
 		return n
@@ -97,7 +97,8 @@ func (n node) has(text string) bool {
 	return false
 }
 
-// json writes the value as indented JSON, its members in their order.
+// json returns the value as indented JSON, with its members in the contract's
+// order.
 func (n node) json() (string, error) {
 	var compact, indented bytes.Buffer
 	if err := n.writeJSON(&compact); err != nil {

@@ -35,13 +35,13 @@ type answer struct {
 	Headers      []field
 	Fields       []field
 	Examples     []example
-	Details      []string // of a refusal: headings of the guide to errors
+	Details      []string // for a refusal: headings in the guide to errors
 }
 
 type example struct{ Title, JSON string }
 
-// samples are one request or function in several languages. The name is unique
-// in its page.
+// samples are one request or function in several languages. The name is unique on
+// its page.
 type samples struct {
 	Name      string
 	Languages []sample
@@ -49,8 +49,8 @@ type samples struct {
 
 type sample struct{ Language, Code string }
 
-// languages are those of the samples, by the ending of a file or the name at a
-// code block, in the order in which they are offered.
+// languages are the languages of samples, with the file extension or the name at
+// a code block, in the order in which the pages offer them.
 var languages = []struct{ ending, name string }{
 	{"sh", "curl"}, {"py", "Python"}, {"mjs", "JavaScript"}, {"go", "Go"}, {"php", "PHP"},
 }
@@ -126,8 +126,8 @@ func readOperation(op node, method, path string) (operation, error) {
 	return o, nil
 }
 
-// details returns the headings for a detail: a text is its own heading, an
-// object has its code, and a list has the types of its entries.
+// details returns the headings for a detail: a text is its own heading, an object
+// has its code as the heading, and a list the types of its entries.
 func details(detail node) []string {
 	if text := cmp.Or(detail.text(), detail.get("code").text()); text != "" {
 		return []string{text}
@@ -139,8 +139,8 @@ func details(detail node) []string {
 	return types
 }
 
-// readFields returns the members of an object, and the members of nested
-// objects with dots in their names.
+// readFields returns the members of an object. Members of nested objects have
+// names joined by dots.
 func readFields(schema node) []field {
 	var all []field
 	required := schema.get("required")
@@ -158,7 +158,7 @@ func readFields(schema node) []field {
 	return all
 }
 
-// readField describes a member or a parameter. A parameter has its type one
+// readField describes a member or a parameter. The schema of a parameter is one
 // level deeper.
 func readField(name string, n node, required bool) field {
 	schema := n
@@ -171,7 +171,7 @@ func readField(name string, n node, required bool) field {
 	}
 }
 
-// typeOf describes a schema's type and bounds in words.
+// typeOf returns a schema's type and limits in words.
 func typeOf(schema node) string {
 	var words []string
 	if t := schema.get("type"); t.text() != "" {

@@ -22,7 +22,7 @@ import (
 // Path is where the reference is.
 const Path = "/docs"
 
-// policy allows the pages scripts, styles and requests of this server only.
+// policy allows the pages only scripts, styles and requests of this server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
@@ -63,8 +63,8 @@ type view struct {
 	sections []section
 }
 
-// Mount serves the documents and the pages. baseURL is the public address of
-// the API, which they name as the server.
+// Mount serves the documents and the pages. baseURL is the API's public address,
+// which they name as the server.
 func Mount(e *echo.Echo, baseURL string) error {
 	if err := mountDocuments(e, baseURL); err != nil {
 		return err
@@ -105,7 +105,7 @@ func Mount(e *echo.Echo, baseURL string) error {
 func html(data []byte) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Response().Header().Set("Content-Security-Policy", policy)
-		c.Response().Header().Set(echo.HeaderCacheControl, "no-cache") // it names the files of this build
+		c.Response().Header().Set(echo.HeaderCacheControl, "no-cache") // the page names the files of this build
 		return c.HTMLBlob(http.StatusOK, data)
 	}
 }
@@ -134,11 +134,11 @@ var functions = template.FuncMap{
 	"markdown": markdownPath,
 }
 
-// samplesTemplate shows code in one language or several. The choice works
-// without a script.
+// samplesTemplate shows code in one or several languages. The language can be
+// chosen without a script.
 var samplesTemplate = template.Must(template.ParseFS(templates.Reference(), "blocks/samples.html"))
 
-// read returns the pages, the reference first.
+// read returns the pages, with the reference first.
 func read(baseURL string) ([]*view, error) {
 	reference, err := readReference(baseURL)
 	if err != nil {
@@ -170,8 +170,8 @@ func read(baseURL string) ([]*view, error) {
 	return views, nil
 }
 
-// readReference reads the page of the operations, followed by what the contract
-// says about all operations.
+// readReference reads the page of the operations, followed by the contract's text
+// about all operations.
 func readReference(baseURL string) (*view, error) {
 	contract, err := readNode(agegate.OpenAPI)
 	if err != nil {
@@ -206,7 +206,7 @@ func readReference(baseURL string) (*view, error) {
 	return v, err
 }
 
-// searchIndex is the data that the pages' search looks through.
+// searchIndex returns the data for the search on the pages.
 func searchIndex(views []*view) ([]byte, error) {
 	type entry struct {
 		Title string `json:"title"`

@@ -26,7 +26,7 @@ var pages = []string{
 	"/docs/errors", "/docs/compatibility", "/docs/changelog",
 }
 
-// serve mounts the reference alone.
+// serve serves the reference without the API.
 func serve(t *testing.T) string {
 	t.Helper()
 	e := echo.New()
@@ -78,12 +78,12 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// TestLinks: each link of each page leads to a page, a document or an anchor
-// that is there, and each heading has its own anchor.
+// TestLinks: each link of each page leads to an existing page, document or
+// anchor, and each heading has an anchor that no other has.
 func TestLinks(t *testing.T) {
 	base := serve(t)
 	anchors := map[string]bool{}
-	links := map[string]string{} // to the page that has it
+	links := map[string]string{} // from each link to the page that contains it
 	for _, path := range pages {
 		anchors[path] = true
 		for _, n := range elements(t, get(t, base+path)) {
@@ -210,8 +210,8 @@ func TestEveryDetailHasItsHeading(t *testing.T) {
 	}
 }
 
-// TestPolicy: the pages load nothing from elsewhere and run no script inline, and
-// they are small.
+// TestPolicy: the pages load nothing from other servers, run no inline script,
+// and are small.
 func TestPolicy(t *testing.T) {
 	base := serve(t)
 	total := 0

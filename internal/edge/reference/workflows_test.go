@@ -16,8 +16,8 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// TestWorkflows runs the Arazzo workflows by Redocly's runner against the
-// gateway, as published by it.
+// TestWorkflows runs the Arazzo workflows with Redocly's runner against the
+// gateway that publishes them.
 func TestWorkflows(t *testing.T) {
 	var gateway *url.URL
 	public := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(gateway) }})

@@ -15,7 +15,7 @@ import (
 	xdraw "golang.org/x/image/draw"
 )
 
-// shot is a frame on its way to being altered.
+// shot is a frame that alterations change.
 type shot struct {
 	img    *image.RGBA
 	inner  image.Rectangle // the picture within its grey border
@@ -34,8 +34,9 @@ type Alteration struct {
 	apply func(s *shot, random *rand.Rand)
 }
 
-// Alterations are what `agegate eval --alter` measures one by one. The strengths
-// are drawn within what cameras, scanners and faces show.
+// Alterations are the changes that `agegate eval --alter` measures, each on its
+// own. Their strengths are drawn from the range found with real cameras, scanners
+// and faces.
 var Alterations = []Alteration{
 	{"mirrored", func(s *shot, _ *rand.Rand) { s.mirror() }},
 	{"grey", func(s *shot, _ *rand.Rand) { s.grey() }},
@@ -65,7 +66,7 @@ func between(random *rand.Rand, low, high float64) float64 {
 	return low + (high-low)*random.Float64()
 }
 
-// mirror shows the picture as a mirror does. Landmarks are not carried along.
+// mirror flips the picture left to right. It does not move the landmarks.
 func (s *shot) mirror() {
 	w := s.img.Rect.Dx()
 	for y := range s.img.Rect.Dy() {
@@ -78,8 +79,8 @@ func (s *shot) mirror() {
 	}
 }
 
-// surround fills the border by one of four ways: another grey, a colour, the
-// picture mirrored at its edge, or its edge drawn out.
+// surround fills the border in one of four ways: with another grey, a colour, the
+// picture mirrored at its edge, or the edge pixels repeated.
 func (s *shot) surround(way int, random *rand.Rand) {
 	colour := color.RGBA{uint8(random.IntN(256)), uint8(random.IntN(256)), uint8(random.IntN(256)), 255} //nolint:gosec // below 256
 	if way == 0 {
@@ -103,7 +104,7 @@ func (s *shot) surround(way int, random *rand.Rand) {
 	}
 }
 
-// reflected is the place that a mirror at the edge of low to high shows at v.
+// reflected returns the place between low and high that is mirrored to v.
 func reflected(v, low, high int) int {
 	switch {
 	case v < low:
@@ -133,7 +134,7 @@ func (s *shot) coarsen(share float64) {
 	xdraw.ApproxBiLinear.Scale(s.img, s.img.Rect, small, small.Rect, xdraw.Src, nil)
 }
 
-// recompress sends the picture through a JPEG of the given quality.
+// recompress encodes and decodes the picture as a JPEG of the given quality.
 func (s *shot) recompress(quality int) {
 	var data bytes.Buffer
 	if err := jpeg.Encode(&data, s.img, &jpeg.Options{Quality: quality}); err != nil {
@@ -146,7 +147,7 @@ func (s *shot) recompress(quality int) {
 	draw.Draw(s.img, s.img.Rect, decoded, image.Point{}, draw.Src)
 }
 
-// each replaces every pixel.
+// each calls change for every pixel.
 func (s *shot) each(change func(x, y int, pixel []uint8)) {
 	w := s.img.Rect.Dx()
 	for i := 0; i < len(s.img.Pix); i += 4 {
@@ -165,13 +166,13 @@ func lumaOf(pixel []uint8) uint8 {
 	return uint8((299*int(pixel[0]) + 587*int(pixel[1]) + 114*int(pixel[2])) / 1000) //nolint:gosec // at most 255
 }
 
-// scan makes an old print of the picture: grey or brownish, flat, soft and
-// grained.
+// scan makes the picture look like an old print: grey or brownish, low in
+// contrast, soft and grainy.
 func (s *shot) scan(random *rand.Rand) {
 	s.coarsen(between(random, 0.5, 0.9))
 	black, white := between(random, 10, 60), between(random, 190, 250)
 	brown, grain := between(random, 0, 0.15), between(random, 2, 9)
-	colour := max(0, between(random, -0.5, 0.5)) // a little of it may be left
+	colour := max(0, between(random, -0.5, 0.5)) // some colour may be left
 	s.each(func(_, _ int, pixel []uint8) {
 		luma := float64(lumaOf(pixel))
 		speck := grain * random.NormFloat64()
@@ -196,8 +197,8 @@ func (s *shot) sideLight(random *rand.Rand) {
 	})
 }
 
-// relight changes brightness by a gamma, contrast, the colour of the light,
-// and adds a camera's noise of the given deviation.
+// relight changes brightness by a gamma, contrast, and the colour of the light,
+// and adds camera noise of the given deviation.
 func (s *shot) relight(gamma, contrast float64, gains [3]float64, noise float64, random *rand.Rand) {
 	var tones [256]float64
 	for v := range tones {

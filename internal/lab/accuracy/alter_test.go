@@ -12,7 +12,7 @@ import (
 	"agegate/internal/check/vision/visiontest"
 )
 
-// sample is the sample face as a shot with its landmarks.
+// sample returns the sample face as a shot with its landmarks.
 func sample(t *testing.T) *shot {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "28.jpg")
@@ -31,8 +31,8 @@ func sample(t *testing.T) *shot {
 	return s
 }
 
-// TestAlterations: each one changes the picture, the same way whenever the
-// seed is the same, and leaves a face that the page would count.
+// TestAlterations: each alteration changes the picture, in the same way for the
+// same seed, and leaves a face that the page would count.
 func TestAlterations(t *testing.T) {
 	plain, analyzer := sample(t), vision.NewAnalyzer(visiontest.Pool(t))
 	for _, a := range Alterations {
@@ -58,8 +58,8 @@ func TestAlterations(t *testing.T) {
 	}
 }
 
-// TestDrawingsKeepToTheirPlace: a beard covers the chin and neither lips nor
-// eyes, glasses ring the eyes, make-up colours the lips.
+// TestDrawingsKeepToTheirPlace: a beard covers the chin but neither lips nor
+// eyes, glasses surround the eyes, make-up colours the lips.
 func TestDrawingsKeepToTheirPlace(t *testing.T) {
 	const lip, chinTip, eye, brow = 17, 200, 159, 9
 	plain := sample(t)
@@ -92,7 +92,7 @@ func TestDrawingsKeepToTheirPlace(t *testing.T) {
 	s.glasses(rand.New(rand.NewPCG(7, 7)))
 	x, y := plain.centre(rightEye)
 	ring := 0
-	for dx := range 40 { // from the pupil outwards the frame is crossed
+	for dx := range 40 { // from the pupil outwards, the line crosses the frame
 		if c := s.img.RGBAAt(int(x)-dx, int(y)); c.R < 90 && plain.img.RGBAAt(int(x)-dx, int(y)).R > 120 {
 			ring++
 		}
@@ -107,7 +107,7 @@ type always float64
 
 func (a always) Age(*vision.Features) float64 { return float64(a) }
 
-// seventeen is a set of one picture, of the sample face at the age of 17.
+// seventeen returns a set of one picture: the sample face with the age 17.
 func seventeen(t *testing.T) []Picture {
 	t.Helper()
 	dir := t.TempDir()
@@ -130,13 +130,13 @@ func TestEvaluateAlteredRounds(t *testing.T) {
 	}
 }
 
-// TestEvaluateAltered reports on the set as it is and in every alteration.
+// TestEvaluateAltered reports on the set unaltered and with every alteration.
 func TestEvaluateAltered(t *testing.T) {
 	all, err := EvaluateAltered(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), age.ExpectedValue{}, seventeen(t), Options{Workers: 2}, 18)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 1+len(Alterations) || all[0].Name != asItIs || all[0].Young == nil || all[0].Clear.Shares[0].Of != 0 {
+	if len(all) != 1+len(Alterations) || all[0].Name != unaltered || all[0].Young == nil || all[0].Clear.Shares[0].Of != 0 {
 		t.Fatalf("%+v", all)
 	}
 	different := 0

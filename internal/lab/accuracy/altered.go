@@ -10,10 +10,10 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Altered reports on the pictures of a set altered in one way, next to the
-// same pictures as they are.
+// Altered is the report on a set's pictures with one alteration, to be compared
+// with the report on the same pictures unaltered.
 type Altered struct {
-	Name      string  `json:"name"`       // of the Alteration; "as it is" for the pictures themselves
+	Name      string  `json:"name"`       // of the Alteration; "as it is" for the unaltered pictures
 	Measured  int     `json:"measured"`   // pictures that the page would count
 	MAE       float64 `json:"mae"`        // years, over all ages
 	Young     *Band   `json:"young"`      // the five ages below the target; nil without any
@@ -21,13 +21,13 @@ type Altered struct {
 	Clear     Passing `json:"clear_pass"` // 7 to 17 years above the target
 }
 
-// asItIs names the pictures without any alteration.
-const asItIs = "as it is"
+// unaltered is the name of the report on the unaltered pictures.
+const unaltered = "as it is"
 
-// EvaluateAltered looks at every picture of a set in every one of Alterations,
-// and as it is, and reports what the head makes of them.
+// EvaluateAltered processes every picture of a set unaltered and with each of
+// Alterations, and reports the accuracy of the head's estimates.
 func EvaluateAltered(ctx context.Context, analyzer vision.Analyzer, head age.Head, set []Picture, o Options, target int) ([]Altered, error) {
-	names := []string{asItIs}
+	names := []string{unaltered}
 	for _, a := range Alterations {
 		names = append(names, a.Name)
 	}
@@ -91,10 +91,10 @@ func alteredReport(name string, found []*Sample, target int) Altered {
 	return a
 }
 
-// defaultMargin is the place of AGEGATE_AGE_MARGIN's default in Margins.
+// defaultMargin is the index of AGEGATE_AGE_MARGIN's default in Margins.
 const defaultMargin = 2
 
-// writeAltered prints the table for people, at the default margin.
+// writeAltered prints the table as text, at the default margin.
 func writeAltered(w io.Writer, all []Altered, target int) {
 	young, older := span(target-5, target-1), span(target+7, target+17)
 	fmt.Fprintf(w, "\nALTERED\tMEASURED\tMAE\tMAE %s\tBIAS %s\t%s PASS AT %d\t%s PASS\n", young, young, young, target+Margins[defaultMargin], older)

@@ -24,21 +24,22 @@ import (
 type Picture struct {
 	Path   string
 	Age    int      // years, 0 to 120
-	Groups []string // that the person belongs to by the set's labels; nil where it names none
-	// Collection is where the picture comes from; figures are given for each.
+	Groups []string // to which the person belongs by the set's labels; nil without labels
+	// Collection is the source of the picture; the report also has figures for
+	// each source.
 	Collection string
 	// Pad is the grey border that the picture needs on each side before a
 	// detector finds its face, as a fraction of its longer side.
 	Pad float64
-	// Estimate is in years, where the set brings estimates along, as the one
-	// does that internal/tools/training/train.py writes of pictures held out.
+	// Estimate is in years. It is set if the set contains estimates, like the one
+	// that internal/tools/training/train.py writes of held-out pictures.
 	Estimate *float64
 }
 
 // ReadSets reads several sets as ReadSet does. A set may be given as NAME=PATH;
-// its pictures then belong to the collection NAME, otherwise to the one that a
-// CSV file states, or that is named as the file or directory. pads holds the
-// Pad of each set's pictures, or one value for all.
+// its pictures then belong to the collection NAME, otherwise to the collection
+// stated in the CSV file, or else to one named after the file or directory. pads
+// holds the Pad of each set's pictures, or one value for all.
 func ReadSets(paths []string, pads []float64) ([]Picture, error) {
 	if len(pads) != 1 && len(pads) != len(paths) {
 		return nil, errors.New("give one pad, or one for each set")
@@ -66,13 +67,13 @@ func ReadSets(paths []string, pads []float64) ([]Picture, error) {
 	return all, nil
 }
 
-// ReadSet reads a set of labelled pictures: a CSV file with the columns file,
-// age and optionally group and collection, with or without a header row, file
-// being relative to the CSV's directory and several groups separated by semicolons; or
-// a directory, searched recursively, whose .jpg, .jpeg and .png files have
-// names that begin with the age, before a separator or the extension; hidden
-// files are skipped. Names as UTKFace has them (age_gender_race_date) give
-// groups too. An error names the file, and in a CSV the line.
+// ReadSet reads a set of labelled pictures: a CSV file with the columns file, age
+// and optionally group and collection, with or without a header row, with paths
+// relative to the CSV's directory and groups separated by semicolons; or a
+// directory, searched recursively, whose .jpg, .jpeg and .png files have names
+// that begin with the age, before a separator or the extension; hidden files are
+// skipped. Names in the form of UTKFace (age_gender_race_date) give groups too.
+// An error names the file, and in a CSV the line.
 func ReadSet(path string) ([]Picture, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -89,13 +90,13 @@ func ReadSet(path string) ([]Picture, error) {
 	return set, err
 }
 
-// FilesIn returns the files of a directory, searched recursively, whose names end
-// with one of the extensions, which are lower case, in any case. Hidden files and
-// directories are skipped.
+// FilesIn returns the files of a directory and its subdirectories whose names end
+// with one of the given lower-case extensions, in upper or lower case. It skips
+// hidden files and directories.
 func FilesIn(dir string, extensions ...string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		hidden := path != dir && strings.HasPrefix(entry.Name(), ".") // such as macOS writes beside each file
+		hidden := path != dir && strings.HasPrefix(entry.Name(), ".") // such as those that macOS writes next to each file
 		switch {
 		case err != nil:
 			return err
@@ -154,8 +155,8 @@ func parseName(name string) (Picture, error) {
 	return p, nil
 }
 
-// columns holds the column indexes of a CSV; all but file and age are -1 when it
-// has none.
+// columns holds the column indexes of a CSV file; those other than file and age
+// are -1 if the column is missing.
 type columns struct{ file, age, group, collection, estimate int }
 
 func readCSV(path string) ([]Picture, error) {
@@ -165,7 +166,7 @@ func readCSV(path string) ([]Picture, error) {
 	}
 	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	in.TrimLeadingSpace = true
-	in.FieldsPerRecord = -1 // counted below, to name the line
+	in.FieldsPerRecord = -1 // checked below, so that the error names the line
 	var set []Picture
 	at := columns{file: 0, age: 1, group: 2, collection: -1, estimate: -1}
 	for first := true; ; first = false {

@@ -10,7 +10,7 @@ import (
 	"agegate/internal/lab/accuracy"
 )
 
-// write puts files into a fresh directory and returns it.
+// write writes files into a new directory and returns its path.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

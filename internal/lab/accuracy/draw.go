@@ -45,7 +45,7 @@ func (s *shot) denseBeard(random *rand.Rand) {
 	})
 }
 
-// headScarf lays folded cloth of one colour over hair, ears and neck, and the
+// headScarf draws folded cloth of one colour over hair, ears, neck, and the
 // outermost tenth of the face.
 func (s *shot) headScarf(random *rand.Rand) {
 	cloth := [3]float64{between(random, 0, 230), between(random, 0, 230), between(random, 0, 230)}
@@ -61,7 +61,7 @@ func (s *shot) headScarf(random *rand.Rand) {
 		for x := range s.img.Rect.Dx() {
 			dx, dy := (float64(x)-x0)/width/0.85, (float64(y)-y0)/width/1.15
 			if dy > 0 {
-				dx *= 0.7 // it falls on the shoulders
+				dx *= 0.7 // the scarf falls on the shoulders
 			}
 			if dx*dx+dy*dy > 1 && dy < 0.3 {
 				continue
@@ -72,8 +72,7 @@ func (s *shot) headScarf(random *rand.Rand) {
 	}
 }
 
-// glasses draws a frame around both eyes, a bridge, and lenses that darken a
-// little.
+// glasses draws a frame around both eyes, a bridge, and slightly dark lenses.
 func (s *shot) glasses(random *rand.Rand) {
 	rx, ry := s.centre(rightEye)
 	lx, ly := s.centre(leftEye)
@@ -118,7 +117,7 @@ func (s *shot) makeUp(random *rand.Rand) {
 	}
 }
 
-// width is the distance between the face's sides, in pixels.
+// width is the distance between the two sides of the face, in pixels.
 func (s *shot) width() float64 {
 	a, b := s.points[234], s.points[454]
 	return math.Hypot(a.X-b.X, a.Y-b.Y)
@@ -163,7 +162,7 @@ func (s *shot) paint(mask *image.Alpha, ink func(x, y int, cover float64) ([3]fl
 	}
 }
 
-// paintAll blends one colour in, with the opacity that each place has.
+// paintAll blends in one colour, with the opacity of each place.
 func (s *shot) paintAll(opacity func(x, y float64) float64, colour [3]float64) {
 	for y := range s.img.Rect.Dy() {
 		for x := range s.img.Rect.Dx() {

@@ -10,11 +10,11 @@ import (
 	"agegate/internal/rules/evidence/passes"
 )
 
-// bootstrapSeed makes bounds repeatable.
+// bootstrapSeed is fixed, so that the bounds are the same in every run.
 const bootstrapSeed = 1
 
-// cellBands are the ages, both ends included, that cells are made of: those with
-// edges at the usual target ages, the two that pass rates are published of, and
+// cellBands are the age ranges of cells, both ends included: those that begin or
+// end at the usual target ages, the two for which pass rates are published, and
 // the years that NIST's FATE AEV reports singly.
 var cellBands = func() [][2]int {
 	bands := [][2]int{
@@ -32,16 +32,17 @@ const (
 	lastYear  = 30
 )
 
-// resamples is how often the pictures of a cell are drawn again for its bounds.
+// resamples is how many bootstrap samples are drawn from the pictures of a cell
+// for its bounds.
 const resamples = 1000
 
-// sexes are the labels that name a sex.
+// sexes are the group labels that name a sex.
 var sexes = []string{"female", "male"}
 
-// Cells returns the figures of the samples by age, sex and group, of those with
-// at least evidence.MinCount pictures. A sample's groups are its sex, if it is one
-// of sexes, and the others. Single years are by sex only. The same samples give
-// the same bounds.
+// Cells returns the figures by age, sex and group, for cells with at least
+// evidence.MinCount pictures. If one of a sample's labels is in sexes, it is the
+// sample's sex; the others are its groups. Single years are divided by sex only.
+// The same samples give the same bounds.
 func Cells(samples []Sample) []evidence.Cell {
 	type labels struct{ sex, group string }
 	var cells []evidence.Cell
@@ -82,7 +83,7 @@ func labelsOf(groups []string) (sex string, others []string) {
 	return sex, others
 }
 
-// distinctOf returns the texts without repetition.
+// distinctOf removes adjacent repetitions from the texts.
 func distinctOf(texts ...string) []string { return slices.Compact(texts) }
 
 func cellOf(band [2]int, sex, group string, samples []Sample) evidence.Cell {

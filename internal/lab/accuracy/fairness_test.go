@@ -8,8 +8,8 @@ import (
 	"agegate/internal/rules/evidence"
 )
 
-// TestCells: the cells count what the samples are, none of fewer than MinCount, and
-// their bounds hold the mean as often as they say.
+// TestCells: the counts match the samples, no cell has fewer than MinCount
+// pictures, and the bounds contain the mean as often as they should.
 func TestCells(t *testing.T) {
 	var samples []Sample
 	for i := range 40 {
@@ -48,8 +48,8 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestBootstrap: of 300 samples from a known distribution some 95 % of the
-// intervals hold its mean.
+// TestBootstrap: about 95 % of the intervals from 300 samples of a known
+// distribution contain its mean.
 func TestBootstrap(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 0))
 	held := 0

@@ -14,17 +14,17 @@ import (
 )
 
 // nearCopy is the cosine between the descriptors of two pictures' whole crops
-// from which they count as copies of one picture.
+// from which the pictures count as copies of each other.
 const nearCopy = 0.9
 
-// heldShare is the share of each collection that HoldOut chooses.
+// heldShare is the share of each collection that HoldOut holds out.
 const heldShare = 0.15
 
-// HoldOut reports for each look with features whether its picture is held out
-// of a training. Near copies of one picture, of which public sets hold many, are
-// held out together: a training that has seen one would flatter itself on the
-// other. The choice depends on the file names alone, so it stays the same when
-// pictures are added.
+// HoldOut reports for each look with features whether its picture is held out of
+// a training. Near copies of one picture, which are frequent in public sets, are
+// held out together: a model trained on one would look too good on the other. The
+// choice depends on the file names alone, so it stays the same when pictures are
+// added.
 func HoldOut(looks []Look) []bool {
 	first := nearCopies(looks)
 	held := make([]bool, len(looks))
@@ -35,8 +35,9 @@ func HoldOut(looks []Look) []bool {
 	return held
 }
 
-// nearCopies names for each look the file that comes first by name among its
-// picture and those that are, directly or by others in between, near copies.
+// nearCopies returns for each look the first file, by name, of the group of near
+// copies that it belongs to. Pictures are in one group if they are near copies
+// directly or through others.
 func nearCopies(looks []Look) []string {
 	const block = 256
 	n, d := len(looks), inference.DescriptorSize
@@ -79,7 +80,7 @@ func nearCopies(looks []Look) []string {
 	return first
 }
 
-// unit writes the descriptor at length one.
+// unit writes the descriptor, scaled to length 1, to row.
 func unit(row []float32, f *vision.Features) {
 	var square float64
 	for _, v := range f.Whole.Descriptor {

@@ -9,7 +9,7 @@ import (
 	"agegate/internal/lab/accuracy"
 )
 
-// strangers are looks at people with nothing in common.
+// strangers returns looks at people who do not resemble each other.
 func strangers(n int) []accuracy.Look {
 	random := rand.New(rand.NewPCG(5, 0))
 	var looks []accuracy.Look
@@ -23,8 +23,8 @@ func strangers(n int) []accuracy.Look {
 	return looks
 }
 
-// TestHoldOutShare: about 15 % are held out, the same ones in whatever order and
-// company the pictures come.
+// TestHoldOutShare: about 15 % are held out. The choice does not depend on the
+// order of the pictures or on which other pictures are in the set.
 func TestHoldOutShare(t *testing.T) {
 	looks := strangers(600)
 	held, count := accuracy.HoldOut(looks), 0
@@ -48,7 +48,7 @@ func TestHoldOutShare(t *testing.T) {
 func TestHoldOutKeepsCopiesTogether(t *testing.T) {
 	looks := strangers(60)
 	random := rand.New(rand.NewPCG(6, 0))
-	const chain = 40 // each after it is a near copy of the one before
+	const chain = 40 // each picture is a near copy of the one before
 	for i := chain; i < len(looks); i++ {
 		copied := *looks[i-1].Features
 		for j := range copied.Whole.Descriptor {

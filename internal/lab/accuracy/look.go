@@ -8,7 +8,7 @@ import (
 	"image/color"
 	"image/draw"
 	"image/jpeg"
-	_ "image/png" // sets may hold PNG
+	_ "image/png" // sets may contain PNG
 	"os"
 	"sync"
 
@@ -18,14 +18,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// frameSide and frameQuality are those of the page: it sends JPEGs of at most
-// 640 pixels and quality 0.8.
+// frameSide and frameQuality are the page's: it sends JPEGs of at most 640 pixels
+// per side and quality 0.8.
 const (
 	frameSide    = 640
 	frameQuality = 80
 )
 
-// maxPicturePixels bounds what one picture of a set may decode to.
+// maxPicturePixels bounds the decoded size of one picture in a set.
 const maxPicturePixels = 100_000_000
 
 // Look is the pipeline's result for one picture. Features is set exactly when
@@ -38,15 +38,16 @@ type Look struct {
 
 // Options configure LookAt and EvaluateAltered.
 type Options struct {
-	Workers int // pictures at a time
+	Workers int // number of pictures processed at a time
 	// Progress, when set, is called after each picture, by one goroutine at a
 	// time.
 	Progress func(done, total int)
 }
 
-// LookAt sends every picture through the pipeline as a single frame: scaled to
-// a frame's size, encoded as JPEG, judged, and, if the page would count it, its
-// features computed. An unreadable picture is an error that names it.
+// LookAt sends every picture through the pipeline as a single frame: it scales
+// the picture to a frame's size, encodes it as JPEG, judges it and, if the page
+// would count it, computes its features. The error for an unreadable picture
+// names the file.
 func LookAt(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Options) ([]Look, error) {
 	looks := make([]Look, len(set))
 	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
@@ -61,7 +62,8 @@ func LookAt(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Opti
 	return looks, err
 }
 
-// each calls do for every index, with o.Workers in parallel, until one fails.
+// each calls do for every index, with o.Workers in parallel, until one call
+// fails.
 func each(ctx context.Context, total int, o Options, do func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(o.Workers, 1))
@@ -102,10 +104,10 @@ func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image) (Loo
 	return l, seen, err
 }
 
-// openShot reads a picture, turns it upright as its EXIF orientation says, and
-// makes the frame of it that a camera page would send, with the grey border
-// that a tightly cut picture needs before a detector finds its face. An error
-// names the file.
+// openShot reads a picture, turns it upright by its EXIF orientation, and
+// converts it to the frame that a page would send. pad is the grey border that a
+// tightly cut picture needs before a detector finds its face. An error names the
+// file.
 func openShot(path string, pad float64) (*shot, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // a picture of the operator's set
 	if err != nil {

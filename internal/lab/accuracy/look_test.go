@@ -77,14 +77,14 @@ func TestLookAtNamesUnreadablePictures(t *testing.T) {
 func TestLookAtStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	set := make([]accuracy.Picture, 1000) // without files: nothing may be opened
+	set := make([]accuracy.Picture, 1000) // the files do not exist, so opening one would fail
 	if _, err := accuracy.LookAt(ctx, nil, set, accuracy.Options{Workers: 2}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
 
-// TestWriteMaterial: the crops of the pictures that the page would count, with
-// their labels, in the set's order.
+// TestWriteMaterial: the material contains the crops of the pictures that the
+// page would count, with their labels, in the set's order.
 func TestWriteMaterial(t *testing.T) {
 	face := string(visiontest.FaceJPEG(t))
 	var none bytes.Buffer

@@ -15,11 +15,11 @@ import (
 )
 
 // WriteMaterial writes what internal/tools/training/train.py learns from into a
-// directory, which is made: crops.u8, the wide crop (vision.WideCrop) of every
-// picture that the page would count, and pictures.csv, which says what each of
-// them shows, where it lies in its picture, and whether it is held out. Both are
-// derived from the pictures and belong where they belong. It returns the looks
-// at all pictures.
+// new directory: crops.u8, the wide crop (vision.WideCrop) of every picture that
+// the page would count, and pictures.csv, with each crop's labels, its place in
+// the picture, and whether it is held out. Both files are derived from the
+// pictures and need the same protection. WriteMaterial returns the looks at all
+// pictures.
 func WriteMaterial(ctx context.Context, analyzer vision.Analyzer, set []Picture, dir string, o Options) ([]Look, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ type material struct {
 type cropPlace struct {
 	row                      int
 	place                    vision.Place
-	left, top, right, bottom int // of the picture within its border
+	left, top, right, bottom int // the picture without its border
 }
 
 func (m *material) add(i int, s *shot, seen *vision.Observation) error {

@@ -32,9 +32,9 @@ type Share struct {
 	High  float64 `json:"high"`
 }
 
-// NewShare returns count out of of with its Wilson score interval (E. B.
-// Wilson, 1927), which is sound for small counts and never leaves 0 to 1. For
-// of = 0 the interval is 0 to 1.
+// NewShare returns the share count/of with its Wilson score interval (E. B.
+// Wilson, 1927), which is sound for small counts and always within 0 to 1. For of
+// = 0 the interval is 0 to 1.
 func NewShare(count, of int) Share {
 	if of == 0 {
 		return Share{High: 1}
@@ -57,7 +57,7 @@ type Passing struct {
 	Shares []Share `json:"shares"` // in the order of Margins
 }
 
-// Band is the error over a band of ages, in years.
+// Band is the error for a range of ages, in years.
 type Band struct {
 	From  int     `json:"from"`
 	To    int     `json:"to"`
@@ -95,16 +95,17 @@ type Report struct {
 	FalsePass []Passing `json:"false_pass"` // the five ages below the target together, then each age below it
 	Pass      []Passing `json:"pass"`       // adults, by distance from the target
 	Older     []Passing `json:"older_pass"` // adults of 36 and more, by age
-	Groups    []Group   `json:"groups"`     // empty when the set names none
+	Groups    []Group   `json:"groups"`     // empty if the set has no groups
 	Altered   []Altered `json:"altered,omitempty"`
 	// Separation is nil where there are too few pictures.
 	Separation *Separation `json:"separation"`
 	// Parts are the reports on each collection; empty when there is only one.
 	Parts       []Part   `json:"parts,omitempty"`
-	Recommended *int     `json:"recommended"`    // margin; nil when the set is too small to tell
-	MaxFalse    float64  `json:"max_false_pass"` // the rate that Recommended keeps to
+	Recommended *int     `json:"recommended"`    // margin; nil if the set is too small
+	MaxFalse    float64  `json:"max_false_pass"` // the maximum false-pass rate at the recommended margin
 	Spread      []Spread `json:"spread"`
-	// Curve is every figure of who passes, for the operator's pages; see Curve.Write.
+	// Curve has the pass counts at every cutoff, for the operator's pages; see
+	// Curve.Write.
 	Curve []curve.Age `json:"-"`
 	// Cells are the figures by age, sex and group.
 	Cells []evidence.Cell `json:"-"`
@@ -119,23 +120,23 @@ type Spread struct {
 	High   float64 `json:"p90"`
 }
 
-// bands are the age bands that errors are reported for.
+// bands are the age ranges for which errors are reported.
 var bands = [][2]int{{0, 7}, {8, 12}, {13, 17}, {18, 24}, {25, 35}, {36, 50}, {51, 120}, {51, 70}, {71, 120}}
 
-// MaxFalsePass is the false-pass rate of the five ages below the target that
-// the recommended margin keeps to.
+// MaxFalsePass is the highest false-pass rate of the five ages below the target
+// at the recommended margin.
 const MaxFalsePass = 0.05
 
-// maxMargin is the largest margin recommended. With a larger one hardly anybody
+// maxMargin is the largest margin recommended. With a larger one hardly anyone
 // passes.
 const maxMargin = 20
 
-// fewestBelow is how many pictures of the five ages below the target a
-// recommendation needs.
+// fewestBelow is how many pictures of the five ages below the target are needed
+// to recommend a margin.
 const fewestBelow = 30
 
-// Measure compares estimates with labels for a target age, of all pictures and of
-// each collection.
+// Measure compares estimates with labels for a target age, for all pictures and
+// for each collection.
 func Measure(samples []Sample, target int) Report {
 	r := measure(samples, target)
 	r.Parts = parts(samples, target)
@@ -183,8 +184,8 @@ func within(samples []Sample, from, to int) []Sample {
 	return in
 }
 
-// errorsOf returns the mean absolute and the mean error of samples, which must
-// not be empty.
+// errorsOf returns the mean absolute error and the mean error of samples, which
+// must not be empty.
 func errorsOf(samples []Sample) (mae, bias float64) {
 	n := float64(len(samples))
 	for _, s := range samples {
@@ -234,8 +235,8 @@ func groups(samples []Sample, target int) []Group {
 	return out
 }
 
-// recommend is the smallest whole margin at which at most MaxFalsePass of the
-// five ages below the target pass.
+// recommend returns the smallest whole margin at which at most MaxFalsePass of
+// the five ages below the target pass.
 func recommend(samples []Sample, target int) *int {
 	below := within(samples, target-5, target-1)
 	if len(below) < fewestBelow {
@@ -264,7 +265,7 @@ func spread(samples []Sample) []Spread {
 	return out
 }
 
-// counts returns who passes at every cutoff, by age.
+// counts returns how many pass at every cutoff, by age.
 func counts(samples []Sample) []curve.Age {
 	byAge := map[int]*curve.Age{}
 	for _, s := range samples {
@@ -299,10 +300,11 @@ func refusals(looks []Look) []Refusal {
 	return out
 }
 
-// rounded is an estimate to the tenth of a year that the page decides on.
+// rounded returns an estimate rounded to a tenth of a year; the page decides on
+// the rounded value.
 func rounded(years float64) float64 { return math.Round(years*10) / 10 }
 
-// Given reports on the estimates that a set brings along.
+// Given reports on the estimates that the set itself contains.
 func Given(set []Picture, target int) (Report, error) {
 	var samples []Sample
 	for _, p := range set {
@@ -314,8 +316,8 @@ func Given(set []Picture, target int) (Report, error) {
 	return Measure(samples, target), nil
 }
 
-// Evaluate estimates every look that the page would count with the head, and
-// reports on them.
+// Evaluate estimates the age of every look that the page would count with the
+// head, and reports on the estimates.
 func Evaluate(looks []Look, head age.Head, target int) Report {
 	var samples []Sample
 	for _, l := range looks {

@@ -49,7 +49,7 @@ func TestShareHoldsItsRate(t *testing.T) {
 	})
 }
 
-// repeat gives n samples of one age and estimate.
+// repeat returns n samples with the same age and estimate.
 func repeat(n, age int, group string, estimate float64) []accuracy.Sample {
 	var groups []string
 	if group != "" {
@@ -92,7 +92,7 @@ func TestMeasure(t *testing.T) {
 	wantRates(r.FalsePass[3], 17, 17, 1, 1, 0, 0)
 	wantRates(r.Pass[0], 18, 24, 1, 0, 0, 0)
 	wantRates(r.Pass[1], 25, 35, 1, 1, 1, 0)
-	if r.Recommended == nil || *r.Recommended != 7 { // at 6 four of fifty still pass
+	if r.Recommended == nil || *r.Recommended != 7 { // at a margin of 6, four of fifty still pass
 		t.Errorf("recommended %v", r.Recommended)
 	}
 	if len(r.Groups) != 3 || r.Groups[0].Name != "a" || r.Groups[1].Count != 60 || r.Groups[2].Count != 10 {

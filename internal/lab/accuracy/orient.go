@@ -54,7 +54,7 @@ func tiffOrientation(tiff []byte) int {
 	return 1
 }
 
-// upright turns a picture as its EXIF orientation asks for.
+// upright turns a picture by its EXIF orientation.
 func upright(img image.Image, orientation int) image.Image {
 	if orientation == 1 {
 		return img
@@ -69,7 +69,7 @@ func upright(img image.Image, orientation int) image.Image {
 	out := image.NewRGBA(image.Rectangle{Max: size})
 	for y := range size.Y {
 		for x := range size.X {
-			u, v := x, y // where this pixel comes from
+			u, v := x, y // where this pixel comes from in the stored picture
 			if sideways {
 				u, v = y, x
 			}

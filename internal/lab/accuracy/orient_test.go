@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// exif returns an APP1 segment with an orientation, after another tag.
+// exif returns an APP1 segment whose orientation tag follows another tag.
 func exif(order binary.AppendByteOrder, orientation uint16) []byte {
 	tiff := []byte("MM\x00*")
 	if order.String() == "LittleEndian" {
@@ -31,9 +31,9 @@ func exif(order binary.AppendByteOrder, orientation uint16) []byte {
 	return append(binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(len(body)+2)), body...)
 }
 
-// stored turns an upright picture into what a camera held so would store:
-// the inverse of what the orientation asks for, by EXIF's own words: where row
-// 0 and column 0 of the stored picture are on the upright one.
+// stored maps a pixel of the upright picture to its place in the picture that a
+// camera in each orientation stores. The comments are EXIF's: where row 0 and
+// column 0 of the stored picture are in the upright one.
 var stored = map[uint16]func(x, y, w, h int) (u, v int){
 	1: func(x, y, _, _ int) (int, int) { return x, y },         // top, left
 	2: func(x, y, w, _ int) (int, int) { return w - 1 - x, y }, // top, right
@@ -92,7 +92,7 @@ func TestOpenShotTurnsUpright(t *testing.T) {
 	}
 }
 
-// FuzzOrientation: whatever the bytes, the answer is one of eight.
+// FuzzOrientation: for any bytes, the answer is from 1 to 8.
 func FuzzOrientation(f *testing.F) {
 	whole := append([]byte{0xff, 0xd8}, exif(binary.BigEndian, 6)...)
 	f.Add(whole)

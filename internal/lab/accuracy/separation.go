@@ -10,22 +10,22 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Separation says how well estimates tell the five ages below the target from
-// those 7 to 17 years above it, whatever the cutoff. Figures at one cutoff
-// mislead where estimators differ in scale; these do not.
+// Separation measures how well estimates distinguish the five ages below the
+// target from those 7 to 17 years above it, independently of the cutoff. Figures
+// at one cutoff mislead when estimators differ in scale; these do not.
 type Separation struct {
-	// AUC is the share of pairs, one picture of each range, in which the older
-	// person is estimated older. Ties count half.
+	// AUC is the share of pairs, with one picture from each range, in which the
+	// older person gets the higher estimate. Ties count half.
 	AUC  float64 `json:"auc"`
 	Low  float64 `json:"low"` // 95 % interval (Hanley and McNeil, 1982)
 	High float64 `json:"high"`
-	// Equal are the passes of the older range at cutoffs at which as many of the
-	// young pass as falseRates say.
+	// Equal holds the pass rates of the older range at the cutoffs at which the
+	// younger range passes at each of falseRates.
 	Equal []EqualPass `json:"equal"`
 }
 
-// EqualPass is who passes at the lowest cutoff, to a tenth of a year, at which at
-// most FalseRate of the young do.
+// EqualPass is the pass rate of the older range at the lowest cutoff, to a tenth
+// of a year, at which at most FalseRate of the younger range passes.
 type EqualPass struct {
 	FalseRate float64 `json:"false_rate"`
 	Cutoff    float64 `json:"cutoff"` // years
@@ -34,7 +34,7 @@ type EqualPass struct {
 
 var falseRates = []float64{0.02, 0.035, 0.06, 0.12}
 
-// fewestPairs is how many pictures of each range a separation needs.
+// fewestPairs is how many pictures of each range Separation needs.
 const fewestPairs = 10
 
 // separation returns nil for fewer than fewestPairs pictures of either range.
@@ -83,7 +83,7 @@ type Part struct {
 	Report
 }
 
-// parts reports on each collection, where there are several.
+// parts reports on each collection if there are several.
 func parts(samples []Sample, target int) []Part {
 	byName := map[string][]Sample{}
 	for _, s := range samples {
@@ -99,7 +99,8 @@ func parts(samples []Sample, target int) []Part {
 	return out
 }
 
-// writeSeparation prints how well each of the reports tells young from older.
+// writeSeparation prints how well the estimates of each report distinguish young
+// from older.
 func writeSeparation(w io.Writer, all []Part, target int) {
 	young, older := span(target-5, target-1), span(target+7, target+17)
 	fmt.Fprintf(w, "\n%s AGAINST %s\tPICTURES\tAUC", young, older)

@@ -7,9 +7,9 @@ import (
 	"agegate/internal/lab/accuracy"
 )
 
-// TestSeparation: known answers for pairs told apart, passes at equal false-pass
-// rates, and the interval of Hanley and McNeil, worked out by hand for an AUC of
-// 0.75 of 20 against 20.
+// TestSeparation checks known answers: pairs, passes at equal false-pass rates,
+// and the interval of Hanley and McNeil, calculated by hand for an AUC of 0.75
+// with 20 pictures in each range.
 func TestSeparation(t *testing.T) {
 	rows := []struct {
 		name    string

@@ -9,8 +9,8 @@ import (
 	"agegate/internal/rules/evidence"
 )
 
-// TestShippedFairness: the shipped figures by sex and group are of the pictures,
-// and of the estimator, that the shipped curve is of.
+// TestShippedFairness: the shipped figures by sex and group come from the same
+// pictures and estimator as the shipped curve.
 func TestShippedFairness(t *testing.T) {
 	models := filepath.Join("..", "..", "..", "models")
 	read := func(name string) []byte {

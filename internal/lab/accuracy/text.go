@@ -33,7 +33,7 @@ func (r Report) WriteText(out io.Writer) error {
 	return w.Flush()
 }
 
-// writeTables prints errors and passes by age and group.
+// writeTables prints errors and pass rates by age and group.
 func (r Report) writeTables(w io.Writer) {
 	fmt.Fprintf(w, "\nAGE\tPICTURES\tMAE\tBIAS\n")
 	for _, b := range r.Bands {
@@ -73,7 +73,7 @@ func (r Report) heading() string {
 	return s.String()
 }
 
-// row prints the shares with their intervals, in percent.
+// row prints the shares with their intervals, in per cent.
 func (p Passing) row(w io.Writer, prefix string) {
 	fmt.Fprintf(w, "%s%s\t%d", prefix, span(p.From, p.To), p.Shares[0].Of)
 	for _, s := range p.Shares {
@@ -82,7 +82,7 @@ func (p Passing) row(w io.Writer, prefix string) {
 	fmt.Fprintln(w)
 }
 
-// String is the share in percent with its interval, "-" out of nothing.
+// String returns the share in per cent with its interval, or "-" if Of is 0.
 func (s Share) String() string {
 	if s.Of == 0 {
 		return "-"

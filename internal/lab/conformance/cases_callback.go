@@ -57,7 +57,7 @@ var callbackCases = []testCase{
 						at("", "body", field))
 				}
 			}
-			if u.Port() == "" { // the other scheme has another port
+			if u.Port() == "" { // the other scheme has another default port
 				other := map[string]string{"https": "http", "http": "https"}[u.Scheme]
 				t.invalid("success_url with the other scheme", call{operation: createSession, keys: t.test, body: fmt.Sprintf(`{"target_age":18,"success_url":%q}`, other+"://"+u.Host+"/")},
 					at("", "body", "success_url"))

@@ -28,7 +28,7 @@ var createCases = []testCase{
 		run: func(t *trial) {
 			seen := map[string]bool{}
 			for _, c := range operations {
-				c.header = http.Header{"X-Request-ID": {canary}} // an answer that repeats it is a problem
+				c.header = http.Header{"X-Request-ID": {canary}} // no answer may repeat it
 				for range 2 {
 					id := t.call(c).header.Get("X-Request-ID")
 					t.check(id != "" && !seen[id], "an X-Request-ID is missing or repeated")
@@ -151,7 +151,8 @@ var createCases = []testCase{
 	},
 }
 
-// lastOf makes the one session that a key has left. Another must be refused.
+// lastOf creates the last session that a key may create, and checks that another
+// one is refused.
 func (t *trial) lastOf(key string, refused int) {
 	last := call{operation: createSession, keys: []string{key}, body: `{"target_age":18}`, header: newKey()}
 	first := t.call(last)
@@ -163,7 +164,7 @@ func (t *trial) lastOf(key string, refused int) {
 	t.check(more.status == refused, "one more creation is answered with %s, want %d", more, refused)
 }
 
-// untilTomorrow checks that Retry-After leads to the next UTC day.
+// untilTomorrow checks that Retry-After ends on the next UTC day.
 func (t *trial) untilTomorrow(got answer) {
 	at, err := http.ParseTime(got.header.Get("Date"))
 	seconds, err2 := strconv.Atoi(got.header.Get("Retry-After"))
@@ -175,7 +176,7 @@ func (t *trial) untilTomorrow(got answer) {
 	t.check(apart(at.Add(time.Duration(seconds)*time.Second), next) < clockTolerance, "Retry-After does not lead to the next UTC day, but %s past it", at.Add(time.Duration(seconds)*time.Second).Sub(next))
 }
 
-// differ checks that two creations make two sessions.
+// differ checks that two creations create two sessions.
 func (t *trial) differ(a, b call) {
 	first, second := t.call(a), t.call(b)
 	t.check(first.status == http.StatusCreated && second.status == http.StatusCreated && !bytes.Equal(first.body, second.body),

@@ -8,14 +8,14 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// noEvent is the ID of an event that was never made.
+// noEvent is the ID of an event that does not exist.
 const noEvent = "evt_0190c0de-0000-7000-8000-00000000dead"
 
-// nobody is the ID of a session that was never made.
+// nobody is the ID of a session that does not exist.
 const nobody = "0190c0de-0000-7000-8000-00000000dead"
 
-// operations are a valid request of each operation, without a key. They make no
-// session, because none is given a valid key.
+// operations holds a valid request for each operation, without a key. They create
+// no session, because none is sent with a valid key.
 var operations = []call{
 	{operation: createSession, body: `{"target_age":18}`},
 	{operation: getSessionStatus, session: nobody},
@@ -79,7 +79,7 @@ var documentCases = []testCase{
 	},
 }
 
-// plain sends a request that the contract documents for no operation.
+// plain sends a request to a path that the contract does not describe.
 func (t *trial) plain(method, path string, status int, body string) {
 	req, err := http.NewRequestWithContext(t.ctx, method, t.BaseURL+path, nil)
 	if err != nil {

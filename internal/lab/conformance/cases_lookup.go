@@ -96,8 +96,9 @@ var lookupCases = []testCase{
 	},
 }
 
-// clockTolerance is how far two readings of the gateway's clock in one request
-// may be apart: the Date header has whole seconds, and machines may be slow.
+// clockTolerance is the maximum difference between two readings of the gateway's
+// clock in one request: the Date header has whole seconds, and machines may be
+// slow.
 const clockTolerance = 15 * time.Second
 
 func apart(a, b time.Time) time.Duration { return a.Sub(b).Abs() }
@@ -116,13 +117,12 @@ func (t *trial) endedAs(outcome string) {
 func (t *trial) detectedAge(id, availability string) {
 	got := t.call(call{operation: getDetectedAge, keys: t.test, session: id})
 	var out map[string]any
-	_ = json.Unmarshal(got.body, &out) // the schema check reports an error
+	_ = json.Unmarshal(got.body, &out) // the schema check reports a decoding error
 	want := map[string]any{"session_id": strings.ToLower(id), "detected_age": nil, "availability": availability}
 	t.check(got.status == http.StatusOK && equalJSON(want, any(out)), "the estimate is answered with %s, want null and %s", got, availability)
 }
 
-// withoutOwn returns an answer without the parts that differ from request to
-// request.
+// withoutOwn returns an answer without the parts that differ between requests.
 func withoutOwn(a answer) string {
 	header := a.header.Clone()
 	header.Del("Date")

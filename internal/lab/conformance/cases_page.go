@@ -140,7 +140,8 @@ var pageCases = []testCase{
 	},
 }
 
-// isPage checks that an answer is a page with a status, not a redirect.
+// isPage checks that an answer is a page with the given status and not a
+// redirect.
 func (t *trial) isPage(got answer, status int) {
 	t.check(got.status == status, "the page answers %d, want %d", got.status, status)
 	t.check(strings.HasPrefix(got.header.Get("Content-Type"), "text/html"), "the page is not HTML")
@@ -152,7 +153,7 @@ var (
 	tokenForm    = regexp.MustCompile(`^([1-9][0-9]{9})\.[A-Za-z0-9_-]{43}$`)
 )
 
-// redirect checks the redirect after a pass, except its MAC, and returns its
+// redirect checks the redirect after a pass, except for its MAC, and returns its
 // address.
 func (t *trial) redirect(s *session) *url.URL {
 	got := s.page
@@ -181,8 +182,9 @@ func (t *trial) redirect(s *session) *url.URL {
 	return to
 }
 
-// shortestToken is the shortest time a browser needs to follow the redirect over a
-// bad network, and a shop to look at the token.
+// shortestToken is the shortest acceptable life of a redirect token: time for a
+// browser to follow the redirect on a bad network, and for the shop to check the
+// token.
 const shortestToken = 30 * time.Second
 
 func swapCase(s string) string {

@@ -63,7 +63,7 @@ var testModeCases = []testCase{
 			if _, err := t.receiver.await(t.ctx, s.ID, 1, t.WebhookWait); err != nil {
 				t.fatalf("no delivery for the session comes within %s", t.WebhookWait)
 			}
-			for range 20 { // while the first attempt is under way, nothing is changed
+			for range 20 { // nothing changes while the first attempt is under way
 				got := t.call(call{operation: resendTestEvent, keys: t.test, event: t.events("?session_id=" + s.ID)[0].EventID})
 				t.check(got.status == http.StatusOK, "the event is sent again with %s, want 200", got)
 				if _, err := t.receiver.await(t.ctx, s.ID, 2, t.WebhookWait/20); err == nil {

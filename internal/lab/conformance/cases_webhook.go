@@ -15,7 +15,7 @@ import (
 )
 
 // timestampGap is a time between attempts after which the timestamp, in whole
-// seconds, must have changed, even on a busy machine.
+// seconds, has certainly changed.
 const timestampGap = 2 * time.Second
 
 var webhookCases = []testCase{
@@ -66,8 +66,8 @@ var webhookCases = []testCase{
 		run: func(t *trial) {
 			t.forced("spoof")
 			t.forced("fallback")
-			// Deliveries that were due before these two sessions have arrived when
-			// theirs have.
+			// When the deliveries of these two sessions have arrived, all
+			// deliveries due before have arrived too.
 			for range 2 {
 				s := t.create(t.test, `{"target_age":18}`, nil)
 				t.force(s, "verified")
@@ -82,8 +82,8 @@ var webhookCases = []testCase{
 	},
 }
 
-// once checks that a session sent at most one event, and none after a delivery
-// that was accepted.
+// once checks that a session sent at most one event, and no further delivery
+// after an accepted one.
 func (t *trial) once(name string, s *session) {
 	got := t.receiver.of(s.ID)
 	ids := map[string]bool{}
@@ -104,8 +104,8 @@ func (t *trial) once(name string, s *session) {
 	}
 }
 
-// requireWebhooks finds out once whether deliveries reach the receiver, and ends
-// the case if they do not.
+// requireWebhooks ends the case if deliveries do not reach the receiver. The
+// first call finds this out.
 func (t *trial) requireWebhooks() {
 	if t.webhooks == nil {
 		why := ""
@@ -137,7 +137,7 @@ func (t *trial) event(outcome, result string, adult bool) {
 	t.check(e.Type == "session.completed" && e.Status == result && e.IsAdult == adult, "the event says %s, %s, is_adult %t; want %s and %t", e.Type, e.Status, e.IsAdult, result, adult)
 	t.check(!e.Livemode, "the event of a test session has livemode true")
 	var members map[string]any
-	_ = json.Unmarshal(d.body, &members) // the schema reports it
+	_ = json.Unmarshal(d.body, &members) // the schema check reports a decoding error
 	for name := range members {
 		t.check(!strings.Contains(name, "age") && !strings.Contains(name, "estimate"), "the event has the member %q", name)
 	}
@@ -146,7 +146,8 @@ func (t *trial) event(outcome, result string, adult bool) {
 	t.check(e.SessionID == strings.ToLower(s.ID), "the event's session_id is not as the creation wrote it")
 }
 
-// signed checks a delivery as Standard Webhooks requires of receivers.
+// signed checks a delivery's signature in the way that Standard Webhooks requires
+// of receivers.
 func (t *trial) signed(d delivery) {
 	if t.WebhookSecret == "" {
 		return

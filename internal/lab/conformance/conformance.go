@@ -1,7 +1,7 @@
-// Package conformance tests a running gateway from the outside, as the QA of a
-// merchant would: by the published contract, and by the parts of the service's
-// specification that its readers can see. It shares no code with the gateway,
-// so that the same mistake is not made on both sides.
+// Package conformance tests a running gateway from the outside, as a merchant's
+// QA would: against the published contract and the parts of the service's
+// specification that are visible from outside. It shares no code with the
+// gateway, so that a mistake there is not repeated here.
 package conformance
 
 import (
@@ -41,18 +41,18 @@ type Options struct {
 	RedirectSecret string // rdsec_test_… of the tenant
 	WebhookSecret  string // whsec_… of the tenant's test mode
 
-	WebhookURL      string       // that the tenant has registered; "" where it is not known
-	Listener        net.Listener // where the tenant's Webhook URL leads; nil if there is none. Run closes it.
-	WithoutWebhooks bool         // skip their cases instead of reporting them as not reachable
+	WebhookURL      string       // that the tenant has registered; "" if unknown
+	Listener        net.Listener // receives the tenant's webhooks; nil if there is no Webhook URL. Run closes it.
+	WithoutWebhooks bool         // skip the webhook cases instead of reporting them as not reachable
 
 	Cases       []string      // path.Match patterns of case names; empty runs all
-	Draws       int           // requests of each random case; a tenth of them makes sessions
+	Draws       int           // number of requests of each random case; a tenth of them creates sessions
 	Seed        uint64        // of the random requests
 	Rate        float64       // requests a second; 0 is unlimited
-	CaseTimeout time.Duration // of one case without its waits for webhooks and expiry
+	CaseTimeout time.Duration // for one case, not counting its waits for webhooks and expiry
 	WebhookWait time.Duration // the longest wait for one delivery
-	ExpiryWait  time.Duration // how long to wait for a session to expire; less than its life skips the case
-	TokenTTL    time.Duration // the longest life of a redirect token that the operator configured
+	ExpiryWait  time.Duration // how long to wait for a session to expire; a case is skipped if this is less than the session's life
+	TokenTTL    time.Duration // the longest redirect token life that the operator configured
 
 	Progress func(done, total int, last Result) // called after each case; may be nil
 }
@@ -69,7 +69,7 @@ const (
 // ErrCannotRun is wrapped by the errors of Run: the gateway was not tested.
 var ErrCannotRun = errors.New("the suite cannot run")
 
-// testCase is one promise of the contract with its test.
+// testCase is a requirement of the contract and its test.
 type testCase struct {
 	Name  string   // "area.promise", as Options.Cases selects it
 	Title string   // what must hold
@@ -77,7 +77,7 @@ type testCase struct {
 
 	needs    []need
 	sessions int // maximum number of test sessions, without the shared ones
-	live     int // live sessions it makes
+	live     int // live sessions that it creates
 	run      func(*trial)
 }
 
@@ -137,24 +137,24 @@ type run struct {
 
 	test     []string // values of the X-API-Key header, with the test key
 	offset   time.Duration
-	sessions atomic.Int64 // test sessions that were made
-	live     atomic.Int64 // live ones
-	blocked  string       // why no more sessions can be made, or ""
+	sessions atomic.Int64 // test sessions created so far
+	live     atomic.Int64 // live sessions created so far
+	blocked  string       // why no more sessions can be created, or ""
 
-	shared   map[string]*session // by how it ended
-	webhooks *string             // nil until it is known whether webhooks reach the receiver; then the reason why not, or ""
+	shared   map[string]*session // by outcome
+	webhooks *string             // why webhooks do not reach the receiver, or "" if they do; nil until this is known
 }
 
-// Plan says what a run would do and cost.
+// Plan is what a run would do and how many sessions it would use.
 type Plan struct {
-	Cases    []Result // those that are skipped say why; the others have no outcome
-	Skipped  int      // for want of a credential
-	Sessions int      // test sessions that it makes at most
-	Live     int      // live sessions that it makes at most
+	Cases    []Result // skipped ones say why; the others have no outcome
+	Skipped  int      // because a credential is missing
+	Sessions int      // maximum number of test sessions that it creates
+	Live     int      // maximum number of live sessions that it creates
 }
 
-// sharedSessions are made once for all cases: pending, and forced into each
-// outcome.
+// sharedSessions is the number of sessions created once for all cases: one that
+// stays PENDING, and one forced into each outcome.
 const sharedSessions = 4
 
 // PlanOf returns the plan of a run with these options.
@@ -214,11 +214,11 @@ func (o Options) selected() ([]testCase, error) {
 	return chosen, nil
 }
 
-// Run tests the gateway. The error wraps ErrCannotRun and is for a gateway that
-// could not be tested at all; what was found is in the report.
+// Run tests the gateway. An error wraps ErrCannotRun: the gateway could not be
+// tested, or not to the end. The report has what was found until then.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Listener != nil {
-		defer func() { _ = o.Listener.Close() }() // again, after the receiver's
+		defer func() { _ = o.Listener.Close() }() // the receiver closes it too; a second Close does no harm
 	}
 	selected, err := o.selected()
 	if err != nil {
@@ -282,7 +282,7 @@ func newRun(o Options) (*run, error) {
 	}, nil
 }
 
-// drawer returns the random numbers of a case, which do not depend on the cases
+// drawer returns the random numbers for a case; they do not depend on the cases
 // that ran before.
 func (s *run) drawer(name string) *rand.Rand {
 	h := fnv.New64a()
@@ -290,7 +290,7 @@ func (s *run) drawer(name string) *rand.Rand {
 	return rand.New(rand.NewPCG(s.Seed, h.Sum64())) //nolint:gosec // repeatable on purpose
 }
 
-// prepare makes the session that stays PENDING, and detects problems that would
+// prepare creates the session that stays PENDING, and detects problems that would
 // make every case fail.
 func (s *run) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.CaseTimeout)

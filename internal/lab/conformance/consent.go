@@ -11,8 +11,7 @@ import (
 	"agegate/internal/rules/suite"
 )
 
-// consent goes through the pages to the disclosure, as a shopper does, and
-// accepts it.
+// consent opens the pages up to the disclosure, like a shopper, and accepts it.
 func consent(t *trial) {
 	s := t.create(t.test, `{"target_age":18}`, nil)
 	browser := newBrowser()
@@ -40,14 +39,14 @@ func consent(t *trial) {
 	t.detectedAge(s.ID, "not_estimated")
 }
 
-// form is a form of a page.
+// form is an HTML form on a page.
 type form struct {
 	action string
 	inputs []map[string]string // attributes by name
 	values url.Values
 }
 
-// input returns the input of a name, or nil.
+// input returns the input with a name, or nil.
 func (f *form) input(name string) map[string]string {
 	if f == nil {
 		return nil
@@ -60,7 +59,7 @@ func (f *form) input(name string) map[string]string {
 	return nil
 }
 
-// findForm returns the first form of a page that is posted, or nil.
+// findForm returns the first form of a page with the method POST, or nil.
 func findForm(page []byte) *form {
 	root, err := html.Parse(bytes.NewReader(page))
 	if err != nil {
@@ -88,8 +87,8 @@ func attributes(n *html.Node) map[string]string {
 	return a
 }
 
-// submit posts a form, follows its redirect, and returns the first form of the
-// page it leads to, or nil.
+// submit posts a form, follows the redirect, and returns the first form of the
+// next page, or nil.
 func (t *trial) submit(browser *http.Client, page *url.URL, f *form) *form {
 	target, err := page.Parse(f.action)
 	if err != nil {

@@ -35,7 +35,8 @@ type operation struct {
 	*openapi3.Operation
 }
 
-// contract is the published document, and which parts of it were seen.
+// contract is the published document, and a record of which of its parts have
+// been seen in answers.
 type contract struct {
 	doc        *openapi3.T
 	operations []operation
@@ -45,7 +46,7 @@ type contract struct {
 
 type statusKey struct{ operation, status string }
 
-// readContract reads the document that this program was built with.
+// readContract reads the document built into this program.
 func readContract() (*contract, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(agegate.OpenAPI)
 	if err != nil {
@@ -66,7 +67,7 @@ func (c *contract) operation(id string) operation {
 	return c.operations[i] // this package uses only known IDs
 }
 
-// visit are the options of every validation. Errors carry neither the schema
+// visit holds the options of every validation. Errors contain neither the schema
 // nor the value.
 var visit = []openapi3.SchemaValidationOption{
 	openapi3.MultiErrors(), openapi3.VisitAsResponse(), openapi3.DisableSchemaErrorDetails(),
@@ -105,13 +106,13 @@ func checkURI(s string) error {
 	return nil
 }
 
-// check returns what is wrong with an answer to an operation, and records its
-// status and the examples that it equals as seen.
+// check returns what is wrong with an answer to an operation. It records the
+// answer's status as seen, and the examples that the answer equals.
 func (c *contract) check(id string, got answer) (problems []string) {
 	op := c.operation(id)
 	status := strconv.Itoa(got.status)
 	response := op.Responses.Value(status)
-	if got.status == http.StatusBadRequest { // the contract describes it only among all other statuses
+	if got.status == http.StatusBadRequest { // the contract does not list this status, but covers it by "default"
 		status, response = otherStatus, op.Responses.Default()
 	}
 	if response == nil {
@@ -157,8 +158,8 @@ func checkHeader(name string, header *openapi3.Header, values []string) []string
 	return problems
 }
 
-// scalar reads a header's value as the schema's type; where it is not one, the
-// string stays for the schema to refuse.
+// scalar converts a header's value to the schema's type. A value that cannot be
+// converted stays a string, which the schema then refuses.
 func scalar(schema *openapi3.Schema, text string) any {
 	switch {
 	case schema.Type.Is(openapi3.TypeInteger):
@@ -191,7 +192,7 @@ func schemaProblems(schema *openapi3.Schema, value any) []string {
 	return problems
 }
 
-// equalJSON compares a value of the document with a decoded one.
+// equalJSON compares a value from the document with a decoded one.
 func equalJSON(want, got any) bool {
 	data, err := json.Marshal(want)
 	if err != nil {
@@ -218,18 +219,18 @@ func mapKeys[V any](m map[string]V) func(func(string) bool) {
 	}
 }
 
-// StatusCount says how often an operation answered with a status.
+// StatusCount is how often an operation answered with a status.
 type StatusCount struct {
 	Operation string `json:"operation"`
 	Status    string `json:"status"`
 	Seen      int    `json:"seen"`
-	Why       string `json:"why,omitempty"` // why it was not seen
+	Why       string `json:"why,omitempty"` // why it may not have been seen
 }
 
-// otherStatus stands for every status that an operation does not list.
+// otherStatus covers every status that an operation does not list.
 const otherStatus = "default"
 
-// unseen says why a status may be missing from a run.
+// unseen gives the reasons why a run may not see a status.
 var unseen = map[statusKey]string{
 	{createSession, "402"}:    "needs a live key of a tenant with neither allowance nor credit",
 	{createSession, "429"}:    "needs a test key of a tenant whose daily cap is reached",
@@ -265,8 +266,9 @@ func (c *contract) coverage() (list []StatusCount) {
 	return list
 }
 
-// ExampleSeen says whether an answer equalled an error example of the contract.
-// Examples of successes have IDs and times of their own and are not listed.
+// ExampleSeen records whether an answer equalled an error example of the
+// contract. Examples of successes are not listed, because their IDs and times
+// never match.
 type ExampleSeen struct {
 	Operation string `json:"operation"`
 	Status    string `json:"status"`
@@ -289,7 +291,7 @@ func (c *contract) exampleCoverage() (list []ExampleSeen) {
 	return list
 }
 
-// webhookOperation is the contract's description of deliveries.
+// webhookOperation returns the contract's description of deliveries.
 func (c *contract) webhookOperation() *openapi3.Operation {
 	return c.doc.Webhooks["sessionCompleted"].Post
 }

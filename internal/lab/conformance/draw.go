@@ -13,9 +13,8 @@ import (
 	"agegate/internal/rules/suite"
 )
 
-// randomCases draw requests from the schemas of the contract, so that a field
-// that is added there is tested too. A tenth of the draws are valid creations,
-// which make sessions.
+// randomCases draw requests from the contract's schemas, so that they test new
+// fields too. A tenth of the requests are valid and create sessions.
 func randomCases(draws int) []testCase {
 	valid := draws / 10
 	return []testCase{
@@ -61,11 +60,11 @@ func randomCases(draws int) []testCase {
 	}
 }
 
-// drawing draws values from the request schema of createSession.
+// drawing draws values from createSession's request schema.
 type drawing struct {
 	random *rand.Rand
 	schema *openapi3.Schema
-	base   string // of a registered host
+	base   string // an address on a registered host
 }
 
 func (t *trial) drawing() drawing {
@@ -81,10 +80,10 @@ func (d drawing) encode(body map[string]any) string {
 	return string(data)
 }
 
-// names are the schema's properties, in a fixed order.
+// names returns the schema's properties, in a fixed order.
 func (d drawing) names() []string { return slices.Sorted(mapKeys(d.schema.Properties)) }
 
-// valid draws a body that satisfies the schema.
+// valid draws a body that fits the schema.
 func (d drawing) valid() map[string]any {
 	body := map[string]any{}
 	for _, name := range d.names() {
@@ -95,7 +94,7 @@ func (d drawing) valid() map[string]any {
 	return body
 }
 
-// value draws a value of a property's schema.
+// value draws a value that fits a property's schema.
 func (d drawing) value(s *openapi3.Schema) any {
 	if s.Type.Is(openapi3.TypeInteger) {
 		low, high := int(*s.Min), int(*s.Max)
@@ -104,11 +103,11 @@ func (d drawing) value(s *openapi3.Schema) any {
 	return d.address(length(s))
 }
 
-// length returns the maximum length of a string's schema, in characters. The
-// contract bounds every string well below the limit of an int.
+// length returns the maximum length in a string's schema, in characters. The
+// contract limits every string to far less than an int can hold.
 func length(s *openapi3.Schema) int { return int(min(*s.MaxLength, 1<<20)) }
 
-// address draws an address on a registered host of at most limit characters.
+// address draws an address on a registered host, with at most limit characters.
 func (d drawing) address(limit int) string {
 	const letters = "abcXYZ019-._~!$()*,;:@/"
 	b := strings.Builder{}
@@ -121,7 +120,8 @@ func (d drawing) address(limit int) string {
 	return b.String()[:min(b.Len(), limit)]
 }
 
-// invalid draws a body with one to three violations, and returns these.
+// invalid draws a body with one to three violations, and returns the violations
+// too.
 func (d drawing) invalid() (map[string]any, []violation) {
 	body := d.valid()
 	var want []violation
@@ -146,7 +146,8 @@ func (d drawing) invalid() (map[string]any, []violation) {
 	return body, want
 }
 
-// wrong draws a value that breaks a property's schema, and the violation's type.
+// wrong draws a value that violates a property's schema, and returns the
+// violation's type too.
 func (d drawing) wrong(s *openapi3.Schema) (value any, kind string) {
 	mistyped := []any{nil, true, []any{canary}, map[string]any{"x": canary}}
 	n := d.random.IntN(4 + len(mistyped))
@@ -191,7 +192,7 @@ func (d drawing) uuid() string {
 	return fmt.Sprintf("%08x-%04x-7%03x-8%03x-%012x", d.random.Uint32(), d.random.IntN(1<<16), d.random.IntN(1<<12), d.random.IntN(1<<12), d.random.Int64N(1<<48))
 }
 
-// damaged draws a string that is nearly a UUID and safe in a path.
+// damaged draws a string that resembles a UUID and is safe in a path.
 func (d drawing) damaged(id string) string {
 	i := d.random.IntN(len(id))
 	switch d.random.IntN(4) {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// newDrawing draws from the real contract.
+// newDrawing returns a drawing from the real contract.
 func newDrawing(t *testing.T, seed uint64) drawing {
 	t.Helper()
 	c, err := readContract()
@@ -19,8 +19,8 @@ func newDrawing(t *testing.T, seed uint64) drawing {
 	return drawing{rand.New(rand.NewPCG(seed, 0)), schema, "https://shop.example/"}
 }
 
-// TestDraws: values drawn as valid satisfy the schema, values drawn as invalid
-// do not; the same holds for session IDs.
+// TestDraws: values drawn as valid fit the schema, and values drawn as invalid do
+// not; the same holds for session IDs.
 func TestDraws(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := newDrawing(t, rapid.Uint64().Draw(r, "seed"))

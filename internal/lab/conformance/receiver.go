@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Limits of what a receiver keeps, because others may be able to reach it.
+// Limits of what a receiver stores, because others may be able to send to it.
 const (
 	maxDelivery   = 64 << 10
 	maxDeliveries = 1000
@@ -24,7 +24,7 @@ type delivery struct {
 	body   []byte
 	at     time.Time
 	path   string
-	answer int // the status it was given
+	answer int // the status that the receiver answered with
 }
 
 // event is the content of the body.
@@ -38,7 +38,7 @@ type event struct {
 }
 
 func (d delivery) event() (e event) {
-	_ = json.Unmarshal(d.body, &e) // the schema reports what is wrong
+	_ = json.Unmarshal(d.body, &e) // the schema check reports a decoding error
 	return e
 }
 
@@ -49,23 +49,23 @@ type receiver struct {
 	mu      sync.Mutex
 	got     map[string][]delivery // by session
 	total   int
-	refused map[string]int // sessions whose next delivery gets this status
-	changed chan struct{}  // closed and replaced with every delivery
+	refused map[string]int // the status for the next delivery of a session
+	changed chan struct{}  // closed and replaced at every delivery
 }
 
 func newReceiver(l net.Listener) *receiver {
 	r := &receiver{got: map[string][]delivery{}, refused: map[string]int{}, changed: make(chan struct{})}
 	r.server = &http.Server{Handler: r, ReadTimeout: 10 * time.Second, ReadHeaderTimeout: 3 * time.Second, MaxHeaderBytes: 16 << 10}
-	go func() { _ = r.server.Serve(l) }() // ends with close
+	go func() { _ = r.server.Serve(l) }() // ends when close is called
 	return r
 }
 
 func (r *receiver) close() { _ = r.server.Close() }
 
-// onward is the target of a refusal that redirects.
+// onward is where a redirecting refusal leads.
 const onward = "/agegate-conformance/onward"
 
-// ServeHTTP records a delivery at any path. It answers 204, or the status set by
+// ServeHTTP records a delivery to any path. It answers 204, or the status set by
 // refuseFirst.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxDelivery))
@@ -98,8 +98,8 @@ func (r *receiver) record(d delivery) int {
 	return d.answer
 }
 
-// refuseFirst answers the session's next delivery with a status. One that
-// redirects leads to onward.
+// refuseFirst makes the receiver answer the session's next delivery with a
+// status. A redirect status leads to onward.
 func (r *receiver) refuseFirst(id string, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,8 +115,8 @@ func (r *receiver) of(id string) []delivery {
 
 var errNoDelivery = errors.New("no delivery in time")
 
-// await waits for n deliveries for a session, at most the given time, and
-// returns those received. It returns errNoDelivery if there were fewer.
+// await waits at most limit for n deliveries for a session, and returns those
+// received. It returns errNoDelivery if there were fewer.
 func (r *receiver) await(ctx context.Context, id string, n int, limit time.Duration) ([]delivery, error) {
 	late := time.NewTimer(limit)
 	defer late.Stop()

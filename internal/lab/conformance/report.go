@@ -22,17 +22,17 @@ type Result struct {
 	Took    time.Duration `json:"took_ns"`
 }
 
-// Report holds the findings of a run. It contains no key, secret, link or token.
+// Report holds the results of a run. It contains no key, secret, link or token.
 type Report struct {
 	BaseURL   string        `json:"base_url"`
 	StartedAt time.Time     `json:"started_at"`
 	Took      time.Duration `json:"took_ns"`
-	Seed      uint64        `json:"seed"`          // repeats the random requests
-	Sessions  int64         `json:"test_sessions"` // that were made
+	Seed      uint64        `json:"seed"`          // repeats the same random requests
+	Sessions  int64         `json:"test_sessions"` // number of test sessions created
 	Live      int64         `json:"live_sessions"`
 	Results   []Result      `json:"results"`
-	Statuses  []StatusCount `json:"statuses"` // every documented one
-	Examples  []ExampleSeen `json:"examples"` // every documented one of an error
+	Statuses  []StatusCount `json:"statuses"` // every status that the contract documents
+	Examples  []ExampleSeen `json:"examples"` // every error example that the contract documents
 }
 
 // Count returns how many cases ended so.
@@ -58,7 +58,7 @@ const (
 	ExitCannotRun = 2 // the gateway was not tested, or not to the end
 )
 
-// ExitCode is the report's, of those above.
+// ExitCode returns the exit code for the report.
 func (r *Report) ExitCode() int {
 	switch {
 	case r.Count(suite.Blocked) > 0:

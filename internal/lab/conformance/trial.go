@@ -20,13 +20,13 @@ import (
 	"agegate/internal/rules/suite"
 )
 
-// canary marks values of requests that no answer may repeat.
+// canary is part of request values that no answer may repeat.
 const canary = "cAnArY7f3"
 
-// maxAnswer is how many bytes of an answer are read.
+// maxAnswer is the maximum number of bytes read from an answer.
 const maxAnswer = 1 << 20
 
-// trial is one case while it runs.
+// trial is a case while it runs.
 type trial struct {
 	*run
 	ctx      context.Context
@@ -34,12 +34,12 @@ type trial struct {
 	problems []string
 }
 
-// failf notes a problem; the case goes on.
+// failf records a problem; the case continues.
 func (t *trial) failf(format string, args ...any) {
 	t.problems = append(t.problems, fmt.Sprintf(format, args...))
 }
 
-// check notes a problem unless ok.
+// check records a problem unless ok is true, and returns ok.
 func (t *trial) check(ok bool, format string, args ...any) bool {
 	if !ok {
 		t.failf(format, args...)
@@ -47,7 +47,7 @@ func (t *trial) check(ok bool, format string, args ...any) bool {
 	return ok
 }
 
-// fatalf notes a problem and ends the case.
+// fatalf records a problem and ends the case.
 func (t *trial) fatalf(format string, args ...any) {
 	t.failf(format, args...)
 	panic(abort{suite.Failed})
@@ -59,8 +59,8 @@ func (t *trial) endf(outcome suite.Outcome, format string, args ...any) {
 	panic(abort{outcome})
 }
 
-// newClient returns a client that follows no redirect and keeps cookies only
-// if it has a jar.
+// newClient returns a client that does not follow redirects and keeps cookies
+// only if jar is set.
 func newClient(jar http.CookieJar) *http.Client {
 	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
@@ -69,17 +69,17 @@ func newClient(jar http.CookieJar) *http.Client {
 func newBrowser() *http.Client {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
-		panic(err) // it has no failing path without options
+		panic(err) // cookiejar.New cannot fail without options
 	}
 	return newClient(jar)
 }
 
-// call is a request of an operation.
+// call is a request to an operation.
 type call struct {
 	operation string
 	keys      []string // X-API-Key headers
-	session   string   // in the path, escaped as it is
-	event     string   // likewise
+	session   string   // in the path, already escaped
+	event     string   // in the path, already escaped
 	query     string
 	header    http.Header
 	body      string
@@ -108,7 +108,7 @@ func (t *trial) do(client *http.Client, req *http.Request) (answer, error) {
 	res, err := client.Do(req)
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // without the URL, which may be a link of a session
+			err = e.Err // removes the URL, which may be a link of a session
 		}
 		return answer{}, err
 	}
@@ -117,7 +117,7 @@ func (t *trial) do(client *http.Client, req *http.Request) (answer, error) {
 	return answer{res.StatusCode, res.Header, body}, err
 }
 
-// send calls an operation without judging the answer.
+// send calls an operation without checking the answer.
 func (t *trial) send(c call) (answer, error) {
 	op := t.contract.operation(c.operation)
 	target := t.BaseURL + strings.NewReplacer("{session_id}", c.session, "{event_id}", c.event).Replace(op.path) + c.query
@@ -143,8 +143,8 @@ func (t *trial) send(c call) (answer, error) {
 	return got, err
 }
 
-// call calls an operation and checks the answer against the contract. An answer
-// that repeats a canary of the request is a problem too.
+// call calls an operation and checks the answer against the contract. It is also
+// a problem if the answer repeats the canary.
 func (t *trial) call(c call) answer {
 	got, err := t.send(c)
 	if err != nil {
@@ -158,14 +158,14 @@ func (t *trial) call(c call) answer {
 	return got
 }
 
-// expect calls an operation, which must answer with an example of the contract.
+// expect calls an operation whose answer must equal an example of the contract.
 func (t *trial) expect(c call, status int, example string) answer {
 	got := t.call(c)
 	t.equal(c.operation, got, status, example)
 	return got
 }
 
-// equal checks that an answer has a status and equals an example of it.
+// equal checks that an answer has a status and equals an example for it.
 func (t *trial) equal(operation string, got answer, status int, example string) {
 	var body any
 	if got.status != status {
@@ -175,7 +175,7 @@ func (t *trial) equal(operation string, got answer, status int, example string) 
 	}
 }
 
-// violation is an entry of a 422 answer, without its message.
+// violation is an entry of a 422 answer, without the message.
 type violation struct {
 	Type string `json:"type"`
 	Loc  []any  `json:"loc"`
@@ -185,8 +185,8 @@ func at(kind string, loc ...any) violation { return violation{kind, loc} }
 
 func (v violation) String() string { return fmt.Sprintf("%s %v", v.Type, v.Loc) }
 
-// invalid calls an operation, which must refuse the request with exactly these
-// violations, in any order. An empty type matches any.
+// invalid calls an operation, which must refuse the request with exactly the
+// given violations, in any order. An empty type matches any.
 func (t *trial) invalid(what string, c call, want ...violation) {
 	got := t.call(c)
 	if got.status != http.StatusUnprocessableEntity {
@@ -195,7 +195,7 @@ func (t *trial) invalid(what string, c call, want ...violation) {
 	}
 	var body struct{ Detail []violation }
 	if err := json.Unmarshal(got.body, &body); err != nil {
-		return // the schema reports it
+		return // the schema check reports a decoding error
 	}
 	if !sameViolations(body.Detail, want) {
 		t.failf("%s is answered with %v, want %v", what, body.Detail, want)
@@ -220,7 +220,7 @@ func sameViolations(got, want []violation) bool {
 	return true
 }
 
-// session is a session that was made.
+// session is a session that the trial created.
 type session struct {
 	ID              string    `json:"session_id"`
 	VerificationURL string    `json:"verification_url"`
@@ -228,13 +228,13 @@ type session struct {
 
 	body    []byte    // the whole answer
 	key     string    // Idempotency-Key, if one was sent
-	request string    // its body
-	date    time.Time // of the answer, by the gateway's clock
-	page    answer    // to the forced outcome
+	request string    // body of the request
+	date    time.Time // Date of the answer, by the gateway's clock
+	page    answer    // the page answered after the outcome was forced
 	browser *http.Client
 }
 
-// created reads the answer to a creation.
+// created decodes the answer to a creation.
 func (a answer) created() (*session, bool) {
 	s := &session{body: a.body, request: `{"target_age":18}`}
 	s.date, _ = http.ParseTime(a.header.Get("Date"))
@@ -245,7 +245,7 @@ func (a answer) created() (*session, bool) {
 	return s, err == nil && u.Host != "" && s.ID != ""
 }
 
-// create makes a session with a body, or ends the case.
+// create creates a session with a body, or ends the case.
 func (t *trial) create(keys []string, body string, header http.Header) *session {
 	if t.blocked != "" {
 		t.endf(suite.Blocked, "%s", t.blocked)
@@ -263,7 +263,7 @@ func (t *trial) create(keys []string, body string, header http.Header) *session 
 	return made
 }
 
-// pending returns the session that stays PENDING through the run.
+// pending returns the session that stays PENDING during the whole run.
 func (t *trial) pending() *session {
 	if t.shared["pending"] == nil {
 		t.shared["pending"] = t.create(t.test, `{"target_age":18}`, nil)
@@ -271,14 +271,14 @@ func (t *trial) pending() *session {
 	return t.shared["pending"]
 }
 
-// newKey returns an Idempotency-Key header that was never used.
+// newKey returns a new Idempotency-Key header.
 func newKey() http.Header { return http.Header{"Idempotency-Key": {"conformance-" + rand.Text()}} }
 
-// forcedStatus are the statuses that forced outcomes lead to.
+// forcedStatus maps each forced outcome to its session status.
 var forcedStatus = map[string]string{"verified": "PASSED", "fallback": "FALLBACK", "spoof": "SPOOF"}
 
-// forced returns a session that was forced into an outcome, made once a run.
-// For fallback, the receiver refuses the first delivery.
+// forced returns a session that was forced into an outcome. It is created once in
+// a run. For fallback, the receiver refuses the first delivery.
 func (t *trial) forced(outcome string) *session {
 	if s := t.shared[outcome]; s != nil {
 		return s
@@ -310,7 +310,7 @@ func (t *trial) force(s *session, outcome string) {
 	}
 }
 
-// open gets a page as a browser does.
+// open requests a page like a browser.
 func (t *trial) open(browser *http.Client, address string) answer {
 	req, err := http.NewRequestWithContext(t.ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -337,7 +337,8 @@ func (t *trial) status(keys []string, id string) (status string, at time.Time) {
 	return out.Status, out.StatusAt
 }
 
-// callback returns an address on a registered host, to which a pass redirects.
+// callback returns an address on a registered host, to which a passed session
+// redirects.
 func (t *trial) callback(rest string) string {
 	to, err := url.Parse(t.forced("verified").page.header.Get("Location"))
 	if err != nil || to.Host == "" {
@@ -346,10 +347,10 @@ func (t *trial) callback(rest string) string {
 	return to.Scheme + "://" + to.Host + rest
 }
 
-// now is the time by the gateway's clock, to about a second.
+// now returns the time of the gateway's clock, to about a second.
 func (t *trial) now() time.Time { return time.Now().Add(-t.offset) }
 
-// redactor removes what must not be in a report.
+// redactor removes secret values from a report.
 type redactor struct{ known *strings.Replacer }
 
 var secretParts = regexp.MustCompile(`(/v/)[A-Za-z0-9_-]{20,}|([?&]token=)[^&\s"]+`)

@@ -1,7 +1,7 @@
-// Package demo is a sample shop: what a merchant's own site does with the
-// gateway, in one small server. Of the gateway it uses only the client
-// generated from the published contract; webhooks are verified by a published
-// library and redirect tokens in ten lines.
+// Package demo is a sample shop: a small server that does with the gateway what a
+// merchant's site does. The only part of the gateway that it uses is the client
+// generated from the published contract. A published library verifies webhooks,
+// and ten lines verify redirect tokens.
 package demo
 
 import (
@@ -30,7 +30,7 @@ var files embed.FS
 
 var pages = template.Must(template.ParseFS(files, "*.html"))
 
-// browserCookie ties a browser to the orders that it made.
+// browserCookie ties a browser to its orders.
 const browserCookie = "browser"
 
 // Credentials holds the API key and secrets of the shop's tenant.
@@ -45,7 +45,7 @@ type Shop struct {
 	gateway  *client.ClientWithResponses
 	webhooks *standardwebhooks.Webhook
 	redirect []byte
-	livemode bool // of the shop's API key
+	livemode bool // mode of the shop's API key
 	now      func() time.Time
 
 	// SessionsURL leads to the tenant's sessions in the dashboard, for a link to
@@ -66,10 +66,10 @@ type order struct {
 	VerifyURL string
 	Story     []step
 	Accepted  bool
-	released  int // how often it was, for who tests the shop
+	released  int // how often the order was released, for tests of the shop
 	Ended     bool
-	webhook   bool            // the session ended with a status that has a webhook
-	notified  bool            // and the webhook has arrived
+	webhook   bool            // the session ended with a status that sends a webhook
+	notified  bool            // the webhook has arrived
 	events    map[string]bool // webhook IDs seen, to ignore repetitions
 	Dashboard string          // where the session is in the dashboard, or empty
 }
@@ -96,7 +96,7 @@ func (o order) Proofs() []proof {
 	return proofs
 }
 
-// Unfinished reports that more steps may follow, so that the page reloads.
+// Unfinished reports whether more steps may follow, so that the page reloads.
 func (o order) Unfinished() bool { return !o.Ended || o.webhook && !o.notified }
 
 // step is one thing that happened to an order.
@@ -107,8 +107,8 @@ type step struct {
 	Good bool
 }
 
-// New returns a shop whose backend calls the gateway at baseURL, and whose
-// browsers are sent to the pages at verifyURL, an origin.
+// New returns a shop whose backend calls the gateway at baseURL and sends
+// browsers to the pages at verifyURL, an origin.
 func New(baseURL, verifyURL string, c Credentials, now func() time.Time) (*Shop, error) {
 	gateway, err := client.NewClientWithResponses(baseURL, client.WithRequestEditorFn(
 		func(_ context.Context, req *http.Request) error {
@@ -149,8 +149,9 @@ func (s *Shop) Handler() http.Handler {
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
-// contentPolicy lets the shop's pages load its own style and nothing else. Its
-// form leads to the gateway: browsers apply form-action to redirects, too.
+// contentPolicy allows the shop's pages to load only the shop's own style. It
+// allows the form to lead to the gateway, because browsers apply form-action to
+// redirects too.
 func contentPolicy(verifyURL string) string {
 	return "default-src 'none'; style-src 'self'; img-src data:; form-action 'self' " + verifyURL +
 		"; base-uri 'none'; frame-ancestors 'none'"
@@ -186,7 +187,7 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 		browser: browser, Session: created.SessionID.String(), TargetAge: age, VerifyURL: created.VerificationURL, events: map[string]bool{},
 	}
 	s.mu.Unlock()
-	s.tell(created.SessionID.String(), step{Who: "shop", What: "created a session over REST and sent the browser to the gateway", Good: true})
+	s.record(created.SessionID.String(), step{Who: "shop", What: "created a session over REST and sent the browser to the gateway", Good: true})
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // the shop runs on http
 		Name: browserCookie, Value: browser, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 	http.Redirect(w, r, created.VerificationURL, http.StatusSeeOther)
@@ -201,8 +202,8 @@ func browserOf(r *http.Request) string {
 	return cookie.Value
 }
 
-// orderOf returns an order if it is this browser's: who has the address of
-// another's order, or its success URL, sees and changes nothing.
+// orderOf returns an order if it belongs to this browser. Another browser that
+// knows the order's address or its success URL sees and changes nothing.
 func (s *Shop) orderOf(r *http.Request, session string) (order, bool) {
 	o, ok := s.snapshot(session)
 	if !ok || o.browser != browserOf(r) {
@@ -211,8 +212,8 @@ func (s *Shop) orderOf(r *http.Request, session string) (order, bool) {
 	return o, true
 }
 
-// thanks is the shop's success URL. Its parameters may be forged: only the
-// token decides.
+// thanks is the shop's success URL. Its parameters may be forged: only the token
+// proves the result.
 func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	o, ok := s.orderOf(r, q.Get("session"))
@@ -223,15 +224,15 @@ func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	session := o.Session
 	err := verifyRedirect(s.redirect, q, session, s.now())
 	if err != nil {
-		s.tell(session, step{Who: "browser", What: "came back, and the redirect was refused: " + err.Error()})
+		s.record(session, step{Who: "browser", What: "came back, and the redirect was refused: " + err.Error()})
 	} else {
-		s.tell(session, step{Who: "browser", What: "came back with a redirect token that verifies: VERIFIED", Good: true})
+		s.record(session, step{Who: "browser", What: "came back with a redirect token that verifies: VERIFIED", Good: true})
 	}
 	http.Redirect(w, r, "/orders/"+session, http.StatusSeeOther)
 }
 
-// cancelled is the shop's cancel URL. It says nothing about the session, so the
-// shop's own cookie leads back to the browser's latest order.
+// cancelled is the shop's cancel URL. It contains nothing about the session, so
+// the shop's cookie identifies the browser's latest order.
 func (s *Shop) cancelled(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	session := s.latest[browserOf(r)]
@@ -243,8 +244,8 @@ func (s *Shop) cancelled(w http.ResponseWriter, r *http.Request) {
 	s.render(w, http.StatusOK, "cancelled.html", nil)
 }
 
-// order shows the steps so far and looks up the status at the gateway, the
-// third way to learn the result.
+// order shows the steps so far and asks the gateway for the status, the third way
+// to learn the result.
 func (s *Shop) order(w http.ResponseWriter, r *http.Request) {
 	session := r.PathValue("session")
 	o, ok := s.orderOf(r, session)
@@ -262,8 +263,8 @@ func (s *Shop) order(w http.ResponseWriter, r *http.Request) {
 	s.render(w, http.StatusOK, "order.html", o)
 }
 
-// released says how often an order was released. It looks nothing up, so that
-// who tests the shop sees what a redirect or a webhook has done.
+// released answers how often an order was released. It does not ask the gateway,
+// so that a test of the shop sees the effect of a redirect or webhook alone.
 func (s *Shop) released(w http.ResponseWriter, r *http.Request) {
 	o, ok := s.orderOf(r, r.PathValue("session"))
 	if !ok {
@@ -285,14 +286,14 @@ func (s *Shop) lookUp(ctx context.Context, session string, o *order) {
 		return
 	}
 	status := answer.JSON200.Status
-	s.tell(session, step{Who: "lookup", What: "status lookup says " + string(status), Good: status == client.SessionStatusPassed})
+	s.record(session, step{Who: "lookup", What: "status lookup says " + string(status), Good: status == client.SessionStatusPassed})
 	s.mu.Lock()
 	s.orders[o.Session].Ended = true
 	s.orders[o.Session].webhook = status == client.SessionStatusPassed || status == client.SessionStatusFallback
 	s.mu.Unlock()
 }
 
-// webhook is the shop's webhook receiver: verify, then answer quickly.
+// webhook is the shop's webhook receiver: it verifies, then answers quickly.
 func (s *Shop) webhook(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
 	if err != nil || s.webhooks.Verify(body, r.Header) != nil {
@@ -310,12 +311,12 @@ func (s *Shop) webhook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	passed := event.Status == client.ResultStatusVerified && event.IsAdult
-	s.tell(session, step{Who: "webhook", What: "a signed webhook arrived: " + string(event.Status), Good: passed})
+	s.record(session, step{Who: "webhook", What: "a signed webhook arrived: " + string(event.Status), Good: passed})
 }
 
-// tell adds a step to an order. An order is accepted by its first proof: a
-// verified token, a verified webhook or a lookup that says PASSED.
-func (s *Shop) tell(session string, st step) {
+// record adds a step to an order. The first proof accepts the order: a verified
+// token, a verified webhook, or a lookup with the status PASSED.
+func (s *Shop) record(session string, st step) {
 	st.At = s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -334,7 +335,7 @@ func (s *Shop) known(session string) bool {
 	return s.orders[session] != nil
 }
 
-// seen records a webhook ID and reports whether it was known.
+// seen records a webhook ID and reports whether it was already known.
 func (s *Shop) seen(session, event string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -56,10 +56,10 @@ func TestShopLoop(t *testing.T) {
 	}
 }
 
-// The lookup may know the result before the webhook has come: the page goes on
-// looking until both have told their part.
+// The lookup may find the result before the webhook arrives: the page keeps
+// reloading until it shows both.
 func TestTheStoryWaitsForTheWebhook(t *testing.T) {
-	g, shop := openShop(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24") // the shop's own is refused
+	g, shop := openShop(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24") // a network that does not contain the shop, so that its webhooks are refused
 	browser := gatewaytest.Browser()
 	session, verification := buy(t, browser, shop)
 	_, back := open(t, browser, g.Path(verification)+"?force=verified")
@@ -85,8 +85,8 @@ func TestShopRefusesForgeries(t *testing.T) {
 	}
 }
 
-// An order is its browser's: another one that learns its address, or the success
-// URL with its token, neither sees nor changes it.
+// An order belongs to one browser: another browser that learns its address, or
+// the success URL with its token, neither sees nor changes it.
 func TestAnOrderBelongsToItsBrowser(t *testing.T) {
 	g, shop := openShop(t)
 	browser, stranger := gatewaytest.Browser(), gatewaytest.Browser()
@@ -101,7 +101,7 @@ func TestAnOrderBelongsToItsBrowser(t *testing.T) {
 	if page, _ := open(t, browser, shop+"/orders/"+session); strings.Contains(page, "came back") {
 		t.Errorf("a stranger changed the order:\n%s", page)
 	}
-	// A second order of the same browser leaves it the first.
+	// The browser keeps access to its first order after it made a second one.
 	second, _ := buy(t, browser, shop)
 	for _, own := range []string{session, second} {
 		if page, _ := open(t, browser, shop+"/orders/"+own); !strings.Contains(page, "Session "+own) {
@@ -142,7 +142,7 @@ func TestShopSaysWhatTheGatewayAnswered(t *testing.T) {
 	}
 }
 
-// openShop runs a gateway and a shop that is its tenant.
+// openShop starts a gateway and a shop that is its tenant.
 func openShop(t *testing.T, settings ...string) (*gatewaytest.Gateway, string) {
 	t.Helper()
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), settings...)
@@ -174,7 +174,7 @@ func buy(t *testing.T, browser *http.Client, shop string) (session, verification
 	return strings.TrimPrefix(order, "/orders/"), res.Header.Get("Location")
 }
 
-// open loads a page and returns its text and where it leads on to.
+// open loads a page and returns its text and the address it redirects to.
 func open(t *testing.T, browser *http.Client, url string) (text, location string) {
 	t.Helper()
 	res, err := browser.Get(url)
@@ -189,7 +189,7 @@ func open(t *testing.T, browser *http.Client, url string) (text, location string
 	return string(body), res.Header.Get("Location")
 }
 
-// waitForStory opens the order's page until its story has every step.
+// waitForStory reloads the order's page until it shows every step.
 func waitForStory(t *testing.T, browser *http.Client, url string, story []string) string {
 	t.Helper()
 	var page string
@@ -213,8 +213,8 @@ func told(page string, story []string) bool {
 	return true
 }
 
-// TestTheShopNeedsItsSecrets: without whole secrets there is no shop, because
-// anybody could sign under an empty one.
+// TestTheShopNeedsItsSecrets: the shop does not start with an incomplete secret,
+// because anyone can sign with an empty key.
 func TestTheShopNeedsItsSecrets(t *testing.T) {
 	const webhook, redirect = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "rdsec_test_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	open := func(webhook, redirect string) error {

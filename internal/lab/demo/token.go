@@ -12,8 +12,8 @@ import (
 )
 
 // secretKey returns the HMAC key of a webhook or redirect secret: the base64
-// after the last underscore. It must have 32 bytes, because anybody can sign
-// under the empty key of a secret that was never set.
+// after the last underscore. It must have 32 bytes, because anyone can sign with
+// the empty key of a secret that was never set.
 func secretKey(secret string) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(secret[strings.LastIndexByte(secret, '_')+1:])
 	if err != nil || len(key) != 32 {
@@ -22,10 +22,10 @@ func secretKey(secret string) ([]byte, error) {
 	return key, nil
 }
 
-// verifyRedirect is the merchant's side of the redirect token: require each
-// parameter once, recompute the token over session|status|is_adult|expires_ts and
-// compare all of it, then the expiry, then require the expected session, VERIFIED
-// and true.
+// verifyRedirect is the merchant's side of the redirect token: it requires each
+// parameter exactly once, recomputes the token over
+// session|status|is_adult|expires_ts and compares all of it, checks the expiry,
+// and then requires the expected session, VERIFIED and true.
 func verifyRedirect(key []byte, q url.Values, session string, now time.Time) error {
 	for _, name := range []string{"token", "session", "status", "is_adult"} {
 		if len(q[name]) != 1 {

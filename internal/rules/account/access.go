@@ -21,32 +21,32 @@ type Identity struct {
 	nonce string // of the form that was sent, see IdentifySender
 }
 
-// User returns who is signed in.
+// User returns the signed-in user.
 func (i Identity) User() User { return i.user }
 
-// Login returns the log-in that the request belongs to.
+// Login returns the log-in of the request.
 func (i Identity) Login() Login { return i.login }
 
-// Actor returns the user as actor in a tenant's log.
+// Actor returns the user as an actor in a tenant's log.
 func (i Identity) Actor() audit.Actor { return audit.User(i.user.ID, i.user.Name) }
 
-// Strong reports whether the log-in was made with two factors. Without, it
-// opens test mode only.
+// Strong reports whether the log-in was made with two factors. A log-in that is
+// not strong opens test mode only.
 func (i Identity) Strong() bool {
 	m := i.login.Methods
 	return slices.Contains(m, ByPasskey) ||
 		slices.Contains(m, ByPassword) && (slices.Contains(m, ByTOTP) || slices.Contains(m, ByCode))
 }
 
-// SteppedUp reports whether the user has confirmed within StepUpTTL before now
-// who they are.
+// SteppedUp reports whether the user has confirmed their identity within
+// StepUpTTL before now.
 func (i Identity) SteppedUp(now time.Time) bool {
 	until := i.login.SteppedUpUntil
 	return until != nil && now.Before(*until)
 }
 
-// Access is the right of a signed-in user to a tenant. Only Service.Enter makes
-// one that is not zero. Services take the tenant's ID from it, never from a form.
+// Access is a signed-in user's right to a tenant. Only Service.Enter makes one
+// that is not zero. Services take the tenant's ID from it, never from a form.
 type Access struct {
 	Identity
 	tenantID uuid.UUID
@@ -55,20 +55,21 @@ type Access struct {
 	readOnly bool
 }
 
-// TenantID returns the tenant that may be opened.
+// TenantID returns the tenant that the user may open.
 func (a Access) TenantID() uuid.UUID { return a.tenantID }
 
 // Role returns the user's role in the tenant.
 func (a Access) Role() Role { return a.role }
 
-// Livemode returns the mode of the page: false for test and for what has no mode.
+// Livemode returns the mode of the page: false for test and for pages without a
+// mode.
 func (a Access) Livemode() bool { return a.livemode }
 
-// ReadOnly reports whether the user is an operator who looks into the tenant of
-// others: nothing may be changed.
+// ReadOnly reports whether the user is an operator who looks into a tenant
+// without being a member: they may change nothing.
 func (a Access) ReadOnly() bool { return a.readOnly }
 
-// ErrSignedOut is returned for a cookie that opens nothing.
+// ErrSignedOut is returned for a cookie without a valid log-in.
 var ErrSignedOut = fault.New(fault.InvalidKey, "Not signed in")
 
 // Identify returns the user behind a cookie's token, or ErrSignedOut.
@@ -88,20 +89,20 @@ func (s *Service) Identify(ctx context.Context, token string) (Identity, error) 
 	}
 	identity := Identity{user: user, login: login, token: token}
 	if now.Sub(login.SeenAt) >= seenEvery {
-		// Best effort: a page does not fail without it.
+		// The page does not fail if this does.
 		_ = s.store.UpdateAccounts(ctx, func(tx Tx) error { return tx.TouchLogin(login.Hash, now) })
 	}
 	return identity, nil
 }
 
-// ErrNoSuchTenant is returned for a tenant that does not exist and for one that
-// is not the user's, which must look alike.
+// ErrNoSuchTenant is returned both for a tenant that does not exist and for one
+// that the user may not open, so that the two look alike.
 var ErrNoSuchTenant = fault.New(fault.NotFound, "Not found")
 
-// Enter returns a user's access to a tenant in a mode, or ErrNoSuchTenant.
-// It does not look at the role: the caller compares it with what a page needs.
-// An operator who has entered the tenant sees what viewers see; the caller
-// refuses every change by an access that is read-only.
+// Enter returns a user's access to a tenant in a mode, or ErrNoSuchTenant. It
+// does not look at the role: the caller compares it with what a page needs. An
+// operator who has entered the tenant sees what viewers see; the caller refuses
+// every change by a read-only access.
 func (s *Service) Enter(ctx context.Context, who Identity, tenantID uuid.UUID, livemode bool) (Access, error) {
 	membership, err := s.store.Membership(ctx, tenantID, who.user.ID)
 	if fault.CodeOf(err) == fault.NotFound {

@@ -1,6 +1,6 @@
 // Package account holds the people who use the dashboard: users, their
-// memberships of tenants, the links that let them in, their log-ins, and the
-// rule that says what a signed-in user may open.
+// memberships of tenants, the links that admit them, their log-ins, and the rule
+// for what a signed-in user may open.
 package account
 
 import (
@@ -14,7 +14,7 @@ type User struct {
 	ID         uuid.UUID
 	Email      string // the log-in name, in lower case; not verified
 	Name       string
-	Password   string // PHC string, or empty: the user has none
+	Password   string // PHC string; empty if the user has none
 	TOTP       []byte // the sealed secret of an authenticator app, or nil
 	TOTPStep   int64  // the last step whose code was accepted
 	Operator   bool   // of the instance; implies no role in any tenant
@@ -44,7 +44,7 @@ type Passkey struct {
 	UserID       uuid.UUID
 	CredentialID []byte // chosen by the authenticator
 	PublicKey    []byte // COSE
-	SignCount    uint32 // 0 where the authenticator does not count
+	SignCount    uint32 // 0 if the authenticator does not count
 	Flags        byte   // of the authenticator data
 	Transports   []string
 	AAGUID       []byte // the authenticator's model, 16 bytes
@@ -57,14 +57,13 @@ type Passkey struct {
 type Throttle struct {
 	Bucket   []byte
 	Failures int
-	Until    time.Time // no attempt before
+	Until    time.Time // no attempt before this time
 }
 
-// LinkKind says what a link is for.
+// LinkKind is the purpose of a link.
 type LinkKind string
 
-// The kinds of link. All of them are shown by GET as often as asked and used up
-// by one POST.
+// The kinds of link. GET shows a link any number of times; one POST uses it up.
 const (
 	LinkSetup      LinkKind = "setup"      // makes the first operator
 	LinkInvitation LinkKind = "invitation" // makes a member of a tenant
@@ -82,15 +81,15 @@ const (
 type Link struct {
 	Hash      []byte // SHA-256 of the token
 	Kind      LinkKind
-	TenantID  *uuid.UUID // of an invitation; of a setup link, the tenant that the operator will own
+	TenantID  *uuid.UUID // of an invitation; for a setup link, the tenant that the operator will own
 	Role      Role       // of an invitation
-	UserID    *uuid.UUID // whom a recovery link is for
+	UserID    *uuid.UUID // the user of a recovery link
 	CreatedBy *uuid.UUID // nil: the server or a command
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
-// Method is a way in which a user proved who they are.
+// Method is a way in which a user proved their identity.
 type Method string
 
 // The methods. A passkey is used with user verification, which makes it two
@@ -105,23 +104,23 @@ const (
 // Limits of a log-in.
 const (
 	LoginIdle         = 24 * time.Hour
-	LoginIdleOperator = time.Hour // on operator pages
+	LoginIdleOperator = time.Hour // on pages for operators
 	LoginTTL          = 7 * 24 * time.Hour
 	StepUpTTL         = 10 * time.Minute
-	EntryTTL          = 30 * time.Minute // of an operator in a tenant
+	EntryTTL          = 30 * time.Minute // how long an operator may look into a tenant
 )
 
-// seenEvery is how often the time of last use is written.
+// seenEvery is the shortest time between two writes of the time of last use.
 const seenEvery = time.Minute
 
-// Login is one browser in which a user is signed in.
+// Login is a browser in which a user is signed in.
 type Login struct {
 	Hash           []byte // SHA-256 of the cookie
 	UserID         uuid.UUID
 	DeviceHash     []byte // of the browser's device cookie, or nil
 	Methods        []Method
 	CreatedAt      time.Time
-	SeenAt         time.Time // to about a minute
+	SeenAt         time.Time // accurate to about a minute
 	EndsAt         time.Time
 	SteppedUpUntil *time.Time
 	// EnteredTenant is the tenant that an operator looks into, until EnteredUntil.

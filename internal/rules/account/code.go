@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Recovery codes replace the authenticator app, each once.
+// Recovery codes replace the authenticator app. Each works once.
 const (
 	recoveryCodes = 10
 	codeBits      = 60
-	codeBytes     = 8 // that hold them
+	codeBytes     = 8 // random bytes in a code
 )
 
-// codeText is Crockford's alphabet, without letters that are read as digits.
+// codeText is Crockford's alphabet, without letters that look like digits.
 var codeText = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
 
-// newCodes returns new recovery codes, as XXXX-XXXX-XXXX, and what is stored of
-// them.
+// newCodes returns new recovery codes, as XXXX-XXXX-XXXX, and the hashes to
+// store.
 func newCodes(random io.Reader) (codes []string, hashes [][]byte, err error) {
 	for range recoveryCodes {
 		raw := make([]byte, codeBytes)
@@ -35,13 +35,14 @@ func newCodes(random io.Reader) (codes []string, hashes [][]byte, err error) {
 // readAs maps what people type to the alphabet.
 var readAs = strings.NewReplacer("-", "", " ", "", "O", "0", "I", "1", "L", "1")
 
-// hashCode returns the stored form of a code, however it is written.
+// hashCode returns the stored form of a code. Case, spaces, hyphens and similar
+// letters do not matter.
 func hashCode(code string) []byte {
 	sum := sha256.Sum256([]byte(readAs.Replace(strings.ToUpper(code))))
 	return sum[:]
 }
 
-// useCode uses up a code of the user's authenticator app, or a recovery code. It
+// useCode uses up a code of the user's authenticator app or a recovery code. It
 // returns ErrWrongCode.
 func (s *Service) useCode(tx Tx, user User, code string) (Method, error) {
 	secret, err := s.openTOTP(user)

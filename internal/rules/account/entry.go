@@ -12,14 +12,15 @@ import (
 )
 
 var (
-	// ErrReason is the rule that an entry into a tenant has a reason.
+	// ErrReason is the rule that entering a tenant needs a reason.
 	ErrReason = errors.New("must be given")
-	// ErrOwnTenant refuses an entry into a tenant of which the operator is a member.
+	// ErrOwnTenant refuses to let an operator enter a tenant of which they are a
+	// member.
 	ErrOwnTenant = fault.New(fault.Conflict, "You are a member of this tenant")
 	errOperator  = fault.New(fault.NotFound, "Not found")
 )
 
-// inside reports whether the user is an operator who has entered a tenant, and
+// inside reports whether the user is an operator who has entered the tenant and
 // still has a second factor.
 func (i Identity) inside(tenantID uuid.UUID, now time.Time) bool {
 	l := i.login
@@ -30,8 +31,8 @@ func (i Identity) inside(tenantID uuid.UUID, now time.Time) bool {
 // OperatorActor returns the user as an actor who acts as operator.
 func (i Identity) OperatorActor() audit.Actor { return audit.Operator(i.user.ID, i.user.Name) }
 
-// EnterTenant lets an operator look into a tenant for EntryTTL in this log-in,
-// and into no other that was entered before. The reason goes into the tenant's
+// EnterTenant lets an operator look into a tenant for EntryTTL with this log-in.
+// It ends the entry into any other tenant. The reason is written to the tenant's
 // log. It returns fault.NotFound, ErrOwnTenant, or fault.Invalid with the field
 // reason.
 func (s *Service) EnterTenant(ctx context.Context, who Identity, tenantID uuid.UUID, reason string) error {
@@ -66,7 +67,7 @@ func (s *Service) EnterTenant(ctx context.Context, who Identity, tenantID uuid.U
 	})
 }
 
-// LeaveTenant ends the entry of EnterTenant. Without one it does nothing.
+// LeaveTenant ends the entry made by EnterTenant. Without one it does nothing.
 func (s *Service) LeaveTenant(ctx context.Context, who Identity) error {
 	left := who.login.EnteredTenant
 	now := s.now()

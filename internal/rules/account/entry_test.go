@@ -7,7 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestInside: only an operator with a second factor, only the tenant entered, only until the end.
+// TestInside: only an operator with a second factor is inside, only in the tenant
+// entered, and only until the entry ends.
 func TestInside(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	until, entered := now.Add(EntryTTL), uuid.New()

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Derivation is one computation of argon2id.
+// Derivation is the cost of one computation of argon2id.
 type Derivation struct {
 	Time, Memory uint32
 	Threads      uint8
 	Size         uint32
 }
 
-// Full is the cost of every check of a password.
+// Full is the cost of checking a password.
 var Full = Derivation{argonTime, argonMemory, argonThreads, argonKey}
 
 // Watch calls seen for every derivation of a service.
@@ -25,12 +25,12 @@ func Watch(s *Service, seen func(Derivation)) {
 	}
 }
 
-// Cheapen makes a service's derivations cost nothing, and no password match.
+// Cheapen makes a service's derivations free; no password matches then.
 func Cheapen(s *Service) {
 	s.hasher.key = func(_, _ []byte, _, _ uint32, _ uint8, size uint32) []byte { return make([]byte, size) }
 }
 
-// NetworkChecks is how many checks a network has in a NetworkWindow.
+// NetworkChecks is how many checks a network may use in a NetworkWindow.
 const (
 	NetworkChecks = networkChecks
 	NetworkWindow = networkWindow

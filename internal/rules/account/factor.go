@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Factors are the ways in which a user can prove who they are.
+// Factors are the ways in which a user can prove their identity.
 type Factors struct {
 	Passkeys []Passkey
 	Password bool
@@ -24,7 +24,7 @@ type Factors struct {
 // Strong reports whether the user can sign in with two factors.
 func (f Factors) Strong() bool { return len(f.Passkeys) > 0 || f.Password && f.TOTP }
 
-// Ways returns how many ways in there are: each passkey, and the password.
+// Ways returns the number of ways to sign in: each passkey, and the password.
 func (f Factors) Ways() int {
 	if f.Password {
 		return len(f.Passkeys) + 1
@@ -33,10 +33,11 @@ func (f Factors) Ways() int {
 }
 
 var (
-	// ErrLastWay refuses to remove the only way in.
+	// ErrLastWay refuses to remove the only way to sign in.
 	ErrLastWay = fault.New(fault.Conflict, "It is the only way in")
-	// ErrSecondFactor refuses a change of factors by a log-in without the second
-	// factor that the user has: a password alone replaces nothing stronger.
+	// ErrSecondFactor refuses a change of factors by a log-in that did not use
+	// the user's second factor: a password alone may not replace anything
+	// stronger.
 	ErrSecondFactor = fault.New(fault.Conflict, "A second factor is needed")
 )
 
@@ -61,8 +62,8 @@ func factorsOf(user User, passkeys []Passkey) Factors {
 	return Factors{Passkeys: passkeys, Password: user.Password != "", TOTP: user.TOTP != nil}
 }
 
-// lockFactors returns a user's factors, without the number of recovery codes, and
-// makes other transactions that do so wait.
+// lockFactors returns a user's factors, without the number of recovery codes.
+// Other transactions that call it for this user wait.
 func lockFactors(tx Tx, userID uuid.UUID) (Factors, error) {
 	user, err := tx.LockUser(userID)
 	if err != nil {
@@ -72,11 +73,11 @@ func lockFactors(tx Tx, userID uuid.UUID) (Factors, error) {
 	return factorsOf(user, keys), err
 }
 
-// MaxPasskeyName is the most characters of a passkey's name.
+// MaxPasskeyName is the maximum length of a passkey's name, in characters.
 const MaxPasskeyName = 60
 
-// NewPasskeyOptions returns the options to make another passkey, or "" where
-// there are none.
+// NewPasskeyOptions returns the options to make another passkey, or "" if the
+// dashboard has no passkeys.
 func (s *Service) NewPasskeyOptions(ctx context.Context, who Identity) (string, error) {
 	have, err := s.store.Passkeys(ctx, who.user.ID)
 	if err != nil {
@@ -103,8 +104,8 @@ func (s *Service) AddPasskey(ctx context.Context, who Identity, name, response s
 	return s.change(ctx, who, audit.PasskeyAdd, []Method{ByPasskey}, made.insert)
 }
 
-// RemovePasskey removes a passkey and returns the new token for the cookie. With
-// the last second factor, it ends all other log-ins. It returns fault.NotFound or
+// RemovePasskey removes a passkey and returns the new token for the cookie. If it
+// was the last second factor, all other log-ins end. It returns fault.NotFound or
 // ErrLastWay.
 func (s *Service) RemovePasskey(ctx context.Context, who Identity, id uuid.UUID) (string, error) {
 	return s.change(ctx, who, audit.PasskeyRemove, nil, func(tx Tx) error {
@@ -116,8 +117,8 @@ func (s *Service) RemovePasskey(ctx context.Context, who Identity, id uuid.UUID)
 }
 
 // SetPassword sets the user's password, ends all other log-ins, and returns the
-// new token for the cookie. near are names that it must not hold, as in Factor. It
-// returns fault.Invalid with the field password.
+// new token for the cookie. near are names that the password must not contain, as
+// in Factor. It returns fault.Invalid with the field password.
 func (s *Service) SetPassword(ctx context.Context, who Identity, password string, near []string) (string, error) {
 	if err := checkPassword(password, who.user.Name, who.user.Email, near...); err != nil {
 		return "", fault.InvalidFields(fault.FieldError{Field: "password", Err: err})
@@ -145,10 +146,11 @@ func (s *Service) SetPassword(ctx context.Context, who Identity, password string
 type Enrolment struct {
 	Ticket string // for AddTOTP and TOTPEnrolment
 	URI    string // for a QR code
-	Secret string // in base32, for those who type
+	Secret string // in base32, for typing it in
 }
 
-// NewTOTP begins to set up an authenticator app. Nothing is stored until AddTOTP.
+// NewTOTP starts to set up an authenticator app. Nothing is stored before
+// AddTOTP.
 func (s *Service) NewTOTP(who Identity) (Enrolment, error) {
 	secret := make([]byte, totpSecret)
 	if _, err := io.ReadFull(s.random, secret); err != nil {
@@ -161,7 +163,7 @@ func (s *Service) NewTOTP(who Identity) (Enrolment, error) {
 	return s.TOTPEnrolment(who, encode(sealed))
 }
 
-// TOTPEnrolment returns what NewTOTP began, or ErrStartAgain.
+// TOTPEnrolment returns the enrolment that NewTOTP started, or ErrStartAgain.
 func (s *Service) TOTPEnrolment(who Identity, text string) (Enrolment, error) {
 	t, ok := s.open(forTOTP, decode(text))
 	if !ok || t.userID != who.user.ID {
@@ -170,8 +172,8 @@ func (s *Service) TOTPEnrolment(who Identity, text string) (Enrolment, error) {
 	return Enrolment{text, totpURI(t.data, s.host(), who.user.Email), base32Text.EncodeToString(t.data)}, nil
 }
 
-// AddTOTP sets up the authenticator app that shows the code, replaces the
-// recovery codes, and returns them and the new token for the cookie. It returns
+// AddTOTP sets up the authenticator app that shows the code and replaces the
+// recovery codes. It returns these and the new token for the cookie, or
 // ErrWrongCode or ErrStartAgain.
 func (s *Service) AddTOTP(ctx context.Context, who Identity, text, code string) (token string, codes []string, err error) {
 	t, ok := s.open(forTOTP, decode(text))
@@ -202,9 +204,9 @@ func (s *Service) AddTOTP(ctx context.Context, who Identity, text, code string) 
 	return token, codes, err
 }
 
-// RemoveTOTP removes the authenticator app with the recovery codes, and returns
-// the new token for the cookie. With the last second factor, it ends all other
-// log-ins.
+// RemoveTOTP removes the authenticator app and the recovery codes, and returns
+// the new token for the cookie. If it was the last second factor, all other
+// log-ins end.
 func (s *Service) RemoveTOTP(ctx context.Context, who Identity) (string, error) {
 	return s.change(ctx, who, audit.TOTPRemove, nil, func(tx Tx) error {
 		if err := tx.SetTOTP(who.user.ID, nil, 0); err != nil {
@@ -214,8 +216,8 @@ func (s *Service) RemoveTOTP(ctx context.Context, who Identity) (string, error) 
 	})
 }
 
-// NewCodes replaces the recovery codes and returns them and the new token for the
-// cookie.
+// NewCodes replaces the recovery codes. It returns these and the new token for
+// the cookie.
 func (s *Service) NewCodes(ctx context.Context, who Identity) (token string, codes []string, err error) {
 	codes, hashes, err := s.newCodesFor(who)
 	if err != nil {
@@ -230,22 +232,23 @@ func (s *Service) Logins(ctx context.Context, who Identity) ([]Login, error) {
 	return s.store.LoginsOf(ctx, who.user.ID, s.now())
 }
 
-// EndLogin ends the log-in of the user that began at a time: that stays when a
-// log-in gets another token. One that has ended, or never was, is no error.
+// EndLogin ends the user's log-in that began at a time, which identifies it: the
+// time stays the same when a log-in gets another token. A log-in that has ended
+// or does not exist is no error.
 func (s *Service) EndLogin(ctx context.Context, who Identity, since time.Time) error {
 	return s.endLogins(ctx, who, audit.LoginEnd, func(tx Tx) (int, error) {
 		return tx.EndLoginSince(who.user.ID, since, s.now())
 	})
 }
 
-// EndOtherLogins ends all log-ins of the user but this one.
+// EndOtherLogins ends all log-ins of the user except this one.
 func (s *Service) EndOtherLogins(ctx context.Context, who Identity) error {
 	return s.endLogins(ctx, who, audit.LoginsEnd, func(tx Tx) (int, error) {
 		return tx.EndLogins(who.user.ID, who.login.Hash, s.now())
 	})
 }
 
-// endLogins ends log-ins of the user, with an entry if there were any.
+// endLogins ends log-ins of the user, and writes an entry if there were any.
 func (s *Service) endLogins(ctx context.Context, who Identity, action audit.Action, end func(tx Tx) (int, error)) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		if n, err := end(tx); err != nil || n == 0 {
@@ -255,7 +258,7 @@ func (s *Service) endLogins(ctx context.Context, who Identity, action audit.Acti
 	})
 }
 
-// SetLocale sets the language of the user's pages, "" for the browser's.
+// SetLocale sets the language of the user's pages; "" is the browser's.
 func (s *Service) SetLocale(ctx context.Context, who Identity, locale string) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error { return tx.SetLocale(who.user.ID, locale) })
 }

@@ -12,17 +12,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// LinkPath is the path of every link, before its token.
+// LinkPath is the part of every link's path before the token.
 const LinkPath = "/dashboard/link/"
 
 var (
-	// ErrLinkGone is returned for a link that was used, has expired or never was.
+	// ErrLinkGone is returned for a link that was used, has expired or does not
+	// exist.
 	ErrLinkGone = fault.New(fault.Gone, "The link is no longer valid")
 	// ErrMember refuses an invitation that a member accepts.
 	ErrMember = fault.New(fault.Conflict, "You are a member already")
-	// ErrInvitedRole is the rule that owners are made by promotion only.
+	// ErrInvitedRole is the rule that a member becomes an owner only by
+	// promotion.
 	ErrInvitedRole = errors.New("must be developer, support, compliance or viewer")
-	// ErrOwnerExists refuses an owner's invitation to a tenant that has one.
+	// ErrOwnerExists refuses to invite an owner to a tenant that has one.
 	ErrOwnerExists = fault.New(fault.Conflict, "The tenant has an owner")
 )
 
@@ -44,7 +46,7 @@ func (s *Service) linkOf(ctx context.Context, token string, kind LinkKind) (Link
 	return link, err
 }
 
-// makerOf returns the user who acts, or nil for the server or a command.
+// makerOf returns the acting user's ID, or nil for the server or a command.
 func makerOf(actor audit.Actor) *uuid.UUID {
 	id, err := uuid.Parse(actor.ID)
 	if err != nil {
@@ -54,8 +56,8 @@ func makerOf(actor audit.Actor) *uuid.UUID {
 }
 
 // lockMaker returns the user who makes a link, or uuid.Nil for the server or a
-// command. It returns ErrSignedOut for a user who has been disabled meanwhile:
-// disabling ends all their links, and this one must not come after that.
+// command. It returns ErrSignedOut if the user has been disabled in the meantime:
+// disabling ends all their links, so no link may be made after that.
 func lockMaker(tx Tx, link Link) (uuid.UUID, error) {
 	if link.CreatedBy == nil {
 		return uuid.Nil, nil
@@ -67,10 +69,10 @@ func lockMaker(tx Tx, link Link) (uuid.UUID, error) {
 	return user.ID, err
 }
 
-// ID names a link in lists and in the log. It does not open the link.
+// ID identifies a link in lists and in the log. It does not open the link.
 func (l Link) ID() string { return hex.EncodeToString(l.Hash[:len(l.Hash)/2]) }
 
-// Invite makes an invitation to the tenant and returns its address. It returns
+// Invite creates an invitation to the tenant and returns its address. It returns
 // fault.Invalid with the field role.
 func (s *Service) Invite(ctx context.Context, access Access, role Role) (string, error) {
 	if role == Owner || !role.May(BeMember) {
@@ -85,8 +87,8 @@ func (s *Service) Invite(ctx context.Context, access Access, role Role) (string,
 	})
 }
 
-// InviteOwner makes the invitation of a tenant's first owner, which replaces any
-// earlier one, and returns its address. It returns ErrOwnerExists.
+// InviteOwner creates the invitation for a tenant's first owner, which replaces
+// any earlier one, and returns its address. It returns ErrOwnerExists.
 func (s *Service) InviteOwner(ctx context.Context, actor audit.Actor, tenantID uuid.UUID) (string, error) {
 	return s.invite(ctx, actor, tenantID, Owner, func(tx Tx, _ uuid.UUID) error {
 		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
@@ -96,8 +98,8 @@ func (s *Service) InviteOwner(ctx context.Context, actor audit.Actor, tenantID u
 	})
 }
 
-// ownerless returns exists for a tenant that has an owner. Until the transaction
-// ends, no other gives it one.
+// ownerless returns exists if the tenant has an owner. No other transaction can
+// add an owner until this one ends.
 func ownerless(tx Tx, tenantID uuid.UUID, exists error) error {
 	if err := tx.LockOwners(tenantID); err != nil {
 		return err
@@ -108,8 +110,8 @@ func ownerless(tx Tx, tenantID uuid.UUID, exists error) error {
 	return nil
 }
 
-// takeInvitation uses up an invitation. One of a first owner is gone, too, once
-// the tenant has an owner.
+// takeInvitation uses up an invitation. An invitation for a first owner is no
+// longer valid once the tenant has an owner.
 func (s *Service) takeInvitation(tx Tx, link Link) (Link, error) {
 	if link.Role == Owner {
 		if err := ownerless(tx, *link.TenantID, ErrLinkGone); err != nil {
@@ -120,8 +122,9 @@ func (s *Service) takeInvitation(tx Tx, link Link) (Link, error) {
 	return taken, goneOr(err)
 }
 
-// invite makes an invitation. An invitation ends with its maker's right to make
-// it: check looks for the right while no other transaction takes it away.
+// invite creates an invitation. An invitation ends when its maker loses the right
+// to make it: check looks for the right while no other transaction can take it
+// away.
 func (s *Service) invite(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, role Role, check func(tx Tx, by uuid.UUID) error) (string, error) {
 	link := Link{Kind: LinkInvitation, TenantID: &tenantID, Role: role, CreatedBy: makerOf(actor), ExpiresAt: s.now().Add(InvitationTTL)}
 	return s.newLink(ctx, link, func(tx Tx, link Link) error {
@@ -267,8 +270,8 @@ func (s *Service) enrol(tx Tx, taken Link, actor audit.Actor, userID uuid.UUID) 
 	return s.memberAct(actor, audit.MemberAdd, member), err
 }
 
-// AcceptAs uses an invitation to make a signed-in user a member of the tenant
-// that it returns. It returns ErrLinkGone, or ErrMember without using the link.
+// AcceptAs uses an invitation to make a signed-in user a member, and returns the
+// tenant. It returns ErrLinkGone, or ErrMember without using up the link.
 func (s *Service) AcceptAs(ctx context.Context, who Identity, token string) (uuid.UUID, error) {
 	link, err := s.linkOf(ctx, token, LinkInvitation)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 )
 
 var (
-	// ErrWrongLogin is the answer to every log-in that fails: it does not say
+	// ErrWrongLogin is the error for every failed log-in. It does not reveal
 	// whether the user exists.
 	ErrWrongLogin = fault.New(fault.InvalidKey, "E-mail or password is wrong")
-	// ErrWrongCode refuses a code of an authenticator app that is wrong or was used
-	// before, and a recovery code likewise.
+	// ErrWrongCode refuses a code of an authenticator app, or a recovery code,
+	// that is wrong or was used before.
 	ErrWrongCode = fault.New(fault.InvalidKey, "The code is wrong")
-	// ErrStartAgain is returned for a step of a log-in that comes too late.
+	// ErrStartAgain is returned for a log-in step that comes too late.
 	ErrStartAgain = fault.New(fault.Gone, "The log-in took too long")
 )
 
@@ -27,19 +27,19 @@ var (
 type Browser struct {
 	Login   string       // the cookie of a log-in, or empty
 	Device  string       // the cookie of an earlier log-in, or empty
-	Network netip.Prefix // that the request came from, or zero: not known
+	Network netip.Prefix // network of the request; zero if unknown
 }
 
-// Signed is the outcome of a log-in: either both cookies, or what the second step
+// Signed is the result of a log-in: either both cookies, or what the second step
 // needs.
 type Signed struct {
 	Login, Device string
 	Second        string // for LogInSecond
 }
 
-// LogIn checks a password. If the user has an authenticator app, LogInSecond
-// follows. It returns ErrWrongLogin, for an unknown user after as long as for a
-// known one, or a *ThrottleError.
+// LogIn checks a password. If the user has an authenticator app, LogInSecond must
+// follow. It returns ErrWrongLogin, which takes equally long for known and
+// unknown users, or a *ThrottleError.
 func (s *Service) LogIn(ctx context.Context, email, password string, b Browser) (Signed, error) {
 	email = normalEmail(email)
 	user, err := s.known(ctx, email)
@@ -80,8 +80,8 @@ func (s *Service) logInAs(ctx context.Context, user User, bucket []byte, b Brows
 	})
 }
 
-// LogInSecond is the step after LogIn: second is LogIn's result, and code is
-// one of the authenticator app or a recovery code. It returns ErrWrongCode,
+// LogInSecond is the step after LogIn: second is the value returned by LogIn, and
+// code is from the authenticator app or a recovery code. It returns ErrWrongCode,
 // ErrStartAgain or a *ThrottleError.
 func (s *Service) LogInSecond(ctx context.Context, second, code string, b Browser) (Signed, error) {
 	t, ok := s.open(forSecond, decode(second))
@@ -137,16 +137,17 @@ func (s *Service) LogInByPasskey(ctx context.Context, response string, b Browser
 	})
 }
 
-// proof is how a user proved who they are, with the acts that this involved.
+// proof is how a user proved their identity, with the log entries that this
+// caused.
 type proof struct {
 	methods []Method
 	acts    []audit.Act
 }
 
-// signIn makes a log-in, which ends the one that the browser had. prove runs in
-// the same transaction. It locks a user who is stored already and looks whether
-// what was checked before still holds: a change of it ends all log-ins, and
-// this one must not come after that.
+// signIn creates a log-in and ends the browser's previous one. prove runs in the
+// same transaction. For a stored user it locks the user and checks that what was
+// proved before still holds: a change of factors ends all log-ins, so none may
+// begin after it with the old factors.
 func (s *Service) signIn(ctx context.Context, userID uuid.UUID, b Browser, prove func(tx Tx) (proof, error)) (Signed, error) {
 	signed, login, err := s.newLogin(userID, b)
 	if err != nil {
@@ -179,7 +180,7 @@ func write(tx Tx, acts []audit.Act) error {
 }
 
 // newLogin returns a log-in that begins now, with its cookies. It counts as a
-// fresh confirmation of who the user is.
+// recent confirmation of the user's identity.
 func (s *Service) newLogin(userID uuid.UUID, b Browser, methods ...Method) (Signed, Login, error) {
 	token, err := credential.NewLinkToken(s.random)
 	if err != nil {
@@ -199,14 +200,15 @@ func (s *Service) newLogin(userID uuid.UUID, b Browser, methods ...Method) (Sign
 	}, nil
 }
 
-// LogOut ends the log-in of a cookie's token. An unknown token is no error.
+// LogOut ends the log-in that a cookie's token belongs to. An unknown token is no
+// error.
 func (s *Service) LogOut(ctx context.Context, token string) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		return tx.EndLogin(credential.HashToken(token), s.now())
 	})
 }
 
-// orElse returns err, or otherwise if there is none.
+// orElse returns err, or otherwise if err is nil.
 func orElse(err, otherwise error) error {
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 
 const passphrase = "four owls under a blue moon"
 
-// countingStore counts what a log-in asks of the database.
+// countingStore counts the database calls of a log-in.
 type countingStore struct {
 	account.Store
 	calls []string
@@ -35,9 +35,10 @@ func (s *countingStore) UpdateAccounts(ctx context.Context, fn func(account.Tx) 
 	return s.Store.UpdateAccounts(ctx, fn)
 }
 
-// TestLogInCostsTheSame: a refused person cannot conclude from the time it took whether
-// the address is known, has a password or a second factor. What takes time is
-// counted, since a measured time says little on a busy machine.
+// TestLogInCostsTheSame: the time of a refusal does not reveal whether the
+// address is known, or whether the user has a password or a second factor. The
+// test counts expensive operations, because measured times mean little on a busy
+// machine.
 func TestLogInCostsTheSame(t *testing.T) {
 	db, phc := &countingStore{Store: dbtest.Open(t, dbtest.URLs(t)["sqlite"](t))}, hash(t)
 	now := time.Now().UTC().Truncate(time.Microsecond)
@@ -54,7 +55,7 @@ func TestLogInCostsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	service := account.NewService(account.Config{Store: db, Sealer: sealer, Random: rand.Reader, Now: func() time.Time {
-		now = now.Add(time.Second) // the instance's limit is not what is tested
+		now = now.Add(time.Second) // keeps the instance's limit out of this test
 		return now
 	}})
 	var work []account.Derivation
@@ -88,9 +89,9 @@ func TestLogInCostsTheSame(t *testing.T) {
 	}
 }
 
-// TestGuessingFromANetwork: a client that tries one password on many accounts is
-// stopped by the network's bucket, and others of the network are not, if their
-// browser was in before.
+// TestGuessingFromANetwork: the network's bucket stops a client that tries one
+// password on many accounts. Other browsers of the network are not stopped if
+// they have signed in before.
 func TestGuessingFromANetwork(t *testing.T) {
 	for name, url := range dbtest.URLs(t) {
 		t.Run(name, func(t *testing.T) {

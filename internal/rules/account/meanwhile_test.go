@@ -28,10 +28,10 @@ func (s interrupted) UserByID(ctx context.Context, id uuid.UUID) (account.User, 
 	return user, err
 }
 
-// credulous accepts every passkey.
+// credulous accepts any passkey.
 type credulous struct{ account.PasskeyVerifier }
 
-// GetOptions returns the response that a passkey would give.
+// GetOptions returns the response of a passkey.
 func (credulous) GetOptions(challenge []byte, _ []account.Passkey) (string, error) {
 	text := base64.RawURLEncoding
 	client := fmt.Sprintf(`{"challenge":%q}`, text.EncodeToString(challenge))
@@ -42,9 +42,9 @@ func (credulous) Got(_ []byte, key account.Passkey, _ string) (account.Passkey, 
 	return key, nil
 }
 
-// TestLogInEndsWithWhatItProved: a log-in does not come after a change of the
-// password or the end of the user, even if what it proves was right when it was
-// checked: all log-ins have ended by then.
+// TestLogInEndsWithWhatItProved: a log-in does not begin after its password was
+// changed or its user was disabled, even if the password was right when it was
+// checked.
 func TestLogInEndsWithWhatItProved(t *testing.T) {
 	const code = "ABCD-EFGH-JKMN"
 	changes := map[string]func(tx account.Tx, ada account.User) error{

@@ -11,18 +11,18 @@ import (
 )
 
 // PasskeyVerifier makes the options of the two ceremonies of Web Authentication
-// and checks what authenticators respond. Options and responses are in the JSON
-// forms of the specification, sections 5.1.8 to 5.1.10. Responses that fail any
-// check are ErrPasskey.
+// and checks the authenticators' responses. Options and responses are JSON, in
+// the forms of the specification's sections 5.1.8 to 5.1.10. It returns
+// ErrPasskey for a response that fails a check.
 type PasskeyVerifier interface {
-	// CreateOptions asks for a discoverable passkey with user verification that the
-	// user does not have yet.
+	// CreateOptions asks for a new discoverable passkey with user verification.
+	// It excludes those that the user has.
 	CreateOptions(challenge []byte, user User, have []Passkey) (string, error)
 	// Created checks the response to CreateOptions and returns the new passkey
 	// without ID, name and times.
 	Created(challenge []byte, userID uuid.UUID, response string) (Passkey, error)
-	// GetOptions asks for a use, with user verification, of one of the passkeys
-	// allowed, or of any.
+	// GetOptions asks for the use of one of the allowed passkeys, or of any, with
+	// user verification.
 	GetOptions(challenge []byte, allowed []Passkey) (string, error)
 	// Got checks the response to GetOptions by a passkey and returns it with the
 	// counter and flags after the use.
@@ -36,8 +36,8 @@ var ErrPasskey = fault.New(fault.InvalidKey, "The passkey did not work")
 // Passkeyed reports whether browsers make passkeys for the dashboard's address.
 func (s *Service) Passkeyed() bool { return s.passkeys != nil }
 
-// LogInOptions returns the options for LogInByPasskey, or "" where there are no
-// passkeys.
+// LogInOptions returns the options for LogInByPasskey, or "" if the dashboard has
+// no passkeys.
 func (s *Service) LogInOptions() (string, error) {
 	return s.getOptions(forLoggingIn, uuid.Nil, nil)
 }
@@ -63,8 +63,8 @@ func (s *Service) getOptions(p purpose, userID uuid.UUID, allowed []Passkey) (st
 	return s.passkeys.GetOptions(challenge, allowed)
 }
 
-// createOptions returns the options to make a passkey for a user, who may be yet
-// to be stored, or "" where there are no passkeys.
+// createOptions returns the options to make a passkey for a user, who need not be
+// stored yet, or "" if the dashboard has no passkeys.
 func (s *Service) createOptions(user User, have []Passkey) (string, error) {
 	if s.passkeys == nil {
 		return "", nil
@@ -76,16 +76,16 @@ func (s *Service) createOptions(user User, have []Passkey) (string, error) {
 	return s.passkeys.CreateOptions(challenge, user, have)
 }
 
-// usedPasskey is a passkey with what must be written about its use.
+// usedPasskey is a passkey and what must be written about its use.
 type usedPasskey struct {
 	key       Passkey
 	ticket    ticket
 	challenge []byte
-	bucket    []byte // of failures, of a passkey that was used to sign in
+	bucket    []byte // of failures; set for a passkey used to sign in
 }
 
-// use stores the counter after a use whose challenge is spent. It returns
-// ErrPasskey if the counter has gone on meanwhile.
+// use stores the counter after a use, and marks the challenge as used. It returns
+// ErrPasskey if the stored counter has increased in the meantime.
 func (u usedPasskey) use(tx Tx, now time.Time) error {
 	if ok, err := tx.UsePasskey(u.key, now); err != nil || !ok {
 		return orElse(err, ErrPasskey)
@@ -93,8 +93,8 @@ func (u usedPasskey) use(tx Tx, now time.Time) error {
 	return tx.DropThrottle(u.bucket)
 }
 
-// checkPasskey checks a response to getOptions. It spends the challenge before it
-// computes anything with the passkey's key, and returns ErrPasskey or a
+// checkPasskey checks a response to getOptions. It marks the challenge as used
+// before it computes anything with the passkey's key. It returns ErrPasskey or a
 // *ThrottleError.
 func (s *Service) checkPasskey(ctx context.Context, p purpose, userID uuid.UUID, response string, b Browser) (usedPasskey, error) {
 	challenge, credentialID := claimed(response)
@@ -117,8 +117,8 @@ func (s *Service) checkPasskey(ctx context.Context, p purpose, userID uuid.UUID,
 	return used, err
 }
 
-// checkNewPasskey checks a response to createOptions. The user is the one whom
-// the challenge was made for.
+// checkNewPasskey checks a response to createOptions. The user is the one for
+// whom the challenge was made.
 func (s *Service) checkNewPasskey(response, name string) (usedPasskey, error) {
 	challenge, _ := claimed(response)
 	t, ok := s.open(forCreating, challenge)
@@ -136,7 +136,7 @@ func (s *Service) checkNewPasskey(response, name string) (usedPasskey, error) {
 	return usedPasskey{key: key, ticket: t, challenge: challenge}, nil
 }
 
-// insert spends the challenge and stores the passkey.
+// insert marks the challenge as used and stores the passkey.
 func (u usedPasskey) insert(tx Tx) error {
 	if first, err := u.ticket.use(tx, u.challenge); err != nil || !first {
 		return orElse(err, ErrPasskey)
@@ -148,8 +148,8 @@ func (u usedPasskey) insert(tx Tx) error {
 	return err
 }
 
-// claimed returns the challenge and the credential that a response claims to
-// be about. Nothing of it is proved yet.
+// claimed returns the challenge and the credential that a response names. Neither
+// is verified yet.
 func claimed(response string) (challenge, credentialID []byte) {
 	var r struct {
 		RawID    string `json:"rawId"`

@@ -38,11 +38,12 @@ const (
 // share the cores with the estimates.
 const hashesAtOnce = 2
 
-// hashesWaiting is how many checks of a party wait for their turn.
+// hashesWaiting is how many checks of one party may wait for their turn.
 const hashesWaiting = 40
 
-// party is whom a password is hashed for, which turns are shared by: a user in a
-// browser of their own, the tenant of an invitation, or all strangers together.
+// party is the group for which a password is hashed; turns are shared fairly
+// between parties. It is a user in a browser that has signed in before, the
+// tenant of an invitation, or all unknown browsers together.
 type party uuid.UUID
 
 var strangers party
@@ -51,7 +52,7 @@ var strangers party
 type hasher struct {
 	random io.Reader
 	turns  *turn.Queue
-	// key is argon2.IDKey, which tests count the calls of.
+	// key is argon2.IDKey; tests replace it to count calls.
 	key func(password, salt []byte, time, memory uint32, threads uint8, size uint32) []byte
 }
 
@@ -74,8 +75,8 @@ func (h hasher) hash(ctx context.Context, by party, password string) (string, er
 		argon2.Version, argonMemory, argonTime, argonThreads, encode(salt), encode(key)), nil
 }
 
-// matches reports whether a password belongs to a PHC string. For an empty
-// string it is false, after the same work.
+// matches reports whether a password belongs to a PHC string. For an empty string
+// it returns false after the same amount of work.
 func (h hasher) matches(ctx context.Context, by party, phc, password string) (bool, error) {
 	if phc == "" {
 		_, err := h.derive(ctx, by, password, make([]byte, argonSalt), argonTime, argonMemory, argonThreads)
@@ -89,8 +90,8 @@ func (h hasher) matches(ctx context.Context, by party, phc, password string) (bo
 	return err == nil && subtle.ConstantTimeCompare(key, p.key) == 1, err
 }
 
-// derive waits for a turn, at most until ctx ends. A password that is too long
-// is cut, so that its length costs nothing: no stored one is as long.
+// derive waits for a turn, at most until ctx ends. It cuts a password that is too
+// long, so that long passwords cost no more; no stored password is that long.
 func (h hasher) derive(ctx context.Context, by party, password string, salt []byte, time, memory uint32, threads uint8) ([]byte, error) {
 	leave, err := h.turns.Take(ctx, uuid.UUID(by))
 	if err != nil {
@@ -110,7 +111,7 @@ type phcString struct {
 	salt, key    []byte
 }
 
-// errPHC never quotes the stored value.
+// errPHC never contains the stored value.
 var errPHC = errors.New("account: a stored password hash cannot be read")
 
 func parsePHC(s string) (phcString, error) {
@@ -131,7 +132,7 @@ func parsePHC(s string) (phcString, error) {
 	return p, nil
 }
 
-// common are words that guessers try first, also with digits and signs around
+// common are words that guessers try first, alone or with digits and signs around
 // them.
 var common = []string{
 	"password", "passwort", "passphrase", "qwertyuiop", "qwertzuiop", "qwerty", "qwertz", "asdfghjkl", "asdf",
@@ -140,13 +141,13 @@ var common = []string{
 	"abcdefghijklmnopqrstuvwxyz", "abcdef", "abc",
 }
 
-// leastOwn is how many letters a password must have besides common words, or
-// else how many different characters in all, of which digits in a row count one.
+// leastOwn is how many letters a password must have in addition to common words,
+// or how many different characters in all, where a row of digits counts as one.
 const leastOwn = 4
 
-// checkPassword refuses a password that is too short or too long, holds the
-// user's own name or address or a name near to them, or is little more than common
-// words and digits. There are no rules on its composition.
+// checkPassword refuses a password that is too short or too long, contains the
+// user's name or address or a name in near, or is little more than common words
+// and digits. There are no rules about kinds of characters.
 func checkPassword(password, name, email string, near ...string) error {
 	switch n := utf8.RuneCountInString(password); {
 	case n < MinPassword:
@@ -176,7 +177,7 @@ func checkPassword(password, name, email string, near ...string) error {
 	return nil
 }
 
-// distinctRuns counts the different characters of s, without those that only
+// distinctRuns counts the different characters of s, except those that only
 // repeat or continue the one before, as in 1111 and 1234.
 func distinctRuns(s string) int {
 	seen := map[rune]bool{}

@@ -31,7 +31,7 @@ func TestPasswordHash(t *testing.T) {
 		t.Fatalf("%q, %v", phc, err)
 	}
 	for password, want := range map[string]bool{
-		"caf\u00e9 au lait, deux sucres": true, "cafe\u0301 au lait, deux sucres": true, // the same in another normal form
+		"caf\u00e9 au lait, deux sucres": true, "cafe\u0301 au lait, deux sucres": true, // the same text in another normal form
 		"cafe au lait, deux sucres": false, strings.Repeat("x", 1<<20): false,
 	} {
 		if got, err := h.matches(t.Context(), strangers, phc, password); got != want || err != nil {
@@ -48,7 +48,8 @@ func TestPasswordHash(t *testing.T) {
 	}
 }
 
-// A password waits for one of the few places, at most as long as its request.
+// A check of a password waits for one of the few places, at most as long as its
+// request lasts.
 func TestPasswordsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHasher(rand.Reader)
@@ -87,7 +88,7 @@ func TestPasswordPolicy(t *testing.T) {
 		"aaaaaaaaaaaaaaaa":             ErrPasswordCommon,
 		"agegate-admin-2026":           ErrPasswordCommon,
 		"letmein letmein letmein":      ErrPasswordCommon,
-		"\uff30assword123456 welcome!": ErrPasswordCommon, // a wide P
+		"\uff30assword123456 welcome!": ErrPasswordCommon, // begins with a full-width P
 	} {
 		if got := checkPassword(password, "Ada", "ada.lovelace@shop.example", "Corner Cellar"); !errors.Is(got, want) || (got == nil) != (want == nil) {
 			t.Errorf("%q: %v, want %v", password, got, want)
@@ -95,8 +96,8 @@ func TestPasswordPolicy(t *testing.T) {
 	}
 }
 
-// TestRights: owners may do everything, every role may leave, and a role that is
-// not known may do nothing.
+// TestRights: owners have every right, every role may leave, and an unknown role
+// has no right.
 func TestRights(t *testing.T) {
 	for right := BeMember; right <= Own; right++ {
 		if !Owner.May(right) {

@@ -26,11 +26,11 @@ var (
 // Limits of a person's fields, in characters.
 const (
 	MaxName  = 100
-	MaxEmail = 254 // RFC 5321, section 4.5.3.1.3, less the brackets
+	MaxEmail = 254 // RFC 5321, section 4.5.3.1.3, without the brackets
 )
 
-// Person is what somebody enters about themselves when they become a user. They sign
-// in with a passkey or a password, or with either.
+// Person is what a new user enters about themselves. They sign in with a passkey,
+// a password, or both.
 type Person struct {
 	Name, Email string
 	Factor
@@ -40,7 +40,8 @@ type Person struct {
 type Factor struct {
 	Password string
 	Passkey  string // the response to options to make a passkey, or empty
-	// Near are names that the password must not hold: those of the user's tenants.
+	// Near are names that the password must not contain: those of the user's
+	// tenants.
 	Near []string
 }
 
@@ -108,7 +109,7 @@ func (f Factor) checkPassword(name, email string) error {
 	return checkPassword(f.Password, name, email, f.Near...)
 }
 
-// method is how somebody is signed in who has just set the factor.
+// method is how the user who has just set the factor is signed in.
 func (f Factor) method() Method {
 	if f.Passkey != "" {
 		return ByPasskey
@@ -126,7 +127,8 @@ func (n newcomer) insert(tx Tx) error {
 
 var errTaken = fault.InvalidFields(fault.FieldError{Field: "email", Err: ErrEmailTaken})
 
-// insertUser stores a new user; a taken address is the field's error.
+// insertUser stores a new user. An address that is in use is an error of the
+// field.
 func insertUser(tx Tx, u User) error {
 	err := tx.InsertUser(u)
 	if fault.CodeOf(err) == fault.Conflict {

@@ -14,8 +14,8 @@ import (
 var ErrDisabled = fault.New(fault.Conflict, "the user is disabled")
 
 // NewRecoveryLink returns the address of a link that replaces all factors of a
-// user. It is valid for RecoveryTTL and replaces the link made before. Only
-// operators and the command line may call this: a user may belong to several
+// user. It is valid for RecoveryTTL and replaces an earlier link. Only operators
+// and the command line may call this, because a user may belong to several
 // tenants. It returns fault.NotFound or ErrDisabled.
 func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID uuid.UUID) (string, error) {
 	link := Link{Kind: LinkRecovery, UserID: &userID, CreatedBy: makerOf(actor), ExpiresAt: s.now().Add(RecoveryTTL)}
@@ -37,7 +37,8 @@ func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID
 }
 
 // Recovering returns the user of a recovery link and the options to make a
-// passkey for them, or "" where there are no passkeys. It returns ErrLinkGone.
+// passkey for them, or "" if the dashboard has no passkeys. It returns
+// ErrLinkGone.
 func (s *Service) Recovering(ctx context.Context, token string) (user User, options string, err error) {
 	link, err := s.linkOf(ctx, token, LinkRecovery)
 	if err != nil {

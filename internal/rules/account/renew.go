@@ -14,15 +14,16 @@ import (
 	"agegate/internal/rules/fault"
 )
 
-// A change of factors, or a confirmation, gives the log-in another token. Without
-// scripts a form is easily sent twice, and the browser then keeps the second
-// answer only: so the new token and the recovery codes are derived from the form,
-// and a client that sends it again gets them again, while nothing is done twice.
+// A change of factors, or a confirmation, gives the log-in another token. A form
+// without a script is easily sent twice, and the browser keeps only the second
+// answer. Therefore the new token and the recovery codes are derived from the
+// form: a client that sends the form twice gets the same answer twice, and the
+// change is made once.
 
 // IdentifySender is Identify for a form that gives the log-in another token. The
-// nonce is of the copy of the form that was sent, or empty. It also identifies
-// whoever sends it once more with the token before, while the confirmation that
-// allowed it is fresh.
+// nonce identifies the copy of the form that was sent; it may be empty.
+// IdentifySender also accepts a second request with the previous token, as long
+// as the confirmation that allowed the form is recent.
 func (s *Service) IdentifySender(ctx context.Context, token, nonce string) (Identity, error) {
 	who, err := s.Identify(ctx, token)
 	if errors.Is(err, ErrSignedOut) && nonce != "" && len(token) == tokenLen {
@@ -34,23 +35,25 @@ func (s *Service) IdentifySender(ctx context.Context, token, nonce string) (Iden
 	return who, err
 }
 
-// nextToken is the token after a form. Nobody makes it without the server's key,
-// and the server makes it for those only who know the nonce and the token before.
+// nextToken returns the token after a form. It cannot be computed without the
+// server's key, and the server computes it only for a client that knows the nonce
+// and the previous token.
 func (s *Service) nextToken(token, nonce string) string {
 	return encode(s.sealer.MAC("renewed " + token + " " + nonce))
 }
 
-// form names the copy of a form that the user has sent, whatever the token.
+// form identifies the copy of a form that the user has sent, independently of the
+// token.
 func (i Identity) form() string {
 	return i.user.ID.String() + " " + i.login.CreatedAt.Format(time.RFC3339Nano) + " " + i.nonce
 }
 
 var errSent = errors.New("the form was sent before")
 
-// change makes a change of the user's factors, with its entry, and gives the
-// log-in another token, which it returns. added is how the user is signed in from
-// now on too. Once the user has no second factor any more, this log-in counts for
-// a password alone and the others end. It returns ErrSecondFactor.
+// change changes the user's factors, writes the entry, and gives the log-in
+// another token, which it returns. added are further methods by which the user is
+// now signed in. If the user has no second factor left, this log-in counts as
+// made by password alone and the others end. It returns ErrSecondFactor.
 func (s *Service) change(ctx context.Context, who Identity, action audit.Action, added []Method, do func(tx Tx) error) (string, error) {
 	return s.renew(ctx, who, func(tx Tx, login *Login) error {
 		if before, err := lockFactors(tx, who.user.ID); err != nil || before.Strong() && !who.Strong() {
@@ -74,8 +77,8 @@ func (s *Service) change(ctx context.Context, who Identity, action audit.Action,
 	})
 }
 
-// renew gives the log-in another token, which it returns, and what do changes. do
-// runs in the same transaction, once for each form.
+// renew gives the log-in another token, which it returns, and applies the changes
+// of do. do runs in the same transaction, once for each form.
 func (s *Service) renew(ctx context.Context, who Identity, do func(tx Tx, login *Login) error) (token string, err error) {
 	if who.nonce != "" {
 		token = s.nextToken(who.token, who.nonce)
@@ -96,7 +99,7 @@ func (s *Service) renew(ctx context.Context, who Identity, do func(tx Tx, login 
 		}
 		err := tx.RenewLogin(who.login.Hash, login, s.now())
 		if fault.CodeOf(err) == fault.NotFound {
-			return ErrSignedOut // another form was first
+			return ErrSignedOut // another form came first
 		}
 		return err
 	})
@@ -104,12 +107,12 @@ func (s *Service) renew(ctx context.Context, who Identity, do func(tx Tx, login 
 		return token, err
 	}
 	if _, err := s.Identify(ctx, token); !errors.Is(err, ErrSignedOut) {
-		return token, err // sent twice at the same time
+		return token, err // the form was sent twice at the same time
 	}
 	return who.token, nil
 }
 
-// add notes how the user is signed in, too.
+// add adds methods by which the user is signed in.
 func (l *Login) add(methods []Method) {
 	for _, m := range methods {
 		if !slices.Contains(l.Methods, m) {
@@ -118,12 +121,12 @@ func (l *Login) add(methods []Method) {
 	}
 }
 
-// weaken forgets every way in which the user is signed in but the password.
+// weaken removes every method except the password.
 func (l *Login) weaken() {
 	l.Methods = slices.DeleteFunc(l.Methods, func(m Method) bool { return m != ByPassword })
 }
 
-// newCodesFor returns new recovery codes, the same ones for the same form.
+// newCodesFor returns new recovery codes; for the same form they are the same.
 func (s *Service) newCodesFor(who Identity) (codes []string, hashes [][]byte, err error) {
 	random := s.random
 	if who.nonce != "" {

@@ -9,12 +9,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// resealBatch is how many secrets are sealed at once.
+// resealBatch is how many secrets are sealed in one transaction.
 const resealBatch = 100
 
 // ResealTOTP seals the secrets of authenticator apps under the sealer's first
-// key. It can be stopped and run again at any time. A secret that opens under
-// none of the keys is left alone: its user needs a recovery link.
+// key. It can be stopped and run again at any time. A secret that none of the
+// keys opens is not changed: its user needs a recovery link.
 func ResealTOTP(ctx context.Context, store Store, sealer *credential.Sealer) (credential.Resealing, error) {
 	var done credential.Resealing
 	for after := uuid.Nil; ; {

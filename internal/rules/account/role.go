@@ -2,7 +2,7 @@ package account
 
 import "slices"
 
-// Role says what a member may do in a tenant: see Role.May.
+// Role determines what a member may do in a tenant: see Role.May.
 type Role string
 
 // The roles.
@@ -22,7 +22,7 @@ const (
 	BeMember     Right = iota + 1 // leave the tenant
 	ReadSessions                  // the overview, sessions, webhook events and the paste box
 	ReadSettings                  // settings and billing
-	ReadRefusals                  // calls of the API that were refused
+	ReadRefusals                  // refused API calls
 	ReadAudit                     // the audit log
 	Prove                         // evidence packs, and the audit log as a file
 	Resend                        // webhook events
@@ -30,7 +30,7 @@ const (
 	Own                           // settings, the team, and to delete sessions
 )
 
-// rights is the one place that says what a role may do.
+// rights is the only place that defines what a role may do.
 var rights = map[Role][]Right{
 	Owner:      {BeMember, ReadSessions, ReadSettings, ReadRefusals, ReadAudit, Prove, Resend, Develop, Own},
 	Developer:  {BeMember, ReadSessions, ReadSettings, ReadRefusals, ReadAudit, Resend, Develop},

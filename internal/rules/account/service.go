@@ -20,10 +20,11 @@ type Config struct {
 	// URL is the dashboard's public address, without a trailing slash. Links begin
 	// with it.
 	URL string
-	// Sealer seals what browsers keep and the secrets of authenticator apps. It may
-	// be nil where nobody signs in.
+	// Sealer seals browsers' cookies and the secrets of authenticator apps. It
+	// may be nil if nobody signs in.
 	Sealer *credential.Sealer
-	// Passkeys is nil where browsers make no passkeys; see package passkey.
+	// Passkeys is nil if browsers cannot make passkeys for the dashboard; see
+	// package passkey.
 	Passkeys PasskeyVerifier
 	Random   io.Reader // cryptographically secure
 	Now      func() time.Time
@@ -48,7 +49,7 @@ func NewService(cfg Config) *Service {
 	}
 }
 
-// host is the dashboard's host, for names that people see.
+// host is the dashboard's host, as shown to people.
 func (s *Service) host() string {
 	if u, err := url.Parse(s.url); err == nil {
 		return u.Host
@@ -61,11 +62,11 @@ func (s *Service) Memberships(ctx context.Context, userID uuid.UUID) ([]Membersh
 	return s.store.MembershipsOf(ctx, userID)
 }
 
-// formTTL is how long a form that was sent is remembered.
+// formTTL is how long a sent form is remembered.
 const formTTL = 24 * time.Hour
 
-// ClaimForm takes the nonce of a form that is being sent and reports whether
-// this is the first time. Nonces of different log-ins never meet.
+// ClaimForm records the nonce of a form that is being sent and reports whether it
+// is new. The same nonce in different log-ins counts as different.
 func (s *Service) ClaimForm(ctx context.Context, who Identity, nonce string) (first bool, err error) {
 	hash := credential.HashToken(string(who.login.Hash) + nonce)
 	err = s.store.UpdateAccounts(ctx, func(tx Tx) (err error) {

@@ -14,8 +14,8 @@ import (
 var ErrOperatorExists = fault.New(fault.Conflict, "there is an operator already")
 
 // NewSetupLink replaces the setup link and returns the address of the new one,
-// which is valid for SetupTTL. The operator that it makes will own the tenant,
-// unless that is nil. It returns ErrOperatorExists.
+// which is valid for SetupTTL. The operator created with it will own the tenant,
+// unless owned is nil. It returns ErrOperatorExists.
 func (s *Service) NewSetupLink(ctx context.Context, owned *uuid.UUID) (string, error) {
 	return s.newLink(ctx, Link{Kind: LinkSetup, TenantID: owned, ExpiresAt: s.now().Add(SetupTTL)}, func(tx Tx, link Link) error {
 		if exists, err := tx.OperatorExists(); err != nil || exists {
@@ -31,10 +31,10 @@ func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 	return !exists && err == nil, err
 }
 
-// SetUp uses a setup link to make the first operator and signs them in. Of
-// several that use the link at the same time, one succeeds. It returns
-// ErrLinkGone, ErrPasskey, a *ThrottleError, or fault.Invalid with the fields
-// name, email and password.
+// SetUp uses a setup link to create the first operator and signs them in. If the
+// link is used several times at once, one use succeeds. It returns ErrLinkGone,
+// ErrPasskey, a *ThrottleError, or fault.Invalid with the fields name, email and
+// password.
 func (s *Service) SetUp(ctx context.Context, token string, p Person, b Browser) (Signed, error) {
 	link, err := s.linkOf(ctx, token, LinkSetup)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Service) SetUp(ctx context.Context, token string, p Person, b Browser) 
 		if err != nil {
 			return proof{}, goneOr(err)
 		}
-		// A link made while another was being used comes too late.
+		// A link created while another was being used is too late.
 		if exists, err := tx.OperatorExists(); err != nil || exists {
 			return proof{}, orElse(err, ErrLinkGone)
 		}
@@ -76,12 +76,12 @@ func (s *Service) SetUp(ctx context.Context, token string, p Person, b Browser) 
 	})
 }
 
-// userAct is an entry about a user.
+// userAct returns an entry about a user.
 func (s *Service) userAct(actor audit.Actor, action audit.Action, userID uuid.UUID) audit.Act {
 	return audit.Act{Scope: audit.Instance, At: s.now(), Actor: actor, Action: action, Target: userID.String()}
 }
 
-// memberAct is an entry about a member, with the role that they have then.
+// memberAct returns an entry about a member, with their role at that time.
 func (s *Service) memberAct(actor audit.Actor, action audit.Action, m Membership) audit.Act {
 	return audit.Act{
 		Scope: audit.OfTenant(m.TenantID), At: s.now(), Actor: actor, Action: action,
@@ -97,9 +97,9 @@ func goneOr(err error) error {
 	return err
 }
 
-// SetUpOptions returns the options to make a passkey for somebody who is not a
-// user yet, or "" where there are no passkeys. Name and address of the user are
-// empty in them.
+// SetUpOptions returns the options to make a passkey for a person who is not a
+// user yet, or "" if the dashboard has no passkeys. They contain no name and
+// address.
 func (s *Service) SetUpOptions() (string, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Service) SetUpOptions() (string, error) {
 	return s.createOptions(User{ID: id}, nil)
 }
 
-// newLink stores a link by put and returns its address.
+// newLink stores a link with put and returns its address.
 func (s *Service) newLink(ctx context.Context, link Link, put func(tx Tx, link Link) error) (string, error) {
 	token, err := credential.NewLinkToken(s.random)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// refusing is credulous towards nobody, and counts what it is asked.
+// refusing accepts no passkey, and counts the checks.
 type refusing struct {
 	credulous
 	asked *int
@@ -28,7 +28,7 @@ func (r refusing) Got([]byte, account.Passkey, string) (account.Passkey, error) 
 	return account.Passkey{}, account.ErrPasskey
 }
 
-// sharing is a service with one user, on a clock that stands still.
+// sharing is a service with one user and a clock that stands still.
 type sharing struct {
 	*account.Service
 	db  *store.Store
@@ -58,9 +58,9 @@ func share(t *testing.T, url string, passkeys account.PasskeyVerifier) *sharing 
 	return s
 }
 
-// TestStrangersLockNobodyOut: made-up log-ins use up what unknown browsers share,
-// and a browser that the user has signed in with does not notice. It has a limit
-// of its own, however its cookie is written.
+// TestStrangersLockNobodyOut: failed log-ins with invented addresses use up the
+// share of unknown browsers, but not that of a browser in which the user has
+// signed in. That browser has its own limit, in whatever form its cookie is sent.
 func TestStrangersLockNobodyOut(t *testing.T) {
 	for name, url := range dbtest.URLs(t) {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestStrangersLockNobodyOut(t *testing.T) {
 	}
 }
 
-// TestOneSpellingOfADevice: a device cookie that is written in another way has no
-// bucket of its own, and opens nothing.
+// TestOneSpellingOfADevice: a device cookie in another spelling of the same bytes
+// has no bucket of its own and opens nothing.
 func TestOneSpellingOfADevice(t *testing.T) {
 	s := share(t, dbtest.URLs(t)["sqlite"](t), nil)
 	signed, err := s.LogIn(t.Context(), s.ada.Email, passphrase, account.Browser{})
@@ -133,13 +133,13 @@ func TestOneSpellingOfADevice(t *testing.T) {
 			}
 		}
 	}
-	if most := 2 * account.FreeFailures; checked > most { // of the device, and of the account
+	if most := 2 * account.FreeFailures; checked > most { // the device's and the account's
 		t.Errorf("%d passwords tried with %d spellings of a cookie, want at most %d", checked, len(spellings), most)
 	}
 }
 
-// TestPasskeyHasOneTry: a challenge is spent by a failure, and failures of a
-// passkey are limited as those of passwords are.
+// TestPasskeyHasOneTry: a failure uses up the challenge, and failures of a
+// passkey are limited like those of passwords.
 func TestPasskeyHasOneTry(t *testing.T) {
 	for name, url := range dbtest.URLs(t) {
 		t.Run(name, func(t *testing.T) {

@@ -4,11 +4,11 @@ import (
 	"context"
 )
 
-// StepUp confirms who a signed-in user is by password, and by a code where they
-// have an authenticator app. It returns the new token for the cookie; the
-// confirmation is fresh for StepUpTTL. A user with passkeys and no authenticator
-// app confirms with StepUpByPasskey only. It returns ErrWrongLogin, ErrWrongCode
-// or a *ThrottleError.
+// StepUp confirms the identity of a signed-in user by password and, if they have
+// an authenticator app, a code. It returns the new token for the cookie; the
+// confirmation is valid for StepUpTTL. A user with passkeys and no authenticator
+// app can confirm only with StepUpByPasskey. It returns ErrWrongLogin,
+// ErrWrongCode or a *ThrottleError.
 func (s *Service) StepUp(ctx context.Context, who Identity, password, code string, b Browser) (string, error) {
 	factors, err := s.Factors(ctx, who)
 	if err != nil {
@@ -51,8 +51,8 @@ func (s *Service) StepUpByPasskey(ctx context.Context, who Identity, response st
 	return s.confirm(ctx, who, func(tx Tx) ([]Method, error) { return []Method{ByPasskey}, used.use(tx, s.now()) })
 }
 
-// confirm marks the log-in as freshly confirmed, under a new token. prove runs in
-// the same transaction.
+// confirm marks the log-in as recently confirmed and gives it a new token. prove
+// runs in the same transaction.
 func (s *Service) confirm(ctx context.Context, who Identity, prove func(tx Tx) ([]Method, error)) (token string, err error) {
 	return s.renew(ctx, who, func(tx Tx, login *Login) error {
 		methods, err := prove(tx)

@@ -9,11 +9,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Store keeps users, memberships, links and log-ins. Every method that names a
-// row returns fault.NotFound when there is none.
+// Store stores users, memberships, links and log-ins. Every method that names a
+// row returns fault.NotFound if it does not exist.
 type Store interface {
-	// UpdateAccounts runs fn in one transaction, which may be run again after a
-	// conflict with another: fn must not change anything outside tx.
+	// UpdateAccounts runs fn in one transaction. After a conflict with another
+	// transaction fn runs again, so it must not change anything outside tx.
 	UpdateAccounts(ctx context.Context, fn func(tx Tx) error) error
 
 	UserByEmail(ctx context.Context, email string) (User, error)
@@ -36,20 +36,20 @@ type Store interface {
 	// SealedTOTP returns at most limit users with a TOTP secret, in order of ID,
 	// after the one with the given ID.
 	SealedTOTP(ctx context.Context, after uuid.UUID, limit int) ([]User, error)
-	// LoginByHash returns a log-in with its user, also when it has ended or the
+	// LoginByHash returns a log-in with its user, even if it has ended or the
 	// user is disabled.
 	LoginByHash(ctx context.Context, hash []byte) (Login, User, error)
 	Membership(ctx context.Context, tenantID, userID uuid.UUID) (Membership, error)
 	// MembershipsOf returns a user's memberships, oldest first.
 	MembershipsOf(ctx context.Context, userID uuid.UUID) ([]Membership, error)
-	// LinkByHash returns a link, also when it has expired.
+	// LinkByHash returns a link, even if it has expired.
 	LinkByHash(ctx context.Context, hash []byte) (Link, error)
 	// OperatorExists reports whether there is an operator, disabled or not.
 	OperatorExists(ctx context.Context) (bool, error)
 	// PruneAccounts deletes up to limit rows of each kind that are no longer
 	// needed at now: log-ins 30 days after their end, links 7 days after theirs,
-	// throttles after 24 hours, flows at their end. It returns the most that it
-	// deleted of a kind.
+	// throttles after 24 hours, flows at their end. It returns the largest number
+	// of rows that it deleted of one kind.
 	PruneAccounts(ctx context.Context, now time.Time, limit int) (int, error)
 }
 
@@ -58,7 +58,7 @@ type Tx interface {
 	audit.Tx
 
 	OperatorExists() (bool, error)
-	// InsertUser returns fault.Conflict for a taken e-mail address.
+	// InsertUser returns fault.Conflict for an e-mail address that is in use.
 	InsertUser(u User) error
 	SetPassword(userID uuid.UUID, phc string) error
 	SetLocale(userID uuid.UUID, locale string) error
@@ -66,86 +66,92 @@ type Tx interface {
 	// SetDisabled disables a user, or enables one with nil, and reports whether
 	// that changed anything.
 	SetDisabled(userID uuid.UUID, at *time.Time) (bool, error)
-	// SetTOTP stores a sealed secret, or none, and the last accepted step.
+	// SetTOTP stores a sealed secret, or removes it, and stores the last accepted
+	// step.
 	SetTOTP(userID uuid.UUID, sealed []byte, step int64) error
-	// ReplaceTOTP stores a newly sealed secret, unless it is no longer the old one.
+	// ReplaceTOTP replaces a sealed secret by a new seal of it, unless the stored
+	// value is no longer the old one.
 	ReplaceTOTP(userID uuid.UUID, old, sealed []byte) (bool, error)
-	// UseTOTPStep reports whether the step is later than every one used before.
-	// Of several that try, one gets it.
+	// UseTOTPStep reports whether the step is later than every step used before.
+	// If several transactions try, it succeeds for one.
 	UseTOTPStep(userID uuid.UUID, step int64) (bool, error)
 	// ReplaceCodes replaces all recovery codes of a user.
 	ReplaceCodes(userID uuid.UUID, hashes [][]byte) error
-	// UseCode reports whether an unused recovery code has the hash, and uses it up.
+	// UseCode reports whether an unused recovery code has the hash, and marks it
+	// as used.
 	UseCode(userID uuid.UUID, hash []byte, now time.Time) (bool, error)
-	// LockUser returns a user and makes other transactions that do so wait.
+	// LockUser returns a user. Other transactions that call it for this user
+	// wait.
 	LockUser(id uuid.UUID) (User, error)
 	// Passkeys is Store.Passkeys.
 	Passkeys(userID uuid.UUID) ([]Passkey, error)
-	// InsertPasskey returns fault.Conflict for a credential that is stored already.
+	// InsertPasskey returns fault.Conflict for a credential that is already
+	// stored.
 	InsertPasskey(k Passkey) error
-	// UsePasskey stores a passkey's counter and flags after a use, and reports
-	// false for a counter that did not go up.
+	// UsePasskey stores a passkey's counter and flags after a use. It reports
+	// false for a counter that did not increase.
 	UsePasskey(k Passkey, now time.Time) (bool, error)
 	// DeletePasskey deletes a passkey of a user.
 	DeletePasskey(userID, id uuid.UUID) error
 	DeletePasskeys(userID uuid.UUID) error
 
-	// InsertMembership returns fault.Conflict for somebody who is a member already.
+	// InsertMembership returns fault.Conflict if the user is already a member.
 	InsertMembership(m Membership) error
-	// PutMembership makes a user a member, or changes the role of one.
+	// PutMembership makes a user a member, or changes the member's role.
 	PutMembership(m Membership) error
 	Membership(tenantID, userID uuid.UUID) (Membership, error)
-	// LockOwners makes other transactions that lock the owners of the tenant wait,
-	// also when it has none. It returns fault.NotFound for an unknown tenant.
+	// LockOwners makes other transactions that lock the tenant's owners wait,
+	// even if it has none. It returns fault.NotFound for an unknown tenant.
 	LockOwners(tenantID uuid.UUID) error
-	// SetRole changes the role of a member. It returns fault.Conflict for the last
-	// owner who is not disabled. Call LockOwners before.
+	// SetRole changes the role of a member. It returns fault.Conflict for the
+	// last enabled owner. Call LockOwners first.
 	SetRole(tenantID, userID uuid.UUID, role Role) error
-	// DeleteMembership is SetRole for somebody who leaves.
+	// DeleteMembership removes a member. Its errors are those of SetRole.
 	DeleteMembership(tenantID, userID uuid.UUID) error
 	OwnerExists(tenantID uuid.UUID) (bool, error)
 
 	// PutSetupLink stores a setup link, which replaces any earlier one.
 	PutSetupLink(l Link) error
-	// TakeLink deletes a link of a kind that has not expired at now and returns
-	// it, or fault.NotFound. Of several that try, one gets it.
+	// TakeLink deletes and returns a link of a kind that has not expired at now,
+	// or returns fault.NotFound. If several transactions try, it succeeds for
+	// one.
 	TakeLink(kind LinkKind, hash []byte, now time.Time) (Link, error)
 
 	InsertLink(l Link) error
 	// DeleteRecoveryLinks deletes all recovery links of a user.
 	DeleteRecoveryLinks(userID uuid.UUID) error
-	// DeleteOwnerInvitations deletes all invitations of a tenant's first owner.
+	// DeleteOwnerInvitations deletes all invitations for a tenant's first owner.
 	DeleteOwnerInvitations(tenantID uuid.UUID) error
-	// DeleteInvitationsBy deletes the invitations to a tenant that a user made.
+	// DeleteInvitationsBy deletes the invitations to a tenant that a user
+	// created.
 	DeleteInvitationsBy(userID, tenantID uuid.UUID) error
-	// DeleteLinksBy deletes every link that a user made, for whomever.
+	// DeleteLinksBy deletes every link that a user created.
 	DeleteLinksBy(userID uuid.UUID) error
 
 	InsertLogin(l Login) error
 	// RenewLogin gives a log-in that has not ended at now another hash, more
-	// methods and a confirmation. It returns fault.NotFound.
+	// methods and a new confirmation time. It returns fault.NotFound.
 	RenewLogin(hash []byte, l Login, now time.Time) error
-	// EndLogins ends all log-ins of a user but the one with a hash, which may be
-	// nil. It returns how many.
+	// EndLogins ends all log-ins of a user except the one with a hash, which may
+	// be nil, and returns how many.
 	EndLogins(userID uuid.UUID, except []byte, now time.Time) (int, error)
 	// EndLoginSince ends the log-ins of a user that began at a time, and returns how
 	// many.
 	EndLoginSince(userID uuid.UUID, since, now time.Time) (int, error)
 	// TouchLogin sets the time of last use, unless a later one is stored.
 	TouchLogin(hash []byte, seen time.Time) error
-	// EndLogin ends a log-in now, unless it has ended earlier. An unknown one is
-	// no error.
+	// EndLogin ends a log-in now, unless it has already ended. An unknown log-in
+	// is no error.
 	EndLogin(hash []byte, now time.Time) error
 
-	// SetEntered sets the tenant that a log-in looks into until a time, or none
-	// with nil. It returns fault.NotFound for a log-in that has ended at now.
+	// SetEntered sets the tenant that a log-in looks into, until a time; nil for
+	// none. It returns fault.NotFound for a log-in that has ended at now.
 	SetEntered(hash []byte, tenantID *uuid.UUID, until *time.Time, now time.Time) error
 
-	// ClaimFlow stores a flow under a hash and reports whether it was the first
-	// to do so.
+	// ClaimFlow stores a flow's hash and reports whether it was new.
 	ClaimFlow(hash []byte, kind string, expires time.Time) (bool, error)
 
-	// LockThrottle returns a bucket, which is empty when it is new, and locks it.
+	// LockThrottle locks and returns a bucket; a new one is empty.
 	LockThrottle(bucket []byte, now time.Time) (Throttle, error)
 	PutThrottle(t Throttle, now time.Time) error
 	DropThrottle(bucket []byte) error

@@ -13,7 +13,7 @@ import (
 var (
 	// ErrLastOwner refuses to demote or remove the last owner of a tenant.
 	ErrLastOwner = fault.New(fault.Conflict, "A tenant needs an owner")
-	// ErrRole is the rule that a role is one of Roles.
+	// ErrRole is the rule that a role must be one of Roles.
 	ErrRole = errors.New("must be owner, developer, support, compliance or viewer")
 )
 
@@ -37,9 +37,9 @@ func (s *Service) Member(ctx context.Context, access Access, userID uuid.UUID) (
 	return Member{membership, user}, err
 }
 
-// SetRole changes the role of a member. The invitations of one who is no longer
-// an owner end. It returns fault.NotFound, ErrLastOwner,
-// or fault.Invalid with the field role.
+// SetRole changes the role of a member. If they are no longer an owner, their
+// invitations end. It returns fault.NotFound, ErrLastOwner, or fault.Invalid with
+// the field role.
 func (s *Service) SetRole(ctx context.Context, access Access, userID uuid.UUID, role Role) error {
 	if !role.May(BeMember) {
 		return fault.InvalidFields(fault.FieldError{Field: "role", Err: ErrRole})
@@ -57,8 +57,8 @@ func (s *Service) SetRole(ctx context.Context, access Access, userID uuid.UUID, 
 	})
 }
 
-// RemoveMember removes a member, who may be the user, and ends the invitations
-// that they made. It returns fault.NotFound or ErrLastOwner.
+// RemoveMember removes a member, who may be the user themselves, and ends the
+// invitations that they created. It returns fault.NotFound or ErrLastOwner.
 func (s *Service) RemoveMember(ctx context.Context, access Access, userID uuid.UUID) error {
 	return s.changeMember(ctx, access, userID, func(tx Tx, before Membership) (*audit.Act, error) {
 		act := s.memberAct(access.Actor(), audit.MemberRemove, before)
@@ -69,8 +69,8 @@ func (s *Service) RemoveMember(ctx context.Context, access Access, userID uuid.U
 	})
 }
 
-// changeMember makes a change of a membership with its entry, unless that is nil,
-// while no other transaction changes the tenant's owners.
+// changeMember changes a membership and writes its entry, unless that is nil. No
+// other transaction changes the tenant's owners meanwhile.
 func (s *Service) changeMember(ctx context.Context, access Access, userID uuid.UUID, change func(tx Tx, before Membership) (*audit.Act, error)) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		if err := tx.LockOwners(access.tenantID); err != nil {

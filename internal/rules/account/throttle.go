@@ -9,29 +9,29 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits on guessing. A browser that signed in before has a bucket of its own and
-// takes nothing of what all others share: one bucket per account, one per network
-// and the checks of the instance. So nobody can lock others out.
+// Limits on guessing. A browser that has signed in before has its own bucket. All
+// other browsers share one bucket per account, one per network, and the checks of
+// the instance. So a browser that was in before cannot be locked out by others.
 const (
 	freeFailures  = 10
 	longestWait   = 15 * time.Minute
-	networkChecks = 100 // in networkWindow: an office signs in, a list of stolen passwords does not
+	networkChecks = 100 // in networkWindow: enough for an office to sign in, too few for a list of stolen passwords
 	networkWindow = 15 * time.Minute
-	checksASecond = 20 // of the whole instance, by browsers that are not known: they share the cores with the estimates
-	ownChecks     = 30 // of a user in their own browsers, in ownWindow
+	checksASecond = 20 // for the whole instance, by unknown browsers: checks share the cores with the estimates
+	ownChecks     = 30 // of a user in browsers that have signed in before, in ownWindow
 	ownWindow     = time.Minute
 	linkChecks    = 10 // of a link, in linkWindow
 	tenantChecks  = 60 // of all invitations of a tenant, in linkWindow
 	linkWindow    = 15 * time.Minute
 )
 
-// ThrottleError refuses an attempt that comes too early. It says nothing about
+// ThrottleError refuses an attempt that comes too early. It does not reveal
 // whether the user exists.
 type ThrottleError struct {
 	Wait time.Duration // until the next attempt
 }
 
-// Error says nothing about the account.
+// Error reveals nothing about the account.
 func (e *ThrottleError) Error() string { return "too many attempts" }
 
 // Unwrap makes the error a fault.
@@ -39,12 +39,12 @@ func (e *ThrottleError) Unwrap() error { return errTooMany }
 
 var errTooMany = fault.New(fault.TooMany, "Too many attempts")
 
-// attempt counts a failure of a log-in by password in advance, so that attempts at
-// the same time count too. It returns the bucket, which a success drops, and whom
-// the check is for, or a *ThrottleError if there were too many, and then leaves
-// nothing behind.
+// attempt counts a failure of a log-in by password in advance, so that
+// simultaneous attempts count too. It returns the bucket, which is cleared after
+// a success, and the party for which the password is checked. If there were too
+// many failures, it returns a *ThrottleError and changes nothing.
 func (s *Service) attempt(ctx context.Context, email string, user User, b Browser) (bucket []byte, by party, err error) {
-	// E-mail addresses are not stored: those of unknown users are counted too.
+	// E-mail addresses are not stored, because unknown users are counted too.
 	bucket, by = s.sealer.MAC("account "+email), strangers
 	if own := s.ownBucket(user.ID, b); user.Email != "" && own != nil {
 		bucket, by = own, party(user.ID)
@@ -77,8 +77,9 @@ func (s *Service) count(ctx context.Context, bucket []byte, take func(tx Tx, now
 	})
 }
 
-// attemptPasskey is attempt for a passkey, whose challenge it spends: it has one
-// try. Passkeys are not guessed, so only their own failures count.
+// attemptPasskey is attempt for a passkey. It uses up the challenge, so each
+// challenge allows one try. Passkeys cannot be guessed, so only their own
+// failures count.
 func (s *Service) attemptPasskey(ctx context.Context, used usedPasskey, b Browser) (bucket []byte, err error) {
 	bucket = s.sealer.MAC("passkey " + string(used.key.CredentialID))
 	if own := s.ownBucket(used.key.UserID, b); own != nil {
@@ -118,8 +119,9 @@ func (s *Service) attemptLink(ctx context.Context, link Link) (party, error) {
 	})
 }
 
-// ownBucket returns the bucket of a browser that the user has signed in with
-// before, or nil. It is of the cookie's bytes: of those there is one spelling.
+// ownBucket returns the bucket of a browser in which the user has signed in
+// before, or nil. It depends on the decoded bytes of the cookie, so that
+// different spellings do not get different buckets.
 func (s *Service) ownBucket(userID uuid.UUID, b Browser) []byte {
 	if !s.knownDevice(b.Device, userID) {
 		return nil
@@ -127,9 +129,9 @@ func (s *Service) ownBucket(userID uuid.UUID, b Browser) []byte {
 	return s.sealer.MAC("device " + string(decode(b.Device)))
 }
 
-// tooEarly returns a *ThrottleError for a bucket that has to wait. Another
-// request, or another replica's clock, may have set Until a moment after now:
-// without a delay it means nothing.
+// tooEarly returns a *ThrottleError if a bucket has to wait. A bucket without a
+// delay never has to, even if Until is slightly after now because of another
+// request or another replica's clock.
 func tooEarly(t Throttle, now time.Time) error {
 	if wait := t.Until.Sub(now); wait > 0 && delay(t.Failures) > 0 {
 		return &ThrottleError{wait}
@@ -143,7 +145,7 @@ func putFailure(tx Tx, t Throttle, now time.Time) error {
 	return tx.PutThrottle(t, now)
 }
 
-// takeShared takes a check of those that all browsers share which are not known.
+// takeShared takes one of the checks that all unknown browsers share.
 func (s *Service) takeShared(tx Tx, now time.Time, b Browser) error {
 	if b.Network.IsValid() {
 		if err := s.takeCheck(tx, now, "network "+b.Network.String(), networkChecks, networkWindow); err != nil {
@@ -153,7 +155,7 @@ func (s *Service) takeShared(tx Tx, now time.Time, b Browser) error {
 	return s.takeCheck(tx, now, "instance", checksASecond, time.Second)
 }
 
-// takeCheck takes one of the checks that a bucket allows in a window of time, or
+// takeCheck takes one of the checks that a bucket allows in a time window, or
 // returns a *ThrottleError. The window begins with its first check.
 func (s *Service) takeCheck(tx Tx, now time.Time, bucket string, most int, window time.Duration) error {
 	t, err := tx.LockThrottle(s.sealer.MAC(bucket), now)
@@ -170,7 +172,7 @@ func (s *Service) takeCheck(tx Tx, now time.Time, bucket string, most int, windo
 	return tx.PutThrottle(t, now)
 }
 
-// delay is how long the attempt after so many failures has to wait.
+// delay is how long the next attempt has to wait after a number of failures.
 func delay(failures int) time.Duration {
 	if failures < freeFailures {
 		return 0

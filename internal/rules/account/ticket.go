@@ -11,13 +11,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// purpose keeps tickets for different uses apart.
+// purpose separates tickets for different uses.
 type purpose string
 
 const (
 	forDevice    purpose = "device"      // in a cookie: the browser has signed in as the user
-	forSecond    purpose = "second step" // the password was right, whose stored form has the hash in data
-	forTOTP      purpose = "totp"        // a secret that is not confirmed yet
+	forSecond    purpose = "second step" // the password was right; data has the hash of its stored form
+	forTOTP      purpose = "totp"        // a secret that the user has not confirmed yet
 	forCreating  purpose = "create passkey"
 	forLoggingIn purpose = "log in by passkey"
 	forStepUp    purpose = "step up by passkey"
@@ -29,16 +29,16 @@ const (
 	ceremonyTTL = 10 * time.Minute
 )
 
-// ticket is data that a browser keeps for the gateway until its next request. It is
-// sealed: nobody can read, make or change one, and no row is needed until it is
-// used.
+// ticket is data that a browser stores for the gateway until its next request. It
+// is sealed: others cannot read, create or change it. It needs no database row
+// until it is used.
 type ticket struct {
 	userID  uuid.UUID
 	expires time.Time
 	data    []byte
 }
 
-const ticketHead = 8 + 16 // bytes before data
+const ticketHead = 8 + 16 // length of the part before data, in bytes
 
 // seal returns a ticket that is valid for ttl.
 func (s *Service) seal(p purpose, userID uuid.UUID, ttl time.Duration, data []byte) ([]byte, error) {
@@ -58,16 +58,16 @@ func (s *Service) open(p purpose, sealed []byte) (ticket, bool) {
 	return t, s.now().Before(t.expires)
 }
 
-// use marks a ticket as used and reports whether it was not before.
+// use marks a ticket as used and reports whether it was unused.
 func (t ticket) use(tx Tx, sealed []byte) (bool, error) {
 	return tx.ClaimFlow(credential.HashToken(string(sealed)), "ticket", t.expires)
 }
 
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// decode returns nothing for what encode did not make, which then opens nowhere.
-// The library takes several spellings of the same bytes, with line ends and with
-// bits that no byte has.
+// decode returns nothing for text that encode did not produce, and nothing opens
+// with that. The library also accepts other spellings of the same bytes, with
+// line ends or with unused bits set.
 func decode(s string) []byte {
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || encode(b) != s {
@@ -76,8 +76,8 @@ func decode(s string) []byte {
 	return b
 }
 
-// newDevice returns the value of a cookie that lets failures of others not
-// count for this browser.
+// newDevice returns the value of a cookie that identifies a browser in which the
+// user has signed in. Failures in other browsers do not count for this one.
 func (s *Service) newDevice(userID uuid.UUID) (string, error) {
 	id := make([]byte, 16)
 	if _, err := io.ReadFull(s.random, id); err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Time-based one-time passwords as in RFC 6238, with the parameters that every
+// Time-based one-time passwords by RFC 6238, with the parameters that every
 // authenticator app supports.
 const (
 	totpSecret = 20 // bytes
@@ -20,7 +20,8 @@ const (
 	totpDigits = 6
 )
 
-// totpSkew is how many steps a clock may be off. Later steps are tried too.
+// totpSkew is the accepted difference between the clocks, in steps, before and
+// after now.
 const totpSkew = 1
 
 func totpStep(at time.Time) int64 { return at.Unix() / totpPeriod }
@@ -37,7 +38,7 @@ func totpCode(secret []byte, step int64) string {
 	return fmt.Sprintf("%0*d", totpDigits, number%1_000_000)
 }
 
-// matchTOTP returns the step around now whose code this is.
+// matchTOTP returns the step near now to which the code belongs.
 func matchTOTP(secret []byte, code string, now time.Time) (step int64, ok bool) {
 	code = strings.ReplaceAll(code, " ", "")
 	for s := totpStep(now) - totpSkew; s <= totpStep(now)+totpSkew; s++ {

@@ -64,7 +64,7 @@ func TestRecoveryCodes(t *testing.T) {
 	}
 }
 
-// A ticket opens for its own purpose, until it expires, and unchanged only.
+// A ticket opens only for its own purpose, until it expires, and unchanged.
 func TestTickets(t *testing.T) {
 	sealer, err := credential.NewSealer(bytes.Repeat([]byte{7}, credential.SecretLen), rand.Reader)
 	if err != nil {

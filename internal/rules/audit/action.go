@@ -5,8 +5,8 @@ import "slices"
 // Action names what was done: the kind of thing, a dot, and a verb.
 type Action string
 
-// The actions. Unless stated otherwise, the entry is in the tenant's log and its target is the
-// tenant. The target of an action on a key is the key.
+// The actions. Unless stated otherwise, the entry is in the tenant's log and its
+// target is the tenant. An action on a key has the key as its target.
 const (
 	TenantCreate          Action = "tenant.create"
 	TenantUpdate          Action = "tenant.update" // settings and brand
@@ -37,14 +37,14 @@ const (
 	CertifyRun            Action = "certify.run"             // forged deliveries were sent to the tenant's hosts
 	QACardCreate          Action = "qa_card.create"          // target: the card
 	QACardRevoke          Action = "qa_card.revoke"          // as QACardCreate
-	GatewayConfigure      Action = "gateway.configure"       // what decides changed; in the log of the instance, without a target
+	GatewayConfigure      Action = "gateway.configure"       // settings or files that determine results changed; in the log of the instance, without a target
 	IssuerTrust           Action = "trusted_issuer.add"      // in the log of the instance; target: the entry of the trust list
 	IssuerDistrust        Action = "trusted_issuer.remove"   // as IssuerTrust
 	VerifierAdd           Action = "verifier.add"            // in the log of the instance; target: the key
 	VerifierActivate      Action = "verifier.activate"       // as VerifierAdd
 	VerifierRemove        Action = "verifier.remove"         // as VerifierAdd
 
-	// Of members: the target is the user, or the first half of the hash of the
+	// About members: the target is the user, or the first half of the hash of the
 	// invitation's token.
 	InvitationCreate Action = "invitation.create"
 	InvitationRevoke Action = "invitation.revoke"
@@ -52,8 +52,8 @@ const (
 	MemberUpdate     Action = "member.update"
 	MemberRemove     Action = "member.remove"
 
-	// Of users: the target is the user. All are in the log of the instance, since
-	// a user may belong to several tenants.
+	// About users: the target is the user. All entries are in the log of the
+	// instance, because a user may belong to several tenants.
 	UserCreate       Action = "user.create"
 	UserDisable      Action = "user.disable"
 	UserEnable       Action = "user.enable"

@@ -36,7 +36,7 @@ type fixture struct {
 	records  *session.Records
 	clock    *session.TestClock
 	webhooks *webhook.Operations
-	shown    []string // values that must never be in the log
+	shown    []string // values that must not be in the log
 }
 
 var secretKey = bytes.Repeat([]byte{7}, credential.SecretLen)
@@ -80,7 +80,7 @@ func (o *fixture) hire() uuid.UUID {
 	return c.Tenant.ID
 }
 
-// finish makes a session of a tenant pass and records an attempt to deliver its
+// finish lets a session of a tenant pass and records an attempt to deliver its
 // webhook.
 func (o *fixture) finish(owner uuid.UUID, class webhook.Class, action webhook.Disposition) (uuid.UUID, webhook.Delivery) {
 	o.t.Helper()
@@ -99,7 +99,7 @@ func (o *fixture) finish(owner uuid.UUID, class webhook.Class, action webhook.Di
 	return s.ID, due[0]
 }
 
-// try makes a test session of a tenant.
+// try creates a test session of a tenant.
 func (o *fixture) try(owner uuid.UUID) session.Session {
 	o.t.Helper()
 	created, err := o.sessions.Create(o.t.Context(), tenant.Caller{TenantID: owner}, session.CreateRequest{TargetAge: 18})
@@ -131,8 +131,8 @@ func (o *fixture) state(owner uuid.UUID) string {
 	return text.String()
 }
 
-// TestActs: each act writes one entry that says what was done, and without an
-// actor it changes nothing.
+// TestActs: each act writes one entry that describes it, and without an actor it
+// changes nothing.
 func TestActs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		o := newFixture(t, db)
@@ -309,7 +309,7 @@ func TestActs(t *testing.T) {
 	})
 }
 
-// wrote does an act without and with an actor, and compares the entry.
+// wrote performs an act without and with an actor, and compares the entry.
 func (o *fixture) wrote(action audit.Action, scope audit.Scope, owner uuid.UUID, do func(audit.Actor) error, target func() string, detail audit.Detail) {
 	o.t.Helper()
 	ctx, actor := o.t.Context(), audit.User(owner, "Zoë")
@@ -342,8 +342,8 @@ func (o *fixture) wrote(action audit.Action, scope audit.Scope, owner uuid.UUID,
 	}
 }
 
-// deleteTenant delivers what is due, disables the tenant and deletes its sessions, so that it
-// can be deleted.
+// deleteTenant delivers due events, disables the tenant and deletes its sessions,
+// so that it can be deleted.
 func (o *fixture) deleteTenant(owner uuid.UUID) {
 	o.t.Helper()
 	due, err := o.ClaimDeliveries(o.t.Context(), []webhook.Claim{{TenantID: owner, Limit: 9}}, time.Minute)

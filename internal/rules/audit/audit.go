@@ -1,11 +1,12 @@
-// Package audit defines the log of what staff, the operator's command line and the gateway itself
-// change, apart from traffic. An entry is written in the transaction of its act: an act that fails
-// leaves none, and an act whose entry cannot be written is rolled back. API calls and shoppers
-// write no entries, so they never wait for the log. Test sessions that staff create and a user's
+// Package audit defines the log of changes by staff, the operator's command line
+// and the gateway itself. It does not cover traffic. An entry is written in the
+// transaction of its act: an act that fails leaves none, and an act whose entry
+// cannot be written is rolled back. API calls and shoppers write no entries, so
+// they never wait for the log. Test sessions that staff create and a user's
 // choice of language write none either.
 //
 // The entries of one scope form a chain: each holds the hash of the one before,
-// so that a row that was changed, removed or inserted later is found by Verify.
+// so that Verify finds rows that were changed, removed or inserted later.
 package audit
 
 import (
@@ -16,11 +17,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Scope is the log an entry belongs to: one tenant's, or the instance's.
+// Scope identifies a log: one tenant's, or the instance's.
 type Scope string
 
-// Instance is the log of acts that concern no single tenant, and of deletions of tenants. A deleted
-// tenant's own log is kept.
+// Instance is the log of acts that concern no single tenant, and of deletions of
+// tenants. The log of a deleted tenant is kept.
 const Instance Scope = "instance"
 
 // OfTenant returns the scope of a tenant's log.
@@ -33,7 +34,7 @@ type Kind string
 const (
 	KindUser     Kind = "user"     // a member of the tenant
 	KindOperator Kind = "operator" // a user who acts as operator of the instance
-	KindCLI      Kind = "cli"      // somebody with a shell on the server
+	KindCLI      Kind = "cli"      // a person with a shell on the server
 	KindSystem   Kind = "system"   // the gateway itself
 )
 
@@ -42,16 +43,16 @@ const (
 type Actor struct {
 	Kind Kind   `json:"kind"`
 	ID   string `json:"id"`   // of a user: the user's ID; of the command line: the user ID of the operating system
-	Name string `json:"name"` // as it was then; empty when unknown
+	Name string `json:"name"` // at that time; empty if unknown
 }
 
-// User returns a user as actor.
+// User returns a user as an actor.
 func User(id uuid.UUID, name string) Actor { return Actor{KindUser, id.String(), name} }
 
-// Operator returns a user who acts as operator.
+// Operator returns a user who acts as operator, as an actor.
 func Operator(id uuid.UUID, name string) Actor { return Actor{KindOperator, id.String(), name} }
 
-// System returns a part of the gateway as actor.
+// System returns a part of the gateway as an actor.
 func System(name string) Actor { return Actor{KindSystem, "", name} }
 
 // Act is an entry before it is written.
@@ -60,12 +61,12 @@ type Act struct {
 	At     time.Time
 	Actor  Actor
 	Action Action
-	Target string // ID of what was acted on
+	Target string // ID of the affected thing
 	Detail Detail
 }
 
-// Detail says more about an act. It must never hold a secret, a key, a token or
-// the path of a callback URL.
+// Detail describes an act further. It must never contain a secret, a key, a token
+// or the path of a callback URL.
 type Detail struct {
 	// Params are the values that the actor gave, such as "mode": "live".
 	Params map[string]string `json:"params,omitempty"`

@@ -94,8 +94,8 @@ func (e Entry) sum() (sum Hash) {
 	return sum
 }
 
-// BrokenError says where a chain is broken: the entries from Seq on are not the ones that were
-// written.
+// BrokenError says where a chain is broken: the entries from Seq on are not the
+// original ones.
 type BrokenError struct {
 	Scope  Scope
 	Seq    int64
@@ -126,7 +126,7 @@ func (h Head) Extend(scope Scope, e Entry) (Head, error) {
 	return h, broken
 }
 
-// chainBatch is how many entries Verify and Export read at once.
+// chainBatch is how many entries Verify and Export read in one query.
 const chainBatch = 500
 
 // Verify checks the whole chain of a scope and returns its end. It returns a *BrokenError for a
@@ -145,8 +145,8 @@ func Export(ctx context.Context, s Store, scope Scope, w io.Writer) (Head, error
 	return Walk(ctx, s, scope, func(e Entry) error { return enc.Encode(e) })
 }
 
-// VerifyExport checks what Export wrote and returns the scope and the end of the chain. It returns
-// a *BrokenError, or another error for text that is not an export.
+// VerifyExport checks an export and returns its scope and the end of its chain.
+// It returns a *BrokenError, or another error for text that is not an export.
 func VerifyExport(r io.Reader) (scope Scope, end Head, err error) {
 	dec := json.NewDecoder(r)
 	for line := 1; ; line++ {

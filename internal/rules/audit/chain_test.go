@@ -61,8 +61,8 @@ func written(t testing.TB, n int) *memory {
 	return m
 }
 
-// TestHashes compares with hashes that were computed by another program from the
-// description of Entry.sum.
+// TestHashes compares the hashes with those that another program computed from
+// the description of Entry.sum.
 func TestHashes(t *testing.T) {
 	m := &memory{}
 	m.append(t, Act{

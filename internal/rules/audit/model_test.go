@@ -17,9 +17,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEveryActIsInTheChain lets people do random acts on two tenants at once,
+// TestEveryActIsInTheChain performs random acts on two tenants at the same time,
 // some of which must fail. Each log grows by one entry for each act that
-// succeeded, and its chain holds.
+// succeeded, and its chain stays valid.
 func TestEveryActIsInTheChain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		o := newFixture(t, db)

@@ -22,8 +22,9 @@ import (
 // Unlimited as the value of a limit means that there is no limit.
 const Unlimited = -1
 
-// MaxTopUp is the maximum number of units of one top-up. It keeps an operator's typing mistake away
-// from the limit of a 64-bit integer, beyond which SQLite would switch to floating point.
+// MaxTopUp is the maximum number of units of one top-up. It prevents a typing
+// mistake from coming near the limit of a 64-bit integer, beyond which SQLite
+// switches to floating point.
 const MaxTopUp = 1_000_000_000
 
 // Counter names a per-tenant count of units in a period.
@@ -35,7 +36,7 @@ const (
 	CounterTest Counter = "test" // period: UTC day, 2006-01-02
 )
 
-// Source is where a held unit came from.
+// Source is the balance from which a held unit was taken.
 type Source string
 
 // The sources of a unit.
@@ -44,8 +45,8 @@ const (
 	SourceCredit Source = "credit"
 )
 
-// Balance identifies where units are taken from: a month's free allowance, or
-// the prepaid credit.
+// Balance identifies the balance from which units are taken: a month's free
+// allowance, or the prepaid credit.
 type Balance struct {
 	Source Source
 	Period string // the month, 2006-01; empty for credit
@@ -84,14 +85,12 @@ type Entry struct {
 	CreatedAt time.Time
 }
 
-// Tx is the part of a transaction that billing uses.
-//
-// Locks are taken in one order, so that no two transactions wait for each
-// other: sessions, then the tenant's counters by period, then its credit. A hold
-// is settled and extended under the lock of its session, and released under the
-// lock of its balance.
+// Tx is the part of a transaction that billing uses. Locks are always taken in
+// the same order, so that transactions do not deadlock: sessions, then the
+// tenant's counters by period, then its credit. A hold is settled and extended
+// under the lock of its session, and released under the lock of its balance.
 type Tx interface {
-	// TakeCounter adds one to the counter of the terms unless it has reached their
+	// TakeCounter adds one to the terms' counter unless it has reached their
 	// limit, and reports whether it did.
 	TakeCounter(terms Terms) (bool, error)
 	// ReturnCounter subtracts n, but not below zero.
@@ -100,8 +99,8 @@ type Tx interface {
 	// and reports whether it did.
 	AddCredit(tenantID uuid.UUID, delta int64) (bool, error)
 	InsertHold(h Hold) error
-	// SettleHold marks the session's open hold as spent and returns it, or
-	// false when there is none open.
+	// SettleHold marks the session's open hold as spent and returns it, or false
+	// if none is open.
 	SettleHold(sessionID uuid.UUID) (Hold, bool, error)
 	// ExtendHold moves the expiry of the session's open hold and reports
 	// whether there was one.
@@ -118,7 +117,7 @@ type Tx interface {
 	AppendEntries(entries ...Entry) error
 }
 
-// CreditTx is a transaction of a top-up.
+// CreditTx is the part of a transaction that a top-up uses.
 type CreditTx interface {
 	Tx
 	audit.Tx
@@ -139,13 +138,13 @@ type Store interface {
 	// starting after the one with the given ID; uuid.Nil starts at the newest. It
 	// returns fault.NotFound for the ID of no entry of the tenant.
 	Entries(ctx context.Context, tenantID, before uuid.UUID, limit int) ([]Entry, error)
-	// EntriesBetween returns at most limit entries of a tenant that were made from
-	// from to before to, oldest first, starting after the given entry; the zero
+	// EntriesBetween returns at most limit entries of a tenant created at or
+	// after from and before to, oldest first, after the given entry; the zero
 	// Entry starts at the oldest.
 	EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to time.Time, after Entry, limit int) ([]Entry, error)
 }
 
-// MaxPage is the largest number of entries that Ledger reads at once.
+// MaxPage is how many entries Ledger reads in one query.
 const MaxPage = 500
 
 // Ledger returns all entries of a tenant, newest first, and reads them in pages. It stops at the
@@ -176,10 +175,10 @@ func Ledger(ctx context.Context, store Store, tenantID uuid.UUID) iter.Seq2[Entr
 type Limits struct {
 	FreeChecksPerMonth int64 // Unlimited or 0 and up
 	TestDailyCap       int64 // Unlimited or 0 and up
-	ReleaseBatch       int   // how many expired holds Take releases in one statement at most; 0 for the constant ReleaseBatch
+	ReleaseBatch       int   // maximum number of expired holds that Take releases in one statement; 0 for the constant ReleaseBatch
 }
 
-// Charge describes the session that a unit is reserved for.
+// Charge describes the session for which a unit is reserved.
 type Charge struct {
 	TenantID   uuid.UUID
 	SessionID  uuid.UUID

@@ -23,10 +23,10 @@ import (
 
 const lifetime = 30 * time.Minute
 
-// batch is small, so that a few expired sessions need several batches.
+// batch is small, so that even a few expired sessions need several batches.
 const batch = 2
 
-// unit is what became of a session's unit.
+// unit is the history of a session's unit.
 type unit struct {
 	billing.Balance
 	expiresAt time.Time
@@ -115,7 +115,7 @@ func (a *account) sweep() error {
 	return err
 }
 
-// together runs the functions at the same time.
+// together runs the functions in parallel.
 func together(fns ...func() error) error {
 	errs := make([]error, len(fns))
 	var all sync.WaitGroup

@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Terms hold everything that decides how a new session is paid for. Sessions with the same terms
-// can be paid for together.
+// Terms hold everything that determines how a new session is paid for. Sessions
+// with the same terms can be paid for together.
 type Terms struct {
 	TenantID uuid.UUID
 	Livemode bool
@@ -55,9 +55,9 @@ type Purchase struct {
 	Entries []Entry // of live sessions
 }
 
-// Purchases returns the ways to pay for new sessions on the same terms, in the order in which they
-// are to be tried. If none succeeds, call Take for each session: it also releases expired holds and
-// returns the reason of a refusal.
+// Purchases returns the ways to pay for new sessions on the same terms, in the
+// order in which to try them. If none succeeds, call Take for each session: it
+// also releases expired holds and returns the reason of a refusal.
 func Purchases(terms Terms, charges []Charge) iter.Seq2[Purchase, error] {
 	return func(yield func(Purchase, error) bool) {
 		test := Purchase{Terms: terms, Units: int64(len(charges)), Now: charges[len(charges)-1].Now}

@@ -1,6 +1,5 @@
-// Package brand makes a merchant's look fit the hosted page: it derives
-// readable accents from one colour, and turns an uploaded picture into a small
-// PNG.
+// Package brand adapts a merchant's look to the hosted page: it derives readable
+// accents from one colour, and turns an uploaded picture into a small PNG.
 package brand
 
 import (

@@ -28,7 +28,7 @@ func ParseColour(s string) (Colour, error) {
 // MinContrast is the minimum contrast between text and background in WCAG 2.2, level AA.
 const MinContrast = 4.5
 
-// scheme holds the values of the pages' style sheet for light or for dark screens, and the
+// scheme holds the style sheet's values for light or dark screens, and the
 // backgrounds on which a colour must be readable.
 type scheme struct {
 	grounds [][3]float64 // surface first
@@ -101,13 +101,13 @@ func (a Accents) css() string {
 	return fmt.Sprintf("--accent:#%s;--accent-strong:#%s;--on-accent:#%s;--tint:#%s", a.Accent, a.Strong, a.On, a.Tint)
 }
 
-// contrast is the contrast ratio of WCAG 2.2, from 1 to 21.
+// contrast returns the contrast ratio of WCAG 2.2, from 1 to 21.
 func contrast(a, b [3]float64) float64 {
 	la, lb := luminance(a), luminance(b)
 	return (math.Max(la, lb) + 0.05) / (math.Min(la, lb) + 0.05)
 }
 
-// luminance is the relative luminance of WCAG 2.2.
+// luminance returns the relative luminance of WCAG 2.2.
 func luminance(c [3]float64) float64 {
 	var linear [3]float64
 	for i, v := range c {

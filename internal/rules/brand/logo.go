@@ -28,8 +28,9 @@ var (
 	ErrLogoFormat = fault.New(fault.Invalid, "brand logo must be a PNG, JPEG or WebP picture")
 )
 
-// maxScans is the most scans that a JPEG may have; programs write about ten. Each
-// costs a few bytes and a pass over the picture: as many as fit took 21 seconds.
+// maxScans is the maximum number of scans in a JPEG; programs write about ten.
+// Each scan takes only a few bytes but needs a pass over the whole picture: a
+// file of the maximum size with as many scans as possible took 21 seconds.
 const maxScans = 32
 
 // Logo decodes an uploaded picture and returns it as a PNG of at most 480 by
@@ -63,12 +64,12 @@ func Logo(upload []byte) ([]byte, error) {
 	return encoded.Bytes(), nil
 }
 
-// scans returns the most scans that a JPEG can have. In compressed data, 0xff is
-// followed by zero or by a marker, so what is counted beside the scans can only be
-// in comments and the like, such as a camera's small preview.
+// scans returns an upper limit for the number of scans in a JPEG. In compressed
+// data, 0xff is followed by zero or by a marker, so all that is counted besides
+// scans is in comments and similar parts, such as a camera's small preview.
 func scans(jpeg []byte) int { return bytes.Count(jpeg, []byte{0xff, 0xda}) }
 
-// fitted returns a copy of the picture, made smaller where it is too large.
+// fitted returns a copy of the picture, scaled down if it is too large.
 func fitted(picture image.Image) image.Image {
 	from := picture.Bounds()
 	scale := min(1, float64(maxWidth)/float64(from.Dx()), float64(maxHeight)/float64(from.Dy()))

@@ -40,7 +40,7 @@ func asPNG(t testing.TB, p image.Image) []byte {
 // tinyWebP is a lossless picture of one pixel.
 const tinyWebP = "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=="
 
-// declares returns a PNG whose header gives a different size from its data.
+// declares returns a PNG whose header gives another size than its data.
 func declares(t testing.TB, width, height uint32) []byte {
 	raw := asPNG(t, picture(1, 1))
 	binary.BigEndian.PutUint32(raw[16:], width)
@@ -147,13 +147,13 @@ func FuzzLogo(f *testing.F) {
 	})
 }
 
-// progressive returns a grey JPEG of 2,000 by 2,000 pixels with so many scans, each
-// of which says in 21 bytes that nothing changes.
+// progressive returns a grey JPEG of 2,000 by 2,000 pixels with the given number
+// of scans. Each scan of 21 bytes says that nothing changes.
 func progressive(scans int) []byte {
 	b := bytes.NewBuffer([]byte{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0}) // quantization table 0
 	b.Write(bytes.Repeat([]byte{1}, 64))
 	b.Write([]byte{0xff, 0xc2, 0, 11, 8, 2000 >> 8, 2000 & 0xff, 2000 >> 8, 2000 & 0xff, 1, 1, 0x11, 0}) // progressive frame
-	b.Write([]byte{0xff, 0xc4, 0, 20, 0x10, 1})                                                          // a code: end of 16,384 blocks
+	b.Write([]byte{0xff, 0xc4, 0, 20, 0x10, 1})                                                          // a code that means: end of 16,384 blocks
 	b.Write(make([]byte, 15))
 	b.WriteByte(0xe0)
 	for range scans {
@@ -164,15 +164,15 @@ func progressive(scans int) []byte {
 	return b.Bytes()
 }
 
-// TestLogoOfManyScans: a progressive JPEG is read, and one whose scans cost more
-// than a picture is refused before the first.
+// TestLogoOfManyScans: a progressive JPEG is read, and one with too many scans is
+// refused before the first is decoded.
 func TestLogoOfManyScans(t *testing.T) {
 	for scans, want := range map[int]error{10: nil, maxScans: nil, maxScans + 1: ErrLogoFormat, 12_000: ErrLogoFormat} {
 		start := time.Now()
 		if _, err := Logo(progressive(scans)); !errors.Is(err, want) || (err == nil) != (want == nil) {
 			t.Errorf("%d scans: %v, want %v", scans, err, want)
 		}
-		if took := time.Since(start); took > 5*time.Second { // 12,000 took 20
+		if took := time.Since(start); took > 5*time.Second { // decoding 12,000 scans took 20 s
 			t.Errorf("%d scans: %s", scans, took)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Background runs certifications that outlast the request that began them, one
-// at a time for each tenant.
+// Background runs certifications that outlast the request that started them, one
+// at a time per tenant.
 type Background struct {
 	service *Service
 	log     *slog.Logger
@@ -31,8 +31,8 @@ func NewBackground(s *Service, log *slog.Logger) *Background {
 }
 
 // Start begins a run of Service.Webhooks and returns once it is stored. Its
-// errors are those of Service.Webhooks, and ErrTooSoon while another run of the
-// tenant is under way here.
+// errors are those of Service.Webhooks, and ErrTooSoon if this process is already
+// running one for the tenant.
 func (b *Background) Start(ctx context.Context, actor audit.Actor, tenantID uuid.UUID) error {
 	if !b.take(tenantID) {
 		return ErrTooSoon

@@ -19,7 +19,8 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// carelessShop is a shop with one mistake, which has the name of the case that must find it.
+// carelessShop is a shop with one mistake, named after the case that must find
+// it.
 type carelessShop struct {
 	mistake  string
 	gateway  string // its address
@@ -56,7 +57,7 @@ func (s *carelessShop) use(t *testing.T, c tenant.ModeSecrets) {
 	s.secrets, s.orders, s.seen = c, map[string]*carelessOrder{}, map[string]bool{}
 }
 
-// makes reports whether the shop's mistake is one of these.
+// makes reports whether the shop makes one of these mistakes.
 func (s *carelessShop) makes(mistakes ...string) bool { return slices.Contains(mistakes, s.mistake) }
 
 func (s *carelessShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -104,7 +105,7 @@ func (s *carelessShop) buy(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"verification_url": made["verification_url"], "more": canary})
 }
 
-// release releases an order in a way, once.
+// release releases an order in a way; with once, only the first time.
 func (s *carelessShop) release(session, way string, once bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +117,7 @@ func (s *carelessShop) release(session, way string, once bool) {
 	if s.mistake == "once.redirect-and-webhook" {
 		released = o.by[way]
 	}
-	if s.mistake == way+".at-once" { // checks now and releases later
+	if s.mistake == way+".at-once" { // checks now, but releases later
 		s.mu.Unlock()
 		time.Sleep(50 * time.Millisecond)
 		s.mu.Lock()
@@ -263,7 +264,7 @@ func (s *carelessShop) verified(h http.Header, body []byte) bool {
 	})
 }
 
-// poll looks the status up.
+// poll looks up the status.
 func (s *carelessShop) poll(session string) {
 	status := s.call(http.MethodGet, "/api/v1/sessions/"+session+"/status", "")["status"]
 	wrong := map[string]string{

@@ -56,8 +56,8 @@ var pollingCases = []testCase{
 	},
 }
 
-// otherPassed uses the browser of an unpassed order to open its Success URL and its lookup address
-// with the session of another order that has passed.
+// otherPassed opens the Success URL and the lookup address of an unpassed order
+// in its browser, but with the session of another order that has passed.
 func (t *trial) otherPassed() error {
 	other, err := t.run.order(t.ctx) // not judged, because it has passed
 	if err != nil {

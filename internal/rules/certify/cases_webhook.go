@@ -188,7 +188,7 @@ var webhookCases = []testCase{
 		act: func(t *trial) error {
 			return t.sendGood(func(d *delivery) {
 				var members map[string]any
-				if json.Unmarshal(d.body, &members) == nil { // it is our own body, so it parses
+				if json.Unmarshal(d.body, &members) == nil { // parses, because this package made it
 					d.body, _ = json.MarshalIndent(members, "", "\t") // sorted by name
 				}
 			})

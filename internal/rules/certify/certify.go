@@ -1,7 +1,7 @@
-// Package certify attacks a merchant's integration as a thief would: with forged redirects and
-// webhooks, and with results that are not a pass. It signs with test secrets only, and about test
-// sessions that were made for the run; it reaches only hosts that the tenant has registered,
-// through the guarded dialer.
+// Package certify attacks a merchant's integration as a thief would: with forged
+// redirects and webhooks, and with results that are not a pass. It signs only
+// with test secrets and only for test sessions created for the run. It reaches
+// only hosts that the tenant has registered, through the guarded dialer.
 package certify
 
 import (
@@ -59,16 +59,16 @@ type Options struct {
 	Limit    time.Duration                      // for each answer; 0 is AnswerLimit
 }
 
-// run is one run.
+// run is the state of one run.
 type run struct {
 	*Service
 	Options
 	actor   audit.Actor
 	tenant  tenant.Tenant
-	target  *Target // nil without a shop that reports releases: only webhooks are tried
+	target  *Target // nil for a run without a shop that reports releases: only webhooks are tried
 	stored  Run
 	hosts   []string
-	named   map[uuid.UUID]bool // sessions that were made for this run
+	named   map[uuid.UUID]bool // sessions created for this run
 	chosen  []testCase
 	trials  []*trial
 	results []Result

@@ -142,8 +142,8 @@ func TestACarelessShopFails(t *testing.T) {
 	}
 }
 
-// TestAShopThatConfirmsOtherwise: a way that the shop does not release on may
-// stay without effect, but it must not accept forgeries.
+// TestAShopThatConfirmsOtherwise: a shop need not release orders in every way,
+// but it must not accept forgeries in any.
 func TestAShopThatConfirmsOtherwise(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	for _, tt := range []struct {
@@ -164,8 +164,8 @@ func TestAShopThatConfirmsOtherwise(t *testing.T) {
 	}
 }
 
-// TestAShopThatDoesNotAnswer: a shop that hangs fails, and is not attacked
-// further.
+// TestAShopThatDoesNotAnswer: a shop that does not answer fails, and is not
+// attacked further.
 func TestAShopThatDoesNotAnswer(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	server, handler := serve(t)
@@ -193,8 +193,8 @@ func TestAShopThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestWebhooksAlone: without a shop that reports releases, the answers are
-// judged.
+// TestWebhooksAlone: without a shop that reports releases, the run judges the
+// answers.
 func TestWebhooksAlone(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	run := func(mistake string) *certify.Report {

@@ -20,7 +20,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// keysOfTestMode fails the test when anybody asks for a live secret.
+// keysOfTestMode fails the test if a live secret is requested.
 type keysOfTestMode struct {
 	*tenant.Service
 	t *testing.T
@@ -40,7 +40,7 @@ func (k keysOfTestMode) RedirectKey(ctx context.Context, id uuid.UUID, livemode 
 	return k.Service.RedirectKey(ctx, id, livemode)
 }
 
-// TestItIsNoWeapon: what a run must never do.
+// TestItIsNoWeapon covers what a run must never do.
 func TestItIsNoWeapon(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	elsewhere, onward := serve(t)
@@ -96,7 +96,7 @@ func TestItIsNoWeapon(t *testing.T) {
 	}
 }
 
-// TestItNamesNoOtherSession: nothing is signed for a session that was not made
+// TestItNamesNoOtherSession: nothing is signed for a session that was not created
 // for the run.
 func TestItNamesNoOtherSession(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
@@ -146,8 +146,8 @@ func TestItNamesNoOtherSession(t *testing.T) {
 	}
 }
 
-// TestWhereItDoesNotGo: hosts that are not registered, and addresses that the
-// guard refuses.
+// TestWhereItDoesNotGo: a run refuses hosts that are not registered and addresses
+// that the guard refuses.
 func TestWhereItDoesNotGo(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	server, handler := serve(t)

@@ -19,7 +19,7 @@ const (
 	ProblemNoAnswer      Code = "no_answer"      // value: the class of the failure
 	ProblemNotAccepted   Code = "not_accepted"   // a good delivery was not answered with 2xx; value: the status
 	ProblemAccepted      Code = "accepted"       // a forged delivery was answered with 2xx; value: the status
-	ProblemAcceptedOnly  Code = "accepted_only"  // a forged delivery was answered with 2xx and released nothing; no failure
+	ProblemAcceptedOnly  Code = "accepted_only"  // a forged delivery was answered with 2xx but released nothing; not a failure
 	ProblemReleased      Code = "released"       // a result that is not a pass released the order; value: how often
 	ProblemReleasedAgain Code = "released_again" // one pass released the order more than once; value: how often
 	ProblemNotReleased   Code = "not_released"   // a pass did not release the order
@@ -33,7 +33,7 @@ func Codes() []Code {
 	}
 }
 
-// Problem is something that a case found.
+// Problem is a finding of a case.
 type Problem struct {
 	Code  Code   `json:"code"`
 	What  string `json:"what,omitempty"` // which of several deliveries or addresses
@@ -67,7 +67,7 @@ type Result struct {
 	Took     time.Duration `json:"took_ns"`
 }
 
-// LetIn reports whether the shop took something for a pass that was not one.
+// LetIn reports whether the shop accepted as a pass something that was not one.
 func (r Result) LetIn() bool {
 	for _, p := range r.Problems {
 		if p.Code == ProblemReleased || p.Code == ProblemAccepted {

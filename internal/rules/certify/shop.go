@@ -46,7 +46,7 @@ func (v visit) String() string {
 }
 
 // open sends a request in a browser, over the guarded transport. It follows no
-// redirect. keep says whether to read the answer's body.
+// redirect. If keep is true, it reads the answer's body.
 func (r *run) open(ctx context.Context, browser http.CookieJar, method, address string, form *Request, keep bool) visit {
 	ctx, cancel := context.WithTimeout(ctx, r.Limit)
 	defer cancel()
@@ -82,8 +82,8 @@ func (r *run) open(ctx context.Context, browser http.CookieJar, method, address 
 	return v
 }
 
-// order begins an order and returns it with its session, which must have been
-// created for this run.
+// order begins an order at the shop and returns it with its session, which must
+// have been created for this run.
 func (r *run) order(ctx context.Context) (*order, error) {
 	if r.target == nil {
 		return r.session(ctx)
@@ -107,7 +107,7 @@ func (r *run) order(ctx context.Context) (*order, error) {
 	return o, r.mayName(o.session)
 }
 
-// link returns the token of the verification URL that an answer leads to, or "".
+// link returns the token of the verification URL to which an answer leads, or "".
 func (v visit) link() string {
 	address := v.onward
 	if address == "" {
@@ -127,9 +127,8 @@ func (v visit) link() string {
 
 var errForeign = fmt.Errorf("%w: the order's session is not an open test session that the tenant has made for this run", ErrCannotRun)
 
-// mayName returns an error unless the session was created for this run and its
-// addresses are ones that the run has claimed. Nothing is signed for any other
-// session.
+// mayName returns an error unless the session was created for this run and the
+// run has claimed its addresses. Nothing is signed for any other session.
 func (r *run) mayName(s session.Session) error {
 	if s.TenantID != r.tenant.ID || s.Livemode || s.CreatedAt.Before(r.stored.StartedAt) || s.Status != session.StatusPending || r.named[s.ID] {
 		return errForeign

@@ -15,7 +15,7 @@ import (
 // Pause is the shortest time between two runs of a tenant against one host.
 const Pause = 10 * time.Minute
 
-// MaxKept is how many runs of a tenant are kept; older ones are deleted.
+// MaxKept is how many runs of a tenant are stored; older ones are deleted.
 const MaxKept = 20
 
 // ErrTooSoon refuses a run against a host that the tenant attacked less than
@@ -25,7 +25,7 @@ var ErrTooSoon = fault.New(fault.TooMany, "this host was tested less than ten mi
 // ErrDisabled refuses a run for a disabled tenant.
 var ErrDisabled = fault.New(fault.TenantDisabled, "the tenant is disabled")
 
-// Run is a run as it is stored.
+// Run is a stored run.
 type Run struct {
 	ID         uuid.UUID
 	TenantID   uuid.UUID
@@ -46,10 +46,10 @@ func (r Run) Running(now time.Time) bool {
 
 // Store keeps the runs of all tenants.
 type Store interface {
-	// StartCertification stores a run that begins, and its entry of the audit log,
-	// and deletes the tenant's oldest runs beyond MaxKept. It decides on the locked
-	// row of the tenant and returns fault.NotFound, ErrDisabled, or ErrTooSoon when
-	// this tenant had a run against one of the hosts less than Pause before.
+	// StartCertification stores a run that begins, and its entry of the audit
+	// log, and deletes the tenant's oldest runs beyond MaxKept. It locks the
+	// tenant's row. It returns fault.NotFound, ErrDisabled, or ErrTooSoon if this
+	// tenant had a run against one of the hosts less than Pause before.
 	StartCertification(ctx context.Context, r Run, hosts []string, act audit.Act) error
 	// FinishCertification stores the results of an unfinished run. It reports
 	// false if there is no such run.
@@ -66,7 +66,7 @@ type Tenants interface {
 	RedirectKey(ctx context.Context, tenantID uuid.UUID, livemode bool) ([]byte, error)
 }
 
-// Sessions finds, makes and completes the sessions of a run.
+// Sessions finds, creates and completes the sessions of a run.
 type Sessions interface {
 	ByLink(ctx context.Context, link string) (session.Session, error)
 	Create(ctx context.Context, caller tenant.Caller, req session.CreateRequest) (session.Created, error)

@@ -43,7 +43,7 @@ type Request struct {
 type Target struct {
 	Tenant     uuid.UUID         `yaml:"-"`           // tenant in the file
 	ReleasesOn []Way             `yaml:"releases_on"` // the ways that release an order
-	Headers    map[string]string `yaml:"headers"`     // sent with every request except webhooks, such as a password of the staging site
+	Headers    map[string]string `yaml:"headers"`     // sent with every request except webhooks, for example a password of the staging site
 	Order      Request           `yaml:"order"`       // begins an order: answered with a redirect to the verification URL, or JSON with verification_url
 	Poll       *Request          `yaml:"poll"`        // makes the shop look up the status; nil if it does so by itself
 	Probe      Request           `yaml:"probe"`       // answered with JSON: released, how often the order was released
@@ -55,7 +55,7 @@ const (
 	maxTarget     = 64 << 10 // bytes of the file
 	defaultSettle = 2 * time.Second
 	maxSettle     = time.Minute
-	// pollSettle is the longest interval of the recommended polling plus one
+	// pollSettle is the longest interval of the recommended polling, plus one
 	// second.
 	pollSettle = 16 * time.Second
 )
@@ -156,7 +156,7 @@ func (t *Target) requests() []namedRequest {
 	return all
 }
 
-// Reached is a request of a target as a plan shows it.
+// Reached is a request of a target in the form that a plan shows.
 type Reached struct {
 	Name  string
 	Place string // host and port; the path and query may hold a secret
@@ -225,7 +225,7 @@ func (r *Request) at(id uuid.UUID) string {
 	return strings.ReplaceAll(r.URL, sessionParam, id.String())
 }
 
-// body returns the form as it is sent, and its type.
+// body returns the encoded form and its content type.
 func (r *Request) body() (io.Reader, string) {
 	if r.Method != http.MethodPost {
 		return nil, ""

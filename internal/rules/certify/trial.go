@@ -14,18 +14,18 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// testCase is one rule that a shop must follow.
+// testCase is a rule that a shop must follow.
 type testCase struct {
 	name  string // the way of release, a dot, and the attack
 	title string // what must hold
 	fix   string // what to do if it does not
 
-	releases bool // the case is a pass, which releases the order
-	silent   bool // only a release could decide, so a run without a shop leaves it out
+	releases bool // the case is a pass, which must release the order
+	silent   bool // only a release can show the result, so a run without a shop leaves the case out
 	act      func(t *trial) error
 }
 
-// trial is one case while it runs.
+// trial is a case while it runs.
 type trial struct {
 	testCase
 	*run
@@ -40,13 +40,13 @@ func (t *trial) act() error { return t.testCase.act(t) }
 
 func (t *trial) problem(p Problem) { t.result.Problems = append(t.result.Problems, p) }
 
-// fail notes a problem; the case goes on.
+// fail records a problem; the case continues.
 func (t *trial) fail(p Problem) {
 	t.problem(p)
 	t.result.Outcome = suite.Failed
 }
 
-// order begins an order whose release decides the case.
+// order begins an order; whether it is released decides the case.
 func (t *trial) order() (*order, error) {
 	o, err := t.run.order(t.ctx)
 	if err == nil {
@@ -55,7 +55,7 @@ func (t *trial) order() (*order, error) {
 	return o, err
 }
 
-// judge notes a problem for each order that was not released as often as it
+// judge records a problem for each order that was not released as often as it
 // should be.
 func (t *trial) judge() error {
 	if t.target == nil {
@@ -67,7 +67,8 @@ func (t *trial) judge() error {
 	}
 	released := 0
 	for _, o := range t.orders {
-		// A shop that releases on another way only need not release on this one.
+		// A shop that releases orders only in other ways need not release one in
+		// this way.
 		must := 0
 		if t.releases && slices.ContainsFunc(t.ways(), t.target.releasesOn) {
 			must = 1
@@ -92,7 +93,7 @@ func (t *trial) judge() error {
 	return nil
 }
 
-// expect is the answer that a delivery must get.
+// expect is the expected answer to a delivery.
 type expect int
 
 const (
@@ -108,10 +109,10 @@ func (t *trial) event(o *order, result webhook.Result, livemode bool, at time.Ti
 	})
 }
 
-// delivery is a webhook that is sent to a shop.
+// delivery is a webhook sent to a shop.
 type delivery struct {
 	to     *order
-	what   string // tells apart several deliveries of one case
+	what   string // distinguishes several deliveries of one case
 	id     string
 	at     time.Time
 	keys   [][]byte
@@ -161,7 +162,7 @@ func (t *trial) post(d *delivery, header http.Header) webhook.Answer {
 	return t.Client.Post(ctx, d.to.session.WebhookURL, header, d.body)
 }
 
-// answered checks the answer to a delivery. Its body is not looked at.
+// answered checks the answer to a delivery, but not its body.
 func (t *trial) answered(a webhook.Answer, what string, want expect) {
 	value := strconv.Itoa(a.StatusCode)
 	switch ok := a.Class == webhook.ClassDelivered; {
@@ -212,8 +213,8 @@ func (t *trial) visitAtOnce(o *order, address string) {
 	}
 }
 
-// visit opens an address in the order's browser. What the shop shows is not
-// looked at: only releases count.
+// visit opens an address in the order's browser. It ignores what the shop shows:
+// only releases count.
 func (t *trial) visit(o *order, what, address string) {
 	if v := t.open(t.ctx, o.browser, http.MethodGet, address, nil, false); v.class != "" {
 		t.unanswered = true

@@ -76,8 +76,8 @@ func keyChecksum(s string) string {
 	return string(out[:])
 }
 
-// randomBase62 returns n uniformly random characters. It rejects bytes of 248
-// and above, which would make some characters likelier.
+// randomBase62 returns n uniformly random characters. It rejects bytes of 248 and
+// above, which would make some characters more likely.
 func randomBase62(random io.Reader, n int) (string, error) {
 	out := make([]byte, 0, n)
 	var b [64]byte

@@ -9,9 +9,9 @@ import (
 	"math"
 )
 
-// The sizes of RSA keys that are used, in bits. Checking a signature takes time
-// in the square of the size, and the maker of a certificate or passkey chooses
-// the size: 300,000 bits kept a core busy for four seconds.
+// The accepted sizes of RSA keys, in bits. The time to check a signature grows
+// with the square of the size, and the maker of a certificate or passkey chooses
+// the size: a key of 300,000 bits occupied a core for four seconds.
 const (
 	minRSABits = 2048
 	maxRSABits = 4096
@@ -29,10 +29,10 @@ const (
 var ErrPublicKey = errors.New("credential: a public key of this kind or size is not used")
 
 // CheckPublicKey returns ErrPublicKey for a public key that is weak, or so large
-// that its owner could make a check take long. It computes nothing with the key,
-// so call it before anything that does: before x509.Certificate.Verify for every
-// certificate that the other side sent. It takes RSA of 2,048 to 4,096 bits,
-// ECDSA on P-256, P-384 and P-521, and Ed25519.
+// that its owner could make a check take long. It computes nothing with the key.
+// Call it before anything that does, for example before x509.Certificate.Verify
+// for every certificate that the other side sent. It accepts RSA of 2,048 to
+// 4,096 bits, ECDSA on P-256, P-384 and P-521, and Ed25519.
 func CheckPublicKey(key any) error {
 	switch k := key.(type) {
 	case *rsa.PublicKey:

@@ -101,7 +101,7 @@ func FuzzVerifyRedirectToken(f *testing.F) {
 func FuzzRedirectURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, success string) {
 		if u, err := url.Parse(success); err != nil || u.Host == "" {
-			return // the registration of URLs refuses it
+			return // such URLs cannot be registered
 		}
 		to, err := RedirectURL(success, known, "T")
 		if err != nil {

@@ -64,8 +64,8 @@ func ParseSecret(s string) ([]byte, error) {
 	return nil, errors.New("secret has no recognized prefix")
 }
 
-// HashToken is the SHA-256 of a link token or a browser cookie: the only form
-// in which either is stored.
+// HashToken returns the SHA-256 of a link token or a browser cookie: the only
+// form in which either is stored.
 func HashToken(token string) []byte {
 	sum := sha256.Sum256([]byte(token))
 	return sum[:]
@@ -118,8 +118,8 @@ func (s *Sealer) MAC(text string) []byte {
 	return h.Sum(nil)
 }
 
-// Seal encrypts plain and binds it to context, which Open must be given again:
-// a sealed value that was moved to another row does not open there.
+// Seal encrypts plain and binds it to context. Open needs the same context, so a
+// sealed value does not open when it was moved to another row.
 func (s *Sealer) Seal(plain []byte, context string) ([]byte, error) {
 	aead := s.keys[0]
 	nonce := make([]byte, aead.NonceSize(), aead.NonceSize()+len(plain)+aead.Overhead())
@@ -129,23 +129,22 @@ func (s *Sealer) Seal(plain []byte, context string) ([]byte, error) {
 	return aead.Seal(nonce, nonce, plain, []byte(context)), nil
 }
 
-// Derive returns SecretLen bytes that only holders of the first key can know,
-// and different ones for each context. They change with the key, so use them
-// only for what is short-lived or can be made again. They need not be stored.
+// Derive returns SecretLen bytes for a context that only holders of the first key
+// can know. They need not be stored. They change with the key, so use them only
+// for things that are short-lived or can be created again.
 func (s *Sealer) Derive(context string) ([]byte, error) {
 	return hkdf.Key(sha256.New, s.root, nil, "agegate derive|"+context, SecretLen)
 }
 
-// Open decrypts what Seal made with one of the sealer's keys and the same
-// context. It returns ErrSealed when none of them opens it.
+// Open decrypts a value that Seal encrypted with one of the sealer's keys and the
+// same context. It returns ErrSealed if none of the keys opens it.
 func (s *Sealer) Open(sealed []byte, context string) ([]byte, error) {
 	plain, _, err := s.open(sealed, context)
 	return plain, err
 }
 
 // Reseal takes a value sealed under any of the keys and returns it sealed under
-// the first, or nil when it already is. It returns ErrSealed when no key opens
-// it.
+// the first, or nil if it already is. It returns ErrSealed if no key opens it.
 func (s *Sealer) Reseal(sealed []byte, context string) ([]byte, error) {
 	plain, key, err := s.open(sealed, context)
 	if err != nil || key == 0 {
@@ -170,9 +169,9 @@ func (s *Sealer) open(sealed []byte, context string) (plain []byte, key int, err
 	return nil, 0, ErrSealed
 }
 
-// Resealing counts the sealed values that a change of key has processed.
+// Resealing counts the sealed values processed by a change of the key.
 type Resealing struct {
 	Resealed int `json:"resealed"` // was under a previous key, is under the first one now
 	Already  int `json:"already"`  // was under the first key before
-	Unopened int `json:"unopened"` // opens under no key; left alone
+	Unopened int `json:"unopened"` // opened by no key; not changed
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// accuracyFile returns accuracy.csv: of each collection, who passes a target age
-// at the margin in force, by age, sex and group. A positive is a person of the
+// accuracyFile returns accuracy.csv: for each collection, age, sex and group, how
+// many pass a target age at the current margin. A positive is a person of the
 // target age or older.
 func accuracyFile(about Installation, target int) (file, error) {
 	t := newTable("accuracy.csv", "collection", "measured", "estimator", "target_age", "cutoff_years", "age_from", "age_to", "sex", "group", "n",
@@ -32,9 +32,9 @@ func accuracyFile(about Installation, target int) (file, error) {
 	return t.file()
 }
 
-// outcomesOf returns the counts and the share that passes. They are blank for a
-// cutoff that was not counted; of ages on both sides of the target only the share
-// is known.
+// outcomesOf returns the counts and the share that passes. All are blank for a
+// cutoff that was not counted. For an age range that includes the target, only
+// the share is known.
 func outcomesOf(c Cell, target int, cutoff float64) []string {
 	passed, known := c.Passes(cutoff)
 	if !known {
@@ -59,7 +59,7 @@ func orAll(label string) string {
 	return label
 }
 
-// years writes a number of years without needless digits.
+// years formats a number of years without unnecessary digits.
 func years(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 func hundredth(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }

@@ -13,9 +13,10 @@ type file struct {
 	data []byte
 }
 
-// archive returns the one ZIP archive of these files: in their order, not
-// compressed and without times. Verify compares a pack with it, byte by byte, so
-// that nothing can hide between the files.
+// archive returns the files as a ZIP archive: in their order, uncompressed and
+// without times. There is exactly one such archive for given files. Verify
+// compares a pack with it byte by byte, so that nothing can be hidden between the
+// files.
 func archive(files []file) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
@@ -38,7 +39,7 @@ func archive(files []file) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// extract returns the files of an archive that archive made.
+// extract returns the files of an archive made by archive.
 func extract(pack []byte) ([]file, error) {
 	r, err := zip.NewReader(bytes.NewReader(pack), int64(len(pack)))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 //go:embed measured/attack.json
 var attackText []byte
 
-// Attacks are the results of the attack range (make attack) as they were
-// published with this release.
+// Attacks are the results of the attack range (make attack), as published with
+// this release.
 type Attacks struct {
 	Command           string   `json:"command"`
 	Source            string   `json:"source"`             // where the figures are published
@@ -30,7 +30,7 @@ type Attack struct {
 	Method        string `json:"method"` // of an injection
 	Presentations int    `json:"presentations"`
 	Errors        int    `json:"errors"` // attacks accepted, or persons not accepted
-	Goal          bool   `json:"goal"`   // false: measured without a goal, since the check cannot tell it apart
+	Goal          bool   `json:"goal"`   // false: measured without a goal, because the check cannot detect this kind
 }
 
 // ShippedAttacks returns the published results.

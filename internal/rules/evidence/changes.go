@@ -11,28 +11,29 @@ import (
 	"agegate/internal/rules/audit"
 )
 
-// changing are the actions that change how the age of shoppers is checked.
+// changing are the actions that change how shoppers' ages are checked.
 var changing = []audit.Action{
 	audit.TenantCreate, audit.TenantUpdate, audit.TenantEnable, audit.TenantDisable,
 	audit.GatewayConfigure, audit.IssuerTrust, audit.IssuerDistrust,
 }
 
-// settings are the tenant's settings that matter for it. Others, such as names
-// and links, are left out.
+// settings are the tenant's settings that affect these checks. Others, such as
+// names and links, are left out.
 var settings = []string{"document_check", "document_ways", "age_visibility", "languages", "review_url"}
 
-// maxLinks is how many links of the chain a pack holds at most: the newest.
+// maxLinks is the maximum number of links of the chain in a pack; the newest are
+// kept.
 const maxLinks = 100_000
 
-// log is what a pack says of the audit log.
+// log is what a pack says about the audit log.
 type log struct {
 	head    audit.Head
-	links   []audit.Entry // the newest, without what they say
+	links   []audit.Entry // the newest entries, without their details
 	changes []audit.Entry // in the period, oldest first
 }
 
-// readLog verifies the tenant's audit log and the instance's, and keeps what the
-// pack needs of them.
+// readLog verifies the tenant's audit log and the instance's, and returns what
+// the pack needs from them.
 func (s *Service) readLog(ctx context.Context, r Request) (log, error) {
 	var l log
 	keep := func(e audit.Entry) {
@@ -53,7 +54,7 @@ func (s *Service) readLog(ctx context.Context, r Request) (log, error) {
 	}
 	l.head, l.links = head, l.links[max(0, len(l.links)-maxLinks):]
 	_, err = audit.Walk(ctx, s.store, audit.Instance, func(e audit.Entry) error {
-		if e.Action != audit.TenantCreate { // another tenant's
+		if e.Action != audit.TenantCreate { // concerns another tenant
 			keep(e)
 		}
 		return nil
@@ -62,8 +63,9 @@ func (s *Service) readLog(ctx context.Context, r Request) (log, error) {
 	return l, err
 }
 
-// files returns changes.csv and chain.csv. They name no staff: the actor is of a
-// kind, and an entry can be looked up in the log by its number and hash.
+// files returns changes.csv and chain.csv. They contain no names of staff, only
+// the kind of each actor. An entry can be found in the log by its number and
+// hash.
 func (l log) files() ([]file, error) {
 	changes := newTable("changes.csv", "time", "log", "entry", "hash", "by", "action", "setting", "old", "new")
 	for _, e := range l.changes {
@@ -87,8 +89,8 @@ func (l log) files() ([]file, error) {
 	return filesOf(changes, chain)
 }
 
-// settings returns what of an entry concerns the check of the age: settings that
-// changed, and which issuer of documents was trusted.
+// settings returns the changes of an entry that concern the age check: settings,
+// and which issuer of documents was trusted.
 func (l log) settings(e audit.Entry) []audit.Change {
 	var stated []audit.Change
 	detail := e.Details()
@@ -105,7 +107,7 @@ func (l log) settings(e audit.Entry) []audit.Change {
 	return stated
 }
 
-// summary says how often each action occurs in changes.csv.
+// summary counts the actions in changes.csv.
 func (l log) summary() string {
 	counts := map[audit.Action]int{}
 	for _, e := range l.changes {

@@ -1,11 +1,10 @@
-// Package evidence writes what a merchant can show a regulator: a pack of files
-// about one tenant and period, made from the configuration, the measurements that
-// belong to the models in use, the sums of outcomes and the audit log, and signed
-// by a key of the installation. Verify checks a pack without the gateway.
-//
-// Nothing in a pack is about a single person: no estimate, no picture, no name of
-// staff, and no count below MinCount. What the gateway cannot know is left blank
-// and marked as blank.
+// Package evidence writes packs of files that a merchant can show to a regulator.
+// A pack is about one tenant and period. It is made from the configuration, the
+// measurements of the models in use, sums of outcomes and the audit log, and is
+// signed with a key of the installation. Verify checks a pack without the
+// gateway. A pack contains nothing about a single person: no estimate, no
+// picture, no name of staff, and no count below MinCount. What the gateway cannot
+// know is left blank and marked as blank.
 package evidence
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// MinCount is the smallest count of sessions or pictures that a pack states.
+// MinCount is the smallest count of sessions or pictures that a pack contains.
 const MinCount = 20
 
 // Languages are the languages of a pack's statements.
@@ -33,7 +32,7 @@ const (
 	MaxReceipts = 100 // receipts of a pack
 )
 
-// The requests that Write refuses.
+// Requests that Pack refuses.
 var (
 	ErrPeriod   = fault.New(fault.Invalid, "the period must begin before it ends, be at most 400 days long and not end in the future")
 	ErrLanguage = fault.New(fault.Invalid, "the language must be en or de")
@@ -42,36 +41,36 @@ var (
 	ErrNoResult = fault.New(fault.Invalid, "a session without a result has no receipt")
 )
 
-// Model is a file that the age check computes with.
+// Model is a model file that the age check uses.
 type Model struct {
 	Role   string `json:"role"`
 	SHA256 string `json:"sha256"`
 }
 
-// Installation is what the configuration and the models directory say, the same
-// for all tenants.
+// Installation is what the configuration and the models directory say. It is the
+// same for all tenants.
 type Installation struct {
 	Release       string
 	Configuration string // fingerprint of the settings that all replicas share
 	BaseURL       string
-	Operator      string // who runs the gateway; empty when not set
+	Operator      string // who runs the gateway; empty if not set
 	Links         tenant.Links
 	Margin        float64 // years added to the target age
 	SessionTTL    time.Duration
 	Retention     time.Duration // of finished sessions; 0: no end
-	DocumentWays  []session.Way // that the operator has turned on
+	DocumentWays  []session.Way // those that the operator has enabled
 	Governor      string        // what the drift governor does: off or on
-	// EstimatorOff and NoModels say why there may be no models: the estimator is
-	// switched off, or this process cannot read them.
+	// EstimatorOff and NoModels are reasons why there are no models: the
+	// estimator is switched off, or this process cannot read them.
 	EstimatorOff, NoModels bool
-	Estimator              string // fingerprint of the files that estimate; empty without models
+	Estimator              string // fingerprint of the estimator's files; empty without models
 	Models                 []Model
 	Calibration            string // fingerprint; empty without one
 	Fairness               *Fairness
 	FairnessGap            string // why there is no Fairness: missing, other or broken
 }
 
-// Store reads what a pack is made from.
+// Store reads the data for a pack.
 type Store interface {
 	audit.Store
 	// TenantByID returns a tenant, or fault.NotFound.
@@ -85,7 +84,7 @@ type Counter interface {
 	Outcomes(ctx context.Context, scope insight.Scope, from, to time.Time) ([]insight.Outcome, error)
 }
 
-// Service makes packs. It is safe for concurrent use.
+// Service creates packs. It is safe for concurrent use.
 type Service struct {
 	store   Store
 	counter Counter
@@ -99,15 +98,15 @@ func NewService(store Store, counter Counter, key Key, about Installation, now f
 	return &Service{store: store, counter: counter, key: key, about: about, now: now}
 }
 
-// Key returns the public key that the service's packs verify with.
+// Key returns the public key that verifies the service's packs.
 func (s *Service) Key() PublicKey { return s.key.Public() }
 
-// Request asks for a pack.
+// Request describes a pack.
 type Request struct {
 	TenantID  uuid.UUID
 	From, To  time.Time // UTC days; To is the day after the last
 	Language  string    // of Languages
-	TargetAge int       // that the accuracy is about
+	TargetAge int       // for the accuracy figures
 	Receipts  []uuid.UUID
 }
 

@@ -12,7 +12,8 @@ import (
 	"agegate/internal/rules/evidence/passes"
 )
 
-// FairnessFile is the measurement by age, sex and group in a models directory.
+// FairnessFile is the name of the file with the measurement by age, sex and group
+// in a models directory.
 const FairnessFile = "fairness.json"
 
 // FairnessFormat is the version of the file.
@@ -25,18 +26,18 @@ const (
 	HighestCutoff = 80
 )
 
-// Why a Fairness cannot be had.
+// Reasons why there is no Fairness.
 var (
 	ErrNoFairness    = errors.New("the models directory has no " + FairnessFile)
 	ErrOtherFairness = errors.New(FairnessFile + " is about another estimator")
 )
 
-// Fairness holds how an estimator did on labelled collections, by age, sex and
-// group. It holds sums over at least MinCount pictures only: no picture, and no
-// estimate of one.
+// Fairness holds the accuracy of an estimator on labelled collections, by age,
+// sex and group. It contains only sums over at least MinCount pictures: no
+// picture, and no estimate of a single picture.
 type Fairness struct {
 	Format      int          `json:"format"`
-	Estimator   string       `json:"estimator"` // fingerprint of the files that estimate
+	Estimator   string       `json:"estimator"` // fingerprint of the estimator's files
 	Collections []Collection `json:"collections"`
 }
 
@@ -48,8 +49,8 @@ type Collection struct {
 	Cells    []Cell    `json:"cells"`
 }
 
-// Cell holds the figures of the pictures that have labels in common. Bounds are
-// of 95 %, by bootstrap over the pictures.
+// Cell holds the figures of the pictures with the same labels. Bounds are 95 %
+// intervals, by bootstrap over the pictures.
 type Cell struct {
 	From    int           `json:"from"` // years, both ends included
 	To      int           `json:"to"`
@@ -61,16 +62,16 @@ type Cell struct {
 	Passing passes.Counts `json:"passes"` // at or over LowestCutoff, and each year up to HighestCutoff
 }
 
-// Bounds are a figure with its 95 % interval.
+// Bounds is a figure with its 95 % interval.
 type Bounds struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 }
 
-// Passes returns how many of the cell's pictures reach a cutoff. Between two whole
-// years it counts those that reach the lower one, so never too few; outside the
-// counted cutoffs it reports false.
+// Passes returns how many of the cell's pictures reach a cutoff. Between two
+// whole years it counts those that reach the lower year, so the count is never
+// too low. Outside the counted cutoffs it reports false.
 func (c Cell) Passes(cutoff float64) (int, bool) {
 	at := int(cutoff) - LowestCutoff
 	if cutoff < LowestCutoff || at >= len(c.Passing) {
@@ -79,9 +80,9 @@ func (c Cell) Passes(cutoff float64) (int, bool) {
 	return c.Passing[at], true
 }
 
-// LoadFairness reads the file of a models directory. It returns ErrNoFairness
-// without one, ErrOtherFairness for one about another estimator, and names the
-// fault of a damaged one.
+// LoadFairness reads the file of a models directory. It returns ErrNoFairness if
+// there is none and ErrOtherFairness if it is about another estimator; the error
+// for a damaged file names the fault.
 func LoadFairness(dir, estimator string) (*Fairness, error) {
 	text, err := os.ReadFile(filepath.Join(dir, FairnessFile)) //nolint:gosec // the operator chose the directory
 	if errors.Is(err, os.ErrNotExist) {
@@ -132,7 +133,7 @@ func (c Cell) check() error {
 	return nil
 }
 
-// Put adds a collection, in place of an older one of the same name.
+// Put adds a collection, or replaces the one with the same name.
 func (f *Fairness) Put(c Collection) {
 	f.Collections = slices.DeleteFunc(f.Collections, func(old Collection) bool { return old.Name == c.Name })
 	f.Collections = append(f.Collections, c)

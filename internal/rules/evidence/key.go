@@ -10,14 +10,14 @@ import (
 	"errors"
 )
 
-// KeyContext is what the signing key is derived for; see
+// KeyContext is the context for deriving the signing key; see
 // credential.Sealer.Derive.
 const KeyContext = "evidence signing key"
 
 // Key signs packs and receipts.
 type Key struct{ private ed25519.PrivateKey }
 
-// NewKey returns the key of a seed of 32 bytes.
+// NewKey returns the key for a seed of 32 bytes.
 func NewKey(seed []byte) (Key, error) {
 	if len(seed) != ed25519.SeedSize {
 		return Key{}, errors.New("the seed of a signing key has 32 bytes")
@@ -35,10 +35,10 @@ func (k Key) sign(message []byte) []byte { return ed25519.Sign(k.private, messag
 // PublicKey is the part of a key that verifies.
 type PublicKey struct{ key ed25519.PublicKey }
 
-// ErrKey reports text that is no public key.
+// ErrKey is returned for text that is not a public key.
 var ErrKey = errors.New("the key must be an Ed25519 public key in PEM, as agegate evidence key prints it")
 
-// ParsePublicKey reads a key that PEM wrote.
+// ParsePublicKey reads a key in the form that PEM returns.
 func ParsePublicKey(text []byte) (PublicKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "PUBLIC KEY" {
@@ -56,12 +56,13 @@ func ParsePublicKey(text []byte) (PublicKey, error) {
 func (k PublicKey) PEM() []byte {
 	der, err := x509.MarshalPKIXPublicKey(k.key)
 	if err != nil {
-		panic("evidence: " + err.Error()) // every Ed25519 key can be written
+		panic("evidence: " + err.Error()) // every Ed25519 key can be encoded
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }
 
-// ID identifies the key: the first 16 hex digits of the SHA-256 of its DER form.
+// ID identifies the key: the first 16 hex digits of the SHA-256 of its DER
+// encoding.
 func (k PublicKey) ID() string {
 	block, _ := pem.Decode(k.PEM())
 	sum := sha256.Sum256(block.Bytes)

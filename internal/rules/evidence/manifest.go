@@ -9,7 +9,7 @@ import (
 	"agegate/internal/rules/audit"
 )
 
-// Format is the version of packs.
+// Format is the version of the pack format.
 const Format = 1
 
 // Names of the files that Verify reads.
@@ -21,7 +21,7 @@ const (
 	receiptsDir   = "receipts/"
 )
 
-// Manifest says what a pack holds. Its bytes are what is signed.
+// Manifest lists the contents of a pack. Its bytes are signed.
 type Manifest struct {
 	Format        int        `json:"format"`
 	MadeAt        time.Time  `json:"made_at"`
@@ -35,7 +35,7 @@ type Manifest struct {
 	Calibration   string     `json:"calibration,omitempty"`
 	Models        []Model    `json:"models"`
 	AuditHead     AuditHead  `json:"audit_head"`
-	Key           string     `json:"key"` // ID of the key that signed
+	Key           string     `json:"key"` // ID of the key that signed the pack
 	Files         []FileHash `json:"files"`
 }
 

@@ -23,8 +23,8 @@ const (
 
 var outcomes = []outcome{passedCamera, passedDocument, fallback, spoof, unfinished}
 
-// outcomeOf returns the column that a session counts in, or false for one that is
-// still open.
+// outcomeOf returns the column in which a session counts, or false if it is still
+// open.
 func outcomeOf(o insight.Outcome) (outcome, bool) {
 	switch {
 	case o.Status == session.StatusPassed && o.Source == session.SourceDocument:
@@ -44,7 +44,7 @@ func outcomeOf(o insight.Outcome) (outcome, bool) {
 // tally counts the live sessions of a period.
 type tally struct {
 	days   map[time.Time]map[outcome]int64
-	totals map[outcome]int64 // of what the file states, days and rests
+	totals map[outcome]int64 // of the counts that the file contains, over days and months
 }
 
 func (s *Service) tally(ctx context.Context, r Request) (tally, error) {
@@ -63,10 +63,10 @@ func (s *Service) tally(ctx context.Context, r Request) (tally, error) {
 	return t, err
 }
 
-// file returns outcomes.csv. A count below MinCount is not stated, nor any sum
-// that it could be computed from: totals of a day are left out, and the small
-// counts of a whole calendar month are added up in a row of their own, which is
-// the same in every pack, whatever its period.
+// file returns outcomes.csv. It leaves out counts below MinCount, and sums from
+// which they could be computed: there are no totals per day, and the small counts
+// of a calendar month are added up in a row of their own. That row is the same in
+// every pack, whatever its period.
 func (t *tally) file(from, to time.Time) (file, error) {
 	columns := []string{"day"}
 	for _, name := range outcomes {
@@ -100,8 +100,8 @@ func (t *tally) file(from, to time.Time) (file, error) {
 	return out.file()
 }
 
-// state returns a count as the file states it and adds it to the totals if it is
-// stated.
+// state returns a count in the form in which the file states it. A count that is
+// stated is added to the totals.
 func (t *tally) state(name outcome, n int64) string {
 	if n >= MinCount {
 		t.totals[name] += n
@@ -109,8 +109,8 @@ func (t *tally) state(name outcome, n int64) string {
 	return count(n)
 }
 
-// Stated returns the total of an outcome that the file states, for the
-// statements, in the order of outcomes.
+// stated returns the totals in the file, for the statements, in the order of
+// outcomes.
 func (t *tally) stated() []statedOutcome {
 	var list []statedOutcome
 	for _, name := range outcomes {

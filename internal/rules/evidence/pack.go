@@ -10,10 +10,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Pack makes a pack. It returns fault.NotFound for an unknown tenant or session,
-// fault.Invalid for a request that asks for what there cannot be, and an
-// *audit.BrokenError for an audit log that does not hold: then there is no
-// evidence to give.
+// Pack creates a pack. It returns fault.NotFound for an unknown tenant or
+// session, fault.Invalid for a request that cannot be fulfilled, and an
+// *audit.BrokenError if the audit log is broken: no evidence can be given then.
 func (s *Service) Pack(ctx context.Context, r Request) ([]byte, error) {
 	now := s.now()
 	if err := r.check(now); err != nil {
@@ -67,7 +66,7 @@ func (s *Service) Pack(ctx context.Context, r Request) ([]byte, error) {
 	return s.sign(r, entries, files)
 }
 
-// statement returns what the texts are filled with, but for the figures.
+// statement returns the data for the texts, except the figures.
 func (s *Service) statement(r Request, of tenant.Tenant, entries log) statement {
 	v := statement{
 		About: s.about, Tenant: of, From: r.From, Last: r.To.AddDate(0, 0, -1), Target: r.TargetAge,
@@ -87,7 +86,7 @@ func (s *Service) statement(r Request, of tenant.Tenant, entries log) statement 
 	return v
 }
 
-// receipts returns the receipts of the sessions that a request names.
+// receipts returns the receipts for the sessions in a request.
 func (s *Service) receipts(ctx context.Context, r Request) (files []file, err error) {
 	ids := slices.Clone(r.Receipts)
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
@@ -102,8 +101,8 @@ func (s *Service) receipts(ctx context.Context, r Request) (files []file, err er
 }
 
 // Receipt returns the signed receipt of a tenant's session. It returns
-// fault.NotFound, also for another tenant's session, and ErrNoResult for one
-// without a result.
+// fault.NotFound, even for another tenant's session, and ErrNoResult for a
+// session without a result.
 func (s *Service) Receipt(ctx context.Context, tenantID, id uuid.UUID) (string, error) {
 	var found session.Session
 	found, err := s.store.SessionByID(ctx, tenantID, id)

@@ -22,7 +22,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// about is an installation with a measurement of made-up pictures.
+// about returns an installation with measurements of invented pictures.
 func about() evidence.Installation {
 	c := evidence.Collection{Name: "Utopians | <b>", MadeAt: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), Pictures: 400}
 	for _, cell := range []evidence.Cell{
@@ -79,7 +79,7 @@ func unpack(t *testing.T, pack []byte) map[string]string {
 	return files
 }
 
-// checked lets live sessions of a tenant end in a result.
+// checked creates live sessions of a tenant that end with a result.
 func checked(t *testing.T, g *gatewaytest.Gateway, shop tenant.Credentials, n int, result session.CheckResult) uuid.UUID {
 	t.Helper()
 	var last uuid.UUID
@@ -101,8 +101,8 @@ func checked(t *testing.T, g *gatewaytest.Gateway, shop tenant.Credentials, n in
 	return last
 }
 
-// demo is a tenant with outcomes of one day and a change of its settings by a
-// person.
+// demo returns a tenant with outcomes on one day and a change of its settings by
+// a person.
 func demo(t *testing.T, g *gatewaytest.Gateway) (tenant.Credentials, evidence.Request) {
 	t.Helper()
 	g.Clock.Set(time.Date(2026, 5, 20, 10, 0, 0, 0, time.UTC))
@@ -127,7 +127,7 @@ func demo(t *testing.T, g *gatewaytest.Gateway) (tenant.Credentials, evidence.Re
 	}
 }
 
-// row returns the first row of a CSV file whose cells include all of these.
+// row returns the first row of a CSV file that contains all of these cells.
 func row(t *testing.T, text string, cells ...string) []string {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
@@ -143,7 +143,8 @@ func row(t *testing.T, text string, cells ...string) []string {
 	return nil
 }
 
-// TestPack: every file says what the sources say, and nothing about a person.
+// TestPack: every file agrees with its sources and contains nothing about a
+// person.
 func TestPack(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		_, request := demo(t, g)
@@ -187,8 +188,8 @@ func TestPack(t *testing.T) {
 	})
 }
 
-// TestForgery: no byte of a pack can change, and no file can be added, removed or
-// signed by somebody else.
+// TestForgery: a change of any byte is found, and no file can be added, removed
+// or signed with another key.
 func TestForgery(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	_, request := demo(t, g)
@@ -230,8 +231,8 @@ func TestForgery(t *testing.T) {
 	}
 }
 
-// TestReceipt: a receipt says what the session says, verifies with the published
-// key alone, and with no character changed.
+// TestReceipt: a receipt agrees with the session, verifies with the published key
+// alone, and fails after any change.
 func TestReceipt(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop, request := demo(t, g)
@@ -277,7 +278,7 @@ func TestReceipt(t *testing.T) {
 	})
 }
 
-// TestRequest: what there cannot be is refused.
+// TestRequest: requests that cannot be fulfilled are refused.
 func TestRequest(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	_, good := demo(t, g)
@@ -304,7 +305,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestBrokenLog: of a log that somebody changed no pack is made.
+// TestBrokenLog: no pack is made from an audit log that was changed.
 func TestBrokenLog(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop, request := demo(t, g)

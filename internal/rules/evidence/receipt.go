@@ -11,11 +11,12 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// receiptType is the type of a receipt in its header.
+// receiptType is the type in a receipt's header.
 const receiptType = "agegate-receipt+jwt"
 
-// Receipt states the result of a session: no estimate, and nothing about the
-// person. It is signed as a JSON Web Signature (RFC 7515, EdDSA by RFC 8037).
+// Receipt states the result of a session. It contains no estimate and nothing
+// about the person. It is signed as a JSON Web Signature (RFC 7515, EdDSA by RFC
+// 8037).
 type Receipt struct {
 	Issuer    string         `json:"iss"` // the gateway's public address
 	IssuedAt  int64          `json:"iat"`
@@ -27,11 +28,11 @@ type Receipt struct {
 	Livemode  bool           `json:"livemode"`
 }
 
-// ErrReceipt reports a receipt that the key did not sign as it is.
+// ErrReceipt is returned for a receipt that the key did not sign in this form.
 var ErrReceipt = errors.New("the receipt is not as it was signed")
 
 // wayOf names how a session got its result. A document check that was declined or
-// not passed has no way of its own.
+// not passed has no name here.
 func wayOf(s session.Session) string {
 	if s.Source == session.SourceDocument && s.DocumentWay != "" && s.Status == session.StatusPassed {
 		return string(s.DocumentWay)
@@ -75,7 +76,8 @@ func VerifyReceipt(text string, key PublicKey) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, ErrReceipt
 	}
-	// Base64 has spellings of the same bytes: only the one that was written counts.
+	// The same bytes have several base64 spellings: only the signed one is
+	// accepted.
 	if same, err := signed.CompactSerialize(); err != nil || same != text {
 		return Receipt{}, ErrReceipt
 	}

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// table is a CSV file under construction.
+// table is a CSV file that is being written.
 type table struct {
 	name string
 	rows [][]string
@@ -35,8 +35,8 @@ func (t *table) file() (file, error) {
 	return file{t.name, out.Bytes()}, err
 }
 
-// plain returns a text that spreadsheets do not take for a formula. Numbers stay
-// as they are.
+// plain returns a text in a form that spreadsheets do not interpret as a formula.
+// Numbers are not changed.
 func plain(s string) string {
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return s
@@ -47,10 +47,10 @@ func plain(s string) string {
 	return s
 }
 
-// few is written in place of a count below MinCount.
+// few replaces a count below MinCount.
 const few = "under 20"
 
-// count returns a count, or that it is small.
+// count returns a count, or few if it is small.
 func count(n int64) string {
 	if n < MinCount {
 		return few
@@ -69,11 +69,11 @@ func (s share) percent() (rate, low, high string) {
 	return tenth(100 * float64(s.n) / float64(s.of)), tenth(100 * s.low), tenth(100 * s.high)
 }
 
-// tenth writes a number with one decimal, and never a negative zero.
+// tenth formats a number with one decimal, and never as negative zero.
 func tenth(v float64) string { return strconv.FormatFloat(math.Round(10*v)/10+0, 'f', 1, 64) }
 
-// exact returns a share with its interval after Clopper and Pearson, which suits
-// attack presentations: it is never too narrow. of must not be 0.
+// exact returns a share with its interval by Clopper and Pearson. The interval is
+// never too narrow, which suits attack presentations. of must not be 0.
 func exact(n, of int) share {
 	errors, total := float64(n), float64(of)
 	s := share{n: n, of: of, high: 1}
@@ -86,8 +86,8 @@ func exact(n, of int) share {
 	return s
 }
 
-// wilson returns a share with its score interval by E. B. Wilson, as the
-// published measurements give it. of must not be 0.
+// wilson returns a share with E. B. Wilson's score interval, like the published
+// measurements. of must not be 0.
 func wilson(n, of int) share {
 	z := distuv.UnitNormal.Quantile(0.975)
 	total, p := float64(of), float64(n)/float64(of)

@@ -24,10 +24,10 @@ var texts embed.FS
 // statements are the Markdown files of a pack, in order.
 var statements = []string{"README.md", "practice-statement.md", "ofcom-record.md", "dpia.md", "accessibility.md"}
 
-// printable are those that a pack has as HTML, too.
+// printable are those that a pack also has as HTML.
 var printable = []string{"practice-statement.md", "ofcom-record.md"}
 
-// words are what the functions of the statements write, by language.
+// words are the words that the templates' functions write, by language.
 var words = map[string]struct {
 	blank string
 	gaps  map[string]string
@@ -42,13 +42,13 @@ var words = map[string]struct {
 	}},
 }
 
-// statement is what the texts are filled with.
+// statement is the data for the texts.
 type statement struct {
 	About          Installation
 	Tenant         tenant.Tenant
-	Ways           []string // of the document check that shoppers of the tenant may take
+	Ways           []string // of the document check, for shoppers of the tenant
 	Languages      []string
-	Review         string // address; empty where none is set
+	Review         string // address; empty if not set
 	From, Last     time.Time
 	MadeAt         time.Time
 	Target         int
@@ -66,16 +66,16 @@ type statement struct {
 	MinCount       int
 }
 
-// figureRow is a cell of a collection.
+// figureRow is the figures of a cell of a collection.
 type figureRow struct{ Collection, Group, Ages, N, Passed, MAE, Bias, Measured string }
 
-// robustRow sums up kinds of attack.
+// robustRow is the sum of several kinds of attack.
 type robustRow struct {
 	Check, Species, Form, Worst, Published string
 	Kinds, Presentations, Accepted         int
 }
 
-// functions are those of the texts of a language.
+// functions are the functions of the templates in a language.
 func functions(language string) template.FuncMap {
 	w := words[language]
 	return template.FuncMap{
@@ -91,10 +91,10 @@ func functions(language string) template.FuncMap {
 	}
 }
 
-// special are the characters that mean something in Markdown or HTML.
+// special are the characters with a meaning in Markdown or HTML.
 const special = "\\`*_[]<>#|~&"
 
-// escape returns a text that Markdown shows as it is, on one line.
+// escape returns text that Markdown shows unchanged, on one line.
 func escape(text string) string {
 	var out strings.Builder
 	for _, r := range strings.Join(strings.Fields(text), " ") {
@@ -106,7 +106,7 @@ func escape(text string) string {
 	return out.String()
 }
 
-// write returns the statements as Markdown, and those to print as HTML.
+// write returns the statements as Markdown, and the printable ones also as HTML.
 func (v statement) write(language string) ([]file, error) {
 	set, err := template.New("").Funcs(functions(language)).Option("missingkey=error").ParseFS(texts, "text/"+language+"/*.md")
 	if err != nil {
@@ -130,7 +130,7 @@ func (v statement) write(language string) ([]file, error) {
 	return files, nil
 }
 
-// printed returns a document as an HTML page by itself, which loads nothing.
+// printed returns a document as a single HTML page that loads nothing.
 func printed(language string, markdown []byte) ([]byte, error) {
 	var body bytes.Buffer
 	if err := goldmark.New(goldmark.WithExtensions(extension.Table)).Convert(markdown, &body); err != nil {
@@ -141,7 +141,7 @@ func printed(language string, markdown []byte) ([]byte, error) {
 	return []byte(page), nil
 }
 
-// frame is the page around a printed document.
+// frame is the HTML around a printed document.
 const frame = `<!doctype html>
 <html lang="%s">
 <meta charset="utf-8">
@@ -163,7 +163,7 @@ code { font-size: .95em; overflow-wrap: anywhere }
 </html>
 `
 
-// interval writes a share with its bounds in per cent.
+// interval formats a share with its bounds in per cent.
 func (s share) interval() string {
 	rate, low, high := s.percent()
 	return rate + " (" + low + "–" + high + ")"
@@ -179,7 +179,7 @@ func (b Bounds) interval(sign bool) string {
 	return text(b.Value) + " (" + text(b.Low) + "–" + text(b.High) + ")"
 }
 
-// figures fills in what the collections say at the cutoff.
+// figures fills in the figures of the collections at the cutoff.
 func (v *statement) figures() {
 	if v.About.Fairness == nil {
 		return
@@ -206,7 +206,7 @@ func (v *statement) figures() {
 	}
 }
 
-// attacked sums the attacks up.
+// attacked adds up the attacks.
 func (v *statement) attacked() {
 	worst := map[string]share{}
 	index := map[string]int{}

@@ -12,10 +12,10 @@ import (
 	"agegate/internal/rules/audit"
 )
 
-// MaxPack is the largest pack that Verify takes.
+// MaxPack is the maximum size of a pack for Verify, in bytes.
 const MaxPack = 64 << 20
 
-// What Verify finds wrong.
+// The faults that Verify finds.
 var (
 	errNoPack    = errors.New("this is no evidence pack")
 	errArchive   = errors.New("the archive is not as it was written")
@@ -25,7 +25,7 @@ var (
 	errChain     = errors.New("the audit log's chain does not hold")
 )
 
-// Verified is what Verify found in a good pack.
+// Verified is what Verify found in a valid pack.
 type Verified struct {
 	Manifest Manifest
 	Key      PublicKey
@@ -34,9 +34,9 @@ type Verified struct {
 
 // Verify checks a pack by itself: every byte of the archive, the hash of each
 // file, the signature of the manifest, the links of the audit log's chain, and
-// the receipts. key is the published key of the installation; nil takes the key
-// that the pack brings along, which shows only that the pack is whole, not who
-// made it.
+// the receipts. key is the published key of the installation. If it is nil,
+// Verify uses the key in the pack, which shows only that the pack is complete,
+// not who made it.
 func Verify(pack []byte, key *PublicKey) (Verified, error) {
 	if len(pack) > MaxPack {
 		return Verified{}, errNoPack
@@ -71,8 +71,8 @@ func Verify(pack []byte, key *PublicKey) (Verified, error) {
 	return v, nil
 }
 
-// signer returns the key that a pack brings along if it signed the manifest and
-// is the given one, unless that is nil.
+// signer returns the key in a pack if it signed the manifest. If given is not
+// nil, both keys must be the same.
 func signer(manifest, signature, text []byte, given *PublicKey) (PublicKey, error) {
 	own, err := ParsePublicKey(text)
 	switch {
@@ -84,7 +84,7 @@ func signer(manifest, signature, text []byte, given *PublicKey) (PublicKey, erro
 	return own, nil
 }
 
-// look checks what a single file says.
+// look checks the content of a single file.
 func (v *Verified) look(f file) error {
 	switch {
 	case f.name == chainName:
@@ -98,7 +98,7 @@ func (v *Verified) look(f file) error {
 }
 
 // verifyChain checks that each link follows the one before, up to the head. The
-// first link may follow on entries that the pack leaves out.
+// first link may follow entries that the pack leaves out.
 func verifyChain(text []byte, head AuditHead) error {
 	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
 	if err != nil || len(rows) == 0 {
@@ -125,8 +125,8 @@ func verifyChain(text []byte, head AuditHead) error {
 	return nil
 }
 
-// VerifyLog checks that a log, as agegate audit export printed it, begins with
-// the entries that the pack's chain ends in: the log may have grown since.
+// VerifyLog checks that a log, as exported by agegate audit export, contains the
+// end of the pack's chain. The log may have grown since.
 func (v Verified) VerifyLog(entries func(yield func(audit.Entry) error) error) error {
 	scope, end, found := audit.Scope(v.Manifest.TenantID), audit.Head{}, v.Manifest.AuditHead.Entries == 0
 	err := entries(func(e audit.Entry) (err error) {

@@ -1,7 +1,7 @@
-// Package fault defines the one error type that the domain returns on purpose:
-// a code for the caller to branch on, a message that is safe to publish, and
-// the wrapped cause for the log. Any other error is unexpected and becomes a
-// 500 with a fixed text, as does a recovered panic.
+// Package fault defines the error type for expected failures of the domain: a
+// code for the caller to branch on, a message that is safe to publish, and the
+// wrapped cause for the log. Any other error, including a recovered panic, is
+// unexpected and becomes a 500 with a fixed text.
 package fault
 
 import (
@@ -30,8 +30,8 @@ const (
 
 // FieldError is one field of a request that breaks a rule of the domain.
 type FieldError struct {
-	Field string // the domain's name of it, for example "success_url"
-	Err   error  // the rule, one of the domain's errors; its text holds no input
+	Field string // the domain's name for it, for example "success_url"
+	Err   error  // the rule, one of the domain's errors; its text contains no input
 }
 
 // Error is an expected failure. Message is published unchanged and must never

@@ -5,9 +5,9 @@ import (
 	"runtime"
 )
 
-// PanicError is a recovered panic. It holds the type of the panic's value and the
-// stack, but not the value, which may contain input; only the text of one of Go's
-// own run-time errors is kept.
+// PanicError is a recovered panic. It contains the type of the panic's value and
+// the stack, but not the value, which may contain input. Only the text of a
+// run-time error of Go is kept.
 type PanicError struct {
 	Frames []string // innermost first
 	kind   string
@@ -16,8 +16,8 @@ type PanicError struct {
 // Error returns the kind of the panic.
 func (p *PanicError) Error() string { return "panic: " + p.kind }
 
-// Recovered returns the error for what recover returned. The deferred function
-// has to call it itself.
+// Recovered returns the error for the value that recover returned. The deferred
+// function must call it directly.
 func Recovered(value any) *PanicError {
 	p := &PanicError{kind: fmt.Sprintf("%T", value)}
 	if err, ok := value.(runtime.Error); ok {

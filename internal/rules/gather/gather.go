@@ -1,7 +1,7 @@
-// Package gather lets calls that come at the same time share work: those that
-// come while one with the same key is running are served together by the next
-// run. A call that is alone does not wait, and every run begins after all the
-// calls that it serves, so what it reads is not older than they are.
+// Package gather lets simultaneous calls share work: calls that arrive while a
+// call with the same key is running are served together by the next run. A single
+// call does not wait. Every run begins after all the calls that it serves have
+// arrived, so the data that it reads is not older than they are.
 package gather
 
 import (
@@ -16,14 +16,14 @@ import (
 // retryAfter is the wait suggested to callers who were not served in time.
 const retryAfter = 5 * time.Second
 
-// Group gathers calls with a value V by a key K, and answers all that share a run
-// with the same R. It is safe for concurrent use.
+// Group collects calls with a value V by a key K, and gives all calls that share
+// a run the same result R. It is safe for concurrent use.
 type Group[K comparable, V, R any] struct {
 	run  func(ctx context.Context, key K, values []V) (R, error)
 	most int
 
 	mu      sync.Mutex
-	waiting map[K][]*call[V, R] // the waiting calls of each key that has a run under way
+	waiting map[K][]*call[V, R] // the waiting calls of each key with a run under way
 }
 
 // call is a call that waits for a run.
@@ -35,17 +35,17 @@ type call[V, R any] struct {
 	err    error
 }
 
-// New returns a group whose runs serve at most most calls each. The context of a
-// run that serves one call is that call's; one that serves several is not
-// cancelled with any of them. If a run panics, calls that had to wait for it get
-// a fault.PanicError.
+// New returns a group whose runs serve at most most calls each. A run for one
+// call uses that call's context; a run for several is not cancelled with any of
+// them. If a run panics, calls that had to wait for it get a fault.PanicError.
 func New[K comparable, V, R any](most int, run func(ctx context.Context, key K, values []V) (R, error)) *Group[K, V, R] {
 	return &Group[K, V, R]{run: run, most: most, waiting: map[K][]*call[V, R]{}}
 }
 
-// Do runs the group's function with the value, perhaps among others. It returns
-// early when the context ends: with fault.Unavailable after its deadline, and
-// otherwise with the context's error. A run may still use the value afterwards.
+// Do runs the group's function with the value, possibly together with other
+// values. It returns early if the context ends: with fault.Unavailable after its
+// deadline, otherwise with the context's error. A run may still use the value
+// afterwards.
 func (g *Group[K, V, R]) Do(ctx context.Context, key K, value V) (R, error) {
 	g.mu.Lock()
 	if _, busy := g.waiting[key]; !busy {
@@ -91,7 +91,7 @@ func (g *Group[K, V, R]) next(key K) {
 	go g.serve(key, calls[:n])
 }
 
-// serve runs for the calls that have not been given up.
+// serve runs the function for the calls that have not given up.
 func (g *Group[K, V, R]) serve(key K, calls []*call[V, R]) {
 	defer g.next(key)
 	var present []*call[V, R]
@@ -111,8 +111,8 @@ func (g *Group[K, V, R]) serve(key K, calls []*call[V, R]) {
 	}
 }
 
-// attempt runs on a goroutine of the group's own, where nobody else recovers a
-// panic: it would end the process.
+// attempt calls the group's function. It runs on a goroutine where nothing else
+// recovers a panic, which would end the process.
 func (g *Group[K, V, R]) attempt(ctx context.Context, key K, values []V) (result R, err error) {
 	defer func() {
 		if r := recover(); r != nil {

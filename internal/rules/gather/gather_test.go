@@ -14,13 +14,13 @@ import (
 	"agegate/internal/rules/gather"
 )
 
-// TestDo: one call runs while others come; these are served together.
+// TestDo: while one call runs, others arrive and are then served together.
 func TestDo(t *testing.T) {
 	errDown := errors.New("down")
 	for _, tt := range []struct {
 		name string
 		come int
-		runs []int // how many calls each run serves
+		runs []int // number of calls that each run serves
 		err  error
 	}{
 		{"alone", 0, []int{1}, nil},

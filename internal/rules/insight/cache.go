@@ -28,14 +28,14 @@ type cached[V any] struct {
 func newCache[K comparable, V any](now func() time.Time) *cache[K, V] {
 	values, err := lru.New[K, cached[V]](cacheMax)
 	if err != nil {
-		panic("insight: " + err.Error()) // for sizes below one
+		panic("insight: " + err.Error()) // New fails only for sizes below one
 	}
 	return &cache[K, V]{now: now, values: values}
 }
 
 // get returns the value of a key, computed by compute if it is older than
-// cacheTTL. If that fails, it returns an older value, if there is one, with
-// stale set.
+// cacheTTL. If that fails, it returns an older value with stale set, if it has
+// one.
 func (c *cache[K, V]) get(key K, name string, compute func() (V, error)) (value V, stale bool, err error) {
 	kept, ok := c.values.Get(key)
 	if ok && c.fresh(kept) {

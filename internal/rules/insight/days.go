@@ -17,7 +17,8 @@ type Outcome struct {
 
 // Outcomes counts the scope's sessions by the UTC day of their creation, status
 // and source, from the day of from to the day before that of to, in no particular
-// order. A deleted session still counts if its hour had been folded before.
+// order. A deleted session still counts if its hour was folded before the
+// deletion.
 func (s *Service) Outcomes(ctx context.Context, scope Scope, from, to time.Time) ([]Outcome, error) {
 	first, end := number(from, day), number(to, day)
 	groups, err := s.count(ctx, scope, start(first, day), s.now(), int64(day/hour))

@@ -10,20 +10,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// Checklist says which steps towards going live are done.
+// Checklist says which steps before going live are done.
 type Checklist struct {
-	SuccessURL, CancelURL, WebhookURL bool // are set
+	SuccessURL, CancelURL, WebhookURL bool // whether each is set
 	Progress
 	Allowance bool // a live session can be paid for
 }
 
-// Progress holds the steps of a checklist that other tables than the tenant's decide. Sessions
-// that were deleted after their hour was folded count too.
+// Progress holds the steps of a checklist that are read from tables other than
+// the tenant's. Sessions that were deleted after their hour was folded count too.
 type Progress struct {
 	Passed, FellBack, Spoofed bool // whether test mode has had a session with that result
-	WebhookAnswered           bool // whether test mode has an event that was answered with 2xx
+	WebhookAnswered           bool // whether an event of test mode was answered with 2xx
 	Certified                 bool // the certifier found no problem at the current Webhook URL
-	LiveKey                   bool // a live key is in force
+	LiveKey                   bool // whether a live key is in force
 }
 
 // Complete reports whether nothing is missing.
@@ -32,7 +32,7 @@ func (c Checklist) Complete() bool {
 }
 
 // Checklist returns a tenant's checklist. A complete one may be 15 s old. An
-// incomplete one is never cached, so a step shows as soon as it is done.
+// incomplete one is never cached, so that a completed step shows at once.
 func (s *Service) Checklist(ctx context.Context, t tenant.Tenant) (Checklist, error) {
 	if kept, ok := s.ready.values.Get(t.ID); ok && s.ready.fresh(kept) {
 		return kept.value, nil
@@ -54,7 +54,7 @@ func (s *Service) check(ctx context.Context, t tenant.Tenant, now time.Time) (Ch
 	}, err
 }
 
-// KeyUse is a key with the number of sessions that it created.
+// KeyUse is a key and the number of sessions created with it.
 type KeyUse struct {
 	tenant.APIKey
 	Sessions int64 // created with it in the last 24 hours, counted at most 15 s ago
@@ -79,8 +79,8 @@ func (s *Service) Keys(ctx context.Context, scope Scope) ([]KeyUse, error) {
 	return list, err
 }
 
-// Replica is a gateway process. Replicas with different fingerprints may decide
-// differently.
+// Replica is a gateway process. Replicas with different fingerprints may give
+// different results.
 type Replica struct {
 	ID          uuid.UUID
 	StartedAt   time.Time
@@ -91,7 +91,7 @@ type Replica struct {
 	Config      string // fingerprint of the settings that replicas share
 }
 
-// ReplicaStore keeps the replicas.
+// ReplicaStore stores the replicas.
 type ReplicaStore interface {
 	// PutReplica stores a replica, or updates its SeenAt if it is stored already,
 	// and deletes replicas not seen since before.
@@ -100,7 +100,8 @@ type ReplicaStore interface {
 	Replicas(ctx context.Context, since time.Time) ([]Replica, error)
 }
 
-// How often a replica reports, and after how long it counts as gone.
+// How often a replica reports, and the time without a report after which it
+// counts as gone.
 const (
 	HeartbeatEvery = 30 * time.Second
 	goneAfter      = 3 * HeartbeatEvery

@@ -51,7 +51,7 @@ type LedgerDay struct {
 	Delta  int64 // units
 }
 
-// Sum names a table of sums by what it adds up.
+// Sum identifies a table of sums.
 type Sum string
 
 // The sums.
@@ -60,7 +60,7 @@ const (
 	SumLedger   Sum = "ledger"   // by day
 )
 
-// FoldStore keeps the sums.
+// FoldStore stores the sums.
 type FoldStore interface {
 	// FoldedUpto returns the hour or day before which everything of a tenant has
 	// been folded, 0 if nothing has.
@@ -88,8 +88,8 @@ type FoldStore interface {
 const (
 	hour = time.Hour
 	day  = 24 * time.Hour
-	// closed is the margin for differing clocks of replicas: an hour, day or
-	// session that ended longer ago than this can no longer change.
+	// closed is a margin for differences between the replicas' clocks: an hour,
+	// day or session that ended longer ago than this can no longer change.
 	closed = hour
 )
 
@@ -106,8 +106,8 @@ func start(n int64, unit time.Duration) time.Time {
 // with document checks under way up to session.MaxLifetime and two hours. It
 // works in one small transaction per tenant and hour, and calls rest after each,
 // with the time at which that transaction began. Several replicas may run it at
-// once: each hour is folded by one of them. An interrupted run is continued by
-// the next.
+// the same time: each hour is folded by one of them. The next run continues an
+// interrupted one.
 func (s *Service) Fold(ctx context.Context, rest func(since time.Time)) error {
 	now := s.now()
 	for _, job := range []struct {
@@ -122,8 +122,8 @@ func (s *Service) Fold(ctx context.Context, rest func(since time.Time)) error {
 		if err != nil {
 			return err
 		}
-		// One step for each tenant in turn, so that one with much to fold does not
-		// keep the others waiting.
+		// Each tenant gets one step in turn, so that one with much to fold does
+		// not delay the others.
 		for len(tenants) > 0 {
 			var left []uuid.UUID
 			for _, id := range tenants {
@@ -162,8 +162,8 @@ func (s *Service) foldNext(ctx context.Context, sum Sum, tenantID uuid.UUID, bef
 }
 
 func (s *Service) foldHour(ctx context.Context, tenantID uuid.UUID, upto, n int64) (bool, error) {
-	// Counted outside the transaction that stores the sums: the hour is over, and
-	// what is deleted meanwhile counts as deleted after the fold.
+	// Counting happens outside the transaction that stores the sums: the hour is
+	// over, and a session deleted in between counts as deleted after the fold.
 	groups, err := s.store.CountSessions(ctx, tenantID, start(n, hour), start(n+1, hour), s.now().Add(-closed))
 	open := slices.ContainsFunc(groups, func(g Group) bool { return g.Status == session.StatusPending })
 	if err != nil || open {
@@ -180,12 +180,12 @@ func (s *Service) foldDay(ctx context.Context, tenantID uuid.UUID, upto, n int64
 	return s.store.FoldLedger(ctx, tenantID, upto, n, days)
 }
 
-// count counts the scope's sessions created at or after from: folded hours are
-// read from their sums, added up over steps of the given number of hours, and
-// younger ones are counted from rows. from must be the start of a step.
+// count counts the scope's sessions created at or after from. It reads folded
+// hours from their sums, added up over steps of the given number of hours, and
+// counts younger hours from rows. from must be the start of a step.
 func (s *Service) count(ctx context.Context, scope Scope, from, now time.Time, step int64) ([]Group, error) {
-	// The mark is read first and divides the two counts, so that an hour which is
-	// folded between them is counted once.
+	// The mark is read first and divides the two counts, so that an hour folded
+	// between them is counted once.
 	upto, err := s.store.FoldedUpto(ctx, SumSessions, scope.TenantID)
 	if err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ import (
 )
 
 // TestSumsEqualRows simulates weeks in which two replicas fold, are interrupted
-// and fold again, while sessions are created, end and are deleted. At every
-// moment the figures must equal a count of all sessions.
+// and fold again, while sessions are created, end and are deleted. The figures
+// must always equal a count of all sessions.
 func TestSumsEqualRows(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -86,7 +86,7 @@ func insert(t interface{ Fatal(...any) }, db *store.Store, s session.Session) {
 	}
 }
 
-// create makes a session with a random end up to a day later. The end takes
+// create creates a session with a random end up to a day later. The end takes
 // effect only when the test's clock reaches it.
 func (m *machine) create(t *rapid.T) {
 	s := session.Session{
@@ -105,7 +105,7 @@ func (m *machine) create(t *rapid.T) {
 		return &at
 	}
 	if s.Status == session.StatusExpired {
-		s.ExpiresAt = s.CreatedAt // the session is stored already, so its expiry has passed
+		s.ExpiresAt = s.CreatedAt // the session is already stored, so its expiry has passed
 	}
 	if rapid.Bool().Draw(t, "opened") {
 		s.OpenedAt = after(s.CreatedAt)
@@ -125,7 +125,7 @@ func (m *machine) create(t *rapid.T) {
 	m.sessions = append(m.sessions, s)
 }
 
-// complete passes a session that is still open.
+// complete passes an open session.
 func (m *machine) complete(t *rapid.T) {
 	i := slices.IndexFunc(m.sessions, func(s session.Session) bool { return s.StatusAt(m.now) == session.StatusPending })
 	if i < 0 {

@@ -1,7 +1,7 @@
 // Package insight answers a merchant's questions about what the gateway did:
 // lists and records of sessions and deliveries, figures over time, refused
-// requests, and what is missing before going live. It changes no session and
-// never shows an estimated age.
+// requests, and missing steps before going live. It changes no session and never
+// shows an estimated age.
 //
 // Figures over weeks are read from sums: every hour whose sessions can no longer
 // change is counted once (see Fold), and only younger ones are counted from rows.
@@ -20,7 +20,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// PageSize is how many rows a page of a list has at most.
+// PageSize is the maximum number of rows on a page of a list.
 const PageSize = 50
 
 // Scope is one mode of one tenant. Anything outside it is reported as not found.
@@ -73,9 +73,9 @@ type Store interface {
 	ListEvents(ctx context.Context, q EventQuery) (Found[webhook.Record], error)
 	// SessionByID returns the tenant's session, or fault.NotFound.
 	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (session.Session, error)
-	// Beside reports which data about a session other tables hold.
-	Beside(ctx context.Context, sess session.Session) (Beside, error)
-	// Events, EventByID and Endpoints are those of webhook.Journal.
+	// Related reports which data about a session other tables hold.
+	Related(ctx context.Context, sess session.Session) (Related, error)
+	// Events, EventByID and Endpoints have the contracts of webhook.Journal.
 	Events(ctx context.Context, f webhook.Filter) ([]webhook.Record, error)
 	EventByID(ctx context.Context, scope webhook.Scope, id string) (webhook.Record, []webhook.Attempt, error)
 	Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Endpoint, error)

@@ -6,8 +6,8 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// Seen says what the camera decided in live sessions for one target age, of all
-// tenants.
+// Seen counts the camera's decisions in live sessions for one target age, over
+// all tenants.
 type Seen struct {
 	TargetAge int
 	Passed    int64

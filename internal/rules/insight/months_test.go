@@ -16,7 +16,7 @@ import (
 
 func TestMonths(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
-		now := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) // a month before has no 31st
+		now := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) // the month before has no 31st
 		month := func(m time.Month) time.Time { return time.Date(2026, m, 1, 0, 0, 0, 0, time.UTC) }
 		id := newTenant(t, db, time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC))
 		entry := func(at time.Time, kind billing.EntryKind, source billing.Source, delta int64) billing.Entry {

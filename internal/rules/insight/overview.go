@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Window is how far back an overview looks.
+// Window is the length of time that an overview covers.
 type Window string
 
 // The windows.
@@ -59,7 +59,7 @@ type Overview struct {
 	Window Window
 	From   time.Time // the start of an hour; of a day in the zone for windows of days
 	AsOf   time.Time // when it was computed: at most 15 s ago unless Stale
-	Stale  bool      // the database did not answer: older figures are shown
+	Stale  bool      // the database did not answer, so the figures are older
 
 	Counts   Counts
 	Earned   Counts // Counts without the sessions whose result a test forced
@@ -97,7 +97,7 @@ func (c *Counts) add(status session.Status, n int64) {
 	}
 }
 
-// Funnel counts how far sessions came. Begun may be less than decided, because
+// Funnel counts how far sessions got. Begun may be less than decided, because
 // forced results and shoppers who go on without the camera never begin.
 type Funnel struct {
 	Created, Opened, Begun, Decided, Passed int64
@@ -130,10 +130,10 @@ func RateOf(n, of int64) Rate {
 	return Rate{Of: of, N: n, Share: share, Low: max(0, centre-half), High: min(1, centre+half)}
 }
 
-// maxEvents is the most events that WebhookHealth counts of each status.
+// maxEvents is the maximum of each count in WebhookHealth.
 const maxEvents = 1000
 
-// WebhookHealth says how well deliveries succeed. No count exceeds MaxEvents.
+// WebhookHealth says how well deliveries succeed. No count exceeds maxEvents.
 type WebhookHealth struct {
 	FirstTry  Rate // of the newest events that ended in the last 24 hours, delivered or failed: those delivered at the first attempt
 	Pending   int64
@@ -150,12 +150,12 @@ type EventCounts struct {
 
 // Allowance is the number of live sessions that a tenant can still pay for.
 type Allowance struct {
-	FreeLeft  int64 // of the UTC month; 0 or more; 0 if Unlimited
+	FreeLeft  int64 // free checks left in the UTC month; 0 or more; 0 if Unlimited
 	FreeLimit int64
 	Unlimited bool
 	Credit    int64
-	PerDay    float64 // units spent a day, on average over up to seven whole days; 0 if not known
-	DaysLeft  *int    // how long FreeLeft and Credit last at that rate; nil if not known or Unlimited
+	PerDay    float64 // units spent per day, averaged over up to seven whole days; 0 if unknown
+	DaysLeft  *int    // how long FreeLeft and Credit last at that rate; nil if unknown or Unlimited
 }
 
 type overviewKey struct {
@@ -172,8 +172,8 @@ func (s *Service) Overview(ctx context.Context, scope Scope, w Window, zone *tim
 	if err != nil {
 		return Overview{}, err
 	}
-	// The computation serves every request that waits for it, so it does not end
-	// with the request that began it.
+	// The computation serves every request that waits for it, so it must not end
+	// with the request that started it.
 	ctx = context.WithoutCancel(ctx)
 	o, stale, err := s.overview.get(overviewKey{scope, w, zone.String()}, fmt.Sprint(scope, w, zone), func() (Overview, error) {
 		return s.compute(ctx, scope, w, days, zone)
@@ -255,7 +255,7 @@ func (s *Service) webhookHealth(ctx context.Context, scope Scope, now time.Time)
 	return health, err
 }
 
-// spendDays is the number of whole days over which the use of units is
+// spendDays is the number of whole days over which the spending of units is
 // averaged.
 const spendDays = 7
 
@@ -300,7 +300,8 @@ func (s *Service) remaining(t tenant.Tenant, funds Funds) Allowance {
 	return a
 }
 
-// perDay returns the units spent a day from the day first to before.
+// perDay returns the units spent per day, from the day first to the day before
+// before.
 func perDay(days []LedgerDay, first, before int64) float64 {
 	var spent int64
 	for _, d := range days {

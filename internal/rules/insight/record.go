@@ -25,7 +25,7 @@ type Record struct {
 	CompletedAt *time.Time
 	SuccessURL  string
 	CancelURL   string
-	WebhookURL  string // empty when the tenant had none
+	WebhookURL  string // empty if the tenant had none
 	Source      session.Source
 	Basis       session.Basis  // on which the camera decided
 	Key         *tenant.APIKey // the key that created the session; nil if none did or it is not known
@@ -39,7 +39,7 @@ type Record struct {
 	Held                []Held
 }
 
-// MomentKind says what happened.
+// MomentKind is the kind of a moment.
 type MomentKind string
 
 // The kinds of moment. Each comment names the fields of Moment that are set in
@@ -67,7 +67,7 @@ type Moment struct {
 	Source   session.Source
 	EventID  string
 	Attempt  *webhook.Attempt
-	Way      session.Way // the way in which a document was read; empty for none
+	Way      session.Way // the way by which a document was read; empty if none
 	Refused  int         // documents refused so far
 	Document DocumentEnd // how a document check ended; empty if the result is not from one
 	Camera   CameraEnd   // how the camera check ended
@@ -125,8 +125,8 @@ func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Recor
 	}
 	r.Timeline = append(r.Timeline, attempts...)
 	slices.SortStableFunc(r.Timeline, func(a, b Moment) int { return a.At.Compare(b.At) })
-	beside, err := s.store.Beside(ctx, sess)
-	r.Held = heldOf(sess, beside, now)
+	related, err := s.store.Related(ctx, sess)
+	r.Held = heldOf(sess, related, now)
 	return r, err
 }
 
@@ -139,8 +139,8 @@ func (s *Service) key(ctx context.Context, tenantID, id uuid.UUID) (*tenant.APIK
 	return nil, err
 }
 
-// momentsOf returns the moments that the session's row shows. Moments with
-// equal times are in the order in which they happen.
+// momentsOf returns the moments that the session's row shows. Moments with equal
+// times are in the order in which they happened.
 func momentsOf(sess session.Session, now time.Time) []Moment {
 	list := []Moment{{At: sess.CreatedAt, Kind: MomentCreated}}
 	add := func(at *time.Time, m Moment) {
@@ -191,8 +191,8 @@ func (s *Service) attemptsOf(ctx context.Context, sess session.Session) ([]Momen
 	return list, nil
 }
 
-// HeldKey identifies a stored field about the shopper, whose name is shown in
-// the reader's language.
+// HeldKey identifies a stored field about the shopper. Pages show its name in the
+// reader's language.
 type HeldKey string
 
 // The fields about the shopper that a session can have. Each comment names the
@@ -211,18 +211,18 @@ const (
 	HeldDocument   HeldKey = "document"   // At; when the document check was offered
 	HeldWay        HeldKey = "way"        // Way; the way of the last document
 	HeldRefusals   HeldKey = "refusals"   // Count; of documents
-	HeldRequest    HeldKey = "request"    // the open request to a wallet, with what became of it
+	HeldRequest    HeldKey = "request"    // the open request to a wallet and its result
 	HeldFaceMatch  HeldKey = "face_match" // At; consent to compare the portrait of a document with the face
 	HeldFilmed     HeldKey = "filmed"     // Count; seconds of camera time for documents
-	HeldNext       HeldKey = "next"       // of a test session: its next redirect will be expired
+	HeldNext       HeldKey = "next"       // of a test session: its next redirect will carry an expired token
 	HeldAttempts   HeldKey = "attempts"   // Count
 	HeldStrikes    HeldKey = "strikes"    // Count
 	HeldResult     HeldKey = "result"     // At, Result
 	HeldEvent      HeldKey = "event"      // the webhook event with the result
 )
 
-// Held says whether a field about the shopper is stored. Pictures never are, so
-// there is no key for them.
+// Held says whether a field about the shopper is stored. Pictures are never
+// stored, so there is no key for them.
 type Held struct {
 	Key    HeldKey
 	Stored bool
@@ -232,16 +232,16 @@ type Held struct {
 	Way    session.Way
 }
 
-// Beside says which data about a session other tables hold.
-type Beside struct {
+// Related says which data about a session other tables hold.
+type Related struct {
 	LinkCopy bool // an idempotency claim holds the encrypted link
 	Phone    bool // a handover was opened on a phone
 	Request  bool // a request to a wallet is stored
 	Event    bool
 }
 
-// heldOf lists every field about the shopper, stored or not.
-func heldOf(sess session.Session, b Beside, now time.Time) []Held {
+// heldOf lists every field about the shopper, whether stored or not.
+func heldOf(sess session.Session, b Related, now time.Time) []Held {
 	timed := func(key HeldKey, at *time.Time) Held { return Held{Key: key, Stored: at != nil, At: at} }
 	counted := func(key HeldKey, n int) Held { return Held{Key: key, Stored: n > 0, Count: n} }
 	result := timed(HeldResult, sess.CompletedAt)

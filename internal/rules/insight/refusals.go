@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits of what is kept of refused requests.
+// Limits of what is stored about refused requests.
 const (
 	RefusalsKept   = 7 * day
 	maxRefusals    = 500   // rows of a tenant and mode
@@ -24,8 +24,8 @@ type Refusal struct {
 	Route  string // method and pattern
 	Status int
 	Type   string    // of the error
-	Loc    string    // of the field, as "body.success_url"; empty without one
-	KeyID  uuid.UUID // the key used; the zero UUID if not known
+	Loc    string    // of the field, such as "body.success_url"; empty without a field
+	KeyID  uuid.UUID // the key used; the zero UUID if unknown
 }
 
 // RefusalCount is how often a refusal happened in one minute.
@@ -36,7 +36,7 @@ type RefusalCount struct {
 	RequestID string // ID of the last refused request
 }
 
-// RefusalStore keeps counts of refusals.
+// RefusalStore stores counts of refusals.
 type RefusalStore interface {
 	// AddRefusals adds counts of one scope to those stored, and deletes the oldest
 	// beyond keep.
@@ -60,8 +60,8 @@ func (s *Service) PruneRefusals(ctx context.Context, limit int) (int, error) {
 }
 
 // Recorder counts refusals in memory until they are written. It is safe for
-// concurrent use. It holds a bounded number for each tenant and mode: a tenant
-// that is refused in very many ways loses only its own counts.
+// concurrent use. It holds a limited number for each tenant and mode: a tenant
+// whose requests are refused in very many ways loses only its own counts.
 type Recorder struct {
 	store RefusalStore
 	now   func() time.Time

@@ -7,11 +7,11 @@ import (
 )
 
 // CameraEnd says how a session's camera check ended. It never contains the
-// estimate, only on which side of the cutoff it was.
+// estimate, only whether it reached the cutoff.
 type CameraEnd string
 
-// The ends of a camera check. A session has none of them while its camera check
-// has not ended, or if a forced result replaced it.
+// The ends of a camera check. A session has none of them until its camera check
+// has ended, or if a forced result replaced it.
 const (
 	CameraReached CameraEnd = "reached" // the estimate reached the cutoff
 	CameraBelow   CameraEnd = "below"   // the estimate was below the cutoff
@@ -27,9 +27,9 @@ type Story struct {
 	Forced   bool           // the result was forced
 	Opened   bool           // the link was opened
 	Begun    bool           // the camera check began
-	Camera   CameraEnd      // empty for none
+	Camera   CameraEnd      // empty without an end
 	Offered  bool           // a document was asked for
-	Document DocumentEnd    // empty for none
+	Document DocumentEnd    // empty without an end
 	Way      session.Way    // the way in which a document proved the age
 	Cutoff   *float64       // years the estimate had to reach; nil when none was compared
 }

@@ -17,8 +17,8 @@ type System struct {
 	Replicas []Replica // the running replicas, oldest first
 	Queue    Queue
 	Database Database
-	// FoldedUpto is the start of the newest hour of sessions that is not folded, the
-	// zero time before the first fold.
+	// FoldedUpto is the start of the newest hour of sessions that is not folded;
+	// zero before the first fold.
 	FoldedUpto time.Time
 	AsOf       time.Time
 }
@@ -27,18 +27,18 @@ type System struct {
 type Queue struct {
 	Pending   int64
 	OldestDue time.Duration  // how long the oldest due delivery has been due
-	Disabled  []HostCount    // hosts with disabled endpoints, the most endpoints first
+	Disabled  []HostCount    // hosts with disabled endpoints, those with the most first
 	Failing   []TenantFailed // tenants with failed events, the most first; at most MaxFailing
 }
 
-// HostCount is a host with how many of its endpoints are disabled.
+// HostCount is a host and the number of its disabled endpoints.
 type HostCount struct {
 	Host      string
 	Endpoints int
 	Since     time.Time // the oldest
 }
 
-// TenantFailed is a tenant with how many of its events have failed.
+// TenantFailed is a tenant and the number of its failed events.
 type TenantFailed struct {
 	TenantID uuid.UUID
 	Name     string
@@ -68,7 +68,7 @@ type SystemStore interface {
 	FailedByTenant(ctx context.Context, limit, atMost int) ([]TenantFailed, error)
 	DatabaseState(ctx context.Context) (Database, error)
 	// NewestFold returns the latest hour up to which any tenant's sessions are
-	// folded, 0 if none are.
+	// folded, or 0.
 	NewestFold(ctx context.Context) (int64, error)
 }
 

@@ -17,7 +17,7 @@ import (
 	"agegate/internal/store/pgtest"
 )
 
-// BenchmarkComplete prints how many live sessions a second eight shoppers
+// BenchmarkComplete prints how many live sessions per second eight shoppers
 // complete, each with its event and its unit.
 func BenchmarkComplete(b *testing.B) {
 	b.Run("sqlite", func(b *testing.B) { complete(b, "sqlite:"+filepath.Join(b.TempDir(), "agegate.db")) })

@@ -17,32 +17,32 @@ import (
 	"github.com/google/uuid"
 )
 
-// What bounds a tenant's QA cards and whoever has their links.
+// Limits of a tenant's QA cards and of the people who have their links.
 const (
-	MaxCards    = 30 // of a tenant at a time
-	CardShare   = 50 // sessions that one card makes in a UTC day
+	MaxCards    = 30 // of a tenant at the same time
+	CardShare   = 50 // sessions created with one card in a UTC day
 	MaxCardName = 60 // characters
 )
 
-// CardOutcomes are what cards force, as values of the hosted page's parameter
-// force.
+// CardOutcomes are the outcomes that cards can force, as values of the hosted
+// page's parameter force.
 var CardOutcomes = []string{"verified", "fallback", "spoof"}
 
-// Card is a QA card: a link that makes test sessions with one outcome, to be
-// printed. Whoever has the link can use it.
+// Card is a QA card: a printable link that creates test sessions with one
+// outcome. Anyone who has the link can use it.
 type Card struct {
 	ID        uuid.UUID
 	TenantID  uuid.UUID
-	LinkHash  []byte // of the token, which is stored nowhere
+	LinkHash  []byte // hash of the token, which is not stored
 	Name      string
 	Outcome   string // one of CardOutcomes
 	TargetAge int
 	CreatedAt time.Time
 	Day       string // the UTC day, 2006-01-02, of the last scan; empty before the first
-	Used      int64  // sessions of that day
+	Used      int64  // sessions created on that day
 }
 
-// UsedOn returns how many sessions the card has made in the UTC day of now.
+// UsedOn returns how many sessions the card has created in the UTC day of now.
 func (c Card) UsedOn(now time.Time) int64 {
 	if c.Day != billing.Day(now) {
 		return 0
@@ -58,11 +58,11 @@ var (
 	ErrNoCard       = fault.New(fault.NotFound, "Card not found")
 )
 
-// CardStore keeps the cards of all tenants.
+// CardStore stores the cards of all tenants.
 type CardStore interface {
 	// InsertCards stores new cards of one tenant, and their entries of the audit
-	// log. It decides on the locked row of the tenant and returns ErrTooManyCards if
-	// it would then have more than most.
+	// log. It locks the tenant's row and returns ErrTooManyCards if the tenant
+	// would then have more than most.
 	InsertCards(ctx context.Context, cards []Card, most int, acts []audit.Act) error
 	// DeleteCard deletes a tenant's card, with an entry, or returns fault.NotFound.
 	DeleteCard(ctx context.Context, tenantID, id uuid.UUID, act audit.Act) error
@@ -70,12 +70,14 @@ type CardStore interface {
 	Cards(ctx context.Context, tenantID uuid.UUID) ([]Card, error)
 	// CardByLink returns the card with the hash of a token, or fault.NotFound.
 	CardByLink(ctx context.Context, linkHash []byte) (Card, error)
-	// TakeScan counts one session of a card on a day, unless share (1 or more) have been counted
-	// on it or the tenant is disabled. It reports whether it did.
+	// TakeScan counts one session of a card on a day. It counts nothing if share
+	// sessions (1 or more) have already been counted on that day or the tenant is
+	// disabled. It reports whether it did.
 	TakeScan(ctx context.Context, id uuid.UUID, day string, share int64) (bool, error)
 }
 
-// Cards makes, lists, revokes and uses QA cards. They make test sessions only.
+// Cards creates, lists, revokes and uses QA cards. They create only test
+// sessions.
 type Cards struct {
 	store    CardStore
 	sessions *Service
@@ -89,15 +91,15 @@ func NewCards(store CardStore, sessions *Service, random io.Reader, now func() t
 	return &Cards{store: store, sessions: sessions, random: random, now: now}
 }
 
-// MadeCard is a new card with its link's token, which cannot be looked up later.
+// MadeCard is a new card with its link's token, which cannot be read later.
 type MadeCard struct {
 	Card
 	Token string
 }
 
-// Make makes a card for each of the outcomes, which are of CardOutcomes. It returns
-// fault.Invalid with ErrCardName in the field name, or ErrTooManyCards, and then
-// makes none.
+// Make creates a card for each of the outcomes, which must be in CardOutcomes. If
+// it returns an error, it creates none: fault.Invalid with ErrCardName in the
+// field name, or ErrTooManyCards.
 func (c *Cards) Make(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, name string, targetAge int, outcomes []string) ([]MadeCard, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > MaxCardName || strings.ContainsFunc(name, tenant.IsHidden) {
@@ -145,8 +147,8 @@ func (c *Cards) Card(ctx context.Context, tenantID, id uuid.UUID) (Card, error) 
 	return cards[i], nil
 }
 
-// Revoke ends a tenant's card at once: nothing remains of it but the entries of the
-// audit log. It returns ErrNoCard.
+// Revoke deletes a tenant's card. Only the entries of the audit log remain. It
+// returns ErrNoCard.
 func (c *Cards) Revoke(ctx context.Context, actor audit.Actor, tenantID, id uuid.UUID) error {
 	card, err := c.Card(ctx, tenantID, id)
 	if err != nil {
@@ -155,15 +157,17 @@ func (c *Cards) Revoke(ctx context.Context, actor audit.Actor, tenantID, id uuid
 	return notFoundAs(c.store.DeleteCard(ctx, tenantID, id, c.act(actor, audit.QACardRevoke, card)), ErrNoCard)
 }
 
-// ByLink returns the card of a link's token, or ErrNoCard. It uses nothing up.
+// ByLink returns the card of a link's token, or ErrNoCard. It does not count as a
+// use.
 func (c *Cards) ByLink(ctx context.Context, token string) (Card, error) {
 	card, err := c.store.CardByLink(ctx, credential.HashToken(token))
 	return card, notFoundAs(err, ErrNoCard)
 }
 
-// Use makes a test session with a card, and returns its verification URL with the
-// outcome. It returns ErrCardUsedUp, also for a disabled tenant, and what
-// Service.Create returns; a session that could not be created counts as well.
+// Use creates a test session with a card, and returns its verification URL with
+// the outcome. It returns ErrCardUsedUp, even for a disabled tenant, and the
+// errors of Service.Create. A session that could not be created still counts as a
+// use.
 func (c *Cards) Use(ctx context.Context, card Card) (string, error) {
 	took, err := c.store.TakeScan(ctx, card.ID, billing.Day(c.now()), CardShare)
 	if err != nil {

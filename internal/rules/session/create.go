@@ -33,14 +33,14 @@ const (
 	FieldCancelURL  = "cancel_url"
 )
 
-// Errors about callback URLs, beside those of tenant.CallbackRule.
+// Errors about callback URLs, in addition to those of tenant.CallbackRule.
 var (
 	ErrHostNotRegistered = errors.New("its host and port are not those of a registered URL")
 	ErrNoURLRegistered   = errors.New("it is omitted, and none is registered")
 )
 
-// Created is a new session as the merchant is told of it. VerificationURL
-// cannot be looked up later, but see Service.TestLink.
+// Created is a new session in the form returned to the merchant. VerificationURL
+// cannot be read later, but see Service.TestLink.
 type Created struct {
 	SessionID       uuid.UUID
 	VerificationURL string
@@ -48,10 +48,10 @@ type Created struct {
 	Replayed        bool // created by an earlier request with the same idempotency key
 }
 
-// Create makes a PENDING session and reserves what it costs. It returns
+// Create creates a PENDING session and reserves its cost. It returns
 // fault.Invalid for a callback URL that breaks the registration rule,
-// fault.TooMany or fault.InsufficientFunds when the tenant has no unit left,
-// and fault.Conflict when the idempotency key was used for another request.
+// fault.TooMany or fault.InsufficientFunds if the tenant has no unit left, and
+// fault.Conflict if the idempotency key was used for another request.
 func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRequest) (Created, error) {
 	t, err := s.tenants.Tenant(ctx, caller.TenantID)
 	if err != nil {
@@ -91,9 +91,8 @@ func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Create
 	return Created{SessionID: id, VerificationURL: s.cfg.VerifyURL + "/v/" + link, ExpiresAt: expiresAt}
 }
 
-// newSession returns a new session with its callback URLs, and the fields that
-// are refused. A session with refused fields is incomplete and must not be
-// stored.
+// newSession returns a new session with its callback URLs, and the refused
+// fields. A session with refused fields is incomplete and must not be stored.
 func (s *Service) newSession(t tenant.Tenant, caller tenant.Caller, req CreateRequest) (Session, []fault.FieldError) {
 	success, cancel, refused := s.destinations(t, req.SuccessURL, req.CancelURL)
 	now := s.now()
@@ -151,7 +150,7 @@ func (s *Service) destination(t tenant.Tenant, own *string, registered string) (
 }
 
 // idempotencyClaim returns the claim to store for a request with an
-// Idempotency-Key, and nil for one without.
+// Idempotency-Key, or nil for one without.
 func (s *Service) idempotencyClaim(sess Session, link string, req CreateRequest) (*IdempotencyClaim, error) {
 	if req.IdempotencyKey == "" {
 		return nil, nil
@@ -219,7 +218,7 @@ func (s *Service) ByIdempotencyKey(ctx context.Context, tenantID uuid.UUID, live
 
 func linkContext(id uuid.UUID) string { return "link|" + id.String() }
 
-// orNone returns "-", which is no valid URL, for an omitted one.
+// orNone returns the URL, or "-", which is not a valid URL, if it was omitted.
 func orNone(s *string) string {
 	if s == nil {
 		return "-"

@@ -14,18 +14,18 @@ type creation struct {
 	sess    Session
 	charge  billing.Charge
 	claim   *IdempotencyClaim  // nil without an idempotency key
-	refused []fault.FieldError // of a request whose first answer may be looked up by its claim all the same
+	refused []fault.FieldError // the refused fields; the creation may still be the repetition of an earlier request, which is found by its claim
 }
 
 // errReplay rolls back a transaction whose idempotency key is already in use.
 var errReplay = errors.New("session: idempotency key was used")
 
-// write writes a creation. It returns errReplay and the earlier claim for an
-// idempotency key that is in use.
+// write writes a creation. It returns errReplay and the earlier claim if the
+// idempotency key is already in use.
 func (s *Service) write(ctx context.Context, c creation) (earlier IdempotencyClaim, err error) {
 	if len(c.refused) == 0 {
 		written, err := s.creations.Do(ctx, line{s.cfg.Limits.Terms(c.charge), c.claim != nil}, c)
-		// Any other error may be about another creation.
+		// Any other error may concern another creation.
 		if written || err != nil && (ctx.Err() != nil || fault.CodeOf(err) == fault.Unavailable) {
 			return IdempotencyClaim{}, err
 		}
@@ -37,8 +37,8 @@ func (s *Service) write(ctx context.Context, c creation) (earlier IdempotencyCla
 	return s.writeAlone(ctx, c)
 }
 
-// writeAlone writes a creation in a transaction of its own, which also finds out
-// why it cannot be written.
+// writeAlone writes a creation in its own transaction, which also finds out why
+// it cannot be written.
 func (s *Service) writeAlone(ctx context.Context, c creation) (earlier IdempotencyClaim, err error) {
 	err = s.store.UpdateSessions(ctx, func(tx Tx) error {
 		if c.claim != nil {
@@ -51,8 +51,8 @@ func (s *Service) writeAlone(ctx context.Context, c creation) (earlier Idempoten
 				return errReplay
 			}
 		}
-		// Checked after the claim: a repeated request gets its first answer even if
-		// the tenant's settings have changed.
+		// This is checked after the claim: a repeated request gets its first
+		// answer even if the tenant's settings have changed.
 		if len(c.refused) > 0 {
 			return fault.InvalidFields(c.refused...)
 		}
@@ -64,8 +64,8 @@ func (s *Service) writeAlone(ctx context.Context, c creation) (earlier Idempoten
 	return earlier, err
 }
 
-// writeTogether writes creations in one transaction, or reports false. They would
-// wait for each other anyway, at the balance's lock.
+// writeTogether writes creations in one transaction, or reports false. Otherwise
+// they would wait for each other at the balance's lock.
 func (s *Service) writeTogether(ctx context.Context, l line, together []creation) (bool, error) {
 	var sessions []Session
 	var claims []IdempotencyClaim
@@ -87,12 +87,12 @@ func (s *Service) writeTogether(ctx context.Context, l line, together []creation
 	return false, nil
 }
 
-// maxTogether is the most creations that one transaction writes.
+// maxTogether is the maximum number of creations in one transaction.
 const maxTogether = 64
 
-// line is what creations must have in common to be written together. Those with
-// an idempotency key have lines of their own, because one key that is in use
-// keeps a whole transaction from being written.
+// line holds what creations must have in common to be written together. Each
+// creation with an idempotency key has its own line, because one key that is in
+// use prevents a whole transaction.
 type line struct {
 	billing.Terms
 	claimed bool

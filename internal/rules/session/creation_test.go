@@ -12,13 +12,13 @@ import (
 	"agegate/internal/rules/gather"
 )
 
-// lateStore is asked after the request's time is over.
+// lateStore is a store that is called only after the request's deadline.
 type lateStore struct{ Store }
 
 func (lateStore) UpdateSessions(ctx context.Context, _ func(Tx) error) error { return ctx.Err() }
 
-// TestNotWrittenInTime: a creation that could not be written with others, and
-// whose time is over, is not reported as written.
+// TestNotWrittenInTime: a creation that could not be written with others before
+// its deadline is not reported as written.
 func TestNotWrittenInTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &Service{store: lateStore{}}
@@ -42,14 +42,14 @@ func (s *aloneStore) UpdateSessions(context.Context, func(Tx) error) error {
 	return nil
 }
 
-// TestWrittenAloneAfterAPanic: a creation is written although the transaction that
-// it shared with others panicked, which is logged without the panic's value.
+// TestWrittenAloneAfterAPanic: a creation is written even if the transaction that
+// it shared with others panicked. The panic is logged without its value.
 func TestWrittenAloneAfterAPanic(t *testing.T) {
 	var log bytes.Buffer
 	store := &aloneStore{}
 	s := &Service{store: store, cfg: Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 	s.creations = gather.New(maxTogether, func(context.Context, line, []creation) (_ bool, err error) {
-		defer func() { err = fault.Recovered(recover()) }() // as for those that waited
+		defer func() { err = fault.Recovered(recover()) }() // as for calls that waited
 		panic(errors.New("an input"))
 	})
 	if _, err := s.write(t.Context(), creation{}); err != nil || store.written != 1 {

@@ -11,19 +11,19 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// ErrDisabled is returned for every action of a shopper on a session whose
-// tenant is disabled.
+// ErrDisabled is returned for every action of a shopper if the session's tenant
+// is disabled.
 var ErrDisabled = fault.New(fault.TenantDisabled, "This check is not available")
 
-// Claim identifies the device that makes a camera check. The zero value is the
-// browser that the session is bound to, which cannot change; a phone's claim,
+// Claim identifies the device that performs a camera check. The zero value is the
+// browser to which the session is bound, which cannot change. A phone's claim,
 // from PhoneClaim, ends when its handover is replaced.
 type Claim struct {
 	tokenHash []byte // of the handover; nil means the session's own browser
 	phoneHash []byte
 }
 
-// PhoneClaim is the claim of the phone that accepted the handover with this
+// PhoneClaim returns the claim of the phone that accepted the handover with this
 // token and holds cookie.
 func PhoneClaim(token, cookie string) Claim {
 	return Claim{tokenHash: credential.HashToken(token), phoneHash: credential.HashToken(cookie)}
@@ -41,22 +41,22 @@ func (c Claim) holds(tx HandoverTx, linkHash []byte) (bool, error) {
 	return bytes.Equal(h.TokenHash, c.tokenHash) && bytes.Equal(h.PhoneHash, c.phoneHash), err
 }
 
-// decision is one transaction that changes one open session. Everything it
-// depends on was read while the session's row was locked, so no other request
-// or replica can change it before the transaction ends.
+// decision is one transaction that changes one open session. All data that it
+// depends on was read while the session's row was locked, so no other request or
+// replica can change the session before the transaction ends.
 type decision struct {
 	Tx
-	sess   Session // as read; decide saves what the decision changes
+	sess   Session // as read; decide saves the changes to it
 	tenant tenant.Tenant
 	now    time.Time
 	events []DocumentEvent
 }
 
-// decide runs change in the transaction of a decision and returns the updated
-// session. It returns ErrDisabled when the tenant is disabled, ErrLate when the
-// session is not open or the claim has ended, and any error of change; the
-// returned session is then the stored one, unchanged. Only the immutable fields
-// of view are used.
+// decide runs change in a transaction on the locked session and returns the
+// updated session. It returns ErrDisabled if the tenant is disabled, ErrLate if
+// the session is not open or the claim has ended, and any error of change; then
+// the returned session is the stored one, unchanged. Only the immutable fields of
+// view are used.
 func (s *Service) decide(ctx context.Context, view Session, by Claim, change func(d *decision) error) (Session, error) {
 	after := view
 	var events []DocumentEvent
@@ -67,8 +67,9 @@ func (s *Service) decide(ctx context.Context, view Session, by Claim, change fun
 		}
 		after = row
 		d := &decision{Tx: tx, sess: row, now: s.now()}
-		// Read by a second statement, not by a join: a statement that waited for a
-		// row lock reads the tables it does not lock as they were before it waited.
+		// The tenant is read by a second statement, not by a join: a statement
+		// that waited for a row lock sees the tables that it does not lock as
+		// they were before the wait.
 		if d.tenant, err = tx.Tenant(row.TenantID); err != nil {
 			return err
 		}
@@ -95,7 +96,7 @@ func (s *Service) decide(ctx context.Context, view Session, by Claim, change fun
 	if code := fault.CodeOf(err); err == nil || code != "" && code != fault.Unavailable {
 		return after, err
 	}
-	// It is unknown whether a failed COMMIT took effect: read the row.
+	// A failed COMMIT may have taken effect, so the row is read.
 	after, readErr := s.store.SessionByLink(ctx, view.LinkHash)
 	switch {
 	case readErr != nil:
@@ -115,7 +116,7 @@ func (d *decision) make(change func(d *decision) error) error {
 	return d.SaveSession(d.sess)
 }
 
-// lateUnless returns ErrLate for a conditional update that changed no row.
+// lateUnless returns err, or ErrLate if a conditional update changed no row.
 func lateUnless(ok bool, err error) error {
 	if err == nil && !ok {
 		return ErrLate

@@ -7,11 +7,12 @@ import (
 	"agegate/internal/rules/fault"
 )
 
-// ChooseWay begins a way of the open document check, which moves the expiry. It
-// withdraws an earlier consent to the comparison of the faces, because choosing
-// again asks again. An open request to a wallet ends; request is the nonce of the
-// next one, nil for a way without. It returns ErrLate when no document check is
-// open or the tenant does not allow the way, ErrAnswered, and ErrDisabled.
+// ChooseWay begins a way of the open document check and extends the expiry. It
+// withdraws an earlier consent to the comparison of faces, because choosing again
+// asks again. It ends an open request to a wallet; request is the nonce of the
+// next request, or nil for a way without one. It returns ErrLate if no document
+// check is open or the tenant does not allow the way, ErrAnswered, and
+// ErrDisabled.
 func (s *Service) ChooseWay(ctx context.Context, sess Session, way Way, request []byte) (Session, error) {
 	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
 		if !d.allows(way) || !d.sess.DocumentOpen() {
@@ -25,9 +26,9 @@ func (s *Service) ChooseWay(ctx context.Context, sess Session, way Way, request 
 	})
 }
 
-// replaceRequest ends the open request to a wallet and makes the one with the
-// nonce, unless that is nil. What a wallet has answered is not dropped, unless the
-// tenant does not allow wallets any more: then it counts for nothing.
+// replaceRequest ends the open request to a wallet and creates the one with the
+// nonce, unless that is nil. A wallet's answer is not dropped, unless the tenant
+// no longer allows wallets: then the answer does not count.
 func (d *decision) replaceRequest(nonce []byte) error {
 	if !d.allows(WayWallet) {
 		return nil
@@ -39,8 +40,7 @@ func (d *decision) replaceRequest(nonce []byte) error {
 	return err
 }
 
-// answer uses up the request to a wallet that a document answers, if it answers
-// one.
+// answer uses up the wallet request that a document answers, if there is one.
 func (d *decision) answer(nonce []byte) error {
 	if nonce == nil {
 		return nil
@@ -49,17 +49,17 @@ func (d *decision) answer(nonce []byte) error {
 	return lateUnless(ok, err)
 }
 
-// agreed reports whether a document may be judged on a way now: photographs only
-// with consent to the comparison of the faces.
+// agreed reports whether a document may be judged on a way now. Photographs need
+// consent to the comparison of faces.
 func (d *decision) agreed(way Way) bool {
 	return d.allows(way) && (way != WayPhoto || d.sess.FaceMatchAt != nil)
 }
 
-// allows reports whether the tenant allows a way of the document check now. No
-// way, which is to decline the check, is always allowed.
+// allows reports whether the tenant allows a way of the document check now. The
+// empty way, used to decline the check, is always allowed.
 func (d *decision) allows(way Way) bool { return way == "" || d.tenant.Allows(string(way)) }
 
-// progress moves the expiry because of a step in the open document check.
+// progress extends the expiry because of a step in the open document check.
 func (s *Service) progress(d *decision) error {
 	if !d.sess.DocumentOpen() {
 		return ErrLate
@@ -67,10 +67,10 @@ func (s *Service) progress(d *decision) error {
 	return d.extendTo(s.extended(d))
 }
 
-// ConsentFaceMatch records that the shopper agrees to have a document's portrait
-// compared with their face, and moves the expiry. An open request to a wallet
-// ends. It returns ErrLate when no document check is open or the tenant does not
-// allow photographs, ErrAnswered, and ErrDisabled.
+// ConsentFaceMatch records that the shopper agrees to the comparison of a
+// document's portrait with their face, and extends the expiry. An open request to
+// a wallet ends. It returns ErrLate if no document check is open or the tenant
+// does not allow photographs, ErrAnswered, and ErrDisabled.
 func (s *Service) ConsentFaceMatch(ctx context.Context, sess Session) (Session, error) {
 	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
 		if !d.allows(WayPhoto) || !d.sess.DocumentOpen() {
@@ -86,11 +86,11 @@ func (s *Service) ConsentFaceMatch(ctx context.Context, sess Session) (Session, 
 	})
 }
 
-// TakeDocumentCamera counts camera time for photographing a document, before it
-// is used, and moves the expiry. It returns the session as it then stands. It
-// returns fault.TooMany when less is left, ErrLate when no document check is
-// open, the comparison of the faces was not agreed to, the tenant does not allow
-// photographs or the claim has ended, and ErrDisabled.
+// TakeDocumentCamera counts camera time for photographing a document, before the
+// time is used, and extends the expiry. It returns the updated session. It
+// returns fault.TooMany if less time is left, ErrLate if no document check is
+// open, the shopper has not agreed to the comparison of faces, the tenant does
+// not allow photographs or the claim has ended, and ErrDisabled.
 func (s *Service) TakeDocumentCamera(ctx context.Context, sess Session, by Claim, time time.Duration) (Session, error) {
 	return s.decide(ctx, sess, by, func(d *decision) error {
 		if !d.allows(WayPhoto) {
@@ -107,12 +107,12 @@ func (s *Service) TakeDocumentCamera(ctx context.Context, sess Session, by Claim
 	})
 }
 
-// RefuseDocument counts a document that was read and refused; the MaxDocuments-th
-// one ends the document check as not passed. A refusal counts also when the
-// consent to the comparison of the faces was withdrawn meanwhile. It returns the
-// session as it then stands. It returns ErrLate when no document check is open,
-// the tenant does not allow the way, the wallet's request is no longer the present
-// one or the claim has ended, and ErrDisabled.
+// RefuseDocument counts a document that was read and refused; refusal number
+// MaxDocuments ends the document check as not passed. A refusal counts even if
+// the consent to the comparison of faces was withdrawn in the meantime. It
+// returns the updated session. It returns ErrLate if no document check is open,
+// the tenant does not allow the way, the wallet's request is no longer the
+// current one or the claim has ended, and ErrDisabled.
 func (s *Service) RefuseDocument(ctx context.Context, sess Session, read Document) (Session, error) {
 	way := read.Way
 	after, err := s.decide(ctx, sess, read.Claim, func(d *decision) error {
@@ -136,10 +136,10 @@ func (s *Service) RefuseDocument(ctx context.Context, sess Session, read Documen
 	return after, err
 }
 
-// DocumentOutcome is what happened in a document check, for metrics.
+// DocumentOutcome is an event of a document check, for metrics.
 type DocumentOutcome string
 
-// The outcomes. Those of a document that was read have a way.
+// The outcomes. Those about a document that was read have a way.
 const (
 	DocumentOffered  DocumentOutcome = "offered"
 	DocumentDeclined DocumentOutcome = "declined"
@@ -148,13 +148,13 @@ const (
 	DocumentPassed   DocumentOutcome = "passed"
 )
 
-// DocumentEvent is an outcome on a way; the way is empty where there is none.
+// DocumentEvent is an outcome on a way; the way is empty if there is none.
 type DocumentEvent struct {
 	Way     Way
 	Outcome DocumentOutcome
 }
 
-// DocumentEvents returns every event that there can be.
+// DocumentEvents returns every possible event.
 func DocumentEvents() []DocumentEvent {
 	events := []DocumentEvent{{"", DocumentOffered}, {"", DocumentDeclined}}
 	for _, way := range []Way{WayWallet, WayPhoto} {
@@ -177,7 +177,7 @@ func documentOutcome(v CheckResult) DocumentOutcome {
 	}
 }
 
-// happened notes an event, which is told once the decision is committed.
+// happened records an event, which is reported after the commit.
 func (d *decision) happened(way Way, outcome DocumentOutcome) {
 	d.events = append(d.events, DocumentEvent{way, outcome})
 }
@@ -190,8 +190,8 @@ func (s *Service) offerDocument(d *decision, made Decision) error {
 	return d.extendTo(s.extended(d))
 }
 
-// extended returns the new expiry for progress made now. It is never earlier
-// than the present one and never past MaxLifetime.
+// extended returns the new expiry for progress made now. It is never earlier than
+// the current expiry and never later than MaxLifetime allows.
 func (s *Service) extended(d *decision) time.Time {
 	expiresAt := d.now.Add(s.cfg.TTL)
 	if limit := d.sess.CreatedAt.Add(MaxLifetime); expiresAt.After(limit) {
@@ -203,8 +203,7 @@ func (s *Service) extended(d *decision) time.Time {
 	return expiresAt
 }
 
-// extendTo sets the session's expiry in d and moves that of its hold to the
-// same time.
+// extendTo sets the session's expiry in d, and that of its hold.
 func (d *decision) extendTo(expiresAt time.Time) error {
 	d.sess.ExpiresAt = expiresAt
 	if !d.sess.Livemode {

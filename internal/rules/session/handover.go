@@ -17,10 +17,10 @@ import (
 // HandoverTTL is how long after its creation a phone can accept a handover.
 const HandoverTTL = 5 * time.Minute
 
-// Handover lets a phone make the camera check of a session that another browser
-// has started, or photograph a document for it. The session stays bound to that
-// browser, which shows the progress and receives the redirect. A session has at
-// most one handover.
+// Handover lets a phone perform the camera check of a session that another
+// browser has started, or photograph a document for it. The session stays bound
+// to that browser, which shows the progress and receives the redirect. A session
+// has at most one handover.
 type Handover struct {
 	LinkHash  []byte // of the session
 	Nonce     []byte // 16 bytes; the token is derived from it and the browser's cookie
@@ -63,14 +63,14 @@ func NewHandovers(sessions *Service, store HandoverStore) *Handovers {
 // Offer is a handover as the browser shows it.
 type Offer struct {
 	Token string
-	Code  string // four digits that both screens show, for the person to compare
+	Code  string // four digits that both screens show, so that the person can compare them
 	Taken bool   // a phone has accepted
-	Open  bool   // no phone has accepted yet, and it has not expired
+	Open  bool   // no phone has accepted yet, and the handover has not expired
 }
 
-// Offer makes a new handover of the session for the browser that holds cookie,
-// which must be the session's own. An earlier one ends, and so does its phone's
-// claim. It returns ErrLate when the session has ended or waits for no camera,
+// Offer creates a new handover of the session for the browser that holds cookie,
+// which must be the session's own. An earlier handover ends, and so does its
+// phone's claim. It returns ErrLate if the session has ended or needs no camera,
 // and ErrDisabled.
 func (h *Handovers) Offer(ctx context.Context, sess Session, cookie string) error {
 	nonce := make([]byte, 16)
@@ -85,9 +85,9 @@ func (h *Handovers) Offer(ctx context.Context, sess Session, cookie string) erro
 	})
 }
 
-// Take accepts the handover for the phone that holds cookie, unless another
-// phone has accepted it or it has expired. It reports whether it did. It
-// returns ErrLate and ErrDisabled as Offer does.
+// Take accepts the handover for the phone that holds cookie, unless another phone
+// has accepted it or it has expired. It reports whether it did. It returns
+// ErrLate and ErrDisabled like Offer.
 func (h *Handovers) Take(ctx context.Context, sess Session, token, cookie string) (taken bool, err error) {
 	err = h.change(ctx, sess, func(d *decision) (err error) {
 		taken, err = d.TakeHandover(credential.HashToken(token), credential.HashToken(cookie), d.now)
@@ -96,8 +96,8 @@ func (h *Handovers) Take(ctx context.Context, sess Session, token, cookie string
 	return taken, err
 }
 
-// change runs a decision on a session that is still waiting for its camera
-// check, or that has a document check open in which one may be photographed.
+// change changes a session that is waiting for its camera check, or that has an
+// open document check in which a document may be photographed.
 func (h *Handovers) change(ctx context.Context, sess Session, change func(d *decision) error) error {
 	_, err := h.sessions.decide(ctx, sess, Claim{}, func(d *decision) error {
 		if d.sess.DocumentOpen() && !d.agreed(WayPhoto) {
@@ -108,8 +108,8 @@ func (h *Handovers) change(ctx context.Context, sess Session, change func(d *dec
 	return err
 }
 
-// Offered returns the session's handover as the browser that holds cookie made
-// it, or fault.NotFound.
+// Offered returns the session's handover, with the values that depend on the
+// browser's cookie, or fault.NotFound.
 func (h *Handovers) Offered(ctx context.Context, sess Session, cookie string) (Offer, error) {
 	row, err := h.store.HandoverOf(ctx, sess.LinkHash)
 	if err != nil {
@@ -120,9 +120,9 @@ func (h *Handovers) Offered(ctx context.Context, sess Session, cookie string) (O
 	return Offer{Token: token, Code: HandoverCode(token), Taken: taken, Open: !taken && h.sessions.now().Before(row.ExpiresAt)}, nil
 }
 
-// Open returns the session behind a phone's link and whether the phone that
-// holds cookie has accepted it. It returns fault.NotFound for an unknown link,
-// and fault.Gone for one that has expired or that another phone has accepted.
+// Open returns the session behind a phone's link and whether the phone that holds
+// cookie has accepted it. It returns fault.NotFound for an unknown link, and
+// fault.Gone for a link that has expired or that another phone has accepted.
 func (h *Handovers) Open(ctx context.Context, token, cookie string) (sess Session, taken bool, err error) {
 	row, err := h.store.HandoverByToken(ctx, credential.HashToken(token))
 	if err != nil {
@@ -136,8 +136,8 @@ func (h *Handovers) Open(ctx context.Context, token, cookie string) (sess Sessio
 	return sess, taken, err
 }
 
-// handoverToken derives the token from the browser's cookie, so that the page
-// can show the code again although only its hash is stored.
+// handoverToken derives the token from the browser's cookie, so that the page can
+// show the code again although only the token's hash is stored.
 func handoverToken(cookie string, nonce []byte) string {
 	mac := hmac.New(sha256.New, []byte(cookie))
 	mac.Write([]byte("handover|"))

@@ -12,15 +12,15 @@ import (
 // ImpactWindow is how far back Impacts looks for creations.
 const ImpactWindow = 7 * 24 * time.Hour
 
-// maxImpact is the most sessions that Impacts looks at.
+// maxImpact is the maximum number of sessions that Impacts examines.
 const maxImpact = 10_000
 
-// Impact says what a change of a tenant's callback URLs would have done to the
-// sessions of the last ImpactWindow.
+// Impact describes how a change of a tenant's callback URLs would have affected
+// the sessions of the last ImpactWindow.
 type Impact struct {
-	Refused  int  // creations that would have been refused
-	Open     int  // open sessions that keep a webhook URL which is no longer the tenant's
-	Complete bool // false: only the newest sessions were looked at, so there may be more
+	Refused  int  // sessions whose creation would have been refused
+	Open     int  // open sessions whose webhook URL would no longer be the tenant's
+	Complete bool // false if there may be more sessions than the newest ones that were examined
 }
 
 // Destinations are where a session sends the browser and its event.
@@ -30,14 +30,14 @@ type Destinations struct {
 	SuccessURL, CancelURL, WebhookURL string
 }
 
-// ImpactStore reads what Impacts looks at.
+// ImpactStore reads the data for Impacts.
 type ImpactStore interface {
-	// RecentDestinations returns those of a tenant's sessions of both modes that
-	// were created at or after since, the newest first and at most limit.
+	// RecentDestinations returns the destinations of a tenant's sessions of both
+	// modes that were created at or after since, newest first, at most limit.
 	RecentDestinations(ctx context.Context, tenantID uuid.UUID, since time.Time, limit int) ([]Destinations, error)
 }
 
-// Impacts tells the consequences of settings before they are saved.
+// Impacts computes the consequences of settings before they are saved.
 type Impacts struct {
 	store ImpactStore
 	rule  tenant.CallbackRule
@@ -49,14 +49,14 @@ func NewImpacts(store ImpactStore, rule tenant.CallbackRule, now func() time.Tim
 	return &Impacts{store, rule, now}
 }
 
-// OfURLs returns what would have happened if the tenant had had the callback
-// URLs of next. A session's URL counts as named by its creation if it is not the
-// one that the tenant has now.
+// OfURLs returns the impact if the tenant had had the callback URLs of next. If a
+// session's URL is not the tenant's current one, the request that created the
+// session is assumed to have named it.
 func (i *Impacts) OfURLs(ctx context.Context, present, next tenant.Tenant) (Impact, error) {
 	now := i.now()
 	recent, err := i.store.RecentDestinations(ctx, present.ID, now.Add(-ImpactWindow), maxImpact)
 	impact := Impact{Complete: len(recent) < maxImpact}
-	allowed := map[string]bool{} // by URL; most sessions have the same ones
+	allowed := map[string]bool{} // by URL; most sessions have the same URLs
 	refused := func(used, registered, nextRegistered string) bool {
 		if used == registered {
 			return nextRegistered == ""

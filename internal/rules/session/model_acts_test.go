@@ -14,13 +14,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// replica draws who answers.
+// replica draws the replica that answers.
 func (m *machine) replica(t *rapid.T) replica {
 	return m.replicas[rapid.IntRange(0, 1).Draw(t, "replica")]
 }
 
-// pick draws one session and a row that some page has read of it, now or
-// earlier, or skips.
+// pick draws one session and a row of it that a page has read now or earlier, or
+// skips.
 func (m *machine) pick(t *rapid.T) (*model, session.Session) {
 	if len(m.models) == 0 {
 		t.Skip("no session yet")
@@ -34,8 +34,8 @@ func (m *machine) pick(t *rapid.T) (*model, session.Session) {
 	return s, s.views[rapid.IntRange(0, len(s.views)-1).Draw(t, "view")]
 }
 
-// refused checks the refusal that every act on a session meets which is no
-// longer open, or whose tenant is disabled; it reports false when neither is so.
+// refused checks the refusal of an act on a session that is not open or whose
+// tenant is disabled. It reports false if neither is the case.
 func (m *machine) refused(t *rapid.T, s *model, err error) bool {
 	switch {
 	case m.tenant.Disabled:
@@ -83,7 +83,7 @@ func (m *machine) handOver(t *rapid.T) {
 	}
 }
 
-// takeHandover lets a further phone take the present code.
+// takeHandover lets another phone accept the current code.
 func (m *machine) takeHandover(t *rapid.T) {
 	s, row := m.pick(t)
 	if s.token == "" {
@@ -141,7 +141,8 @@ func (m *machine) attempt(t *rapid.T) {
 	s.answers(t, after)
 }
 
-// returnAttempt is a server that could not serve an attempt to its end.
+// returnAttempt lets a server take back an attempt that it could not serve to its
+// end.
 func (m *machine) returnAttempt(t *rapid.T) {
 	s := m.socket(t)
 	err := s.replica.sessions.ReturnAttempt(context.Background(), s.view)
@@ -155,7 +156,7 @@ func (m *machine) returnAttempt(t *rapid.T) {
 	}
 }
 
-// answers checks the session that an act returned.
+// answers checks the session returned by an act.
 func (m *model) answers(t *rapid.T, after session.Session) {
 	t.Helper()
 	if got, want := describe(after), describe(m.Session); got != want {
@@ -163,7 +164,7 @@ func (m *model) answers(t *rapid.T, after session.Session) {
 	}
 }
 
-// useUp is what follows when a page or a socket finds that no attempt is left.
+// useUp calls UseUp, as a page or a socket does when no attempt is left.
 func (m *machine) useUp(t *rapid.T) {
 	s, row := m.pick(t)
 	after, err := m.replica(t).sessions.UseUp(context.Background(), row)
@@ -180,7 +181,7 @@ func (m *machine) useUp(t *rapid.T) {
 	s.answers(t, after)
 }
 
-// spend begins every attempt that is left, which single steps seldom do.
+// spend starts all attempts that are left, which single steps seldom do.
 func (m *machine) spend(t *rapid.T) {
 	s, row := m.pick(t)
 	if m.tenant.Disabled || !s.open(m.now) || s.DocumentOpenedAt != nil {
@@ -203,7 +204,7 @@ func (m *machine) fallBack(s *model) {
 	m.extend(s)
 }
 
-// goWithout is a shopper, here or on the phone, who goes on without the camera.
+// goWithout lets a shopper, here or on the phone, continue without the camera.
 func (m *machine) goWithout(t *rapid.T) {
 	s := m.socket(t)
 	m.resolve(t, s.model, s.replica, s.view, session.NoEstimate(s.claim()), s.entitled() && s.DocumentOpenedAt == nil)
@@ -233,7 +234,7 @@ func (m *machine) end(s *model, to session.Status) {
 	s.Status, s.CompletedAt = to, &at
 }
 
-// verdict is what a socket's camera has found.
+// verdict submits a result of a socket's camera.
 func (m *machine) verdict(t *rapid.T) {
 	s := m.socket(t)
 	years := 25.5
@@ -253,7 +254,7 @@ func (m *machine) force(t *rapid.T) {
 	m.resolve(t, s, m.replica(t), row, v, s.DocumentOpenedAt == nil || v.Result != session.ResultSpoof)
 }
 
-// endDocument is the end of a document check, or the shopper's refusal of it.
+// endDocument ends a document check with a result or by the shopper's refusal.
 func (m *machine) endDocument(t *rapid.T) {
 	s, row := m.pick(t)
 	v := session.CheckResult{
@@ -268,14 +269,14 @@ func (m *machine) endDocument(t *rapid.T) {
 	m.resolve(t, s, m.replica(t), row, v, applies)
 }
 
-// drawRequest draws the nonce that a wallet's answer has: the present one, an
-// earlier one or none.
+// drawRequest draws the nonce of a wallet's answer: the current one, an earlier
+// one or none.
 func (m *model) drawRequest(t *rapid.T) []byte {
 	return rapid.SampledFrom([][]byte{nil, m.request, make([]byte, 16)}).Draw(t, "request")
 }
 
-// asks reports whether a document that answers a request, or none, may have a
-// result.
+// asks reports whether a document that answers the given request, or no request,
+// may have a result.
 func (m *model) asks(request []byte) bool { return request == nil || bytes.Equal(m.request, request) }
 
 // use ends the request that a document has answered.
@@ -285,7 +286,7 @@ func (m *model) use(request []byte) {
 	}
 }
 
-// walletAnswers is an answer that waits for the session's own browser.
+// walletAnswers stores an answer that waits for the session's own browser.
 func (m *machine) walletAnswers(t *rapid.T) {
 	s, _ := m.pick(t)
 	request := s.drawRequest(t)
@@ -299,7 +300,7 @@ func (m *machine) walletAnswers(t *rapid.T) {
 }
 
 // replaces reports whether a way can begin, which ends the open request to a
-// wallet and makes the next one.
+// wallet and creates the next one.
 func (m *machine) replaces(s *model, request []byte) bool {
 	if !m.allows(session.WayWallet) {
 		return true
@@ -310,7 +311,7 @@ func (m *machine) replaces(s *model, request []byte) bool {
 	return !s.answered
 }
 
-// allows reports whether the tenant allows a way now, or none.
+// allows reports whether the tenant allows a way now; the empty way is allowed.
 func (m *machine) allows(way session.Way) bool {
 	return way == "" || len(m.tenant.DocumentWays) == 0 || slices.Contains(m.tenant.DocumentWays, string(way))
 }
@@ -324,7 +325,7 @@ func drawWay(t *rapid.T) session.Way {
 	return rapid.SampledFrom([]session.Way{session.WayWallet, session.WayPhoto}).Draw(t, "way")
 }
 
-// refuseDocument is a document that was read and refused.
+// refuseDocument submits a document that was read and refused.
 func (m *machine) refuseDocument(t *rapid.T) {
 	s, row := m.pick(t)
 	way := drawWay(t)
@@ -348,7 +349,7 @@ func (m *machine) refuseDocument(t *rapid.T) {
 	s.answers(t, after)
 }
 
-// resolve hands in a verdict that applies to an open session or not.
+// resolve submits a result to a session, which may be open or not.
 func (m *machine) resolve(t *rapid.T, s *model, at replica, row session.Session, v session.CheckResult, applies bool) {
 	after, err := at.sessions.Resolve(context.Background(), row, v)
 	switch {
@@ -405,7 +406,7 @@ func (m *machine) chooseWay(t *rapid.T) {
 	}
 }
 
-// agree is a shopper who allows the comparison of the faces.
+// agree lets a shopper agree to the comparison of faces.
 func (m *machine) agree(t *rapid.T) {
 	s, row := m.pick(t)
 	after, err := m.replica(t).sessions.ConsentFaceMatch(context.Background(), row)
@@ -426,7 +427,7 @@ func (m *machine) agree(t *rapid.T) {
 	s.answers(t, after)
 }
 
-// film is a socket that photographs a document.
+// film photographs a document on a socket.
 func (m *machine) film(t *rapid.T) {
 	s := m.socket(t)
 	part := time.Duration(rapid.IntRange(1, 400).Draw(t, "seconds")) * time.Second

@@ -20,10 +20,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSessionLife drives two replicas over one database with random sequences
-// of everything that can happen to sessions, beside a model of a few lines that
-// says what must come of it. Pages and camera sockets act on rows they read
-// earlier, as real ones do.
+// TestSessionLife applies random sequences of everything that can happen to
+// sessions to two replicas on one database, and compares the sessions with a
+// small model. Pages and camera sockets act on rows that they read earlier, as
+// real ones do.
 func TestSessionLife(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -69,15 +69,15 @@ const (
 // browserCookie is the cookie of every session's own browser.
 const browserCookie = "browser"
 
-// model is what a session must look like.
+// model is the expected state of a session.
 type model struct {
 	session.Session
 	link         string
 	views        []session.Session // rows that pages have read
-	token, phone string            // of the handover and of the phone that took it; empty: none
+	token, phone string            // of the handover, and of the phone that accepted it; empty if there is none
 	tokenEnd     time.Time
-	request      []byte // the nonce of the request to a wallet; nil: none
-	answered     bool   // a wallet's final answer waits
+	request      []byte // the nonce of the request to a wallet; nil if there is none
+	answered     bool   // a wallet's final answer is waiting
 }
 
 func (m *model) expired(now time.Time) bool {
@@ -88,13 +88,13 @@ func (m *model) open(now time.Time) bool {
 	return m.Status == session.StatusPending && now.Before(m.ExpiresAt)
 }
 
-// socket is a camera stream: it acts on the row that was read when it opened,
-// for the session's own browser or for a phone.
+// socket is a camera stream of the session's own browser or of a phone. It acts
+// on the row that was read when it opened.
 type socket struct {
 	*model
 	view         session.Session
 	replica      replica
-	token, phone string // empty: the session's own browser
+	token, phone string // empty for the session's own browser
 }
 
 // entitled reports whether the socket may still act for the session.
@@ -160,7 +160,7 @@ func ok(t *rapid.T, err error) {
 }
 
 // used counts the units that live sessions hold or have spent, or the test
-// sessions made. One sequence stays within one day.
+// sessions created. One sequence stays within one day.
 func (m *machine) used(livemode bool) int {
 	n := 0
 	for _, s := range m.models {
@@ -208,7 +208,8 @@ func expect(t *rapid.T, err error, code fault.Code) {
 	}
 }
 
-// wait moves the clock, within one UTC day so that the counters' periods stay.
+// wait moves the clock. It stays within one UTC day, so that the counters'
+// periods do not change.
 func (m *machine) wait(t *rapid.T) {
 	d := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Minute, ttl - time.Microsecond, ttl}).Draw(t, "time")
 	if next := m.now.Add(d); next.Day() == m.now.Day() {
@@ -227,7 +228,7 @@ func (m *machine) settings(t *rapid.T) {
 }
 
 func (m *machine) disable(t *rapid.T) {
-	// Seldom: nothing moves while it is disabled.
+	// This is rare, because nothing happens while the tenant is disabled.
 	m.tenant.Disabled = !m.tenant.Disabled && rapid.IntRange(0, 4).Draw(t, "disable") == 0
 	ok(t, m.tenants.SetDisabled(context.Background(), audit.System("test"), m.tenant.ID, m.tenant.Disabled, ""))
 }
@@ -265,8 +266,8 @@ func (m *machine) resend(t *rapid.T) {
 	}
 }
 
-// check compares every row with its model, the events with the completions,
-// and the ledger with the balance.
+// check compares every row with its model, the events with the completions, and
+// the ledger with the balance.
 func (m *machine) check(t *rapid.T) {
 	for _, s := range m.models {
 		row, err := m.db.SessionByID(context.Background(), m.tenant.ID, s.ID)

@@ -15,8 +15,8 @@ func (s *Service) ByLink(ctx context.Context, link string) (Session, error) {
 	return sess, notFoundAs(err, errNotFound)
 }
 
-// Opened records that the link of a pending session was opened, the first time.
-// It is best effort: a page is shown without it.
+// Opened records the first opening of a pending session's link. It ignores
+// errors: the page is shown anyway.
 func (s *Service) Opened(ctx context.Context, sess Session) {
 	if now := s.now(); sess.OpenedAt == nil && sess.StatusAt(now) == StatusPending {
 		ctx, cancel := context.WithTimeout(ctx, markTime)
@@ -25,7 +25,7 @@ func (s *Service) Opened(ctx context.Context, sess Session) {
 	}
 }
 
-// markTime is the longest that a shopper waits for a time to be recorded.
+// markTime is the maximum time that a shopper waits while a time is recorded.
 const markTime = 500 * time.Millisecond
 
 // Bind binds the session to the browser that holds cookie, unless it is bound
@@ -50,9 +50,8 @@ func (s Session) Owns(cookie string) bool {
 }
 
 // Consent records whether the shopper accepts the visibility disclosure. It
-// returns fault.Conflict when the tenant does not ask for it, ErrLate once a
-// capture has begun, a document check is open or the session has ended, and
-// ErrDisabled.
+// returns fault.Conflict if the tenant does not show it, ErrLate once a capture
+// has begun, a document check is open or the session has ended, and ErrDisabled.
 func (s *Service) Consent(ctx context.Context, sess Session, accepted bool) error {
 	_, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
 		if !d.tenant.AgeVisibility {
@@ -69,10 +68,10 @@ func (s *Service) Consent(ctx context.Context, sess Session, accepted bool) erro
 	return err
 }
 
-// StartAttempt counts a capture whose challenge begins and returns the session
-// as it then stands. Whoever starts the last attempt calls UseUp when it ends
-// without a verdict. StartAttempt returns fault.TooMany when none is left,
-// ErrLate when the session has ended or moved on or the claim has ended, and
+// StartAttempt counts a capture whose challenge begins, and returns the updated
+// session. The caller that starts the last attempt must call UseUp when it ends
+// without a verdict. StartAttempt returns fault.TooMany if no attempt is left,
+// ErrLate if the session has ended or moved on or the claim has ended, and
 // ErrDisabled.
 func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) (Session, error) {
 	return s.decide(ctx, sess, by, func(d *decision) error {
@@ -89,9 +88,9 @@ func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) (Ses
 	})
 }
 
-// ReturnAttempt takes back an attempt that StartAttempt counted and that ended
-// through the server's own fault: it was too slow, failed or stopped. It returns
-// ErrLate when the session has ended or moved on, and ErrDisabled.
+// ReturnAttempt takes back an attempt that StartAttempt counted, if the server
+// was the reason for its end: it was too slow, failed or stopped. It returns
+// ErrLate if the session has ended or moved on, and ErrDisabled.
 func (s *Service) ReturnAttempt(ctx context.Context, sess Session) error {
 	_, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
 		if d.sess.Attempts == 0 || d.sess.DocumentOpen() {
@@ -103,11 +102,11 @@ func (s *Service) ReturnAttempt(ctx context.Context, sess Session) error {
 	return err
 }
 
-// UseUp ends the camera check when no attempt is left, as NoEstimate does:
-// the last attempt has ended without a verdict, or is given up by whoever calls
-// this while it runs elsewhere. While attempts are left it changes nothing. It
-// returns the session as it then stands, and ErrLate when the session has ended
-// or a document check is open, and ErrDisabled.
+// UseUp ends the camera check without an estimate if no attempt is left: either
+// the last attempt has ended without a verdict, or the caller gives it up
+// although it still runs elsewhere. While attempts are left it changes nothing.
+// It returns the updated session, ErrLate if the session has ended or a document
+// check is open, and ErrDisabled.
 func (s *Service) UseUp(ctx context.Context, sess Session) (Session, error) {
 	after, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
 		if d.sess.AttemptsLeft() > 0 {
@@ -121,11 +120,10 @@ func (s *Service) UseUp(ctx context.Context, sess Session) (Session, error) {
 	return after, err
 }
 
-// Strike counts a failed liveness check; the MaxStrikes-th one completes the
-// session as SPOOF, and an earlier one that ends the last attempt ends the
-// camera check as UseUp does. It returns the session as it then stands. It
-// returns ErrLate when the session has ended, a document check is open or the
-// claim has ended, and ErrDisabled.
+// Strike counts a failed liveness check. Strike number MaxStrikes completes the
+// session as SPOOF. An earlier one that ends the last attempt ends the camera
+// check like UseUp. It returns the updated session, ErrLate if the session has
+// ended, a document check is open or the claim has ended, and ErrDisabled.
 func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, error) {
 	after, err := s.decide(ctx, sess, by, func(d *decision) error {
 		if d.sess.DocumentOpen() {
@@ -148,7 +146,7 @@ func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, 
 }
 
 // Redirect returns the signed success redirect of a PASSED session for the
-// browser that holds cookie. It reports false when the session has not passed,
+// browser that holds cookie. It reports false if the session has not passed,
 // belongs to another browser, or passed more than RedirectGrace ago.
 func (s *Service) Redirect(ctx context.Context, sess Session, cookie string) (string, bool, error) {
 	now := s.now()
@@ -167,7 +165,8 @@ func (s *Service) Redirect(ctx context.Context, sess Session, cookie string) (st
 	claims := credential.Redirect{Session: sess.ID.String(), Status: string(ResultVerified), IsAdult: true}
 	url, err := credential.RedirectURL(sess.SuccessURL, claims, claims.Token(key, expires))
 	if err == nil && sess.RedirectedAt == nil {
-		// Best effort: a shopper who passed is not kept from the shop.
+		// Errors are ignored, so that a shopper who passed always reaches the
+		// shop.
 		ctx, cancel := context.WithTimeout(ctx, markTime)
 		defer cancel()
 		_ = s.store.MarkRedirected(ctx, sess.ID, now)
@@ -175,7 +174,7 @@ func (s *Service) Redirect(ctx context.Context, sess Session, cookie string) (st
 	return url, err == nil, err
 }
 
-// tokenExpiry returns when a redirect token that is minted now expires.
+// tokenExpiry returns the expiry of a redirect token created now.
 func (s *Service) tokenExpiry(ctx context.Context, sess Session, now time.Time) (time.Time, error) {
 	if sess.NextRedirectExpired && !sess.Livemode {
 		taken, err := s.store.TakeExpiredRedirect(ctx, sess.ID)
@@ -189,5 +188,6 @@ func (s *Service) tokenExpiry(ctx context.Context, sess Session, now time.Time) 
 	return now.Add(s.cfg.TokenTTL), nil
 }
 
-// Now is the service's clock, for pages that show what time is left.
+// Now returns the time of the service's clock, for pages that show the remaining
+// time.
 func (s *Service) Now() time.Time { return s.now() }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Record holds what decides whether a session may be deleted.
+// Record holds the data that determines whether a session may be deleted.
 type Record struct {
 	ID          uuid.UUID
 	TenantID    uuid.UUID
@@ -65,8 +65,8 @@ func NewRecords(store RecordStore, now func() time.Time) *Records {
 }
 
 // Delete deletes one session of a tenant, with an entry of the tenant's audit
-// log. It returns fault.NotFound, also for another tenant's session, and
-// fault.Conflict while the session is open or its event has not been delivered.
+// log. It returns fault.NotFound, even for another tenant's session, and
+// fault.Conflict if the session is open or its event has not been delivered.
 func (r *Records) Delete(ctx context.Context, actor audit.Actor, tenantID, id uuid.UUID) error {
 	return r.delete(ctx, actor, id, func(of uuid.UUID) bool { return of == tenantID })
 }
@@ -118,16 +118,16 @@ type Pruned struct {
 	Undelivered int // kept: their event has not been delivered yet
 }
 
-// recordBatch is the most sessions that one transaction deletes. It is small,
-// so that other transactions wait for it for milliseconds only.
+// recordBatch is the maximum number of sessions that one transaction deletes. It
+// is small, so that other transactions wait only milliseconds.
 const recordBatch = 50
 
-// Prune deletes a tenant's sessions that were created before a time, except
-// those that Delete refuses. It works in small transactions and pauses after
-// each for as long as it took. progress is called with the totals after each
-// transaction; after an error, those deletions stand, and a further run
-// continues with what is left. The entry of the tenant's audit log is written
-// with the first deletion.
+// Prune deletes a tenant's sessions that were created before a time, except those
+// that Delete refuses. It works in small transactions and pauses after each for
+// as long as it took. progress is called with the totals after each transaction;
+// after an error, the deletions so far are kept, and another run continues with
+// the rest. The entry of the tenant's audit log is written with the first
+// deletion.
 func (r *Records) Prune(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, before time.Time, progress func(Pruned)) (total Pruned, err error) {
 	act := &audit.Act{
 		Scope: audit.OfTenant(tenantID), At: r.now(), Actor: actor, Action: audit.SessionPrune, Target: tenantID.String(),
@@ -160,7 +160,7 @@ func (r *Records) Prune(ctx context.Context, actor audit.Actor, tenantID uuid.UU
 }
 
 // pruneBatch processes the next n sessions after the given record; end is the
-// last of them. If it deletes any, it writes the act, unless that is nil.
+// last of them. If it deletes a session, it writes the act, unless that is nil.
 func (r *Records) pruneBatch(ctx context.Context, tenantID uuid.UUID, before time.Time, after Record, act *audit.Act) (batch Pruned, n int, end Record, err error) {
 	now := r.now()
 	err = r.store.UpdateRecords(ctx, func(tx RecordTx) error {
@@ -190,14 +190,14 @@ func (r *Records) pruneBatch(ctx context.Context, tenantID uuid.UUID, before tim
 	return batch, n, end, err
 }
 
-// DeleteAll deletes all sessions of a disabled tenant as Prune does. It returns
-// fault.Conflict, and deletes nothing, when the tenant is not disabled, has an
-// open session, or has an undelivered event.
+// DeleteAll deletes all sessions of a disabled tenant like Prune. It returns
+// fault.Conflict, and deletes nothing, if the tenant is not disabled, has an open
+// session, or has an undelivered event.
 func (r *Records) DeleteAll(ctx context.Context, actor audit.Actor, t tenant.Tenant, progress func(Pruned)) (Pruned, error) {
 	if err := r.CheckFinished(ctx, t); err != nil {
 		return Pruned{}, err
 	}
-	// The hour covers replicas whose clocks are ahead of this one's.
+	// The hour allows for replicas whose clocks are ahead of this one's.
 	total, err := r.Prune(ctx, actor, t.ID, r.now().Add(time.Hour), progress)
 	if err == nil && total.Open+total.Undelivered > 0 {
 		err = fault.New(fault.Conflict, "a session was created meanwhile: try again later")
@@ -205,7 +205,7 @@ func (r *Records) DeleteAll(ctx context.Context, actor audit.Actor, t tenant.Ten
 	return total, err
 }
 
-// CheckFinished returns the error with which DeleteAll would refuse to start.
+// CheckFinished returns the error with which DeleteAll would refuse.
 func (r *Records) CheckFinished(ctx context.Context, t tenant.Tenant) error {
 	if !t.Disabled {
 		return tenant.ErrEnabled

@@ -24,14 +24,14 @@ type ResealedClaim struct {
 	Next []byte
 }
 
-// resealBatch is the most rows that one transaction changes. It is small, so
-// that others do not wait long for the locks.
+// resealBatch is the maximum number of rows that one transaction changes. It is
+// small, so that others do not wait long for the locks.
 const resealBatch = 100
 
 // ResealLinks seals the links of all claims under the sealer's first key and
 // calls progress after each batch. A stopped run can be repeated. A link that
-// opens under none of the sealer's keys is counted and left alone: its claim
-// expires within a day.
+// none of the sealer's keys opens is counted and not changed: its claim expires
+// within a day.
 func ResealLinks(ctx context.Context, store ClaimStore, sealer *credential.Sealer, now func() time.Time, progress func(credential.Resealing)) error {
 	var total credential.Resealing
 	last := IdempotencyClaim{KeyHash: []byte{}}

@@ -23,13 +23,14 @@ type Config struct {
 	TokenTTL  time.Duration // lifetime of a redirect token
 	Callbacks tenant.CallbackRule
 	Limits    billing.Limits
-	// AgeMargin and Calibration describe how the camera decides, and are kept with
-	// each decision: the years that an estimate must exceed the target age by, and
-	// the fingerprint of the calibration in use, empty without one.
+	// AgeMargin and Calibration describe how the camera decides, and are stored
+	// with each decision: the years by which an estimate must exceed the target
+	// age, and the fingerprint of the calibration in use, empty without one.
 	AgeMargin   float64
 	Calibration string
 	Observe     func(id uuid.UUID, entered Status, livemode bool) // called on creation and completion; may be nil
-	// ObserveDocument is called after what happens in document checks; may be nil.
+	// ObserveDocument is called after every event of a document check; may be
+	// nil.
 	ObserveDocument func(e DocumentEvent, livemode bool)
 	Logger          *slog.Logger // nil discards
 }
@@ -67,8 +68,8 @@ var (
 	// ended, a document check has begun, another device has taken over, or the
 	// tenant no longer allows the way of the document check.
 	ErrLate = fault.New(fault.Gone, "Session is no longer open")
-	// ErrAnswered is returned for the begin of a way of the document check while a
-	// wallet's final answer waits: that is applied first.
+	// ErrAnswered is returned when a way of the document check should begin while
+	// a wallet's final answer waits: the answer must be applied first.
 	ErrAnswered = fault.New(fault.Conflict, "A wallet has answered")
 )
 
@@ -78,9 +79,9 @@ type StatusView struct {
 	At     time.Time // when the status took effect
 }
 
-// Status looks up a session and first writes EXPIRED if its expiry has passed.
-// It returns fault.NotFound, or fault.Conflict for a completed session without
-// a completion time.
+// Status looks up a session. If its expiry has passed, it first writes EXPIRED.
+// It returns fault.NotFound, or fault.Conflict for a completed session without a
+// completion time.
 func (s *Service) Status(ctx context.Context, tenantID, id uuid.UUID) (StatusView, error) {
 	standing, err := s.store.StandingByID(ctx, tenantID, id)
 	if err != nil {
@@ -93,14 +94,14 @@ func (s *Service) Status(ctx context.Context, tenantID, id uuid.UUID) (StatusVie
 	if _, err := s.store.ExpireSession(ctx, id, now); err != nil {
 		return StatusView{}, err
 	}
-	// Read again: a result or another lookup may have written first.
+	// Read again, because a result or another lookup may have written first.
 	if standing, err = s.store.StandingByID(ctx, tenantID, id); err != nil {
 		return StatusView{}, notFoundAs(err, errNotFound)
 	}
 	return statusView(standing)
 }
 
-// statusView returns the status and the column that status_at comes from.
+// statusView returns the status and the time for status_at.
 func statusView(standing Standing) (StatusView, error) {
 	switch standing.Status {
 	case StatusPending:
@@ -115,7 +116,7 @@ func statusView(standing Standing) (StatusView, error) {
 	}
 }
 
-// Availability says whether an estimate is available, and if not, why.
+// Availability says whether an estimate is available, and otherwise why not.
 type Availability string
 
 // The values of Availability.
@@ -147,7 +148,7 @@ func (s *Service) DetectedAge(ctx context.Context, tenantID, id uuid.UUID) (Esti
 	return view, nil
 }
 
-// EstimateAt says whether the session's estimate is available at now.
+// EstimateAt returns whether the session's estimate is available at now.
 func (s Session) EstimateAt(now time.Time) Availability {
 	switch {
 	case s.ConsentedAt == nil:
@@ -163,12 +164,12 @@ func (s Session) EstimateAt(now time.Time) Availability {
 
 // Resolve applies the result of a check to a session and returns the updated
 // session: completed, or still PENDING with the document check open. The status
-// change, its event and its billing are one transaction, and every value the
-// decision depends on is read in it. Resolve returns ErrLate when the session
-// has ended, the result does not apply to it or its claim has ended, and
-// ErrDisabled when the tenant is disabled; the returned session is then the
-// stored one, unchanged. An estimate is stored only if the shopper consented
-// and the tenant has age visibility turned on.
+// change, its event and its billing are written in one transaction, which also
+// reads every value that the decision depends on. Resolve returns ErrLate if the
+// session has ended, the result does not apply to it or its claim has ended, and
+// ErrDisabled if the tenant is disabled; then the returned session is the stored
+// one, unchanged. An estimate is stored only if the shopper consented and the
+// tenant has turned on age visibility.
 func (s *Service) Resolve(ctx context.Context, sess Session, v CheckResult) (Session, error) {
 	after, err := s.decide(ctx, sess, v.Claim, func(d *decision) error { return s.apply(d, v) })
 	if err == nil {
@@ -177,8 +178,8 @@ func (s *Service) Resolve(ctx context.Context, sess Session, v CheckResult) (Ses
 	return after, err
 }
 
-// apply takes the step that a result calls for, or returns ErrLate when it
-// calls for none.
+// apply takes the step that a result requires, or returns ErrLate if it does not
+// apply.
 func (s *Service) apply(d *decision, v CheckResult) error {
 	if !d.agreed(v.Way) {
 		return ErrLate
@@ -233,14 +234,14 @@ func (d *decision) complete(result Result, made Decision) error {
 		}
 	}
 	d.sess.Status, d.sess.CompletedAt, d.sess.Source = made.Status, &d.now, made.Source
-	if d.sess.OpenedAt == nil { // completed without its page, by force
+	if d.sess.OpenedAt == nil { // a session completed by force may not have opened its page
 		d.sess.OpenedAt = &d.now
 	}
 	d.estimated(made)
 	return nil
 }
 
-// estimated copies what a decision says of the estimate to the session.
+// estimated copies the decision's estimate and basis to the session.
 func (d *decision) estimated(made Decision) {
 	if made.Estimate != nil {
 		d.sess.DetectedAge = made.Estimate
@@ -256,7 +257,7 @@ func (s *Service) announce(sess Session) {
 	switch sess.Status {
 	case StatusPending:
 		return
-	case StatusPassed, StatusFallback: // these have an event
+	case StatusPassed, StatusFallback: // these statuses have an event
 		s.wake()
 	}
 	s.observe(sess.ID, sess.Status, sess.Livemode)

@@ -1,6 +1,6 @@
-// Package session holds the life cycle of a verification: its states, the one
-// table of transitions between them, and the service that creates, completes
-// and looks up sessions.
+// Package session holds the life cycle of a verification: its states, the table
+// of transitions between them, and the service that creates, completes and looks
+// up sessions.
 package session
 
 import (
@@ -21,7 +21,7 @@ const (
 	StatusExpired  Status = "EXPIRED"
 )
 
-// Terminal reports whether no transition leads out of s.
+// Terminal reports whether s is final.
 func (s Status) Terminal() bool { return s != StatusPending }
 
 // Result is the result of a check, named as in redirects and webhooks.
@@ -46,7 +46,7 @@ func (r Result) Status() Status {
 	}
 }
 
-// Source says where a result came from, as it is stored.
+// Source says where a result came from. It is stored.
 type Source string
 
 // The sources of a result.
@@ -69,44 +69,44 @@ const (
 type CheckResult struct {
 	Result   Result
 	Source   Source
-	Way      Way      // of a document that was read; empty when it was declined
+	Way      Way      // of a document that was read; empty if the check was declined
 	Estimate *float64 // years, one decimal; camera results only
-	Claim    Claim    // whose camera check it was
+	Claim    Claim    // the device of the camera check
 	Request  []byte   // see Document
 }
 
 // Document is a document that was read and refused.
 type Document struct {
 	Way   Way
-	Claim Claim // whose camera it was
-	// Request is the nonce of the request to a wallet that it answers. The request
-	// is used up with the result: each has one. Nil for a photograph.
+	Claim Claim // the device of the camera
+	// Request is the nonce of the wallet request that the document answers; nil
+	// for a photograph. The result uses up the request.
 	Request []byte
 }
 
-// NoEstimate is the verdict of a camera check that ends without an estimate:
-// the attempts are used up, or the shopper goes on without the camera. The
+// NoEstimate returns the result of a camera check that ends without an estimate:
+// the attempts are used up, or the shopper continues without the camera. The
 // cutoff then counts as not met.
 func NoEstimate(by Claim) CheckResult {
 	return CheckResult{Result: ResultFallback, Source: SourceCamera, Claim: by}
 }
 
-// MaxDocuments is the most documents of a session that may be read and refused;
-// the last of them ends the document check as not passed.
+// MaxDocuments is how many documents of a session may be read and refused; the
+// last of them ends the document check as not passed.
 const MaxDocuments = 3
 
-// MaxDocumentCamera is the camera time within which a session's documents may be
-// photographed.
+// MaxDocumentCamera is the maximum camera time for photographing a session's
+// documents.
 const MaxDocumentCamera = 10 * time.Minute
 
 // Limits of the camera check.
 const (
-	MaxAttempts = 5 // captures started, whatever their result
+	MaxAttempts = 5 // captures started, with any result
 	MaxStrikes  = 2 // failed liveness checks; the last of them ends the session as SPOOF
 )
 
-// MaxLifetime is the longest time from a session's creation to its expiry, a
-// document check included.
+// MaxLifetime is the longest time from a session's creation to its expiry,
+// including a document check.
 const MaxLifetime = 24 * time.Hour
 
 // RedirectGrace is how long after a pass the browser may fetch its redirect
@@ -122,7 +122,7 @@ type Session struct {
 	TargetAge        int
 	SuccessURL       string
 	CancelURL        string
-	WebhookURL       string // empty when the tenant had none registered
+	WebhookURL       string // empty if the tenant had none registered
 	LinkHash         []byte // SHA-256 of the token in the verification URL
 	BrowserHash      []byte // SHA-256 of the first browser's cookie; nil until it starts
 	Status           Status
@@ -132,36 +132,36 @@ type Session struct {
 	ConsentedAt      *time.Time    // the shopper accepted the visibility disclosure
 	DetectedAge      *float64      // years, one decimal; consented sessions only
 	DocumentOpenedAt *time.Time    // the document check was offered
-	DocumentWay      Way           // of the last document that was read; empty for none
+	DocumentWay      Way           // of the last document that was read; empty if there was none
 	DocumentAttempts int           // documents that were read and refused
-	FaceMatchAt      *time.Time    // the shopper agreed that a document's portrait is compared with their face
-	DocumentCamera   time.Duration // camera time that photographing documents has used, in whole milliseconds
+	FaceMatchAt      *time.Time    // the shopper agreed to the comparison of a document's portrait with their face
+	DocumentCamera   time.Duration // camera time used to photograph documents, in whole milliseconds
 	Attempts         int
 	Strikes          int
 	OpenedAt         *time.Time // the link was first opened
 	BegunAt          *time.Time // the first capture began
 	RedirectedAt     *time.Time // the success redirect was first made
-	Source           Source     // of the result; empty until there is one
-	Basis            Basis      // of the camera's decision on the age
-	APIKeyID         *uuid.UUID // the key that created it; nil when no key did
-	// NextRedirectExpired is set by the test clock: the next redirect is made with
-	// a token that has expired. Test sessions only.
+	Source           Source     // of the result; empty without a result
+	Basis            Basis      // of the camera's age decision
+	APIKeyID         *uuid.UUID // the key that created the session; nil if no key did
+	// NextRedirectExpired is set by the test clock: the next redirect gets an
+	// expired token. Test sessions only.
 	NextRedirectExpired bool
 }
 
-// Basis is what a camera's decision on the age rested on. It holds no estimate.
+// Basis is the basis of a camera's age decision. It contains no estimate.
 type Basis struct {
-	Cutoff      *float64 // years the estimate had to reach; nil when none was compared
+	Cutoff      *float64 // years the estimate had to reach; nil if none was compared
 	Calibration string   // fingerprint of the calibration; empty without one
 }
 
-// Decision is what completes a session.
+// Decision is the data with which a result changes a session.
 type Decision struct {
 	Status   Status
 	At       time.Time
 	Source   Source
-	Estimate *float64 // to store; nil leaves what is stored
-	Basis    Basis    // a nil Cutoff leaves what is stored
+	Estimate *float64 // to store; nil keeps the stored one
+	Basis    Basis    // a nil Cutoff keeps the stored one
 }
 
 // StatusAt returns the effective status at now: a pending session past its

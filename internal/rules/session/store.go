@@ -11,21 +11,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// Store keeps sessions.
+// Store stores sessions.
 type Store interface {
-	// UpdateSessions runs fn in one transaction: all of it is written, or none.
-	// After an error the transaction may still have been committed, if the error
-	// came from COMMIT.
+	// UpdateSessions runs fn in one transaction, which is written completely or
+	// not at all. If an error came from COMMIT, the transaction may still have
+	// been committed.
 	UpdateSessions(ctx context.Context, fn func(Tx) error) error
 
-	// CreateSessions writes new sessions of one tenant, each with its claim of an
-	// idempotency key unless there are no claims, and what they cost, all of it or
-	// nothing. It reports false when the balance has too few units, or when a key
-	// is in use.
+	// CreateSessions writes new sessions of one tenant with what they cost, all
+	// or nothing. claims is empty or has the claim of an idempotency key for each
+	// session. It reports false if the balance has too few units or a key is in
+	// use.
 	CreateSessions(ctx context.Context, sessions []Session, claims []IdempotencyClaim, p billing.Purchase) (bool, error)
 
 	// SessionByID returns the tenant's session. It returns fault.NotFound for a
-	// missing session and for another tenant's.
+	// missing session and for a session of another tenant.
 	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (Session, error)
 	// StandingByID is SessionByID for a status lookup.
 	StandingByID(ctx context.Context, tenantID, id uuid.UUID) (Standing, error)
@@ -37,8 +37,8 @@ type Store interface {
 	// or fault.NotFound.
 	ClaimOf(ctx context.Context, sessionID uuid.UUID) (IdempotencyClaim, error)
 
-	// ClaimByKey returns the claim of an idempotency key's SHA-256, or
-	// fault.NotFound. It may be one that has expired.
+	// ClaimByKey returns the claim of an idempotency key's SHA-256, even if it
+	// has expired, or fault.NotFound.
 	ClaimByKey(ctx context.Context, tenantID uuid.UUID, livemode bool, keyHash []byte) (IdempotencyClaim, error)
 
 	// ExpireSession writes EXPIRED if the session is PENDING and its expiry is
@@ -47,10 +47,11 @@ type Store interface {
 	// BindBrowser stores the browser's hash if none is stored yet and reports
 	// whether it did.
 	BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byte) (bool, error)
-	// MarkOpened stores when the session's link was opened, unless it is stored.
+	// MarkOpened stores when the session's link was opened, unless a time is
+	// already stored.
 	MarkOpened(ctx context.Context, id uuid.UUID, now time.Time) error
-	// MarkRedirected stores when the success redirect was made, unless it is
-	// stored.
+	// MarkRedirected stores when the success redirect was made, unless a time is
+	// already stored.
 	MarkRedirected(ctx context.Context, id uuid.UUID, now time.Time) error
 	// TakeExpiredRedirect clears NextRedirectExpired and reports whether it was
 	// set.
@@ -64,31 +65,31 @@ type Tx interface {
 	HandoverTx
 
 	// LockSession returns the session, or fault.NotFound, and locks its row until
-	// the transaction ends. It waits for another transaction's lock and then
-	// returns what that one committed.
+	// the transaction ends. If another transaction holds the lock, it waits and
+	// returns what that transaction committed.
 	LockSession(id uuid.UUID) (Session, error)
 	// Tenant returns the current state of a tenant, or fault.NotFound.
 	Tenant(id uuid.UUID) (tenant.Tenant, error)
 
 	InsertSession(s Session) error
-	// SaveSession writes what a decision may change of a session that was locked in
-	// this transaction: all but what is fixed at creation, BrowserHash, RedirectedAt
-	// and NextRedirectExpired. It returns fault.NotFound if the session is not
+	// SaveSession writes a session that was locked in this transaction, except
+	// the fields fixed at creation, BrowserHash, RedirectedAt and
+	// NextRedirectExpired. It returns fault.NotFound if the session is not
 	// PENDING in the database.
 	SaveSession(s Session) error
 	// ReplaceWalletRequest replaces the session's request to a wallet by one with
-	// the nonce, or by none if that is nil, unless the present one has a final
-	// outcome. It reports whether it did.
+	// the nonce, or by none if that is nil. It does nothing if the current
+	// request has a final outcome. It reports whether it replaced the request.
 	ReplaceWalletRequest(linkHash, nonce []byte) (bool, error)
 	// TakeWalletRequest deletes the session's request to a wallet if it has this
 	// nonce. It reports whether it did.
 	TakeWalletRequest(linkHash, nonce []byte) (bool, error)
 	InsertEvent(e webhook.Event) error
 
-	// ClaimIdempotencyKey writes c and reports true, unless the tenant used the
-	// same key in the same mode before and that claim has not expired at now: then
-	// it returns that claim and false. A claim made at the same time by another
-	// transaction is waited for.
+	// ClaimIdempotencyKey writes c and reports true, unless the tenant has used
+	// the same key in the same mode and that claim has not expired at now: then
+	// it returns that claim and false. It waits for a claim that another
+	// transaction is writing.
 	ClaimIdempotencyKey(c IdempotencyClaim, now time.Time) (IdempotencyClaim, bool, error)
 }
 
@@ -101,7 +102,7 @@ type IdempotencyClaim struct {
 	RequestHash []byte // SHA-256 of the request's decoded fields
 	SessionID   uuid.UUID
 	SealedLink  []byte    // the sealed link token, to return the same URL again
-	SessionEnd  time.Time // expires_at as first answered
+	SessionEnd  time.Time // expires_at in the first answer
 	ExpiresAt   time.Time
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// expiredFor is how long a token has expired that the test clock asked for: more
-// than shops allow for clocks that differ.
+// expiredFor is how long ago an expired token from the test clock expired: more
+// than shops allow for differing clocks.
 const expiredFor = time.Minute
 
 // Refusals of the test clock.
@@ -23,7 +23,7 @@ var (
 	errClockChanged = fault.New(fault.Conflict, "the session has changed meanwhile: try again")
 )
 
-// ClockStore keeps the sessions that the test clock changes.
+// ClockStore stores the sessions that the test clock changes.
 type ClockStore interface {
 	// UpdateClock runs fn in one transaction.
 	UpdateClock(ctx context.Context, fn func(ClockTx) error) error
@@ -42,8 +42,8 @@ type ClockTx interface {
 	ExpireNextRedirect(id uuid.UUID) (bool, error)
 }
 
-// TestClock lets a merchant meet at once what time brings: it moves a session's
-// expiry, or the next redirect token's, and nothing else. It refuses live
+// TestClock lets a merchant test expiry without waiting: it moves a session's
+// expiry, or that of the next redirect token, and nothing else. It refuses live
 // sessions. It may run while gateways serve the same database.
 type TestClock struct {
 	store ClockStore
@@ -56,8 +56,8 @@ func NewTestClock(store ClockStore, now func() time.Time) *TestClock {
 	return &TestClock{store: store, now: now}
 }
 
-// Expire moves the expiry of an open test session to now. Its status is left to
-// the lookup, which writes EXPIRED as it does for every session. Expire returns
+// Expire moves the expiry of an open test session to now. It does not write the
+// status: the next lookup writes EXPIRED, as for every session. Expire returns
 // fault.NotFound for a session that is not in the scope, ErrLiveClock, and
 // ErrNotOpen.
 func (c *TestClock) Expire(ctx context.Context, actor audit.Actor, scope webhook.Scope, id uuid.UUID) error {
@@ -69,8 +69,8 @@ func (c *TestClock) Expire(ctx context.Context, actor audit.Actor, scope webhook
 	})
 }
 
-// ExpireNextRedirect lets the next redirect of a test session carry a token that
-// has expired; later ones are good again. It returns the errors of Expire, with
+// ExpireNextRedirect gives the next redirect of a test session an expired token;
+// later redirects are normal again. It returns the errors of Expire, with
 // ErrNoRedirect in place of ErrNotOpen.
 func (c *TestClock) ExpireNextRedirect(ctx context.Context, actor audit.Actor, scope webhook.Scope, id uuid.UUID) error {
 	return c.turn(ctx, actor, scope, id, audit.SessionExpireRedirect, func(tx ClockTx, s Session, now time.Time) (bool, error) {
@@ -89,7 +89,7 @@ func (s Session) MayRedirect(now time.Time) bool {
 	return s.StatusAt(now) == StatusPending
 }
 
-// turn makes a change to a test session of the scope, and its entry, in one
+// turn changes a test session of the scope and writes the entry, in one
 // transaction.
 func (c *TestClock) turn(ctx context.Context, actor audit.Actor, scope webhook.Scope, id uuid.UUID, action audit.Action, change func(ClockTx, Session, time.Time) (bool, error)) error {
 	return c.store.UpdateClock(ctx, func(tx ClockTx) error {

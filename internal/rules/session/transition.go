@@ -1,12 +1,12 @@
 package session
 
-// step is what a check result does to a pending session.
+// step is the effect of a check result on a pending session.
 type step int
 
 const (
 	stepRefuse   step = iota // the result does not apply
-	stepOffer                // offer the document check, stay PENDING
-	stepComplete             // go to the result's terminal status
+	stepOffer                // offer the document check and stay PENDING
+	stepComplete             // change to the result's terminal status
 )
 
 // next is the complete transition table out of PENDING, except for expiry.

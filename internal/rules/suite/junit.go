@@ -21,7 +21,7 @@ type JUnit struct {
 	Cases      []Case     `xml:"testcase"`
 }
 
-// Property is something that describes the run.
+// Property is a property of the run.
 type Property struct {
 	Name  string `xml:"name,attr"`
 	Value string `xml:"value,attr"`
@@ -33,7 +33,7 @@ type Case struct {
 	Name    string   `xml:"name,attr"`
 	Time    string   `xml:"time,attr"` // in seconds
 	Failure *Message `xml:"failure"`
-	Error   *Message `xml:"error"` // it could not be run
+	Error   *Message `xml:"error"` // the case could not be run
 	Skipped *Message `xml:"skipped"`
 	Output  string   `xml:"system-out"`
 }

@@ -22,8 +22,8 @@ var (
 // Authenticate returns the caller behind an X-API-Key value. It returns
 // fault.MalformedKey for a missing value or one without a known prefix,
 // fault.InvalidKey for any other key that is not in force, and
-// fault.TenantDisabled. For fault.TenantDisabled and for a key no longer in
-// force it also returns whose key it is.
+// fault.TenantDisabled. For fault.TenantDisabled and for a key no longer in force
+// it also returns the key's owner.
 func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
 	switch _, err := credential.ParseAPIKey(key); {
 	case errors.Is(err, credential.ErrKeyPrefix):
@@ -60,7 +60,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 }
 
 // keyCache caches valid keys for keyTTL. It holds only the tenant's ID, so
-// settings are never stale.
+// settings are always current.
 type keyCache struct {
 	mu      sync.Mutex
 	callers map[credential.KeyHash]cachedCaller

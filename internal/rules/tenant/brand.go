@@ -8,12 +8,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// BrandChanges are the parts of a brand that an operator sets; nil leaves a part
-// as it is, an empty value clears it.
+// BrandChanges are the parts of a brand that an operator sets. Nil leaves a part
+// unchanged, an empty value clears it.
 type BrandChanges struct {
 	Name   *string
-	Colour *string // as brand.ParseColour reads it
-	Logo   *[]byte // a picture as brand.Logo reads it
+	Colour *string // in a form that brand.ParseColour accepts
+	Logo   *[]byte // a picture in a format that brand.Logo accepts
 }
 
 // ClearedBrand clears every part.
@@ -21,7 +21,7 @@ func ClearedBrand() *BrandChanges {
 	return &BrandChanges{Name: new(string), Colour: new(string), Logo: new([]byte)}
 }
 
-// Brand returns how a tenant's hosted page looks; the zero Brand if nothing is
+// Brand returns the look of a tenant's hosted page; the zero Brand if nothing is
 // set.
 func (s *Service) Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error) {
 	return s.store.Brand(ctx, tenantID)

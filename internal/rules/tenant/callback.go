@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// MaxURLLength is the longest callback URL accepted, in characters.
+// MaxURLLength is the maximum length of a callback URL, in characters.
 const MaxURLLength = 2048
 
 // Endpoint is the part of a callback URL that must match a registered one:
@@ -41,8 +41,8 @@ var (
 )
 
 // Parse checks raw as a callback URL and returns its endpoint, or one of the
-// errors above for the first rule it breaks. It never returns ErrURLFragment,
-// which applies to webhook URLs only.
+// errors above for the first rule that it breaks. It never returns
+// ErrURLFragment, which applies to webhook URLs only.
 func (r CallbackRule) Parse(raw string) (Endpoint, error) {
 	if utf8.RuneCountInString(raw) > MaxURLLength {
 		return Endpoint{}, ErrURLTooLong
@@ -71,9 +71,9 @@ func (r CallbackRule) Parse(raw string) (Endpoint, error) {
 	return Endpoint{Host: host, Port: port}, nil
 }
 
-// CheckLink checks raw as an address that the hosted page links to. It returns
-// the first rule that it breaks: those of Parse, or ErrLinkScheme. An empty
-// address passes.
+// CheckLink checks raw as the address of a link on the hosted page. It returns an
+// error for the first rule that it breaks: those of Parse, or ErrLinkScheme. An
+// empty address passes.
 func (r CallbackRule) CheckLink(raw string) error {
 	if raw == "" {
 		return nil
@@ -88,7 +88,7 @@ func (r CallbackRule) CheckLink(raw string) error {
 	return nil
 }
 
-// isLocal reports whether the host is this machine by any of its names.
+// isLocal reports whether the host is one of the names of this machine.
 func (e Endpoint) isLocal() bool {
 	addr, err := netip.ParseAddr(e.Host)
 	return e.Host == "localhost" || strings.HasSuffix(e.Host, ".localhost") || err == nil && addr.IsLoopback()
@@ -117,9 +117,9 @@ func hasForbiddenCharacter(s string) bool {
 
 func isNotASCII(c rune) bool { return c >= utf8.RuneSelf }
 
-// canonicalHost returns an ASCII host as browsers compare it: names in lower
-// case, IP addresses in their canonical form. A label in punycode must be one
-// that browsers leave unchanged.
+// canonicalHost returns an ASCII host in the form in which browsers compare it:
+// names in lower case, IP addresses in their canonical form. A label in punycode
+// must be one that browsers do not change.
 func canonicalHost(u *url.URL) (string, bool) {
 	host := u.Hostname()
 	if strings.HasPrefix(u.Host, "[") {

@@ -16,17 +16,17 @@ type Settings struct {
 	Brand  brand.Brand
 }
 
-// setting is a setting of a tenant: its name in the audit log and in Check's
-// errors, and where its value is in a Tenant and in Changes.
+// setting describes a setting of a tenant: its name in the audit log and in
+// Check's errors, and where its value is in a Tenant and in Changes.
 type setting struct {
 	name  string
 	same  func(a, b Tenant) bool
 	shown func(Tenant) string         // the value as the audit log shows it
-	apply func(to *Tenant, c Changes) // writes the value of c, if it has one
-	take  func(to *Changes, t Tenant) // writes the value of t
+	apply func(to *Tenant, c Changes) // copies the value in c, if it has one
+	take  func(to *Changes, t Tenant) // copies the value in t
 }
 
-// settings lists all but the brand, in the order of the audit log.
+// settings lists all settings except the brand, in the order of the audit log.
 var settings = []setting{
 	of("name", plain, func(t *Tenant) *string { return &t.Name }, func(c *Changes) **string { return &c.Name }),
 	of("success_url", hostOf, func(t *Tenant) *string { return &t.SuccessURL }, func(c *Changes) **string { return &c.SuccessURL }),
@@ -61,8 +61,8 @@ func of[T any](name string, show func(T) string, in func(*Tenant) *T, change fun
 	}
 }
 
-// limit describes a number that a Tenant may be without, which none says in
-// Changes.
+// limit describes a number that may be missing in a Tenant; none is the value in
+// Changes that removes it.
 func limit(name string, none int64, in func(*Tenant) **int64, change func(*Changes) **int64) setting {
 	return setting{
 		name:  name,
@@ -85,7 +85,7 @@ func plain(text string) string { return text }
 
 func words(list []string) string { return strings.Join(list, " ") }
 
-// Apply returns the tenant with the changes; the brand is not part of it.
+// Apply returns the tenant with the changes, except those of the brand.
 func (c Changes) Apply(t Tenant) Tenant {
 	for _, s := range settings {
 		s.apply(&t, c)
@@ -93,7 +93,7 @@ func (c Changes) Apply(t Tenant) Tenant {
 	return t
 }
 
-// all returns the changes that set every setting as the tenant has it.
+// all returns changes that set every setting to the tenant's value.
 func (t Tenant) all() (c Changes) {
 	for _, s := range settings {
 		s.take(&c, t)
@@ -124,7 +124,7 @@ func (s Settings) ChangesTo(next Settings) []audit.Change {
 func hostOf(raw string) string {
 	e, err := CallbackRule{AllowInsecure: true}.Parse(raw)
 	if err != nil {
-		return "" // no address
+		return "" // not an address
 	}
 	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
 }

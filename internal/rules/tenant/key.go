@@ -23,12 +23,12 @@ type APIKey struct {
 	Hash       credential.KeyHash
 	LastFour   string
 	CreatedAt  time.Time
-	LastUsedAt *time.Time // to the minute
+	LastUsedAt *time.Time // accurate to the minute
 	RevokedAt  *time.Time
-	Name       string     // its purpose, in the owner's words; may be empty
-	CreatedBy  *uuid.UUID // the user who made it; nil for the command line
+	Name       string     // its purpose, as the owner describes it; may be empty
+	CreatedBy  *uuid.UUID // the user who created it; nil for the command line
 	Creator    string     // the current name of CreatedBy; set only by Keys
-	ExpiresAt  *time.Time // nil for no end
+	ExpiresAt  *time.Time // nil if it does not expire
 }
 
 // InForceAt reports whether the key is accepted at a time.
@@ -55,8 +55,8 @@ var (
 	ErrKeyNotOpen = fault.New(fault.Conflict, "The key is revoked or has an end already")
 )
 
-// CreateKey creates another API key, whose name says its purpose and may be
-// empty. It returns the key in plain; it cannot be read later. It returns
+// CreateKey creates another API key. Its name describes its purpose and may be
+// empty. CreateKey returns the key in plain; it cannot be read later. It returns
 // fault.NotFound for an unknown tenant, and fault.Invalid with ErrKeyName.
 func (s *Service) CreateKey(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, name string) (APIKey, string, error) {
 	if name = strings.TrimSpace(name); !isKeyName(name) {
@@ -93,8 +93,8 @@ func userOf(actor audit.Actor) *uuid.UUID {
 
 // RollKey replaces a tenant's key by a new one of the same mode and name, and
 // returns the new key in plain; it cannot be read later. The old key ends after
-// grace, one of RotationOverlaps. It returns fault.NotFound for a missing key
-// and for another tenant's, ErrKeyNotOpen and ErrKeyGrace.
+// grace, one of RotationOverlaps. It returns fault.NotFound for a missing key and
+// for a key of another tenant, ErrKeyNotOpen and ErrKeyGrace.
 func (s *Service) RollKey(ctx context.Context, actor audit.Actor, tenantID, keyID uuid.UUID, grace time.Duration) (APIKey, string, error) {
 	if !slices.Contains(RotationOverlaps, grace) {
 		return APIKey{}, "", ErrKeyGrace
@@ -116,7 +116,7 @@ func (s *Service) RollKey(ctx context.Context, actor audit.Actor, tenantID, keyI
 }
 
 // RevokeKey revokes a tenant's key permanently. It returns fault.NotFound for a
-// missing key and for another tenant's.
+// missing key and for a key of another tenant.
 func (s *Service) RevokeKey(ctx context.Context, actor audit.Actor, tenantID, keyID uuid.UUID) error {
 	act := s.act(actor, audit.APIKeyRevoke, tenantID, nil)
 	act.Target = keyID.String()

@@ -30,7 +30,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// brailleBlank is a symbol that shows nothing.
+// brailleBlank is a symbol that is empty.
 const brailleBlank = '\u2800'
 
 // IsHidden reports whether a code point is invisible or changes how the text

@@ -70,8 +70,8 @@ func (s *Service) PromoteRedirectSecret(ctx context.Context, actor audit.Actor, 
 	return s.store.PromoteSecret(ctx, tenantID, livemode, SecretRedirect, act.At.Add(RedirectRetirement), act)
 }
 
-// RetireRedirectSecret forgets the replaced redirect secrets now, before
-// RedirectRetirement is over. It returns fault.NotFound when none is retiring.
+// RetireRedirectSecret deletes the replaced redirect secrets now, before
+// RedirectRetirement is over. It returns fault.NotFound if none is retiring.
 func (s *Service) RetireRedirectSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool) error {
 	act := s.act(actor, audit.RedirectSecretRetire, tenantID, inMode(livemode))
 	return s.store.RetireSecrets(ctx, tenantID, livemode, SecretRedirect, act.At, act)
@@ -82,7 +82,7 @@ func (s *Service) Secrets(ctx context.Context, tenantID uuid.UUID, livemode bool
 	return s.store.Secrets(ctx, tenantID, livemode, kind, s.now())
 }
 
-// ShownSecret is a secret with its value as the merchant is given it.
+// ShownSecret is a secret with its value in the form that the merchant receives.
 type ShownSecret struct {
 	Secret
 	Plain string

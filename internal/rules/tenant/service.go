@@ -27,10 +27,11 @@ type Service struct {
 	now    func() time.Time
 	keys   keyCache
 	reads  *gather.Group[uuid.UUID, struct{}, Tenant]
-	logos  *turn.Queue // that are decoded
+	logos  *turn.Queue // fair turns for decoding logos
 }
 
-// How many logos are decoded at the same time, and how many of a tenant wait.
+// How many logos are decoded at the same time, and how many of one tenant may
+// wait.
 const (
 	logosAtOnce  = 2
 	logosWaiting = 4
@@ -127,13 +128,13 @@ func (s *Service) SetDisabled(ctx context.Context, actor audit.Actor, id uuid.UU
 	return s.store.SetTenantDisabled(ctx, id, disabled, s.act(actor, action, id, audit.WithNote(nil, "reason", reason)))
 }
 
-// ErrEnabled refuses to delete a tenant that is not disabled.
+// ErrEnabled refuses to delete an enabled tenant.
 var ErrEnabled = fault.New(fault.Conflict, "the tenant is enabled: disable it first")
 
 // Delete deletes a disabled tenant whose sessions have been deleted. It returns
 // fault.NotFound, ErrEnabled, or fault.Conflict for a tenant that has sessions.
-// The tenant's audit log is kept; the deletion is written to the instance's
-// log, once for each run that began to delete.
+// The tenant's audit log is kept. Each run that begins to delete writes an entry
+// to the instance's log.
 func (s *Service) Delete(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
 	t, err := s.store.TenantByID(ctx, id)
 	if err != nil {
@@ -144,8 +145,8 @@ func (s *Service) Delete(ctx context.Context, actor audit.Actor, id uuid.UUID) e
 	return s.store.DeleteTenant(ctx, id, act)
 }
 
-// Tenant returns one tenant, or fault.NotFound. Calls at the same time share what
-// they read.
+// Tenant returns one tenant, or fault.NotFound. Simultaneous calls share one
+// query.
 func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 	return s.reads.Do(ctx, id, struct{}{})
 }
@@ -156,12 +157,12 @@ func (s *Service) FindTenants(ctx context.Context, text string) ([]Tenant, error
 	return s.store.FindTenants(ctx, text, MaxPage)
 }
 
-// MaxPage is the largest number of tenants returned at once.
+// MaxPage is the maximum number of tenants returned by one call.
 const MaxPage = 100
 
 // Tenants returns the next MaxPage tenants, oldest first, starting after the one
-// with the given ID; uuid.Nil starts at the oldest. It returns fault.NotFound
-// for the ID of no tenant.
+// with the given ID; uuid.Nil starts at the oldest. It returns fault.NotFound for
+// an ID that no tenant has.
 func (s *Service) Tenants(ctx context.Context, after uuid.UUID) ([]Tenant, error) {
 	return s.store.Tenants(ctx, after, MaxPage)
 }

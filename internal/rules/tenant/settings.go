@@ -16,7 +16,7 @@ import (
 // first.
 var Languages = []string{"en", "ar", "de", "es", "fr", "it", "ja", "nl", "pl", "pt", "tr", "zh-Hans"}
 
-// Rules that a setting may break, as found in fault.FieldError.Err.
+// Rules that a setting may break, as values of fault.FieldError.Err.
 // CallbackRule, names and brands have further rules.
 var (
 	ErrFreeChecks   = errors.New("free checks must be -1 (unlimited), 0 or more")
@@ -26,19 +26,19 @@ var (
 	ErrAlertBelow   = errors.New("the alert must be -1 (never) or from 0 to 1000000000")
 )
 
-// maxAlert is the largest alert threshold, more than anybody needs.
+// maxAlert is the largest alert threshold.
 const maxAlert = 1_000_000_000
 
-// Check returns nil, or fault.Invalid for the settings that break a rule: all of
-// them in Fields, by the name that ChangesTo gives them, and the first in words.
-// A logo takes a turn of the tenant; Check returns fault.Unavailable when none
-// comes.
+// Check returns nil, or fault.Invalid for settings that break a rule: Fields has
+// all of them, by the names of ChangesTo, and the message describes the first. To
+// decode a logo, Check waits for one of the tenant's turns; it returns
+// fault.Unavailable if it gets none.
 func (s *Service) Check(ctx context.Context, id uuid.UUID, c Changes) error {
 	_, err := s.checked(ctx, id, c)
 	return err
 }
 
-// checked returns the changes as they are to be stored, or what Check returns.
+// checked returns the changes in their stored form, or Check's error.
 func (s *Service) checked(ctx context.Context, id uuid.UUID, c Changes) (Changes, error) {
 	if c.Brand != nil && c.Brand.Logo != nil {
 		leave, err := s.logos.Take(ctx, id)
@@ -109,9 +109,9 @@ func (s *Service) checkWebhook(raw string) error {
 	return err
 }
 
-// checkLanguages returns the stored form of a choice of Languages. It is empty
-// if all are chosen with the usual default, so that languages added later are
-// offered too.
+// checkLanguages returns the stored form of a choice of Languages. It is empty if
+// all are chosen with the usual default, so that languages added later are
+// included too.
 func checkLanguages(tags []string) ([]string, error) {
 	if !distinct(tags, Languages) {
 		return nil, ErrLanguages
@@ -122,9 +122,9 @@ func checkLanguages(tags []string) ([]string, error) {
 	return tags, nil
 }
 
-// checkDocumentWays returns the stored form of a choice of DocumentWays, in
-// their order. It is empty if all are chosen, so that ways added later are
-// allowed too.
+// checkDocumentWays returns the stored form of a choice of DocumentWays, in their
+// order. It is empty if all are chosen, so that ways added later are included
+// too.
 func checkDocumentWays(chosen []string) ([]string, error) {
 	if !distinct(chosen, DocumentWays) {
 		return nil, ErrDocumentWays
@@ -135,7 +135,7 @@ func checkDocumentWays(chosen []string) ([]string, error) {
 	return slices.DeleteFunc(slices.Clone(DocumentWays), func(way string) bool { return !slices.Contains(chosen, way) }), nil
 }
 
-// distinct reports whether chosen holds only elements of all, each at most
+// distinct reports whether chosen has only elements of all, and each at most
 // once.
 func distinct(chosen, all []string) bool {
 	for i, one := range chosen {
@@ -146,7 +146,7 @@ func distinct(chosen, all []string) bool {
 	return true
 }
 
-// checked returns the stored form of the changes: the colour as hex digits, the
+// checked returns the changes in their stored form: the colour as hex digits, the
 // logo as brand.Logo returns it.
 func (c *BrandChanges) checked(b *broken) *BrandChanges {
 	if c == nil {
@@ -176,12 +176,12 @@ func given(text *string) bool { return text != nil && *text != "" }
 // broken collects the fields that break a rule.
 type broken struct {
 	fields []fault.FieldError
-	first  string // its message
+	first  string // the message for the first of them
 }
 
 func (b *broken) add(field string, err error) { b.addAs(field, "", err) }
 
-// addAs adds a field whose rule is understood only with an introduction.
+// addAs adds a field whose rule needs an introduction to be understood.
 func (b *broken) addAs(field, introduction string, err error) {
 	if err == nil {
 		return

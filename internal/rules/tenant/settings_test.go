@@ -47,7 +47,7 @@ func TestCheckLanguages(t *testing.T) {
 	} {
 		got, err := checkLanguages(tt.given)
 		if len(tt.given) > 0 && tt.given[0] == "tr" {
-			tt.want = tt.given // a default that differs is kept
+			tt.want = tt.given // a value that differs from the default is kept
 		}
 		if err != nil || !slices.Equal(got, tt.want) {
 			t.Errorf("%v: %v, %v", tt.given, got, err)

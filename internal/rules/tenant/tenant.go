@@ -1,5 +1,5 @@
 // Package tenant holds a merchant account: its settings, its API keys, its
-// signing secrets, and the rule that says which callback URLs it may use.
+// signing secrets, and the rule for its callback URLs.
 package tenant
 
 import (
@@ -24,8 +24,8 @@ type Tenant struct {
 	CancelURL     string // default destination of the fallback page's return action
 	WebhookURL    string // the only destination of completion webhooks
 	DocumentCheck bool   // offer a document check after an age refusal
-	// DocumentWays are the ways of the document check that shoppers may take;
-	// empty: all that the gateway has.
+	// DocumentWays are the ways of the document check that shoppers may use;
+	// empty: all ways of the gateway.
 	DocumentWays  []string
 	AgeVisibility bool   // store estimates of consenting shoppers
 	FreeChecks    *int64 // monthly free allowance; nil for the operator's default, -1 unlimited
@@ -37,22 +37,22 @@ type Tenant struct {
 	CreatedAt     time.Time
 }
 
-// DocumentWays are the ways of the document check, as session.Way names them.
+// DocumentWays are the ways of the document check, with the names in session.Way.
 var DocumentWays = []string{"wallet", "photo"}
 
-// Allows reports whether shoppers may take a way of the document check. A change
-// of the setting applies at once, to open document checks too.
+// Allows reports whether shoppers may use a way of the document check. A change
+// of the setting applies at once, even to open document checks.
 func (t Tenant) Allows(way string) bool {
 	return len(t.DocumentWays) == 0 || slices.Contains(t.DocumentWays, way)
 }
 
-// Links are addresses that the hosted page leads to; empty ones are not shown.
+// Links are addresses to which the hosted page links; empty ones are not shown.
 type Links struct {
 	PrivacyURL, HelpURL, TermsURL string // in the footer
-	ReviewURL                     string // after a refusal: where a shopper asks for a review
+	ReviewURL                     string // after a refusal: where a shopper can request a review
 }
 
-// Or returns the links, and takes empty ones from other.
+// Or returns the links, with empty ones replaced by those of other.
 func (l Links) Or(other Links) Links {
 	return Links{
 		PrivacyURL: cmp.Or(l.PrivacyURL, other.PrivacyURL), HelpURL: cmp.Or(l.HelpURL, other.HelpURL),
@@ -72,7 +72,7 @@ func (t Tenant) CallbackURLs() []string {
 	return urls
 }
 
-// SecretKind says what a secret signs.
+// SecretKind is what a secret signs.
 type SecretKind string
 
 // The kinds of secret.
@@ -112,8 +112,8 @@ type Caller struct {
 	KeyID    uuid.UUID // the key it used; the zero UUID for a caller without one
 }
 
-// Changes are the settings that staff or an operator set; nil leaves a setting as
-// it is, an empty URL or list clears it.
+// Changes are the settings that staff or an operator change. Nil leaves a setting
+// unchanged; an empty URL or list clears it.
 type Changes struct {
 	Name          *string
 	SuccessURL    *string
@@ -123,7 +123,7 @@ type Changes struct {
 	DocumentWays  *[]string // see Allows
 	AgeVisibility *bool
 	FreeChecks    *int64 // DefaultLimit for the operator's default
-	TestCap       *int64 // the same
+	TestCap       *int64 // DefaultLimit for the operator's default
 	PrivacyURL    *string
 	HelpURL       *string
 	TermsURL      *string
@@ -135,12 +135,12 @@ type Changes struct {
 
 // Values in Changes that clear a number.
 const (
-	DefaultLimit = math.MinInt64 // instead of the tenant's own limit, the operator's
+	DefaultLimit = math.MinInt64 // the operator's limit instead of the tenant's own
 	NoAlert      = -1
 )
 
-// Store keeps tenants, keys and secrets. Every method that names a row returns
-// fault.NotFound when there is none; every write is atomic. A method that takes
+// Store stores tenants, keys and secrets. Every method that names a row returns
+// fault.NotFound if it does not exist; every write is atomic. A method that takes
 // an audit.Act writes the change and the act in one transaction.
 type Store interface {
 	// CreateTenant writes the tenant, its first keys and its secrets together.
@@ -151,7 +151,7 @@ type Store interface {
 	UpdateTenant(ctx context.Context, id uuid.UUID, c Changes, act audit.Act) (Tenant, error)
 	SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bool, act audit.Act) error
 	TenantByID(ctx context.Context, id uuid.UUID) (Tenant, error)
-	// Brand returns a tenant's brand; the zero Brand where nothing is set.
+	// Brand returns a tenant's brand; the zero Brand if nothing is set.
 	Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error)
 	// Logo returns a logo by its hash.
 	Logo(ctx context.Context, hash string) ([]byte, error)
@@ -185,7 +185,7 @@ type Store interface {
 	// KeyByHash returns the key and its tenant, even if the key is not in force
 	// or the tenant is disabled.
 	KeyByHash(ctx context.Context, hash credential.KeyHash) (APIKey, Tenant, error)
-	// TouchKey sets the time of the last use to at, unless a later one is stored.
+	// TouchKey sets the time of last use to at, unless a later one is stored.
 	TouchKey(ctx context.Context, keyID uuid.UUID, at time.Time) error
 
 	// Secrets returns a tenant's secrets of a mode and kind that have not
@@ -201,8 +201,8 @@ type Store interface {
 	// and any that would retire later, retire at expires. Without a staged secret
 	// it returns fault.NotFound and changes nothing.
 	PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, expires time.Time, act audit.Act) error
-	// RetireSecrets makes every retiring secret expire at at. Without one that
-	// expires later it returns fault.NotFound and changes nothing.
+	// RetireSecrets makes every retiring secret expire at at. If none expires
+	// later than at, it returns fault.NotFound and changes nothing.
 	RetireSecrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, at time.Time, act audit.Act) error
 
 	// AppendAct writes an act that changes nothing, such as showing a secret.

@@ -5,7 +5,7 @@
 // take turns, however much work each has, and so do the sessions of a tenant; the
 // waiting work of each tenant is bounded, and work stops waiting when its request
 // ends. Work without a known tenant is treated as the work of one tenant. A Queue
-// keeps the rule for pictures before the models, answers of wallets, logos and
+// applies the rule to pictures for the models, answers of wallets, logos and
 // passwords. Captures and webhooks have places with further rules: a capture
 // keeps its place as long as it lasts, and webhooks separate slow receivers from
 // prompt ones.
@@ -47,8 +47,8 @@ type Party struct{ Tenant, Session uuid.UUID }
 
 // Queue shares a fixed number of concurrent turns. Tenants take turns, however
 // many sessions each has, and so do the sessions of a tenant: while one waits,
-// every other one gets at most one turn. A session has at most one turn at a
-// time and at most one waiting.
+// every other one gets at most one turn. A session has at most one running turn
+// and at most one waiting.
 type Queue struct {
 	turns, most int
 
@@ -169,7 +169,7 @@ func (q *Queue) join(p Party) (w *waiter, ok bool) {
 	return w, true
 }
 
-// withdraw takes work out of line, and reports false if it no longer waits.
+// withdraw removes work from the line, and reports false if it no longer waits.
 func (q *Queue) withdraw(p Party, w *waiter) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -255,7 +255,7 @@ func (r *rounds[K]) add(k K) {
 	}
 }
 
-// remove takes a key out, if it is there.
+// remove removes a key, if it is there.
 func (r *rounds[K]) remove(k K) {
 	same := func(other K) bool { return other == k }
 	r.present = slices.DeleteFunc(r.present, same)

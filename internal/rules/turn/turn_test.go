@@ -60,7 +60,7 @@ func (d *driver) withdraw(p Party) error {
 	return d.update()
 }
 
-// update finds out who got a turn. One step gives at most one.
+// update finds out which party got a turn. One step gives at most one.
 func (d *driver) update() error {
 	given := 0
 	for p, w := range d.in {
@@ -291,7 +291,7 @@ func TestFairness(t *testing.T) {
 // in the meantime.
 type patience map[uuid.UUID]map[uuid.UUID]int
 
-// took counts a turn against everybody who competes with its party.
+// took counts a turn against every party that competes with its party.
 func (p patience) took(t *rapid.T, who uuid.UUID, competes func(uuid.UUID) bool) {
 	delete(p, who)
 	for waiting, others := range p {

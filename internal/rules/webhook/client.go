@@ -15,7 +15,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// Class is the result of an attempt as merchants see it. The raw error is not
+// Class is the result of an attempt as shown to merchants. The raw error is not
 // shown: it could reveal details of the gateway's network.
 type Class string
 
@@ -36,10 +36,10 @@ const (
 const AttemptTimeout = 15 * time.Second
 
 const (
-	// excerptBytes is how much of an answer is kept. A receiver may echo the
-	// request in it. That reveals nothing new: a person who may read an attempt may also
-	// read its event, and the signature is valid only for that delivery and for a
-	// few minutes.
+	// excerptBytes is how many bytes of an answer are stored. A receiver may echo
+	// the request in them. That reveals nothing new: a person who may read an
+	// attempt may also read its event, and the signature is valid only for that
+	// delivery and for a few minutes.
 	excerptBytes   = 1024
 	excerptTimeout = time.Second     // for reading the excerpt
 	maxHeaderBytes = 16 << 10        // of an answer's header

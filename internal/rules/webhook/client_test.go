@@ -18,7 +18,8 @@ import (
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-// shortTimeout is the timeout of attempts in tests with a receiver that hangs.
+// shortTimeout is the timeout of attempts in tests with a receiver that does not
+// answer.
 const shortTimeout = 300 * time.Millisecond
 
 func post(t testing.TB, c *Client, url string) Answer {

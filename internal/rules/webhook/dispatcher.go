@@ -25,7 +25,7 @@ const (
 	// second attempt starts meanwhile.
 	leaseTime = AttemptTimeout + excerptTimeout + 14*time.Second
 
-	// drainTime is how long a shutdown waits for attempts in flight.
+	// drainTime is how long a shutdown waits for running attempts.
 	drainTime = AttemptTimeout + excerptTimeout + time.Second
 
 	recordTime = 10 * time.Second // for writing a result, retries included

@@ -23,8 +23,7 @@ import (
 	"agegate/internal/store/dbtest"
 )
 
-// hangLimit bounds what a test waits for, and the attempts that will be
-// answered.
+// hangLimit bounds the waits of a test, and the attempts that will be answered.
 const hangLimit = 2 * time.Minute
 
 var signingKey = []byte("a signing key of 32 bytes, fixed")
@@ -38,7 +37,7 @@ func (k *fixedKeys) WebhookKeys(context.Context, uuid.UUID, bool) ([][]byte, err
 	return [][]byte{signingKey}, nil
 }
 
-// post is one POST a receiver saw.
+// post is one POST that a receiver got.
 type post struct{ id, body string }
 
 // receiver records every POST that verifies, and answers as configured.
@@ -201,8 +200,8 @@ func TestDispatcherOutcomes(t *testing.T) {
 	})
 }
 
-// A receiver that hangs is given up each time, whether or not it received the
-// request.
+// An attempt at a receiver that does not answer is given up each time, whether or
+// not the request was received.
 func TestDispatcherGivesUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -257,8 +256,8 @@ func TestDispatcherCapsEachTenant(t *testing.T) {
 	})
 }
 
-// A shutdown that cannot wait gives the delivery back: the next dispatcher
-// sends it at once instead of when the lease runs out.
+// A shutdown that cannot wait returns the delivery: the next dispatcher sends it
+// at once, not only when the lease ends.
 func TestDispatcherLeavesNoLease(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)

@@ -46,15 +46,16 @@ type FeedFilter struct {
 	Wait    time.Duration // how long to wait for one
 }
 
-// SignedRecord is a record with the headers of a delivery made now.
+// SignedRecord is a record with the headers that a delivery made now would have.
 type SignedRecord struct {
 	Record
 	Header http.Header
 }
 
-// Events returns at most 50 events of a tenant's test sessions: the newest, newest
-// first, or with After the first ones after it, oldest first. When there is none it
-// waits as the filter says. It returns fault.TooMany when too many wait already.
+// Events returns at most 50 events of a tenant's test sessions: the newest,
+// newest first, or with After the first ones after it, oldest first. If there is
+// none, it waits as long as the filter says. It returns fault.TooMany if too many
+// requests already wait.
 func (f *Feed) Events(ctx context.Context, tenantID uuid.UUID, filter FeedFilter) ([]SignedRecord, error) {
 	query := Filter{Scope: OfMode(tenantID, false), Session: filter.Session, After: filter.After, Limit: maxFeed}
 	found, err := f.journal.Events(ctx, query)
@@ -109,7 +110,8 @@ func (f *Feed) sign(ctx context.Context, tenantID uuid.UUID, found []Record) ([]
 	return signed, nil
 }
 
-// enter takes a place among those that wait. It reports whether there was one.
+// enter takes one of the places for waiting requests. It reports whether there
+// was one.
 func (f *Feed) enter(tenantID uuid.UUID) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,10 +13,10 @@ type Schedule []time.Duration
 // maxRetryAfter bounds how long a receiver can postpone a delivery.
 const maxRetryAfter = 12 * time.Hour
 
-// Next returns the wait after the failure of the attempt at the given step (0
-// for the first), spread over ±10 % by u in [0, 1). It reports false when the
-// schedule is used up. A receiver's Retry-After is the minimum wait, which the
-// spread never shortens; zero means that there was none.
+// Next returns the wait after the failure of the attempt at the given step (0 for
+// the first), varied by ±10 % by u in [0, 1). It reports false if the schedule is
+// used up. A receiver's Retry-After is the minimum wait, which the variation
+// never shortens; zero means that there was none.
 func (s Schedule) Next(step int, retryAfter time.Duration, u float64) (time.Duration, bool) {
 	if step < 0 || step >= len(s) {
 		return 0, false

@@ -22,7 +22,7 @@ type Queue interface {
 	// particular order.
 	DueTenants(ctx context.Context) ([]uuid.UUID, error)
 	// ClaimDeliveries leases due deliveries of the given tenants, up to each
-	// tenant's limit, and those first that have been due longest. Their next
+	// tenant's limit, starting with those that have been due longest. Their next
 	// attempt moves to now + lease, so that no other replica claims them until
 	// then. Deliveries that another replica is claiming are skipped.
 	ClaimDeliveries(ctx context.Context, claims []Claim, lease time.Duration) ([]Delivery, error)
@@ -86,7 +86,7 @@ type Filter struct {
 	Status   Status
 	Session  uuid.UUID
 	Before   string // an event id: only events made before it, for the next page
-	After    string // an event id: only events made after it, for who follows them
+	After    string // an event id: only events made after it, for clients that follow the events
 	Limit    int    // 1 to MaxPage; 0 is MaxPage
 }
 

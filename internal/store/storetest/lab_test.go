@@ -80,8 +80,8 @@ func TestAWalletRequestIsBesideItsSession(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		row := newSession(t, s, newTenant(t, s))
 		for _, want := range []bool{false, true} {
-			if beside, err := s.Beside(t.Context(), row); err != nil || beside.Request != want {
-				t.Errorf("%+v, %v, want a request: %t", beside, err, want)
+			if related, err := s.Related(t.Context(), row); err != nil || related.Request != want {
+				t.Errorf("%+v, %v, want a request: %t", related, err, want)
 			}
 			inTx(t, s, func(tx session.Tx) error {
 				_, err := tx.ReplaceWalletRequest(row.LinkHash, make([]byte, 16))

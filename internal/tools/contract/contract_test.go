@@ -11,7 +11,7 @@ func TestInsertSamples(t *testing.T) {
 	samples := map[string]string{"a.py": "# a.py\nif x:\n    y\n\nz\n", "a.php": "<?php\n// a.php\necho 1;\n", "c.py": "# c.py\n"}
 	text := "before\n  ```python\n  # a.py\n  old\n  ```\nafter\n```sh\n# b.sh\n```\n```php\n<?php\n// a.php\n```\n"
 	want := "before\n  ```python\n  # a.py\n  if x:\n      y\n\n  z\n  ```\nafter\n```sh\n# b.sh\n```\n```php\n<?php\n// a.php\necho 1;\n```\n"
-	for range 2 { // the second time changes nothing
+	for range 2 { // the second run changes nothing
 		got, names, err := insertSamples([]byte(text), samples)
 		if err != nil || string(got) != want || !slices.Equal(names, []string{"a.php", "a.py"}) {
 			t.Fatalf("got %v\n%s", err, got)

@@ -80,8 +80,8 @@ func run(check bool) error {
 	return settle(derived, check)
 }
 
-// settle writes the files that differ from their sources, or with -check
-// reports them.
+// settle writes the files that differ from their sources. With -check it reports
+// them instead.
 func settle(derived map[string][]byte, check bool) error {
 	var errs []error
 	for path, want := range derived {

@@ -10,12 +10,13 @@ import (
 // fence opens and closes a code block in Markdown.
 const fence = "```"
 
-// opening is the line that a PHP sample has before its file name.
+// opening is the first line of a PHP sample, before the comment with its file
+// name.
 const opening = "<?php"
 
-// insertSamples puts each sample into the code block of text that begins with
-// a comment of the sample's file name, indented like the block, and returns the
-// names of the samples found. It is an error when one appears twice.
+// insertSamples puts each sample into the code block of text that begins with a
+// comment of the sample's file name, indented like the block, and returns the
+// names of the samples found. A sample that appears twice is an error.
 func insertSamples(text []byte, samples map[string]string) ([]byte, []string, error) {
 	var out []string
 	seen := map[string]int{}

@@ -18,7 +18,7 @@ import (
 )
 
 // readable is the mode of the files: they are public, and the server may run as
-// a different user than the one who installs them.
+// another user than the one who installs them.
 const readable = 0o644
 
 func main() {
@@ -109,7 +109,8 @@ func copyRuntime(from, to string) (inference.File, error) {
 		Licence: "MIT",
 	}
 	path := filepath.Join(to, file.Path)
-	// Replaced by renaming: a running server may have mapped the old file.
+	// The file is replaced by renaming, because a running server may have mapped
+	// the old one.
 	if err := os.WriteFile(path+".new", data, readable); err != nil { //nolint:gosec // the path is a flag of ours
 		return file, err
 	}

@@ -19,9 +19,9 @@ type output struct {
 	meaning string
 }
 
-// models fills every role. Input scaling is the one each model was trained
-// with. The gender output of faceres and the contours of facemesh are left
-// out: nothing here uses them.
+// models has an entry for every role. Inputs are scaled as in each model's
+// training. The gender output of faceres and the contours of facemesh are left
+// out, because nothing here uses them.
 var models = map[inference.Model]model{
 	inference.Detector: {
 		name:  "blazeface",

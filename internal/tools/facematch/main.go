@@ -1,7 +1,8 @@
-// Command facematch fits the comparison of faces (internal/check/document/portrait) to
-// pictures of faces whose names carry the sex, as UTKFace has them, each of
-// another person: the mean of the descriptors on one half, the threshold on the
-// other, so that at most so many pairs of strangers of one sex match.
+// Command facematch fits the comparison of faces
+// (internal/check/document/portrait) to pictures of faces of different people
+// whose file names contain the sex, as UTKFace's do. One half gives the mean of
+// the descriptors; the other gives the threshold at which at most the given share
+// of pairs of strangers of one sex match.
 package main
 
 import (
@@ -11,7 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"image"
-	_ "image/jpeg" // sets hold JPEG
+	_ "image/jpeg" // sets contain JPEG
 	_ "image/png"  // or PNG
 	"math/rand/v2"
 	"os"

@@ -7,7 +7,7 @@ import (
 	"agegate/internal/check/document/portrait"
 )
 
-// report prints how many pairs of strangers match, by what they have in common.
+// report prints how many pairs of strangers match, by the labels that they share.
 func report(r *portrait.Reference, pairs []pair, faces []face) {
 	row := func(name string, of func(a, b face) bool) {
 		matched, total := make([]float64, len(faces)), make([]float64, len(faces))
@@ -45,10 +45,10 @@ func report(r *portrait.Reference, pairs []pair, faces []face) {
 	}
 }
 
-// shareOf returns the share of matches and half of its 95 % interval. Pairs that
-// have a face in common are not independent: the variance is that of the faces'
-// own shares (Hoeffding's projection of a U-statistic, four times their
-// variance over their number).
+// shareOf returns the share of matches and half the width of its 95 % interval.
+// Pairs that share a face are not independent, so the variance is estimated from
+// the shares of the single faces (Hoeffding's projection of a U-statistic: four
+// times their variance divided by their number).
 func shareOf(matched, total []float64) (share, half float64) {
 	var m, t, n float64
 	for i := range total {

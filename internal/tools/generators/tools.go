@@ -1,8 +1,8 @@
 //go:build tools
 
-// Package generators pins the Go code generators that the published contract
-// is tested with, and what their code imports. It is a separate module, so
-// that the gateway depends on none of it.
+// Package generators pins the Go code generators with which the published
+// contract is tested, and the imports of their code. It is a separate module, so
+// that the gateway depends on none of them.
 package generators
 
 import (

@@ -8,8 +8,8 @@ import (
 	"agegate/internal/check/document/glyph"
 )
 
-// fit trains a network by Adam on scenes drawn as it goes, none of them twice.
-// Every thread computes the gradient of its share of each batch.
+// fit trains a network with Adam on newly drawn scenes, none of which is used
+// twice. Each thread computes the gradient of its share of each batch.
 func (t training) fit(fonts *fontSet, report func(step int, loss float64)) *glyph.Weights {
 	w := initial(rand.New(rand.NewPCG(t.seed, 0))) //nolint:gosec // repeatable on purpose
 	learners := make([]*learner, t.threads)
@@ -42,7 +42,8 @@ func (t training) fit(fonts *fontSet, report func(step int, loss float64)) *glyp
 	return &average
 }
 
-// initial draws weights whose layers keep the variance (He et al. 2015).
+// initial draws random weights with which the layers keep the variance (He et al.
+// 2015).
 func initial(random *rand.Rand) *glyph.Weights {
 	w := new(glyph.Weights)
 	fill := func(group []float32, inputs int) {
@@ -90,8 +91,8 @@ func adam(w, gradient, first, second *glyph.Weights, rate float64, step int, sca
 	}
 }
 
-// trail keeps a moving average of the weights, which reads better than their
-// last state.
+// trail updates a moving average of the weights, which recognises better than the
+// latest weights.
 func trail(average, w *glyph.Weights, step int) {
 	keep := float32(min(0.998, float64(step-1)/float64(step+9)))
 	from := w.Groups()
@@ -111,7 +112,7 @@ type learner struct {
 	loss     float64
 }
 
-// pool is how many cells wait to be drawn from, so that a batch holds cells of
+// pool is how many cells wait to be chosen from, so that a batch has cells from
 // many scenes.
 const pool = 2000
 
@@ -137,8 +138,8 @@ func (l *learner) learn(w *glyph.Weights, n int) {
 	}
 }
 
-// smoothing takes this much of the probability away from the right class, so
-// that the network does not become surer than it has reason to be.
+// smoothing is the share of the probability that the right class gives up, so
+// that the network does not become overconfident.
 const smoothing = 0.02
 
 // Gradients of the layers' outputs.
@@ -167,7 +168,7 @@ func back(w, g *glyph.Weights, cell *glyph.Cell, a *glyph.Activations, class int
 	}
 }
 
-// backDense goes back through the dense layers.
+// backDense computes the gradient of the dense layers.
 func backDense(w, g *glyph.Weights, a *glyph.Activations, class int) (second secondLayer) {
 	var out [glyph.Classes]float32
 	for c, log := range a.Logs {
@@ -207,7 +208,7 @@ func backDense(w, g *glyph.Weights, a *glyph.Activations, class int) (second sec
 	return second
 }
 
-// backSecond goes back through the second convolution.
+// backSecond computes the gradient of the second convolution.
 func backSecond(w, g *glyph.Weights, a *glyph.Activations, second *secondLayer) (first firstLayer) {
 	for at := range second {
 		top, left := 2*(at/glyph.Columns2), 2*(at%glyph.Columns2)
@@ -231,8 +232,8 @@ func backSecond(w, g *glyph.Weights, a *glyph.Activations, second *secondLayer) 
 	return first
 }
 
-// judge returns the shares of characters and of junk that the network recognises, of
-// cells from scenes drawn for this.
+// judge returns the shares of characters and of junk that the network recognises,
+// in newly drawn scenes.
 func judge(w *glyph.Weights, fonts *fontSet, seed uint64) (right, junk float64) {
 	random := rand.New(rand.NewPCG(seed, 99)) //nolint:gosec // repeatable on purpose
 	var count, hits [2]int

@@ -52,7 +52,7 @@ func TestGradient(t *testing.T) {
 }
 
 // TestFit: a short training lowers the loss, and the same seed gives the same
-// weights, in a font that every machine has.
+// weights. It uses a font that every machine has.
 func TestFit(t *testing.T) {
 	font, err := newFontSet(gomono.TTF)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// fontName is OCR-B with sharp ends: the measurements use the one with round
-// ends, which the training does not see. golang.org/x/image draws all of its
+// fontName is OCR-B with sharp ends. The measurements use the font with round
+// ends, which the training does not see. golang.org/x/image can draw all of its
 // characters.
 const fontName = "OCRBS.otf"
 
-// master is the pitch in which characters are drawn, once, in pixels. Each
-// master covers three pitches by three, its character in the middle.
+// master is the pitch, in pixels, at which each character is drawn once. Each
+// master is three pitches wide and high, with its character in the middle.
 const (
 	master     = 48
 	masterSide = 3 * master
@@ -30,8 +30,8 @@ const (
 	advance    = 0.723 // pitch of OCR-B, in ems
 )
 
-// fontSet holds the masters: how far ink covers each pixel, softened a little,
-// so that a threshold on it makes the strokes bolder or lighter.
+// fontSet holds the masters: the share of each pixel that ink covers, slightly
+// softened, so that another threshold makes the strokes bolder or lighter.
 type fontSet struct {
 	chars  [len(mrz.Alphabet)][]float32
 	others [][]float32 // characters of other fonts
@@ -67,8 +67,8 @@ func newFontSet(data []byte) (*fontSet, error) {
 	return set, nil
 }
 
-// draw draws each character with the middle of a capital letter of the given
-// height in the middle of its master.
+// draw draws each character so that the middle of a capital letter of the given
+// height is in the middle of the master.
 func draw(ttf []byte, text string, size, height float64) ([][]float32, error) {
 	parsed, err := opentype.Parse(ttf)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"agegate/internal/check/document/glyph"
 )
 
-// training are the terms of a training.
+// training holds the settings of a training.
 type training struct {
 	seed    uint64
 	steps   int
 	batch   int
 	threads int
-	rate    float64 // of learning, at its highest
+	rate    float64 // highest learning rate
 	every   int     // steps between reports
 }
 
@@ -52,7 +52,7 @@ func run(t training, out string) error {
 	return write(out, origin, weights)
 }
 
-// write writes the weights with four significant digits, one group a line.
+// write writes the weights with four significant digits, one group per line.
 func write(path, origin string, w *glyph.Weights) error {
 	var text strings.Builder
 	quoted, err := json.Marshal(origin)

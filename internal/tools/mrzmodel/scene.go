@@ -26,12 +26,12 @@ type scene struct {
 	img    *image.Gray
 	pitch  float64 // pixels
 	tall   float64 // height of a capital letter, pixels
-	angle  float64 // of the line
+	angle  float64 // of the line, in radians
 	shear  float64
-	middle float64 // of the picture, in both directions
+	middle float64 // middle of the picture, in both directions
 	lines  [2][sceneChars]int
-	other  bool    // the lines are of other fonts, or there is a pattern in their place
-	wide   float64 // width of the characters, of their usual one
+	other  bool    // the lines are in other fonts, or a pattern replaces them
+	wide   float64 // width of the characters, relative to the usual width
 	gap    float64 // from the first line to the second, in pitches
 }
 
@@ -76,8 +76,9 @@ func pickChar(random *rand.Rand) int {
 
 func spread(random *rand.Rand, low, high float64) float64 { return low + (high-low)*random.Float64() }
 
-// place is where a place of a line is in the picture: n counts characters from
-// the first one's centre, v pitches downwards from the first line.
+// place returns the place in the picture of a place on the lines: n counts
+// characters from the centre of the first one, v counts pitches down from the
+// first line.
 func (s *scene) place(n, v float64) glyph.Place {
 	cos, sin := math.Cos(s.angle), math.Sin(s.angle)
 	downX, downY := s.shear*cos-sin, s.shear*sin+cos
@@ -89,7 +90,8 @@ func (s *scene) place(n, v float64) glyph.Place {
 	}
 }
 
-// draw renders the lines as a camera takes them, or what is over them.
+// draw renders the lines, or the function over if it is not nil, as a camera
+// would take them.
 func (s *scene) draw(fonts *fontSet, side int, over func(x, y float64) float64, random *rand.Rand) *image.Gray {
 	bold, soft := spread(random, 0.25, 0.75), spread(random, 0.1, 0.5)
 	paper, contrast := spread(random, 90, 245), spread(random, 0.25, 0.97)
@@ -126,7 +128,7 @@ func (s *scene) draw(fonts *fontSet, side int, over func(x, y float64) float64, 
 	return finish(pixels, side, spread(random, 0, 13), random)
 }
 
-// ink is how far a place of the lines is covered.
+// ink returns how much of a place on the lines is covered.
 func (s *scene) ink(fonts *fontSet, n, v, ratio float64, bold, soft float32) float32 {
 	for l := range s.lines {
 		w := (v - s.gap*float64(l)) * ratio
@@ -147,8 +149,8 @@ func (s *scene) ink(fonts *fontSet, n, v, ratio float64, bold, soft float32) flo
 	return 0
 }
 
-// background draws what is printed beneath a zone: light falling off, bands,
-// and an edge. Places are in pitches from the middle; 1 is blank paper.
+// background returns what is printed under a zone: fading light, bands, and an
+// edge. Places are in pitches from the middle; 1 is blank paper.
 func background(random *rand.Rand) func(x, y float64) float64 {
 	gx, gy := 0.04*random.NormFloat64(), 0.04*random.NormFloat64()
 	var waves [3][4]float64
@@ -174,7 +176,7 @@ func background(random *rand.Rand) func(x, y float64) float64 {
 	}
 }
 
-// wear is how much of the ink is left, in most scenes all.
+// wear returns how much of the ink is left; in most scenes, all of it.
 func wear(random *rand.Rand) func(x, y float64) float64 {
 	if random.IntN(3) > 0 {
 		return func(_, _ float64) float64 { return 1 }
@@ -186,8 +188,8 @@ func wear(random *rand.Rand) func(x, y float64) float64 {
 	}
 }
 
-// pattern draws what is regular and no text: dots in a lattice, bars of random
-// widths, or waves. Places are in pitches; 1 is full ink.
+// pattern returns something regular that is not text: dots in a lattice, bars of
+// random widths, or waves. Places are in pitches; 1 is full ink.
 func pattern(random *rand.Rand) func(x, y float64) float64 {
 	angle, period, hard := random.Float64()*2*math.Pi, spread(random, 0.5, 1.6), spread(random, 1, 6)
 	cos, sin := math.Cos(angle), math.Sin(angle)
@@ -242,7 +244,8 @@ func blur(from []float32, side int, sigma float64) []float32 {
 	return from
 }
 
-// smear is a movement of so many pixels in a direction.
+// smear blurs a picture by a movement of the given length in pixels and
+// direction.
 func smear(from []float32, side int, length, direction float64) []float32 {
 	to := make([]float32, len(from))
 	const taps = 5
@@ -256,7 +259,7 @@ func smear(from []float32, side int, length, direction float64) []float32 {
 	return to
 }
 
-// finish adds noise, and in most scenes what a JPEG loses.
+// finish adds noise and, in most scenes, JPEG artefacts.
 func finish(pixels []float32, side int, noise float64, random *rand.Rand) *image.Gray {
 	img := image.NewGray(image.Rect(0, 0, side, side))
 	for i, v := range pixels {
@@ -277,10 +280,10 @@ func finish(pixels []float32, side int, noise float64, random *rand.Rand) *image
 	return img
 }
 
-// oneWay are the characters that turned upside down are no character.
+// oneWay are the characters that are not characters when turned upside down.
 const oneWay = "ACEFGJKLPQRTUVY347<"
 
-// examples takes cells of the scene, about as exactly as a reader finds them:
+// examples takes cells of the scene, about as precisely as a reader finds them:
 // each character twice, and some junk.
 func (s *scene) examples(random *rand.Rand, use func(example)) {
 	var e example
@@ -308,17 +311,17 @@ func (s *scene) examples(random *rand.Rand, use func(example)) {
 	}
 }
 
-// junk takes cells that have no character in the middle.
+// junk takes cells without a character in the middle.
 func (s *scene) junk(random *rand.Rand, take func(glyph.Place, int)) {
-	take(s.jitter(float64(random.IntN(sceneChars-1))+spread(random, 0.4, 0.6), 0.05*random.NormFloat64(), random), glyph.Junk) // between two
-	take(s.jitter(float64(random.IntN(sceneChars)), -spread(random, 0.55, 1.6), random), glyph.Junk)                           // above
+	take(s.jitter(float64(random.IntN(sceneChars-1))+spread(random, 0.4, 0.6), 0.05*random.NormFloat64(), random), glyph.Junk) // between two characters
+	take(s.jitter(float64(random.IntN(sceneChars)), -spread(random, 0.55, 1.6), random), glyph.Junk)                           // above or below a line
 	take(s.jitter(-spread(random, 0.9, 2), 0.1*random.NormFloat64(), random), glyph.Junk)                                      // before the line
 	p := s.jitter(float64(random.IntN(sceneChars)), 0, random)
 	p.AlongX, p.AlongY, p.DownX, p.DownY = p.DownX, p.DownY, -p.AlongX, -p.AlongY // lying on its side
 	take(p, glyph.Junk)
 }
 
-// jitter is place with a size and a turn that are a little off.
+// jitter returns the place with a small error in size and angle.
 func (s *scene) jitter(n, v float64, random *rand.Rand) glyph.Place {
 	p := s.place(n, v)
 	turn := 0.04 * random.NormFloat64()

@@ -23,9 +23,9 @@ var (
 	notDeb   = regexp.MustCompile(`[^0-9A-Za-z.+~]`)
 )
 
-// debianVersion turns what git describes into a version that Debian sorts as
-// people do: v1.2.0-rc1 before v1.2.0, before v1.2.0-3-gabc. A commit without a
-// tag before it comes before all of them, by its time.
+// debianVersion converts the output of git describe to a version that Debian
+// sorts in the expected order: v1.2.0-rc1 before v1.2.0, before v1.2.0-3-gabc. A
+// commit without an earlier tag sorts before all of them, by its time.
 func debianVersion(described string, at time.Time) string {
 	v, dirty := strings.CutSuffix(strings.TrimPrefix(described, "v"), "-dirty")
 	v = sinceTag.ReplaceAllString(v, "+$1.$2")
@@ -89,7 +89,7 @@ func buildDeb(r release, debian needs) error {
 	return write(r.path(".deb"), func(out *os.File) error { return deb.Default.Package(info, out) })
 }
 
-// stageContents writes the files' data into a directory, from which nfpm reads it.
+// stageContents writes the files' data to a directory, from which nfpm reads it.
 func stageContents(stage string, all []file) (files.Contents, error) {
 	var contents files.Contents
 	for i, f := range all {
@@ -107,8 +107,8 @@ func stageContents(stage string, all []file) (files.Contents, error) {
 }
 
 // dependencies returns the packages that the binary and ONNX Runtime need: the C
-// library of the newest symbol they use, what else they are linked with, and what
-// the maintainer scripts call.
+// library with the newest symbol that they use, their other shared libraries, and
+// what the maintainer scripts call.
 func dependencies(debian needs) []string {
 	depends := []string{"passwd"}
 	for _, pkg := range debian.packages {
@@ -120,7 +120,7 @@ func dependencies(debian needs) []string {
 	return depends
 }
 
-// write makes a file of the release whole, or not at all.
+// write writes a file of the release completely, or not at all.
 func write(path string, fill func(*os.File) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -129,7 +129,7 @@ func write(path string, fill func(*os.File) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(out.Name()) }() // unless it was renamed
+	defer func() { _ = os.Remove(out.Name()) }() // does nothing once the file was renamed
 	if err = fill(out); err != nil {
 		return errors.Join(err, out.Close())
 	}

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// TestUnit: systemd's own judgement of the unit's sandbox, 0 to 10.
+// TestUnit checks systemd's rating of the unit's sandbox, from 0 (safe) to 10
+// (unsafe).
 func TestUnit(t *testing.T) {
 	out, err := exec.Command("systemd-analyze", "security", "--offline=yes", "--threshold=20", "../../../deploy/debian/agegate.service").CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("Overall exposure level for agegate.service: ")) {
@@ -23,15 +24,15 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// machine is a Debian that runs in a container of systemd's, on this machine's network.
+// machine is a Debian in a systemd container, on this machine's network.
 type machine struct {
 	t      *testing.T
 	root   string
 	leader string // PID of its systemd
 }
 
-// bareDebian installs the smallest Debian that systemd can start, of the release
-// that this machine has, and starts it.
+// bareDebian installs and starts the smallest Debian that systemd can start, in
+// the release of this machine.
 func bareDebian(t *testing.T) machine {
 	t.Helper()
 	needRoot(t, "mmdebstrap", "systemd-nspawn", "nsenter")
@@ -57,7 +58,7 @@ func bareDebian(t *testing.T) machine {
 	ended := make(chan error, 1)
 	go func() { ended <- boot.Wait() }()
 	t.Cleanup(func() {
-		_ = boot.Process.Signal(syscall.SIGTERM) // powers it off
+		_ = boot.Process.Signal(syscall.SIGTERM) // makes it power off
 		<-ended
 	})
 	until(t, "the machine runs", func() bool {
@@ -74,14 +75,14 @@ func bareDebian(t *testing.T) machine {
 	return m
 }
 
-// command prepares a command of the machine's root.
+// command prepares a command to run as the machine's root.
 func (m machine) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("nsenter", append([]string{"--target", m.leader, "--mount", "--uts", "--ipc", "--pid", "--root", "--wd"}, args...)...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"}
 	return cmd
 }
 
-// run runs a command, and returns what it printed.
+// run runs a command and returns its output.
 func (m machine) run(args ...string) string {
 	m.t.Helper()
 	out, err := m.command(args...).CombinedOutput()
@@ -92,7 +93,7 @@ func (m machine) run(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// agegate prepares an operator's command, as docs/operations.md says.
+// agegate prepares an operator's command in the form of docs/operations.md.
 func (m machine) agegate(args ...string) *exec.Cmd {
 	return m.command(append([]string{"runuser", "-u", "agegate", "--", "sh", "-c", `set -a; . /etc/agegate/agegate.env; exec agegate "$@"`, "sh"}, args...)...)
 }
@@ -111,7 +112,7 @@ func (m machine) exists(path string) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// install hands a package to the machine, which installs it with what it depends on.
+// install copies a package to the machine and installs it with its dependencies.
 func (m machine) install(r release) string {
 	m.t.Helper()
 	data, err := os.ReadFile(r.path(".deb"))
@@ -186,7 +187,7 @@ func TestDeb(t *testing.T) {
 		t.Errorf("the database after the purge: %s", got)
 	}
 
-	// The same database serves again, with the key of the operator's copy.
+	// The same database serves again, with the operator's copy of the key.
 	m.install(two)
 	if fresh := secretKey(t, m); fresh == key {
 		t.Error("the secret key survived the purge")
@@ -199,7 +200,7 @@ func TestDeb(t *testing.T) {
 	shop.passed(session)
 }
 
-// secretKey returns the key that the installation made.
+// secretKey returns the key that the installation created.
 func secretKey(t *testing.T, m machine) string {
 	t.Helper()
 	found := regexp.MustCompile(`(?m)^AGEGATE_SECRET_KEY=(.+)$`).FindAllSubmatch(m.read(environmentFile), -1)
@@ -212,7 +213,7 @@ func secretKey(t *testing.T, m machine) string {
 	return string(found[0][1])
 }
 
-// configure gives the gateway its own address, as an operator does, and
+// configure gives the gateway its public address, as an operator does, and
 // returns it.
 func (m machine) configure() string {
 	m.t.Helper()
@@ -226,7 +227,7 @@ func (m machine) configure() string {
 	return "http://" + address
 }
 
-// ready waits until the service serves.
+// ready waits until the service answers.
 func (m machine) ready(at string) {
 	m.t.Helper()
 	until(m.t, "the service is ready", func() bool {
@@ -240,7 +241,7 @@ func (m machine) pid() string {
 	return m.run("systemctl", "show", "--property=MainPID", "--value", "agegate")
 }
 
-// sandboxed checks that the running service is what the unit asks for.
+// sandboxed checks that the running service has the settings of the unit.
 func (m machine) sandboxed() {
 	m.t.Helper()
 	status := m.run("sh", "-c", `cat /proc/"$1"/status`, "sh", m.pid())

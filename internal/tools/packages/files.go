@@ -26,7 +26,7 @@ type file struct {
 	mode fs.FileMode
 	data []byte
 	link string // target of a symbolic link
-	uid  int    // and gid
+	uid  int    // and group ID
 }
 
 // component is a file of the models' manifests.
@@ -37,11 +37,11 @@ type component struct {
 	Licence string `json:"licence"`
 }
 
-// materials are the models with what belongs to them, and ONNX Runtime.
+// materials are the models with their manifests and tables, and ONNX Runtime.
 type materials struct {
 	runtime component
 	models  []component // sorted by file
-	files   []string    // the manifests and the tables that have no entry
+	files   []string    // the manifests, and the tables that have no entry in them
 }
 
 // readMaterials reads the manifests of models/ and checks the files against them.
@@ -73,8 +73,8 @@ func readMaterials(root string) (materials, error) {
 	return m, nil
 }
 
-// modelFiles returns the models directory and ONNX Runtime, which a link names
-// where the gateway looks for it.
+// modelFiles returns the models directory and ONNX Runtime. A link places the
+// runtime where the gateway looks for it.
 func modelFiles(root string) ([]file, error) {
 	m, err := readMaterials(root)
 	if err != nil {
@@ -95,7 +95,7 @@ func modelFiles(root string) ([]file, error) {
 	return addFile(files, library, 0o644, root, "models", m.runtime.File)
 }
 
-// programFiles returns the binary and the documents that go with it.
+// programFiles returns the binary and its documents.
 func programFiles(r release) ([]file, error) {
 	files, err := addFile(nil, "/usr/bin/agegate", 0o755, r.binary)
 	if err != nil {
@@ -119,7 +119,7 @@ func programFiles(r release) ([]file, error) {
 		file{path: docDir + "/licences.txt", mode: 0o644, data: licences}), nil
 }
 
-// addFile appends a file with the data of the file at the joined source.
+// addFile appends a file with the data at the joined source path.
 func addFile(files []file, path string, mode fs.FileMode, source ...string) ([]file, error) {
 	data, err := os.ReadFile(filepath.Join(source...))
 	return append(files, file{path: path, mode: mode, data: data}), err

@@ -25,14 +25,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// imageUser is the number of the image's user and group.
+// imageUser is the numeric ID of the image's user and group.
 const imageUser = 65532
 
-// dataDir is the one directory that is written to, and only with SQLite.
+// dataDir is the only directory that the program writes to, and only with SQLite.
 const dataDir = "/var/lib/agegate"
 
-// buildImage writes the image as an archive of an OCI layout. Its layers are, from
-// the one that changes least: libraries, models, program.
+// buildImage writes the image as an archive of an OCI layout. Its layers, from
+// the one that changes least often: libraries, models, program.
 func buildImage(r release, debian needs) error {
 	program, err := programFiles(r)
 	if err != nil {
@@ -79,7 +79,7 @@ func buildImage(r release, debian needs) error {
 	return write(r.path(".oci.tar"), func(out *os.File) error { return archive(out, dir, r.time) })
 }
 
-// addDockerManifest adds the file by which a Docker that does not know OCI layouts
+// addDockerManifest adds the file in which a Docker version without OCI layouts
 // finds the same blobs.
 func addDockerManifest(image v1.Image, dir, tag string) error {
 	config, err := image.ConfigName()
@@ -106,12 +106,12 @@ func addDockerManifest(image v1.Image, dir, tag string) error {
 	return os.WriteFile(filepath.Join(dir, "manifest.json"), text, 0o600)
 }
 
-// imageTag turns what git describes into a tag.
+// imageTag converts the output of git describe to a tag.
 func imageTag(described string) string {
 	return regexp.MustCompile(`[^0-9A-Za-z_.-]`).ReplaceAllString(strings.TrimPrefix(described, "v"), "-")
 }
 
-// configure sets how the image is run.
+// configure sets how to run the image.
 func configure(image v1.Image, r release) (v1.Image, error) {
 	file, err := image.ConfigFile()
 	if err != nil {
@@ -125,7 +125,8 @@ func configure(image v1.Image, r release) (v1.Image, error) {
 		ExposedPorts: map[string]struct{}{"8080/tcp": {}},
 		Env:          []string{"PATH=/usr/bin", "AGEGATE_MODELS_DIR=" + modelsDir, "AGEGATE_DATABASE_URL=sqlite:" + dataDir + "/agegate.db"},
 		Entrypoint:   []string{"/usr/bin/agegate"}, Cmd: []string{"serve"},
-		// An extension of Docker's: others take the health check from the deployment.
+		// An extension of Docker's image format. Other runtimes take the health
+		// check from the deployment.
 		Healthcheck: &v1.HealthConfig{Test: []string{"CMD", "/usr/bin/agegate", "health"}, StartPeriod: 30 * time.Second},
 		Labels: map[string]string{
 			"org.opencontainers.image.title": "agegate", "org.opencontainers.image.version": r.version,
@@ -135,8 +136,9 @@ func configure(image v1.Image, r release) (v1.Image, error) {
 	return mutate.ConfigFile(image, file)
 }
 
-// baseFiles returns what the program needs of an operating system: users, trusted
-// certificates, the shared libraries, and for scanners which packages they are of.
+// baseFiles returns the parts of an operating system that the program needs:
+// users, trusted certificates, the shared libraries, and, for scanners, the
+// packages they come from.
 func baseFiles(debian needs) ([]file, error) {
 	files := []file{
 		{path: "/etc/passwd", mode: 0o644, data: fmt.Appendf(nil, "root:x:0:0:root:/:/sbin/nologin\nagegate:x:%d:%d:agegate:%s:/sbin/nologin\n", imageUser, imageUser, dataDir)},
@@ -153,14 +155,14 @@ func baseFiles(debian needs) ([]file, error) {
 		if files, err = addFile(files, filepath.Dir(l.source)+"/"+l.name, 0o755, l.source); err != nil {
 			return nil, err
 		}
-		if strings.HasPrefix(l.name, "ld-linux-x86-64") { // where programs look for it
+		if strings.HasPrefix(l.name, "ld-linux-x86-64") { // programs look for the loader at this path
 			files = append(files, file{path: "/lib64/" + l.name, mode: fs.ModeSymlink | 0o777, link: l.source})
 		} else if strings.HasPrefix(l.name, "ld-linux-aarch64") {
 			files = append(files, file{path: "/lib/" + l.name, mode: fs.ModeSymlink | 0o777, link: l.source})
 		}
 	}
 	for _, pkg := range debian.packages {
-		// Where scanners look in images without dpkg.
+		// Scanners look here in images without dpkg.
 		files = append(files, file{path: "/var/lib/dpkg/status.d/" + pkg.name, mode: 0o644, data: pkg.status})
 		if files, err = addFile(files, "/usr/share/doc/"+pkg.name+"/copyright", 0o644, "/usr/share/doc", pkg.name, "copyright"); err != nil {
 			return nil, err
@@ -169,8 +171,8 @@ func baseFiles(debian needs) ([]file, error) {
 	return addFile(files, "/etc/os-release", 0o644, "/etc/os-release")
 }
 
-// readCertificates returns the certificates of Debian's package, and none that
-// was added to this machine.
+// readCertificates returns the certificates of Debian's package, without those
+// added on this machine.
 func readCertificates() ([]byte, error) {
 	paths, err := filepath.Glob("/usr/share/ca-certificates/mozilla/*.crt")
 	if err != nil || len(paths) == 0 {
@@ -202,7 +204,8 @@ func appendLayer(image v1.Image, at time.Time, what string, files []file) (v1.Im
 	return mutate.Append(image, mutate.Addendum{Layer: layer, MediaType: types.OCILayer, History: v1.History{Created: v1.Time{Time: at}, CreatedBy: "make image", Comment: what}})
 }
 
-// writeTar writes the files and the directories above them, sorted, all of one time.
+// writeTar writes the files and their parent directories, sorted, all with the
+// same time.
 func writeTar(out io.Writer, at time.Time, files []file) error {
 	entries := map[string]file{}
 	for _, f := range files {

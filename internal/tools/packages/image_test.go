@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// unpack opens the image, checks its digests, and lays its files out in root.
+// unpack opens the image, checks its digests, and extracts its files to root.
 func unpack(t *testing.T, r release, root string) *v1.ConfigFile {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,8 +61,8 @@ func unpack(t *testing.T, r release, root string) *v1.ConfigFile {
 	return config
 }
 
-// TestImage runs the image as a container would: its user, a root that is
-// read-only, and a volume for the data. It serves a camera check.
+// TestImage runs the image as a container would: with its user, a read-only root,
+// and a volume for the data. It serves a camera check.
 func TestImage(t *testing.T) {
 	needRoot(t, "unshare", "nsenter", "chroot")
 	r, root := built(t), filepath.Join(work, "image")
@@ -74,7 +74,7 @@ func TestImage(t *testing.T) {
 	if uid, err := strconv.Atoi(user[0]); err != nil || uid < 1000 || len(user) != 2 {
 		t.Fatalf("the user is %q", config.Config.User)
 	}
-	data := filepath.Join(work, "volume") // new volumes are owned as their directory in the image
+	data := filepath.Join(work, "volume") // new volumes have the owner of their directory in the image
 	output(t, exec.Command("cp", "-a", root+dataDir, data))
 	for _, name := range []string{"/usr/share/doc/libc6/copyright", "/usr/share/doc/libstdc++6/copyright", docDir + "/copyright", docDir + "/licences.txt", "/etc/ssl/certs/ca-certificates.crt"} {
 		if info, err := os.Stat(root + name); err != nil || info.Size() == 0 {
@@ -84,7 +84,7 @@ func TestImage(t *testing.T) {
 
 	address := freeAddress(t)
 	environment := append(config.Config.Env, "AGEGATE_LISTEN="+address, "AGEGATE_BASE_URL=http://"+address, margin,
-		"AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "PATH="+os.Getenv("PATH")) // of what surrounds it
+		"AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "PATH="+os.Getenv("PATH")) // the only parts of this process's environment
 	const mount = `mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && mount --bind "$2" "$1$3" && mount -t proc proc "$1/proc" && shift 3 && exec "$@"`
 	run := append([]string{"chroot", "--userspec=" + config.Config.User, root}, config.Config.Entrypoint...)
 	serve := exec.Command("unshare", append([]string{"--mount", "sh", "-ec", mount, "sh", root, data, dataDir}, append(run, config.Config.Cmd...)...)...)

@@ -13,25 +13,25 @@ import (
 	"strings"
 )
 
-// certificates is the package of Debian whose certificates the image trusts.
+// certificates is the Debian package whose certificates the image trusts.
 const certificates = "ca-certificates"
 
-// library is a shared library of this machine's Debian.
+// library is a shared library of this machine's Debian system.
 type library struct {
-	name   string // as programs ask for it
+	name   string // as programs refer to it
 	source string // path on this machine
 	pkg    string // Debian package that it comes from
 }
 
-// triplets name the directories of Debian's libraries.
+// triplets name Debian's library directories.
 var triplets = map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu", elf.EM_AARCH64: "aarch64-linux-gnu"}
 
-// needs are the Debian packages that the gateway and ONNX Runtime need.
+// needs are the Debian packages that the gateway and ONNX Runtime depend on.
 type needs struct {
 	libraries []library       // by name
-	glibc     string          // the newest version that the two themselves ask for
-	packages  []debianPackage // of the libraries and of the certificates, by name
-	vendor    string          // debian or ubuntu, whose packages they are
+	glibc     string          // the newest version that these two need themselves
+	packages  []debianPackage // of the libraries and of the certificates, sorted by name
+	vendor    string          // distribution of the packages: debian or ubuntu
 }
 
 // lookUp finds what a release needs on this machine.
@@ -52,8 +52,8 @@ func lookUp(r release) (n needs, err error) {
 
 var vendorID = regexp.MustCompile(`(?m)^ID=["']?([a-z0-9._-]+)["']?$`)
 
-// vendor returns the ID that an os-release file gives the distribution, as
-// addresses of packages name it.
+// vendor returns the distribution's ID from an os-release file, as package URLs
+// name it.
 func vendor(osRelease []byte) (string, error) {
 	id := vendorID.FindSubmatch(osRelease)
 	if id == nil {
@@ -62,8 +62,8 @@ func vendor(osRelease []byte) (string, error) {
 	return string(id[1]), nil
 }
 
-// linked returns the shared libraries that the programs need, directly or not,
-// by name, and the newest version of glibc that the programs themselves ask for.
+// linked returns the shared libraries that the programs need, directly or not, by
+// name, and the newest version of glibc that the programs themselves need.
 func linked(programs ...string) ([]library, string, error) {
 	found := map[string]library{}
 	glibc := []int{0}
@@ -103,7 +103,8 @@ func linked(programs ...string) ([]library, string, error) {
 	return all, strings.ReplaceAll(strings.Trim(fmt.Sprint(glibc), "[]"), " ", "."), nil
 }
 
-// glibcVersion returns the numbers of GLIBC_2.34, and nil of anything else.
+// glibcVersion returns the numbers of a symbol such as GLIBC_2.34, or nil for any
+// other symbol.
 func glibcVersion(symbol string) []int {
 	text, ok := strings.CutPrefix(symbol, "GLIBC_")
 	if !ok {
@@ -113,14 +114,15 @@ func glibcVersion(symbol string) []int {
 	for part := range strings.SplitSeq(text, ".") {
 		n, err := strconv.Atoi(part)
 		if err != nil {
-			return nil // GLIBC_PRIVATE
+			return nil // for example GLIBC_PRIVATE
 		}
 		numbers = append(numbers, n)
 	}
 	return numbers
 }
 
-// find looks for a library as Debian's loader does, and for its package.
+// find looks for a library in the places that Debian's loader searches, and for
+// its package.
 func find(name, triplet string) (library, error) {
 	for _, dir := range []string{"/lib/" + triplet, "/usr/lib/" + triplet} {
 		path := filepath.Join(dir, name)
@@ -133,9 +135,10 @@ func find(name, triplet string) (library, error) {
 	return library{}, fmt.Errorf("%s is not on this machine, on which packages are made: it has to be Debian or Ubuntu", name)
 }
 
-// packageOf returns the Debian package that a file came with.
+// packageOf returns the Debian package of a file.
 func packageOf(path string) (string, error) {
-	// Some packages still name their files without the /usr that /lib leads to.
+	// Some packages still list their files without the /usr to which /lib is
+	// linked.
 	out, err := exec.Command("dpkg-query", "--search", path).Output()
 	if err != nil {
 		out, err = exec.Command("dpkg-query", "--search", "/usr"+path).Output()
@@ -147,10 +150,10 @@ func packageOf(path string) (string, error) {
 	return name, nil
 }
 
-// debianPackage is a package that the image holds parts of.
+// debianPackage is a package of which the image has files.
 type debianPackage struct {
 	name, version string
-	status        []byte // entry of dpkg's database
+	status        []byte // its entry in dpkg's database
 }
 
 // debianPackages returns the packages of the libraries and of the certificates,
@@ -168,7 +171,7 @@ func debianPackages(libraries []library) ([]debianPackage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("dpkg-query --show %s: %w", name, err)
 		}
-		status, _, _ := strings.Cut(string(out), "\n\n") // of the first architecture
+		status, _, _ := strings.Cut(string(out), "\n\n") // the first architecture's entry
 		_, version, _ := strings.Cut(status, "\nVersion: ")
 		packages = append(packages, debianPackage{name, version, []byte(status + "\n")})
 	}

@@ -14,7 +14,8 @@ import (
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([.-]|$)`)
 
 // moduleLicences returns the licences of everything that is linked into the
-// binary or shipped with it, each text once, below the names of what is under it.
+// binary or shipped with it. Each text appears once, after the names of what it
+// covers.
 func moduleLicences(r release) ([]byte, error) {
 	info, err := buildinfo.ReadFile(r.binary)
 	if err != nil {
@@ -40,9 +41,9 @@ func moduleLicences(r release) ([]byte, error) {
 	return gatherLicences(lines)
 }
 
-// gatherLicences reads lines of a name, a tab and a directory.
+// gatherLicences reads lines that consist of a name, a tab and a directory.
 func gatherLicences(lines string) ([]byte, error) {
-	names := map[string][]string{} // by text
+	names := map[string][]string{} // names of the components, by licence text
 	var texts []string
 	for line := range strings.Lines(lines) {
 		name, dir, _ := strings.Cut(strings.TrimSpace(line), "\t")

@@ -1,7 +1,7 @@
-// Command packages puts a compiled agegate, the models and ONNX Runtime into a
+// Command packages packs a compiled agegate, the models and ONNX Runtime into a
 // Debian package and an OCI image, with a bill of materials and checksums next to
-// them. The same inputs give the same bytes. It is a separate module, so that
-// the gateway depends on none of it.
+// them. The same inputs give the same bytes. It is a separate module, so that the
+// gateway does not depend on its libraries.
 package main
 
 import (
@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// release says what is packaged, and where to.
+// release is what to package, and where to write it.
 type release struct {
-	root       string    // of the repository
+	root       string    // root directory of the repository
 	binary     string    // path of the compiled gateway
-	out        string    // directory that the files are written to
-	version    string    // as git describes it
-	time       time.Time // of the commit; stands for every time in the files
-	maintainer string    // NAME <ADDRESS>, of the Debian package
+	out        string    // directory to write the files to
+	version    string    // the output of git describe
+	time       time.Time // time of the commit; used for every time in the files
+	maintainer string    // of the Debian package, as NAME <ADDRESS>
 }
 
-// path returns the path of a file of the release.
+// path returns the path of a release file with the given extension.
 func (r release) path(extension string) string {
 	return filepath.Join(r.out, "agegate_"+debianVersion(r.version, r.time)+"_"+runtime.GOARCH+extension)
 }
@@ -46,7 +46,8 @@ func main() {
 	}
 }
 
-// run builds what the arguments name, then the bill of materials and the checksums.
+// run builds the given kinds of packages, then the bill of materials and the
+// checksums.
 func run(r release, kinds []string) error {
 	if r.version == "" || r.time.Unix() == 0 || len(kinds) == 0 {
 		return errors.New("usage: packages -version VERSION -epoch SECONDS [-maintainer WHO] deb|image")

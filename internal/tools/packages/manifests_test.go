@@ -34,7 +34,8 @@ func documented(t *testing.T) string {
 	return string(text)
 }
 
-// kinds are the Kubernetes objects that the manifests may hold, by version and kind.
+// kinds are the Kubernetes objects that the manifests may contain, by version and
+// kind.
 var kinds = map[string]func() any{
 	"v1 ConfigMap": func() any { return &core.ConfigMap{} }, "v1 Service": func() any { return &core.Service{} },
 	"apps/v1 Deployment": func() any { return &apps.Deployment{} }, "batch/v1 Job": func() any { return &batch.Job{} },
@@ -43,8 +44,8 @@ var kinds = map[string]func() any{
 	"policy/v1 PodDisruptionBudget":      func() any { return &policy.PodDisruptionBudget{} },
 }
 
-// readManifests decodes every object into the type of its kind, as the API server
-// does: unknown and repeated fields are errors. The key is kind/name.
+// readManifests decodes every object into the type of its kind. Like the API
+// server, it refuses unknown and repeated fields. The key is kind/name.
 func readManifests(t *testing.T) map[string]any {
 	t.Helper()
 	paths, err := filepath.Glob("../../../deploy/kubernetes/*.yaml")
@@ -88,7 +89,7 @@ func object[T any](t *testing.T, objects map[string]any, name string) T {
 	return o
 }
 
-// TestKubernetes: the manifests are valid and fit together.
+// TestKubernetes: the manifests are valid and consistent with each other.
 func TestKubernetes(t *testing.T) {
 	objects := readManifests(t)
 	settings := object[*core.ConfigMap](t, objects, "ConfigMap/agegate").Data
@@ -141,7 +142,7 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// checkPod checks what holds for every pod.
+// checkPod checks the rules for every pod.
 func checkPod(t *testing.T, name string, pod core.PodSpec, settings map[string]string) {
 	t.Helper()
 	if len(pod.Containers) != 1 || !*pod.SecurityContext.RunAsNonRoot || *pod.SecurityContext.RunAsUser != imageUser || *pod.AutomountServiceAccountToken {
@@ -168,7 +169,7 @@ func checkPod(t *testing.T, name string, pod core.PodSpec, settings map[string]s
 	}
 }
 
-// checkWorkers: there are as many workers as cores are asked for, and not as the
+// checkWorkers: there are as many workers as requested cores, not as many as the
 // node has, so that they fit into the memory: at most 160 MB, and 80 for each.
 func checkWorkers(t *testing.T, c core.Container) {
 	t.Helper()
@@ -194,8 +195,8 @@ func hasPort(c core.Container, name string) bool {
 	return slices.ContainsFunc(c.Ports, func(p core.ContainerPort) bool { return p.Name == name })
 }
 
-// TestCompose: the file is valid by Compose's own schema, names what is missing,
-// and asks for what the image gives.
+// TestCompose: the file is valid by Compose's schema, names the missing settings,
+// and matches the image.
 func TestCompose(t *testing.T) {
 	load := func(env ...string) (*cli.ProjectOptions, error) {
 		return cli.NewProjectOptions([]string{"../../../deploy/compose.yaml"}, cli.WithEnv(env))

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// work is the directory of what the tests share.
+// work is a directory that the tests share.
 var work string
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// sample is a release of the binary that `make dist/agegate` compiled.
+// sample returns a release of the binary that `make dist/agegate` compiled.
 func sample(version, out string) release {
 	return release{
 		root: "../../..", binary: "../../../dist/agegate", out: filepath.Join(work, out), version: version,
@@ -39,7 +39,7 @@ func sample(version, out string) release {
 	}
 }
 
-// first is the package and the image that the tests look at.
+// first builds the package and the image that the tests examine.
 var first = sync.OnceValues(func() (release, error) {
 	r := sample("v1.0.0", "first")
 	return r, run(r, []string{"deb", "image"})
@@ -54,7 +54,7 @@ func built(t *testing.T) release {
 	return r
 }
 
-// needRoot fails the test where it cannot make file systems and users.
+// needRoot fails the test if it cannot create file systems and users.
 func needRoot(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, name := range programs {
@@ -106,13 +106,13 @@ func status(url string) int {
 	return res.StatusCode
 }
 
-// shop is a tenant of a gateway at url.
+// shop is a tenant of the gateway at url.
 type shop struct {
 	t        *testing.T
 	url, key string
 }
 
-// newShop makes a tenant by the operator's command.
+// newShop creates a tenant with the operator's command.
 func newShop(t *testing.T, url string, agegate func(args ...string) *exec.Cmd) shop {
 	t.Helper()
 	out := output(t, agegate("tenant", "create", "--name", "Corner Cellar", "--success-url", "https://shop.example/ok", "--cancel-url", "https://shop.example/back", "--json"))
@@ -146,12 +146,13 @@ func (s shop) call(method, path, body string, code int, to any) {
 	}
 }
 
-// margin sets the years that a face must read over the target age. The sample
-// face reads 20 to 23: far enough from the 16 that a check then asks for.
+// margin is how many years the estimate must be above the target age. The sample
+// face is estimated at 20 to 23, which is above the 16 that a check then
+// requires.
 const margin = "AGEGATE_AGE_MARGIN=3"
 
-// check lets a live session, whose outcome nobody can force, pass the camera check
-// in a browser that films the sample face, and returns its ID.
+// check takes a live session, whose outcome cannot be forced, through the camera
+// check in a browser that films the sample face. It returns the session's ID.
 func (s shop) check() string {
 	s.t.Helper()
 	var session struct {
@@ -166,7 +167,7 @@ func (s shop) check() string {
 	return session.ID
 }
 
-// passed looks the session up.
+// passed looks up the session and checks that it passed.
 func (s shop) passed(id string) {
 	s.t.Helper()
 	var session struct{ Status string }
@@ -176,8 +177,8 @@ func (s shop) passed(id string) {
 	}
 }
 
-// TestReproducible: a build of the same commit elsewhere gives the same binary,
-// and packages of the same binary are equal.
+// TestReproducible: building the same commit in another place gives the same
+// binary, and packages of the same binary are equal.
 func TestReproducible(t *testing.T) {
 	one, other := built(t), sample("v1.0.0", "other")
 	if err := run(other, []string{"deb", "image"}); err != nil {
@@ -202,7 +203,7 @@ func TestReproducible(t *testing.T) {
 	for name := range strings.SplitSeq(strings.TrimRight(output(t, sources), "\x00"), "\x00") {
 		data, err := os.ReadFile(filepath.Join(one.root, name))
 		if os.IsNotExist(err) {
-			continue // deleted, and not committed yet
+			continue // the file was deleted, but the deletion is not committed yet
 		}
 		path := filepath.Join(tree, name)
 		if err != nil || os.MkdirAll(filepath.Dir(path), 0o755) != nil || os.WriteFile(path, data, 0o600) != nil {
@@ -229,7 +230,7 @@ func same(t *testing.T, one, other string) {
 	}
 }
 
-// TestDebianVersion: versions are valid, and sort as dpkg compares them.
+// TestDebianVersion: the versions are valid, and dpkg sorts them in this order.
 func TestDebianVersion(t *testing.T) {
 	at := sample("", "").time
 	var before string
@@ -248,7 +249,8 @@ func TestDebianVersion(t *testing.T) {
 	}
 }
 
-// TestVendor: a package's address names the distribution that packages are made on.
+// TestVendor: a package's URL names the distribution on which the packages are
+// built.
 func TestVendor(t *testing.T) {
 	for _, tt := range []struct{ osRelease, want string }{
 		{"PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nVERSION_ID=\"12\"\nID=debian\n", "debian"},
@@ -263,7 +265,7 @@ func TestVendor(t *testing.T) {
 }
 
 // TestSBOM: the bill of materials names every module, model and library, with the
-// digest of each file that is shipped with the binary.
+// digest of each file shipped with the binary.
 func TestSBOM(t *testing.T) {
 	r := built(t)
 	var bom struct {
@@ -283,7 +285,7 @@ func TestSBOM(t *testing.T) {
 			digests[c.Name] = c.Hashes[0].Content
 		}
 	}
-	out, err := exec.Command("sh", "-c", `. /etc/os-release && printf %s "$ID"`).Output() // as the format's description reads it
+	out, err := exec.Command("sh", "-c", `. /etc/os-release && printf %s "$ID"`).Output() // os-release is a shell file by its specification
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// writeSBOM writes a bill of materials in CycloneDX's format: the Go modules that
-// the binary says it is made of, the models, ONNX Runtime, and the libraries of
-// Debian that the package depends on and the image holds.
+// writeSBOM writes a bill of materials in the CycloneDX format: the Go modules
+// listed in the binary, the models, ONNX Runtime, and the Debian libraries that
+// the package depends on and the image contains.
 func writeSBOM(r release, debian needs) error {
 	info, err := buildinfo.ReadFile(r.binary)
 	if err != nil {
@@ -63,7 +63,7 @@ func part(kind cdx.ComponentType, c component) cdx.Component {
 	}
 }
 
-// licence is by SPDX's name where the text is one.
+// licence returns a licence by its SPDX name if text is one.
 func licence(text string) *cdx.Licenses {
 	if slices.Contains([]string{"MIT", "Apache-2.0"}, text) {
 		return &cdx.Licenses{{License: &cdx.License{ID: text}}}
@@ -71,7 +71,7 @@ func licence(text string) *cdx.Licenses {
 	return &cdx.Licenses{{License: &cdx.License{Name: text}}}
 }
 
-// writeSums writes SHA256SUMS over the files of this release.
+// writeSums writes SHA256SUMS for the files of this release.
 func writeSums(r release) error {
 	paths, err := filepath.Glob(r.path("*"))
 	if err != nil {

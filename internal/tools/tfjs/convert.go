@@ -14,11 +14,11 @@ type Output struct {
 	Shape []int64
 }
 
-// ToONNX writes the part of the graph that the outputs depend on as an ONNX
-// model (operator set 18) with one float input called "input", shaped
-// [1,3,height,width]. Every image tensor is kept channels first, the fastest
-// layout in ONNX Runtime; TensorFlow's channels-last order comes back only
-// where an image is reshaped to a list. An image among the outputs is channels
+// ToONNX writes the part of the graph that the outputs depend on as an ONNX model
+// (operator set 18) with one float input called "input", shaped
+// [1,3,height,width]. Every image tensor is stored channels first, the fastest
+// layout in ONNX Runtime. It is converted back to TensorFlow's channels-last
+// order only where an image is reshaped to a list. Output images are channels
 // first too.
 func (g *Graph) ToONNX(outputs []Output) ([]byte, error) {
 	c := &converter{graph: g, image: map[string]bool{}, done: map[string]bool{}}
@@ -78,7 +78,7 @@ func (c *converter) visit(name string) error {
 		return fmt.Errorf("no node %s", name)
 	}
 	if n.Op == "Const" {
-		c.done[name] = false // written by its user, in the form the user needs
+		c.done[name] = false // written when its user is written, in the form that the user needs
 		return nil
 	}
 	clipped, low, high := c.clip(n)
@@ -101,8 +101,8 @@ func (c *converter) visit(name string) error {
 	return nil
 }
 
-// clip recognises Maximum(Minimum(x, high), low) with constant bounds, which
-// ONNX Runtime fuses into the convolution before it when written as Clip.
+// clip recognises Maximum(Minimum(x, high), low) with constant bounds. Written as
+// Clip, ONNX Runtime fuses it into the convolution before it.
 func (c *converter) clip(n node) (x string, low, high tensor) {
 	if n.Op != "Maximum" {
 		return "", low, high
@@ -189,8 +189,8 @@ func (c *converter) operands(n node) []string {
 	return names
 }
 
-// fused writes the activations TensorFlow.js folded into n after the bias,
-// reading from and returning to n's name.
+// fused writes the activations that TensorFlow.js folded into n, after the bias.
+// It reads from n's name and returns to it.
 func (c *converter) fused(n node) (result string, finish func() error) {
 	var ops []string
 	for _, op := range n.Attrs["fused_ops"].List.S {

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 )
 
-// Graph is a TensorFlow.js graph model: its nodes by name and the constants
-// its weight files carry. Layout of the format: model.json holds the topology
-// as a TensorFlow GraphDef in JSON and a weights manifest; the .bin files hold
-// the constants one after the other, little-endian, in manifest order.
+// Graph is a TensorFlow.js graph model: its nodes by name, and the constants in
+// its weight files. Layout of the format: model.json holds the topology as a
+// TensorFlow GraphDef in JSON and a weights manifest; the .bin files hold the
+// constants one after the other, little-endian, in manifest order.
 type Graph struct {
 	nodes  map[string]node
 	consts map[string]tensor
@@ -27,8 +27,8 @@ type node struct {
 	Attrs  map[string]attr `json:"attr"`
 }
 
-// attr is the part of a GraphDef AttrValue these models use. Strings are
-// base64, which encoding/json undoes for []byte.
+// attr is the part of a GraphDef AttrValue that these models use. Strings are
+// base64, which encoding/json decodes into []byte.
 type attr struct {
 	S     []byte `json:"s"`
 	B     bool   `json:"b"`
@@ -103,7 +103,7 @@ func Load(path string) (*Graph, error) {
 	return g, nil
 }
 
-// readWeight takes one constant off the front of data and returns the rest.
+// readWeight reads one constant from the front of data and returns the rest.
 func readWeight(w weightEntry, data []byte) (tensor, []byte, error) {
 	t, count := tensor{shape: w.Shape}, 1
 	for _, d := range w.Shape {
@@ -135,7 +135,7 @@ func readWeight(w weightEntry, data []byte) (tensor, []byte, error) {
 	return t, data[count*width:], nil
 }
 
-// fromHalf widens an IEEE 754 binary16 value.
+// fromHalf converts an IEEE 754 binary16 value.
 func fromHalf(h uint16) float32 {
 	sign, exponent, fraction := uint32(h>>15)<<31, int(h>>10&0x1f), uint32(h&0x3ff)
 	switch exponent {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestHalfFloats checks binary16 against values of IEEE 754-2008's own table.
+// TestHalfFloats checks binary16 values from the table of IEEE 754-2008.
 func TestHalfFloats(t *testing.T) {
 	rows := map[uint16]float64{
 		0x0000: 0, 0x3c00: 1, 0xc000: -2, 0x3555: 0.333251953125, 0x7bff: 65504,
@@ -34,8 +34,8 @@ func TestTranspose(t *testing.T) {
 	}
 }
 
-// TestRefusals: a graph the converter does not understand is an error that
-// names the node, never a wrong model.
+// TestRefusals: a graph that the converter does not understand gives an error
+// that names the node, never a wrong model.
 func TestRefusals(t *testing.T) {
 	const input = `{"name":"in","op":"Placeholder","attr":{"shape":{"shape":{"dim":[{"size":"1"},{"size":"4"},{"size":"4"},{"size":"3"}]}}}}`
 	rows := []struct{ name, nodes, weights, want string }{

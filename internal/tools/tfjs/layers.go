@@ -2,9 +2,9 @@ package tfjs
 
 import "fmt"
 
-// convolution writes Conv2D and depthwise convolution as Conv. TensorFlow
-// stores weights as [height,width,in,out], a depthwise one's as
-// [height,width,channels,multiplier]; ONNX wants [out,in/groups,height,width].
+// convolution writes Conv2D and depthwise convolution as Conv. TensorFlow stores
+// weights as [height,width,in,out], or [height,width,channels,multiplier] for a
+// depthwise convolution; ONNX stores them as [out,in/groups,height,width].
 func (c *converter) convolution(n node) error {
 	weights, ok := c.graph.consts[n.Inputs[1]]
 	if !ok || len(weights.shape) != 4 {
@@ -36,8 +36,8 @@ func (c *converter) convolution(n node) error {
 	return finish()
 }
 
-// pad moves the [before,after] pairs of a channels-last image to ONNX's order:
-// all befores, then all afters, channels first.
+// pad converts the [before,after] pairs of a channels-last image to ONNX's order:
+// first all befores, then all afters, channels first.
 func (c *converter) pad(n node) error {
 	p := c.graph.consts[n.Inputs[1]].ints
 	if len(p) != 8 {

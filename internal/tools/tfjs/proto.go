@@ -36,7 +36,7 @@ func (m *message) bytes(field protowire.Number, v []byte) {
 
 func (m *message) text(field protowire.Number, v string) { m.bytes(field, []byte(v)) }
 
-// modelProto wraps a finished graph.
+// modelProto wraps a complete graph.
 func modelProto(graph message) []byte {
 	var opset, model message
 	opset.text(1, "") // the default operator domain

@@ -12,17 +12,19 @@ import (
 	"agegate/internal/lab/accuracy"
 )
 
-// Report says how well labelled pictures were read.
+// Report says how many labelled pictures were read correctly.
 type Report struct {
 	Pictures int `json:"pictures"`
-	// Read are those whose zone was read, held and had the label's birth date.
+	// Read counts the pictures whose zone was read, is valid and has the label's
+	// birth date.
 	Read accuracy.Share `json:"read"`
-	// Wrong are those whose zone held with another birth date, of the valid ones.
+	// Wrong counts the pictures with another birth date than the label, out of
+	// those whose zone is valid.
 	Wrong   accuracy.Share `json:"wrong_birth_date"`
 	Reasons []Count        `json:"reasons"` // why pictures were not read, the most frequent first
 }
 
-// Count is how many pictures a reason was given for.
+// Count is how many pictures had a reason.
 type Count struct {
 	Reason   string `json:"reason"`
 	Pictures int    `json:"pictures"`

@@ -1,5 +1,6 @@
-// Package specimen reads the machine-readable zones of pictures in files, and
-// measures how many are read of pictures whose names begin with the birth date.
+// Package specimen reads the machine-readable zones of pictures in files. It
+// measures how many it reads correctly, for pictures whose names begin with the
+// birth date.
 package specimen
 
 import (
@@ -8,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/gif"  // what scanners and phones write
+	_ "image/gif"  // formats of scanners and phones
 	_ "image/jpeg" //
 	_ "image/png"  //
 	"os"
@@ -19,25 +20,25 @@ import (
 	"agegate/internal/check/document/reader"
 	"agegate/internal/lab/accuracy"
 
-	_ "golang.org/x/image/bmp"  // likewise
+	_ "golang.org/x/image/bmp"  // formats of scanners and phones
 	_ "golang.org/x/image/tiff" //
 	_ "golang.org/x/image/webp" //
 	"golang.org/x/sync/errgroup"
 )
 
-// Read is the content of a picture's zone, as `agegate document read` prints it:
-// nothing else of the person. What is not known is null.
+// Read is the content of a picture's zone, as `agegate document read` prints it.
+// It has no other data of the person. Unknown fields are null.
 type Read struct {
 	File         string   `json:"file"`
 	Format       *string  `json:"format"`
-	Valid        bool     `json:"valid"`         // format, check digits and dates hold
+	Valid        bool     `json:"valid"`         // format, check digits and dates are correct
 	BirthDate    *string  `json:"birth_date"`    // YYYY-MM-DD
 	ExpiryDate   *string  `json:"expiry_date"`   //
 	IssuingState *string  `json:"issuing_state"` // one to three letters
-	Reasons      []string `json:"reasons"`       // what does not hold; never null
+	Reasons      []string `json:"reasons"`       // what is not correct; never null
 }
 
-// Reasons besides those of package mrz.
+// Reasons in addition to those of package mrz.
 const (
 	ReasonNotAPicture = "not_a_picture" // the file cannot be decoded
 	ReasonTooLarge    = "picture_too_large"
@@ -45,12 +46,11 @@ const (
 	ReasonUnreadable  = "zone_unreadable" // lines were found, but not a whole zone
 )
 
-// maxPixels bounds what one picture may decode to.
+// maxPixels bounds the decoded size of one picture.
 const maxPixels = 100_000_000
 
 // Files lists the pictures of a directory, searched recursively, by their
-// extensions; hidden files are skipped. A path that is no directory is the one
-// picture.
+// extensions; hidden files are skipped. A path to a file gives that file only.
 func Files(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -66,8 +66,8 @@ func Files(path string) ([]string, error) {
 	return files, err
 }
 
-// Each reads the files, so many at a time, and calls use with each result in
-// the order of the files. It fails when a file cannot be opened, or when ctx
+// Each reads the files with the given number of workers and calls use with each
+// result, in the order of the files. It fails when a file cannot be opened or ctx
 // ends.
 func Each(ctx context.Context, r *reader.Reader, files []string, workers int, now time.Time, use func(Read) error) error {
 	results := make([]chan Read, len(files))
@@ -138,7 +138,7 @@ func describe(path string, reading reader.Reading) Read {
 	return read
 }
 
-// known is nil for the empty text.
+// known returns a pointer to text, or nil if it is empty.
 func known(text string) *string {
 	if text == "" {
 		return nil
@@ -173,8 +173,8 @@ func Open(path string) (image.Image, error) {
 	return img, nil
 }
 
-// birth reads the label of a picture: a name that begins with the birth date as
-// YYYYMMDD, before a character that is no digit.
+// birth reads a picture's label: a name that begins with the birth date as
+// YYYYMMDD, followed by a character that is not a digit.
 func birth(path string) (mrz.Date, error) {
 	name := filepath.Base(path)
 	digits := 0

@@ -1,5 +1,5 @@
-// Package passkey checks passkeys for package account, by the Web
-// Authentication specification (https://www.w3.org/TR/webauthn-3/).
+// Package passkey checks passkeys for package account, as specified by Web
+// Authentication (https://www.w3.org/TR/webauthn-3/).
 package passkey
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Reasons why browsers make no passkeys for an address.
+// Reasons why browsers cannot make passkeys for an address.
 var (
 	ErrPlainHTTP = errors.New("passkeys need https, or http on localhost")
 	ErrIPAddress = errors.New("passkeys need a host name, not an IP address")
@@ -35,7 +35,7 @@ type Verifier struct{ web *webauthn.WebAuthn }
 var _ account.PasskeyVerifier = (*Verifier)(nil)
 
 // New returns a verifier for the dashboard at an address, or ErrPlainHTTP or
-// ErrIPAddress. Nothing of a request decides what is accepted.
+// ErrIPAddress. What it accepts does not depend on any request.
 func New(dashboardURL string) (*Verifier, error) {
 	u, err := url.Parse(dashboardURL)
 	if err != nil {
@@ -56,7 +56,7 @@ func New(dashboardURL string) (*Verifier, error) {
 			ResidentKey:        protocol.ResidentKeyRequirementRequired,
 			UserVerification:   protocol.VerificationRequired,
 		},
-		// Password managers add outputs that nobody asked for. None is used.
+		// Password managers add outputs that were not requested. None is used.
 		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
 	})
 	if err != nil {
@@ -101,8 +101,8 @@ func (v *Verifier) Created(challenge []byte, owner uuid.UUID, response string) (
 	if err != nil || checkKey(parsed.Response.AttestationObject.AuthData.AttData.CredentialPublicKey) != nil {
 		return account.Passkey{}, account.ErrPasskey
 	}
-	// No attestation is asked for and none is trusted, so none is verified: its
-	// certificates' keys are whatever the sender likes.
+	// No attestation is requested or trusted, so none is verified: the sender
+	// chose the keys of its certificates.
 	attestation := &parsed.Response.AttestationObject
 	attestation.Format, attestation.AttStatement, attestation.SubStatements = string(protocol.AttestationFormatNone), nil, nil
 	session := v.session(challenge, owner)
@@ -131,8 +131,9 @@ func (v *Verifier) Got(challenge []byte, key account.Passkey, response string) (
 	return key, nil
 }
 
-// checkKey refuses a passkey's public key, in COSE, that is of no usual kind and
-// size. The passkey chose it, and stored ones may be older than the rule.
+// checkKey refuses a passkey's public key, in COSE form, that has an unusual kind
+// or size. The authenticator chose the key, and stored keys may be older than
+// this rule.
 func checkKey(cose []byte) error {
 	parsed, err := webauthncose.ParsePublicKey(cose)
 	if err != nil {
@@ -158,7 +159,7 @@ func checkKey(cose []byte) error {
 }
 
 // session is the library's state between the two halves of a ceremony. The
-// library's own expiry is not used: account checks the challenge's age.
+// library's expiry is not used, because account checks the challenge's age.
 func (v *Verifier) session(challenge []byte, owner uuid.UUID) webauthn.SessionData {
 	return webauthn.SessionData{
 		Challenge: base64.RawURLEncoding.EncodeToString(challenge), RelyingPartyID: v.web.Config.RPID,
@@ -166,14 +167,14 @@ func (v *Verifier) session(challenge []byte, owner uuid.UUID) webauthn.SessionDa
 	}
 }
 
-// user is a user as the library wants one.
+// user is a user in the form that the library needs.
 type user struct {
 	account.User
 	passkeys []account.Passkey
 }
 
-// WebAuthnID implements webauthn.User. The ID is random enough and says nothing
-// about the person.
+// WebAuthnID implements webauthn.User. The ID is random and reveals nothing about
+// the person.
 func (u user) WebAuthnID() []byte { return u.ID[:] }
 
 // WebAuthnName implements webauthn.User.

@@ -27,8 +27,8 @@ func TestWherePasskeysWork(t *testing.T) {
 	}
 }
 
-// What is asked of browsers: a discoverable passkey with user verification,
-// without attestation, for the configured host.
+// Browsers are asked for a discoverable passkey with user verification, without
+// attestation, for the configured host.
 func TestOptions(t *testing.T) {
 	v, err := New("https://gate.example:8443")
 	if err != nil {
@@ -69,8 +69,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestKeysOfUsualSize: a passkey names the size of its own key, so the size is
-// checked before anything is computed with it.
+// TestKeysOfUsualSize: the sender chooses the size of a passkey's key, so the
+// size is checked before anything is computed with it.
 func TestKeysOfUsualSize(t *testing.T) {
 	ed := make([]byte, 32)
 	modulus := func(bytes int) []byte {
@@ -117,12 +117,13 @@ func TestKeysOfUsualSize(t *testing.T) {
 	}
 }
 
-// assertion is a response to a challenge in which only the signature is wrong.
+// assertion returns a response to a challenge in which only the signature is
+// wrong.
 func assertion(challenge []byte) string {
 	text := base64.RawURLEncoding.EncodeToString
 	client := fmt.Sprintf(`{"type":"webauthn.get","challenge":%q,"origin":"https://gate.example"}`, text(challenge))
 	host := sha256.Sum256([]byte("gate.example"))
-	data := append(host[:], 0x05, 0, 0, 0, 1) // present and verified
+	data := append(host[:], 0x05, 0, 0, 0, 1) // flags: user present and verified
 	return fmt.Sprintf(`{"id":%q,"rawId":%q,"type":"public-key","response":{"clientDataJSON":%q,"authenticatorData":%q,"signature":%q}}`,
 		text([]byte("k")), text([]byte("k")), text([]byte(client)), text(data), text(make([]byte, 37_500)))
 }

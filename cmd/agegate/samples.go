@@ -13,9 +13,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// story lists the sessions that the demo begins with: their target ages and
-// results. An empty result leaves one open.
-var story = []struct {
+// samples lists the sessions that the demo begins with: their target ages and
+// results. A session without a result stays open.
+var samples = []struct {
 	age    int
 	result session.Result
 }{
@@ -24,16 +24,16 @@ var story = []struct {
 	{18, session.ResultFallback}, {18, session.ResultVerified}, {18, ""}, {21, session.ResultVerified},
 }
 
-// tellStory creates sample sessions for the dashboard if a tenant has no test
-// sessions. They are created, opened and forced as a backend and shoppers would
-// do it, and their webhooks are sent. It does nothing if the tenant has reached
-// its daily cap.
-func tellStory(ctx context.Context, gateway *app.App, tenantID uuid.UUID) error {
+// createSamples creates sample sessions for the dashboard if a tenant has no test
+// sessions. They are created, opened and forced as by a backend and shoppers, and
+// their webhooks are sent. It does nothing if the tenant has reached its daily
+// cap.
+func createSamples(ctx context.Context, gateway *app.App, tenantID uuid.UUID) error {
 	found, err := gateway.Insight.Sessions(ctx, insight.Scope{TenantID: tenantID}, insight.SessionFilter{}, uuid.Nil)
 	if err != nil || len(found.Rows) > 0 || found.Next != uuid.Nil {
 		return err
 	}
-	for _, s := range story {
+	for _, s := range samples {
 		created, err := gateway.Sessions.Create(ctx, tenant.Caller{TenantID: tenantID}, session.CreateRequest{TargetAge: s.age})
 		if fault.CodeOf(err) == fault.TooMany {
 			return nil
@@ -53,7 +53,7 @@ func tellStory(ctx context.Context, gateway *app.App, tenantID uuid.UUID) error 
 		forced := session.CheckResult{Result: s.result, Source: session.SourceForced}
 		after, err := gateway.Sessions.Resolve(ctx, sess, forced)
 		if err == nil && after.DocumentOpen() && !after.Status.Terminal() {
-			_, err = gateway.Sessions.Resolve(ctx, after, forced) // the document check does not help
+			_, err = gateway.Sessions.Resolve(ctx, after, forced) // skips the document check
 		}
 		if err != nil {
 			return err
