@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -74,11 +73,8 @@ func (c *cli) auditList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return out.print(entries, func(w io.Writer) {
-				fmt.Fprintln(w, "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL")
-				for _, e := range entries {
-					fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.At.Format(time.DateTime), tenant.Visible(actorText(e.Actor)), e.Action, e.Target, tenant.Visible(detailText(e.Details())))
-				}
+			return printList(out, entries, itself, "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL", func(e audit.Entry) []any {
+				return []any{e.Seq, e.At.Format(time.DateTime), tenant.Visible(actorText(e.Actor)), e.Action, e.Target, tenant.Visible(detailText(e.Details()))}
 			})
 		})
 	}
@@ -211,10 +207,7 @@ func verifyFile(path string) ([]verifiedLog, error) {
 }
 
 func printVerified(out *output, verified []verifiedLog) error {
-	return out.print(verified, func(w io.Writer) {
-		fmt.Fprintln(w, "LOG\tENTRIES\tLAST HASH")
-		for _, v := range verified {
-			fmt.Fprintf(w, "%s\t%d\t%s\n", tenant.Visible(string(v.Scope)), v.Entries, v.Hash)
-		}
+	return printList(out, verified, itself, "LOG\tENTRIES\tLAST HASH", func(v verifiedLog) []any {
+		return []any{tenant.Visible(string(v.Scope)), v.Entries, v.Hash}
 	})
 }

@@ -103,11 +103,7 @@ func evidenceRequest(of, from, to string, ids []string) (r evidence.Request, err
 // withEvidence runs fn with the service of evidence on the configured database.
 func (c *cli) withEvidence(ctx context.Context, fn func(*evidence.Service) error) error {
 	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
-		sealer, err := app.NewSealer(cfg)
-		if err != nil {
-			return err
-		}
-		key, err := app.NewEvidenceKey(sealer)
+		key, err := evidenceKey(cfg)
 		if err != nil {
 			return err
 		}
@@ -136,6 +132,15 @@ func writeWhole(path string, data []byte) error {
 	return err
 }
 
+// evidenceKey returns the key that signs evidence.
+func evidenceKey(cfg config.Config) (evidence.Key, error) {
+	sealer, err := app.NewSealer(cfg)
+	if err != nil {
+		return evidence.Key{}, err
+	}
+	return app.NewEvidenceKey(sealer)
+}
+
 func (c *cli) evidenceKey() *cobra.Command {
 	return &cobra.Command{
 		Use: "key", Short: "Print the public key that packs and receipts verify with", Args: cobra.NoArgs,
@@ -147,11 +152,7 @@ func (c *cli) evidenceKey() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			sealer, err := app.NewSealer(cfg)
-			if err != nil {
-				return err
-			}
-			key, err := app.NewEvidenceKey(sealer)
+			key, err := evidenceKey(cfg)
 			if err != nil {
 				return err
 			}

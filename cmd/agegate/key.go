@@ -91,15 +91,10 @@ func (c *cli) keyList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			listed := []listedKey{}
-			for _, k := range keys {
-				listed = append(listed, fromKey(k))
-			}
-			return out.print(listed, func(w io.Writer) {
-				fmt.Fprintln(w, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME")
-				for _, k := range listed {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime),
-						orNever(k.LastUsedAt), orNever(k.ExpiresAt), orNever(k.RevokedAt), tenant.Visible(k.Name))
+			return printList(out, keys, fromKey, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME", func(k listedKey) []any {
+				return []any{
+					k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime),
+					orNever(k.LastUsedAt), orNever(k.ExpiresAt), orNever(k.RevokedAt), tenant.Visible(k.Name),
 				}
 			})
 		})

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -36,3 +38,22 @@ func (o *output) print(v any, text func(w io.Writer)) error {
 	text(w)
 	return w.Flush()
 }
+
+// printList prints what was found: an array of what as makes of each with --json,
+// otherwise a table with a heading and a line for each.
+func printList[Found, Listed any](o *output, found []Found, as func(Found) Listed, heading string, line func(Listed) []any) error {
+	listed := make([]Listed, len(found))
+	for i, one := range found {
+		listed[i] = as(one)
+	}
+	return o.print(listed, func(w io.Writer) {
+		fmt.Fprintln(w, heading)
+		for _, one := range listed {
+			cells := line(one)
+			fmt.Fprintf(w, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...)
+		}
+	})
+}
+
+// itself is for printList where what was found is printed as it is.
+func itself[T any](found T) T { return found }

@@ -282,11 +282,8 @@ func (c *cli) tenantList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return out.print(listed, func(w io.Writer) {
-				fmt.Fprintln(w, "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED")
-				for _, t := range listed {
-					fmt.Fprintf(w, "%s\t%s\t%d\t%t\t%s\n", t.TenantID, tenant.Visible(t.Name), t.Credit, t.Disabled, t.CreatedAt.Format(time.DateTime))
-				}
+			return printList(out, listed, itself, "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED", func(t listedTenant) []any {
+				return []any{t.TenantID, tenant.Visible(t.Name), t.Credit, t.Disabled, t.CreatedAt.Format(time.DateTime)}
 			})
 		})
 	}

@@ -116,15 +116,8 @@ func (c *cli) trustList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			listed := []listedIssuer{}
-			for _, i := range issuers {
-				listed = append(listed, fromIssuer(i))
-			}
-			return out.print(listed, func(w io.Writer) {
-				fmt.Fprintln(w, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL")
-				for _, i := range listed {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", i.ID, i.Country, strings.ReplaceAll(i.Name, "\t", " "), i.DocType, i.NotBefore.Format(time.DateOnly), untilOf(i.NotAfter))
-				}
+			return printList(out, issuers, fromIssuer, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL", func(i listedIssuer) []any {
+				return []any{i.ID, i.Country, strings.ReplaceAll(i.Name, "\t", " "), i.DocType, i.NotBefore.Format(time.DateOnly), untilOf(i.NotAfter)}
 			})
 		})
 	}

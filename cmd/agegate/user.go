@@ -67,38 +67,38 @@ func (c *cli) userList() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ctx := cmd.Context()
 		return c.withUsers(ctx, func(accounts *account.Service, _ config.Config) error {
-			listed, after := []listedUser{}, uuid.Nil
+			var all []account.User
+			after := uuid.Nil
 			for {
 				page, err := accounts.Users(ctx, after)
 				if err != nil {
 					return err
 				}
-				for _, u := range page {
-					after = u.ID
-					listed = append(listed, listedUser{u.ID, u.Email, u.Name, u.Operator, u.DisabledAt, u.CreatedAt})
-				}
+				all = append(all, page...)
 				if len(page) < account.MaxPage {
-					return printUsers(out, listed)
+					return printUsers(out, all)
 				}
+				after = page[len(page)-1].ID
 			}
 		})
 	}
 	return cmd
 }
 
-func printUsers(out *output, listed []listedUser) error {
-	return out.print(listed, func(w io.Writer) {
-		fmt.Fprintln(w, "ID\tE-MAIL\tNAME\tSTATE\tCREATED")
-		for _, u := range listed {
-			state := "enabled"
-			switch {
-			case u.DisabledAt != nil:
-				state = "disabled"
-			case u.Operator:
-				state = "operator"
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.ID, tenant.Visible(u.Email), tenant.Visible(u.Name), state, u.CreatedAt.Format(time.RFC3339))
+func fromUser(u account.User) listedUser {
+	return listedUser{u.ID, u.Email, u.Name, u.Operator, u.DisabledAt, u.CreatedAt}
+}
+
+func printUsers(out *output, users []account.User) error {
+	return printList(out, users, fromUser, "ID\tE-MAIL\tNAME\tSTATE\tCREATED", func(u listedUser) []any {
+		state := "enabled"
+		switch {
+		case u.DisabledAt != nil:
+			state = "disabled"
+		case u.Operator:
+			state = "operator"
 		}
+		return []any{u.ID, tenant.Visible(u.Email), tenant.Visible(u.Name), state, u.CreatedAt.Format(time.RFC3339)}
 	})
 }
 

@@ -120,12 +120,7 @@ func (c *cli) verifierCSR() *cobra.Command {
 				return err
 			}
 			key, request, err := v.Request(cmd.Context(), commandLine(), n)
-			if err != nil {
-				return err
-			}
-			return out.print(fromVerifier(key, request), func(w io.Writer) {
-				fmt.Fprintf(w, "%sKey %s waits for its certificate: agegate verifier import %s FILE\n", request, key.ID, key.ID)
-			})
+			return printRequest(out, key, request, err)
 		})
 	}
 	return cmd
@@ -149,17 +144,30 @@ func (c *cli) verifierImport() *cobra.Command {
 		}
 		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, _ string) error {
 			key, err := v.Import(cmd.Context(), commandLine(), id, chain)
-			if err != nil {
-				return missing("key", err)
-			}
-			return out.print(fromVerifier(key, nil), func(w io.Writer) { writeActive(w, key) })
+			return printActive(out, key, missing("key", err))
 		})
 	}
 	return cmd
 }
 
-func writeActive(w io.Writer, key document.VerifierKey) {
-	fmt.Fprintf(w, "Key %s signs requests until %s.\n", key.ID, key.NotAfter.Format(time.DateOnly))
+// printRequest prints a key that waits for its certificate, unless err.
+func printRequest(out *output, key document.VerifierKey, request []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	return out.print(fromVerifier(key, request), func(w io.Writer) {
+		fmt.Fprintf(w, "%sKey %s waits for its certificate: agegate verifier import %s FILE\n", request, key.ID, key.ID)
+	})
+}
+
+// printActive prints a key that is in use now, unless err.
+func printActive(out *output, key document.VerifierKey, err error) error {
+	if err != nil {
+		return err
+	}
+	return out.print(fromVerifier(key, nil), func(w io.Writer) {
+		fmt.Fprintf(w, "Key %s signs requests until %s.\n", key.ID, key.NotAfter.Format(time.DateOnly))
+	})
 }
 
 func (c *cli) verifierRotate() *cobra.Command {
@@ -177,12 +185,7 @@ func (c *cli) verifierRotate() *cobra.Command {
 		}
 		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, _ string) error {
 			key, request, err := v.Rotate(cmd.Context(), commandLine(), owner)
-			if err != nil {
-				return missing("key in use", err)
-			}
-			return out.print(fromVerifier(key, request), func(w io.Writer) {
-				fmt.Fprintf(w, "%sKey %s waits for its certificate: agegate verifier import %s FILE\n", request, key.ID, key.ID)
-			})
+			return printRequest(out, key, request, missing("key in use", err))
 		})
 	}
 	return cmd
@@ -270,10 +273,7 @@ func (c *cli) verifierSign() *cobra.Command {
 				return err
 			}
 			key, err := v.Sign(cmd.Context(), commandLine(), n)
-			if err != nil {
-				return missing("root (make it with agegate verifier root)", err)
-			}
-			return out.print(fromVerifier(key, nil), func(w io.Writer) { writeActive(w, key) })
+			return printActive(out, key, missing("root (make it with agegate verifier root)", err))
 		})
 	}
 	return cmd

@@ -104,15 +104,8 @@ func (c *cli) webhookList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			listed := []listedEvent{}
-			for _, r := range records {
-				listed = append(listed, fromRecord(r))
-			}
-			return out.print(listed, func(w io.Writer) {
-				fmt.Fprintln(w, "EVENT\tSESSION\tSTATUS\tATTEMPTS\tLAST\tNEXT")
-				for _, e := range listed {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", e.EventID, e.SessionID, e.Status, e.Attempts, answerOf(e.LastClass, e.LastStatus), orNever(e.NextAt))
-				}
+			return printList(out, records, fromRecord, "EVENT\tSESSION\tSTATUS\tATTEMPTS\tLAST\tNEXT", func(e listedEvent) []any {
+				return []any{e.EventID, e.SessionID, e.Status, e.Attempts, answerOf(e.LastClass, e.LastStatus), orNever(e.NextAt)}
 			})
 		})
 	}

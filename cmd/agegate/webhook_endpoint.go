@@ -49,6 +49,10 @@ type listedEndpoint struct {
 	DisabledReason string     `json:"disabled_reason"`
 }
 
+func fromEndpoint(e webhook.Endpoint) listedEndpoint {
+	return listedEndpoint{e.ID, e.TenantID, e.Livemode, e.FirstFailureAt, e.DisabledAt, string(e.DisabledReason)}
+}
+
 func (c *cli) webhookEndpoints() *cobra.Command {
 	cmd := &cobra.Command{Use: "endpoints", Short: "List endpoints that are failing or disabled", Args: cobra.NoArgs}
 	scope := tenantFlag(cmd)
@@ -59,15 +63,8 @@ func (c *cli) webhookEndpoints() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			listed := []listedEndpoint{}
-			for _, e := range endpoints {
-				listed = append(listed, listedEndpoint{e.ID, e.TenantID, e.Livemode, e.FirstFailureAt, e.DisabledAt, string(e.DisabledReason)})
-			}
-			return out.print(listed, func(w io.Writer) {
-				fmt.Fprintln(w, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON")
-				for _, e := range listed {
-					fmt.Fprintf(w, "%s\t%s\t%t\t%s\t%s\t%s\n", e.EndpointID, e.TenantID, e.Livemode, orNever(e.FirstFailureAt), orNever(e.DisabledAt), e.DisabledReason)
-				}
+			return printList(out, endpoints, fromEndpoint, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON", func(e listedEndpoint) []any {
+				return []any{e.EndpointID, e.TenantID, e.Livemode, orNever(e.FirstFailureAt), orNever(e.DisabledAt), e.DisabledReason}
 			})
 		})
 	}
