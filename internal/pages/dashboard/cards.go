@@ -196,9 +196,9 @@ func (p *Pages) useCard(r *request) (*question, error) {
 		return r.render(status, "card", v)
 	}
 	return &question{show: show, do: func(f *formView) error {
-		link, err := p.cfg.Cards.Use(r.ctx(), card)
+		link, err := p.cfg.Cards.Use(r.ctx(), card, p.returnURL(card.TenantID))
 		switch fault.CodeOf(err) {
-		case fault.TooMany, fault.Invalid: // the card's share, the tenant's cap, or no callback URL
+		case fault.TooMany: // the card's share, or the tenant's cap
 			if f.refuse(err) != nil {
 				f.Fault = new(page.Say("card.problem.refused"))
 			}

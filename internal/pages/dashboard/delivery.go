@@ -170,14 +170,8 @@ func (p *Pages) sendTestEvent(r *request) (*question, error) {
 // event.
 func (p *Pages) completeTest(r *request, outcome string) (string, error) {
 	result := map[string]session.Result{"verified": session.ResultVerified, "fallback": session.ResultFallback}[outcome]
-	req := session.CreateRequest{TargetAge: 18}
-	if r.tenant.SuccessURL == "" {
-		req.SuccessURL = &r.tenant.WebhookURL // nobody is led there
-	}
-	if r.tenant.CancelURL == "" {
-		req.CancelURL = &r.tenant.WebhookURL
-	}
-	created, err := p.cfg.Sessions.Create(r.ctx(), tenant.Caller{TenantID: r.access.TenantID()}, req)
+	created, err := p.cfg.Sessions.Create(r.ctx(), tenant.Caller{TenantID: r.access.TenantID()},
+		session.CreateRequest{TargetAge: 18, TestReturnURL: p.returnURL(r.access.TenantID())})
 	if err != nil {
 		return "", err
 	}

@@ -33,6 +33,7 @@ func (p *Pages) features() []feature {
 		p.overview(),
 		p.paste(),
 		p.playground(),
+		p.returned(),
 		p.redirectSecret(),
 		p.redirectToken(),
 		p.refusals(),

@@ -119,7 +119,7 @@ func TestPlaygroundAnswersByField(t *testing.T) {
 			{"success_url", "https://evil.example/", "no registered URL"}, {"success_url", "nothing", "not a complete URL"},
 			{"success_url", "ftp://shop.example/", "https://"}, {"success_url", "https://u:p@shop.example/", "user name"},
 			{"success_url", "https://shöp.example/", "ASCII"}, {"success_url", "https://shop.example/" + strings.Repeat("x", 2048), "2048 characters"},
-			{"success_url", `"><script>alert(1)</script>`, "not a complete URL"}, {"cancel_url", "", "none is registered"},
+			{"success_url", `"><script>alert(1)</script>`, "not a complete URL"},
 		} {
 			form := url.Values{"target_age": {"18"}, "success_url": {"https://shop.example/own"}, "cancel_url": {"https://shop.example/own"}}
 			form.Set(tt.field, tt.value)
@@ -134,6 +134,36 @@ func TestPlaygroundAnswersByField(t *testing.T) {
 			}
 		}
 	}, "AGEGATE_TEST_DAILY_CAP=1")
+}
+
+// TestPlaygroundWithoutURLs: test sessions of staff lead to a built-in page while a
+// URL is not registered. The API still refuses to create one.
+func TestPlaygroundWithoutURLs(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		const cancel = "https://shop.example/cancel"
+		shop := g.Shop(t, "", func(s *tenant.Tenant) { s.SuccessURL, s.CancelURL = "", cancel })
+		id := shop.Tenant.ID
+		dev := member(t, g, id, account.Developer)
+		res, _ := dev.Fill(t, "/dashboard/"+id.String()+"/test/playground", url.Values{"target_age": {"18"}})
+		made, err := uuid.Parse(res.Header.Get("Location")[strings.LastIndexByte(res.Header.Get("Location"), '/')+1:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, err := g.App.Store.SessionByID(t.Context(), id, made)
+		if err != nil || record.SuccessURL != "http://localhost:8080/dashboard/returned?tenant="+id.String() || record.CancelURL != cancel {
+			t.Errorf("the session leads to %q and %q, %v", record.SuccessURL, record.CancelURL, err)
+		}
+		res, page := g.Nobody().Get(t, "/dashboard/returned?tenant="+id.String()+"&session="+made.String()+"&status=VERIFIED&token=%3Cb%3E")
+		want(t, "the built-in page", res, http.StatusOK, "")
+		for _, link := range []string{"/test/playground/" + made.String(), "/settings/urls"} {
+			if !strings.Contains(page, `href="/dashboard/`+id.String()+link+`"`) {
+				t.Errorf("the built-in page does not lead to %s", link)
+			}
+		}
+		if strings.Contains(page, "<b>") {
+			t.Error("the built-in page shows its address")
+		}
+	})
 }
 
 // TestPlaygroundCountsAgainstTheCap: and is the same for every role of the door.

@@ -97,19 +97,19 @@ type newTenantView struct {
 	Back string
 }
 
-// newTenant makes a tenant and the invitation of its first owner. The
-// credentials that come with a tenant are dropped: the owner makes their own.
+// newTenant makes a tenant and the invitation of its first owner, who
+// makes the API keys: nobody would see one that was made here.
 func (p *Pages) newTenant(r *request) (*question, error) {
 	return &question{
 		show: func(status int, f *formView) error {
 			return r.render(status, "operator_new", &newTenantView{Form: f, Back: operatorPath})
 		},
 		do: func(f *formView) error {
-			made, err := p.cfg.Tenants.Create(r.ctx(), r.who.OperatorActor(), tenant.Tenant{Name: f.Value("name")})
+			made, err := p.cfg.Tenants.CreateWithoutKeys(r.ctx(), r.who.OperatorActor(), tenant.Tenant{Name: f.Value("name")})
 			if err != nil {
 				return err
 			}
-			return r.showOwnerLink(made.Tenant)
+			return r.showOwnerLink(made)
 		},
 	}, nil
 }

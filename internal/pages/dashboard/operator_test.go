@@ -80,6 +80,9 @@ func TestCreateTenant(t *testing.T) {
 		if err != nil {
 			t.Fatalf("the search does not find the tenant: %v", err)
 		}
+		if keys, err := g.App.Store.Keys(t.Context(), tenantID); err != nil || len(keys) != 0 {
+			t.Errorf("%d keys that nobody has seen, %v", len(keys), err)
+		}
 		member, err := g.App.Store.Membership(t.Context(), tenantID, owner.User.ID)
 		if err != nil || member.Role != account.Owner {
 			t.Errorf("the invited is %q, %v", member.Role, err)

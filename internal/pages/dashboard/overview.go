@@ -263,7 +263,7 @@ func (r *request) todos(list insight.Checklist) ([]todoView, int) {
 		"second_factor": r.who.Strong(), "live_key": list.LiveKey, "allowance": list.Allowance,
 	}
 	places := map[string]string{
-		"success_url": settingsPath, "cancel_url": settingsPath, "webhook_url": settingsPath,
+		"success_url": urlsPath, "cancel_url": urlsPath, "webhook_url": urlsPath,
 		"passed": playgroundPath, "fallback": playgroundPath, "spoof": playgroundPath, "webhook_answered": webhooksPath, "certified": certifyPath,
 		"second_factor": accountPath, "live_key": keysPath, "allowance": billingPath,
 	}

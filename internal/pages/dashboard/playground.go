@@ -34,8 +34,8 @@ var playgroundForm = &form{
 		{name: session.FieldCancelURL, kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
 	},
 	problems: map[error]string{
-		session.ErrNoURLRegistered: "none_registered", session.ErrHostNotRegistered: "host",
-		tenant.ErrURLTooLong: "url_long", tenant.ErrURLSyntax: "url_syntax", tenant.ErrURLScheme: "url_scheme",
+		session.ErrHostNotRegistered: "host",
+		tenant.ErrURLTooLong:         "url_long", tenant.ErrURLSyntax: "url_syntax", tenant.ErrURLScheme: "url_scheme",
 		tenant.ErrURLUserinfo: "url_userinfo", tenant.ErrURLHost: "url_host",
 	},
 }
@@ -90,7 +90,7 @@ func (p *Pages) createTest(r *request, f *formView) error {
 	caller := tenant.Caller{TenantID: r.access.TenantID(), Livemode: r.access.Livemode()}
 	created, err := p.cfg.Sessions.Create(r.ctx(), caller, session.CreateRequest{
 		TargetAge: age, SuccessURL: given(f, session.FieldSuccessURL), CancelURL: given(f, session.FieldCancelURL),
-		IdempotencyKey: "dashboard " + f.sent,
+		IdempotencyKey: "dashboard " + f.sent, TestReturnURL: p.returnURL(caller.TenantID),
 	})
 	switch fault.CodeOf(err) {
 	case fault.TooMany:

@@ -175,5 +175,9 @@ func endpointsOf(t tenant.Tenant) []string {
 }
 
 func (p *Pages) saveURLs(r *request) (*question, error) {
+	if len(r.tenant.CallbackURLs()) == 0 {
+		// A new merchant goes on to the first test session.
+		return r.change(r.urlsQuestion(), changedURLs, fill(overviewPath, r.access.TenantID().String(), "test"), "urls_first"), nil
+	}
 	return r.change(r.urlsQuestion(), changedURLs, r.to(settingsPath), "urls_saved"), nil
 }

@@ -165,10 +165,11 @@ func (c *Cards) ByLink(ctx context.Context, token string) (Card, error) {
 }
 
 // Use creates a test session with a card, and returns its verification URL with
-// the outcome. It returns ErrCardUsedUp, even for a disabled tenant, and the
-// errors of Service.Create. A session that could not be created still counts as a
-// use.
-func (c *Cards) Use(ctx context.Context, card Card) (string, error) {
+// the outcome. The session leads to returnURL where the tenant has registered no
+// callback URL, see CreateRequest. Use returns ErrCardUsedUp, even for a disabled
+// tenant, and the errors of Service.Create. A session that could not be created
+// still counts as a use.
+func (c *Cards) Use(ctx context.Context, card Card, returnURL string) (string, error) {
 	took, err := c.store.TakeScan(ctx, card.ID, billing.Day(c.now()), CardShare)
 	if err != nil {
 		return "", err
@@ -176,6 +177,8 @@ func (c *Cards) Use(ctx context.Context, card Card) (string, error) {
 	if !took {
 		return "", ErrCardUsedUp
 	}
-	created, err := c.sessions.Create(ctx, tenant.Caller{TenantID: card.TenantID}, CreateRequest{TargetAge: card.TargetAge})
+	created, err := c.sessions.Create(ctx, tenant.Caller{TenantID: card.TenantID}, CreateRequest{
+		TargetAge: card.TargetAge, TestReturnURL: returnURL,
+	})
 	return created.VerificationURL + "?force=" + card.Outcome, err
 }

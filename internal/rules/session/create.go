@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -25,6 +26,9 @@ type CreateRequest struct {
 	SuccessURL     *string // nil for the registered Success URL
 	CancelURL      *string // nil for the registered Cancel URL
 	IdempotencyKey string  // empty for none
+	// TestReturnURL is used in test mode for a callback URL that is neither given
+	// nor registered; it is not checked. Empty for none: such a request is refused.
+	TestReturnURL string
 }
 
 // The fields of a CreateRequest that Create may refuse.
@@ -94,7 +98,11 @@ func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Create
 // newSession returns a new session with its callback URLs, and the refused
 // fields. A session with refused fields is incomplete and must not be stored.
 func (s *Service) newSession(t tenant.Tenant, caller tenant.Caller, req CreateRequest) (Session, []fault.FieldError) {
-	success, cancel, refused := s.destinations(t, req.SuccessURL, req.CancelURL)
+	builtIn := req.TestReturnURL
+	if caller.Livemode {
+		builtIn = ""
+	}
+	success, cancel, refused := s.destinations(t, req.SuccessURL, req.CancelURL, builtIn)
 	now := s.now()
 	sess := Session{
 		ID: uuid.Must(uuid.NewV7()), TenantID: t.ID, Livemode: caller.Livemode, TargetAge: req.TargetAge,
@@ -114,17 +122,18 @@ func (s *Service) CheckDestinations(ctx context.Context, caller tenant.Caller, s
 	if err != nil {
 		return nil, err
 	}
-	_, _, refused := s.destinations(t, success, cancel)
+	_, _, refused := s.destinations(t, success, cancel, "")
 	return refused, nil
 }
 
-// destinations returns the callback URLs of a session, or the refused fields.
-func (s *Service) destinations(t tenant.Tenant, ownSuccess, ownCancel *string) (success, cancel string, refused []fault.FieldError) {
-	success, err := s.destination(t, ownSuccess, t.SuccessURL)
+// destinations returns the callback URLs of a session, or the refused fields. A
+// built-in one stands for a registered URL that is not there.
+func (s *Service) destinations(t tenant.Tenant, ownSuccess, ownCancel *string, builtIn string) (success, cancel string, refused []fault.FieldError) {
+	success, err := s.destination(t, ownSuccess, cmp.Or(t.SuccessURL, builtIn))
 	if err != nil {
 		refused = append(refused, fault.FieldError{Field: FieldSuccessURL, Err: err})
 	}
-	cancel, err = s.destination(t, ownCancel, t.CancelURL)
+	cancel, err = s.destination(t, ownCancel, cmp.Or(t.CancelURL, builtIn))
 	if err != nil {
 		refused = append(refused, fault.FieldError{Field: FieldCancelURL, Err: err})
 	}

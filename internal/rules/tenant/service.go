@@ -63,6 +63,17 @@ type Credentials struct {
 // Create registers a tenant with one API key and one webhook and one redirect
 // secret per mode. It returns fault.Invalid for an unacceptable setting.
 func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Credentials, error) {
+	return s.create(ctx, actor, t, true)
+}
+
+// CreateWithoutKeys is Create for a tenant whose staff make their own API keys:
+// it has none at first.
+func (s *Service) CreateWithoutKeys(ctx context.Context, actor audit.Actor, t Tenant) (Tenant, error) {
+	c, err := s.create(ctx, actor, t, false)
+	return c.Tenant, err
+}
+
+func (s *Service) create(ctx context.Context, actor audit.Actor, t Tenant, withKeys bool) (Credentials, error) {
 	checked, err := s.checked(ctx, uuid.Nil, t.all())
 	if err != nil {
 		return Credentials{}, err
@@ -79,9 +90,12 @@ func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Cred
 		livemode bool
 		shown    *ModeSecrets
 	}{{false, &c.Test}, {true, &c.Live}} {
-		key, plain, err := s.newKey(t.ID, mode.livemode)
-		if err != nil {
-			return Credentials{}, err
+		if withKeys {
+			key, plain, err := s.newKey(t.ID, mode.livemode)
+			if err != nil {
+				return Credentials{}, err
+			}
+			keys, mode.shown.APIKey = append(keys, key), plain
 		}
 		webhook, webhookPlain, err := s.newSecret(t.ID, mode.livemode, SecretWebhook)
 		if err != nil {
@@ -91,13 +105,9 @@ func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Cred
 		if err != nil {
 			return Credentials{}, err
 		}
-		keys = append(keys, key)
 		secrets = append(secrets, webhook, redirect)
-		*mode.shown = ModeSecrets{
-			APIKey:         plain,
-			WebhookSecret:  credential.FormatWebhookSecret(webhookPlain),
-			RedirectSecret: credential.FormatRedirectSecret(redirectPlain, mode.livemode),
-		}
+		mode.shown.WebhookSecret = credential.FormatWebhookSecret(webhookPlain)
+		mode.shown.RedirectSecret = credential.FormatRedirectSecret(redirectPlain, mode.livemode)
 	}
 	act := s.act(actor, audit.TenantCreate, t.ID, nil)
 	act.Detail.Changes = Settings{}.ChangesTo(Settings{Tenant: t})

@@ -1,0 +1,47 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+
+	"agegate/internal/rules/session"
+
+	"github.com/google/uuid"
+)
+
+// returnedPath is where test sessions of staff lead while their tenant has no
+// callback URLs. It is for anyone: a phone that scanned a QR code is not logged in.
+const returnedPath = homePath + "/returned"
+
+// returnURL is the address of the built-in return page for a tenant's sessions.
+func (p *Pages) returnURL(tenantID uuid.UUID) string {
+	return p.cfg.URL + returnedPath + "?" + url.Values{"tenant": {tenantID.String()}}.Encode()
+}
+
+func (p *Pages) returned() feature {
+	return feature{
+		routes:  []route{{method: http.MethodGet, path: returnedPath, handle: p.showReturned}},
+		screens: []string{"returned"},
+	}
+}
+
+type returnedView struct {
+	layout
+	Passed  bool   // the address has the parameters of a pass; nothing is verified
+	Session string // address of the session in the dashboard, or empty
+	URLs    string // address where callback URLs are set, or empty
+}
+
+// showReturned stands for the shop's page. It reads nothing of the tenant, and
+// shows nothing of its address but whether it is that of a pass.
+func (p *Pages) showReturned(r *request) error {
+	v := &returnedView{Passed: r.QueryParam("status") == string(session.ResultVerified)}
+	tenantID, err := uuid.Parse(r.QueryParam("tenant"))
+	if err == nil {
+		v.URLs = fill(urlsPath, tenantID.String(), "")
+	}
+	if id, wrong := uuid.Parse(r.QueryParam("session")); err == nil && wrong == nil {
+		v.Session = fill(playgroundPath, tenantID.String(), "test") + "/" + id.String()
+	}
+	return r.render(http.StatusOK, "returned", v)
+}
