@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// CreateSessionRequest is part of the contract. What to verify and where to send the browser
+// CreateSessionRequest is part of the contract. The age to verify, and where to send the browser
 // afterwards. Unknown fields are refused.
 type CreateSessionRequest struct {
-	// The age to verify, in years. The shopper passes when the estimated age reaches this age plus the
-	// gateway's safety margin.
+	// The age to verify, in years. The shopper passes if the estimated age is at least this age plus
+	// the gateway's safety margin.
 	TargetAge int `json:"target_age"`
-	// Where a VERIFIED result sends the browser. An absolute https URL without user information, its
-	// host in ASCII. Omitted: your registered Success URL.
+	// Where a VERIFIED result sends the browser. An absolute https URL without user information, with
+	// its host in ASCII. If you omit it, your registered Success URL is used.
 	SuccessURL string `json:"success_url,omitempty"`
 	// Where the fallback page's return action sends the browser. An absolute https URL without user
-	// information, its host in ASCII. Omitted: your registered Cancel URL.
+	// information, with its host in ASCII. If you omit it, your registered Cancel URL is used.
 	CancelURL string `json:"cancel_url,omitempty"`
 }
 
-// CreateSessionOut is part of the contract.
+// CreateSessionOut is part of the contract. The new session.
 type CreateSessionOut struct {
-	// Identifies the session. The ID alone grants no access.
+	// The session's ID. The ID alone grants no access.
 	SessionID string `json:"session_id"`
-	// Where to send the shopper's browser. Returned only here and when the request is repeated with the
-	// same `Idempotency-Key`; treat it as a secret between you and the shopper.
+	// Where to send the shopper's browser. You get it only here, and when you repeat the request with
+	// the same `Idempotency-Key`. Show it to nobody but this shopper.
 	VerificationURL string    `json:"verification_url"`
 	ExpiresAt       Timestamp `json:"expires_at"`
 }
@@ -43,16 +43,17 @@ const (
 	SessionStatusPending SessionStatus = "PENDING"
 	// The estimated age met the cutoff, or the document check passed
 	SessionStatusPassed SessionStatus = "PASSED"
-	// The cutoff was not met, and no document check made up for it. The cutoff counts as not met also
-	// without an estimate: when the shopper used up the attempts at the camera or went on without it
+	// The estimated age did not meet the cutoff, and no document check passed. Also when there is no
+	// estimate, because the shopper used all attempts at the camera or continued without it
 	SessionStatusFallback SessionStatus = "FALLBACK"
 	// The camera input did not look like a live person
 	SessionStatusSpoof SessionStatus = "SPOOF"
-	// Not completed before it expired
+	// The session expired before it was completed
 	SessionStatusExpired SessionStatus = "EXPIRED"
 )
 
-// SessionStatusOut is part of the contract.
+// SessionStatusOut is part of the contract. A session's current status. `status_at` is when it took
+// effect: the creation for `PENDING`, the expiry for `EXPIRED`, and the completion for the others.
 type SessionStatusOut struct {
 	Status   SessionStatus `json:"status"`
 	StatusAt Timestamp     `json:"status_at"`
@@ -65,40 +66,42 @@ type AgeAvailability string
 const (
 	// The shopper did not accept the disclosure for this session
 	AgeAvailabilityNotConsented AgeAvailability = "not_consented"
-	// Accepted, but verification has not ended
+	// The shopper accepted it, but the session has not ended
 	AgeAvailabilityPending AgeAvailability = "pending"
-	// Accepted and ended, but no estimate was stored, for example because the shopper used up the
-	// attempts at the camera or went on without it
+	// The shopper accepted it and the session has ended, but no estimate was stored, for example
+	// because the shopper used all attempts at the camera or continued without it
 	AgeAvailabilityNotEstimated AgeAvailability = "not_estimated"
 	// `detected_age` holds the estimate
 	AgeAvailabilityAvailable AgeAvailability = "available"
 )
 
-// DetectedAgeOut is part of the contract.
+// DetectedAgeOut is part of the contract. The estimated age of a session's shopper, or the reason
+// why there is none.
 type DetectedAgeOut struct {
-	// The requested session.
+	// The session's ID.
 	SessionID string `json:"session_id"`
-	// The estimated age in years with one decimal, or null where there is none.
+	// The estimated age in years with one decimal, or null if there is none.
 	DetectedAge  *float64        `json:"detected_age"`
 	Availability AgeAvailability `json:"availability"`
 }
 
-// CompletionEvent is part of the contract. The webhook's payload, the same bytes on every attempt.
-// Further members may be added; ignore those you do not know.
+// CompletionEvent is part of the contract. The webhook's payload. It has the same bytes on every
+// attempt. Members may be added later, so ignore those that you do not know.
 type CompletionEvent struct {
 	Type      EventType `json:"type"`
 	Timestamp Timestamp `json:"timestamp"`
-	// The session that ended.
+	// The ID of the session that ended.
 	SessionID string       `json:"session_id"`
 	Status    ResultStatus `json:"status"`
-	// True exactly when `status` is `VERIFIED`.
+	// True if `status` is `VERIFIED`, and false otherwise.
 	IsAdult bool `json:"is_adult"`
-	// False for sessions of a test key, true for those of a live key. This, and no URL or redirect
-	// parameter, decides whether to process an event as real.
+	// False for sessions of a test key, and true for sessions of a live key. Use only this member, not
+	// a URL or a redirect parameter, to decide whether an event is real.
 	Livemode bool `json:"livemode"`
 }
 
-// EventType is one of the values below. The kind of event. The only one is that a session ended.
+// EventType is one of the values below. The kind of event. `session.completed`, a session has
+// ended, is the only kind.
 type EventType string
 
 // Values of EventType.
@@ -106,8 +109,8 @@ const (
 	EventTypeSessionCompleted EventType = "session.completed"
 )
 
-// ResultStatus is one of the values below. `VERIFIED` is the session status PASSED,
-// `ROUTED_TO_FALLBACK` is FALLBACK.
+// ResultStatus is one of the values below. `VERIFIED` stands for the session status PASSED, and
+// `ROUTED_TO_FALLBACK` for FALLBACK.
 type ResultStatus string
 
 // Values of ResultStatus.
@@ -122,30 +125,31 @@ type TestEventsOut struct {
 	Events []TestEvent `json:"events"`
 }
 
-// TestEvent is part of the contract. An event of a test session, and how far its delivery is.
+// TestEvent is part of the contract. An event of a test session, and the state of its delivery.
 type TestEvent struct {
-	// The event's ID, which each delivery has as `webhook-id`.
+	// The event's ID. Each delivery has it as `webhook-id`.
 	EventID string `json:"event_id"`
-	// The session that ended.
+	// The ID of the session that ended.
 	SessionID string         `json:"session_id"`
 	CreatedAt Timestamp      `json:"created_at"`
 	Delivery  DeliveryStatus `json:"delivery"`
-	// How many attempts were made.
+	// The number of attempts so far.
 	Attempts int `json:"attempts"`
-	// The HTTP status of the last attempt's answer, or null without an answer.
-	LastStatusCode *int `json:"last_status_code"`
-	// The bytes that are delivered and signed. Do not parse and write them again before you verify.
+	// The HTTP status of the answer to the last attempt, or null if there was no answer.
+	LastStatusCode *int            `json:"last_status_code"`
+	Event          CompletionEvent `json:"event"`
+	// The text that is delivered and signed. To verify the signature, use it unchanged.
 	Body    string           `json:"body"`
 	Headers TestEventHeaders `json:"headers"`
 }
 
-// TestEventHeaders is part of the contract. The headers of a delivery made now.
+// TestEventHeaders is part of the contract. The headers of a delivery that is made now.
 type TestEventHeaders struct {
 	// The event's ID.
 	WebhookID string `json:"webhook-id"`
-	// Now, in Unix seconds.
+	// The present time in Unix seconds.
 	WebhookTimestamp string `json:"webhook-timestamp"`
-	// One or more signatures under your test mode's webhook secrets.
+	// One or more signatures, made with the webhook secrets of your test mode.
 	WebhookSignature string `json:"webhook-signature"`
 }
 
@@ -154,7 +158,7 @@ type DeliveryStatus string
 
 // Values of DeliveryStatus.
 const (
-	// An attempt is scheduled or under way
+	// An attempt is planned or in progress
 	DeliveryStatusPending DeliveryStatus = "pending"
 	// Your receiver answered 2xx
 	DeliveryStatusDelivered DeliveryStatus = "delivered"
@@ -166,25 +170,26 @@ const (
 	DeliveryStatusNoDestination DeliveryStatus = "no_destination"
 )
 
-// ResentOut is part of the contract. Which event is sent again.
+// ResentOut is part of the contract. The event that is sent again.
 type ResentOut struct {
 	// The event's ID.
 	EventID string `json:"event_id"`
 }
 
-// TestClockRequest is part of the contract. What expires.
+// TestClockRequest is part of the contract. What to make expire.
 type TestClockRequest struct {
 	Expire Expiring `json:"expire"`
 }
 
 // TestClockOut is part of the contract. What has expired.
 type TestClockOut struct {
-	// The session.
+	// The session's ID.
 	SessionID string   `json:"session_id"`
 	Expired   Expiring `json:"expired"`
 }
 
-// Expiring is one of the values below. `session`, or its next success `redirect`.
+// Expiring is one of the values below. `session` is the session. `redirect` is the token of its
+// next success redirect.
 type Expiring string
 
 // Values of Expiring.
@@ -193,26 +198,28 @@ const (
 	ExpiringRedirect Expiring = "redirect"
 )
 
-// Timestamp: RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left
-// out.
+// Timestamp: RFC 3339 in UTC with a `Z` and up to six decimals of a second, without trailing zeros.
 type Timestamp = time.Time
 
-// Violation is part of the contract.
+// Violation is part of the contract. One thing that is wrong with a request.
 type Violation struct {
 	// The kind of violation: `missing`, `json_invalid`, `model_attributes_type`, `int_type`,
 	// `int_from_float`, `string_type`, `greater_than_equal`, `less_than_equal`, `extra_forbidden`,
 	// `uuid_parsing`, `url_parsing`, `url_scheme`, `url_too_long`, `string_too_short`,
-	// `string_too_long`, `string_pattern_mismatch`, `literal_error` or `value_error`. New ones may be
+	// `string_too_long`, `string_pattern_mismatch`, `literal_error` or `value_error`. More may be
 	// added.
 	Type string `json:"type"`
-	// The location: `body`, `path`, `header` or `query`, then the name of the field or parameter as
-	// written in this document.
-	Loc []any            `json:"loc"`
+	// Where the violation is: `body`, `path`, `header` or `query`, and then the name of the field or
+	// parameter as this document writes it.
+	Loc []LocationPart   `json:"loc"`
 	Msg ViolationMessage `json:"msg"`
 }
 
-// ViolationMessage is one of the values below. Always the same, so that nothing from the request is
-// repeated.
+// LocationPart: A name, or the position in a list, counted from 0.
+type LocationPart = any
+
+// ViolationMessage is one of the values below. Always the same text, so that nothing from the
+// request is repeated.
 type ViolationMessage string
 
 // Values of ViolationMessage.
@@ -222,22 +229,23 @@ const (
 
 // CreateSessionParams are the optional parameters of CreateSession. What is zero is not sent.
 type CreateSessionParams struct {
-	// Makes it safe to repeat this request: 1 to 255 visible ASCII characters (no spaces), remembered
-	// for 24 hours per tenant and mode. Same key and same body: the same session, no second charge.
-	// Same key and another body: 409. Make a new one, such as a random UUID, for every session you
-	// want; never copy one from an example.
+	// Makes it safe to repeat this request. 1 to 255 visible ASCII characters without spaces, stored
+	// for 24 hours per tenant and mode. The same key with the same body gets the same session, without
+	// a second charge. The same key with another body gets 409. Make a new key, such as a random UUID,
+	// for every session that you want. Do not copy a key from an example.
 	IdempotencyKey string
 }
 
 // CreateSession is POST /api/v1/sessions/create: create a verification session.
 //
-// Creates a session in status PENDING and returns the address to send the shopper's browser to. The
-// session is test or live as your key is. A URL given here may have any path and query, but its
-// host and port must be exactly those of one of your registered Success, Cancel or Webhook URLs. An
-// omitted one is taken from your settings and must be registered there. Both are frozen for the
-// life of the session. The webhook destination is always your registered Webhook URL; `webhook_url`
-// is not accepted here. Requests are checked in this order: size (413), key (401), tenant (403),
-// request (422), then the test cap (429) or the allowance and credit (402).
+// Creates a session in status PENDING and returns the address to which you send the shopper's
+// browser. A test key creates a test session, and a live key creates a live session. A URL in the
+// request may have any path and query, but its host and port must be exactly those of one of your
+// registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is used, and
+// there must be one. Both URLs stay the same for the life of the session. Webhooks always go to
+// your registered Webhook URL: the request has no `webhook_url`. A request is checked in this
+// order: size (413), key (401), tenant (403), request (422), then the test cap (429) or the
+// allowance and credit (402).
 func (c *Client) CreateSession(ctx context.Context, body CreateSessionRequest, params CreateSessionParams) (*CreateSessionOut, error) {
 	query, header := url.Values{}, http.Header{}
 	if params.IdempotencyKey != "" {
@@ -253,9 +261,8 @@ func (c *Client) CreateSession(ctx context.Context, body CreateSessionRequest, p
 // GetSessionStatus is GET /api/v1/sessions/{session_id}/status: look up a session's status.
 //
 // Returns the current status and when it took effect. To confirm a pass, require `PASSED`. A
-// session still PENDING past its `expires_at` is reported as EXPIRED from then on; no webhook is
-// sent for it. Poll after 1, 2, 4, 8 and then every 15 seconds, and stop at a terminal status or
-// after five minutes.
+// session that is still PENDING at its `expires_at` is EXPIRED from then on, and sends no webhook.
+// Poll after 1, 2, 4, 8 and then every 15 seconds. Stop at a terminal status or after five minutes.
 func (c *Client) GetSessionStatus(ctx context.Context, sessionID string) (*SessionStatusOut, error) {
 	query, header := url.Values{}, http.Header{}
 	out := &SessionStatusOut{}
@@ -267,10 +274,10 @@ func (c *Client) GetSessionStatus(ctx context.Context, sessionID string) (*Sessi
 
 // GetDetectedAge is GET /api/v1/sessions/{session_id}/detected-age: fetch the estimated age of a consenting shopper.
 //
-// Useful only to tenants with estimated-age visibility turned on. An estimate is stored when the
-// setting is on **and** the shopper accepted the disclosure on the hosted page; it is deleted with
-// its session record. All four values of `availability` are successful answers. Call this after a
-// verified webhook, with a key of the tenant that created the session.
+// Of use only if estimated-age visibility is on for your tenant. An estimate is stored if that
+// setting is on **and** the shopper accepted the disclosure on the hosted page. It is deleted with
+// its session record. All four values of `availability` are successful answers. Call this after you
+// verified the webhook, with a key of the tenant that created the session.
 func (c *Client) GetDetectedAge(ctx context.Context, sessionID string) (*DetectedAgeOut, error) {
 	query, header := url.Values{}, http.Header{}
 	out := &DetectedAgeOut{}
@@ -284,20 +291,20 @@ func (c *Client) GetDetectedAge(ctx context.Context, sessionID string) (*Detecte
 type ListTestEventsParams struct {
 	// Only events of this session.
 	SessionID string
-	// Only events made after this one. `evt_` and a UUID of zeros stands before all.
+	// Only events that came after this one. `evt_` with a UUID of zeros comes before all events.
 	After string
-	// How many seconds to wait for an event. Not at all by default.
+	// How many seconds to wait for an event. By default the gateway does not wait.
 	Wait int
 }
 
 // ListTestEvents is GET /api/v1/test/events: list the events of test sessions, or wait for the next.
 //
-// Returns the events of your test sessions, newest first and at most 50, each with its body and
-// with headers that are signed now, as a delivery's are. A receiver that gets them verifies them as
-// usual. An event is listed whether or not a Webhook URL is registered. With `after` the answer has
-// the events made after that one, oldest first; with `wait` it comes as soon as there is one, or
-// empty after that many seconds. At most three requests of a tenant may wait at a time. `agegate
-// listen` passes these events to a server on your machine.
+// Returns the events of your test sessions, newest first, at most 50. Each event has the body and
+// the headers of a delivery that is signed now, so that your receiver can verify it as usual.
+// Events are listed even if no Webhook URL is registered. With `after`, the answer has the events
+// that came after that one, oldest first. With `wait`, the gateway answers as soon as there is an
+// event, or with an empty list after that many seconds. At most three requests of a tenant can wait
+// at the same time. `agegate listen` passes these events to a server on your machine.
 func (c *Client) ListTestEvents(ctx context.Context, params ListTestEventsParams) (*TestEventsOut, error) {
 	query, header := url.Values{}, http.Header{}
 	if params.SessionID != "" {
@@ -318,8 +325,9 @@ func (c *Client) ListTestEvents(ctx context.Context, params ListTestEventsParams
 
 // ResendTestEvent is POST /api/v1/test/events/{event_id}/resend: send an event of a test session again.
 //
-// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and restarts its
-// schedule of attempts. Use it to see that your receiver ignores a `webhook-id` that it has seen.
+// Sends the event to its Webhook URL again, with the same `webhook-id` and body, and starts its
+// schedule of attempts again. Use it to test that your receiver ignores a `webhook-id` that it has
+// already seen.
 func (c *Client) ResendTestEvent(ctx context.Context, eventID string) (*ResentOut, error) {
 	query, header := url.Values{}, http.Header{}
 	out := &ResentOut{}
@@ -329,11 +337,10 @@ func (c *Client) ResendTestEvent(ctx context.Context, eventID string) (*ResentOu
 	return out, nil
 }
 
-// MoveTestClock is POST /api/v1/test/sessions/{session_id}/clock: let a test session, or its next redirect, expire.
+// MoveTestClock is POST /api/v1/test/sessions/{session_id}/clock: make a test session, or its next redirect, expire.
 //
-// Does at once what time would do: `session` lets an open session expire now, which the next lookup
-// reports as EXPIRED, and `redirect` lets the token of its next success redirect be one that has
-// expired.
+// `session` makes an open session expire now, and the next lookup answers EXPIRED. `redirect` makes
+// the gateway put a token that has already expired into the session's next success redirect.
 func (c *Client) MoveTestClock(ctx context.Context, sessionID string, body TestClockRequest) (*TestClockOut, error) {
 	query, header := url.Values{}, http.Header{}
 	out := &TestClockOut{}

@@ -7,20 +7,21 @@ export declare class Client extends Transport {
   /**
    * POST /api/v1/sessions/create: Create a verification session.
    *
-   * Creates a session in status PENDING and returns the address to send the shopper's browser to.
-   * The session is test or live as your key is. A URL given here may have any path and query, but
-   * its host and port must be exactly those of one of your registered Success, Cancel or Webhook
-   * URLs. An omitted one is taken from your settings and must be registered there. Both are frozen
-   * for the life of the session. The webhook destination is always your registered Webhook URL;
-   * `webhook_url` is not accepted here. Requests are checked in this order: size (413), key (401),
-   * tenant (403), request (422), then the test cap (429) or the allowance and credit (402).
+   * Creates a session in status PENDING and returns the address to which you send the shopper's
+   * browser. A test key creates a test session, and a live key creates a live session. A URL in the
+   * request may have any path and query, but its host and port must be exactly those of one of your
+   * registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is used, and
+   * there must be one. Both URLs stay the same for the life of the session. Webhooks always go to
+   * your registered Webhook URL: the request has no `webhook_url`. A request is checked in this
+   * order: size (413), key (401), tenant (403), request (422), then the test cap (429) or the
+   * allowance and credit (402).
    */
   createSession(body: types.CreateSessionRequest, params?: {
     /**
-     * Makes it safe to repeat this request: 1 to 255 visible ASCII characters (no spaces),
-     * remembered for 24 hours per tenant and mode. Same key and same body: the same session, no
-     * second charge. Same key and another body: 409. Make a new one, such as a random UUID, for
-     * every session you want; never copy one from an example.
+     * Makes it safe to repeat this request. 1 to 255 visible ASCII characters without spaces,
+     * stored for 24 hours per tenant and mode. The same key with the same body gets the same
+     * session, without a second charge. The same key with another body gets 409. Make a new key,
+     * such as a random UUID, for every session that you want. Do not copy a key from an example.
      */
     idempotencyKey?: string | undefined;
   }): Promise<types.CreateSessionOut>;
@@ -28,29 +29,29 @@ export declare class Client extends Transport {
    * GET /api/v1/sessions/{session_id}/status: Look up a session's status.
    *
    * Returns the current status and when it took effect. To confirm a pass, require `PASSED`. A
-   * session still PENDING past its `expires_at` is reported as EXPIRED from then on; no webhook is
-   * sent for it. Poll after 1, 2, 4, 8 and then every 15 seconds, and stop at a terminal status or
-   * after five minutes.
+   * session that is still PENDING at its `expires_at` is EXPIRED from then on, and sends no
+   * webhook. Poll after 1, 2, 4, 8 and then every 15 seconds. Stop at a terminal status or after
+   * five minutes.
    */
   getSessionStatus(sessionId: string): Promise<types.SessionStatusOut>;
   /**
    * GET /api/v1/sessions/{session_id}/detected-age: Fetch the estimated age of a consenting shopper.
    *
-   * Useful only to tenants with estimated-age visibility turned on. An estimate is stored when the
-   * setting is on **and** the shopper accepted the disclosure on the hosted page; it is deleted
+   * Of use only if estimated-age visibility is on for your tenant. An estimate is stored if that
+   * setting is on **and** the shopper accepted the disclosure on the hosted page. It is deleted
    * with its session record. All four values of `availability` are successful answers. Call this
-   * after a verified webhook, with a key of the tenant that created the session.
+   * after you verified the webhook, with a key of the tenant that created the session.
    */
   getDetectedAge(sessionId: string): Promise<types.DetectedAgeOut>;
   /**
    * GET /api/v1/test/events: List the events of test sessions, or wait for the next.
    *
-   * Returns the events of your test sessions, newest first and at most 50, each with its body and
-   * with headers that are signed now, as a delivery's are. A receiver that gets them verifies them
-   * as usual. An event is listed whether or not a Webhook URL is registered. With `after` the
-   * answer has the events made after that one, oldest first; with `wait` it comes as soon as there
-   * is one, or empty after that many seconds. At most three requests of a tenant may wait at a
-   * time. `agegate listen` passes these events to a server on your machine.
+   * Returns the events of your test sessions, newest first, at most 50. Each event has the body and
+   * the headers of a delivery that is signed now, so that your receiver can verify it as usual.
+   * Events are listed even if no Webhook URL is registered. With `after`, the answer has the events
+   * that came after that one, oldest first. With `wait`, the gateway answers as soon as there is an
+   * event, or with an empty list after that many seconds. At most three requests of a tenant can
+   * wait at the same time. `agegate listen` passes these events to a server on your machine.
    */
   listTestEvents(params?: {
     /**
@@ -58,27 +59,28 @@ export declare class Client extends Transport {
      */
     sessionId?: string | undefined;
     /**
-     * Only events made after this one. `evt_` and a UUID of zeros stands before all.
+     * Only events that came after this one. `evt_` with a UUID of zeros comes before all events.
      */
     after?: string | undefined;
     /**
-     * How many seconds to wait for an event. Not at all by default.
+     * How many seconds to wait for an event. By default the gateway does not wait.
      */
     wait?: number | undefined;
   }): Promise<types.TestEventsOut>;
   /**
    * POST /api/v1/test/events/{event_id}/resend: Send an event of a test session again.
    *
-   * Sends the event to its Webhook URL again, with the same `webhook-id` and body, and restarts its
-   * schedule of attempts. Use it to see that your receiver ignores a `webhook-id` that it has seen.
+   * Sends the event to its Webhook URL again, with the same `webhook-id` and body, and starts its
+   * schedule of attempts again. Use it to test that your receiver ignores a `webhook-id` that it
+   * has already seen.
    */
   resendTestEvent(eventId: string): Promise<types.ResentOut>;
   /**
-   * POST /api/v1/test/sessions/{session_id}/clock: Let a test session, or its next redirect, expire.
+   * POST /api/v1/test/sessions/{session_id}/clock: Make a test session, or its next redirect, expire.
    *
-   * Does at once what time would do: `session` lets an open session expire now, which the next
-   * lookup reports as EXPIRED, and `redirect` lets the token of its next success redirect be one
-   * that has expired.
+   * `session` makes an open session expire now, and the next lookup answers EXPIRED. `redirect`
+   * makes the gateway put a token that has already expired into the session's next success
+   * redirect.
    */
   moveTestClock(sessionId: string, body: types.TestClockRequest): Promise<types.TestClockOut>;
 }

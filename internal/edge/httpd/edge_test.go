@@ -3,11 +3,13 @@ package httpd_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,7 +147,46 @@ func (r row) run(t *testing.T) {
 		if said := fmt.Sprint(got, rec.Header(), log); strings.Contains(said, canary) {
 			t.Errorf("input came back or was logged: %s", said)
 		}
+		checkHelp(t, e, rec)
 	})
+}
+
+// checkHelp fails the test unless an error of the API leads to what the guide to
+// errors says about each of its details, and any other answer to nothing.
+func checkHelp(t *testing.T, e http.Handler, rec *httptest.ResponseRecorder) {
+	t.Helper()
+	var body struct{ Detail any }
+	if rec.Code < 400 || json.Unmarshal(rec.Body.Bytes(), &body) != nil {
+		if link := rec.Header().Values("Link"); len(link) != 0 {
+			t.Errorf("an answer that is no error of the API has the Link %q", link)
+		}
+		return
+	}
+	var names, want []string
+	switch d := body.Detail.(type) {
+	case string:
+		names = []string{d}
+	case map[string]any:
+		names = []string{d["code"].(string)}
+	case []any:
+		for _, v := range d {
+			names = append(names, v.(map[string]any)["type"].(string))
+		}
+	}
+	page := httptest.NewRecorder()
+	e.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/docs/errors", nil))
+	for _, name := range names {
+		id := strings.ToLower(strings.ReplaceAll(name, " ", "-"))
+		if !strings.Contains(page.Body.String(), `id="`+id+`"`) {
+			t.Errorf("the guide to errors does not explain %q", name)
+		}
+		if link := fmt.Sprintf(`</docs/errors#%s>; rel="help"`, id); !slices.Contains(want, link) {
+			want = append(want, link)
+		}
+	}
+	if got := rec.Header().Values("Link"); len(got) != 1 || got[0] != strings.Join(want, ", ") {
+		t.Errorf("Link %q, want %q", got, want)
+	}
 }
 
 func detail(text string) string { return `{"detail":"` + text + `"}` }

@@ -17,6 +17,7 @@ import (
 
 	"agegate/gen"
 	"agegate/internal/edge/contract"
+	"agegate/internal/edge/reference"
 	"agegate/internal/rules/fault"
 )
 
@@ -45,6 +46,7 @@ func (h *errorHandler) handle(err error, c echo.Context) {
 	case !isAPI(c.Request()):
 		err = c.String(status, http.StatusText(status))
 	default:
+		c.Response().Header().Set("Link", reference.Help(details(body)))
 		err = c.JSON(status, body)
 	}
 	// An error here means that the client has gone.
@@ -92,6 +94,24 @@ func answer(err error) (int, any) {
 		return detail(http4xx.Code)
 	}
 	return detail(http.StatusInternalServerError)
+}
+
+// details returns what the guide to errors explains of a body of answer: its
+// text, its code or the types of its violations.
+func details(body any) []string {
+	switch b := body.(type) {
+	case gen.TextError:
+		return []string{b.Detail}
+	case gen.CodedError:
+		return []string{string(b.Detail.Code)}
+	case gen.ValidationError:
+		types := make([]string, len(b.Detail))
+		for i, v := range b.Detail {
+			types[i] = v.Type
+		}
+		return types
+	}
+	return nil
 }
 
 // detail returns the fixed text of a status. An echo error's own message is

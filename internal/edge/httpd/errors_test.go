@@ -48,6 +48,7 @@ func TestFaults(t *testing.T) {
 			if failed := strings.Contains(log.String(), "request failed"); failed != (tt.status >= 500) {
 				t.Errorf("log of a %d: %s", tt.status, log)
 			}
+			checkHelp(t, e, rec)
 		})
 	}
 }

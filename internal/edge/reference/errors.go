@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,6 +17,23 @@ func Details(body []byte) []string {
 		return nil
 	}
 	return details(doc.get("detail"))
+}
+
+// Help returns the Link header of an error: for each name, which is one of
+// Details, the place in the guide to errors that explains it, or the whole guide
+// for a name without a place.
+func Help(names []string) string {
+	links := make([]string, 0, len(names))
+	for _, name := range names {
+		address := Path + "/errors"
+		if HasHeading(name) {
+			address += "#" + anchor(name)
+		}
+		if link := "<" + address + `>; rel="help"`; !slices.Contains(links, link) {
+			links = append(links, link)
+		}
+	}
+	return strings.Join(links, ", ")
 }
 
 // HasHeading reports whether the guide to errors explains one of Details.

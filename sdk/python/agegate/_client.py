@@ -17,19 +17,20 @@ class Client(Transport):
     def create_session(self, body: _types.CreateSessionRequest, *, idempotency_key: str | None = None) -> _types.CreateSessionOut:
         """POST /api/v1/sessions/create: Create a verification session.
 
-        Creates a session in status PENDING and returns the address to send the shopper's browser
-        to. The session is test or live as your key is. A URL given here may have any path and
-        query, but its host and port must be exactly those of one of your registered Success, Cancel
-        or Webhook URLs. An omitted one is taken from your settings and must be registered there.
-        Both are frozen for the life of the session. The webhook destination is always your
-        registered Webhook URL; `webhook_url` is not accepted here. Requests are checked in this
-        order: size (413), key (401), tenant (403), request (422), then the test cap (429) or the
-        allowance and credit (402).
+        Creates a session in status PENDING and returns the address to which you send the shopper's
+        browser. A test key creates a test session, and a live key creates a live session. A URL in
+        the request may have any path and query, but its host and port must be exactly those of one
+        of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one
+        is used, and there must be one. Both URLs stay the same for the life of the session.
+        Webhooks always go to your registered Webhook URL: the request has no `webhook_url`. A
+        request is checked in this order: size (413), key (401), tenant (403), request (422), then
+        the test cap (429) or the allowance and credit (402).
 
-        idempotency_key: Makes it safe to repeat this request: 1 to 255 visible ASCII characters (no
-        spaces), remembered for 24 hours per tenant and mode. Same key and same body: the same
-        session, no second charge. Same key and another body: 409. Make a new one, such as a random
-        UUID, for every session you want; never copy one from an example.
+        idempotency_key: Makes it safe to repeat this request. 1 to 255 visible ASCII characters
+        without spaces, stored for 24 hours per tenant and mode. The same key with the same body
+        gets the same session, without a second charge. The same key with another body gets 409.
+        Make a new key, such as a random UUID, for every session that you want. Do not copy a key
+        from an example.
         """
         return self._call("POST", f"/api/v1/sessions/create", body=body, headers={"Idempotency-Key": idempotency_key})
 
@@ -37,54 +38,56 @@ class Client(Transport):
         """GET /api/v1/sessions/{session_id}/status: Look up a session's status.
 
         Returns the current status and when it took effect. To confirm a pass, require `PASSED`. A
-        session still PENDING past its `expires_at` is reported as EXPIRED from then on; no webhook
-        is sent for it. Poll after 1, 2, 4, 8 and then every 15 seconds, and stop at a terminal
-        status or after five minutes.
+        session that is still PENDING at its `expires_at` is EXPIRED from then on, and sends no
+        webhook. Poll after 1, 2, 4, 8 and then every 15 seconds. Stop at a terminal status or after
+        five minutes.
         """
         return self._call("GET", f"/api/v1/sessions/{_quote(session_id)}/status")
 
     def get_detected_age(self, session_id: str) -> _types.DetectedAgeOut:
         """GET /api/v1/sessions/{session_id}/detected-age: Fetch the estimated age of a consenting shopper.
 
-        Useful only to tenants with estimated-age visibility turned on. An estimate is stored when
-        the setting is on **and** the shopper accepted the disclosure on the hosted page; it is
-        deleted with its session record. All four values of `availability` are successful answers.
-        Call this after a verified webhook, with a key of the tenant that created the session.
+        Of use only if estimated-age visibility is on for your tenant. An estimate is stored if that
+        setting is on **and** the shopper accepted the disclosure on the hosted page. It is deleted
+        with its session record. All four values of `availability` are successful answers. Call this
+        after you verified the webhook, with a key of the tenant that created the session.
         """
         return self._call("GET", f"/api/v1/sessions/{_quote(session_id)}/detected-age")
 
     def list_test_events(self, *, session_id: str | None = None, after: str | None = None, wait: int | None = None) -> _types.TestEventsOut:
         """GET /api/v1/test/events: List the events of test sessions, or wait for the next.
 
-        Returns the events of your test sessions, newest first and at most 50, each with its body
-        and with headers that are signed now, as a delivery's are. A receiver that gets them
-        verifies them as usual. An event is listed whether or not a Webhook URL is registered. With
-        `after` the answer has the events made after that one, oldest first; with `wait` it comes as
-        soon as there is one, or empty after that many seconds. At most three requests of a tenant
-        may wait at a time. `agegate listen` passes these events to a server on your machine.
+        Returns the events of your test sessions, newest first, at most 50. Each event has the body
+        and the headers of a delivery that is signed now, so that your receiver can verify it as
+        usual. Events are listed even if no Webhook URL is registered. With `after`, the answer has
+        the events that came after that one, oldest first. With `wait`, the gateway answers as soon
+        as there is an event, or with an empty list after that many seconds. At most three requests
+        of a tenant can wait at the same time. `agegate listen` passes these events to a server on
+        your machine.
 
         session_id: Only events of this session.
 
-        after: Only events made after this one. `evt_` and a UUID of zeros stands before all.
+        after: Only events that came after this one. `evt_` with a UUID of zeros comes before all
+        events.
 
-        wait: How many seconds to wait for an event. Not at all by default.
+        wait: How many seconds to wait for an event. By default the gateway does not wait.
         """
         return self._call("GET", f"/api/v1/test/events", query={"session_id": session_id, "after": after, "wait": wait})
 
     def resend_test_event(self, event_id: str) -> _types.ResentOut:
         """POST /api/v1/test/events/{event_id}/resend: Send an event of a test session again.
 
-        Sends the event to its Webhook URL again, with the same `webhook-id` and body, and restarts
-        its schedule of attempts. Use it to see that your receiver ignores a `webhook-id` that it
-        has seen.
+        Sends the event to its Webhook URL again, with the same `webhook-id` and body, and starts
+        its schedule of attempts again. Use it to test that your receiver ignores a `webhook-id`
+        that it has already seen.
         """
         return self._call("POST", f"/api/v1/test/events/{_quote(event_id)}/resend")
 
     def move_test_clock(self, session_id: str, body: _types.TestClockRequest) -> _types.TestClockOut:
-        """POST /api/v1/test/sessions/{session_id}/clock: Let a test session, or its next redirect, expire.
+        """POST /api/v1/test/sessions/{session_id}/clock: Make a test session, or its next redirect, expire.
 
-        Does at once what time would do: `session` lets an open session expire now, which the next
-        lookup reports as EXPIRED, and `redirect` lets the token of its next success redirect be one
-        that has expired.
+        `session` makes an open session expire now, and the next lookup answers EXPIRED. `redirect`
+        makes the gateway put a token that has already expired into the session's next success
+        redirect.
         """
         return self._call("POST", f"/api/v1/test/sessions/{_quote(session_id)}/clock", body=body)

@@ -6,28 +6,30 @@ from typing import Literal, TypedDict
 
 
 class _CreateSessionRequest(TypedDict):
-    # The age to verify, in years. The shopper passes when the estimated age reaches this age plus
+    # The age to verify, in years. The shopper passes if the estimated age is at least this age plus
     # the gateway's safety margin.
     target_age: int
 
 
 class CreateSessionRequest(_CreateSessionRequest, total=False):
-    """What to verify and where to send the browser afterwards. Unknown fields are refused."""
+    """The age to verify, and where to send the browser afterwards. Unknown fields are refused."""
 
-    # Where a VERIFIED result sends the browser. An absolute https URL without user information, its
-    # host in ASCII. Omitted: your registered Success URL.
+    # Where a VERIFIED result sends the browser. An absolute https URL without user information,
+    # with its host in ASCII. If you omit it, your registered Success URL is used.
     success_url: str
     # Where the fallback page's return action sends the browser. An absolute https URL without user
-    # information, its host in ASCII. Omitted: your registered Cancel URL.
+    # information, with its host in ASCII. If you omit it, your registered Cancel URL is used.
     cancel_url: str
 
 
 
 class CreateSessionOut(TypedDict):
-    # Identifies the session. The ID alone grants no access.
+    """The new session."""
+
+    # The session's ID. The ID alone grants no access.
     session_id: str
-    # Where to send the shopper's browser. Returned only here and when the request is repeated with
-    # the same `Idempotency-Key`; treat it as a secret between you and the shopper.
+    # Where to send the shopper's browser. You get it only here, and when you repeat the request
+    # with the same `Idempotency-Key`. Show it to nobody but this shopper.
     verification_url: str
     expires_at: Timestamp
 
@@ -37,18 +39,19 @@ SessionStatus = Literal[
     "PENDING",
     # The estimated age met the cutoff, or the document check passed
     "PASSED",
-    # The cutoff was not met, and no document check made up for it. The cutoff counts as not met
-    # also without an estimate: when the shopper used up the attempts at the camera or went on
-    # without it
+    # The estimated age did not meet the cutoff, and no document check passed. Also when there is no
+    # estimate, because the shopper used all attempts at the camera or continued without it
     "FALLBACK",
     # The camera input did not look like a live person
     "SPOOF",
-    # Not completed before it expired
+    # The session expired before it was completed
     "EXPIRED",
 ]
 
 
 class SessionStatusOut(TypedDict):
+    """A session's current status. `status_at` is when it took effect: the creation for `PENDING`, the expiry for `EXPIRED`, and the completion for the others."""
+
     status: SessionStatus
     status_at: Timestamp
 
@@ -56,10 +59,10 @@ class SessionStatusOut(TypedDict):
 AgeAvailability = Literal[
     # The shopper did not accept the disclosure for this session
     "not_consented",
-    # Accepted, but verification has not ended
+    # The shopper accepted it, but the session has not ended
     "pending",
-    # Accepted and ended, but no estimate was stored, for example because the shopper used up the
-    # attempts at the camera or went on without it
+    # The shopper accepted it and the session has ended, but no estimate was stored, for example
+    # because the shopper used all attempts at the camera or continued without it
     "not_estimated",
     # `detected_age` holds the estimate
     "available",
@@ -67,35 +70,37 @@ AgeAvailability = Literal[
 
 
 class DetectedAgeOut(TypedDict):
-    # The requested session.
+    """The estimated age of a session's shopper, or the reason why there is none."""
+
+    # The session's ID.
     session_id: str
-    # The estimated age in years with one decimal, or null where there is none.
+    # The estimated age in years with one decimal, or null if there is none.
     detected_age: float | None
     availability: AgeAvailability
 
 
 
 class CompletionEvent(TypedDict):
-    """The webhook's payload, the same bytes on every attempt. Further members may be added; ignore those you do not know."""
+    """The webhook's payload. It has the same bytes on every attempt. Members may be added later, so ignore those that you do not know."""
 
     type: EventType
     timestamp: Timestamp
-    # The session that ended.
+    # The ID of the session that ended.
     session_id: str
     status: ResultStatus
-    # True exactly when `status` is `VERIFIED`.
+    # True if `status` is `VERIFIED`, and false otherwise.
     is_adult: bool
-    # False for sessions of a test key, true for those of a live key. This, and no URL or redirect
-    # parameter, decides whether to process an event as real.
+    # False for sessions of a test key, and true for sessions of a live key. Use only this member,
+    # not a URL or a redirect parameter, to decide whether an event is real.
     livemode: bool
 
 
-# The kind of event. The only one is that a session ended.
+# The kind of event. `session.completed`, a session has ended, is the only kind.
 EventType = Literal[
     "session.completed",
 ]
 
-# `VERIFIED` is the session status PASSED, `ROUTED_TO_FALLBACK` is FALLBACK.
+# `VERIFIED` stands for the session status PASSED, and `ROUTED_TO_FALLBACK` for FALLBACK.
 ResultStatus = Literal[
     "VERIFIED",
     "ROUTED_TO_FALLBACK",
@@ -111,35 +116,36 @@ class TestEventsOut(TypedDict):
 
 
 class TestEvent(TypedDict):
-    """An event of a test session, and how far its delivery is."""
+    """An event of a test session, and the state of its delivery."""
 
-    # The event's ID, which each delivery has as `webhook-id`.
+    # The event's ID. Each delivery has it as `webhook-id`.
     event_id: str
-    # The session that ended.
+    # The ID of the session that ended.
     session_id: str
     created_at: Timestamp
     delivery: DeliveryStatus
-    # How many attempts were made.
+    # The number of attempts so far.
     attempts: int
-    # The HTTP status of the last attempt's answer, or null without an answer.
+    # The HTTP status of the answer to the last attempt, or null if there was no answer.
     last_status_code: int | None
-    # The bytes that are delivered and signed. Do not parse and write them again before you verify.
+    event: CompletionEvent
+    # The text that is delivered and signed. To verify the signature, use it unchanged.
     body: str
     headers: TestEventHeaders
 
 
-# The headers of a delivery made now.
+# The headers of a delivery that is made now.
 TestEventHeaders = TypedDict("TestEventHeaders", {
     # The event's ID.
     "webhook-id": str,
-    # Now, in Unix seconds.
+    # The present time in Unix seconds.
     "webhook-timestamp": str,
-    # One or more signatures under your test mode's webhook secrets.
+    # One or more signatures, made with the webhook secrets of your test mode.
     "webhook-signature": str,
 })
 
 DeliveryStatus = Literal[
-    # An attempt is scheduled or under way
+    # An attempt is planned or in progress
     "pending",
     # Your receiver answered 2xx
     "delivered",
@@ -153,7 +159,7 @@ DeliveryStatus = Literal[
 
 
 class ResentOut(TypedDict):
-    """Which event is sent again."""
+    """The event that is sent again."""
 
     # The event's ID.
     event_id: str
@@ -161,7 +167,7 @@ class ResentOut(TypedDict):
 
 
 class TestClockRequest(TypedDict):
-    """What expires."""
+    """What to make expire."""
 
     expire: Expiring
 
@@ -170,35 +176,40 @@ class TestClockRequest(TypedDict):
 class TestClockOut(TypedDict):
     """What has expired."""
 
-    # The session.
+    # The session's ID.
     session_id: str
     expired: Expiring
 
 
-# `session`, or its next success `redirect`.
+# `session` is the session. `redirect` is the token of its next success redirect.
 Expiring = Literal[
     "session",
     "redirect",
 ]
 
-# RFC 3339 in UTC with a `Z` and up to six decimals of a second. Trailing zeros are left out.
+# RFC 3339 in UTC with a `Z` and up to six decimals of a second, without trailing zeros.
 Timestamp = str
 
 
 class Violation(TypedDict):
+    """One thing that is wrong with a request."""
+
     # The kind of violation: `missing`, `json_invalid`, `model_attributes_type`, `int_type`,
     # `int_from_float`, `string_type`, `greater_than_equal`, `less_than_equal`, `extra_forbidden`,
     # `uuid_parsing`, `url_parsing`, `url_scheme`, `url_too_long`, `string_too_short`,
-    # `string_too_long`, `string_pattern_mismatch`, `literal_error` or `value_error`. New ones may
-    # be added.
+    # `string_too_long`, `string_pattern_mismatch`, `literal_error` or `value_error`. More may be
+    # added.
     type: str
-    # The location: `body`, `path`, `header` or `query`, then the name of the field or parameter as
-    # written in this document.
-    loc: list[str | int]
+    # Where the violation is: `body`, `path`, `header` or `query`, and then the name of the field or
+    # parameter as this document writes it.
+    loc: list[LocationPart]
     msg: ViolationMessage
 
 
-# Always the same, so that nothing from the request is repeated.
+# A name, or the position in a list, counted from 0.
+LocationPart = str | int
+
+# Always the same text, so that nothing from the request is repeated.
 ViolationMessage = Literal[
     "validation failed",
 ]
