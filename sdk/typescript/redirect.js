@@ -1,15 +1,9 @@
 // redirect.js
 
-/**
- * Whether a redirect to your Success URL proves the pass of the session that you created for this
- * shopper. While a secret is being replaced, give the old and the new one. An empty or damaged
- * secret is a TypeError: under it, anybody could sign.
- *
- * @param {string} queryString what follows the "?" of the address, as received
- * @param {string} session the session that you stored for this shopper
- * @param {...string} secrets rdsec_...
- * @returns {Promise<boolean>}
- */
+// Whether a redirect to your Success URL proves the pass of the session that you created for this
+// shopper. queryString is what follows the "?" of the address, as received. While a secret is being
+// replaced, give the old and the new one. An empty or damaged secret is a TypeError: under it,
+// anybody could sign.
 export async function verifyRedirect(queryString, session, ...secrets) {
   if (secrets.length === 0 || !secrets.every((secret) => /^rdsec_(test|live)_[A-Za-z0-9+/]{43}=$/.test(secret))) { // 32 bytes
     throw new TypeError("A redirect secret must be rdsec_test_ or rdsec_live_ and 32 bytes in base64.");
@@ -21,7 +15,7 @@ export async function verifyRedirect(queryString, session, ...secrets) {
   const [, expiresTs, encoded] = /^(\d{1,15})\.([\w-]{42}[AEIMQUYcgkosw048])$/.exec(token) ?? []; // 32 bytes
   if (!expiresTs || !encoded) return false;
   const text = new TextEncoder().encode([given, status, isAdult, expiresTs].join("|"));
-  const bytes = (/** @type {string} */ base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const bytes = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
   const mac = bytes(encoded.replaceAll("-", "+").replaceAll("_", "/") + "=");
   let signed = false;
   for (const secret of secrets) {
