@@ -10,7 +10,7 @@ import { startGateway } from "./lib/gateway.mjs";
 import { fitsWidth } from "./lib/walk.mjs";
 
 const pages = [
-  "/docs", "/docs/integrate", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/go-live",
+  "/docs", "/docs/integrate", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
   "/docs/errors", "/docs/compatibility", "/docs/changelog",
 ];
 const sizes = { 390: { width: 390, height: 844 }, 1440: { width: 1440, height: 900 } };

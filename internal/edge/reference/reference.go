@@ -36,6 +36,7 @@ var guides = []struct{ name, file string }{
 	{"localhost", "docs/guides/localhost.md"},
 	{"test-outcomes", "docs/guides/test-outcomes.md"},
 	{"certify", "docs/certify.md"},
+	{"staging", "docs/guides/staging.md"},
 	{"go-live", "docs/guides/go-live.md"},
 	{"errors", "docs/guides/errors.md"},
 	{"compatibility", "docs/compatibility.md"},

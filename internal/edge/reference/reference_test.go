@@ -22,7 +22,7 @@ import (
 
 // pages are the pages of the reference.
 var pages = []string{
-	"/docs", "/docs/integrate", "/docs/clients", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/go-live",
+	"/docs", "/docs/integrate", "/docs/clients", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
 	"/docs/errors", "/docs/compatibility", "/docs/changelog",
 }
 

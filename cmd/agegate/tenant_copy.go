@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+
+	"agegate/internal/app"
+	"agegate/internal/rules/brand"
+	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) tenantCopy() *cobra.Command {
+	var changes tenant.Changes
+	cmd := &cobra.Command{
+		Use:   "copy TENANT_ID --name NAME",
+		Short: "Create a tenant with the settings of another, and keys and secrets of its own",
+		Long: "Create a tenant with the settings and the brand of another, for example one for\nstaging. Settings that are given replace those of the other tenant. Keys, secrets,\n" +
+			"sessions, credit and members are not copied. The new keys and secrets are shown\nonly once.",
+		Args: exactlyOneID("TENANT_ID"),
+	}
+	settingFlags(cmd.Flags(), &changes)
+	out := outputFlag(cmd, oneObject)
+	_ = cmd.MarkFlagRequired("name")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
+			ctx := cmd.Context()
+			if err := app.CheckSecretKey(ctx, op.tenants); err != nil {
+				return err
+			}
+			from, err := op.tenants.Tenant(ctx, id)
+			if err != nil {
+				return err
+			}
+			look, err := op.tenants.Brand(ctx, id)
+			if err != nil {
+				return err
+			}
+			var logo []byte
+			if look.LogoHash != "" {
+				if logo, err = op.tenants.Logo(ctx, look.LogoHash); err != nil {
+					return err
+				}
+			}
+			from.ID, from.Disabled = uuid.Nil, false
+			created, err := op.tenants.Create(ctx, op.actor, changes.Apply(from))
+			if err != nil {
+				return err
+			}
+			// The keys are shown also if the brand cannot be set: they exist.
+			if err := printCreated(out, created); err != nil || look == (brand.Brand{}) {
+				return err
+			}
+			colour := string(look.Colour)
+			_, err = op.tenants.Update(ctx, op.actor, created.Tenant.ID, tenant.Changes{
+				Brand: &tenant.BrandChanges{Name: &look.Name, Colour: &colour, Logo: &logo},
+			})
+			if err != nil {
+				return fmt.Errorf("the tenant is created, but its brand is not set: %w", err)
+			}
+			return nil
+		})
+	}
+	return cmd
+}
