@@ -34,6 +34,29 @@ func (p *Pages) visit(c echo.Context) (visit, error) {
 	return v, err
 }
 
+// at returns the handler of a page. Visits that it does not fit, or does not fit
+// any more, lead to the session's own page; without fits, it fits all.
+func (p *Pages) at(fits func(visit) bool, answer func(echo.Context, visit) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		v, err := p.visit(c)
+		if err != nil {
+			return err
+		}
+		if fits != nil && !fits(v) {
+			return p.toSession(c, v)
+		}
+		return answer(c, v)
+	}
+}
+
+// on fits the visits that are shown a screen.
+func (p *Pages) on(shown screen) func(visit) bool {
+	return func(v visit) bool { return p.screenOf(v) == shown }
+}
+
+// toSession leads to the session's own page.
+func (p *Pages) toSession(c echo.Context, v visit) error { return p.onward(c, v, v.path) }
+
 // refused returns session.ErrDisabled if the session's tenant is disabled.
 func (v visit) refused() error {
 	if v.tenant.Disabled {

@@ -88,19 +88,8 @@ func familyOf(userAgent string) string {
 	return ""
 }
 
-// showCamera answers GET /v/{token}/camera, the camera step. After the check it
-// leads on to the page of the result; a pass is shown for a moment first.
-func (p *Pages) showCamera(c echo.Context) error {
-	v, err := p.visit(c)
-	if err != nil {
-		return err
-	}
-	if !p.capturable(v) {
-		return p.onward(c, v, v.path)
-	}
-	return p.renderCamera(c, v)
-}
-
+// renderCamera shows the camera step, as GET /v/{token}/camera does. After the
+// check it leads on to the page of the result; a pass is shown for a moment first.
 func (p *Pages) renderCamera(c echo.Context, v visit) error {
 	view := p.cameraViewOf(c, v)
 	view.Step, view.Steps = stepsOf(v), stepsOf(v)
@@ -120,17 +109,8 @@ func (p *Pages) cameraViewOf(c echo.Context, v visit) *cameraView {
 	return view
 }
 
-// withoutCamera answers POST /v/{token}/without-camera: the shopper goes on
-// without the camera, and the cutoff counts as not met.
-func (p *Pages) withoutCamera(c echo.Context) error {
-	v, err := p.visit(c)
-	if err != nil {
-		return err
-	}
-	return p.goWithout(c, v)
-}
-
-// goWithout ends the camera check of a visit that may make it.
+// goWithout ends the camera check of a visit that may make it, as
+// POST /v/{token}/without-camera does: the cutoff counts as not met.
 func (p *Pages) goWithout(c echo.Context, v visit) (err error) {
 	if p.capturable(v) {
 		v.sess, err = p.cfg.Sessions.Resolve(c.Request().Context(), v.sess, session.NoEstimate(v.claim))

@@ -60,26 +60,10 @@ func (p *Pages) walletable(v visit) bool {
 	return p.cfg.Wallets != nil && p.screenOf(v) == screenDocument && v.tenant.Allows(string(session.WayWallet))
 }
 
-// showDocument answers GET /v/{token}/document, which a browser asks for when
-// it goes back to a form: the session's page has the choice.
-func (p *Pages) showDocument(c echo.Context) error {
-	v, err := p.visit(c)
-	if err != nil {
-		return err
-	}
-	return p.onward(c, v, v.path)
-}
-
 // document answers POST /v/{token}/document: the shopper takes a way or declines
 // the offer.
-func (p *Pages) document(c echo.Context) error {
-	v, err := p.visit(c)
-	if err != nil {
-		return err
-	}
-	if p.screenOf(v) != screenDocument {
-		return p.onward(c, v, v.path)
-	}
+func (p *Pages) document(c echo.Context, v visit) error {
+	var err error
 	next, ctx := v.path, c.Request().Context()
 	if choice := session.Way(c.FormValue("choice")); choice == "decline" {
 		v.sess, err = p.cfg.Sessions.Resolve(ctx, v.sess, session.CheckResult{Result: session.ResultFallback, Source: session.SourceDocument})

@@ -17,9 +17,9 @@ import (
 // for another browser.
 func (p *Pages) registerHandover(e *echo.Echo) {
 	getOrHead := []string{http.MethodGet, http.MethodHead}
-	e.Match(getOrHead, "/v/:token/handover", p.showHandover, page.Compress)
+	e.Match(getOrHead, "/v/:token/handover", p.at(nil, p.showHandover), page.Compress)
 	e.GET("/v/:token/handover/state", p.handoverState)
-	e.POST("/v/:token/handover", p.offerHandover, p.pages.SameOrigin)
+	e.POST("/v/:token/handover", p.at(p.filmable, p.offerHandover), p.pages.SameOrigin)
 	e.Match(getOrHead, "/h/:handover", p.showPhone, page.Compress)
 	e.Match(getOrHead, "/h/:handover/", p.showPhone, page.Compress) // where the page of a failed form leads back to
 	e.GET("/h/:handover/stream", p.phoneStream)
@@ -44,15 +44,8 @@ func (p *Pages) filmable(v visit) bool { return p.capturable(v) || p.photographa
 
 // offerHandover answers POST /v/{token}/handover: a new code for a phone, or,
 // with link=first, a link for another browser.
-func (p *Pages) offerHandover(c echo.Context) error {
-	v, err := p.visit(c)
-	if err != nil {
-		return err
-	}
-	if !p.filmable(v) {
-		return p.onward(c, v, v.path)
-	}
-	err = p.cfg.Handovers.Offer(c.Request().Context(), v.sess, v.cookie)
+func (p *Pages) offerHandover(c echo.Context, v visit) error {
+	err := p.cfg.Handovers.Offer(c.Request().Context(), v.sess, v.cookie)
 	if err != nil && !isLate(err) {
 		return err
 	}
@@ -65,11 +58,7 @@ func (p *Pages) offerHandover(c echo.Context) error {
 
 // showHandover answers GET /v/{token}/handover: the code to scan, and what the
 // phone is doing.
-func (p *Pages) showHandover(c echo.Context) error {
-	v, err := p.visit(c)
-	if err != nil {
-		return err
-	}
+func (p *Pages) showHandover(c echo.Context, v visit) error {
 	offer, state, err := p.handoverStateOf(c, v)
 	if err != nil {
 		return err

@@ -21,8 +21,8 @@ import (
 // registerPhoto mounts the photo way of the document check. Its pictures come
 // over the stream of the camera check.
 func (p *Pages) registerPhoto(e *echo.Echo) {
-	e.Match([]string{http.MethodGet, http.MethodHead}, "/v/:token/photo", p.showPhoto, page.Compress)
-	e.POST("/v/:token/photo", p.agreePhoto, p.pages.SameOrigin)
+	e.Match([]string{http.MethodGet, http.MethodHead}, "/v/:token/photo", p.at(p.agreeable, p.showPhoto), page.Compress)
+	e.POST("/v/:token/photo", p.at(p.agreeable, p.agreePhoto), p.pages.SameOrigin)
 }
 
 // photoView says what is read and compared, and asks for consent.
@@ -44,15 +44,8 @@ func (p *Pages) agreeable(v visit) bool {
 
 // showPhoto answers GET /v/{token}/photo: the request for consent, then the
 // camera.
-func (p *Pages) showPhoto(c echo.Context) error {
-	v, err := p.visit(c)
-	if err != nil {
-		return err
-	}
-	switch {
-	case !p.agreeable(v):
-		return p.onward(c, v, v.path)
-	case v.sess.FaceMatchAt == nil:
+func (p *Pages) showPhoto(c echo.Context, v visit) error {
+	if v.sess.FaceMatchAt == nil {
 		return p.askPhoto(c, v, false)
 	}
 	return p.render(c, http.StatusOK, "camera", p.photoCameraOf(c, v))
@@ -64,18 +57,11 @@ func (p *Pages) askPhoto(c echo.Context, v visit, missing bool) error {
 
 // agreePhoto answers POST /v/{token}/photo: the shopper agrees to the
 // comparison of the faces.
-func (p *Pages) agreePhoto(c echo.Context) error {
-	v, err := p.visit(c)
-	if err != nil {
-		return err
-	}
-	if !p.agreeable(v) {
-		return p.onward(c, v, v.path)
-	}
+func (p *Pages) agreePhoto(c echo.Context, v visit) error {
 	if c.FormValue("compare") != "yes" {
 		return p.askPhoto(c, v, true)
 	}
-	err = p.cfg.Photos.Consent(c.Request().Context(), v.sess)
+	err := p.cfg.Photos.Consent(c.Request().Context(), v.sess)
 	if errors.Is(err, session.ErrAnswered) {
 		return p.applyAnswer(c, v)
 	}

@@ -134,13 +134,13 @@ func (p *Pages) Register(e *echo.Echo) {
 	e.GET(page.HandshakePath, p.answerHandshake)
 	e.Match(getOrHead, "/v/:token", p.show, page.Compress)
 	e.Match(getOrHead, "/v/:token/", p.show, page.Compress) // where the page of a failed form leads back to
-	e.Match(getOrHead, "/v/:token/camera", p.showCamera, page.Compress)
-	e.Match(getOrHead, "/v/:token/document", p.showDocument, page.Compress)
-	e.GET("/v/:token/stream", p.stream)
-	e.POST("/v/:token/start", p.start, p.pages.SameOrigin)
-	e.POST("/v/:token/consent", p.consent, p.pages.SameOrigin)
-	e.POST("/v/:token/without-camera", p.withoutCamera, p.pages.SameOrigin)
-	e.POST("/v/:token/document", p.document, p.pages.SameOrigin)
+	e.Match(getOrHead, "/v/:token/camera", p.at(p.capturable, p.renderCamera), page.Compress)
+	e.Match(getOrHead, "/v/:token/document", p.at(nil, p.toSession), page.Compress) // a browser that goes back to the form
+	e.GET("/v/:token/stream", p.at(nil, p.capture))
+	e.POST("/v/:token/start", p.at(nil, p.start), p.pages.SameOrigin)
+	e.POST("/v/:token/consent", p.at(p.on(screenConsent), p.consent), p.pages.SameOrigin)
+	e.POST("/v/:token/without-camera", p.at(nil, p.goWithout), p.pages.SameOrigin)
+	e.POST("/v/:token/document", p.at(p.on(screenDocument), p.document), p.pages.SameOrigin)
 	if p.cfg.Handovers != nil {
 		p.registerHandover(e)
 	}

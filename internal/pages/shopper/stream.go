@@ -123,17 +123,8 @@ type exam interface {
 	finish(ctx context.Context, code websocket.StatusCode) (returned bool)
 }
 
-// stream answers GET /v/{token}/stream, the WebSocket of a camera check.
-func (p *Pages) stream(c echo.Context) error {
-	v, err := p.visit(c)
-	if err != nil {
-		return err
-	}
-	return p.capture(c, v)
-}
-
-// capture makes a camera check over a WebSocket for the browser, or the phone,
-// that the session belongs to.
+// capture makes a camera check over the WebSocket of GET /v/{token}/stream, for the
+// browser, or the phone, that the session belongs to.
 func (p *Pages) capture(c echo.Context, v visit) error {
 	if !v.owner {
 		return echo.ErrForbidden

@@ -246,11 +246,7 @@ func (p *Pages) layoutOf(v visit) layout {
 
 // start answers POST /v/{token}/start: the shopper goes on from the
 // introduction, and the session becomes this browser's.
-func (p *Pages) start(c echo.Context) error {
-	v, err := p.visit(c)
-	if err != nil {
-		return err
-	}
+func (p *Pages) start(c echo.Context, v visit) error {
 	if p.screenOf(v) == screenIntro {
 		if err := p.claim(c, &v); err != nil {
 			return err
@@ -260,15 +256,8 @@ func (p *Pages) start(c echo.Context) error {
 }
 
 // consent answers POST /v/{token}/consent: whether the estimate may be shared.
-func (p *Pages) consent(c echo.Context) error {
-	v, err := p.visit(c)
-	if err != nil {
-		return err
-	}
-	if p.screenOf(v) != screenConsent {
-		return p.onward(c, v, v.path)
-	}
-	err = p.cfg.Sessions.Consent(c.Request().Context(), v.sess, c.FormValue("share") == "yes")
+func (p *Pages) consent(c echo.Context, v visit) error {
+	err := p.cfg.Sessions.Consent(c.Request().Context(), v.sess, c.FormValue("share") == "yes")
 	if err != nil && !isLate(err) {
 		return err
 	}

@@ -26,7 +26,7 @@ const maxPresentation = 3 * wallet.MaxResponseBytes
 // registerWallet mounts the wallet way of the document check.
 func (p *Pages) registerWallet(e *echo.Echo) {
 	getOrHead := []string{http.MethodGet, http.MethodHead}
-	e.Match(getOrHead, "/v/:token/wallet", p.showWallet, page.Compress)
+	e.Match(getOrHead, "/v/:token/wallet", p.at(p.walletable, p.showWallet), page.Compress)
 	e.GET("/v/:token/wallet/state", p.walletState)
 	e.POST("/v/:token/wallet/browser", p.presentInBrowser)
 	// Wallets post here, which have no origin and no cookie. Each scheme of links
@@ -77,14 +77,7 @@ type walletApp struct {
 
 // showWallet answers GET /v/{token}/wallet: the request to a wallet, or where
 // its answer leads.
-func (p *Pages) showWallet(c echo.Context) error {
-	v, err := p.visit(c)
-	if err != nil {
-		return err
-	}
-	if !p.walletable(v) {
-		return p.onward(c, v, v.path)
-	}
+func (p *Pages) showWallet(c echo.Context, v visit) error {
 	request, err := p.cfg.Wallets.RequestOf(c.Request().Context(), v.sess)
 	if fault.CodeOf(err) == fault.NotFound {
 		return p.onward(c, v, v.path)
