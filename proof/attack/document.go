@@ -35,12 +35,12 @@ type documentSpecies struct {
 	name     string
 	format   mrz.Format
 	bonaFide bool
-	beyond   bool    // cannot be distinguished from the original, so it is measured without a goal
-	goal     float64 // as of species
+	beyond   bool    // cannot be distinguished from the original, so there is no goal
+	goal     float64 // as in species
 	change   func(*holder) error
 }
 
-// documentPresentations are the kinds, persons first.
+// documentPresentations are the kinds, with those of persons first.
 var documentPresentations = []documentSpecies{
 	{name: "person with a passport", format: mrz.TD3, bonaFide: true},
 	{name: "person with an identity card of passport format", format: mrz.TD2, bonaFide: true},
@@ -70,13 +70,13 @@ var documentPresentations = []documentSpecies{
 type DocumentRow struct {
 	Row
 	Wrong   int // accepted with another birth or expiry date than the document's
-	Matched int // of those refused, ended by the portrait of another person
+	Matched int // of the refused ones, those that the comparison with the person's face would refuse
 	Reasons map[capture.Reason]int
-	Took    []time.Duration // processor time of each frame, decoding not included
+	Took    []time.Duration // processor time of each frame, without decoding
 }
 
 // DocumentRange plays n presentations of every kind of document whose name
-// contains only, as many as the time allows.
+// contains only, or as many as there is time for until the deadline.
 func DocumentRange(ctx context.Context, pool *inference.Pool, only string, n int, deadline time.Time, progress func(done, total int)) ([]DocumentRow, error) {
 	d, err := newDocumentKit(ctx, pool)
 	if err != nil {
@@ -175,13 +175,14 @@ func (r *DocumentRow) count(s shown) {
 	}
 }
 
-// hesitating tilts to the opposite side for about two seconds.
+// hesitating tilts to the opposite side for about two seconds before it follows a
+// prompt.
 func hesitating(h *holder) error {
 	opposite := map[capture.Hint]capture.Hint{
 		capture.RaiseLeft: capture.RaiseRight, capture.RaiseRight: capture.RaiseLeft,
 		capture.RaiseTop: capture.RaiseBottom, capture.RaiseBottom: capture.RaiseTop,
 	}
-	mistaken := 5 // frames
+	mistaken := 5 // number of frames
 	h.obey = func(asked capture.Hint) capture.Hint {
 		if other, tilt := opposite[asked]; tilt && mistaken > 0 {
 			mistaken--
@@ -192,15 +193,15 @@ func hesitating(h *holder) error {
 	return nil
 }
 
-// borrowed shows the passport of somebody who resembles the person: the face is
-// the same, with other proportions, hair, beard and skin.
+// borrowed shows the passport of a person who resembles the holder: the same face
+// with other proportions, hair, beard and skin.
 func borrowed(h *holder) (err error) {
 	h.zone, err = h.kit.print(edition{format: mrz.TD3, i: h.i, face: "stranger"})
 	return err
 }
 
-// printedFake changes nothing, because a printed copy of a document looks like
-// the document.
+// printedFake changes nothing: a printed copy of a document looks like the
+// document to the camera.
 func printedFake(*holder) error { return nil }
 
 // onScreen shows the passport on a tablet that follows the prompts.
@@ -214,8 +215,8 @@ func onScreen(h *holder) error {
 	return nil
 }
 
-// photographed shows a print of a photograph of the passport. A reflection that
-// was photographed with it stays where it is, however the print is tilted.
+// photographed shows a print of a photograph of the passport. A reflection in the
+// photograph stays in the same place when the print is tilted.
 func photographed(reflection bool) func(*holder) error {
 	return func(h *holder) error {
 		flat := h.home
@@ -255,7 +256,7 @@ func shine(img *image.RGBA, x, y, radius float64) {
 	}
 }
 
-// frozen sends one frame, as it is or with new noise.
+// frozen sends the same frame again and again, unchanged or with new noise.
 func frozen(noise float64) func(*holder) error {
 	return func(h *holder) error {
 		var one *image.RGBA
@@ -276,8 +277,8 @@ func frozen(noise float64) func(*holder) error {
 	}
 }
 
-// looped repeats its first five frames: a capture takes nine frames, so ten
-// would be those of an honest one.
+// looped repeats its first five frames. A capture takes nine frames, so ten
+// different ones would be an honest capture.
 func looped(h *holder) error {
 	var sent [][]byte
 	h.shoot = func(n int, frame *image.RGBA) ([]byte, error) {
@@ -297,7 +298,8 @@ func recordedCapture(h *holder) error {
 	return nil
 }
 
-// swept tilts in every direction, one after another.
+// swept tilts in every direction, one after another, without regard to the
+// prompts.
 func swept(h *holder) error {
 	order := []capture.Hint{capture.RaiseLeft, capture.RaiseTop, capture.RaiseRight, capture.RaiseBottom}
 	h.show = h.rehearsed(append(append(order, order...), order...), 4)
@@ -308,7 +310,7 @@ func (h *holder) any() capture.Hint {
 	return []capture.Hint{capture.RaiseLeft, capture.RaiseTop, capture.RaiseRight, capture.RaiseBottom}[h.random.IntN(4)]
 }
 
-// rehearsed shows tilts in a fixed order, each for a number of frames, after
+// rehearsed tilts in a fixed order, each direction for a number of frames, after
 // some frames at rest.
 func (h *holder) rehearsed(order []capture.Hint, each int) func(capture.Step, float64) *image.RGBA {
 	n := -8
@@ -322,8 +324,8 @@ func (h *holder) rehearsed(order []capture.Hint, each int) func(capture.Step, fl
 	}
 }
 
-// exchanged shows another document, or another print of it, once the frames
-// agree on a zone.
+// exchanged shows another document, or another print of it, once the frames agree
+// on a zone.
 func exchanged(other edition) func(*holder) error {
 	return func(h *holder) error {
 		other.format, other.i = mrz.TD3, h.i

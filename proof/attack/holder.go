@@ -20,7 +20,7 @@ import (
 	"agegate/proof/documents"
 )
 
-// documentKit holds what the presentations of documents share.
+// documentKit holds what all presentations of documents use.
 type documentKit struct {
 	zones     *reader.Reader
 	analyzer  vision.Analyzer
@@ -36,7 +36,7 @@ type documentKit struct {
 // edition is a document with a single print that all presentations share.
 type edition struct {
 	format mrz.Format
-	i      int    // of the presentation
+	i      int    // number of the presentation
 	face   string // whose portrait it has
 	front  bool
 	older  bool // the holder is ten years older
@@ -52,9 +52,9 @@ type holder struct {
 	zone, front *documents.Held // front is the other side of a card
 	home        documents.Pose
 	lean        documents.Pose // towards the latest prompt
-	shaking     float64        // pixels and, as much less, degrees
+	shaking     float64        // in pixels and, at a smaller scale, in degrees
 
-	obey func(capture.Hint) capture.Hint // the direction it tilts to
+	obey func(capture.Hint) capture.Hint // the direction in which it tilts for a prompt
 	show func(step capture.Step, t float64) *image.RGBA
 	// shoot makes the JPEG of frame n.
 	shoot func(n int, frame *image.RGBA) ([]byte, error)
@@ -62,7 +62,7 @@ type holder struct {
 
 // Frames of a presentation.
 const (
-	framePixels = 720 // by 540: no larger than necessary, to save time
+	framePixels = 720 // by 540: as small as possible, to save time
 	frameGap    = 0.4 // seconds
 	mostFrames  = 40
 )
@@ -77,7 +77,7 @@ func newHolder(d *documentKit, format mrz.Format, seed uint64, i int) (*holder, 
 	h := &holder{kit: d, random: random, i: i, camera: puppet.NewCamera(random), shaking: 1}
 	h.camera.Noise, h.camera.Gain, h.camera.Quality = between(1.5, 3), between(0.8, 1.1), 85
 	h.home = documents.Pose{Roll: between(-12, 12), Left: between(-4, 4), Top: between(-4, 4), X: between(-15, 15), Y: between(-10, 10)}
-	// As large as the outline on the page asks for: nearly the frame's width.
+	// As large as the page's outline requires: nearly the frame's width.
 	widths := map[mrz.Format]float64{mrz.TD1: 85.6, mrz.TD2: 105, mrz.TD3: 125, mrz.MRVA: 120}
 	h.home.Pitch = between(0.8, 0.88) * framePixels / widths[format] * 2.54
 	h.obey = func(asked capture.Hint) capture.Hint { return asked }
@@ -130,7 +130,7 @@ func (d *documentKit) print(e edition) (*documents.Held, error) {
 	return d.drawn[e], nil
 }
 
-// hold renders the document as the hand holds it now.
+// hold renders the document in the pose in which the hand holds it now.
 func (h *holder) hold(step capture.Step, _ float64) *image.RGBA {
 	side := h.zone
 	if step.Stage == capture.Turn && h.front != nil {
@@ -139,7 +139,7 @@ func (h *holder) hold(step capture.Step, _ float64) *image.RGBA {
 	return side.Draw(h.pose(step), image.Pt(framePixels, framePixels*3/4))
 }
 
-// pose follows the prompts within a frame or two.
+// pose moves towards the prompt's pose within a frame or two.
 func (h *holder) pose(step capture.Step) documents.Pose {
 	var target documents.Pose
 	if step.Hint == capture.Further {
@@ -160,7 +160,7 @@ func (h *holder) pose(step capture.Step) documents.Pose {
 			target = h.lean
 		}
 	}
-	const follow = 0.6 // of the way, each frame
+	const follow = 0.6 // share of the way moved in each frame
 	h.lean.Left += follow * (target.Left - h.lean.Left)
 	h.lean.Top += follow * (target.Top - h.lean.Top)
 	p := h.home
@@ -175,12 +175,12 @@ type shown struct {
 	stage  capture.Stage
 	reason capture.Reason
 	match  bool // the portrait matches the person
-	wrong  bool // another birth or expiry date was read
+	wrong  bool // a wrong birth or expiry date was read
 	frames int
 	took   []time.Duration // processor time of each frame
 }
 
-// accepted reports whether the document check takes the presentation for the
+// accepted reports whether the document check accepts the presentation as the
 // person's own document.
 func (s shown) accepted() bool { return s.stage == capture.Done && s.match }
 
@@ -218,7 +218,7 @@ func (h *holder) play(ctx context.Context) (shown, error) {
 	return result, nil
 }
 
-// copied is the frame's own picture.
+// copied returns a copy of the frame.
 func copied(frame *image.RGBA) *image.RGBA {
 	out := image.NewRGBA(frame.Rect)
 	draw.Draw(out, out.Rect, frame, frame.Rect.Min, draw.Src)

@@ -17,8 +17,8 @@ import (
 	"agegate/proof/documents"
 )
 
-// TestPhotographedDocuments plays the whole check, with the real models: a
-// passport that a hand holds, then the face.
+// TestPhotographedDocuments plays the whole check with the real models: a
+// passport held in a hand, then the face.
 func TestPhotographedDocuments(t *testing.T) {
 	pool := visiontest.Pool(t)
 	d, err := newDocumentKit(t.Context(), pool)
@@ -29,7 +29,8 @@ func TestPhotographedDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One disguise leaves the portrait as like the face as a sister's; three make a stranger.
+	// With one disguise the portrait still resembles the face like a sister's
+	// would; with three it is a stranger's.
 	stranger := puppet.Disguise(puppet.Disguise(d.stranger))
 	engine := photo.NewEngine(d.zones, d.analyzer, nil, d.reference)
 	for _, row := range []struct {

@@ -23,9 +23,9 @@ import (
 // own.
 const Goal = 0.05
 
-// Marks of one honest check: medians over the persons who follow the prompts.
+// Marks for honest checks: medians over the persons who follow the prompts.
 const (
-	MaxTime   = 8 * time.Second // before the camera
+	MaxTime   = 8 * time.Second // in front of the camera
 	MaxFrames = 40
 	MaxBytes  = 500_000 // of the frames' JPEGs
 )
@@ -33,7 +33,7 @@ const (
 // Row counts the results of the presentations of one kind.
 type Row struct {
 	Species   string
-	BonaFide  bool // a person, whose refusal is the error
+	BonaFide  bool // a person; a refusal is the error
 	Beyond    bool // measured without a goal, because the challenge cannot detect it
 	N         int
 	Accepted  int
@@ -41,13 +41,13 @@ type Row struct {
 	NoCapture int           // ended without a result
 	Ended     int           // ended because of a message that no honest page sends
 	Goal      float64       // the largest allowed rate; negative if no error is allowed
-	Median    time.Duration // of a bona fide person's time before the camera, if accepted
-	Frames    int           // median of what such a person sent
+	Median    time.Duration // of an accepted person's time in front of the camera
+	Frames    int           // median number of frames of such a person
 	Bytes     int
 }
 
-// Errors is the number of presentations that were classified wrongly: attacks
-// accepted, or persons not accepted for any reason.
+// Errors is the number of presentations classified wrongly: attacks that were
+// accepted, or persons who were not, for any reason.
 func (r Row) Errors() int {
 	if r.BonaFide {
 		return r.N - r.Accepted
@@ -55,12 +55,12 @@ func (r Row) Errors() int {
 	return r.Accepted
 }
 
-// Rate is the row's APCER, or for persons the BPCER with the attempts that
-// ended without a result counted as refusals.
+// Rate is the row's APCER; for persons it is the BPCER, in which attempts without
+// a result count as refusals.
 func (r Row) Rate() float64 { return float64(r.Errors()) / float64(r.N) }
 
-// Met reports whether the row keeps its goal and its marks. Without
-// presentations it does not.
+// Met reports whether the row keeps its goal and its marks. Without presentations
+// it is false.
 func (r Row) Met() bool {
 	if r.Species == follower && (r.Median > MaxTime || r.Frames > MaxFrames || r.Bytes > MaxBytes) {
 		return false
@@ -82,11 +82,10 @@ func (r Row) Interval() (low, high float64) {
 	return low, high
 }
 
-// Range plays n presentations of every kind whose name contains only, or large
-// of the kinds marked large, and returns the rows, worst first: persons,
-// attacks, and those beyond the challenge. The same presentations are played in
-// every run, as many as there is time for until the deadline, if it is not
-// zero. progress may be nil.
+// Range plays n presentations of every kind whose name contains only, or large of
+// the kinds marked large, and returns the rows, worst first: persons, attacks,
+// and those beyond the challenge. Every run plays the same presentations. If
+// deadline is not zero, the run ends then. progress may be nil.
 func Range(ctx context.Context, models inference.Models, only string, n, large int, deadline time.Time, progress func(done, total int)) ([]Row, error) {
 	analyzer := vision.NewAnalyzer(models)
 	person, stranger, err := puppet.Sample(ctx, analyzer)
@@ -106,7 +105,8 @@ func Range(ctx context.Context, models inference.Models, only string, n, large i
 			})
 		}
 	}
-	// Whole rounds of all species, so that a deadline cuts all of them alike.
+	// Whole rounds of all species, so that a deadline shortens all of them
+	// equally.
 	for i := range max(n, large) {
 		for row, s := range all {
 			if i < n || s.large && i < large {
@@ -136,7 +136,7 @@ func order(first bool) int {
 	return 1
 }
 
-// seed returns the seed of the species' presentation i, which does not depend on
+// seed returns the seed for presentation i of the species. It does not depend on
 // the other species.
 func (s species) seed(i int) uint64 {
 	h := fnv.New64a()
@@ -159,7 +159,7 @@ type shooting struct {
 
 	mu   sync.Mutex
 	rows []Row
-	sent map[int][]result // of the persons accepted, by row
+	sent map[int][]result // results of the accepted persons, by row
 	next int
 	err  error
 }

@@ -56,8 +56,8 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestErrors: an attack errs when it is accepted, a person when refused or
-// left without a result.
+// TestErrors: an accepted attack is an error; so is a person who is refused or
+// gets no result.
 func TestErrors(t *testing.T) {
 	rows := []struct {
 		row  attack.Row

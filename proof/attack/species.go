@@ -13,8 +13,8 @@ import (
 // species is a kind of presentation; stage creates one presentation.
 type species struct {
 	name  string
-	goal  float64 // the largest share of errors; 0 is Goal, and none is for never
-	large bool    // an instrument that people use: played more often
+	goal  float64 // the largest share of errors; 0 stands for Goal
+	large bool    // an instrument that attackers really use, so it is played more often
 	stage func(c *cast, seed uint64) *take
 }
 
@@ -32,7 +32,7 @@ var bonaFide = []species{
 // follower is the species whose time and data are measured.
 const follower = "person who follows the prompts"
 
-// recorded is the goal of recordings: one passes when the drawn prompts happen to
+// recorded is the goal for recordings: one passes if the drawn prompts happen to
 // be the recorded movements.
 const recorded = 0.02
 
@@ -65,7 +65,7 @@ var attacks = []species{
 	{name: "fabricated messages", stage: fabricated},
 }
 
-// mistaken goes, at one of the prompts, the opposite way for 1.3 seconds.
+// mistaken goes the opposite way for 1.3 seconds at one of the prompts.
 func mistaken(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
 	prompts, wrong, corrected := 0, 1+k.random.IntN(liveness.Steps), math.Inf(1)
@@ -81,7 +81,7 @@ func mistaken(c *cast, seed uint64) *take {
 		if p != seen && p != "" {
 			seen = p
 			if prompts++; prompts == wrong {
-				corrected = t + 1.6 // 0.3 s of reaction before
+				corrected = t + 1.6 // after 0.3 s of reaction
 			}
 		}
 		if t > corrected {
@@ -93,28 +93,28 @@ func mistaken(c *cast, seed uint64) *take {
 	return k
 }
 
-// slow follows every prompt at leisure.
+// slow follows every prompt slowly.
 func slow(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
 	k.actor.Reaction = func() (float64, float64) { return 3, 1.5 }
 	return k
 }
 
-// sitting asks for the mode without head turns; nothing moves on purpose.
+// sitting uses the mode without head turns; the person does not move on purpose.
 func sitting(k *take) *take {
 	k.assisted = true
 	k.stay()
 	return k
 }
 
-// waiting is the same mode for an attack, which may use all the time allowed.
+// waiting uses the same mode for an attack, which may use all the allowed time.
 func waiting(k *take) *take {
 	k.gap *= slower
 	return sitting(k)
 }
 
-// slower is the factor by which a presentation that only waits lengthens the
-// pauses between frames.
+// slower is the factor by which a presentation that only waits lengthens the time
+// between frames.
 const slower = 2
 
 // stay ignores every prompt.
@@ -173,7 +173,7 @@ func fingered(c *cast, seed uint64) *take {
 	return k
 }
 
-// mask shows the face as cut-out paper before a living head.
+// mask shows the face as cut-out paper in front of a living head.
 func mask(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
 	k.show = func(frame *image.RGBA, t float64) {
@@ -181,7 +181,7 @@ func mask(c *cast, seed uint64) *take {
 		c.stranger.Backdrop(frame)
 		c.stranger.Draw(frame, puppet.Solid, pose)
 		worn := pose
-		worn.X += pose.Width * 0.3 * math.Sin(pose.Yaw*math.Pi/180) // it is before the axis of the turn
+		worn.X += pose.Width * 0.3 * math.Sin(pose.Yaw*math.Pi/180) // the paper is in front of the axis of the turn
 		worn.Y -= pose.Width * 0.3 * math.Sin(pose.Pitch*math.Pi/180)
 		worn.Width *= 1.08
 		worn.Shut = 0
@@ -203,7 +203,7 @@ func (k *take) performer(order []liveness.Prompt, begin, each float64) func(live
 	}
 }
 
-// anyOrder is an order that the attacker expects.
+// anyOrder returns an order of movements that the attacker guesses.
 func (k *take) anyOrder() (order []liveness.Prompt) {
 	for range 4 + k.random.IntN(5) {
 		order = append(order, liveness.Actions[k.random.IntN(len(liveness.Actions))])
@@ -211,11 +211,11 @@ func (k *take) anyOrder() (order []liveness.Prompt) {
 	return order
 }
 
-// sweeping goes through all directions, again and again, level between them or
-// in a circle.
+// sweeping goes through all directions repeatedly, returning to level between
+// them or in a circle.
 func sweeping(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
-	actions, turn := len(liveness.Actions), 1+2*k.random.IntN(2) // to the next, or across
+	actions, turn := len(liveness.Actions), 1+2*k.random.IntN(2) // turn leads to the next direction, or to the opposite one
 	var order []liveness.Prompt
 	for i := range 4 * actions {
 		order = append(order, liveness.Actions[(int(seed%uint64(actions))+i*turn)%actions])
@@ -236,7 +236,7 @@ func recording(c *cast, seed uint64) *take {
 	return k
 }
 
-// screen shows such a recording, or a person who obeys, on a tablet.
+// screen shows a recording, or a person who follows the prompts, on a tablet.
 func screen(obeys bool) func(*cast, uint64) *take {
 	return func(c *cast, seed uint64) *take {
 		k := newTake(c, seed)
@@ -253,7 +253,7 @@ func screen(obeys bool) func(*cast, uint64) *take {
 	}
 }
 
-// skipping makes the first movement that is asked for and no other.
+// skipping makes only the first movement that is prompted.
 func skipping(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
 	made := false
@@ -274,8 +274,8 @@ func instant(c *cast, seed uint64) *take {
 	return k
 }
 
-// poses shows a picture of each pose, after a pause and without any way
-// between.
+// poses shows a picture of each pose after a pause, without any movement between
+// them.
 func poses(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
 	k.actor.Reaction = func() (float64, float64) { return 0.4, 0 }
@@ -301,8 +301,8 @@ func swapped(c *cast, seed uint64) *take {
 	return k
 }
 
-// between holds pictures of another person, level and in every pose, before
-// one's own head, which makes the way from one to the next.
+// between holds pictures of another person, level and in every pose, in front of
+// the attacker's own head, which makes the movements between them.
 func between(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
 	k.show = func(frame *image.RGBA, t float64) {
@@ -321,8 +321,8 @@ func between(c *cast, seed uint64) *take {
 	return k
 }
 
-// blinking shows a picture until its age is known, and then sometimes a living
-// head instead.
+// blinking shows a picture until its age has been measured, and after that
+// sometimes a living head.
 func blinking(c *cast, seed uint64) *take {
 	k := sitting(newTake(c, seed))
 	k.show = func(frame *image.RGBA, t float64) {

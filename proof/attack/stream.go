@@ -13,7 +13,7 @@ import (
 	"agegate/proof/attack/puppet"
 )
 
-// still streams one picture, with new noise in every frame.
+// still sends one picture repeatedly, with new noise in every frame.
 func still(noise float64) func(*cast, uint64) *take {
 	return func(c *cast, seed uint64) *take {
 		k := newTake(c, seed)
@@ -33,8 +33,8 @@ func still(noise float64) func(*cast, uint64) *take {
 	}
 }
 
-// loop obeys for a second and a half and then repeats what it has sent, as it
-// was or encoded again with the brightness changed by a level.
+// loop follows the prompts for a second and a half and then repeats the frames it
+// has sent, unchanged or encoded again with the brightness changed by one level.
 func loop(change int) func(*cast, uint64) *take {
 	return func(c *cast, seed uint64) *take {
 		k := newTake(c, seed)
@@ -56,7 +56,8 @@ func loop(change int) func(*cast, uint64) *take {
 	}
 }
 
-// brighten encodes a picture again, every pixel brighter by some levels.
+// brighten encodes a picture again, with every pixel brighter by the given
+// levels.
 func brighten(data []byte, levels int) ([]byte, error) {
 	img, err := jpeg.Decode(bytes.NewReader(data))
 	if err != nil {
@@ -72,7 +73,7 @@ func brighten(data []byte, levels int) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// foreign sends, from some frame on, frames of another capture.
+// foreign sends frames of another capture after some of its own.
 func foreign(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
 	from := uint32(k.random.IntN(8)) //nolint:gosec // small
@@ -106,8 +107,8 @@ func fabricated(c *cast, seed uint64) *take {
 	return k
 }
 
-// display is a screen before a camera: its frame, its raster against the
-// sensor's, its flicker and its poorer contrast.
+// display is a screen in front of a camera: its frame, its pixel raster relative
+// to the sensor's, its flicker and its lower contrast.
 type display struct {
 	across, down, slant, phase, depth, flicker float64
 	bezel                                      int
@@ -121,7 +122,7 @@ func newDisplay(random *rand.Rand) *display {
 	}
 }
 
-// light changes the frame to look as a camera sees it on the screen.
+// light changes the frame to look like a photographed screen.
 func (d *display) light(frame *image.RGBA, t float64) {
 	size := frame.Rect.Size()
 	pulse := 1 + d.flicker*math.Sin(2*math.Pi*7.3*t+d.phase)
@@ -142,8 +143,8 @@ func (d *display) light(frame *image.RGBA, t float64) {
 	}
 }
 
-// beyond are presentations that a challenge of movements cannot detect. They
-// are measured to know how often they pass.
+// beyond are presentations that a challenge of movements cannot detect. They are
+// measured to find out how often they pass.
 var beyond = []species{
 	{name: "screen, an obeying face live on it", stage: screen(true)},
 	{name: "injected recording, in the mode without head turns", stage: func(c *cast, seed uint64) *take { return sitting(newTake(c, seed)) }},

@@ -1,6 +1,6 @@
-// Package attack is the attack range: it plays honest and dishonest camera
-// clips, made from a sample face, to the real capture with the real models and
-// counts how many pass. The terms are those of ISO/IEC 30107-3.
+// Package attack is the attack range: it plays honest and dishonest camera clips,
+// made from a sample face, to the real capture with the real models, and counts
+// how many pass. It uses the terms of ISO/IEC 30107-3.
 package attack
 
 import (
@@ -16,26 +16,26 @@ import (
 	"agegate/proof/attack/puppet"
 )
 
-// take is one presentation to a camera: a person or an instrument, the room
-// and the line to the server.
+// take is one presentation to a camera: a person or an instrument, the room, and
+// the connection to the server.
 type take struct {
 	cast     *cast
 	random   *rand.Rand
 	actor    *puppet.Actor
 	camera   *puppet.Camera
 	assisted bool
-	whole    bool // sends every frame in full size, whatever the server asks for
+	whole    bool // sends every frame in full size, even if the server does not ask for it
 	size     image.Point
 	gap      float64 // seconds between frames
-	latency  float64 // seconds from a picture to the server, and back
+	latency  float64 // seconds that a picture takes to the server, and the answer back
 
-	// show draws what is before the camera at a time; see is called first, with
-	// what the page shows.
+	// show draws what is in front of the camera at a time. see is called first,
+	// with what the page shows.
 	show func(frame *image.RGBA, t float64)
 	see  func(p liveness.Prompt, t float64)
-	// shoot makes the JPEG of frame n; nil is the camera.
+	// shoot makes the JPEG of frame n; if nil, the camera does.
 	shoot func(n int, frame *image.RGBA) ([]byte, error)
-	// send changes the message; nil sends it as the page does.
+	// send changes the message; if nil, it is sent as the page sends it.
 	send func(f *age.Frame)
 }
 
@@ -50,7 +50,7 @@ func newTake(c *cast, seed uint64) *take {
 	if random.IntN(3) == 0 {
 		k.size = image.Pt(480, 640) // a phone
 	}
-	k.camera.Noise, k.camera.Gain, k.camera.Quality = between(1.5, 4), between(0.8, 1.15), 80 // as the page encodes
+	k.camera.Noise, k.camera.Gain, k.camera.Quality = between(1.5, 4), between(0.8, 1.15), 80 // quality of the page's JPEGs
 	k.gap, k.latency = between(0.15, 0.2), between(0.02, 0.08)
 	k.actor = puppet.NewActor(random, puppet.Pose{
 		Yaw: between(-4, 4), Pitch: between(-5, 4), Roll: between(-6, 6),
@@ -69,26 +69,27 @@ func newTake(c *cast, seed uint64) *take {
 	return k
 }
 
-// result of one take.
+// result is the result of one take.
 type result struct {
 	verdict age.Verdict   // "" after an error
-	err     error         // that ended the attempt
-	prompts int           // fulfilled
-	took    time.Duration // of the person's time
+	err     error         // the error that ended the attempt
+	prompts int           // number of prompts fulfilled
+	took    time.Duration // the person's time
 	frames  int
 	bytes   int // of the frames' JPEGs
 }
 
-// accepted reports whether the system took the presentation for a live person.
+// accepted reports whether the gateway accepted the presentation as a live
+// person.
 func (r result) accepted() bool {
 	return r.verdict == age.VerdictMet || r.verdict == age.VerdictBelow
 }
 
 // guiding is the size of frames that only guide, relative to frames that may
-// decide.
+// count.
 const guiding = 0.6
 
-// play shows the take to a new capture. Time is the take's own.
+// play shows the take to a new capture. Time is simulated.
 func (k *take) play(ctx context.Context, engine *age.Engine) (result, error) {
 	t := 0.0
 	clock := func() time.Time { return time.Unix(0, int64(t*float64(time.Second))) }
@@ -104,7 +105,7 @@ func (k *take) play(ctx context.Context, engine *age.Engine) (result, error) {
 		frame := image.NewRGBA(image.Rect(0, 0, int(k.actor.Zoom*float64(k.size.X)), int(k.actor.Zoom*float64(k.size.Y))))
 		k.show(frame, t)
 		noise := k.camera.Noise
-		k.camera.Noise *= k.actor.Zoom // pixels that are merged are less noisy
+		k.camera.Noise *= k.actor.Zoom // merging pixels reduces their noise
 		jpeg, err := k.picture(n, frame)
 		k.camera.Noise = noise
 		if err != nil {
@@ -137,7 +138,7 @@ func (k *take) picture(n int, frame *image.RGBA) ([]byte, error) {
 	return k.camera.Shoot(frame)
 }
 
-// ended reports whether the capture refused the message for good.
+// ended reports whether the capture refused the message and ended.
 func ended(err error) bool {
 	for _, known := range []error{age.ErrForeignFrame, age.ErrFrameOrder, vision.ErrFrameTooLarge, age.ErrMalformedFrame} {
 		if errors.Is(err, known) {

@@ -28,11 +28,11 @@ type walletShop struct {
 	issuer *wallet.SampleIssuer
 }
 
-// asked is a session that waits for a wallet, with its request.
+// asked is a session that waits for a wallet, with the request to it.
 type asked struct {
 	gatewaytest.Created
 	shopper *http.Client
-	request string // as the code on the page holds it
+	request string // as in the code on the page
 }
 
 func (s walletShop) must(err error) {
@@ -89,7 +89,7 @@ func (s walletShop) stored(a asked) session.Session {
 	return sess
 }
 
-// answer is an adult's wallet's answer to a request.
+// answer returns the answer of an adult's wallet to a request.
 func (s walletShop) answer(a asked) (to string, form url.Values) {
 	s.Helper()
 	to, form, err := s.issuer.AnswerLink(a.request, wallet.SampleDocument{Age: 40}, s.Clock.Now())
@@ -97,8 +97,8 @@ func (s walletShop) answer(a asked) (to string, form url.Values) {
 	return to, form
 }
 
-// TestWalletRange plays each attack on the wallet's way several times against a
-// gateway.
+// TestWalletRange plays each attack on the check by wallet several times against
+// a gateway.
 func TestWalletRange(t *testing.T) {
 	const n = 30
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))

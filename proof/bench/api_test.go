@@ -19,8 +19,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 )
 
-// demand is how many merchants' backends call at the same time, and for how many
-// tenants.
+// demand is how many backends of merchants call at the same time, and for how
+// many tenants.
 type demand struct {
 	name             string
 	clients, tenants int
@@ -28,9 +28,9 @@ type demand struct {
 
 var demands = []demand{{"1_client", 1, 1}, {"16_clients", 16, 1}, {"16_clients_50_tenants", 16, 50}}
 
-// BenchmarkCreate and BenchmarkStatus print the gateway's throughput, a bare
-// handler's, gateway/bare with its mark, and the gateway's latencies. They fail
-// where a mark is missed.
+// BenchmarkCreate and BenchmarkStatus print the throughput of the gateway and of
+// a bare handler, their ratio with its mark, and the gateway's latencies. They
+// fail if a mark is missed.
 func BenchmarkCreate(b *testing.B) {
 	eachDatabase(b, func(b *testing.B, s *stand) {
 		for mode, keys := range map[string][]string{"test": s.test, "live": s.live} {
@@ -56,8 +56,8 @@ func creation(base, key string) *http.Request {
 	return req
 }
 
-// BenchmarkStatus compares with a handler that looks the key up, and with one
-// that remembers it for a second, as the gateway does.
+// BenchmarkStatus compares the gateway with a handler that looks the key up, and
+// with one that, like the gateway, remembers it for a second.
 func BenchmarkStatus(b *testing.B) {
 	eachDatabase(b, func(b *testing.B, s *stand) {
 		for name, of := range map[string]struct {
@@ -83,7 +83,7 @@ func eachDatabase(b *testing.B, compare func(b *testing.B, s *stand)) {
 // stand holds a gateway and bare handlers over the same database.
 type stand struct {
 	gateway, looksUp, remembers string   // base URLs
-	test, live                  []string // keys, one of each tenant
+	test, live                  []string // keys, one per tenant
 	session                     gatewaytest.Created
 	client                      *http.Client
 }
@@ -140,12 +140,13 @@ func openDB(b testing.TB, driver, dsn string, conns int) *sql.DB {
 	return db
 }
 
-// perRound is how many requests a round has for each client. Rounds alternate between
-// two servers, so that a slow moment of the machine falls on both.
+// perRound is how many requests each client sends in a round. Rounds alternate
+// between two servers, so that a slow moment of the machine affects both.
 const perRound = 50
 
-// mark is the figure that the first of two servers has to reach, as a share of the second's
-// throughput, and its maximum 99th percentile; zero means no limit.
+// mark is what the first of two servers must reach: the minimum share of the
+// second's throughput and the maximum 99th percentile of its latency. Zero means
+// no limit.
 type mark struct{ ratio, p99 float64 }
 
 func (s *stand) compare(b *testing.B, bareURL string, m mark, clients, want int, request func(base string, n int) *http.Request) {
@@ -155,8 +156,8 @@ func (s *stand) compare(b *testing.B, bareURL string, m mark, clients, want int,
 // server is one of two that are compared.
 type server struct{ name, url string }
 
-// alternate prints the throughput of both servers, its ratio, and the latencies
-// of the first, and fails where that misses the mark.
+// alternate prints the throughput of both servers, the ratio, and the latencies
+// of the first. It fails if the first misses the mark.
 func (s *stand) alternate(b *testing.B, first, second server, m mark, clients, want int, request func(base string, n int) *http.Request) {
 	s.load(b, first.url, clients, 200, want, request)
 	s.load(b, second.url, clients, 200, want, request)
@@ -177,7 +178,7 @@ func (s *stand) alternate(b *testing.B, first, second server, m mark, clients, w
 	p99 := quantile(took, 0.99)
 	say, verdict := b.Logf, "met"
 	if rate/otherRate < m.ratio || m.p99 > 0 && p99 > m.p99 {
-		say, verdict = b.Errorf, "missed" // the figures of a benchmark that fails are not printed otherwise
+		say, verdict = b.Errorf, "missed" // the figures of a failed benchmark are only printed like this
 	}
 	limit := ""
 	if m.p99 > 0 {
@@ -187,8 +188,8 @@ func (s *stand) alternate(b *testing.B, first, second server, m mark, clients, w
 		verdict, first.name, second.name, rate/otherRate, m.ratio, p99, limit, rate, otherRate)
 }
 
-// load sends n requests from all clients and returns how long all of them and
-// each of them took.
+// load sends n requests from all clients, and returns the total time and the time
+// of each.
 func (s *stand) load(b *testing.B, base string, clients, n, want int, request func(base string, n int) *http.Request) (time.Duration, []time.Duration) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

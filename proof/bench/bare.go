@@ -21,7 +21,7 @@ type bare struct {
 	read, write *sql.DB
 	postgres    bool
 	remembers   bool     // keys, for a second
-	keys        sync.Map // hash to rememberedKey
+	keys        sync.Map // from hash to rememberedKey
 }
 
 const (
@@ -41,11 +41,11 @@ const (
 		ON CONFLICT (tenant_id, counter, period) DO UPDATE SET used = usage_counters.used + 1 WHERE usage_counters.used < $4`
 )
 
-// caller is who is behind a key.
+// caller is the tenant and mode that a key belongs to.
 type caller struct {
 	tenant   string
 	livemode bool
-	until    time.Time // when it is looked up again
+	until    time.Time // when the key is looked up again
 }
 
 func (b *bare) caller(r *http.Request) (c caller, err error) {

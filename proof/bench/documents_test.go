@@ -14,19 +14,20 @@ import (
 )
 
 // withModels is the configuration of a gateway that analyses frames. With two
-// workers, one picture of a document is read at a time.
+// workers, it reads one picture of a document at a time.
 var withModels = []string{
 	"AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../models", "AGEGATE_INFERENCE_WORKERS=2", "AGEGATE_TEST_DAILY_CAP=-1",
 }
 
-// photographers are the shoppers of one tenant who photograph something other
-// than a document, each as fast as the server answers.
+// photographers are shoppers of one tenant who photograph something other than a
+// document. Each sends as fast as the server answers.
 type photographers struct {
 	answered atomic.Int64
 	stop     func()
 }
 
-// pagesOfText are pictures that keep the reader longest and are never a document.
+// pagesOfText returns pictures that take the reader longest and are never a
+// document.
 func pagesOfText(t testing.TB) (pictures [][]byte) {
 	t.Helper()
 	for i := range 6 {
@@ -39,8 +40,8 @@ func pagesOfText(t testing.TB) (pictures [][]byte) {
 	return pictures
 }
 
-// photograph starts a number of photographers, and returns when the first
-// picture was answered.
+// photograph starts a number of photographers, and returns once the first picture
+// was answered.
 func photograph(t testing.TB, g *gatewaytest.Gateway, n int, pictures [][]byte) *photographers {
 	t.Helper()
 	shop := g.Shop(t, "", func(s *tenant.Tenant) { s.DocumentCheck = true })
@@ -62,7 +63,7 @@ func photograph(t testing.TB, g *gatewaytest.Gateway, n int, pictures [][]byte) 
 				for i := 0; ; i++ {
 					a, err := f.show(ctx, pictures[i%len(pictures)])
 					if err != nil || a.Next != "" {
-						break // repeated pictures end a check, so another session continues
+						break // a repeated picture ends the check, so another session continues
 					}
 					p.answered.Add(1)
 					once.Do(func() { close(began) })
@@ -81,10 +82,10 @@ func photograph(t testing.TB, g *gatewaytest.Gateway, n int, pictures [][]byte) 
 	return p
 }
 
-// TestDocumentsStarveNobody: while one tenant floods the gateway with pictures
-// of documents, another one's camera check goes on, and a third one's document
-// is read. The time depends on the machine. The test requires that only a few
-// documents are read for each of the check's frames.
+// TestDocumentsStarveNobody: while one tenant floods the gateway with pictures of
+// documents, another tenant's camera check continues, and a third tenant's
+// document is read. Times depend on the machine, so the test requires only that
+// few documents are read for each frame of the check.
 func TestDocumentsStarveNobody(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), withModels...)
 	shop := g.Shop(t, "", nil)
@@ -109,10 +110,10 @@ func TestDocumentsStarveNobody(t *testing.T) {
 	photograph(t, g, 1, pictures).stop() // a third tenant's picture is answered, too
 }
 
-// BenchmarkGuidanceBesideDocuments prints how long the server takes to answer
-// the frames of BenchmarkGuidance alone and, in the same gateway, while another
-// tenant's documents, and the ratio of both. They alternate, so that other load
-// of the machine affects both.
+// BenchmarkGuidanceBesideDocuments prints how long the server takes to answer the
+// frames of BenchmarkGuidance, first alone and then, in the same gateway, during
+// another tenant's documents, and the ratio. The two alternate, so that other
+// load of the machine affects both.
 func BenchmarkGuidanceBesideDocuments(b *testing.B) {
 	g := gatewaytest.Start(b, gatewaytest.SQLite(b), withModels...)
 	shop := g.Shop(b, "", nil)

@@ -19,21 +19,22 @@ import (
 // film is the stream of one shopper's camera.
 type film struct {
 	conn *websocket.Conn
-	head []byte // the nonce, and room for the number
+	head []byte // the nonce, and space for the sequence number
 	next uint32
 }
 
-// guidance is the server's answer to a frame, or that the check has ended.
+// guidance is the server's answer to a frame, or its message that the check has
+// ended.
 type guidance struct {
 	Guidance string `json:"guidance"`
 	Next     string `json:"next"`
 }
 
-// answerTime bounds the wait for an answer.
+// answerTime is the maximum wait for an answer.
 const answerTime = 2 * time.Minute
 
-// openFilm opens the camera of a session in a new browser: after the steps of
-// its page, which are forms as path?fields, or the query of the page itself.
+// openFilm opens the camera of a session in a new browser, after the given steps
+// on its page: forms as path?fields, or a query of the page itself.
 func openFilm(ctx context.Context, g *gatewaytest.Gateway, s gatewaytest.Created, steps ...string) (*film, error) {
 	browser, page := gatewaytest.Browser(), g.Path(s.VerificationURL)
 	res, err := browser.Get(page)
@@ -67,7 +68,7 @@ func openFilm(ctx context.Context, g *gatewaytest.Gateway, s gatewaytest.Created
 	f := &film{conn: conn}
 	for f.head == nil {
 		var hello struct {
-			Nonce string `json:"nonce"` // empty while it waits in line
+			Nonce string `json:"nonce"` // empty while the check waits in line
 		}
 		if err := f.read(ctx, &hello); err != nil {
 			return nil, err

@@ -25,15 +25,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// crowdSize is how many sessions the tenant of BenchmarkInsight has. One is made every
-// crowdEvery, so that a million took a month, and most have an event.
+// crowdSize is how many sessions the tenant of BenchmarkInsight has. One is
+// created every crowdEvery, so that a million take a month. Most have an event.
 var crowdSize = flag.Int("crowd", 1_000_000, "sessions of the tenant that BenchmarkInsight looks at")
 
 const crowdEvery = 30 * 24 * time.Hour / 1_000_000
 
-// BenchmarkInsight prints how long the dashboard's pages of a tenant with a million
-// sessions take, as their server's clients see it (95th percentile), and fails where
-// that misses the mark.
+// BenchmarkInsight prints how long the dashboard's pages of a tenant with a
+// million sessions take, as measured by a client (95th percentile), and fails if
+// one misses its mark.
 func BenchmarkInsight(b *testing.B) {
 	b.Run("sqlite", func(b *testing.B) { benchmarkInsight(b, gatewaytest.SQLite(b)) })
 	b.Run("postgres", func(b *testing.B) { benchmarkInsight(b, pgtest.URL(b)) })
@@ -80,7 +80,7 @@ type read struct {
 	do   func(i int)
 }
 
-// reads returns what is measured.
+// reads returns the pages to measure.
 func reads(b *testing.B, g *gatewaytest.Gateway, tenantID uuid.UUID, now time.Time) []read {
 	b.Helper()
 	staff := g.SignIn(b, false, account.ByPasskey)
@@ -110,8 +110,8 @@ func reads(b *testing.B, g *gatewaytest.Gateway, tenantID uuid.UUID, now time.Ti
 	get := func(paths ...string) func(i int) {
 		return func(i int) {
 			path := "/dashboard/" + tenantID.String() + "/live" + paths[i%len(paths)]
-			// With this header the client leaves the answer compressed, because its
-			// work is not measured.
+			// With this header the client does not decompress the answer, because
+			// its work should not be measured.
 			compressed := map[string]string{"Accept-Encoding": "gzip"}
 			if res, _ := staff.Send(b, http.MethodGet, path, nil, compressed); res.StatusCode != http.StatusOK {
 				b.Fatalf("%s: %d", path, res.StatusCode)
@@ -129,7 +129,7 @@ func reads(b *testing.B, g *gatewaytest.Gateway, tenantID uuid.UUID, now time.Ti
 		{"one delivery", 15 * time.Millisecond, get(deliveries...)},
 		{"keys", 15 * time.Millisecond, get("/keys")},
 		{"overview, cold", 60 * time.Millisecond, func(i int) {
-			g.Clock.Advance(16 * time.Second) // cached values are no longer used
+			g.Clock.Advance(16 * time.Second) // expires the cached values
 			overview(i)
 		}},
 		{"overview, cached", 5 * time.Millisecond, overview},
@@ -137,7 +137,7 @@ func reads(b *testing.B, g *gatewaytest.Gateway, tenantID uuid.UUID, now time.Ti
 	}
 }
 
-// logIn returns a log-in with a password.
+// logIn returns a function that logs in with a password.
 func logIn(b *testing.B, g *gatewaytest.Gateway) func(i int) {
 	b.Helper()
 	link, err := g.App.Accounts.NewSetupLink(b.Context(), nil)
@@ -151,7 +151,7 @@ func logIn(b *testing.B, g *gatewaytest.Gateway) func(i int) {
 		b.Fatal(err)
 	}
 	return func(int) {
-		g.Clock.Advance(time.Second) // the instance takes no more than some in a second
+		g.Clock.Advance(time.Second) // the instance checks a limited number of passwords per second
 		res, _ := g.Nobody().Post(b, "/dashboard/login", url.Values{"email": {email}, "password": {password}})
 		if res.StatusCode != http.StatusSeeOther {
 			b.Fatalf("log-in: %d", res.StatusCode)
@@ -162,7 +162,7 @@ func logIn(b *testing.B, g *gatewaytest.Gateway) func(i int) {
 // measure prints the percentiles of a read.
 func measure(b *testing.B, row read) {
 	b.Helper()
-	row.do(0) // opens connections, and fills what is cached
+	row.do(0) // opens connections and fills the caches
 	var took []time.Duration
 	before := cpuTime(b)
 	for i := 0; b.Loop(); i++ {
@@ -170,8 +170,8 @@ func measure(b *testing.B, row read) {
 		row.do(i)
 		took = append(took, time.Since(start))
 	}
-	// What this process took of the processors, which others on the machine do not
-	// lengthen. PostgreSQL's own is not in it, but the client's is.
+	// The processor time of this process. Other load on the machine does not
+	// increase it. It includes the client's work, but not PostgreSQL's.
 	processors := (cpuTime(b) - before) / time.Duration(len(took))
 	slices.Sort(took)
 	quantile := func(q float64) time.Duration { return took[int(q*float64(len(took)-1))] }
@@ -181,12 +181,12 @@ func measure(b *testing.B, row read) {
 		b.ReportMetric(float64(d.Microseconds())/1000, name)
 	}
 	b.ReportMetric(0, "ns/op")
-	if quantile(0.95) > row.mark { // the figures of a benchmark that fails are not printed otherwise
+	if quantile(0.95) > row.mark { // the figures of a failed benchmark are only printed like this
 		b.Errorf("%s: p95 %s, the mark is %s; p50 %s, %s of the processors", row.name, quantile(0.95), row.mark, quantile(0.50), processors)
 	}
 }
 
-// cpuTime returns how long this process has run on the processors.
+// cpuTime returns the processor time that this process has used.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage

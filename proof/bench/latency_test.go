@@ -23,14 +23,15 @@ func report(b *testing.B, took []time.Duration) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// quantile returns a quantile of latencies, which it sorts, in milliseconds.
+// quantile returns a quantile of latencies in milliseconds. It sorts the
+// latencies.
 func quantile(took []time.Duration, q float64) float64 {
 	slices.Sort(took)
 	return float64(took[int(q*float64(len(took)-1))].Microseconds()) / 1000
 }
 
 // BenchmarkWebhook prints the time from the answer that completes a session to
-// the POST at the merchant's receiver.
+// the webhook at the merchant's receiver.
 func BenchmarkWebhook(b *testing.B) {
 	for name, database := range map[string]func(testing.TB) string{"sqlite": gatewaytest.SQLite, "postgres": pgtest.URL} {
 		b.Run(name, func(b *testing.B) {
@@ -54,8 +55,8 @@ func BenchmarkWebhook(b *testing.B) {
 	}
 }
 
-// shoppers in front of the camera at the same time, and how often each sends
-// a frame.
+// Number of shoppers in front of the camera at the same time, and how often each
+// sends a frame.
 const (
 	shoppers   = 4
 	frameEvery = 250 * time.Millisecond
@@ -63,7 +64,7 @@ const (
 
 // BenchmarkGuidance prints how long the server takes to answer a frame while
 // several shoppers send four a second each. Every frame passes all stages of
-// guidance: the face is well placed, but blurred.
+// guidance, because the face is well placed but blurred.
 func BenchmarkGuidance(b *testing.B) {
 	g := gatewaytest.Start(b, gatewaytest.SQLite(b), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../models")
 	if took := guided(b, g, g.Shop(b, "", nil), blurredFace(b)); len(took) > 0 {

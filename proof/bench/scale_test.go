@@ -30,7 +30,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// The crowds that BenchmarkScale compares had three months to come.
+// The databases that BenchmarkScale compares: their sessions were created over
+// three months.
 var (
 	many = flag.Int("many", 0, "sessions of the larger database of BenchmarkScale, which make scale runs")
 	few  = flag.Int("few", 0, "sessions of the smaller one; 0 for a hundredth")
@@ -40,9 +41,9 @@ const crowdOver = 90 * 24 * time.Hour
 
 var withinAFifth = mark{ratio: 0.8}
 
-// BenchmarkScale compares a gateway on a database with many sessions to one with
-// few, in alternating rounds, and prints what the tables take. It fails where the
-// gateway does less than 0.8 of what it does with few.
+// BenchmarkScale compares, in alternating rounds, a gateway on a database with
+// many sessions to one with few, and prints the sizes of the tables. It fails if
+// the first gateway's throughput is less than 0.8 of the second's.
 func BenchmarkScale(b *testing.B) {
 	if *many == 0 {
 		b.Skip("run by make scale")
@@ -77,19 +78,19 @@ func benchmarkScale(b *testing.B, dialect string, database func(testing.TB) stri
 	}
 }
 
-// crowded is a gateway on a database with a crowd.
+// crowded is a gateway on a database filled with sessions.
 type crowded struct {
 	gateway    string
-	test, live []string // keys, one of each tenant
-	sessions   []string // some of the first tenant's live ones, of all times
+	test, live []string // keys, one per tenant
+	sessions   []string // some live sessions of the first tenant, from all times
 }
 
-// newCrowded fills a database, prints what its tables take, and starts a gateway
-// on it.
+// newCrowded fills a database, prints the sizes of its tables, and starts a
+// gateway on it.
 func newCrowded(b *testing.B, dialect, databaseURL string, sessions int) *crowded {
 	b.Helper()
 	secret := make([]byte, credential.SecretLen)
-	_, _ = rand.Read(secret) // it never fails
+	_, _ = rand.Read(secret) // Read never fails
 	c := &crowded{}
 	filling := crowd.Crowd{Sessions: sessions, Until: time.Now().Add(-time.Hour), Over: crowdOver}
 	within(b, databaseURL, func(db *store.Store) error {
@@ -130,7 +131,7 @@ func newCrowded(b *testing.B, dialect, databaseURL string, sessions int) *crowde
 
 func utc() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// within opens and migrates the database for as long as do takes.
+// within opens and migrates the database, calls do, and closes the database.
 func within(b *testing.B, databaseURL string, do func(*store.Store) error) {
 	b.Helper()
 	db, err := store.Open(b.Context(), store.Config{URL: databaseURL, Timeout: 10 * time.Minute})
@@ -170,8 +171,8 @@ func printSizes(b *testing.B, dialect, databaseURL string, sessions int) {
 	fmt.Printf("\nper million checks: million rows, MB of data, MB of indexes; %.1f GB on disk\n%s", float64(all.Data+all.Indexes)/1e9, &lines)
 }
 
-// warm reads the database's files once: the machine has the indexes of a database
-// at work in its memory, if they fit.
+// warm reads the database's files once, so that the operating system has them in
+// memory, as for a database in use, if they fit.
 func warm(b *testing.B, databaseURL string) {
 	b.Helper()
 	root, isSQLite := strings.CutPrefix(databaseURL, "sqlite:")
@@ -201,8 +202,8 @@ func warm(b *testing.B, databaseURL string) {
 	}
 }
 
-// sample returns up to 20 live sessions of the first tenant from each of a hundred
-// moments.
+// sample returns up to 20 live sessions of the first tenant from each of a
+// hundred points in time.
 func sample(b *testing.B, databaseURL string, c crowd.Crowd) (ids []string) {
 	b.Helper()
 	driver, dsn := "pgx", databaseURL
@@ -224,7 +225,8 @@ func sample(b *testing.B, databaseURL string, c crowd.Crowd) (ids []string) {
 	return ids
 }
 
-// firstAfter returns the first live sessions of the first shop made after a moment.
+// firstAfter returns the first live sessions of the first shop created after a
+// point in time.
 func firstAfter(b *testing.B, db *sql.DB, c crowd.Crowd, moment string) (ids []string) {
 	b.Helper()
 	rows, err := db.QueryContext(b.Context(), `SELECT CAST(id AS text) FROM sessions

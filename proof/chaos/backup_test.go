@@ -19,12 +19,13 @@ import (
 	"agegate/proof/table"
 )
 
-// TestBackup makes a backup under load by the commands of docs/operations.md,
-// loses the gateway and its database, and goes on with what is restored.
+// TestBackup makes a backup under load with the commands in docs/operations.md,
+// loses the gateway and its database, and continues with the restored one.
 func TestBackup(t *testing.T) { //nolint:tparallel // beside decides
 	onEach(t, false, func(t *testing.T, db database) {
 		r := table.New(t, db.named("13 backup under load, restored"))
-		// The first attempt of each webhook fails, and some wait for the next.
+		// The first attempt for each webhook fails, and some webhooks wait for
+		// the next attempt.
 		receiver := newReceiver(t, func(before int) answer {
 			if before == 0 {
 				return refuse
@@ -68,8 +69,8 @@ func TestBackup(t *testing.T) { //nolint:tparallel // beside decides
 	})
 }
 
-// startCharged also starts a shopper who makes live sessions, which are charged
-// and never end.
+// startCharged also starts a shopper who creates live sessions, which are charged
+// and never completed.
 func (l *load) startCharged(liveKey string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var charged sync.WaitGroup
@@ -87,7 +88,8 @@ func (l *load) startCharged(liveKey string) (stop func()) {
 	}
 }
 
-// awaitMany waits until n creations were acknowledged and webhooks are pending.
+// awaitMany waits until n creations have been acknowledged and webhooks are
+// pending.
 func (l *load) awaitMany(t *testing.T, db database, n int) {
 	t.Helper()
 	l.awaitCreations(t, n)
@@ -98,14 +100,15 @@ func (l *load) awaitMany(t *testing.T, db database, n int) {
 	}
 }
 
-// copied returns what was acknowledged so far.
+// copied returns a copy of what has been acknowledged so far.
 func (a *account) copied() *account {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return &account{created: maps.Clone(a.created), told: maps.Clone(a.told), answers: map[string]int{}, disputed: slices.Clone(a.disputed)}
 }
 
-// backup backs the database up, restores it as another and returns that.
+// backup backs up the database, restores it under another name and returns that
+// database.
 func (db database) backup(t *testing.T) database {
 	t.Helper()
 	dir := t.TempDir()
@@ -121,13 +124,14 @@ func (db database) backup(t *testing.T) database {
 	return database{db.name, empty}
 }
 
-// plain is a URL without the settings that PostgreSQL's own tools do not know.
+// plain returns a URL without the settings that PostgreSQL's own tools do not
+// know.
 func plain(url string) string {
 	url, _, _ = strings.Cut(url, "&lock_timeout")
 	return url
 }
 
-// documented runs a block of commands of the section on backups.
+// documented runs block n of the commands in the section on backups.
 func documented(t *testing.T, dir string, n int, env ...string) {
 	t.Helper()
 	doc, err := os.ReadFile("../../docs/operations.md")
@@ -136,7 +140,7 @@ func documented(t *testing.T, dir string, n int, env ...string) {
 	}
 	_, section, _ := strings.Cut(string(doc), "\n## Backup\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	blocks := strings.Split(section, "\n```") // text and code by turns
+	blocks := strings.Split(section, "\n```") // text and code alternate
 	if len(blocks) != 9 {
 		t.Fatalf("the section has %d parts", len(blocks))
 	}
@@ -168,9 +172,9 @@ func (db database) unbalanced(t *testing.T) (found []string) {
 	return found
 }
 
-// forgetPending forgets the requests for events that the database does not know,
-// or does not know to be delivered: these have to come again. It returns how many
-// are still to be delivered.
+// forgetPending forgets the requests for events that the restored database does
+// not have, or does not record as delivered: these must arrive again. It returns
+// how many events are still to be delivered.
 func (r *receiver) forgetPending(held rows) (pending int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

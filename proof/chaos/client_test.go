@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// client speaks to gateways as a merchant's backend and a shopper's browser
-// do. It follows no redirect and keeps no cookies.
+// client sends requests to gateways like a merchant's backend and a shopper's
+// browser. It follows no redirect and keeps no cookies.
 type client struct {
 	http *http.Client
 }
@@ -31,15 +31,15 @@ func newClient() *client {
 type reply struct {
 	status int // 0 without an answer
 	body   string
-	sent   time.Time // when it was begun
-	wrote  time.Time // when the request was out, zero if it never was
+	sent   time.Time // when the request began
+	wrote  time.Time // when the request had been sent; zero if it never was
 	took   time.Duration
 }
 
-// do makes one request; header holds names and values alternately.
+// do makes one request. header contains names and values alternately.
 func (c *client) do(method, url, body string, header ...string) reply {
 	r := reply{sent: time.Now()}
-	var mu sync.Mutex // of wrote: a request is written while another goroutine waits for its answer
+	var mu sync.Mutex // protects wrote: a request is written while another goroutine waits for its answer
 	var wrote time.Time
 	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
@@ -81,8 +81,8 @@ type session struct {
 	path string // of its verification page
 }
 
-// create makes a session, or repeats an earlier try under the same idempotency
-// key; ok says that it was acknowledged.
+// create creates a session, or repeats an earlier try under the same idempotency
+// key. ok says whether the creation was acknowledged.
 func (c *client) create(gateway, key, idempotencyKey string) (s session, r reply, ok bool) {
 	r = c.do(http.MethodPost, gateway+"/api/v1/sessions/create", `{"target_age":18}`,
 		"X-API-Key", key, "Content-Type", "application/json", "Idempotency-Key", idempotencyKey)
@@ -97,11 +97,11 @@ func (c *client) create(gateway, key, idempotencyKey string) (s session, r reply
 	return session{made.SessionID, key, "/" + path}, r, true
 }
 
-// outcomes are the values of force and the statuses they lead to.
+// outcomes maps the values of force to the statuses that they lead to.
 var outcomes = map[string]string{"verified": "PASSED", "fallback": "FALLBACK", "spoof": "SPOOF"}
 
-// ended stands for the end of a session whose page does not show this browser
-// how it ended.
+// ended stands for the end of a session whose page does not show this browser how
+// it ended.
 const ended = "ended"
 
 // force opens a session's page with a forced outcome and returns the status
@@ -124,7 +124,7 @@ func (c *client) force(gateway string, s session, outcome string) (string, reply
 	}
 }
 
-// status looks a session up; "" without an answer.
+// status looks up a session; it returns "" without an answer.
 func (c *client) status(gateway string, s session) (string, reply) {
 	r := c.do(http.MethodGet, gateway+"/api/v1/sessions/"+s.id+"/status", "", "X-API-Key", s.key)
 	var told struct {

@@ -15,8 +15,9 @@ import (
 	"agegate/proof/table"
 )
 
-// TestDiskFull forbids the gateway to let any file grow, under load, and
-// allows it again. The limit of a process needs no privilege and no disk.
+// TestDiskFull prevents the gateway under load from letting any file grow, and
+// then allows it again. A process limit does this without privileges or a special
+// disk.
 func TestDiskFull(t *testing.T) {
 	beside(t, true)
 	db := sqlite(t)
@@ -33,7 +34,7 @@ func TestDiskFull(t *testing.T) {
 	for range rounds {
 		time.Sleep(time.Second)
 		s, _, _ := l.insistOnCreate(t.Context(), g.url, l.keys[0])
-		g.limitFiles(10_000) // in the middle of a page
+		g.limitFiles(10_000) // the limit is inside a page
 		for range 20 {
 			_, a, ok := l.create(g.url, l.keys[0], rand.Text())
 			writes++
@@ -62,7 +63,8 @@ func TestDiskFull(t *testing.T) {
 	audit(t, r, db, l.account, receiver)
 }
 
-// limitFiles sets how large a file the gateway may write, in bytes.
+// limitFiles sets the maximum size of the files that the gateway writes, in
+// bytes.
 func (g *gateway) limitFiles(bytes uint64) {
 	g.t.Helper()
 	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
@@ -71,7 +73,7 @@ func (g *gateway) limitFiles(bytes uint64) {
 	}
 }
 
-// envelope reports whether a reply is a 503 as the contract has it.
+// envelope reports whether a reply is a 503 in the form of the contract.
 func envelope(r reply) bool {
 	var body struct {
 		Detail string `json:"detail"`

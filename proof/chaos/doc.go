@@ -6,5 +6,5 @@
 //	go test ./proof/chaos                  a few of each fault
 //	go test -v ./proof/chaos -args -full   every fault at full size
 //
-// Marks of time hold in the full run only, see package table. Linux only.
+// Time limits apply in the full run only, see package table. Linux only.
 package chaos

@@ -10,8 +10,9 @@ import (
 	"agegate/proof/table"
 )
 
-// TestFailover loses the primary for ever under load, and promotes the replica
-// that confirmed every commit. The gateway's URL names both from the start.
+// TestFailover stops the primary permanently under load, and promotes the replica
+// that confirmed every commit. The gateway's URL names both servers from the
+// start.
 func TestFailover(t *testing.T) {
 	beside(t, true)
 	primary := pgtest.NewServer(t, pgtest.FreeAddr(t))
@@ -30,7 +31,7 @@ func TestFailover(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, _ := l.acknowledged()
-	time.Sleep(table.Sized(3*time.Second, 500*time.Millisecond)) // until somebody notices
+	time.Sleep(table.Sized(3*time.Second, 500*time.Millisecond)) // until an operator notices
 	promoted := time.Now()
 	replica.Exec(t, "SELECT pg_promote()")
 	recovery := l.awaitAfter(t, promoted)
@@ -45,7 +46,7 @@ func TestFailover(t *testing.T) {
 	audit(t, r, database{"PostgreSQL", replica.URL(replica.Addr)}, l.account, receiver)
 }
 
-// confirm makes the primary wait for its replica with every commit.
+// confirm makes the primary wait for its replica at every commit.
 func confirm(t *testing.T, primary *pgtest.Server) {
 	t.Helper()
 	primary.Exec(t, "ALTER SYSTEM SET synchronous_standby_names = '*'")

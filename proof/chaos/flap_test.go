@@ -17,8 +17,8 @@ var schedule = []time.Duration{
 	200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, time.Second, time.Second, time.Second,
 }
 
-// TestFlappingReceiver sends to a receiver that answers 500, hangs or breaks
-// the connection.
+// TestFlappingReceiver sends webhooks to a receiver that answers 500, does not
+// answer or breaks the connection.
 func TestFlappingReceiver(t *testing.T) { //nolint:tparallel // beside decides
 	onEach(t, false, func(t *testing.T, db database) {
 		r := table.New(t, db.named(" 4 flapping receiver"))
@@ -35,7 +35,7 @@ func TestFlappingReceiver(t *testing.T) { //nolint:tparallel // beside decides
 			}
 		})
 		g := newGateway(t, db)
-		keys := g.newShops(6, receiver) // 6 times 8 attempts in flight, so that the hanging ones do not take long
+		keys := g.newShops(6, receiver) // 6 tenants with 8 attempts in flight each, so that attempts without an answer do not take long
 		g.start()
 		l := newLoad(keys, 0, g)
 		events := table.Sized(600, 60)
@@ -68,11 +68,11 @@ func TestFlappingReceiver(t *testing.T) { //nolint:tparallel // beside decides
 	})
 }
 
-// tooEarly lists the requests of one event that came before the schedule let
-// them: less than nine tenths of the wait after the one before, or before that
-// one was given up, or after one that was accepted. A request that was given up
-// is timed by the gateway's stamps, in whole seconds, because it may have come
-// late to a receiver that is short of CPU.
+// tooEarly lists the requests of an event that came earlier than the schedule
+// allows: less than nine tenths of the wait after the request before, before that
+// request was given up, or after an accepted one. The time of a request that was
+// given up is taken from the gateway's timestamps, in whole seconds, because the
+// request may have reached a slow receiver late.
 func tooEarly(posts []post) (found []string) {
 	for i := 1; i < len(posts); i++ {
 		earlier, least := posts[i-1], schedule[min(i, len(schedule))-1]*9/10

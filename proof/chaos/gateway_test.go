@@ -20,8 +20,8 @@ import (
 	"agegate/proof/table"
 )
 
-// gateway is a process of the real binary, which can be killed and started
-// again on the same address and database.
+// gateway is a process of the real binary. It can be killed and started again
+// with the same address and database.
 type gateway struct {
 	t       *testing.T
 	program string
@@ -64,7 +64,7 @@ func newGateway(t *testing.T, db database, settings ...string) *gateway {
 	return g
 }
 
-// launch starts the process. The kernel kills it when the test's process ends.
+// launch starts the process. The kernel kills it when the test process ends.
 func (g *gateway) launch() {
 	g.t.Helper()
 	cmd := exec.Command(g.program, g.args...)
@@ -108,10 +108,10 @@ func (g *gateway) start() {
 	g.await()
 }
 
-// kill ends the process as kill -9 does.
+// kill ends the process like kill -9.
 func (g *gateway) kill() {
 	if g.cmd != nil {
-		_ = g.cmd.Process.Kill() // it may have ended
+		_ = g.cmd.Process.Kill() // the process may have ended already
 		<-g.exited
 	}
 }
@@ -151,8 +151,8 @@ func (g *gateway) newShop(webhookURL string) string {
 	return g.register(webhookURL).Test
 }
 
-// register registers a tenant as an operator does. It works with and without a
-// running gateway, and migrates the database when needed.
+// register registers a tenant with the operator's command. It works with and
+// without a running gateway, and migrates the database if necessary.
 func (g *gateway) register(webhookURL string) apiKeys {
 	g.t.Helper()
 	cmd := exec.Command(binary, "tenant", "create", "--json", "--name", "Shop",
@@ -199,7 +199,7 @@ func (l *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept.
+// String returns these bytes.
 func (l *tail) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

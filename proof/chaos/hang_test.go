@@ -16,14 +16,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestHangingReceivers queues events for tenants whose receivers hang and
-// measures the delay for other tenants.
+// TestHangingReceivers queues events for tenants whose receivers do not answer,
+// and measures the delay for other tenants.
 func TestHangingReceivers(t *testing.T) { //nolint:tparallel // beside decides
 	for _, tc := range []struct {
 		name    string
 		tenants int
-		queued  int // for each of them
-		hangs   int // one request of so many
+		queued  int // events for each of them
+		hangs   int // one in this many requests hangs
 	}{
 		{" 5 one tenant's receiver hangs", 1, table.Sized(2000, 100), 1},
 		{"11 the receivers of 100 tenants hang", table.Sized(100, 12), table.Sized(1000, 20), 1},
@@ -47,7 +47,7 @@ func TestHangingReceivers(t *testing.T) { //nolint:tparallel // beside decides
 				l := newLoad(others, 0, g)
 				l.completeMany(t, g.url, stuck, len(stuck))
 
-				asked := map[string]time.Time{} // when the completion was sent, by session
+				asked := map[string]time.Time{} // when the request for the completion was sent, by session
 				var answers []time.Duration
 				for n := range table.Sized(400, 40) {
 					s, created, completed := l.complete(t, g.url, others[n%len(others)])
@@ -74,8 +74,8 @@ func TestHangingReceivers(t *testing.T) { //nolint:tparallel // beside decides
 	}
 }
 
-// queue makes n events due for each tenant whose webhooks go to the receiver
-// at the URL.
+// queue creates n due events for each tenant whose webhooks go to the receiver at
+// the URL.
 func (db database) queue(t *testing.T, url string, n int) {
 	t.Helper()
 	conn := db.connect(t)
@@ -107,7 +107,7 @@ func (db database) queue(t *testing.T, url string, n int) {
 	}
 }
 
-// await waits until n requests have come.
+// await waits until n requests have arrived.
 func (r *receiver) await(t *testing.T, n int) []post {
 	t.Helper()
 	for limit := time.Now().Add(table.HangLimit); time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {

@@ -21,8 +21,9 @@ func TestKill(t *testing.T) { //nolint:tparallel // beside decides
 		stop := l.start(6)
 		kills := table.Sized(100, 4)
 		for range kills {
-			// Each kill may repeat a delivery that was answered, so that their share depends
-			// on how many sessions there are between kills, on slow machines as well.
+			// Each kill may repeat a delivery that was already answered. The
+			// share of these depends on the number of sessions between kills, so
+			// that number must be the same on slow machines.
 			made, _ := l.acknowledged()
 			l.awaitCreations(t, made+50+rand.N(table.Sized(250, 50)))
 			time.Sleep(rand.N(100 * time.Millisecond))

@@ -18,13 +18,13 @@ import (
 	"agegate/proof/table"
 )
 
-// load simulates shoppers. Each creates a session and completes it, retrying
-// both until answered, and looks it up.
+// load simulates shoppers. Each creates a session and completes it, retrying both
+// until there is an answer, and looks it up.
 type load struct {
 	*client
 	*account
 	gateways []string // base URLs; each shopper uses one
-	pages    string   // base URL of the hosted page; empty: the shopper's gateway
+	pages    string   // base URL of the hosted page; empty if it is the shopper's gateway
 	keys     []string // of the tenants
 	pause    time.Duration
 }
@@ -33,11 +33,11 @@ type load struct {
 type account struct {
 	mu       sync.Mutex
 	created  map[string]bool   // by session
-	told     map[string]string // status by session
-	acks     []time.Time       // of creations and completions, in order
+	told     map[string]string // reported status, by session
+	acks     []time.Time       // times of acknowledged creations and completions, in order
 	answers  map[string]int    // by operation and status
 	slowest  time.Duration
-	cut      []cut    // requests that were sent and got no answer
+	cut      []cut    // requests that were sent but got no answer
 	odd      []string // answers other than success and 503
 	disputed []string // answers that contradict an acknowledgement
 }
@@ -61,8 +61,8 @@ func newLoad(keys []string, pause time.Duration, gateways ...*gateway) *load {
 	return l
 }
 
-// start runs shoppers until stop is called, which returns when the last one has
-// finished.
+// start runs shoppers. It returns a function that stops them and returns when the
+// last one has finished.
 func (l *load) start(shoppers int) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
@@ -91,7 +91,7 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// retryPause is the pause between attempts of a shopper who got no answer.
+// retryPause is the pause of a shopper after an attempt without an answer.
 const retryPause = 20 * time.Millisecond
 
 func (l *load) visit(ctx context.Context) {
@@ -108,8 +108,8 @@ func (l *load) visit(ctx context.Context) {
 	l.noteStatus(s, outcomes[outcome], status, r)
 }
 
-// insistOnCreate makes a session and returns the reply that acknowledged it;
-// ok is false when ctx ended before.
+// insistOnCreate creates a session and returns the reply that acknowledged it. ok
+// is false if ctx ended first.
 func (l *load) insistOnCreate(ctx context.Context, gateway, key string) (s session, r reply, ok bool) {
 	order := cryptorand.Text()
 	for {
@@ -135,8 +135,8 @@ func (l *load) insistOnForce(ctx context.Context, gateway string, s session, out
 	}
 }
 
-// complete makes a session end as PASSED, whatever the gateway is busy with,
-// and returns the replies that acknowledged both.
+// complete lets a session end as PASSED, however busy the gateway is, and returns
+// the replies that acknowledged the creation and the completion.
 func (l *load) complete(t *testing.T, gateway, key string) (s session, created, completed reply) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), table.HangLimit)
@@ -151,7 +151,7 @@ func (l *load) complete(t *testing.T, gateway, key string) (s session, created, 
 	return s, created, completed
 }
 
-// completeMany makes n sessions end as PASSED, as fast as it can.
+// completeMany lets n sessions end as PASSED, as fast as possible.
 func (l *load) completeMany(t *testing.T, gateway string, keys []string, n int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -170,7 +170,7 @@ func (l *load) completeMany(t *testing.T, gateway string, keys []string, n int) 
 	all.Wait()
 }
 
-// note counts an answer. The account is locked.
+// note counts an answer. The caller has locked the account.
 func (a *account) note(operation string, r reply, wanted ...int) {
 	a.answers[fmt.Sprintf("%s %d", operation, r.status)]++
 	a.slowest = max(a.slowest, r.took)
@@ -198,7 +198,7 @@ func (a *account) noteForce(s session, want, told string, r reply) {
 	a.note("complete", r, http.StatusOK, http.StatusSeeOther)
 	switch told {
 	case "":
-	case want, ended: // an earlier, unanswered request may have ended it
+	case want, ended: // an earlier request without an answer may have ended it
 		a.told[s.id] = want
 		a.acks = append(a.acks, time.Now())
 	default:
@@ -222,8 +222,8 @@ func (a *account) acknowledged() (creations, completions int) {
 	return len(a.created), len(a.told)
 }
 
-// awaitCreations waits until n creations are acknowledged, however long that takes while
-// there are more.
+// awaitCreations waits until n creations are acknowledged. It gives up only if
+// there is no progress.
 func (a *account) awaitCreations(t *testing.T, n int) {
 	t.Helper()
 	last, limit := 0, time.Now().Add(table.HangLimit)
@@ -250,7 +250,7 @@ func (a *account) longestGap() (longest time.Duration) {
 }
 
 // awaitAfter waits for an acknowledgement after a moment and returns how long
-// after it the first one came.
+// after the moment the first one came.
 func (a *account) awaitAfter(t *testing.T, moment time.Time) time.Duration {
 	t.Helper()
 	for limit := time.Now().Add(table.HangLimit); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {

@@ -14,7 +14,7 @@ import (
 	"agegate/proof/table"
 )
 
-// Programs under test, built by TestMain.
+// Programs that the tests run, built by TestMain.
 var (
 	binary string // cmd/agegate
 	skewed string // the same gateway with another clock
@@ -22,8 +22,9 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// The tests mostly wait, above all for leases to end. But the short form
-	// shares its machine with others.
+	// The tests mostly wait, above all for leases to end, so many can run in
+	// parallel. The short form runs fewer, because it shares its machine with
+	// others.
 	if err := flag.Set("test.parallel", table.Sized("32", "8")); err != nil {
 		panic(err)
 	}
@@ -49,21 +50,22 @@ func run(m *testing.M) int {
 	return code
 }
 
-// beside runs the test in parallel with others. In the full run, a fault that
-// must run alone does not: it has marks of time, or would starve the others.
+// beside runs the test in parallel with others. In the full run a test with alone
+// set does not run in parallel: it has time limits, or would slow down the
+// others.
 func beside(t *testing.T, alone bool) {
 	if !table.Full() || !alone {
 		t.Parallel()
 	}
 }
 
-// database is one a gateway runs on.
+// database is a database that a gateway runs on.
 type database struct{ name, url string }
 
-// named is the name of a fault on this database, as the table shows it.
+// named returns the name of a fault on this database, as shown in the table.
 func (db database) named(fault string) string { return fault + ", " + db.name }
 
-// onEach runs the fault on SQLite and on PostgreSQL.
+// onEach causes the fault on SQLite and on PostgreSQL.
 func onEach(t *testing.T, alone bool, fault func(t *testing.T, db database)) {
 	beside(t, alone)
 	t.Run("sqlite", func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"agegate/proof/table"
 )
 
-// TestNetwork puts a proxy that misbehaves between the gateway and PostgreSQL.
+// TestNetwork puts a faulty proxy between the gateway and PostgreSQL.
 func TestNetwork(t *testing.T) {
 	beside(t, true)
 	server := pgtest.NewServer(t, pgtest.FreeAddr(t))
@@ -42,7 +42,7 @@ func TestNetwork(t *testing.T) {
 	time.Sleep(table.Sized(10*time.Second, 2*time.Second))
 	network.remove("slow")
 
-	// The share of connections that are reset is drawn again at every update.
+	// Each update decides again which connections are reset.
 	resets := table.Sized(200, 40)
 	for range resets {
 		network.update("resets", 0.01)
@@ -62,7 +62,7 @@ func TestNetwork(t *testing.T) {
 	audit(t, r, direct, l.account, receiver)
 }
 
-// network is a proxy with switches.
+// network is a proxy whose faults can be switched on and off.
 type network struct {
 	t     *testing.T
 	proxy *toxiproxy.Proxy
@@ -76,7 +76,8 @@ func newNetwork(t *testing.T, upstream string) *network {
 		t.Fatal(err)
 	}
 	t.Cleanup(n.proxy.Stop)
-	// There from the start, because only connections made under it end by RST.
+	// Present from the start, because it resets only connections that were opened
+	// while it was present.
 	n.add("resets", "reset_peer", "downstream", 0, `{"timeout":0}`)
 	return n
 }
@@ -94,7 +95,7 @@ func (n *network) add(name, kind, stream string, share float64, attributes strin
 	}
 }
 
-// update sets the share of connections a toxic works on.
+// update sets the share of connections that a fault affects.
 func (n *network) update(name string, share float64) {
 	n.t.Helper()
 	toxic, err := json.Marshal(map[string]any{"toxicity": share})

@@ -11,8 +11,8 @@ import (
 	"agegate/proof/table"
 )
 
-// TestOppositeVerdicts lets two replicas complete the same sessions, with
-// opposite verdicts, and kills them alternately.
+// TestOppositeVerdicts lets two replicas complete the same sessions with opposite
+// verdicts, and kills the replicas alternately.
 func TestOppositeVerdicts(t *testing.T) {
 	beside(t, true)
 	db := postgres(t)
@@ -56,7 +56,7 @@ func TestOppositeVerdicts(t *testing.T) {
 	audit(t, r, db, race.account, receiver)
 }
 
-// race is many sessions' two verdicts.
+// race is many sessions with two verdicts each.
 type race struct {
 	*load
 	claims map[string]map[string]bool // statuses that were reported, by session

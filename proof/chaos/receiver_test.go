@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// post is one webhook request as the receiver got it.
+// post is one webhook request that the receiver got.
 type post struct {
 	event   string // webhook-id
-	stamp   int64  // webhook-timestamp: when the gateway began it, 0 if unreadable
+	stamp   int64  // webhook-timestamp: when the gateway began the request; 0 if unreadable
 	body    [sha256.Size]byte
 	session string
 	status  string
 	at      time.Time
-	ok      bool // it was answered 2xx
+	ok      bool // the request was answered with 2xx
 	left    bool // the sender gave up waiting for the answer
 }
 
@@ -35,7 +35,7 @@ type receiver struct {
 	posts []*post
 }
 
-// answer decides what a request gets: a status, or a fault.
+// answer answers a request with a status, or causes a fault.
 type answer func(w http.ResponseWriter, req *http.Request) (ok bool)
 
 func accept(w http.ResponseWriter, _ *http.Request) bool {
@@ -48,7 +48,7 @@ func refuse(w http.ResponseWriter, _ *http.Request) bool {
 	return false
 }
 
-// hang answers nothing until the sender gives up.
+// hang does not answer before the sender gives up.
 func hang(_ http.ResponseWriter, req *http.Request) bool {
 	<-req.Context().Done()
 	return false
@@ -65,8 +65,8 @@ func reset(w http.ResponseWriter, _ *http.Request) bool {
 	return false
 }
 
-// newReceiver starts a receiver. choose receives the number of requests the
-// event had before.
+// newReceiver starts a receiver. choose gets the number of earlier requests of
+// the event.
 func newReceiver(t *testing.T, choose func(before int) answer) *receiver {
 	r := &receiver{}
 	seen := map[string]int{}
@@ -81,7 +81,7 @@ func newReceiver(t *testing.T, choose func(before int) answer) *receiver {
 			SessionID string `json:"session_id"`
 			Status    string `json:"status"`
 		}
-		_ = json.Unmarshal(body, &payload) // appears as a session that nobody created
+		_ = json.Unmarshal(body, &payload) // unreadable: counts for a session that nobody created
 		p.session, p.status = payload.SessionID, payload.Status
 		r.mu.Lock()
 		r.posts = append(r.posts, p)
@@ -104,7 +104,7 @@ func newReceiver(t *testing.T, choose func(before int) answer) *receiver {
 // always gives every request the same answer.
 func always(a answer) func(int) answer { return func(int) answer { return a } }
 
-// all returns what came so far.
+// all returns the requests so far.
 func (r *receiver) all() []post {
 	r.mu.Lock()
 	defer r.mu.Unlock()

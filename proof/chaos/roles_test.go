@@ -18,15 +18,16 @@ import (
 	"agegate/proof/table"
 )
 
-// apiMemory is how much memory, in KiB, a process of the API alone may use at its
-// most, while it creates sessions and looks them up: 60 MB. Some 32 MiB of it are pages
-// of the program's file. The templates of the dashboard, which nobody opens here, take
+// apiMemory is the maximum memory, in KiB, that a process of the API alone may
+// use while it creates sessions and looks them up: 60 MB. About 32 MiB of it are
+// pages of the program's file. The dashboard, which nobody opens here, needs
 // more: see Scale in docs/operations.md.
 const apiMemory = 60_000_000 >> 10
 
-// TestRoles runs the API, which has no models, and the hosted page as processes of
-// their own, and kills each of them under load. It runs before the faults that run
-// beside one another: its creations, as fast as the API makes them, would starve them.
+// TestRoles runs the API, which has no models, and the hosted page as separate
+// processes, and kills each of them under load. It runs before the faults that
+// run in parallel: its creations, as fast as the API allows, would slow them
+// down.
 func TestRoles(t *testing.T) {
 	db := postgres(t)
 	r := table.New(t, db.named("14 API and hosted page apart"))
@@ -61,9 +62,9 @@ func TestRoles(t *testing.T) {
 	audit(t, r, db, l.account, receiver)
 }
 
-// installed copies the binary in small pieces, as installing it does. If a file was
-// written at once, the kernel keeps it in memory in large pieces, and maps a whole
-// piece when a process needs one page of it.
+// installed copies the binary in small pieces, as installing it does. If a file
+// is written at once, the kernel keeps it in memory in large pieces, and maps a
+// whole piece when a process needs one page of it.
 func installed(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "agegate")
@@ -73,7 +74,7 @@ func installed(t *testing.T) string {
 	return path
 }
 
-// createMany makes n sessions and looks each up, as fast as it can.
+// createMany creates n sessions and looks up each, as fast as possible.
 func (l *load) createMany(t *testing.T, gateway string, n int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -97,8 +98,8 @@ func (l *load) createMany(t *testing.T, gateway string, n int) {
 	all.Wait()
 }
 
-// memory returns the resident memory of a gateway's process now and at its most,
-// in KiB.
+// memory returns the current and the maximum resident memory of a gateway's
+// process, in KiB.
 func memory(t *testing.T, g *gateway) (now, most int) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.cmd.Process.Pid))

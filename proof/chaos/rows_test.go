@@ -18,7 +18,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 )
 
-// rows is the content of the database at the end.
+// rows is the content of the database at the end of a test.
 type rows struct {
 	status   map[string]string // by session
 	events   map[string]event  // by id
@@ -28,11 +28,11 @@ type rows struct {
 
 type event struct {
 	session, status string
-	result          string // in the body
+	result          string // from the body
 	body            [sha256.Size]byte
 }
 
-// connect opens the database beside the gateway.
+// connect opens the database directly, not through the gateway.
 func (db database) connect(t *testing.T) *sql.DB {
 	t.Helper()
 	driver, dsn := "pgx", db.url
@@ -43,7 +43,7 @@ func (db database) connect(t *testing.T) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn.SetMaxIdleConns(0) // the server may be crashed meanwhile
+	conn.SetMaxIdleConns(0) // keeps no idle connection, because the server may crash
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
@@ -60,8 +60,8 @@ func (db database) count(t *testing.T, query string) int {
 	return n
 }
 
-// settle waits until no delivery is pending. A killed gateway's deliveries
-// wait for the end of their lease.
+// settle waits until no delivery is pending. The deliveries of a killed gateway
+// wait until their lease ends.
 func (db database) settle(t *testing.T) {
 	t.Helper()
 	pending := 0
@@ -132,11 +132,11 @@ func each(t *testing.T, conn *sql.DB, query string, row func(scan func(...any) e
 	}
 }
 
-// resultOf is the result a webhook carries for a session's status.
+// resultOf maps a session's status to the result in its webhook.
 var resultOf = map[string]string{"PASSED": "VERIFIED", "FALLBACK": "ROUTED_TO_FALLBACK"}
 
-// audit compares the answers to the load, the database and the receiver's
-// requests once all deliveries have ended.
+// audit compares the answers to the load, the database, and the receiver's
+// requests, once all deliveries have ended.
 func audit(t *testing.T, r *table.Row, db database, told *account, receiver *receiver) {
 	t.Helper()
 	db.settle(t)
@@ -152,7 +152,7 @@ func audit(t *testing.T, r *table.Row, db database, told *account, receiver *rec
 	r.None("events never delivered", undelivered)
 	r.None("sessions with a second id or body", unequal)
 	share := 100 * float64(repeats) / float64(max(len(held.events), 1))
-	// The short form has few events for each kill.
+	// The short form has few events per kill.
 	r.Timely("deliveries repeated", "< 1 %", fmt.Sprintf("%.2f %%", share), share < 1)
 	r.None("answers other than success and 503", told.odd)
 }
@@ -176,7 +176,7 @@ func (a *account) lostCompletions(held rows) (lost []string) {
 }
 
 // unclaimed lists the sessions without an idempotency key. Every creation has a
-// key, so each of these is a second session of its key.
+// key, so each of these is a second session for the same key.
 func (held rows) unclaimed() (found []string) {
 	for id := range held.status {
 		if !held.claimed[id] {
@@ -186,8 +186,8 @@ func (held rows) unclaimed() (found []string) {
 	return found
 }
 
-// disagreements lists sessions whose event is missing, double or of another
-// result, and events without their session.
+// disagreements lists sessions whose event is missing, duplicated or has another
+// result, and events without a session.
 func (held rows) disagreements() (found []string) {
 	results := map[string][]string{}
 	for id, e := range held.events {
@@ -205,7 +205,7 @@ func (held rows) disagreements() (found []string) {
 	return found
 }
 
-// deliveries compares the events with what the receiver got.
+// deliveries compares the events with the receiver's requests.
 func (held rows) deliveries(r *receiver) (undelivered, unequal []string, repeats int) {
 	accepted := map[string]int{}
 	for _, p := range r.all() {

@@ -39,7 +39,7 @@ func TestStartTogether(t *testing.T) {
 	audit(t, r, db, l.account, receiver)
 }
 
-// additions are what a newer gateway's migration may do while this one serves.
+// additions are what a newer gateway's migration may do while this one runs.
 var additions = []string{
 	"ALTER TABLE sessions ADD COLUMN added text",
 	"ALTER TABLE tenants ADD COLUMN added bigint NOT NULL DEFAULT 7",
@@ -52,7 +52,7 @@ var additions = []string{
 	"INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)",
 }
 
-// TestColumnAdded changes the schema under a serving gateway as a newer one
+// TestColumnAdded changes the schema under a running gateway, as a newer gateway
 // would, and then starts the old one again.
 func TestColumnAdded(t *testing.T) { //nolint:tparallel // beside decides
 	onEach(t, true, func(t *testing.T, db database) {
@@ -81,7 +81,7 @@ func TestColumnAdded(t *testing.T) { //nolint:tparallel // beside decides
 			}
 		}
 		l.mu.Unlock()
-		r.TimelyNone("requests failed or refused", failed) // a failure is held by the audit
+		r.TimelyNone("requests failed or refused", failed) // audit reports a failure of these
 		if code := restart(g); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
@@ -91,7 +91,7 @@ func TestColumnAdded(t *testing.T) { //nolint:tparallel // beside decides
 	})
 }
 
-// restart ends a gateway in order and starts it again.
+// restart shuts a gateway down in order and starts it again.
 func restart(g *gateway) (code int) {
 	g.t.Helper()
 	_, code = g.terminate()

@@ -12,8 +12,8 @@ import (
 	"agegate/proof/table"
 )
 
-// TestTerminate ends the gateway by SIGTERM under load, once with webhooks
-// under way to a receiver that hangs.
+// TestTerminate ends the gateway by SIGTERM under load, once while webhooks are
+// under way to a receiver that does not answer.
 func TestTerminate(t *testing.T) { //nolint:tparallel // beside decides
 	onEach(t, true, func(t *testing.T, db database) {
 		r := table.New(t, db.named(" 8 SIGTERM under load"))
@@ -58,13 +58,14 @@ func TestTerminate(t *testing.T) { //nolint:tparallel // beside decides
 	})
 }
 
-// span is from a SIGTERM to the end of the process.
+// span is the time from a SIGTERM to the end of the process.
 type span struct{ from, to time.Time }
 
-// unanswered returns the requests that were out when SIGTERM came, which must be
-// answered, from those that were sent meanwhile on a kept connection. The
-// gateway asks for each kept connection back and waits a second before it
-// closes one, so only a client that comes late finds it closed.
+// unanswered separates the unanswered requests: those that were already sent when
+// SIGTERM came, which must be answered, and those sent later on a kept
+// connection. The gateway tells the client of each kept connection to close it
+// and waits a second before it closes one, so only a client that is late finds it
+// closed.
 func (a *account) unanswered(ends []span) (underWay, later []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"agegate/proof/attack/puppet"
 )
 
-// film writes a video of an actor who plays the script.
+// film writes a video of an actor who performs the script.
 func (s *studio) film(path string, script []string, rate int) error {
 	write, ok := map[string]func(*bufio.Writer, []byte) error{".y4m": y4mFrame, ".mjpeg": mjpegFrame}[filepath.Ext(path)]
 	if !ok {
@@ -51,7 +51,7 @@ func (s *studio) film(path string, script []string, rate int) error {
 	return out.Flush()
 }
 
-// cue reads a line of the script, "turn_left:1.5".
+// cue reads a line of the script, such as "turn_left:1.5".
 func cue(line string) (liveness.Prompt, float64, error) {
 	name, text, _ := strings.Cut(line, ":")
 	seconds, err := strconv.ParseFloat(text, 64)
@@ -70,8 +70,8 @@ func mjpegFrame(out *bufio.Writer, frame []byte) error {
 	return err
 }
 
-// y4mFrame writes the planes of a frame. image/jpeg writes 4:2:0, which is
-// what the file's header promises.
+// y4mFrame writes the colour planes of a frame. image/jpeg decodes 4:2:0, which
+// the file's header declares.
 func y4mFrame(out *bufio.Writer, frame []byte) error {
 	decoded, err := jpeg.Decode(bytes.NewReader(frame))
 	if err != nil {

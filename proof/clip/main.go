@@ -1,5 +1,5 @@
-// Command clip renders the sample face as a camera would see it, for fake
-// cameras in tests. Nothing it makes is kept in the repository.
+// Command clip renders the sample face as a camera would see it, for fake cameras
+// in tests. Its files are not stored in the repository.
 package main
 
 import (
@@ -66,7 +66,7 @@ func main() {
 	}
 }
 
-// studio holds what every clip is made with.
+// studio holds what every clip needs.
 type studio struct {
 	head    *puppet.Head
 	surface puppet.Surface
@@ -136,10 +136,10 @@ func run(ctx context.Context, args []string) error {
 	return flag.ErrHelp
 }
 
-// gestures are what can be played: rest, and the actions.
+// gestures are the gestures that can be performed: rest, and the actions.
 func gestures() []liveness.Prompt { return append([]liveness.Prompt{"level"}, liveness.Actions...) }
 
-// pictures writes the gestures from level to the whole action.
+// pictures writes the pictures of a gesture from level to the whole action.
 func (s *studio) pictures(dir, which string, frames int) error {
 	known := false
 	for _, gesture := range gestures() {
@@ -173,8 +173,8 @@ func (s *studio) pictures(dir, which string, frames int) error {
 	return nil
 }
 
-// The grid of poses: degrees from one to the next, and how many steps there are
-// from level to a whole action.
+// The grid of poses: the degrees between two poses, and the number of steps from
+// level to a whole action.
 const (
 	yawStep, pitchStep = 5.5, 4.0
 	gridSteps          = 5
@@ -188,7 +188,7 @@ func (s *studio) poses(dir string) error {
 	for i := -gridSteps; i <= gridSteps; i++ {
 		for j := -gridSteps; j <= gridSteps; j++ {
 			if i*i+j*j > gridSteps*gridSteps {
-				continue // farther than any action
+				continue // further than any action
 			}
 			pose := s.home
 			pose.Yaw, pose.Pitch = yawStep*float64(i), pitchStep*float64(j)

@@ -46,7 +46,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// TestPoses: the grid holds the poses that its names say, out to the actions.
+// TestPoses: the grid contains the poses in the files' names, as far as the
+// actions go.
 func TestPoses(t *testing.T) {
 	dir := t.TempDir()
 	if err := run(t.Context(), []string{"--poses", dir}); err != nil {
@@ -79,7 +80,7 @@ func TestPoses(t *testing.T) {
 	}
 }
 
-// TestVideo: both forms hold the frames of the script.
+// TestVideo: both formats contain the frames of the script.
 func TestVideo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.y4m")
 	args := []string{"--video", path, "--fps", "4", "--width", "320", "--height", "240", "--script", "level:1 turn_left:0.5"}

@@ -19,14 +19,14 @@ import (
 	"agegate/proof/documents"
 )
 
-// tilts are the poses that the prompts of a document ask for, in degrees.
+// tilts are the poses for the prompts of a document check, in degrees.
 var tilts = map[capture.Hint]documents.Pose{
 	capture.RaiseLeft: {Left: 17}, capture.RaiseRight: {Left: -17}, capture.RaiseTop: {Top: 17}, capture.RaiseBottom: {Top: -17},
 }
 
-// passport writes the pictures of a held passport, with the portrait of the
-// sample face: "document" is the passport at rest, and every prompt of the
-// document check runs from there to the whole tilt.
+// passport writes pictures of a held passport with the portrait of the sample
+// face: "document" is the passport at rest, and the pictures of each prompt go
+// from there to the full tilt.
 func passport(dir, birth, expiry string, stranger bool, frames int, seed uint64) error {
 	random := rand.New(rand.NewPCG(seed, 9303)) //nolint:gosec // every run must be the same
 	person := mrztest.Random(random, time.Now())
@@ -46,7 +46,8 @@ func passport(dir, birth, expiry string, stranger bool, frames int, seed uint64)
 		return err
 	}
 	if stranger {
-		// One disguise leaves the face as like itself as a sister's is.
+		// With one disguise the face still resembles itself like a sister's
+		// would.
 		face = puppet.Disguise(puppet.Disguise(puppet.Disguise(face)))
 	}
 	renderer, err := documents.NewRenderer()

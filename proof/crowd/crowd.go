@@ -1,5 +1,6 @@
-// Package crowd fills a database with the sessions of busy merchants, each with
-// its hold, ledger entries, event, attempts, hand-over and idempotency key.
+// Package crowd fills a database with the sessions of busy merchants. Each
+// session has its hold, ledger entries, event, attempts, hand-over and
+// idempotency key.
 package crowd
 
 import (
@@ -17,25 +18,26 @@ type Crowd struct {
 	Sessions int
 	Until    time.Time     // when the last session was created
 	Over     time.Duration // time between the first and the last session
-	// Shops share the sessions: the first shop has half of them, the others
-	// equal parts of the rest.
+	// Shops share the sessions: the first shop has half of them, and the others
+	// share the rest equally.
 	Shops []Shop
 	// Old says that the schema is that of release 0.1.0.
 	Old bool
 }
 
-// Shop is a tenant with the API key that it uses. A tenant may come several times.
+// Shop is a tenant and the API key that it uses. A tenant may appear several
+// times.
 type Shop struct{ TenantID, KeyID uuid.UUID }
 
-// Tables are those that Fill fills, in its order.
+// Tables are the tables that Fill fills, in its order.
 var Tables = []string{
 	"sessions", "holds", "ledger_entries", "usage_counters", "webhook_events", "webhook_attempts", "handovers", "idempotency_claims",
 }
 
-// Fill inserts the crowd into a database without sessions, with one statement for
-// each table. Indexes are built afterwards, and foreign keys are not checked; on
-// PostgreSQL it must therefore be called as a superuser. On SQLite nobody else
-// may have the database open, and the tool sqlite3 must be installed.
+// Fill inserts the crowd into a database without sessions, with one statement per
+// table. It builds indexes afterwards and does not check foreign keys; on
+// PostgreSQL it therefore needs a superuser. On SQLite nothing else may have the
+// database open, and the tool sqlite3 must be installed.
 func Fill(ctx context.Context, databaseURL string, c Crowd) error {
 	d := dialectOf(databaseURL)
 	statements, err := c.statements(d)
@@ -45,7 +47,7 @@ func Fill(ctx context.Context, databaseURL string, c Crowd) error {
 	return d.load(ctx, databaseURL, statements)
 }
 
-// statements returns the INSERTs.
+// statements returns the INSERT statements.
 func (c Crowd) statements(d dialect) ([]string, error) {
 	shops := make([]string, len(c.Shops))
 	for i, s := range c.Shops {
@@ -67,13 +69,13 @@ func (c Crowd) statements(d dialect) ([]string, error) {
 	return strings.Split(text.String(), ";\n"), nil
 }
 
-// inserts are the statements, each of which ends with a semicolon and the line.
-//
-// Of a hundred sessions, 62 pass, 12 fall back, 2 are spoofs, 14 have expired and
-// were looked up since, and 10 have expired without a lookup. One in eleven is a
-// test, of every kind. A check takes 1 to 97 s. One in sixteen was handed over to a
-// phone. Those of the last day have an idempotency key, and those of the last 30 days
-// an event: older ones are deleted.
+// inserts are the statements, each of which ends with a semicolon and the end of
+// the line. Of a hundred sessions, 62 pass, 12 fall back, 2 are spoofs, 14 have
+// expired and were looked up since, and 10 have expired without a lookup. One in
+// eleven is a test session, of any result. A check takes 1 to 97 s. One in
+// sixteen was handed over to a phone. Sessions of the last day have an
+// idempotency key, and those of the last 30 days an event: older ones are
+// deleted.
 const inserts = `
 INSERT INTO sessions (id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash, browser_hash,
 	status, created_at, expires_at, completed_at, attempts, strikes{{if not .Old}}, opened_at, begun_at, source, api_key_id{{end}})

@@ -12,9 +12,9 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 )
 
-// dialect is a database's variant of SQL with the way to load data.
+// dialect is a database's variant of SQL, and how to load data into it.
 type dialect struct {
-	uuid  string // the type
+	uuid  string // the type of a UUID
 	funcs template.FuncMap
 	load  func(ctx context.Context, databaseURL string, inserts []string) error
 }
@@ -46,7 +46,8 @@ var postgres = dialect{
 	load: loadPostgres,
 }
 
-// loadPostgres runs the statements on one connection, on which settings last.
+// loadPostgres runs the statements on one connection, so that its settings stay
+// in force.
 func loadPostgres(ctx context.Context, databaseURL string, inserts []string) (err error) {
 	db, err := sql.Open("pgx", databaseURL)
 	if err != nil {
@@ -56,13 +57,13 @@ func loadPostgres(ctx context.Context, databaseURL string, inserts []string) (er
 	db.SetMaxOpenConns(1)
 	statements := append([]string{
 		"SET statement_timeout = 0", "SET timezone = 'UTC'", "SET maintenance_work_mem = '512MB'",
-		"SET session_replication_role = replica", // no foreign keys
+		"SET session_replication_role = replica", // switches off foreign keys
 		"UPDATE pg_index SET indisready = false, indisvalid = false WHERE indrelid IN ('" + strings.Join(Tables, "'::regclass, '") + "'::regclass)",
 	}, inserts...)
-	for _, table := range Tables { // enables its indexes again
+	for _, table := range Tables { // enables the table's indexes again
 		statements = append(statements, "REINDEX TABLE "+table)
 	}
-	for _, statement := range append(statements, "VACUUM ANALYZE") { // which otherwise runs at some later time
+	for _, statement := range append(statements, "VACUUM ANALYZE") { // VACUUM would otherwise run at some later time
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("%.60s: %w", statement, err)
 		}
@@ -91,8 +92,8 @@ var sqlite = dialect{
 	load: loadSQLite,
 }
 
-// loadSQLite runs the statements with the tool sqlite3, which is several times
-// as fast as the driver without C.
+// loadSQLite runs the statements with the tool sqlite3, which is several times as
+// fast as the driver without C code.
 func loadSQLite(ctx context.Context, databaseURL string, inserts []string) error {
 	path := strings.TrimPrefix(databaseURL, "sqlite:")
 	const indexes = "FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND tbl_name IN ('"

@@ -25,15 +25,14 @@ import (
 
 var sessions = flag.Int("sessions", 200_000, "how many sessions the tables have")
 
-// release is the version of the schema of release 0.1.0, which had four
-// migrations.
+// release is the number of the last migration in release 0.1.0.
 const release = 4
 
-// guard makes the server refuse a migration that reads rows of a large table, to
-// rewrite it, to check it or to build an index, under a lock for which writers
-// would have to wait. The server reports what a connection has read at most once a
-// second, so the counts of one migration would still be there in the next: they
-// are reported after each command.
+// guard makes the server refuse a migration that reads rows of a large table (to
+// rewrite it, to check it or to build an index) under a lock for which writers
+// would have to wait. The server reports what a connection has read at most once
+// a second, so the counts of one migration would still appear in the next:
+// therefore they are reported after each command.
 const guard = `
 CREATE FUNCTION check_locks() RETURNS event_trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -97,7 +96,7 @@ func TestMigrationsBesideWrites(t *testing.T) {
 	t.Logf("migrated %d sessions in %s; %d were made and completed meanwhile", *sessions, took.Round(time.Millisecond), written.Load())
 }
 
-// write makes a session and completes it, as release 0.1.0 did.
+// write creates a session and completes it, as release 0.1.0 did.
 func write(ctx context.Context, db *sql.DB, tenantID uuid.UUID) error {
 	id := uuid.Must(uuid.NewV7())
 	hash := strings.Repeat(strings.ReplaceAll(id.String(), "-", ""), 2)
@@ -121,7 +120,7 @@ func write(ctx context.Context, db *sql.DB, tenantID uuid.UUID) error {
 	return nil
 }
 
-// TestPruningReadsNoWholeTable deletes what is old from large tables, and has the
+// TestPruningReadsNoWholeTable deletes old rows from large tables, and lets the
 // server count what it reads without an index.
 func TestPruningReadsNoWholeTable(t *testing.T) {
 	url := pgtest.URL(t)
@@ -146,7 +145,8 @@ func TestPruningReadsNoWholeTable(t *testing.T) {
 		}
 		total += n.Deleted
 	}
-	// A day's claims are few here: to find 500 of them, the server would read them all.
+	// There are few claims of a day here: to find 500 of them, the server would
+	// read the whole table.
 	claims, err := s.PruneClaims(t.Context(), now.Add(time.Hour), 10)
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func TestPruningReadsNoWholeTable(t *testing.T) {
 	if due, err := s.ExpiredHolders(t.Context(), now); err != nil || len(due) > 0 {
 		t.Errorf("holds of %v have expired: %v", due, err)
 	}
-	if err := s.Close(); err != nil { // the server counts when a connection ends
+	if err := s.Close(); err != nil { // the server updates its counts when a connection ends
 		t.Fatal(err)
 	}
 	if want := *sessions / 60; total < want*9/10 || claims == 0 || events == 0 {
@@ -177,9 +177,9 @@ func TestPruningReadsNoWholeTable(t *testing.T) {
 	}
 }
 
-// scanned returns how many rows the server has read of each large table without
-// an index. It waits for the end of the other connections, when the server counts
-// what they read.
+// scanned returns how many rows of each large table the server has read without
+// an index. It waits for the end of the other connections, when the server
+// updates its counts.
 func scanned(t *testing.T, db *sql.DB) map[string]int64 {
 	t.Helper()
 	others := "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
@@ -202,7 +202,7 @@ func scanned(t *testing.T, db *sql.DB) map[string]int64 {
 func fill(t *testing.T, url string, c crowd.Crowd) {
 	t.Helper()
 	started := time.Now()
-	c.Sessions, c.Until = *sessions, time.Now().Add(-48*time.Hour) // so that some rows must be deleted
+	c.Sessions, c.Until = *sessions, time.Now().Add(-48*time.Hour) // moves the sessions into the past, so that some rows must be deleted
 	if err := crowd.Fill(t.Context(), url, c); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func open(t *testing.T, url string) *store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() }) // closed twice in one test
+	t.Cleanup(func() { _ = s.Close() }) // one test closes it twice
 	return s
 }
 

@@ -37,7 +37,8 @@ func Sizes(ctx context.Context, databaseURL string) ([]Size, error) {
 }
 
 func sizesOfSQLite(ctx context.Context, path string) ([]Size, error) {
-	// The sum of a tree's pgsize wraps at 4 GiB; its pageno is the number of its pages.
+	// The sum of pgsize over a tree wraps around at 4 GiB; pageno is the number
+	// of its pages.
 	script := []string{`CREATE TEMP TABLE sizes AS SELECT tbl_name, name = tbl_name AS data, pageno * page_size AS pgsize
 		FROM dbstat JOIN sqlite_schema USING (name) JOIN pragma_page_size WHERE aggregate = TRUE;`}
 	for _, table := range Tables {

@@ -12,8 +12,8 @@ import (
 	"agegate/internal/store/pgtest"
 )
 
-// TestDoctor: what `agegate doctor` says of a database that is a replica, or
-// behind a pooler.
+// TestDoctor covers the findings of `agegate doctor` about a database that is a
+// replica or behind a pooler.
 func TestDoctor(t *testing.T) {
 	for _, tt := range []struct {
 		name, url string
@@ -37,7 +37,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// examine makes all examinations of an installation on a database.
+// examine makes all examinations of an installation with a database.
 func examine(t *testing.T, url string) (found []doctor.Finding) {
 	t.Helper()
 	env := map[string]string{

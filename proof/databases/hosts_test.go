@@ -8,8 +8,8 @@ import (
 	"agegate/internal/store/pgtest"
 )
 
-// TestOpenUsesThePrimary: URLs as operators write them, over TCP, that name a
-// primary or replicas.
+// TestOpenUsesThePrimary covers URLs of operators that name a primary or replicas
+// over TCP.
 func TestOpenUsesThePrimary(t *testing.T) {
 	server := pgtest.NewServer(t, pgtest.FreeAddr(t))
 	primary, replica, second := server.Addr, server.NewReplica(t, pgtest.FreeAddr(t)).Addr, server.NewReplica(t, pgtest.FreeAddr(t)).Addr

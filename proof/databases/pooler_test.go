@@ -1,5 +1,5 @@
-// Package databases tests the store on servers that PostgreSQL alone does not
-// bring: through PgBouncer, and with replicas.
+// Package databases tests the store on servers that need more than PostgreSQL:
+// PgBouncer and replicas.
 package databases
 
 import (
@@ -18,7 +18,7 @@ import (
 	"agegate/internal/store/pgtest"
 )
 
-// open opens a store whose deadline no slow moment of the machine reaches.
+// open opens a store with a deadline that is long enough for a slow machine.
 func open(t *testing.T, url string) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{URL: url, Timeout: 2 * time.Minute})
@@ -29,8 +29,8 @@ func open(t *testing.T, url string) *store.Store {
 	return s
 }
 
-// TestStoreBehindAPooler runs the store's tests through PgBouncer, which refuses
-// settings at start-up by default.
+// TestStoreBehindAPooler runs the store's tests through PgBouncer, which by
+// default refuses settings at the start of a connection.
 func TestStoreBehindAPooler(t *testing.T) {
 	suite := exec.CommandContext(t.Context(), "go", "test", "-C", "../../internal/store/storetest", "-count=1", ".")
 	suite.Env = append(os.Environ(), "AGEGATE_TEST_STORE=pooler")
@@ -67,7 +67,7 @@ func TestReplicasMigrateBehindAPooler(t *testing.T) {
 }
 
 // TestSettingsOfTheURLBehindAPooler: settings that the pooler passes on take
-// effect, and no other is silently dropped.
+// effect, and no other setting is silently dropped.
 func TestSettingsOfTheURLBehindAPooler(t *testing.T) {
 	direct := pgtest.URL(t)
 	url := pgtest.NewPooler(t).Through(direct)
@@ -95,7 +95,7 @@ func TestSettingsOfTheURLBehindAPooler(t *testing.T) {
 	}
 }
 
-// run runs statements on a database without the store.
+// run runs statements on a database directly, without the store.
 func run(t *testing.T, url, statements string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -109,7 +109,7 @@ func run(t *testing.T, url, statements string) {
 }
 
 // TestMigrationBehindAPoolerWithLimits: the role has a time limit, as the manual
-// tells operators, and building an index takes longer.
+// recommends, and building an index takes longer.
 func TestMigrationBehindAPoolerWithLimits(t *testing.T) {
 	direct := pgtest.EmptyURL(t)
 	pooled := pgtest.NewPooler(t).Through(direct)

@@ -29,8 +29,8 @@ var specimens = []Content{
 	{Format: mrz.MRVB, Lines: []string{"V<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<", "L8988901C4XXX4009078F9612109<<<<<<<<"}},
 }
 
-// TestSpecimens: the pictures next to the reader's tests are those that are
-// rendered here. -update renders them again: frames of medium ease, cut around
+// TestSpecimens: the pictures next to the reader's tests are the ones rendered
+// here. With -update it renders them again: frames of the ease Medium, cut around
 // the zone to keep them small.
 func TestSpecimens(t *testing.T) {
 	dir := filepath.Join(visiontest.Root(), "internal", "check", "document", "reader", "testdata")
@@ -85,8 +85,8 @@ func specimenName(c Content) string {
 	return strings.ToLower(strings.ReplaceAll(c.Format.String(), "-", "")) + ".jpg"
 }
 
-// TestDocuments reads one easy and one medium document of each format, and
-// looks at a few pictures without a zone. `make documents` reads many more.
+// TestDocuments reads one document of each format in the eases Easy and Medium,
+// and looks at a few pictures without a zone. `make documents` reads many more.
 func TestDocuments(t *testing.T) {
 	zones, err := reader.New()
 	if err != nil {
@@ -95,7 +95,7 @@ func TestDocuments(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var set []Document
 	for _, d := range Set(11, 1, now) {
-		// Each format once in each ease, with a different rotation.
+		// Each format once in each ease, each time with another rotation.
 		if part := int(d.Roll) * Rolls / 360; d.Ease.Name != Hard.Name && part == (3*int(d.Format)+len(d.Ease.Name))%Rolls {
 			set = append(set, d)
 		}

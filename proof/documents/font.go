@@ -12,15 +12,15 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// FontFile is OCR-B with round ends, of Debian's package fonts-ocr-b. Its
-// glyphs for 8 and < need an operator (flex1) that golang.org/x/image does not
-// know.
+// FontFile is OCR-B with round ends, from Debian's package fonts-ocr-b. Its
+// glyphs for 8 and < use an operator (flex1) that golang.org/x/image does not
+// support.
 const FontFile = "/usr/share/fonts/opentype/ocr-b/OCRB.otf"
 
 // ocrb draws characters of the zone.
 type ocrb struct {
 	face *font.Face
-	unit float64 // of the font's em
+	unit float64 // units per em of the font
 }
 
 func openFont() (*ocrb, error) {
@@ -35,8 +35,8 @@ func openFont() (*ocrb, error) {
 	return &ocrb{face, float64(face.Upem())}, nil
 }
 
-// advance is the width of every glyph, in ems: at ten characters to the inch
-// one advance is 2.54 mm.
+// advance is the width of every glyph, in ems. At ten characters per inch, one
+// advance is 2.54 mm.
 const advance = 0.723
 
 // draw draws a character whose left edge and baseline are at x, y; pitch is the

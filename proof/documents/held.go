@@ -10,14 +10,14 @@ import (
 	"golang.org/x/image/math/f64"
 )
 
-// Held is a document, or a picture of one, that a hand holds before a phone's
-// camera, above a table. It may be drawn by many goroutines at once.
+// Held is a document, or a picture of one, held by hand in front of a phone's
+// camera, above a table. Many goroutines may draw it at the same time.
 type Held struct {
-	page  *page // its picture has heldPerMM pixels to a millimetre
+	page  *page // its picture has heldPerMM pixels per millimetre
 	table [3]uint8
 }
 
-// heldPerMM is the resolution of a document that is held: about that of frames.
+// heldPerMM is the resolution of a held document: about the resolution of frames.
 const heldPerMM = 6
 
 // Hold draws the document with the print of the given ease.
@@ -26,8 +26,9 @@ func (r *Renderer) Hold(c Content, ease Ease, random *rand.Rand) *Held {
 	return held(p.img, p.width, p.height, random)
 }
 
-// Photograph is a picture of the document, printed in the size of the original,
-// which has the given pitch in the picture. A separate surface lies behind.
+// Photograph returns a picture of the document, printed in the size of the
+// original, whose zone has the given pitch in the picture. The background is
+// another surface.
 func (h *Held) Photograph(img *image.RGBA, pitch float64, random *rand.Rand) *Held {
 	size := img.Rect.Size()
 	return held(img, float64(size.X)*pitchMM/pitch, float64(size.Y)*pitchMM/pitch, random)
@@ -44,12 +45,12 @@ func held(img *image.RGBA, width, height float64, random *rand.Rand) *Held {
 type Pose struct {
 	Roll      float64 // degrees, clockwise
 	Left, Top float64 // tilt in degrees, positive if the left or the upper edge is nearer than the opposite one
-	Pitch     float64 // from a character of the zone to the next, in pixels, in the document's middle
+	Pitch     float64 // from one character of the zone to the next in the middle of the document, in pixels
 	X, Y      float64 // offset of the document's middle from the frame's middle, in pixels
 }
 
-// focal is the focal length over the frame's width: a phone's, with some 60
-// degrees of view.
+// focal is the focal length divided by the frame's width, for a phone with a view
+// of about 60 degrees.
 const focal = 0.87
 
 // Draw renders a frame of the given size, without noise.

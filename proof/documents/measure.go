@@ -30,12 +30,12 @@ type Document struct {
 	seed    uint64
 }
 
-// Rolls is the number of parts of the circle that each format is turned into,
-// by a random angle of the part.
+// Rolls is the number of parts of the circle. Each format is turned into each
+// part, by a random angle.
 const Rolls = 8
 
-// Set invents documents, count for each format, ease and part of the circle.
-// The order is such that any beginning of the set holds all of these alike.
+// Set invents documents: count for each format, ease and part of the circle. In
+// every beginning of the set, these are equally frequent.
 func Set(seed uint64, count int, now time.Time) []Document {
 	var set []Document
 	for range count {
@@ -63,8 +63,8 @@ func (r *Renderer) Frame(d Document, frame int) ([]byte, error) {
 	return r.Shot(d.content, d.Ease, d.Roll, page, hand)
 }
 
-// Name is a file name that begins with the birth date, as `agegate document
-// eval` takes it.
+// Name is a file name that begins with the birth date, as `agegate document eval`
+// requires.
 func (d Document) Name(frame int) string {
 	b := d.Person.Birth
 	return fmt.Sprintf("%04d%02d%02d_%s_%s_%03.0f_%x_%d.jpg", b.Year, b.Month, b.Day, d.Format, d.Ease.Name, d.Roll, d.seed, frame)
@@ -76,16 +76,16 @@ const MaxFrames = 3
 // Outcome is the result for one document.
 type Outcome struct {
 	Document
-	Frames   int             // looked at until one held; MaxFrames where none did
+	Frames   int             // frames tried until one was valid; MaxFrames if none was
 	Read     bool            // with the right format and dates
-	Wrong    int             // frames that held with another birth or expiry date
-	Misnamed int             // frames that held with the right dates, but as another format
+	Wrong    int             // valid frames with another birth or expiry date
+	Misnamed int             // valid frames with the right dates, but another format
 	Reads    []time.Duration // processor time of frames that were read
-	Misses   []time.Duration // and of those that were not
+	Misses   []time.Duration // processor time of the other frames
 }
 
-// Play renders and reads the documents on every core until ctx ends, and
-// returns the outcomes of those that were finished, in no order.
+// Play renders and reads the documents on every core until ctx ends, and returns
+// the outcomes of the finished ones, in no particular order.
 func Play(ctx context.Context, zones *reader.Reader, set []Document, now time.Time, progress func(done, total int)) ([]Outcome, error) {
 	var mu sync.Mutex
 	var outcomes []Outcome
@@ -97,7 +97,7 @@ func Play(ctx context.Context, zones *reader.Reader, set []Document, now time.Ti
 			if err != nil {
 				return err
 			}
-			for ctx.Err() == nil { // when it ends, the set ends without an error
+			for ctx.Err() == nil { // the end of ctx ends the set without an error
 				mu.Lock()
 				i := next
 				next++
@@ -149,8 +149,8 @@ func play(r *Renderer, zones *reader.Reader, d Document, now time.Time) (Outcome
 	return o, nil
 }
 
-// Look reads a frame and returns how much time of a core it took, decoding
-// included.
+// Look reads a frame and returns the processor time that it took, including
+// decoding.
 func Look(zones *reader.Reader, frame []byte, now time.Time) (reading reader.Reading, took time.Duration, err error) {
 	took = ProcessorTime(func() {
 		var img image.Image
@@ -161,8 +161,8 @@ func Look(zones *reader.Reader, frame []byte, now time.Time) (reading reader.Rea
 	return reading, took, err
 }
 
-// ProcessorTime is how much time of a core a piece of work takes that is done by
-// one goroutine.
+// ProcessorTime returns the processor time of work, which must run on one
+// goroutine.
 func ProcessorTime(work func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

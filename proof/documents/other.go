@@ -14,13 +14,13 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// Other renders a picture that holds no machine-readable zone: by turns a page
-// of text in even or typewriter's letters, a form full of digits, and barcodes
-// with their numbers.
+// Other renders a picture without a machine-readable zone: in turn, a page of
+// text in evenly spaced or typewriter letters, a form full of digits, and
+// barcodes with their numbers.
 func Other(i int, seed uint64) ([]byte, error) {
 	random := rand.New(rand.NewPCG(seed, uint64(i))) //nolint:gosec // repeatable on purpose
 	p := &page{img: image.NewRGBA(image.Rect(0, 0, 105*perMM, 80*perMM)), width: 105, height: 80}
-	p.zone = [4]point{{30, 30}, {75, 30}, {75, 50}, {30, 50}} // what the frame shows in any case
+	p.zone = [4]point{{30, 30}, {75, 30}, {75, 50}, {30, 50}} // the part that every frame must show
 	paint(p.img, random, 0.1*random.Float64())
 	kinds := []func(*page, *rand.Rand) error{prose, typed, form, barcodes}
 	if err := kinds[i%len(kinds)](p, random); err != nil {
@@ -37,7 +37,7 @@ func prose(p *page, random *rand.Rand) error {
 	return letters(p, random, goregular.TTF, "etaoinshrdlucmfwypvbgkjqxz     ETAOINS,.", 2+3*random.Float64())
 }
 
-// typed is the hardest: letters and fillers at even distances, in another font.
+// typed is the hardest kind: evenly spaced letters and fillers in another font.
 func typed(p *page, random *rand.Rand) error {
 	return letters(p, random, gomono.TTF, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789<<<<<<", 2.5+2*random.Float64())
 }
@@ -64,7 +64,7 @@ func letters(p *page, random *rand.Rand, ttf []byte, from string, size float64) 
 	return nil
 }
 
-// barcodes draws bars of random widths with digits beneath.
+// barcodes draws bars of random widths with digits below them.
 func barcodes(p *page, random *rand.Rand) error {
 	face, err := textFace(gomono.TTF, 3*perMM)
 	if err != nil {

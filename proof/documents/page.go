@@ -17,15 +17,15 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// layout is a document's form, in mm (Doc 9303 parts 4 to 7).
+// layout is the layout of a kind of document, in mm (Doc 9303 parts 4 to 7).
 type layout struct {
 	width, height float64
 	left          float64 // of the zone's first character
 	bottom        between // from the last baseline to the lower edge
-	spacing       between // from a line of the zone to the next
+	spacing       between // from one line of the zone to the next
 }
 
-const pitchMM = 2.54 // of the zone's characters: ten to the inch
+const pitchMM = 2.54 // width of the zone's characters: ten per inch
 
 var layouts = map[mrz.Format]layout{
 	mrz.TD1:  {85.6, 54, 4, between{3.5, 5}, between{4.2, 5.2}},
@@ -35,10 +35,10 @@ var layouts = map[mrz.Format]layout{
 	mrz.MRVB: {105, 74, 4, between{5, 8}, between{4.2, 6.4}},
 }
 
-// perMM is the resolution in which a page is drawn, in pixels.
+// perMM is the resolution of a drawn page, in pixels.
 const perMM = 12
 
-// page is a document as it lies flat.
+// page is a document lying flat.
 type page struct {
 	img           *image.RGBA
 	width, height float64  // mm
@@ -49,17 +49,17 @@ type page struct {
 type Content struct {
 	Format   mrz.Format
 	Lines    []string    // of the zone
-	Portrait image.Image // nil: a grey figure
+	Portrait image.Image // nil for a grey figure
 	Front    bool        // the side of a card that shows the portrait, without the zone
 }
 
-// Renderer draws documents. It may be used by one goroutine at a time.
+// Renderer draws documents. Only one goroutine may use it at a time.
 type Renderer struct {
 	zone        *ocrb
 	small, bold font.Face
 }
 
-// NewRenderer reads the fonts; it fails when OCR-B is not installed.
+// NewRenderer reads the fonts; it fails if OCR-B is not installed.
 func NewRenderer() (*Renderer, error) {
 	zone, err := openFont()
 	if err != nil {
@@ -82,7 +82,7 @@ func textFace(ttf []byte, size float64) (font.Face, error) {
 }
 
 // page draws a document with the given darkness of ink and contrast of the
-// printed background.
+// background's lines.
 func (r *Renderer) page(c Content, ink, guilloche float64, random *rand.Rand) *page {
 	form := layouts[c.Format]
 	p := &page{img: image.NewRGBA(image.Rect(0, 0, int(form.width*perMM), int(form.height*perMM))), width: form.width, height: form.height}
@@ -121,7 +121,8 @@ func paint(img *image.RGBA, random *rand.Rand, guilloche float64) {
 			fx, fy := float64(x), float64(y)
 			var lines float64
 			for _, w := range waves {
-				// A sine along a line that is itself bent by another: fine lines.
+				// A sine wave along a line that another sine wave bends: fine
+				// lines.
 				s := math.Sin(w[0]*fx + w[1]*fy + w[2]/10*math.Sin(w[3]*(fx-fy)))
 				lines += s * s * s * s * s * s
 			}
@@ -179,7 +180,7 @@ func (p *page) portrait(face image.Image, random *rand.Rand) {
 	}
 }
 
-// upright returns the middle of a picture with the proportions of another, so
+// upright returns the middle part of a picture, in the proportions of another, so
 // that a face is not distorted.
 func upright(from image.Rectangle, form image.Point) image.Rectangle {
 	width := min(from.Dx(), from.Dy()*form.X/form.Y)

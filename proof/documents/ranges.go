@@ -1,11 +1,11 @@
 // Package documents renders pictures of travel documents of people who do not
-// exist, as a phone's camera would take them, and pictures that hold no
+// exist, as a phone's camera would take them, and pictures without a
 // machine-readable zone. It measures how well the reader does on them. Font,
 // backgrounds and ranges are the package's own: the reader's network never saw
 // them in training.
 package documents
 
-// between is a range that a value is drawn from evenly.
+// between is a range from which a value is drawn uniformly.
 type between struct{ low, high float64 }
 
 // Ease says how difficult a set of pictures is. The ranges were fixed before
@@ -13,16 +13,16 @@ type between struct{ low, high float64 }
 type Ease struct {
 	Name string
 
-	pitch     between // from a character of the zone to the next, pixels, where the zone fits the frame
+	pitch     between // from one character of the zone to the next, in pixels, if the zone fits into the frame
 	tilt      between // of the document out of the picture's plane, degrees
-	bend      between // how far the middle of a line is off straight, mm
+	bend      between // deviation of the middle of a line from straight, mm
 	blur      between // standard deviation, pixels
-	motion    between // length of a movement while the shutter was open, pixels
+	motion    between // length of the camera's movement during the exposure, pixels
 	noise     between // standard deviation, of 255
 	ink       between // darkness of the ink, 0 to 1
-	guilloche between // contrast of the lines printed beneath the zone, 0 to 1
+	guilloche between // contrast of the lines printed under the zone, 0 to 1
 	gradient  between // loss of light from one side to the other, 0 to 1
-	shadow    float64 // probability of a shadow's edge across the document
+	shadow    float64 // probability that a shadow's edge crosses the document
 	glare     between // brightest point of a reflection somewhere on the document, 0 to 1
 	quality   between // of the JPEG
 }

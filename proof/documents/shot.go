@@ -13,12 +13,12 @@ import (
 // point is a place on a page, in mm, or in a frame, in pixels.
 type point struct{ x, y float64 }
 
-// draw returns an even random value of the range.
+// draw returns a uniformly random value of the range.
 func (b between) draw(random *rand.Rand) float64 { return b.low + (b.high-b.low)*random.Float64() }
 
 // Shot renders one picture of the document, turned by roll degrees, and returns
-// its JPEG. Pictures of the same document share document; what differs from
-// frame to frame, as light and hand do, is drawn from random.
+// its JPEG. Pictures of the same document use the same document; light, hand and
+// other things that differ between frames are drawn from random.
 func (r *Renderer) Shot(c Content, ease Ease, roll float64, document, random *rand.Rand) ([]byte, error) {
 	p := r.page(c, ease.ink.draw(document), ease.guilloche.draw(document), document)
 	v := p.view(ease, roll, random)
@@ -27,8 +27,7 @@ func (r *Renderer) Shot(c Content, ease Ease, roll float64, document, random *ra
 	return finish(frame, ease, random)
 }
 
-// view is how the camera sees a page: a homography from the frame to the page
-// and a bend of the paper.
+// view maps the frame to the page: a homography and a bend of the paper.
 type view struct {
 	toPage  f64.Mat3
 	toFrame f64.Mat3
@@ -36,8 +35,8 @@ type view struct {
 	width   float64 // of the page, mm
 }
 
-// view draws a view whose frame has the whole zone inside. The page is tilted
-// about a random axis before a camera two and a half widths away.
+// view draws a random view that shows the whole zone. The page is tilted about a
+// random axis in front of a camera that is two and a half widths away.
 func (p *page) view(ease Ease, roll float64, random *rand.Rand) view {
 	tilt, axis := ease.tilt.draw(random)*math.Pi/180, random.Float64()*2*math.Pi
 	pitch, bend := ease.pitch.draw(random), ease.bend.draw(random)
@@ -71,7 +70,7 @@ func (p *page) view(ease Ease, roll float64, random *rand.Rand) view {
 			scale *= 0.97
 			continue
 		}
-		// The whole document is kept in the frame as far as it fits.
+		// The whole document is kept in the frame if it fits.
 		whole := bounds(m, [4]point{{0, 0}, {p.width, 0}, {p.width, p.height}, {0, p.height}})
 		dx := place(margin-box[0], margin-box[0]+freeX, -whole[0], Width-whole[2], random)
 		dy := place(margin-box[1], margin-box[1]+freeY, -whole[1], Height-whole[3], random)
@@ -80,8 +79,8 @@ func (p *page) view(ease Ease, roll float64, random *rand.Rand) view {
 	}
 }
 
-// place draws an offset from the range that keeps the zone inside, narrowed to
-// the one that keeps the document inside where there is such a range.
+// place draws an offset from the range that keeps the zone inside. If there is a
+// narrower range that keeps the whole document inside, it uses that.
 func place(low, high, keepLow, keepHigh float64, random *rand.Rand) float64 {
 	if l, h := max(low, keepLow), min(high, keepHigh); l <= h {
 		low, high = l, h
@@ -115,8 +114,8 @@ func multiply(a, b f64.Mat3) (m f64.Mat3) {
 	return m
 }
 
-// invert returns the adjugate, which is the inverse up to a factor that a
-// homography does not notice.
+// invert returns the adjugate. It equals the inverse up to a factor, which does
+// not change a homography.
 func invert(m f64.Mat3) f64.Mat3 {
 	return f64.Mat3{
 		m[4]*m[8] - m[5]*m[7], m[2]*m[7] - m[1]*m[8], m[1]*m[5] - m[2]*m[4],
@@ -125,12 +124,12 @@ func invert(m f64.Mat3) f64.Mat3 {
 	}
 }
 
-// picture is a frame while it is made: three values of 0 to 255 per pixel.
+// picture is a frame that is being rendered: three values of 0 to 255 per pixel.
 type picture struct{ pix []float32 }
 
 func (f *picture) at(x, y int) []float32 { return f.pix[3*(y*Width+x) : 3*(y*Width+x)+3] }
 
-// take renders the page in front of a table, with four samples a pixel.
+// take renders the page in front of a table, with four samples per pixel.
 func (v view) take(p *page, table func(x, y float64) [3]float64) *picture {
 	frame := &picture{make([]float32, 3*Width*Height)}
 	for y := range Height {
@@ -176,8 +175,8 @@ func (p *page) sample(q point) (colour [3]float64, ok bool) {
 	return colour, true
 }
 
-// table draws the surface that the document lies on: plain, grained as wood, or
-// chequered as cloth.
+// table returns the surface under the document: plain, grained like wood, or
+// chequered like cloth.
 func table(random *rand.Rand) func(x, y float64) [3]float64 {
 	base := [3]float64{40 + 170*random.Float64(), 40 + 160*random.Float64(), 40 + 150*random.Float64()}
 	kind, a, b := random.IntN(3), 0.02+0.2*random.Float64(), 0.02+0.05*random.Float64()
@@ -193,7 +192,7 @@ func table(random *rand.Rand) func(x, y float64) [3]float64 {
 	}
 }
 
-// light dims the frame to one side, lays a shadow over it and a reflection on
+// light darkens the frame towards one side, and adds a shadow and a reflection on
 // the document.
 func light(frame *picture, ease Ease, v view, p *page, random *rand.Rand) {
 	direction, loss := random.Float64()*2*math.Pi, ease.gradient.draw(random)
@@ -226,7 +225,7 @@ func light(frame *picture, ease Ease, v view, p *page, random *rand.Rand) {
 	}
 }
 
-// finish blurs the frame as lens and hand do, adds noise and encodes it.
+// finish blurs the frame like lens and hand, adds noise and encodes it.
 func finish(frame *picture, ease Ease, random *rand.Rand) ([]byte, error) {
 	smooth(frame, ease.blur.draw(random))
 	smear(frame, ease.motion.draw(random), random.Float64()*math.Pi)

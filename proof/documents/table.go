@@ -13,8 +13,8 @@ import (
 
 // Marks of the reader.
 const (
-	leastRead     = 0.97 // of easy and medium documents, within MaxFrames
-	leastReadHard = 0.95 // of hard ones
+	leastRead     = 0.97 // of the documents of ease Easy and Medium, within MaxFrames
+	leastReadHard = 0.95 // of those of ease Hard
 	mostRead      = 500 * time.Millisecond
 	mostMissed    = time.Second
 )
@@ -75,7 +75,7 @@ func Write(w io.Writer, outcomes []Outcome, negatives []Negatives) (met bool) {
 	return met
 }
 
-// of formats a count out of a total, with the upper bound of its confidence
+// of formats a count out of a total, with the upper limit of its confidence
 // interval.
 func of(count, all int) string {
 	return fmt.Sprintf("%d of %d (95 %%: at most %.2f %%)", count, all, 100*accuracy.NewShare(count, all).High)
@@ -90,7 +90,8 @@ func only(outcomes []Outcome, keep func(Outcome) bool) (kept []Outcome) {
 	return kept
 }
 
-// shares returns how many were read within all frames, and in the first.
+// shares returns how many documents were read within all frames, and in the
+// first.
 func shares(outcomes []Outcome) (all, first accuracy.Share) {
 	var a, f int
 	for _, o := range outcomes {
@@ -104,7 +105,7 @@ func shares(outcomes []Outcome) (all, first accuracy.Share) {
 	return accuracy.NewShare(a, len(outcomes)), accuracy.NewShare(f, len(outcomes))
 }
 
-// Times words the spread of processor times.
+// Times describes the distribution of processor times.
 func Times(of []time.Duration) string {
 	return fmt.Sprintf("p50 %s, p95 %s, longest %s, of %d", ms(percentile(of, 50)), ms(percentile(of, 95)), ms(percentile(of, 100)), len(of))
 }

@@ -1,4 +1,5 @@
-// Package generators feeds the contract to the client generators that merchants use.
+// Package generators runs the client generators that merchants use on the
+// contract.
 package generators
 
 import (
@@ -16,10 +17,10 @@ import (
 	"agegate/internal/gatewaytest"
 )
 
-// Both published editions feed code generators at their defaults, and a
-// merchant's code compiles with what they make. ogen reads the 3.0 edition
-// alone. All generators are those of internal/tools/generators, of its Go
-// module and its npm package.
+// Code generators with default settings accept both published editions, and a
+// merchant's code compiles with their output. ogen reads only the 3.0 edition.
+// The generators are those of internal/tools/generators, from its Go module and
+// its npm package.
 func TestGenerators(t *testing.T) {
 	const generators = "../../internal/tools/generators"
 	dir := t.TempDir()
@@ -76,7 +77,7 @@ func place(v Violation) []LocationPart { return v.Loc }
 	_ = work.Wait()
 }
 
-// useGenerated writes a merchant's code beside what each generator made.
+// useGenerated writes a merchant's code next to each generator's output.
 func useGenerated(t *testing.T, dir string) {
 	t.Helper()
 	merchant, err := os.ReadFile("testdata/merchant.ts")
@@ -86,7 +87,7 @@ func useGenerated(t *testing.T, dir string) {
 	copyFiles(t, filepath.Join(dir, "openapi/openapi-typescript"), "testdata/webhooks.ts")
 	for _, edition := range []string{"openapi", "openapi-3.0"} {
 		in := func(name string) string { return filepath.Join(dir, edition, name) }
-		// openapi-typescript makes one type of all schemas.
+		// openapi-typescript puts all schemas into one type.
 		write(t, in("openapi-typescript/named.ts"), `import type { components } from "./api";
 type Schemas = components["schemas"];
 export type CompletionEvent = Schemas["CompletionEvent"];
@@ -144,7 +145,7 @@ func get(t *testing.T, url string) string {
 	return string(body)
 }
 
-// run fails the test when a program does. Nothing is looked up on the network.
+// run fails the test if a program fails. The program cannot use the network.
 func run(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)

@@ -52,7 +52,7 @@ type made struct {
 	} `json:"redirect_secrets"`
 }
 
-// print runs a command that prints JSON, unless into is nil.
+// print runs a command. Unless into is nil, it decodes the command's JSON output.
 func (p *program) print(into any, args ...string) {
 	p.t.Helper()
 	out, err := p.command(nil, args...).Output()
@@ -70,8 +70,8 @@ func (p *program) tenant(flags ...string) (m made) {
 	return m
 }
 
-// serve starts the gateway and waits until it is ready. The function that it
-// returns ends it.
+// serve starts the gateway and waits until it is ready. It returns a function
+// that ends the gateway.
 func (p *program) serve(url string, settings ...string) (stop func()) {
 	p.t.Helper()
 	cmd := p.command(settings, "serve")
@@ -95,12 +95,12 @@ func (p *program) serve(url string, settings ...string) (stop func()) {
 		default:
 		}
 		if time.Now().After(limit) {
-			_ = cmd.Process.Kill() // it hangs
+			_ = cmd.Process.Kill() // it does not end by itself
 			p.t.Fatal("the gateway does not get ready")
 		}
 	}
 	return func() {
-		_ = cmd.Process.Signal(os.Interrupt) // or it has ended
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended already
 		if err := <-ended; err != nil {
 			p.t.Errorf("the gateway: %v\n%s", err, &log)
 		}
@@ -125,7 +125,7 @@ func (p *program) conformance(settings []string, args ...string) (*conformance.R
 	return report, cmd.ProcessState.ExitCode()
 }
 
-// freeAddress returns an address of this machine that nobody listens on now.
+// freeAddress returns an address of this machine on which nothing listens now.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -136,9 +136,9 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestOwnBinary: the command finds nothing wrong with the gateway of the same
-// binary, sees all of the contract that a client can see, and counts sessions
-// rightly.
+// TestOwnBinary: the command finds no fault in the gateway of the same binary,
+// sees every part of the contract that a client can see, and counts sessions
+// correctly.
 func TestOwnBinary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agegate")
 	if out, err := exec.Command("go", "build", "-C", "../../cmd/agegate", "-o", path, ".").CombinedOutput(); err != nil {
@@ -219,7 +219,7 @@ func ownBinary(t *testing.T, path, databaseURL string) {
 	stop()
 }
 
-// reachCap makes a tenant's test sessions until no more can be made.
+// reachCap creates test sessions of a tenant until no more can be created.
 func reachCap(t *testing.T, url, key string) {
 	t.Helper()
 	for range 200 {
@@ -241,7 +241,7 @@ func reachCap(t *testing.T, url, key string) {
 	t.Fatal("the daily cap is not reached")
 }
 
-// allSeen checks that every documented status and error example was seen, but
+// allSeen checks that every documented status and error example was seen, except
 // those that no client can cause.
 func allSeen(t *testing.T, report *conformance.Report) {
 	t.Helper()

@@ -1,7 +1,7 @@
 // Package mutants runs the conformance suite against the gateway, where every
-// case must pass, and against gateways that are each wrong in one way, where the
-// case that tests for it must fail. The wrong ones are the real gateway behind a
-// proxy that changes one thing of its requests, answers or deliveries.
+// case must pass, and against gateways with one fault each, where the case that
+// tests for the fault must fail. A faulty gateway is the real one behind a proxy
+// that changes one thing in its requests, answers or deliveries.
 //
 //	go test ./proof/mutants               SQLite
 //	go test ./proof/mutants -args -full   PostgreSQL too

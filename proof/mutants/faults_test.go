@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// onAnswer changes the answers of an operation that have a status.
+// onAnswer changes the answers of an operation with a given status.
 func onAnswer(what string, status int, change func(*reply)) func(*reply) {
 	return func(r *reply) {
 		if r.is(what) && r.status == status {
@@ -50,7 +50,7 @@ func onRedirect(change func(url.Values)) func(*reply) {
 	})
 }
 
-// member sets a member of the answers of an operation.
+// member sets a member in the answers of an operation.
 func member(what string, status int, name string, value any) func(*reply) {
 	return onAnswer(what, status, func(r *reply) { r.edit(func(m map[string]any) { m[name] = value }) })
 }
@@ -65,7 +65,7 @@ func statusOf(what string, from, to int) func(*reply) {
 	return onAnswer(what, from, func(r *reply) { r.status = to })
 }
 
-// eventMember sets a member of every event, signed.
+// eventMember sets a member of every event and signs the event again.
 func eventMember(name string, value any) func(*post) []string {
 	return func(p *post) []string {
 		p.edit(func(m map[string]any) { m[name] = value })
@@ -176,7 +176,7 @@ var pageFaults = []fault{
 	})},
 	{name: "a token whose expiry is not signed", caught: "redirect.token", answer: onRedirect(func(q url.Values) {
 		expires, mac, _ := strings.Cut(q.Get("token"), ".")
-		n, _ := strconv.ParseInt(expires, 10, 64) // the gateway's own
+		n, _ := strconv.ParseInt(expires, 10, 64) // the gateway wrote it, so it parses
 		q.Set("token", strconv.FormatInt(n-1, 10)+"."+mac)
 	})},
 	{name: "a token with a flipped bit", caught: "redirect.token", answer: onRedirect(func(q url.Values) {
@@ -284,7 +284,7 @@ var requestFaults = []fault{
 			return b
 		}
 		delete(m, "succes_url")
-		out, _ := json.Marshal(m) // it came from JSON
+		out, _ := json.Marshal(m) // it was decoded from JSON
 		return string(out)
 	})},
 	{name: "hosts are compared by their end", caught: "callback.unregistered", request: onBody(func(b string) string { return strings.Replace(b, "x.shop.example", "shop.example", 1) })},

@@ -22,15 +22,15 @@ import (
 	"agegate/proof/table"
 )
 
-// subject is a gateway behind a proxy, and the options that the suite gets for it.
+// subject is a gateway behind a proxy, and the suite's options for it.
 type subject struct {
 	*proxy
 	options conformance.Options
-	scarce  string // a test key for three sessions
+	scarce  string // a test key with three sessions left
 	app     *gatewaytest.Gateway
 }
 
-// newSubject starts a gateway with a tenant for every case.
+// newSubject starts a gateway with one tenant for every credential of the suite.
 func newSubject(t *testing.T, databaseURL string, settings ...string) *subject {
 	t.Helper()
 	p := newProxy(t)
@@ -65,7 +65,7 @@ func newSubject(t *testing.T, databaseURL string, settings ...string) *subject {
 	}, scarce.Test.APIKey, g}
 }
 
-// run runs the suite on a subject that is wrong in one way.
+// run runs the suite on a subject with one fault.
 func (s *subject) run(t *testing.T, wrong fault, cases ...string) *conformance.Report {
 	t.Helper()
 	s.fault.Store(&wrong)
@@ -82,7 +82,7 @@ func (s *subject) run(t *testing.T, wrong fault, cases ...string) *conformance.R
 	if wrong.brief {
 		o.WebhookWait = 8 * time.Second
 	}
-	if len(cases) == 0 || strings.HasPrefix(cases[0], "create.last") { // which use them up
+	if len(cases) == 0 || strings.HasPrefix(cases[0], "create.last") { // these cases use up the sessions
 		one := int64(1)
 		o.LastTestKey = s.app.Shop(t, "", func(t *tenant.Tenant) { t.TestCap = &one }).Test.APIKey
 		o.LastLiveKey = s.app.Shop(t, "", func(t *tenant.Tenant) { t.FreeChecks = &one }).Live.APIKey
@@ -111,8 +111,8 @@ func (s *subject) run(t *testing.T, wrong fault, cases ...string) *conformance.R
 // linkOrToken matches the address of a hosted page, and a redirect token.
 var linkOrToken = regexp.MustCompile(`/v/[A-Za-z0-9_-]{43}|\b\d{10}\.[A-Za-z0-9_-]{43}\b`)
 
-// TestEveryCasePassesAndCanFail: every case passes on the gateway; and on a
-// gateway with a fault the case that tests for it fails.
+// TestEveryCasePassesAndCanFail: every case passes on the gateway, and fails on a
+// gateway with the fault that it tests for.
 func TestEveryCasePassesAndCanFail(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { passAndFail(t, gatewaytest.SQLite) })
 	if table.Full() {
@@ -154,7 +154,7 @@ func passAndFail(t *testing.T, database func(testing.TB) string) {
 	}
 }
 
-// allPass fails the test for every case that does not pass, and returns those
+// allPass fails the test for every case that does not pass, and returns the cases
 // that do.
 func allPass(t *testing.T, report *conformance.Report) (passed []conformance.Result) {
 	t.Helper()
@@ -170,7 +170,8 @@ func allPass(t *testing.T, report *conformance.Report) (passed []conformance.Res
 	return passed
 }
 
-// cannotRun: a gateway that cannot be tested is no gateway that fails.
+// cannotRun checks that a gateway that cannot be tested is not reported as a
+// failing one.
 func cannotRun(t *testing.T, s *subject) {
 	for name, key := range map[string]string{"401": s.options.RevokedKey, "403": s.options.DisabledKey, "429": s.options.CappedKey, "registered Cancel URL": s.options.BareKey} {
 		o := s.options
@@ -190,7 +191,8 @@ func cannotRun(t *testing.T, s *subject) {
 	}
 }
 
-// uncalledFor is the fault of a webhook for a session that must send none.
+// uncalledFor returns the fault of sending a webhook for a session that must send
+// none.
 func uncalledFor() []fault {
 	var open string
 	return []fault{{

@@ -18,18 +18,18 @@ import (
 	"testing"
 )
 
-// fault is one way of being wrong.
+// fault is one fault of a gateway.
 type fault struct {
 	name     string
 	caught   string               // the case that must fail
 	request  func(*http.Request)  // changes what the gateway sees
 	answer   func(*reply)         // changes what the client sees
-	delivery func(*post) []string // changes a webhook; returns the sessions that get another
-	expires  bool                 // on the gateway whose sessions expire in a second
-	silent   bool                 // no webhook may come
+	delivery func(*post) []string // changes a webhook; returns the sessions for which it is sent as well
+	expires  bool                 // uses the gateway whose sessions expire in a second
+	silent   bool                 // no webhook may arrive
 	answered func(int) int        // changes the receiver's answer to a webhook
-	follows  bool                 // redirects of the receiver are followed
-	brief    bool                 // what is waited for does not come
+	follows  bool                 // follows redirects of the receiver
+	brief    bool                 // shortens the waits, because nothing will arrive
 }
 
 // reply is an answer on its way to the client.
@@ -41,8 +41,8 @@ type reply struct {
 	body                []byte
 }
 
-// is reports whether the answer is to an operation: create, status,
-// detected-age or page.
+// is reports whether the answer is for an operation: create, status, detected-age
+// or page.
 func (r *reply) is(what string) bool {
 	if what == "page" {
 		return strings.HasPrefix(r.path, "/v/")
@@ -55,7 +55,7 @@ func (r *reply) edit(change func(map[string]any)) {
 	members := map[string]any{}
 	if json.Unmarshal(r.body, &members) == nil {
 		change(members)
-		r.body, _ = json.Marshal(members) // it came from JSON
+		r.body, _ = json.Marshal(members) // it was decoded from JSON
 	}
 }
 
@@ -64,7 +64,7 @@ type post struct {
 	header http.Header
 	body   []byte
 	secret string
-	twice  bool // it is sent again under another ID
+	twice  bool // send it again under another ID
 	drop   bool
 }
 
@@ -73,21 +73,22 @@ func (p *post) edit(change func(map[string]any)) {
 	members := map[string]any{}
 	if json.Unmarshal(p.body, &members) == nil {
 		change(members)
-		p.body, _ = json.Marshal(members) // it came from JSON
+		p.body, _ = json.Marshal(members) // it was decoded from JSON
 		p.sign()
 	}
 }
 
-// sign signs the delivery under the tenant's secret.
+// sign signs the delivery with the tenant's secret.
 func (p *post) sign() {
-	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(p.secret, "whsec_")) // the gateway's own
+	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(p.secret, "whsec_")) // the gateway wrote it, so it decodes
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(p.header.Get("webhook-id") + "." + p.header.Get("webhook-timestamp") + "."))
 	h.Write(p.body)
 	p.header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(h.Sum(nil)))
 }
 
-// proxy stands before a gateway and between the gateway and the receiver.
+// proxy is a proxy in front of a gateway, and between the gateway and the
+// receiver.
 type proxy struct {
 	url, hookURL string
 	secret       string // of the tenant's webhooks
@@ -104,7 +105,7 @@ func newProxy(t *testing.T) *proxy {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(p.gateway.Load())
 			r.Out.Host = r.In.Host
-			r.Out.Header.Del("Accept-Encoding") // answers are changed as text
+			r.Out.Header.Del("Accept-Encoding") // so that answers are not compressed and can be changed as text
 			if change := p.fault.Load().request; change != nil {
 				change(r.Out)
 			}
@@ -167,8 +168,9 @@ func (p *proxy) forward(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(status)
 }
 
-// post passes a delivery to the receiver of the run and returns the answer. When
-// no run goes on it refuses nothing, so that no retry comes later.
+// post passes a delivery to the receiver of the run and returns the answer's
+// status. Without a run it accepts every delivery, so that there are no later
+// retries.
 func (p *proxy) post(of *http.Request, d *post) int {
 	to := p.receiver.Load()
 	if to == nil {

@@ -22,8 +22,8 @@ func onKey(change func(string) string) func(*http.Request) {
 	}
 }
 
-// sharedKeys answers an Idempotency-Key with what its first request got, for all
-// tenants.
+// sharedKeys answers an Idempotency-Key with the answer to its first request, for
+// all tenants.
 func sharedKeys() func(*reply) {
 	first := map[string][]byte{}
 	return onAnswer("create", http.StatusCreated, func(r *reply) {
@@ -37,7 +37,7 @@ func sharedKeys() func(*reply) {
 	})
 }
 
-// oneMore lets one creation through that should be refused with a status.
+// oneMore lets one creation pass that should be refused with a status.
 func oneMore(status int) func(*reply) {
 	var mu sync.Mutex
 	var last *reply
@@ -56,7 +56,7 @@ func oneMore(status int) func(*reply) {
 	}
 }
 
-// refused answers the creations that a choice names as if nothing were left.
+// refused refuses the creations selected by choose as if no session were left.
 func refused(status int, detail string, choose func(*reply) bool) func(*reply) {
 	return onAnswer("create", http.StatusCreated, func(r *reply) {
 		if choose(r) {
@@ -68,7 +68,8 @@ func refused(status int, detail string, choose func(*reply) bool) func(*reply) {
 
 func replayed(r *reply) bool { return r.header.Get("Idempotent-Replayed") == "true" }
 
-// ofCase names the creations of a case, which have a key.
+// ofCase reports whether an answer is for a creation of a case, which has an
+// idempotency key.
 func ofCase(r *reply) bool { return r.asked.Get(idempotencyKey) != "" }
 
 const (
@@ -76,7 +77,7 @@ const (
 	creditText = `{"code":"insufficient_credit","message":"Top up."}`
 )
 
-// survivors are faults that an earlier suite did not find.
+// survivors are faults that an earlier version of the suite did not find.
 func survivors() []fault {
 	return []fault{
 		{name: "two tenants share a key", caught: "idempotency.tenants", answer: sharedKeys()},
@@ -244,12 +245,13 @@ func without(name string) func(string) string {
 			return b
 		}
 		delete(m, name)
-		out, _ := json.Marshal(m) // it came from JSON
+		out, _ := json.Marshal(m) // it was decoded from JSON
 		return string(out)
 	}
 }
 
-// unknownPage opens pages whose link equals a known one as compare leaves it.
+// unknownPage opens pages whose link equals a known link after compare has
+// changed both.
 func unknownPage(compare func(string) string) func(*reply) {
 	known := map[string]bool{}
 	return func(r *reply) {

@@ -21,10 +21,9 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// TestREADME integrates a merchant with nothing but the samples of the README
-// and of the guides it leads to, run as they stand there: a session is created,
-// its pass is confirmed in every way the README names, and what is forged is
-// refused.
+// TestREADME integrates a merchant with only the samples of the README and of the
+// guides it links to, run unchanged: a session is created, its pass is confirmed
+// in every way that the README names, and forgeries are refused.
 func TestREADME(t *testing.T) {
 	shown := readSamples(t, "README.md")
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
@@ -65,7 +64,8 @@ type redirect struct {
 	Pass                         bool
 }
 
-// testTokenSamples gives both languages the same redirects, good and forged.
+// testTokenSamples gives the samples in both languages the same redirects, good
+// and forged.
 func testTokenSamples(t *testing.T, shown blocks, pass url.Values, session, secret string) {
 	cases := redirects(pass, session, secret)
 	input, err := json.Marshal(cases)
@@ -106,7 +106,7 @@ console.log(JSON.stringify(await Promise.all(cases.map(passes))));
 	}
 }
 
-// redirects returns a good redirect and what may be made of it.
+// redirects returns a good redirect and variants of it, most of them forged.
 func redirects(pass url.Values, session, secret string) []redirect {
 	const (
 		other  = "0190c0de-0000-7000-8000-000000000001"
@@ -120,7 +120,8 @@ func redirects(pass url.Values, session, secret string) []redirect {
 		{"further parameters", good + "&utm=1&utm=2&x", session, secret, true},
 		{"of another order", good, other, secret, false},
 		{"under another secret", good, session, leaked, false},
-		// The contract's known answer: it holds, and expired long ago.
+		// The contract's known answer: its signature is valid, but it expired
+		// long ago.
 		{"expired", "session=" + known + "&status=VERIFIED&is_adult=true&token=1767225600.slfl0m62Hp6cILJ_niu6Z16vtBKHc9YORSXIuOaA8vg", known, leaked, false},
 		{"bare visit", "", session, secret, false},
 		{"no parameters", "&&", session, secret, false},
@@ -201,7 +202,7 @@ func readSamples(t *testing.T, document string) blocks {
 	return all
 }
 
-// find returns the one sample of a language that holds a text.
+// find returns the only sample in a language that contains a text.
 func (s blocks) find(t *testing.T, language, text string) string {
 	t.Helper()
 	found := ""
@@ -219,7 +220,7 @@ func (s blocks) find(t *testing.T, language, text string) string {
 	return found
 }
 
-// script writes a program where it finds the packages of package.json.
+// script writes a program to a place where it finds the packages of package.json.
 func script(t *testing.T, interpreter, name, text string) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()

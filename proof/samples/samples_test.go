@@ -22,13 +22,13 @@ import (
 	agegate "github.com/agegate/agegate/sdk/go"
 )
 
-// interpreters run the samples by the ending of their files.
+// interpreters run the samples, by file extension.
 var interpreters = map[string][]string{
 	"sh": {"sh"}, "py": {"python3"}, "mjs": {"node"}, "go": {"go", "run"}, "php": {"php"},
 }
 
-// TestRequestSamples runs the requests that the reference shows, in every
-// language, against the gateway, and then with a key that is refused.
+// TestRequestSamples runs the requests shown in the reference, in every language,
+// against the gateway, and then again with a key that is refused.
 func TestRequestSamples(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	c := g.Shop(t, gatewaytest.NewReceiver(t).URL, nil)
@@ -45,7 +45,7 @@ func TestRequestSamples(t *testing.T) {
 		for ending, interpreter := range interpreters {
 			file := filepath.Join(visiontest.Root(), "docs/samples", operation, "request."+ending)
 			session := session
-			if operation == "moveTestClock" { // which works once
+			if operation == "moveTestClock" { // which succeeds only once
 				session = g.Create(t, c.Test.APIKey, 18)
 			}
 			run := func(key string) (string, error) {
@@ -67,8 +67,8 @@ func TestRequestSamples(t *testing.T) {
 	}
 }
 
-// testOtherTokenSamples gives the guide's other languages the same redirects as
-// testTokenSamples.
+// testOtherTokenSamples gives the samples in the guide's other languages the same
+// redirects as testTokenSamples.
 func testOtherTokenSamples(t *testing.T, pass url.Values, session, secret string) {
 	cases := redirects(pass, session, secret)
 	input, err := json.Marshal(cases)
@@ -104,7 +104,8 @@ func sampleFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// testWebhookSamples gives each language the same deliveries, good and forged.
+// testWebhookSamples gives the sample in each language the same deliveries, good
+// and forged.
 func testWebhookSamples(t *testing.T, d gatewaytest.Delivery, secret string) {
 	type delivery struct {
 		Headers map[string]string

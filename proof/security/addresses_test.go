@@ -9,7 +9,7 @@ import (
 	"agegate/proof/table"
 )
 
-// The tests of the webhook client's guard run with its package. The full run
+// The tests of the webhook client's guard are in its own package. The full run
 // repeats and counts them, so that the table is complete.
 func TestSpecialAddresses(t *testing.T) {
 	if !table.Full() {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// canary is a text that no answer and no log line may contain. memberCanary
-// stands in names of JSON members, which the contract lets a 422 repeat in a
-// loc.
+// canary is a text that no answer and no log line may contain. memberCanary is
+// used in the names of JSON members, which the contract allows a 422 to repeat in
+// a loc.
 const (
 	canary       = "zqcanary7x"
 	memberCanary = "zqmember7x"
@@ -25,7 +25,8 @@ func hostile(rng *rand.Rand) string {
 	})
 }
 
-// visible makes a value that a header line or a request target can carry.
+// visible converts s to a value that a header line or a request target can
+// contain.
 func visible(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {
@@ -35,7 +36,8 @@ func visible(s string) string {
 	}, s)
 }
 
-// escaped makes a value for a path or query, sometimes as raw as it may be.
+// escaped converts s to a value for a path or query, sometimes with as little
+// escaping as possible.
 func escaped(rng *rand.Rand, s string) string {
 	if rng.IntN(3) == 0 {
 		return strings.NewReplacer(" ", "+", "#", "_").Replace(visible(s))
@@ -47,8 +49,8 @@ func pick[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] 
 
 var memberLoc = regexp.MustCompile(`"loc":\["body","(?:[^"\\]|\\.)*` + memberCanary + `(?:[^"\\]|\\.)*"\]`)
 
-// repeats reports whether an answer or a log holds a canary. Names of unknown
-// members are allowed where the contract promises them: in the loc of a 422.
+// repeats reports whether an answer or a log contains a canary. Names of unknown
+// members are allowed in the place that the contract names: the loc of a 422.
 func repeats(status int, text string) bool {
 	if status == 422 {
 		text = memberLoc.ReplaceAllString(text, "")

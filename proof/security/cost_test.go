@@ -14,14 +14,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// costLimit is the most processor time that one request of a stranger may take.
-// It is held in the short form too: processor time does not depend on what else
-// the machine does.
+// costLimit is the maximum processor time for one request of a stranger. It
+// applies to the short form too, because processor time does not depend on other
+// load of the machine.
 const costLimit = 50 * time.Millisecond
 
-// costs marks the mean processor time that n requests took, one after the other,
-// in a gateway that has nothing else to do. The process's own time is measured,
-// so the attacker's part is in it, too.
+// costs marks the mean processor time of n requests, one after the other, in an
+// otherwise idle gateway. It measures the time of the whole process, so it
+// includes the attacker's part.
 func costs(r *table.Row, name string, n int, request func(i int)) {
 	before := processorTime()
 	for i := range n {
@@ -35,27 +35,27 @@ func costs(r *table.Row, name string, n int, request func(i int)) {
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		panic(err) // it never fails for the process itself
+		panic(err) // never fails for the own process
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// attackRate is how many requests the attackers beside an honest user send each
-// second. A few of any of these attacks once kept every core busy.
+// attackRate is how many requests per second the attackers send while an honest
+// user works. A few of any of these attacks once kept every core busy.
 const attackRate = 20
 
-// unnoticed is how long an attempt may take in any case: three times a millisecond
-// says nothing, as the attackers run on the same machine.
+// unnoticed is how long an attempt may take in any case. A multiple of a
+// millisecond means nothing, because the attackers run on the same machine.
 const unnoticed = 50 * time.Millisecond
 
-// honestPause lies before each attempt of an honest user: the gateway checks
-// twenty passwords a second.
+// honestPause is the pause before each attempt of an honest user, because the
+// gateway checks at most twenty passwords a second.
 const honestPause = time.Second / 8
 
 // besideAttack makes an honest user's attempts twice: in an idle gateway, and
 // while attackers repeat a request. It marks that every attempt succeeds and that
-// the attack makes none much slower, and returns how many requests the attackers
-// made.
+// the attack slows none down much, and returns how many requests the attackers
+// sent.
 func besideAttack(t *testing.T, r *table.Row, attempts int, attack func(i int), honest func() error) (requests int) {
 	t.Helper()
 	var wrong []string

@@ -16,18 +16,18 @@ import (
 	"agegate/proof/table"
 )
 
-// Marks of a crowd of thirty on two cores.
+// Marks for a crowd of thirty on two cores.
 const (
-	crowdTime  = 20 * time.Second // half of them have a result within
-	besideTime = 3 * time.Minute  // two thirds of them, when other programs want every core
+	crowdTime  = 20 * time.Second // time until half of them have a result
+	besideTime = 3 * time.Minute  // time until two thirds of them have one, while other programs use every core
 )
 
 // sampleAge is a target age that the sample face passes.
 const sampleAge = 13
 
-// TestCrowd has many people before their cameras at once, a fifth of them of
-// another shop than the rest: alone on the machine, and while a program runs on each
-// core that wants all of it.
+// TestCrowd lets many people check their age at the same time, a fifth of them
+// with another shop: first alone on the machine, then while a program on each
+// core uses all its time.
 func TestCrowd(t *testing.T) {
 	models, err := filepath.Abs("../../models")
 	if err != nil {
@@ -73,10 +73,10 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// visit is one of the crowd.
+// visit is one person of the crowd.
 type visit struct {
 	owned
-	few    bool // of the shop with few
+	few    bool // a visit to the shop with fewer people
 	course course
 	err    error
 }
@@ -91,7 +91,7 @@ func (v *visit) session(g *gatewaytest.Gateway) session.Session {
 
 func (v *visit) status(g *gatewaytest.Gateway) session.Status { return v.session(g).Status }
 
-// judge marks what has come of the crowd.
+// judge marks the results of the crowd.
 func judge(r *table.Row, g *gatewaytest.Gateway, people []*visit, beside bool) {
 	var took, ofFew, ofMany, waits []time.Duration
 	var charged, stuck []string
@@ -138,7 +138,8 @@ func judge(r *table.Row, g *gatewaytest.Gateway, people []*visit, beside bool) {
 	r.Mark("in line, slowest", "-", fmt.Sprintf("%d, %s", len(waits), quantile(took, 1).Round(time.Second/10)), true)
 }
 
-// keepBusy runs a program on each core that wants all of it, until the test ends.
+// keepBusy runs a program on each core that uses all its time, until the test
+// ends.
 func keepBusy(t *testing.T) {
 	for range runtime.NumCPU() {
 		loop := exec.CommandContext(t.Context(), "sh", "-c", "while :; do :; done")

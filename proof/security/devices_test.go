@@ -13,11 +13,12 @@ import (
 	"agegate/proof/table"
 )
 
-// guesses is after how many wrong passwords a bucket has to wait for minutes.
+// guesses is the number of wrong passwords after which a bucket has to wait for
+// minutes.
 const guesses = 17
 
-// Somebody with the device cookie of a user guesses the password until that device
-// has to wait, and then goes on with the same cookie written in other ways.
+// An attacker with a user's device cookie guesses the password until that device
+// has to wait, and then continues with the same cookie in other spellings.
 func TestSpellingsOfADeviceCookie(t *testing.T) {
 	onEach(t, "A device cookie in several spellings", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		person, signed := newcomer(t, g)
@@ -57,13 +58,13 @@ func TestSpellingsOfADeviceCookie(t *testing.T) {
 	})
 }
 
-// spellingsOf returns texts that careless decoders take for the same bytes as a
-// cookie in base64, the cookie itself among them.
+// spellingsOf returns texts that careless decoders decode to the same bytes as a
+// base64 cookie, including the cookie itself.
 func spellingsOf(cookie string) []string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	last := len(cookie) - 1
 	all := []string{cookie + "=", cookie + "==", `"` + cookie + `"`, strings.NewReplacer("-", "+", "_", "/").Replace(cookie)}
-	for _, end := range alphabet { // the bits that are left over can be anything
+	for _, end := range alphabet { // the unused bits can have any value
 		all = append(all, cookie[:last]+string(end))
 	}
 	return all

@@ -2,11 +2,11 @@
 // requests with a canary in every field, foreign sessions, spellings of hosts,
 // forged tokens and deliveries, slow and huge clients, requests made to cost
 // processor time, camera streams that stay open or flood the models, and a search
-// of the log and the database for what must not be there.
+// of the log and the database for secrets.
 //
 //	go test ./proof/security                      a short form of each
 //	cd proof/security && go test -args -full      every attack at full size
 //
-// Everything stays on the loopback interface. Marks of time hold in the full
-// run only, see package table. Those of processor time hold in the short form too.
+// Everything stays on the loopback interface. Time limits apply in the full run
+// only, see package table. Limits of processor time apply in the short form too.
 package security

@@ -17,9 +17,9 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// changed returns s with one to three of its bytes changed, dropped, doubled
-// or swapped. The result differs from s, also without the white space that a
-// header's value may have around it.
+// changed returns s with one to three bytes changed, dropped, doubled or swapped.
+// The result differs from s by more than white space at its ends, which a
+// header's value may have.
 func changed(rng *rand.Rand, s string) string {
 	for {
 		b := []byte(s)
@@ -47,8 +47,8 @@ func changed(rng *rand.Rand, s string) string {
 	}
 }
 
-// Real redirects and deliveries of a running gateway, and what becomes of them
-// when anything about them is changed.
+// Real redirects and deliveries of a running gateway are refused when anything in
+// them is changed.
 func TestForgeriesAreRefused(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	onEach(t, "Changed redirect tokens and webhook deliveries", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
@@ -80,7 +80,7 @@ func TestForgeriesAreRefused(t *testing.T) {
 	})
 }
 
-// forgedRedirect changes the token, what it is to vouch for, or the key.
+// forgedRedirect changes the token, the values that it signs, or the key.
 func forgedRedirect(rng *rand.Rand, key []byte, token string, v credential.Redirect) ([]byte, string, credential.Redirect) {
 	switch rng.IntN(6) {
 	case 0:
@@ -97,8 +97,8 @@ func forgedRedirect(rng *rand.Rand, key []byte, token string, v credential.Redir
 	return key, token, v
 }
 
-// forgedDeliveries returns the changed deliveries that our check or that of
-// the published library lets pass.
+// forgedDeliveries returns the changed deliveries that this package's check or
+// the published library accepts.
 func forgedDeliveries(t *testing.T, rng *rand.Rand, n int, secret string, sent gatewaytest.Delivery) (held []string) {
 	t.Helper()
 	key, err := credential.ParseSecret(secret)

@@ -20,19 +20,19 @@ import (
 )
 
 // fuzzer draws requests for one gateway, whose sessions, keys and cookies it
-// knows: half of its requests are those of an honest client.
+// knows. Half of its requests are like those of an honest client.
 type fuzzer struct {
 	rng        *rand.Rand
-	turn       int                 // of the next route among the pages
-	api, pages []*echo.Route       // all that the gateway serves, and a page that it does not
-	keys       []string            // live, test, revoked and of a disabled tenant
+	turn       int                 // index of the next route of the pages
+	api, pages []*echo.Route       // all routes that the gateway serves, and a page that it does not have
+	keys       []string            // live, test, revoked, and of a disabled tenant
 	parameters map[string][]string // honest values of a route's parameters, by name
 	cookies    []string            // Cookie lines of browsers that own sessions
 }
 
 var phoneAddress = regexp.MustCompile(`/h/([A-Za-z0-9_-]{43})`)
 
-// prepare makes sessions in several states with their browsers.
+// prepare creates sessions in several states with their browsers.
 func prepare(t *testing.T, g *gatewaytest.Gateway) *fuzzer {
 	t.Helper()
 	f := &fuzzer{parameters: map[string][]string{
@@ -66,7 +66,7 @@ func prepare(t *testing.T, g *gatewaytest.Gateway) *fuzzer {
 		param(":session_id", s.SessionID)
 		param(":token", link[strings.LastIndex(link, "/")+1:])
 		if i%3 == 0 {
-			continue // nobody has come yet
+			continue // nobody has opened it yet
 		}
 		browser := gatewaytest.Browser()
 		post(t, browser, link+"/start")
@@ -160,9 +160,9 @@ func linesWith(log string, words ...string) (found []string) {
 	return found
 }
 
-// request draws a request: for each field an honest value or a hostile one. The
-// routes of the pages are taken in turn, so that none is left out, and the few of the
-// API get as much as all others together.
+// request draws a request: for each field an honest or a hostile value. It takes
+// the routes of the pages in turn, so that none is left out, and draws the few
+// routes of the API as often as all pages together.
 func (f *fuzzer) request() request {
 	f.turn++
 	route := f.pages[f.turn%len(f.pages)]
@@ -177,9 +177,10 @@ func (f *fuzzer) request() request {
 		r.body, r.chunked = f.body(), f.rng.IntN(5) == 0
 	}
 	if slices.ContainsFunc(r.header, func(line string) bool { return strings.HasPrefix(line, "Expect:") }) {
-		// As a client that waits for an answer before it sends the body (RFC 9110, 10.1.1):
-		// net/http refuses what it cannot meet and closes at once, which a body
-		// that is on its way turns into a reset connection, without the answer.
+		// Like a client that waits for an answer before it sends the body (RFC
+		// 9110, 10.1.1). net/http refuses an expectation that it cannot meet and
+		// closes at once; a body that is already on its way then resets the
+		// connection, and the answer is lost.
 		r.body, r.chunked = "", false
 	}
 	return r
@@ -187,7 +188,7 @@ func (f *fuzzer) request() request {
 
 func (f *fuzzer) often() bool { return f.rng.IntN(4) > 0 }
 
-// none is the path of what is served nowhere, as the log names it.
+// none is the route in the log for a path that is not served.
 const none = "none"
 
 var parameter = regexp.MustCompile(`:\w+|\*`)
@@ -221,7 +222,7 @@ var headerNames = []string{
 }
 
 func (f *fuzzer) headers(route string) []string {
-	host := "localhost:8080" // the dashboard answers under its own name only
+	host := "localhost:8080" // the dashboard answers only to its own host name
 	if !f.often() {
 		host = canary + ".example"
 	}

@@ -19,19 +19,19 @@ import (
 	"github.com/coder/websocket/wsjson"
 )
 
-// steps is how many positions of the head there are from level to turned.
+// steps is the number of positions of the head from level to turned.
 const steps = 7
 
-// view is a camera's picture of a head: one of the positions towards a prompt's
-// direction, in full size or as small as pictures that only guide.
+// view is a camera's picture of a head: a position on the way to a prompt's
+// direction, in full size or in the small size of pictures that only guide.
 type view struct {
-	direction int // of liveness.Actions; 0 when level
+	direction int // index in liveness.Actions; 0 when level
 	step      int
 	full      bool
 }
 
-// album holds pictures of one head, drawn before they are needed, because a
-// crowd that draws while it is checked would take the processor from the server.
+// album holds pictures of one head. They are drawn in advance, because drawing
+// during the checks would take processor time from the server.
 type album struct {
 	head *puppet.Head
 
@@ -50,7 +50,7 @@ func newAlbum(t *testing.T) *album {
 	return &album{head: head, random: random, camera: puppet.NewCamera(random), pictures: map[view][][]byte{}}
 }
 
-// fill draws as many pictures of each view as one check usually takes.
+// fill draws as many pictures of each view as one check usually needs.
 func (a *album) fill(t *testing.T) {
 	for direction := range liveness.Actions {
 		for step := range steps + 1 {
@@ -72,7 +72,7 @@ func (a *album) fill(t *testing.T) {
 	}
 }
 
-// picture returns the picture n of a view.
+// picture returns picture n of a view.
 func (a *album) picture(v view, n int) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -103,19 +103,20 @@ func (a *album) draw(v view) ([]byte, error) {
 	return a.camera.Shoot(frame)
 }
 
-// person is somebody before a camera who does what the page asks for.
+// person is a person in front of a camera who does what the page asks for.
 type person struct {
 	album   *album
 	used    map[view]int
 	prompt  string
-	since   time.Time // they have read it
-	towards int       // the direction in which they are turned
-	part    float64   // how far, 0 to 1
+	since   time.Time // when they have read the prompt
+	towards int       // the direction in which the head is turned
+	part    float64   // how far it is turned, 0 to 1
 	at      time.Time
 }
 
 // A person's times: from reading to moving, and for half the way from one
-// direction to the next, which is through level here and slower than straight.
+// direction to the next. The way leads through level here, so it takes longer
+// than a straight one.
 const (
 	reaction = 300 * time.Millisecond
 	turn     = 400 * time.Millisecond
@@ -127,8 +128,8 @@ const (
 	promptGap = 280 * time.Millisecond
 )
 
-// reads shows the person a prompt and returns how long the page waits from one
-// picture to the next.
+// reads shows the person a prompt and returns how long the page waits before the
+// next picture.
 func (p *person) reads(prompt string, now time.Time) time.Duration {
 	if prompt == p.prompt {
 		return gap
@@ -147,7 +148,7 @@ func (p *person) look(full bool, now time.Time) ([]byte, error) {
 	moved := float64(moving) / float64(turn)
 	p.at = now
 	if wanted := slices.Index(liveness.Actions, liveness.Prompt(p.prompt)); moving > 0 {
-		if p.towards != wanted || wanted < 0 { // back to level first
+		if p.towards != wanted || wanted < 0 { // the head returns to level first
 			back := min(moved, p.part)
 			p.part, moved = p.part-back, moved-back
 			if p.part == 0 {
@@ -163,24 +164,24 @@ func (p *person) look(full bool, now time.Time) ([]byte, error) {
 		v.direction = 0
 	}
 	if v.step > steps/2 {
-		v.full = false // a frame on the way decides nothing
+		v.full = false // a frame of the moving head does not count
 	}
 	p.used[v]++
 	return p.album.picture(v, p.used[v]-1)
 }
 
-// course is how the checks of one session went.
+// course records how the checks of one session went.
 type course struct {
 	took     time.Duration // from the first connection to the result
 	frames   int
 	bytes    int
-	verdicts int   // challenges that ended by what was seen
-	dropped  int   // ended otherwise
-	places   []int // in line, as told
+	verdicts int   // challenges that ended with a verdict
+	dropped  int   // challenges that ended otherwise
+	places   []int // reported places in line
 }
 
-// check goes through camera checks of a session, as the page would, until one
-// leads on, and returns how it went.
+// check performs camera checks of a session, like the page, until one leads on,
+// and returns how they went.
 func (a *album) check(ctx context.Context, o owned, ended func() bool) (c course, err error) {
 	start := time.Now()
 	for {
@@ -200,15 +201,15 @@ func (a *album) check(ctx context.Context, o owned, ended func() bool) (c course
 		}
 		if next == "" && err != nil {
 			select {
-			case <-time.After(3 * time.Second): // as the page does when it is told to wait
+			case <-time.After(3 * time.Second): // like the page when it is asked to wait
 			case <-ctx.Done():
 			}
 		}
 	}
 }
 
-// once goes through one connection. It returns whether the challenge had begun,
-// and what the server said at the end, if anything.
+// once uses one connection. It returns whether the challenge had begun, and what
+// the server sent at the end, if anything.
 func (a *album) once(ctx context.Context, o owned, c *course) (begun bool, next string, err error) {
 	s, err := o.open(ctx)
 	if err != nil {

@@ -19,15 +19,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// talkers of the held streams send what they announce, and goOnBytes is more
-// than the server may take of it: a message, and what the kernel's buffers hold.
+// talkers is how many of the held streams send what they announce, and goOnBytes
+// more than the server may read of it: a message, and the kernel's buffers.
 const (
 	talkers   = 8
 	goOnBytes = 64 << 20
 )
 
-// Streams that are ended by their first message and then announce another one
-// of a pebibyte, which the WebSocket library reads to its end.
+// The first message of these streams makes the server end them. Then they
+// announce another message of a pebibyte, which the WebSocket library would read
+// to its end.
 func TestHeldStreams(t *testing.T) {
 	onEach(t, "Camera streams held open after their end", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		shop := g.Shop(t, "", nil)
@@ -66,7 +67,7 @@ func TestHeldStreams(t *testing.T) {
 		if err := attackers.Wait(); err != nil {
 			t.Error(err)
 		}
-		// Those of the last seconds are still closing now.
+		// The streams of the last seconds are still closing now.
 		neighbour := newVisitor(t, g, shop.Live.APIKey)
 		neighbour.look(1, nil)
 		if err := open.Wait(); err != nil {
@@ -91,7 +92,7 @@ func TestHeldStreams(t *testing.T) {
 	})
 }
 
-// zeros is a reader without an end.
+// zeros is an endless reader.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -99,8 +100,8 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// outlive opens a stream, has it ended for a message of text, and announces a
-// message of a pebibyte, of which it sends nothing.
+// outlive opens a stream, sends a text message so that the server ends it, and
+// announces a message of a pebibyte, of which it sends nothing.
 func (o owned) outlive() (net.Conn, error) {
 	page, err := url.Parse(o.page)
 	if err != nil {
@@ -117,7 +118,7 @@ func (o owned) outlive() (net.Conn, error) {
 		request += "Cookie: " + cookie.String() + "\r\n"
 	}
 	const text, binaryKind, final, masked, wide = 1, 2, 0x80, 0x80, 127
-	key := []byte{0, 0, 0, 0} // leaves what it masks as it is
+	key := []byte{0, 0, 0, 0} // a mask that changes nothing
 	endless := binary.BigEndian.AppendUint64([]byte{final | binaryKind, masked | wide}, 1<<50)
 	if _, err := io.WriteString(conn, request+"\r\n"); err != nil {
 		return conn, err
@@ -129,7 +130,7 @@ func (o owned) outlive() (net.Conn, error) {
 	if _, err := conn.Write(append([]byte{final | text, masked | 2}, append(key, "hi"...)...)); err != nil {
 		return conn, err
 	}
-	for { // until the server's close
+	for { // until the server closes the connection
 		header := make([]byte, 2)
 		if _, err := io.ReadFull(in, header); err != nil {
 			return conn, err

@@ -26,9 +26,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestAbandonedSessions gives one tenant a great many live sessions that nobody
-// finished, which hold all of its credit, and then creates sessions for it and
-// for another tenant, while the gateway gives the credit back.
+// TestAbandonedSessions gives one tenant very many unfinished live sessions that
+// hold all of its credit. Then it creates sessions for this tenant and for
+// another one while the gateway returns the credit.
 func TestAbandonedSessions(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { abandoned(t, "SQLite", gatewaytest.SQLite(t)) })
 	t.Run("postgres", func(t *testing.T) { abandoned(t, "PostgreSQL", pgtest.URL(t)) })
@@ -39,7 +39,7 @@ func abandoned(t *testing.T, dialect, url string) {
 	holds, claims, each := table.Sized(1_000_000, 2_000), table.Sized(1_000_000, 2_000), table.Sized(1_500, 20)
 	r.Didf("%d expired holds and %d expired claims of one tenant, then %d creations for it and for another", holds, claims, each)
 	secret := make([]byte, credential.SecretLen)
-	_, _ = rand.Read(secret) // it never fails
+	_, _ = rand.Read(secret) // Read never fails
 	idle, other := twoShops(t, url, secret)
 	db := beside(t, url)
 	abandon(t, db, idle.Tenant.ID, holds, claims)
@@ -59,7 +59,7 @@ func abandoned(t *testing.T, dialect, url string) {
 }
 
 // twoShops migrates the database and registers two tenants. The second has
-// credit; the first will have what its abandoned sessions give back.
+// credit; the first will have what its abandoned sessions return.
 func twoShops(t *testing.T, url string, secret []byte) (idle, other tenant.Credentials) {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{URL: url})
@@ -84,7 +84,7 @@ func twoShops(t *testing.T, url string, secret []byte) (idle, other tenant.Crede
 	return idle, other
 }
 
-// beside opens the database next to the gateway.
+// beside opens the database directly, next to the gateway.
 func beside(t *testing.T, url string) *sql.DB {
 	t.Helper()
 	driver, dsn := "pgx", url
@@ -101,11 +101,10 @@ func beside(t *testing.T, url string) *sql.DB {
 	return db
 }
 
-// abandon writes what n creations of live sessions leave behind that took all
-// of a tenant's credit an hour ago, and expired claims of idempotency keys.
-// The other tenants get the same credit without the sessions.
-//
-// The statements are for both databases; dialect fills in what is in braces.
+// abandon writes the rows of n live sessions that took all of a tenant's credit
+// an hour ago, and expired claims of idempotency keys. The other tenants get the
+// same credit without sessions. The statements work on both databases; dialect
+// fills in the parts in braces.
 func abandon(t *testing.T, db *sql.DB, tenantID uuid.UUID, holds, claims int) {
 	t.Helper()
 	for _, statement := range []string{
@@ -129,7 +128,7 @@ func abandon(t *testing.T, db *sql.DB, tenantID uuid.UUID, holds, claims int) {
 	}
 }
 
-// dialect fills in what differs between the databases, and the numbers.
+// dialect fills in the parts that differ between the databases, and the numbers.
 func dialect(db *sql.DB, statement string, tenantID uuid.UUID, holds, claims int) string {
 	past := time.Now().Add(-time.Hour).UTC().Format("2006-01-02 15:04:05+00:00")
 	numbers := func(n int) string { return fmt.Sprintf("generate_series(1, %d)", n) }
@@ -150,7 +149,7 @@ func dialect(db *sql.DB, statement string, tenantID uuid.UUID, holds, claims int
 		"{id 'a'}", id("a"), "{id 'b'}", id("b"), "{id 'c'}", id("c"), "{id 'd'}", id("d")).Replace(statement)
 }
 
-// begun waits until the gateway gives holds back that no creation asked for.
+// begun waits until the gateway returns holds by itself, without a creation.
 func begun(t *testing.T, db *sql.DB) (never []string) {
 	t.Helper()
 	for limit := time.Now().Add(table.HangLimit); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
@@ -166,7 +165,7 @@ func begun(t *testing.T, db *sql.DB) (never []string) {
 	return []string{"after " + table.HangLimit.String()}
 }
 
-// creations are a client's, one after the other.
+// creations are the creations of one client, one after the other.
 type creations struct {
 	took    []time.Duration
 	refused []string
@@ -204,8 +203,8 @@ func (c *creations) p99() time.Duration {
 	return c.took[len(c.took)*99/100]
 }
 
-// unexplained lists the tenants whose balance is not the sum of their ledger,
-// and those whose sold units are not the holds that were not given back.
+// unexplained lists the tenants whose balance is not the sum of their ledger, and
+// those whose sold units do not match the holds that were not returned.
 func unexplained(t *testing.T, db *sql.DB) (found []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), `

@@ -18,13 +18,14 @@ import (
 	"agegate/proof/table"
 )
 
-// registered are a shop's callback URLs. Each of their hosts is spelled in
-// many ways below.
+// registered are a shop's callback URLs. The test spells each of their hosts in
+// many ways.
 var registered = []string{
 	"https://ship.example/ok", "https://xn--strae-oqa.example/back", "https://hooks.example:8443/hook",
 }
 
-// places asks the oracle where a browser goes for each URL, "" for nowhere.
+// places asks the oracle for the host to which a browser goes for each URL; ""
+// for none.
 func places(t *testing.T, urls []string) []string {
 	t.Helper()
 	input, err := json.Marshal(urls)
@@ -50,8 +51,8 @@ func places(t *testing.T, urls []string) []string {
 	return found
 }
 
-// The gateway may refuse what a browser understands, but must never accept a
-// URL that a browser takes elsewhere.
+// The gateway may refuse a URL that a browser understands, but must never accept
+// one that takes a browser to another host.
 func TestSpellingsOfCallbackHosts(t *testing.T) {
 	r := table.New(t, "Spellings of callback hosts against the WHATWG parser")
 	g := gatewaytest.Start(t, pgtest.URL(t), "AGEGATE_TEST_DAILY_CAP=-1")
@@ -96,7 +97,7 @@ func accepted(t *testing.T, g *gatewaytest.Gateway, key, url string) bool {
 	return got.status == http.StatusCreated
 }
 
-// Every character of Unicode in the place of one letter of the host.
+// Every Unicode character in place of one letter of the host.
 func TestEveryCharacterInACallbackHost(t *testing.T) {
 	r := table.New(t, "Every character in the place of a letter of the host")
 	rule := tenant.CallbackRule{}
@@ -132,14 +133,14 @@ func TestEveryCharacterInACallbackHost(t *testing.T) {
 	r.None("accepted, but not in ASCII", unicode)
 }
 
-// spellings returns URLs of the registered hosts that every parser reads alike,
-// and URLs that parsers may read differently.
+// spellings returns URLs with the registered hosts that all parsers read in the
+// same way, and URLs that parsers may read differently.
 func spellings() (equal, odd []string) {
 	for _, tail := range []string{"", "/", "/other", "/a/b/../c", "?x=1", "?x=https://evil.example", "/?a=b&c=d", "#top", "/%2e%2e/x", "/@evil.example", "/x:443"} {
 		equal = append(equal, "https://ship.example"+tail, "https://SHIP.Example"+tail, "HTTPS://ship.example:443"+tail, "https://hooks.example:8443"+tail,
 			"https://xn--strae-oqa.example"+tail, "https://XN--strae-OQA.example:443"+tail)
 	}
-	// Before, after and inside the authority.
+	// Characters before, after and inside the authority.
 	for _, c := range []string{
 		" ", "\t", "\n", "\r", "\x00", "\x01", "\x7f", "\u00a0", "\u00ad", "\u200b", "\u200d", "\u2028", "\u2060", "\ufeff", "%20", "%09", "%00", "%2e", "%2f", "%40", "%3a",
 		"/", "\\", "//", "\\\\", "@", ":", "?", "#", ";", ",", "!", "$", "&", "'", "(", ")", "*", "+", "=", "[", "]", "{", "}", "|", "^", "`", "\"", "<", ">", "~", "-", "_", ".", "..",

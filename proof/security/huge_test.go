@@ -12,8 +12,8 @@ import (
 	"agegate/proof/table"
 )
 
-// memoryBound is the most that one request may make the gateway allocate, kept
-// or not. A body of 10 MB held once would be more.
+// memoryBound is the maximum that one request may make the gateway allocate, kept
+// or not. Holding a body of 10 MB once would exceed it.
 const memoryBound = 8 << 20
 
 func TestHugeBodies(t *testing.T) {
@@ -66,8 +66,9 @@ func TestHugeBodies(t *testing.T) {
 	r.Mark("most memory for a request: "+greedy, fmt.Sprintf("< %d MB", memoryBound>>20), fmt.Sprintf("%.1f MB", float64(most)/(1<<20)), most < memoryBound)
 }
 
-// eightTimes sends a request eight times at once. It returns the statuses and
-// what all of the process allocated meanwhile, by request.
+// eightTimes sends a request eight times at the same time. It returns the
+// statuses, and the memory that the whole process allocated meanwhile, per
+// request.
 func eightTimes(t *testing.T, g *gatewaytest.Gateway, sent request) (statuses [8]string, allocated uint64) {
 	t.Helper()
 	var before, after runtime.MemStats

@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// A stranger's request for somebody else's session must be answered byte for
-// byte like one for a session that there never was.
+// A stranger's request for another tenant's session must be answered byte for
+// byte like one for a session that does not exist.
 func TestForeignSessionsLookMissing(t *testing.T) {
 	onEach(t, "Foreign sessions against missing ones", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		receiver := gatewaytest.NewReceiver(t)
@@ -51,7 +51,7 @@ func TestForeignSessionsLookMissing(t *testing.T) {
 	})
 }
 
-// sessionIn makes a test or live session in a state.
+// sessionIn creates a test or live session in a state.
 func sessionIn(t *testing.T, g *gatewaytest.Gateway, key, state string) string {
 	t.Helper()
 	s := g.Create(t, key, 18)
@@ -64,7 +64,7 @@ func sessionIn(t *testing.T, g *gatewaytest.Gateway, key, state string) string {
 	return s.SessionID
 }
 
-// lookUp returns the whole answer but for its date and request id.
+// lookUp returns the whole answer except its date and request ID.
 func lookUp(t *testing.T, client *wire, path, key string) string {
 	t.Helper()
 	got := client.insist(t, request{method: http.MethodGet, target: path, header: []string{"Host: gateway.example", "X-API-Key: " + key}})
@@ -77,8 +77,8 @@ func lookUp(t *testing.T, client *wire, path, key string) string {
 	return strings.Join(kept, "")
 }
 
-// foreignEvents asks the services behind the operator's commands for another
-// tenant's deliveries.
+// foreignEvents asks the services of the operator's commands for another tenant's
+// deliveries.
 func foreignEvents(t *testing.T, g *gatewaytest.Gateway, ownerKey string, stranger uuid.UUID) (told []string) {
 	t.Helper()
 	g.Force(t, gatewaytest.Browser(), g.Create(t, ownerKey, 18), "verified")

@@ -17,9 +17,9 @@ import (
 // linkUses is how often a link may be posted in a quarter of an hour.
 const linkUses = 10
 
-// The holder of an invitation posts passwords to it again and again: for many
-// made-up addresses at once, and for the address of somebody with an account, who
-// logs in meanwhile.
+// The holder of an invitation posts passwords to it repeatedly: for many invented
+// addresses at the same time, and for the address of an existing account, whose
+// user logs in meanwhile.
 func TestInvitationsWithPasswords(t *testing.T) {
 	onEach(t, "Passwords posted to an invitation", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		const guess = "four wrong owls under a moon"

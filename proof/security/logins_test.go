@@ -14,9 +14,9 @@ import (
 	"agegate/proof/table"
 )
 
-// TestMadeUpLogIns: strangers try made-up addresses and one real one, more often
-// than the gateway checks passwords, while a user logs in again and again in a
-// browser that they have logged in with before.
+// TestMadeUpLogIns: strangers try invented addresses and a real one, more often
+// than the gateway checks passwords, while a user logs in repeatedly in a browser
+// in which they have logged in before.
 func TestMadeUpLogIns(t *testing.T) {
 	for name, url := range map[string]func(*testing.T) string{
 		"SQLite":     func(t *testing.T) string { return gatewaytest.SQLite(t) },

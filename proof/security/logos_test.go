@@ -17,16 +17,16 @@ import (
 	"agegate/proof/table"
 )
 
-// The scans of hostile logos: as many as fit, which took 21 seconds, and as many as
-// a logo may have.
+// The numbers of scans in hostile logos: the most that fit into a file, which
+// took 21 seconds, and the most that are allowed.
 const (
 	tooManyScans = 12_000
 	allowedScans = 32
 )
 
 // A member of a tenant uploads logos with more scans than any program writes, and
-// then many of the costliest that are allowed at once, while a member of another
-// tenant uploads honest ones.
+// then many of the most expensive allowed ones at the same time, while a member
+// of another tenant uploads honest ones.
 func TestLogosOfManyScans(t *testing.T) {
 	hostile, costly := scanned(tooManyScans), scanned(allowedScans)
 	var picture bytes.Buffer
@@ -90,7 +90,8 @@ func TestLogosOfManyScans(t *testing.T) {
 	})
 }
 
-// brandOwner returns an owner of a new tenant, and where its logo is uploaded.
+// brandOwner returns an owner of a new tenant, and the path to which its logo is
+// uploaded.
 func brandOwner(t *testing.T, g *gatewaytest.Gateway) (owner *gatewaytest.Staff, path string) {
 	t.Helper()
 	id := g.Shop(t, "", nil).Tenant.ID
@@ -99,13 +100,13 @@ func brandOwner(t *testing.T, g *gatewaytest.Gateway) (owner *gatewaytest.Staff,
 	return owner, "/dashboard/" + id.String() + "/settings/branding"
 }
 
-// scanned returns a grey progressive JPEG of 2,000 by 2,000 pixels with so many
-// scans, each of which says in 21 bytes that nothing changes.
+// scanned returns a grey progressive JPEG of 2,000 by 2,000 pixels with the given
+// number of scans. Each scan of 21 bytes says that nothing changes.
 func scanned(scans int) []byte {
 	b := bytes.NewBuffer([]byte{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0}) // quantization table 0
 	b.Write(bytes.Repeat([]byte{1}, 64))
 	b.Write([]byte{0xff, 0xc2, 0, 11, 8, 2000 >> 8, 2000 & 0xff, 2000 >> 8, 2000 & 0xff, 1, 1, 0x11, 0}) // progressive frame
-	b.Write([]byte{0xff, 0xc4, 0, 20, 0x10, 1})                                                          // a code: end of 16,384 blocks
+	b.Write([]byte{0xff, 0xc4, 0, 20, 0x10, 1})                                                          // a code that means: end of 16,384 blocks
 	b.Write(make([]byte, 15))
 	b.WriteByte(0xe0)
 	for range scans {

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// onEach runs an attack against a gateway with models on SQLite and on
+// onEach runs an attack against a gateway with models, on SQLite and on
 // PostgreSQL.
 func onEach(t *testing.T, name string, attack func(t *testing.T, g *gatewaytest.Gateway, r *table.Row)) {
 	models, err := filepath.Abs("../../models")

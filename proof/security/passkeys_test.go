@@ -26,21 +26,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// The passkeys' address, by gatewaytest's default.
+// The origin of the passkeys: gatewaytest's default.
 const (
 	passkeyOrigin = "http://localhost:8080"
 	passkeyHost   = "localhost"
 )
 
 // The RSA keys of hostile passkeys, in bytes. A log-in sends a signature as large
-// as the key, and a registration both. Either fits into a form.
+// as the key, and a registration sends both. All fit into a form.
 const (
 	hugeLogIn        = 37_500
 	hugeRegistration = 20_000
 )
 
-// Passkeys with an RSA key that is so large that one check of a signature takes
-// seconds, while a user logs in again and again by a passkey.
+// Log-ins by passkeys with so large an RSA key that checking one signature takes
+// seconds, while a user logs in repeatedly by a normal passkey.
 func TestHugeKeysInPasskeys(t *testing.T) {
 	onEach(t, "Huge RSA keys in passkeys", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		const tries = 8
@@ -67,7 +67,7 @@ func TestHugeKeysInPasskeys(t *testing.T) {
 			registered = append(registered, fmt.Sprintf("%d passkeys stored", added))
 		}
 
-		// Those which were stored before their size was limited.
+		// Passkeys that were stored before the size was limited.
 		var huge []softPasskey
 		for range 5 {
 			huge = append(huge, storePasskey(t, g, owner.User, coseRSA(t, hugeLogIn), nil))
@@ -104,7 +104,7 @@ func TestHugeKeysInPasskeys(t *testing.T) {
 
 var passkeyOptions = regexp.MustCompile(`data-options="([^"]+)"`)
 
-// challengeAt returns the challenge for passkeys on a page of the dashboard.
+// challengeAt returns the passkey challenge on a page of the dashboard.
 func challengeAt(t *testing.T, browser *gatewaytest.Staff, path string) string {
 	t.Helper()
 	_, page := browser.Get(t, path)
@@ -119,7 +119,7 @@ func challengeAt(t *testing.T, browser *gatewaytest.Staff, path string) string {
 // softPasskey is a passkey whose authenticator is a program.
 type softPasskey struct {
 	id  []byte
-	key *ecdsa.PrivateKey // nil signs with as many bytes as a huge key asks for
+	key *ecdsa.PrivateKey // if nil, the signature is as long as a huge key requires
 }
 
 // storePasskey stores a passkey of a user.
@@ -137,7 +137,7 @@ func storePasskey(t *testing.T, g *gatewaytest.Gateway, user account.User, cose 
 	return softPasskey{id[:], key}
 }
 
-// response is what a browser sends to log in by the passkey.
+// response returns what a browser sends to log in with the passkey.
 func (p softPasskey) response(t *testing.T, challenge string) string {
 	t.Helper()
 	client := clientData("webauthn.get", challenge)
@@ -155,8 +155,8 @@ func (p softPasskey) response(t *testing.T, challenge string) string {
 		encodeURL(p.id), encodeURL(p.id), encodeURL([]byte(client)), encodeURL(data), encodeURL(signature))
 }
 
-// hugeCreation is what a browser sends to register a passkey, here one with a huge
-// key that attests itself.
+// hugeCreation returns what a browser sends to register a passkey, here one with
+// a huge key that attests itself.
 func hugeCreation(t *testing.T, challenge string) string {
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())
@@ -177,7 +177,8 @@ func clientData(kind, challenge string) string {
 	return fmt.Sprintf(`{"type":%q,"challenge":%q,"origin":%q,"crossOrigin":false}`, kind, challenge, passkeyOrigin)
 }
 
-// authenticatorData is that of an authenticator that does not count uses.
+// authenticatorData returns the data of an authenticator that does not count
+// uses.
 func authenticatorData(flags byte) []byte {
 	host := sha256.Sum256([]byte(passkeyHost))
 	return append(host[:], flags, 0, 0, 0, 0)

@@ -13,8 +13,8 @@ import (
 	"agegate/proof/table"
 )
 
-// TestRefusedDocuments shows refused documents to a check again and again, and
-// begins something else before each refusal is applied.
+// TestRefusedDocuments repeatedly shows refused documents to a check, and begins
+// something else before each refusal is applied.
 func TestRefusedDocuments(t *testing.T) {
 	onEach(t, "Documents shown after a refusal", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		shop := g.Shop(t, "", consenting)
@@ -68,8 +68,8 @@ func TestRefusedDocuments(t *testing.T) {
 	})
 }
 
-// fill sends a form of the session's page, or asks for the page without one, and
-// returns what it leads to.
+// fill sends a form of the session's page, or requests the page if there is no
+// form, and returns the address it leads to.
 func (o owned) fill(t *testing.T, path string, form url.Values) string {
 	t.Helper()
 	method := http.MethodPost
@@ -97,11 +97,11 @@ func (o owned) fill(t *testing.T, path string, form url.Values) string {
 
 var sampleWallet = regexp.MustCompile(`href="(/sample-wallet/[^"]+)"`)
 
-// showsDocument asks the sample wallet for a document of somebody of an age, and
-// reports whether the session took it.
+// showsDocument asks the sample wallet for a document of a person of an age, and
+// reports whether the session accepted it.
 func (o owned) showsDocument(t *testing.T, g *gatewaytest.Gateway, years string) bool {
 	t.Helper()
-	o.fill(t, "/wallet", nil) // applies what waits
+	o.fill(t, "/wallet", nil) // applies the waiting answer
 	o.fill(t, "/document", url.Values{"choice": {"wallet"}})
 	sample := sampleWallet.FindStringSubmatch(o.fill(t, "/wallet", nil))
 	if sample == nil {

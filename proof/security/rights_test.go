@@ -12,7 +12,7 @@ import (
 	"agegate/proof/table"
 )
 
-// TestFormerOwners lets owners prepare their return, and then demotes, removes
+// TestFormerOwners lets owners prepare ways to return, and then demotes, removes
 // or disables them.
 func TestFormerOwners(t *testing.T) {
 	onEach(t, "Owners who lose their right", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {

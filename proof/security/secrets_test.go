@@ -21,8 +21,8 @@ import (
 
 const urlCanary = "zqurlcanary7x"
 
-// After a whole loop of sessions, the log and the database hold none of what
-// opens, signs or proves something, in no usual notation.
+// After a whole sequence of sessions, the log and the database contain no secret
+// that opens, signs or proves something, in any usual notation.
 func TestSecretsAreNowhere(t *testing.T) {
 	onEach(t, "Secrets in the log and the database", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		receiver := gatewaytest.NewReceiver(t)
@@ -89,9 +89,9 @@ func credentials(t *testing.T, shop tenant.Credentials) map[string]string {
 	return secrets
 }
 
-// walk makes a session, begins it in a browser, consents, hands it over to a
-// phone and, if it is a test session, forces a pass. It returns every secret
-// that was handed out on the way.
+// walk creates a session, begins it in a browser, consents, hands it over to a
+// phone and, if it is a test session, forces a pass. It returns every secret that
+// the gateway issued in the process.
 func walk(t *testing.T, g *gatewaytest.Gateway, key, n string) map[string]string {
 	t.Helper()
 	idempotency := "zqidempotency7x-" + n
@@ -129,7 +129,7 @@ func walk(t *testing.T, g *gatewaytest.Gateway, key, n string) map[string]string
 	return secrets
 }
 
-// notations are the ways in which a secret would be written by accident.
+// notations returns the forms in which a secret could be written by accident.
 func notations(secret string) []string {
 	raw := []byte(secret)
 	return []string{
@@ -138,8 +138,8 @@ func notations(secret string) []string {
 	}
 }
 
-// dump returns all values of each column of every table, by table.column, and
-// on SQLite the bytes of the files, in which deleted rows would still be.
+// dump returns all values of each column of every table, by table.column, and on
+// SQLite the bytes of the files, which may still contain deleted rows.
 func dump(t *testing.T, g *gatewaytest.Gateway) (columns map[string]string, file []byte) {
 	t.Helper()
 	driver, dsn, tables := "pgx", g.DB, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
@@ -169,7 +169,7 @@ func dump(t *testing.T, g *gatewaytest.Gateway) (columns map[string]string, file
 
 type field struct{ column, value string }
 
-// rows returns every field of a query's result as text; bytes also in hex.
+// rows returns every field of a query's result as text; byte fields also in hex.
 func rows(t *testing.T, db *sql.DB, query string) (fields []field) {
 	t.Helper()
 	result, err := db.QueryContext(t.Context(), query)

@@ -53,10 +53,10 @@ func TestSittingBesideAFlood(t *testing.T) {
 	r.Within("ended by the clock after", sat, sittingWall+maxTurn)
 }
 
-// sit shows the stream of the assisted mode a head that is still, with open eyes,
-// until the check ends, or in the short form for some frames. It returns how long
-// that took from the first deciding frame, how many frames, and how many answers
-// had everything that the check needs.
+// sit sends the stream of the assisted mode pictures of a still head with open
+// eyes until the check ends, or in the short form for some frames. It returns how
+// long that took from the first deciding frame, how many frames, and how many
+// answers had everything that the check needs.
 func (a *album) sit(t *testing.T, o owned) (sat time.Duration, frames, full int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*table.HangLimit)
@@ -76,7 +76,7 @@ func (a *album) sit(t *testing.T, o owned) (sat time.Duration, frames, full int)
 		if err := wsjson.Read(ctx, conn, &last); err != nil {
 			t.Fatalf("after %d frames: %v", frames, err)
 		}
-		if last.Place > 0 { // in line
+		if last.Place > 0 { // waiting in line
 			continue
 		}
 		if last.Nonce != "" {

@@ -15,15 +15,15 @@ import (
 	"agegate/proof/table"
 )
 
-// closeTime is when a slow connection must be gone, goodTime what 99 of 100
-// good requests take meanwhile.
+// closeTime is the time after which a slow connection must be closed, and
+// goodTime the time that 99 of 100 good requests may take meanwhile.
 const (
 	closeTime = 10 * time.Second
 	goodTime  = 50 * time.Millisecond
 )
 
-// slow are ways to hold a connection: what is sent first, and then, byte by
-// byte, once a second. Nothing is sent after the last byte.
+// slow are ways to hold a connection: what is sent first, and what is then sent
+// byte by byte, one per second. Nothing is sent after the last byte.
 var slow = []struct{ name, first, drip string }{
 	{"says nothing", "", ""},
 	{"stops in the request line", "GET /v/", ""},
@@ -78,9 +78,8 @@ func TestSlowConnections(t *testing.T) {
 	r.Within("99 of 100 good requests answered within", good[len(good)*99/100], goodTime)
 }
 
-// hold keeps a connection as long as the server lets it, and returns how long
-// that was and what the server said. A connection that cannot be made was not
-// held.
+// hold keeps a connection as long as the server allows, and returns how long that
+// was and the server's answer. A connection that was refused was not held.
 func hold(address, first, drip string) (held time.Duration, answer string) {
 	start := time.Now()
 	conn, err := net.DialTimeout("tcp", address, table.HangLimit)
@@ -110,8 +109,9 @@ func hold(address, first, drip string) (held time.Duration, answer string) {
 	return time.Since(start), said.String()
 }
 
-// goodRequests asks for a session's status, 50 times a second, until done is
-// closed. It returns the times of all and what was not answered with 200.
+// goodRequests requests a session's status 50 times a second until done is
+// closed. It returns the times of all requests, and the answers that were not
+// 200.
 func goodRequests(t *testing.T, g *gatewaytest.Gateway, key, id string, done <-chan struct{}) (took []time.Duration, bad []string) {
 	client := newWire(t, g.URL)
 	for {

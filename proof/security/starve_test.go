@@ -21,16 +21,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// starveFactor is how much longer than on an idle gateway 95 of 100 honest
-// frames may take while a hostile tenant floods, and maxGoroutines what the process,
-// the attackers in it, may run.
+// starveFactor is how much longer than on an idle gateway 95 of 100 honest frames
+// may take while a hostile tenant floods the gateway. maxGoroutines is how many
+// goroutines the process may run, including the attackers.
 const (
 	starveFactor  = 3
 	maxGoroutines = 2000
 )
 
-// A tenant floods the models with the costliest pictures allowed, while a
-// shopper of another tenant is before the camera.
+// A tenant floods the models with the most expensive pictures allowed while a
+// shopper of another tenant is in front of the camera.
 func TestStarvedInference(t *testing.T) {
 	models, err := filepath.Abs("../../models")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestStarvedInference(t *testing.T) {
 	}
 	for _, attack := range []struct {
 		name            string
-		sessions, hands int // hands work at each session
+		sessions, hands int // number of sessions, and of senders per session
 		flood           func(context.Context, owned, []byte)
 	}{
 		{"Inference flooded by many sessions", table.Sized(190, 12), 1, insist},
@@ -82,8 +82,8 @@ func TestStarvedInference(t *testing.T) {
 	}
 }
 
-// costly returns a picture with the most pixels allowed, and noise, which takes
-// long to decode.
+// costly returns a picture with the maximum number of pixels, and noise, which
+// takes long to decode.
 func costly(t testing.TB, data []byte) []byte {
 	t.Helper()
 	small, err := jpeg.Decode(bytes.NewReader(data))
@@ -99,7 +99,7 @@ func costly(t testing.TB, data []byte) []byte {
 	return visiontest.JPEG(t, big)
 }
 
-// insist sends one picture after the other, each as soon as the last one is
+// insist sends one picture after the other, each as soon as the last one was
 // answered.
 func insist(ctx context.Context, o owned, jpeg []byte) {
 	for ctx.Err() == nil {
@@ -115,13 +115,13 @@ func insist(ctx context.Context, o owned, jpeg []byte) {
 	}
 }
 
-// bandwidth is how many pictures of half a megabyte all who take over send each
-// second, about what a gigabit carries. More would starve a machine of any
-// server, and here the attackers run on it, too.
+// bandwidth is how many pictures of half a megabyte all attackers that take over
+// streams send per second: about as much as a gigabit carries. More would starve
+// any server, and here the attackers run on the same machine.
 var bandwidth = rate.NewLimiter(160, 1)
 
-// takeOver opens one stream after the other, sends a picture on each and
-// listens to none.
+// takeOver opens one stream after the other, sends a picture on each, and reads
+// from none.
 func takeOver(ctx context.Context, o owned, jpeg []byte) {
 	for bandwidth.Wait(ctx) == nil {
 		s, err := o.dial(ctx)

@@ -15,7 +15,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Camera streams of a browser that owns its session, with messages no honest
+// Camera streams of a browser that owns its session, with messages that no honest
 // page sends.
 func TestHostileStreams(t *testing.T) {
 	onEach(t, "Hostile camera streams", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
@@ -49,7 +49,7 @@ func TestHostileStreams(t *testing.T) {
 }
 
 // abuse sends some frames and then one that must end the stream. It returns
-// everything the server said and whether it ended the stream.
+// everything that the server sent, and whether the server ended the stream.
 func abuse(ctx context.Context, conn *websocket.Conn, rng *rand.Rand) (said string, ended bool) {
 	ctx, cancel := context.WithTimeout(ctx, table.HangLimit)
 	defer cancel()
@@ -87,7 +87,7 @@ func abuse(ctx context.Context, conn *websocket.Conn, rng *rand.Rand) (said stri
 	case 1:
 		last = append([]byte(canary+"000000"), last[16:]...) // of another check
 	case 2:
-		last = []byte(canary) // no frame
+		last = []byte(canary) // not a frame
 	}
 	if conn.Write(ctx, kind, last) != nil {
 		return said, false

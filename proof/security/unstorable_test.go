@@ -20,13 +20,12 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// unstorable is text that PostgreSQL does not store: with a NUL, and not UTF-8.
+// unstorable is text that PostgreSQL cannot store: with a NUL, and not UTF-8.
 var unstorable = []string{"a\x00b", "a\xff\xfeb"}
 
-// TestUnstorableText sends text that no database stores in every parameter of every
-// route: of the path, of the query, of the form, in headers and in cookies. The
-// routes are those that the gateway serves, and the names those that its source
-// reads.
+// TestUnstorableText sends text that no database stores in every parameter of
+// every route: in the path, the query, the form, headers and cookies. The routes
+// are those that the gateway serves; the names are those that its source reads.
 func TestUnstorableText(t *testing.T) {
 	names := readNames(t)
 	onEach(t, "Text with a NUL or not in UTF-8", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
@@ -114,7 +113,7 @@ func (a *unstorableText) attack(route *echo.Route, names []string, turn int) {
 	}
 }
 
-// fill fills in a route's parameters, the one with the index by text.
+// fill fills in a route's parameters. The one at index gets text.
 func (a *unstorableText) fill(path string, index int, text string) string {
 	i := -1
 	return parameter.ReplaceAllStringFunc(path, func(name string) string {

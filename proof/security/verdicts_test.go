@@ -25,9 +25,9 @@ func sideOf(g *gatewaytest.Gateway) side {
 	return side{g.App.Sessions, session.NewHandovers(g.App.Sessions, g.App.Store)}
 }
 
-// TestVerdictsOnOldRows gives sessions verdicts from streams that opened before
-// something else happened to the session, elsewhere or at the same moment.
-// SQLite has one server, whose streams are the two sides.
+// TestVerdictsOnOldRows submits verdicts from streams that opened before
+// something else happened to the session, elsewhere or at the same moment. SQLite
+// has one server, whose streams are the two sides.
 func TestVerdictsOnOldRows(t *testing.T) {
 	const settings = "AGEGATE_FREE_CHECKS_PER_MONTH=-1"
 	t.Run("sqlite", func(t *testing.T) {
@@ -42,8 +42,8 @@ func TestVerdictsOnOldRows(t *testing.T) {
 	})
 }
 
-// shopper is a session that its browser has begun and consented to, with a
-// phone that has taken its handover, as a stream read it when it opened.
+// shopper is a session that its browser has begun and consented to, with a phone
+// that has accepted its handover, as a stream read it when it opened.
 type shopper struct {
 	view  session.Session
 	phone session.Claim
@@ -70,7 +70,7 @@ func newShopper(t *testing.T, g *gatewaytest.Gateway, key string, at side) shopp
 	return shopper{view, session.PhoneClaim(offer.Token, phoneCookie)}
 }
 
-// found is a result of the camera.
+// found returns a result of the camera.
 func found(result session.Result, by session.Claim) session.CheckResult {
 	years := map[session.Result]float64{session.ResultVerified: 40.5, session.ResultFallback: 15.5}[result]
 	return session.CheckResult{Result: result, Source: session.SourceCamera, Estimate: &years, Claim: by}
@@ -88,7 +88,8 @@ func verdictsOnOldRows(t *testing.T, g *gatewaytest.Gateway, sides [2]side, r *t
 	}
 	var passed, struck, phones, lost, kept, double []string
 	for range sessions {
-		// An offer on one side, then a pass and the strikes of the other.
+		// One side offers the document check; then a pass and strikes come from
+		// the other.
 		s := newcomer()
 		_, err := sides[0].sessions.Resolve(t.Context(), s.view, found(session.ResultFallback, session.Claim{}))
 		noteUnless(&lost, s, err == nil)
@@ -98,13 +99,13 @@ func verdictsOnOldRows(t *testing.T, g *gatewaytest.Gateway, sides [2]side, r *t
 			after, err = sides[1].sessions.Strike(t.Context(), s.view, session.Claim{})
 			noteUnless(&struck, s, errors.Is(err, session.ErrLate) && after.DocumentOpen() && after.Strikes == 0)
 		}
-		// Consent withdrawn behind the stream's back.
+		// Consent is withdrawn after the stream opened.
 		s = newcomer()
 		withdrawn := sides[1].sessions.Consent(t.Context(), s.view, false)
 		after, err = sides[0].sessions.Resolve(t.Context(), s.view, found(session.ResultVerified, session.Claim{}))
 		noteUnless(&lost, s, withdrawn == nil && err == nil && after.Status == session.StatusPassed)
 		noteUnless(&kept, s, after.DetectedAge == nil)
-		// The phone's code replaced.
+		// The phone's code is replaced.
 		s = newcomer()
 		replaced := sides[1].handovers.Offer(t.Context(), s.view, browserCookie)
 		_, started := sides[0].sessions.StartAttempt(t.Context(), s.view, s.phone)
@@ -131,8 +132,9 @@ func noteUnless(found *[]string, s shopper, fine bool) {
 	}
 }
 
-// race lets both sides report results at once, while consent is withdrawn and
-// the phone's code replaced. Exactly one of the camera's results may apply.
+// race lets both sides report results at the same time, while consent is
+// withdrawn and the phone's code replaced. Exactly one of the camera's results
+// may apply.
 func race(t *testing.T, sides [2]side, s shopper) (double []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -172,8 +174,8 @@ func race(t *testing.T, sides [2]side, s shopper) (double []string) {
 	return double
 }
 
-// unbalanced reports a shop whose ledger settles a different number of units
-// than it has completed sessions.
+// unbalanced reports a shop whose ledger has settled another number of units than
+// sessions it has completed.
 func unbalanced(t *testing.T, g *gatewaytest.Gateway, shop tenant.Credentials, all []shopper) []string {
 	t.Helper()
 	settled, completed := 0, 0

@@ -56,7 +56,7 @@ func (o owned) dial(ctx context.Context) (*stream, error) {
 		return nil, err
 	}
 	var hello struct{ Nonce string }
-	for hello.Nonce == "" { // in line
+	for hello.Nonce == "" { // waiting in line
 		if err := wsjson.Read(ctx, s.conn, &hello); err != nil {
 			_ = s.conn.CloseNow()
 			return nil, err
@@ -73,25 +73,25 @@ func (s *stream) send(ctx context.Context, jpeg []byte) error {
 	return s.conn.Write(ctx, websocket.MessageBinary, message)
 }
 
-// visitor is an honest shopper before the camera, again and again.
+// visitor is an honest shopper in front of the camera who repeats the check.
 type visitor struct {
 	t       testing.TB
 	g       *gatewaytest.Gateway
 	key     string // of the shop
 	jpeg    []byte
-	took    []time.Duration // by each answered frame
-	refused []string        // what came instead of an answer
+	took    []time.Duration // by answered frame
+	refused []string        // what the server sent instead of an answer
 }
 
-// newVisitor returns a shopper of the shop with the key, whose picture is
-// blurred: it passes every stage of guidance, and no check ends with it.
+// newVisitor returns a shopper of the shop with the key. Its picture is blurred:
+// it passes every stage of guidance, and no check ends with it.
 func newVisitor(t testing.TB, g *gatewaytest.Gateway, key string) *visitor {
 	small := visiontest.Scene(visiontest.Face(t), [3]int{18, 18, 36}).SubImage(image.Rect(0, 0, 36, 36))
 	return &visitor{t: t, g: g, key: key, jpeg: visiontest.JPEG(t, visiontest.Scene(small, [3]int{320, 240, 320}))}
 }
 
-// look sends so many frames, four a second, each once the one before it is
-// answered, until stop is closed.
+// look sends the given number of frames, at most four a second, each after the
+// answer to the one before, until stop is closed.
 func (v *visitor) look(frames int, stop <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(v.t.Context(), 3*table.HangLimit)
 	defer cancel()
@@ -127,7 +127,7 @@ func (v *visitor) look(frames int, stop <-chan struct{}) {
 		case err != nil:
 			v.refused = append(v.refused, err.Error())
 			s = nil
-		case strings.Contains(string(message), "next"): // the check's time is up
+		case strings.Contains(string(message), "next"): // the check's time is over
 			s = nil
 		default:
 			v.took = append(v.took, time.Since(start))
@@ -135,7 +135,7 @@ func (v *visitor) look(frames int, stop <-chan struct{}) {
 	}
 }
 
-// quantile returns the duration that so large a share of a list is within.
+// quantile returns the duration below which the given share of a list lies.
 func quantile(took []time.Duration, share float64) time.Duration {
 	if len(took) == 0 {
 		return 0

@@ -24,8 +24,8 @@ import (
 // walletLink finds the links to wallets in the page.
 var walletLink = regexp.MustCompile(`href="(openid4vp|av)(://[^"]+)"`)
 
-// walletAnswer is an adult's document which does not answer the request as it
-// asked: it was made for a changed one, or the posted form was changed.
+// walletAnswer is an adult's document that does not answer the request as it was
+// made: the wallet answered a changed request, or the posted form was changed.
 type walletAnswer struct {
 	name    string
 	scheme  string
@@ -44,7 +44,7 @@ func set(name, value string) func(url.Values) {
 	return func(values url.Values) { values.Set(name, value) }
 }
 
-// walletAnswers are answers against the text of OpenID4VP 1.0.
+// walletAnswers are answers that break the rules of OpenID4VP 1.0.
 var walletAnswers = []walletAnswer{
 	{name: "a member of vp_token that is no query", scheme: wallet.SchemeOpenID, request: swapped(`"id":"age"`, `"id":"other"`)},
 	{name: "a member of vp_token that is no query, not encrypted", scheme: wallet.SchemeProofOfAge, request: swapped(`"id":"age"`, `"id":"other"`)},
@@ -72,8 +72,8 @@ var walletAnswers = []walletAnswer{
 	}},
 }
 
-// Real documents of adults, presented otherwise than the request asks: none may
-// pass or count as a document.
+// Genuine documents of adults that are not presented as the request requires:
+// none may pass or count as a document.
 func TestWalletAnswersAgainstTheText(t *testing.T) {
 	onEach(t, "Wallets' answers against the text of OpenID4VP", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		issuer := trustedIssuer(t, g)
@@ -117,16 +117,16 @@ func trustedIssuer(t *testing.T, g *gatewaytest.Gateway) *wallet.SampleIssuer {
 	return issuer
 }
 
-// presentation is a session that asked a wallet, and the answer that it is about
-// to post.
+// presentation is a session that asked a wallet, and the answer that will be
+// posted.
 type presentation struct {
 	shopper  *http.Client
 	page, to string // addresses
 	form     url.Values
 }
 
-// playWallet asks a wallet for a new session, posts an answer and opens the
-// session's page again. It returns the session as it then stands.
+// playWallet creates a session, asks a wallet, posts the answer and opens the
+// session's page again. It returns the updated session.
 func playWallet(t *testing.T, g *gatewaytest.Gateway, issuer *wallet.SampleIssuer, key string, a walletAnswer) session.Session {
 	t.Helper()
 	p := prepareWallet(t, g, issuer, key, a)
@@ -134,7 +134,7 @@ func playWallet(t *testing.T, g *gatewaytest.Gateway, issuer *wallet.SampleIssue
 	return p.session(t, g)
 }
 
-// prepareWallet asks a wallet for a new session and makes the answer.
+// prepareWallet creates a session, asks a wallet and prepares the answer.
 func prepareWallet(t *testing.T, g *gatewaytest.Gateway, issuer *wallet.SampleIssuer, key string, a walletAnswer) presentation {
 	t.Helper()
 	created := g.Create(t, key, 18)
@@ -169,13 +169,13 @@ func prepareWallet(t *testing.T, g *gatewaytest.Gateway, issuer *wallet.SampleIs
 	return p
 }
 
-// post posts the answer as the wallet.
+// post posts the answer like the wallet.
 func (p presentation) post(t *testing.T, g *gatewaytest.Gateway) {
 	t.Helper()
 	walletSend(t, g, gatewaytest.Browser(), http.MethodPost, p.to, p.form)
 }
 
-// session opens the session's page and returns the session as it then stands.
+// session opens the session's page and returns the updated session.
 func (p presentation) session(t *testing.T, g *gatewaytest.Gateway) session.Session {
 	t.Helper()
 	walletSend(t, g, p.shopper, http.MethodGet, p.page+"/wallet", nil)

@@ -13,8 +13,8 @@ import (
 	"agegate/proof/table"
 )
 
-// Answers of wallets with a certificate whose RSA key is so large that one check
-// of a signature takes seconds, while shoppers of another tenant show their wallets.
+// Wallet answers with a certificate whose RSA key is so large that checking one
+// signature takes seconds, while shoppers of another tenant use their wallets.
 func TestHugeKeysInWallets(t *testing.T) {
 	chain := wallettest.Chain(t, wallettest.HugeKey(wallettest.HugeBits))
 	hostile := walletAnswer{scheme: wallet.SchemeProofOfAge, form: func(form url.Values) {

@@ -16,7 +16,7 @@ import (
 )
 
 // request is a raw HTTP/1.1 request. Go's client would refuse or repair many of
-// those tried here.
+// the requests here.
 type request struct {
 	method, target string
 	header         []string // "Name: value"
@@ -24,7 +24,7 @@ type request struct {
 	chunked        bool
 }
 
-// send writes the request without making a copy of its body.
+// send writes the request without copying its body.
 func (r request) send(w io.Writer) {
 	head, tail := fmt.Sprintf("%s %s HTTP/1.1\r\n%s\r\n", r.method, r.target, strings.Join(r.header, "\r\n")), ""
 	switch {
@@ -39,24 +39,24 @@ func (r request) send(w io.Writer) {
 		head += "\r\n"
 	}
 	whole := io.MultiReader(strings.NewReader(head), strings.NewReader(r.body), strings.NewReader(tail))
-	_, _ = io.Copy(w, struct{ io.Reader }{whole}) // the answer says whether it went well
+	_, _ = io.Copy(w, struct{ io.Reader }{whole}) // the answer shows whether this succeeded
 }
 
-// String is how a request is shown, cut where it is long.
+// String returns the request for messages, shortened if it is long.
 func (r request) String() string {
 	var b bytes.Buffer
 	r.send(&b)
 	return fmt.Sprintf("%.400q", b.Bytes())
 }
 
-// answer is a response with all that a client gets to see of it.
+// answer is a response with everything that a client can see.
 type answer struct {
 	status int
 	header http.Header
 	raw    string // header and body
 }
 
-// wire is a client that keeps one connection while the server does.
+// wire is a client that keeps one connection as long as the server does.
 type wire struct {
 	address string
 	conn    net.Conn
@@ -76,8 +76,8 @@ func (w *wire) close() {
 	}
 }
 
-// do sends a request and reads its answer. A kept connection that the server
-// has closed meanwhile is replaced once.
+// do sends a request and reads its answer. It replaces a kept connection once if
+// the server has closed it in the meantime.
 func (w *wire) do(r request) (answer, error) {
 	kept := w.conn != nil
 	a, err := w.once(r)
@@ -91,8 +91,8 @@ func (w *wire) do(r request) (answer, error) {
 	return a, err
 }
 
-// insist is do with retries after a 503, which a gateway that is short of CPU
-// may answer to any request.
+// insist is do with retries after a 503, which an overloaded gateway may answer
+// to any request.
 func (w *wire) insist(t testing.TB, r request) answer {
 	t.Helper()
 	for limit := time.Now().Add(table.HangLimit); ; {
@@ -117,7 +117,8 @@ func (w *wire) once(r request) (answer, error) {
 	if err := w.conn.SetDeadline(time.Now().Add(table.HangLimit)); err != nil {
 		return answer{}, err
 	}
-	// Written while reading: a server may answer before it has read all.
+	// The request is written while the answer is read, because a server may
+	// answer before it has read everything.
 	conn := w.conn
 	go r.send(conn)
 	res, err := http.ReadResponse(w.reader, &http.Request{Method: r.method})

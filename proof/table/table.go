@@ -22,16 +22,16 @@ import (
 	"time"
 )
 
-// HangLimit is how long to wait for something that must happen. Exceeding it
-// means that the gateway hangs.
+// HangLimit is how long to wait for something that must happen. If it takes
+// longer, the gateway hangs.
 const HangLimit = 4 * time.Minute
 
 var full = flag.Bool("full", false, "run everything at full size and hold the marks of time")
 
-// Full reports whether this is the full run. Flags are parsed by then.
+// Full reports whether this is the full run. Call it after the flags were parsed.
 func Full() bool { return *full }
 
-// Sized returns the full run's number in the full run, else the short form's.
+// Sized returns whole in the full run, otherwise short.
 func Sized[T any](whole, short T) T {
 	if *full {
 		return whole
@@ -57,7 +57,7 @@ var (
 	table []*Row
 )
 
-// New opens a row, which the table shows however the test ends.
+// New opens a row, which is shown in the table however the test ends.
 func New(t *testing.T, name string) *Row {
 	t.Helper()
 	r := &Row{t: t, name: name, start: time.Now()}
@@ -74,10 +74,10 @@ func (r *Row) Logf(format string, args ...any) {
 	r.t.Logf(format, args...)
 }
 
-// Didf says what was done to the gateway, and how often.
+// Didf sets the text that says what was done to the gateway, and how often.
 func (r *Row) Didf(format string, args ...any) { r.did = fmt.Sprintf(format, args...) }
 
-// Mark fails the test unless ok.
+// Mark records a mark and fails the test unless ok.
 func (r *Row) Mark(name, want, got string, ok bool) {
 	r.t.Helper()
 	result := "ok"
@@ -88,8 +88,8 @@ func (r *Row) Mark(name, want, got string, ok bool) {
 	r.marks = append(r.marks, mark{name, want, got, result})
 }
 
-// Timely is Mark for values that a busy machine can miss: only the full run
-// fails.
+// Timely is Mark for values that a busy machine can miss: they fail only the full
+// run.
 func (r *Row) Timely(name, want, got string, ok bool) {
 	r.t.Helper()
 	if ok || *full {
@@ -105,7 +105,7 @@ func (r *Row) Within(name string, got, limit time.Duration) {
 	r.Timely(name, "< "+limit.String(), got.Round(100*time.Microsecond).String(), got < limit)
 }
 
-// None marks that nothing was found, and logs the first of what was.
+// None marks that nothing was found; otherwise it logs the first findings.
 func (r *Row) None(name string, found []string) {
 	r.t.Helper()
 	r.Mark(name, "0", fmt.Sprint(len(found)), len(found) == 0)
@@ -126,7 +126,7 @@ func (r *Row) log(found []string) {
 	}
 }
 
-// Print writes the table, in the order of the rows' names.
+// Print writes the table, sorted by the rows' names.
 func Print(w io.Writer) {
 	if len(table) == 0 {
 		return

@@ -7,23 +7,23 @@ import (
 	"agegate/internal/check/liveness"
 )
 
-// Actor is a person before the camera: never quite still, slow to react, and
-// turning in an arc of time. Times are in seconds from any beginning and must
-// not go back.
+// Actor is a person in front of the camera who is never quite still, reacts after
+// a delay, and takes time to turn. Times are in seconds from any start and must
+// not decrease.
 type Actor struct {
-	Home     Pose                          // how they sit when nothing is asked
-	Reply    func(liveness.Prompt) Gesture // the gesture with which they answer a prompt
-	Reaction func() (wait, motion float64) // seconds until they move, and that it takes
+	Home     Pose                          // pose when no prompt is shown
+	Reply    func(liveness.Prompt) Gesture // the gesture that answers a prompt
+	Reaction func() (wait, motion float64) // seconds until the movement begins, and that it lasts
 	Zoom     float64                       // size of the frame relative to the one that Home refers to; 0 means 1
 	random   *rand.Rand
 	sway     [5]wave
 	prompt   liveness.Prompt
-	from     Gesture // what they moved from
+	from     Gesture // the gesture at the start of the movement
 	to       Gesture
-	start    float64 // of the movement
+	start    float64 // when the movement started
 	lasts    float64
-	blinks   float64 // when the present or next blink begins
-	closed   float64 // for how long
+	blinks   float64 // when the current or next blink begins
+	closed   float64 // length of the blink
 }
 
 // Gesture is a deviation from the resting pose, in degrees.
@@ -33,7 +33,8 @@ type wave struct{ size, rate, phase float64 }
 
 func (w wave) at(t float64) float64 { return w.size * math.Sin(2*math.Pi*(w.rate*t+w.phase)) }
 
-// NewActor returns somebody who does what is asked, each a little differently.
+// NewActor returns a person who follows the prompts; each actor does so slightly
+// differently.
 func NewActor(random *rand.Rand, home Pose) *Actor {
 	a := &Actor{Home: home, random: random}
 	a.Reply, a.Reaction = a.Obey, a.human
@@ -43,31 +44,32 @@ func NewActor(random *rand.Rand, home Pose) *Actor {
 	return a
 }
 
-// Obey makes the gesture that a prompt asks for.
+// Obey returns the gesture for a prompt.
 func (a *Actor) Obey(p liveness.Prompt) Gesture {
 	side, up := p.Direction()
 	if side == 0 && up == 0 {
 		return Gesture{}
 	}
 	some := 0.9 + 0.3*a.random.Float64()
-	aside := 4 * (a.random.Float64() - 0.5) // nobody turns exactly straight
+	aside := 4 * (a.random.Float64() - 0.5) // nobody turns in an exactly straight line
 	return Gesture{Yaw: 26*some*side - aside*up, Pitch: 20*some*up + aside*side}
 }
 
-// human returns a wait of a fifth to half a second, and a movement of about
-// that length or a little longer.
+// human returns a wait of a fifth to half a second, and a movement that takes
+// about as long or a little longer.
 func (a *Actor) human() (wait, motion float64) {
 	return 0.2 + 0.3*a.random.Float64(), 0.35 + 0.35*a.random.Float64()
 }
 
-// See shows the person at time t what the page asks for.
+// See shows the person the page's prompt at time t.
 func (a *Actor) See(p liveness.Prompt, t float64) {
 	if p != a.prompt {
 		a.Act(p, t)
 	}
 }
 
-// Act makes the person react to the prompt at time t, also if they have before.
+// Act makes the person react to the prompt at time t, even if they have already
+// reacted to it.
 func (a *Actor) Act(p liveness.Prompt, t float64) {
 	a.prompt = p
 	a.from = a.gesture(t)
@@ -76,7 +78,7 @@ func (a *Actor) Act(p liveness.Prompt, t float64) {
 	a.start += t
 }
 
-// gesture at time t.
+// gesture returns the gesture at time t.
 func (a *Actor) gesture(t float64) Gesture {
 	s := 0.0
 	if t > a.start {
@@ -88,7 +90,7 @@ func (a *Actor) gesture(t float64) Gesture {
 	}
 }
 
-// Pose is how the person holds the head at time t.
+// Pose returns the pose of the head at time t.
 func (a *Actor) Pose(t float64) Pose {
 	g, p := a.gesture(t), a.Home
 	p.Yaw += g.Yaw + a.sway[0].at(t)
@@ -103,8 +105,8 @@ func (a *Actor) Pose(t float64) Pose {
 	return p
 }
 
-// lids says how far the eyes are shut: a blink every two to six seconds, of a
-// fifth to a third of a second.
+// lids returns how far the eyes are shut: the person blinks every two to six
+// seconds, for a fifth to a third of a second.
 func (a *Actor) lids(t float64) float64 {
 	for t > a.blinks+a.closed {
 		a.blinks = max(t, a.blinks) + 2 + 4*a.random.Float64()

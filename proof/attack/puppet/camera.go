@@ -7,14 +7,15 @@ import (
 	"math/rand/v2"
 )
 
-// Camera turns pictures into JPEG frames as a real one does: no two are alike.
+// Camera turns pictures into JPEG frames like a real camera: no two frames are
+// equal.
 type Camera struct {
 	Noise   float64 // standard deviation of a pixel, in levels
-	Gain    float64 // exposure; 1 leaves the picture as it is
+	Gain    float64 // exposure; 1 does not change the picture
 	Quality int     // of the JPEG, 1 to 100
 
 	random *rand.Rand
-	normal []float32 // normally distributed values; each frame reads them from a random place on
+	normal []float32 // normally distributed values; each frame uses them from a random index on
 }
 
 // NewCamera returns a camera with the noise of a webcam indoors.

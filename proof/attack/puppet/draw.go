@@ -9,36 +9,37 @@ import (
 	xdraw "golang.org/x/image/draw"
 )
 
-// Pose is how the head is held and where it is.
+// Pose is the direction of the head and its place in the frame.
 type Pose struct {
-	Yaw, Pitch, Roll float64 // degrees, as vision.Pose: to the person's left, up, clockwise as seen
+	Yaw, Pitch, Roll float64 // degrees, as in vision.Pose: to the person's left, up, clockwise in the picture
 	X, Y             float64 // of the face's centre, in pixels of the frame
 	Width            float64 // of the face, in pixels of the frame
 	Shut             float64 // how far the eyes are shut, 0 to 1
 }
 
-// distance of the camera, over the width of the face: an arm's length.
+// distance of the camera, in widths of the face: an arm's length.
 const distance = 3.5
 
-// Surface says how deep a point of the picture lies behind the middle of the
-// face, x and y in face widths from there, and how much of a turn it makes.
+// Surface returns how far a point of the picture lies behind the middle of the
+// face, and how much it follows a turn of the head. x and y are relative to the
+// middle of the face. All lengths are in face widths.
 type Surface func(v vertex, x, y float64) (depth, follow float64)
 
-// The surfaces a picture can be on.
+// The surfaces on which a picture can be.
 var (
-	// Solid is a head in front of what stands still.
+	// Solid is a head in front of a background that does not move.
 	Solid Surface = func(v vertex, _, _ float64) (float64, float64) { return v.z - turningDepth, v.follow }
 	// Flat is a print or a screen.
 	Flat Surface = func(vertex, float64, float64) (float64, float64) { return 0, 1 }
-	// Bent is a print curved about an upright axis, as one would hold it
-	// before one's own face.
+	// Bent is a print curved around a vertical axis, as one would hold it in
+	// front of one's face.
 	Bent Surface = func(_ vertex, x, _ float64) (float64, float64) {
 		const radius = 1.2
 		return radius - math.Sqrt(max(0.1, radius*radius-x*x)), 1
 	}
 )
 
-// Draw draws the picture on a surface into the frame, before what is there.
+// Draw draws the picture on a surface over the frame's content.
 func (h *Head) Draw(frame *image.RGBA, s Surface, p Pose) { h.draw(frame, s, p, nil) }
 
 // DrawFace draws only the face, cut out along an oval.
@@ -49,7 +50,7 @@ func (h *Head) DrawFace(frame *image.RGBA, s Surface, p Pose) {
 	})
 }
 
-// Backdrop fills the frame with what is behind the head.
+// Backdrop fills the frame with the background of the head.
 func (h *Head) Backdrop(frame *image.RGBA) {
 	size := frame.Bounds().Size()
 	ready, ok := h.backdrops.Load(size)
@@ -82,15 +83,16 @@ func (h *Head) draw(frame *image.RGBA, s Surface, p Pose, stencil func(u, v floa
 }
 
 // place turns a vertex about the head's centre and projects it. The picture
-// is taken as it is at rest: only what the turn changes is perspective.
+// already has the perspective of the head at rest, so perspective is applied only
+// to what the turn changes.
 func (h *Head) place(v vertex, s Surface, p Pose) corner {
 	x, y := v.x-h.centre.X, v.y-h.centre.Y
 	z, follow := s(v, x/h.width, y/h.width)
 	z *= h.width
 	sinYaw, cosYaw := math.Sincos(p.Yaw * follow * math.Pi / 180)
 	sinPitch, cosPitch := math.Sincos(p.Pitch * follow * math.Pi / 180)
-	// z grows away from the camera: the person's left is at larger x, and the
-	// nose, at negative z, goes there.
+	// z grows away from the camera. At a turn to the person's left the nose, at
+	// negative z, moves to larger x.
 	tx, tz := x*cosYaw-z*sinYaw, x*sinYaw+z*cosYaw
 	ty, tz := y*cosPitch+tz*sinPitch, tz*cosPitch-y*sinPitch
 	near := distance * h.width
@@ -104,18 +106,18 @@ func (h *Head) place(v vertex, s Surface, p Pose) corner {
 	}
 }
 
-// canvas draws textured triangles, the nearer ones over the others.
+// canvas draws textured triangles; nearer ones cover the others.
 type canvas struct {
 	frame, texture *image.RGBA
-	stencil        func(u, v float64) float64 // opacity; nil is all
+	stencil        func(u, v float64) float64 // opacity; nil for full opacity everywhere
 	eyes           [2]vision.Point
 	shut           float64
-	depth          []float32 // 1/z of what is drawn; 0 is nothing
+	depth          []float32 // 1/z of what is drawn at each pixel; 0 for nothing
 }
 
 func (c *canvas) triangle(p, q, r corner) {
 	area := (q.x-p.x)*(r.y-p.y) - (r.x-p.x)*(q.y-p.y)
-	if area <= 0 { // turned away
+	if area <= 0 { // the triangle faces away
 		return
 	}
 	size := c.frame.Bounds().Size()
@@ -139,7 +141,7 @@ func (c *canvas) triangle(p, q, r corner) {
 	}
 }
 
-// feather is how many texture pixels the picture's edge fades over.
+// feather is the width of the picture's faded edge, in texture pixels.
 const feather = 14.0
 
 // paint blends the texture at u, v over the pixel.
@@ -160,12 +162,12 @@ func (c *canvas) paint(x, y int, u, v float64) {
 	under[3] = 255
 }
 
-// lid draws the skin above an eye down over it: it returns the row of the
-// texture to show at a place.
+// lid draws the skin above an eye down over it: it returns the row of the texture
+// to show at a place.
 func (c *canvas) lid(u, v float64) float64 {
 	for _, e := range c.eyes {
 		x, y := (u-e.X)/e.Z, (v-e.Y)/e.Z
-		const above, under, open = -1.1, 0.42, -0.36 // from the brow, past the lower lid; the upper lid's edge
+		const above, under, open = -1.1, 0.42, -0.36 // the skin's upper end at the brow, its lower end below the lower lid, and the edge of the open upper lid
 		if math.Abs(x) > 1.25 || y < above || y > under {
 			continue
 		}

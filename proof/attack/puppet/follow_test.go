@@ -11,9 +11,9 @@ import (
 	"agegate/proof/attack/puppet"
 )
 
-// TestFollowTurns: a head that has turned far from how it was detected is detected
-// again in the next frame, wherever following would have placed it, and does not
-// seem to move by that.
+// TestFollowTurns: a head that has turned far since it was detected is detected
+// again in the next frame, wherever following would have placed it. The new
+// detection alone does not look like a movement.
 func TestFollowTurns(t *testing.T) {
 	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
 	person, stranger, err := puppet.Sample(t.Context(), analyzer)

@@ -1,7 +1,7 @@
-// Package puppet draws faces that move: a picture of a face bent over its own
-// landmark mesh turns, tilts and comes closer as a head does, or as a flat
-// print of it does. It makes the honest and the dishonest clips of the attack
-// range and the pictures of the browser tests' fake cameras.
+// Package puppet draws moving faces: a picture of a face, bent over its own
+// landmark mesh, turns, tilts and comes closer like a head, or like a flat print
+// of one. It makes the honest and dishonest clips of the attack range and the
+// pictures for the fake cameras of the browser tests.
 package puppet
 
 import (
@@ -27,14 +27,14 @@ const gridSide = 65
 type Head struct {
 	texture   *image.RGBA
 	backdrop  *image.RGBA     // the same picture out of focus, used as the background
-	backdrops sync.Map        // of ready ones, by size
+	backdrops sync.Map        // those already scaled, by size
 	centre    vision.Point    // the middle of the face
 	width     float64         // of the face, in pixels of the texture
 	eyes      [2]vision.Point // the middle of each; Z is half the width
 	vertices  []vertex        // gridSide × gridSide, row by row
 }
 
-// vertex is a point of the picture: where it is, in pixels, how deep, in face
+// vertex is a point of the picture: its place in pixels, its depth in face
 // widths, and how much it follows the head.
 type vertex struct{ x, y, z, follow float64 }
 
@@ -55,7 +55,7 @@ func NewHead(ctx context.Context, analyzer vision.Analyzer, jpeg []byte, picture
 	draw.Draw(h.texture, h.texture.Bounds(), picture, b.Min, draw.Src)
 	h.backdrop = defocus(h.texture)
 	h.centre = vision.Point{X: o.Face.X, Y: o.Face.Y}
-	for i, corners := range [2][2]int{{33, 133}, {263, 362}} { // in MediaPipe's mesh
+	for i, corners := range [2][2]int{{33, 133}, {263, 362}} { // corners of the eyes in MediaPipe's mesh
 		a, b := o.Landmarks[corners[0]], o.Landmarks[corners[1]]
 		h.eyes[i] = vision.Point{X: (a.X + b.X) / 2, Y: (a.Y + b.Y) / 2, Z: math.Hypot(a.X-b.X, a.Y-b.Y) / 2}
 	}
@@ -63,7 +63,7 @@ func NewHead(ctx context.Context, analyzer vision.Analyzer, jpeg []byte, picture
 	return h, nil
 }
 
-// Proportions of a head, over the width of its face.
+// Proportions of a head, in widths of its face.
 const (
 	turningDepth = 0.35 // of the axis behind the middle of the face
 	rimDepth     = 0.3  // of hair and ears behind the middle of the face
@@ -71,8 +71,8 @@ const (
 	softRim      = 0.75 // points further away than this do not move
 )
 
-// shape gives every vertex the depth of the landmarks near it. What surrounds
-// the face follows it less and less, so that the picture never tears.
+// shape gives every vertex the depth of the landmarks near it. Points follow the
+// face less the further they are from it, so that the picture has no tears.
 func (h *Head) shape(mesh []vision.Point) {
 	size := h.texture.Bounds().Size()
 	for row := range gridSide {
@@ -90,8 +90,8 @@ func (h *Head) shape(mesh []vision.Point) {
 	}
 }
 
-// depthAt is the mean depth of the six nearest landmarks, the nearer ones
-// counting more, and the distance of the nearest.
+// depthAt returns the mean depth of the six nearest landmarks, with more weight
+// for nearer ones, and the distance of the nearest.
 func depthAt(mesh []vision.Point, x, y float64) (depth, distance float64) {
 	type near struct{ square, z float64 }
 	nearest := make([]near, 0, 7)

@@ -11,8 +11,8 @@ import (
 	"agegate/proof/attack/puppet"
 )
 
-// TestPuppet: the pipeline reads from a head the turn it was drawn with, and
-// from a print hardly any.
+// TestPuppet: the pipeline measures the turn with which a head was drawn, and
+// hardly any turn from a print.
 func TestPuppet(t *testing.T) {
 	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
 	person, stranger, err := puppet.Sample(t.Context(), analyzer)

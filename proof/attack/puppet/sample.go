@@ -35,7 +35,7 @@ func Sample(ctx context.Context, analyzer vision.Analyzer) (person, stranger *He
 	return person, stranger, err
 }
 
-// Disguise makes another person of a face: mirrored, broader below, longer
+// Disguise makes another person out of a face: mirrored, broader below, longer
 // above, with a larger nose, closer eyes, a beard, dark hair and darker skin.
 func Disguise(img image.Image) *image.RGBA {
 	source := image.NewRGBA(image.Rect(0, 0, img.Bounds().Dx(), img.Bounds().Dy()))
@@ -59,7 +59,7 @@ func Disguise(img image.Image) *image.RGBA {
 	return out
 }
 
-// beardAt is how much beard or dark hair covers the place.
+// beardAt returns how much beard or dark hair covers the place.
 func beardAt(u, v float64) float64 {
 	chin := smooth((v-0.66)/0.08) * smooth((0.34-math.Abs(u-0.5))/0.06) * smooth((0.96-v)/0.05)
 	mouth := math.Exp(-((u-0.5)*(u-0.5)/0.006 + (v-0.72)*(v-0.72)/0.0012))

@@ -60,7 +60,7 @@ func run(ctx context.Context, kind, only string, n, large int, deadline time.Tim
 	return met && attack.DocumentsMet(shown), attack.WriteDocuments(os.Stdout, shown)
 }
 
-// progress prints on standard error how much is done.
+// progress prints the progress on standard error.
 func progress(what string) func(done, total int) {
 	return func(done, total int) {
 		if done%20 == 0 || done == total {

@@ -1,5 +1,5 @@
-// Command skewed serves the gateway by a clock ten minutes ahead, for tests of
-// wrong clocks.
+// Command skewed runs the gateway with a clock that is ten minutes ahead, for
+// tests of wrong clocks.
 package main
 
 import (

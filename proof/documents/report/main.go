@@ -1,6 +1,6 @@
-// Command report renders documents, reads them and prints how many are read,
-// with the marks; it exits with 1 when one is missed. It also looks at pictures
-// that hold no machine-readable zone: rendered ones, and those of a directory.
+// Command report renders documents, reads them and prints how many are read, with
+// the marks; it exits with 1 if one is missed. It also looks at pictures without
+// a machine-readable zone: rendered ones, and those in a directory.
 package main
 
 import (
