@@ -27,6 +27,7 @@ import (
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/certify"
 	"agegate/internal/rules/credential"
+	"agegate/internal/rules/drift"
 	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
@@ -49,6 +50,7 @@ type App struct {
 	Sessions *session.Service
 	Insight  *insight.Service
 	Accounts *account.Service // of the API's part
+	Drift    *drift.Service   // the governor; nil when it is off
 
 	replica   insight.Replica // this process
 	log       *slog.Logger
@@ -114,6 +116,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err != nil {
 		return nil, err
 	}
+	if a.Drift != nil { // before the first check: a raise holds
+		if err := a.Drift.Refresh(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if a.decides != "" {
 		if err := recordDeciding(ctx, a.Store, now(), a.deciding(cfg)); err != nil {
 			return nil, err
@@ -133,6 +140,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	}
 	a.metrics.WatchDatabase(a.Store.Stats)
 	a.metrics.WatchQueue(a.Store)
+	if a.Drift != nil {
+		a.metrics.WatchDrift(a.driftIndexes)
+	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())
 	if err := a.listen(" metrics", cfg.MetricsListen, mux); err != nil {
@@ -162,6 +172,7 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 	} else {
 		a.lab.Why = dashboard.LabElsewhere
 	}
+	a.buildDrift(cfg)
 	wake := func() {} // replicas of the API find due deliveries by polling
 	if cfg.ServesAPI() {
 		a.buildServices(cfg, sealer)
@@ -209,7 +220,7 @@ func limits(cfg config.Config) billing.Limits {
 func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer, wake func()) {
 	a.Sessions = session.NewService(session.Config{
 		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Callbacks: callbackRule(cfg),
-		Limits: limits(cfg), AgeMargin: cfg.AgeMargin, Calibration: a.replica.Calibration, Logger: a.log,
+		Limits: limits(cfg), Calibration: a.replica.Calibration, Logger: a.log,
 		Observe: func(id uuid.UUID, entered session.Status, livemode bool) {
 			a.metrics.Session(string(entered), livemode)
 			a.log.Info("session", "session_id", id, "status", entered, "livemode", livemode)
@@ -225,8 +236,12 @@ func (a *App) buildPages(cfg config.Config, sealer *credential.Sealer, e estimat
 	if err := a.buildDocuments(cfg, sealer, e); err != nil {
 		return err
 	}
+	var counted func(drift.Family, drift.Outcome, float64)
+	if a.Drift != nil {
+		counted = a.Drift.Count
+	}
 	a.pages, err = shopper.New(shopper.Config{
-		Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture, Places: e.places,
+		Counted: counted, Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture, Places: e.places,
 		Handovers: session.NewHandovers(a.Sessions, a.Store), Wallets: a.wallets,
 		Photos: a.photos, DocumentPlaces: e.documentPlaces,
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
@@ -313,8 +328,11 @@ func (a *App) Run(ctx context.Context) error {
 		a.certifier.Close()
 	}
 	workers.Wait()
+	if a.Drift != nil {
+		err = errors.Join(err, finish(ctx, a.Drift.Flush))
+	}
 	if a.refusals != nil {
-		err = errors.Join(err, a.flushRefusals(context.WithoutCancel(ctx)))
+		err = errors.Join(err, finish(ctx, a.refusals.Flush))
 	}
 	return err
 }

@@ -15,8 +15,9 @@ import (
 // deciding returns the settings and files that determine the results of this
 // process's camera checks.
 func (a *App) deciding(cfg config.Config) map[string]string {
+	number := func(years float64) string { return strconv.FormatFloat(years, 'f', -1, 64) }
 	return map[string]string{
-		"age_margin": strconv.FormatFloat(cfg.AgeMargin, 'f', -1, 64), "estimator": a.decides, "models": a.replica.Models,
+		"age_margin": number(cfg.AgeMargin), "drift_step": number(cfg.DriftStep), "estimator": a.decides, "models": a.replica.Models,
 	}
 }
 

@@ -25,15 +25,23 @@ const (
 	tenantBatch = 100
 	foldEvery   = 5 * time.Minute
 	flushEvery  = 5 * time.Second
+	// raisedEvery is how often a replica reads what the governor of drift and people
+	// did on others.
+	raisedEvery = 2 * time.Second
 )
 
 // keepHouse runs the database's housekeeping until ctx ends, in small steps
 // during traffic, on every replica with the API's part. Other replicas only
-// report that they are alive.
+// report that they are alive, and govern drift.
 func (a *App) keepHouse(ctx context.Context) {
 	var jobs sync.WaitGroup
 	defer jobs.Wait()
 	jobs.Go(func() { a.repeat(ctx, insight.HeartbeatEvery, "reporting this replica failed", a.heartbeat) })
+	if a.Drift != nil {
+		jobs.Go(func() { a.repeat(ctx, raisedEvery, "reading the raise of the margin failed", a.Drift.Refresh) })
+		jobs.Go(func() { a.repeat(ctx, flushEvery, "writing counts of checks failed", a.Drift.Flush) })
+		jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old counts of checks failed", a.Drift.Prune) })
+	}
 	if a.refusals == nil {
 		return
 	}

@@ -23,11 +23,11 @@ func (a *App) recordRefusal(req *http.Request, r httpd.Refusal) {
 	}, r.RequestID)
 }
 
-// flushRefusals writes the last counts, once no request is running.
-func (a *App) flushRefusals(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
+// finish writes the last counts, once no request is running; ctx has ended.
+func finish(ctx context.Context, flush func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
-	return a.refusals.Flush(ctx)
+	return flush(ctx)
 }
 
 func (a *App) fold(ctx context.Context) error {

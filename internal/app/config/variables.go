@@ -87,6 +87,8 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { return setLimit(&c.FreeChecksPerMonth, v) }},
 	{Name: "AGEGATE_AGE_MARGIN", Default: "7", Help: "years added to the target age before a face passes",
 		set: setAgeMargin},
+	{Name: "AGEGATE_DRIFT_STEP", Help: "turns the governor of drift on: years, 0.5 to 20, that it adds to the margin where estimates have shifted from their reference; empty: off",
+		set: setDriftStep},
 	{Name: "AGEGATE_REDIRECT_TOKEN_TTL", Default: "10m", Help: "life of a redirect token",
 		set: func(c *Config, v string) error { return setDuration(&c.RedirectTokenTTL, v, time.Second, 24*time.Hour) }},
 	{Name: "AGEGATE_WEBHOOK_RETRY_LIVE", Default: "5s,5m,30m,2h,5h,10h,14h,20h,24h", Help: "waits between the attempts of a live webhook; the first is made at once",
@@ -272,6 +274,18 @@ func setLimit(dst *int64, v string) error {
 		return errors.New("must be a whole number, -1 for no limit")
 	}
 	*dst = n
+	return nil
+}
+
+func setDriftStep(c *Config, v string) error {
+	if v == "" {
+		return nil
+	}
+	f, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(f >= 0.5 && f <= 20) {
+		return errors.New("must be a number of years from 0.5 to 20, or empty for no governor")
+	}
+	c.DriftStep = f
 	return nil
 }
 

@@ -149,6 +149,40 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, oldest.Seconds())
 }
 
+// DriftIndex is a stability index of a family of browsers.
+type DriftIndex struct {
+	Browsers, Of string // Of is estimates or outcomes
+	Index        float64
+}
+
+// WatchDrift publishes what the governor of drift knows: the indexes of the last
+// windows, and the years by which it has raised the margin.
+func (m *Metrics) WatchDrift(known func() (indexes []DriftIndex, raised float64)) {
+	m.registry.MustRegister(&driftCollector{
+		known: known,
+		index: prometheus.NewDesc("agegate_drift_index",
+			"Population stability index of the last window, by family of browsers, of estimates or of how checks ended.", []string{"browsers", "of"}, nil),
+		raised: prometheus.NewDesc("agegate_drift_raised_years", "Years by which the governor of drift has raised the margin.", nil, nil),
+	})
+}
+
+type driftCollector struct {
+	known         func() ([]DriftIndex, float64)
+	index, raised *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (c *driftCollector) Describe(out chan<- *prometheus.Desc) { out <- c.index; out <- c.raised }
+
+// Collect implements prometheus.Collector.
+func (c *driftCollector) Collect(out chan<- prometheus.Metric) {
+	indexes, raised := c.known()
+	for _, i := range indexes {
+		out <- prometheus.MustNewConstMetric(c.index, prometheus.GaugeValue, i.Index, i.Browsers, i.Of)
+	}
+	out <- prometheus.MustNewConstMetric(c.raised, prometheus.GaugeValue, raised)
+}
+
 // WatchDatabase publishes the state of the connection pool.
 func (m *Metrics) WatchDatabase(stats func() sql.DBStats) {
 	m.gauge("agegate_database_connections_in_use", "Database connections in use.", func() float64 { return float64(stats().InUse) })

@@ -65,7 +65,7 @@ func TestMetrics(t *testing.T) {
 		if err != nil || len(problems) > 0 {
 			t.Errorf("Prometheus' linter: %v, %v", problems, err)
 		}
-	}, "AGEGATE_METRICS_LISTEN=127.0.0.1:0")
+	}, "AGEGATE_METRICS_LISTEN=127.0.0.1:0", "AGEGATE_DRIFT_STEP=2")
 }
 
 // documents ends three document checks: passed after a refusal, declined, and

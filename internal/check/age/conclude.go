@@ -23,12 +23,12 @@ func (c *Capture) conclude() Step {
 	// Decided on the rounded value, so that what is shown and stored never
 	// contradicts the verdict.
 	years := math.Round(liveness.Median(c.ages)*10) / 10
-	verdict := VerdictBelow
-	if years >= float64(c.options.TargetAge)+c.options.Margin {
+	verdict, cutoff := VerdictBelow, float64(c.options.TargetAge)+c.options.Margin+c.options.Raised()
+	if years >= cutoff {
 		verdict = VerdictMet
 	}
 	step := c.finish(verdict, years)
-	step.Faces = c.faces
+	step.Cutoff, step.Faces = cutoff, c.faces
 	return step
 }
 

@@ -42,6 +42,7 @@ type Step struct {
 	AttemptStarted bool               // true once, at the step that starts the challenge
 	Verdict        Verdict            // set on the last step
 	Age            float64            // years, one decimal; with VerdictMet and VerdictBelow only
+	Cutoff         float64            // years that Age had to reach; with Age only
 	Faces          []*vision.Features // of the frames that counted; with VerdictMet and VerdictBelow only
 	Astray         bool               // with VerdictNoCapture: the head went other ways than the prompts
 	Unserved       bool               // with VerdictNoCapture: the server was too slow to see enough

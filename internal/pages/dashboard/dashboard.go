@@ -15,6 +15,7 @@ import (
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/certify"
+	"agegate/internal/rules/drift"
 	"agegate/internal/rules/evidence"
 	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
@@ -41,7 +42,8 @@ type Config struct {
 	Audit    audit.Store
 	Lab      Lab
 	Evidence *evidence.Service
-	APIURL   string // public base of the API, without a trailing slash
+	Drift    *drift.Service // nil when the governor is off
+	APIURL   string         // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL string

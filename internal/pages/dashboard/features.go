@@ -19,6 +19,7 @@ func (p *Pages) features() []feature {
 		p.cards(),
 		p.certify(),
 		p.delivery(),
+		p.drift(),
 		p.evidence(),
 		p.factors(),
 		p.home(),

@@ -56,6 +56,7 @@ var operatorNav = []navGroup{{"operator", []navItem{
 	{"users", usersPath, "team"},
 	{"system", systemPath, "settings"},
 	{"lab", operatorPath + "/lab", "play"},
+	{"drift", driftPath, "list"},
 	{"operator_audit", operatorAuditPath, "list"},
 }}}
 
@@ -78,6 +79,7 @@ type layout struct {
 	Operator bool        // the user is an operator
 	Until    *time.Time  // the user looks into the tenant as operator until then
 	Low      *lowBalance // the warning of a low balance, or nil
+	Raised   string      // on the operator's pages, by how many years drift has raised the margin, or empty
 }
 
 func (l *layout) base() *layout { return l }
@@ -115,7 +117,7 @@ func (r *request) layout() layout {
 	case r.route.hasTenant():
 		l.Nav, l.Tenant, l.Low = r.nav(tenantNav), r.tenantView(), r.lowBalance()
 	case r.route.least == operator:
-		l.Nav = r.nav(operatorNav)
+		l.Nav, l.Raised = r.nav(operatorNav), r.pages.driftNotice()
 	case r.route.path == accountPath:
 		l.Nav = r.nav(accountNav)
 	}

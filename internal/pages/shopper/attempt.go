@@ -6,6 +6,7 @@ import (
 
 	"agegate/internal/check/age"
 	"agegate/internal/check/document/photo"
+	"agegate/internal/rules/drift"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 
@@ -17,6 +18,9 @@ type attempt struct {
 	Capture
 	pages *Pages
 	visit visit
+
+	family  drift.Family
+	counted bool // how it ended is counted
 
 	begun bool // the challenge: an attempt is counted
 	open  bool // it is counted, and nothing has ended it
@@ -63,6 +67,9 @@ func (a *attempt) write(ctx context.Context, step age.Step) (moved bool, err err
 	if step.Verdict == "" {
 		return false, nil
 	}
+	if !step.Unserved {
+		a.count(endOfCheck(step), step.Age)
+	}
 	err = a.settle(ctx, step)
 	if isLate(err) || isDisabled(err) {
 		err = nil
@@ -76,7 +83,7 @@ func (a *attempt) write(ctx context.Context, step age.Step) (moved bool, err err
 // settle applies a verdict.
 func (a *attempt) settle(ctx context.Context, step age.Step) error {
 	sessions := a.pages.cfg.Sessions
-	verdict := session.CheckResult{Source: session.SourceCamera, Estimate: &step.Age, Claim: a.visit.claim}
+	verdict := session.CheckResult{Source: session.SourceCamera, Estimate: &step.Age, Cutoff: step.Cutoff, Claim: a.visit.claim}
 	switch step.Verdict {
 	case age.VerdictMet:
 		verdict.Result = session.ResultVerified
@@ -94,8 +101,31 @@ func (a *attempt) settle(ctx context.Context, step age.Step) error {
 	})
 }
 
+// endOfCheck returns how a check with a verdict has ended.
+func endOfCheck(step age.Step) drift.Outcome {
+	switch step.Verdict {
+	case age.VerdictMet, age.VerdictBelow:
+		return drift.Estimated
+	case age.VerdictSpoof:
+		return drift.NotLive
+	default:
+		return drift.Unusable
+	}
+}
+
+// count counts the check once, unless it is of a test session.
+func (a *attempt) count(ended drift.Outcome, years float64) {
+	if !a.counted && a.visit.sess.Livemode {
+		a.pages.cfg.Counted(a.family, ended, years)
+	}
+	a.counted = true
+}
+
 // finish implements exam: it ends an attempt that no verdict has ended.
 func (a *attempt) finish(ctx context.Context, code websocket.StatusCode) (returned bool) {
+	if a.open && !unserved(code) && code != closeTakenOver { // the shopper has left
+		a.count(drift.Left, 0)
+	}
 	if err := a.conclude(ctx, unserved(code)); err != nil {
 		a.pages.cfg.Logger.Error("end of an attempt not written", "code", fault.CodeOf(err))
 	}

@@ -17,6 +17,7 @@ import (
 	"agegate/internal/check/document"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/brand"
+	"agegate/internal/rules/drift"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/templates"
@@ -33,6 +34,9 @@ type Config struct {
 	// NewCapture starts a camera check of a session. Nil means that the estimator is off:
 	// live sessions show that, forced outcomes of test sessions still work.
 	NewCapture func(sess session.Session, assisted bool) Capture
+	// Counted is called for each camera check of a live session that has ended, with
+	// the browser's family, how it ended and its estimate, if it has one. Nil: for none.
+	Counted func(family drift.Family, ended drift.Outcome, years float64)
 	// Places returns how many camera checks can be served at a usable rate now,
 	// at least one; the others wait in line. Nil: all of them.
 	Places func() int
@@ -95,6 +99,9 @@ func New(cfg Config) (*Pages, error) {
 	}
 	if cfg.Random == nil {
 		cfg.Random = rand.Reader
+	}
+	if cfg.Counted == nil {
+		cfg.Counted = func(drift.Family, drift.Outcome, float64) {}
 	}
 	if cfg.Places == nil {
 		cfg.Places = func() int { return maxCaptures }

@@ -12,6 +12,7 @@ import (
 	"agegate/internal/check/document/photo"
 	"agegate/internal/check/liveness"
 	"agegate/internal/check/vision"
+	"agegate/internal/rules/drift"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 
@@ -138,7 +139,7 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	link := &link{conn: conn, raw: handshake.conn}
 	defer conn.CloseNow() //nolint:errcheck // nothing is left to send
 	stream := &stream{pages: p, link: link, visit: v, inbox: newInbox()}
-	if !stream.prepare(assisted(c)) {
+	if !stream.prepare(assisted(c), c.Request().UserAgent()) {
 		link.close(closeReload, "the session has moved on")
 		return nil
 	}
@@ -167,13 +168,16 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 
 // prepare chooses what the stream is for by the state of the session, and
 // reports whether it is for anything.
-func (s *stream) prepare(assisted bool) bool {
+func (s *stream) prepare(assisted bool, userAgent string) bool {
 	p, v := s.pages, s.visit
 	switch {
 	case p.capturable(v):
 		s.lane, s.budget = p.captures, &p.budget
 		s.until = v.sess.ExpiresAt.Sub(p.cfg.Sessions.Now())
-		s.begin = func() exam { return &attempt{Capture: p.cfg.NewCapture(v.sess, assisted), pages: p, visit: v} }
+		family := drift.FamilyOf(userAgent)
+		s.begin = func() exam {
+			return &attempt{Capture: p.cfg.NewCapture(v.sess, assisted), pages: p, visit: v, family: family}
+		}
 	case p.photographable(v):
 		s.lane, s.budget = p.documents, &photoBudget
 		s.until = session.MaxLifetime // each part of its camera time looks at the session's expiry, which moves

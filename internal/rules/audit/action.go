@@ -38,6 +38,9 @@ const (
 	QACardCreate          Action = "qa_card.create"          // target: the card
 	QACardRevoke          Action = "qa_card.revoke"          // as QACardCreate
 	GatewayConfigure      Action = "gateway.configure"       // settings or files that determine results changed; in the log of the instance, without a target
+	DriftRaise            Action = "drift.raise"             // the governor raised the margin; in the log of the instance, without a target
+	DriftLower            Action = "drift.lower"             // a person ended that; as DriftRaise
+	DriftFreeze           Action = "drift.freeze"            // a person froze the reference; as DriftRaise
 	IssuerTrust           Action = "trusted_issuer.add"      // in the log of the instance; target: the entry of the trust list
 	IssuerDistrust        Action = "trusted_issuer.remove"   // as IssuerTrust
 	VerifierAdd           Action = "verifier.add"            // in the log of the instance; target: the key
@@ -76,7 +79,7 @@ var actions = []Action{
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,
 	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
 	SessionExpire, SessionExpireRedirect, EventRetry,
-	CertifyRun, QACardCreate, QACardRevoke, GatewayConfigure,
+	CertifyRun, QACardCreate, QACardRevoke, GatewayConfigure, DriftRaise, DriftLower, DriftFreeze,
 	IssuerTrust, IssuerDistrust, VerifierAdd, VerifierActivate, VerifierRemove,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
 	UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,

@@ -14,7 +14,7 @@ import (
 // changing are the actions that change how shoppers' ages are checked.
 var changing = []audit.Action{
 	audit.TenantCreate, audit.TenantUpdate, audit.TenantEnable, audit.TenantDisable,
-	audit.GatewayConfigure, audit.IssuerTrust, audit.IssuerDistrust,
+	audit.GatewayConfigure, audit.DriftRaise, audit.DriftLower, audit.DriftFreeze, audit.IssuerTrust, audit.IssuerDistrust,
 }
 
 // settings are the tenant's settings that affect these checks. Others, such as

@@ -23,10 +23,8 @@ type Config struct {
 	TokenTTL  time.Duration // lifetime of a redirect token
 	Callbacks tenant.CallbackRule
 	Limits    billing.Limits
-	// AgeMargin and Calibration describe how the camera decides, and are stored
-	// with each decision: the years by which an estimate must exceed the target
-	// age, and the fingerprint of the calibration in use, empty without one.
-	AgeMargin   float64
+	// Calibration is stored with each decision of the camera: the fingerprint of
+	// the calibration in use, empty without one.
 	Calibration string
 	Observe     func(id uuid.UUID, entered Status, livemode bool) // called on creation and completion; may be nil
 	// ObserveDocument is called after every event of a document check; may be
@@ -186,8 +184,7 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 	}
 	made := Decision{Status: v.Result.Status(), At: d.now, Source: v.Source}
 	if v.Estimate != nil {
-		cutoff := float64(d.sess.TargetAge) + s.cfg.AgeMargin
-		made.Basis = Basis{Cutoff: &cutoff, Calibration: s.cfg.Calibration}
+		made.Basis = Basis{Cutoff: &v.Cutoff, Calibration: s.cfg.Calibration}
 	}
 	if d.sess.ConsentedAt != nil && d.tenant.AgeVisibility {
 		made.Estimate = v.Estimate

@@ -71,6 +71,7 @@ type CheckResult struct {
 	Source   Source
 	Way      Way      // of a document that was read; empty if the check was declined
 	Estimate *float64 // years, one decimal; camera results only
+	Cutoff   float64  // years that the estimate had to reach; with Estimate
 	Claim    Claim    // the device of the camera check
 	Request  []byte   // see Document
 }

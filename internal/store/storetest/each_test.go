@@ -13,6 +13,7 @@ import (
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/certify"
+	"agegate/internal/rules/drift"
 	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
@@ -37,6 +38,7 @@ type Store interface {
 	document.WalletStore
 	certify.Store
 	session.CardStore
+	drift.Store
 	Housekeeper
 }
 

@@ -1,0 +1,82 @@
+package shopper
+
+import (
+	"testing"
+	"time"
+
+	"agegate/internal/check/age"
+	"agegate/internal/rules/drift"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+
+	"github.com/coder/websocket"
+)
+
+// ended is what was counted of a check.
+type ended struct {
+	family  drift.Family
+	outcome drift.Outcome
+	years   float64
+}
+
+// TestWhatIsCounted: every check of a live session is counted once, by how it
+// ended; what the server did not serve to its end is not, nor are test sessions.
+func TestWhatIsCounted(t *testing.T) {
+	unserved, met := verdict(age.VerdictNoCapture, 0), verdict(age.VerdictMet, 31)
+	unserved.Unserved, met.Cutoff = true, 27.5
+	for _, row := range []struct {
+		name     string
+		livemode bool
+		steps    []age.Step
+		leaves   bool // the shopper goes after the last step
+		want     []ended
+	}{
+		{"met", true, []age.Step{stepBegun, met}, false, []ended{{drift.Other, drift.Estimated, 31}}},
+		{"below", true, []age.Step{stepBegun, verdict(age.VerdictBelow, 16.5)}, false, []ended{{drift.Other, drift.Estimated, 16.5}}},
+		{"not live", true, []age.Step{stepBegun, verdict(age.VerdictSpoof, 0)}, false, []ended{{drift.Other, drift.NotLive, 0}}},
+		{"nothing usable", true, []age.Step{stepFraming, verdict(age.VerdictNoCapture, 0)}, false, []ended{{drift.Other, drift.Unusable, 0}}},
+		{"the server was too slow", true, []age.Step{stepBegun, unserved}, false, nil},
+		{"a test session", false, []age.Step{stepBegun, met}, false, nil},
+		{"left in the challenge", true, []age.Step{stepBegun, stepBegun}, true, []ended{{drift.Other, drift.Left, 0}}},
+		{"left before it", true, []age.Step{stepFraming, stepFraming}, true, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			f := newFixture(t, tenant.Tenant{}, scripted(row.steps...))
+			counted := make(chan ended, 9)
+			f.pages.cfg.Counted = func(family drift.Family, outcome drift.Outcome, years float64) {
+				counted <- ended{family, outcome, years}
+			}
+			shopper := f.browser()
+			link := f.session(row.livemode)
+			shopper.post(link+"/start", nil)
+			c := shopper.opened(link)
+			for i := range row.steps {
+				c.send(frame(scriptNonce, uint32(i))) //nolint:gosec // a small number
+				c.read()
+			}
+			if row.leaves {
+				must(t, c.conn.Close(websocket.StatusNormalClosure, ""))
+			}
+			f.waitForPlaces(0)
+			for _, want := range row.want {
+				select {
+				case got := <-counted:
+					if got != want {
+						t.Errorf("counted %+v, want %+v", got, want)
+					}
+				case <-time.After(time.Minute):
+					t.Fatal("nothing was counted")
+				}
+			}
+			f.server.Close() // every stream has ended then
+			if n := len(counted); n != 0 {
+				t.Errorf("%d more were counted", n)
+			}
+			if row.name == "met" {
+				if basis := f.stored(link).Basis; f.stored(link).Status != session.StatusPassed || basis.Cutoff == nil || *basis.Cutoff != 27.5 {
+					t.Errorf("decided by %+v", basis)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,149 @@
+package drift
+
+import (
+	"slices"
+	"time"
+)
+
+// State is what the governor knows. All replicas share one, whose row is locked
+// while it changes.
+type State struct {
+	// Raised is how many years are added to the margin; 0: none. The governor only
+	// ever raises it, once; Lower is for people.
+	Raised   float64    `json:"raised"`
+	RaisedAt *time.Time `json:"raised_at,omitempty"`
+	RaisedBy Family     `json:"raised_by,omitempty"` // the family whose estimates have shifted
+
+	Estimator string               `json:"estimator,omitempty"` // that the references are of; empty without any
+	FrozenAt  *time.Time           `json:"frozen_at,omitempty"`
+	Families  map[Family]*Standing `json:"families,omitempty"` // those with a reference
+}
+
+// Standing is how a family stands.
+type Standing struct {
+	Ages     Measure `json:"ages"`     // what the governor acts on
+	Outcomes Measure `json:"outcomes"` // what it only warns of
+}
+
+// Measure compares one distribution with its reference, window by window.
+type Measure struct {
+	Reference []int64    `json:"reference"`
+	Window    []int64    `json:"window"` // the open one
+	OpenedAt  *time.Time `json:"opened_at,omitempty"`
+
+	// Of the last window that was judged.
+	JudgedAt *time.Time `json:"judged_at,omitempty"`
+	Judged   int64      `json:"judged"` // its counts
+	Index    float64    `json:"index"`
+	Warning  int        `json:"warning"` // how many windows in a row, up to it, were at Warn or over
+	Acting   int        `json:"acting"`  // at Act or over
+}
+
+// Warned reports whether as many windows as it takes were at Warn or over.
+func (m Measure) Warned() bool { return m.Warning >= InARow }
+
+// Known returns the number of counts of the reference.
+func (m Measure) Known() int64 { return total(m.Reference) }
+
+// add takes counts into the open window and judges it if it is complete.
+func (m *Measure) add(counts []int64, at time.Time) (judged bool) {
+	if total(counts) == 0 {
+		return false
+	}
+	if m.OpenedAt == nil || len(m.Window) != len(counts) {
+		m.OpenedAt, m.Window = &at, make([]int64, len(counts))
+	}
+	for i, n := range counts {
+		m.Window[i] += n
+	}
+	n := total(m.Window)
+	if n < MinWindow || at.Sub(*m.OpenedAt) < WindowTime {
+		return false
+	}
+	m.Index, m.Judged, m.JudgedAt = psi(m.Window, m.Reference), n, &at
+	m.Warning, m.Acting = after(m.Warning, m.Index >= Warn), after(m.Acting, m.Index >= Act)
+	m.OpenedAt, m.Window = nil, nil
+	return true
+}
+
+// after returns how many in a row it is after another one.
+func after(inARow int, over bool) int {
+	if over {
+		return inARow + 1
+	}
+	return 0
+}
+
+// restart forgets the windows so far, not the reference.
+func (m *Measure) restart() { *m = Measure{Reference: m.Reference} }
+
+// Event is something that people are told.
+type Event struct {
+	Family   Family
+	Outcomes bool    // it is about how checks end, not about estimates
+	Index    float64 // of the window
+	N        int64   // counts of the window
+	Raised   float64 // years by which the margin was raised; 0: a warning
+}
+
+// Observe takes counts of a family into account, at a time that does not go back,
+// and returns what to tell. step is by how many years it raises the margin. Counts
+// of another estimator than the references' are not judged.
+func (s *State) Observe(h Hour, at time.Time, step float64) (events []Event) {
+	if s.Estimator == "" || h.Estimator != s.Estimator {
+		return nil
+	}
+	for _, family := range []Family{h.Family, All} {
+		standing := s.Families[family]
+		if standing == nil {
+			continue
+		}
+		warned := standing.Outcomes.Warned()
+		if m := &standing.Outcomes; m.add(h.Outcomes[:], at) && m.Warned() && !warned {
+			events = append(events, Event{Family: family, Outcomes: true, Index: m.Index, N: m.Judged})
+		}
+		warned = standing.Ages.Warned()
+		m := &standing.Ages
+		if !m.add(h.Ages[:], at) {
+			continue
+		}
+		switch {
+		case m.Acting >= InARow && s.Raised == 0:
+			s.Raised, s.RaisedAt, s.RaisedBy = step, &at, family
+			events = append(events, Event{Family: family, Index: m.Index, N: m.Judged, Raised: step})
+		case m.Warned() && !warned:
+			events = append(events, Event{Family: family, Index: m.Index, N: m.Judged})
+		}
+	}
+	return events
+}
+
+// Lower ends a raise and begins to watch from the start. It is for people only.
+func (s *State) Lower() {
+	s.Raised, s.RaisedAt, s.RaisedBy = 0, nil, ""
+	for _, standing := range s.Families {
+		standing.Ages.restart()
+		standing.Outcomes.restart()
+	}
+}
+
+// Freeze makes the references of an estimator from its hours. A family gets one
+// from MinReference estimates on; the others only count for All. A raise stays.
+func (s *State) Freeze(hours []Hour, estimator string, at time.Time) {
+	sums := map[Family]Counts{}
+	for _, h := range hours {
+		if h.Estimator == estimator {
+			sums[h.Family] = sums[h.Family].Add(h.Counts)
+			sums[All] = sums[All].Add(h.Counts)
+		}
+	}
+	s.Estimator, s.FrozenAt, s.Families = estimator, &at, map[Family]*Standing{}
+	for family, sum := range sums {
+		if sum.Estimates() >= MinReference {
+			s.Families[family] = &Standing{
+				Ages:     Measure{Reference: slices.Clone(sum.Ages[:])},
+				Outcomes: Measure{Reference: slices.Clone(sum.Outcomes[:])},
+			}
+		}
+	}
+}
