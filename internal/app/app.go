@@ -116,15 +116,8 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err != nil {
 		return nil, err
 	}
-	if a.Drift != nil { // before the first check: a raise holds
-		if err := a.Drift.Refresh(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if a.decides != "" {
-		if err := recordDeciding(ctx, a.Store, now(), a.deciding(cfg)); err != nil {
-			return nil, err
-		}
+	if err := a.beginDeciding(ctx, cfg); err != nil {
+		return nil, err
 	}
 	a.routes = handler.Routes()
 	if err := a.listen("", cfg.Listen, handler); err != nil {

@@ -21,6 +21,20 @@ func (a *App) deciding(cfg config.Config) map[string]string {
 	}
 }
 
+// beginDeciding reads a raise of the margin, which holds from the first check on,
+// and records what decides.
+func (a *App) beginDeciding(ctx context.Context, cfg config.Config) error {
+	if a.Drift != nil {
+		if err := a.Drift.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+	if a.decides == "" {
+		return nil
+	}
+	return recordDeciding(ctx, a.Store, a.now(), a.deciding(cfg))
+}
+
 // recordDeciding writes an entry to the instance's audit log if these settings
 // and files differ from the newest such entry. Replicas that start at the same
 // time may each write one.

@@ -51,7 +51,7 @@ func TestWhatIsCounted(t *testing.T) {
 			shopper.post(link+"/start", nil)
 			c := shopper.opened(link)
 			for i := range row.steps {
-				c.send(frame(scriptNonce, uint32(i))) //nolint:gosec // a small number
+				c.send(frame(scriptNonce, uint32(i)))
 				c.read()
 			}
 			if row.leaves {

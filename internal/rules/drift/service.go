@@ -203,7 +203,7 @@ var ErrNotRaised = fault.New(fault.Conflict, "the governor has not raised the ma
 // Lower ends a raise of the margin, for a person. It returns ErrNotRaised.
 func (s *Service) Lower(ctx context.Context, actor audit.Actor) error {
 	now := s.cfg.Now()
-	err := s.store.UpdateDrift(ctx, func(tx Tx, state *State) (*audit.Act, error) {
+	err := s.store.UpdateDrift(ctx, func(_ Tx, state *State) (*audit.Act, error) {
 		raised := state.Raised
 		if raised == 0 {
 			return nil, ErrNotRaised
