@@ -35,7 +35,8 @@ func TestSessionsDoNotWaitForAnAct(t *testing.T) {
 			changed <- err
 		}()
 		for waiting := int64(0); waiting == 0; {
-			// Outside the transaction, which would see the same state again and again.
+			// Reads outside the transaction, which would see the same state again
+			// and again.
 			err := o.View(ctx, func(tx *store.Tx) (err error) {
 				waiting, err = tx.Count("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
 				return err

@@ -84,10 +84,10 @@ func (tx *Tx) TakeCounter(terms billing.Terms) (bool, error) {
 	return changed(tx.db.Exec(statement, args...))
 }
 
-// taking returns the statement that takes the units of a purchase, and changes one
-// row or none. The first unit of a period inserts the row, unless the limit is too
-// low: then the SELECT returns nothing. The casts give PostgreSQL the parameters'
-// types.
+// taking returns the statement that takes the units of a purchase. It changes one
+// row or none. The first unit of a period inserts the row, unless the limit is
+// too low: then the SELECT returns nothing. The casts give PostgreSQL the
+// parameters' types.
 func (tx *Tx) taking(p billing.Purchase) (statement string, args []any) {
 	limit := p.Limit
 	if limit == billing.Unlimited {
@@ -193,8 +193,9 @@ func (tx *Tx) release(statement string, args ...any) ([]billing.Hold, error) {
 	return mapAll(rows, func(r holdRow) billing.Hold { return r.Hold }), err
 }
 
-// lockBalances locks one balance of a tenant, nil for all, in the order that
-// billing.Tx gives. On SQLite the transaction has locked the whole database.
+// lockBalances locks one balance of a tenant, or all if of is nil, in the order
+// that billing.Tx defines. On SQLite the transaction has locked the whole
+// database.
 func (tx *Tx) lockBalances(tenantID uuid.UUID, of *billing.Balance) error {
 	if !tx.postgres {
 		return nil

@@ -71,7 +71,7 @@ func (s *Store) Logo(ctx context.Context, hash string) ([]byte, error) {
 		return nil, fault.New(fault.NotFound, "Not found")
 	}
 	return view(ctx, s, func(tx *Tx) ([]byte, error) {
-		var row brandRow // equal logos of several tenants are equal bytes
+		var row brandRow // several tenants may have the same logo, with equal bytes
 		err := tx.db.Select("logo").Where("logo_hash = ? AND logo_hash <> ''", hash).Take(&row).Error
 		return row.Logo, err
 	})

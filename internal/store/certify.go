@@ -71,7 +71,7 @@ func (s *Store) StartCertification(ctx context.Context, r certify.Run, hosts []s
 	})
 }
 
-// claimHosts stores that a tenant's hosts are tested now. The tenant's row must
+// claimHosts records that a tenant's hosts are tested now. The tenant's row must
 // be locked.
 func (tx *Tx) claimHosts(tenantID uuid.UUID, hosts []string, now time.Time) error {
 	err := tx.db.Delete(&certifiedHostRow{}, "tenant_id = ? AND started_at <= ?", tenantID, now.Add(-certify.Pause)).Error

@@ -46,9 +46,9 @@ func (s *Store) CreateSessions(ctx context.Context, sessions []session.Session, 
 	return err == nil, err
 }
 
-// createAtOnce does CreateSessions in one statement without a transaction around
-// it. That saves two round trips to the server, during which the lock of the
-// balance would be held.
+// createAtOnce performs CreateSessions in one statement without a transaction.
+// That saves two round trips to the server, during which the balance would be
+// locked.
 func (s *Store) createAtOnce(ctx context.Context, sessions []session.Session, p billing.Purchase) (created bool, err error) {
 	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
 		created, err = s.tx(s.writer.WithContext(ctx)).createSessions(sessions, p)
@@ -58,7 +58,7 @@ func (s *Store) createAtOnce(ctx context.Context, sessions []session.Session, p 
 }
 
 // createSessions takes the units of p and writes the sessions, the holds and the
-// ledger's entries, or reports false.
+// ledger's entries. It reports false if it cannot.
 func (tx *Tx) createSessions(sessions []session.Session, p billing.Purchase) (bool, error) {
 	rows, holds, entries := mapAll(sessions, fromSession), mapAll(p.Holds, fromHold), mapAll(p.Entries, fromEntry)
 	statement, args := tx.taking(p)
@@ -97,7 +97,8 @@ func (tx *Tx) insertIf(condition string, args []any, slices ...any) (bool, error
 	}
 	var n int64
 	statement.WriteString(" SELECT count(*) FROM condition")
-	// Not GORM's Scan, which would write out the statement with all its values.
+	// GORM's Scan is not used, because it would write out the statement with all
+	// its values.
 	err := tx.db.Raw(statement.String(), args...).Row().Scan(&n)
 	return n > 0, translate(err)
 }

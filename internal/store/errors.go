@@ -27,8 +27,8 @@ type translating struct{ gorm.Dialector }
 // errors unchanged.
 func (translating) Translate(err error) error { return translate(err) }
 
-// sqlStateError is the part of a PostgreSQL error that is kept. The server's
-// own text may quote values.
+// sqlStateError keeps the parts of a PostgreSQL error that contain no value. The
+// server's own text may quote values.
 type sqlStateError struct{ code, table, constraint string }
 
 // Error names the code, table and constraint, never a value.
@@ -59,8 +59,8 @@ func translate(err error) error {
 	return err
 }
 
-// retryAfter is how long callers are asked to wait for the database: long
-// enough to spare a restarting one, short enough for a shopper to wait.
+// retryAfter is how long callers are asked to wait for the database: long enough
+// for a restart, short enough for a shopper to wait.
 const retryAfter = 5 * time.Second
 
 // SQLite's result codes, see sqlite.org/rescode.html.
@@ -86,7 +86,7 @@ func dangling(err error) bool {
 	return hasState(err, "23503") || hasCode(err, sqliteConstraintForeignKey)
 }
 
-// unstorable reports that PostgreSQL was given text with a NUL, or that is not
+// unstorable reports that PostgreSQL was given text that contains a NUL or is not
 // UTF-8.
 func unstorable(err error) bool { return hasState(err, "22021", "22P05") }
 

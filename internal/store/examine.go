@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Examination is the state of a database as an operator needs to know it.
+// Examination is the state of a database, for operators.
 type Examination struct {
 	Dialect  string    // postgres or sqlite
 	Version  string    // of the server or library

@@ -1,7 +1,7 @@
 package store
 
 // Exec runs any statement, to bring a test's database into a state that the
-// gateway's own statements never do.
+// gateway itself never creates.
 func (tx *Tx) Exec(statement string, args ...any) error {
 	return tx.db.Exec(statement, args...).Error
 }

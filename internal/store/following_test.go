@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestFollowing: the bound of a search by an ID's beginning lies after the last
-// ID with it, also where a single digit is missing.
+// TestFollowing: the upper bound of a search by the beginning of an ID lies after
+// the last ID with that beginning, even if a single digit is missing.
 func TestFollowing(t *testing.T) {
 	for id, want := range map[string]string{
 		"01a205e8-0f73-746a-b435-6b058caa135f": "01a205e8-0f73-746a-b435-6b058caa1360",

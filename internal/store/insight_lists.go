@@ -19,8 +19,8 @@ import (
 
 var _ insight.Store = (*Store)(nil)
 
-// lookedAt is how many rows of one status a list query reads at most, if a
-// condition may skip many rows before a page is full.
+// lookedAt is the maximum number of rows of one status that a list query reads if
+// a condition may skip many rows before a page is full.
 const lookedAt = 500
 
 // ranges selects the newest rows of a table as a union of one range per status:
@@ -41,7 +41,7 @@ type ranges struct {
 
 // part is a status and a further condition on its rows.
 type part struct {
-	status string // never input from outside: it is written into the statement
+	status string // never input, because it is written into the statement
 	where  string // empty for none
 	args   []any
 }
@@ -109,8 +109,7 @@ func (r ranges) sparse() bool {
 	return r.from != "" || r.where != "" || slices.ContainsFunc(r.parts, func(p part) bool { return p.where != "" })
 }
 
-// leastID is less than the ids of all tables, and greatestID greater than those of
-// one.
+// leastID sorts before the ids of all tables, greatestID after those of one.
 const leastID = "00000000-0000-0000-0000-000000000000"
 
 func greatestID(table string) string {
@@ -120,7 +119,7 @@ func greatestID(table string) string {
 	return "evt_" + uuid.Max.String()
 }
 
-// following returns the ID that comes after one.
+// following returns the ID that follows an ID.
 func following(id uuid.UUID) string {
 	for i := len(id) - 1; i >= 0; i-- {
 		if id[i]++; id[i] != 0 {
@@ -191,7 +190,7 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 		r.from = insight.IDAt(q.From).String()
 	}
 	if q.Status == session.StatusPending {
-		// Older sessions have expired, whether or not a row says so.
+		// Older sessions have expired, even if their rows do not say so yet.
 		r.from = max(r.from, insight.IDAt(q.Now.Add(-session.MaxLifetime)).String())
 	}
 	if !q.To.IsZero() {

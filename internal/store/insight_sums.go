@@ -12,7 +12,7 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// summed names the table of a sum and the length of its unit in seconds.
+// summed names a sum's table and its unit in seconds.
 type summed struct {
 	table   string
 	seconds int64
@@ -26,7 +26,7 @@ var sums = map[insight.Sum]summed{
 // start returns the time at which the unit with a number starts.
 func (s summed) start(n int64) time.Time { return at(time.Unix(n*s.seconds, 0)) }
 
-// markOf names the mark of a tenant's sum.
+// markOf selects the mark of a tenant's sum.
 func markOf(sum insight.Sum, tenantID uuid.UUID) string { return string(sum) + "/" + tenantID.String() }
 
 // FoldedUpto implements insight.FoldStore.
@@ -87,8 +87,8 @@ type groupRow struct {
 	Begun     int64
 }
 
-// unitOf is the SQL expression that is equal for rows of one hour or day, and the
-// one that computes the number of the unit from it.
+// unitOf returns two SQL expressions: one that is equal for rows of the same hour
+// or day, and one that computes the number of the unit from it.
 func (tx *Tx) unitOf(sum insight.Sum) (common, number string) {
 	unit, end, rest := "hour", len("2006-01-02 15"), ":00"
 	if sum == insight.SumLedger {
@@ -101,7 +101,7 @@ func (tx *Tx) unitOf(sum insight.Sum) (common, number string) {
 	return common, fmt.Sprintf("CAST(%s AS bigint) / %d", number, sums[sum].seconds)
 }
 
-// bucketOf is the SQL expression for the bucket of the time from opening to
+// bucketOf returns the SQL expression for the bucket of the time from opening to
 // decision.
 func (tx *Tx) bucketOf() string {
 	took := "CAST(round((julianday(completed_at) - julianday(coalesce(opened_at, created_at))) * 86400000) AS INTEGER)"
@@ -140,7 +140,7 @@ func (s *Store) CountSessions(ctx context.Context, tenantID uuid.UUID, from, to,
 	return toGroups(rows), err
 }
 
-// toGroups joins the rows that differ only in their bucket.
+// toGroups joins rows that differ only in their bucket.
 func toGroups(rows []groupRow) []insight.Group {
 	var groups []insight.Group
 	index := map[insight.Group]int{}

@@ -12,7 +12,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// Migrations only add, so an older replica keeps serving while a newer one
+// Migrations only add, so an older replica continues to work while a newer one
 // starts. Each dialect has its folder; the numbers are the same in both.
 //
 //go:embed migrations
@@ -47,14 +47,14 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return errElsewhere
 }
 
-// What an operator has to do before migrations can run.
+// What an operator must do before migrations can run.
 var (
 	errLimited = errors.New("the schema has to be migrated, but the role's statement_timeout or lock_timeout would end a long migration " +
 		"and cannot be lifted through a pooler: set AGEGATE_MIGRATION_URL to the URL of the server itself")
 	errElsewhere = errors.New("AGEGATE_MIGRATION_URL leads to another database than AGEGATE_DATABASE_URL: correct it")
 )
 
-// pending reports whether migrations are to be applied.
+// pending reports whether migrations must be applied.
 func (s *Store) pending(ctx context.Context) (bool, error) {
 	x, err := s.Examine(ctx)
 	return len(x.Pending) > 0, err

@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// open opens a store whose deadline no slow moment of the machine reaches.
+// open opens a store with a deadline that is long enough for a slow machine.
 func open(t *testing.T, url string) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{URL: url, Timeout: 2 * time.Minute})
@@ -33,7 +33,7 @@ func sqliteURL(t *testing.T) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")
 }
 
-// each runs body as a subtest per dialect with the URL of an empty database
+// each runs body as a subtest on each database, with the URL of an empty database
 // without a schema.
 func each(t *testing.T, body func(t *testing.T, url string)) {
 	t.Helper()
@@ -148,7 +148,7 @@ func TestReplicasMigrateAtOnce(t *testing.T) {
 	})
 }
 
-// A newer replica adds a column while this one serves.
+// A newer replica adds a column while this one runs.
 func TestAddedColumnBreaksNothing(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		old, newer := open(t, url), open(t, url)

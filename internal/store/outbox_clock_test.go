@@ -9,7 +9,7 @@ import (
 	"agegate/internal/store"
 )
 
-// On SQLite every time of the queue goes by the injected clock.
+// On SQLite the injected clock determines every time of the queue.
 func TestQueueClock(t *testing.T) {
 	clock := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)
 	s, err := store.Open(t.Context(), store.Config{

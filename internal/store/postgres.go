@@ -139,9 +139,9 @@ func (p *pgServer) meet(ctx context.Context) error {
 	return nil
 }
 
-// pooled changes the configuration to one for poolers by transaction: no
-// settings but the URL's own and the application's name, and statements without
-// names.
+// pooled changes the configuration to one for poolers that lend connections per
+// transaction: only the settings in the URL and the application's name, and
+// statements without names.
 func (p *pgServer) pooled() {
 	p.config.RuntimeParams = map[string]string{"application_name": sessionDefaults["application_name"]}
 	maps.Copy(p.config.RuntimeParams, p.own)
@@ -152,7 +152,7 @@ func (p *pgServer) isPooled() bool {
 	return p.config.DefaultQueryExecMode == pgx.QueryExecModeCacheDescribe
 }
 
-// poolSize is the most connections of a process.
+// poolSize is the maximum number of connections of a process.
 const poolSize = 20
 
 // open returns a new pool of at most conns connections. Connections are renewed

@@ -28,10 +28,9 @@ func (s *Store) SessionByID(ctx context.Context, tenantID, id uuid.UUID) (sessio
 	})
 }
 
-// StandingByID implements session.Store. It is asked more often than all else
-// together, and therefore without what GORM does for a model. The IDs are passed
-// as text: the driver would first try and fail to encode a uuid.UUID in another
-// way.
+// StandingByID implements session.Store. It runs more often than all other
+// queries together, so it avoids GORM's work for a model. The IDs are passed as
+// text: the driver would first try and fail to encode a uuid.UUID in another way.
 func (s *Store) StandingByID(ctx context.Context, tenantID, id uuid.UUID) (session.Standing, error) {
 	return view(ctx, s, func(tx *Tx) (found session.Standing, err error) {
 		err = tx.db.Raw("SELECT status, created_at, expires_at, completed_at FROM sessions WHERE id = ? AND tenant_id = ?",
@@ -119,16 +118,17 @@ func (tx *Tx) InsertSession(s session.Session) error {
 	return tx.db.Create(&row).Error
 }
 
-// decided are the columns that decisions change. Others change in statements
-// without the row's lock, which must not be undone.
+// decided are the columns that decisions change. Other columns change in
+// statements that do not lock the row, and saving must not undo these.
 var decided = []string{
 	"status", "expires_at", "completed_at", "consented_at", "detected_age", "document_opened_at", "attempts", "strikes", "opened_at",
 	"begun_at", "source", "cutoff", "calibration", "document_way", "document_attempts", "face_match_at", "document_camera_ms",
 }
 
-// SaveSession implements session.Tx. What it writes was decided on the row as
-// LockSession read it, which nobody has changed since: PostgreSQL has locked the
-// row, and SQLite has one writer. The guard on the status holds even so.
+// SaveSession implements session.Tx. The session was decided on the row as
+// LockSession read it, and nothing has changed the row since: PostgreSQL has
+// locked it, and SQLite has one writer. The condition on the status is an
+// additional guard.
 func (tx *Tx) SaveSession(s session.Session) error {
 	row := sessionRow(s)
 	return mustChange(tx.pending(s.ID).Select(decided).Updates(&row))

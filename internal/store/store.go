@@ -1,8 +1,8 @@
-// Package store keeps the gateway's rows in PostgreSQL or SQLite through GORM
-// and implements the storage interfaces of the domain packages. All access
-// goes through Store.Update and Store.View, which carry the deadline, the
-// transaction and the retries. No statement's parameters are ever logged, and
-// no error of this package contains a stored value.
+// Package store stores the gateway's rows in PostgreSQL or SQLite through GORM
+// and implements the storage interfaces of the domain packages. All access goes
+// through Store.Update and Store.View, which apply the deadline, the transaction
+// and the retries. No statement's parameters are ever logged, and no error of
+// this package contains a stored value.
 package store
 
 import (
@@ -28,15 +28,15 @@ type Config struct {
 	// URL is "sqlite:PATH" (relative to the working directory, or absolute) or
 	// "postgres://…" as pgx reads it. It may hold a password: never log it.
 	URL string
-	// MigrationURL leads to the server itself where URL leads to a pooler, for
-	// Migrate alone; empty means URL.
+	// MigrationURL is the server's own URL if URL leads to a pooler. Only Migrate
+	// uses it; empty means URL.
 	MigrationURL string
 	// Timeout bounds one Update, with all its retries, or one View: a caller
 	// never waits longer for a database that does not answer. 0 means Timeout.
 	Timeout time.Duration
-	// Now is the clock that decides on SQLite when webhook deliveries are due; nil
-	// means time.Now. On PostgreSQL the server's clock decides, which all replicas
-	// share.
+	// Now is the clock that determines on SQLite when webhook deliveries are due;
+	// nil means time.Now. On PostgreSQL the server's clock does, which all
+	// replicas share.
 	Now func() time.Time
 }
 
@@ -79,8 +79,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Ping reports whether the database answers a query, as fault.Unavailable when
-// it does not.
+// Ping reports whether the database answers a query: nil, or fault.Unavailable.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.View(ctx, func(tx *Tx) error {
 		var one int

@@ -11,15 +11,15 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// deleteBatch is the most rows that one transaction of DeleteTenant deletes
-// from a table that grows with the tenant's use.
+// deleteBatch is the maximum number of rows that one transaction of DeleteTenant
+// deletes from a table that grows with the tenant's use.
 const deleteBatch = 500
 
 // DeleteTenant implements tenant.Store.
 func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) error {
 	written := false
 	for _, statement := range []string{
-		// Attempts go with their event, by the foreign key.
+		// Deleting events also deletes their attempts, by the foreign key.
 		"DELETE FROM webhook_events WHERE id IN (SELECT id FROM webhook_events WHERE tenant_id = ? LIMIT ?)",
 		`DELETE FROM idempotency_claims WHERE (tenant_id, livemode, key_hash) IN (
 			SELECT tenant_id, livemode, key_hash FROM idempotency_claims WHERE tenant_id = ? LIMIT ?)`,

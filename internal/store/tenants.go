@@ -55,14 +55,14 @@ func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes
 		if err != nil {
 			return tenant.Tenant{}, err
 		}
-		written := act // the transaction may run again
+		written := act // the function may run again
 		written.Detail.Changes = before.ChangesTo(after)
 		return after.Tenant, tx.AppendAudit(written)
 	})
 }
 
-// forChange locks the tenant that the query finds against other changes. Its
-// sessions can be created meanwhile: their reference takes a weaker lock.
+// forChange locks the tenant that the query finds against other changes. Sessions
+// of the tenant can still be created: their reference takes a weaker lock.
 func (tx *Tx) forChange() *gorm.DB {
 	if !tx.postgres {
 		return tx.db

@@ -10,17 +10,17 @@ import (
 	"gorm.io/gorm"
 )
 
-// Times are normalised in one place, so that no statement has to: arguments on
-// their way to the driver, by pool and transaction, and results by the driver
-// itself. SQLite's returns UTC as it stands, and PostgreSQL's by resultsInUTC.
+// Times are converted in one place, so that no statement has to do it: arguments
+// by pool and transaction on their way to the driver, and results by the driver.
+// SQLite's driver returns UTC by itself, PostgreSQL's because of resultsInUTC.
 
 // at converts a time to the only form that is stored and compared: UTC in whole
-// microseconds. SQLite compares times as text, which orders them correctly only
-// if all have the same zone.
+// microseconds. SQLite compares times as text, which is correct only if all have
+// the same zone.
 func at(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// normal returns a copy of the arguments of a statement, with their times in the
-// form of at.
+// normal returns a copy of a statement's arguments with their times in the form
+// of at.
 func normal(args []any) []any {
 	list := make([]any, len(args))
 	for i, arg := range args {

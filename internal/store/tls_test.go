@@ -24,7 +24,7 @@ import (
 type issuer struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
-	file        string // with its certificate
+	file        string // the key belongs to its certificate
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -76,7 +76,7 @@ func pemOf(kind string, raw []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw})
 }
 
-// onLocalhost returns an address for a server that the name localhost leads to.
+// onLocalhost returns an address that reaches a server by the name localhost.
 func onLocalhost(t *testing.T) string {
 	t.Helper()
 	_, port, err := net.SplitHostPort(pgtest.FreeAddr(t))
@@ -86,7 +86,8 @@ func onLocalhost(t *testing.T) string {
 	return "127.0.0.1:" + port
 }
 
-// TestOpenOverTLS: a certificate that fits, and what to do about those that do not.
+// TestOpenOverTLS covers valid certificates, and the errors that say what to do
+// about others.
 func TestOpenOverTLS(t *testing.T) {
 	authority, stranger := newIssuer(t), newIssuer(t)
 	server, expired, plain := pgtest.NewServer(t, onLocalhost(t)), pgtest.NewServer(t, onLocalhost(t)), pgtest.NewServer(t, onLocalhost(t))

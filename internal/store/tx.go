@@ -46,7 +46,7 @@ func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
 		}
 		committed := false
 		defer func() {
-			if !committed { // also when fn panics
+			if !committed { // also if fn panics
 				db.Rollback()
 			}
 		}()
@@ -105,8 +105,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // forUpdate locks the rows that the query finds until the transaction ends.
-// SQLite needs no row locks: its transactions exclude other writers from the
-// start.
+// SQLite needs no row locks, because its transactions exclude other writers from
+// the start.
 func (tx *Tx) forUpdate() *gorm.DB {
 	if !tx.postgres {
 		return tx.db
@@ -114,9 +114,9 @@ func (tx *Tx) forUpdate() *gorm.DB {
 	return tx.db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
 }
 
-// forUpdateUnlocked is forUpdate that leaves alone the rows which another
-// transaction has locked: a transaction that locks many, in an order of its own,
-// would otherwise end in deadlocks with others that do.
+// forUpdateUnlocked is forUpdate, but skips rows that another transaction has
+// locked. A transaction that locks many rows in its own order would otherwise
+// deadlock with others that do.
 func (tx *Tx) forUpdateUnlocked() *gorm.DB {
 	if !tx.postgres {
 		return tx.db
@@ -139,8 +139,8 @@ func find[T any](query *gorm.DB) (rows []T, err error) {
 	return rows, err
 }
 
-// take returns a row that a query selects, with a condition as GORM's Take has
-// it, or fault.NotFound.
+// take returns the row that a query selects, with a condition as in GORM's Take,
+// or fault.NotFound.
 func take[T any](query *gorm.DB, condition ...any) (row T, err error) {
 	err = query.Take(&row, condition...).Error
 	return row, err

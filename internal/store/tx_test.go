@@ -78,8 +78,8 @@ func TestFailedUpdateLeavesNothing(t *testing.T) {
 	})
 }
 
-// impatient opens a store with a short deadline. It may miss that itself on a
-// slow machine, and then tries again.
+// impatient opens a store with a short deadline. On a slow machine, opening may
+// miss the deadline; then it tries again.
 func impatient(t *testing.T, url string) (s *store.Store) {
 	t.Helper()
 	recovers(t, "open", func() (err error) {
@@ -90,7 +90,7 @@ func impatient(t *testing.T, url string) (s *store.Store) {
 	return s
 }
 
-// recovers fails the test when fn, which has a short deadline, never succeeds.
+// recovers fails the test if fn, which has a short deadline, never succeeds.
 func recovers(t *testing.T, what string, fn func() error) {
 	t.Helper()
 	limit := time.Now().Add(time.Minute)

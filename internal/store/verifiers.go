@@ -12,10 +12,10 @@ import (
 
 var _ document.VerifierStore = (*Store)(nil)
 
-// verifiers selects the keys.
+// verifiers is a query for the keys.
 func (tx *Tx) verifiers() *gorm.DB { return tx.db.Table("verifiers") }
 
-// verifiersOf selects the keys of a role and a tenant, or of the instance.
+// verifiersOf is a query for the keys with a role of a tenant or of the instance.
 func (tx *Tx) verifiersOf(role string, tenantID *uuid.UUID) *gorm.DB {
 	if tenantID == nil {
 		return tx.verifiers().Where("role = ? AND tenant_id IS NULL", role)

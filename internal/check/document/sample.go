@@ -9,12 +9,12 @@ import (
 // SampleDocument is the document that the sample wallet presents.
 type SampleDocument struct {
 	wallet.SampleDocument
-	Untrusted bool // issued by somebody whom no session trusts
+	Untrusted bool // issued by an issuer that no session trusts
 }
 
-// AnswerSample answers a request that was made as a link, as a wallet does that
-// holds the document. Only test sessions trust its issuer. It returns the form
-// to post to responseURI.
+// AnswerSample answers a request made as a link, like a wallet that holds the
+// document. Only test sessions trust its issuer. It returns the form to post to
+// responseURI.
 func (w *Wallets) AnswerSample(link string, d SampleDocument) (responseURI string, form url.Values, err error) {
 	issuer := w.sample
 	if d.Untrusted {

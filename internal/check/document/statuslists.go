@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Bounds of the lists that are kept in memory.
+// Limits of the lists kept in memory.
 const (
 	maxStatusLists = 16 // of at most 4 MiB each
 	statusKept     = 12 * time.Hour
@@ -20,10 +20,10 @@ const (
 	maxStatusURI   = 2048
 )
 
-// StatusLists answers whether documents were revoked, from their issuers'
-// status lists. Lists are fetched once and kept until they expire. A list that
-// cannot be had, or whose signature does not hold, is an error: the document is
-// then not accepted.
+// StatusLists answers whether documents were revoked, from their issuers' status
+// lists. Each list is fetched once and kept until it expires. A list that cannot
+// be fetched, or whose signature is not valid, gives an error, and the document
+// is not accepted.
 type StatusLists struct {
 	fetch func(ctx context.Context, url string) ([]byte, error)
 	now   func() time.Time
@@ -47,7 +47,7 @@ func NewStatusLists(fetch func(ctx context.Context, url string) ([]byte, error),
 
 var errStatusList = errors.New("the status list cannot be had")
 
-// revoked reports whether the list of an entry names a document as revoked.
+// revoked reports whether the list of an entry marks a document as revoked.
 func (s *StatusLists) revoked(ctx context.Context, entry wallet.StatusEntry, docType string, issuers []wallet.Issuer) (bool, error) {
 	u, err := url.Parse(entry.URI)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(entry.URI) > maxStatusURI {
@@ -56,7 +56,7 @@ func (s *StatusLists) revoked(ctx context.Context, entry wallet.StatusEntry, doc
 	key := docType + " " + entry.URI
 	list, known := s.cached(key)
 	if !known {
-		// Shared by those who ask meanwhile, so it does not end with one of them.
+		// Other callers share this fetch, so it must not end with one of them.
 		found, _, _ := s.calls.Do(key, func() (any, error) {
 			return s.load(context.WithoutCancel(ctx), key, entry.URI, docType, issuers), nil
 		})
@@ -75,7 +75,7 @@ func (s *StatusLists) cached(key string) (*wallet.StatusList, bool) {
 	return kept.list, ok && s.now().Before(kept.until)
 }
 
-// load fetches a list and keeps it, or the failure.
+// load fetches a list and stores it, or stores the failure.
 func (s *StatusLists) load(ctx context.Context, key, uri, docType string, issuers []wallet.Issuer) *wallet.StatusList {
 	now := s.now()
 	kept := keptList{until: now.Add(statusRetry)}
@@ -90,7 +90,7 @@ func (s *StatusLists) load(ctx context.Context, key, uri, docType string, issuer
 		if len(s.kept) < maxStatusLists {
 			break
 		}
-		delete(s.kept, other) // any: those in use are soon back
+		delete(s.kept, other) // any entry: lists in use soon return
 	}
 	s.kept[key] = kept
 	return kept.list

@@ -11,8 +11,8 @@ import (
 	"agegate/internal/check/document/wallet"
 )
 
-// A list that cannot be had is asked for once, then not again for a while, and
-// never counts as an answer. Only https addresses are asked.
+// A list that cannot be fetched is not fetched again for a while, and never
+// counts as an answer. Only https addresses are fetched.
 func TestStatusListsFail(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	var asked atomic.Int32
@@ -39,7 +39,7 @@ func TestStatusListsFail(t *testing.T) {
 	ask("https://issuer.example/1", 2)
 }
 
-// Many who ask at once share one fetch, and the memory is bounded.
+// Simultaneous callers share one fetch, and the memory is bounded.
 func TestStatusListsAreShared(t *testing.T) {
 	var asked atomic.Int32
 	release := make(chan struct{})

@@ -1,7 +1,7 @@
-// Package document is the document check: how a shopper whose estimated age was
-// refused proves it with a document. It knows the ways, their steps and their
-// limits; it ends in session.Service.Resolve, as every check does. Of a document
-// it keeps the way and the outcome.
+// Package document is the document check: shoppers whose estimated age was
+// refused can prove their age with a document. It knows the ways, their steps and
+// their limits. It ends in session.Service.Resolve, like every check. It stores
+// only the way and the outcome.
 package document
 
 import (
@@ -36,17 +36,17 @@ type TrustedIssuer struct {
 	DocType     string
 	Certificate []byte // DER
 	Fingerprint []byte // SHA-256 of Certificate
-	SignerUsage string // OID that document signers must have; empty for none
+	SignerUsage string // OID that the document signer's certificate must have; empty if none is required
 	NotBefore   time.Time
 	NotAfter    time.Time
 	CreatedAt   time.Time
 }
 
-// TrustStore keeps the trust list. A method that takes an audit.Act writes it in
-// the transaction of the change, or neither.
+// TrustStore stores the trust list. A method that takes an audit.Act writes the
+// change and the act in one transaction.
 type TrustStore interface {
-	// AddIssuer adds an entry. It returns fault.Conflict when the certificate is
-	// trusted for the kind of document already.
+	// AddIssuer adds an entry. It returns fault.Conflict if the certificate is
+	// already trusted for the kind of document.
 	AddIssuer(ctx context.Context, i TrustedIssuer, act audit.Act) error
 	// Issuers returns the trust list, oldest first.
 	Issuers(ctx context.Context) ([]TrustedIssuer, error)
@@ -63,27 +63,29 @@ type Trust struct {
 // NewTrust returns the service over a store.
 func NewTrust(store TrustStore, now func() time.Time) *Trust { return &Trust{store, now} }
 
-// NewIssuer is an issuer to be trusted.
+// NewIssuer describes an issuer to trust.
 type NewIssuer struct {
 	Name    string
-	Country string // empty: as the certificate says
+	Country string // empty: the country in the certificate
 	DocType string
 	// SignerUsage is the OID of the extended key usage that document signers must
-	// have. Empty means that of ISO/IEC 18013-5 for mobile driving licences and
-	// none for other documents; AnySignerUsage always means none.
+	// have. If it is empty, mobile driving licences require the one of ISO/IEC
+	// 18013-5 and other documents none. AnySignerUsage always means that none is
+	// required.
 	SignerUsage string
 	PEM         []byte // one certificate
 }
 
-// AnySignerUsage asks for no extended key usage.
+// AnySignerUsage requires no extended key usage.
 const AnySignerUsage = "any"
 
 const maxIssuerName = 100
 
 var countryCode = regexp.MustCompile(`^[A-Z]{2}$`)
 
-// Add trusts an issuer, with an entry of the instance's audit log. It returns fault.Invalid, which says what is wrong, and
-// fault.Conflict when the certificate is trusted already.
+// Add trusts an issuer and writes an entry to the instance's audit log. It
+// returns fault.Invalid with the reason, or fault.Conflict if the certificate is
+// already trusted.
 func (t *Trust) Add(ctx context.Context, actor audit.Actor, n NewIssuer) (TrustedIssuer, error) {
 	if strings.TrimSpace(n.Name) == "" || !utf8.ValidString(n.Name) || utf8.RuneCountInString(n.Name) > maxIssuerName || strings.ContainsFunc(n.Name, tenant.IsHidden) {
 		return TrustedIssuer{}, fault.New(fault.Invalid, "the name must have 1 to "+strconv.Itoa(maxIssuerName)+" visible characters")
@@ -180,15 +182,15 @@ func parseOID(text string) (asn1.ObjectIdentifier, error) {
 // List returns the trust list, oldest first.
 func (t *Trust) List(ctx context.Context) ([]TrustedIssuer, error) { return t.store.Issuers(ctx) }
 
-// Remove ends the trust in an issuer, with an entry of the instance's audit log.
-// It returns fault.NotFound for an unknown one.
+// Remove ends the trust in an issuer and writes an entry to the instance's audit
+// log. It returns fault.NotFound for an unknown issuer.
 func (t *Trust) Remove(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
 	return t.store.RemoveIssuer(ctx, id, audit.Act{
 		Scope: audit.Instance, At: t.now(), Actor: actor, Action: audit.IssuerDistrust, Target: id.String(),
 	})
 }
 
-// verified returns an entry as a verifier uses it.
+// verified returns an entry in the form that a verifier uses.
 func (i TrustedIssuer) verified() (wallet.Issuer, error) {
 	certificate, err := x509.ParseCertificate(i.Certificate)
 	if err != nil {

@@ -18,16 +18,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// VerifierKey is a key by which the gateway says to wallets who asks.
+// VerifierKey is a key that identifies the gateway to wallets.
 type VerifierKey struct {
 	ID        uuid.UUID
-	TenantID  *uuid.UUID // nil: of the instance, for every tenant without one
+	TenantID  *uuid.UUID // nil: the instance's, for every tenant without a key
 	Role      string
 	Name      string // of the verifier, as its certificate says
-	Host      string // of the addresses that wallets are given
+	Host      string // host of the addresses that wallets fetch
 	ByHost    bool   // requests name the verifier by Host (x509_san_dns), not by the certificate's hash
 	Metadata  []byte // wallet.EncodeMetadata; nil for none
-	Sealed    []byte // private key in PKCS #8
+	Sealed    []byte // private key in PKCS #8, sealed
 	Chain     []byte // DER, one certificate after the other, the key's own first; nil before it is imported
 	State     string
 	NotAfter  *time.Time // of the chain
@@ -46,14 +46,15 @@ const (
 	VerifierActive  = "active"
 )
 
-// VerifierStore keeps the keys. A method that takes an audit.Act writes it in
-// the transaction of the change, or neither.
+// VerifierStore stores the keys. A method that takes an audit.Act writes the
+// change and the act in one transaction.
 type VerifierStore interface {
-	// AddVerifier adds a key. An active one replaces the owner's active key of the
-	// same role.
+	// AddVerifier adds a key. An active key replaces the owner's active key with
+	// the same role.
 	AddVerifier(ctx context.Context, v VerifierKey, act audit.Act) error
-	// ActivateVerifier writes chain and end of a pending key, which replaces its
-	// owner's active one. It returns fault.NotFound unless it is pending.
+	// ActivateVerifier writes the chain and its end to a pending key, which
+	// replaces its owner's active one. It returns fault.NotFound unless the key
+	// is pending.
 	ActivateVerifier(ctx context.Context, v VerifierKey, act audit.Act) error
 	// RemoveVerifier deletes a key, or returns fault.NotFound.
 	RemoveVerifier(ctx context.Context, id uuid.UUID, act audit.Act) error
@@ -61,8 +62,8 @@ type VerifierStore interface {
 	Verifiers(ctx context.Context) ([]VerifierKey, error)
 	// Verifier returns a key, or fault.NotFound.
 	Verifier(ctx context.Context, id uuid.UUID) (VerifierKey, error)
-	// ActiveVerifier returns the active key of a role and a tenant, or of the
-	// instance, or fault.NotFound.
+	// ActiveVerifier returns the active key with a role of a tenant, or of the
+	// instance if tenantID is nil, or fault.NotFound.
 	ActiveVerifier(ctx context.Context, role string, tenantID *uuid.UUID) (VerifierKey, error)
 	// ReplaceSealedVerifier stores a newly sealed key if the stored one is still that of v. It
 	// reports whether it did.
@@ -89,7 +90,7 @@ func curveOf(name string) elliptic.Curve {
 	return map[string]elliptic.Curve{"p256": elliptic.P256(), "p384": elliptic.P384()}[name]
 }
 
-// generate makes a new key, sealed for a new row.
+// generate creates a key, sealed for a new row.
 func (s *Verifiers) generate(curve string) (VerifierKey, *ecdsa.PrivateKey, error) {
 	c := curveOf(curve)
 	if c == nil {
@@ -128,8 +129,8 @@ func openVerifier(sealer *credential.Sealer, v VerifierKey) (*ecdsa.PrivateKey, 
 	return key, nil
 }
 
-// identityOf returns an active key as requests are signed with it. It
-// reports false when its certificates are not valid now.
+// identityOf returns an active key in the form in which it signs requests. It
+// reports false if its certificates are not valid now.
 func identityOf(sealer *credential.Sealer, v VerifierKey, now time.Time) (wallet.Identity, bool, error) {
 	if v.Chain == nil || v.NotAfter == nil || !now.Before(*v.NotAfter) {
 		return wallet.Identity{}, false, nil
@@ -152,8 +153,8 @@ func identityOf(sealer *credential.Sealer, v VerifierKey, now time.Time) (wallet
 // List returns all keys, oldest first.
 func (s *Verifiers) List(ctx context.Context) ([]VerifierKey, error) { return s.store.Verifiers(ctx) }
 
-// Remove deletes a key. Requests that were begun with it are not answered any
-// more. It returns fault.NotFound for an unknown one.
+// Remove deletes a key. Wallets can no longer answer requests signed with it. It
+// returns fault.NotFound for an unknown key.
 func (s *Verifiers) Remove(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
 	return s.store.RemoveVerifier(ctx, id, s.act(actor, audit.VerifierRemove, VerifierKey{ID: id}))
 }
@@ -169,8 +170,9 @@ func (s *Verifiers) act(actor audit.Actor, action audit.Action, v VerifierKey) a
 	return act
 }
 
-// ResealVerifiers seals every key under the sealer's first one. It can be stopped
-// and run again at any time. A key that opens under none is left alone.
+// ResealVerifiers seals every key under the sealer's first key. It can be stopped
+// and run again at any time. A key that no key of the sealer opens is not
+// changed.
 func ResealVerifiers(ctx context.Context, store VerifierStore, sealer *credential.Sealer) (done credential.Resealing, err error) {
 	keys, err := store.Verifiers(ctx)
 	if err != nil {

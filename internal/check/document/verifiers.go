@@ -24,9 +24,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// NewVerifier describes a key to be made.
+// NewVerifier describes a key to create.
 type NewVerifier struct {
-	TenantID *uuid.UUID // nil: of the instance
+	TenantID *uuid.UUID // nil: the instance's
 	Name     string
 	Host     string
 	ByHost   bool
@@ -44,7 +44,7 @@ func (n NewVerifier) check() error {
 	return nil
 }
 
-// make returns a new key as it is described.
+// make creates the described key.
 func (s *Verifiers) make(n NewVerifier) (VerifierKey, *ecdsa.PrivateKey, error) {
 	if err := n.check(); err != nil {
 		return VerifierKey{}, nil, err
@@ -57,9 +57,9 @@ func (s *Verifiers) make(n NewVerifier) (VerifierKey, *ecdsa.PrivateKey, error) 
 	return v, key, err
 }
 
-// Request makes a key and returns it with a request for its certificate, in PEM.
-// It is used once the certificate is imported. It returns fault.Invalid, which
-// says what is wrong.
+// Request creates a key and returns it with a certificate request in PEM. The key
+// is used once its certificate has been imported. Request returns fault.Invalid
+// with the reason.
 func (s *Verifiers) Request(ctx context.Context, actor audit.Actor, n NewVerifier) (VerifierKey, []byte, error) {
 	v, key, err := s.make(n)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Verifiers) Request(ctx context.Context, actor audit.Actor, n NewVerifie
 	return v, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), err
 }
 
-// extensionsOf are those of a verifier's certificate.
+// extensionsOf returns the extensions of a verifier's certificate.
 func extensionsOf(v VerifierKey) ([]pkix.Extension, error) {
 	if v.Metadata == nil {
 		return nil, nil
@@ -88,9 +88,9 @@ func extensionsOf(v VerifierKey) ([]pkix.Extension, error) {
 	return []pkix.Extension{{Id: wallet.UsageMetadata, Value: value}}, err
 }
 
-// Rotate makes a key like the active one of a tenant, or of the instance, which
-// stays in use until the new one's certificate is imported. It returns
-// fault.NotFound when there is none.
+// Rotate creates a key like the active one of a tenant, or of the instance. The
+// active key stays in use until the new one's certificate is imported. Rotate
+// returns fault.NotFound if there is no active key.
 func (s *Verifiers) Rotate(ctx context.Context, actor audit.Actor, tenantID *uuid.UUID) (VerifierKey, []byte, error) {
 	active, err := s.store.ActiveVerifier(ctx, RoleVerifier, tenantID)
 	if err != nil {
@@ -110,12 +110,12 @@ func (s *Verifiers) Rotate(ctx context.Context, actor audit.Actor, tenantID *uui
 	return s.Request(ctx, actor, n)
 }
 
-// maxImported is the most certificates of a chain.
+// maxImported is the maximum number of certificates in a chain.
 const maxImported = 4
 
-// Import takes the certificates of a pending key, its own first, and makes it
-// the active one. It returns fault.Invalid, which says what is wrong, and
-// fault.NotFound for a key that does not wait for any.
+// Import stores the certificates of a pending key, its own first, and makes the
+// key active. It returns fault.Invalid with the reason, and fault.NotFound for a
+// key that is not pending.
 func (s *Verifiers) Import(ctx context.Context, actor audit.Actor, id uuid.UUID, text []byte) (VerifierKey, error) {
 	v, err := s.store.Verifier(ctx, id)
 	if err != nil {
@@ -164,8 +164,8 @@ func parseChain(text []byte) (chain []*x509.Certificate, err error) {
 	return chain, nil
 }
 
-// checkChain checks what wallets check, and returns the chain without its
-// anchor, which they have.
+// checkChain checks what wallets check. It returns the chain without its root,
+// which wallets have already.
 func checkChain(chain []*x509.Certificate, key *ecdsa.PrivateKey, v VerifierKey, now time.Time) ([]*x509.Certificate, error) {
 	leaf := chain[0]
 	public, ok := leaf.PublicKey.(*ecdsa.PublicKey)
@@ -193,7 +193,7 @@ func checkChain(chain []*x509.Certificate, key *ecdsa.PrivateKey, v VerifierKey,
 	return chain, nil
 }
 
-// joinChain returns a chain as it is stored, and its end.
+// joinChain returns a chain in its stored form, and its end.
 func joinChain(chain []*x509.Certificate) (der []byte, end *time.Time) {
 	for _, c := range chain {
 		der = append(der, c.Raw...)
@@ -204,17 +204,17 @@ func joinChain(chain []*x509.Certificate) (der []byte, end *time.Time) {
 	return der, end
 }
 
-// Validity of what a registrar signs. Browsers and wallets refuse leaves that
-// are valid for longer than about a year.
+// Validity of certificates that a registrar signs. Browsers and wallets refuse
+// end certificates that are valid for longer than about a year.
 const (
 	rootValidity = 10 * 365 * 24 * time.Hour
 	leafValidity = 397 * 24 * time.Hour
 	backdated    = time.Hour
 )
 
-// NewRegistrar makes the operator's root, which signs the certificates of
-// verifiers, and returns it with its certificate in PEM, to be registered with
-// wallets. An earlier root signs no more.
+// NewRegistrar creates the operator's root, which signs the certificates of
+// verifiers. It returns the root with its certificate in PEM, which must be
+// registered with wallets. An earlier root no longer signs.
 func (s *Verifiers) NewRegistrar(ctx context.Context, actor audit.Actor, name, host string) (VerifierKey, []byte, error) {
 	v, key, err := s.make(NewVerifier{Name: name, Host: host, Curve: "p256"})
 	if err != nil {
@@ -238,8 +238,8 @@ func (s *Verifiers) NewRegistrar(ctx context.Context, actor audit.Actor, name, h
 	return v, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), err
 }
 
-// Sign makes a key whose certificate the operator's root signs, and uses it at
-// once. It returns fault.NotFound when there is no root.
+// Sign creates a key whose certificate the operator's root signs, and uses it at
+// once. It returns fault.NotFound if there is no root.
 func (s *Verifiers) Sign(ctx context.Context, actor audit.Actor, n NewVerifier) (VerifierKey, error) {
 	registrar, err := s.store.ActiveVerifier(ctx, RoleRegistrar, nil)
 	if err != nil {

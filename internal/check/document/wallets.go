@@ -28,24 +28,24 @@ type WalletRequest struct {
 	// Outcome is the result of a wallet's answer: empty until there is one,
 	// OutcomeProved, or the wallet.Reason for which it was refused.
 	Outcome string
-	// Final says that Outcome waits for the session's own browser, and no other
-	// answer is taken. Refusals that anybody can cause are not final.
+	// Final says that Outcome waits for the session's own browser, and that no
+	// other answer is accepted. Refusals that anyone can cause are not final.
 	Final bool
 }
 
 // OutcomeProved is the outcome of an answer that proves the age. outcomeReturns
-// is that of one from a wallet on the shopper's own device: it holds once the
-// wallet leads back to the session's browser with the request's code, and is not
-// final before.
+// is the outcome of such an answer from a wallet on the shopper's own device: it
+// counts once the wallet returns to the session's browser with the request's
+// code, and is not final before.
 const (
 	OutcomeProved  = "proved"
 	outcomeReturns = "proved, returns"
 )
 
-// WalletStore keeps the requests to wallets. A session has at most one, which
-// package session makes and uses up.
+// WalletStore stores the requests to wallets. A session has at most one; package
+// session creates and uses it up.
 type WalletStore interface {
-	// ActiveVerifier is as in VerifierStore.
+	// ActiveVerifier is VerifierStore.ActiveVerifier.
 	ActiveVerifier(ctx context.Context, role string, tenantID *uuid.UUID) (VerifierKey, error)
 	// Issuers returns the trust list.
 	Issuers(ctx context.Context) ([]TrustedIssuer, error)
@@ -57,14 +57,14 @@ type WalletStore interface {
 	RecordWalletOutcome(ctx context.Context, linkHash, nonce []byte, outcome string, final bool) (bool, error)
 }
 
-// How many answers are verified at the same time, and how many of a tenant wait
-// for their turn. Anybody with a session can post one.
+// How many answers are verified at the same time, and how many of one tenant may
+// wait for their turn. Anyone with a session can post one.
 const (
 	answersAtOnce  = 2
 	answersWaiting = 32
 )
 
-// Wallets is the wallet way of the document check.
+// Wallets is the document check by wallet.
 type Wallets struct {
 	sessions *session.Service
 	store    WalletStore
@@ -90,14 +90,14 @@ func NewWallets(sessions *session.Service, store WalletStore, sealer *credential
 	return &Wallets{sessions, store, sealer, sample, lists, turn.NewQueue(answersAtOnce, answersWaiting), random, now}, nil
 }
 
-// Available reports whether a wallet can pass a session: some issuer must be
-// trusted.
+// Available reports whether a session can pass by wallet, which needs a trusted
+// issuer.
 func (w *Wallets) Available(ctx context.Context, sess session.Session) (bool, error) {
 	issuers, err := w.issuers(ctx, sess)
 	return len(wallet.Kinds(issuers, w.now())) > 0, err
 }
 
-// issuers returns those that the session's mode trusts.
+// issuers returns the issuers that the session's mode trusts.
 func (w *Wallets) issuers(ctx context.Context, sess session.Session) ([]wallet.Issuer, error) {
 	listed, err := w.store.Issuers(ctx)
 	if err != nil {
@@ -117,10 +117,10 @@ func (w *Wallets) issuers(ctx context.Context, sess session.Session) ([]wallet.I
 	return issuers, nil
 }
 
-// Begin makes a new request of the session, which ends an earlier one. It
+// Begin creates a new request for the session, which ends an earlier one. It
 // returns session.ErrLate when no document check is open or the tenant does not
-// allow wallets, session.ErrAnswered while Finish has a final outcome to apply, and
-// session.ErrDisabled.
+// allow wallets, session.ErrAnswered while Finish has a final outcome to apply,
+// and session.ErrDisabled.
 func (w *Wallets) Begin(ctx context.Context, sess session.Session) error {
 	nonce := make([]byte, 16)
 	if _, err := io.ReadFull(w.random, nonce); err != nil {
@@ -130,12 +130,12 @@ func (w *Wallets) Begin(ctx context.Context, sess session.Session) error {
 	return err
 }
 
-// Request is a request to a wallet as the page shows it.
+// Request is a request to a wallet in the form that the page shows.
 type Request struct {
 	ID      string // part of the address that wallets post to
 	Outcome string // see WalletRequest
 	Final   bool
-	returns bool // the age is proved once the wallet leads back with the code
+	returns bool // the age is proved once the wallet returns with the code
 	row     WalletRequest
 }
 
@@ -150,7 +150,7 @@ func (w *Wallets) RequestOf(ctx context.Context, sess session.Session) (Request,
 }
 
 // Exchange returns the nonce and the key of a session's request. It asks for the
-// kinds of documents that the session trusts an issuer of.
+// kinds of documents for which the session trusts an issuer.
 func (w *Wallets) Exchange(ctx context.Context, sess session.Session, r Request) (wallet.Exchange, error) {
 	issuers, err := w.issuers(ctx, sess)
 	if err != nil {
@@ -159,8 +159,8 @@ func (w *Wallets) Exchange(ctx context.Context, sess session.Session, r Request)
 	return w.exchange(ctx, sess, r, issuers)
 }
 
-// exchange is signed where the tenant, or the instance, has a verifier's key
-// with certificates that are valid now.
+// exchange returns the request's exchange. It is signed if the tenant, or else
+// the instance, has a verifier's key with certificates that are valid now.
 func (w *Wallets) exchange(ctx context.Context, sess session.Session, r Request, issuers []wallet.Issuer) (wallet.Exchange, error) {
 	secret, err := w.derive("wallet request|", r)
 	if err != nil {
@@ -193,8 +193,8 @@ func (w *Wallets) derive(purpose string, r Request) ([]byte, error) {
 	return w.sealer.Derive(purpose + hex.EncodeToString(r.row.LinkHash) + "|" + r.ID)
 }
 
-// returnCode is what a wallet on the shopper's own device leads back with: 128
-// bits, others for each request.
+// returnCode is the code with which a wallet on the shopper's own device returns:
+// 128 bits, different for each request.
 func (w *Wallets) returnCode(r Request) (string, error) {
 	secret, err := w.derive("wallet return|", r)
 	return hex.EncodeToString(secret[:min(len(secret), 16)]), err
@@ -215,10 +215,10 @@ func (w *Wallets) open(ctx context.Context, sess session.Session) (Request, erro
 	return request, nil
 }
 
-// SignedRequest returns the signed request that a wallet gets by its address,
-// which it may do several times. responseURI is given the request's ID and
-// returns the address for the answer. It returns session.ErrLate when no request
-// is open or it is not signed.
+// SignedRequest returns the signed request that a wallet fetches, possibly
+// several times. responseURI gets the request's ID and returns the address for
+// the answer. SignedRequest returns session.ErrLate when no request is open or it
+// is not signed.
 func (w *Wallets) SignedRequest(ctx context.Context, sess session.Session, walletNonce string, responseURI func(id string) string) (string, error) {
 	request, err := w.open(ctx, sess)
 	if err != nil {
@@ -240,15 +240,15 @@ type Post struct {
 	Scheme      string // of the link
 	ResponseURI string // where it was posted to
 	Here        bool   // the link was for a wallet on the shopper's own device
-	Unsigned    bool   // the sample wallet's: the link is never signed
+	Unsigned    bool   // the sample wallet's link, which is never signed
 	Form        url.Values
 }
 
-// Receive takes what a wallet posted. Anybody can post, so nothing changes but
-// the request's outcome, which Finish applies. It returns the code with which a
-// wallet on the shopper's own device leads back, or "". It returns a
-// *wallet.RefusalError for an answer that proves nothing, and session.ErrLate when
-// the request is not open.
+// Receive processes what a wallet posted. Anyone can post, so it changes only the
+// request's outcome, which Finish applies. It returns the code with which a
+// wallet on the shopper's own device returns, or "". It returns a
+// *wallet.RefusalError for an answer that proves nothing, and session.ErrLate
+// when the request is not open.
 func (w *Wallets) Receive(ctx context.Context, sess session.Session, post Post) (code string, err error) {
 	request, err := w.open(ctx, sess)
 	if err != nil {
@@ -295,9 +295,9 @@ func (w *Wallets) Receive(ctx context.Context, sess session.Session, post Post) 
 	return code, err
 }
 
-// Return finishes with the code of a wallet on the shopper's own device, for the
-// session's own browser. It reports false, and changes nothing, unless an answer
-// waits for this code.
+// Return finishes the check with the code of a wallet on the shopper's own
+// device, for the session's own browser. If no answer waits for this code, it
+// reports false and changes nothing.
 func (w *Wallets) Return(ctx context.Context, sess session.Session, r Request, code string) (session.Session, bool, error) {
 	want, err := w.returnCode(r)
 	if err != nil || !r.returns || subtle.ConstantTimeCompare([]byte(code), []byte(want)) != 1 {
@@ -308,9 +308,9 @@ func (w *Wallets) Return(ctx context.Context, sess session.Session, r Request, c
 }
 
 // Finish applies a final outcome to the session, for the session's own browser.
-// It returns the session as it then stands, and why a document was refused. It
-// returns session.ErrLate when the session has ended meanwhile or nothing is
-// final, and session.ErrDisabled.
+// It returns the updated session, and why a document was refused. It returns
+// session.ErrLate when the session has ended meanwhile or no outcome is final,
+// and session.ErrDisabled.
 func (w *Wallets) Finish(ctx context.Context, sess session.Session, r Request) (session.Session, wallet.Reason, error) {
 	switch {
 	case !r.Final:
@@ -323,12 +323,12 @@ func (w *Wallets) Finish(ctx context.Context, sess session.Session, r Request) (
 	return after, wallet.Reason(r.Outcome), err
 }
 
-// Present takes what the Digital Credentials API returned to the page of
-// origin, in the session's own browser. It returns the session as it then
-// stands, and a *wallet.RefusalError for an answer that proves nothing. A
-// document that was read and refused counts, other answers do not. It returns
-// session.ErrLate when the request is not open, session.ErrAnswered while Finish
-// has a final outcome to apply, and session.ErrDisabled.
+// Present processes the result of the Digital Credentials API on the page of
+// origin, in the session's own browser. It returns the updated session, and a
+// *wallet.RefusalError for an answer that proves nothing. A document that was
+// read and refused counts; other answers do not. It returns session.ErrLate when
+// the request is not open, session.ErrAnswered while Finish has a final outcome
+// to apply, and session.ErrDisabled.
 func (w *Wallets) Present(ctx context.Context, sess session.Session, origin, protocol string, data json.RawMessage) (session.Session, error) {
 	request, err := w.RequestOf(ctx, sess)
 	if fault.CodeOf(err) == fault.NotFound {
@@ -362,9 +362,9 @@ func (w *Wallets) Present(ctx context.Context, sess session.Session, origin, pro
 	return after, err
 }
 
-// verify opens a presentation and checks it with the issuers that the session
-// trusts, in a turn of the session's tenant. It returns fault.Unavailable when
-// none comes.
+// verify opens a presentation and checks it against the issuers that the session
+// trusts, in a turn of the session's tenant. It returns fault.Unavailable if it
+// gets no turn.
 func (w *Wallets) verify(ctx context.Context, sess session.Session, issuers []wallet.Issuer, open func() (wallet.Presentation, error)) error {
 	leave, err := w.turns.Take(ctx, sess.TenantID)
 	if err != nil {
@@ -378,7 +378,7 @@ func (w *Wallets) verify(ctx context.Context, sess session.Session, issuers []wa
 	}
 	verifier := wallet.Verifier{Issuers: issuers}
 	verifier.Revoked = func(ctx context.Context, entry wallet.StatusEntry, docType string) (bool, error) {
-		leave() // what is left is to wait for the issuer's server, and to compare
+		leave() // the rest only waits for the issuer's server and compares values
 		return w.lists.revoked(ctx, entry, docType, issuers)
 	}
 	return verifier.Verify(ctx, p, sess.TargetAge, w.now())
@@ -396,5 +396,5 @@ func (w *Wallets) refuse(ctx context.Context, sess session.Session, r Request) (
 	return w.sessions.RefuseDocument(ctx, sess, session.Document{Way: session.WayWallet, Request: r.row.Nonce})
 }
 
-// Now is the time by the service's clock.
+// Now returns the time of the service's clock.
 func (w *Wallets) Now() time.Time { return w.now() }

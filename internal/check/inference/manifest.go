@@ -39,8 +39,8 @@ type File struct {
 	Licence string            `json:"licence"`
 }
 
-// Fingerprint identifies the models that are in use: directories with the same
-// fingerprint hold the same models.
+// Fingerprint identifies the models in use: directories with the same fingerprint
+// have the same models.
 func (m Manifest) Fingerprint() string {
 	digest := sha256.New()
 	for _, role := range slices.Sorted(maps.Keys(m.Models)) {
@@ -129,8 +129,8 @@ func SHA256(path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// WriteJSON stores v as a file of a models directory, replacing an older one at
-// once.
+// WriteJSON stores v as a file of a models directory and replaces an older one
+// atomically.
 func WriteJSON(path string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

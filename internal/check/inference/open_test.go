@@ -62,8 +62,8 @@ func TestPoolBoundsItsWorkers(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: every fault of a models directory is found at the start, and
-// the error for missing files says how to get them.
+// TestOpenRefuses: every fault of a models directory is found at startup, and the
+// error for missing files says how to get them.
 func TestOpenRefuses(t *testing.T) {
 	rows := []struct {
 		name    string
@@ -114,8 +114,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestManifestDecides: a model is opened, and an output computed, because the
-// manifest lists it, whether or not the pipeline knows the role.
+// TestManifestDecides: a model is opened, and an output computed, if the manifest
+// lists it, even if the pipeline does not know the role.
 func TestManifestDecides(t *testing.T) {
 	source := filepath.Join(visiontest.Root(), "models")
 	visiontest.Pool(t) // the library of the real directory is the one in use

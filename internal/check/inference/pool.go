@@ -90,7 +90,7 @@ func (p *Pool) Acquire(ctx context.Context) (Worker, error) {
 	default:
 	}
 	select {
-	case w := <-p.free: // even if ctx has ended: a caller that has a turn finishes its frame
+	case w := <-p.free: // even if ctx has ended: a caller with a turn finishes its frame
 		return w, nil
 	default:
 	}

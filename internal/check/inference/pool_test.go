@@ -9,10 +9,11 @@ import (
 )
 
 // TestConvertedModelsAgreeWithTensorFlow compares the converted models with
-// TensorFlow.js running the originals on the same made-up picture. The figures
-// came once from the package's own tfjs, CPU backend. They agree to about
-// 1e-6; other processors may compute in another order, and a model converted
-// wrongly differs by far more than is allowed here.
+// TensorFlow.js running the originals on the same artificial picture. The
+// expected values were computed once with the package's own tfjs on its CPU
+// backend. They agree to about 1e-6. The tolerance is larger, because other
+// processors may compute in another order; a wrongly converted model differs by
+// far more.
 func TestConvertedModelsAgreeWithTensorFlow(t *testing.T) {
 	type value struct {
 		index int
@@ -62,7 +63,7 @@ func TestConvertedModelsAgreeWithTensorFlow(t *testing.T) {
 	}
 }
 
-// paint fills the input with a picture that is easy to make anywhere.
+// paint fills the input with a picture that is easy to compute.
 func paint(in inference.Input, tensor []float32) {
 	for c := range 3 {
 		for y := range in.Height {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Scale turns what a tail reads into years: a rising line through its points.
-// An empty scale changes nothing.
+// Scale converts a tail's readings to years: a rising line through its points. An
+// empty scale changes nothing.
 type Scale []ScalePoint
 
 // ScalePoint says that a reading stands for an age. Both are in years.
@@ -15,8 +15,8 @@ type ScalePoint struct {
 	Years   float64 `json:"years"`
 }
 
-// Years returns the age for a reading. Readings below the first point and above
-// the last are moved by as much as that point's.
+// Years returns the age for a reading. Readings below the first point or above
+// the last are shifted by the same amount as that point.
 func (s Scale) Years(reading float64) float64 {
 	if len(s) == 0 {
 		return reading
@@ -34,8 +34,8 @@ func (s Scale) Years(reading float64) float64 {
 	return reading + from.Years - from.Reading
 }
 
-// check fails where the scale does not rise from each point to the next, or
-// holds an age or a reading outside 0 to 120.
+// check fails if the scale does not rise from each point to the next, or has an
+// age or a reading outside 0 to 120.
 func (s Scale) check() error {
 	last := ScalePoint{math.Inf(-1), math.Inf(-1)}
 	for _, p := range s {

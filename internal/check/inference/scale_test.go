@@ -34,7 +34,7 @@ func TestScaleKnownAnswers(t *testing.T) {
 	}
 }
 
-// TestScaleRises: no reading that is higher gives fewer years.
+// TestScaleRises: a higher reading never gives fewer years.
 func TestScaleRises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var scale Scale

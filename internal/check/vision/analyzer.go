@@ -17,8 +17,8 @@ type Observation struct {
 	Pose          Pose
 	Landmarks     []Point // 468, MediaPipe's canonical mesh; nil when there is not exactly one face
 	Presence      float64 // the mesh model's probability of a face
-	Warmth        float64 // redness of the lips over that of the skin, see warmth
-	EyeLight      float64 // luma of the eyes over that of the skin, see eyeLight
+	Warmth        float64 // redness of the lips relative to the skin, see warmth
+	EyeLight      float64 // luma of the eyes divided by that of the skin, see eyeLight
 	Colour        float64 // of the skin, see colour
 	Scale         float64 // face width over the frame's shorter side
 	Surface               // of the inner face
@@ -33,9 +33,10 @@ type Observation struct {
 	followed int     // frames since that detection
 }
 
-// Place returns the middle and the width of the face, by its landmarks, in units
-// of the frame's shorter side, which do not depend on the size at which the page
-// sent it. The box does not serve: when a turned face is detected again, it jumps.
+// Place returns the middle and the width of the face, computed from its
+// landmarks, in units of the frame's shorter side, so that they do not depend on
+// the size of the frame. The detector's box is not used, because it jumps when a
+// turned face is detected again.
 func (o *Observation) Place() (x, y, width float64) {
 	n, side := float64(len(o.Landmarks)), float64(min(o.Width, o.Height))
 	for _, p := range o.Landmarks {
@@ -44,11 +45,11 @@ func (o *Observation) Place() (x, y, width float64) {
 	for _, p := range o.Landmarks {
 		width += ((p.X-x)*(p.X-x) + (p.Y-y)*(p.Y-y)) / n
 	}
-	const ofDisc = 2 * math.Sqrt2 // a disc's width over the root mean square of its points' distances from the middle
+	const ofDisc = 2 * math.Sqrt2 // the width of a disc divided by the root mean square of its points' distances from the middle
 	return x / side, y / side, ofDisc * math.Sqrt(width) / side
 }
 
-// Resolved reports whether the face has enough pixels to estimate an age from.
+// Resolved reports whether the face has enough pixels for an age estimate.
 func (o *Observation) Resolved() bool { return o.Face.Width >= minFacePixels }
 
 // Analyzer looks at single frames. It keeps nothing between calls and may be
@@ -58,20 +59,20 @@ type Analyzer interface {
 	// error while waiting for a worker, or because a model failed; an
 	// unreadable image is an observation with GuidanceBadImage.
 	Analyze(ctx context.Context, jpeg []byte) (*Observation, error)
-	// Follow is Analyze for the frame after last, of the same camera. It looks
-	// for the face where it was, which is cheaper than to detect it, and
-	// detects it when it is not found there, when last is nil or has no face,
-	// and every few frames. A face that is not Resolved is no problem: frames
-	// that only guide may be small.
+	// Follow is Analyze for the frame after last, from the same camera. It looks
+	// for the face where it was, which costs less than detection. It detects the
+	// face if it is not found there, if last is nil or has no face, and every few
+	// frames. It accepts faces that are not Resolved, because frames that only
+	// guide may be small.
 	Follow(ctx context.Context, jpeg []byte, last *Observation) (*Observation, error)
 	// Score measures the passive scores of an observation that has a face.
 	Score(ctx context.Context, o *Observation) error
-	// Features computes what the age is estimated from, on an observation that
-	// has a face: Whole and Tuned. It costs more than the rest together, so it is
-	// meant for the frames that decide.
+	// Features computes the input of the age estimate, Whole and Tuned, for an
+	// observation that has a face. It costs more than everything else together,
+	// so call it only for the frames that count.
 	Features(ctx context.Context, o *Observation) (*Features, error)
-	// Views computes what a face is compared with a document's portrait by, on
-	// an observation that has a face: Whole and Inner.
+	// Views computes the input for comparing a face with a document's portrait,
+	// Whole and Inner, for an observation that has a face.
 	Views(ctx context.Context, o *Observation) (*Features, error)
 }
 
@@ -94,7 +95,7 @@ func (a *analyzer) Follow(ctx context.Context, jpeg []byte, last *Observation) (
 		return nil, err
 	}
 	defer w.Release()
-	p, err := decode(jpeg) // with the worker held, so that decoding is bounded too
+	p, err := decode(jpeg) // decoded while holding the worker, so that decoding is limited too
 	if errors.Is(err, ErrBadImage) {
 		return &Observation{Guidance: GuidanceBadImage}, nil
 	} else if err != nil {
@@ -136,8 +137,9 @@ func (a *analyzer) Views(ctx context.Context, o *Observation) (*Features, error)
 	return views(w, o.picture, o.crop)
 }
 
-// Comparing returns an analyzer whose Features are Views: for captures of a face
-// that is compared with a document's portrait, and whose age does not count.
+// Comparing returns an analyzer whose Features are the Views of a: for captures
+// of a face that is compared with a document's portrait, and whose age is not
+// used.
 func Comparing(a Analyzer) Analyzer { return comparing{a} }
 
 type comparing struct{ Analyzer }

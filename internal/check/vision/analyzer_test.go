@@ -43,7 +43,7 @@ func TestDoubtful(t *testing.T) {
 	}
 }
 
-// mosaic shows a picture in so many squares across.
+// mosaic reduces a picture to the given number of squares across.
 func mosaic(face image.Image, squares int) image.Image {
 	small, large := image.NewRGBA(image.Rect(0, 0, squares, squares)), image.NewRGBA(face.Bounds())
 	xdraw.CatmullRom.Scale(small, small.Rect, face, face.Bounds(), xdraw.Src, nil)
@@ -51,7 +51,7 @@ func mosaic(face image.Image, squares int) image.Image {
 	return large
 }
 
-// beside puts another picture into a scene.
+// beside draws another picture into a scene.
 func beside(scene, other image.Image, at image.Point) image.Image {
 	out := image.NewRGBA(scene.Bounds())
 	draw.Draw(out, out.Rect, scene, scene.Bounds().Min, draw.Src)
@@ -104,8 +104,8 @@ func TestGuidance(t *testing.T) {
 	}
 }
 
-// TestSampleFace pins what the pipeline says about the sample face at any
-// size and tilt: an adult in their twenties, facing the camera, live.
+// TestSampleFace fixes the pipeline's results for the sample face at any size and
+// tilt: an adult in their twenties, facing the camera, live.
 func TestSampleFace(t *testing.T) {
 	analyzer, face := vision.NewAnalyzer(visiontest.Pool(t)), visiontest.Face(t)
 	for _, side := range []int{200, 300, 400} {
@@ -143,8 +143,8 @@ func mean(distribution [inference.AgeBins]float32) (years float64) {
 	return years
 }
 
-// TestMirror: a mirrored face is turned and tilted the other way and looks up
-// just as much.
+// TestMirror: a mirrored face is turned and tilted the other way, and looks up
+// equally far.
 func TestMirror(t *testing.T) {
 	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
 	scene := rotate(visiontest.Scene(visiontest.Face(t), [3]int{300, 240, 320}), 12)

@@ -22,9 +22,9 @@ func BenchmarkStage(b *testing.B) {
 	}
 }
 
-// BenchmarkFrame measures whole frames on one core: one of 640×480 in which the
-// face is detected, a small one in which it is followed and that guides, and
-// one of 640×480 that decides.
+// BenchmarkFrame measures whole frames on one core: a frame of 640×480 in which
+// the face is detected, a small guiding one in which it is followed, and one of
+// 640×480 that counts.
 func BenchmarkFrame(b *testing.B) {
 	analyzer, frame := vision.NewAnalyzer(visiontest.Pool(b)), goodFrame(b)
 	small := visiontest.JPEG(b, resize(visiontest.Scene(visiontest.Face(b), [3]int{320, 240, 400}), 384, 288))

@@ -10,14 +10,14 @@ var (
 	lips           = []int{0, 17, 37, 267, 84, 314, 61, 291}
 )
 
-// minSkinWarmth is the difference of red and blue chroma below which the
-// colours of a picture say nothing about skin, as in a grey one.
+// minSkinWarmth is the difference between red and blue chroma below which the
+// colours of a picture say nothing about skin, as in a grey picture.
 const minSkinWarmth = 8.0
 
-// warmth is how much redder the lips are than neutral, divided by the same
-// value of the skin between the eyes. Lips are at least as red as the skin,
-// whatever its tone; cloth over them seldom is. The result is 1 where the skin
-// itself shows no colour.
+// warmth is how much redder the lips are than neutral, divided by the same value
+// of the skin between the eyes. Lips are at least as red as the skin, whatever
+// its tone; cloth over them seldom is. The result is 1 if the skin itself shows
+// no colour.
 func (p *picture) warmth(mesh []Point, faceWidth float64) float64 {
 	patch := faceWidth / 20
 	skin := p.redness(mesh, browAndBridge, patch)
@@ -38,9 +38,9 @@ func (p *picture) redness(mesh []Point, indices []int, patch float64) float64 {
 	})
 }
 
-// colour is the strength of the skin's chroma: the sum of both planes' mean
-// distances from the neutral value. In a grey picture it is 0; skin under any
-// light that a camera balances has 15 and more.
+// colour is the strength of the skin's chroma: the sum over both chroma planes of
+// the mean distance from neutral. In a grey picture it is 0; for skin it is 15
+// and more under any light that a camera balances.
 func (p *picture) colour(mesh []Point, faceWidth float64) float64 {
 	if p.blue == nil {
 		return 0

@@ -27,7 +27,7 @@ const (
 	// patterns seldom over 0.5.
 	minFaceScore = 0.5
 	// sameFaceOverlap is the overlap (intersection over union) from which two
-	// anchors mean the same face; two heads side by side stay below it.
+	// anchors count as the same face; two heads side by side stay below it.
 	sameFaceOverlap = 0.3
 )
 
@@ -52,12 +52,13 @@ func detect(w inference.Worker, p *picture) ([]Face, error) {
 	return faces, nil
 }
 
-// mostConfirmed bounds how many faces of a picture confirmed looks at.
+// mostConfirmed is the maximum number of faces in a picture that confirmed
+// checks.
 const mostConfirmed = 3
 
-// confirmed leaves out faces that the mesh model takes for something else, such
-// as a pattern in the background or a part of the person; it keeps all of them
-// where that leaves none. Faces after the first mostConfirmed are not looked at.
+// confirmed leaves out faces for which the mesh model finds no face, such as a
+// pattern in the background or another part of the person. If none is left, it
+// keeps all. It checks only the first mostConfirmed faces.
 func confirmed(w inference.Worker, p *picture, faces []Face) ([]Face, error) {
 	var kept []Face
 	for i := range faces {
@@ -91,7 +92,7 @@ func decodeBoxes(found []Face, scores, boxes []float32, cells, anchors, input in
 		cell := i / anchors
 		x, y := stride*(float64(cell%cells)+0.5), stride*(float64(cell/cells)+0.5)
 		b := boxes[i*16 : i*16+16]
-		if !(b[2] > 0 && b[3] > 0) { // all that is measured in face widths relies on it
+		if !(b[2] > 0 && b[3] > 0) { // everything measured in face widths depends on it
 			continue
 		}
 		f := Face{
@@ -107,8 +108,8 @@ func decodeBoxes(found []Face, scores, boxes []float32, cells, anchors, input in
 	return found
 }
 
-// merge replaces each group of anchors that mean the same face by their mean,
-// weighted by score: steadier from frame to frame than the best anchor alone.
+// merge replaces each group of anchors for the same face by their mean, weighted
+// by score. The mean is steadier from frame to frame than the best anchor alone.
 func merge(found []Face) []Face {
 	slices.SortFunc(found, func(a, b Face) int { return cmp.Compare(b.Score, a.Score) })
 	var faces []Face
@@ -156,8 +157,8 @@ func overlap(a, b Face) float64 {
 	return both / (a.Width*a.Height + b.Width*b.Height - both)
 }
 
-// within reports whether the middle of the smaller box lies in the larger one: a face so
-// close that it fills the frame is found in parts and as a whole.
+// within reports whether the middle of the smaller box lies in the larger one. It
+// detects a face that is so close that it is found both as a whole and in parts.
 func (f Face) within(other Face) bool {
 	larger, x, y := other, f.X, f.Y
 	if f.Width > other.Width {
@@ -175,8 +176,8 @@ func (f *Face) place(g grid) {
 	}
 }
 
-// cropMargin is how much larger than the detector's box the crop is that the
-// other models see; the package the models come from uses the same.
+// cropMargin is the size of the crop for the other models, relative to the
+// detector's box. The package from which the models come uses the same.
 const cropMargin = 1.4
 
 // crop returns the upright square around the face, the eyes level.

@@ -15,7 +15,7 @@ func TestDecodeBoxes(t *testing.T) {
 	scores[5] = float32(math.NaN())
 	scores[2*17+1] = 2
 	copy(boxes[(2*17+1)*16:], []float32{1, -2, 30, 40, 5, 6})
-	scores[40], scores[41] = 2, 2 // boxes turned inside out, and of no size
+	scores[40], scores[41] = 2, 2 // boxes with negative size, and with size zero
 	copy(boxes[40*16:], []float32{1, 1, -30, 40})
 	found := decodeBoxes(nil, scores, boxes, 16, 2, 256)
 	if len(found) != 1 {

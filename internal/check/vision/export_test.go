@@ -6,8 +6,8 @@ import (
 	"agegate/internal/check/inference"
 )
 
-// Stages runs the steps of one frame apart, for the benchmarks; each function
-// does its stage once.
+// Stages returns the steps of one frame for the benchmarks; each function
+// performs its step once.
 func Stages(tb testing.TB, w inference.Worker, jpeg []byte) map[string]func() error {
 	p, err := decode(jpeg)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// eyesOf paints both eyes: dark on bright skin, iris and lids, out of place by
-// some samples, under a lid that covers a part of them, in other light.
+// eyesOf paints both eyes: dark on bright skin, with iris and lids, displaced by
+// some samples, partly covered by a lid, and in other light.
 func eyesOf(right, down, shut, light float64) *vision.Eyes {
 	e := new(vision.Eyes)
 	for i := range e[0] {
@@ -31,9 +31,9 @@ func eyesOf(right, down, shut, light float64) *vision.Eyes {
 	return e
 }
 
-// TestResemblance: open eyes resemble themselves in other light and where the
-// landmarks place them a little differently, as on a print in a hand; shut ones
-// do not, wherever they are placed.
+// TestResemblance: open eyes resemble themselves in other light and with slightly
+// displaced landmarks, as on a hand-held print; shut eyes do not, wherever the
+// landmarks are.
 func TestResemblance(t *testing.T) {
 	open := eyesOf(0, 0, 0, 1)
 	for right := -2.0; right <= 2; right++ {

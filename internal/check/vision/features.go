@@ -2,10 +2,10 @@ package vision
 
 import "agegate/internal/check/inference"
 
-// Features are the age model's view of a face: of the whole upright crop, which
-// an age is computed from and faces of one capture are compared by, and of its
-// inner part, from x 0.15 to 0.85 and y 0.05 to 0.85, which leaves out hair and
-// collar. Analyzer's methods say which of them they fill.
+// Features are the age model's outputs for a face: for the whole upright crop,
+// used to compute the age and to compare faces of one capture, and for its inner
+// part, from x 0.15 to 0.85 and y 0.05 to 0.85, which leaves out hair and collar.
+// Each method of Analyzer says which of them it fills.
 type Features struct {
 	Whole, Inner View
 	// Tuned is the fine-tuned tail's output for the whole crop, nil without
@@ -16,10 +16,10 @@ type Features struct {
 // View is the age model's output for one crop.
 type View struct {
 	Distribution [inference.AgeBins]float32        // probability of each whole age
-	Descriptor   [inference.DescriptorSize]float32 // points the same way for the same face
+	Descriptor   [inference.DescriptorSize]float32 // points in the same direction for the same face
 }
 
-// features runs the age model on the whole crop, and the tail where there is one.
+// features runs the age model on the whole crop, and the tail if there is one.
 func features(w inference.Worker, p *picture, c crop) (*Features, error) {
 	f := new(Features)
 	if err := f.Whole.read(w, p, c, 0, 0, 1, 1); err != nil {
@@ -48,8 +48,8 @@ func (v *View) read(w inference.Worker, p *picture, c crop, left, top, right, bo
 	return nil
 }
 
-// tune runs the tail, where there is one, on the map that the age model has
-// just made of the whole crop.
+// tune runs the tail, if there is one, on the map that the age model has just
+// computed from the whole crop.
 func (f *Features) tune(w inference.Worker) error {
 	if !w.Has(inference.Tail) {
 		return nil
@@ -64,14 +64,14 @@ func (f *Features) tune(w inference.Worker) error {
 	return nil
 }
 
-// WideSide is the side of the square that WideCrop returns, in samples: that of
-// the age model's input and an eighth of it more on each side.
+// WideSide is the side of the square that WideCrop returns, in samples: the side
+// of the age model's input plus an eighth of it on each side.
 const WideSide = 280
 
-// WideCrop returns the upright crop that an observation's age is estimated from,
-// with some of what surrounds it, as planes of red, green and blue, and its
-// place in the picture. The training of a tail reads it. An observation without
-// a face gives nil.
+// WideCrop returns the upright crop used for an observation's age, with some of
+// its surroundings, as planes of red, green and blue, and the crop's place in the
+// picture. It is the input for training a tail. For an observation without a face
+// it returns nil.
 func WideCrop(o *Observation) ([]byte, Place) {
 	if o.picture == nil || o.crop.side == 0 {
 		return nil, Place{}

@@ -7,9 +7,9 @@ import (
 	"agegate/internal/check/inference"
 )
 
-// anchor is a face as the detector found it, with its landmarks. The face and
-// the crop of the frames after it are the anchor's, moved as the landmarks
-// moved, so that the crop that the age is estimated from stays the detector's.
+// anchor is a detected face with its landmarks. In the frames after it, face and
+// crop are the anchor's, moved in the same way as the landmarks, so that the crop
+// for the age estimate stays the detector's.
 type anchor struct {
 	face   Face
 	crop   crop
@@ -19,8 +19,8 @@ type anchor struct {
 
 // Limits of following a face.
 const (
-	levelFollow   = 7    // frames of a level face without a detection, so that a second face is noticed within some seconds
-	longestFollow = 15   // frames of a turned one, whose box the detector places a little differently
+	levelFollow   = 7    // frames of a level face between two detections, so that a second face is noticed within some seconds
+	longestFollow = 15   // frames of a turned face between two detections; detections place its box differently
 	turnedFollow  = 10.0 // degrees of yaw or pitch from which a face is turned
 	unlikeFollow  = 18.0 // difference of yaw or pitch from the anchor, in degrees, beyond which the anchor's landmarks no longer locate the face
 	surePresence  = 0.9  // the mesh model's probability, below which the face is detected again
@@ -28,8 +28,8 @@ const (
 	resizedCrop   = 0.12 // the same for the change of its size, as a logarithm
 )
 
-// follow places the landmarks where the face was in the frame before, and
-// reports whether a face is there.
+// follow looks for the face where it was in the frame before and places its
+// landmarks there. It reports whether a face is there.
 func (o *Observation) follow(w inference.Worker, last *Observation) (found bool, err error) {
 	if last == nil || last.anchor == nil || last.due() || last.Width*o.Height != last.Height*o.Width {
 		return false, nil
@@ -48,7 +48,7 @@ func (o *Observation) follow(w inference.Worker, last *Observation) (found bool,
 	return o.Guidance != GuidanceNoFace, nil
 }
 
-// due reports whether the face is to be detected in the next frame.
+// due reports whether the face should be detected in the next frame.
 func (o *Observation) due() bool {
 	turned := max(math.Abs(o.Pose.Yaw), math.Abs(o.Pose.Pitch)) > turnedFollow
 	unlike := math.Hypot(o.Pose.Yaw-o.anchor.pose.Yaw, o.Pose.Pitch-o.anchor.pose.Pitch) > unlikeFollow

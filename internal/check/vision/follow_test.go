@@ -17,8 +17,8 @@ func resize(img image.Image, width, height int) *image.RGBA {
 	return out
 }
 
-// TestFollow: a face that moves, leans, comes nearer, jumps, or is sent in
-// another size is where the detector sees it, and looks as old.
+// TestFollow: a face that moves, leans, comes nearer, jumps or is sent in another
+// size is found where the detector finds it, and gets about the same age.
 func TestFollow(t *testing.T) {
 	analyzer, face := vision.NewAnalyzer(visiontest.Pool(t)), visiontest.Face(t)
 	frames := []struct {
@@ -61,7 +61,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowLooksUp: who comes or goes is noticed within a second's frames.
+// TestFollowLooksUp: a face that appears or disappears is noticed within a
+// second's frames.
 func TestFollowLooksUp(t *testing.T) {
 	analyzer, face := vision.NewAnalyzer(visiontest.Pool(t)), visiontest.Face(t)
 	one, two := [3]int{180, 240, 260}, [3]int{470, 240, 250}

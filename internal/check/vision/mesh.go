@@ -14,9 +14,9 @@ const (
 	leftEyeOuter  = 263
 )
 
-// Pose is the head's attitude in degrees. Yaw is positive when the person
-// turns to their own left, Pitch when they look up, Roll when their head leans
-// clockwise as seen.
+// Pose is the direction of the head in degrees. Yaw is positive when the person
+// turns to their own left, Pitch when they look up, Roll when the head leans
+// clockwise in the picture.
 type Pose struct{ Yaw, Pitch, Roll float64 }
 
 // landmarks places the face mesh within the crop. presence is the model's

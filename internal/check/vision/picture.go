@@ -11,10 +11,10 @@ import (
 const (
 	// MaxFrameBytes is the maximum size of a frame's JPEG, in bytes.
 	MaxFrameBytes = 1 << 20
-	// MaxPixels is the maximum number of pixels of a frame. Pages send at most
-	// 640 columns, 0.3 megapixels as a rule. A frame of full size and noise
-	// costs twice as much as such a one, which bounds what a hostile page's
-	// frame can delay another's.
+	// MaxPixels is the maximum number of pixels of a frame. Pages usually send
+	// 0.3 megapixels, at most 640 columns. A frame of the maximum size full of
+	// noise costs twice as much as a usual one, which limits how much a hostile
+	// page can delay others' frames.
 	MaxPixels = 1_000_000
 	// MaxSide is the maximum width and height of a frame, in pixels.
 	MaxSide = 1600
@@ -24,13 +24,13 @@ const (
 // MaxSide. It is found before the picture is decoded.
 var ErrFrameTooLarge = errors.New("the frame is larger than allowed")
 
-// ErrBadImage reports a frame that is not a JPEG the pipeline reads: damaged,
-// progressive or in an unusual colour space. Analyze turns it into guidance.
+// ErrBadImage reports a frame that is not a JPEG that the pipeline can read:
+// damaged, progressive or in an unusual colour space. Analyze turns it into
+// guidance.
 var ErrBadImage = errors.New("the image cannot be read")
 
-// picture is a decoded frame, kept in the JPEG's own luma and chroma planes:
-// every crop is sampled straight from them, so the frame is never converted
-// as a whole.
+// picture is a decoded frame in the JPEG's own luma and chroma planes. Every crop
+// is sampled directly from them, so the frame is never converted as a whole.
 type picture struct {
 	width, height  int
 	luma           []uint8
@@ -40,9 +40,9 @@ type picture struct {
 	shiftX, shiftY uint // how much coarser the chroma planes are, as powers of two
 }
 
-// DecodeFrame reads a baseline JPEG of at most MaxFrameBytes, so many pixels and
-// a longer side of so many. It fails with ErrFrameTooLarge or ErrBadImage,
-// whatever the bytes.
+// DecodeFrame reads a baseline JPEG of at most MaxFrameBytes, the given number of
+// pixels, and the given longer side. For any bytes it fails only with
+// ErrFrameTooLarge or ErrBadImage.
 func DecodeFrame(data []byte, pixels, side int) (image.Image, error) {
 	if len(data) > MaxFrameBytes {
 		return nil, ErrFrameTooLarge
@@ -67,7 +67,7 @@ func DecodeFrame(data []byte, pixels, side int) (image.Image, error) {
 	return img, nil
 }
 
-// decode reads a picture within the limits of a frame, as DecodeFrame does.
+// decode reads a picture within the limits of a frame, like DecodeFrame.
 func decode(data []byte) (*picture, error) {
 	decoded, err := DecodeFrame(data, MaxPixels, MaxSide)
 	if err != nil {
@@ -107,10 +107,10 @@ func fromYCbCr(img *image.YCbCr) (*picture, error) {
 // costs a few bytes and a pass over the whole picture: 1 MiB of them would
 // keep a core busy for half a minute. Segment layout: ITU-T T.81, annex B.
 //
-// The decoder must see the same segments. It skips markers that have no length,
-// such as a restart marker, where a reader that takes what follows for a length
-// would jump over scans. So only the markers are let through that it reads with
-// a length.
+// This function must see the same segments as the decoder. The decoder skips
+// markers without a length, such as restart markers; reading the bytes after such
+// a marker as a length would jump over scans. Therefore only markers with a
+// length are allowed.
 func singleScan(data []byte) bool {
 	framed := false
 	for at := 2; at+4 <= len(data); {

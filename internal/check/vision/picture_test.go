@@ -11,8 +11,8 @@ import (
 	"agegate/internal/check/inference"
 )
 
-// FuzzDecode: whatever a page sends as a picture, decoding and sampling never
-// panic, never exceed the limits, and fail with an error of ours.
+// FuzzDecode: for any bytes, decoding and sampling do not panic, stay within the
+// limits, and fail only with an error of this package.
 func FuzzDecode(f *testing.F) {
 	tensor := make([]float32, 3*16*16)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -78,9 +78,9 @@ func encode(tb testing.TB, img image.Image) []byte {
 	return out.Bytes()
 }
 
-// hidden returns a picture of two scans in what looks like one segment, of a
-// marker that has none, followed by the picture as it is. The decoder reads the
-// former and ends there.
+// hidden returns a picture with two scans in what looks like one segment of a
+// marker that has no length, followed by the unchanged picture. The decoder reads
+// the first scans and ends there.
 func hidden(good []byte, scan int, marker byte) []byte {
 	length := len(good) + len(good[scan:])
 	out := []byte{0xff, 0xd8, 0xff, marker, byte(length >> 8), byte(length)}

@@ -5,8 +5,8 @@ import "math"
 // Guidance asks the person in front of the camera to change something.
 type Guidance string
 
-// The guidance a frame can give, in the order in which problems are named:
-// one at a time, the one that hides the others first.
+// The guidance that a frame can give. Problems are named one at a time, in this
+// order: the one that hides the others comes first.
 const (
 	GuidanceOK           Guidance = "ok"
 	GuidanceBadImage     Guidance = "bad_image"
@@ -27,10 +27,10 @@ const (
 
 // Limits of a good frame.
 const (
-	minFacePixels = 80.0 // box width of a frame that decides; below, the age model's input is mostly interpolation
+	minFacePixels = 80.0 // box width of a frame that counts; below, the age model's input is mostly interpolation
 	minSeenPixels = 48.0 // box width of any frame; below, the landmarks are unsteady
 	minFaceScale  = 0.20 // box width over the frame's shorter side: about an arm and a half away
-	maxFaceScale  = 0.85 // beyond, chin or forehead leave the frame
+	maxFaceScale  = 0.85 // above, chin or forehead leave the frame
 	maxOffCenter  = 0.25 // distance of the box centre from the frame's, over the frame's side
 	bystander     = 0.4  // a second face this large next to the first counts as a person
 	minBrightness = 30.0 // mean luma of the face, 0 to 255, see below
@@ -42,42 +42,42 @@ const (
 	maxRoll       = 35.0
 )
 
-// Beyond these limits, pictures of 67 people of 13 to 17 (UTKFace) gained more
-// than a year on average: 1.6 by dark glasses, 1.8 by overexposure, 2.1 by
-// noise. They refuse 2 of 1,601 pictures as they are, and blur 14 more; blur
-// adds 0.9 years within its limit already.
+// Beyond these limits, the estimates for 67 people of 13 to 17 (pictures of
+// UTKFace) were more than a year too high on average: by 1.6 years with dark
+// glasses, 1.8 with overexposure, 2.1 with noise. The limits refuse 2 of 1,601
+// unaltered pictures, and blur refuses 14 more; within its limit, blur already
+// adds 0.9 years.
 const (
 	minEyeLight  = 0.25  // see eyeLight
 	maxGlare     = 0.1   // see Surface
-	minSharpness = 0.008 // see detail; a face resolved by some 40 pixels
-	maxSharpness = 2.0   // beyond, it is noise
+	minSharpness = 0.008 // see detail; corresponds to a face that is about 40 pixels wide
+	maxSharpness = 2.0   // above, it is noise
 )
 
-// How far down brightness and warmth may go was measured on 572 pictures
+// The lower limits of brightness and warmth were measured on 572 pictures
 // (UTKFace), of which a held-out estimate is known for 254. A dense beard drawn
 // over the upper lip has a warmth of 0.23 to 0.68 (1st to 90th percentile) and
-// moves the estimate of teenagers by 0.6 years; masks drawn in seven colours
-// score less than 0.25 in 87 of 100 and make people look younger, so that they
-// let nobody through. In dim light, faces between 30 and 40 are estimated a year
-// lower than in good light, below 30 four years higher. A limit of 40 refused
-// 23 % of the faces labelled Black there and 4 % of the others, 30 refuses 5 %
-// and 1 %.
+// moves the estimate of teenagers by 0.6 years; 87 of 100 masks drawn in seven
+// colours score less than 0.25; masks make people look younger, so they let
+// nobody pass. In dim light, faces between 30 and 40 are estimated a year lower
+// than in good light, below 30 four years higher. A limit of 40 refused 23 % of
+// the faces labelled Black there and 4 % of the others, 30 refuses 5 % and 1 %.
 
-// Limits of a picture whose age estimate is trusted, see Doubtful. On another
-// collection 20 % of the 13- to 17-year-olds on grey scans passed, and 8 % of
-// those on sharp colour pictures.
+// Limits of a picture whose age estimate is trusted, see Doubtful. In another
+// collection, 20 % of the 13- to 17-year-olds passed on grey scans, and 8 % on
+// sharp colour pictures.
 const (
 	greyColour    = 4.0   // see colour
 	softSharpness = 0.012 // see Surface; 2 in 100 of UTKFace
 )
 
-// Doubtful reports whether the picture is of a kind for which the age estimate
-// is poor: grey, or so soft that the skin shows no structure.
+// Doubtful reports whether age estimates are poor for such a picture: it is grey,
+// or so soft that the skin shows no structure.
 func (o *Observation) Doubtful() bool {
 	return o.Guidance == GuidanceOK && (o.Colour < greyColour || o.Sharpness < softSharpness)
 }
 
-// framing judges how many faces there are and where the first one is.
+// framing judges the number of faces and the place of the first one.
 func framing(faces []Face, width, height int) Guidance {
 	if len(faces) == 0 {
 		return GuidanceNoFace
@@ -121,7 +121,7 @@ func (s Surface) texture() Guidance {
 	return GuidanceOK
 }
 
-// cover judges whether something covers the face.
+// cover judges whether the face is covered.
 func cover(presence, warmth, eyeLight float64) Guidance {
 	if presence < minPresence || warmth < minWarmth || eyeLight < minEyeLight {
 		return GuidanceCovered
@@ -142,8 +142,8 @@ func attitude(pose Pose) Guidance {
 	return GuidanceOK
 }
 
-// surfaceSize is the side of the grey sample that brightness and sharpness are
-// measured on.
+// surfaceSize is the side of the grey sample from which brightness and sharpness
+// are measured.
 const surfaceSize = 96
 
 // Surface describes how the inner face looks in the picture.
@@ -172,8 +172,8 @@ func surface(p *picture, c crop) Surface {
 }
 
 // detail is the mean square of the Laplacian (four neighbours). Divided by the
-// variance of the picture itself it measures how much of the contrast is fine
-// structure, whatever the light and the skin.
+// variance of the picture, it measures how much of the contrast is fine
+// structure, independently of light and skin.
 func detail(grey []float32) float64 {
 	var sum float64
 	for y := 1; y < surfaceSize-1; y++ {

@@ -2,7 +2,7 @@ package vision
 
 import "testing"
 
-// TestLimits walks along both sides of each limit of a good frame.
+// TestLimits checks values on both sides of each limit of a good frame.
 func TestLimits(t *testing.T) {
 	at := func(x, y, width float64) []Face { return []Face{{X: x, Y: y, Width: width, Height: width}} }
 	rows := []struct {

@@ -8,15 +8,15 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// rasterSide is the side, in pixels of the frame, of the square that raster
-// looks at.
+// rasterSide is the side of the square that raster examines, in pixels of the
+// frame.
 const rasterSide = 128
 
-// raster measures how much one regular pattern stands out of the face: a
-// screen's pixels, alone or against those of the camera (moiré), give a sharp
-// peak in the spectrum that skin does not have. It is the highest magnitude
-// over the median one at the same distance from zero, as a natural logarithm.
-// The crop's middle is read at the frame's own resolution.
+// raster measures how clearly one regular pattern appears on the face. A screen's
+// pixels, alone or together with the camera's (moiré), give a sharp peak in the
+// spectrum that skin does not have. The result is the natural logarithm of the
+// highest magnitude divided by the median magnitude at the same distance from
+// zero. raster reads the middle of the crop at the frame's own resolution.
 func (p *picture) raster(c crop) float64 {
 	luma := &image.Gray{Pix: p.luma, Stride: p.lumaStride, Rect: image.Rect(0, 0, p.width, p.height)}
 	left, top := int(c.x)-rasterSide/2, int(c.y)-rasterSide/2
@@ -26,9 +26,10 @@ func (p *picture) raster(c crop) float64 {
 	return spectrumOf(luma, fourier.NewCmplxFFT(rasterSide), left, top).peak()
 }
 
-// spectrum holds the magnitudes of a square's frequencies over the median one at
-// the same distance from zero, as natural logarithms. Frequencies that are not
-// examined are 0. One half of the plane is enough, because the other mirrors it.
+// spectrum holds the magnitudes of a square's frequencies, divided by the median
+// at the same distance from zero, as natural logarithms. Frequencies that are not
+// examined are 0. One half of the plane is enough, because the other half mirrors
+// it.
 type spectrum [rasterSide / 2][rasterSide]float64
 
 func spectrumOf(luma *image.Gray, fft *fourier.CmplxFFT, left, top int) *spectrum {
@@ -75,8 +76,9 @@ func (s *spectrum) peak() (peak float64) {
 	return peak
 }
 
-// Squares of a picture that Raster looks at, across and down; how much one of
-// them counts at most; and the way from a peak to what it must rise above.
+// Number of squares that Raster examines across and down; the maximum value that
+// one square contributes; and the distance from a peak to the values that it must
+// exceed.
 const (
 	rasterColumns = 4
 	rasterRows    = 3
@@ -84,13 +86,12 @@ const (
 	besidePeak    = 6
 )
 
-// Raster measures how much one regular pattern stands out of the whole picture,
-// as a screen's pixels do: prints and fabrics have patterns of their own in one
-// place or another, a screen has the same one everywhere. The logarithms that an
-// Observation's Raster is the highest of are averaged over squares of the
-// picture, and it is the most that a frequency rises above its neighbours: the
-// edges of a page raise whole lines of them. It is 0 for a picture that is too
-// small. The picture must begin at the origin.
+// Raster measures how clearly one regular pattern appears in the whole picture,
+// like a screen's pixels: prints and fabrics have patterns in some places, a
+// screen has the same pattern everywhere. It averages the spectrum (see spectrum)
+// over squares of the picture, and returns by how much the highest frequency
+// exceeds its neighbours: edges of a page raise whole lines of frequencies. It is
+// 0 for a picture that is too small. The picture must begin at the origin.
 func Raster(luma *image.Gray) (peak float64) {
 	free := luma.Rect.Size().Sub(image.Pt(rasterSide, rasterSide))
 	if free.X < 0 || free.Y < 0 {

@@ -13,9 +13,9 @@ import (
 	"agegate/internal/check/vision/visiontest"
 )
 
-// TestRaster: a pattern over the face stands out, whatever its direction, and
-// also where JPEG's blocks have their frequencies; a
-// face, and JPEG's own blocks at a poor quality, do not.
+// TestRaster: a pattern over the face is detected in any direction, even at the
+// frequencies of JPEG's blocks. A face, and JPEG's own blocks at a poor quality,
+// are not detected as one.
 func TestRaster(t *testing.T) {
 	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
 	face := visiontest.Scene(visiontest.Face(t), [3]int{320, 240, 360})
@@ -49,8 +49,8 @@ func TestRaster(t *testing.T) {
 	}
 }
 
-// TestRasterOfAPicture: a pattern all over a picture stands out; one in a part
-// of it does not, nor do edges, noise or JPEG's blocks.
+// TestRasterOfAPicture: a pattern over the whole picture is detected; a pattern
+// in a part of it is not, nor are edges, noise or JPEG's blocks.
 func TestRasterOfAPicture(t *testing.T) {
 	size := image.Rect(0, 0, 800, 600)
 	random := rand.New(rand.NewPCG(1, 2))

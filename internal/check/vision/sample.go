@@ -6,9 +6,9 @@ import (
 	"agegate/internal/check/inference"
 )
 
-// crop is a square of the picture, turned by angle about its centre: the
-// upright face. Lengths are in pixels, the angle in radians, clockwise as
-// seen.
+// crop is a square of the picture, turned by angle about its centre so that the
+// face is upright. Lengths are in pixels, the angle in radians, clockwise in the
+// picture.
 type crop struct {
 	x, y, side, angle float64
 }
@@ -37,8 +37,8 @@ type grid struct {
 	rowX, rowY       float64 // from a row to the next
 }
 
-// point is the picture position of a fractional sample, (0.5, 0.5) being the
-// first sample itself.
+// point returns the position in the picture of a fractional sample; (0.5, 0.5) is
+// the first sample.
 func (g grid) point(u, v float64) (x, y float64) {
 	u, v = u-0.5, v-0.5
 	return g.x + u*g.columnX + v*g.rowX, g.y + u*g.columnY + v*g.rowY
@@ -60,8 +60,8 @@ func chromaTable(factor float32) (table [256]float32) {
 }
 
 // fill samples the picture over the grid into planar RGB, scaled as the model
-// wants it. Luma is interpolated, chroma taken from the nearest sample; what
-// lies outside the picture is black.
+// requires. Luma is interpolated, chroma is taken from the nearest sample, and
+// places outside the picture are black.
 func (p *picture) fill(g grid, in inference.Input, tensor []float32) {
 	size := g.width * g.height
 	red, green, blue := tensor[:size], tensor[size:2*size], tensor[2*size:3*size]

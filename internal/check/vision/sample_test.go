@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFillMatchesTheStandardLibrary: sampled pixel by pixel, a picture's
-// colours are those image/color computes.
+// TestFillMatchesTheStandardLibrary: sampled pixel by pixel, a picture has the
+// colours that image/color computes.
 func TestFillMatchesTheStandardLibrary(t *testing.T) {
 	source := image.NewYCbCr(image.Rect(0, 0, 32, 24), image.YCbCrSubsampleRatio420)
 	for i := range source.Y {
@@ -41,9 +41,9 @@ func TestFillMatchesTheStandardLibrary(t *testing.T) {
 	}
 }
 
-// TestCropsAreWhereTheySay: on a picture whose brightness grows evenly, any
-// crop's samples read the brightness of the place grid.point names, and black
-// outside the picture.
+// TestCropsAreWhereTheySay: in a picture whose brightness grows evenly, the
+// samples of any crop have the brightness of the place that grid.point returns,
+// and black outside the picture.
 func TestCropsAreWhereTheySay(t *testing.T) {
 	const width, height = 100, 80
 	p := &picture{width: width, height: height, lumaStride: width, luma: make([]uint8, width*height)}

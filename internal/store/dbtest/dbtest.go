@@ -11,8 +11,8 @@ import (
 	"agegate/internal/store/pgtest"
 )
 
-// patience is the stores' deadline in tests: many transactions queue for one
-// file, and a slow moment of the machine is no failure.
+// patience is the deadline of stores in tests. It is long, because many
+// transactions queue for one file and the machine may be slow.
 const patience = 2 * time.Minute
 
 // URLs returns a new, migrated database per dialect, by the dialect's name.
@@ -26,8 +26,8 @@ func sqliteURL(t testing.TB) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")
 }
 
-// Each runs body as a subtest per dialect, each with a new, empty, migrated
-// database.
+// Each runs body as a subtest on each database, each time with a new, empty,
+// migrated database.
 func Each(t *testing.T, body func(t *testing.T, s *store.Store)) {
 	t.Helper()
 	for _, dialect := range []string{"sqlite", "postgres"} {

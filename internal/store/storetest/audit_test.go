@@ -14,7 +14,7 @@ import (
 	"agegate/internal/rules/billing"
 )
 
-// acted writes an act in a transaction of its own.
+// acted writes an act in its own transaction.
 func acted(ctx context.Context, s Store, act audit.Act) error {
 	return s.UpdateCredit(ctx, func(tx billing.CreditTx) error { return tx.AppendAudit(act) })
 }

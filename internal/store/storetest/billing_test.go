@@ -17,7 +17,7 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// take takes one unit in a transaction of its own.
+// take takes one unit in its own transaction.
 func take(t testing.TB, s Store, tenantID uuid.UUID, period string, limit int64) bool {
 	t.Helper()
 	var ok bool
@@ -318,7 +318,7 @@ func TestLedgerIsReadNewestFirst(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		owner, sessionID := newTenant(t, s).ID, id(t)
 		other := newTenant(t, s).ID
-		// The last two are of one moment: their IDs order them.
+		// The last two have the same time, so their IDs determine the order.
 		oldest := billing.Entry{ID: id(t), TenantID: owner, Kind: billing.EntryTopUp, Source: billing.SourceCredit, Delta: 5, CreatedAt: stored(start)}
 		first := billing.Entry{ID: id(t), TenantID: owner, SessionID: &sessionID, Kind: billing.EntryHold, Source: billing.SourceFree, Period: "2026-03", Delta: -1, CreatedAt: stored(start.Add(time.Second))}
 		second := first

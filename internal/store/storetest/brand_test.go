@@ -41,7 +41,8 @@ func TestBrand(t *testing.T) {
 			t.Errorf("another tenant's: %+v, %v", got, err)
 		}
 
-		// Two tenants may have the same logo; it goes with the last of them.
+		// Two tenants may have the same logo, which is deleted with the last of
+		// them.
 		_, err := s.UpdateTenant(ctx, other.ID, tenant.Changes{Brand: &tenant.BrandChanges{Logo: &logo}}, anAct)
 		wantNoError(t, err)
 		change(*tenant.ClearedBrand())
@@ -59,7 +60,8 @@ func TestBrand(t *testing.T) {
 	})
 }
 
-// A refused change of the brand leaves the tenant's other settings alone, too.
+// If a change of the brand is refused, the tenant's other settings do not change
+// either.
 func TestBrandAndSettingsChangeTogether(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)

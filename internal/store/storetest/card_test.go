@@ -82,7 +82,7 @@ func TestCards(t *testing.T) {
 			t.Errorf("a revoked card is scanned: %t, %v", took, err)
 		}
 
-		// They do not keep a tenant from being deleted, and make nothing when it is
+		// Cards do not prevent deleting a tenant, and create nothing while it is
 		// disabled.
 		wantNoError(t, s.SetTenantDisabled(ctx, owner.ID, true, anAct))
 		if took, err := s.TakeScan(ctx, second.ID, "2026-01-01", 5); took || err != nil {
@@ -93,8 +93,8 @@ func TestCards(t *testing.T) {
 	})
 }
 
-// TestCardShare: however many scan a card at once, it makes its share of each day
-// and no more, whatever other cards do.
+// TestCardShare: however often a card is scanned at the same time, it creates its
+// share of each day and no more, whatever other cards do.
 func TestCardShare(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)

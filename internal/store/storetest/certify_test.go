@@ -54,7 +54,7 @@ func TestCertifications(t *testing.T) {
 			_, err := s.LastCertification(ctx, wrong.TenantID, wrong.EndpointID)
 			wantCode(t, "of another tenant or endpoint", err, fault.NotFound)
 		}
-		// The oldest go, and no other tenant's.
+		// The oldest runs are deleted, but none of another tenant.
 		wantNoError(t, s.StartCertification(ctx, certification(t, other.ID, start), []string{"shop.example"}, anAct))
 		for n := 1; n <= certify.MaxKept; n++ {
 			at := start.Add(time.Duration(n) * certify.Pause)
@@ -66,7 +66,7 @@ func TestCertifications(t *testing.T) {
 		_, err = s.LastCertification(ctx, other.ID, "ep_1")
 		wantNoError(t, err)
 
-		// They do not keep a tenant from being deleted.
+		// Runs do not prevent deleting a tenant.
 		wantNoError(t, s.SetTenantDisabled(ctx, owner.ID, true, anAct))
 		late := certification(t, owner.ID, start.Add(48*time.Hour))
 		wantCode(t, "for a disabled tenant", s.StartCertification(ctx, late, []string{"shop.example"}, anAct), fault.TenantDisabled)
@@ -108,7 +108,7 @@ func TestAHostIsCertifiedOnceInAWhile(t *testing.T) {
 			t.Errorf("%d entries of the audit log, %v; want one for each run and none for a refusal", len(entries), err)
 		}
 
-		// Of many at once, one begins.
+		// Of many simultaneous runs, one begins.
 		var began atomic.Int32
 		var together sync.WaitGroup
 		for range 8 {

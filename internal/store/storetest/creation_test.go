@@ -12,7 +12,7 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// newSessions returns sessions of a tenant, the first of them with every field.
+// newSessions returns sessions of a tenant. The first has every field set.
 func newSessions(t testing.TB, owner tenant.Tenant, n int) (sessions []session.Session) {
 	t.Helper()
 	sessions = append(sessions, fullSession(t, owner))
@@ -131,8 +131,8 @@ func TestSessionsAreCreatedTogetherOrNotAtAll(t *testing.T) {
 	})
 }
 
-// TestCreditWaitsForExpiredHolds: a unit that is about to come back to the free
-// allowance goes before a prepaid one.
+// TestCreditWaitsForExpiredHolds: a unit that is about to return to the free
+// allowance is used before a prepaid one.
 func TestCreditWaitsForExpiredHolds(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)

@@ -22,7 +22,7 @@ import (
 	"agegate/internal/store/pgtest"
 )
 
-// Store lists what the tests need of a store.
+// Store lists what the tests need from a store.
 type Store interface {
 	tenant.Store
 	audit.Store
@@ -42,7 +42,7 @@ type Store interface {
 	Housekeeper
 }
 
-// Housekeeper deletes and gives back what has expired.
+// Housekeeper deletes and releases what has expired.
 type Housekeeper interface {
 	// PruneClaims deletes up to limit of the idempotency claims that expired at
 	// or before now and returns how many.

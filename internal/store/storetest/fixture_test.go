@@ -15,11 +15,12 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// start is the moment the fixtures were made: not UTC and finer than a
-// microsecond, to see that the store takes times as they come.
+// start is the time of the fixtures. It is not UTC and finer than a microsecond,
+// to test that the store accepts any time.
 var start = time.Date(2026, 3, 31, 23, 59, 59, 123456789, time.FixedZone("", 2*60*60))
 
-// anAct is what an act of no interest to the test writes to the audit log.
+// anAct is the act that tests write to the audit log if its content does not
+// matter.
 var anAct = audit.Act{Scope: audit.Instance, At: start, Actor: audit.System("test"), Action: audit.TenantUpdate}
 
 // stored is a time as the store returns it.

@@ -25,7 +25,7 @@ func idOf(t testing.TB, made time.Time) uuid.UUID {
 	return id
 }
 
-// listed inserts one session an hour, in turns of status and mode, the newest
+// listed inserts one session per hour, alternating status and mode, the newest
 // last, and returns them newest first.
 func listed(t *testing.T, s Store, owner tenant.Tenant, n int) []session.Session {
 	t.Helper()
@@ -91,7 +91,7 @@ func rowOf(s session.Session, now time.Time) insight.SessionRow {
 	}
 }
 
-// pages returns all that a query finds, page by page.
+// pages returns everything that a query finds, page by page.
 func pages(t *testing.T, s Store, q insight.SessionQuery) (rows []insight.SessionRow) {
 	t.Helper()
 	for {
@@ -104,7 +104,7 @@ func pages(t *testing.T, s Store, q insight.SessionQuery) (rows []insight.Sessio
 	}
 }
 
-// pagesBack returns the same by going from the oldest page to the newest.
+// pagesBack returns the same, from the oldest page to the newest.
 func pagesBack(t *testing.T, s Store, q insight.SessionQuery) (rows []insight.SessionRow) {
 	t.Helper()
 	q.After = insight.IDAt(start.Add(-time.Hour))
@@ -164,7 +164,7 @@ func TestEventsAreListedNewestFirst(t *testing.T) {
 	})
 }
 
-// The first replica that finds an hour unfolded folds it, once.
+// The first replica that finds an unfolded hour folds it, once.
 func TestAnHourIsFoldedOnce(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)

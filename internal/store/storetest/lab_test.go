@@ -22,7 +22,7 @@ func TestLiveHoursAreAddedUpByTargetAge(t *testing.T) {
 			{group(500, true, 21, session.StatusPassed, 1), group(500, true, 18, session.StatusPassed, 2), group(500, false, 18, session.StatusPassed, 64)},
 			{group(501, true, 18, session.StatusPassed, 4), group(501, true, 18, session.StatusFallback, 8)},
 		} {
-			// Two tenants, and an hour that is too old.
+			// Counts of two tenants, and of an hour that is too old.
 			for _, owner := range []uuid.UUID{newTenant(t, s).ID, newTenant(t, s).ID} {
 				old := group(499, true, 18, session.StatusPassed, 128)
 				for i, groups := range [][]insight.Group{{old}, of} {

@@ -131,6 +131,6 @@ func TestTheNewestFoldIsOfAnyTenant(t *testing.T) {
 		if ok, err := s.FoldLedger(t.Context(), behind.ID, 0, 9000, nil); err != nil || !ok {
 			t.Errorf("fold of the ledger: %t, %v", ok, err)
 		}
-		newest(701) // neither of the tenant behind nor of the ledger
+		newest(701) // neither of the tenant after the given one nor of the ledger
 	})
 }

@@ -30,7 +30,8 @@ func tenantsWithSecrets(t *testing.T, s Store, n int) []tenant.Tenant {
 func TestSecretsArePagedFromTheNewestTenantToTheOldest(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		tenants := tenantsWithSecrets(t, s, 3)
-		// A rotated secret of the oldest tenant: later in time, not in order.
+		// A rotated secret of the oldest tenant: its time is later, its order is
+		// not.
 		rotated := secret(t, tenants[0].ID, tenant.SecretWebhook, start.Add(time.Hour))
 		wantNoError(t, s.RotateSecret(t.Context(), rotated, start.Add(2*time.Hour), anAct))
 		read := func(now time.Time, limit int) (got []tenant.Secret) {

@@ -86,8 +86,8 @@ func TestFirstTimesAreKept(t *testing.T) {
 	})
 }
 
-// TestDecisionIsSaved: what a decision may change is written, and all else keeps
-// what the database has; a session that is not pending is left alone.
+// TestDecisionIsSaved: what a decision may change is written, and everything else
+// keeps the value in the database. A session that is not pending is not changed.
 func TestDecisionIsSaved(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
@@ -101,7 +101,7 @@ func TestDecisionIsSaved(t *testing.T) {
 		}
 		open := row
 		open.ConsentedAt, open.Attempts = full.ConsentedAt, 2
-		for _, next := range []session.Session{open, row} { // also back to nothing
+		for _, next := range []session.Session{open, row} { // clears them again, too
 			wantNoError(t, save(next))
 			if got := byLink(t, s, row); !reflect.DeepEqual(got, next) {
 				t.Errorf("saved %+v\nwant %+v", got, next)
@@ -168,8 +168,8 @@ func TestOneOfManyVerdictsWins(t *testing.T) {
 	})
 }
 
-// Of transactions that lock the same session, each sees what those before it
-// wrote, also in rows beside the session's.
+// If transactions lock the same session, each sees what those before it wrote,
+// even in rows that belong to the session.
 func TestALockedSessionIsReadAfterTheOthers(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		row := newSession(t, s, newTenant(t, s))

@@ -10,8 +10,8 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// The state a conditional update meets, and whether it applies there. Each is
-// tried on a session that expires at start + 30 min.
+// The states of a session that a conditional update may find, and whether the
+// update applies. Each is tried on a session that expires at start + 30 min.
 func TestConditionalUpdates(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)

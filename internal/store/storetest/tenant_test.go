@@ -149,7 +149,7 @@ func TestDisableAndEnableTenant(t *testing.T) {
 func TestTenantsAndKeysAreListedOldestFirst(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		var tenants, keys []uuid.UUID
-		// Text order and time order differ where a fraction is missing.
+		// Text order and time order differ if a fraction is missing.
 		for i, age := range []time.Duration{0, -time.Second, 1500 * time.Microsecond} {
 			row := tenant.Tenant{ID: id(t), Name: "t", CreatedAt: start.Truncate(time.Second).Add(age)}
 			wantNoError(t, s.CreateTenant(t.Context(), row, nil, nil, anAct))
@@ -213,7 +213,7 @@ func TestKeyTimes(t *testing.T) {
 }
 
 // TestAKeyIsReplacedOnce: the old key gets an end and the new one is stored, both
-// or neither, and of several at once one succeeds.
+// or neither. Of several simultaneous calls one succeeds.
 func TestAKeyIsReplacedOnce(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		owner, stranger := newTenant(t, s), newTenant(t, s)
@@ -285,19 +285,20 @@ func TestRotateSecret(t *testing.T) {
 				t.Errorf("%s at %v: %+v, %v\nwant %+v", step.kind, step.now, got, err, step.want)
 			}
 		}
-		// A rotation at once spares no secret that an earlier one let sign on.
+		// An immediate rotation also ends secrets that an earlier rotation let
+		// sign on.
 		third := secret(t, row.ID, tenant.SecretWebhook, start.Add(2*time.Hour))
 		now := start.Add(2 * time.Hour)
 		wantNoError(t, s.RotateSecret(t.Context(), third, now, anAct))
 		if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || !reflect.DeepEqual(got, []tenant.Secret{third}) {
 			t.Errorf("after a rotation at once: %+v, %v\nwant %+v", got, err, third)
 		}
-		// One with an overlap gives none of them longer than it had.
+		// A rotation with an overlap gives no secret longer than it had.
 		wantNoError(t, s.RotateSecret(t.Context(), secret(t, row.ID, tenant.SecretWebhook, now), now.Add(time.Hour), anAct))
 		if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || len(got) != 2 {
 			t.Errorf("after a rotation with an overlap: %+v, %v", got, err)
 		}
-		// Retiring ends the old ones alone, and finds none twice.
+		// Retiring ends only the old secrets, and finds none the second time.
 		wantNoError(t, s.RetireSecrets(t.Context(), row.ID, true, tenant.SecretWebhook, now, anAct))
 		if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || len(got) != 1 || got[0].State != tenant.SecretActive {
 			t.Errorf("after the old ones retired: %+v, %v", got, err)

@@ -71,11 +71,11 @@ func New(zones *reader.Reader, analyzer vision.Analyzer, now func() time.Time) *
 	return &Capture{reader: zones, analyzer: analyzer, now: now, stage: Find, hint: ShowZone, tilting: tilting{random: rand.Reader}}
 }
 
-// DrawFrom makes prompts be drawn from random instead of the system's source.
-// random must never end. It makes a capture repeatable.
+// DrawFrom makes the capture draw its prompts from random instead of the system's
+// source, so that it can be repeated. random must never end.
 func (c *Capture) DrawFrom(random io.Reader) { c.tilting.random = random }
 
-// Document returns what was read: at Tilt and Turn the zone, on which enough
+// Document returns what was read: at Tilt and Turn the zone on which enough
 // frames agree, at Done the portrait too, and at other stages the zero Document.
 func (c *Capture) Document() Document {
 	if c.stage != Tilt && c.stage != Turn && c.stage != Done {
@@ -84,7 +84,7 @@ func (c *Capture) Document() Document {
 	leading := c.zones.leading()
 	d := Document{Zone: leading.result, Portrait: c.portrait}
 	d.Zone.IssuingState, _ = leading.state()
-	d.Zone.Reasons = nil // reasons of one frame do not count against the others
+	d.Zone.Reasons = nil // the reasons of one frame say nothing about the agreed zone
 	return d
 }
 
@@ -140,7 +140,7 @@ func (c *Capture) judge(ctx context.Context, img image.Image, picture *image.Gra
 	}
 	reading := c.reader.Read(picture, now)
 	switch {
-	case leaves(reading, picture.Rect.Size()): // missing characters may be guessed so that the check digits match
+	case leaves(reading, picture.Rect.Size()): // the reader may have guessed missing characters so that the check digits match
 		c.hint = Further
 		return nil
 	case !reading.Valid:
@@ -166,8 +166,8 @@ func (c *Capture) judge(ctx context.Context, img image.Image, picture *image.Gra
 	return nil
 }
 
-// guide prefers the prompt to tilt over advice whose cause is only that the
-// document is tilted.
+// guide replaces advice by the prompt to tilt if the tilt is the only reason for
+// the advice.
 func (c *Capture) guide(h Hint) Hint {
 	if c.stage == Tilt && (h == HoldStill || h == ShowZone || h == Blurred) {
 		return c.tilting.prompt
@@ -211,7 +211,7 @@ func (c *Capture) compare(f *vision.Features) {
 	}
 }
 
-// advance takes a frame that shows the zone into account.
+// advance evaluates a frame that shows the zone.
 func (c *Capture) advance(seen *zone, r reader.Reading, picture *image.Gray, now time.Time) {
 	lean := slopeOf(r.Corners, picture.Rect.Size())
 	if c.stage == Tilt {
@@ -234,8 +234,8 @@ func (c *Capture) advance(seen *zone, r reader.Reading, picture *image.Gray, now
 	}
 }
 
-// tilted judges the slope of a frame after a prompt to tilt. The portrait must
-// have been seen again before the capture goes on.
+// tilted evaluates the slope of a frame after a prompt to tilt. The capture
+// continues only after the portrait has been seen again.
 func (c *Capture) tilted(r reader.Reading, lean slope, now time.Time) {
 	if c.tilting.done < tilts && c.tilting.add(lean, now) {
 		c.refuse(Unprompted)
@@ -283,7 +283,7 @@ func (c *Capture) otherSide(ctx context.Context, img image.Image, now time.Time)
 	return nil
 }
 
-// middle returns the median.
+// middle returns the median of the values.
 func middle(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	if len(sorted) == 0 {

@@ -49,8 +49,8 @@ func open(t *testing.T, analyzer vision.Analyzer) *Capture {
 	})
 }
 
-// specimen is one of the reader's pictures of a zone, in the lower part of a
-// white page, with different noise each time.
+// specimen returns a function for one of the reader's pictures of a zone, in the
+// lower part of a white page, with new noise each time.
 func specimen(t *testing.T, name string) func() image.Image {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "reader", "testdata", name))
@@ -76,7 +76,7 @@ func specimen(t *testing.T, name string) func() image.Image {
 	}
 }
 
-// cropped takes rows off the lower end of a picture.
+// cropped removes rows from the lower end of a picture.
 func cropped(picture func() image.Image, rows int) func() image.Image {
 	return func() image.Image {
 		img := picture().(*image.Gray)
@@ -84,7 +84,7 @@ func cropped(picture func() image.Image, rows int) func() image.Image {
 	}
 }
 
-// TestHints: the picture decides the hint.
+// TestHints: each picture leads to its hint.
 func TestHints(t *testing.T) {
 	plain := func(v uint8) func() image.Image {
 		return func() image.Image {
@@ -115,8 +115,8 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestAgreement: three different frames of a card lead to the prompts to tilt,
-// a repeated frame does not count.
+// TestAgreement: three different frames of a card lead to the prompts to tilt; a
+// repeated frame does not count.
 func TestAgreement(t *testing.T) {
 	c, next := open(t, faceless{}), specimen(t, "td1.jpg")
 	first := next()
@@ -170,8 +170,8 @@ func TestRaster(t *testing.T) {
 	}
 }
 
-// TestVisaAmongFrames: a frame that reads as a visa, which has little more than
-// half of a card's check digits, neither counts nor does harm.
+// TestVisaAmongFrames: a frame that reads as a visa, which has only about half of
+// a card's check digits, neither counts nor does harm.
 func TestVisaAmongFrames(t *testing.T) {
 	c, card, visa := open(t, faceless{}), specimen(t, "td2.jpg"), specimen(t, "mrvb.jpg")
 	for i, picture := range []image.Image{card(), visa(), card(), visa(), card()} {
@@ -336,7 +336,7 @@ func tiltedTo(direction Hint, angle float64) slope {
 	return seen(0, 0)
 }
 
-// ones is a source that draws the same for ever.
+// ones is a source that draws the same value for ever.
 type ones byte
 
 func (o ones) Read(p []byte) (int, error) {
@@ -346,8 +346,8 @@ func (o ones) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestTilting: a tilt counts if it follows the prompt, and not earlier than
-// anybody could react; too many other tilts are refused.
+// TestTilting: a tilt counts if it follows the prompt and is not faster than a
+// person can react; too many other tilts are refused.
 func TestTilting(t *testing.T) {
 	for _, row := range []struct {
 		name   string

@@ -37,9 +37,9 @@ var portraits = map[mrz.Format]part{
 // Limits of a portrait.
 const (
 	pitchMM      = 2.54 // distance of the zone's characters: ten to the inch
-	leastWidth   = 8.0  // of the face, mm
+	leastWidth   = 8.0  // width of the face, mm
 	mostWidth    = 45.0
-	leastPixels  = 56.0 // of the face in the frame; a smaller face says little about whose it is
+	leastPixels  = 56.0 // width of the face in the frame, pixels; a smaller face says little about the person
 	leastPresent = 0.5  // the mesh model's probability of a face
 	mostOutside  = 0.1  // share of the part that may lie outside of the frame
 )
@@ -53,7 +53,7 @@ func resemblance(a, b *vision.Features) float64 {
 }
 
 // faceBeside looks for the portrait on the side of the document that shows the
-// zone. If it finds none, it returns nil and perhaps a hint.
+// zone. If it finds none, it returns nil and, if it knows the reason, a hint.
 func faceBeside(ctx context.Context, analyzer vision.Analyzer, img image.Image, r reader.Reading) (*vision.Features, Hint, error) {
 	c := r.Corners
 	alongX, alongY := (c[1].X-c[0].X+c[2].X-c[3].X)/2, (c[1].Y-c[0].Y+c[2].Y-c[3].Y)/2

@@ -11,16 +11,15 @@ import (
 	"agegate/internal/check/document/reader"
 )
 
-// tilts is how many tilts are asked for, each in a different direction from the
-// one before. There are 4×3×3 sequences, and a recording shows only one of
-// them.
+// tilts is how many tilts are prompted, each in another direction than the one
+// before. There are 4×3×3 sequences, and a recording shows only one of them.
 const tilts = 3
 
 // minReaction is the shortest time in which a person can react to a prompt.
 const minReaction = 300 * time.Millisecond
 
-// mostStray is the number of tilts that may be made in a wrong direction,
-// because people mistake left for right. Each is answered with a new prompt.
+// mostStray is the number of tilts in a wrong direction that are allowed, because
+// people confuse left and right. A new prompt answers each.
 const mostStray = 2
 
 // slope is the tilt of a document, as sines of two angles, which are positive if
@@ -89,7 +88,7 @@ const heldTilt = 2
 // begin asks for the first tilt.
 func (t *tilting) begin(now time.Time) { t.ask(now, NoHint) }
 
-// ask draws a prompt other than the direction given.
+// ask draws a prompt other than the given direction.
 func (t *tilting) ask(now time.Time, not Hint) {
 	var others []Hint
 	for _, d := range directions {

@@ -16,7 +16,8 @@ const (
 	mostStateless  = 10 // frames of a zone after which its issuing state must have been read
 )
 
-// zone is a reading that some frames agree on: every character that a check digit covers.
+// zone is a reading on which some frames agree: every character that a check
+// digit covers.
 type zone struct {
 	format  mrz.Format
 	checked string
@@ -49,7 +50,7 @@ func (z *zone) count(r mrz.Result) {
 	z.result = r
 }
 
-// leading returns the zone with the most frames, the first one of equals.
+// leading returns the zone with the most frames; of equal ones, the first.
 func (z zones) leading() (most *zone) {
 	for _, one := range z {
 		if most == nil || one.frames > most.frames {
@@ -70,7 +71,7 @@ func (z zones) disagree() bool {
 	return len(z) > mostZones
 }
 
-// state returns the issuing state that enough frames agree on.
+// state returns the issuing state on which enough frames agree.
 func (z *zone) state() (code string, ok bool) {
 	for code, frames := range z.states {
 		if code != "" && frames >= agreeing {

@@ -56,7 +56,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// whole returns a file with the right number of groups, each with this text.
+// whole returns a file with the right number of groups, each with the given text.
 func whole(group string) string {
 	n := len(new(Weights).Groups())
 	return `{"weights": [` + strings.TrimSuffix(strings.Repeat(group+",", n), ",") + `]}`
@@ -97,7 +97,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestSampleBlank: noise is not taken for ink.
+// TestSampleBlank: noise does not count as ink.
 func TestSampleBlank(t *testing.T) {
 	img := image.NewGray(image.Rect(0, 0, 60, 60))
 	for i := range img.Pix {

@@ -25,7 +25,7 @@ const minContrast = 6
 func Sample(img *image.Gray, p Place, cell *Cell) {
 	ax, ay := p.AlongX*Across/Width, p.AlongY*Across/Width
 	dx, dy := p.DownX*Upright/Height, p.DownY*Upright/Height
-	// Where a sample stands for more than one pixel, it is the mean of four.
+	// If a sample covers more than one pixel, it is the mean of four.
 	coarse := math.Hypot(ax, ay) > 1.4 || math.Hypot(dx, dy) > 1.4
 	var sum, squares float64
 	for row := range Height {

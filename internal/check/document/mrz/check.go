@@ -3,7 +3,7 @@ package mrz
 // CheckDigit returns the check digit of the characters, '0' to '9': their values
 // times the weights 7, 3, 1 in turn, modulo 10, where digits have their own
 // value, letters 10 to 35 and fillers 0 (Doc 9303 part 3, section 4.9). The
-// characters must be of the Alphabet.
+// characters must be in the Alphabet.
 func CheckDigit(chars ...string) byte {
 	sum, i := 0, 0
 	for _, text := range chars {

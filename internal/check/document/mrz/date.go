@@ -62,9 +62,9 @@ func (d Date) real() bool {
 // years, some identity cards of elderly people for about forty.
 const yearsAhead = 50
 
-// birthDate reads YYMMDD of a birth. The zone does not state the century. The
-// latest century that does not put the birth after today is assumed, so that
-// nobody is taken for older than they may be.
+// birthDate reads YYMMDD of a birth. The zone does not state the century. It
+// assumes the latest century in which the birth is not after today, so that the
+// computed age is never too high.
 func birthDate(text string, today Date) (Date, bool) {
 	d, ok := readDate(text, today.Year-today.Year%100)
 	if !ok {

@@ -18,7 +18,7 @@ const (
 	ReasonOptionalCheck  Reason = "optional_data_check"      //
 	ReasonCompositeCheck Reason = "composite_check"          //
 	ReasonBirthDate      Reason = "birth_date"               // incomplete, or not a day of the calendar
-	ReasonExpiryDate     Reason = "expiry_date"              // likewise
+	ReasonExpiryDate     Reason = "expiry_date"              // incomplete, or not a day of the calendar
 	ReasonDates          Reason = "expiry_date_before_birth" // both dates are valid, but in an impossible order
 	ReasonIssuingState   Reason = "issuing_state_unknown"    // not a code of Doc 9303 part 3, section 5; the zone may still be valid
 )
@@ -28,8 +28,8 @@ const (
 type Result struct {
 	Format       Format
 	Valid        bool     // format, characters, every check digit and both dates are correct
-	BirthDate    Date     // zero unless it could be read and its check digit matches
-	ExpiryDate   Date     // likewise; the last day of validity
+	BirthDate    Date     // zero unless readable and confirmed by its check digit
+	ExpiryDate   Date     // the last day of validity; zero unless readable and confirmed by its check digit
 	IssuingState string   // code of one to three letters; "" if the code is unknown
 	Reasons      []Reason // the rules that the zone breaks, each once
 }
@@ -125,8 +125,8 @@ func numberHolds(at fields, lines []string) bool {
 	return CheckDigit(number, rest[:len(rest)-1]) == rest[len(rest)-1]
 }
 
-// optionalHolds checks optional data with a check digit of their own, which may
-// be a filler where there are none (part 4, section 4.2.2).
+// optionalHolds checks optional data that have their own check digit. The check
+// digit may be a filler if there are no data (part 4, section 4.2.2).
 func optionalHolds(s span, lines []string) bool {
 	data, check := s.of(lines), lines[s.line][s.to]
 	if check == Filler {

@@ -44,7 +44,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestCheckDigit has the examples of part 3, section 4.9.
+// TestCheckDigit checks the examples of part 3, section 4.9.
 func TestCheckDigit(t *testing.T) {
 	for text, want := range map[string]byte{
 		"520727": '3', "AB2134<<<": '5', "HA672242<": '6', "HA672242<658022549601086<<<<<<<<<<<<<<0": '8',
@@ -55,7 +55,7 @@ func TestCheckDigit(t *testing.T) {
 	}
 }
 
-// TestReasons damages the TD3 example in one way each.
+// TestReasons damages the TD3 example in one way at a time.
 func TestReasons(t *testing.T) {
 	const first, second = "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", "L898902C36UTO7408122F1204159ZE184226B<<<<<10"
 	// dated returns the example with other dates and correct check digits.
@@ -146,7 +146,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: the zone of any person is read back.
+// TestRoundTrip: the zone of any person is read correctly.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Unix(rapid.Int64Range(946684800, 4102444800).Draw(t, "now"), 0).UTC()

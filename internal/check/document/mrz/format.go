@@ -120,9 +120,9 @@ func (s span) of(lines []string) string { return lines[s.line][s.from:s.to] }
 // fields gives the positions of a format's data.
 type fields struct {
 	state              span // issuing state or organization
-	number, overflow   span // overflow holds the rest of a long number; empty where there is none
+	number, overflow   span // overflow is the rest of a long number; empty if there is none
 	birth, expiry      span // YYMMDD, each followed by its check digit
-	optional           span // followed by its check digit; empty where it has none
+	optional           span // followed by its check digit; empty if there are none
 	composite          []span
 	compositeCheckLine int // its last character is the composite check digit
 }

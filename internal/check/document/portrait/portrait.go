@@ -35,9 +35,9 @@ const (
 	border = 0.2
 )
 
-// Find returns the features of the one face in a picture, which may be turned by
-// quarters. A small face is first cut out at the picture's own resolution. It
-// fails with ErrNoFace or ErrSeveralFaces, or if a model failed.
+// Find returns the features of the one face in a picture, which may be rotated by
+// quarter turns. A small face is first cut out at the picture's own resolution.
+// It fails with ErrNoFace or ErrSeveralFaces, or if a model failed.
 func Find(ctx context.Context, analyzer vision.Analyzer, img image.Image) (*vision.Features, error) {
 	failure := ErrNoFace
 	for _, edge := range []float64{0, border} {
@@ -69,8 +69,9 @@ func Find(ctx context.Context, analyzer vision.Analyzer, img image.Image) (*visi
 // a face.
 const leastPresence = 0.5
 
-// upright looks at the picture in its four positions and returns the one that
-// shows a face best: the detector also finds faces that are upside down.
+// upright tries the picture in its four rotations and returns the one that shows
+// a face best. The detector alone does not suffice, because it also finds faces
+// that are upside down.
 func upright(ctx context.Context, analyzer vision.Analyzer, img image.Image, edge float64) (best *vision.Observation, turn int, err error) {
 	err = ErrNoFace
 	frame, _ := fit(img, edge)
@@ -134,7 +135,7 @@ func paste(frame, inner image.Rectangle, img image.Image, part image.Rectangle) 
 	return out
 }
 
-// quarter turns a picture clockwise by quarters.
+// quarter rotates a picture clockwise by quarter turns.
 func quarter(img image.Image, turns int) image.Image {
 	if turns == 0 {
 		return img

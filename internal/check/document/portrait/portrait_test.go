@@ -14,9 +14,9 @@ import (
 	xdraw "golang.org/x/image/draw"
 )
 
-// TestFind: the face is found in any quarter turn, also if it is small in a
-// large picture, and all of them match as the same person; strips of a face and
-// pictures without a face are refused.
+// TestFind: the face is found in any rotation by quarter turns, even if it is
+// small in a large picture, and all results match as the same person. Strips of a
+// face and pictures without a face are refused.
 func TestFind(t *testing.T) {
 	pool := visiontest.Pool(t)
 	analyzer := vision.NewAnalyzer(pool)
@@ -66,7 +66,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestSimilarity: it is the cosine of the differences from the mean.
+// TestSimilarity: the similarity is the cosine of the differences from the mean.
 func TestSimilarity(t *testing.T) {
 	view := func(x, y float32) (v vision.View) {
 		for i := range v.Descriptor {

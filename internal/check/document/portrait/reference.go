@@ -74,14 +74,14 @@ func Load(manifest inference.Manifest) (*Reference, error) {
 	return r, nil
 }
 
-// Similarity compares two faces: the cosine between their descriptors less the
+// Similarity compares two faces: the cosine between their descriptors minus the
 // mean, averaged over both crops. It is 1 for the same picture and around 0 for
 // strangers.
 func (r *Reference) Similarity(a, b *vision.Features) float64 {
 	return (cosine(&a.Whole.Descriptor, &b.Whole.Descriptor, &r.Whole) + cosine(&a.Inner.Descriptor, &b.Inner.Descriptor, &r.Inner)) / 2
 }
 
-// Match reports whether the similarity is high enough to be of one person.
+// Match reports whether the similarity is high enough for the same person.
 func (r *Reference) Match(similarity float64) bool { return similarity >= r.Threshold }
 
 // Centred returns the descriptor minus the mean, scaled to length one.

@@ -20,7 +20,7 @@ type alignment struct {
 	score  float64
 }
 
-// look fills a grid from the rows of a zone, some columns beyond both ends.
+// look fills a grid from the rows of a zone and some columns beyond both ends.
 func (s *search) look(rows []row) (g grid, first int) {
 	low, high := rows[0].line.low, rows[0].line.high
 	for _, r := range rows {
@@ -37,7 +37,8 @@ func (s *search) look(rows []row) (g grid, first int) {
 	return g, low
 }
 
-// column classifies one place; a place outside the picture is junk.
+// column classifies the character at one place; a place outside the picture is
+// junk.
 func (s *search) column(l *line, n float64) (logs [glyph.Classes]float32) {
 	p := l.place(n, 0)
 	if p.X < 0 || p.Y < 0 || p.X > float64(s.img.Rect.Dx()) || p.Y > float64(s.img.Rect.Dy()) || s.left <= 0 {
@@ -50,16 +51,16 @@ func (s *search) column(l *line, n float64) (logs [glyph.Classes]float32) {
 	return *s.classify(p)
 }
 
-// worst bounds how much a single cell can count against an alignment, as a
+// worst is the lowest value that a single cell contributes to an alignment, as a
 // logarithm, so that one blot does not outweigh everything else.
 const worst = -7
 
-// align tries every format at every position of the grid and returns the
-// alignment that explains all cells best: cells inside by the characters that
-// the format allows there, cells outside by junk.
+// align tries every format at every position of the grid. It returns the
+// alignment that best explains all cells: the cells inside as characters that the
+// format allows there, those outside as junk.
 func (g grid) align() (best alignment, ok bool) {
 	columns := len(g.rows[0])
-	var all float64 // every cell explained by junk
+	var all float64 // log probability if every cell is junk
 	outside := make([][]float64, len(g.rows))
 	for r, row := range g.rows {
 		for _, logs := range row {

@@ -43,7 +43,7 @@ func gridOf(lines []string, before, after int) (g grid) {
 	return g
 }
 
-// TestAlign: every format is recognized at any position of the grid, also with
+// TestAlign: every format is recognized at any position of the grid, even with
 // some misread cells.
 func TestAlign(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -66,7 +66,7 @@ func TestAlign(t *testing.T) {
 	})
 }
 
-// TestAlignReads: written text is read back, a letter in a digit's place is
+// TestAlignReads: written text is read back, a letter in the place of a digit is
 // replaced by the likeliest digit, and no check digit changes a character.
 func TestAlignReads(t *testing.T) {
 	lines := []string{"P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", "L898902C36UTO7408122F1204159ZE184226B<<<<<10"}
@@ -88,7 +88,7 @@ func TestAlignReads(t *testing.T) {
 	}
 }
 
-// TestAlignThreeRows: a line of something else above a zone of two is left out.
+// TestAlignThreeRows: a line of other text above a zone of two lines is left out.
 func TestAlignThreeRows(t *testing.T) {
 	lines := []string{"P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", "L898902C36UTO7408122F1204159ZE184226B<<<<<10"}
 	g := gridOf(append([]string{strings.Repeat("A1<", 14) + "AB"}, lines...), 3, 3)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// minChain is the minimum number of blobs in a row that are tried as a line.
+// minChain is the minimum number of blobs in a row that count as a possible line.
 const minChain = 11
 
 // maxSteps bounds the search for chains in one picture.
@@ -68,8 +68,8 @@ func (f *field) nearest(x, y, reach, size float64) int {
 	return best
 }
 
-// chains returns the lines of evenly spaced blobs, the longest first, at most
-// as many as asked for.
+// chains returns the lines of evenly spaced blobs, the longest first, at most the
+// given number.
 func (f *field) chains(most int) []*line {
 	used := make([]bool, len(f.blobs))
 	var found []*line
@@ -102,7 +102,7 @@ func (f *field) chains(most int) []*line {
 		}
 		l := newLine(links)
 		if 2*fresh < len(best) || l == nil || !l.plausible() {
-			continue // and its blobs may still belong to another
+			continue // its blobs may still belong to another line
 		}
 		for _, at := range best {
 			used[at] = true
@@ -119,7 +119,7 @@ func (f *field) chains(most int) []*line {
 func (f *field) grow(i, j int) (chain, numbers []int) {
 	forward, fn := f.follow(i, j)
 	backward, bn := f.follow(j, i)
-	for k := len(backward) - 1; k >= 2; k-- { // its first two are those of forward
+	for k := len(backward) - 1; k >= 2; k-- { // its first two links are those of forward
 		chain, numbers = append(chain, backward[k]), append(numbers, 1-bn[k])
 	}
 	return append(chain, forward...), append(numbers, fn...)

@@ -38,8 +38,8 @@ func TestFindBlobs(t *testing.T) {
 
 // TestChains: a row of blobs, slightly bent, with some missing and others
 // scattered around, is found in any direction, and its curve passes through its
-// blobs. One row in a hundred may be off, where a scattered blob lies in place of
-// a missing one.
+// blobs. One row in a hundred may be wrong, if a scattered blob lies in the place
+// of a missing one.
 func TestChains(t *testing.T) {
 	const rows, count = 300, 36
 	var astray int
@@ -77,8 +77,8 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// distance returns how far a line's places lie, on average, from the nearest of
-// the places at 0 to count.
+// distance returns the mean distance of a line's places from the nearest of the
+// places 0 to count.
 func distance(l *line, at func(n float64) (x, y float64), count float64) (mean float64) {
 	for n := l.low; n <= l.high; n++ {
 		x, y := l.at(float64(n))

@@ -81,8 +81,8 @@ func soften(img *image.Gray) []uint8 {
 // run is a stretch of dark pixels in a row.
 type run struct{ row, from, to int }
 
-// components joins the runs of dark pixels that touch and returns their boxes,
-// where they have the size of characters.
+// components joins the runs of dark pixels that touch, and returns the boxes that
+// have the size of characters.
 func components(dark []bool, w, h int) []blob {
 	var runs []run
 	var parent []int
@@ -121,7 +121,7 @@ func components(dark []bool, w, h int) []blob {
 	return boxes(runs, find)
 }
 
-// boxes returns the boxes of joined runs that have the size of characters.
+// boxes returns the boxes of the joined runs that have the size of characters.
 func boxes(runs []run, find func(int) int) []blob {
 	type box struct{ left, top, right, bottom, area int }
 	found := make(map[int]*box)

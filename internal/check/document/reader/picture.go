@@ -9,7 +9,7 @@ import (
 	xdraw "golang.org/x/image/draw"
 )
 
-// sides are the longer sides, in pixels, to which a picture of any size is
+// sides are the lengths, in pixels, to which the longer side of a picture is
 // scaled in turn until a valid zone is read.
 var sides = []float64{1280, 1900, 900, 2700}
 

@@ -56,8 +56,8 @@ type Reading struct {
 // Point is a place in a picture, in pixels.
 type Point struct{ X, Y float64 }
 
-// leastSure is the mean logarithm of the characters' probabilities below which
-// a zone counts as not read. Valid zones are far above it.
+// leastSure is the minimum mean logarithm of the characters' probabilities; below
+// it, the zone counts as not read. Valid zones are far above it.
 const leastSure = -0.6
 
 // leastFirst is the minimum probability of the zone's first letter, as a

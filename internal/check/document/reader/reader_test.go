@@ -144,7 +144,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// FuzzRead looks at pictures made of any bytes.
+// FuzzRead reads pictures made of any bytes.
 func FuzzRead(f *testing.F) {
 	r := open(f)
 	f.Add(uint8(64), []byte("\x00\xff\xff\x00\x10\xf0"))

@@ -34,12 +34,12 @@ func (s *search) classify(p glyph.Place) *[glyph.Classes]float32 {
 // likeness returns the mean logarithm of the best character's probability, over
 // some characters of a line.
 func (s *search) likeness(l *line, numbers []int) float64 {
-	score, _ := s.spell(l, numbers)
+	score, _ := s.likeliest(l, numbers)
 	return score
 }
 
-// spell returns the likeness together with the best characters.
-func (s *search) spell(l *line, numbers []int) (score float64, chars mrz.Set) {
+// likeliest returns the likeness together with the best characters.
+func (s *search) likeliest(l *line, numbers []int) (score float64, chars mrz.Set) {
 	for _, n := range numbers {
 		logs := s.classify(l.place(float64(n), 0))
 		best := 0
@@ -54,8 +54,8 @@ func (s *search) spell(l *line, numbers []int) (score float64, chars mrz.Set) {
 	return score / float64(len(numbers)), chars
 }
 
-// The likeness from which a line counts as OCR-B, and the lower one from which
-// it is examined further.
+// The likeness from which a line counts as OCR-B, and the lower one from which it
+// is worth examining.
 const (
 	isLine    = -0.9
 	mayBeLine = -3
@@ -91,9 +91,9 @@ func (s *search) glance(l *line) *line {
 	numbers := l.some(6)
 	best, chars := *l, mrz.Set(0)
 	best.tall = 0.96
-	best.score, chars = s.spell(&best, numbers)
+	best.score, chars = s.likeliest(&best, numbers)
 	try := func(t *line, numbers []int) {
-		if score, read := s.spell(t, numbers); score > best.score {
+		if score, read := s.likeliest(t, numbers); score > best.score {
 			best, chars = *t, read
 			best.score = score
 		}
@@ -158,8 +158,8 @@ type row struct {
 // maxRows is the maximum number of lines of a zone.
 const maxRows = 3
 
-// rows returns the lines of a zone that the line belongs to, from the top: other
-// lines that run parallel to it, and neighbours that the search adds.
+// rows returns the lines of the zone to which the line belongs, from the top:
+// other lines parallel to it, and neighbours that the search adds.
 func (s *search) rows(base *line, others []*line, f *field) []row {
 	rows := []row{{0, base}}
 	for _, o := range others {
@@ -188,7 +188,7 @@ const (
 )
 
 // addRow looks for a line above the first and below the last, at the distance
-// that two others have.
+// between two others.
 func (s *search) addRow(rows []row, f *field) (_ []row, added bool) {
 	from, to := closest, farthest
 	if len(rows) > 1 {
@@ -222,8 +222,8 @@ func insert(rows []row, r row) (_ []row, added bool) {
 }
 
 // beside reports whether another line runs parallel to this one at the distance
-// of a zone's lines, and how far below. It returns that line numbered by this
-// one's columns.
+// of a zone's lines, and how far below. It returns that line with this one's
+// column numbers.
 func (l *line) beside(o *line) (depth float64, beside *line, ok bool) {
 	if o == l {
 		return 0, nil, false
@@ -262,8 +262,8 @@ func (l *line) renumbered(by int) *line {
 	return &r
 }
 
-// neighbour looks for a line above (way -1) or below (1) another, within a
-// range of distances in pitches, and returns how far below it is.
+// neighbour looks for a line above (way -1) or below (way 1) another, within a
+// range of distances in pitches. It returns the line and how far below it is.
 func (s *search) neighbour(l *line, way, from, to float64, f *field) (found *line, depth float64) {
 	numbers := l.some(6)
 	for d := from; d <= to+1e-9; d += max(0.11, (to-from)/3) {

@@ -32,8 +32,8 @@ var pool = sync.OnceValues(func() (*inference.Pool, error) {
 	return inference.Open(filepath.Join(Root(), "models"), 2)
 })
 
-// Pool returns the process's pool of models, two workers, never closed. A
-// missing model fails the test.
+// Pool returns the pool of models that all tests of the process share: two
+// workers, never closed. A missing model fails the test.
 func Pool(tb testing.TB) *inference.Pool {
 	tb.Helper()
 	p, err := pool()
@@ -91,7 +91,7 @@ func Scene(img image.Image, squares ...[3]int) *image.RGBA {
 	return scene
 }
 
-// JPEG encodes an image as a camera page does.
+// JPEG encodes an image like a camera page.
 func JPEG(tb testing.TB, img image.Image) []byte {
 	tb.Helper()
 	var out bytes.Buffer
