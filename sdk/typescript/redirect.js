@@ -11,7 +11,7 @@ export async function verifyRedirect(queryString, session, ...secrets) {
   const query = new URLSearchParams(queryString);
   const names = ["session", "status", "is_adult", "token"];
   if (names.some((name) => query.getAll(name).length !== 1)) return false;
-  const [given, status, isAdult, token] = names.map((name) => query.get(name) ?? "");
+  const [given = "", status = "", isAdult = "", token = ""] = names.map((name) => query.get(name) ?? "");
   const [, expiresTs, encoded] = /^(\d{1,15})\.([\w-]{42}[AEIMQUYcgkosw048])$/.exec(token) ?? []; // 32 bytes
   if (!expiresTs || !encoded) return false;
   const text = new TextEncoder().encode([given, status, isAdult, expiresTs].join("|"));

@@ -1,0 +1,310 @@
+// Package clients installs the clients in sdk as merchants do, and runs a shop
+// with each against the gateway.
+package clients
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
+
+	"agegate/internal/check/vision/visiontest"
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/tenant"
+)
+
+// goModule and goVersion are what go get fetches in the tests.
+const (
+	goModule  = "github.com/agegate/agegate/sdk/go"
+	goVersion = "v0.0.1"
+)
+
+// TestOwnTests runs the tests of the clients that Go does not run itself.
+func TestOwnTests(t *testing.T) {
+	run(t, sdk("typescript"), nil, "node", "--test")
+	run(t, sdk("python"), []string{"PYTHONDONTWRITEBYTECODE=1"}, "python3", "-m", "unittest")
+}
+
+// TestStrictTypeScript compiles a shop with the packed package, and the package's
+// own JavaScript, without the types of any platform but the web's.
+func TestStrictTypeScript(t *testing.T) {
+	dir := t.TempDir()
+	installNPM(t, dir)
+	if err := os.CopyFS(filepath.Join(dir, "plain"), os.DirFS(sdk("typescript"))); err != nil {
+		t.Fatal(err)
+	}
+	declared, err := filepath.Glob(filepath.Join(dir, "plain", "*.d.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range declared {
+		if filepath.Base(path) == "types.d.ts" { // which the JavaScript refers to
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copyFile(t, "testdata/strict.ts", filepath.Join(dir, "strict.ts"))
+	write(t, filepath.Join(dir, "tsconfig.json"), `{
+  "compilerOptions": {
+    "strict": true, "noUncheckedIndexedAccess": true, "exactOptionalPropertyTypes": true, "noImplicitReturns": true,
+    "allowJs": true, "checkJs": true, "noEmit": true, "target": "es2022", "lib": ["es2022", "dom", "dom.iterable"],
+    "module": "nodenext", "types": []
+  },
+  "include": ["strict.ts"]
+}`)
+	tsc, err := filepath.Abs("../../internal/tools/generators/node_modules/.bin/tsc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, dir, nil, tsc, "--project", ".")
+}
+
+// TestShops runs the shops that the guide shows, with the clients installed as
+// the guide says. Python's is used from its folder, because pip asks its index
+// for a build tool.
+func TestShops(t *testing.T) {
+	for language, prepare := range map[string]func(t *testing.T, dir string) []string{
+		"go": func(t *testing.T, dir string) []string {
+			installGo(t, dir)
+			return []string{filepath.Join(dir, "shop")}
+		},
+		"typescript": func(t *testing.T, dir string) []string {
+			installNPM(t, dir)
+			copyFile(t, sdk("typescript/example/shop.mjs"), filepath.Join(dir, "shop.mjs"))
+			return []string{"node", "shop.mjs"}
+		},
+		"python": func(_ *testing.T, _ string) []string { return []string{"python3", sdk("python/example/shop.py")} },
+	} {
+		t.Run(language, func(t *testing.T) {
+			dir := t.TempDir()
+			testShop(t, dir, prepare(t, dir))
+		})
+	}
+}
+
+// testShop buys in a shop, as an honest shopper and as one who is not.
+func testShop(t *testing.T, dir string, program []string) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	port := freePort(t)
+	address := "http://localhost:" + port
+	c := g.Shop(t, address+"/webhook", func(s *tenant.Tenant) { s.SuccessURL, s.CancelURL = address+"/thanks", address+"/cancelled" })
+	env := []string{
+		"AGEGATE_URL=" + g.URL, "AGEGATE_API_KEY=" + c.Test.APIKey, "AGEGATE_REDIRECT_SECRET=" + c.Test.RedirectSecret,
+		"AGEGATE_WEBHOOK_SECRET=" + c.Test.WebhookSecret, "PORT=" + port,
+		"PYTHONPATH=" + sdk("python"), "PYTHONDONTWRITEBYTECODE=1",
+	}
+	log := start(t, dir, env, program)
+	gatewaytest.WaitFor(t, "the shop's start", func() bool {
+		conn, err := net.Dial("tcp", "localhost:"+port)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+
+	honest, other := gatewaytest.Browser(), gatewaytest.Browser()
+	page := buy(t, honest, address)
+	buy(t, other, address)
+	if status, _ := get(t, honest, address+"/thanks"); status != http.StatusForbidden {
+		t.Errorf("a bare visit is answered %d", status)
+	}
+	res, _ := g.Force(t, honest, gatewaytest.Created{VerificationURL: page}, "verified")
+	pass := res.Header.Get("Location")
+	gatewaytest.WaitFor(t, "the release by webhook", func() bool { return strings.Count(log.String(), "released") == 1 })
+	if status, _ := get(t, other, pass); status != http.StatusForbidden {
+		t.Errorf("another shopper's pass is answered %d", status)
+	}
+	if status, _ := get(t, honest, strings.Replace(pass, "VERIFIED", "verified", 1)); status != http.StatusForbidden {
+		t.Errorf("a changed pass is answered %d", status)
+	}
+	if status, body := get(t, honest, pass); status != http.StatusOK || !strings.Contains(body, "Released") {
+		t.Errorf("the pass is answered %d %s", status, body)
+	}
+	if n := strings.Count(log.String(), "released"); n != 1 {
+		t.Errorf("the order was released %d times", n)
+	}
+	if status, _ := post(t, honest, address+"/webhook"); status != http.StatusBadRequest {
+		t.Errorf("an unsigned webhook is answered %d", status)
+	}
+}
+
+// buy begins an order and returns the address of the hosted page.
+func buy(t *testing.T, browser *http.Client, shop string) string {
+	t.Helper()
+	res, err := browser.Post(shop+"/buy", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	page := res.Header.Get("Location")
+	if res.StatusCode != http.StatusSeeOther || !strings.Contains(page, "/v/") {
+		t.Fatalf("the purchase is answered %d %s", res.StatusCode, page)
+	}
+	return page
+}
+
+func get(t *testing.T, browser *http.Client, address string) (int, string) {
+	t.Helper()
+	res, err := browser.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read(t, res)
+}
+
+func post(t *testing.T, browser *http.Client, address string) (int, string) {
+	t.Helper()
+	res, err := browser.Post(address, "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read(t, res)
+}
+
+func read(t *testing.T, res *http.Response) (int, string) {
+	t.Helper()
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+// installGo fetches the module with go get, from a module proxy on the disk, and
+// builds the shop with it.
+func installGo(t *testing.T, dir string) {
+	t.Helper()
+	proxy := filepath.Join(dir, "proxy", filepath.FromSlash(goModule), "@v")
+	if err := os.MkdirAll(proxy, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	packed, err := os.Create(filepath.Join(proxy, goVersion+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := zip.CreateFromDir(packed, module.Version{Path: goModule, Version: goVersion}, sdk("go")); err != nil {
+		t.Fatal(err)
+	}
+	if err := packed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	copyFile(t, sdk("go/go.mod"), filepath.Join(proxy, goVersion+".mod"))
+	info, err := json.Marshal(map[string]string{"Version": goVersion, "Time": "2026-01-01T00:00:00Z"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(proxy, goVersion+".info"), string(info))
+	write(t, filepath.Join(proxy, "list"), goVersion+"\n")
+
+	source := filepath.Join(dir, "source")
+	if err := os.Mkdir(source, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(source, "go.mod"), "module shop.example\n\ngo 1.22\n")
+	copyFile(t, sdk("go/example/shop.go"), filepath.Join(source, "shop.go"))
+	env := []string{
+		"GOPROXY=" + (&url.URL{Scheme: "file", Path: filepath.Join(dir, "proxy")}).String(), "GONOSUMDB=*", "GOFLAGS=-modcacherw",
+		"GOMODCACHE=" + filepath.Join(dir, "modules"), "GOTOOLCHAIN=local", "GOWORK=off",
+	}
+	run(t, source, env, "go", "get", goModule)
+	run(t, source, env, "go", "build", "-o", filepath.Join(dir, "shop"))
+}
+
+// installNPM packs the npm package and installs what was packed.
+func installNPM(t *testing.T, dir string) {
+	t.Helper()
+	packed := strings.TrimSpace(run(t, dir, nil, "npm", "pack", "--silent", sdk("typescript")))
+	write(t, filepath.Join(dir, "package.json"), `{ "name": "shop", "private": true, "type": "module" }`)
+	run(t, dir, nil, "npm", "install", "--offline", "--no-audit", "--no-fund", "./"+packed)
+	var files []string
+	installed := os.DirFS(filepath.Join(dir, "node_modules/@agegate/client"))
+	err := fs.WalkDir(installed, ".", func(path string, entry fs.DirEntry, err error) error {
+		if !entry.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if got := strings.Join(files, " "); err != nil || got != "README.md client.d.ts client.js index.d.ts index.js package.json "+
+		"redirect.d.ts redirect.js transport.d.ts transport.js types.d.ts webhook.d.ts webhook.js" {
+		t.Errorf("the package holds %s, %v", got, err)
+	}
+}
+
+func sdk(path string) string { return filepath.Join(visiontest.Root(), "sdk", path) }
+
+// run fails the test when a program does, and returns its output.
+func run(t *testing.T, dir string, env []string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", strings.Join(args, " "), err, out, &complaint)
+	}
+	return string(out)
+}
+
+// start runs a program until the test ends, and returns what it prints.
+func start(t *testing.T, dir string, env, args []string) *gatewaytest.Log {
+	t.Helper()
+	log := &gatewaytest.Log{}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(os.Environ(), env...), log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // killed
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	return log
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, to, string(text))
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
