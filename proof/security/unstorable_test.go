@@ -24,13 +24,15 @@ import (
 var unstorable = []string{"a\x00b", "a\xff\xfeb"}
 
 // TestUnstorableText sends text that no database stores in every parameter of
-// every route: in the path, the query, the form, headers and cookies. The routes
-// are those that the gateway serves; the names are those that its source reads.
+// every route: in the path, the query, the form, JSON bodies, headers and cookies.
+// The routes are those that the gateway serves; the names are those that its
+// source reads.
 func TestUnstorableText(t *testing.T) {
-	names := readNames(t)
+	names, members := readNames(t), readMembers(t)
 	onEach(t, "Text with a NUL or not in UTF-8", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		a := &unstorableText{t: t, g: g, shop: g.Shop(t, "", consenting).Tenant.ID, sent: map[string]int{}}
-		c := g.Create(t, g.Shop(t, "", consenting).Test.APIKey, 18)
+		a.key = g.Shop(t, "", consenting).Test.APIKey
+		c := g.Create(t, a.key, 18)
 		a.link, a.session = c.VerificationURL[strings.LastIndex(c.VerificationURL, "/")+1:], c.SessionID
 		routes := g.App.Routes()
 		for i, route := range routes {
@@ -38,6 +40,9 @@ func TestUnstorableText(t *testing.T) {
 				continue
 			}
 			a.attack(route, names, i)
+			if route.Method == http.MethodPost && (strings.HasPrefix(route.Path, "/api/") || strings.Contains(route.Path, "/wallet/")) {
+				a.attackJSON(route, members)
+			}
 		}
 		r.Didf("%v over %d routes with %d names of fields", a.sent, len(routes), len(names))
 		r.None("answers of 5xx", a.failed)
@@ -76,6 +81,7 @@ type unstorableText struct {
 	t             *testing.T
 	g             *gatewaytest.Gateway
 	shop          uuid.UUID
+	key           string // of the API
 	link, session string
 	sent          map[string]int // by place
 	failed        []string
@@ -110,6 +116,64 @@ func (a *unstorableText) attack(route *echo.Route, names []string, turn int) {
 			value = "agegate-user=" + value + "; agegate-device=" + value + "; agegate=" + value
 		}
 		a.send(staff, "header", route, path, nil, map[string]string{name: value})
+	}
+}
+
+// inJSON is the same text within a JSON string: escaped, as the bytes
+// themselves, and as half of a pair of surrogates.
+var inJSON = []string{`a\u0000b`, "a\x00b", "a\xff\xfeb", `a\ud800b`}
+
+var memberTag = regexp.MustCompile("`json:\"([a-z_]+)")
+
+// readMembers returns the members that bodies of the API have.
+func readMembers(t *testing.T) []string {
+	t.Helper()
+	source, err := os.ReadFile("../../gen/api.gen.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members []string
+	for _, match := range memberTag.FindAllStringSubmatch(string(source), -1) {
+		members = append(members, match[1])
+	}
+	slices.Sort(members)
+	if members = slices.Compact(members); len(members) < 10 {
+		t.Fatalf("only the members %v were found", members)
+	}
+	return members
+}
+
+// attackJSON sends the text to one route of the API or of wallets as values of JSON
+// members, within addresses, and as names.
+func (a *unstorableText) attackJSON(route *echo.Route, members []string) {
+	path := a.fill(route.Path, -1, "")
+	for _, text := range inJSON {
+		a.sendJSON(route, path, `{"target_age":18,"`+text+`":1}`)
+		a.sendJSON(route, path, `"`+text+`"`)
+		for _, member := range members {
+			for _, value := range []string{text, "https://shop.example/" + text, "https://" + text + ".example/"} {
+				a.sendJSON(route, path, `{"target_age":18,"`+member+`":"`+value+`"}`)
+			}
+		}
+	}
+}
+
+func (a *unstorableText) sendJSON(route *echo.Route, path, body string) {
+	a.sent["json"]++
+	req, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.g.URL+path, strings.NewReader(body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-API-Key", a.key)
+	req.Header.Set("Idempotency-Key", uuid.NewString())
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode >= http.StatusInternalServerError {
+		a.failed = append(a.failed, fmt.Sprintf("%d json %s %q", res.StatusCode, path, body))
 	}
 }
 
