@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { root } from "./gateway.mjs";
 
 const axe = readFileSync(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
-const standard = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+const standard = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
 /** Fails if axe finds something on a page, or could not decide. where is said in the failure. */
 export async function isAccessible(page, where) {
