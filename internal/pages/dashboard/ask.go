@@ -48,6 +48,14 @@ func (v *confirmView) text(part string) page.Text {
 	return page.Say(v.Form.spec.name+part, v.Values...)
 }
 
+// instead is a question whose page and act are another answer.
+func instead(answer func() error) *question {
+	return &question{
+		show: func(int, *formView) error { return answer() },
+		do:   func(*formView) error { return answer() },
+	}
+}
+
 // finder returns the question about what a request's path names. It returns
 // elsewhere where there is nothing to ask.
 type finder func(r *request) (*question, error)

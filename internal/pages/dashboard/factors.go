@@ -35,7 +35,7 @@ var passwordForm = &form{
 }
 
 var totpForm = &form{
-	name:     "totp",
+	name: "totp", again: true,
 	fields:   []field{{name: "code", kind: "text", max: 10, autocomplete: "one-time-code", hint: true}},
 	problems: map[error]string{account.ErrWrongCode: "wrong"},
 }
@@ -52,7 +52,7 @@ func (p *Pages) factors() feature {
 	f := feature{
 		routes: []route{
 			{method: http.MethodGet, path: totpPath, least: user, stepUp: ofOneself, handle: beginTOTPForm.asks(toAccount)},
-			{method: http.MethodPost, path: totpPath, least: user, stepUp: ofOneself, renews: true, handle: p.addTOTP},
+			{method: http.MethodPost, path: totpPath, least: user, stepUp: ofOneself, renews: true, handle: totpForm.does(p.addTOTP)},
 			{method: http.MethodGet, path: totpPicturePath, least: user, stepUp: ofOneself, handle: p.totpPicture},
 		},
 		screens: []string{"passkey", "password", "totp", "codes"},
@@ -171,38 +171,31 @@ func (p *Pages) totpPicture(r *request) error {
 	return r.qrCode(enrolment.URI, 8)
 }
 
-func (p *Pages) addTOTP(r *request) error {
-	f, err := r.read(totpForm)
-	if err != nil {
-		return err
-	}
+// addTOTP adds the app whose code is sent. Without an enrolment, it begins one.
+func (p *Pages) addTOTP(r *request) (*question, error) {
 	ticket := r.Request().PostForm.Get("enrolment")
 	if ticket == "" {
-		return p.beginTOTP(r)
+		return instead(func() error { return p.beginTOTP(r) }), nil
 	}
+	tooLate := func() error { return r.done(totpPath, "too_late") }
 	enrolment, err := p.cfg.Accounts.TOTPEnrolment(r.who, ticket)
 	if errors.Is(err, account.ErrStartAgain) {
-		return r.done(totpPath, "too_late")
+		return instead(tooLate), nil
 	}
-	if err != nil {
-		return err
-	}
-	status := http.StatusUnprocessableEntity
-	if f.ok() {
-		token, codes, err := p.cfg.Accounts.AddTOTP(r.ctx(), r.who, ticket, f.Value("code"))
-		switch {
-		case err == nil:
+	return &question{
+		show: func(status int, f *formView) error { return r.renderTOTP(status, f.With("code", ""), enrolment) },
+		do: func(f *formView) error {
+			token, codes, err := p.cfg.Accounts.AddTOTP(r.ctx(), r.who, ticket, f.Value("code"))
+			if errors.Is(err, account.ErrStartAgain) {
+				return tooLate()
+			}
+			if err != nil {
+				return err
+			}
 			r.renewed(token)
 			return r.render(http.StatusOK, "codes", &codesView{Codes: codes, Added: true})
-		case errors.Is(err, account.ErrStartAgain):
-			return r.done(totpPath, "too_late")
-		}
-		if status, err = r.refuse(f, err); err != nil {
-			return err
-		}
-		f.With("code", "")
-	}
-	return r.renderTOTP(status, f, enrolment)
+		},
+	}, err
 }
 
 func (p *Pages) removeTOTP(r *request) (*question, error) {

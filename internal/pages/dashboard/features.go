@@ -25,7 +25,7 @@ func (p *Pages) features() []feature {
 		p.home(),
 		p.keys(),
 		p.lab(),
-		p.link(),
+		p.links(),
 		p.login(),
 		p.operator(),
 		p.operatorAudit(),

@@ -24,7 +24,7 @@ func also(problems, further map[error]string) map[error]string {
 }
 
 var setupForm = &form{
-	name: "setup",
+	name: "setup", again: true,
 	fields: []field{
 		{name: "name", kind: "text", max: account.MaxName, autocomplete: "name"},
 		{name: "email", kind: "email", max: account.MaxEmail, autocomplete: "username", hint: true},
@@ -36,16 +36,16 @@ var setupForm = &form{
 }
 
 var recoverForm = &form{
-	name:     "recover",
+	name: "recover", again: true,
 	fields:   []field{{name: "password", kind: "password", either: true, autocomplete: "new-password", hint: true}},
 	problems: factorProblems,
 }
 
-func (p *Pages) link() feature {
+func (p *Pages) links() feature {
 	return feature{
 		routes: []route{
-			{method: http.MethodGet, path: linkPath, handle: p.showLink},
-			{method: http.MethodPost, path: linkPath, handle: p.useLink},
+			{method: http.MethodGet, path: linkPath, handle: p.link((*form).asks)},
+			{method: http.MethodPost, path: linkPath, handle: p.link((*form).does)},
 		},
 		screens: []string{"setup", "invitation", "recover"},
 		forms:   []*form{setupForm, recoverForm},
@@ -65,18 +65,33 @@ type linkView struct {
 	Login   string        // where those who have an account log in
 }
 
-// showLink shows what a link is for. It uses nothing up, so that previews of the
-// address do not.
-func (p *Pages) showLink(r *request) error {
-	link, err := p.cfg.Accounts.Link(r.ctx(), r.Param("token"))
-	if err != nil {
-		return err
+// link answers a request to a link by the form of its kind. To show it uses
+// nothing up, so that previews of the address do not.
+func (p *Pages) link(answer func(*form, finder) func(*request) error) func(*request) error {
+	return func(r *request) error {
+		link, err := p.cfg.Accounts.Link(r.ctx(), r.Param("token"))
+		if err != nil {
+			return err
+		}
+		return answer(linkForm(link), func(r *request) (*question, error) { return p.useLink(r, link), nil })(r)
 	}
-	f, err := r.blank(linkForm(link))
-	if err != nil {
-		return err
+}
+
+// useLink is the question of a link.
+func (p *Pages) useLink(r *request, link account.Link) *question {
+	if r.Request().PostForm.Get("as") == "me" && link.Kind == account.LinkInvitation {
+		return instead(func() error { return p.joinAsVisitor(r, link, r.Param("token")) })
 	}
-	return p.renderLink(r, http.StatusOK, link, f)
+	return &question{
+		show: func(status int, f *formView) error { return p.renderLink(r, status, link, f) },
+		do: func(f *formView) error {
+			signed, notice, err := p.useLinkAs(r, link, f)
+			if err != nil {
+				return err
+			}
+			return r.entered(signed, notice)
+		},
+	}
 }
 
 func linkForm(link account.Link) *form {
@@ -118,32 +133,6 @@ func (r *request) visitor() account.Identity {
 		return account.Identity{}
 	}
 	return who
-}
-
-func (p *Pages) useLink(r *request) error {
-	token := r.Param("token")
-	link, err := p.cfg.Accounts.Link(r.ctx(), token)
-	if err != nil {
-		return err
-	}
-	f, err := r.read(linkForm(link))
-	if err != nil {
-		return err
-	}
-	if r.Request().PostForm.Get("as") == "me" && link.Kind == account.LinkInvitation {
-		return p.joinAsVisitor(r, link, token)
-	}
-	status := http.StatusUnprocessableEntity
-	if f.ok() {
-		signed, notice, err := p.useLinkAs(r, link, f)
-		if err == nil {
-			return r.entered(signed, notice)
-		}
-		if status, err = r.refuse(f, err); err != nil {
-			return err
-		}
-	}
-	return p.renderLink(r, status, link, f)
 }
 
 // entered ends the use of a link: the user is signed in, or gives the second factor
