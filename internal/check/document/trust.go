@@ -190,10 +190,15 @@ func (t *Trust) Remove(ctx context.Context, actor audit.Actor, id uuid.UUID) err
 	})
 }
 
-// verified returns an entry in the form that a verifier uses.
+// verified returns an entry in the form that a verifier uses, or
+// credential.ErrPublicKey for a key that Add would refuse. An older version may have
+// stored one.
 func (i TrustedIssuer) verified() (wallet.Issuer, error) {
 	certificate, err := x509.ParseCertificate(i.Certificate)
 	if err != nil {
+		return wallet.Issuer{}, err
+	}
+	if err := credential.CheckPublicKey(certificate.PublicKey); err != nil {
 		return wallet.Issuer{}, err
 	}
 	issuer := wallet.Issuer{DocType: i.DocType, Certificate: certificate}

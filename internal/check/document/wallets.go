@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -97,7 +98,8 @@ func (w *Wallets) Available(ctx context.Context, sess session.Session) (bool, er
 	return len(wallet.Kinds(issuers, w.now())) > 0, err
 }
 
-// issuers returns the issuers that the session's mode trusts.
+// issuers returns the issuers that the session's mode trusts, without those whose
+// key is not used: their documents are not asked for.
 func (w *Wallets) issuers(ctx context.Context, sess session.Session) ([]wallet.Issuer, error) {
 	listed, err := w.store.Issuers(ctx)
 	if err != nil {
@@ -106,6 +108,9 @@ func (w *Wallets) issuers(ctx context.Context, sess session.Session) ([]wallet.I
 	var issuers []wallet.Issuer
 	for _, entry := range listed {
 		issuer, err := entry.verified()
+		if errors.Is(err, credential.ErrPublicKey) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
