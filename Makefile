@@ -117,13 +117,15 @@ $(generators): $(addprefix internal/tools/generators/,package.json package-lock.
 	cd internal/tools/generators && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-generate: ## insert the samples into the documents, then regenerate gen/ and the SDKs from openapi.yaml
+generate: ## insert the samples and the figures into the documents, then regenerate gen/ and the SDKs from openapi.yaml
 	go run ./internal/tools/contract
+	go run ./internal/tools/expect
 	go generate ./gen/...
 
 # Generates in a temporary directory, so that a failed check does not change gen/.
 verify-generated:
 	@go run ./internal/tools/contract -check
+	@go run ./internal/tools/expect -check
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp -R gen openapi.yaml "$$dir" && \
 	go build -o "$$dir/oapi-codegen" github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen && \
 	(cd "$$dir/gen" && ../oapi-codegen -config oapi-codegen.yaml ../openapi.yaml) && \

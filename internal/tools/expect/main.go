@@ -1,0 +1,81 @@
+// Command expect writes the pictures and tables of docs/expect.md from the
+// measurement by age, sex and group that the release ships, models/fairness.json.
+// It runs in the root of the repository; with -check it writes nothing and fails
+// when a file differs from its source.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"agegate/internal/rules/evidence"
+)
+
+const (
+	measured = "models/" + evidence.FairnessFile
+	document = "docs/expect.md"
+	pictures = "docs/pictures/"
+	// Between these, the document is generated.
+	begin, end = "<!-- begin of what internal/tools/expect writes -->\n", "<!-- end of it -->\n"
+	publicFile = 0o644
+)
+
+func main() {
+	check := flag.Bool("check", false, "report differences instead of writing files")
+	flag.Parse()
+	if err := run(*check); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(check bool) error {
+	text, err := os.ReadFile(measured)
+	if err != nil {
+		return err
+	}
+	var f evidence.Fairness
+	if err := json.Unmarshal(text, &f); err != nil {
+		return err
+	}
+	made := map[string][]byte{}
+	for _, theme := range themes {
+		made[pictures+"years-"+theme.name+".svg"] = yearsPicture(f, theme)
+		made[pictures+"groups-"+theme.name+".svg"] = groupsPicture(f, theme)
+	}
+	page, err := os.ReadFile(document)
+	if err != nil {
+		return err
+	}
+	before, rest, found := bytes.Cut(page, []byte(begin))
+	_, after, ended := bytes.Cut(rest, []byte(end))
+	if !found || !ended {
+		return fmt.Errorf("%s: the marks of the generated part are missing", document)
+	}
+	made[document] = slices.Concat(before, []byte(begin), generated(f), []byte(end), after)
+	return write(made, check)
+}
+
+// write writes what differs from the files, or reports it.
+func write(made map[string][]byte, check bool) error {
+	var stale []error
+	for _, path := range slices.Sorted(maps.Keys(made)) {
+		text, err := os.ReadFile(path) //nolint:gosec // a file of the repository
+		switch {
+		case err == nil && bytes.Equal(text, made[path]):
+		case check:
+			stale = append(stale, fmt.Errorf("%s differs from %s: run make generate", path, measured))
+		default:
+			if err := os.WriteFile(path, made[path], publicFile); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(stale...)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/rules/evidence"
+	"agegate/internal/rules/evidence/passes"
+)
+
+// sample is a collection with one group and a year that only women have.
+func sample() evidence.Fairness {
+	passing := make(passes.Counts, evidence.HighestCutoff-evidence.LowestCutoff+1)
+	for at := range passing {
+		passing[at] = 30 - min(at, 30)
+	}
+	of := func(from, to int, sex, group string) evidence.Cell {
+		return evidence.Cell{From: from, To: to, Sex: sex, Group: group, Count: 40, Passing: passing,
+			MAE: evidence.Bounds{Value: 4.25, Low: 3, High: 12}, Bias: evidence.Bounds{Value: -.01, Low: -1, High: 1}}
+	}
+	return evidence.Fairness{Estimator: "e", Collections: []evidence.Collection{{
+		Name: "Faces <&> more", MadeAt: time.Unix(0, 0).UTC(), Pictures: 90,
+		Cells: []evidence.Cell{of(13, 17, "", ""), of(25, 35, "female", "Blue"), of(20, 20, "female", "")},
+	}}}
+}
+
+func TestPictures(t *testing.T) {
+	for _, theme := range themes {
+		for name, picture := range map[string][]byte{"years": yearsPicture(sample(), theme), "groups": groupsPicture(sample(), theme)} {
+			reader, words := xml.NewDecoder(strings.NewReader(string(picture))), ""
+			for {
+				token, err := reader.Token()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatalf("%s, %s: %v", name, theme.name, err)
+				}
+				if text, ok := token.(xml.CharData); ok {
+					words += string(text)
+				}
+			}
+			if !strings.Contains(words, "Faces <&> more") || !strings.Contains(words, "n < 20") || !strings.Contains(words, "for each collection") {
+				t.Errorf("%s, %s: %s", name, theme.name, words)
+			}
+			if strings.Contains(string(picture), "href") {
+				t.Errorf("%s, %s: a request to elsewhere", name, theme.name)
+			}
+		}
+	}
+}
+
+// The tables hold what is drawn: 15 of 40 pass at 25 years.
+func TestTables(t *testing.T) {
+	text := string(generated(sample()))
+	for _, want := range []string{
+		"| all | 40 | 37.5 (24.2–53.0) | 4.2 (3.0 to 12.0) | 0.0 (-1.0 to +1.0) | < 20 | – | – | – |",
+		"| Blue, women | < 20 | – | – | – | 40 | 37.5 (24.2–53.0) |",
+		"| 20 | < 20 | – | 40 | 4.2 (3.0 to 12.0) | < 20 | – |",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+func TestStaleFilesAreReported(t *testing.T) {
+	t.Chdir(t.TempDir())
+	made := map[string][]byte{"a.svg": []byte("new")}
+	if err := write(made, true); err == nil {
+		t.Error("a missing file is not reported")
+	}
+	if err := write(made, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(made, true); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile("a.svg", []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(made, true); err == nil {
+		t.Error("a stale file is not reported")
+	}
+}

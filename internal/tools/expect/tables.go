@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"agegate/internal/rules/evidence"
+)
+
+// generated returns the pictures and tables of the document. The tables are the
+// pictures' text alternative: every number drawn is in them.
+func generated(f evidence.Fairness) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Estimator `%s`. ", f.Estimator)
+	for i, c := range f.Collections {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%s: %d pictures, measured on %s", c.Name, c.Pictures, c.MadeAt.Format("2006-01-02"))
+	}
+	b.WriteString(".\n\n## Who passes, by group and sex\n\n")
+	show(&b, "groups", groupsTitle+". The table below has the numbers.")
+	for _, c := range f.Collections {
+		fmt.Fprintf(&b, "\n%s:\n\n| | 13 to 17: n | pass, %% (95 %%) | error, years (95 %%) | mean error (95 %%) | 25 to 35: n | pass, %% (95 %%) | error, years (95 %%) | mean error (95 %%) |\n|---|---|---|---|---|---|---|---|---|\n", c.Name)
+		for _, l := range lines(c) {
+			fmt.Fprintf(&b, "| %s |", l.name())
+			for _, ages := range []band{minors, adults} {
+				of, ok := cell(c, ages, l.sex, l.group)
+				if !ok {
+					b.WriteString(" < 20 | – | – | – |")
+					continue
+				}
+				rate := pass(of)
+				fmt.Fprintf(&b, " %d | %.1f (%.1f–%.1f) | %s | %s |", of.Count, 100*rate.Share, 100*rate.Low, 100*rate.High, bounds(of.MAE, "%.1f"), bounds(of.Bias, "%+.1f"))
+			}
+			b.WriteString("\n")
+		}
+	}
+	b.WriteString("\n## Error by single year and sex\n\n")
+	show(&b, "years", yearsTitle+". The table below has the numbers.")
+	for _, c := range f.Collections {
+		fmt.Fprintf(&b, "\n%s, n and mean absolute error, years (95 %%):\n\n| Age | all: n | error | women: n | error | men: n | error |\n|---|---|---|---|---|---|---|\n", c.Name)
+		for years := firstYear; years <= lastYear; years++ {
+			fmt.Fprintf(&b, "| %d |", years)
+			for _, sex := range []string{"", "female", "male"} {
+				if of, ok := cell(c, band{years, years}, sex, ""); ok {
+					fmt.Fprintf(&b, " %d | %s |", of.Count, bounds(of.MAE, "%.1f"))
+				} else {
+					b.WriteString(" < 20 | – |")
+				}
+			}
+			b.WriteString("\n")
+		}
+	}
+	return []byte(b.String())
+}
+
+// show writes a picture in its two themes.
+func show(b *strings.Builder, name, alt string) {
+	fmt.Fprintf(b, "<picture>\n  <source media=\"(prefers-color-scheme: dark)\" srcset=\"pictures/%s-dark.svg\">\n  <img src=\"pictures/%s-light.svg\" alt=\"%s\" width=\"%d\">\n</picture>\n", name, name, alt, width)
+}
+
+func bounds(v evidence.Bounds, format string) string {
+	text := fmt.Sprintf(format+" ("+format+" to "+format+")", v.Value, v.Low, v.High)
+	return strings.ReplaceAll(strings.ReplaceAll(text, "-0.0", "0.0"), "+0.0", "0.0")
+}
