@@ -20,8 +20,8 @@ const (
 	leavePath    = accountPath + "/leave/:tenant"
 )
 
-// languageForm has a select whose options are the languages of the pages, and the
-// browser's.
+// languageForm has a select with the languages of the pages, and the browser's
+// language.
 var languageForm = &form{name: "language", fields: []field{{name: "locale", kind: "text", max: 20, optional: true}}}
 
 var zoneForm = &form{
@@ -59,13 +59,13 @@ type accountView struct {
 	ZoneProblem *page.Text
 }
 
-// loginRow is one browser in which the user is signed in.
+// loginRow is a browser in which the user is signed in.
 type loginRow struct {
 	account.Login
 	Current bool
 }
 
-// Since names the log-in in its form.
+// Since identifies the log-in in its form.
 func (l loginRow) Since() string { return l.CreatedAt.Format(time.RFC3339Nano) }
 
 func (p *Pages) showAccount(r *request) error { return p.renderAccount(r, http.StatusOK, nil) }
@@ -99,8 +99,8 @@ func (p *Pages) endOthers(r *request) error {
 	return r.done(accountPath, "others_ended")
 }
 
-// endLogin ends one log-in, named by when it began. One that has ended already
-// leads to the same page.
+// endLogin ends the log-in that began at the given time. If it has already ended,
+// the answer is the same.
 func (p *Pages) endLogin(r *request) error {
 	since, err := time.Parse(time.RFC3339Nano, r.Request().PostFormValue("since"))
 	if err != nil {

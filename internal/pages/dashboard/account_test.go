@@ -30,8 +30,8 @@ func counted(t *testing.T, g *gatewaytest.Gateway, action audit.Action) int {
 	return len(entries)
 }
 
-// TestEndOneLogin: the one whose button is used, also when it has another cookie
-// by then, and no other; each once.
+// TestEndOneLogin: the button ends its own log-in, even if that has another
+// cookie by then, and no other; each only once.
 func TestEndOneLogin(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, _ := owner(t, g, "ada")
@@ -87,12 +87,12 @@ func cookieOf(t *testing.T, res *http.Response) string {
 }
 
 // factorForms fill in the forms that give a log-in another cookie, in an order in
-// which each finds what it changes.
+// which each form finds what it changes.
 var factorForms = []struct {
 	name   string
 	path   func(t *testing.T, g *gatewaytest.Gateway, user account.User) string
 	fill   func(t *testing.T, g *gatewaytest.Gateway, page string) url.Values // page is the page at path
-	leads  string                                                             // or empty: it shows recovery codes
+	leads  string                                                             // where it leads; empty if it shows recovery codes
 	action audit.Action
 }{
 	{"confirm", at("/dashboard/step-up"), typed(credentials("ada")), "/dashboard", ""},
@@ -108,7 +108,8 @@ var factorForms = []struct {
 	{"app away", at("/dashboard/account/totp/remove"), typed(url.Values{}), "/dashboard/account", audit.TOTPRemove},
 }
 
-// addPasskey stores a passkey of a user, whose key nobody has, and returns its ID.
+// addPasskey stores a passkey of a user, without a usable key, and returns its
+// ID.
 func addPasskey(t *testing.T, g *gatewaytest.Gateway, userID uuid.UUID) uuid.UUID {
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())
@@ -131,8 +132,8 @@ func typed(form url.Values) func(*testing.T, *gatewaytest.Gateway, string) url.V
 	return func(*testing.T, *gatewaytest.Gateway, string) url.Values { return maps.Clone(form) }
 }
 
-// TestFactorFormsSentTwice: a form that gives the log-in another cookie leads to
-// the same page when it is sent twice, does what it does once, and leaves the user
+// TestFactorFormsSentTwice: a form that gives the log-in another cookie, sent
+// twice, leads to the same page, makes its change once, and leaves the user
 // signed in, whichever answer the browser keeps.
 func TestFactorFormsSentTwice(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
@@ -197,7 +198,7 @@ func TestFactorFormsSentTwice(t *testing.T) {
 	})
 }
 
-// TestLastWayStays: of two browsers that remove the last two passkeys at the same
+// TestLastWayStays: if two browsers remove the last two passkeys at the same
 // time, one is refused.
 func TestLastWayStays(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {

@@ -13,22 +13,23 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// question is the page before an act, and the act. The page is the screen
-// "confirm" with the texts <form>.title, .body and .button, unless show is set.
+// question is the page before an act, together with the act. The page is the
+// screen "confirm" with the texts <form>.title, .body and .button, unless show is
+// set.
 type question struct {
 	Values []any       // of these texts, pairs of name and value
-	Facts  []page.Text // what the act does now
-	Safe   bool        // nothing stops working by it
-	Back   string      // address of the page before
+	Facts  []page.Text // the present effects of the act
+	Safe   bool        // nothing stops working because of the act
+	Back   string      // address of the previous page
 
-	begin []string                            // pairs of field and value that an empty form begins with
-	facts func() ([]page.Text, error)         // reads Facts that cost more, for the page alone; nil for none
-	show  func(status int, f *formView) error // writes a page other than "confirm"
-	// check refuses as do does, but uses no copy of the form up; or nil.
+	begin []string                            // initial values of an empty form, as pairs of field and value
+	facts func() ([]page.Text, error)         // reads Facts that take longer, only for the page; nil if there are none
+	show  func(status int, f *formView) error // writes the page, if it is not "confirm"
+	// check refuses like do, but does not use up the form; may be nil.
 	check func(f *formView) error
-	// do does the act and answers the request. It refuses by an error that the
-	// form declares as a problem, or by marking the form and returning nil: then
-	// the page is shown again.
+	// do performs the act and answers the request. To refuse, it returns an error
+	// that the form declares as a problem, or marks the form and returns nil:
+	// then the page is shown again.
 	do func(f *formView) error
 }
 
@@ -56,17 +57,17 @@ func instead(answer func() error) *question {
 	}
 }
 
-// finder returns the question about what a request's path names. It returns
-// elsewhere where there is nothing to ask.
+// finder returns the question for the path of a request. If there is nothing to
+// ask, it returns elsewhere.
 type finder func(r *request) (*question, error)
 
-// elsewhere is the address of the page to lead to.
+// elsewhere is the address of the page to show instead.
 type elsewhere string
 
-// Error makes it an error.
+// Error implements error.
 func (e elsewhere) Error() string { return "nothing to ask: see " + string(e) }
 
-// found returns err, after leading elsewhere if err says so.
+// found returns err, or redirects if err is elsewhere.
 func (r *request) found(err error) error {
 	if to, ok := errors.AsType[elsewhere](err); ok {
 		return r.done(string(to), "")
@@ -74,8 +75,8 @@ func (r *request) found(err error) error {
 	return err
 }
 
-// ask adds an act with the screen "confirm": at the path of a route, GET shows
-// the question and POST does the act.
+// ask adds an act with the screen "confirm": at the route's path, GET shows the
+// question and POST performs the act.
 func (f *feature) ask(at route, spec *form, find finder) {
 	f.fill(at, spec, find)
 	f.screens = append(f.screens, "confirm")
@@ -106,7 +107,7 @@ func (f *form) asks(find finder) func(*request) error {
 	}
 }
 
-// does returns the handler that does what a question asks about: once for each
+// does returns the handler that performs the act of a question: once for each
 // copy of the form, unless the form may be sent again.
 func (f *form) does(find finder) func(*request) error {
 	return func(r *request) error {
@@ -118,7 +119,8 @@ func (f *form) does(find finder) func(*request) error {
 		if err == nil && v.ok() && q.check != nil {
 			err = v.refuse(q.check(v))
 		}
-		// What the first copy did may be why nothing is found for the second.
+		// The second copy of a form may find nothing because of what the first
+		// one did.
 		if v.ok() && !f.again && (err == nil || v.sent != "") {
 			err = cmp.Or(r.once(v), err)
 		}
@@ -153,8 +155,8 @@ func (r *request) put(status int, q *question, f *formView) error {
 	return r.render(status, "confirm", &confirmView{question: q, Form: f})
 }
 
-// refuse puts a refusal into the form and returns the status of its page. An
-// error that is no refusal of this form is returned.
+// refuse adds a refusal to the form and returns the status of its page. It
+// returns an error that is not a refusal of this form.
 func (r *request) refuse(f *formView, err error) (int, error) {
 	if early := (*account.ThrottleError)(nil); errors.As(err, &early) {
 		seconds := int(math.Ceil(early.Wait.Seconds()))
@@ -163,7 +165,7 @@ func (r *request) refuse(f *formView, err error) (int, error) {
 		return http.StatusTooManyRequests, nil
 	}
 	if r.route.renews && errors.Is(err, account.ErrSignedOut) {
-		return 0, echo.ErrBadRequest // another change has renewed the log-in meanwhile
+		return 0, echo.ErrBadRequest // another change has renewed the log-in in the meantime
 	}
 	if err = f.refuse(err); len(f.Fields) == 0 {
 		return http.StatusConflict, err

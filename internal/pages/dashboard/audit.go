@@ -24,9 +24,9 @@ const (
 
 const (
 	auditPage = 50
-	// checkedAtOnce is the longest log that is verified whenever it is shown.
+	// maximum number of entries of a log that is verified each time it is shown
 	checkedAtOnce = 1000
-	// checkTime bounds the check of a long one.
+	// time limit for verifying a longer log
 	checkTime = 15 * time.Second
 )
 
@@ -43,13 +43,13 @@ func (p *Pages) audit() feature {
 type auditView struct {
 	layout
 	Actions []choiceView
-	Actor   string // the ID that is filtered by
+	Actor   string // the ID to filter by
 	Who     *page.Text
 	All     string // the log without filters
 	Filters bool
 	Entries []entryView
 	Chain   chainView
-	Export  string // address, or empty for those who may not
+	Export  string // address; empty for those who may not export
 	Newer   string
 	Older   string
 }
@@ -66,29 +66,29 @@ type entryView struct {
 	At      time.Time
 	By      page.Text
 	ByHref  string // the log of this actor, or empty
-	Action  string // the API's word
-	Key     string // of its text, or empty
+	Action  string // the action's name in the API
+	Key     string // of its text; empty if there is none
 	Target  string // empty for the tenant itself
 	Details []detailView
 }
 
 // detailView is a value that the actor gave, or a setting that changed.
 type detailView struct {
-	Name, Key string // the name, and the key of its text or empty
+	Name, Key string // the name, and the key of its text; empty if there is none
 	Change    bool
 	Old, New  string
 }
 
-// chainView says whether the log is as it was written.
+// chainView says whether the log is unchanged.
 type chainView struct {
-	Entries int    // how many there are
-	Checked bool   // all of them were looked at
-	Broken  int64  // the first that is not as it was written, if Checked; 0 for none
+	Entries int    // number of entries
+	Checked bool   // all entries were verified
+	Broken  int64  // the first changed entry, if Checked; 0 if there is none
 	Hash    string // of the newest entry
-	Check   string // address to have them looked at
+	Check   string // address that verifies all entries
 }
 
-// auditFilter returns what a request selects, or echo.ErrNotFound.
+// auditFilter returns the filter of a request, or echo.ErrNotFound.
 func (r *request) auditFilter() (audit.Filter, error) {
 	scope, _ := r.log()
 	f := audit.Filter{
@@ -168,7 +168,7 @@ func (p *Pages) showAudit(r *request) error {
 	return r.render(http.StatusOK, "audit", v)
 }
 
-// checkChain verifies the log: a short one always, a long one when asked to.
+// checkChain verifies the log: a short log always, a long one only on request.
 func (r *request) checkChain(scope audit.Scope) (chainView, error) {
 	_, pattern := r.log()
 	head, err := r.pages.cfg.Audit.AuditHead(r.ctx(), scope)
@@ -233,7 +233,8 @@ func (r *request) entryOf(e audit.Entry) entryView {
 	return v
 }
 
-// exportAudit writes the whole log, one entry a line, and checks it on the way.
+// exportAudit writes the whole log, one entry per line, and verifies it at the
+// same time.
 func (p *Pages) exportAudit(r *request) error {
 	scope, _ := r.log()
 	name := "audit-" + p.cfg.Now().Format(time.DateOnly) + ".jsonl"

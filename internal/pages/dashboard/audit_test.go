@@ -20,8 +20,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestEveryActionHasAText: in every language, which the catalogues' own check
-// makes sure of; and every setting that an entry can name.
+// TestEveryActionHasAText: every action has a text, and so does every setting
+// that an entry can name. The catalogues' own check covers all languages.
 func TestEveryActionHasAText(t *testing.T) {
 	var keys []string
 	for _, a := range audit.Actions() {

@@ -54,11 +54,11 @@ type billingView struct {
 	insight.Allowance
 	FreeUsed   int64
 	Meter      string // width of the used part, in percent
-	Days       int    // that the rest lasts, if Lasts
+	Days       int    // how long the rest lasts, if Lasts
 	Lasts      bool
 	Alerts     bool
 	AlertBelow int64  // if Alerts
-	EditAlert  string // address, or empty for those who may not
+	EditAlert  string // address; empty for those who may not change it
 	Months     []monthView
 	Lines      []lineView
 	Newer      string
@@ -76,9 +76,9 @@ type lineView struct {
 	At      time.Time
 	Reason  page.Text
 	Units   string // with its sign
-	Tone    string // good for what is added, plain for the rest
+	Tone    string // good for added units, plain for others
 	Session string
-	Href    string // of the session, or empty
+	Href    string // of the session; empty if there is none
 }
 
 func (p *Pages) showBilling(r *request) error {
@@ -150,15 +150,15 @@ func (r *request) lineOf(e billing.Entry) lineView {
 	return v
 }
 
-// lowBalance is the warning that a tenant has asked for.
+// lowBalance is the low-balance warning that a tenant has asked for.
 type lowBalance struct {
 	Left  int
 	Below int64
-	Href  string // of the page about billing, or empty for those who may not open it
+	Href  string // of the page about billing; empty for those who may not open it
 }
 
-// lowBalance returns the warning if there is reason for one. Where it cannot be
-// reported, the pages that show it fail by themselves.
+// lowBalance returns the warning if the balance is low. It does not report
+// errors: pages that show the balance report them.
 func (r *request) lowBalance() *lowBalance {
 	below := r.tenant.AlertBelow
 	if below == nil || r.route.path != overviewPath && r.route.path != billingPath {
@@ -199,7 +199,7 @@ func (p *Pages) alert(r *request) (*question, error) {
 	}, r.to(billingPath), "alert_saved"), nil
 }
 
-// downloadLedger writes the ledger of a UTC month, by default the present one,
+// downloadLedger writes the ledger of a UTC month, by default the current one,
 // oldest first.
 func (p *Pages) downloadLedger(r *request) error {
 	from := p.cfg.Now().UTC()
@@ -254,7 +254,8 @@ func (p *Pages) ledgerBatch(ctx context.Context, tenantID uuid.UUID, from time.T
 	return p.cfg.Billing.EntriesBetween(ctx, tenantID, from, from.AddDate(0, 1, 0), after, billing.MaxPage)
 }
 
-// csvText returns a text that spreadsheets do not take for a formula.
+// csvText returns a text in a form that spreadsheets do not interpret as a
+// formula.
 func csvText(s string) string {
 	if first, _ := utf8.DecodeRuneInString(s); strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		return "'" + s

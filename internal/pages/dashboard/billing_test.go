@@ -68,7 +68,7 @@ func TestBilling(t *testing.T) {
 	})
 }
 
-// fillLedger adds n lines of one minute, the newest a second ago.
+// fillLedger adds n entries within one minute, the newest a second ago.
 func fillLedger(t *testing.T, o *office, n int) {
 	t.Helper()
 	at := o.Clock.Now().Add(-time.Second).Format("2006-01-02 15:04:05+00:00")
@@ -104,15 +104,16 @@ func TestLedgerPages(t *testing.T) {
 	}
 }
 
-// TestLongLedgerTakesLittleMemory: a download grows with neither the ledger nor
-// what is sent of it.
+// TestLongLedgerTakesLittleMemory: the memory for a download does not depend on
+// the length of the ledger or on how much has been sent.
 func TestLongLedgerTakesLittleMemory(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	o := newOffice(t, g, nil)
 	const lines = 200_000
 	fillLedger(t, o, lines)
-	// What is in use while the server waits for its client. Two collections: what is
-	// allocated during one counts as in use.
+	// Measures the memory in use while the server waits for its client. It
+	// collects twice, because what is allocated during a collection counts as in
+	// use.
 	heap := func() int64 {
 		runtime.GC()
 		runtime.GC()

@@ -1,6 +1,7 @@
 package dashboard
 
-// badgeView is a status: a word and a shape, so that colour alone says nothing.
+// badgeView is a status shown as a word and a shape, so that it does not depend
+// on colour alone.
 type badgeView struct {
 	Tone string // good, warn, bad or plain
 	Text string
@@ -12,14 +13,14 @@ func newBadge(tone, text string) badgeView { return badgeView{tone, text} }
 // tileView is one figure of an overview.
 type tileView struct{ Label, Value, Note string }
 
-// newTile is the template function tile, with texts that are translated already.
+// newTile is the template function tile. Its texts are already translated.
 func newTile(label, value, note string) tileView { return tileView{label, value, note} }
 
 // emptyView is shown instead of an empty list.
 type emptyView struct{ Title, Body, Action, Href string }
 
-// newEmpty is the template function empty, with texts that are translated
-// already. Without an address there is no action.
+// newEmpty is the template function empty. Its texts are already translated.
+// Without an address there is no action.
 func newEmpty(title, body, action, href string) emptyView {
 	return emptyView{title, body, action, href}
 }
@@ -30,8 +31,7 @@ type ceremonyView struct {
 	passkeyView
 }
 
-// newCeremony is the template function ceremony, with a label that is translated
-// already.
+// newCeremony is the template function ceremony. Its label is already translated.
 func newCeremony(kind, label string, v passkeyView) ceremonyView {
 	return ceremonyView{kind, label, v}
 }

@@ -16,15 +16,16 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxBranding is the most bytes of the branding form: a file that is too large
-// for a logo, as a camera's picture, is answered at its field.
+// maxBranding is the maximum size of the branding form, in bytes. It is far more
+// than a logo may have, so that a file such as a camera's picture is refused at
+// its field.
 const maxBranding = 16 << 20
 
 // previewPath is where the style sheets and logos of previews are.
 const previewPath = "/dashboard/preview/:file"
 
 var brandingForm = &form{
-	name: "branding", again: true, // a preview may be asked for twice
+	name: "branding", again: true, // a preview may be requested twice
 	fields: []field{
 		{name: "brand_name", kind: "text", max: 100, optional: true, hint: true},
 		{name: "brand_colour", kind: "text", max: 100, optional: true, hint: true},
@@ -57,22 +58,22 @@ func (p *Pages) branding() feature {
 
 // brandView is a brand as the pages show it.
 type brandView struct {
-	Name    string // that shoppers see
-	Own     bool   // the name is the brand's, not the tenant's
+	Name    string // as shown to shoppers
+	Own     bool   // the name comes from the brand and not from the tenant
 	Colour  string // with its number sign, or empty
 	Logo    string // address, or empty
 	CSS     string // address of the preview's style sheet
 	Schemes []schemeView
 }
 
-// schemeView shows a colour as it is on light or dark screens.
+// schemeView shows a colour as it appears on light or dark screens.
 type schemeView struct {
 	Name     string // light or dark: the text branding.<Name>
 	Accent   string // with its number sign
 	On       string // of the text on it
 	Contrast string // of the accent on the page's surface
 	Button   string // of the text on the accent
-	Changed  bool   // the accent is not the colour that was typed
+	Changed  bool   // the accent differs from the colour that was typed
 }
 
 func brandViewOf(t tenant.Tenant, look brand.Brand) brandView {
@@ -81,7 +82,7 @@ func brandViewOf(t tenant.Tenant, look brand.Brand) brandView {
 		v.Name, v.Own = look.Name, true
 	}
 	if look.LogoHash != "" {
-		v.Logo = "/dashboard/preview/" + look.LogoHash + ".png" // the hosted page may be at another address
+		v.Logo = "/dashboard/preview/" + look.LogoHash + ".png" // the path on the dashboard, because the hosted page may be at another address
 	}
 	if look.Colour == "" {
 		return v
@@ -119,8 +120,8 @@ type brandingView struct {
 	Back    string
 }
 
-// saveBranding saves the brand, or with the button "preview" only shows what was
-// typed.
+// saveBranding saves the brand. With the button "preview" it only shows the
+// result.
 func (p *Pages) saveBranding(r *request) (*question, error) {
 	look, err := p.cfg.Tenants.Brand(r.ctx(), r.access.TenantID())
 	links, colour := r.tenant.Links, ""
@@ -156,8 +157,8 @@ func (p *Pages) saveBranding(r *request) (*question, error) {
 	return q, err
 }
 
-// brandingChanges returns the settings that the form asks for. A new logo wins
-// over the removal of the old one.
+// brandingChanges returns the changes in the form. A new logo takes precedence
+// over removing the old one.
 func brandingChanges(f *formView) tenant.Changes {
 	name, colour := f.Value("brand_name"), f.Value("brand_colour")
 	privacy, help, terms, review := f.Value("privacy_url"), f.Value("help_url"), f.Value("terms_url"), f.Value("review_url")
@@ -171,7 +172,7 @@ func brandingChanges(f *formView) tenant.Changes {
 	return c
 }
 
-// previewOf returns the brand as the form asks for it, with the stored logo.
+// previewOf returns the brand in the form, with the stored logo.
 func previewOf(f *formView, stored brand.Brand) brand.Brand {
 	look := brand.Brand{Name: f.Value("brand_name"), LogoHash: stored.LogoHash}
 	if f.Checked("remove_logo") {
@@ -183,9 +184,9 @@ func previewOf(f *formView, stored brand.Brand) brand.Brand {
 	return look
 }
 
-// readUpload parses a form of several parts and returns the first most bytes of
-// the file of a field, nil for none. The rest of a longer file is read past, so
-// that what was typed into the fields after it is not lost.
+// readUpload parses a multipart form and returns the first most bytes of a
+// field's file, or nil if there is none. It reads the rest of a longer file, so
+// that the fields after it are not lost.
 func readUpload(req *http.Request, field string, most int64) (upload []byte, err error) {
 	parts, err := req.MultipartReader()
 	if errors.Is(err, http.ErrNotMultipart) {
@@ -207,7 +208,7 @@ func readUpload(req *http.Request, field string, most int64) (upload []byte, err
 		typed.Add(part.FormName(), string(value))
 	}
 	switch {
-	case errors.As(err, new(*http.MaxBytesError)), errors.Is(err, os.ErrDeadlineExceeded): // too much for the time
+	case errors.As(err, new(*http.MaxBytesError)), errors.Is(err, os.ErrDeadlineExceeded): // did not arrive in time
 		return nil, echo.ErrStatusRequestEntityTooLarge
 	case !errors.Is(err, io.EOF):
 		return nil, echo.ErrBadRequest

@@ -18,15 +18,15 @@ import (
 	"golang.org/x/net/html"
 )
 
-// The most bytes that the network carries: of one page, with the rows of a full
-// list, and of all style sheets and all scripts of the dashboard together.
+// Maximum sizes on the network, in bytes: of one page with a full list, and of
+// all style sheets and all scripts of the dashboard together.
 const (
 	mostPage    = 16 << 10
 	mostStyles  = 8 << 10
 	mostScripts = 8 << 10
 )
 
-// TestPagesAreSmall: every page, and all that pages load.
+// TestPagesAreSmall covers every page and all that pages load.
 func TestPagesAreSmall(t *testing.T) {
 	c := newCrowd(t, insight.PageSize, func(i int) string {
 		return fmt.Sprintf("Søren’s wine & spirits, %d, branch of the old town", i*7919)

@@ -18,7 +18,7 @@ const (
 	revokeCardPath = cardsPath + "/:card/revoke"
 )
 
-// eachOutcome is the choice to make a card for every outcome.
+// eachOutcome is the choice of one card for every outcome.
 const eachOutcome = "each"
 
 var cardsForm = &form{
@@ -66,7 +66,7 @@ func (p *Pages) cardsPage(r *request, status int, f *formView) error {
 	return r.render(status, "cards", v)
 }
 
-// makeCards makes cards and shows their links, this once.
+// makeCards creates cards and shows their links, only this time.
 func (p *Pages) makeCards(r *request) (q *question, err error) {
 	var age int
 	return &question{
@@ -167,7 +167,7 @@ func (p *Pages) revokeCard(r *request) (*question, error) {
 	}, err
 }
 
-// cardPath is the page that a card's link opens, for anybody who has it.
+// cardPath is the page that a card's link opens. Anyone may open it.
 const cardPath = "/dashboard/card/:token"
 
 var cardForm = &form{name: "card", again: true, problems: map[error]string{session.ErrCardUsedUp: "used_up"}}
@@ -182,12 +182,12 @@ type cardView struct {
 	layout
 	session.Card
 	Form *formView
-	Go   string // where the session that was made goes on, or empty
+	Go   string // address of the created session; empty if there is none
 }
 
-// useCard shows what a card does, which makes nothing, so that previews of the
-// link do not. Its form makes a session, whose page is a link away, because the
-// policy lets no form lead to another origin.
+// useCard shows what a card does. Showing creates nothing, so that previews of
+// the link have no effect. The form creates a session and shows a link to its
+// page, because the policy forbids forms to lead to another origin.
 func (p *Pages) useCard(r *request) (*question, error) {
 	card, err := p.cfg.Cards.ByLink(r.ctx(), r.Param("token"))
 	v := &cardView{Card: card}

@@ -20,7 +20,7 @@ import (
 
 var cardLink = regexp.MustCompile(`data-copy="http://localhost:8080(/dashboard/card/[A-Za-z0-9_-]{43})"`)
 
-// cards makes cards and returns their links' paths.
+// cards creates cards and returns their links' paths.
 func (d *desk) cards(t *testing.T, name, outcome string) (links []string) {
 	t.Helper()
 	_, body := d.fill(t, "/test/cards", 200, "name", name, "outcome", outcome, "target_age", "21")
@@ -39,7 +39,8 @@ func scopeOf(d *desk, livemode bool) insight.Scope {
 
 var onward = regexp.MustCompile(`href="(http://verify\.gateway\.example/v/[A-Za-z0-9_-]{43}\?force=[a-z]+)"`)
 
-// TestCards: a card is made, scanned by somebody without a log-in, and revoked.
+// TestCards: a card is created, scanned by a person without a log-in, and
+// revoked.
 func TestCards(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		d := newDesk(t, g, "")
@@ -93,7 +94,7 @@ func TestCards(t *testing.T) {
 			t.Error("the link is in the log or the database")
 		}
 
-		// Cards are their tenant's, and of test mode alone.
+		// Cards belong to one tenant and only to test mode.
 		stranger := newDesk(t, g, "")
 		id := between(t, d.see(t, 200, "/test/cards"), "/cards/", "/revoke")
 		revoke := "/test/cards/" + id + "/revoke"
@@ -107,7 +108,8 @@ func TestCards(t *testing.T) {
 		d.logged(t, audit.QACardRevoke)
 		d.see(t, 404, revoke)
 		for _, method := range []string{"GET", "POST"} {
-			// The newest card is listed first, so that of the last outcome is gone.
+			// The newest card is listed first, so the card with the last outcome
+			// is revoked.
 			res, _ := nobody.Send(t, method, links[2], url.Values{}, map[string]string{"Sec-Fetch-Site": "same-origin"})
 			if res.StatusCode != 404 {
 				t.Errorf("%s of a revoked card: %d", method, res.StatusCode)
@@ -119,8 +121,9 @@ func TestCards(t *testing.T) {
 	})
 }
 
-// TestCardShareIsItsOwn: however many scan a card at once, it makes its share; it
-// goes on the next day, and other cards go on today.
+// TestCardShareIsItsOwn: however often a card is scanned at the same time, it
+// creates at most its share. It continues the next day, and other cards are not
+// affected.
 func TestCardShareIsItsOwn(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		d := newDesk(t, g, "")
@@ -167,7 +170,8 @@ func TestCardShareIsItsOwn(t *testing.T) {
 	}, "AGEGATE_TEST_DAILY_CAP=-1")
 }
 
-// TestCardFormsAnswerByField, and what a scan meets when no session can be made.
+// TestCardFormsAnswerByField covers the forms' errors, and scans when no session
+// can be created.
 func TestCardFormsAnswerByField(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_TEST_DAILY_CAP=1")
 	d := newDesk(t, g, "")

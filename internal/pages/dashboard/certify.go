@@ -44,7 +44,7 @@ type certifyView struct {
 	Form    *formView
 	Started *time.Time // of the last run; nil before the first
 	Running bool
-	Ended   bool // and not interrupted
+	Ended   bool // the run was not interrupted
 	Passed  int
 	Rows    []certifiedRow
 	Back    string
@@ -54,7 +54,7 @@ type certifyView struct {
 type certifiedRow struct {
 	certify.Result
 	Tone string
-	// Key is the name of the case's texts; empty for one that only the command
+	// Key is the name of the case's texts; empty for a case that only the command
 	// tries, whose texts are English.
 	Key string
 }

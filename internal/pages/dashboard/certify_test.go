@@ -16,8 +16,9 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// TestCertifier: a careful receiver passes and a careless one learns what it let
-// in; a host is attacked once in a while, and the checklist knows.
+// TestCertifier: a careful receiver passes, and a careless one is shown what it
+// accepted. A host is attacked only once in a while. The checklist shows the
+// result.
 func TestCertifier(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		var verifier atomic.Pointer[standardwebhooks.Webhook]
@@ -79,7 +80,7 @@ func TestCertifier(t *testing.T) {
 			t.Errorf("without a URL: %d", res.StatusCode)
 		}
 
-		// A run whose process was killed, and one that could not be done.
+		// A run whose process was killed, and one that could not be carried out.
 		g.Clock.Advance(certify.Pause)
 		run := certify.Run{ID: d.User.ID, TenantID: d.shop.Tenant.ID, StartedAt: g.Clock.Now(), EndpointID: webhook.EndpointID(d.shop.Tenant.ID, false, receiver.URL)}
 		err = g.App.Store.StartCertification(t.Context(), run, []string{"127.0.0.1"}, audit.Act{

@@ -11,18 +11,18 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// The size of a chart of bars in its own units; style sheets stretch it.
+// The size of a bar chart in its own units; style sheets stretch it.
 const (
 	chartWidth  = 720.0
 	chartHeight = 160.0
 )
 
-// parts are the statuses that a bar is stacked of, from the bottom.
+// parts are the statuses stacked in a bar, from the bottom.
 var parts = []session.Status{
 	session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired, session.StatusPending,
 }
 
-// chartView is a chart of stacked bars, and its numbers.
+// chartView is a chart of stacked bars, with its numbers.
 type chartView struct {
 	Parts       []chartPart // of the bars, from the bottom, which the legend names
 	Rows        []chartRow
@@ -117,11 +117,11 @@ func newSteps(whole int64, names []string, numbers []int64) []rowView {
 
 func round(x float64) float64 { return math.Round(10*x) / 10 }
 
-// percent writes a share of 0 to 1.
+// percent formats a share of 0 to 1.
 func percent(share float64) string { return fmt.Sprintf("%.0f\u202f%%", 100*share) }
 
-// figure writes a number in groups of three digits, in a way that no language
-// reads as a decimal.
+// figure formats a number in groups of three digits, with a separator that no
+// language reads as a decimal point.
 func figure(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
@@ -130,7 +130,7 @@ func figure(n int64) string {
 	return digits
 }
 
-// figureUpTo writes a count that ends at a limit.
+// figureUpTo formats a count that was limited.
 func figureUpTo(n, limit int64) string {
 	if n >= limit {
 		return figure(limit) + "+"

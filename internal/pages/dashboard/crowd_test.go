@@ -23,15 +23,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// crowd is a gateway with some rows of everything that its pages list. All that
-// anybody can name or say in it is text(0), text(1) and so on.
+// crowd is a gateway with some rows of everything that its pages list. All texts
+// that people can enter are text(0), text(1) and so on.
 type crowd struct {
 	*gatewaytest.Gateway
 	rows    int
 	shop    tenant.Credentials
 	owner   *gatewaytest.Staff
 	console *gatewaytest.Staff // an operator
-	objects map[string]string  // what parameters of routes stand for, by the end of a pattern
+	objects map[string]string  // values for the parameters of routes, by the end of the pattern
 	text    func(i int) string
 }
 
@@ -57,15 +57,15 @@ func newCrowd(t *testing.T, rows int, text func(i int) string) *crowd {
 	c.fillDevelopers(t)
 	c.fillInstance(t)
 	c.rename(t)
-	// Nobody has to confirm anything again.
+	// No page asks for a confirmation.
 	g.Exec(t, "UPDATE logins SET stepped_up_until = '2099-01-01 00:00:00+00:00'")
 	return c
 }
 
 func (c *crowd) at(path string) string { return "/dashboard/" + c.shop.Tenant.ID.String() + path }
 
-// fillSessions makes a session whose webhook fails, one after which the endpoint
-// is gone, and copies of the first.
+// fillSessions creates a session whose webhook fails, one with a disabled
+// endpoint, and copies of the first.
 func (c *crowd) fillSessions(t *testing.T, gone *atomic.Bool) {
 	t.Helper()
 	verified := func() string {
@@ -110,7 +110,7 @@ func (c *crowd) copies(t *testing.T, table, where string, change func(i int, id 
 	c.Exec(t, "BEGIN; "+strings.Join(append(statements, "COMMIT"), "; "))
 }
 
-// fillTeam makes members, invitations and what the owner's own account has.
+// fillTeam creates members, invitations, and the data of the owner's own account.
 func (c *crowd) fillTeam(t *testing.T) {
 	t.Helper()
 	now, last := c.Clock.Now(), uuid.Nil
@@ -156,7 +156,8 @@ func (c *crowd) accounts(t *testing.T, fn func(tx account.Tx) error) {
 	}
 }
 
-// fillDevelopers makes keys, secrets, refusals and a log with every kind of act.
+// fillDevelopers creates keys, secrets, refusals and a log with every kind of
+// act.
 func (c *crowd) fillDevelopers(t *testing.T) {
 	t.Helper()
 	id, by := c.shop.Tenant.ID, audit.User(c.owner.User.ID, c.text(4))
@@ -206,7 +207,7 @@ func (c *crowd) fillDevelopers(t *testing.T) {
 	})
 }
 
-// fillCards makes QA cards.
+// fillCards creates QA cards.
 func (c *crowd) fillCards(t *testing.T) {
 	t.Helper()
 	var cards []session.Card
@@ -223,7 +224,7 @@ func (c *crowd) fillCards(t *testing.T) {
 	}
 }
 
-// fillInstance makes what operators see: tenants and replicas.
+// fillInstance creates what operators see: tenants and replicas.
 func (c *crowd) fillInstance(t *testing.T) {
 	t.Helper()
 	c.copies(t, "tenants", "id = '"+c.shop.Tenant.ID.String()+"'", func(i int, id string) string {
@@ -241,8 +242,8 @@ func (c *crowd) fillInstance(t *testing.T) {
 	}
 }
 
-// rename puts texts where the rules of the forms would refuse them: the pages do
-// not rely on these rules.
+// rename writes texts that the rules of the forms would refuse, because the pages
+// must not rely on these rules.
 func (c *crowd) rename(t *testing.T) {
 	t.Helper()
 	of := func(table string, columns ...string) {
@@ -268,15 +269,15 @@ func (c *crowd) rename(t *testing.T) {
 
 func quoted(text string) string { return strings.ReplaceAll(text, "'", "''") }
 
-// page is a page of the crowd, with who may see it.
+// crowdPage is a page of the crowd, with those who may see it.
 type crowdPage struct {
 	dashboard.Row
 	path string
 	by   *gatewaytest.Staff
 }
 
-// pages returns every page of the route table with an object that exists. A route
-// with a parameter that the crowd has nothing for fails the test.
+// pages returns every page of the route table with an object that exists. It
+// fails the test for a route with a parameter for which the crowd has no value.
 func (c *crowd) pages(t *testing.T) (pages []crowdPage) {
 	t.Helper()
 	rows, err := dashboard.Table()

@@ -47,8 +47,8 @@ type Config struct {
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL string
-	// Proxies are believed about whom they forward for. Without any, no client's
-	// address is known.
+	// Proxies are trusted to report the client's address. Without any, the
+	// address of no client is known.
 	Proxies []netip.Prefix
 	Now     func() time.Time
 	Logger  *slog.Logger // nil discards
@@ -66,13 +66,13 @@ type Pages struct {
 	downloads downloads
 }
 
-// policy allows the pages' own files only, and no script to make markup from
-// text.
+// policy allows only the pages' own files, and forbids scripts to create markup
+// from text.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// New checks every template in every language. It fails on the first that is
-// missing or that names a text the catalogues do not have.
+// New checks every template in every language. It fails on the first template
+// that is missing or uses a text that the catalogues do not have.
 func New(cfg Config) (*Pages, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -116,7 +116,8 @@ func (p *Pages) Register(e *echo.Echo) {
 	}
 }
 
-// Owns reports whether a request's path is one of the dashboard's, found or not.
+// Owns reports whether a request's path belongs to the dashboard, whether or not
+// the page exists.
 func Owns(path string) bool {
 	for _, root := range []string{homePath, operatorPath} {
 		if path == root || strings.HasPrefix(path, root+"/") {

@@ -50,7 +50,7 @@ func TestSetupLinkMakesOneOperator(t *testing.T) {
 		shop := g.Shop(t, "", nil)
 		path := setupPath(t, g, &shop.Tenant.ID)
 		for range 3 {
-			res, _ := g.Nobody().Get(t, path) // previews use nothing up
+			res, _ := g.Nobody().Get(t, path) // previews do not use it up
 			want(t, "the link", res, 200, "")
 		}
 		names := []string{"ada", "bob", "cyd", "dee"}
@@ -141,7 +141,7 @@ func TestLogInAndOut(t *testing.T) {
 			_, after, _ := strings.Cut(body, `name="nonce" value="`)
 			return after[:43]
 		}
-		options := func(body string) string { // have a challenge of their own
+		options := func(body string) string { // have different challenges
 			_, after, _ := strings.Cut(body, `data-options="`)
 			challenge, _, _ := strings.Cut(after, `"`)
 			return challenge
@@ -174,8 +174,8 @@ func TestLogInAndOut(t *testing.T) {
 	})
 }
 
-// TestLogInEndsTheLogInBefore: a cookie that was in the browser before is dead
-// afterwards.
+// TestLogInEndsTheLogInBefore: a log-in ends the log-in whose cookie was in the
+// browser before.
 func TestLogInEndsTheLogInBefore(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	ada := g.Nobody()
@@ -187,7 +187,8 @@ func TestLogInEndsTheLogInBefore(t *testing.T) {
 	want(t, "the cookie before", res, 303, "/dashboard/login?next=%2Fdashboard")
 }
 
-// TestForeignTenantLooksMissing: byte for byte, on every route with a tenant.
+// TestForeignTenantLooksMissing: the answer is the same, byte for byte, on every
+// route with a tenant.
 func TestForeignTenantLooksMissing(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		own, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
@@ -335,7 +336,7 @@ func TestOnward(t *testing.T) {
 	}
 }
 
-// TestOnwardNeverLeavesTheDashboard: other spellings of another site's address.
+// TestOnwardNeverLeavesTheDashboard covers spellings of addresses of other sites.
 func TestOnwardNeverLeavesTheDashboard(t *testing.T) {
 	before := []string{"//", "///", "/\\", "\\\\", "/\t/", "/\n/", "\t//", "/%2f", "/%5c", "https:", "http:/", "https://", "HTTPS://", "/dashboard/../..//", "/dashboard/..;/", "//dashboard@"}
 	for _, start := range before {

@@ -60,8 +60,8 @@ type deliveryView struct {
 	Attempts []attemptView // newest first
 	MayAct   bool
 	Form     *formView
-	Resend   string // address, or empty
-	Retry    string // address of an early attempt, or empty
+	Resend   string // address; empty if not possible
+	Retry    string // address of an early attempt; empty if not possible
 	Session  string // address of the session
 	Back     string
 }
@@ -98,8 +98,8 @@ func (p *Pages) showDelivery(r *request) error {
 	return r.render(http.StatusOK, "delivery", v)
 }
 
-// escape makes bytes of others readable: everything but line breaks that is
-// hidden or changes the text around it is written as an escape.
+// escape makes foreign bytes readable: it escapes everything that is hidden or
+// changes the text around it, except line breaks.
 func escape(raw []byte) string {
 	lines := strings.Split(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\n")
 	for i, line := range lines {
@@ -118,7 +118,7 @@ func (p *Pages) resendOne(r *request) (*question, error) {
 	}}, nil
 }
 
-// countUpTo is the most events that a page counts.
+// countUpTo is the maximum number of events that a page counts.
 const countUpTo = 1000
 
 func (p *Pages) resendFailed(r *request) (*question, error) {
@@ -166,8 +166,8 @@ func (p *Pages) sendTestEvent(r *request) (*question, error) {
 	return q, nil
 }
 
-// completeTest makes a test session, forces its result, and returns the ID of its
-// event.
+// completeTest creates a test session, forces its result, and returns the ID of
+// its event.
 func (p *Pages) completeTest(r *request, outcome string) (string, error) {
 	result := map[string]session.Result{"verified": session.ResultVerified, "fallback": session.ResultFallback}[outcome]
 	created, err := p.cfg.Sessions.Create(r.ctx(), tenant.Caller{TenantID: r.access.TenantID()},
@@ -176,8 +176,8 @@ func (p *Pages) completeTest(r *request, outcome string) (string, error) {
 		return "", err
 	}
 	sess, err := p.cfg.Sessions.ByLink(r.ctx(), created.VerificationURL[strings.LastIndexByte(created.VerificationURL, '/')+1:])
-	// Where the document check is on, a fallback is offered it first and refuses it
-	// then.
+	// If the document check is on, the first force offers it and the second one
+	// refuses it.
 	for range 2 {
 		if err == nil && sess.Status == session.StatusPending {
 			sess, err = p.cfg.Sessions.Resolve(r.ctx(), sess, session.CheckResult{Result: result, Source: session.SourceForced})

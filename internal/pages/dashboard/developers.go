@@ -14,9 +14,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// What the pages for developers share.
+// Functions that the pages for developers share.
 
-// deliveries is scope for acts on deliveries.
+// deliveries is scope for changes to deliveries.
 func (r *request) deliveries() webhook.Scope {
 	return webhook.OfMode(r.access.TenantID(), r.access.Livemode())
 }
@@ -26,7 +26,8 @@ func (r *request) findSession(id uuid.UUID) (insight.Record, bool, error) {
 	return inModes(r, func(s insight.Scope) (insight.Record, error) { return r.pages.cfg.Insight.Session(r.ctx(), s, id) })
 }
 
-// findEvent is findSession for a webhook event. What is no event's ID is not found.
+// findEvent is findSession for a webhook event. It finds nothing for text that is
+// not an event's ID.
 func (r *request) findEvent(id string) (insight.Delivery, bool, error) {
 	bare, isEvent := strings.CutPrefix(id, "evt_")
 	if _, ok := parseID(bare); !isEvent || !ok {
@@ -35,8 +36,8 @@ func (r *request) findEvent(id string) (insight.Delivery, bool, error) {
 	return inModes(r, func(s insight.Scope) (insight.Delivery, error) { return r.pages.cfg.Insight.Delivery(r.ctx(), s, id) })
 }
 
-// inModes looks for something in test mode, and in live mode if the log-in opens
-// that.
+// inModes looks something up in test mode, and in live mode too if the log-in
+// opens it.
 func inModes[T any](r *request, look func(insight.Scope) (T, error)) (it T, found bool, err error) {
 	for _, livemode := range r.livemodes() {
 		it, err = look(insight.Scope{TenantID: r.access.TenantID(), Livemode: livemode})
@@ -61,7 +62,7 @@ func (r *request) signingKeys(kind tenant.SecretKind) ([]tenant.SigningKey, erro
 	return r.pages.cfg.Tenants.SigningKeys(r.ctx(), r.access.TenantID(), kind, r.livemodes()...)
 }
 
-// sessionLink leads to the session with an ID, or is nil.
+// sessionLink returns a link to the session with an ID, or nil.
 func (r *request) sessionLink(id uuid.UUID) (*recordLink, error) {
 	record, found, err := r.findSession(id)
 	if err != nil || !found {
@@ -70,13 +71,13 @@ func (r *request) sessionLink(id uuid.UUID) (*recordLink, error) {
 	return r.linkTo(record), nil
 }
 
-// linkTo leads to a session's page, in the session's mode.
+// linkTo returns a link to a session's page, in the session's mode.
 func (r *request) linkTo(record insight.Record) *recordLink {
 	path := strings.Replace(sessionPath, ":session", record.ID.String(), 1)
 	return &recordLink{"debugger.open_session", r.inMode(record.Livemode, path), record.Livemode}
 }
 
-// eventLink leads to the webhook event with an ID, or is nil.
+// eventLink returns a link to the webhook event with an ID, or nil.
 func (r *request) eventLink(id string) (*recordLink, error) {
 	event, found, err := r.findEvent(id)
 	if err != nil || !found {
@@ -86,7 +87,8 @@ func (r *request) eventLink(id string) (*recordLink, error) {
 	return &recordLink{"debugger.open_event", r.inMode(event.Livemode, path), event.Livemode}, nil
 }
 
-// inMode is path in a mode that need not be the page's.
+// inMode returns the address of a path in a mode, which may differ from the
+// page's.
 func (r *request) inMode(livemode bool, pattern string) string {
 	return fill(pattern, r.access.TenantID().String(), audit.Mode(livemode))
 }
@@ -99,22 +101,22 @@ func modeName(livemode bool) string {
 	return "page.test"
 }
 
-// stamp writes a time where a text needs one.
+// stamp formats a time for use in a text.
 func stamp(t time.Time) string { return t.Format("2006-01-02 15:04") + " UTC" }
 
-// overlaps are the choices of tenant.RotationOverlaps, as forms name them.
+// overlaps are the values of tenant.RotationOverlaps by their names in forms.
 var (
 	overlaps     = map[string]time.Duration{"0": 0, "1h": time.Hour, "24h": 24 * time.Hour, "72h": 72 * time.Hour}
 	overlapNames = []string{"0", "1h", "24h", "72h"}
 )
 
-// shownView is the page that shows secrets, the screen "shown". It answers POST
-// only, and is neither compressed nor kept.
+// shownView is the page that shows secrets, the screen "shown". It answers only
+// POST, and is neither compressed nor cached.
 type shownView struct {
 	layout
 	Title, Lead page.Text
 	Values      []shownValue
-	Curl        string // a command that uses the first value, or empty
+	Curl        string // a command that uses the first value; may be empty
 	Back        string
 }
 
@@ -124,7 +126,7 @@ type shownValue struct {
 	Value       string
 }
 
-// secretView is a secret as lists show it.
+// secretView is a secret in a list.
 type secretView struct {
 	State   string // active, staged or retiring
 	Tone    string // of its badge
@@ -140,7 +142,7 @@ func newSecretView(s tenant.Secret) secretView {
 	return secretView{string(s.State), tone, s.CreatedAt, s.ExpiresAt}
 }
 
-// secretViews returns the secrets in force as lists show them.
+// secretViews returns the secrets in force for a list.
 func (r *request) secretViews(kind tenant.SecretKind) ([]secretView, error) {
 	secrets, err := r.pages.cfg.Tenants.Secrets(r.ctx(), r.access.TenantID(), r.access.Livemode(), kind)
 	views := make([]secretView, 0, len(secrets))
@@ -150,8 +152,7 @@ func (r *request) secretViews(kind tenant.SecretKind) ([]secretView, error) {
 	return views, err
 }
 
-// secretKeys are the texts that secrets are described with; kind is webhook or
-// redirect.
+// secretKeys are the texts that describe secrets; kind is webhook or redirect.
 func secretKeys(kind string) []string {
 	keys := []string{kind + "_secret.reveal_title", kind + "_secret.reveal_lead"}
 	for _, state := range []tenant.SecretState{tenant.SecretActive, tenant.SecretStaged, tenant.SecretRetiring} {
@@ -160,8 +161,8 @@ func secretKeys(kind string) []string {
 	return keys
 }
 
-// reveal asks before it shows the secrets of a kind that are in force. The page
-// of a pattern leads to it.
+// reveal asks for confirmation before it shows the secrets of a kind in force.
+// back is the pattern of the page that leads to it.
 func reveal(kind tenant.SecretKind, back string) finder {
 	return func(r *request) (*question, error) {
 		return &question{Safe: true, Back: r.path(back), do: func(*formView) error { return r.reveal(kind, r.path(back)) }}, nil

@@ -37,7 +37,7 @@ func newDesk(t *testing.T, g *gatewaytest.Gateway, webhookURL string) *desk {
 	return d
 }
 
-// stepUp confirms for everybody that it is they.
+// stepUp gives all log-ins a recent confirmation.
 func (d *desk) stepUp(t *testing.T) {
 	t.Helper()
 	d.g.Exec(t, "UPDATE logins SET stepped_up_until = '2099-01-01 00:00:00+00:00'")
@@ -51,8 +51,8 @@ func (d *desk) see(t *testing.T, status int, path string) string {
 	return body
 }
 
-// fill opens a form, sends it filled in, and sends the same again, which must do
-// nothing. It returns the first answer.
+// fill opens a form, sends it filled in, and sends the same copy again, which
+// must do nothing. It returns the first answer.
 func (d *desk) fill(t *testing.T, path string, status int, pairs ...string) (*http.Response, string) {
 	t.Helper()
 	form := url.Values{"nonce": {nonceOf(t, d.see(t, 200, path))}}
@@ -85,7 +85,7 @@ func nonceOf(t *testing.T, body string) string {
 
 var problemText = regexp.MustCompile(`class="problem"[^>]*>([^<]*)|data-testid="summary">\s*<p>([^<]*)`)
 
-// problems returns what a refused form says.
+// problems returns the errors in a refused form.
 func problems(body string) string {
 	var all []string
 	for _, m := range problemText.FindAllStringSubmatch(body, -1) {
@@ -104,7 +104,7 @@ func shown(body string) (secrets []string) {
 	return secrets
 }
 
-// mustShow returns the one secret that a page shows.
+// mustShow returns the only secret that a page shows.
 func mustShow(t *testing.T, res *http.Response, body string) string {
 	t.Helper()
 	if got := shown(body); len(got) == 1 && res.Header.Get("Cache-Control") == "no-store" && res.Header.Get("Content-Encoding") == "" {
@@ -114,8 +114,8 @@ func mustShow(t *testing.T, res *http.Response, body string) string {
 	return ""
 }
 
-// checkSecrets checks that each value was in exactly n answers, and is neither in
-// the log nor in the database.
+// checkSecrets checks that each value was in exactly n answers, and is in neither
+// the log nor the database.
 func (d *desk) checkSecrets(t *testing.T, n int, secrets ...string) {
 	t.Helper()
 	stored := dump(t, d.g)
@@ -162,8 +162,8 @@ func dump(t *testing.T, g *gatewaytest.Gateway) string {
 	return all
 }
 
-// accepts waits until the gateway answers a key with a status: it may remember a
-// key for a second.
+// accepts waits until the gateway answers a key with a status, because it may
+// remember a key for a second.
 func (d *desk) accepts(t *testing.T, key string, status int) {
 	t.Helper()
 	d.g.Clock.Advance(time.Second)
@@ -197,7 +197,7 @@ func TestKeyIsMadeRolledAndRevoked(t *testing.T) {
 		third := mustShow(t, res, body)
 		d.accepts(t, second, 401)
 		d.accepts(t, third, 201)
-		g.Clock.Advance(15 * time.Second) // counts are as old as that
+		g.Clock.Advance(15 * time.Second) // the counts are cached for this long
 		revoke := "/test/keys/" + d.keyID(t, third) + "/revoke"
 		if confirm := d.see(t, 200, revoke); !strings.Contains(confirm, "last used at") || !strings.Contains(confirm, "1 session was created") {
 			t.Error("the page before does not say what the key does now")
@@ -276,7 +276,7 @@ func TestKeyFormsAnswerByField(t *testing.T) {
 	}
 }
 
-// TestForeignObjectsLookMissing: those of other tenants, and those of the other
+// TestForeignObjectsLookMissing covers objects of other tenants, and of the other
 // mode.
 func TestForeignObjectsLookMissing(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
@@ -321,8 +321,8 @@ func TestForeignObjectsLookMissing(t *testing.T) {
 	})
 }
 
-// objects makes an event at an endpoint that is gone, and returns the IDs of what
-// the tenant has.
+// objects creates an event at a disabled endpoint, and returns the IDs of the
+// tenant's objects.
 func (d *desk) objects(t *testing.T, mode, key string) map[string]string {
 	t.Helper()
 	d.g.Force(t, gatewaytest.Browser(), d.g.Create(t, key, 18), "verified")
@@ -344,7 +344,8 @@ func (d *desk) objects(t *testing.T, mode, key string) map[string]string {
 	return ids
 }
 
-// TestLiveSecretsNeedAConfirmation: without it neither the page nor the act.
+// TestLiveSecretsNeedAConfirmation: without a confirmation neither the page nor
+// the act is allowed.
 func TestLiveSecretsNeedAConfirmation(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	d := newDesk(t, g, "")
@@ -362,7 +363,7 @@ func TestLiveSecretsNeedAConfirmation(t *testing.T) {
 			}
 		}
 	}
-	d.accepts(t, d.shop.Live.APIKey, 201) // nothing has ended it
+	d.accepts(t, d.shop.Live.APIKey, 201) // the old key is still accepted
 	d.stepUp(t)
 	if body := d.see(t, 200, "/live/webhooks/secret"); shown(body) != nil {
 		t.Error("GET shows the secret")

@@ -14,15 +14,15 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// A download may take longer than a request, but no batch of it may: neither to
-// read nor to send.
+// A download may take longer than a request, but each batch has a time limit for
+// reading and for sending.
 const (
 	readBatch = 5 * time.Second
 	sendBatch = 15 * time.Second
 )
 
-// maxDownloads is how many downloads a process serves at once, and one for each
-// tenant.
+// maxDownloads is how many downloads a process serves at the same time; each
+// tenant may have one.
 const maxDownloads = 8
 
 // downloads are the downloads under way.
@@ -53,8 +53,8 @@ func (d *downloads) begin(tenantID uuid.UUID) (func(), error) {
 }
 
 // download writes a file of any length. An error before anything was sent is
-// answered as usual; a later one ends the connection, so that browsers do not
-// take a part for the whole.
+// answered as usual. A later error ends the connection, so that browsers do not
+// accept a partial file as complete.
 func (r *request) download(contentType, name string, fill func(ctx context.Context, w io.Writer) error) error {
 	end, err := r.pages.downloads.begin(r.access.TenantID())
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *request) download(contentType, name string, fill func(ctx context.Conte
 		return r.NoContent(http.StatusOK)
 	case err != nil && !r.Response().Committed:
 		header.Del(echo.HeaderContentDisposition)
-		header.Del(echo.HeaderContentType) // echo keeps one that is set
+		header.Del(echo.HeaderContentType) // echo does not replace a type that is set
 		return err
 	case err != nil:
 		panic(http.ErrAbortHandler)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// One download for each tenant, and so many in all, at a time.
+// Each tenant can have one download at a time, and their total is limited.
 func TestDownloadsAreBounded(t *testing.T) {
 	var d downloads
 	busy := func(id uuid.UUID) bool {

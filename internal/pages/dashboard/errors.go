@@ -23,8 +23,8 @@ type errorView struct {
 	Name string
 }
 
-// Error writes the page of a failed request. It depends on the failure alone, so
-// that what is not yours looks exactly like what is not there.
+// Error writes the page of a failed request. The page depends only on the
+// failure, so that an object of another tenant looks exactly like a missing one.
 func (p *Pages) Error(c echo.Context, status int, cause error) {
 	v := &errorView{Name: failureOf(status, cause)}
 	if errors.Is(cause, errSent) {
@@ -36,7 +36,7 @@ func (p *Pages) Error(c echo.Context, status int, cause error) {
 	}
 }
 
-// refuseMember writes the page of a refusal to somebody who may open other pages
+// refuseMember writes the page of a refusal for a user who may open other pages
 // of the tenant, with the navigation to those.
 func (p *Pages) refuseMember(r *request, cause error) error {
 	v := &errorView{layout: r.layout(), Name: failureOf(http.StatusForbidden, cause)}

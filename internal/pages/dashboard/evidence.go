@@ -18,7 +18,7 @@ import (
 
 const evidencePath = "/dashboard/:tenant/evidence"
 
-// packTime bounds the making of a pack, which reads the whole audit log.
+// packTime limits the time to make a pack, which reads the whole audit log.
 const packTime = 30 * time.Second
 
 var evidenceForm = &form{
@@ -106,7 +106,7 @@ func (p *Pages) downloadEvidence(r *request) error {
 	return p.evidencePage(r, http.StatusUnprocessableEntity, f)
 }
 
-// evidenceRequest reads what a form asks for and marks what cannot be read.
+// evidenceRequest reads the request from a form and marks what cannot be read.
 func (r *request) evidenceRequest(f *formView) evidence.Request {
 	request := evidence.Request{TenantID: r.access.TenantID(), Language: f.Value("language")}
 	for name, day := range map[string]*time.Time{"from": &request.From, "to": &request.To} {
@@ -116,7 +116,7 @@ func (r *request) evidenceRequest(f *formView) evidence.Request {
 		}
 	}
 	request.To = request.To.AddDate(0, 0, 1)
-	request.TargetAge, _ = strconv.Atoi(f.Value("target")) // 0 is refused as any other
+	request.TargetAge, _ = strconv.Atoi(f.Value("target")) // 0 is refused like other invalid ages
 	for text := range strings.FieldsSeq(f.Value("sessions")) {
 		id, err := uuid.Parse(text)
 		if err != nil {

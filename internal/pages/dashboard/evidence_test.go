@@ -10,8 +10,8 @@ import (
 	"agegate/internal/rules/evidence"
 )
 
-// TestEvidence: an owner downloads a pack that verifies with the shown key; what
-// cannot be is said at the field.
+// TestEvidence: an owner downloads a pack that verifies with the displayed key.
+// Errors are shown at their fields.
 func TestEvidence(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newOffice(t, g, nil)

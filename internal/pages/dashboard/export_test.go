@@ -27,7 +27,7 @@ type Row struct {
 	Method, Path  string
 	Least         string // the name of the constant
 	TestOnly      bool
-	Confirmed     bool // asks for a fresh confirmation in test mode, or without one
+	Confirmed     bool // requires a recent confirmation in test mode, or without a mode
 	ConfirmedLive bool // the same in live mode
 }
 
@@ -48,7 +48,7 @@ func Table() ([]Row, error) {
 	return rows, nil
 }
 
-// Onward returns where a log-in with this next leads.
+// Onward returns where a log-in with this value of next leads.
 func Onward(next string) string {
 	p := &Pages{}
 	for _, f := range p.features() {
@@ -60,7 +60,7 @@ func Onward(next string) string {
 // Network returns the network of a request's client.
 var Network = network
 
-// Missing returns the keys that have no text.
+// Missing returns the keys without a text.
 func Missing(keys []string) ([]string, error) {
 	p, err := New(Config{URL: "https://gate.example"})
 	if err != nil {
@@ -70,7 +70,7 @@ func Missing(keys []string) ([]string, error) {
 }
 
 // Gate returns all routes behind the guard. Their handlers only answer 418, so
-// that a request shows whether it was let in and does nothing else.
+// that a test sees whether a request was admitted, without any effect.
 func Gate(cfg Config) (http.Handler, error) {
 	p, err := New(cfg)
 	if err != nil {
@@ -82,7 +82,7 @@ func Gate(cfg Config) (http.Handler, error) {
 	return handler(p), nil
 }
 
-// Handler returns the pages by themselves, with dependencies of the test's own.
+// Handler returns the pages alone, with the test's dependencies.
 func Handler(cfg Config) (http.Handler, error) {
 	p, err := New(cfg)
 	return handler(p), err
@@ -103,8 +103,8 @@ func handler(p *Pages) http.Handler {
 	return e
 }
 
-// Recognize returns what a text is, the part of it to look at, and the headers
-// and the body of a webhook.
+// Recognize returns the kind of a text, the part of it that matters, and the
+// headers and the body of a webhook.
 func Recognize(text string) (kind, found string, header http.Header, body []byte) {
 	given := recognize(text)
 	if given.kind == pastedWebhook {

@@ -67,11 +67,11 @@ func (p *Pages) factors() feature {
 	return f
 }
 
-// toAccount is a question that leads back to the account's page.
+// toAccount is a question whose page leads back to the account's page.
 func toAccount(*request) (*question, error) { return &question{Back: accountPath}, nil }
 
-// renew ends a change of the user's own factors, which gives the log-in another
-// token.
+// renew finishes a change of the user's own factors, which gives the log-in
+// another token.
 func (r *request) renew(token string, err error, notice string) error {
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (p *Pages) removePasskey(r *request) (*question, error) {
 type passwordView struct {
 	layout
 	Form *formView
-	Had  bool // the user has a password already
+	Had  bool // the user already has a password
 }
 
 func (p *Pages) setPassword(r *request) (*question, error) {
@@ -142,7 +142,7 @@ type totpView struct {
 	Picture   string // address of the QR code
 }
 
-// beginTOTP shows a new secret. It is not stored until a code of it comes back.
+// beginTOTP shows a new secret. It is not stored before a code of it is entered.
 func (p *Pages) beginTOTP(r *request) error {
 	f, err := r.blank(totpForm)
 	if err != nil {
@@ -161,8 +161,9 @@ func (r *request) renderTOTP(status int, f *formView, enrolment account.Enrolmen
 	})
 }
 
-// totpPicture is the QR code of an enrolment, a separate picture because the
-// pages' policy allows none within them. The address has the secret sealed.
+// totpPicture is the QR code of an enrolment. It is a separate picture, because
+// the pages' policy forbids embedded ones. Its address contains the sealed
+// secret.
 func (p *Pages) totpPicture(r *request) error {
 	enrolment, err := p.cfg.Accounts.TOTPEnrolment(r.who, r.QueryParam("of"))
 	if err != nil {
@@ -208,10 +209,10 @@ func (p *Pages) removeTOTP(r *request) (*question, error) {
 type codesView struct {
 	layout
 	Codes []string
-	Added bool // together with an authenticator app
+	Added bool // added together with an authenticator app
 }
 
-// newCodes shows new recovery codes in its own answer, and nowhere else.
+// newCodes shows new recovery codes, in this answer only.
 func (p *Pages) newCodes(r *request) (*question, error) {
 	return &question{Back: accountPath, do: func(*formView) error {
 		if r.who.User().TOTP == nil {

@@ -1,6 +1,6 @@
 package dashboard
 
-// feature holds what one file of pages adds.
+// feature describes the pages in one file.
 type feature struct {
 	routes  []route
 	screens []string // the templates that its handlers render
@@ -53,7 +53,7 @@ func (p *Pages) features() []feature {
 	}
 }
 
-// composed returns the texts that the templates name by composed keys.
+// composed returns the texts for which templates compose the keys.
 func (f feature) composed() []string {
 	keys := f.keys
 	for _, form := range f.forms {

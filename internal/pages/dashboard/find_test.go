@@ -12,7 +12,8 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// TestFindSession: by what people have. A viewer may look.
+// TestFindSession covers searching by what people have at hand. Viewers may
+// search.
 func TestFindSession(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)

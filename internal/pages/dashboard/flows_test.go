@@ -19,7 +19,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestReplicasShareLogins: what ends a log-in at one replica has ended it at the
+// TestReplicasShareLogins: a log-in that ends at one replica has ended at the
 // other by the next request.
 func TestReplicasShareLogins(t *testing.T) {
 	key := make([]byte, 32)
@@ -72,8 +72,9 @@ func TestReplicasShareLogins(t *testing.T) {
 
 var tokens = regexp.MustCompile(`(name="nonce" value|data-options)="[^"]*"`)
 
-// TestRefusedLogInsAreAlike: in status, headers and page, no matter to whom the address
-// belongs to. See account.TestLogInCostsTheSame for the time they take.
+// TestRefusedLogInsAreAlike: refused log-ins have the same status, headers and
+// page, whoever the address belongs to. For the time that they take, see
+// account.TestLogInCostsTheSame.
 func TestRefusedLogInsAreAlike(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, _ := owner(t, g, "adaa")
@@ -104,7 +105,8 @@ func TestRefusedLogInsAreAlike(t *testing.T) {
 	})
 }
 
-// TestRecoveryCodeIsUsedOnce, however many send it at the same time.
+// TestRecoveryCodeIsUsedOnce: a recovery code works once, even if it is sent
+// several times at once.
 func TestRecoveryCodeIsUsedOnce(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, _ := owner(t, g, "ada")
@@ -119,8 +121,8 @@ func TestRecoveryCodeIsUsedOnce(t *testing.T) {
 	})
 }
 
-// TestCookieOfSomebodyElse: a cookie that was put into the browser before the
-// log-in opens nothing afterwards.
+// TestCookieOfSomebodyElse: a cookie that an attacker put into the browser before
+// the log-in opens nothing afterwards.
 func TestCookieOfSomebodyElse(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	owner(t, g, "ada")
@@ -139,7 +141,8 @@ func TestCookieOfSomebodyElse(t *testing.T) {
 	want(t, "the planted cookie", res, 303, "/dashboard/login?next=%2Fdashboard%2Faccount")
 }
 
-// TestNoFormRaisesARole: whatever a form says about roles, tenants and users.
+// TestNoFormRaisesARole: fields about roles, tenants and users in a form give no
+// rights.
 func TestNoFormRaisesARole(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
@@ -175,12 +178,13 @@ func TestNoFormRaisesARole(t *testing.T) {
 			t.Errorf("%s made the developer %+v, %v", row.Path, joined, err)
 		}
 		if logins, err := g.App.Store.LoginsOf(t.Context(), s.User.ID, g.Clock.Now()); err != nil || len(logins) == 0 || len(joined) == 0 {
-			s = nil // who has left or logged out; the next one is another
+			s = nil // this user has left or logged out; the next step uses another
 		}
 	}
 }
 
-// TestDemotionHolds: from the next request on, also for a page that is open.
+// TestDemotionHolds: a demotion takes effect with the next request, even on a
+// page that is already open.
 func TestDemotionHolds(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
@@ -209,8 +213,8 @@ func TestDemotionHolds(t *testing.T) {
 	})
 }
 
-// TestNoLinkIsMadeOfARequest: the host that a request names is in no address that
-// a page or a redirect has.
+// TestNoLinkIsMadeOfARequest: no address in a page or redirect contains the host
+// named by a request.
 func TestNoLinkIsMadeOfARequest(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
@@ -237,7 +241,7 @@ func TestNoLinkIsMadeOfARequest(t *testing.T) {
 			{g.Nobody(), http.MethodGet, "/dashboard/login", nil},
 			{g.Nobody(), http.MethodGet, "/dashboard/nothing/" + uuid.NewString(), nil},
 		} {
-			// A browser sends the cookie of the host that it thinks it asks.
+			// A browser sends the cookie of the host in its address bar.
 			before, _ := tt.by.Get(t, "/dashboard/account")
 			if delete(header, "Cookie"); header["Host"] != "" {
 				header["Cookie"] = before.Request.Header.Get("Cookie")

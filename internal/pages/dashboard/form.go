@@ -20,12 +20,12 @@ import (
 type form struct {
 	name     string
 	fields   []field
-	problems map[error]string // the domain's rules → the texts <form>.problem.<name>
+	problems map[error]string // from the domain's rules to the texts <form>.problem.<name>
 	refusals string           // the form whose texts the problems have; empty for this one
-	again    bool             // it may be sent twice: that does no more than once
+	again    bool             // it may be sent twice, because that has no further effect
 }
 
-// plainForm is a form without fields: its button says everything.
+// plainForm is a form without fields, only with a button.
 var plainForm = &form{}
 
 // field declares one field of a form.
@@ -34,7 +34,7 @@ type field struct {
 	kind         string // a type of <input>, textarea, checkbox or select
 	max          int    // most characters
 	optional     bool
-	either       bool     // optional, because something else on the page can replace it
+	either       bool     // optional, because another field of the page can replace it
 	hint         bool     // the text <form>.<field>_hint is shown below the label
 	autocomplete string   // see HTML, section "Autofill"
 	options      []string // of a select; their texts are <form>.<field>.<option>
@@ -43,7 +43,7 @@ type field struct {
 // secret reports whether a value must not be written back into the page.
 func (f field) secret() bool { return f.kind == "password" }
 
-// keys returns the texts of a form, for the check of the catalogues.
+// keys returns the texts of a form, to check the catalogues.
 func (f *form) keys() []string {
 	var keys []string
 	for _, field := range f.fields {
@@ -64,8 +64,8 @@ func (f *form) keys() []string {
 // problem is the key of a problem's text.
 func (f *form) problem(name string) string { return cmp.Or(f.refusals, f.name) + ".problem." + name }
 
-// formView is a form as it is shown: empty, filled in, or as it was sent with
-// what is wrong.
+// formView is a form in a page: empty, filled in, or as it was sent, with its
+// problems.
 type formView struct {
 	Nonce  string      // of this copy of the form
 	Fault  *page.Text  // about the form as a whole
@@ -109,10 +109,10 @@ func (v *formView) Wrong() []fieldView {
 	return slices.DeleteFunc(slices.Clone(v.Fields), func(f fieldView) bool { return f.Problem == nil })
 }
 
-// ok reports whether nothing is wrong so far.
+// ok reports whether no problem was found so far.
 func (v *formView) ok() bool { return v.Fault == nil && len(v.Wrong()) == 0 }
 
-// With returns the form filled in with pairs of field and value.
+// With returns the form with initial values, given as pairs of field and value.
 func (v *formView) With(pairs ...string) *formView {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		v.Field(pairs[i]).Value = pairs[i+1]
@@ -160,7 +160,7 @@ func (r *request) nonce() string {
 	return ""
 }
 
-// read parses a form that was sent and checks what its declaration says.
+// read parses a form that was sent and checks it against its declaration.
 func (r *request) read(spec *form) (*formView, error) {
 	v, err := r.blank(spec)
 	if err != nil {
@@ -188,7 +188,8 @@ func (r *request) read(spec *form) (*formView, error) {
 	return v, nil
 }
 
-// check returns what is wrong with a value by the field's declaration, or nil.
+// check returns what is wrong with a value according to the field's declaration,
+// or nil.
 func (f field) check(value string) *page.Text {
 	var problem page.Text
 	switch {
@@ -206,8 +207,8 @@ func (f field) check(value string) *page.Text {
 	return &problem
 }
 
-// refuse puts the domain's refusal of a form at its fields. It returns an error
-// that is not a refusal of this form unchanged.
+// refuse adds the domain's refusal to the form's fields. It returns an error that
+// is not a refusal of this form unchanged.
 func (v *formView) refuse(err error) error {
 	known := (*fault.Error)(nil)
 	if !errors.As(err, &known) {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Refusals that have pages of their own; see errors.go.
+// Refusals that have their own pages; see errors.go.
 var (
 	errRole         = echo.NewHTTPError(http.StatusForbidden)
 	errSecondFactor = echo.NewHTTPError(http.StatusForbidden)
@@ -23,8 +23,8 @@ var (
 	errStepUp       = echo.NewHTTPError(http.StatusForbidden)
 )
 
-// guarded returns the handler of a route behind its checks. It is the only place
-// that makes a request.
+// guarded returns a route's handler with its checks. It is the only function that
+// creates a request.
 func (p *Pages) guarded(route route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := &request{Context: c, pages: p, route: route}
@@ -52,7 +52,7 @@ func (p *Pages) guarded(route route) echo.HandlerFunc {
 }
 
 // admit checks a request in this order: where it comes from, who sends it,
-// whether the tenant is theirs, and only then what they may do in it.
+// whether the tenant is theirs, and only then what they may do there.
 func (p *Pages) admit(r *request) error {
 	if r.route.method != http.MethodGet {
 		if err := p.checkForm(r); err != nil {
@@ -78,8 +78,8 @@ func (p *Pages) admit(r *request) error {
 	return p.checkStrength(r)
 }
 
-// checkForm refuses an unsafe request that does not say that it comes from the
-// dashboard itself, and bounds what it sends.
+// checkForm refuses an unsafe request unless it says that it comes from the
+// dashboard itself, and limits its size.
 func (p *Pages) checkForm(r *request) error {
 	req := r.Request()
 	if req.Header.Get("Sec-Fetch-Site") == "" && req.Header.Get("Origin") == "" {
@@ -109,8 +109,8 @@ func (p *Pages) identify(r *request) (err error) {
 	return err
 }
 
-// admitOperator refuses users who are not operators as if the page were not
-// there, and operators whose log-in has been idle or has no second factor.
+// admitOperator answers users who are not operators as if the page did not exist,
+// and refuses operators whose log-in has been idle or has no second factor.
 func (p *Pages) admitOperator(who account.Identity) error {
 	if !who.User().Operator {
 		return echo.ErrNotFound
@@ -124,8 +124,8 @@ func (p *Pages) admitOperator(who account.Identity) error {
 	return nil
 }
 
-// enter fills in the access and the tenant of a request. A tenant that is not
-// the user's is not found, as one that does not exist.
+// enter fills in the access and the tenant of a request. A tenant to which the
+// user does not belong is answered like one that does not exist.
 func (p *Pages) enter(r *request) error {
 	id, err := r.id("tenant")
 	if err != nil {
@@ -157,8 +157,8 @@ func (p *Pages) enter(r *request) error {
 	return nil
 }
 
-// checkStrength refuses what the log-in is too weak for: live mode without a
-// second factor, and dangerous acts without a fresh confirmation.
+// checkStrength refuses requests for which the log-in is too weak: live mode
+// without a second factor, and dangerous acts without a recent confirmation.
 func (p *Pages) checkStrength(r *request) error {
 	if r.touchesLive() && !r.who.Strong() {
 		return errSecondFactor
@@ -178,7 +178,7 @@ func (p *Pages) checkStrength(r *request) error {
 }
 
 // touchesLive reports whether a request is for live mode, or changes what both
-// modes share. Who leaves a tenant changes nothing but their own membership.
+// modes share. Leaving a tenant changes only the user's own membership.
 func (r *request) touchesLive() bool {
 	if r.route.hasMode() {
 		return r.access.Livemode()
@@ -186,9 +186,9 @@ func (r *request) touchesLive() bool {
 	return r.route.ofLive || r.route.hasTenant() && r.route.method != http.MethodGet && r.route.path != leavePath
 }
 
-// checkOneself lets a log-in without a second factor to the user's own factors as
-// long as the user has none. A form that changes them is refused by the change
-// itself, which knows whether it was sent before.
+// checkOneself admits a log-in without a second factor to the user's own factors
+// as long as the user has none. The change itself refuses a form that changes
+// them, because it knows whether the form was sent before.
 func (p *Pages) checkOneself(r *request) error {
 	if r.route.stepUp != ofOneself {
 		return errSecondFactor
@@ -202,7 +202,8 @@ func (p *Pages) checkOneself(r *request) error {
 	return nil
 }
 
-// signIn leads to the log-in, and back afterwards if the request was for a page.
+// signIn redirects to the log-in, which leads back afterwards if the request was
+// for a page.
 func (r *request) signIn() error {
 	target := loginPath
 	if r.Request().Method == http.MethodGet && r.part() == "" && r.wellFormed() {
@@ -211,8 +212,8 @@ func (r *request) signIn() error {
 	return r.Redirect(http.StatusSeeOther, target)
 }
 
-// wellFormed reports whether the path's values have the form of modes and IDs:
-// others are not repeated in an answer.
+// wellFormed reports whether the path's values have the form of modes and IDs.
+// Other values are not repeated in an answer.
 func (r *request) wellFormed() bool {
 	for _, value := range r.ParamValues() {
 		if _, isMode := modes[value]; !isMode && uuid.Validate(strings.TrimPrefix(value, "evt_")) != nil {

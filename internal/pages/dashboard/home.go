@@ -17,7 +17,7 @@ func (p *Pages) home() feature {
 	}
 }
 
-// roleKeys returns a text of each role.
+// roleKeys returns the keys of a text for each role.
 func roleKeys(prefix string) []string {
 	var keys []string
 	for _, role := range account.Roles() {
@@ -38,8 +38,8 @@ type memberOf struct {
 	Href   string
 }
 
-// showHome lets the user choose a tenant. A user who has one is led there, and an
-// operator without any to the operator's pages.
+// showHome lets the user choose a tenant. A user with one tenant is redirected
+// there, and an operator without any to the operator's pages.
 func (p *Pages) showHome(r *request) error {
 	member, err := p.membershipsOf(r, r.who.User().ID)
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *Pages) membershipsOf(r *request, userID uuid.UUID) ([]memberOf, error) 
 	return all, nil
 }
 
-// tenantNames are names that a user's password must not hold.
+// tenantNames returns names that a user's password must not contain.
 func (p *Pages) tenantNames(r *request, userID uuid.UUID) ([]string, error) {
 	all, err := p.membershipsOf(r, userID)
 	var names []string

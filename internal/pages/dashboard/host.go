@@ -10,15 +10,16 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// movedCookie marks a browser that was led to the dashboard's address just now.
+// movedCookie marks a browser that was just redirected to the dashboard's
+// address.
 const movedCookie = "agegate-moved"
 
-// movedFor is how long the mark is kept. A proxy that replaces the host leads
-// browsers in a circle, which is noticed by it.
+// movedFor is how long the mark lasts. It detects a proxy that replaces the host
+// and so redirects browsers in a circle.
 const movedFor = 5 * time.Second
 
-// errHost answers a browser that arrives under another name than the
-// dashboard's, although it was led there: 421, see RFC 9110, section 15.5.20.
+// errHost answers a browser that arrives under another name than the dashboard's,
+// although it was redirected: 421, see RFC 9110, section 15.5.20.
 var errHost = echo.NewHTTPError(http.StatusMisdirectedRequest)
 
 // hostOfURL returns the host and port that browsers send for an address, without
@@ -31,8 +32,8 @@ func hostOfURL(address string) string {
 	return plainHost(u.Scheme, u.Host)
 }
 
-// plainHost returns a host and port in lower case, without the port that the
-// scheme has anyway.
+// plainHost returns a host and port in lower case, without the scheme's default
+// port.
 func plainHost(scheme, hostPort string) string {
 	hostPort = strings.ToLower(hostPort)
 	host, port, err := net.SplitHostPort(hostPort)
@@ -45,9 +46,9 @@ func plainHost(scheme, hostPort string) string {
 	return hostPort
 }
 
-// checkHost leads a request for a page under another host to the dashboard's own
-// address, and refuses other requests: passkeys and cookies belong to one host,
-// and nobody's page may reach the dashboard under a name of theirs. It reports
+// checkHost redirects a request for a page under another host to the dashboard's
+// own address, and refuses other requests: passkeys and cookies belong to one
+// host, and no other site may reach the dashboard under its own name. It reports
 // whether it has answered.
 func (p *Pages) checkHost(r *request) (answered bool, err error) {
 	req := r.Request()
@@ -61,7 +62,7 @@ func (p *Pages) checkHost(r *request) (answered bool, err error) {
 	case r.cookie(movedCookie) != "":
 		return true, errHost
 	}
-	path := homePath // nothing of an address is repeated that may be anything
+	path := homePath // an address that may contain anything is not repeated
 	if r.wellFormed() {
 		path = p.onward(req.URL.Path)
 	}

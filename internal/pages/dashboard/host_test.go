@@ -30,8 +30,8 @@ func ask(t *testing.T, browser *http.Client, method, url, host string) *http.Res
 	return res
 }
 
-// TestHost: pages are led to the dashboard's own address, other requests are
-// refused, and a proxy that replaces the host is found out.
+// TestHost: requests for pages are redirected to the dashboard's own address,
+// other requests are refused, and a proxy that replaces the host is detected.
 func TestHost(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	const own = "http://localhost:8080"
@@ -65,8 +65,8 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// TestOwnListener: with its own address the dashboard is there alone, and
-// the public address does not have it.
+// TestOwnListener: a dashboard with its own address is served only there, and not
+// at the public address.
 func TestOwnListener(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_DASHBOARD_LISTEN=127.0.0.1:0")
 	found := regexp.MustCompile(`msg="serving the dashboard" address=(\S+)`).FindStringSubmatch("")

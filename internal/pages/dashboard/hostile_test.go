@@ -15,9 +15,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// payloads are texts that become markup or script in a page that writes them as
-// they are: in text, in attributes with and without quotes, in URLs, in comments,
-// in elements of their own rules, and behind what a careless filter removes.
+// payloads are texts that become markup or script in a page that does not escape
+// them: in text, in attributes with and without quotes, in URLs, in comments, in
+// elements with special rules, and after what a careless filter removes.
 var payloads = []string{
 	`<script>alert(1)</script>`,
 	`"><script>alert(1)</script>`,
@@ -80,7 +80,8 @@ var (
 	ownPlace  = regexp.MustCompile(`^(/($|[^/\\])|[?#]|$|http://(localhost:8080|verify\.gateway\.example)/|https://api\.gateway\.example/docs(/errors(#[a-z_-]+)?)?$)`)
 )
 
-// breaches returns what a page has that none of ours may have.
+// breaches returns what a page contains that no page of the dashboard may
+// contain.
 func breaches(page *html.Node) (found []string) {
 	for n := range page.Descendants() {
 		switch {
@@ -116,8 +117,8 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// checkText fails if one of the payloads is markup in a page, and otherwise notes
-// those that it shows as text.
+// checkText fails if a payload is markup in a page, and records the payloads that
+// the page shows as text.
 func checkText(t *testing.T, what, body string, shown map[string]bool) {
 	t.Helper()
 	page, err := html.Parse(strings.NewReader(body))
@@ -146,12 +147,12 @@ func checkText(t *testing.T, what, body string, shown map[string]bool) {
 	}
 }
 
-// TestBreachesAreSeen: what the tests below look for is found in a page that
-// writes the payloads as they are.
+// TestBreachesAreSeen: the checks below find the payloads in a page that does not
+// escape them.
 func TestBreachesAreSeen(t *testing.T) {
 	for _, p := range payloads {
 		if !strings.ContainsAny(p, "<\"'`:") || strings.HasPrefix(p, "{{") || strings.HasPrefix(p, "&lt;") {
-			continue // text, even as it is, or what our pages have too
+			continue // the payload is only text even if unescaped, or occurs in the dashboard's own pages
 		}
 		harmful := false
 		for _, page := range []string{`<p>%s</p>`, `<a href="%s">x</a>`, `<a title="%s">x</a>`, `<a title='%s'>x</a>`, "<a title=%s>x</a>", `<title>%s</title>`, `<textarea>%s</textarea>`} {
@@ -167,7 +168,7 @@ func TestBreachesAreSeen(t *testing.T) {
 	}
 }
 
-// TestNothingNamedIsMarkup: every page, with payloads in place of every name,
+// TestNothingNamedIsMarkup opens every page with payloads in place of every name,
 // address, note, reason and answer in the database.
 func TestNothingNamedIsMarkup(t *testing.T) {
 	c, shown := newCrowd(t, len(payloads), payload), map[string]bool{}
@@ -193,8 +194,8 @@ func TestNothingNamedIsMarkup(t *testing.T) {
 	}
 }
 
-// TestNothingTypedIsMarkup: every form with a field for text, and every query
-// that a page reads.
+// TestNothingTypedIsMarkup sends payloads in every form with a text field, and in
+// every query that a page reads.
 func TestNothingTypedIsMarkup(t *testing.T) {
 	c, shown := newCrowd(t, 3, func(i int) string { return fmt.Sprint("Text ", i) }), map[string]bool{}
 	sent, nonce := 0, 0
@@ -247,14 +248,14 @@ func TestNothingTypedIsMarkup(t *testing.T) {
 	}
 }
 
-// failed reports whether an answer is the gateway's fault. A busy machine may take
-// too long for one: 503.
+// failed reports whether the gateway caused the failure. A busy machine may be
+// too slow: 503.
 func failed(res *http.Response) bool {
 	return res.StatusCode >= http.StatusInternalServerError && res.StatusCode != http.StatusServiceUnavailable
 }
 
-// filled returns a form with a text in all its fields for text, but numbers where
-// they are asked for if valid is set, and says how many fields have the text.
+// filled returns a form with a text in all its text fields, and the number of
+// these fields. If valid is set, fields for numbers get numbers.
 func filled(form *html.Node, text string, valid bool) (values url.Values, typed int) {
 	values = url.Values{}
 	for n := range form.Descendants() {
@@ -270,7 +271,7 @@ func filled(form *html.Node, text string, valid bool) (values url.Values, typed 
 			values.Set(name, text)
 			typed++
 		case n.Data == "input" && attribute(n, "type") == "password":
-			values.Set(name, "short") // no page repeats it, and a hash takes its time
+			values.Set(name, "short") // no page repeats it, and hashing takes time
 		case n.Data == "input" && attribute(n, "type") == "hidden":
 			values.Set(name, attribute(n, "value"))
 		case n.Data == "option" || n.Data == "select":
@@ -284,8 +285,8 @@ func filled(form *html.Node, text string, valid bool) (values url.Values, typed 
 	return values, typed
 }
 
-// TestDownloadedCellsAreText: no cell of a download begins with what a
-// spreadsheet takes for a formula, and none breaks out of its cell.
+// TestDownloadedCellsAreText: no cell of a download begins like a spreadsheet
+// formula, and none breaks out of its cell.
 func TestDownloadedCellsAreText(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	o := newOffice(t, g, nil)
@@ -313,7 +314,7 @@ func TestDownloadedCellsAreText(t *testing.T) {
 				t.Errorf("%q: a cell begins as a formula does: %q", name, cell)
 			}
 		}
-		// A reader of CSV takes \r\n within a cell for \n.
+		// A CSV reader turns \r\n within a cell into \n.
 		got := strings.TrimPrefix(rows[1][1], "'")
 		if want := strings.ReplaceAll(strings.TrimPrefix(name, "'"), "\r\n", "\n"); got != want {
 			t.Errorf("%q is %q in the download", name, rows[1][1])

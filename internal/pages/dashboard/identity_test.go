@@ -21,7 +21,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// between returns what stands between two texts of a page.
+// between returns the part of a page between two texts.
 func between(t *testing.T, body, before, after string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(body, before)
@@ -32,7 +32,7 @@ func between(t *testing.T, body, before, after string) string {
 	return text
 }
 
-// appCode is the code that an authenticator app shows.
+// appCode returns the code that an authenticator app shows.
 func appCode(t *testing.T, secret string, at time.Time) string {
 	t.Helper()
 	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
@@ -72,7 +72,7 @@ func enrol(t *testing.T, g *gatewaytest.Gateway, s *gatewaytest.Staff) (secret s
 	return secret, codes
 }
 
-// owner sets up an operator who owns a tenant and is signed in by password.
+// owner creates an operator who owns a tenant and is signed in by password.
 func owner(t *testing.T, g *gatewaytest.Gateway, name string) (s *gatewaytest.Staff, tenant string) {
 	t.Helper()
 	shop := g.Shop(t, "", nil)
@@ -152,8 +152,8 @@ func TestSecondFactor(t *testing.T) {
 	})
 }
 
-// TestGuessing: guesses from unknown browsers end, whether the user exists or
-// not, and neither the browser that was in before nor anybody else is kept out.
+// TestGuessing: guesses from unknown browsers are stopped, whether or not the
+// user exists. The browser that was in before and other users are not affected.
 func TestGuessing(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, _ := owner(t, g, "ada")
@@ -189,8 +189,8 @@ func TestGuessing(t *testing.T) {
 	})
 }
 
-// TestGuessingAcrossClocks: a replica whose clock is a little behind the one that
-// counted the last failure keeps nobody waiting.
+// TestGuessingAcrossClocks: a replica whose clock is slightly behind the one that
+// counted the last failure makes nobody wait.
 func TestGuessingAcrossClocks(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		owner(t, g, "ada")
@@ -204,7 +204,8 @@ func TestGuessingAcrossClocks(t *testing.T) {
 	})
 }
 
-// TestGuessingManyNames: what the whole instance refuses leaves no row behind.
+// TestGuessingManyNames: attempts that the instance's limit refuses leave no row
+// behind.
 func TestGuessingManyNames(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	checked, start := 0, g.Clock.Now()
@@ -216,7 +217,7 @@ func TestGuessingManyNames(t *testing.T) {
 		}
 	}
 	rows, err := g.App.Store.PruneAccounts(t.Context(), g.Clock.Now().Add(25*time.Hour), 1000)
-	if err != nil || rows != checked+1 { // one is the instance's
+	if err != nil || rows != checked+1 { // the additional row is the instance's
 		t.Errorf("%d of 60 were checked, and left %d rows, %v", checked, rows, err)
 	}
 }
@@ -320,8 +321,8 @@ func TestStepUp(t *testing.T) {
 	})
 }
 
-// TestPasswordAloneStaysWeak: who has no second factor may add one after giving
-// the password, and nothing more.
+// TestPasswordAloneStaysWeak: a user without a second factor may add one after
+// giving the password, and nothing more.
 func TestPasswordAloneStaysWeak(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	ada, shop := owner(t, g, "ada")

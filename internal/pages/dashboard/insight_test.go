@@ -19,7 +19,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// eventually gets a page until it contains a text.
+// eventually requests a page until it contains a text.
 func eventually(t *testing.T, s *gatewaytest.Staff, path, text string) string {
 	t.Helper()
 	for limit := time.Now().Add(2 * time.Minute); time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
@@ -38,8 +38,8 @@ func member(t *testing.T, g *gatewaytest.Gateway, tenantID uuid.UUID, role accou
 	return s
 }
 
-// TestNewcomersPath: from an empty overview to a verified session whose webhook
-// was answered, by the page's own forms and links.
+// TestNewcomersPath goes from an empty overview to a verified session with an
+// answered webhook, with the page's own forms and links.
 func TestNewcomersPath(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		receiver := gatewaytest.NewReceiver(t)
@@ -136,8 +136,8 @@ func TestPlaygroundAnswersByField(t *testing.T) {
 	}, "AGEGATE_TEST_DAILY_CAP=1")
 }
 
-// TestPlaygroundWithoutURLs: test sessions of staff lead to a built-in page while a
-// URL is not registered. The API still refuses to create one.
+// TestPlaygroundWithoutURLs: test sessions of staff lead to a built-in page while
+// a URL is not registered. The API still refuses to create such sessions.
 func TestPlaygroundWithoutURLs(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		const cancel = "https://shop.example/cancel"
@@ -166,7 +166,8 @@ func TestPlaygroundWithoutURLs(t *testing.T) {
 	})
 }
 
-// TestPlaygroundCountsAgainstTheCap: and is the same for every role of the door.
+// TestPlaygroundCountsAgainstTheCap: sessions of the playground count, for every
+// role that may use it.
 func TestPlaygroundCountsAgainstTheCap(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
@@ -186,7 +187,7 @@ func TestPlaygroundCountsAgainstTheCap(t *testing.T) {
 	}, "AGEGATE_TEST_DAILY_CAP=1")
 }
 
-// TestForeignSessionLooksMissing: on every page about one session.
+// TestForeignSessionLooksMissing covers every page about one session.
 func TestForeignSessionLooksMissing(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		own, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
@@ -216,8 +217,8 @@ func TestForeignSessionLooksMissing(t *testing.T) {
 		}
 		base := "/dashboard/" + own.Tenant.ID.String() + "/test"
 		list := base + "/sessions"
-		// Nobody but its maker has the link of a session that was made without an
-		// idempotency key.
+		// A session created without an idempotency key has a link that only its
+		// creator knows.
 		made := g.Create(t, own.Test.APIKey, 18).SessionID
 		res, body := boss.Get(t, list+"/"+made)
 		if want(t, "a session of the API", res, http.StatusOK, ""); strings.Contains(body, "force=") || strings.Contains(body, "/v/") {
@@ -233,7 +234,7 @@ func TestForeignSessionLooksMissing(t *testing.T) {
 	})
 }
 
-// TestNoEstimateIsShown: the estimated age of a session is on none of its pages.
+// TestNoEstimateIsShown: no page of a session shows its estimated age.
 func TestNoEstimateIsShown(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", func(s *tenant.Tenant) { s.AgeVisibility = true })
@@ -326,8 +327,8 @@ func TestSessionList(t *testing.T) {
 	}, "AGEGATE_TEST_DAILY_CAP=-1")
 }
 
-// TestDeleteSession: an owner deletes a session that has ended, after a page that
-// says what goes.
+// TestDeleteSession: an owner deletes an ended session, after a page that says
+// what will be deleted.
 func TestDeleteSession(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)

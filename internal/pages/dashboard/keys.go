@@ -41,7 +41,7 @@ func (p *Pages) keys() feature {
 	return f
 }
 
-// unusedAfter is when a key that nobody uses is pointed out.
+// unusedAfter is the time after which an unused key is marked.
 const unusedAfter = 30 * 24 * time.Hour
 
 // keptKeys is how many keys that are no longer in force are listed.
@@ -100,7 +100,7 @@ func (p *Pages) newKey(r *request) (*question, error) {
 	}}, nil
 }
 
-// showKey shows a new key, this once.
+// showKey shows a new key, only this time.
 func (p *Pages) showKey(r *request, plain string, title, note page.Text) error {
 	return r.render(http.StatusOK, "shown", &shownView{
 		Title: title, Lead: page.Say("keys.made_lead"), Back: r.path(keysPath),
@@ -110,8 +110,8 @@ func (p *Pages) showKey(r *request, plain string, title, note page.Text) error {
 	})
 }
 
-// key returns the key of the path with its use, and how many of the mode are in
-// force. A key of another mode or tenant is not found.
+// key returns the key in the path with its use, and the number of keys in force
+// in the mode. It does not find a key of another mode or tenant.
 func (r *request) key() (k insight.KeyUse, inForce int, err error) {
 	id, err := r.id("key")
 	if err != nil {
@@ -136,7 +136,7 @@ func (r *request) key() (k insight.KeyUse, inForce int, err error) {
 	return k, inForce, nil
 }
 
-// keyFacts says how much a key is in use.
+// keyFacts describes the use of a key.
 func keyFacts(k insight.KeyUse) []page.Text {
 	facts := []page.Text{page.Say("keys.fact_unused")}
 	if k.LastUsedAt != nil {

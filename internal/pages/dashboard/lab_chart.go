@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// labChart draws the share of each band that passes, by margin.
+// labChart shows the share of each band that passes, by margin.
 type labChart struct {
 	Lines    []labLine
 	Interval string // the outline of the interval of the ages below the target
 	Chosen   float64
-	Running  float64 // -1 outside of the chart
+	Running  float64 // -1 outside the chart
 	Margins  []labMargin
 	From, To int // cutoffs at the ends of the axis
 }
@@ -21,11 +21,11 @@ type labLine struct {
 	Class, Ages, Points string
 }
 
-// labMargin is one margin in numbers.
+// labMargin is the numbers for one margin.
 type labMargin struct {
 	Margin, Cutoff int
 	Chosen         bool
-	Shares         []labShare // by line
+	Shares         []labShare // one for each line
 }
 
 // chart draws the margins from 0 to labMargins.
@@ -54,7 +54,7 @@ func (v *labView) chart(running float64) labChart {
 			continue
 		}
 		if i == 1 {
-			slices.Reverse(low) // there along the upper ends, and back along the lower ones
+			slices.Reverse(low) // the outline follows the upper ends and returns along the lower ones
 			c.Interval = strings.Join(append(high, low...), " ")
 		}
 		c.Lines = append(c.Lines, labLine{fmt.Sprintf("band%d", i), v.ages(ages), strings.Join(line, " ")})

@@ -30,7 +30,7 @@ func labCurve() *curve.Curve {
 	return c
 }
 
-// TestLab: the figures of a known curve, what was seen of live sessions, and
+// TestLab covers the figures of a known curve, the counts of live sessions, and
 // what cannot be read.
 func TestLab(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
@@ -65,8 +65,8 @@ func TestLab(t *testing.T) {
 		defer server.Close()
 		there := op.At(server.URL)
 		for query, texts := range map[string][]string{
-			// Of those aged 17 who count as 17 to 26, two are at least 25; of those
-			// aged 16, one: 3 of 50. Of 25 to 35, all.
+			// Two of the pictures aged 17, estimated at 17 to 26, are at least
+			// 25; of those aged 16, one: 3 of 50. Of 25 to 35, all.
 			"": {
 				"6.0\u202f%", "3 of 50 pictures", "2.1 to 16.2\u202f%", "110 of 110 pictures", "AGEGATE_AGE_MARGIN=7<", "margin of 7.5 years",
 				"8 is the smallest margin with which at most 5\u202f% of those aged 13 to 17 pass", "Utopians &lt;b&gt;",
@@ -110,7 +110,7 @@ func TestLab(t *testing.T) {
 }
 
 // TestInstanceExport: operators get the whole log of the instance, which
-// verifies, and only with a fresh confirmation.
+// verifies, but only with a recent confirmation.
 func TestInstanceExport(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op, late := operating(t, g), g.SignIn(t, true)

@@ -11,7 +11,7 @@ import (
 	"agegate/internal/rules/account"
 )
 
-// Patterns that pages of many features lead to or begin with.
+// Patterns that many features use.
 const (
 	homePath     = "/dashboard"
 	accountPath  = "/dashboard/account"
@@ -73,11 +73,11 @@ type layout struct {
 	Test     bool   // the page is in test mode
 	Nav      []navGroupView
 	Tenant   *tenantView // nil on pages without a tenant
-	Person   string      // the name of who is signed in, or empty
-	Account  string      // address of the page about the own account, or empty
+	Person   string      // the signed-in user's name; may be empty
+	Account  string      // address of the user's account page; may be empty
 	Zone     string      // the IANA name of the time zone of all times
 	Operator bool        // the user is an operator
-	Until    *time.Time  // the user looks into the tenant as operator until then
+	Until    *time.Time  // the user looks into the tenant as operator until this time
 	Low      *lowBalance // the warning of a low balance, or nil
 	Raised   string      // on the operator's pages, by how many years drift has raised the margin, or empty
 }
@@ -88,8 +88,8 @@ func (l *layout) base() *layout { return l }
 type tenantView struct {
 	Name       string
 	Disabled   bool
-	Test, Live string // addresses of this page, or of the overview, in each mode
-	Mode       string // test, live, or empty on a page without one
+	Test, Live string // addresses of this page, or of the overview, in both modes
+	Mode       string // test, live, or empty on a page without a mode
 }
 
 type navGroupView struct {
@@ -127,7 +127,7 @@ func (r *request) layout() layout {
 func (r *request) tenantView() *tenantView {
 	pattern := r.route.path
 	if !r.route.hasMode() || r.route.testOnly || r.route.method != http.MethodGet || strings.Count(pattern, ":") > 2 {
-		pattern = overviewPath // an object of one mode is not there in the other
+		pattern = overviewPath // an object of one mode does not exist in the other
 	}
 	if !r.opens(pattern) {
 		pattern = refusalsPath
@@ -166,7 +166,7 @@ func (r *request) nav(groups []navGroup) []navGroupView {
 	return shown
 }
 
-// landing returns the pattern of the page that a member of a tenant begins at.
+// landing returns the pattern of the first page for a member of a tenant.
 func landing(role account.Role) string {
 	if role.May(account.ReadSessions) {
 		return overviewPath
@@ -174,8 +174,8 @@ func landing(role account.Role) string {
 	return auditPath
 }
 
-// within reports whether the request's page is the pattern's or below it. The
-// roots have only themselves.
+// within reports whether the request's page is the pattern's or below it. A root
+// pattern matches only itself.
 func (r *request) within(pattern string) bool {
 	if pattern == operatorPath && strings.HasPrefix(r.route.path, operatorPath+"/tenants/") {
 		return true
@@ -209,5 +209,6 @@ func composedKeys() []string {
 	return keys
 }
 
-// funcs are the template functions of the dashboard, besides t, texts and say.
+// funcs are the template functions of the dashboard, in addition to t, texts and
+// say.
 var funcs = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty, "ceremony": newCeremony, "preview": newPreview}

@@ -10,13 +10,13 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// linkPath is the address of every link, whatever it is for.
+// linkPath is the path of every kind of link.
 const linkPath = account.LinkPath + ":token"
 
 // factorProblems are the rules of new factors.
 var factorProblems = also(passwordForm.problems, map[error]string{account.ErrPasskey: "passkey"})
 
-// also returns the rules of a form with further ones.
+// also returns the problems of a form together with further ones.
 func also(problems, further map[error]string) map[error]string {
 	all := maps.Clone(problems)
 	maps.Copy(all, further)
@@ -53,7 +53,7 @@ func (p *Pages) links() feature {
 	}
 }
 
-// linkView is the page of a link, whatever it is for.
+// linkView is the page of any kind of link.
 type linkView struct {
 	layout
 	Form    *formView
@@ -61,7 +61,7 @@ type linkView struct {
 	For     account.User  // of a recovery link
 	Into    tenant.Tenant // of an invitation
 	Role    string        // of an invitation: the key of a text
-	Me      string        // the name of who is signed in, or empty
+	Me      string        // the signed-in user's name; may be empty
 	Login   string        // where those who have an account log in
 }
 
@@ -126,7 +126,7 @@ func (p *Pages) renderLink(r *request, status int, link account.Link, f *formVie
 	return r.render(status, screen, v)
 }
 
-// visitor returns who is signed in on a page for anyone, or the zero identity.
+// visitor returns who is signed in on a page for anyone; zero for nobody.
 func (r *request) visitor() account.Identity {
 	who, err := r.pages.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie))
 	if err != nil {
@@ -135,8 +135,8 @@ func (r *request) visitor() account.Identity {
 	return who
 }
 
-// entered ends the use of a link: the user is signed in, or gives the second factor
-// and comes back to the link.
+// entered finishes the use of a link: the user is signed in, or gives the second
+// factor and returns to the link.
 func (r *request) entered(signed account.Signed, notice string) error {
 	if signed.Second == "" {
 		if err := r.signedIn(signed); err != nil {
@@ -147,7 +147,7 @@ func (r *request) entered(signed account.Signed, notice string) error {
 	return r.askSecond(signed, r.Request().URL.Path)
 }
 
-// useLinkAs uses a link as somebody who is not signed in.
+// useLinkAs uses a link for a person who is not signed in.
 func (p *Pages) useLinkAs(r *request, link account.Link, f *formView) (signed account.Signed, notice string, err error) {
 	token := r.Param("token")
 	factor := account.Factor{Password: f.Value("password"), Passkey: r.Request().PostForm.Get("passkey")}
@@ -167,7 +167,8 @@ func (p *Pages) useLinkAs(r *request, link account.Link, f *formView) (signed ac
 	return signed, "set_up", err
 }
 
-// namesNear returns the names that the password of a link's user must not hold.
+// namesNear returns the names that the password of a link's user must not
+// contain.
 func (p *Pages) namesNear(r *request, link account.Link) ([]string, error) {
 	if link.UserID != nil {
 		return p.tenantNames(r, *link.UserID)
@@ -179,7 +180,7 @@ func (p *Pages) namesNear(r *request, link account.Link) ([]string, error) {
 	return []string{into.Name}, err
 }
 
-// joinAsVisitor accepts an invitation as who is signed in.
+// joinAsVisitor accepts an invitation for the signed-in user.
 func (p *Pages) joinAsVisitor(r *request, link account.Link, token string) error {
 	who, err := p.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie))
 	if errors.Is(err, account.ErrSignedOut) {

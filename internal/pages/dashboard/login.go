@@ -25,7 +25,8 @@ var loginForm = &form{
 	problems: map[error]string{account.ErrWrongLogin: "wrong", account.ErrPasskey: "passkey"},
 }
 
-// passkeyLoginForm is loginForm without what is typed: a passkey stands for it.
+// passkeyLoginForm is loginForm without required fields, because a passkey
+// replaces them.
 var passkeyLoginForm = func() *form {
 	spec := *loginForm
 	spec.fields = slices.Clone(spec.fields)
@@ -61,8 +62,8 @@ func (p *Pages) login() feature {
 
 // passkeyView is the view of a page that offers a passkey.
 type passkeyView struct {
-	Options string // for the browser, or empty: not offered
-	None    string // why passkeys cannot work at this address: the key of a text, or empty
+	Options string // for the browser; empty if passkeys are not offered
+	None    string // why passkeys cannot work at this address: the key of a text; may be empty
 }
 
 // offer returns the view for options.
@@ -81,7 +82,7 @@ func (p *Pages) offer(options string) passkeyView {
 type loginView struct {
 	layout
 	Form    *formView
-	Next    string // where to go on to
+	Next    string // where the log-in leads
 	Passkey passkeyView
 }
 
@@ -91,8 +92,8 @@ type secondView struct {
 	Second, Next string
 }
 
-// next is the address to go on to, as the page's form or its own address names
-// it. It could be anything: see onward.
+// next is the address to go to, as given by the page's form or its address. It
+// could be anything: see onward.
 func (r *request) next() string {
 	if r.route.method == http.MethodPost {
 		return r.Request().PostForm.Get("next")
@@ -100,7 +101,7 @@ func (r *request) next() string {
 	return r.QueryParam("next")
 }
 
-// showLogin leads those who are signed in onward.
+// showLogin redirects users who are already signed in.
 func (p *Pages) showLogin(r *request) error {
 	_, err := p.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie))
 	switch {
@@ -112,7 +113,7 @@ func (p *Pages) showLogin(r *request) error {
 	return err
 }
 
-// loginQuestion is the page of the log-in, before do.
+// loginQuestion is the log-in page; do completes it.
 func (p *Pages) loginQuestion(r *request, do func(f *formView, next string) error) (*question, error) {
 	next := p.onward(r.next())
 	return &question{
@@ -140,7 +141,7 @@ func (p *Pages) logIn(r *request) (*question, error) {
 	})
 }
 
-// askSecond asks for the second factor, after which next follows.
+// askSecond asks for the second factor and then continues to next.
 func (r *request) askSecond(signed account.Signed, next string) error {
 	second, err := r.blank(secondForm)
 	if err != nil {
@@ -149,7 +150,7 @@ func (r *request) askSecond(signed account.Signed, next string) error {
 	return r.render(http.StatusOK, "second", &secondView{Form: second, Second: signed.Second, Next: next})
 }
 
-// enterAt ends a log-in.
+// enterAt completes a log-in and redirects to next.
 func (r *request) enterAt(signed account.Signed, next string) error {
 	if err := r.signedIn(signed); err != nil {
 		return err

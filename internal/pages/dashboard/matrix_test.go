@@ -18,8 +18,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// memberIn says which members of the path's tenant get in, by the least that a
-// route asks for.
+// memberIn says which members of the path's tenant are admitted, by the minimum
+// role of a route.
 var memberIn = map[string][]account.Role{
 	"member":    account.Roles(),
 	"reader":    {account.Viewer, account.Support, account.Developer, account.Owner},
@@ -32,8 +32,8 @@ var memberIn = map[string][]account.Role{
 	"owner":     {account.Owner},
 }
 
-// admitted says what an actor meets at a route: in, a page that is missing, a
-// refusal, the log-in, or nothing for a least that the matrix does not know.
+// admitted returns what an actor gets at a route: in, a missing page, a refusal,
+// the log-in, or nothing for a minimum role that the matrix does not know.
 func admitted(least, who string) string {
 	roles, ofMembers := memberIn[least]
 	if who == "operator inside" && ofMembers {
@@ -93,9 +93,9 @@ func outcome(res *http.Response) string {
 	return res.Status
 }
 
-// admittedWeak is admitted for an owner or operator with a fresh password and no
-// second factor: nothing live or of the operator's opens, and without a mode
-// neither billing nor any change of a tenant.
+// admittedWeak is admitted for an owner or operator with a recent password and no
+// second factor: they cannot open live mode and operators' pages and, on pages
+// without a mode, neither billing nor any change of a tenant.
 func admittedWeak(row dashboard.Row, mode, who string) string {
 	const tenant, billing, ledger = "/dashboard/:tenant/", "/dashboard/:tenant/billing", "/dashboard/:tenant/billing/ledger.csv"
 	shared := !strings.HasPrefix(row.Path, tenant+":mode")
@@ -113,8 +113,8 @@ func admittedWeak(row dashboard.Row, mode, who string) string {
 	}
 }
 
-// TestMatrix: every route × method × mode × actor, at the guard itself. The
-// handlers behind it are replaced, so that no act changes what the next finds.
+// TestMatrix tests every route × method × mode × actor at the guard. The handlers
+// behind it are replaced, so that no request affects the next.
 func TestMatrix(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
@@ -194,8 +194,8 @@ func TestMatrix(t *testing.T) {
 	})
 }
 
-// TestRolesAreDocumented: the guide to operations has the table of what each role
-// may do, as the guard decides it.
+// TestRolesAreDocumented: the guide to operations has a table of what each role
+// may do, which matches the guard.
 func TestRolesAreDocumented(t *testing.T) {
 	guide, err := os.ReadFile("../../../docs/operations.md")
 	if err != nil {
@@ -232,8 +232,8 @@ func TestRolesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestTable: the rules that every route keeps, and that the table has every
-// route which the gateway serves.
+// TestTable checks the rules for every route, and that the table has every route
+// that the gateway serves.
 func TestTable(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	rows, err := dashboard.Table()
@@ -271,8 +271,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestPagesOpen: every page that shows no single object opens for who may see
-// it, and no page fails for an object that does not exist.
+// TestPagesOpen: every page that shows no single object opens for those who may
+// see it, and no page fails for an object that does not exist.
 func TestPagesOpen(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
@@ -305,8 +305,9 @@ func TestPagesOpen(t *testing.T) {
 	})
 }
 
-// TestEveryPageIsLookedAt: proof/e2e/pages.json says which browser test looks at which
-// page, at every width and in both themes. It has every route that is shown, once.
+// TestEveryPageIsLookedAt: proof/e2e/pages.json says which browser test looks at
+// which page, at every width and in both themes. It lists every route that is
+// shown, once.
 func TestEveryPageIsLookedAt(t *testing.T) {
 	raw, err := os.ReadFile("../../../proof/e2e/pages.json")
 	if err != nil {

@@ -7,21 +7,19 @@ import (
 	"strings"
 )
 
-// Lengths of the prefixes that are taken for one client: a client that has one address
-// of it can often choose any other.
+// Lengths of the prefixes that count as one client, because a client with one
+// address of a prefix can often use the others.
 const (
 	networkBits4 = 24
 	networkBits6 = 64
 )
 
 // network returns the network of the client that sent a request, or the zero
-// prefix if it is not known.
-//
-// Each proxy appends the address that it was called from to X-Forwarded-For, so
-// the client is the last address that is not a trusted proxy's. What stands before
-// it was sent by the client, and could be anything. Without trusted proxies
-// nothing is known: the address of the connection may be a proxy's, which all
-// clients share.
+// prefix if it is unknown. Each proxy appends the address from which it was
+// called to X-Forwarded-For, so the client is the last address that does not
+// belong to a trusted proxy. The addresses before it were sent by the client and
+// could be anything. Without trusted proxies nothing is known: the connection may
+// come from a proxy that all clients share.
 func network(req *http.Request, proxies []netip.Prefix) netip.Prefix {
 	if len(proxies) == 0 {
 		return netip.Prefix{}

@@ -11,15 +11,15 @@ import (
 	"agegate/internal/pages/dashboard"
 )
 
-// TestNetwork: the network of a client is the one that a trusted proxy saw, whatever the
-// client says of itself.
+// TestNetwork: the network of a client is the one that a trusted proxy saw,
+// whatever headers the client sends.
 func TestNetwork(t *testing.T) {
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24"), netip.MustParsePrefix("fd00::/64")}
 	for _, tt := range []struct {
 		name      string
 		from      string   // address of the connection
 		forwarded []string // lines of X-Forwarded-For
-		want      string   // empty: not known
+		want      string   // empty if unknown
 	}{
 		{"a proxy's client", "10.0.0.1:5000", []string{"203.0.113.7"}, "203.0.113.0/24"},
 		{"the client's own header before it", "10.0.0.1:5000", []string{"198.51.100.1, 203.0.113.7"}, "203.0.113.0/24"},
@@ -44,7 +44,7 @@ func TestNetwork(t *testing.T) {
 	} {
 		req := httptest.NewRequest(http.MethodPost, "/dashboard/login", nil)
 		req.RemoteAddr, req.Header["X-Forwarded-For"] = tt.from, tt.forwarded
-		req.Header.Set("X-Real-IP", "192.0.2.1") // never believed, and so is this:
+		req.Header.Set("X-Real-IP", "192.0.2.1") // this header must be ignored
 		req.Header.Set("Forwarded", "for=192.0.2.1")
 		got := ""
 		if network := dashboard.Network(req, proxies); network.IsValid() {
@@ -59,7 +59,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// TestSpoofedNetworks: what a client claims to be opens no bucket.
+// TestSpoofedNetworks: addresses that a client claims create no buckets.
 func TestSpoofedNetworks(t *testing.T) {
 	for proxies, networks := range map[string]int{"": 0, "127.0.0.0/8": 1, "192.0.2.0/24": 1} {
 		g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_TRUSTED_PROXIES="+proxies)
@@ -70,7 +70,7 @@ func TestSpoofedNetworks(t *testing.T) {
 			want(t, claimed, res, 422, "")
 		}
 		rows, err := g.App.Store.PruneAccounts(t.Context(), g.Clock.Now().Add(25*time.Hour), 100)
-		if err != nil || rows != 2+networks { // besides the account's and the instance's
+		if err != nil || rows != 2+networks { // in addition to the account's and the instance's
 			t.Errorf("behind %q: %d buckets, want %d, %v", proxies, rows, 2+networks, err)
 		}
 	}

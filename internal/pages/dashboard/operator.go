@@ -39,7 +39,7 @@ type operatorView struct {
 	Decided      tileFigure // live checks of all tenants in 30 days; empty for a search or a later page
 	Passed       tileFigure
 	Tenants      []tenant.Tenant
-	More         bool   // there are more matches than are shown
+	More         bool   // there are more matches than shown
 	Newer, Older string // addresses for the pager
 }
 
@@ -72,7 +72,7 @@ func (p *Pages) showOperator(r *request) error {
 	return r.render(http.StatusOK, "operator", v)
 }
 
-// readInstance fills in what all tenants did together.
+// readInstance fills in the figures of all tenants together.
 func (v *operatorView) readInstance(r *request) error {
 	seen, err := r.pages.cfg.Insight.SeenByAge(r.ctx())
 	if err != nil {
@@ -97,8 +97,8 @@ type newTenantView struct {
 	Back string
 }
 
-// newTenant makes a tenant and the invitation of its first owner, who
-// makes the API keys: nobody would see one that was made here.
+// newTenant creates a tenant and the invitation of its first owner. The owner
+// creates the API keys, because nobody would see keys created here.
 func (p *Pages) newTenant(r *request) (*question, error) {
 	return &question{
 		show: func(status int, f *formView) error {
@@ -114,14 +114,15 @@ func (p *Pages) newTenant(r *request) (*question, error) {
 	}, nil
 }
 
-// madeLinkView is the answer to a form that made a link, the only place that has it.
+// madeLinkView is the answer to a form that created a link. Only this answer
+// shows the link.
 type madeLinkView struct {
 	layout
 	Title, Hint      page.Text
 	Name, Link, Back string
 }
 
-// showOwnerLink makes the invitation of a tenant's first owner and shows it.
+// showOwnerLink creates the invitation of a tenant's first owner and shows it.
 func (r *request) showOwnerLink(t tenant.Tenant) error {
 	link, err := r.pages.cfg.Accounts.InviteOwner(r.ctx(), r.who.OperatorActor(), t.ID)
 	if err != nil {

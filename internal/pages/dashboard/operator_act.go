@@ -5,8 +5,8 @@ import "strings"
 // operatorAct is an act of an operator on a subject, which is a tenant or a user.
 type operatorAct[T any] struct {
 	form  *form
-	safe  bool                     // nothing stops working by it
-	begin func(subject T) []string // pairs of field and value that the form begins with, or nil
+	safe  bool                     // nothing stops working because of the act
+	begin func(subject T) []string // initial values of the form, as pairs of field and value, or nil
 	do    func(r *request, subject T, f *formView) error
 }
 
@@ -16,8 +16,8 @@ func (a operatorAct[T]) name() string {
 	return name
 }
 
-// askAll adds the acts on the subjects of a pattern. find returns the subject of
-// the path with the values of the texts, and the address of the page before.
+// askAll adds acts on the subjects in the path of a pattern. find returns the
+// path's subject, the values for the texts, and the address of the previous page.
 func askAll[T any](f *feature, path string, acts []operatorAct[T], find func(r *request) (subject T, values []any, back string, err error)) {
 	for _, a := range acts {
 		f.ask(route{path: path + "/" + a.name(), least: operator, stepUp: always}, a.form, func(r *request) (*question, error) {

@@ -7,8 +7,8 @@ const (
 	operatorAuditExportPath = operatorAuditPath + "/export"
 )
 
-// operatorAudit shows and exports the log of the instance as the tenants' logs
-// are.
+// operatorAudit shows and exports the log of the instance, like the tenants'
+// logs.
 func (p *Pages) operatorAudit() feature {
 	return feature{
 		routes: []route{

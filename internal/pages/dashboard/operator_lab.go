@@ -14,7 +14,7 @@ import (
 
 const labPath = operatorPath + "/lab"
 
-// Lab is the threshold lab's knowledge of the estimator of this process.
+// Lab is what the threshold lab knows about this process's estimator.
 type Lab struct {
 	Curve  *curve.Curve // nil: see Why
 	Why    LabGap       // why there is none
@@ -34,14 +34,14 @@ const (
 	LabElsewhere LabGap = "elsewhere"
 )
 
-// What the form takes. Every cutoff of it is in a curve.
+// The ranges that the form accepts. A curve covers every cutoff in them.
 const (
 	labOldest  = 60 // target age
 	labMargins = 20 // the largest margin
 )
 
-// mostFalse is the share of the five ages below the target that the recommended
-// margin keeps to, as that of agegate eval does.
+// mostFalse is the maximum share of the five ages below the target that passes at
+// the recommended margin, as in agegate eval.
 const mostFalse = .05
 
 func (p *Pages) lab() feature {
@@ -58,7 +58,7 @@ func (p *Pages) lab() feature {
 
 type labView struct {
 	layout
-	Gap            LabGap // instead of everything but Seen
+	Gap            LabGap // why there are no figures; then only Seen is shown
 	Asked          map[string]string
 	Wrong          map[string]*page.Text
 	Target, Margin int
@@ -126,7 +126,7 @@ func (p *Pages) showLab(r *request) error {
 	return r.render(http.StatusOK, "lab", v)
 }
 
-// ask reads a number of the query into to, which holds the default.
+// ask reads a number of the query into to, which has the default.
 func (v *labView) ask(r *request, name string, to *int, least, most int) {
 	v.Asked[name] = strconv.Itoa(*to)
 	typed := strings.TrimSpace(r.QueryParam(name))
@@ -168,8 +168,8 @@ func (v *labView) fill(running float64) {
 	v.Chart = v.chart(running)
 }
 
-// bandsOf are the ages, both ends included, that figures for a target age are
-// shown of; the second is the five ages below it.
+// bandsOf returns the age ranges, both ends included, for which figures of a
+// target age are shown; the second is the five ages below it.
 func bandsOf(target int) [][2]int {
 	return [][2]int{
 		{0, target - 6}, {target - 5, target - 1}, {target, target + 6}, {target + 7, target + 17},
@@ -177,7 +177,7 @@ func bandsOf(target int) [][2]int {
 	}
 }
 
-// ages names a band by those of its ages that there are pictures of.
+// ages names a band by those of its ages for which there are pictures.
 func (v *labView) ages(band [2]int) string {
 	all := v.Curve.Ages
 	return fmt.Sprintf("%d–%d", max(band[0], all[0].Years), min(band[1], all[len(all)-1].Years))
@@ -196,8 +196,8 @@ func newShare(from, to, n, of int64) labShare {
 	return s
 }
 
-// tenths returns a share in per cent as two values, before and behind the
-// decimal separator, which is the language's.
+// tenths returns a share in per cent as two values, before and after the decimal
+// separator, which depends on the language.
 func tenths(prefix string, share float64) []any {
 	n := int(math.Round(1000 * share))
 	return []any{prefix + "whole", n / 10, prefix + "tenth", n % 10}

@@ -23,7 +23,7 @@ type systemView struct {
 	Rows               []replicaView
 	Drift              bool // the replicas differ
 	Pending, Migration string
-	Waiting            string // how long the oldest due delivery has waited, or empty
+	Waiting            string // how long the oldest due delivery has waited; may be empty
 	Size               string // of the database
 	Failing            []failingView
 }
@@ -34,7 +34,8 @@ type replicaView struct {
 	Marks []markView
 }
 
-// markView is a version or fingerprint; Odd marks what most replicas do not have.
+// markView is a version or fingerprint; Odd marks one that most replicas do not
+// have.
 type markView struct {
 	Name, Value string
 	Odd         bool
@@ -68,9 +69,10 @@ func (p *Pages) showSystem(r *request) error {
 // fingerprintShown is how many characters of a fingerprint are shown.
 const fingerprintShown = 12
 
-// replicaViews marks what differs from what most replicas have; of equally many,
-// from the newest. A replica without models has either another configuration or the
-// API alone, so its models and calibration are not compared.
+// replicaViews marks values that differ from those of most replicas; if equally
+// many replicas have two values, from the newest replica's. A replica without
+// models either has another configuration or serves the API alone, so its models
+// and calibration are not compared.
 func replicaViews(replicas []insight.Replica) (views []replicaView, drift bool) {
 	usual := map[string]string{}
 	counts := map[[2]string]int{}
@@ -107,7 +109,7 @@ func replicaViews(replicas []insight.Replica) (views []replicaView, drift bool) 
 	return views, drift
 }
 
-// bytesText writes a size in binary units.
+// bytesText formats a size in binary units.
 func bytesText(n int64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	size, unit := float64(n), 0

@@ -55,7 +55,7 @@ var tenantActs = []operatorAct[tenant.Tenant]{
 		if err := r.pages.cfg.Accounts.EnterTenant(r.ctx(), r.who, t.ID, f.Value("reason")); err != nil {
 			return err
 		}
-		return r.done(fill(overviewPath, t.ID.String(), "test"), "") // the banner there says it
+		return r.done(fill(overviewPath, t.ID.String(), "test"), "") // the banner of the page shows it
 	}},
 	{form: creditForm, safe: true, do: addCredit},
 	{form: limitsForm, safe: true, do: setLimits, begin: func(t tenant.Tenant) []string {
@@ -81,7 +81,7 @@ func (p *Pages) operatorTenant() feature {
 	return f
 }
 
-// operated returns the tenant of the path, as an operator sees it.
+// operated returns the tenant in the path for an operator.
 func (r *request) operated() (tenant.Tenant, error) {
 	id, err := r.id("id")
 	if err != nil {
@@ -100,7 +100,7 @@ type tenantPage struct {
 	Allowance           insight.Allowance
 	FreeChecks, TestCap string // empty for the gateway's default
 	Sessions, PassRate  tileFigure
-	Latest              *time.Time // when the newest live session was created; nil for none
+	Latest              *time.Time // when the newest live session was created; nil if there is none
 	Members             []account.Member
 	Acts, Dangerous     []actLink
 }
@@ -135,7 +135,7 @@ func (p *Pages) showTenant(r *request) error {
 	return r.render(http.StatusOK, "operator_tenant", v)
 }
 
-// readActivity fills in what a tenant did in 30 days.
+// readActivity fills in a tenant's figures of the last 30 days.
 func (v *tenantPage) readActivity(r *request, scope insight.Scope) error {
 	o, err := r.pages.cfg.Insight.Overview(r.ctx(), scope, insight.WindowMonth, r.zone())
 	if err != nil {
@@ -160,7 +160,7 @@ func switchTenant(disabled bool, notice string) func(*request, tenant.Tenant, *f
 }
 
 func addCredit(r *request, t tenant.Tenant, f *formView) error {
-	n, _ := strconv.ParseInt(f.Value("units"), 10, 64) // what is no number is 0
+	n, _ := strconv.ParseInt(f.Value("units"), 10, 64) // text that is not a number counts as 0
 	if n < 1 || n > billing.MaxTopUp {
 		f.wrong("units", "tenant_credit.problem.units")
 		return nil
@@ -179,8 +179,8 @@ func setLimits(r *request, t tenant.Tenant, f *formView) error {
 	return r.done(operatedPath(t.ID), "tenant_limits")
 }
 
-// parseLimit reads a limit, empty for the default. What is no number is a number
-// that the domain refuses.
+// parseLimit reads a limit; empty means the default. Text that is not a number
+// becomes a number that the domain refuses.
 func parseLimit(typed string) int64 {
 	if typed == "" {
 		return tenant.DefaultLimit
@@ -200,7 +200,7 @@ func limitText(limit *int64) string {
 	return strconv.FormatInt(*limit, 10)
 }
 
-// leaveTenant ends the look into a tenant.
+// leaveTenant ends an operator's entry into a tenant.
 func (p *Pages) leaveTenant(r *request) error {
 	if err := p.cfg.Accounts.LeaveTenant(r.ctx(), r.who); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// operating returns an operator who has just confirmed who they are.
+// operating returns an operator who has just confirmed their identity.
 func operating(t *testing.T, g *gatewaytest.Gateway) *gatewaytest.Staff {
 	t.Helper()
 	s := g.SignIn(t, true, account.ByPasskey)
@@ -94,8 +94,8 @@ func TestCreateTenant(t *testing.T) {
 	})
 }
 
-// TestOneFirstOwner: of several invitations of a tenant's owner, the last counts;
-// and however many there are, they make one owner, and none once there is one.
+// TestOneFirstOwner: only the last of several invitations for a tenant's first
+// owner is valid. Together they create one owner, and none once there is one.
 func TestOneFirstOwner(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
@@ -145,7 +145,7 @@ func TestOneFirstOwner(t *testing.T) {
 	})
 }
 
-// TestFindTenants: signs of the pattern language are text.
+// TestFindTenants: characters with a meaning in LIKE patterns count as text.
 func TestFindTenants(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
@@ -163,8 +163,8 @@ func TestFindTenants(t *testing.T) {
 	})
 }
 
-// TestOperatorActs: each act does its work once, with an entry in the tenant's
-// log that has the operator and what they said.
+// TestOperatorActs: each act works once, with an entry in the tenant's log that
+// names the operator and their reason.
 func TestOperatorActs(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
@@ -232,8 +232,8 @@ func TestOperatorActs(t *testing.T) {
 	})
 }
 
-// TestOperatedTenant: an operator sees who a tenant's people are and what it
-// did, and what disables it apart from the other acts.
+// TestOperatedTenant: an operator sees a tenant's people and figures, and the act
+// that disables it is apart from the others.
 func TestOperatedTenant(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
@@ -257,8 +257,8 @@ func TestOperatedTenant(t *testing.T) {
 	})
 }
 
-// TestOperatorEnters: half an hour, to look only, with an entry in the tenant's
-// log, and for nobody else.
+// TestOperatorEnters: an operator may look into a tenant for half an hour,
+// read-only, with an entry in the tenant's log. Nobody else may.
 func TestOperatorEnters(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op, other := operating(t, g), operating(t, g)
@@ -314,7 +314,7 @@ func TestOperatorEnters(t *testing.T) {
 	})
 }
 
-// TestOperatorUsers: users are disabled, enabled and recovered, operators do not
+// TestOperatorUsers: operators disable, enable and recover users, but cannot
 // disable themselves.
 func TestOperatorUsers(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
@@ -349,8 +349,8 @@ func TestOperatorUsers(t *testing.T) {
 	})
 }
 
-// TestTestCap: the tenant's own cap counts, and what the operator's default is
-// counts again once it is taken away.
+// TestTestCap: a tenant's own cap applies; when it is removed, the operator's
+// default applies again.
 func TestTestCap(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
@@ -371,7 +371,7 @@ func TestTestCap(t *testing.T) {
 	})
 }
 
-// TestSystem: a replica that differs is marked, failed webhooks are counted.
+// TestSystem: a replica that differs is marked, and failed webhooks are counted.
 func TestSystem(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
@@ -384,7 +384,7 @@ func TestSystem(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		shop := g.Shop(t, "", nil) // without a destination, so that no attempt interferes
+		shop := g.Shop(t, "", nil) // without a Webhook URL, so that no attempt interferes
 		g.Force(t, gatewaytest.Browser(), g.Create(t, shop.Test.APIKey, 18), "verified")
 		g.Exec(t, "UPDATE webhook_events SET status = 'failed', next_attempt_at = NULL")
 		g.Exec(t, "DELETE FROM webhook_endpoints")

@@ -14,7 +14,7 @@ const (
 	userPath  = usersPath + "/:user"
 )
 
-// errSelf keeps operators from locking themselves out.
+// errSelf prevents operators from locking themselves out.
 var errSelf = fault.New(fault.Conflict, "This is your own account")
 
 func userForm(name string) *form {

@@ -34,7 +34,7 @@ func (p *Pages) overview() feature {
 	}
 }
 
-// windows are the choices of how far back the overview looks.
+// windows are the time ranges that the overview offers.
 var windows = []insight.Window{insight.WindowDay, insight.WindowWeek, insight.WindowMonth}
 
 // The rows of the funnel and of the times, whose texts are overview.step.<name>.
@@ -43,7 +43,7 @@ var (
 	timeSteps   = []string{"t5", "t10", "t20", "t40", "t80", "tmore"}
 )
 
-// todos are the points of the checklist, whose texts are overview.todo.<name>.
+// todos are the items of the checklist, whose texts are overview.todo.<name>.
 var todos = []string{
 	"success_url", "cancel_url", "webhook_url", "passed", "fallback", "spoof", "webhook_answered", "certified", "second_factor", "live_key", "allowance",
 }
@@ -51,19 +51,19 @@ var todos = []string{
 type overviewView struct {
 	layout
 	Windows []windowView
-	Stale   *time.Time    // when the figures were computed, if they could not be renewed
+	Stale   *time.Time    // time of the figures, if they could not be renewed
 	Figures template.HTML // the part of figuresView
 
-	Todo       []todoView // empty when all is done
+	Todo       []todoView // empty when everything is done
 	Done       int
 	Recent     []insight.SessionRow
-	Make       *makeView // nil for those who may not make a session
+	Make       *makeView // nil for those who may not create a session
 	List       string    // address of the list of sessions
 	Playground string
 	Unread     struct{ Figures, Recent, Todo bool } // see request.unread
 }
 
-// Listed reports whether there are sessions, or may be.
+// Listed reports whether there are sessions, or whether that is unknown.
 func (v *overviewView) Listed() bool { return len(v.Recent) > 0 || v.Unread.Recent }
 
 // Rows returns the sessions of the list, for the template.
@@ -78,14 +78,14 @@ type figuresView struct {
 	PassRate tileFigure
 	FirstTry tileFigure
 	NoneSent bool       // deliveries failed, and none was taken at the first attempt
-	Last     tileFigure // in live mode the allowance, in test mode attacks that were stopped
+	Last     tileFigure // in live mode the allowance, in test mode the stopped attacks
 	Chart    chartView
 	Funnel   []rowView
 	Times    []rowView
 	Webhooks healthView
 }
 
-// figuresKey holds what a figuresView depends on.
+// figuresKey holds everything that a figuresView depends on.
 type figuresKey struct {
 	insight.Scope
 	insight.Window
@@ -104,14 +104,14 @@ type tileFigure struct {
 	Note  page.Text
 }
 
-// todoView is one point of the checklist.
+// todoView is one item of the checklist.
 type todoView struct {
 	Name string
 	Done bool
-	Href string // where it can be done, or empty
+	Href string // where it can be done; may be empty
 }
 
-// healthView is the health of deliveries in words.
+// healthView describes the health of deliveries.
 type healthView struct {
 	Pending, Waiting, Failed string
 	Endpoints                []destinationView
@@ -122,11 +122,11 @@ type destinationView struct {
 	Disabled bool
 }
 
-// makeView is the button that makes a test session with what is set by default.
+// makeView is the button that creates a test session with default settings.
 type makeView struct {
 	Action string
 	Form   *formView
-	First  bool // there was none before
+	First  bool // there was no session before
 }
 
 func (p *Pages) showOverview(r *request) error {
@@ -144,8 +144,8 @@ func (p *Pages) showOverview(r *request) error {
 		}
 		return r.render(http.StatusOK, "overview", v)
 	}
-	// Most of the time is spent waiting for the database: it is asked for the
-	// checklist and the list at once.
+	// Most of the time is spent waiting for the database, so the checklist and
+	// the list are read in parallel.
 	var list insight.Checklist
 	var parallel errgroup.Group
 	ctx := r.ctx()
@@ -251,8 +251,8 @@ func hostOf(e webhook.Endpoint) string {
 	return u.Host
 }
 
-// todos returns what going live takes and how much of it is done, or nothing when
-// all is.
+// todos returns the checklist and how much of it is done, or nothing when
+// everything is done.
 func (r *request) todos(list insight.Checklist) ([]todoView, int) {
 	if list.Complete() && r.who.Strong() {
 		return nil, 0
@@ -286,7 +286,8 @@ func (r *request) todos(list insight.Checklist) ([]todoView, int) {
 	return views, done
 }
 
-// maker returns the button that makes a test session, for those who may.
+// maker returns the button that creates a test session, or nil for those who may
+// not.
 func (r *request) maker(first bool) (*makeView, error) {
 	if r.access.Livemode() || !r.opens(playgroundPath) {
 		return nil, nil

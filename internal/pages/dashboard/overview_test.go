@@ -11,8 +11,8 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// TestPartsOfTheOverviewFailByThemselves: what cannot be read says so in its
-// place, once in the log, and the others stand.
+// TestPartsOfTheOverviewFailByThemselves: if one part cannot be read, the page
+// says so in its place, the log says so once, and the other parts are shown.
 func TestPartsOfTheOverviewFailByThemselves(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
@@ -21,7 +21,7 @@ func TestPartsOfTheOverviewFailByThemselves(t *testing.T) {
 		dev.Fill(t, path+"/playground", map[string][]string{"target_age": {"18"}})
 		shown := map[string]string{"figures": `class="tiles"`, "recent": `data-testid="session"`, "checklist": `class="todo"`}
 		for _, tt := range []struct{ part, breaks, mends string }{
-			// Figures that were read are kept, so they fail first.
+			// Figures that were read are cached, so they must fail first.
 			{"figures", "ALTER TABLE fold_marks RENAME TO gone", "ALTER TABLE gone RENAME TO fold_marks"},
 			{"recent", "ALTER TABLE sessions RENAME COLUMN strikes TO gone", "ALTER TABLE sessions RENAME COLUMN gone TO strikes"},
 			{"checklist", "ALTER TABLE certifications RENAME TO gone", "ALTER TABLE gone RENAME TO certifications"},
@@ -54,8 +54,8 @@ func TestPartsOfTheOverviewFailByThemselves(t *testing.T) {
 	})
 }
 
-// TestFiguresAreKeptAsLongAsTheyHold: the part of the overview that is kept is of
-// one tenant, window and language, and new when the figures are.
+// TestFiguresAreKeptAsLongAsTheyHold: the cached part of the overview is for one
+// tenant, window and language, and is renewed with the figures.
 func TestFiguresAreKeptAsLongAsTheyHold(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
@@ -84,7 +84,8 @@ func TestFiguresAreKeptAsLongAsTheyHold(t *testing.T) {
 	want(t, "a part that no script asks for", res, 404, "")
 }
 
-// TestPartsAskForNothingElse: what only the rest of a page shows may be missing.
+// TestPartsAskForNothingElse: a request for one part does not read what only the
+// other parts show.
 func TestPartsAskForNothingElse(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "https://shop.example/hooks/age", nil)

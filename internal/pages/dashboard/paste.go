@@ -34,8 +34,8 @@ type pasteView struct {
 	Answer *answerView
 }
 
-// readPaste opens the record of what was pasted, or says what it is. Nothing of
-// it is stored, logged or written into the answer.
+// readPaste opens the record of the pasted text, or explains the text. It is not
+// stored, logged or repeated in the answer.
 func (p *Pages) readPaste(r *request) (*question, error) {
 	v := &pasteView{}
 	show := func(status int, f *formView) error {
@@ -55,7 +55,7 @@ func (p *Pages) readPaste(r *request) (*question, error) {
 	}}, nil
 }
 
-// explainPasted fills in the answer, or leads to the record and returns true.
+// explainPasted fills in the answer, or redirects to the record and returns true.
 func (r *request) explainPasted(v *pasteView, given pasted) (leads bool, err error) {
 	switch given.kind {
 	case pastedWebhook:
@@ -79,8 +79,8 @@ func (r *request) explainPasted(v *pasteView, given pasted) (leads bool, err err
 	return false, err
 }
 
-// openPasted leads to the record of an ID or a link. It returns nil if the tenant
-// has none in the modes that the log-in opens.
+// openPasted returns a link to the record of an ID or a link. It returns nil if
+// the tenant has none in the modes that the log-in opens.
 func (r *request) openPasted(given pasted) (*recordLink, error) {
 	switch given.kind {
 	case pastedEvent:
@@ -93,7 +93,7 @@ func (r *request) openPasted(given pasted) (*recordLink, error) {
 		if err != nil {
 			return nil, err
 		}
-		return r.sessionLink(sess.ID) // which looks at the tenant
+		return r.sessionLink(sess.ID) // sessionLink checks that the session is the tenant's
 	case pastedWord:
 		return r.openWord(given.text)
 	}
@@ -104,8 +104,8 @@ func (r *request) openPasted(given pasted) (*recordLink, error) {
 	return r.sessionLink(id)
 }
 
-// openWord leads to the session of an Idempotency-Key, or to those whose ID or
-// order it may be.
+// openWord returns a link to the session of an Idempotency-Key, or to the list of
+// sessions with a matching ID or order.
 func (r *request) openWord(word string) (*recordLink, error) {
 	for _, livemode := range r.livemodes() {
 		id, err := r.pages.cfg.Sessions.ByIdempotencyKey(r.ctx(), r.access.TenantID(), livemode, word)
@@ -122,7 +122,7 @@ func (r *request) openWord(word string) (*recordLink, error) {
 	return &recordLink{Href: r.path(sessionsPath) + "?id=" + url.QueryEscape(word), Livemode: r.access.Livemode()}, nil
 }
 
-// noticeOf says which mode a record is of, if that is not the page's.
+// noticeOf returns a notice about a record's mode if that is not the page's.
 func (r *request) noticeOf(record *recordLink) string {
 	if record.Livemode == r.access.Livemode() {
 		return ""

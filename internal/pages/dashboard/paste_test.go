@@ -18,8 +18,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// TestPasteBox: what is pasted is recognized, and leads to its record or to what
-// is wrong with it.
+// TestPasteBox: pasted text is recognized and leads to its record or to an
+// explanation.
 func TestPasteBox(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		receiver, foreignReceiver := gatewaytest.NewReceiver(t), gatewaytest.NewReceiver(t)
@@ -114,8 +114,8 @@ func TestPasteBox(t *testing.T) {
 	})
 }
 
-// TestAPasswordAloneTriesTestSecretsOnly: neither the paste box nor the debuggers
-// show such a log-in anything of live mode.
+// TestAPasswordAloneTriesTestSecretsOnly: for a log-in by password alone, neither
+// the paste box nor the debuggers show anything of live mode.
 func TestAPasswordAloneTriesTestSecretsOnly(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	d := newDesk(t, g, "")
@@ -187,7 +187,8 @@ func TestAPasswordAloneTriesTestSecretsOnly(t *testing.T) {
 	}
 }
 
-// FuzzRecognize: no text is too much, and what is looked up was in it.
+// FuzzRecognize: no text causes a failure, and what is looked up occurs in the
+// text.
 func FuzzRecognize(f *testing.F) {
 	for _, seed := range []string{
 		"", "{", "evt_01890c0d-e000-7000-8000-000000000000", "/v/" + strings.Repeat("A", 43), "https://x?token=1.x&session=2",

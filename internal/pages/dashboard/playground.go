@@ -27,7 +27,7 @@ const (
 func allowedAge(age int) bool { return age >= minAge && age <= maxAge }
 
 var playgroundForm = &form{
-	name: "playground", again: true, // it makes the same session
+	name: "playground", again: true, // it creates the same session
 	fields: []field{
 		{name: "target_age", kind: "number", max: 2},
 		{name: session.FieldSuccessURL, kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
@@ -61,9 +61,9 @@ type playgroundView struct {
 	Form *formView
 }
 
-// makeSession makes a test session. The same copy of the form makes the same
-// session: its nonce is the idempotency key, by which the link can be shown for
-// as long as the key is remembered.
+// makeSession creates a test session. The same copy of the form creates the same
+// session: its nonce is the idempotency key, with which the link can be shown as
+// long as the key is remembered.
 func (p *Pages) makeSession(r *request) (*question, error) {
 	return &question{
 		begin: []string{"target_age", "18"},
@@ -78,7 +78,7 @@ func (p *Pages) createTest(r *request, f *formView) error {
 	if f.sent == "" {
 		return errSent
 	}
-	age, _ := strconv.Atoi(f.Value("target_age")) // what is no number is 0
+	age, _ := strconv.Atoi(f.Value("target_age")) // text that is not a number counts as 0
 	if !allowedAge(age) {
 		f.wrong("target_age", "playground.problem.age", "min", minAge, "max", maxAge)
 		return nil
@@ -105,7 +105,7 @@ func (p *Pages) createTest(r *request, f *formView) error {
 	return r.done(r.path(playgroundPath)+"/"+created.SessionID.String(), "")
 }
 
-// given returns what was typed into a field, nil for nothing.
+// given returns what was typed into a field, or nil if it is empty.
 func given(form *formView, name string) *string {
 	if value := form.Value(name); value != "" {
 		return &value
@@ -140,7 +140,7 @@ func (r *request) outcomes(record insight.Record) ([]outcomeView, error) {
 	}
 	link, err := r.testLink(record)
 	if fault.CodeOf(err) == fault.NotFound {
-		return nil, nil // made without an idempotency key: only its maker has the link
+		return nil, nil // created without an idempotency key, so only its creator has the link
 	}
 	return []outcomeView{
 		{"verified", "good", link + "?force=verified"},

@@ -12,21 +12,21 @@ import (
 // pasted is a recognized text; the zero value is nothing known.
 type pasted struct {
 	kind pastedKind
-	// text is the part to look at: an ID or a link's token in the one spelling
-	// that the gateway writes, a success URL, or a whole webhook.
+	// text is the part that matters: an ID or a link's token in the gateway's
+	// spelling, a success URL, or a whole webhook.
 	text string
 }
 
 type pastedKind string
 
 const (
-	pastedSecret   pastedKind = "secret" // or an API key; without its text
+	pastedSecret   pastedKind = "secret" // a secret or an API key; its text is not kept
 	pastedWebhook  pastedKind = "webhook"
 	pastedRedirect pastedKind = "redirect"
 	pastedLink     pastedKind = "link" // of a verification
 	pastedEvent    pastedKind = "event"
 	pastedSession  pastedKind = "session"
-	pastedWord     pastedKind = "word" // an order, an Idempotency-Key or how an ID begins
+	pastedWord     pastedKind = "word" // an order, an Idempotency-Key or the beginning of an ID
 )
 
 const uuidForm = `[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`
@@ -41,9 +41,9 @@ var (
 	bodyStart      = regexp.MustCompile(`(?m)^\x{feff}?\{`)
 )
 
-// recognize finds out what a text is. What says more wins: a whole webhook has an
-// event's ID in it, and a success URL a session's. Of several IDs the last one
-// counts, since addresses of pages begin with the tenant's.
+// recognize finds out what a text is. The most specific kind wins: a whole
+// webhook contains an event's ID, and a success URL a session's. Of several IDs
+// the last one counts, because addresses of pages begin with the tenant's.
 func recognize(text string) pasted {
 	if secretPattern.MatchString(text) {
 		return pasted{kind: pastedSecret}
@@ -71,13 +71,13 @@ func recognize(text string) pasted {
 	return pasted{}
 }
 
-// maxBodies is the most places at which splitDelivery looks for a body.
+// maxBodies is the maximum number of places at which splitDelivery looks for a
+// body.
 const maxBodies = 16
 
-// splitDelivery parts the headers and the body of a webhook, whichever comes
-// first. The body keeps its exact bytes, without what follows its last brace. If
-// there is no whole one, everything from the first line with a brace on counts as
-// body.
+// splitDelivery separates the headers and the body of a webhook, in either order.
+// The body keeps its exact bytes up to its last brace. If there is no complete
+// body, everything from the first line with a brace on counts as the body.
 func splitDelivery(text string) (http.Header, []byte) {
 	starts := bodyStart.FindAllStringIndex(text, maxBodies)
 	for _, start := range starts {

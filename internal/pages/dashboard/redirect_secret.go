@@ -46,11 +46,12 @@ type redirectView struct {
 	Reveal, Debug string // addresses
 }
 
-// stepView is a step, when it was taken, and whether it can be taken now.
+// stepView is a step, the time when it was taken, and whether it can be taken
+// now.
 type stepView struct {
 	Name stepName
-	At   *time.Time // when it was taken last, or nil
-	Ends *time.Time // when what it began ends by itself, or nil
+	At   *time.Time // when it was last taken, or nil
+	Ends *time.Time // when its effect ends by itself, or nil
 	Href string     // empty when it cannot be taken now
 }
 
@@ -69,8 +70,8 @@ func (p *Pages) showRedirectSecret(r *request) error {
 	return r.render(http.StatusOK, "redirect_secret", v)
 }
 
-// stepsOf returns the three steps as the secrets in force, newest first, show
-// them. Another secret can be staged at any time: it replaces the staged one.
+// stepsOf returns the three steps according to the secrets in force, newest
+// first. A secret can be staged at any time: it replaces the staged one.
 func stepsOf(secrets []secretView) []stepView {
 	stage := stepView{Name: stepStage, Href: "/stage"}
 	promote, retire := stepView{Name: stepPromote}, stepView{Name: stepRetire}
@@ -88,7 +89,8 @@ func stepsOf(secrets []secretView) []stepView {
 	return []stepView{stage, promote, retire}
 }
 
-// step asks before a step. One that cannot be taken now leads back.
+// step asks for confirmation before a step. A step that cannot be taken now
+// redirects back.
 func (r *request) step(name stepName, do func(*request) error) (*question, error) {
 	secrets, err := r.secretViews(tenant.SecretRedirect)
 	if err != nil {
@@ -126,7 +128,8 @@ func (p *Pages) retire(r *request) error {
 	return p.stepped(r, err, "secret_retired")
 }
 
-// stepped ends a step. One that somebody else has taken meanwhile leads back.
+// stepped finishes a step. If another user has taken it in the meantime, it
+// redirects back.
 func (p *Pages) stepped(r *request, err error, notice string) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		notice, err = "", nil

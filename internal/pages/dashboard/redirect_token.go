@@ -26,27 +26,27 @@ func (p *Pages) redirectToken() feature {
 	return f
 }
 
-// checkToken checks what was pasted. It is written to the answer alone: nothing
-// of it is stored or logged.
+// checkToken checks the pasted text. Only the answer contains it: it is not
+// stored or logged.
 func (p *Pages) checkToken(r *request) (*question, error) {
 	return r.debug("token", redirectPath, func(f *formView) (*answerView, error) {
 		return r.explainToken(paramsOf(f.Value("url")))
 	})
 }
 
-// paramsOf reads the parameters of a URL, or of its query alone.
+// paramsOf reads the parameters of a URL, or of a query alone.
 func paramsOf(pasted string) url.Values {
 	pasted = strings.Trim(pasted, "\"'<> \t\n")
 	if _, query, found := strings.Cut(pasted, "?"); found {
 		pasted = query
 	}
 	pasted, _, _ = strings.Cut(pasted, "#")
-	params, _ := url.ParseQuery(pasted) // what cannot be read is missing
+	params, _ := url.ParseQuery(pasted) // what cannot be read counts as missing
 	return params
 }
 
-// explainToken makes every check that can be made, against every secret that the
-// log-in opens.
+// explainToken makes all possible checks, with every secret that the log-in
+// opens.
 func (r *request) explainToken(params url.Values) (*answerView, error) {
 	keys, err := r.signingKeys(tenant.SecretRedirect)
 	if err != nil {
@@ -130,8 +130,8 @@ func (r *request) matchToken(keys []tenant.SigningKey, redirect credential.Redir
 	return signer
 }
 
-// checkSession says whether a session is the tenant's and has passed, and leads to
-// it. It changes nothing.
+// checkSession reports whether a session is the tenant's and has passed, and
+// returns a link to it. It changes nothing.
 func (r *request) checkSession(text string, say func(bool, string, ...any)) (*recordLink, error) {
 	id, ok := parseID(text)
 	if !ok {

@@ -31,12 +31,12 @@ type refusalsView struct {
 
 type refusalView struct {
 	insight.RefusalCount
-	Key  string // its name, or what is shown of it; empty if not known
-	Docs string // address of what the guide to errors says about it
+	Key  string // its name, or its hint; empty if unknown
+	Docs string // address of its explanation in the guide to errors
 }
 
-// headings are the anchors, in the guide to errors, of refusals that have no type
-// of a 422. Only requests whose tenant is known are listed.
+// headings are the anchors in the guide to errors for refusals without a 422
+// type. Only requests with a known tenant are listed.
 var headings = map[string]string{
 	"invalid_key":     "invalid-api-key",
 	"tenant_disabled": "tenant-disabled",
@@ -48,8 +48,8 @@ var headings = map[string]string{
 // plainType matches the type of a 422.
 var plainType = regexp.MustCompile(`^[a-z_]+$`)
 
-// headingOf returns the fragment of a refusal in the guide to errors, or nothing
-// for a type that cannot be one of ours.
+// headingOf returns the anchor of a refusal in the guide to errors, or nothing
+// for an unknown type.
 func headingOf(r insight.Refusal) string {
 	switch {
 	case r.Type == "conflict" && strings.HasPrefix(r.Route, http.MethodPost):
@@ -62,7 +62,7 @@ func headingOf(r insight.Refusal) string {
 	return "#" + cmp.Or(headings[r.Type], r.Type)
 }
 
-// showRefusals lists the refused API requests, which are at most some hundred.
+// showRefusals lists the refused API requests, at most some hundred.
 func (p *Pages) showRefusals(r *request) error {
 	number := 1
 	if given := r.QueryParam("page"); given != "" {

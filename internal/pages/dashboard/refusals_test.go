@@ -13,7 +13,7 @@ import (
 	"agegate/internal/rules/insight"
 )
 
-// TestHeadingOf: each refusal leads to its detail, which the guide explains.
+// TestHeadingOf: each refusal leads to its detail in the guide.
 func TestHeadingOf(t *testing.T) {
 	const create, status = "POST /api/v1/sessions/create", "GET /api/v1/sessions/:session_id/status"
 	e := echo.New()

@@ -15,14 +15,14 @@ import (
 	"rsc.io/qr"
 )
 
-// Cookies, without the prefix that they have over https.
+// Cookies, without the prefix that is added over https.
 const (
 	userCookie   = "agegate-user"
 	deviceCookie = "agegate-device"
 	noticeCookie = "agegate-notice"
 )
 
-// request is a request that the guard has let in.
+// request is a request that the guard has admitted.
 type request struct {
 	echo.Context
 	pages  *Pages
@@ -49,7 +49,7 @@ func (r *request) setCookie(name, value string, life time.Duration) {
 
 func (r *request) dropCookie(name string) { r.setCookie(name, "", -time.Second) }
 
-// browser returns what log-ins look at.
+// browser returns the data of the browser for a log-in.
 func (r *request) browser() account.Browser {
 	return account.Browser{
 		Login: r.cookie(userCookie), Device: r.cookie(deviceCookie), Network: network(r.Request(), r.pages.cfg.Proxies),
@@ -67,7 +67,7 @@ func (r *request) signedIn(signed account.Signed) error {
 	return err
 }
 
-// renewed gives the browser the new cookie of a log-in whose rights changed.
+// renewed gives the browser the new cookie of a log-in.
 func (r *request) renewed(token string) { r.setCookie(userCookie, token, account.LoginTTL) }
 
 // view is the data of one screen: a pointer to a struct that embeds layout.
@@ -79,7 +79,7 @@ type view interface {
 // part returns which part of its screen the request asks for, or "" for all of it.
 func (r *request) part() string { return r.QueryParam("part") }
 
-// render writes a screen, or the part of it that is asked for, which has no layout.
+// render writes a screen, or only the requested part of it, without the layout.
 func (r *request) render(status int, screen string, v view) error {
 	if r.part() != "" {
 		return r.pages.set.RenderPart(r, screen, r.part(), v)
@@ -89,9 +89,9 @@ func (r *request) render(status int, screen string, v view) error {
 	return r.pages.set.Render(r, status, screen, v)
 }
 
-// unread reports whether a part of a page could not be read while the others
-// can: the page says so in its place, and the log says why. A failure that is the
-// request's own is returned.
+// unread reports whether a part of a page could not be read. Then the page says
+// so in its place, and the log says why. A failure of the request itself is
+// returned.
 func (r *request) unread(part string, err error) (bool, error) {
 	code := fault.CodeOf(err)
 	if err == nil || code != "" && code != fault.Unavailable || r.ctx().Err() != nil {
@@ -101,8 +101,8 @@ func (r *request) unread(part string, err error) (bool, error) {
 	return true, nil
 }
 
-// qrCode answers with a text as a QR code, a PNG whose modules have a size in
-// pixels.
+// qrCode answers with a text as a QR code: a PNG with the given size of a module
+// in pixels.
 func (r *request) qrCode(text string, module int) error {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *request) qrCode(text string, module int) error {
 	return r.Blob(http.StatusOK, "image/png", code.PNG())
 }
 
-// done ends a change: it leads to a page, which then shows the text
+// done finishes a change: it redirects to a page, which then shows the text
 // notice.<notice> once.
 func (r *request) done(path, notice string) error {
 	if notice != "" {
@@ -126,7 +126,7 @@ func (r *request) done(path, notice string) error {
 }
 
 // takeNotice returns the key of the notice that a change has left, or "". The
-// cookie could hold anything, so only texts of the catalogue count.
+// cookie could contain anything, so only keys in the catalogue count.
 func (r *request) takeNotice() string {
 	name := r.cookie(noticeCookie)
 	if name == "" {
@@ -142,11 +142,11 @@ func (r *request) takeNotice() string {
 // errSent refuses a form that was sent before.
 var errSent = fault.New(fault.Conflict, "The form was sent before")
 
-// once lets a form through the first time that this copy of it is sent, and
-// returns errSent after. Call it when nothing about the form is wrong, just
-// before the change, and only for users: it writes a row. That row stays when the
-// change fails, because a lost connection leaves unknown whether it happened: the
-// page of errSent promises no more than that it is not done twice.
+// once accepts each copy of a form the first time and returns errSent after that.
+// Call it when the form has no errors, just before the change, and only for
+// users, because it writes a row. The row stays if the change fails, because
+// after a lost connection it is unknown whether the change was made: the page of
+// errSent only promises that it is not made twice.
 func (r *request) once(f *formView) error {
 	if f.sent == "" {
 		return echo.ErrBadRequest
@@ -167,8 +167,8 @@ func (r *request) id(name string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// cursor returns the ID that a list goes on from, uuid.Nil if the query does not
-// have the parameter, or echo.ErrNotFound.
+// cursor returns the ID after which a list continues, uuid.Nil without the
+// parameter, or echo.ErrNotFound.
 func (r *request) cursor(name string) (uuid.UUID, error) {
 	id, ok := parseID(r.QueryParam(name))
 	if !ok && r.QueryParam(name) != "" {
@@ -177,7 +177,7 @@ func (r *request) cursor(name string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// parseID reads an ID in the one spelling that the gateway writes.
+// parseID parses an ID in the gateway's spelling.
 func parseID(text string) (uuid.UUID, bool) {
 	id, err := uuid.Parse(text)
 	return id, err == nil && id.String() == text
@@ -188,8 +188,8 @@ func (r *request) path(pattern string) string {
 	return fill(pattern, r.access.TenantID().String(), r.mode())
 }
 
-// to returns the address of a page without a mode, which keeps the mode that
-// links lead to.
+// to returns the address of a page without a mode. The address keeps the mode for
+// the page's links.
 func (r *request) to(pattern string) string {
 	if r.mode() == "live" {
 		return r.path(pattern) + "?mode=live"
@@ -200,8 +200,8 @@ func (r *request) to(pattern string) string {
 // may reports whether the user's role in the tenant has a right.
 func (r *request) may(right account.Right) bool { return r.access.Role().May(right) }
 
-// opens reports whether the page of a pattern exists and the user's role is
-// enough for it. It says nothing of pages that belong to no tenant.
+// opens reports whether the page of a pattern exists and the user's role may open
+// it. It does not cover pages without a tenant.
 func (r *request) opens(pattern string) bool {
 	route, exists := r.pages.byPattern[pattern]
 	return exists && (!route.hasTenant() || r.may(route.least.right()))
@@ -224,8 +224,8 @@ func (r *request) scope() insight.Scope {
 // zone is the time zone in which the page shows times.
 func (r *request) zone() *time.Location { return r.who.User().Location() }
 
-// mode is the mode that links lead to. On pages without one it is that of the
-// page before.
+// mode is the mode of the page's links. On pages without a mode it is that of the
+// previous page.
 func (r *request) mode() string {
 	if r.access.Livemode() || !r.route.hasMode() && r.QueryParam("mode") == "live" {
 		return "live"

@@ -10,7 +10,8 @@ import (
 )
 
 // returnedPath is where test sessions of staff lead while their tenant has no
-// callback URLs. It is for anyone: a phone that scanned a QR code is not logged in.
+// callback URLs. Anyone may open it, because a phone that scanned a QR code is
+// not logged in.
 const returnedPath = homePath + "/returned"
 
 // returnURL is the address of the built-in return page for a tenant's sessions.
@@ -27,13 +28,13 @@ func (p *Pages) returned() feature {
 
 type returnedView struct {
 	layout
-	Passed  bool   // the address has the parameters of a pass; nothing is verified
-	Session string // address of the session in the dashboard, or empty
-	URLs    string // address where callback URLs are set, or empty
+	Passed  bool   // the address has the parameters of a pass, which are not verified
+	Session string // address of the session in the dashboard; may be empty
+	URLs    string // address where callback URLs are set; may be empty
 }
 
-// showReturned stands for the shop's page. It reads nothing of the tenant, and
-// shows nothing of its address but whether it is that of a pass.
+// showReturned replaces the shop's page. It reads nothing of the tenant, and
+// shows only whether its address looks like a pass.
 func (p *Pages) showReturned(r *request) error {
 	v := &returnedView{Passed: r.QueryParam("status") == string(session.ResultVerified)}
 	tenantID, err := uuid.Parse(r.QueryParam("tenant"))

@@ -11,8 +11,9 @@ import (
 	"agegate/internal/rules/fault"
 )
 
-// TestLinksEndWithTheirMakersRight: who loses the right to make a link comes back
-// by none that they made before, also when the right is given to them again.
+// TestLinksEndWithTheirMakersRight: a user who loses the right to create links
+// cannot return through a link that they created before, even if they get the
+// right again.
 func TestLinksEndWithTheirMakersRight(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op, accounts := operating(t, g), g.App.Accounts
@@ -61,7 +62,7 @@ func TestLinksEndWithTheirMakersRight(t *testing.T) {
 					want(t, "another user", res, 410, "")
 					g.Join(t, former, shop.Tenant.ID, account.Viewer)
 				}
-				// A form that was sent while the right ended comes too late.
+				// A form that was sent while the right ended is too late.
 				if _, err := accounts.Invite(t.Context(), access, account.Developer); fault.CodeOf(err) == "" {
 					t.Errorf("an invitation made afterwards: %v", err)
 				}
@@ -73,7 +74,7 @@ func TestLinksEndWithTheirMakersRight(t *testing.T) {
 }
 
 // TestOperatorsLinksEndWithThem: a disabled operator keeps neither a first
-// owner's invitation nor a link that recovers somebody's account.
+// owner's invitation nor a recovery link.
 func TestOperatorsLinksEndWithThem(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		former, shop, user := operating(t, g), g.Shop(t, "", nil), g.SignIn(t, false)

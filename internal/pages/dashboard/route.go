@@ -10,11 +10,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// least is who may open a route.
+// minRole is the minimum role for a route.
 type least int
 
-// Those between user and operator are members of the path's tenant whose role has
-// a right. Operators are members of no tenant by being operators.
+// The roles between user and operator are members of the path's tenant whose role
+// has a right. Being an operator makes nobody a member of a tenant.
 const (
 	anyone   least = iota
 	user           // who is signed in
@@ -38,20 +38,20 @@ func (l least) right() account.Right {
 	}[l]
 }
 
-// stepUp is when a route asks for a fresh confirmation of who the user is.
+// stepUp is when a route requires a recent confirmation of the user's identity.
 type stepUp int
 
 const (
 	never stepUp = iota
 	inLive
 	always
-	// ofOneself is always, but a user who has no second factor yet confirms by the
-	// password alone: otherwise nobody could add one.
+	// ofOneself is always, except that a user without a second factor confirms by
+	// password alone: otherwise nobody could add a factor.
 	ofOneself
 )
 
-// route is one page or act. The routes of the table are registered, and
-// what tests enumerate.
+// route is a page or an act. All routes of the table are registered, and tests
+// enumerate them.
 type route struct {
 	method string // GET, which includes HEAD, or POST
 	// path is the pattern. :tenant is the tenant's ID and :mode is test or live;
@@ -60,14 +60,14 @@ type route struct {
 	least    least
 	stepUp   stepUp
 	testOnly bool  // not found in live mode
-	ofLive   bool  // shows what live mode has, though the path has no mode
+	ofLive   bool  // shows data of live mode, although the path has no mode
 	renews   bool  // gives the log-in another token
-	maxForm  int64 // most bytes of a form; 0 means maxForm
+	maxForm  int64 // maximum size of a form, in bytes; 0 means maxForm
 	handle   func(r *request) error
 }
 
-// maxForm is the most bytes of a form that says nothing else: enough for a
-// pasted webhook.
+// maxForm is the default maximum size of a form, in bytes: enough for a pasted
+// webhook.
 const maxForm = 64 << 10
 
 func (r route) hasTenant() bool { return strings.Contains(r.path, ":tenant") }
@@ -76,11 +76,11 @@ func (r route) hasMode() bool   { return strings.Contains(r.path, ":mode") }
 // modes are the values of :mode.
 var modes = map[string]bool{"test": false, "live": true} // to livemode
 
-// segment matches a path's parameter in an address to go on to.
+// segment matches a path parameter in an address to go to.
 var segment = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// onward returns where to go after a log-in: path, built again from the GET route
-// that it matches, or home. So no address leads to another site.
+// onward returns where to go after a log-in: the path, built again from the GET
+// route that it matches, or home. So no address leads to another site.
 func (p *Pages) onward(path string) string {
 	given := strings.Split(path, "/")
 	for _, r := range p.routes {

@@ -76,7 +76,7 @@ type sessionView struct {
 	Events string        // address of its webhook events
 }
 
-// Cutoff is the years that an estimate had to reach, or empty.
+// Cutoff is the age in years that an estimate had to reach; may be empty.
 func (v *sessionView) Cutoff() string {
 	if v.Basis.Cutoff == nil {
 		return ""
@@ -87,10 +87,10 @@ func (v *sessionView) Cutoff() string {
 // Moments returns the timeline, for the template.
 func (v *sessionView) Moments() []momentView { return newMoments(v.Timeline, v.Events) }
 
-// Told is what happened, in words.
+// Told is what happened, in sentences.
 func (v *sessionView) Told() storyView { return storyView{v.Story} }
 
-// momentView is one line of a timeline.
+// momentView is a line of a timeline.
 type momentView struct {
 	insight.Moment
 	Tone string
@@ -100,17 +100,17 @@ type momentView struct {
 // Text is the key of the line's text.
 func (v momentView) Text() string { return "timeline." + string(v.Kind) }
 
-// State is the status that the line brings.
+// State is the status of the line.
 func (v momentView) State() statusView { return statusView{v.Status} }
 
-// CameraText says how the camera check ended.
+// CameraText is the text for how the camera check ended.
 func (v momentView) CameraText() page.Text { return page.Say("timeline.camera_" + string(v.Camera)) }
 
 // Delivered reports whether a webhook was answered with a 2xx status.
 func (v momentView) Delivered() bool { return v.Tone == "good" }
 
-// newMoments returns the lines of a timeline. events is the address below which
-// the pages of webhook events are.
+// newMoments returns the lines of a timeline. events is the path above the pages
+// of webhook events.
 func newMoments(list []insight.Moment, events string) []momentView {
 	views := make([]momentView, len(list))
 	for i, m := range list {
@@ -130,8 +130,8 @@ func newMoments(list []insight.Moment, events string) []momentView {
 	return views
 }
 
-// record returns the session that the path names, if it is one of the request's
-// tenant and mode.
+// record returns the session in the path, if it belongs to the request's tenant
+// and mode.
 func (r *request) record() (insight.Record, error) {
 	id, err := r.id("session")
 	if err != nil {
@@ -160,10 +160,10 @@ func (p *Pages) showSession(r *request) error {
 	return r.render(http.StatusOK, "session", v)
 }
 
-// events returns the address below which the pages of webhook events are.
+// events returns the path above the pages of webhook events.
 func (r *request) events() string { return r.path(webhooksPath) + "/events/" }
 
-// objectPath fills in a pattern that names the request's session, too.
+// objectPath fills in a pattern that also contains the request's session.
 func (r *request) objectPath(pattern string) string {
 	return strings.Replace(r.path(pattern), ":session", r.Param("session"), 1)
 }

@@ -46,15 +46,16 @@ func (p *Pages) sessions() feature {
 	}
 }
 
-// What the search takes besides a whole ID: how one begins, and an order in the
-// query of the success URL, as 1042 or order=1042. Links and keys are for the
-// paste box, which is posted: an address is logged on its way.
+// What the search accepts in addition to a whole ID: the beginning of an ID, and
+// an order in the query of the success URL, as 1042 or order=1042. Links and keys
+// belong into the paste box, which is posted, because addresses are logged on
+// their way.
 var (
 	idPrefix  = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F-]{0,27})?$`)
 	orderText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:=-]{1,63}$`)
 )
 
-// statusView is a session's status in words and shape.
+// statusView is a session's status as a word and a shape.
 type statusView struct{ Status session.Status }
 
 // Tone is the look of the status's badge.
@@ -80,18 +81,18 @@ type sessionRowView struct {
 	Href   string
 }
 
-// DecidedBy is the key of who decided, or "" for nobody.
+// DecidedBy is the key of who decided, or "" if nobody did.
 func (v sessionRowView) DecidedBy() string {
 	switch {
 	case v.Source == "":
 		return ""
 	case v.Source == session.SourceDocument && v.Status.Status == session.StatusFallback:
-		return "source.document_not" // the camera refused, and no document made up for it
+		return "source.document_not" // the camera refused, and no document changed that
 	}
 	return "source." + string(v.Source)
 }
 
-// newRows returns the rows of a list that lies at an address.
+// newRows returns the rows of a list at an address.
 func newRows(rows []insight.SessionRow, list string) []sessionRowView {
 	views := make([]sessionRowView, len(rows))
 	for i, row := range rows {
@@ -107,14 +108,14 @@ type sessionsView struct {
 	Asked    map[string]string // the filter as it was typed
 	Wrong    map[string]*page.Text
 	Filtered bool
-	Later    bool   // newer sessions were left behind
-	Newer    string // address of the page before, or empty
-	Next     string // address of older sessions, or empty
-	Short    bool   // the search for further ones has stopped early
+	Later    bool   // there are newer sessions on earlier pages
+	Newer    string // address of the previous page; may be empty
+	Next     string // address of older sessions; may be empty
+	Short    bool   // the search ended early, before all sessions were examined
 	List     string // address of the list without a filter
 	zone     *time.Location
-	All      string // the same, with the filter and without a page
-	Export   string // address of what is selected as a file
+	All      string // the same with the filter, but without a page
+	Export   string // address of the selected sessions as a file
 	Split    *splitView
 	Unread   bool // the split could not be read
 }
@@ -193,8 +194,7 @@ func (p *Pages) showSessions(r *request) error {
 	return r.render(http.StatusOK, "sessions", v)
 }
 
-// sessionPage returns the page of a list that a cursor selects, the first one
-// without any.
+// sessionPage returns the page of a list for a cursor, or the first page.
 func (p *Pages) sessionPage(r *request, filter insight.SessionFilter, before, after uuid.UUID) (insight.SessionPage, error) {
 	if after != uuid.Nil {
 		return p.cfg.Insight.SessionsAfter(r.ctx(), r.scope(), filter, after)
@@ -206,7 +206,7 @@ func (v *sessionsView) refuse(name string) {
 	v.Wrong[name] = new(page.Say("sessions.problem." + name))
 }
 
-// filter reads what was asked for, and notes what of it cannot be read.
+// filter parses the filter, and records what cannot be read.
 func (v *sessionsView) filter() (f insight.SessionFilter) {
 	if given := v.Asked["id"]; idPrefix.MatchString(given) {
 		f.Prefix = strings.ToLower(given)
@@ -234,7 +234,7 @@ func (v *sessionsView) filter() (f insight.SessionFilter) {
 	return f
 }
 
-// day reads a date of the page's zone; the zero time stands for none.
+// day parses a date in the page's zone; the zero time means none.
 func (v *sessionsView) day(name string) time.Time {
 	if v.Asked[name] == "" {
 		return time.Time{}

@@ -22,8 +22,8 @@ func listedIDs(body string) (ids []string) {
 	return ids
 }
 
-// TestSessionsPageBothWays: from the newest page to the oldest and back, every page
-// is met again as it was, with the filter that was chosen.
+// TestSessionsPageBothWays: going from the newest page to the oldest and back
+// shows the same pages, with the chosen filter.
 func TestSessionsPageBothWays(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
@@ -76,8 +76,8 @@ func TestSessionsPageBothWays(t *testing.T) {
 	})
 }
 
-// TestSessionsAreCountedAndExported: the numbers above the list are those of the
-// filter, and the file has its sessions, in cells that are no formula.
+// TestSessionsAreCountedAndExported: the numbers above the list match the filter,
+// and the file has its sessions, in cells that are not formulas.
 func TestSessionsAreCountedAndExported(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
@@ -130,13 +130,13 @@ func TestSessionsAreCountedAndExported(t *testing.T) {
 	})
 }
 
-// TestTimesAreInOneZone: tables, filters and charts are in the zone that the user
-// has chosen, and say so; another user of the same tenant keeps theirs.
+// TestTimesAreInOneZone: tables, filters and charts use the zone that the user
+// has chosen, and name it; another user of the same tenant keeps their own zone.
 func TestTimesAreInOneZone(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
 		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
-		zone, err := time.LoadLocation("Pacific/Auckland") // its day begins half a day early
+		zone, err := time.LoadLocation("Pacific/Auckland") // its day begins half a day earlier than in UTC
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// splitDays is how far back the numbers above a list go if no day is chosen.
+// splitDays is how many days the numbers above a list cover if no day is chosen.
 const splitDays = 30
 
 // splitView counts the sessions of some days by target age and by who decided.
@@ -34,15 +34,15 @@ type splitTable struct {
 
 // splitRow is one row of counts.
 type splitRow struct {
-	Age    int      // 0 where the row is not of an age
-	Name   string   // key of the name, where it is not of an age
+	Age    int      // 0 if the row is not about an age
+	Name   string   // key of the name, if the row is not about an age
 	Counts []string // all, and by status
 
 	counts map[session.Status]int64
 }
 
-// splitSessions fills in the numbers above a list, unless it is filtered by what
-// they are not split by.
+// splitSessions fills in the numbers above a list, unless the list is filtered by
+// a property by which they are not split.
 func (p *Pages) splitSessions(r *request, v *sessionsView, f insight.SessionFilter) error {
 	if f.Prefix != "" || f.Order != "" || v.Later {
 		return nil
@@ -92,7 +92,7 @@ func newSplit(split insight.Split, f insight.SessionFilter) *splitView {
 	return v
 }
 
-// add counts a group in the row that is of the same age or name.
+// add counts a group in the row with the same age or name.
 func (t *splitTable) add(of splitRow, g insight.SplitGroup) {
 	i := slices.IndexFunc(t.Rows, func(row splitRow) bool { return row.Age == of.Age && row.Name == of.Name })
 	if i < 0 {
@@ -113,13 +113,13 @@ func (row *splitRow) write() {
 	row.Counts = counts
 }
 
-// exportColumns are the columns of the file of sessions. None holds what somebody
-// outside wrote, so that no cell is a formula.
+// exportColumns are the columns of the file of sessions. None contains text from
+// outside, so no cell can be a formula.
 var exportColumns = []string{
 	"session_id", "status", "target_age", "decided_by", "created_at", "opened_at", "begun_at", "completed_at", "attempts", "strikes",
 }
 
-// exportMore is the first cell of the last line of a file that does not hold all.
+// exportMore is the first cell of the last line of a file that is incomplete.
 const exportMore = "more sessions exist: choose fewer days"
 
 // exportSessions writes the sessions that the filter selects, newest first.

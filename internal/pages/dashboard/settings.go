@@ -35,8 +35,8 @@ func (p *Pages) settings() feature {
 	return f
 }
 
-// change makes a question the one whether to apply changes to the tenant's
-// settings, which leads to a page with a notice.
+// change makes the question apply changes to the tenant's settings, and then
+// redirect to a page with a notice.
 func (r *request) change(q *question, changes func(f *formView) tenant.Changes, back, notice string) *question {
 	q.check = func(f *formView) error { return r.pages.cfg.Tenants.Check(r.ctx(), r.access.TenantID(), changes(f)) }
 	q.do = func(f *formView) error {
@@ -55,7 +55,7 @@ type settingsView struct {
 	Document  bool
 	Ways      string // of the document check, see waysOf
 	Age       bool
-	Languages []languageView // those that are offered, the default first
+	Languages []languageView // those offered, the default first
 	Brand     brandView
 	Edit      editView
 }
@@ -64,7 +64,7 @@ type settingsView struct {
 // empty.
 type editView struct{ URLs, Document, Age, Languages, Branding string }
 
-// urlView is a callback URL, or that it is not set.
+// urlView is a callback URL, which may not be set.
 type urlView struct {
 	Name, URL string
 	Allows    string // the host and port that creations may name
@@ -115,8 +115,8 @@ func endpointOf(raw string) string {
 	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
 }
 
-// switchSetting is a setting that is on or off, with a page that says what it
-// means. Its texts begin with the form's name.
+// switchSetting is a setting that is on or off, with a page that explains it. Its
+// texts begin with the form's name.
 type switchSetting struct {
 	path   string
 	form   *form
@@ -142,7 +142,7 @@ func checked(on bool) string {
 // way each.
 const allWays = "all"
 
-// waysOf returns the choice for a tenant's ways of the document check.
+// waysOf returns the form's value for a tenant's ways of the document check.
 func waysOf(t tenant.Tenant) string {
 	if len(t.DocumentWays) == 0 {
 		return allWays
@@ -231,7 +231,7 @@ func languageOf(tag string) languageView {
 	return languageView{Tag: tag, Name: display.Self.Name(parsed), Dir: dir}
 }
 
-// offered returns the languages of a setting: all for none.
+// offered returns the languages of a setting; an empty setting offers all.
 func offered(languages []string) []string {
 	if len(languages) == 0 {
 		return tenant.Languages

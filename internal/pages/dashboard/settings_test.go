@@ -30,7 +30,7 @@ import (
 // xss is text that becomes markup or script wherever it is not escaped.
 const xss = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`
 
-// office is a tenant with staff of every role, all freshly confirmed.
+// staffed is a tenant with staff of every role, all recently confirmed.
 type office struct {
 	*gatewaytest.Gateway
 	shop                     tenant.Credentials
@@ -71,15 +71,15 @@ func (o *office) log(t *testing.T) []audit.Entry {
 	return entries
 }
 
-// problem returns what a page says is wrong with a field.
+// problem returns the problem that a page shows at a field.
 func problem(body, field string) string {
 	_, after, _ := strings.Cut(body, `href="#f-`+field+`">`)
 	text, _, _ := strings.Cut(after, "</a>")
 	return html.UnescapeString(text)
 }
 
-// TestFormsChangeSettings: each form shows what is set, changes it once however
-// often it is sent, and leaves an entry of the log with who did it.
+// TestFormsChangeSettings: each form shows the stored values, changes them once
+// however often it is sent, and writes a log entry that names the user.
 func TestFormsChangeSettings(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newOffice(t, g, nil)
@@ -137,8 +137,8 @@ func TestFormsChangeSettings(t *testing.T) {
 	})
 }
 
-// TestFormWhoseChangeFailed: sending it again does nothing, and does not say that
-// the change was made.
+// TestFormWhoseChangeFailed: sending the form again does nothing, and does not
+// claim that the change was made.
 func TestFormWhoseChangeFailed(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newOffice(t, g, nil)
@@ -162,7 +162,8 @@ func TestFormWhoseChangeFailed(t *testing.T) {
 	})
 }
 
-// TestFormsAnswerByField: with what was typed, and nothing is changed.
+// TestFormsAnswerByField: errors appear at their fields, with what was typed, and
+// nothing changes.
 func TestFormsAnswerByField(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	o := newOffice(t, g, nil)
@@ -219,7 +220,8 @@ func TestFormsAnswerByField(t *testing.T) {
 	}
 }
 
-// TestURLChangeIsReviewed: the page before says what breaks, and saves nothing.
+// TestURLChangeIsReviewed: the page before the change lists what breaks, and
+// saves nothing.
 func TestURLChangeIsReviewed(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newOffice(t, g, nil)
@@ -370,8 +372,8 @@ func TestBranding(t *testing.T) {
 	})
 }
 
-// TestUploadThatIsTooSlow: a file that does not arrive in time is too large, not
-// a request from elsewhere.
+// TestUploadThatIsTooSlow: a file that does not arrive in time is reported as too
+// large, not as a request from another site.
 func TestUploadThatIsTooSlow(t *testing.T) {
 	sent := io.MultiReader(strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"logo\"\r\n\r\nPNG"), iotest.ErrReader(os.ErrDeadlineExceeded))
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", sent)

@@ -30,7 +30,7 @@ func (p *Pages) signature() feature {
 	return f
 }
 
-// debuggerView is a debugger's page, with its answer once something was pasted.
+// debuggerView is a debugger's page, with its answer if something was pasted.
 type debuggerView struct {
 	layout
 	Form   *formView
@@ -38,18 +38,17 @@ type debuggerView struct {
 	Back   string
 }
 
-// answerView says what a debugger found. It never has a signature that would be
-// right.
+// answerView is a debugger's result. It never contains a correct signature.
 type answerView struct {
 	Good     bool
 	Verdict  page.Text
 	Findings []findingView
 	Secrets  []matchView
-	TestOnly bool        // live mode was left out, since the log-in does not open it
-	Record   *recordLink // what it is about, nil if that was not found
+	TestOnly bool        // live mode was not tried, because the log-in does not open it
+	Record   *recordLink // the record that the text is about; nil if not found
 }
 
-// recordLink leads to the page of a record.
+// recordLink is a link to the page of a record.
 type recordLink struct {
 	Text     string // the key of a text
 	Href     string
@@ -63,7 +62,7 @@ type findingView struct {
 	Text page.Text
 }
 
-// matchView is a secret and whether it is the one.
+// matchView is a secret and whether it matches.
 type matchView struct {
 	Mode    string // key of its name
 	State   string // active, staged, retiring or ended
@@ -80,7 +79,7 @@ func verdictKeys(prefix string) []string {
 	}
 }
 
-// match returns how a secret is shown, at a time.
+// match returns a secret for display, at a time.
 func match(s tenant.SigningKey, now time.Time, matches bool) matchView {
 	m := matchView{Mode: modeName(s.Livemode), State: string(s.State), Created: s.CreatedAt, Matches: matches}
 	if s.ExpiresAt != nil && !now.Before(*s.ExpiresAt) {
@@ -89,8 +88,8 @@ func match(s tenant.SigningKey, now time.Time, matches bool) matchView {
 	return m
 }
 
-// verdict returns the sentence about the secret that has signed, nil for none.
-// valid says that everything else is right, too.
+// verdict returns the sentence about the secret that signed; signer is nil if
+// none did. valid says that everything else is right.
 func (r *request) verdict(prefix string, signer *matchView, valid bool) page.Text {
 	switch {
 	case signer == nil:
@@ -109,8 +108,8 @@ func (r *request) verdict(prefix string, signer *matchView, valid bool) page.Tex
 	return page.Say(prefix + ".is_good")
 }
 
-// debug is the question of a debugger: what does explain find in what was
-// pasted?
+// debug is the question of a debugger. explain returns what it finds in the
+// pasted text.
 func (r *request) debug(screen, back string, explain func(f *formView) (*answerView, error)) (*question, error) {
 	v := &debuggerView{Back: r.path(back)}
 	show := func(status int, f *formView) error {
@@ -125,18 +124,18 @@ func (r *request) debug(screen, back string, explain func(f *formView) (*answerV
 	}}, nil
 }
 
-// checkSignature checks what was pasted. It is written to the answer alone:
-// nothing of it is stored or logged.
+// checkSignature checks the pasted text. Only the answer contains it: it is not
+// stored or logged.
 func (p *Pages) checkSignature(r *request) (*question, error) {
 	return r.debug("signature", webhooksPath, func(f *formView) (*answerView, error) {
-		// As it was pasted, but for the line breaks, which forms rewrite.
+		// Exactly as pasted, except for line breaks, which forms change.
 		body := strings.ReplaceAll(r.Request().PostForm.Get("body"), "\r\n", "\n")
 		return r.explainDelivery(headersOf(f.Value("headers")), []byte(body))
 	})
 }
 
-// headersOf reads headers as people paste them: one a line, with what logs and
-// tools put before it. Other lines are left out.
+// headersOf reads pasted headers: one per line, possibly after text that logs and
+// tools add. It ignores other lines.
 func headersOf(text string) http.Header {
 	header := http.Header{}
 	for line := range strings.Lines(text) {
@@ -190,8 +189,7 @@ func (r *request) explainDelivery(header http.Header, body []byte) (*answerView,
 	return answer, err
 }
 
-// plain writes a value of a finding; a duration without the seconds of a full
-// minute.
+// plain formats a value of a finding; a duration of full minutes has no seconds.
 func plain(value any) string {
 	text := fmt.Sprint(value)
 	if _, ok := value.(time.Duration); ok && strings.HasSuffix(text, "m0s") {
@@ -200,8 +198,8 @@ func plain(value any) string {
 	return text
 }
 
-// signedBy reports whether a report's key has signed the delivery, even if its
-// body was changed afterwards.
+// signedBy reports whether a report's key signed the delivery, even if the body
+// was changed afterwards.
 func signedBy(report webhook.Report) bool {
 	for _, f := range report.Findings {
 		if f.Code == webhook.CodeSignature || strings.HasPrefix(string(f.Code), string(webhook.CodeBodyChanged)) {

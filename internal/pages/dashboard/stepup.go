@@ -33,8 +33,8 @@ type stepUpView struct {
 	Factors account.Factors
 }
 
-// askStepUp answers a request that needs a fresh confirmation with the page to
-// give it. Who has no second factor to confirm with learns that one is needed.
+// askStepUp answers a request that needs a recent confirmation with the page to
+// give it. A user without a second factor sees that one is needed.
 func (p *Pages) askStepUp(r *request, cause error) error {
 	if r.part() != "" {
 		return cause
@@ -52,8 +52,8 @@ func (p *Pages) askStepUp(r *request, cause error) error {
 	return p.renderStepUp(r, http.StatusForbidden, f, p.pageOf(r.Request().URL.Path))
 }
 
-// pageOf returns the page of a form that is sent to an address: the page there,
-// or else the one above, where the form begins.
+// pageOf returns the page of a form sent to an address: the page at that address,
+// or else the one above it, where the form begins.
 func (p *Pages) pageOf(address string) string {
 	if next := p.onward(address); next != homePath {
 		return next

@@ -12,11 +12,11 @@ import (
 )
 
 // TestStepUpComesBeforeTheForm: the page of a form that needs a confirmation asks
-// for it, so that the form itself is not lost on the way, and a form that comes
-// too late leads back to its page.
+// for it first, so that the form's content is not lost, and a form that comes too
+// late leads back to its page.
 func TestStepUpComesBeforeTheForm(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		boss, shop := owner(t, g, "ada") // who is the operator, too
+		boss, shop := owner(t, g, "ada") // ada is also the operator
 		enrol(t, g, boss)
 		team := shop + "/team"
 		confirm := `href="/dashboard/step-up?next=` + url.QueryEscape(team) + `"`

@@ -12,7 +12,7 @@ var cameraEnds = []insight.CameraEnd{
 	insight.CameraReached, insight.CameraBelow, insight.CameraUsedUp, insight.CameraSkipped, insight.CameraSpoof,
 }
 
-// storyKeys are the texts of stories whose keys are composed.
+// storyKeys are the texts of stories with composed keys.
 func storyKeys() []string {
 	keys := []string{"story.decided.camera", "story.decided.document", "story.decided.both", "story.decided.forced"}
 	for _, end := range cameraEnds {
@@ -30,11 +30,11 @@ func storyKeys() []string {
 	return keys
 }
 
-// storyView is what happened in a session, in words for support staff.
+// storyView is what happened in a session, in sentences for support staff.
 type storyView struct{ insight.Story }
 
-// cameraText says how a camera check ended, against the cutoff that an estimate
-// had to reach.
+// cameraText returns the text for how a camera check ended, with the cutoff that
+// an estimate had to reach.
 func cameraText(end insight.CameraEnd, cutoff *float64) page.Text {
 	years := ""
 	if cutoff != nil {
@@ -43,7 +43,8 @@ func cameraText(end insight.CameraEnd, cutoff *float64) page.Text {
 	return page.Say("story.camera_"+string(end), "years", years)
 }
 
-// Sentences say what happened: what the camera decided, then the document.
+// Sentences describe what happened: first the camera's decision, then the
+// document.
 func (v storyView) Sentences() []page.Text {
 	var said []page.Text
 	if v.Camera != "" {
@@ -66,8 +67,8 @@ func (v storyView) Sentences() []page.Text {
 	return said
 }
 
-// stage returns the keys of how far an unfinished session came: of one that has
-// expired, and of one that is open.
+// stage returns the keys for how far an unfinished session got: for an expired
+// one, and for an open one.
 func (v storyView) stage() (expired, open string) {
 	switch {
 	case v.Offered:

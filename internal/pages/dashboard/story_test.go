@@ -8,8 +8,8 @@ import (
 	"agegate/internal/rules/account"
 )
 
-// TestStory: a session's page says in words what happened, who decided and what
-// to tell the shopper, and never the estimate.
+// TestStory: a session's page says what happened, who decided and what to tell
+// the shopper, but never the estimate.
 func TestStory(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)

@@ -14,7 +14,8 @@ const (
 	revokePath = teamPath + "/invitations/:id/revoke"
 )
 
-// roleNames are the roles to choose from; the first, the owner's, is by promotion only.
+// roleNames are the roles to choose from; the first one, the owner's, is only
+// given by promotion.
 var roleNames = roleKeys("")
 
 var inviteForm = &form{
@@ -53,12 +54,12 @@ func (p *Pages) team() feature {
 
 type teamView struct {
 	layout
-	Roles       []string // that an invitation can give
+	Roles       []string // roles that an invitation can give
 	Members     []memberView
 	Invitations []invitationView
 	Form        *formView
-	Confirm     string // address of the confirmation that comes before the form, or empty
-	Link        string // of the invitation that was just made
+	Confirm     string // address of the confirmation that the form needs first; may be empty
+	Link        string // link of the invitation that was just created
 }
 
 type memberView struct {
@@ -69,8 +70,8 @@ type memberView struct {
 
 type invitationView struct {
 	account.Link
-	By   string // the name of who made it, or empty
-	Href string // revokes it
+	By   string // the creator's name; may be empty
+	Href string // address that revokes it
 }
 
 func (p *Pages) renderTeam(r *request, status int, f *formView, link string) error {
@@ -101,7 +102,7 @@ func (p *Pages) renderTeam(r *request, status int, f *formView, link string) err
 	return r.render(status, "team", v)
 }
 
-// invite shows the link in its own answer, and nowhere else.
+// invite shows the link, in this answer only.
 func (p *Pages) invite(r *request) (*question, error) {
 	return &question{
 		show: func(status int, f *formView) error { return p.renderTeam(r, status, f, "") },
@@ -124,7 +125,7 @@ type memberPage struct {
 	Remove string
 }
 
-// member returns the member of the path.
+// member returns the member in the path.
 func (r *request) member() (account.Member, error) {
 	id, err := r.id("user")
 	if err != nil {

@@ -132,8 +132,8 @@ func team(t *testing.T, g *gatewaytest.Gateway) (path string, owners [2]*gateway
 	return "/dashboard/" + shop.Tenant.ID.String() + "/team/", owners
 }
 
-// TestLastOwnerStays: of two owners who demote or remove each other at the same
-// time, one stays.
+// TestLastOwnerStays: if two owners demote or remove each other at the same time,
+// one remains.
 func TestLastOwnerStays(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		for round := range 4 {
@@ -189,8 +189,8 @@ func TestLastOwnerStays(t *testing.T) {
 	})
 }
 
-// TestRefusedMembersKeepTheirWay: a member who may not open a page is shown those
-// that they may, and begins at one of them.
+// TestRefusedMembersKeepTheirWay: a member who may not open a page sees links to
+// the pages that they may open, and starts on one of them.
 func TestRefusedMembersKeepTheirWay(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		made := g.Shop(t, "", nil)

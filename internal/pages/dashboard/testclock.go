@@ -59,7 +59,7 @@ func (p *Pages) testClock() feature {
 	return f
 }
 
-// onSession is an act of the clock on the session of the path.
+// onSession returns an act of the clock on the session in the path.
 func onSession(act func(context.Context, audit.Actor, webhook.Scope, uuid.UUID) error) func(*request) error {
 	return func(r *request) error {
 		id, err := r.id("session")
@@ -83,15 +83,15 @@ func clockedEvent(r *request) (id, back string, err error) {
 	return d.ID, r.path(webhooksPath) + "/events/" + d.ID, err
 }
 
-// clockView links to what the test clock can do to a session; an act without an
-// address is not possible now.
+// clockView has the addresses of the test clock's acts on a session; an act
+// without an address is not possible now.
 type clockView struct {
 	Expire, Redirect string
-	Armed            bool // the next redirect will have expired
+	Armed            bool // the next redirect will carry an expired token
 }
 
-// clock returns the test clock of a session, nil for those who may not use it
-// and where it could do nothing.
+// clock returns the test clock of a session, or nil for users who may not use it
+// and sessions on which it has no effect.
 func (r *request) clock(record insight.Record) *clockView {
 	if record.Livemode || !r.may(account.Develop) {
 		return nil

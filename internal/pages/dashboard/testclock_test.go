@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// stored returns the session as the database has it.
+// stored returns the session from the database.
 func stored(t *testing.T, g *gatewaytest.Gateway, c gatewaytest.Created) session.Session {
 	t.Helper()
 	s, err := g.App.Sessions.ByLink(t.Context(), c.VerificationURL[strings.LastIndexByte(c.VerificationURL, '/')+1:])
@@ -27,8 +27,8 @@ func stored(t *testing.T, g *gatewaytest.Gateway, c gatewaytest.Created) session
 	return s
 }
 
-// TestExpireNow: the expiry alone moves, the lookup writes EXPIRED, and the act
-// is in the log once.
+// TestExpireNow: only the expiry moves, the lookup writes EXPIRED, and the log
+// has the act once.
 func TestExpireNow(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		d := newDesk(t, g, "")
@@ -72,8 +72,8 @@ func TestExpireNow(t *testing.T) {
 	})
 }
 
-// TestExpiredRedirect: the next redirect is signed, but too old; the one after
-// is good.
+// TestExpiredRedirect: the next redirect is signed but expired; the one after it
+// is valid.
 func TestExpiredRedirect(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		d := newDesk(t, g, "")
@@ -113,8 +113,8 @@ func TestExpiredRedirect(t *testing.T) {
 	})
 }
 
-// TestRetryNow: the next attempt is made at once and counts as that of the
-// schedule, which goes on.
+// TestRetryNow: the next attempt is made at once and counts as the scheduled one;
+// the schedule continues from there.
 func TestRetryNow(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -149,7 +149,8 @@ func TestRetryNow(t *testing.T) {
 	}, "AGEGATE_WEBHOOK_RETRY_TEST=1h,1h,1h,1h")
 }
 
-// TestDocumentTimeline: what a document check came to, and nothing of a document.
+// TestDocumentTimeline: the timeline shows the result of a document check, and
+// nothing of a document.
 func TestDocumentTimeline(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", func(t *tenant.Tenant) { t.DocumentCheck = true })

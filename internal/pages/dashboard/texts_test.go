@@ -17,7 +17,7 @@ import (
 // textKey matches a key of the catalogue in the source.
 var textKey = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-zA-Z0-9_]+)+$`)
 
-// source is the package's Go files without its tests.
+// source returns the package's Go files without its tests.
 func source(t *testing.T) []*ast.File {
 	t.Helper()
 	entries, err := os.ReadDir(".")
@@ -47,7 +47,7 @@ func literal(e ast.Expr) (string, bool) {
 	return value, err == nil
 }
 
-// called returns the name of what a call calls.
+// called returns the name of the called function.
 func called(call *ast.CallExpr) string {
 	switch fun := call.Fun.(type) {
 	case *ast.Ident:
@@ -58,15 +58,15 @@ func called(call *ast.CallExpr) string {
 	return ""
 }
 
-// keyPart is the position of a function's parameter that is a part of a key,
-// and what stands before it.
+// keyPart is a parameter of a function that becomes a part of a text's key: its
+// position, and the part of the key before it.
 type keyPart struct {
 	at     int
 	prefix string
 }
 
-// keyParts finds the functions that compose a key of a literal and a parameter of
-// theirs, and those with a parameter named notice, by their names.
+// keyParts finds the functions that compose a key from a literal and a parameter,
+// and those with a parameter named notice, by their names.
 func keyParts(files []*ast.File) map[string]keyPart {
 	parts := map[string]keyPart{"done": {1, "notice."}}
 	note := func(name string, fun *ast.FuncType, body *ast.BlockStmt) {
@@ -114,8 +114,8 @@ func keyParts(files []*ast.File) map[string]keyPart {
 	return parts
 }
 
-// TestTextsExist: every text that the source names is in the catalogue. Keys that
-// are composed of more than a literal and an argument are in the features.
+// TestTextsExist: every text that the source names is in the catalogue. Features
+// list the keys that are composed in other ways.
 func TestTextsExist(t *testing.T) {
 	files := source(t)
 	parts := keyParts(files)

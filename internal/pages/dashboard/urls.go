@@ -22,7 +22,7 @@ var urlsForm = &form{
 	},
 }
 
-// savedURLsForm is urlsForm as the review sends it.
+// savedURLsForm is urlsForm as the review page sends it.
 var savedURLsForm = &form{name: urlsForm.name, fields: urlsForm.fields, problems: urlsForm.problems}
 
 const saveURLsPath = urlsPath + "/save"
@@ -44,7 +44,7 @@ type urlsView struct {
 	Back   string
 }
 
-// urlsQuestion is the page where the URLs are typed.
+// urlsQuestion is the page on which the URLs are typed.
 func (r *request) urlsQuestion() *question {
 	t := r.tenant
 	return &question{
@@ -55,7 +55,7 @@ func (r *request) urlsQuestion() *question {
 	}
 }
 
-// changedURLs returns the settings that the form asks for.
+// changedURLs returns the changes in the form.
 func changedURLs(f *formView) tenant.Changes {
 	success, cancel, webhook := f.Value("success_url"), f.Value("cancel_url"), f.Value("webhook_url")
 	return tenant.Changes{SuccessURL: &success, CancelURL: &cancel, WebhookURL: &webhook}
@@ -65,8 +65,8 @@ type urlsReviewView struct {
 	layout
 	Form    *formView // its fields are hidden
 	URLs    []urlChangeView
-	Breaks  []page.Text // what stops to work
-	Changes []page.Text // what else is different
+	Breaks  []page.Text // what stops working
+	Changes []page.Text // what else changes
 	Save    string
 	Back    string
 }
@@ -78,8 +78,7 @@ type urlChangeView struct {
 	Changed  bool
 }
 
-// reviewURLs says what the URLs that were typed would change. It changes
-// nothing.
+// reviewURLs shows what the typed URLs would change. It changes nothing.
 func (p *Pages) reviewURLs(r *request) (*question, error) {
 	q := r.urlsQuestion()
 	q.do = func(f *formView) error {
@@ -112,7 +111,7 @@ func (p *Pages) reviewURLs(r *request) (*question, error) {
 
 func effect(key string, pairs ...any) page.Text { return page.Say("urls.effect."+key, pairs...) }
 
-// urlBreaks says what new callback URLs would make fail.
+// urlBreaks lists what new callback URLs would break.
 func urlBreaks(present, next tenant.Tenant, impact session.Impact) []page.Text {
 	var breaks []page.Text
 	after := endpointsOf(next)
@@ -128,7 +127,7 @@ func urlBreaks(present, next tenant.Tenant, impact session.Impact) []page.Text {
 		breaks = append(breaks, effect("no_cancel"))
 	}
 	switch {
-	case len(breaks) == 0: // nothing can be refused that was not before
+	case len(breaks) == 0: // nothing can be refused that was accepted before
 	case impact.Refused == 0 && impact.Complete:
 		breaks = append(breaks, effect("refused_none"))
 	case impact.Complete:
@@ -142,7 +141,7 @@ func urlBreaks(present, next tenant.Tenant, impact session.Impact) []page.Text {
 	return breaks
 }
 
-// urlChanges says what else would be different.
+// urlChanges lists what else would change.
 func urlChanges(present, next tenant.Tenant, impact session.Impact) []page.Text {
 	var changes []page.Text
 	before := endpointsOf(present)
@@ -163,7 +162,8 @@ func urlChanges(present, next tenant.Tenant, impact session.Impact) []page.Text 
 	return append(changes, effect("frozen"))
 }
 
-// endpointsOf returns the hosts and ports that a tenant's URLs allow, each once.
+// endpointsOf returns the hosts and ports that a tenant's URLs allow, without
+// repetition.
 func endpointsOf(t tenant.Tenant) []string {
 	var endpoints []string
 	for _, raw := range t.CallbackURLs() {
@@ -176,7 +176,7 @@ func endpointsOf(t tenant.Tenant) []string {
 
 func (p *Pages) saveURLs(r *request) (*question, error) {
 	if len(r.tenant.CallbackURLs()) == 0 {
-		// A new merchant goes on to the first test session.
+		// A new merchant continues with the first test session.
 		return r.change(r.urlsQuestion(), changedURLs, fill(overviewPath, r.access.TenantID().String(), "test"), "urls_first"), nil
 	}
 	return r.change(r.urlsQuestion(), changedURLs, r.to(settingsPath), "urls_saved"), nil

@@ -15,10 +15,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestPasswordAloneReplacesNothingStronger: who knows the password of a user that
-// has a second factor can neither add a factor of their own nor remove or replace
-// one, whether the factor was there at the log-in or came later from another
-// browser.
+// TestPasswordAloneReplacesNothingStronger: a person who knows the password of a
+// user with a second factor can neither add a factor nor remove or replace one,
+// no matter whether the user's factor existed at the log-in or was added later
+// from another browser.
 func TestPasswordAloneReplacesNothingStronger(t *testing.T) {
 	for second, add := range map[string]func(t *testing.T, g *gatewaytest.Gateway, ada *gatewaytest.Staff, id uuid.UUID){
 		"passkey": func(t *testing.T, g *gatewaytest.Gateway, _ *gatewaytest.Staff, id uuid.UUID) { addPasskey(t, g, id) },
@@ -84,15 +84,15 @@ func TestPasswordAloneReplacesNothingStronger(t *testing.T) {
 	}
 }
 
-// TestRemovedFactorLeavesNothingStrong: with the last second factor, live mode
-// closes and the other log-ins end, and the password does not confirm live acts;
-// while the user has another, all stays as it was.
+// TestRemovedFactorLeavesNothingStrong: when the last second factor is removed,
+// live mode closes, the other log-ins end, and the password does not confirm live
+// acts. As long as the user has another one, nothing changes.
 func TestRemovedFactorLeavesNothingStrong(t *testing.T) {
 	for what, tt := range map[string]struct {
 		passkeys int
 		app      bool
 		remove   string // or a passkey
-		strong   bool   // after
+		strong   bool   // afterwards
 	}{
 		"the app":                 {app: true, remove: "totp"},
 		"the passkey":             {passkeys: 1},
@@ -143,7 +143,7 @@ func TestRemovedFactorLeavesNothingStrong(t *testing.T) {
 	}
 }
 
-// strongLogin stores a log-in by passkey, freshly confirmed, and returns its
+// strongLogin stores a recently confirmed log-in by passkey and returns its
 // cookie.
 func strongLogin(t *testing.T, g *gatewaytest.Gateway, userID uuid.UUID) string {
 	t.Helper()

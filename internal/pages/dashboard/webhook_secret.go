@@ -12,7 +12,7 @@ var rotateForm = &form{
 	fields: []field{{name: "overlap", kind: "select", options: overlapNames, hint: true}},
 }
 
-// secretForm asks before secrets are shown.
+// secretForm asks for confirmation before secrets are shown.
 var secretForm = &form{name: "secret", again: true}
 
 func (p *Pages) webhookSecret() feature {

@@ -66,7 +66,7 @@ type webhooksView struct {
 	Here, TestEvent, Certify, Resend, Reveal, Rotate, Debug string
 }
 
-// endpointView is a destination and how it fares.
+// endpointView is a destination and its state.
 type endpointView struct {
 	webhook.Endpoint
 	Current bool // it is the registered URL
@@ -124,7 +124,7 @@ func (p *Pages) showWebhooks(r *request) error {
 	return r.render(http.StatusOK, "webhooks", v)
 }
 
-// page sets the addresses of the pages before and after.
+// page sets the addresses of the previous and the next page.
 func (v *webhooksView) page(query url.Values, next string) {
 	kept := url.Values{}
 	for name, value := range map[string]string{"status": string(v.Filter.Status), "class": string(v.Filter.Class)} {
@@ -142,7 +142,7 @@ func (v *webhooksView) page(query url.Values, next string) {
 	}
 }
 
-// endpoints returns the registered URL and the earlier ones that fail.
+// endpoints returns the registered URL and earlier ones that fail.
 func (p *Pages) endpoints(r *request) ([]endpointView, error) {
 	failing, err := p.cfg.Webhooks.Endpoints(r.ctx(), r.deliveries())
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // TestFailedDeliveriesAreSentAgain: the receiver fails with an answer full of
-// markup, the page says so, the receiver is mended, and everything is sent.
+// markup, the page shows it, the receiver is repaired, and everything is sent.
 func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		var mended atomic.Bool
@@ -80,7 +80,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 	}, "AGEGATE_WEBHOOK_RETRY_TEST=1s")
 }
 
-// TestEndpointIsEnabled: what waited is sent.
+// TestEndpointIsEnabled: enabling an endpoint sends the waiting events.
 func TestEndpointIsEnabled(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	receiver := gatewaytest.NewReceiver(t)
@@ -117,7 +117,7 @@ func TestSecretsAreReplacedWithoutLoss(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// On SQLite the timestamp is of the clock that the test moves.
+			// On SQLite the timestamp comes from the clock that the test moves.
 			if err := wh.VerifyIgnoringTimestamp(got.Body, got.Header); err != nil {
 				t.Errorf("webhook %d: %v", n, err)
 			}
@@ -125,7 +125,7 @@ func TestSecretsAreReplacedWithoutLoss(t *testing.T) {
 		pass()
 		res, body := d.fill(t, "/test/webhooks/rotate", 200, "overlap", "24h")
 		rotated := mustShow(t, res, body)
-		pass() // still with the old one
+		pass() // still signed with the old one
 		webhookSecret = rotated
 		pass()
 		res, body = d.fill(t, "/test/redirect-secret/stage", 200)

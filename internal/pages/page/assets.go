@@ -31,11 +31,11 @@ type asset struct {
 	body, gzip []byte
 }
 
-// Source is files to serve.
+// Source is a set of files to serve.
 type Source struct {
 	Files fs.FS
 	// Names are the files to serve; nil serves all. A name that ends in .gz is
-	// served without the suffix, in this compression to clients that take it.
+	// served without that suffix, compressed, to clients that accept gzip.
 	Names []string
 }
 
@@ -44,7 +44,7 @@ type Source struct {
 func LoadAssets(mount string, sources ...Source) (*Assets, error) {
 	a := &Assets{mount: mount, files: map[string]asset{}}
 	hash := sha256.New()
-	packer, err := gzip.NewWriterLevel(nil, gzip.BestCompression) // one for all: it holds 800 kB of tables
+	packer, err := gzip.NewWriterLevel(nil, gzip.BestCompression) // one for all files, because it holds 800 kB of tables
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func (s Source) names() ([]string, error) {
 	return names, err
 }
 
-// newAsset returns a file, plain and compressed by packer, and the name that it is
-// served under.
+// newAsset returns a file, plain and compressed by packer, and the name under
+// which it is served.
 func newAsset(name string, data []byte, packer *gzip.Writer) (string, asset, error) {
 	plain, packed := data, data
 	var err error
@@ -134,7 +134,7 @@ func gunzipped(packed []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Base is the URL path that the files lie below, without a trailing slash.
+// Base is the URL path above the files, without a trailing slash.
 func (a *Assets) Base() string { return a.base }
 
 // Register mounts the files, with the middlewares given.
@@ -142,7 +142,7 @@ func (a *Assets) Register(e *echo.Echo, middlewares ...echo.MiddlewareFunc) {
 	e.Match([]string{http.MethodGet, http.MethodHead}, a.mount+"/*", a.serve, middlewares...)
 }
 
-// KeepForever lets browsers and proxies keep a response whose address changes
+// KeepForever lets browsers and proxies cache a response whose address changes
 // with its content.
 func KeepForever(c echo.Context) {
 	c.Response().Header().Set("Cache-Control", "public, max-age=31536000, immutable")
@@ -150,8 +150,8 @@ func KeepForever(c echo.Context) {
 }
 
 // serve answers GET {mount}/{hash}/{file}. A request with the hash of another
-// build, which another replica has during an update, is answered with this
-// build's file, which must then not be cached.
+// build, which comes from another replica during an update, gets this build's
+// file, which must then not be cached.
 func (a *Assets) serve(c echo.Context) error {
 	hash, name, _ := strings.Cut(c.Param("*"), "/")
 	file, known := a.files[name]

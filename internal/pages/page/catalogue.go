@@ -13,8 +13,8 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// reference is the language that every other catalogue must match. It is also
-// used for browsers that accept none of the languages.
+// reference is the language that every other catalogue must match. Browsers that
+// accept none of the languages get it.
 const reference = "en"
 
 // Locale is one language of the pages.
@@ -110,8 +110,8 @@ type catalogue struct {
 	matcher language.Matcher
 }
 
-// loadCatalogue reads the catalogues and fails unless all of them have the
-// keys and the placeholders of the reference, and their own plural forms.
+// loadCatalogue reads the catalogues. It fails unless each has the keys and the
+// placeholders of the reference, and the plural forms of its language.
 func loadCatalogue(files fs.FS) (*catalogue, error) {
 	c, err := readLocales(files)
 	if err != nil {
@@ -182,7 +182,7 @@ func (c *catalogue) locale(name string) (*Locale, error) {
 	return l, nil
 }
 
-// read adds the texts of a file. A key that another file has is an error.
+// read adds the texts of a file. A key that another file already has is an error.
 func (l *Locale) read(files fs.FS, name string) error {
 	raw, err := fs.ReadFile(files, name)
 	if err != nil {
@@ -207,8 +207,8 @@ func (l *Locale) Has(key string) bool {
 	return ok
 }
 
-// covers reports the first difference in keys, placeholders or plural forms
-// from what ref and the language ask for.
+// covers reports the first difference from the keys and placeholders of ref and
+// from the plural forms of the language.
 func (l *Locale) covers(ref *Locale) error {
 	for _, key := range slices.Sorted(maps.Keys(l.texts)) {
 		if _, ok := ref.texts[key]; !ok {
@@ -243,8 +243,8 @@ func (c *catalogue) byTag(tag string) (*Locale, bool) {
 	return nil, false
 }
 
-// only returns the catalogue with only the languages of these tags, of which the
-// first is the default. Without any that it has, it returns itself.
+// only returns the catalogue with only the languages of these tags; the first
+// becomes the default. If it has none of them, it returns itself.
 func (c *catalogue) only(tags []string) *catalogue {
 	some := &catalogue{}
 	var order []language.Tag

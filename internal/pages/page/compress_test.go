@@ -10,7 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// A writer of gzip takes 800 kB: they are kept from one request to the next.
+// A gzip writer takes 800 kB, so writers are reused by later requests.
 func TestCompressKeepsItsWriters(t *testing.T) {
 	e := echo.New()
 	e.GET("/", func(c echo.Context) error { return c.HTML(http.StatusOK, strings.Repeat("word ", 1000)) }, Compress)

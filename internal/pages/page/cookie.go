@@ -7,8 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// CookieName returns name with the __Host- prefix where the pages are served
-// over https: the browser then accepts the cookie from this host only.
+// CookieName returns name with the __Host- prefix if the pages are served over
+// https: the browser then accepts the cookie from this host only.
 func (s *Set) CookieName(name string) string {
 	if s.secure {
 		return "__Host-" + name
@@ -16,8 +16,8 @@ func (s *Set) CookieName(name string) string {
 	return name
 }
 
-// SetCookie gives the browser a cookie that scripts cannot read and that
-// requests from other sites carry only when a link is followed.
+// SetCookie gives the browser a cookie that scripts cannot read. Requests from
+// other sites carry it only when a link is followed.
 func (s *Set) SetCookie(c echo.Context, name, value string, life time.Duration) {
 	c.SetCookie(&http.Cookie{ //nolint:gosec // Secure wherever the pages are served over https
 		Name: name, Value: value, Path: "/", MaxAge: int(life / time.Second),

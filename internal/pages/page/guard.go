@@ -8,10 +8,11 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxFormBytes is the largest form body, far more than the pages' forms need.
+// maxFormBytes is the maximum size of a form, far more than the pages' forms
+// need.
 const maxFormBytes = 4 << 10
 
-// CheckOrigin returns a 403 for an unsafe request that another site's page makes.
+// CheckOrigin returns a 403 for an unsafe request from another site's page.
 func (s *Set) CheckOrigin(req *http.Request) error {
 	if s.csrf.Check(req) != nil {
 		return echo.ErrForbidden
@@ -20,7 +21,7 @@ func (s *Set) CheckOrigin(req *http.Request) error {
 }
 
 // SameOrigin is a middleware for unsafe methods: it checks the request's origin
-// and bounds the form's size.
+// and limits the form's size.
 func (s *Set) SameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := s.CheckOrigin(c.Request()); err != nil {

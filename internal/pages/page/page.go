@@ -1,7 +1,7 @@
-// Package page holds what every set of pages shares: templates in every
-// language, the catalogues, static files, cookies, security headers and
-// protection from cross-site requests. A set brings its own layout, screens,
-// texts and template functions.
+// Package page holds what all sets of pages share: templates in every language,
+// the catalogues, static files, cookies, security headers and protection from
+// cross-site requests. A set has its own layout, screens, texts and template
+// functions.
 package page
 
 import (
@@ -16,8 +16,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// HandshakePath is where the hosted page accepts a WebSocket and ends it at once. It
-// lies next to those of the camera checks, so that proxies treat it alike.
+// HandshakePath is where the hosted page accepts a WebSocket and ends it at once.
+// It is next to the paths of the camera checks, so that proxies treat both alike.
 const HandshakePath = "/v/handshake"
 
 // Config describes a set of pages.
@@ -29,11 +29,11 @@ type Config struct {
 	Files fs.FS
 	// Screens are the screens that the handlers render.
 	Screens []string
-	// Keys are the texts that templates name by keys composed at run time.
-	// Literal keys are found in the templates. The values of these texts are not
-	// checked.
+	// Keys are the texts for which templates compose the keys at run time.
+	// Literal keys are found in the templates. The values of composed texts are
+	// not checked.
 	Keys []string
-	// Funcs are the set's template functions, besides t and texts.
+	// Funcs are the set's template functions, in addition to t and texts.
 	Funcs template.FuncMap
 	// StaticPath is where the static files are mounted, without a trailing slash.
 	StaticPath string
@@ -54,13 +54,13 @@ type Set struct {
 	csrf        *http.CrossOriginProtection
 	policy      string // Content-Security-Policy
 	permissions string
-	secure      bool // cookies carry Secure and the __Host- prefix
+	secure      bool // cookies have Secure and the __Host- prefix
 	kept        *lru.Cache[keptKey, template.HTML]
 }
 
 // New checks every template in every language. It fails if a screen is missing,
-// if a catalogue is incomplete, or if a template names a text that no
-// catalogue has or leaves out one of the text's values.
+// if a catalogue is incomplete, or if a template uses a text that no catalogue
+// has or omits one of the text's values.
 func New(cfg Config) (*Set, error) {
 	public, err := url.Parse(cfg.PublicURL)
 	if err != nil {
@@ -73,7 +73,7 @@ func New(cfg Config) (*Set, error) {
 	if s.kept, err = lru.New[keptKey, template.HTML](mostKept); err != nil {
 		return nil, err
 	}
-	// A reverse proxy may change the Host that the Origin is compared with.
+	// A reverse proxy may change the Host to which the Origin is compared.
 	if err := s.csrf.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
 		return nil, fmt.Errorf("page: public URL: %w", err)
 	}

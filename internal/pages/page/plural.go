@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// text is one entry of a catalogue: a string, or an object with a string per
-// CLDR plural form of the language, of which the value n chooses one.
+// text is one entry of a catalogue: a string, or an object with a string for each
+// CLDR plural form of the language, chosen by the value n.
 type text struct {
 	plain string
 	forms map[plural.Form]string // nil for a plain text
@@ -86,8 +86,8 @@ func numbersTo(limit int) []int {
 	return numbers
 }
 
-// complete reports a text that is empty, or whose plural forms are not exactly
-// those of the language.
+// complete reports a text that is empty, or that does not have exactly the plural
+// forms of the language.
 func (t text) complete(tag language.Tag) error {
 	for _, form := range t.all() {
 		if strings.TrimSpace(form) == "" {
@@ -112,8 +112,8 @@ func (t text) complete(tag language.Tag) error {
 
 var placeholder = regexp.MustCompile(`\{([a-z_]+)\}`)
 
-// placeholders returns the distinct names of the values that a text takes,
-// sorted. A plural text takes n, also where a form writes it as a word.
+// placeholders returns the distinct names of a text's values, sorted. A plural
+// text always has n, even if a form writes it as a word.
 func (t text) placeholders() []string {
 	var names []string
 	if t.forms != nil {

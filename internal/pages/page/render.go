@@ -19,7 +19,7 @@ import (
 type Frame struct {
 	Locale      *Locale
 	Languages   []*Locale
-	Offered     []string // tags of the languages to offer, the default first; empty: all. Set before Render
+	Offered     []string // tags of the languages to offer, the default first; empty: all. Set it before Render
 	Static      string   // base of the static files
 	Revisitable bool     // the page can be loaded again by GET, so links to it work
 }
@@ -29,11 +29,11 @@ func (f *Frame) frame() *Frame { return f }
 // View is the data of one screen: a pointer to a struct that embeds Frame.
 type View interface{ frame() *Frame }
 
-// buffers are what pages are rendered into: they would otherwise be a quarter of what a
-// page allocates.
+// buffers are reused for rendering pages. Otherwise they would be a quarter of a
+// page's allocations.
 var buffers sync.Pool
 
-// emptyBuffer returns a buffer that is to be put back.
+// emptyBuffer returns an empty buffer, which should be put back after use.
 func emptyBuffer() *bytes.Buffer {
 	b, ok := buffers.Get().(*bytes.Buffer)
 	if !ok {
@@ -58,8 +58,8 @@ func (s *Set) Render(c echo.Context, status int, screen string, v View) error {
 }
 
 // RenderPart writes one part of a screen, its template part-<name>, for a page
-// that shows the screen already and asks for what has changed. It answers 304
-// when the request has the part's ETag, and 404 for a part that is not there.
+// that already shows the screen and requests what has changed. It answers 304 if
+// the request has the part's ETag, and 404 for an unknown part.
 func (s *Set) RenderPart(c echo.Context, screen, name string, v View) error {
 	page := emptyBuffer()
 	defer buffers.Put(page)
@@ -79,19 +79,19 @@ func (s *Set) RenderPart(c echo.Context, screen, name string, v View) error {
 	return c.HTMLBlob(http.StatusOK, page.Bytes())
 }
 
-// mostKept is how many parts are kept, of some 20 kB each.
+// mostKept is how many parts are cached, about 20 kB each.
 const mostKept = 100
 
-// keptKey names a kept part.
+// keptKey identifies a cached part.
 type keptKey struct {
 	screen, part, language string
 	of                     any
 }
 
 // Kept returns one part of a screen, its template kept-<name>, as a text for the
-// screen to show. Those used last are kept: view is asked for what it shows once for each
-// language and value of key, which must be comparable and change with all that
-// the part shows.
+// screen to show. It caches the parts used last: it calls view once for each
+// language and value of key. key must be comparable and must change with
+// everything that the part shows.
 func (s *Set) Kept(c echo.Context, screen, name string, key any, view func() View) (template.HTML, error) {
 	l, _ := s.locale(c, s.catalogue)
 	k := keptKey{screen, name, l.Tag, key}
@@ -142,8 +142,8 @@ func (s *Set) fill(c echo.Context, l *Locale, screen, name string, v View, page 
 	return nil
 }
 
-// locale is the language chosen with ?lang=, which is to be remembered, chosen
-// earlier, or asked for by the browser, of those that the page offers.
+// locale is the language chosen with ?lang= (then it should be remembered),
+// chosen earlier, or requested by the browser, from those that the page offers.
 func (s *Set) locale(c echo.Context, offered *catalogue) (l *Locale, chosen bool) {
 	if l, ok := offered.byTag(c.QueryParam("lang")); ok {
 		return l, true

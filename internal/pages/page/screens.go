@@ -16,15 +16,15 @@ import (
 
 const layoutFile = "layout.html"
 
-// screens returns the templates of all screens in one language. They are one set, so
-// that what screens share is kept once; those of a screen's own file and of the layout
-// are in it for each screen, named by screenTemplate.
+// screens returns the templates of all screens in one language. They are one set,
+// so that parts shared by screens are stored once. The templates of a screen's
+// own file and of the layout are in the set once per screen, named by
+// screenTemplate.
 type screens func() (*template.Template, error)
 
-// parseScreens parses every screen in every language and checks the texts it names.
-// What it parsed is kept of no language, because parse trees are large and most
-// processes show few languages, or no page at all: the first page in a language
-// parses it again.
+// parseScreens parses every screen in every language and checks the texts that it
+// uses. It keeps no result, because parse trees are large and most processes show
+// few languages, or no page at all: the first page in a language parses it again.
 func parseScreens(cfg Config, c *catalogue) (map[string]screens, error) {
 	sets := map[string]screens{}
 	for _, l := range c.locales {
@@ -90,8 +90,8 @@ func parseLanguage(cfg Config, l *Locale) (*template.Template, error) {
 	return set, nil
 }
 
-// settle puts the texts that a template names by literal keys alone into the
-// template: a page would otherwise be rendered by hundreds of calls.
+// settle replaces texts with a literal key in a template by their values.
+// Otherwise each page would be rendered with hundreds of calls.
 func (l *Locale) settle(node parse.Node) {
 	switch n := node.(type) {
 	case *parse.ListNode:
@@ -143,8 +143,8 @@ func keyOf(command *parse.CommandNode) (string, bool) {
 	return key.Text, true
 }
 
-// addScreen adds the templates of the layout and of a screen's file, which may
-// replace those of the layout, to the set.
+// addScreen adds the templates of the layout and of a screen's file to the set.
+// The file may replace templates of the layout.
 func addScreen(set *template.Template, files fs.FS, file string, funcs template.FuncMap) error {
 	own, err := template.New("").Funcs(funcs).ParseFS(files, layoutFile, file)
 	if err != nil {
@@ -176,15 +176,14 @@ func rename(node parse.Node, names map[string]string) {
 	}
 }
 
-// textCall is a call of t with a literal key, and the names of the values that
-// it gives.
+// textCall is a call of t with a literal key, and the names of its values.
 type textCall struct {
 	key    string
 	values []string
 }
 
-// check reports a call of a text that does not exist or whose placeholders are
-// not all given.
+// check reports a call with a text that does not exist or with a missing
+// placeholder.
 func (l *Locale) check(call textCall) error {
 	text, ok := l.texts[call.key]
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// attempt is a camera check, with what it has written to its session.
+// attempt is a camera check together with what it has written to its session.
 type attempt struct {
 	Capture
 	pages *Pages
@@ -22,11 +22,11 @@ type attempt struct {
 	family  drift.Family
 	counted bool // how it ended is counted
 
-	begun bool // the challenge: an attempt is counted
-	open  bool // it is counted, and nothing has ended it
-	last  bool // no attempt follows it
+	begun bool // the challenge has begun: the attempt counts
+	open  bool // the attempt counts and has not ended
+	last  bool // no attempt can follow it
 
-	returned bool // it was taken back
+	returned bool // the attempt was taken back
 }
 
 // take implements exam.
@@ -51,7 +51,7 @@ func (a *attempt) record(ctx context.Context, step photo.Step) (*onwardMessage, 
 	return message, nil
 }
 
-// write writes what a step means for the session and reports whether the page
+// write writes the effect of a step on the session and reports whether the page
 // has to move on.
 func (a *attempt) write(ctx context.Context, step age.Step) (moved bool, err error) {
 	if step.AttemptStarted {
@@ -92,7 +92,7 @@ func (a *attempt) settle(ctx context.Context, step age.Step) error {
 	case age.VerdictSpoof:
 		_, err := sessions.Strike(ctx, a.visit.sess, a.visit.claim)
 		return err
-	default: // unless the attempt was the last, the page offers another
+	default: // the page offers another attempt, unless this was the last
 		return a.conclude(ctx, step.Unserved)
 	}
 	return persist(ctx, func() error {
@@ -121,7 +121,7 @@ func (a *attempt) count(ended drift.Outcome, years float64) {
 	a.counted = true
 }
 
-// finish implements exam: it ends an attempt that no verdict has ended.
+// finish implements exam: it ends an attempt that has no verdict.
 func (a *attempt) finish(ctx context.Context, code websocket.StatusCode) (returned bool) {
 	if a.open && !unserved(code) && code != closeTakenOver { // the shopper has left
 		a.count(drift.Left, 0)
@@ -132,14 +132,15 @@ func (a *attempt) finish(ctx context.Context, code websocket.StatusCode) (return
 	return a.returned
 }
 
-// unserved reports that a stream is closed with this code because the server
-// does not serve it to its end.
+// unserved reports whether this close code means that the server did not serve
+// the stream to its end.
 func unserved(code websocket.StatusCode) bool {
 	return code == websocket.StatusTryAgainLater || code == websocket.StatusGoingAway
 }
 
-// conclude ends an attempt without a result. One that the server did not serve
-// to its end is taken back; the last one otherwise ends the camera check.
+// conclude ends an attempt without a result. If the server did not serve it to
+// its end, the attempt is taken back; otherwise, the last attempt ends the camera
+// check.
 func (a *attempt) conclude(ctx context.Context, unserved bool) error {
 	if !a.open || !unserved && !a.last {
 		return nil
@@ -158,9 +159,9 @@ func (a *attempt) conclude(ctx context.Context, unserved bool) error {
 	return err
 }
 
-// persist calls write again when the database does not answer: what a camera
-// check has come to must not be lost to a short failure. write decides on the
-// session's row, so that a second call does no harm.
+// persist repeats write if the database does not answer, so that a short failure
+// does not lose the result of a camera check. write decides on the session's row,
+// so a second call does no harm.
 func persist(ctx context.Context, write func() error) error {
 	for pause := time.Second; ; pause *= 2 {
 		err := write()

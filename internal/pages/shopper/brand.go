@@ -11,10 +11,10 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Operator is who runs the gateway, as shown to shoppers.
+// Operator is the operator of the gateway, as shown to shoppers.
 type Operator struct {
 	Name  string       // empty: not shown
-	Links tenant.Links // shown where the tenant has set none
+	Links tenant.Links // shown if the tenant has set none
 }
 
 // footerLink is a link of the footer; its text is page.<Kind>.
@@ -34,7 +34,7 @@ func footerLinks(l tenant.Links) []footerLink {
 	return links
 }
 
-// look is the part of a page's layout that comes from a merchant's brand.
+// look is the part of a page's layout that is determined by a merchant's brand.
 type look struct {
 	Shop       string       // the merchant, as the logo's alternative text
 	Logo       string       // path of the logo, or empty
@@ -61,7 +61,7 @@ func stylesheetOf(c brand.Colour) string {
 }
 
 // showBrand answers GET /brand/{colour}-{hash}.css and /brand/{hash}.png. Both
-// name their content, so browsers may keep them for ever.
+// addresses identify their content, so browsers may cache them for ever.
 func (p *Pages) showBrand(c echo.Context) error {
 	name := c.Param("file")
 	if hash, ok := strings.CutSuffix(name, ".png"); ok {
@@ -77,8 +77,8 @@ func (p *Pages) showBrand(c echo.Context) error {
 	if err != nil || !strings.HasSuffix(name, ".css") {
 		return echo.ErrNotFound
 	}
-	// A replica of another version may derive other shades: its own, which must
-	// not be cached under this name.
+	// A replica of another version may derive other shades. This replica answers
+	// with its own, which must not be cached under this name.
 	if c.Request().URL.Path == stylesheetOf(colour) {
 		page.KeepForever(c)
 	}

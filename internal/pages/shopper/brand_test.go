@@ -43,7 +43,7 @@ func TestOperatorIsNamed(t *testing.T) {
 		`<a href="https://age.example/privacy?a=1&amp;b=2" target="_blank" rel="noopener noreferrer" data-testid="privacy">`,
 		`<a href="https://age.example/help" target="_blank" rel="noopener noreferrer" data-testid="help">`)
 
-	// The tenant's own come before the operator's, one by one.
+	// Each link of the tenant takes precedence over the operator's.
 	own, terms := "https://shop.example/privacy", "https://shop.example/terms"
 	f.set(tenant.Changes{PrivacyURL: &own, TermsURL: &terms})
 	page := f.browser().get(link).body
@@ -51,7 +51,7 @@ func TestOperatorIsNamed(t *testing.T) {
 	if strings.Contains(page, "age.example/privacy") {
 		t.Error("two privacy notices")
 	}
-	// A page that belongs to no session has the operator's alone.
+	// A page without a session has only the operator's links.
 	a := f.browser().get(f.server.URL + "/v/" + strings.Repeat("x", 43))
 	contains(t, a.body, `href="https://age.example/help"`)
 }
@@ -114,15 +114,16 @@ func TestUnknownBrandFiles(t *testing.T) {
 			t.Errorf("%s: %d", name, a.StatusCode)
 		}
 	}
-	// Another version's name for a colour gets this one's sheet, uncached.
+	// A name from another version for a colour gets this version's style sheet,
+	// uncached.
 	a := f.browser().get(f.server.URL + "/brand/ffd400-" + strings.Repeat("0", 32) + ".css")
 	if a.StatusCode != http.StatusOK || strings.Contains(a.Header.Get("Cache-Control"), "immutable") {
 		t.Errorf("%d %s", a.StatusCode, a.Header.Get("Cache-Control"))
 	}
 }
 
-// A pass is shown after the camera, and then leads on; the link itself
-// redirects at once, as a forced result and a browser without scripts need.
+// A pass is shown after the camera and then redirects. The link itself redirects
+// at once, as a forced result and a browser without scripts need.
 func TestAPassIsShownForAMoment(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, verdict(age.VerdictMet, 40)))
 	link := f.session(true)
@@ -143,7 +144,7 @@ func TestAPassIsShownForAMoment(t *testing.T) {
 	if a.StatusCode != http.StatusSeeOther || !strings.HasPrefix(a.Header.Get("Location"), "https://shop.example/done?") {
 		t.Errorf("the link answers %d %s", a.StatusCode, a.Header.Get("Location"))
 	}
-	// Another browser learns nothing of the result.
+	// Another browser does not see the result.
 	f.browser().get(link+"/camera").leadsTo(t, strings.TrimPrefix(link, f.server.URL))
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// visit is one request for a session: the session, its merchant and whether
-// this browser is the one the session belongs to.
+// visit is one request for a session: the session, its merchant, and whether the
+// session belongs to this browser.
 type visit struct {
 	sess   session.Session
 	tenant tenant.Tenant
@@ -34,8 +34,8 @@ func (p *Pages) visit(c echo.Context) (visit, error) {
 	return v, err
 }
 
-// at returns the handler of a page. Visits that it does not fit, or does not fit
-// any more, lead to the session's own page; without fits, it fits all.
+// at returns the handler of a page. Visits that do not fit the page, or no longer
+// do, are redirected to the session's own page. If fits is nil, all visits fit.
 func (p *Pages) at(fits func(visit) bool, answer func(echo.Context, visit) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		v, err := p.visit(c)
@@ -49,12 +49,12 @@ func (p *Pages) at(fits func(visit) bool, answer func(echo.Context, visit) error
 	}
 }
 
-// on fits the visits that are shown a screen.
+// on returns a function that fits visits whose session shows a screen.
 func (p *Pages) on(shown screen) func(visit) bool {
 	return func(v visit) bool { return p.screenOf(v) == shown }
 }
 
-// toSession leads to the session's own page.
+// toSession redirects to the session's own page.
 func (p *Pages) toSession(c echo.Context, v visit) error { return p.onward(c, v, v.path) }
 
 // refused returns session.ErrDisabled if the session's tenant is disabled.
@@ -87,7 +87,7 @@ func (p *Pages) anyVisit(c echo.Context) (visit, error) {
 	return v, nil
 }
 
-// merchant is the merchant's name, as shoppers know it.
+// merchant is the merchant's name as shown to shoppers.
 func (v visit) merchant() string { return cmp.Or(v.brand.Name, v.tenant.Name) }
 
 // status is the session's status now.
@@ -100,8 +100,8 @@ func (p *Pages) cookieName(linkHash []byte, kind string) string {
 }
 
 // greet sets the cookie with which the browser will claim the session. Opening
-// the link does not claim it. The cookie is set that early because a form that
-// is sent twice must claim the session once.
+// the link does not claim it. The cookie is set this early because a form that is
+// sent twice must claim the session only once.
 func (p *Pages) greet(c echo.Context, v *visit) error {
 	if v.cookie != "" || v.sess.BrowserHash != nil {
 		return nil
@@ -115,8 +115,8 @@ func (p *Pages) greet(c echo.Context, v *visit) error {
 	return nil
 }
 
-// claim ties the session to this browser, unless another one came first; the
-// visit's owner flag then says whose it is.
+// claim binds the session to this browser, unless another one came first. The
+// visit's owner flag then says whether it did.
 func (p *Pages) claim(c echo.Context, v *visit) error {
 	if v.owner || v.sess.BrowserHash != nil {
 		return nil

@@ -15,22 +15,22 @@ type cameraView struct {
 	layout
 	exit
 	Camera   string        // path of this page
-	Handover string        // path of the hand-over to a phone; empty when there is none
-	Without  string        // path of the form that goes on without the camera
+	Handover string        // path of the hand-over to a phone; empty if there is none
+	Without  string        // path of the form that continues without the camera
 	OnPhone  bool          // this is the phone of a hand-over
 	Photo    bool          // a document is filmed first
-	Back     string        // path of the other ways, for a document; empty on a phone
-	Refused  photo.Outcome // why the last document was refused; empty for none
+	Back     string        // path of the other ways to prove the age by document; empty on a phone
+	Refused  photo.Outcome // why the last document was refused; empty if none was
 	Again    bool          // an earlier attempt of this session ended without a result
 	Astray   bool          // because the head did not follow the prompts
 	Left     int           // attempts left
 	Troubles []string
-	Browser  string // one of families, or empty
+	Browser  string // one of families; may be empty
 }
 
-// cameraFiles are the script of the camera page and all that it imports. They
-// are asked for at once, and while the introduction is read, because each step
-// from import to import costs a slow network's whole delay.
+// cameraFiles are the script of the camera page and everything that it imports.
+// They are loaded at once, while the introduction is read, because each import
+// costs a slow network's full delay.
 var cameraFiles = []string{
 	"camera.js", "announce.js", "dom.js", "extend.js", "guide.js", "machine.js", "media.js", "signal.js", "stream.js",
 }
@@ -41,15 +41,15 @@ var troubles = []string{
 	"missing", "refused", "in_use", "frozen", "insecure", "embedded", "unplugged", "failed", "network", "waiting", "other_tab",
 }
 
-// troubleView is one trouble screen. Handover and Without are empty where
-// waiting helps.
+// troubleView is one trouble screen. Handover and Without are empty if waiting
+// helps.
 type troubleView struct {
 	exit
 	Kind      string
 	Handover  string
 	Without   string
 	Back      string
-	Browser   string // whose way to allow the camera is told; empty: in general
+	Browser   string // the browser whose way to allow the camera is explained; empty: in general
 	LinkFirst bool   // another browser of this device can do what this one cannot
 }
 
@@ -75,8 +75,8 @@ func troubleOf(v *cameraView, kind string) troubleView {
 // blocked camera is allowed.
 var families = []string{"ios", "android", "firefox", "chrome", "safari"}
 
-// familyOf returns the family of a browser by its User-Agent header, or "". All
-// browsers of iPhones are alike in this, and most of Android.
+// familyOf returns the family of a browser from its User-Agent header, or "". All
+// browsers on iPhones work alike in this, and most on Android.
 func familyOf(userAgent string) string {
 	for _, mark := range []struct{ of, family string }{
 		{"iPhone", "ios"}, {"iPad", "ios"}, {"Android", "android"}, {"Firefox/", "firefox"}, {"Chrome/", "chrome"}, {"Safari/", "safari"},
@@ -88,8 +88,8 @@ func familyOf(userAgent string) string {
 	return ""
 }
 
-// renderCamera shows the camera step, as GET /v/{token}/camera does. After the
-// check it leads on to the page of the result; a pass is shown for a moment first.
+// renderCamera shows the camera step of GET /v/{token}/camera. After the check it
+// leads to the page of the result; a pass is shown for a moment first.
 func (p *Pages) renderCamera(c echo.Context, v visit) error {
 	view := p.cameraViewOf(c, v)
 	view.Step, view.Steps = stepsOf(v), stepsOf(v)
@@ -109,8 +109,8 @@ func (p *Pages) cameraViewOf(c echo.Context, v visit) *cameraView {
 	return view
 }
 
-// goWithout ends the camera check of a visit that may make it, as
-// POST /v/{token}/without-camera does: the cutoff counts as not met.
+// goWithout ends the camera check of a visit that may make it, for POST
+// /v/{token}/without-camera. The cutoff counts as not met.
 func (p *Pages) goWithout(c echo.Context, v visit) (err error) {
 	if p.capturable(v) {
 		v.sess, err = p.cfg.Sessions.Resolve(c.Request().Context(), v.sess, session.NoEstimate(v.claim))
@@ -125,7 +125,7 @@ func (p *Pages) goWithout(c echo.Context, v visit) (err error) {
 func assisted(c echo.Context) bool { return c.QueryParam("assisted") == "1" }
 
 // capturable reports whether this browser may make a camera check now. The
-// consent screen comes before the camera but is no condition of it.
+// consent screen is shown before the camera but does not have to be answered.
 func (p *Pages) capturable(v visit) bool {
 	s := p.screenOf(v)
 	return s == screenCamera || s == screenConsent

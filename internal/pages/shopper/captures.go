@@ -13,16 +13,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// captures are the camera checks of this process: a bounded number of them, a
-// quarter of which no single tenant can take, and one for each session. Those
-// that can be served at a usable rate have a place; the others wait in line.
-// A second replica may run one more for the same session; the limit of attempts
-// and the first result hold for both.
+// captures are the camera checks of this process: a limited number, at most a
+// quarter of it for one tenant, and one for each session. Checks that can be
+// served at a usable rate have a place; the others wait in line. Another replica
+// may run one more for the same session; the limit of attempts and the first
+// result apply to both.
 type captures struct {
-	limit  int           // of checks, with and without a place
+	limit  int           // maximum number of checks, with and without a place
 	places func() int    // how many can be served now, at least one
-	tenure time.Duration // within which a check is not taken over
-	grace  time.Duration // for which a lost connection keeps its turn in line
+	tenure time.Duration // time within which a check cannot be taken over
+	grace  time.Duration // time for which a lost connection keeps its turn in line
 
 	mu      sync.Mutex
 	checks  map[uuid.UUID]*check // by session
@@ -33,17 +33,17 @@ type captures struct {
 // check is the camera check of one session, on one connection.
 type check struct {
 	sess   session.Session
-	since  time.Time // in line; a connection that takes over keeps it
+	since  time.Time // in line since then; a connection that takes over keeps it
 	opened time.Time
-	link   *link                   // nil after the connection was lost
+	link   *link                   // nil if the connection was lost
 	cancel context.CancelCauseFunc // of the work on its frames
 	placed bool
-	news   chan int // the latest place in line, 0 for one before the camera
+	news   chan int // the latest place in line, 0 for one in front of the camera
 	told   int
 }
 
 // Times of the line. A lost connection frees its place at once, but a page that
-// is back within the grace goes on where it was in line.
+// returns within the grace keeps its turn in line.
 const (
 	tenure = time.Second
 	grace  = 15 * time.Second
@@ -54,10 +54,10 @@ func newCaptures(limit int, places func() int) *captures {
 }
 
 // enter registers a check; leave must be called when its handler returns. An
-// earlier check of the same session ends, and its turn in line or its place
-// passes to this one. It reports false when no more checks are taken, or when
-// the earlier one has only begun: a page that takes over in a loop would cost
-// much more than one that sends frames.
+// earlier check of the same session ends and passes its turn in line or its place
+// on. enter reports false when no more checks are accepted, or when the earlier
+// one has just begun: a page that takes over in a loop would cost much more than
+// one that sends frames.
 func (c *captures) enter(sess session.Session, l *link, cancel context.CancelCauseFunc) (k *check, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func (c *captures) enter(sess session.Session, l *link, cancel context.CancelCau
 	return k, true
 }
 
-// leave says that the handler of a check returns.
+// leave must be called when the handler of a check returns.
 func (c *captures) leave() { c.idle.Done() }
 
 // hasRoom reports whether a tenant may have one more check.
@@ -94,8 +94,8 @@ func (c *captures) hasRoom(tenant uuid.UUID) bool {
 	return len(c.checks) < c.limit && own < c.limit-c.limit/4
 }
 
-// end ends a check. Its place is free at once, however slowly the peer lets go
-// of the connection.
+// end ends a check. Its place is free at once, even if the peer closes the
+// connection slowly.
 func (c *captures) end(k *check, code websocket.StatusCode, reason string) {
 	link := k.link
 	c.mu.Lock()
@@ -106,7 +106,8 @@ func (c *captures) end(k *check, code websocket.StatusCode, reason string) {
 }
 
 // lose frees the place of a check whose connection was lost, or that the server
-// could not serve. It stays in line for the grace, so that its page can come back.
+// could not serve. The check stays in line for the grace, so that its page can
+// return.
 func (c *captures) lose(k *check, code websocket.StatusCode, reason string) {
 	defer k.link.close(code, reason)
 	c.mu.Lock()
@@ -125,8 +126,8 @@ func (c *captures) lose(k *check, code websocket.StatusCode, reason string) {
 	c.admit()
 }
 
-// remove takes a check out and cancels its work; the cause says how the
-// connection is closed. c.mu is held.
+// remove removes a check and cancels its work; the cause says how to close the
+// connection. The caller holds c.mu.
 func (c *captures) remove(k *check, code websocket.StatusCode, reason string) {
 	if c.checks[k.sess.ID] != k {
 		return
@@ -137,8 +138,8 @@ func (c *captures) remove(k *check, code websocket.StatusCode, reason string) {
 	}
 }
 
-// release removes a check and closes its connection, if there is one. c.mu is
-// held.
+// release removes a check and closes its connection, if there is one. The caller
+// holds c.mu.
 func (c *captures) release(k *check, code websocket.StatusCode, reason string) {
 	c.remove(k, code, reason)
 	if k.link != nil {
@@ -156,22 +157,22 @@ func (c *captures) stop(session uuid.UUID, code websocket.StatusCode, reason str
 	}
 }
 
-// review gives out the places that have become free because frames take less
-// time than before.
+// review assigns places that have become free because frames take less time than
+// before.
 func (c *captures) review() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.admit()
 }
 
-// admit gives out free places and informs those in line where they are. The next
-// place goes to the tenant with the fewest, and within a tenant to who has
-// waited longest. While a tenant has less than its share of the places, others
-// that hold more than theirs do not keep it waiting. c.mu is held.
+// admit assigns free places and sends the waiting pages their place in line. The
+// next place goes to the tenant with the fewest places, and within a tenant to
+// the check that has waited longest. While a tenant has less than its share,
+// others with more than theirs cannot keep it waiting. The caller holds c.mu.
 func (c *captures) admit() {
 	held, waits := map[uuid.UUID]int{}, []*check{}
 	for _, k := range c.checks {
-		held[k.sess.TenantID] += 0 // every tenant counts for the shares
+		held[k.sess.TenantID] += 0 // every tenant counts when shares are computed
 		if k.placed {
 			held[k.sess.TenantID]++
 		} else {
@@ -182,8 +183,8 @@ func (c *captures) admit() {
 		return
 	}
 	slices.SortFunc(waits, func(a, b *check) int { return a.since.Compare(b.since) })
-	// A check's rank is how many of its tenant's come before it, those with a
-	// place included, but not those that are lost. Giving out places in this order
+	// A check's rank is how many checks of its tenant come before it, including
+	// those with a place, but not lost ones. Assigning places in this order
 	// changes no rank.
 	rank, next := map[*check]int{}, map[uuid.UUID]int{}
 	for _, k := range waits {
@@ -218,7 +219,7 @@ func (c *captures) admit() {
 	}
 }
 
-// tell replaces the news of a check's place in line.
+// tell replaces the unsent news of a check's place in line.
 func (k *check) tell(place int) {
 	if place == k.told {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// A client that says nothing any more, not even that it has read the server's
-// end of the stream, does not keep its place.
+// A client that sends nothing, not even the answer to the server's close, loses
+// its place.
 func TestASilentClientLosesItsPlace(t *testing.T) {
 	silent := &silenced{script: script{steps: []age.Step{stepFraming}}}
 	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture { return silent })
@@ -26,7 +26,7 @@ func TestASilentClientLosesItsPlace(t *testing.T) {
 	f.waitForPlaces(0)
 }
 
-// silenced ends the patience with its client at the first frame.
+// silenced stops waiting for its client at the first frame.
 type silenced struct {
 	script
 	budget *budget
@@ -37,7 +37,7 @@ func (s *silenced) Add(ctx context.Context, frame age.Frame) (age.Step, error) {
 	return s.script.Add(ctx, frame)
 }
 
-// waitForPlaces waits until so many places are taken.
+// waitForPlaces waits until n places are taken.
 func (f *fixture) waitForPlaces(n int) {
 	f.t.Helper()
 	for limit := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
@@ -55,7 +55,7 @@ func (f *fixture) waitForPlaces(n int) {
 
 func TestASecondTabTakesOver(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming, stepFraming))
-	f.pages.captures.limit = 1 // the place of the first is the second's
+	f.pages.captures.limit = 1 // the first one's place passes to the second
 	shopper := f.browser()
 	link, first := f.begun(shopper)
 	second := shopper.opened(link)
@@ -64,8 +64,8 @@ func TestASecondTabTakesOver(t *testing.T) {
 	second.read()
 }
 
-// The frame of a tab that was taken over is dropped, whether it is being looked
-// at or waits for its turn; the tab hears why.
+// The frame of a tab that was taken over is dropped, whether the models are
+// looking at it or it waits for its turn. The tab is told why.
 func TestATakeOverCancelsTheOldWork(t *testing.T) {
 	old := &stuck{begun: make(chan struct{}), ended: make(chan error, 1)}
 	checks := []Capture{old, &script{steps: []age.Step{stepFraming}}}
@@ -87,7 +87,7 @@ func TestATakeOverCancelsTheOldWork(t *testing.T) {
 	second.read()
 }
 
-// stuck is a check that waits for its turn as long as it may.
+// stuck is a check that waits for its turn until its context ends.
 type stuck struct {
 	script
 	begun chan struct{}
@@ -149,7 +149,7 @@ func TestATenantLeavesPlacesToOthers(t *testing.T) {
 	}
 }
 
-// Closing drops the frames that wait for their turn.
+// Closing drops frames that wait for their turn.
 func TestCloseCancelsWaitingWork(t *testing.T) {
 	old := &stuck{begun: make(chan struct{}), ended: make(chan error, 1)}
 	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture { return old })

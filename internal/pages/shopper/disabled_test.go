@@ -13,7 +13,7 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// disable turns the fixture's tenant off.
+// disable disables the fixture's tenant.
 func (f *fixture) disable() {
 	f.t.Helper()
 	must(f.t, f.tenants.SetDisabled(f.t.Context(), audit.System("test"), f.tenant.ID, true, ""))
@@ -81,7 +81,7 @@ func TestPagesOfADisabledTenant(t *testing.T) {
 func TestStreamsOfADisabledTenant(t *testing.T) {
 	tests := []struct {
 		name    string
-		frames  uint32 // sent before the tenant is disabled
+		frames  uint32 // frames sent before the tenant is disabled
 		verdict age.Step
 	}{
 		{"before the attempt", 0, stepBegun},

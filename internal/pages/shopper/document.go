@@ -11,18 +11,18 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// documentView is the choice among the ways of the document check.
+// documentView is the choice between the ways of the document check.
 type documentView struct {
 	layout
 	exit
 	TargetAge int
-	Ways      []session.Way // none: the check can only be declined
-	Refused   wallet.Reason // of the last document; empty for none
+	Ways      []session.Way // if empty, the check can only be declined
+	Refused   wallet.Reason // of the last document; empty if there was none
 	UsedUp    bool          // no camera time is left for documents
 }
 
-// offerDocument writes the choice. The query says why the last document was
-// refused; another value shows nothing.
+// offerDocument shows the choice. The query says why the last document was
+// refused; an unknown value shows nothing.
 func (p *Pages) offerDocument(c echo.Context, v visit) error {
 	ways, err := p.ways(c, v)
 	if err != nil {
@@ -37,7 +37,7 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 	return p.render(c, http.StatusOK, "document", view)
 }
 
-// ways returns the ways that a session can take.
+// ways returns the ways that are open to a session.
 func (p *Pages) ways(c echo.Context, v visit) (ways []session.Way, err error) {
 	if p.walletable(v) {
 		available, err := p.cfg.Wallets.Available(c.Request().Context(), v.sess)
@@ -54,14 +54,14 @@ func (p *Pages) ways(c echo.Context, v visit) (ways []session.Way, err error) {
 	return ways, nil
 }
 
-// walletable reports whether a wallet may be asked for a session, if one is
+// walletable reports whether a session may be checked by wallet, if one is
 // available.
 func (p *Pages) walletable(v visit) bool {
 	return p.cfg.Wallets != nil && p.screenOf(v) == screenDocument && v.tenant.Allows(string(session.WayWallet))
 }
 
-// document answers POST /v/{token}/document: the shopper takes a way or declines
-// the offer.
+// document answers POST /v/{token}/document: the shopper chooses a way or
+// declines the offer.
 func (p *Pages) document(c echo.Context, v visit) error {
 	var err error
 	next, ctx := v.path, c.Request().Context()
@@ -84,7 +84,7 @@ func (p *Pages) document(c echo.Context, v visit) error {
 		if errors.Is(err, session.ErrAnswered) {
 			return p.applyAnswer(c, v)
 		}
-		if err == nil { // the choice has withdrawn the consent to film
+		if err == nil { // choosing again has withdrawn the consent to film
 			p.documents.stop(v.sess.ID, closeReload, "the shopper has chosen again")
 		}
 	}

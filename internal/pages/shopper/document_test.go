@@ -34,8 +34,8 @@ func TestDocumentOffer(t *testing.T) {
 	shopper.get(link+"/document").leadsTo(t, path)
 }
 
-// Where no way is left, the page says so and the offer can be declined: in live
-// mode nobody is trusted at first.
+// If there is no way, the page says so and the offer can be declined: in live
+// mode no issuer is trusted at first.
 func TestNoWayIsLeft(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	link := f.session(true)
@@ -62,7 +62,7 @@ func TestDocumentChoiceMustBeKnown(t *testing.T) {
 }
 
 // A form must not lead to the merchant's site by a chain of redirects, which
-// form-action would cut.
+// form-action would block.
 func TestAFormAfterThePassLeadsOnByAPage(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	link := f.session(false)

@@ -17,9 +17,9 @@ import (
 	"github.com/coder/websocket"
 )
 
-// The tests of this file are about checks that end without an estimate.
+// The tests in this file are about checks that end without an estimate.
 
-// attempts begins so many attempts of a session, as its streams do.
+// attempts begins n attempts of a session, like its streams.
 func (f *fixture) attempts(link string, n int) {
 	f.t.Helper()
 	for range n {
@@ -38,8 +38,9 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// endsWithoutEstimate fails unless the session's camera check has ended as an
-// age refusal does, with one event and its unit settled where the session has.
+// endsWithoutEstimate fails unless the session's camera check has ended like an
+// age refusal; if the session has ended, it must have one event and a settled
+// unit.
 func (f *fixture) endsWithoutEstimate(link string) {
 	f.t.Helper()
 	s, ended := f.stored(link), 1
@@ -77,7 +78,7 @@ func (f *fixture) endsWithoutEstimate(link string) {
 	}
 }
 
-// shown is the page of a check that has ended without an estimate.
+// shown is the page after a check that ended without an estimate.
 func (f *fixture) shown() string {
 	if f.tenant.DocumentCheck {
 		return "screen-document"
@@ -85,13 +86,13 @@ func (f *fixture) shown() string {
 	return "screen-fallback"
 }
 
-// TestTheLastAttemptEndsTheCheck: however the last attempt ends without an
-// estimate.
+// TestTheLastAttemptEndsTheCheck covers all ways in which the last attempt ends
+// without an estimate.
 func TestTheLastAttemptEndsTheCheck(t *testing.T) {
 	finds := func(c *camera) { c.finds(2) }
 	tests := []struct {
 		name string
-		last age.Step // after the challenge has begun
+		last age.Step // a step after the challenge has begun
 		end  func(*camera)
 	}{
 		{"no capture", verdict(age.VerdictNoCapture, 0), finds},
@@ -126,7 +127,8 @@ func TestTheLastAttemptEndsTheCheck(t *testing.T) {
 	}
 }
 
-// TestALastAttemptThatWasCutOffWithItsServer: the next page ends the check.
+// TestALastAttemptThatWasCutOffWithItsServer: the next page that is opened ends
+// the check.
 func TestALastAttemptThatWasCutOffWithItsServer(t *testing.T) {
 	for name, settings := range map[string]tenant.Tenant{"document check off": {}, "document check on": {DocumentCheck: true, AgeVisibility: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -149,8 +151,8 @@ func TestALastAttemptThatWasCutOffWithItsServer(t *testing.T) {
 	}
 }
 
-// TestAPageGivesUpALastAttemptThatRunsElsewhere: what that finds later changes
-// nothing.
+// TestAPageGivesUpALastAttemptThatRunsElsewhere: what that attempt finds later
+// changes nothing.
 func TestAPageGivesUpALastAttemptThatRunsElsewhere(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, verdict(age.VerdictMet, 40)))
 	other := f.replica(scripted())
@@ -166,7 +168,7 @@ func TestAPageGivesUpALastAttemptThatRunsElsewhere(t *testing.T) {
 	f.endsWithoutEstimate(link)
 }
 
-// TestThePhonesLastAttempt: the desktop's page waits for it, and goes on when
+// TestThePhonesLastAttempt: the desktop's page waits for it, and continues when
 // it has ended.
 func TestThePhonesLastAttempt(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun))
@@ -197,7 +199,8 @@ func TestThePhonesPageEndsALastAttemptThatWasCutOff(t *testing.T) {
 	f.endsWithoutEstimate(link)
 }
 
-// TestReloadsBeforeTheChallengeCostNothing: not one more than MaxAttempts.
+// TestReloadsBeforeTheChallengeCostNothing: reloads before the challenge do not
+// count as attempts.
 func TestReloadsBeforeTheChallengeCostNothing(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming, stepBegun))
 	shopper := f.browser()
@@ -225,7 +228,7 @@ func TestReloadsBeforeTheChallengeCostNothing(t *testing.T) {
 	}
 }
 
-// TestAnExpiredSessionEndsItsStream: while nobody moves, too.
+// TestAnExpiredSessionEndsItsStream: even while nothing is sent.
 func TestAnExpiredSessionEndsItsStream(t *testing.T) {
 	t.Run("between two frames", func(t *testing.T) {
 		f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))

@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// forcedResults are the values of the force parameter and the results they stand for.
+// forcedResults maps the values of the parameter force to results.
 var forcedResults = map[string]session.Result{
 	"verified": session.ResultVerified,
 	"fallback": session.ResultFallback,
@@ -17,8 +17,8 @@ var forcedResults = map[string]session.Result{
 }
 
 // unforcible returns the name of the notice that refuses the values of force, or
-// "" if they are allowed. For a session that has ended every known value is
-// allowed, and its page is shown.
+// "" if they are allowed. For a session that has ended, every known value is
+// allowed and shows the session's page.
 func (p *Pages) unforcible(v visit, values []string) string {
 	result, known := forcedResults[values[0]]
 	switch {
@@ -46,25 +46,25 @@ func (p *Pages) force(c echo.Context, v visit, name string) error {
 		}
 		v.sess = after
 		if notice := p.unforcible(v, []string{name}); notice != "" && err != nil {
-			return p.refuseForce(c, notice, v) // the document check was opened meanwhile
+			return p.refuseForce(c, notice, v) // the document check was opened in the meantime
 		}
 		if err == nil && !v.owner {
-			// The session was begun in another browser, but this request
-			// decided it, so this one is led to the result.
+			// The session began in another browser, but this request decided it,
+			// so this browser sees the result.
 			if v.cookie, err = credential.NewLinkToken(p.cfg.Random); err != nil {
 				return err
 			}
 			v.sess.BrowserHash = credential.HashToken(v.cookie)
 		}
 	}
-	// The forcing browser sees the result, also when it was forced before; only the
-	// redirect stays with the browser that passed.
+	// The forcing browser sees the result, even if it was forced before; only the
+	// browser that passed gets the redirect.
 	v.owner = v.sess.Status != session.StatusPassed || v.sess.Owns(v.cookie)
 	return p.showState(c, v)
 }
 
-// isLate reports that a session had ended, or moved on, before the request
-// could change it: its state's page explains the rest.
+// isLate reports that a session had ended or moved on before the request could
+// change it. The page of its state explains this.
 func isLate(err error) bool { return errors.Is(err, session.ErrLate) }
 
 // isDisabled reports that the session's tenant is disabled.

@@ -32,7 +32,8 @@ func TestForcedOutcomes(t *testing.T) {
 			if got := f.stored(link).Status; got != test.status {
 				t.Errorf("status %s", got)
 			}
-			// Forcing again, from anywhere, changes nothing and shows the same.
+			// Forcing again, from any browser, changes nothing and shows the
+			// same.
 			f.browser().get(link+"?force=verified").shows(t, http.StatusOK, test.shows)
 			if got := f.stored(link).Status; got != test.status {
 				t.Errorf("status %s", got)
@@ -74,7 +75,7 @@ func TestForceWithTheDocumentCheck(t *testing.T) {
 			if got := f.stored(link).Status; got != session.StatusPending {
 				t.Fatalf("status %s with the check on offer", got)
 			}
-			// No cookie was kept in between.
+			// No cookie was kept between the requests.
 			a := f.browser().get(link + "?force=" + outcome)
 			if got := f.stored(link).Status; got != ends {
 				t.Errorf("status %s, want %s", got, ends)

@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "write the golden files of the pages aga
 
 type goldenScreen struct {
 	screen string
-	view   func() view // a new one for each rendering, which fills it in
+	view   func() view // returns a new view for each rendering, which fills it in
 	query  string
 }
 

@@ -13,7 +13,7 @@ import (
 	"rsc.io/qr"
 )
 
-// registerHandover mounts the pages on which a phone makes the camera check
+// registerHandover registers the pages on which a phone makes the camera check
 // for another browser.
 func (p *Pages) registerHandover(e *echo.Echo) {
 	getOrHead := []string{http.MethodGet, http.MethodHead}
@@ -35,7 +35,7 @@ type handoverView struct {
 	Address   string       // the phone's link
 	Code      string
 	Here      string // path of this browser's own camera page
-	LinkFirst bool   // the link is for another browser of this device: shown instead of the QR code
+	LinkFirst bool   // the link is for another browser on this device, so it replaces the QR code
 }
 
 // filmable reports whether this browser, or a phone in its place, may open a
@@ -82,19 +82,19 @@ func (p *Pages) showHandover(c echo.Context, v visit) error {
 	return p.render(c, http.StatusOK, "handover", view)
 }
 
-// The states of a handover as its page knows them.
+// The states of a handover in its page's script.
 const (
 	handoverWaiting = "waiting" // for a phone
 	handoverPhone   = "phone"   // a phone has it
 	handoverExpired = "expired" // nobody took it in time
-	handoverOver    = "over"    // the session's page says how it goes on
+	handoverOver    = "over"    // the session's page shows how it continues
 )
 
 // handoverState answers GET /v/{token}/handover/state, which the page polls.
 func (p *Pages) handoverState(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "no-store")
 	v, err := p.visit(c)
-	if isDisabled(err) { // the page goes on to the session's, which says so
+	if isDisabled(err) { // the page redirects to the session's page, which says so
 		return c.JSON(http.StatusForbidden, map[string]string{"state": handoverOver})
 	}
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *Pages) handoverState(c echo.Context) error {
 }
 
 func (p *Pages) handoverStateOf(c echo.Context, v visit) (session.Offer, string, error) {
-	lastRuns := p.screenOf(v) == screenUsedUp // and a phone may be making it
+	lastRuns := p.screenOf(v) == screenUsedUp // a phone may still be making it
 	if !p.filmable(v) && !lastRuns {
 		return session.Offer{}, handoverOver, nil
 	}

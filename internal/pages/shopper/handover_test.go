@@ -17,7 +17,7 @@ var (
 	shownCode    = regexp.MustCompile(`data-testid="code">(\d{4})<`)
 )
 
-// found returns what the expression finds in a page.
+// found returns the expression's match in a page.
 func found(t testing.TB, expression *regexp.Regexp, body string) string {
 	t.Helper()
 	m := expression.FindStringSubmatch(body)
@@ -63,7 +63,7 @@ func TestAPhoneMakesTheCheckAndTheDesktopIsRedirected(t *testing.T) {
 	}
 	desktop.get(link+"/handover").shows(t, http.StatusOK, "handover-phone")
 
-	f.advance(session.HandoverTTL) // the phone has what it took in time
+	f.advance(session.HandoverTTL) // the phone keeps what it accepted in time
 	c := phone.camera(phoneLink)
 	c.read()
 	c.send(frame(scriptNonce, 0))

@@ -11,33 +11,35 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxCredit is the most frames that a page may have unanswered.
+// maxCredit is the maximum number of unanswered frames of a page.
 const maxCredit = age.FramesUnderWay
 
-// The round trips from which a second frame, a third, and a fourth travel while
-// the first is looked at. On shorter ones they would only wait here and grow old;
-// with fewer of them on longer ones, a head would move unseen between two frames.
+// The round-trip times from which a second, third and fourth frame may be sent
+// before the first is answered. On shorter round trips they would only wait and
+// get old; with fewer frames on longer ones, a head could move unseen between two
+// frames.
 const (
 	far      = 100 * time.Millisecond
 	farther  = 250 * time.Millisecond
 	farthest = 375 * time.Millisecond
 )
 
-// inbox receives the messages of one page. It takes frames while the check has
-// a place and no more of them than a page may have unanswered; it drops others.
+// inbox receives the messages of one page. It accepts frames while the check has
+// a place, and only as many as a page may have unanswered; it drops the others.
 type inbox struct {
-	frames chan taken   // closed when no message comes any more
+	frames chan taken   // closed when no more messages come
 	held   atomic.Int32 // frames taken and not yet answered
 	open   atomic.Bool  // the check has a place
 	more   atomic.Bool  // the page has asked for more time
 
 	// How to close the connection, once frames is closed. StatusNormalClosure
-	// is for one that the page has closed or that was lost.
+	// means that the page closed it or that it was lost.
 	code   websocket.StatusCode
 	reason string
 }
 
-// taken is a frame for the capture, which counts only those that it gets.
+// taken is a frame for the capture. Numbers in the capture count only accepted
+// frames.
 type taken struct {
 	age.Frame
 	number uint32 // among all that the page has sent
@@ -45,8 +47,8 @@ type taken struct {
 
 func newInbox() *inbox { return &inbox{frames: make(chan taken, maxCredit)} }
 
-// receive reads messages until the connection or a budget ends, or a message
-// comes that no honest page sends. work is only waited with.
+// receive reads messages until the connection or a budget ends, or until a
+// message that no honest page sends. It uses work only to stop waiting.
 func (b *inbox) receive(work context.Context, conn *websocket.Conn, budget *budget) {
 	b.code, b.reason = b.read(work, conn, budget)
 	close(b.frames)
@@ -57,7 +59,8 @@ func (b *inbox) read(work context.Context, conn *websocket.Conn, budget *budget)
 	pace := rate.NewLimiter(rate.Every(budget.gap), budget.burst)
 	bytes, dropped := 0, uint32(0)
 	for range budget.frames {
-		// With work, an end that has a code would cut the connection instead.
+		// Reading does not use work: if its context ended, the library would cut
+		// the connection without a close code.
 		kind, message, err := conn.Read(context.WithoutCancel(work))
 		received := time.Now()
 		switch {
@@ -65,7 +68,7 @@ func (b *inbox) read(work context.Context, conn *websocket.Conn, budget *budget)
 			return websocket.StatusNormalClosure, ""
 		case kind == websocket.MessageText && string(message) == moreTime:
 			b.more.Store(true)
-			continue // it counts as a frame, so that it cannot be repeated for ever
+			continue // counts as a frame, so that it cannot be repeated for ever
 		case kind != websocket.MessageBinary:
 			return websocket.StatusUnsupportedData, "frames only"
 		}

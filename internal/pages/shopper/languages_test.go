@@ -36,8 +36,8 @@ func TestLanguageIsChosen(t *testing.T) {
 	}
 }
 
-// A merchant's choice bounds what shoppers are offered, and what they chose
-// elsewhere or their browser asks for.
+// A merchant's choice limits the languages that are offered, even if the shopper
+// chose another elsewhere or the browser requests one.
 func TestOfferedLanguages(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{Languages: []string{"de", "fr"}}, scripted())
 	link := f.session(true)
@@ -74,8 +74,8 @@ func TestLanguagesAreThoseOfTheSettings(t *testing.T) {
 	}
 }
 
-// Every guidance and prompt that the camera check can send needs a text: the
-// constants of these types in the source are the list.
+// Every guidance and prompt of the camera check needs a text. The constants of
+// these types in the source are the list.
 func TestEveryGuidanceAndPromptHasAText(t *testing.T) {
 	raw, err := fs.ReadFile(templates.Shopper(), "locales/en.json")
 	must(t, err)

@@ -17,11 +17,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// crowded returns a fixture with so many places.
+// crowded returns a fixture with the given number of places.
 func crowded(t *testing.T, places int, capture func(session.Session, bool) Capture) *fixture {
 	f := newFixture(t, tenant.Tenant{}, capture)
 	f.pages.captures.places = func() int { return places }
-	f.pages.budget.beat = time.Hour // only changes are sent
+	f.pages.budget.beat = time.Hour // so that only changes are sent
 	return f
 }
 
@@ -33,7 +33,7 @@ func (f *fixture) comes() (shopper *browser, link string, c *camera) {
 	return shopper, link, shopper.camera(link)
 }
 
-// hears fails unless the next message of each camera has the text in it.
+// hears fails unless the next message of each camera contains the text.
 func hears(t *testing.T, want string, cameras ...*camera) {
 	t.Helper()
 	for n, c := range cameras {
@@ -50,7 +50,7 @@ func TestTheLineMoves(t *testing.T) {
 	hears(t, `{"place":1}`, a)
 	_, _, b := f.comes()
 	hears(t, `{"place":2}`, b)
-	a.send(frame(scriptNonce, 0)) // nobody takes it, nothing begins
+	a.send(frame(scriptNonce, 0)) // nobody accepts it, so nothing begins
 	first.conn.CloseNow()
 	hears(t, `{"nonce":`, a)
 	hears(t, `{"place":1}`, b)
@@ -63,8 +63,8 @@ func TestTheLineMoves(t *testing.T) {
 	hears(t, `{"nonce":`, b)
 }
 
-// A page that lost its connection, or that is opened again and again, is where
-// it was in line; those after it move up once it does not come back.
+// A page that lost its connection, or that is opened repeatedly, keeps its place
+// in line. Those after it move up if it does not return.
 func TestALostConnectionKeepsItsTurn(t *testing.T) {
 	f := crowded(t, 1, scripted(stepFraming))
 	f.pages.captures.grace = time.Hour
@@ -101,7 +101,7 @@ func (f *fixture) connected(link string) int {
 }
 
 // A check whose connection is lost frees its place at once, and is the first to
-// get one when it comes back.
+// get one when it returns.
 func TestALostPlaceIsFree(t *testing.T) {
 	f := crowded(t, 1, scripted(stepFraming))
 	f.pages.captures.grace = time.Hour
@@ -129,18 +129,18 @@ func TestTheSessionExpiresInLine(t *testing.T) {
 	c.endsWith(closeReload)
 }
 
-// A page in line that does not even answer a ping loses its turn.
+// A waiting page that does not even answer a ping loses its turn.
 func TestASilentPageLosesItsTurn(t *testing.T) {
 	f := crowded(t, 1, scripted(stepFraming))
 	_, first := f.begun(f.browser())
 	f.pages.budget.beat, f.pages.budget.idle = time.Millisecond, 20*time.Millisecond
-	f.pages.captures.grace = time.Hour // which is for lost connections
+	f.pages.captures.grace = time.Hour // the grace applies only to lost connections
 	f.comes()                          // reads nothing
 	f.waitForPlaces(1)
 	first.conn.CloseNow()
 }
 
-// When frames take less time than before, the line moves without anybody leaving.
+// When frames take less time than before, the line moves although nobody leaves.
 func TestTheLineMovesWithTheMachine(t *testing.T) {
 	f := crowded(t, 1, scripted(stepFraming))
 	f.pages.budget.beat = time.Millisecond
@@ -160,8 +160,7 @@ func TestTheLineMovesWithTheMachine(t *testing.T) {
 	}
 }
 
-// Frames beyond the credit are dropped; those that are taken are answered in
-// their order.
+// Frames beyond the credit are dropped; accepted frames are answered in order.
 func TestFramesBeyondTheCreditAreDropped(t *testing.T) {
 	busy := &gated{script: script{steps: slices.Repeat([]age.Step{stepFraming}, maxCredit+1)}, open: make(chan struct{})}
 	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture { return busy })
@@ -184,7 +183,7 @@ func TestFramesBeyondTheCreditAreDropped(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	must(t, c.conn.Ping(ctx)) // the server has read what came before
+	must(t, c.conn.Ping(ctx)) // the server has read everything before this
 	close(busy.open)
 	for _, seq := range []int{0, 1, 2, 3, sent} {
 		if seq == sent {
@@ -196,7 +195,7 @@ func TestFramesBeyondTheCreditAreDropped(t *testing.T) {
 	}
 }
 
-// gated looks at no frame before it is opened.
+// gated processes no frame before it is opened.
 type gated struct {
 	script
 	open chan struct{}
@@ -218,8 +217,8 @@ func TestCreditFollowsTheRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLine lets tenants come, go, lose connections and come back in random
-// order, with a number of places that changes, and checks what the line promises.
+// TestLine lets tenants come, leave, lose connections and return in random order,
+// with a changing number of places, and checks the rules of the line.
 func TestLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		places := rapid.IntRange(1, 12).Draw(t, "places")
@@ -269,15 +268,15 @@ func TestLine(t *testing.T) {
 	})
 }
 
-// broken returns a link whose connection is gone, so that closing it is quick.
+// broken returns a link whose connection is closed, so that closing it is quick.
 func broken() *link {
 	l := &link{}
 	l.closed.Do(func() {})
 	return l
 }
 
-// fair fails unless the places are given out as the line promises. before holds
-// who had one; fair returns who has one now.
+// fair fails unless the places are assigned by the rules of the line. before
+// holds the checks that had one; fair returns those that have one now.
 func fair(t *rapid.T, c *captures, places int, before map[uuid.UUID]bool) map[uuid.UUID]bool {
 	held, first, placed, lines := map[uuid.UUID]int{}, map[uuid.UUID]*check{}, map[uuid.UUID]bool{}, map[int]bool{}
 	for id, k := range c.checks {

@@ -15,8 +15,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// closeTime is how long a peer may take to answer the end of its stream, and
-// closeBytes how much it may send meanwhile: the frame that a page was sending.
+// closeTime is how long a peer may take to answer the close of its stream, and
+// closeBytes how much it may still send: the frame that the page was sending.
 const (
 	closeTime  = 5 * time.Second
 	closeBytes = 256 << 10
@@ -25,7 +25,7 @@ const (
 // link is the connection of a stream. Several goroutines may close it.
 type link struct {
 	conn   *websocket.Conn
-	raw    *wire // beneath conn
+	raw    *wire // the connection below conn
 	closed sync.Once
 }
 
@@ -35,8 +35,8 @@ func (l *link) send(ctx context.Context, message any) error {
 	return wsjson.Write(ctx, l.conn, message)
 }
 
-// close sends the peer how the stream ended and returns when the connection is
-// gone, at most closeTime later. Only the first close counts.
+// close tells the peer how the stream ended and returns when the connection is
+// closed, at most closeTime later. Only the first close counts.
 func (l *link) close(code websocket.StatusCode, reason string) {
 	l.closed.Do(func() {
 		l.raw.limit()
@@ -44,15 +44,15 @@ func (l *link) close(code websocket.StatusCode, reason string) {
 	})
 }
 
-// wire is a network connection whose end can be bounded: in its close handshake
-// the library reads messages of any length, without a deadline.
+// wire is a network connection whose remaining read can be limited. In its close
+// handshake the library reads messages of any length, without a deadline.
 type wire struct {
 	net.Conn
 	limited atomic.Bool
-	left    atomic.Int64 // bytes that may still be read, once limited
+	left    atomic.Int64 // bytes that may still be read once limit was called
 }
 
-// limit leaves the peer closeTime and closeBytes.
+// limit bounds the remaining read by closeTime and closeBytes.
 func (w *wire) limit() {
 	w.left.Store(closeBytes)
 	w.limited.Store(true)
@@ -69,10 +69,10 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answerHandshake answers GET page.HandshakePath, by which an operator finds out
+// answerHandshake answers GET page.HandshakePath, with which an operator can test
 // whether a reverse proxy passes WebSockets: it accepts a handshake and ends the
-// connection at once. A request that is none, as a proxy leaves of one that it does
-// not pass, is answered 426.
+// connection at once. If a proxy has removed the handshake from a request, the
+// answer is 426.
 func (p *Pages) answerHandshake(c echo.Context) error {
 	conn, err := websocket.Accept(&handshake{ResponseWriter: c.Response()}, c.Request(), nil)
 	if err != nil {
@@ -83,11 +83,11 @@ func (p *Pages) answerHandshake(c echo.Context) error {
 
 // handshake is the response to a WebSocket handshake. It drops the body of a
 // refusal, because the library's texts quote the request's headers, and puts a
-// wire beneath the connection.
+// wire below the connection.
 type handshake struct {
 	http.ResponseWriter
 	refused bool
-	conn    *wire // nil until the library has taken it over
+	conn    *wire // nil until the library has taken over the connection
 }
 
 func (h *handshake) WriteHeader(status int) {

@@ -6,8 +6,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// notices are the pages that show a message and a way back, by name, with the
-// icon of each. The texts are notice.<name>.title and .body.
+// notices are the pages with a message and a way back, by name, with their icons.
+// The texts are notice.<name>.title and .body.
 var notices = map[string]string{
 	"completed":      "done",
 	"elsewhere":      "info",
@@ -30,8 +30,8 @@ type noticeView struct {
 	exit
 	Name  string
 	Icon  string
-	Check string // reference back to the check, or empty
-	Retry string // reference to try again, or empty
+	Check string // relative link back to the check; may be empty
+	Retry string // relative link to try again; may be empty
 }
 
 // noticeOf returns a page about a session, which leads back to its merchant.
@@ -44,7 +44,7 @@ func (p *Pages) notice(c echo.Context, status int, name string, v visit) error {
 	return p.render(c, status, "notice", p.noticeOf(v, name))
 }
 
-// refuseForce says why a result cannot be forced, and leads back to the check.
+// refuseForce shows why a result cannot be forced, and links back to the check.
 func (p *Pages) refuseForce(c echo.Context, name string, v visit) error {
 	view := p.noticeOf(v, name)
 	view.Check = v.path
@@ -75,7 +75,7 @@ func (p *Pages) Error(c echo.Context, status int, cause error) {
 		name = "busy"
 	}
 	v := &noticeView{Name: name, Icon: notices[name]}
-	// References are relative: nothing of the request is repeated in an error.
+	// Links are relative, so that an error repeats nothing of the request.
 	switch {
 	case name == "refused":
 		v.Check = "." // the page of the form that was sent

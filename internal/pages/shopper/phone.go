@@ -17,8 +17,8 @@ type phoneView struct {
 	Start string // path of the form
 }
 
-// phoneVisit reads the session behind a phone's link. Its owner flag says that
-// this phone has taken the handover and acts for the session's own browser.
+// phoneVisit reads the session of a phone's link. Its owner flag says that this
+// phone has accepted the handover and acts for the session's own browser.
 func (p *Pages) phoneVisit(c echo.Context) (visit, error) {
 	ctx, token := c.Request().Context(), c.Param("handover")
 	v := visit{path: "/h/" + token}
@@ -39,8 +39,8 @@ func (p *Pages) phoneVisit(c echo.Context) (visit, error) {
 	return v, v.refused()
 }
 
-// showPhone answers GET /h/{handover}: the code to compare, then the camera,
-// then a notice that this phone is done.
+// showPhone answers GET /h/{handover}: the code to compare, then the camera, then
+// a notice that this phone is finished.
 func (p *Pages) showPhone(c echo.Context) error {
 	v, err := p.phoneVisit(c)
 	if isGone(err) {
@@ -85,14 +85,14 @@ func (p *Pages) doneOnPhone(v visit) bool {
 	case p.status(v) != session.StatusPending:
 		return true
 	case v.sess.DocumentOpen():
-		v.owner = true // whether this phone may is asked later
+		v.owner = true // whether this phone may do it is checked later
 		return !p.photographable(v)
 	}
 	return v.sess.AttemptsLeft() == 0
 }
 
-// startPhone answers POST /h/{handover}/start: the person says that both codes
-// are the same, and the handover becomes this phone's.
+// startPhone answers POST /h/{handover}/start: the person confirms that both
+// codes are the same, and this phone accepts the handover.
 func (p *Pages) startPhone(c echo.Context) error {
 	v, err := p.phoneVisit(c)
 	if err == nil && !v.owner {
@@ -123,12 +123,12 @@ func (p *Pages) takeHandover(c echo.Context, v visit) error {
 	}
 	_, err := p.cfg.Handovers.Take(c.Request().Context(), v.sess, c.Param("handover"), v.cookie)
 	if isLate(err) {
-		return nil // the page that follows knows how the session stands
+		return nil // the page that follows shows the state of the session
 	}
 	return err
 }
 
-// greetPhone gives the phone the cookie that it will take the handover with.
+// greetPhone gives the phone the cookie with which it will accept the handover.
 func (p *Pages) greetPhone(c echo.Context, v *visit) error {
 	if v.cookie != "" {
 		return nil

@@ -18,14 +18,14 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// registerPhoto mounts the photo way of the document check. Its pictures come
-// over the stream of the camera check.
+// registerPhoto registers the document check by photographs. Its pictures arrive
+// on the stream of the camera check.
 func (p *Pages) registerPhoto(e *echo.Echo) {
 	e.Match([]string{http.MethodGet, http.MethodHead}, "/v/:token/photo", p.at(p.agreeable, p.showPhoto), page.Compress)
 	e.POST("/v/:token/photo", p.at(p.agreeable, p.agreePhoto), p.pages.SameOrigin)
 }
 
-// photoView says what is read and compared, and asks for consent.
+// photoView explains what is read and compared, and asks for consent.
 type photoView struct {
 	layout
 	exit
@@ -36,8 +36,8 @@ type photoView struct {
 // photographable reports whether this browser may photograph a document now.
 func (p *Pages) photographable(v visit) bool { return p.agreeable(v) && v.sess.FaceMatchAt != nil }
 
-// agreeable reports whether this browser may take the photo way, once the
-// shopper has agreed to the comparison of the faces.
+// agreeable reports whether this browser may photograph a document, once the
+// shopper has agreed to the comparison of faces.
 func (p *Pages) agreeable(v visit) bool {
 	return p.cfg.Photos != nil && p.screenOf(v) == screenDocument && v.tenant.Allows(string(session.WayPhoto)) && p.cfg.Photos.Available(v.sess)
 }
@@ -82,7 +82,7 @@ func (p *Pages) photoCameraOf(c echo.Context, v visit) *cameraView {
 	return view
 }
 
-// filming is the check of a document, with what it writes to its session.
+// filming is the check of a document together with what it writes to its session.
 type filming struct {
 	*document.Recording
 	pages *Pages
@@ -100,8 +100,9 @@ func (f *filming) record(ctx context.Context, step photo.Step) (*onwardMessage, 
 	onward := &onwardMessage{Next: "reload"}
 	var err error
 	if slices.Contains(photo.Refusals, step.Outcome) {
-		// It counts although no camera time is left or the consent was withdrawn, and
-		// once: a second call would count twice.
+		// A refusal counts even if no camera time is left or the consent was
+		// withdrawn. It is written only once, because a second call would count
+		// twice.
 		onward.Refused, err = string(step.Outcome), f.Settle(ctx, step.Outcome)
 	} else if err = f.Pay(ctx, f.came); err == nil {
 		switch step.Outcome {
@@ -119,7 +120,7 @@ func (f *filming) record(ctx context.Context, step photo.Step) (*onwardMessage, 
 	return onward, err
 }
 
-// finish implements exam. What has not come to an outcome has changed nothing.
+// finish implements exam. A check without an outcome has changed nothing.
 func (f *filming) finish(_ context.Context, code websocket.StatusCode) (returned bool) {
 	return unserved(code)
 }

@@ -40,8 +40,8 @@ func (f *film) Add(_ context.Context, frame age.Frame) (photo.Step, error) {
 
 var stepFilming = photo.Step{Stage: photo.StageDocument, Step: age.Step{Guidance: "document.closer", Phase: "document", Full: true}}
 
-// filmed returns pages whose checks of documents come to an outcome at the
-// second frame.
+// filmed returns pages whose checks of documents have an outcome at the second
+// frame.
 func filmed(t *testing.T, outcome photo.Outcome) *fixture {
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	f.photos = func(session.Session, bool) document.PhotoCheck {
@@ -51,7 +51,7 @@ func filmed(t *testing.T, outcome photo.Outcome) *fixture {
 	return f
 }
 
-// agreed is a browser whose session waits for a photographed document.
+// agreed returns a browser whose session waits for a photographed document.
 func (f *fixture) agreed() (link string, shopper *browser) {
 	f.t.Helper()
 	link, shopper = f.session(true), f.browser()
@@ -138,7 +138,8 @@ func TestTheThirdDocumentIsFinal(t *testing.T) {
 	}
 }
 
-// Nothing is filmed without consent, by another browser or after the time.
+// Nothing is filmed without consent, by another browser, or after the time is
+// over.
 func TestDocumentsThatMayNotBeFilmed(t *testing.T) {
 	f := filmed(t, photo.Passed)
 	link, shopper := f.session(true), f.browser()
@@ -175,7 +176,7 @@ func TestDocumentsThatMayNotBeFilmed(t *testing.T) {
 	shopper.post(link+"/document", url.Values{"choice": {"photo"}}).shows(t, http.StatusBadRequest, "notice-refused")
 }
 
-// A phone may film the document for another browser, and is done with it.
+// A phone may film the document for another browser, and is then finished.
 func TestAPhoneFilmsTheDocument(t *testing.T) {
 	f := filmed(t, photo.AnotherFace)
 	link, desktop := f.agreed()
@@ -199,8 +200,8 @@ func TestAPhoneFilmsTheDocument(t *testing.T) {
 	desktop.get(link).shows(t, http.StatusOK, "screen-fallback")
 }
 
-// Choosing a way again takes the consent to the comparison back: the camera stops
-// at once, and the page asks again.
+// Choosing a way again withdraws the consent to the comparison of faces: the
+// camera stops at once, and the page asks again.
 func TestConsentIsWithdrawn(t *testing.T) {
 	for _, choice := range []string{"photo", "wallet"} {
 		for _, outcome := range []photo.Outcome{photo.Passed, photo.NotLive, photo.AnotherFace} {
@@ -225,9 +226,9 @@ func TestConsentIsWithdrawn(t *testing.T) {
 	}
 }
 
-// A stream of another replica learns of the withdrawal with its next frame. A
-// document that was refused counts all the same, also when the shopper has agreed
-// again; nobody passes.
+// A stream at another replica notices the withdrawal with its next frame. A
+// refused document still counts, even if the shopper has agreed again; nobody
+// passes.
 func TestARefusalCountsWithoutConsent(t *testing.T) {
 	for outcome, attempts := range map[photo.Outcome]int{photo.Passed: 0, photo.NotLive: 0, photo.AnotherFace: 1, photo.UnderAge: 1} {
 		f := filmed(t, outcome)
@@ -247,7 +248,7 @@ func TestARefusalCountsWithoutConsent(t *testing.T) {
 	}
 }
 
-// A document that was read and refused counts although its camera time is used up.
+// A document that was read and refused counts even if its camera time is used up.
 func TestARefusalCountsWithoutCameraTime(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	f.photos = func(session.Session, bool) document.PhotoCheck {
@@ -265,8 +266,8 @@ func TestARefusalCountsWithoutCameraTime(t *testing.T) {
 	f.expect(link, session.StatusPending, session.WayPhoto, 1)
 }
 
-// A result that comes when the session has ended otherwise, or has expired,
-// changes nothing: there is one event, and one unit is settled, or none.
+// A result for a session that has ended in another way or has expired changes
+// nothing: there is at most one event and one settled unit.
 func TestAPhotographThatComesTooLate(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

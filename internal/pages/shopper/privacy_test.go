@@ -22,7 +22,7 @@ func TestPrivacy(t *testing.T) {
 	}
 }
 
-// TestFamilies: whose way to allow the camera is told.
+// TestFamilies: the page explains how to allow the camera in the right browser.
 func TestFamilies(t *testing.T) {
 	for userAgent, want := range map[string]string{
 		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/131.0 Mobile/15E148 Safari/604.1": "ios",

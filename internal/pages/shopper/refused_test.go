@@ -10,8 +10,8 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// TestWhyAndWhatNow: the page after a refusal names the reason that applies and no
-// other, and leads to the merchant's review where one is set.
+// TestWhyAndWhatNow: the page after a refusal names only the reason that applies,
+// and links to the merchant's review if one is set.
 func TestWhyAndWhatNow(t *testing.T) {
 	const review = "https://shop.example/review?a=1&b=2"
 	texts := map[reason]string{

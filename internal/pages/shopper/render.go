@@ -17,14 +17,14 @@ import (
 type layout struct {
 	page.Frame
 	look
-	Path      string // of the page that shows the session's state
+	Path      string // path of the page that shows the session's state
 	Test      bool   // a test session: carries the banner
-	Forcible  bool   // and is still open: the banner has the outcomes
-	Spoofable bool   // and spoof is one of them
-	Step      int    // of Steps, from the introduction to the camera; 0 elsewhere
+	Forcible  bool   // it is still open: the banner offers the outcomes
+	Spoofable bool   // spoof is one of them
+	Step      int    // of Steps, from the introduction to the camera; 0 on other pages
 	Steps     int
 	Assisted  bool         // the shopper cannot move their head; filled in by render
-	Operator  string       // who runs the gateway, or empty; filled in by render
+	Operator  string       // the operator's name; may be empty; filled in by render
 	Links     []footerLink // filled in by render
 }
 
@@ -42,7 +42,7 @@ var screens = []string{
 	"wallet", "sample", "photo", "privacy",
 }
 
-// composedKeys lists the texts whose keys templates put together from a name.
+// composedKeys lists the texts for which templates compose the keys.
 func composedKeys() []string {
 	var keys []string
 	for name := range notices {

@@ -15,11 +15,13 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// samplePath is the sample wallet. The rest of the path is the query of a request
-// to a wallet in base64url: a link to another language keeps it.
+// samplePath is the path of the sample wallet. The rest of the path is the query
+// of a request to a wallet in base64url, so that a link to another language keeps
+// it.
 const samplePath = "/sample-wallet/"
 
-// sampleLink returns a reference to the sample wallet with the request of a link.
+// sampleLink returns a relative link to the sample wallet with the request in
+// link.
 func sampleLink(link string) string {
 	_, query, _ := strings.Cut(link, "?")
 	return samplePath + base64.RawURLEncoding.EncodeToString([]byte(query))
@@ -35,7 +37,7 @@ type sampleVisit struct {
 	sess    session.Session
 	path    string // of the session's page
 	request string // ID of the request
-	link    string // the request, as a wallet gets it
+	link    string // the request in the form that a wallet gets
 }
 
 // sampleVisit reads the request and the test session that made it. It returns
@@ -74,8 +76,8 @@ func (p *Pages) showSample(c echo.Context) error {
 	return p.render(c, http.StatusOK, "sample", &sampleView{layout: layout{Test: true}, Request: sampleLink(v.link)})
 }
 
-// answerSample answers POST /sample-wallet/{request}: the wallet shares its document, and
-// then opens the address that it gets in return, as every wallet does.
+// answerSample answers POST /sample-wallet/{request}: the wallet shares its
+// document, and then opens the address in the answer, like every wallet.
 func (p *Pages) answerSample(c echo.Context) error {
 	v, err := p.sampleVisit(c)
 	if err != nil {

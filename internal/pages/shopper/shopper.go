@@ -1,6 +1,7 @@
 // Package shopper is the hosted page: the screens that a shopper's browser shows
 // for a session, from the introduction through the camera to the result. The
-// server holds all state; the browser holds one cookie that ties it to the session.
+// server holds all state; the browser only has a cookie that binds it to the
+// session.
 package shopper
 
 import (
@@ -31,25 +32,25 @@ import (
 type Config struct {
 	Sessions *session.Service
 	Tenants  Tenants
-	// NewCapture starts a camera check of a session. Nil means that the estimator is off:
-	// live sessions show that, forced outcomes of test sessions still work.
+	// NewCapture starts a camera check of a session. If nil, the estimator is
+	// off: live sessions say so, and forced outcomes of test sessions still work.
 	NewCapture func(sess session.Session, assisted bool) Capture
 	// Counted is called for each camera check of a live session that has ended, with
 	// the browser's family, how it ended and its estimate, if it has one. Nil: for none.
 	Counted func(family drift.Family, ended drift.Outcome, years float64)
 	// Places returns how many camera checks can be served at a usable rate now,
-	// at least one; the others wait in line. Nil: all of them.
+	// at least one; the others wait in line. If nil, all can be.
 	Places func() int
-	// Wallets is the wallet way of the document check; nil turns it off. Where no
-	// way is left, the document check can only be declined.
+	// Wallets is the document check by wallet; nil turns it off. If no way is
+	// left, the document check can only be declined.
 	Wallets *document.Wallets
-	// Photos is the photo way of the document check; nil turns it off.
+	// Photos is the document check by photographs; nil turns it off.
 	Photos *document.Photos
 	// DocumentPlaces returns how many documents can be photographed at a usable
-	// rate now, at least one; the others wait in line. Nil: all of them.
+	// rate now, at least one; the others wait in line. If nil, all can be.
 	DocumentPlaces func() int
-	// Handovers lets a phone make the camera check for a browser that has no
-	// camera. Nil: the hand-over is not offered.
+	// Handovers lets a phone make the camera check for a browser without a
+	// camera. If nil, the hand-over is not offered.
 	Handovers *session.Handovers
 	// VerifyURL is the public base of the pages, without a trailing slash. Its
 	// scheme decides whether cookies are Secure.
@@ -63,9 +64,9 @@ type Config struct {
 type Tenants interface {
 	// Tenant returns one tenant, or fault.NotFound.
 	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
-	// Brand returns a tenant's brand; the zero Brand where nothing is set.
+	// Brand returns a tenant's brand; the zero Brand if nothing is set.
 	Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error)
-	// Logo returns the PNG that has a hash, or fault.NotFound.
+	// Logo returns the PNG with a hash, or fault.NotFound.
 	Logo(ctx context.Context, hash string) ([]byte, error)
 }
 
@@ -74,12 +75,12 @@ type Capture interface {
 	Nonce() [16]byte
 	// Add takes the next frame. Any error ends the capture.
 	Add(ctx context.Context, f age.Frame) (age.Step, error)
-	// MoreTime extends the time of the present prompt, a limited number of
-	// times, and reports whether it did.
+	// MoreTime extends the time of the current prompt, a limited number of times,
+	// and reports whether it did.
 	MoreTime() bool
 }
 
-// maxCaptures bounds the camera checks of a process, those in line included.
+// maxCaptures bounds the camera checks of a process, including those in line.
 const maxCaptures = 256
 
 // Pages are the handlers of the hosted page.
@@ -92,7 +93,7 @@ type Pages struct {
 }
 
 // New parses every template in every language and fails on the first that is
-// missing or that names a text the catalogues have not.
+// missing or that uses a text that the catalogues do not have.
 func New(cfg Config) (*Pages, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -142,7 +143,7 @@ func (p *Pages) Register(e *echo.Echo) {
 	e.Match(getOrHead, "/v/:token", p.show, page.Compress)
 	e.Match(getOrHead, "/v/:token/", p.show, page.Compress) // where the page of a failed form leads back to
 	e.Match(getOrHead, "/v/:token/camera", p.at(p.capturable, p.renderCamera), page.Compress)
-	e.Match(getOrHead, "/v/:token/document", p.at(nil, p.toSession), page.Compress) // a browser that goes back to the form
+	e.Match(getOrHead, "/v/:token/document", p.at(nil, p.toSession), page.Compress) // for a browser that goes back to the form
 	e.GET("/v/:token/stream", p.at(nil, p.capture))
 	e.POST("/v/:token/start", p.at(nil, p.start), p.pages.SameOrigin)
 	e.POST("/v/:token/consent", p.at(p.on(screenConsent), p.consent), p.pages.SameOrigin)
@@ -159,8 +160,8 @@ func (p *Pages) Register(e *echo.Echo) {
 	}
 }
 
-// Close ends the camera checks under way and asks their pages to connect
-// again. It waits for the checks until ctx ends.
+// Close ends the running camera checks and asks their pages to connect again. It
+// waits for the checks until ctx ends.
 func (p *Pages) Close(ctx context.Context) error {
 	var lanes errgroup.Group
 	for _, lane := range []*captures{p.captures, p.documents} {

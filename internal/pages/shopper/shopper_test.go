@@ -38,7 +38,7 @@ type fixture struct {
 	server   *httptest.Server
 	tenant   tenant.Tenant
 	time     *clock                                                        // shared by the replicas
-	photos   func(sess session.Session, assisted bool) document.PhotoCheck // nil: the way is off
+	photos   func(sess session.Session, assisted bool) document.PhotoCheck // nil turns the way off
 }
 
 type clock struct {
@@ -58,8 +58,8 @@ func (f *fixture) advance(d time.Duration) {
 	f.time.now = f.time.now.Add(d)
 }
 
-// newFixture starts the pages for one tenant. The capture may be nil: then the
-// estimator is off.
+// newFixture starts the pages for one tenant. If capture is nil, the estimator is
+// off.
 func newFixture(t testing.TB, settings tenant.Tenant, capture func(sess session.Session, assisted bool) Capture) *fixture {
 	t.Helper()
 	f := &fixture{t: t, time: &clock{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}}
@@ -80,8 +80,7 @@ func newFixture(t testing.TB, settings tenant.Tenant, capture func(sess session.
 	return f
 }
 
-// replica starts the pages a second time, over the same
-// database and clock.
+// replica starts the pages a second time, on the same database and clock.
 func (f *fixture) replica(capture func(sess session.Session, assisted bool) Capture) *fixture {
 	f.t.Helper()
 	other := *f
@@ -110,7 +109,7 @@ func (f *fixture) serve(capture func(sess session.Session, assisted bool) Captur
 		Handovers: session.NewHandovers(f.sessions, f.db), Wallets: wallets,
 	})
 	must(t, err)
-	f.pages.captures.tenure, f.pages.captures.grace = 0, 0 // tests are quick to take over and to come back
+	f.pages.captures.tenure, f.pages.captures.grace = 0, 0 // tests take over and come back quickly
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { edge(f.pages, err, c) }
 	f.pages.Register(e)
@@ -123,7 +122,7 @@ func (f *fixture) serve(capture func(sess session.Session, assisted bool) Captur
 // at returns the page's address on this replica.
 func (f *fixture) at(link string) string { return f.server.URL + link[strings.LastIndex(link, "/v/"):] }
 
-// edge stands for the gateway's error handler.
+// edge replaces the gateway's error handler.
 func edge(p *Pages, err error, c echo.Context) {
 	status := http.StatusInternalServerError
 	var known *echo.HTTPError
@@ -147,7 +146,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// session makes a session and returns its verification URL.
+// session creates a session and returns its verification URL.
 func (f *fixture) session(livemode bool) string {
 	f.t.Helper()
 	created, err := f.sessions.Create(f.t.Context(), tenant.Caller{TenantID: f.tenant.ID, Livemode: livemode}, session.CreateRequest{TargetAge: 18})
@@ -201,7 +200,7 @@ func (b *browser) get(link string) answer {
 	return b.do(req)
 }
 
-// post submits a form as the page itself does.
+// post submits a form like the page itself.
 func (b *browser) post(link string, form url.Values) answer {
 	b.t.Helper()
 	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, link, strings.NewReader(form.Encode()))

@@ -12,15 +12,15 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// The tests of this file hold a camera stream open while the session moves on
-// elsewhere: what the stream then finds must be judged by how the session
-// stands, not by how it stood when the stream opened.
+// The tests in this file keep a camera stream open while the session changes
+// elsewhere. What the stream then finds must be judged by the current state of
+// the session, not by its state when the stream opened.
 
 // opened returns a camera that has read the server's greeting.
 func (b *browser) opened(link string) *camera {
 	b.t.Helper()
 	c := b.camera(link)
-	for range 100 { // its place in line may come before
+	for range 100 { // a place in line may be sent first
 		if strings.Contains(c.read(), `"nonce"`) {
 			return c
 		}
@@ -29,8 +29,8 @@ func (b *browser) opened(link string) *camera {
 	return nil
 }
 
-// finds sends the frame on which the stream's script has its verdict, and
-// waits until the page is asked to move on.
+// finds sends the frame for which the stream's script has its verdict, and waits
+// until the page is asked to move on.
 func (c *camera) finds(seq uint32) {
 	c.t.Helper()
 	c.send(frame(scriptNonce, seq))
@@ -83,7 +83,7 @@ func TestConsentIsThatOfTheMomentOfTheVerdict(t *testing.T) {
 	tests := []struct {
 		name           string
 		before, during string // what the shopper answers
-		wanted         bool   // by the tenant, still
+		wanted         bool   // the tenant still wants the estimate
 		kept           bool
 	}{
 		{"kept", "yes", "yes", true, true},
@@ -119,7 +119,7 @@ func TestConsentIsThatOfTheMomentOfTheVerdict(t *testing.T) {
 func TestAPhoneWhoseCodeWasReplacedDecidesNothing(t *testing.T) {
 	tests := []struct {
 		name   string
-		frames uint32 // sent before the code is replaced
+		frames uint32 // frames sent before the code is replaced
 		script []age.Step
 	}{
 		{"before its attempt", 0, []age.Step{stepBegun}},

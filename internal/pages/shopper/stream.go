@@ -22,60 +22,61 @@ import (
 
 // budget limits what one camera stream may use.
 type budget struct {
-	answer time.Duration // for a frame, the wait for its turn included
+	answer time.Duration // for a frame, including the wait for its turn
 	idle   time.Duration // between two frames, and for the answer to a ping
 	whole  time.Duration
 	frames int
 	bytes  int           // of messages
-	gap    time.Duration // between two frames on average; more are read later
-	burst  int           // frames that may come sooner, after a delay in the network
-	beat   time.Duration // between two pings; those in line receive their place as often
+	gap    time.Duration // average time between two frames; frames that come sooner are read later
+	burst  int           // number of frames that may come sooner, after a delay in the network
+	beat   time.Duration // between two pings, and between two messages about the place in line
 }
 
-// photoBudget is the same for pictures of documents, which are larger and fewer.
-// Between the document and the face, the page opens another camera.
+// photoBudget is the budget for pictures of documents, which are larger and
+// fewer. Between the document and the face, the page opens another camera.
 var photoBudget = budget{
 	answer: 20 * time.Second, idle: 25 * time.Second, whole: session.MaxDocumentCamera + time.Minute, frames: 6000, bytes: 512 << 20,
 	gap: 100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
 }
 
-// streamBudget is more than an honest page needs: at most six frames a second
-// of some 30 KB, for as long as the slowest person may take.
+// streamBudget is more than an honest page needs: at most six frames a second of
+// about 30 KB, for as long as the slowest person may take.
 var streamBudget = budget{
 	answer: 10 * time.Second, idle: 10 * time.Second, whole: 8 * time.Minute, frames: 3000, bytes: 96 << 20,
 	gap: 100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
 }
 
 const (
-	// sendTime bounds the wait for the network to take a message.
+	// sendTime limits the wait for the network to accept a message.
 	sendTime = 10 * time.Second
-	// messageLimit is more than a frame may weigh, so that a frame little too
-	// large is refused by name; what is over it is not read at all.
+	// messageLimit is slightly more than the maximum size of a frame, so that a
+	// frame that is only a little too large is refused by name; larger ones are
+	// not read at all.
 	messageLimit = age.FrameHeaderBytes + vision.MaxFrameBytes + 1024
 )
 
-// Close codes that say how the page goes on, besides those of RFC 6455. The
-// page knows them by number.
+// Close codes that say how the page continues, in addition to those of RFC 6455.
+// The page knows them by number.
 const (
 	closeReload    websocket.StatusCode = 4000 // the session has moved on
-	closeTakenOver websocket.StatusCode = 4001 // another tab of this browser goes on
+	closeTakenOver websocket.StatusCode = 4001 // another tab of this browser continues
 	closeIdle      websocket.StatusCode = 4002
 	closeSpent     websocket.StatusCode = 4003 // a budget is used up
 )
 
-// queued is sent while the check waits for a place. No frame is taken yet, and
-// no time of the check runs.
+// queued is sent while the check waits for a place. No frame is accepted yet, and
+// the check's time does not run.
 type queued struct {
 	Place int `json:"place"` // in line, from 1
 }
 
-// hello begins the check: what must precede every frame.
+// hello begins the check. It has the bytes that must precede every frame.
 type hello struct {
 	Nonce  string `json:"nonce"` // 32 hex digits
 	Credit int    `json:"credit"`
 }
 
-// guidance answers one frame. It never holds a verdict, an age or a score.
+// guidance answers one frame. It never contains a verdict, an age or a score.
 type guidance struct {
 	Seq       uint32          `json:"seq"`
 	Stage     photo.Stage     `json:"stage,omitempty"` // what to film; empty in a camera check
@@ -86,22 +87,23 @@ type guidance struct {
 	Done      int             `json:"done"`
 	Total     int             `json:"total"`
 	Progress  float64         `json:"progress"`  // of the present prompt, 0 to 1
-	Remaining int64           `json:"remaining"` // milliseconds until the prompt lapses; 0 when nothing waits
-	More      bool            `json:"more"`      // the message moreTime would be granted
+	Remaining int64           `json:"remaining"` // milliseconds until the prompt lapses; 0 if there is no time limit
+	More      bool            `json:"more"`      // the message moreTime would succeed
 	Full      bool            `json:"full"`      // the next frame should have the full size, others need not
 	Credit    int             `json:"credit"`    // frames that the page may have unanswered
 }
 
-// moreTime is the one text message of a page: the shopper asks for more time
-// for the present prompt. It is not answered; the next guidance has the time.
+// moreTime is the only text message of a page: the shopper asks for more time for
+// the current prompt. It has no answer of its own; the next guidance has the
+// time.
 const moreTime = "more_time"
 
 // onwardMessage is the last message of a check that has ended by itself. It
 // does not contain the verdict.
 type onwardMessage struct {
 	Next string `json:"next"` // "reload"; "retry": nothing had begun, the page offers the camera again
-	// Why a document was refused (a photo.Outcome), or astray, for a camera check,
-	// while another attempt may be made.
+	// Refused is why a document was refused (a photo.Outcome), or astray for a
+	// camera check, while another attempt may be made.
 	Refused string `json:"refused,omitempty"`
 }
 
@@ -116,11 +118,11 @@ type exam interface {
 	MoreTime() bool
 	// take looks at the next frame. Its errors are those of age.Capture.Add.
 	take(ctx context.Context, f age.Frame) (photo.Step, error)
-	// record writes what a step means for the session and returns the last message
-	// of the stream, or nil while it goes on.
+	// record writes the effect of a step on the session and returns the last
+	// message of the stream, or nil while the stream continues.
 	record(ctx context.Context, step photo.Step) (*onwardMessage, error)
 	// finish ends the exam when the stream is closed with the code. It reports
-	// whether the server owes the page another one.
+	// whether the attempt was returned, so that the page may start another.
 	finish(ctx context.Context, code websocket.StatusCode) (returned bool)
 }
 
@@ -134,7 +136,7 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	handshake := &handshake{ResponseWriter: c.Response()}
 	conn, err := websocket.Accept(handshake, c.Request(), opts)
 	if err != nil {
-		return nil // Accept has answered
+		return nil // Accept has already answered
 	}
 	link := &link{conn: conn, raw: handshake.conn}
 	defer conn.CloseNow() //nolint:errcheck // nothing is left to send
@@ -144,8 +146,8 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 		return nil
 	}
 	// A stream outlives its request, so that a verdict is written even if the
-	// connection is lost meanwhile, but its work ends when another stream takes
-	// the session over.
+	// connection is lost, but its work ends when another stream takes over the
+	// session.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Request().Context()))
 	defer cancel(nil)
 	lane := stream.lane
@@ -166,8 +168,8 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	return nil
 }
 
-// prepare chooses what the stream is for by the state of the session, and
-// reports whether it is for anything.
+// prepare chooses the purpose of the stream from the state of the session, and
+// reports whether there is one.
 func (s *stream) prepare(assisted bool, userAgent string) bool {
 	p, v := s.pages, s.visit
 	switch {
@@ -180,7 +182,7 @@ func (s *stream) prepare(assisted bool, userAgent string) bool {
 		}
 	case p.photographable(v):
 		s.lane, s.budget = p.documents, &photoBudget
-		s.until = session.MaxLifetime // each part of its camera time looks at the session's expiry, which moves
+		s.until = session.MaxLifetime // each part of its camera time checks the session's expiry, which moves
 		s.begin = func() exam { return &filming{Recording: p.cfg.Photos.Record(v.sess, v.claim, assisted), pages: p} }
 	default:
 		return false
@@ -212,13 +214,14 @@ type stream struct {
 }
 
 // run waits for a place and answers frames until the check ends. It returns how
-// to close, with StatusNormalClosure for a connection that is gone. When work
+// to close the connection: StatusNormalClosure if it is already gone. When work
 // ends, so does the stream, but what a frame has already decided is still
 // written.
 func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 	captures, budget := s.lane, s.budget
 	go s.inbox.receive(work, s.link.conn, budget)
-	// A timer ends the connection with a code; an expired context would cut it.
+	// A timer ends the connection with a close code; an expired context would cut
+	// it.
 	expiry := time.AfterFunc(s.until, func() { captures.end(s.check, closeReload, "the session has expired") })
 	defer expiry.Stop()
 	if code, reason := s.queue(work); code != 0 {
@@ -227,7 +230,7 @@ func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 	s.exam = s.begin()
 	s.inbox.open.Store(true)
 	nonce := s.exam.Nonce()
-	// The round trip is not known yet, and nothing waits.
+	// The round-trip time is not known yet, and no frame is waiting.
 	if s.send(work, hello{Nonce: hex.EncodeToString(nonce[:]), Credit: maxCredit}) != nil {
 		return websocket.StatusNormalClosure, ""
 	}
@@ -257,8 +260,8 @@ func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 	}
 }
 
-// queue waits in line until the check has a place, and sends the page where it
-// is. It returns how to close, or zero to go on.
+// queue waits in line until the check has a place, and sends the page its place
+// in line. It returns how to close, or zero to continue.
 func (s *stream) queue(work context.Context) (websocket.StatusCode, string) {
 	beat := time.NewTicker(s.budget.beat)
 	defer beat.Stop()
@@ -267,7 +270,7 @@ func (s *stream) queue(work context.Context) (websocket.StatusCode, string) {
 		select {
 		case <-work.Done():
 			return endOf(work)
-		case <-s.inbox.frames: // closed: none is taken before the check has a place
+		case <-s.inbox.frames: // closed: no frame is accepted before the check has a place
 			return s.ended(work)
 		case place = <-s.check.news:
 			if place == 0 {
@@ -279,21 +282,22 @@ func (s *stream) queue(work context.Context) (websocket.StatusCode, string) {
 				return closeIdle, "no sign of life"
 			}
 		}
-		// Also when it is the same: the page then knows that the server is there.
+		// Sent even if it is unchanged, so that the page knows that the server is
+		// there.
 		if s.send(work, queued{Place: place}) != nil {
 			return websocket.StatusNormalClosure, ""
 		}
 	}
 }
 
-// send writes a message. When work ends, it still does.
+// send writes a message, even when work has ended.
 func (s *stream) send(work context.Context, message any) error {
 	return s.link.send(context.WithoutCancel(work), message)
 }
 
-// ping measures the round trip. It fails when the page does not answer. A ping
-// that was cancelled while it was written would cut the connection, so it ends
-// with the connection only.
+// ping measures the round-trip time. It fails if the page does not answer. It
+// ends only with the connection, because cancelling a ping while it is written
+// would cut the connection.
 func (s *stream) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.budget.idle)
 	defer cancel()
@@ -305,8 +309,8 @@ func (s *stream) ping(ctx context.Context) error {
 	return err
 }
 
-// measure keeps measuring the round trip until ctx ends. A check that sends no
-// frames is ended elsewhere.
+// measure keeps measuring the round-trip time until ctx ends. Other code ends a
+// check that sends no frames.
 func (s *stream) measure(ctx context.Context) {
 	beat := time.NewTicker(s.budget.beat)
 	defer beat.Stop()
@@ -319,10 +323,10 @@ func (s *stream) measure(ctx context.Context) {
 	}
 }
 
-// credit is how many frames the page may have unanswered.
+// credit is the maximum number of unanswered frames of the page.
 func (s *stream) credit() int { return credit(time.Duration(s.trip.Load())) }
 
-// ended returns how to close a stream from which no message comes any more.
+// ended returns how to close a stream that gets no more messages.
 func (s *stream) ended(work context.Context) (websocket.StatusCode, string) {
 	if work.Err() != nil {
 		return endOf(work)
@@ -330,15 +334,15 @@ func (s *stream) ended(work context.Context) (websocket.StatusCode, string) {
 	return s.inbox.code, s.inbox.reason
 }
 
-// endOf returns how a stream is closed whose work was cancelled.
+// endOf returns how to close a stream whose work was cancelled.
 func endOf(work context.Context) (websocket.StatusCode, string) {
 	var end websocket.CloseError
 	errors.As(context.Cause(work), &end)
 	return end.Code, end.Reason
 }
 
-// answer takes one frame and answers it. It returns how to close, or zero
-// to go on.
+// answer processes one frame and answers it. It returns how to close, or zero to
+// continue.
 func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode, string) {
 	if s.inbox.more.Swap(false) {
 		s.exam.MoreTime()
@@ -365,10 +369,10 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 		s.pages.cfg.Logger.Error("result of a camera check not written", "code", fault.CodeOf(err))
 		return websocket.StatusTryAgainLater, "failed"
 	case onward != nil:
-		_ = s.link.send(ctx, *onward) // the close code says much the same
+		_ = s.link.send(ctx, *onward) // the close code has about the same meaning
 		return closeReload, "done"
 	}
-	s.inbox.held.Add(-1) // before the page can know
+	s.inbox.held.Add(-1) // before the page can know of it
 	err = s.link.send(ctx, guidance{
 		Seq: frame.number, Stage: step.Stage, Guidance: step.Guidance, Phase: step.Phase, Prompt: step.Prompt, Hint: step.Hint,
 		Done: step.Done, Total: step.Total, Progress: step.Progress,
@@ -381,7 +385,8 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 	return 0, ""
 }
 
-// refusal is how a stream is closed for what no honest page sends.
+// refusal returns how to close a stream after something that no honest page
+// sends.
 func refusal(err error) (websocket.StatusCode, string) {
 	if errors.Is(err, vision.ErrFrameTooLarge) {
 		return websocket.StatusMessageTooBig, "the picture is too large"
@@ -389,7 +394,7 @@ func refusal(err error) (websocket.StatusCode, string) {
 	return websocket.StatusPolicyViolation, "not a frame of this check"
 }
 
-// isForeign reports what no honest page causes.
+// isForeign reports an error that no honest page causes.
 func isForeign(err error) bool {
 	for _, known := range []error{age.ErrMalformedFrame, age.ErrForeignFrame, age.ErrFrameOrder, vision.ErrFrameTooLarge, age.ErrFinished} {
 		if errors.Is(err, known) {

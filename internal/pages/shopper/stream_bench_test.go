@@ -19,12 +19,12 @@ import (
 
 const (
 	shoppers  = 4
-	frameRate = 4 // a second, of each shopper
+	frameRate = 4 // per second and shopper
 )
 
-// BenchmarkStream has four shoppers before their cameras at once, each sending
-// four frames a second through the whole stack on SQLite, and reports how long
-// a frame waits for its answer. One operation is one frame of each shopper.
+// BenchmarkStream lets four shoppers send four frames a second each through the
+// whole stack on SQLite, and reports how long a frame waits for its answer. One
+// operation is one frame of each shopper.
 func BenchmarkStream(b *testing.B) {
 	engine := age.NewEngine(vision.NewAnalyzer(visiontest.Pool(b)), age.ExpectedValue{}, nil)
 	f := newFixture(b, tenant.Tenant{}, func(sess session.Session, assisted bool) Capture {

@@ -23,7 +23,7 @@ import (
 )
 
 // script is a capture that answers with prepared steps, in order, and checks
-// frames as the real one does.
+// frames like the real one.
 type script struct {
 	steps    []age.Step
 	next     uint32
@@ -55,7 +55,8 @@ func (s *script) Add(_ context.Context, f age.Frame) (age.Step, error) {
 	return step, nil
 }
 
-// scripted makes a capture of these steps for every check.
+// scripted returns a function that makes a capture of these steps for every
+// check.
 func scripted(steps ...age.Step) func(session.Session, bool) Capture {
 	return func(session.Session, bool) Capture { return &script{steps: steps} }
 }
@@ -258,7 +259,7 @@ func TestMessagesNoPageSendsEndTheCheck(t *testing.T) {
 			link, c := f.begun(f.browser())
 			c.send(frame(scriptNonce, 0))
 			c.read()
-			_ = c.conn.Write(t.Context(), test.kind, test.message) // a huge one may already be refused
+			_ = c.conn.Write(t.Context(), test.kind, test.message) // a huge message may be refused while it is being sent
 			c.closes(test.code)
 			if s := f.stored(link); s.Status != session.StatusPending || s.Attempts != 1 {
 				t.Errorf("status %s after %d attempts", s.Status, s.Attempts)
@@ -309,7 +310,7 @@ func TestFramesArePaced(t *testing.T) {
 	}
 	first.send(frame(scriptNonce, 2))
 	shopper.camera(link).read()
-	first.closes(closeTakenOver) // and no guidance before
+	first.closes(closeTakenOver) // and there is no guidance before that
 }
 
 func TestAStreamOfAnEndedSessionIsSentOn(t *testing.T) {
@@ -333,7 +334,7 @@ func TestStreamRefusesAnotherSite(t *testing.T) {
 	}
 }
 
-// The library's own refusals quote what they refuse.
+// The library's own refusals would quote what they refuse.
 func TestRefusedHandshakeEchoesNothing(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	shopper := f.browser()
@@ -358,8 +359,8 @@ func TestRefusedHandshakeEchoesNothing(t *testing.T) {
 	}
 }
 
-// TestMoreTime: the page's one text message asks the capture for more time; the
-// next answer says how much there is. Any other text ends the stream.
+// TestMoreTime: the page's only text message asks the capture for more time, and
+// the next answer has the time. Any other text ends the stream.
 func TestMoreTime(t *testing.T) {
 	later := stepBegun
 	later.AttemptStarted, later.Remaining, later.Extensible = false, 21*time.Second, true

@@ -13,8 +13,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// faulty is a script whose frame after the first is answered by the server's
-// own trouble.
+// faulty is a script that fails on the server's side at the second frame.
 type faulty struct {
 	script
 	trouble func(ctx context.Context) (age.Step, error)
@@ -27,8 +26,9 @@ func (s *faulty) Add(ctx context.Context, f age.Frame) (age.Step, error) {
 	return s.trouble(ctx)
 }
 
-// TestTheServersTroubleCostsNoAttempt: what the server did not serve to its end
-// is not counted, the last attempt included; what the shopper ends is.
+// TestTheServersTroubleCostsNoAttempt: an attempt that the server did not serve
+// to its end does not count, not even the last one; an attempt that the shopper
+// ends does.
 func TestTheServersTroubleCostsNoAttempt(t *testing.T) {
 	waits := func(ctx context.Context) (age.Step, error) {
 		<-ctx.Done()
@@ -39,7 +39,7 @@ func TestTheServersTroubleCostsNoAttempt(t *testing.T) {
 	rows := []struct {
 		name    string
 		trouble func(ctx context.Context) (age.Step, error)
-		during  func(f *fixture, c *camera) // while the frame is looked at
+		during  func(f *fixture, c *camera) // what happens while the frame is processed
 		code    websocket.StatusCode
 		charged int
 	}{
@@ -84,7 +84,7 @@ func TestTheServersTroubleCostsNoAttempt(t *testing.T) {
 				}()
 				c.endsWith(row.code)
 				<-ended
-				f.waitForPlaces(0) // the stream has written what there is to write
+				f.waitForPlaces(0) // the stream has written everything
 				s := f.stored(link)
 				if s.Attempts != before+row.charged {
 					t.Errorf("%d attempts counted, want %d", s.Attempts, before+row.charged)
@@ -97,8 +97,8 @@ func TestTheServersTroubleCostsNoAttempt(t *testing.T) {
 	}
 }
 
-// endsWith fails unless the server ends the connection with the code, after
-// whatever it says before.
+// endsWith fails unless the server ends the connection with the code, after any
+// other messages.
 func (c *camera) endsWith(code websocket.StatusCode) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)

@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// screen is a page of the session, as its state calls for it.
+// screen is the page for a state of the session.
 type screen int
 
 const (
@@ -21,14 +21,13 @@ const (
 	screenFallback
 	screenSpoof
 	screenCompleted // ended; this browser did not make the check
-	screenElsewhere // begun in another browser
+	screenElsewhere // the check was begun in another browser
 	screenExpired
-	screenUsedUp      // the last attempt has begun; who asks for a page gives it up
+	screenUsedUp      // the last attempt has begun; opening a page gives it up
 	screenUnavailable // the estimator is off
 )
 
-// screenOf chooses the screen for a session's state; it is the one place that
-// does.
+// screenOf chooses the screen for a session's state. No other function does.
 func (p *Pages) screenOf(v visit) screen {
 	switch p.status(v) {
 	case session.StatusExpired:
@@ -69,7 +68,7 @@ func (p *Pages) openScreen(v visit) screen {
 }
 
 // stepsOf is how many steps lead to the result of a visit's camera check: the
-// introduction, consent where the tenant asks for it, and the camera.
+// introduction, consent if the tenant asks for it, and the camera.
 func stepsOf(v visit) int {
 	if v.tenant.AgeVisibility {
 		return 3
@@ -77,9 +76,9 @@ func stepsOf(v visit) int {
 	return 2
 }
 
-// show answers GET /v/{token}: the page of the session's state, or the
-// result that a test session's force parameter asks for. A wrong parameter is
-// reported even if the session is not available.
+// show answers GET /v/{token}: the page for the session's state, or the result
+// named by a test session's force parameter. A wrong parameter is reported even
+// if the session is not available.
 func (p *Pages) show(c echo.Context) error {
 	v, err := p.anyVisit(c)
 	if err != nil {
@@ -144,8 +143,8 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 }
 
 // showUsedUp ends the camera check of a session without attempts left and writes
-// the page that follows. The last attempt usually ends it by itself; this is for
-// one that was cut off with its server.
+// the page that follows. Usually the last attempt itself does this; if its server
+// stopped, this function does.
 func (p *Pages) showUsedUp(c echo.Context, v visit) (err error) {
 	v.sess, err = p.cfg.Sessions.UseUp(c.Request().Context(), v.sess)
 	if err != nil && !isLate(err) {
@@ -157,8 +156,8 @@ func (p *Pages) showUsedUp(c echo.Context, v visit) (err error) {
 	return p.showState(c, v)
 }
 
-// redirect sends the browser that passed to the merchant, or says that the
-// check is complete if the time for the redirect is over.
+// redirect sends the browser that passed to the merchant, or says that the check
+// is complete if the time for the redirect is over.
 func (p *Pages) redirect(c echo.Context, v visit) error {
 	url, ok, err := p.cfg.Sessions.Redirect(c.Request().Context(), v.sess, v.cookie)
 	if err != nil {
@@ -173,10 +172,10 @@ func (p *Pages) redirect(c echo.Context, v visit) error {
 	return c.Redirect(http.StatusSeeOther, url)
 }
 
-// onward answers with a redirect to path. After a pass it writes a page instead
-// that says so and leads to the merchant by itself. No form may be answered by
-// that redirect: browsers apply form-action to every redirect that follows a
-// form, and the policy does not name the merchant's site.
+// onward redirects to path. After a pass it writes a page instead, which says so
+// and leads to the merchant by itself. A form must not be answered with that
+// redirect: browsers apply form-action to every redirect after a form, and the
+// policy does not name the merchant's site.
 func (p *Pages) onward(c echo.Context, v visit, path string) error {
 	if p.screenOf(v) == screenPassed {
 		return p.render(c, http.StatusOK, "onward", &exitView{layout: p.layoutOf(v), exit: exitOf(v)})
@@ -200,20 +199,20 @@ type exitView struct {
 	exit
 }
 
-// reason is why a check was refused, as its page says it.
+// reason is why a check was refused, as shown on its page.
 type reason string
 
 // The reasons, whose texts are fallback.<reason>.
 const (
-	whyEstimate   reason = "estimate"    // it was not far enough above the limit
+	whyEstimate   reason = "estimate"    // the estimate was not far enough above the limit
 	whyNoEstimate reason = "no_estimate" // the camera check ended without one
 	whyDocument   reason = "document"    // the document check was declined or not passed
 )
 
 var reasons = []reason{whyEstimate, whyNoEstimate, whyDocument}
 
-// whyOf returns why a session ended in FALLBACK. It says nothing that the shopper
-// did not see happen.
+// whyOf returns why a session ended in FALLBACK. It reveals nothing that the
+// shopper did not see.
 func whyOf(s session.Session) reason {
 	switch {
 	case s.Source == session.SourceDocument:
@@ -234,7 +233,7 @@ type introView struct {
 	layout
 	exit
 	TargetAge int
-	Consents  bool // the shopper will be asked about sharing the estimate
+	Consents  bool // the shopper will be asked whether to share the estimate
 	CameraOff bool // only forced outcomes work
 }
 
@@ -244,8 +243,8 @@ func (p *Pages) layoutOf(v visit) layout {
 	return layout{look: lookOf(v), Path: v.path, Test: test, Forcible: forcible, Spoofable: forcible && !v.sess.DocumentOpen()}
 }
 
-// start answers POST /v/{token}/start: the shopper goes on from the
-// introduction, and the session becomes this browser's.
+// start answers POST /v/{token}/start: the shopper continues from the
+// introduction, and the session is bound to this browser.
 func (p *Pages) start(c echo.Context, v visit) error {
 	if p.screenOf(v) == screenIntro {
 		if err := p.claim(c, &v); err != nil {

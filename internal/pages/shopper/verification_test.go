@@ -55,14 +55,14 @@ func TestTheShopperIsLedThroughTheScreens(t *testing.T) {
 	}
 }
 
-// A link is looked at by mail scanners and previews too, and a form may be
-// sent twice before its answer is read.
+// Mail scanners and previews also open links, and a form may be sent twice before
+// its answer is read.
 func TestAFormSentTwiceClaimsTheSessionOnce(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	link := f.session(true)
 	shopper := f.browser()
 	shopper.get(link)
-	lost := f.browser() // the same cookie, but its answer is never seen
+	lost := f.browser() // has the same cookie, but its answer is never seen
 	address, err := url.Parse(link)
 	must(t, err)
 	lost.client.Jar.SetCookies(address, shopper.client.Jar.Cookies(address))
@@ -193,8 +193,8 @@ func TestPageHeaders(t *testing.T) {
 	}
 }
 
-// Who cannot move their head says so once: the next attempt and another
-// language keep it.
+// A shopper who cannot move their head says so once: the next attempt and another
+// language keep the choice.
 func TestTheCheckWithoutHeadTurnsStaysChosen(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{AgeVisibility: true}, scripted())
 	shopper := f.browser()

@@ -19,18 +19,18 @@ import (
 	"rsc.io/qr"
 )
 
-// maxPresentation is the largest body that holds a wallet's answer: base64 twice,
-// and the form's own escapes.
+// maxPresentation is the maximum size of a body with a wallet's answer: base64
+// twice, plus the form's escapes.
 const maxPresentation = 3 * wallet.MaxResponseBytes
 
-// registerWallet mounts the wallet way of the document check.
+// registerWallet registers the document check by wallet.
 func (p *Pages) registerWallet(e *echo.Echo) {
 	getOrHead := []string{http.MethodGet, http.MethodHead}
 	e.Match(getOrHead, "/v/:token/wallet", p.at(p.walletable, p.showWallet), page.Compress)
 	e.GET("/v/:token/wallet/state", p.walletState)
 	e.POST("/v/:token/wallet/browser", p.presentInBrowser)
-	// Wallets post here, which have no origin and no cookie. Each scheme of links
-	// has its own address, as each asks for an answer of another form.
+	// Wallets post here; their requests have no origin and no cookie. Each scheme
+	// of links has its own address, because each requires another form of answer.
 	for _, f := range walletForms {
 		e.POST("/v/:token/wallet/:request"+f.suffix, p.receive(f))
 	}
@@ -42,11 +42,11 @@ func (p *Pages) registerWallet(e *echo.Echo) {
 	e.POST(samplePath+":request", p.answerSample, p.pages.SameOrigin)
 }
 
-// walletForm is a form of links to wallets. Each has addresses of its own.
+// walletForm is a form of links to wallets, with its own addresses.
 type walletForm struct {
 	suffix string // of the addresses
 	scheme string
-	here   bool // for a wallet on the same device, which has to lead back
+	here   bool // for a wallet on the same device, which must return to the browser
 }
 
 var (
@@ -62,13 +62,13 @@ type walletView struct {
 	exit
 	TargetAge int
 	State     string // of the request; see walletState
-	Refused   string // complaint about the last answer; empty for none
+	Refused   string // complaint about the last answer; may be empty
 	Requests  string // JSON, for the Digital Credentials API
 	Apps      []walletApp
-	Sample    string // reference to the sample wallet; empty in live mode
+	Sample    string // relative link to the sample wallet; empty in live mode
 }
 
-// walletApp is a kind of wallet that is opened by a link or a QR code.
+// walletApp is a kind of wallet that a link or a QR code opens.
 type walletApp struct {
 	Name string // of the texts wallet.<name>…
 	Link template.URL
@@ -105,8 +105,8 @@ func (p *Pages) showWallet(c echo.Context, v visit) error {
 	return p.render(c, http.StatusOK, "wallet", view)
 }
 
-// applyAnswer applies the final answer that waits in place of what the shopper has
-// asked for, and leads on.
+// applyAnswer applies the waiting final answer instead of what the shopper
+// requested, and redirects.
 func (p *Pages) applyAnswer(c echo.Context, v visit) error {
 	request, err := p.cfg.Wallets.RequestOf(c.Request().Context(), v.sess)
 	if fault.CodeOf(err) == fault.NotFound {
@@ -118,7 +118,7 @@ func (p *Pages) applyAnswer(c echo.Context, v visit) error {
 	return p.finishWallet(c, v, request)
 }
 
-// finishWallet applies the answer of a wallet and leads on.
+// finishWallet applies the answer of a wallet and redirects.
 func (p *Pages) finishWallet(c echo.Context, v visit, r document.Request) error {
 	after, reason, err := p.cfg.Wallets.Finish(c.Request().Context(), v.sess, r)
 	if err != nil && !isLate(err) {
@@ -128,8 +128,9 @@ func (p *Pages) finishWallet(c echo.Context, v visit, r document.Request) error 
 	return p.onward(c, v, v.afterDocument(reason))
 }
 
-// afterDocument is where a document that was read leads: to the session's page,
-// which says why it was refused while another one may be tried.
+// afterDocument is the address after a document that was read: the session's
+// page, which says why the document was refused as long as another one may be
+// tried.
 func (v visit) afterDocument(reason wallet.Reason) string {
 	if reason != "" && v.sess.DocumentOpen() {
 		return v.path + "?refused=" + string(reason)
@@ -173,9 +174,9 @@ func (p *Pages) walletViewOf(ctx context.Context, v visit, r document.Request) (
 	return view, nil
 }
 
-// walletAppOf returns the link and the QR code for a scheme. A signed request is
-// fetched by its address, and the link for this device is another one than that
-// in the code: a wallet here has to lead back.
+// walletAppOf returns the link and the QR code for a scheme. A wallet fetches a
+// signed request by its address. The link for this device differs from the one in
+// the code, because a wallet on this device must return to the browser.
 func (p *Pages) walletAppOf(v visit, r document.Request, exchange wallet.Exchange, scheme string) (walletApp, error) {
 	var here, shown string
 	if scheme == wallet.SchemeOpenID && exchange.IsSigned() {
@@ -202,12 +203,12 @@ func (p *Pages) walletAppOf(v visit, r document.Request, exchange wallet.Exchang
 	}, nil
 }
 
-// responseURI is the address that wallets post the answer to a link to.
+// responseURI is the address to which wallets post the answer to a link.
 func (p *Pages) responseURI(path, request string, f walletForm) string {
 	return p.cfg.VerifyURL + path + "/wallet/" + request + f.suffix
 }
 
-// signedRequest answers GET and POST /v/{token}/r, where wallets get a signed
+// signedRequest answers GET and POST /v/{token}/r, where wallets fetch a signed
 // request (OpenID4VP 1.0, 5.10).
 func (p *Pages) signedRequest(f walletForm) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -234,11 +235,12 @@ func (p *Pages) signedRequest(f walletForm) echo.HandlerFunc {
 	}
 }
 
-// maxRequestQuestion bounds what a wallet says of itself when it gets a request.
+// maxRequestQuestion limits what a wallet sends about itself when it fetches a
+// request.
 const maxRequestQuestion = 16 << 10
 
-// complaints are what the page says of an answer that proves nothing: the texts
-// wallet.refused.<name>.
+// complaints are the page's messages about an answer that proves nothing: the
+// texts wallet.refused.<name>.
 var complaints = []string{"issuer_unknown", "issuer_expired", "not_yet_valid", "no_statement", "status", "declined", "unable", "unverified"}
 
 // complaint returns the text for a reason.
@@ -255,14 +257,14 @@ func complaint(reason wallet.Reason) string {
 	return "unverified"
 }
 
-// The states of a request as its page knows them.
+// The states of a request in its page's script.
 const (
-	walletOver = "over" // the session's page says how it goes on
+	walletOver = "over" // the session's page shows how it continues
 	walletOpen = "open" // no answer yet
 )
 
-// stateOf is the state of a request: a refused answer leaves it open, but the
-// page shows why.
+// stateOf returns the state of a request: a refused answer leaves it open, but
+// the page shows the reason.
 func stateOf(r document.Request) string {
 	switch {
 	case r.Final:
@@ -294,8 +296,8 @@ func (p *Pages) walletState(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]string{"state": state})
 }
 
-// presentInBrowser answers POST /v/{token}/wallet/browser: what the Digital
-// Credentials API returned. The page goes on to next.
+// presentInBrowser answers POST /v/{token}/wallet/browser with the result of the
+// Digital Credentials API. The page then goes to next.
 func (p *Pages) presentInBrowser(c echo.Context) error {
 	if err := p.pages.CheckOrigin(c.Request()); err != nil {
 		return err
@@ -331,7 +333,7 @@ func (p *Pages) presentInBrowser(c echo.Context) error {
 
 // receive answers POST /v/{token}/wallet/{request}, where wallets post their
 // answers to links with a scheme (OpenID4VP 1.0, 8.2). It needs no cookie and
-// decides nothing: the session's own browser does, when it comes back.
+// decides nothing: the session's own browser does when it returns.
 func (p *Pages) receive(f walletForm) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Response().Header().Set("Cache-Control", "no-store")
@@ -354,7 +356,7 @@ func (p *Pages) received(c echo.Context, f walletForm) error {
 		ID: id, Scheme: f.scheme, Here: f.here, ResponseURI: p.responseURI(v.path, id, f), Form: req.PostForm,
 	})
 	switch reason := wallet.ReasonOf(err); {
-	case err == nil, reason.Genuine(), reason.WalletError(): // the page says what it led to
+	case err == nil, reason.Genuine(), reason.WalletError(): // the page shows the consequence
 		back := p.cfg.VerifyURL + v.path + "/wallet"
 		if code != "" {
 			back += "?response_code=" + code

@@ -23,8 +23,8 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// registered is a fixture whose instance has a key by the operator's own root,
-// and a trusted issuer.
+// registered returns a fixture whose instance has a key certified by the
+// operator's own root, and a trusted issuer.
 func registered(t *testing.T, byHost bool) (*fixture, *document.Verifiers, *wallet.SampleIssuer) {
 	t.Helper()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
@@ -40,7 +40,7 @@ func registered(t *testing.T, byHost bool) (*fixture, *document.Verifiers, *wall
 	return f, v, issuer
 }
 
-// fetch gets the signed request of a link, as a wallet does.
+// fetch fetches the signed request of a link, like a wallet.
 func (f *fixture) fetch(link, nonce string) (clientID, object string) {
 	f.t.Helper()
 	values := mustParse(f.t, link).Query()
@@ -92,8 +92,8 @@ func TestSignedRequestsByLink(t *testing.T) {
 	}
 }
 
-// A wallet on the same device leads back with a code; an answer whose return does
-// not come, or comes in another browser or with another code, proves nothing.
+// A wallet on the same device returns with a code. An answer proves nothing if
+// the return does not come, or comes in another browser or with another code.
 func TestTheReturnOnTheSameDevice(t *testing.T) {
 	f, _, issuer := registered(t, false)
 	link, shopper := f.asked(true)
@@ -120,7 +120,7 @@ func TestTheReturnOnTheSameDevice(t *testing.T) {
 	stranger.get(strings.Replace(back, link, other, 1))
 	f.expect(other, session.StatusPending, "", 0)
 	f.expect(link, session.StatusPending, "", 0)
-	f.ask(shopper, link) // asked again: the earlier code is worth nothing
+	f.ask(shopper, link) // asking again makes the earlier code invalid
 	shopper.get(back).shows(t, http.StatusOK, "screen-wallet")
 	f.expect(link, session.StatusPending, "", 0)
 	back = answer(17)
@@ -132,8 +132,8 @@ func TestTheReturnOnTheSameDevice(t *testing.T) {
 	_ = back
 }
 
-// Requests stay unsigned without a key, with one that waits for its certificate,
-// with another tenant's and with one that has expired.
+// Requests stay unsigned if there is no key, if it waits for its certificate,
+// belongs to another tenant, or has expired.
 func TestRequestsStayUnsigned(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	f.trust(testIssuer(t, 1))
@@ -181,7 +181,8 @@ func TestRequestsStayUnsigned(t *testing.T) {
 	}
 }
 
-// certify issues a certificate of a day for a request, or for a key of its own.
+// certify issues a certificate that is valid for a day, for a request or for a
+// new key.
 func certify(t *testing.T, now time.Time, request []byte, usage x509.KeyUsage) []byte {
 	t.Helper()
 	root, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

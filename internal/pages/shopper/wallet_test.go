@@ -21,8 +21,8 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// offer opens the document check of a session for a browser, as a refused
-// estimate does.
+// offer opens the document check of a session for a browser, like a refused
+// estimate.
 func (f *fixture) offer(b *browser, link string) {
 	f.t.Helper()
 	b.get(link)
@@ -32,7 +32,7 @@ func (f *fixture) offer(b *browser, link string) {
 	must(f.t, err)
 }
 
-// asked is a browser whose session waits for a wallet.
+// asked returns a browser whose session waits for a wallet.
 func (f *fixture) asked(livemode bool) (link string, shopper *browser) {
 	f.t.Helper()
 	link, shopper = f.session(livemode), f.browser()
@@ -64,7 +64,7 @@ func (f *fixture) links(shopper *browser, link string) map[string]string {
 	return found
 }
 
-// testIssuer is an issuer of the test's own.
+// testIssuer returns an issuer made for the test.
 func testIssuer(t testing.TB, secret byte) *wallet.SampleIssuer {
 	t.Helper()
 	issuer, err := wallet.NewSampleIssuer(bytes.Repeat([]byte{secret}, 32))
@@ -101,7 +101,7 @@ func (f *fixture) answer(issuer *wallet.SampleIssuer, request string, d wallet.S
 	return f.postAs(to, form)
 }
 
-// postAs posts a form as an app does: without a cookie and without an origin.
+// postAs posts a form like an app: without a cookie and without an origin.
 func (f *fixture) postAs(to string, form url.Values) answer {
 	f.t.Helper()
 	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, to, strings.NewReader(form.Encode()))
@@ -134,7 +134,7 @@ func TestAWalletProvesTheAge(t *testing.T) {
 			if again := f.answer(issuer, request, wallet.SampleDocument{Age: 18}); again.StatusCode != http.StatusBadRequest {
 				t.Errorf("a second answer: %d", again.StatusCode)
 			}
-			// A relayed code: the one who answered it is not the shopper's browser.
+			// A relayed code: the browser that answered it is not the shopper's.
 			f.browser().get(link+"/wallet").leadsTo(t, path)
 			f.expect(link, session.StatusPending, "", 0)
 			shopper.get(link+"/wallet").shows(t, http.StatusOK, "screen-onward")
@@ -190,7 +190,7 @@ func TestAWalletInTheBrowserProvesTheAge(t *testing.T) {
 		says(present(shopper, issuer, f.server.URL, 30), `{"next":"`+path+`"}`) // its request is over
 		f.ask(shopper, link)
 		f.answer(issuer, f.links(shopper, link)[wallet.SchemeOpenID], wallet.SampleDocument{Age: 17})
-		// What a wallet posted comes first; its refusal is shown and counted.
+		// What a wallet posted is applied first; its refusal is shown and counts.
 		says(present(shopper, issuer, f.server.URL, 30), `{"next":"`+path+`/wallet"}`)
 		shopper.get(link+"/wallet").leadsTo(t, path+"?refused=under_age")
 		f.expect(link, session.StatusPending, session.WayWallet, 2)
@@ -202,8 +202,8 @@ func TestAWalletInTheBrowserProvesTheAge(t *testing.T) {
 	}
 }
 
-// Only documents that were read and refused count, and the third of them ends
-// the check.
+// Only documents that were read and refused count, and the third one ends the
+// check.
 func TestRefusedDocuments(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	issuer := testIssuer(t, 1)
@@ -251,8 +251,8 @@ func TestRefusedDocuments(t *testing.T) {
 	f.expect(other, session.StatusPending, "", 0)
 }
 
-// A holder who declines, and a wallet that cannot answer, are answered so and may go
-// on; neither counts as a document.
+// A holder who declines, and a wallet that cannot answer, see a message and may
+// continue; neither counts as a document.
 func TestAWalletsError(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	link, shopper := f.asked(false)
@@ -274,8 +274,8 @@ func TestAWalletsError(t *testing.T) {
 	}
 }
 
-// Wallets are asked for what the trust list names, and the way is not offered
-// while it names nothing that is valid.
+// Requests ask for documents of issuers on the trust list. The way is not offered
+// while the list has no valid issuer.
 func TestOnlyWhatIsTrustedIsAskedFor(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	issuer := testIssuer(t, 1)
@@ -300,8 +300,8 @@ func TestOnlyWhatIsTrustedIsAskedFor(t *testing.T) {
 	f.expect(link, session.StatusPassed, session.WayWallet, 0)
 }
 
-// An answer that waits is applied before a way begins: asking for the wallet again,
-// or for the camera, drops no refusal and no proof.
+// A waiting answer is applied before a way begins: choosing the wallet again, or
+// the camera, drops no refusal and no proof.
 func TestAWaitingAnswerIsAppliedFirst(t *testing.T) {
 	begin := map[string]func(b *browser, link string) answer{
 		"wallet": func(b *browser, link string) answer {
@@ -341,7 +341,8 @@ func TestAWaitingAnswerIsAppliedFirst(t *testing.T) {
 	}
 }
 
-// Another way ends the open request: what a wallet answers then is not taken.
+// Choosing another way ends the open request: a later answer of the wallet is
+// refused.
 func TestAnotherWayEndsTheRequest(t *testing.T) {
 	f := filmed(t, photo.Passed)
 	issuer := testIssuer(t, 1)
@@ -357,8 +358,8 @@ func TestAnotherWayEndsTheRequest(t *testing.T) {
 	f.expect(link, session.StatusPending, "", 0)
 }
 
-// A presentation is bound to its request: that of another session, and of an
-// earlier request of the same one, proves nothing.
+// A presentation is bound to its request: one for another session, or for an
+// earlier request of the same session, proves nothing.
 func TestAnotherSessionsPresentationIsRefused(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	issuer := testIssuer(t, 1)
@@ -444,7 +445,7 @@ func TestTheSampleWallet(t *testing.T) {
 	shopper.get(link+"/wallet").shows(t, http.StatusOK, "screen-onward")
 	f.expect(link, session.StatusPassed, session.WayWallet, 1)
 
-	// In live mode there is none, and its documents are worth nothing.
+	// In live mode there is no sample wallet, and its documents prove nothing.
 	live, buyer := f.asked(true)
 	if page := buyer.get(live + "/wallet").body; sample.MatchString(page) {
 		t.Error("the sample wallet is offered in live mode")

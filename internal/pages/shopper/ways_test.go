@@ -14,7 +14,7 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// allow narrows the tenant's ways of the document check.
+// allow restricts the tenant's ways of the document check.
 func (f *fixture) allow(ways ...string) {
 	f.t.Helper()
 	_, err := f.tenants.Update(f.t.Context(), audit.System("test"), f.tenant.ID, tenant.Changes{DocumentWays: &ways})
@@ -57,8 +57,8 @@ func TestOnlyTheTenantsWaysAreOffered(t *testing.T) {
 	}
 }
 
-// A way that is taken away ends at once for those on it, who are led back to the
-// choice: nothing that they show passes or counts.
+// A way that is no longer allowed ends at once for those who use it: they return
+// to the choice, and nothing that they show passes or counts.
 func TestAPhotographIsRefusedOnceTheWayIsGone(t *testing.T) {
 	f := filmed(t, photo.Passed)
 	link, shopper := f.agreed()
