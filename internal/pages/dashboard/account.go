@@ -34,16 +34,16 @@ var leaveForm = &form{name: "leave", again: true, problems: map[error]string{acc
 func (p *Pages) account() feature {
 	f := feature{
 		routes: []route{
-			{method: http.MethodGet, path: accountPath, least: user, handle: p.showAccount},
-			{method: http.MethodPost, path: loginsPath, least: user, handle: p.endOthers},
-			{method: http.MethodPost, path: endLoginPath, least: user, handle: p.endLogin},
-			{method: http.MethodPost, path: languagePath, least: user, handle: p.setLanguage},
-			{method: http.MethodPost, path: zonePath, least: user, handle: p.setZone},
+			{method: http.MethodGet, path: accountPath, minRole: user, handle: p.showAccount},
+			{method: http.MethodPost, path: loginsPath, minRole: user, handle: p.endOthers},
+			{method: http.MethodPost, path: endLoginPath, minRole: user, handle: p.endLogin},
+			{method: http.MethodPost, path: languagePath, minRole: user, handle: p.setLanguage},
+			{method: http.MethodPost, path: zonePath, minRole: user, handle: p.setZone},
 		},
 		screens: []string{"account"},
 		keys:    []string{"method.password", "method.totp", "method.code", "method.passkey"},
 	}
-	f.ask(route{path: leavePath, least: member}, leaveForm, p.leave)
+	f.ask(route{path: leavePath, minRole: member}, leaveForm, p.leave)
 	return f
 }
 

@@ -33,8 +33,8 @@ const (
 func (p *Pages) audit() feature {
 	return feature{
 		routes: []route{
-			{method: http.MethodGet, path: auditPath, least: auditor, handle: p.showAudit},
-			{method: http.MethodGet, path: auditExportPath, least: prover, stepUp: always, handle: p.exportAudit},
+			{method: http.MethodGet, path: auditPath, minRole: auditor, handle: p.showAudit},
+			{method: http.MethodGet, path: auditExportPath, minRole: prover, stepUp: always, handle: p.exportAudit},
 		},
 		screens: []string{"audit"},
 	}

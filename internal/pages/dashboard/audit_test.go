@@ -57,7 +57,7 @@ func TestEveryActionHasAText(t *testing.T) {
 
 func TestAuditLog(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		o := newOffice(t, g, nil)
+		o := newStaffed(t, g, nil)
 		bob := uuid.Must(uuid.NewV7())
 		rename := func(actor audit.Actor, name string) {
 			t.Helper()

@@ -40,12 +40,12 @@ var alertForm = &form{
 func (p *Pages) billing() feature {
 	f := feature{
 		routes: []route{
-			{method: http.MethodGet, path: billingPath, least: viewer, ofLive: true, handle: p.showBilling},
-			{method: http.MethodGet, path: ledgerPath, least: viewer, ofLive: true, handle: p.downloadLedger},
+			{method: http.MethodGet, path: billingPath, minRole: viewer, ofLive: true, handle: p.showBilling},
+			{method: http.MethodGet, path: ledgerPath, minRole: viewer, ofLive: true, handle: p.downloadLedger},
 		},
 		screens: []string{"billing", "alert"},
 	}
-	f.fill(route{path: alertPath, least: owner}, alertForm, p.alert)
+	f.fill(route{path: alertPath, minRole: owner}, alertForm, p.alert)
 	return f
 }
 

@@ -22,7 +22,7 @@ import (
 func TestBilling(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		free := int64(3)
-		o := newOffice(t, g, func(t *tenant.Tenant) { t.Name, t.FreeChecks = "=cmd|' /C calc'!A0", &free })
+		o := newStaffed(t, g, func(t *tenant.Tenant) { t.Name, t.FreeChecks = "=cmd|' /C calc'!A0", &free })
 		for range 2 {
 			g.Create(t, o.shop.Live.APIKey, 18)
 		}
@@ -69,7 +69,7 @@ func TestBilling(t *testing.T) {
 }
 
 // fillLedger adds n entries within one minute, the newest a second ago.
-func fillLedger(t *testing.T, o *office, n int) {
+func fillLedger(t *testing.T, o *staffed, n int) {
 	t.Helper()
 	at := o.Clock.Now().Add(-time.Second).Format("2006-01-02 15:04:05+00:00")
 	id := "substr(lower(hex(randomblob(16))), 1, 8) || '-0000-7000-8000-' || substr(lower(hex(randomblob(16))), 1, 12)"
@@ -80,7 +80,7 @@ func fillLedger(t *testing.T, o *office, n int) {
 
 func TestLedgerPages(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	o := newOffice(t, g, nil)
+	o := newStaffed(t, g, nil)
 	fillLedger(t, o, 120)
 	path, seen, newer := o.at("/billing"), 0, false
 	for pages := 1; ; pages++ {
@@ -108,7 +108,7 @@ func TestLedgerPages(t *testing.T) {
 // the length of the ledger or on how much has been sent.
 func TestLongLedgerTakesLittleMemory(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	o := newOffice(t, g, nil)
+	o := newStaffed(t, g, nil)
 	const lines = 200_000
 	fillLedger(t, o, lines)
 	// Measures the memory in use while the server waits for its client. It

@@ -47,12 +47,12 @@ var brandingForm = &form{
 func (p *Pages) branding() feature {
 	f := feature{
 		routes: []route{
-			{method: http.MethodGet, path: previewPath, least: user, handle: p.showPreviewFile},
+			{method: http.MethodGet, path: previewPath, minRole: user, handle: p.showPreviewFile},
 		},
 		screens: []string{"branding"},
 		keys:    []string{"branding.light", "branding.dark"},
 	}
-	f.fill(route{path: brandingPath, least: owner, maxForm: maxBranding}, brandingForm, p.saveBranding)
+	f.fill(route{path: brandingPath, minRole: owner, maxForm: maxBranding}, brandingForm, p.saveBranding)
 	return f
 }
 

@@ -35,8 +35,8 @@ var revokeCardForm = &form{name: "revoke_card"}
 
 func (p *Pages) cards() feature {
 	f := feature{screens: []string{"cards", "sheet"}}
-	f.fill(route{path: cardsPath, least: developer, testOnly: true}, cardsForm, p.makeCards)
-	f.ask(route{path: revokeCardPath, least: developer, testOnly: true}, revokeCardForm, p.revokeCard)
+	f.fill(route{path: cardsPath, minRole: developer, testOnly: true}, cardsForm, p.makeCards)
+	f.ask(route{path: revokeCardPath, minRole: developer, testOnly: true}, revokeCardForm, p.revokeCard)
 	return f
 }
 

@@ -21,7 +21,7 @@ import (
 var cardLink = regexp.MustCompile(`data-copy="http://localhost:8080(/dashboard/card/[A-Za-z0-9_-]{43})"`)
 
 // cards creates cards and returns their links' paths.
-func (d *desk) cards(t *testing.T, name, outcome string) (links []string) {
+func (d *devBrowser) cards(t *testing.T, name, outcome string) (links []string) {
 	t.Helper()
 	_, body := d.fill(t, "/test/cards", 200, "name", name, "outcome", outcome, "target_age", "21")
 	for _, m := range cardLink.FindAllStringSubmatch(body, -1) {
@@ -33,7 +33,7 @@ func (d *desk) cards(t *testing.T, name, outcome string) (links []string) {
 	return links
 }
 
-func scopeOf(d *desk, livemode bool) insight.Scope {
+func scopeOf(d *devBrowser, livemode bool) insight.Scope {
 	return insight.Scope{TenantID: d.shop.Tenant.ID, Livemode: livemode}
 }
 
@@ -43,7 +43,7 @@ var onward = regexp.MustCompile(`href="(http://verify\.gateway\.example/v/[A-Za-
 // revoked.
 func TestCards(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		d := newDesk(t, g, "")
+		d := newDevBrowser(t, g, "")
 		nobody := g.Nobody()
 		sessions := func() int {
 			t.Helper()
@@ -95,7 +95,7 @@ func TestCards(t *testing.T) {
 		}
 
 		// Cards belong to one tenant and only to test mode.
-		stranger := newDesk(t, g, "")
+		stranger := newDevBrowser(t, g, "")
 		id := between(t, d.see(t, 200, "/test/cards"), "/cards/", "/revoke")
 		revoke := "/test/cards/" + id + "/revoke"
 		stranger.see(t, 404, revoke)
@@ -126,7 +126,7 @@ func TestCards(t *testing.T) {
 // affected.
 func TestCardShareIsItsOwn(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		d := newDesk(t, g, "")
+		d := newDevBrowser(t, g, "")
 		links := d.cards(t, "Till", "each")
 		nobody := g.Nobody()
 		var made, refused atomic.Int64
@@ -174,7 +174,7 @@ func TestCardShareIsItsOwn(t *testing.T) {
 // can be created.
 func TestCardFormsAnswerByField(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_TEST_DAILY_CAP=1")
-	d := newDesk(t, g, "")
+	d := newDevBrowser(t, g, "")
 	for _, tt := range []struct{ name, outcome, age, problem string }{
 		{"", "each", "18", "is needed"},
 		{"  ", "each", "18", "is needed"},

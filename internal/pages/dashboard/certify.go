@@ -23,7 +23,7 @@ var verdicts = map[suite.Outcome]string{suite.Passed: "good", suite.Failed: "bad
 
 func (p *Pages) certify() feature {
 	f := feature{screens: []string{"certify"}}
-	f.fill(route{path: certifyPath, least: developer, testOnly: true}, certifyForm, p.startCertify)
+	f.fill(route{path: certifyPath, minRole: developer, testOnly: true}, certifyForm, p.startCertify)
 	for outcome := range verdicts {
 		f.keys = append(f.keys, "certify."+string(outcome))
 	}

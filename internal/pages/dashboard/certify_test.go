@@ -31,7 +31,7 @@ func TestCertifier(t *testing.T) {
 		}))
 		t.Cleanup(receiver.Close)
 		const path = "/test/webhooks/certify"
-		ended := func(d *desk, said string) (page string) {
+		ended := func(d *devBrowser, said string) (page string) {
 			t.Helper()
 			gatewaytest.WaitFor(t, said, func() bool {
 				page = d.see(t, 200, path)
@@ -43,7 +43,7 @@ func TestCertifier(t *testing.T) {
 			return page
 		}
 
-		careless := newDesk(t, g, receiver.URL)
+		careless := newDevBrowser(t, g, receiver.URL)
 		if page := careless.see(t, 200, path); !strings.Contains(page, "has not been attacked yet") {
 			t.Error("the page of an endpoint that was never attacked says nothing of it")
 		}
@@ -54,7 +54,7 @@ func TestCertifier(t *testing.T) {
 			t.Errorf("%d forgeries were let in", n)
 		}
 
-		d := newDesk(t, g, receiver.URL)
+		d := newDevBrowser(t, g, receiver.URL)
 		v, err := standardwebhooks.NewWebhook(d.shop.Test.WebhookSecret)
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestCertifier(t *testing.T) {
 		want(t, "attack", res, 303, d.base+path)
 		ended(d, "18 of 18 passed")
 		d.logged(t, audit.CertifyRun)
-		for who, certified := range map[*desk]bool{careless: false, d: true} {
+		for who, certified := range map[*devBrowser]bool{careless: false, d: true} {
 			if list, err := g.App.Insight.Checklist(t.Context(), who.shop.Tenant); err != nil || list.Certified != certified {
 				t.Errorf("the checklist has certified %t, %v; want %t", list.Certified, err, certified)
 			}
@@ -75,7 +75,7 @@ func TestCertifier(t *testing.T) {
 		}
 		d.see(t, 404, "/live/webhooks/certify")
 
-		none := newDesk(t, g, "")
+		none := newDevBrowser(t, g, "")
 		if res, page = none.Fill(t, none.base+path, nil); res.StatusCode != 409 || !strings.Contains(page, "No Webhook URL is set") {
 			t.Errorf("without a URL: %d", res.StatusCode)
 		}

@@ -96,7 +96,7 @@ func (c *crowd) fillSessions(t *testing.T, gone *atomic.Bool) {
 	c.copies(t, "webhook_events", "session_id = '"+first+"'", func(i int, id string) string {
 		return fmt.Sprintf("id = 'evt_%s', session_id = '%s'", id, id)
 	})
-	fillLedger(t, &office{Gateway: c.Gateway, shop: c.shop}, 2*c.rows)
+	fillLedger(t, &staffed{Gateway: c.Gateway, shop: c.shop}, 2*c.rows)
 }
 
 // copies adds copies of a row, each changed by change to have its own ID.
@@ -289,7 +289,7 @@ func (c *crowd) pages(t *testing.T) (pages []crowdPage) {
 			continue
 		}
 		p := crowdPage{Row: row, path: row.Path, by: c.owner}
-		switch row.Least {
+		switch row.MinRole {
 		case "operator":
 			p.by = c.console
 		case "anyone":

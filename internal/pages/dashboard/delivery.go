@@ -40,15 +40,15 @@ var (
 func (p *Pages) delivery() feature {
 	f := feature{
 		routes: []route{
-			{method: http.MethodGet, path: eventPath, least: reader, handle: p.showDelivery},
-			{method: http.MethodPost, path: eventPath + "/resend", least: resender, handle: plainForm.does(p.resendOne)},
+			{method: http.MethodGet, path: eventPath, minRole: reader, handle: p.showDelivery},
+			{method: http.MethodPost, path: eventPath + "/resend", minRole: resender, handle: plainForm.does(p.resendOne)},
 		},
 		screens: []string{"delivery"},
 		keys:    []string{"resend.fact_1h", "resend.fact_24h", "resend.fact_7d", "resend.fact_30d"},
 	}
-	f.ask(route{path: webhooksPath + "/resend", least: resender}, resendForm, p.resendFailed)
-	f.ask(route{path: webhooksPath + "/test", least: developer, testOnly: true}, testEventForm, p.sendTestEvent)
-	f.ask(route{path: webhooksPath + "/endpoints/:endpoint/enable", least: developer, stepUp: inLive}, enableEndpointForm, p.enable)
+	f.ask(route{path: webhooksPath + "/resend", minRole: resender}, resendForm, p.resendFailed)
+	f.ask(route{path: webhooksPath + "/test", minRole: developer, testOnly: true}, testEventForm, p.sendTestEvent)
+	f.ask(route{path: webhooksPath + "/endpoints/:endpoint/enable", minRole: developer, stepUp: inLive}, enableEndpointForm, p.enable)
 	return f
 }
 

@@ -20,8 +20,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// desk is a developer's browser at the pages of a tenant. It keeps every answer.
-type desk struct {
+// devBrowser is a developer's browser at the pages of a tenant. It keeps every answer.
+type devBrowser struct {
 	*gatewaytest.Staff
 	g      *gatewaytest.Gateway
 	shop   tenant.Credentials
@@ -29,21 +29,21 @@ type desk struct {
 	bodies []string
 }
 
-func newDesk(t *testing.T, g *gatewaytest.Gateway, webhookURL string) *desk {
+func newDevBrowser(t *testing.T, g *gatewaytest.Gateway, webhookURL string) *devBrowser {
 	t.Helper()
-	d := &desk{g: g, shop: g.Shop(t, webhookURL, nil), Staff: g.SignIn(t, false, account.ByPasskey)}
+	d := &devBrowser{g: g, shop: g.Shop(t, webhookURL, nil), Staff: g.SignIn(t, false, account.ByPasskey)}
 	g.Join(t, d.Staff, d.shop.Tenant.ID, account.Developer)
 	d.base = "/dashboard/" + d.shop.Tenant.ID.String()
 	return d
 }
 
 // stepUp gives all log-ins a recent confirmation.
-func (d *desk) stepUp(t *testing.T) {
+func (d *devBrowser) stepUp(t *testing.T) {
 	t.Helper()
 	d.g.Exec(t, "UPDATE logins SET stepped_up_until = '2099-01-01 00:00:00+00:00'")
 }
 
-func (d *desk) see(t *testing.T, status int, path string) string {
+func (d *devBrowser) see(t *testing.T, status int, path string) string {
 	t.Helper()
 	res, body := d.Get(t, d.base+path)
 	want(t, path, res, status, "")
@@ -53,7 +53,7 @@ func (d *desk) see(t *testing.T, status int, path string) string {
 
 // fill opens a form, sends it filled in, and sends the same copy again, which
 // must do nothing. It returns the first answer.
-func (d *desk) fill(t *testing.T, path string, status int, pairs ...string) (*http.Response, string) {
+func (d *devBrowser) fill(t *testing.T, path string, status int, pairs ...string) (*http.Response, string) {
 	t.Helper()
 	form := url.Values{"nonce": {nonceOf(t, d.see(t, 200, path))}}
 	for i := 0; i < len(pairs); i += 2 {
@@ -116,7 +116,7 @@ func mustShow(t *testing.T, res *http.Response, body string) string {
 
 // checkSecrets checks that each value was in exactly n answers, and is in neither
 // the log nor the database.
-func (d *desk) checkSecrets(t *testing.T, n int, secrets ...string) {
+func (d *devBrowser) checkSecrets(t *testing.T, n int, secrets ...string) {
 	t.Helper()
 	stored := dump(t, d.g)
 	for _, secret := range secrets {
@@ -164,7 +164,7 @@ func dump(t *testing.T, g *gatewaytest.Gateway) string {
 
 // accepts waits until the gateway answers a key with a status, because it may
 // remember a key for a second.
-func (d *desk) accepts(t *testing.T, key string, status int) {
+func (d *devBrowser) accepts(t *testing.T, key string, status int) {
 	t.Helper()
 	d.g.Clock.Advance(time.Second)
 	d.g.Do(t, gatewaytest.Row{Name: "key", Path: "/api/v1/sessions/create", Key: key, Body: `{"target_age":18}`, Status: status})
@@ -174,7 +174,7 @@ const hostile = `"><img src=x onerror=alert(1)>'</script><svg/onload=alert(2)>`
 
 func TestKeyIsMadeRolledAndRevoked(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		d := newDesk(t, g, "")
+		d := newDevBrowser(t, g, "")
 		res, body := d.fill(t, "/test/keys/new", 200, "name", hostile[:60])
 		first := mustShow(t, res, body)
 		d.accepts(t, first, 201)
@@ -219,7 +219,7 @@ func TestKeyIsMadeRolledAndRevoked(t *testing.T) {
 }
 
 // keyID returns the ID of a key that is in force.
-func (d *desk) keyID(t *testing.T, plain string) string {
+func (d *devBrowser) keyID(t *testing.T, plain string) string {
 	t.Helper()
 	keys, err := d.g.App.Tenants.Keys(t.Context(), d.shop.Tenant.ID)
 	if err != nil {
@@ -235,7 +235,7 @@ func (d *desk) keyID(t *testing.T, plain string) string {
 }
 
 // logged checks that the tenant's log ends with these acts of the user.
-func (d *desk) logged(t *testing.T, acts ...audit.Action) {
+func (d *devBrowser) logged(t *testing.T, acts ...audit.Action) {
 	t.Helper()
 	entries, err := d.g.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(d.shop.Tenant.ID), Limit: len(acts)})
 	if err != nil || len(entries) != len(acts) {
@@ -250,7 +250,7 @@ func (d *desk) logged(t *testing.T, acts ...audit.Action) {
 
 func TestKeyFormsAnswerByField(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	d := newDesk(t, g, "")
+	d := newDevBrowser(t, g, "")
 	id := d.keyID(t, d.shop.Test.APIKey)
 	for _, tt := range []struct{ path, field, value, problem string }{
 		{"/test/keys/new", "name", "", "is needed"},
@@ -282,7 +282,7 @@ func TestForeignObjectsLookMissing(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		receiver := gatewaytest.NewReceiver(t)
 		receiver.Answer(http.StatusGone)
-		d, stranger := newDesk(t, g, receiver.URL), newDesk(t, g, receiver.URL)
+		d, stranger := newDevBrowser(t, g, receiver.URL), newDevBrowser(t, g, receiver.URL)
 		d.stepUp(t)
 		foreign := stranger.objects(t, "test", stranger.shop.Test.APIKey)
 		own := d.objects(t, "test", d.shop.Test.APIKey)
@@ -323,7 +323,7 @@ func TestForeignObjectsLookMissing(t *testing.T) {
 
 // objects creates an event at a disabled endpoint, and returns the IDs of the
 // tenant's objects.
-func (d *desk) objects(t *testing.T, mode, key string) map[string]string {
+func (d *devBrowser) objects(t *testing.T, mode, key string) map[string]string {
 	t.Helper()
 	d.g.Force(t, gatewaytest.Browser(), d.g.Create(t, key, 18), "verified")
 	var found []string
@@ -348,7 +348,7 @@ func (d *desk) objects(t *testing.T, mode, key string) map[string]string {
 // the act is allowed.
 func TestLiveSecretsNeedAConfirmation(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	d := newDesk(t, g, "")
+	d := newDevBrowser(t, g, "")
 	key := "/live/keys/" + d.keyID(t, d.shop.Live.APIKey)
 	for _, path := range []string{
 		"/live/keys/new", key + "/roll", key + "/revoke", "/live/webhooks/secret", "/live/webhooks/rotate",

@@ -14,7 +14,7 @@
 //	 1. keys.go has a function (p *Pages) keys() feature with the page's routes,
 //	    screens and the texts it composes at run time; TestTextsExist finds the others.
 //	    Add it to the list in features (features.go); nothing else is shared.
-//	 2. A route names the least role, whether it needs a fresh confirmation
+//	 2. A route names the minimum role, whether it needs a fresh confirmation
 //	    (stepUp: the guard then answers with the page to give it, which leads back
 //	    to the GET route of the same pattern, so that this asks for it as well,
 //	    before anything is typed), and its pattern. :tenant and :mode in the pattern

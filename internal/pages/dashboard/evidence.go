@@ -38,8 +38,8 @@ var evidenceForm = &form{
 func (p *Pages) evidence() feature {
 	return feature{
 		routes: []route{
-			{method: http.MethodGet, path: evidencePath, least: prover, stepUp: always, handle: p.showEvidence},
-			{method: http.MethodPost, path: evidencePath, least: prover, stepUp: always, handle: p.downloadEvidence},
+			{method: http.MethodGet, path: evidencePath, minRole: prover, stepUp: always, handle: p.showEvidence},
+			{method: http.MethodPost, path: evidencePath, minRole: prover, stepUp: always, handle: p.downloadEvidence},
 		},
 		screens: []string{"evidence"},
 		forms:   []*form{evidenceForm},

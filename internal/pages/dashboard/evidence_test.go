@@ -14,7 +14,7 @@ import (
 // Errors are shown at their fields.
 func TestEvidence(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		o := newOffice(t, g, nil)
+		o := newStaffed(t, g, nil)
 		path, today := o.at("/evidence"), g.Clock.Now().Format(time.DateOnly)
 		send := func(from, to, target, sessions string) (int, string) {
 			res, body := o.owner.Post(t, path, url.Values{

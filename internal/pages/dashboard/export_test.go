@@ -25,7 +25,7 @@ func Once(accounts *account.Service, nonce string) error {
 // Row is a row of the route table, for tests.
 type Row struct {
 	Method, Path  string
-	Least         string // the name of the constant
+	MinRole       string // the name of the constant
 	TestOnly      bool
 	Confirmed     bool // requires a recent confirmation in test mode, or without a mode
 	ConfirmedLive bool // the same in live mode
@@ -41,7 +41,7 @@ func Table() ([]Row, error) {
 	var rows []Row
 	for _, r := range p.routes {
 		rows = append(rows, Row{
-			Method: r.method, Path: r.path, Least: names[r.least], TestOnly: r.testOnly,
+			Method: r.method, Path: r.path, MinRole: names[r.minRole], TestOnly: r.testOnly,
 			Confirmed: r.stepUp != never && r.stepUp != inLive, ConfirmedLive: r.stepUp != never,
 		})
 	}

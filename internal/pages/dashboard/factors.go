@@ -48,12 +48,12 @@ var (
 )
 
 func (p *Pages) factors() feature {
-	at := func(path string) route { return route{path: path, least: user, stepUp: ofOneself, renews: true} }
+	at := func(path string) route { return route{path: path, minRole: user, stepUp: ofOneself, renews: true} }
 	f := feature{
 		routes: []route{
-			{method: http.MethodGet, path: totpPath, least: user, stepUp: ofOneself, handle: beginTOTPForm.asks(toAccount)},
-			{method: http.MethodPost, path: totpPath, least: user, stepUp: ofOneself, renews: true, handle: totpForm.does(p.addTOTP)},
-			{method: http.MethodGet, path: totpPicturePath, least: user, stepUp: ofOneself, handle: p.totpPicture},
+			{method: http.MethodGet, path: totpPath, minRole: user, stepUp: ofOneself, handle: beginTOTPForm.asks(toAccount)},
+			{method: http.MethodPost, path: totpPath, minRole: user, stepUp: ofOneself, renews: true, handle: totpForm.does(p.addTOTP)},
+			{method: http.MethodGet, path: totpPicturePath, minRole: user, stepUp: ofOneself, handle: p.totpPicture},
 		},
 		screens: []string{"passkey", "password", "totp", "codes"},
 		forms:   []*form{totpForm},

@@ -59,13 +59,13 @@ func (p *Pages) admit(r *request) error {
 			return err
 		}
 	}
-	if r.route.least == anyone {
+	if r.route.minRole == anyone {
 		return nil
 	}
 	if err := p.identify(r); err != nil {
 		return err
 	}
-	if r.route.least == operator {
+	if r.route.minRole == operator {
 		if err := p.admitOperator(r.who); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (p *Pages) enter(r *request) error {
 	if r.access.ReadOnly() && r.route.method != http.MethodGet {
 		return errReadOnly
 	}
-	if !r.may(r.route.least.right()) {
+	if !r.may(r.route.minRole.right()) {
 		return errRole
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 
 func (p *Pages) home() feature {
 	return feature{
-		routes:  []route{{method: http.MethodGet, path: homePath, least: user, handle: p.showHome}},
+		routes:  []route{{method: http.MethodGet, path: homePath, minRole: user, handle: p.showHome}},
 		screens: []string{"home"},
 		keys:    roleKeys("role."),
 	}

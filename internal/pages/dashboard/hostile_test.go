@@ -289,7 +289,7 @@ func filled(form *html.Node, text string, valid bool) (values url.Values, typed 
 // formula, and none breaks out of its cell.
 func TestDownloadedCellsAreText(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	o := newOffice(t, g, nil)
+	o := newStaffed(t, g, nil)
 	fillLedger(t, o, 2)
 	for _, name := range []string{
 		"=1+1", "+1", "-1", "@SUM(A1)", "\t=1+1", "\r=1+1", "\n=1+1", "＝1+1", "＋1", "－1", "＠SUM(A1)",

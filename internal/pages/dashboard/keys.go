@@ -30,9 +30,9 @@ var (
 )
 
 func (p *Pages) keys() feature {
-	at := func(path string) route { return route{path: keysPath + path, least: developer, stepUp: inLive} }
+	at := func(path string) route { return route{path: keysPath + path, minRole: developer, stepUp: inLive} }
 	f := feature{
-		routes:  []route{{method: http.MethodGet, path: keysPath, least: developer, handle: p.showKeys}},
+		routes:  []route{{method: http.MethodGet, path: keysPath, minRole: developer, handle: p.showKeys}},
 		screens: []string{"keys", "shown"},
 	}
 	f.ask(at("/new"), newKeyForm, p.newKey)

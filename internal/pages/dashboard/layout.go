@@ -116,7 +116,7 @@ func (r *request) layout() layout {
 	switch {
 	case r.route.hasTenant():
 		l.Nav, l.Tenant, l.Low = r.nav(tenantNav), r.tenantView(), r.lowBalance()
-	case r.route.least == operator:
+	case r.route.minRole == operator:
 		l.Nav, l.Raised = r.nav(operatorNav), r.pages.driftNotice()
 	case r.route.path == accountPath:
 		l.Nav = r.nav(accountNav)

@@ -51,7 +51,7 @@ func (p *Pages) login() feature {
 			{method: http.MethodPost, path: loginPath, handle: loginForm.does(p.logIn)},
 			{method: http.MethodPost, path: passkeyPath, handle: passkeyLoginForm.does(p.logInByPasskey)},
 			{method: http.MethodPost, path: secondPath, handle: secondForm.does(p.logInSecond)},
-			{method: http.MethodGet, path: logoutPath, least: user, handle: logoutForm.asks(p.logOut)},
+			{method: http.MethodGet, path: logoutPath, minRole: user, handle: logoutForm.asks(p.logOut)},
 			{method: http.MethodPost, path: logoutPath, handle: logoutForm.does(p.logOut)},
 		},
 		screens: []string{"login", "second", "confirm"},

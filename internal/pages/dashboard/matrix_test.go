@@ -34,21 +34,21 @@ var memberIn = map[string][]account.Role{
 
 // admitted returns what an actor gets at a route: in, a missing page, a refusal,
 // the log-in, or nothing for a minimum role that the matrix does not know.
-func admitted(least, who string) string {
-	roles, ofMembers := memberIn[least]
+func admitted(minRole, who string) string {
+	roles, ofMembers := memberIn[minRole]
 	if who == "operator inside" && ofMembers {
 		who = string(account.Viewer)
 	}
 	switch {
-	case least == "anyone":
+	case minRole == "anyone":
 		return "in"
-	case !ofMembers && least != "user" && least != "operator":
+	case !ofMembers && minRole != "user" && minRole != "operator":
 		return ""
 	case who == "nobody":
 		return "log-in"
-	case least == "user":
+	case minRole == "user":
 		return "in"
-	case least == "operator":
+	case minRole == "operator":
 		if strings.HasPrefix(who, "operator") {
 			return "in"
 		}
@@ -99,10 +99,10 @@ func outcome(res *http.Response) string {
 func admittedWeak(row dashboard.Row, mode, who string) string {
 	const tenant, billing, ledger = "/dashboard/:tenant/", "/dashboard/:tenant/billing", "/dashboard/:tenant/billing/ledger.csv"
 	shared := !strings.HasPrefix(row.Path, tenant+":mode")
-	switch want := admitted(row.Least, who); {
+	switch want := admitted(row.MinRole, who); {
 	case want == "missing" || row.TestOnly && mode == "live":
 		return "missing"
-	case row.Least == "operator", mode == "live":
+	case row.MinRole == "operator", mode == "live":
 		return "refused"
 	case !strings.HasPrefix(row.Path, tenant):
 		return want
@@ -162,10 +162,10 @@ func TestMatrix(t *testing.T) {
 				}
 				path := fillIn(row.Path, shop.Tenant.ID.String(), mode)
 				for who, s := range actors {
-					want := admitted(row.Least, who)
+					want := admitted(row.MinRole, who)
 					switch {
 					case want == "":
-						t.Fatalf("the matrix has no row for %s", row.Least)
+						t.Fatalf("the matrix has no row for %s", row.MinRole)
 					case want == "log-in":
 					case row.TestOnly && mode == "live":
 						want = "missing"
@@ -209,7 +209,7 @@ func TestRolesAreDocumented(t *testing.T) {
 		return line + "\n"
 	}
 	want := row("", func(role account.Role) string { return string(role) }) + strings.Repeat("|---", len(account.Roles())+1) + "|\n"
-	for _, of := range []struct{ least, label string }{
+	for _, of := range []struct{ minRole, label string }{
 		{"reader", "overview, sessions with their export, webhook events, paste box"},
 		{"resender", "send webhook events again"},
 		{"refused", "refused calls of the API"},
@@ -221,7 +221,7 @@ func TestRolesAreDocumented(t *testing.T) {
 		{"member", "leave the tenant"},
 	} {
 		want += row(of.label, func(role account.Role) string {
-			if admitted(of.least, string(role)) == "in" {
+			if admitted(of.minRole, string(role)) == "in" {
 				return "yes"
 			}
 			return "–"
@@ -247,13 +247,13 @@ func TestTable(t *testing.T) {
 			known = append(known, http.MethodHead+" "+row.Path)
 		}
 		below := dashboard.Owns(row.Path) && strings.HasPrefix(row.Path, "/operator")
-		if below != (row.Least == "operator") {
-			t.Errorf("%s %s is for %s", row.Method, row.Path, row.Least)
+		if below != (row.MinRole == "operator") {
+			t.Errorf("%s %s is for %s", row.Method, row.Path, row.MinRole)
 		}
-		if strings.HasPrefix(row.Path, "/dashboard/:tenant") && memberIn[row.Least] == nil {
-			t.Errorf("%s %s is for %s", row.Method, row.Path, row.Least)
+		if strings.HasPrefix(row.Path, "/dashboard/:tenant") && memberIn[row.MinRole] == nil {
+			t.Errorf("%s %s is for %s", row.Method, row.Path, row.MinRole)
 		}
-		if strings.HasPrefix(row.Path, "/dashboard/:tenant") && row.Method != http.MethodGet && !slices.Contains([]string{"resender", "developer", "owner"}, row.Least) &&
+		if strings.HasPrefix(row.Path, "/dashboard/:tenant") && row.Method != http.MethodGet && !slices.Contains([]string{"resender", "developer", "owner"}, row.MinRole) &&
 			!strings.HasSuffix(row.Path, "/paste") && !strings.HasSuffix(row.Path, "/evidence") {
 			t.Errorf("%s %s: somebody who only reads changes something", row.Method, row.Path)
 		}
@@ -288,7 +288,7 @@ func TestPagesOpen(t *testing.T) {
 				continue
 			}
 			s := owner
-			if row.Least == "operator" {
+			if row.MinRole == "operator" {
 				s = op
 			}
 			rest := strings.NewReplacer(":tenant", "", ":mode", "").Replace(row.Path)

@@ -26,10 +26,10 @@ var newTenantForm = &form{
 
 func (p *Pages) operator() feature {
 	f := feature{
-		routes:  []route{{method: http.MethodGet, path: operatorPath, least: operator, handle: p.showOperator}},
+		routes:  []route{{method: http.MethodGet, path: operatorPath, minRole: operator, handle: p.showOperator}},
 		screens: []string{"operator", "operator_new", "operator_link"},
 	}
-	f.fill(route{path: newTenantPath, least: operator, stepUp: always}, newTenantForm, p.newTenant)
+	f.fill(route{path: newTenantPath, minRole: operator, stepUp: always}, newTenantForm, p.newTenant)
 	return f
 }
 

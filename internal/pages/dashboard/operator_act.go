@@ -20,7 +20,7 @@ func (a operatorAct[T]) name() string {
 // path's subject, the values for the texts, and the address of the previous page.
 func askAll[T any](f *feature, path string, acts []operatorAct[T], find func(r *request) (subject T, values []any, back string, err error)) {
 	for _, a := range acts {
-		f.ask(route{path: path + "/" + a.name(), least: operator, stepUp: always}, a.form, func(r *request) (*question, error) {
+		f.ask(route{path: path + "/" + a.name(), minRole: operator, stepUp: always}, a.form, func(r *request) (*question, error) {
 			subject, values, back, err := find(r)
 			if err != nil {
 				return nil, err

@@ -12,8 +12,8 @@ const (
 func (p *Pages) operatorAudit() feature {
 	return feature{
 		routes: []route{
-			{method: http.MethodGet, path: operatorAuditPath, least: operator, handle: p.showAudit},
-			{method: http.MethodGet, path: operatorAuditExportPath, least: operator, stepUp: always, handle: p.exportAudit},
+			{method: http.MethodGet, path: operatorAuditPath, minRole: operator, handle: p.showAudit},
+			{method: http.MethodGet, path: operatorAuditExportPath, minRole: operator, stepUp: always, handle: p.exportAudit},
 		},
 		screens: []string{"audit"},
 	}

@@ -18,14 +18,14 @@ var lowerForm = &form{name: "drift_lower", problems: map[error]string{drift.ErrN
 
 func (p *Pages) drift() feature {
 	f := feature{
-		routes:  []route{{method: http.MethodGet, path: driftPath, least: operator, handle: p.showDrift}},
+		routes:  []route{{method: http.MethodGet, path: driftPath, minRole: operator, handle: p.showDrift}},
 		screens: []string{"drift"},
 		notices: []string{"drift_lowered"},
 	}
 	for _, family := range append(drift.Families(), drift.All) {
 		f.keys = append(f.keys, "drift.family."+string(family))
 	}
-	f.ask(route{path: driftPath + "/lower", least: operator, stepUp: always}, lowerForm, p.lowerMargin)
+	f.ask(route{path: driftPath + "/lower", minRole: operator, stepUp: always}, lowerForm, p.lowerMargin)
 	return f
 }
 

@@ -50,7 +50,7 @@ func (p *Pages) lab() feature {
 		keys = append(keys, "lab.gap."+string(why))
 	}
 	return feature{
-		routes:  []route{{method: http.MethodGet, path: labPath, least: operator, handle: p.showLab}},
+		routes:  []route{{method: http.MethodGet, path: labPath, minRole: operator, handle: p.showLab}},
 		screens: []string{"lab"},
 		keys:    keys,
 	}

@@ -12,7 +12,7 @@ const systemPath = operatorPath + "/system"
 
 func (p *Pages) system() feature {
 	return feature{
-		routes:  []route{{method: http.MethodGet, path: systemPath, least: operator, handle: p.showSystem}},
+		routes:  []route{{method: http.MethodGet, path: systemPath, minRole: operator, handle: p.showSystem}},
 		screens: []string{"system"},
 	}
 }

@@ -69,8 +69,8 @@ var tenantActs = []operatorAct[tenant.Tenant]{
 func (p *Pages) operatorTenant() feature {
 	f := feature{
 		routes: []route{
-			{method: http.MethodGet, path: tenantPath, least: operator, handle: p.showTenant},
-			{method: http.MethodPost, path: leaveTenantPath, least: operator, handle: p.leaveTenant},
+			{method: http.MethodGet, path: tenantPath, minRole: operator, handle: p.showTenant},
+			{method: http.MethodPost, path: leaveTenantPath, minRole: operator, handle: p.leaveTenant},
 		},
 		screens: []string{"operator_tenant"},
 	}

@@ -50,7 +50,7 @@ var userActs = []operatorAct[account.User]{
 
 func (p *Pages) operatorUsers() feature {
 	f := feature{
-		routes:  []route{{method: http.MethodGet, path: usersPath, least: operator, handle: p.showUsers}},
+		routes:  []route{{method: http.MethodGet, path: usersPath, minRole: operator, handle: p.showUsers}},
 		screens: []string{"users", "operator_link"},
 	}
 	askAll(&f, userPath, userActs, func(r *request) (u account.User, values []any, back string, err error) {

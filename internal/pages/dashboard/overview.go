@@ -28,7 +28,7 @@ func (p *Pages) overview() feature {
 		keys = append(keys, "overview.window."+string(w))
 	}
 	return feature{
-		routes:  []route{{method: http.MethodGet, path: overviewPath, least: reader, handle: p.showOverview}},
+		routes:  []route{{method: http.MethodGet, path: overviewPath, minRole: reader, handle: p.showOverview}},
 		screens: []string{"overview"},
 		keys:    keys,
 	}

@@ -24,7 +24,7 @@ func (p *Pages) paste() feature {
 		notices: []string{"paste_test", "paste_live"},
 		keys:    []string{"paste.no_session", "paste.no_event", "paste.no_link", "paste.no_word"},
 	}
-	f.fill(route{path: pastePath, least: reader}, pasteForm, p.readPaste)
+	f.fill(route{path: pastePath, minRole: reader}, pasteForm, p.readPaste)
 	return f
 }
 

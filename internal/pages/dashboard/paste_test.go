@@ -23,7 +23,7 @@ import (
 func TestPasteBox(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		receiver, foreignReceiver := gatewaytest.NewReceiver(t), gatewaytest.NewReceiver(t)
-		d, stranger := newDesk(t, g, receiver.URL), newDesk(t, g, foreignReceiver.URL)
+		d, stranger := newDevBrowser(t, g, receiver.URL), newDevBrowser(t, g, foreignReceiver.URL)
 		made, foreign := g.Create(t, d.shop.Test.APIKey, 18), g.Create(t, stranger.shop.Test.APIKey, 18)
 		live := g.Create(t, d.shop.Live.APIKey, 18)
 		res, _ := g.Force(t, gatewaytest.Browser(), made, "verified")
@@ -118,8 +118,8 @@ func TestPasteBox(t *testing.T) {
 // the paste box nor the debuggers show anything of live mode.
 func TestAPasswordAloneTriesTestSecretsOnly(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	d := newDesk(t, g, "")
-	weak := &desk{g: g, shop: d.shop, base: d.base, Staff: g.SignIn(t, false, account.ByPassword)}
+	d := newDevBrowser(t, g, "")
+	weak := &devBrowser{g: g, shop: d.shop, base: d.base, Staff: g.SignIn(t, false, account.ByPassword)}
 	g.Join(t, weak.Staff, d.shop.Tenant.ID, account.Owner)
 	live, test := g.Create(t, d.shop.Live.APIKey, 18), g.Create(t, d.shop.Test.APIKey, 18)
 
@@ -145,7 +145,7 @@ func TestAPasswordAloneTriesTestSecretsOnly(t *testing.T) {
 		result := credential.Redirect{Session: made.SessionID, Status: "VERIFIED", IsAdult: true}
 		return "https://shop.example/ok?session=" + made.SessionID + "&status=VERIFIED&is_adult=true&token=" + result.Token(key, now.Add(time.Minute))
 	}
-	ask := func(by *desk, path string, pairs ...string) (*http.Response, string) {
+	ask := func(by *devBrowser, path string, pairs ...string) (*http.Response, string) {
 		form := url.Values{}
 		for i := 0; i < len(pairs); i += 2 {
 			form.Set(pairs[i], pairs[i+1])

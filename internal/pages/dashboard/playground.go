@@ -42,7 +42,7 @@ var playgroundForm = &form{
 
 func (p *Pages) playground() feature {
 	rt := func(method, path string, handle func(*request) error) route {
-		return route{method: method, path: path, least: developer, testOnly: true, handle: handle}
+		return route{method: method, path: path, minRole: developer, testOnly: true, handle: handle}
 	}
 	f := feature{
 		routes: []route{

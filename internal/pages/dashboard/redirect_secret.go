@@ -12,9 +12,9 @@ import (
 const redirectPath = overviewPath + "/redirect-secret"
 
 func (p *Pages) redirectSecret() feature {
-	at := func(path string) route { return route{path: redirectPath + path, least: developer, stepUp: inLive} }
+	at := func(path string) route { return route{path: redirectPath + path, minRole: developer, stepUp: inLive} }
 	f := feature{
-		routes:  []route{{method: http.MethodGet, path: redirectPath, least: developer, handle: p.showRedirectSecret}},
+		routes:  []route{{method: http.MethodGet, path: redirectPath, minRole: developer, handle: p.showRedirectSecret}},
 		screens: []string{"redirect_secret", "shown"},
 		keys:    secretKeys("redirect"),
 	}

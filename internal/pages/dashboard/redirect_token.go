@@ -22,7 +22,7 @@ var tokenForm = &form{
 
 func (p *Pages) redirectToken() feature {
 	f := feature{screens: []string{"token"}, keys: verdictKeys("token")}
-	f.fill(route{path: tokenPath, least: developer}, tokenForm, p.checkToken)
+	f.fill(route{path: tokenPath, minRole: developer}, tokenForm, p.checkToken)
 	return f
 }
 

@@ -17,7 +17,7 @@ const refusalsPath = overviewPath + "/refusals"
 
 func (p *Pages) refusals() feature {
 	return feature{
-		routes:  []route{{method: http.MethodGet, path: refusalsPath, least: refused, handle: p.showRefusals}},
+		routes:  []route{{method: http.MethodGet, path: refusalsPath, minRole: refused, handle: p.showRefusals}},
 		screens: []string{"refusals"},
 	}
 }

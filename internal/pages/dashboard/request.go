@@ -204,7 +204,7 @@ func (r *request) may(right account.Right) bool { return r.access.Role().May(rig
 // it. It does not cover pages without a tenant.
 func (r *request) opens(pattern string) bool {
 	route, exists := r.pages.byPattern[pattern]
-	return exists && (!route.hasTenant() || r.may(route.least.right()))
+	return exists && (!route.hasTenant() || r.may(route.minRole.right()))
 }
 
 // editing returns the address of a page without a mode if the user may open it,

@@ -11,28 +11,28 @@ import (
 )
 
 // minRole is the minimum role for a route.
-type least int
+type minRole int
 
 // The roles between user and operator are members of the path's tenant whose role
 // has a right. Being an operator makes nobody a member of a tenant.
 const (
-	anyone   least = iota
-	user           // who is signed in
-	member         // any role
-	reader         // who reads sessions
-	viewer         // who reads settings
-	refused        // who reads refusals
-	auditor        // who reads the audit log
-	prover         // who makes evidence packs
-	resender       // who sends webhook events again
+	anyone   minRole = iota
+	user             // who is signed in
+	member           // any role
+	reader           // who reads sessions
+	viewer           // who reads settings
+	refused          // who reads refusals
+	auditor          // who reads the audit log
+	prover           // who makes evidence packs
+	resender         // who sends webhook events again
 	developer
 	owner
 	operator // of the instance
 )
 
 // right returns the right that a member needs.
-func (l least) right() account.Right {
-	return map[least]account.Right{
+func (l minRole) right() account.Right {
+	return map[minRole]account.Right{
 		member: account.BeMember, reader: account.ReadSessions, viewer: account.ReadSettings, refused: account.ReadRefusals,
 		auditor: account.ReadAudit, prover: account.Prove, resender: account.Resend, developer: account.Develop, owner: account.Own,
 	}[l]
@@ -57,7 +57,7 @@ type route struct {
 	// path is the pattern. :tenant is the tenant's ID and :mode is test or live;
 	// other parameters are the handler's.
 	path     string
-	least    least
+	minRole  minRole
 	stepUp   stepUp
 	testOnly bool  // not found in live mode
 	ofLive   bool  // shows data of live mode, although the path has no mode
@@ -86,7 +86,7 @@ func (p *Pages) onward(path string) string {
 	for _, r := range p.routes {
 		// An invited person may log in first, and a card may be scanned under
 		// another host.
-		if r.method == http.MethodGet && (r.least >= user || r.path == linkPath || r.path == cardPath) {
+		if r.method == http.MethodGet && (r.minRole >= user || r.path == linkPath || r.path == cardPath) {
 			if built, ok := rebuild(strings.Split(r.path, "/"), given); ok {
 				return built
 			}

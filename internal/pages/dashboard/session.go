@@ -54,12 +54,12 @@ func (p *Pages) session() feature {
 	}
 	f := feature{
 		routes: []route{
-			{method: http.MethodGet, path: sessionPath, least: reader, handle: p.showSession},
+			{method: http.MethodGet, path: sessionPath, minRole: reader, handle: p.showSession},
 		},
 		screens: []string{"session"},
 		keys:    append(keys, storyKeys()...),
 	}
-	f.ask(route{path: deletePath, least: owner, stepUp: always}, deleteForm, p.deleteSession)
+	f.ask(route{path: deletePath, minRole: owner, stepUp: always}, deleteForm, p.deleteSession)
 	return f
 }
 

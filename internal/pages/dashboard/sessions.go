@@ -38,8 +38,8 @@ func (p *Pages) sessions() feature {
 	}
 	return feature{
 		routes: []route{
-			{method: http.MethodGet, path: sessionsPath, least: reader, handle: p.showSessions},
-			{method: http.MethodGet, path: sessionsExportPath, least: reader, handle: p.exportSessions},
+			{method: http.MethodGet, path: sessionsPath, minRole: reader, handle: p.showSessions},
+			{method: http.MethodGet, path: sessionsExportPath, minRole: reader, handle: p.exportSessions},
 		},
 		screens: []string{"sessions"},
 		keys:    keys,

@@ -24,12 +24,12 @@ const (
 
 func (p *Pages) settings() feature {
 	f := feature{
-		routes:  []route{{method: http.MethodGet, path: settingsPath, least: viewer, handle: p.showSettings}},
+		routes:  []route{{method: http.MethodGet, path: settingsPath, minRole: viewer, handle: p.showSettings}},
 		screens: []string{"settings", "switch", "languages"},
 	}
-	f.fill(route{path: languagesPath, least: owner}, languagesForm, p.languages)
+	f.fill(route{path: languagesPath, minRole: owner}, languagesForm, p.languages)
 	for _, s := range switches {
-		f.fill(route{path: s.path, least: owner}, s.form, s.find)
+		f.fill(route{path: s.path, minRole: owner}, s.form, s.find)
 		f.keys = append(f.keys, s.texts()...)
 	}
 	return f

@@ -31,15 +31,15 @@ import (
 const xss = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`
 
 // staffed is a tenant with staff of every role, all recently confirmed.
-type office struct {
+type staffed struct {
 	*gatewaytest.Gateway
 	shop                     tenant.Credentials
 	owner, developer, viewer *gatewaytest.Staff
 }
 
-func newOffice(t *testing.T, g *gatewaytest.Gateway, edit func(*tenant.Tenant)) *office {
+func newStaffed(t *testing.T, g *gatewaytest.Gateway, edit func(*tenant.Tenant)) *staffed {
 	t.Helper()
-	o := &office{Gateway: g, shop: g.Shop(t, "https://hooks.example/agegate", edit)}
+	o := &staffed{Gateway: g, shop: g.Shop(t, "https://hooks.example/agegate", edit)}
 	for role, staff := range map[account.Role]**gatewaytest.Staff{
 		account.Owner: &o.owner, account.Developer: &o.developer, account.Viewer: &o.viewer,
 	} {
@@ -51,9 +51,9 @@ func newOffice(t *testing.T, g *gatewaytest.Gateway, edit func(*tenant.Tenant)) 
 }
 
 // at returns the address of one of the tenant's pages.
-func (o *office) at(path string) string { return "/dashboard/" + o.shop.Tenant.ID.String() + path }
+func (o *staffed) at(path string) string { return "/dashboard/" + o.shop.Tenant.ID.String() + path }
 
-func (o *office) tenant(t *testing.T) tenant.Tenant {
+func (o *staffed) tenant(t *testing.T) tenant.Tenant {
 	t.Helper()
 	now, err := o.App.Tenants.Tenant(t.Context(), o.shop.Tenant.ID)
 	if err != nil {
@@ -62,7 +62,7 @@ func (o *office) tenant(t *testing.T) tenant.Tenant {
 	return now
 }
 
-func (o *office) log(t *testing.T) []audit.Entry {
+func (o *staffed) log(t *testing.T) []audit.Entry {
 	t.Helper()
 	entries, err := o.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(o.shop.Tenant.ID)})
 	if err != nil {
@@ -82,7 +82,7 @@ func problem(body, field string) string {
 // however often it is sent, and writes a log entry that names the user.
 func TestFormsChangeSettings(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		o := newOffice(t, g, nil)
+		o := newStaffed(t, g, nil)
 		for _, tt := range []struct {
 			path, back string
 			form       url.Values
@@ -141,7 +141,7 @@ func TestFormsChangeSettings(t *testing.T) {
 // claim that the change was made.
 func TestFormWhoseChangeFailed(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		o := newOffice(t, g, nil)
+		o := newStaffed(t, g, nil)
 		path := o.at("/settings/age-visibility")
 		_, page := o.owner.Get(t, path)
 		form := url.Values{"on": {"1"}, "nonce": {nonceOf(t, page)}}
@@ -166,7 +166,7 @@ func TestFormWhoseChangeFailed(t *testing.T) {
 // nothing changes.
 func TestFormsAnswerByField(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	o := newOffice(t, g, nil)
+	o := newStaffed(t, g, nil)
 	before, logged := o.tenant(t), len(o.log(t))
 	for _, tt := range []struct {
 		path, field, value, problem string
@@ -224,7 +224,7 @@ func TestFormsAnswerByField(t *testing.T) {
 // saves nothing.
 func TestURLChangeIsReviewed(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		o := newOffice(t, g, nil)
+		o := newStaffed(t, g, nil)
 		g.Create(t, o.shop.Test.APIKey, 18)
 		g.Do(t, gatewaytest.Row{
 			Name: "with a path on a host to be removed", Path: "/api/v1/sessions/create", Key: o.shop.Test.APIKey,
@@ -293,7 +293,7 @@ func picture(t *testing.T) []byte {
 
 func TestBranding(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		o := newOffice(t, g, nil)
+		o := newStaffed(t, g, nil)
 		path := o.at("/settings/branding")
 		polyglot := append(picture(t), "<script>alert(1)</script>"...)
 		form := url.Values{"brand_name": {xss}, "brand_colour": {"#FFD400"}, "privacy_url": {"https://shop.example/privacy"}}

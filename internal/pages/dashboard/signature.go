@@ -26,7 +26,7 @@ func (p *Pages) signature() feature {
 	for _, code := range webhook.Codes() {
 		f.keys = append(f.keys, "signature.finding_"+string(code))
 	}
-	f.fill(route{path: signaturePath, least: developer}, signatureForm, p.checkSignature)
+	f.fill(route{path: signaturePath, minRole: developer}, signatureForm, p.checkSignature)
 	return f
 }
 

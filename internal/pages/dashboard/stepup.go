@@ -21,7 +21,7 @@ var stepUpForm = &form{
 
 func (p *Pages) stepUp() feature {
 	f := feature{screens: []string{"step_up"}}
-	f.fill(route{path: stepUpPath, least: user, renews: true}, stepUpForm, p.doStepUp)
+	f.fill(route{path: stepUpPath, minRole: user, renews: true}, stepUpForm, p.doStepUp)
 	return f
 }
 

@@ -36,11 +36,11 @@ var (
 )
 
 func (p *Pages) team() feature {
-	at := func(path string) route { return route{path: path, least: owner, stepUp: always} }
+	at := func(path string) route { return route{path: path, minRole: owner, stepUp: always} }
 	f := feature{
 		routes: []route{
-			{method: http.MethodGet, path: teamPath, least: owner, handle: inviteForm.asks(p.invite)},
-			{method: http.MethodPost, path: teamPath, least: owner, stepUp: always, handle: inviteForm.does(p.invite)},
+			{method: http.MethodGet, path: teamPath, minRole: owner, handle: inviteForm.asks(p.invite)},
+			{method: http.MethodPost, path: teamPath, minRole: owner, stepUp: always, handle: inviteForm.does(p.invite)},
 		},
 		screens: []string{"team", "member"},
 		forms:   []*form{inviteForm},

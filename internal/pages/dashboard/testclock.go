@@ -41,7 +41,7 @@ func (p *Pages) testClock() feature {
 	} {
 		name := "clock_" + a.name
 		spec := &form{name: name, problems: clockRefusals, refusals: "clock"}
-		f.ask(route{path: a.path, least: developer, testOnly: true}, spec, func(r *request) (*question, error) {
+		f.ask(route{path: a.path, minRole: developer, testOnly: true}, spec, func(r *request) (*question, error) {
 			id, back, err := a.subject(r)
 			return &question{
 				Values: []any{"id", id}, Facts: []page.Text{page.Say(name + ".fact")}, Safe: true, Back: back,

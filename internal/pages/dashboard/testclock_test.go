@@ -31,7 +31,7 @@ func stored(t *testing.T, g *gatewaytest.Gateway, c gatewaytest.Created) session
 // has the act once.
 func TestExpireNow(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		d := newDesk(t, g, "")
+		d := newDevBrowser(t, g, "")
 		made := g.Create(t, d.shop.Test.APIKey, 18)
 		before, page := stored(t, g, made), "/test/sessions/"+made.SessionID
 		late := d.see(t, 200, page+"/expire") // opened while the session is open
@@ -76,7 +76,7 @@ func TestExpireNow(t *testing.T) {
 // is valid.
 func TestExpiredRedirect(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		d := newDesk(t, g, "")
+		d := newDevBrowser(t, g, "")
 		made := g.Create(t, d.shop.Test.APIKey, 18)
 		page := "/test/sessions/" + made.SessionID
 		res, _ := d.Fill(t, d.base+page+"/expire-redirect", nil)
@@ -121,7 +121,7 @@ func TestRetryNow(t *testing.T) {
 			w.WriteHeader(http.StatusInternalServerError)
 		}))
 		t.Cleanup(receiver.Close)
-		d := newDesk(t, g, receiver.URL)
+		d := newDevBrowser(t, g, receiver.URL)
 		made := g.Create(t, d.shop.Test.APIKey, 18)
 		g.Force(t, gatewaytest.Browser(), made, "verified")
 		session := "/test/sessions/" + made.SessionID

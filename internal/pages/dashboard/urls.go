@@ -28,7 +28,7 @@ var savedURLsForm = &form{name: urlsForm.name, fields: urlsForm.fields, problems
 const saveURLsPath = urlsPath + "/save"
 
 func (p *Pages) urls() feature {
-	at := route{path: urlsPath, least: developer, stepUp: always}
+	at := route{path: urlsPath, minRole: developer, stepUp: always}
 	f := feature{screens: []string{"urls", "urls_review"}, keys: []string{"urls.name.success", "urls.name.cancel", "urls.name.webhook"}}
 	f.fill(at, urlsForm, p.reviewURLs)
 	at.method, at.path, at.handle = http.MethodPost, saveURLsPath, savedURLsForm.does(p.saveURLs)

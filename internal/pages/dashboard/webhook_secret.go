@@ -16,7 +16,7 @@ var rotateForm = &form{
 var secretForm = &form{name: "secret", again: true}
 
 func (p *Pages) webhookSecret() feature {
-	at := func(path string) route { return route{path: webhooksPath + path, least: developer, stepUp: inLive} }
+	at := func(path string) route { return route{path: webhooksPath + path, minRole: developer, stepUp: inLive} }
 	f := feature{screens: []string{"shown"}, keys: secretKeys("webhook")}
 	f.ask(at("/secret"), secretForm, reveal(tenant.SecretWebhook, webhooksPath))
 	f.ask(at("/rotate"), rotateForm, p.rotate)

@@ -33,7 +33,7 @@ var (
 
 func (p *Pages) webhooks() feature {
 	f := feature{
-		routes:  []route{{method: http.MethodGet, path: webhooksPath, least: reader, handle: p.showWebhooks}},
+		routes:  []route{{method: http.MethodGet, path: webhooksPath, minRole: reader, handle: p.showWebhooks}},
 		screens: []string{"webhooks"},
 		keys:    []string{"webhooks.reason_gone", "webhooks.reason_failing", "secret.active", "secret.retiring"},
 	}

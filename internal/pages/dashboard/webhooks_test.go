@@ -32,7 +32,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 			_, _ = w.Write([]byte(hostile + "\x1b[2J\u202e\x00\xff"))
 		}))
 		t.Cleanup(receiver.Close)
-		d := newDesk(t, g, receiver.URL)
+		d := newDevBrowser(t, g, receiver.URL)
 		for range 2 {
 			res, _ := d.Post(t, d.base+"/test/webhooks/test", url.Values{
 				"nonce": {nonceOf(t, d.see(t, 200, "/test/webhooks/test"))}, "outcome": {"fallback"},
@@ -85,7 +85,7 @@ func TestEndpointIsEnabled(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	receiver := gatewaytest.NewReceiver(t)
 	receiver.Answer(http.StatusGone)
-	d := newDesk(t, g, receiver.URL)
+	d := newDevBrowser(t, g, receiver.URL)
 	id := d.objects(t, "test", d.shop.Test.APIKey)["endpoint"]
 	receiver.Answer(http.StatusNoContent)
 	enable := "/test/webhooks/endpoints/" + id + "/enable"
@@ -102,7 +102,7 @@ func TestEndpointIsEnabled(t *testing.T) {
 func TestSecretsAreReplacedWithoutLoss(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		receiver := gatewaytest.NewReceiver(t)
-		d := newDesk(t, g, receiver.URL)
+		d := newDevBrowser(t, g, receiver.URL)
 		webhookSecret, redirectSecrets := d.shop.Test.WebhookSecret, []string{d.shop.Test.RedirectSecret}
 		n := 0
 		pass := func() {
@@ -152,7 +152,7 @@ func TestSecretsAreReplacedWithoutLoss(t *testing.T) {
 }
 
 // redirected reports whether one of the secrets signs a redirect.
-func (d *desk) redirected(t *testing.T, secrets []string, query url.Values) bool {
+func (d *devBrowser) redirected(t *testing.T, secrets []string, query url.Values) bool {
 	t.Helper()
 	for _, secret := range secrets {
 		key, err := credential.ParseSecret(secret)
@@ -170,7 +170,7 @@ func (d *desk) redirected(t *testing.T, secrets []string, query url.Values) bool
 func TestSignatureDebugger(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	receiver := gatewaytest.NewReceiver(t)
-	d := newDesk(t, g, receiver.URL)
+	d := newDevBrowser(t, g, receiver.URL)
 	g.Force(t, gatewaytest.Browser(), g.Create(t, d.shop.Test.APIKey, 18), "verified")
 	got := receiver.Wait(t, 1)[0]
 	headers := "POST /hook HTTP/1.1\n"
@@ -216,8 +216,8 @@ func TestSignatureDebugger(t *testing.T) {
 
 func TestTokenDebugger(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	d, stranger := newDesk(t, g, ""), newDesk(t, g, "")
-	pass := func(of *desk) string {
+	d, stranger := newDevBrowser(t, g, ""), newDevBrowser(t, g, "")
+	pass := func(of *devBrowser) string {
 		res, _ := g.Force(t, gatewaytest.Browser(), g.Create(t, of.shop.Test.APIKey, 18), "verified")
 		return res.Header.Get("Location")
 	}
@@ -252,7 +252,7 @@ func TestTokenDebugger(t *testing.T) {
 
 func TestRefusalsAreListed(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		d := newDesk(t, g, "")
+		d := newDevBrowser(t, g, "")
 		if page := d.see(t, 200, "/test/refusals"); !strings.Contains(page, "No call was refused") {
 			t.Error("the empty page does not say so")
 		}
