@@ -60,7 +60,7 @@ func TestPasteBox(t *testing.T) {
 			{"test", body + "\n\n" + headers, "", "Genuine: signed by"},
 			{"test", "{\n" + asJSON + "\n}\n" + body, "", "Genuine: signed by"},
 			{"live", headers + "\n" + body, "", "Signed by your test secret; this page is about live."},
-			{"test", headers + "\n" + strings.Replace(body, ",", ", ", 1), "", "The JSON was formatted anew"},
+			{"test", headers + "\n" + strings.Replace(body, ",", ", ", 1), "", "The JSON was formatted again"},
 			{"test", headers + "\n{\"" + canary + hostile, "", "No secret of yours has signed this."},
 			{"test", headers, "", "No secret of yours has signed this."},
 			{"test", body, "", "Without its three webhook headers nothing can be said"},

@@ -54,7 +54,7 @@ func attackFiles(a Attacks) ([]file, error) {
 		rate, low, high := s.percent()
 		goal := "yes"
 		if !row.Goal {
-			goal = "none: the check cannot tell it apart"
+			goal = "none: the check cannot detect it"
 		}
 		n, errors := strconv.Itoa(row.Presentations), strconv.Itoa(row.Errors)
 		switch row.Form {

@@ -170,7 +170,7 @@ func TestVerifySaysWhy(t *testing.T) {
 		"other scheme beside": {vectorKey(), set("webhook-signature", "v1a,AAAA "+vectorSignature), vectorBody, now, "", ""},
 		"newline added":       {vectorKey(), good, vectorBody + "\n", now, "signature", "white space was added"},
 		"mark added":          {vectorKey(), good, "\xef\xbb\xbf" + vectorBody, now, "signature", "byte order mark"},
-		"formatted":           {vectorKey(), good, strings.ReplaceAll(vectorBody, ",", ", "), now, "signature", "formatted anew"},
+		"formatted":           {vectorKey(), good, strings.ReplaceAll(vectorBody, ",", ", "), now, "signature", "formatted again"},
 		"is_adult changed":    {vectorKey(), good, strings.Replace(vectorBody, "true", "false", 1), now, "signature", "body was changed"},
 		"body is not ours":    {vectorKey(), sign(t, now, "[]", vectorKey()), "[]", now, "body", "not a JSON object"},
 		"another type":        {vectorKey(), sign(t, now, "{}", vectorKey()), "{}", now, "body", "its type is not"},

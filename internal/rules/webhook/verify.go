@@ -68,7 +68,7 @@ const (
 
 var changes = map[Change]string{
 	ChangeSpace: "white space was added at the end", ChangeMark: "a byte order mark was added",
-	ChangeFormat: "the JSON was formatted anew", ChangeRewritten: "the JSON was parsed and written again",
+	ChangeFormat: "the JSON was formatted again", ChangeRewritten: "the JSON was parsed and written again",
 }
 
 // Codes returns all codes.
