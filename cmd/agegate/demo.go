@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -32,6 +33,12 @@ const (
 	credentialsFile = "demo-shop.json" //nolint:gosec // a file name
 )
 
+// Where the sample shop listens.
+const (
+	shopListenName    = "AGEGATE_SHOP_LISTEN"
+	defaultShopListen = "localhost:8081"
+)
+
 func (c *cli) demoCommand() *cobra.Command {
 	var dataDir, shopListen string
 	cmd := &cobra.Command{
@@ -41,10 +48,12 @@ func (c *cli) demoCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&dataDir, "data", "data", "directory for the key, the database and the shop's credentials")
-	cmd.Flags().StringVar(&shopListen, "shop-listen", "localhost:8081", "address of the sample shop")
+	cmd.Flags().StringVar(&shopListen, "shop-listen", "", "address of the sample shop ["+shopListenName+"] (default "+defaultShopListen+")")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		given, _ := c.env(shopListenName)
+		shopListen = cmp.Or(shopListen, given, defaultShopListen)
 		if _, _, err := net.SplitHostPort(shopListen); err != nil {
-			return errors.New("--shop-listen must be host:port or :port")
+			return errors.New(shopListenName + " must be host:port or :port, such as " + defaultShopListen)
 		}
 		if err := os.MkdirAll(dataDir, 0o700); err != nil {
 			return err
@@ -64,6 +73,7 @@ func (c *cli) loadDemo(dataDir string) (config.Config, error) {
 		"AGEGATE_DATABASE_URL":             "sqlite:" + filepath.Join(dataDir, databaseFile),
 		"AGEGATE_ALLOW_INSECURE_CALLBACKS": "true",
 		"AGEGATE_WEBHOOK_ALLOW_NETS":       "127.0.0.0/8,::1/128",
+		"AGEGATE_LOG_LEVEL":                "warn", // the terminal is for what to open
 	}
 	if given, _ := c.env(config.SecretKeyName); given == "" {
 		key, err := demoSecretKey(dataDir)
@@ -104,11 +114,19 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if cfg.Role != config.RoleAll {
 		return errors.New("AGEGATE_ROLE must be all for the demo")
 	}
+	listener, err := net.Listen("tcp", shopListen)
+	if err != nil {
+		return fmt.Errorf("the sample shop needs another address, such as %s=localhost:8082: %w", shopListenName, err)
+	}
+	defer func() { _ = listener.Close() }() // closed already once it has served
 	gateway, err := app.New(ctx, cfg, newLogger(stderr, cfg.LogLevel), now)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, gateway.Close()) }()
+	if strings.HasSuffix(shopListen, ":0") {
+		shopListen = listener.Addr().String() // any free port
+	}
 	shopURL := "http://" + shopListen
 	if strings.HasPrefix(shopListen, ":") {
 		shopURL = "http://localhost" + shopListen
@@ -121,10 +139,6 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", shopListen)
-	if err != nil {
-		return fmt.Errorf("--shop-listen: %w", err)
-	}
 	server := &http.Server{Handler: shop.Handler(), ReadHeaderTimeout: 3 * time.Second}
 	caller, err := gateway.Tenants.Authenticate(ctx, credentials.APIKey)
 	if err != nil {
@@ -133,18 +147,16 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if cfg.Dashboard && cfg.CheckDashboard() == nil {
 		shop.SessionsURL = cfg.DashboardURL + "/dashboard/" + caller.TenantID.String() + "/test/sessions"
 	}
+	if err := createSamples(ctx, gateway, caller.TenantID); err != nil {
+		return err
+	}
 	if err := printSetup(ctx, cfg, gateway.Accounts, &caller.TenantID, stdout); err != nil {
 		return err
 	}
 	printDemo(stdout, cfg, shopURL, credentials.APIKey)
 
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		if err := createSamples(ctx, gateway, caller.TenantID); err != nil {
-			return err
-		}
-		return gateway.Run(ctx)
-	})
+	group.Go(func() error { return gateway.Run(ctx) })
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -211,7 +223,7 @@ Create a session yourself, and open the verification_url it answers with:
     -H 'Content-Type: application/json' \
     -d '{"target_age": 18}'
 
-Ctrl-C stops both.
+Ctrl-C stops both. AGEGATE_LOG_LEVEL=info writes a log line for each request.
 
 `, shopURL, cfg.BaseURL, cfg.BaseURL, cfg.BaseURL, apiKey)
 }

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"agegate/internal/lab/demo"
@@ -35,5 +39,58 @@ func TestDemoTenant(t *testing.T) {
 	}
 	if fresh := credentials(other, "http://localhost:9081"); fresh == moved {
 		t.Error("credentials of another database were used")
+	}
+}
+
+// endOn collects what a program prints and ends the program when it has printed
+// a text.
+type endOn struct {
+	bytes.Buffer
+	text string
+	end  func()
+}
+
+func (w *endOn) Write(p []byte) (int, error) {
+	n, err := w.Buffer.Write(p)
+	if strings.Contains(w.String(), w.text) {
+		w.end()
+	}
+	return n, err
+}
+
+// TestDemoPrintsItsBannerLast: the demo creates its samples without a word, and
+// what to open is the last that it prints.
+func TestDemoPrintsItsBannerLast(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	env := map[string]string{
+		"AGEGATE_ESTIMATOR": "off", "AGEGATE_LISTEN": "localhost:0", "AGEGATE_SHOP_LISTEN": "localhost:0",
+	}
+	stdout, stderr := &endOn{text: "Ctrl-C stops both", end: end}, &bytes.Buffer{}
+	err := run(ctx, []string{"demo", "--data", t.TempDir()}, func(name string) (string, bool) { v, ok := env[name]; return v, ok }, stdout, stderr)
+	if err != nil || strings.Contains(stderr.String(), "level=INFO") {
+		t.Errorf("%v, and the log has\n%s", err, stderr)
+	}
+	if out := stdout.String(); !strings.Contains(out, "agegate is running.") || !strings.HasSuffix(out, "for each request.\n\n") {
+		t.Errorf("the demo prints\n%s", out)
+	}
+}
+
+// TestDemoShopAddress: an address that is taken is named with the variable that
+// sets another.
+func TestDemoShopAddress(t *testing.T) {
+	taken, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, tt := range []struct{ address, want string }{
+		{taken.Addr().String(), "AGEGATE_SHOP_LISTEN=localhost:8082"}, {"8081", "AGEGATE_SHOP_LISTEN must be host:port"},
+	} {
+		c := newConsole(t)
+		c.env["AGEGATE_ESTIMATOR"], c.env["AGEGATE_SHOP_LISTEN"] = "off", tt.address
+		if _, err := c.try("demo", "--data", t.TempDir()); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.address, err, tt.want)
+		}
 	}
 }

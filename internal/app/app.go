@@ -256,6 +256,9 @@ func (a *App) buildAPI(cfg config.Config, sealer *credential.Sealer, edge httpd.
 	})
 	edge.BaseURL, edge.Authenticate, edge.CheckBody, edge.Refused = cfg.BaseURL, api.Authenticate(a.Tenants), operations.CheckBody, a.recordRefusal
 	edge.Mounts = append(edge.Mounts, operations.Register)
+	if a.dashboard != nil {
+		edge.DashboardURL = cfg.DashboardURL + dashboard.Home
+	}
 	if a.dashboard != nil && !a.apart {
 		edge.Mounts = append(edge.Mounts, a.dashboard.Register)
 	}

@@ -89,7 +89,7 @@ func TestRolePaths(t *testing.T) {
 		{"/sample-wallet/AAAA", 404, 404, 404, text, html},
 		{script, 200, 404, 200, text, "text/css; charset=utf-8"},
 		{"/brand/ffd400-0.css", 200, 404, 200, text, "text/css; charset=utf-8"},
-		{"/", 404, 404, 404, text, html},
+		{"/", 200, 200, 404, html, html},
 		{"/healthz", 200, 200, 200, json, json},
 		{"/readyz", 200, 200, 200, json, json},
 	} {

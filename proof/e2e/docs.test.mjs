@@ -7,10 +7,10 @@ import { after, before, test } from "node:test";
 import { isAccessible } from "./lib/axe.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
-import { fitsWidth } from "./lib/walk.mjs";
+import { fitsWidth, leads, part } from "./lib/walk.mjs";
 
 const pages = [
-  "/docs", "/docs/integrate", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
+  "/", "/docs", "/docs/integrate", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
   "/docs/errors", "/docs/compatibility", "/docs/changelog",
 ];
 const sizes = { 390: { width: 390, height: 844 }, 1440: { width: 1440, height: 900 } };
@@ -37,7 +37,7 @@ for (const [name, viewport] of Object.entries(sizes)) {
           const route = await page.locator(".route").first().boundingBox();
           assert.ok(route.y + route.height < viewport.height / 2, `the first operation ends at ${route.y + route.height} px`);
         }
-        if (shots) await page.screenshot({ path: join(shots, `${path.slice(1).replaceAll("/", "-")}-${name}-${colorScheme}.png`) });
+        if (shots) await page.screenshot({ path: join(shots, `${path.slice(1).replaceAll("/", "-") || "start"}-${name}-${colorScheme}.png`) });
         // axe judges colours only where nothing lies over the text, such as the bar that stays in view.
         const height = await page.evaluate(() => Math.max(document.documentElement.scrollHeight, document.getElementById("contents").scrollHeight + 100));
         await page.setViewportSize({ width: viewport.width, height });
@@ -49,6 +49,22 @@ for (const [name, viewport] of Object.entries(sizes)) {
     });
   }
 }
+
+test("the first page, the documentation and the dashboard lead to each other", async () => {
+  const page = await visitor(browser, { viewport: sizes[390], camera: false });
+  await page.goto(gateway.url);
+  await leads(page, part(page, "start-dashboard"));
+  await page.waitForURL((url) => url.pathname === "/dashboard/login");
+  assert.match(await part(page, "no-operator").textContent(), /agegate user setup-link/);
+  await isAccessible(page, "the log-in before the first account");
+  await fitsWidth(page);
+  if (shots) await page.screenshot({ path: join(shots, "login-no-operator.png") });
+  await page.goto(`${gateway.url}/docs/integrate`);
+  await leads(page, part(page, "to-dashboard"));
+  await page.waitForURL((url) => url.pathname === "/dashboard/login");
+  page.kept();
+  await page.context().close();
+});
 
 test("a word is found by keyboard, and its heading shown", async () => {
   const page = await visitor(browser, { viewport: sizes[390], camera: false });

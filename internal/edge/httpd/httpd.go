@@ -39,6 +39,9 @@ type Config struct {
 	// BaseURL is the gateway's public address, written into the published
 	// document.
 	BaseURL string
+	// DashboardURL is the address of the dashboard, to which the documentation
+	// leads; empty where none is served.
+	DashboardURL string
 	// Logger receives the access log and unexpected errors.
 	Logger *slog.Logger
 	// Authenticate identifies the caller of an API request and puts it into the
@@ -78,7 +81,7 @@ func New(cfg Config) (*echo.Echo, error) {
 	e := newEcho(cfg, routes)
 	e.Binder = contract.Binder{}
 	e.Use(watchRefusals(routes, cfg.Refused), guard.Middleware(cfg.Authenticate, cfg.CheckBody))
-	if err := reference.Mount(e, cfg.BaseURL); err != nil {
+	if err := reference.Mount(e, cfg.BaseURL, cfg.DashboardURL); err != nil {
 		return nil, err
 	}
 	mount(e, cfg, routes)

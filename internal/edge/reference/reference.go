@@ -54,6 +54,7 @@ type view struct {
 	Title, Path string
 	Static      string // base address of the static files
 	BaseURL     string
+	Dashboard   string // its address, or empty
 	Guides      []link
 	Calls       []link // the operations
 	Topics      []link // the sections of the reference after them
@@ -64,9 +65,10 @@ type view struct {
 	sections []section
 }
 
-// Mount serves the documents and the pages. baseURL is the API's public address,
-// which they name as the server.
-func Mount(e *echo.Echo, baseURL string) error {
+// Mount serves the documents, the pages, and at / a page that links to them and to
+// the dashboard. baseURL is the public address of the API, which the documents
+// name as the server; dashboardURL is that of the dashboard, or empty.
+func Mount(e *echo.Echo, baseURL, dashboardURL string) error {
 	if err := mountDocuments(e, baseURL); err != nil {
 		return err
 	}
@@ -79,19 +81,24 @@ func Mount(e *echo.Echo, baseURL string) error {
 	if err != nil {
 		return err
 	}
+	views = append(views, &view{Title: "Start", Path: "/", BaseURL: baseURL, Guides: views[0].Guides, Calls: views[0].Calls, Topics: views[0].Topics})
 	layout, err := template.New("").Funcs(functions).ParseFS(templates.Reference(), "*.html")
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
 	for _, v := range views {
-		v.Static = static.Base()
+		v.Static, v.Dashboard = static.Base(), dashboardURL
 		var out bytes.Buffer
 		if err := layout.ExecuteTemplate(&out, "layout.html", v); err != nil {
 			return fmt.Errorf("reference: %s: %w", v.Path, err)
 		}
 		e.Match(reading, v.Path, html(out.Bytes()), page.Compress)
+		if v.Path == "/" {
+			continue
+		}
 		e.Match(reading, markdownPath(v), document("text/markdown; charset=utf-8", []byte(v.markdown)), page.Compress)
 	}
+	views = views[:len(views)-1] // without the first page, which says nothing of its own
 	index, err := searchIndex(views)
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)

@@ -30,7 +30,7 @@ var pages = []string{
 func serve(t *testing.T) string {
 	t.Helper()
 	e := echo.New()
-	if err := reference.Mount(e, "https://age.example"); err != nil {
+	if err := reference.Mount(e, "https://age.example", "https://desk.example/dashboard"); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(e)

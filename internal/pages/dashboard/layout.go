@@ -11,9 +11,12 @@ import (
 	"agegate/internal/rules/account"
 )
 
+// Home is the path of the dashboard's first page.
+const Home = "/dashboard"
+
 // Patterns that many features use.
 const (
-	homePath     = "/dashboard"
+	homePath     = Home
 	accountPath  = "/dashboard/account"
 	overviewPath = "/dashboard/:tenant/:mode"
 )
@@ -75,6 +78,7 @@ type layout struct {
 	Tenant   *tenantView // nil on pages without a tenant
 	Person   string      // the signed-in user's name; may be empty
 	Account  string      // address of the user's account page; may be empty
+	Docs     string      // address of the documentation
 	Zone     string      // the IANA name of the time zone of all times
 	Operator bool        // the user is an operator
 	Until    *time.Time  // the user looks into the tenant as operator until this time
@@ -104,6 +108,7 @@ type navItemView struct {
 
 func (r *request) layout() layout {
 	l := layout{
+		Docs:   r.pages.cfg.APIURL + "/docs",
 		Person: r.who.User().Name, Operator: r.who.User().Operator,
 		Test: r.route.hasMode() && !r.access.Livemode(), Zone: r.zone().String(),
 	}

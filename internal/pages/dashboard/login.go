@@ -84,6 +84,7 @@ type loginView struct {
 	Form    *formView
 	Next    string // where the log-in leads
 	Passkey passkeyView
+	Setup   bool // nobody has an account yet
 }
 
 type secondView struct {
@@ -122,7 +123,11 @@ func (p *Pages) loginQuestion(r *request, do func(f *formView, next string) erro
 			if err != nil {
 				return err
 			}
-			return r.render(status, "login", &loginView{Form: f, Next: next, Passkey: p.offer(options)})
+			setup, err := p.cfg.Accounts.NeedsSetup(r.ctx())
+			if err != nil {
+				return err
+			}
+			return r.render(status, "login", &loginView{Form: f, Next: next, Passkey: p.offer(options), Setup: setup})
 		},
 		do: func(f *formView) error { return do(f, next) },
 	}, nil

@@ -17,7 +17,7 @@ import (
 func TestHeadingOf(t *testing.T) {
 	const create, status = "POST /api/v1/sessions/create", "GET /api/v1/sessions/:session_id/status"
 	e := echo.New()
-	if err := reference.Mount(e, "https://age.example"); err != nil {
+	if err := reference.Mount(e, "https://age.example", "https://desk.example/dashboard"); err != nil {
 		t.Fatal(err)
 	}
 	rec := httptest.NewRecorder()

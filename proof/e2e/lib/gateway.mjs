@@ -48,6 +48,7 @@ class Gateway {
       AGEGATE_DATABASE_URL: `sqlite:${join(data, "agegate.db")}`,
       AGEGATE_ALLOW_INSECURE_CALLBACKS: "true",
       AGEGATE_TEST_DAILY_CAP: "-1",
+      AGEGATE_LOG_LEVEL: "info", // tests read what it must not hold
       AGEGATE_AGE_MARGIN: "3", // the face of the clips reads 20 to 23: far enough from 16, and from 63
       ...env,
     };
