@@ -12,6 +12,7 @@ var attackText []byte
 // Attacks are the results of the attack range (make attack), as published with
 // this release.
 type Attacks struct {
+	Format            int      `json:"format"`
 	Command           string   `json:"command"`
 	Source            string   `json:"source"`             // where the figures are published
 	CameraPublished   string   `json:"camera_published"`   // a date

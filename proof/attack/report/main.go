@@ -22,8 +22,13 @@ func main() {
 	only := flag.String("only", "", "play only the kinds whose name contains this")
 	kind := flag.String("kind", "", "play only faces, or only documents")
 	limit := flag.Duration("time", 40*time.Minute, "after which no more presentations are begun")
+	record := flag.String("record", "", "write the results into this file, which packs of evidence read; not with -only")
 	flag.Parse()
-	met, err := run(context.Background(), *kind, *only, *n, *large, time.Now().Add(*limit))
+	if *record != "" && *only != "" {
+		fmt.Fprintln(os.Stderr, "attack: -record needs all kinds: leave -only out")
+		os.Exit(2)
+	}
+	met, err := run(context.Background(), *kind, *only, *record, *n, *large, time.Now().Add(*limit))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "attack:", err)
 		os.Exit(2)
@@ -34,7 +39,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, kind, only string, n, large int, deadline time.Time) (met bool, err error) {
+func run(ctx context.Context, kind, only, record string, n, large int, deadline time.Time) (met bool, err error) {
 	pool, err := inference.Open(filepath.Join(visiontest.Root(), "models"), runtime.NumCPU())
 	if err != nil {
 		return false, err
@@ -49,6 +54,11 @@ func run(ctx context.Context, kind, only string, n, large int, deadline time.Tim
 			return false, err
 		}
 		met = attack.Met(rows)
+		if record != "" {
+			if err := attack.Record(record, "camera", rows, time.Now()); err != nil {
+				return false, err
+			}
+		}
 	}
 	if kind == "faces" {
 		return met, nil
@@ -56,6 +66,11 @@ func run(ctx context.Context, kind, only string, n, large int, deadline time.Tim
 	shown, err := attack.DocumentRange(ctx, pool, only, n, deadline, progress("documents"))
 	if err != nil {
 		return false, err
+	}
+	if record != "" {
+		if err := attack.Record(record, "document", attack.Rows(shown), time.Now()); err != nil {
+			return false, err
+		}
 	}
 	return met && attack.DocumentsMet(shown), attack.WriteDocuments(os.Stdout, shown)
 }
