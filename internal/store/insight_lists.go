@@ -184,7 +184,7 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 	}
 	if q.Order != "" {
 		r.columns += ", success_url"
-		r.where, r.args = and(r.where, orderClause), append(r.args, orderPatterns(q.Order)...)
+		r.where, r.args = and(r.where, orderClause), append(r.args, "?", orderPattern(q.Order))
 	}
 	if !q.From.IsZero() {
 		r.from = insight.IDAt(q.From).String()
@@ -224,22 +224,21 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 	})
 }
 
-// orderClause selects sessions by a parameter of their success URL. The fragment
-// is parted like a parameter, so that each one ends with an ampersand.
-const orderClause = `(REPLACE(success_url, '#', '&') || '&' LIKE ? ESCAPE '!' OR REPLACE(success_url, '#', '&') || '&' LIKE ? ESCAPE '!')`
+// orderClause selects sessions by a parameter of their success URL. Query and
+// fragment are parted like parameters, so that each one has an ampersand on either
+// side. Its arguments are a question mark, which cannot be written in a statement,
+// and an orderPattern.
+const orderClause = `(REPLACE(REPLACE(success_url, ?, '&'), '#', '&') || '&' LIKE ? ESCAPE '!')`
 
-// orderPatterns are the arguments of orderClause.
-func orderPatterns(order string) []any {
+// orderPattern is the pattern of orderClause. It is one piece of text with a
+// wildcard before and after: with another between, the time of a comparison would
+// grow with the square of the URL's length, which the tenant chooses.
+func orderPattern(order string) string {
 	name, value, named := strings.Cut(order, "=")
 	if !named {
-		name, value = "", order
+		return "%=" + likeText.Replace(url.QueryEscape(order)) + "&%"
 	}
-	end := "=" + likeText.Replace(url.QueryEscape(value)) + "&%"
-	if !named {
-		return []any{"%?%" + end, "%?%" + end}
-	}
-	name = likeText.Replace(url.QueryEscape(name))
-	return []any{"%?" + name + end, "%?%&" + name + end}
+	return "%&" + likeText.Replace(url.QueryEscape(name)) + "=" + likeText.Replace(url.QueryEscape(value)) + "&%"
 }
 
 // and joins two conditions, of which the first may be empty.
