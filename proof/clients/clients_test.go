@@ -65,11 +65,7 @@ func TestStrictTypeScript(t *testing.T) {
   },
   "include": ["strict.ts"]
 }`)
-	tsc, err := filepath.Abs("../../internal/tools/generators/node_modules/.bin/tsc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, dir, nil, tsc, "--project", ".")
+	run(t, dir, nil, generators(t, "tsc"), "--project", ".")
 }
 
 // TestShops runs the shops that the guide shows, with the clients installed as
@@ -295,11 +291,16 @@ func freePort(t *testing.T) string {
 
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
-	text, err := os.ReadFile(from)
+	write(t, to, readFile(t, from))
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, to, string(text))
+	return string(text)
 }
 
 func write(t *testing.T, path, text string) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"go.yaml.in/yaml/v3"
 
 	"agegate"
 	"agegate/gen"
@@ -22,7 +21,8 @@ import (
 var reading = []string{http.MethodGet, http.MethodHead}
 
 // mountDocuments serves what tools read: the contract in OpenAPI 3.1 and 3.0,
-// with baseURL as its server, and the workflows in Arazzo.
+// with baseURL as its server, a Postman collection of it, and the workflows in
+// Arazzo.
 func mountDocuments(e *echo.Echo, baseURL string) error {
 	for name, source := range map[string][]byte{"/openapi": agegate.OpenAPI, "/openapi-3.0": gen.OpenAPI30} {
 		asYAML, err := withServer(source, baseURL)
@@ -36,6 +36,15 @@ func mountDocuments(e *echo.Echo, baseURL string) error {
 		e.Match(reading, name+".yaml", document("application/yaml; charset=utf-8", asYAML), page.Compress)
 		e.Match(reading, name+".json", document("application/json", asJSON), page.Compress)
 	}
+	contract, err := readNode(agegate.OpenAPI)
+	if err != nil {
+		return err
+	}
+	collection, err := postman(contract, baseURL)
+	if err != nil {
+		return fmt.Errorf("reference: %w", err)
+	}
+	e.Match(reading, "/postman.json", document("application/json", collection), page.Compress)
 	workflows, err := agegate.Docs.ReadFile("docs/arazzo.yaml")
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)
@@ -76,10 +85,13 @@ func withServer(document []byte, baseURL string) ([]byte, error) {
 	return bytes.Replace(document, []byte(placeholder), fmt.Appendf(nil, "\n  - url: %s\n", quoted), 1), nil
 }
 
+// toJSON keeps the order, because importers take the first example.
 func toJSON(document []byte) ([]byte, error) {
-	var doc any
-	if err := yaml.Unmarshal(document, &doc); err != nil {
+	doc, err := readNode(document)
+	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(doc)
+	var out bytes.Buffer
+	err = writeJSON(&out, doc.at)
+	return out.Bytes(), err
 }

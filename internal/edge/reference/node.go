@@ -100,8 +100,11 @@ func (n node) has(text string) bool {
 // json returns the value as indented JSON, with its members in the contract's
 // order.
 func (n node) json() (string, error) {
+	if n.at == nil {
+		return "", errors.New("reference: an example is not there")
+	}
 	var compact, indented bytes.Buffer
-	if err := n.writeJSON(&compact); err != nil {
+	if err := writeJSON(&compact, n.at); err != nil {
 		return "", err
 	}
 	if err := json.Indent(&indented, compact.Bytes(), "", "  "); err != nil {
@@ -110,40 +113,40 @@ func (n node) json() (string, error) {
 	return indented.String(), nil
 }
 
-func (n node) writeJSON(w *bytes.Buffer) error {
-	if n.at == nil {
-		return errors.New("reference: an example is not there")
-	}
-	switch n.at.Kind {
+// writeJSON writes a value as it stands, references included, in its order.
+func writeJSON(w *bytes.Buffer, at *yaml.Node) error {
+	switch at.Kind {
 	case yaml.MappingNode:
 		w.WriteString("{")
-		separator := ""
-		for name, value := range n.pairs() {
-			quoted, err := json.Marshal(name)
+		for i := 0; i < len(at.Content); i += 2 {
+			if i > 0 {
+				w.WriteString(",")
+			}
+			quoted, err := json.Marshal(at.Content[i].Value)
 			if err != nil {
 				return err
 			}
-			w.WriteString(separator + string(quoted) + ":")
-			if err := value.writeJSON(w); err != nil {
+			w.Write(quoted)
+			w.WriteString(":")
+			if err := writeJSON(w, at.Content[i+1]); err != nil {
 				return err
 			}
-			separator = ","
 		}
 		w.WriteString("}")
 	case yaml.SequenceNode:
 		w.WriteString("[")
-		separator := ""
-		for item := range n.items() {
-			w.WriteString(separator)
-			if err := item.writeJSON(w); err != nil {
+		for i, item := range at.Content {
+			if i > 0 {
+				w.WriteString(",")
+			}
+			if err := writeJSON(w, item); err != nil {
 				return err
 			}
-			separator = ","
 		}
 		w.WriteString("]")
 	default:
 		var value any
-		if err := n.at.Decode(&value); err != nil {
+		if err := at.Decode(&value); err != nil {
 			return err
 		}
 		encoder := json.NewEncoder(w)
