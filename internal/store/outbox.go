@@ -99,7 +99,7 @@ func (tx *Tx) leased(lease webhook.Lease) *gorm.DB {
 func (s *Store) ReleaseDelivery(ctx context.Context, lease webhook.Lease, after time.Duration) error {
 	return s.Update(ctx, func(tx *Tx) error {
 		res := tx.leased(lease).Updates(map[string]any{
-			// Its endpoint may have been disabled since.
+			// Its endpoint may have been disabled in the meantime.
 			"next_attempt_at": gorm.Expr("CASE WHEN status = 'pending' THEN ? END", tx.dbNowPlus(after)),
 			"lease_token":     nil,
 			"attempts":        gorm.Expr("attempts - 1"),
@@ -112,8 +112,8 @@ func (s *Store) ReleaseDelivery(ctx context.Context, lease webhook.Lease, after 
 func (s *Store) FinishDelivery(ctx context.Context, d webhook.Delivery, a webhook.Attempt, o webhook.Disposition) error {
 	lost := false
 	err := s.Update(ctx, func(tx *Tx) error {
-		// Every transaction locks the endpoint before its events, so that no two of
-		// them wait for each other.
+		// Every transaction locks the endpoint before its events, so that
+		// transactions do not deadlock.
 		disabled, err := tx.finishEndpoint(d, o.Action)
 		if err != nil {
 			return err

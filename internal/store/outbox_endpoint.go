@@ -26,7 +26,7 @@ func (tx *Tx) endpointDisabled(id string) (bool, error) {
 func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Action) (disabled bool, err error) {
 	before, err := tx.lockEndpoint(d, v)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return false, nil // it never failed
+		return false, nil // the endpoint has never failed
 	}
 	if err != nil {
 		return false, err

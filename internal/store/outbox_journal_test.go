@@ -30,7 +30,7 @@ func TestEndpointGoneWaitsUntilEnabled(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		first, second, third := o.insert(o.tenant, receiver), o.insert(o.tenant, receiver), o.insert(o.tenant, receiver)
 		elsewhere := o.insert(o.tenant, receiver+"/other")
-		claimed := o.claim(2) // the third is not under way when the endpoint goes
+		claimed := o.claim(2) // the third delivery has no attempt under way when the endpoint is disabled
 		o.finish(claimed[0], webhook.ClassStatus, gone)
 		o.finish(claimed[1], webhook.ClassStatus, retryNow)
 		late := o.insert(o.tenant, receiver)
@@ -60,8 +60,8 @@ func TestEndpointGoneWaitsUntilEnabled(t *testing.T) {
 	})
 }
 
-// Many deliveries of one endpoint are moved a few at a time: no transaction
-// delays other tenants as long as the whole queue would take.
+// Many deliveries of one endpoint are changed in small batches: no transaction
+// delays other tenants for as long as the whole queue takes.
 func TestEndpointWithManyDeliveries(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		const many = store.EventBatch + 20
@@ -99,7 +99,7 @@ func TestEndpointWithManyDeliveries(t *testing.T) {
 }
 
 // Disabling an endpoint does not wait for a transaction that is changing one of
-// its deliveries, and a delivery that is accepted meanwhile stays delivered.
+// its deliveries. A delivery that is accepted meanwhile stays delivered.
 func TestEndpointGoneWhileDelivering(t *testing.T) {
 	o := outbox{Store: dbtest.Open(t, pgtest.URL(t)), t: t}
 	o.tenant = o.newTenant()
@@ -129,7 +129,7 @@ func TestEndpointFailingForFiveDays(t *testing.T) {
 			t.Fatal("disabled a minute early")
 		}
 
-		// A success in between starts the five days again.
+		// A success in between restarts the five days.
 		o.insert(o.tenant, receiver)
 		claimed := o.claim(2)
 		o.finish(claimed[0], webhook.ClassDelivered, delivered)
@@ -151,8 +151,8 @@ func TestEndpointFailingForFiveDays(t *testing.T) {
 	})
 }
 
-// A merchant with little traffic: two failures with five days without an
-// attempt between them do not count as five days of failures.
+// A merchant with little traffic: two failures with five days without an attempt
+// between them do not count as five days of failures.
 func TestEndpointFailingAfterQuietDays(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		backdate := func(age time.Duration) {
@@ -171,7 +171,7 @@ func TestEndpointFailingAfterQuietDays(t *testing.T) {
 			t.Fatalf("failing since %s", since)
 		}
 
-		// Days of retries are days of failures.
+		// Days of retries count as days of failures.
 		backdate(webhook.FailureLimit - time.Minute)
 		o.must(o.ExecRaw(t.Context(), "UPDATE webhook_endpoints SET first_failure_at = ?", time.Now().UTC().Add(-2*webhook.FailureLimit)))
 		o.finish(o.claimOne(), webhook.ClassStatus, retryNow)
@@ -184,7 +184,7 @@ func TestResend(t *testing.T) {
 		event := o.insert(o.tenant, receiver)
 		mine := webhook.OfTenant(o.tenant)
 		d := o.claimOne()
-		o.must(o.ResendEvent(t.Context(), mine, event.ID)) // under way: stays as it is
+		o.must(o.ResendEvent(t.Context(), mine, event.ID)) // an attempt is under way: the delivery does not change
 		if len(o.claim(1)) != 0 {
 			t.Fatal("an attempt under way was doubled")
 		}

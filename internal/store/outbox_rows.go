@@ -7,8 +7,8 @@ import (
 )
 
 // dbNowPlus returns the time d from now, for use as an argument of a statement.
-// On PostgreSQL the server's clock counts, so that replicas whose clocks differ
-// agree on what is due; on SQLite Config.Now does.
+// On PostgreSQL it uses the server's clock, so that replicas whose clocks differ
+// agree on what is due; on SQLite it uses Config.Now.
 func (tx *Tx) dbNowPlus(d time.Duration) any {
 	if tx.postgres {
 		return gorm.Expr("statement_timestamp() + make_interval(secs => ?)", d.Seconds())

@@ -256,7 +256,7 @@ func TestOutboxLeases(t *testing.T) {
 	})
 }
 
-// A commit whose answer was lost is tried again; the attempt stays one.
+// A commit whose answer was lost is repeated, but the attempt is recorded once.
 func TestOutboxFinishTwice(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		event := o.insert(o.tenant, receiver)
@@ -340,7 +340,7 @@ func TestOutboxDueTenants(t *testing.T) {
 	})
 }
 
-// Finding the tenants with due deliveries reads one or two rows of each,
+// Finding the tenants with due deliveries reads one or two rows per tenant,
 // however many are due, even before PostgreSQL has gathered statistics.
 func TestOutboxDueTenantsCost(t *testing.T) {
 	o := outbox{Store: dbtest.Open(t, pgtest.URL(t)), t: t}

@@ -54,7 +54,7 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 func meetPostgres(ctx context.Context, url string) (*pgServer, error) {
 	config, err := pgx.ParseConfig(url)
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, fmt.Errorf("database URL names a file that cannot be read: %s", file.Error()) // its cause looks like a network error
+		return nil, fmt.Errorf("database URL names a file that cannot be read: %s", file.Error()) // its cause would look like a network error
 	}
 	if err != nil {
 		// The parser's own message may quote the URL with its password.
@@ -65,7 +65,7 @@ func meetPostgres(ctx context.Context, url string) (*pgServer, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 3 * time.Second
 	}
-	if config.ValidateConnect == nil { // the URL leaves the choice of the host open
+	if config.ValidateConnect == nil { // the URL accepts any of its hosts
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
 	return pg, pg.meet(ctx)
@@ -77,18 +77,18 @@ func withDefaults(params map[string]string) map[string]string {
 	return all
 }
 
-// refusesSettings reports that a connection was refused by a protocol violation,
-// as PgBouncer does on startup parameters that it does not know.
+// refusesSettings reports that a connection was refused with a protocol
+// violation, as PgBouncer does for startup parameters that it does not know.
 func refusesSettings(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && refused.Code == "08P01"
 }
 
-// errReplica is returned when no database answers that can be written to.
+// errReplica is returned if only read-only databases answer.
 var errReplica = errors.New("no primary answers, only a read-only replica: name the primary, or all hosts separated by commas, of which the primary is then used")
 
-// explained adds advice to the error of a connection that failed for a reason
-// that does not go away by waiting. Other errors are returned unchanged.
+// explained adds advice to a connection error that will not go away by waiting.
+// It returns other errors unchanged.
 func explained(err error) error {
 	const refused = "the server's certificate does not count: %w: "
 	if unknown, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
@@ -106,10 +106,9 @@ func explained(err error) error {
 	return err
 }
 
-// meet connects once to find out what kind of server answers. Behind a pooler
-// that lends a server connection for one transaction only, as PgBouncer does,
-// settings and prepared statements of a connection do not last, so none are
-// used.
+// meet connects once to find out what kind of server answers. Poolers such as
+// PgBouncer lend a server connection for one transaction only. Settings and
+// prepared statements of a connection do not last there, so the store uses none.
 func (p *pgServer) meet(ctx context.Context) error {
 	conn, err := pgx.ConnectConfig(ctx, p.config)
 	if refusesSettings(err) {
@@ -131,7 +130,7 @@ func (p *pgServer) meet(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case replica: // the URL asked for one
+	case replica: // the URL requires a replica
 		return errReplica
 	case source != "client": // a pooler ignores the settings
 		p.pooled()
@@ -170,9 +169,9 @@ func (p *pgServer) open(conns int) *sql.DB {
 	return pool
 }
 
-// withoutStatementTimeout is for migrations, whose statements may take long.
-// The lock timeout stays: a migration that waits for a reader would block every
-// other query.
+// withoutStatementTimeout is for migrations, whose statements may take long. It
+// keeps the lock timeout, because a migration that waits for a reader would block
+// every other query.
 func (p *pgServer) withoutStatementTimeout() *pgServer {
 	config := p.config.Copy()
 	if _, set := config.RuntimeParams["statement_timeout"]; set {

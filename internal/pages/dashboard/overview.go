@@ -52,7 +52,7 @@ type overviewView struct {
 	layout
 	Windows []windowView
 	Stale   *time.Time    // time of the figures, if they could not be renewed
-	Figures template.HTML // the part of figuresView
+	Figures template.HTML // rendered from a figuresView
 
 	Todo       []todoView // empty when everything is done
 	Done       int

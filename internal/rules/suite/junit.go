@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// JUnit is a run of cases in the JUnit format, as most of its readers understand
-// it: https://github.com/testmoapp/junitxml.
+// JUnit is a run of cases in the JUnit format, in the form that most programs
+// read: https://github.com/testmoapp/junitxml.
 type JUnit struct {
 	Name       string     `xml:"name,attr"`
 	Tests      int        `xml:"tests,attr"`

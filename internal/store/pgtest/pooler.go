@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// poolerSettings are PgBouncer's own defaults, but for the place, the log and
+// poolerSettings are PgBouncer's defaults, except for the directory, the log and
 // the pool mode.
 const poolerSettings = `[databases]
 * = host=%[1]s
@@ -34,8 +34,8 @@ read -r _; kill -KILL $pid; wait $pid; cd / && rm -rf "$1"`
 // connection for one transaction.
 type Pooler struct{ dir string }
 
-// NewPooler starts a PgBouncer that ends with the test. settings are added to
-// its configuration. The test fails when PgBouncer is not installed.
+// NewPooler starts a PgBouncer that ends with the test. settings are added to its
+// configuration. The test fails if PgBouncer is not installed.
 func NewPooler(t testing.TB, settings ...string) *Pooler {
 	t.Helper()
 	if _, err := exec.LookPath("pgbouncer"); err != nil {
@@ -63,8 +63,8 @@ func NewPooler(t testing.TB, settings ...string) *Pooler {
 	return p
 }
 
-// URL returns the URL, through the pooler, of a new database with the current
-// schema. EmptyURL is like it, without any schema.
+// URL returns the URL of a new database with the current schema, through the
+// pooler. EmptyURL does the same without a schema.
 func (p *Pooler) URL(t testing.TB) string {
 	t.Helper()
 	return p.Through(URL(t))
@@ -83,8 +83,9 @@ func (p *Pooler) Through(url string) string {
 	return fmt.Sprintf("postgres://postgres@/%s?host=%s&port=6432&sslmode=disable", name, p.dir)
 }
 
-// background runs a script, which removes its first argument, a directory, when
-// its standard input closes: at the end of the test, or of a killed test.
+// background runs a script. When its standard input closes, at the end of the
+// test or when the test is killed, the script removes the directory in its first
+// argument.
 func background(t testing.TB, credential *syscall.Credential, script string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", append([]string{"-c", "trap '' INT TERM HUP\n" + script, "server"}, args...)...) //nolint:gosec // fixed scripts

@@ -12,18 +12,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Server is a PostgreSQL of one test alone, as durable as PostgreSQL is by
-// default, which the test may crash.
+// Server is a PostgreSQL server for one test, with PostgreSQL's default
+// durability, which the test may crash.
 type Server struct {
-	Addr    string // where it listens, besides its socket
+	Addr    string // TCP address, in addition to its socket
 	running *running
 	end     func() error
 }
 
-// FreeAddr returns a loopback address for a server that goes away and comes
-// back. Meanwhile nobody else takes it: the port is one that neither clients
-// nor listeners are given when they do not choose, and free of a server that
-// listens on every address, as one of a developer's may.
+// FreeAddr returns a loopback address for a server that stops and starts again.
+// No other program takes the address meanwhile: its port is outside the range
+// that the system assigns to clients and listeners, and no server that listens on
+// all addresses uses it.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -37,13 +37,13 @@ func FreeAddr(t testing.TB) string {
 	return ""
 }
 
-// NewServer starts a server that ends with the test, at an address of FreeAddr.
+// NewServer starts a server that ends with the test, at an address from FreeAddr.
 func NewServer(t testing.TB, addr string) *Server {
 	t.Helper()
 	return listening(t, addr, "")
 }
 
-// NewReplica starts a hot standby of the server, at an address as NewServer's.
+// NewReplica starts a hot standby of the server, at an address from FreeAddr.
 func (s *Server) NewReplica(t testing.TB, addr string) *Server {
 	t.Helper()
 	return listening(t, addr, s.URL(s.Addr))
@@ -73,8 +73,8 @@ func serve(t testing.TB, addr, options, primary string) *Server {
 	return s
 }
 
-// ReplicaURL returns the URL of a hot standby of the process's PostgreSQL, which
-// ends with the test.
+// ReplicaURL returns the URL of a hot standby of the process's PostgreSQL. The
+// standby ends with the test.
 func ReplicaURL(t testing.TB) string {
 	t.Helper()
 	c, err := cluster()
@@ -84,14 +84,14 @@ func ReplicaURL(t testing.TB) string {
 	return databaseURL(serve(t, "", fast, "postgres://postgres@/postgres?host="+c.dir).running.dir, "postgres")
 }
 
-// URL returns the URL of the server's database as reached over addr: Addr, or
-// a proxy in front of it. The database has no schema.
+// URL returns the URL of the server's database over addr, which is Addr or a
+// proxy in front of it. The database has no schema.
 func (s *Server) URL(addr string) string {
 	return fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", addr)
 }
 
-// Crash stops the server as a crash would and starts it again. It returns when
-// the server answers.
+// Crash stops the server like a crash and starts it again. It returns when the
+// server answers.
 func (s *Server) Crash() error {
 	if _, err := io.WriteString(s.running.orders, "crash\n"); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *Server) Crash() error {
 	return s.running.ready()
 }
 
-// Kill stops the server as a crash would, for ever.
+// Kill stops the server permanently, like a crash.
 func (s *Server) Kill() error { return s.end() }
 
 // Exec runs one statement as the superuser.

@@ -8,9 +8,9 @@ import (
 	"agegate/internal/rules/insight"
 )
 
-// The cutoff of a target age of 18 at the default margin, and the ages of the
-// pictures: the years that NIST's FATE AEV reports singly, and the two bands that
-// pass rates are published of.
+// The cutoff for a target age of 18 at the default margin, and the ages of the
+// pictures: the years that NIST's FATE AEV reports singly, and the two age ranges
+// for which pass rates are published.
 const (
 	cutoff              = 25
 	firstYear, lastYear = 18, 30
@@ -23,7 +23,7 @@ var (
 
 type band struct{ from, to int }
 
-// cell returns the cell of a collection, if it has one.
+// cell returns a cell of a collection, if the collection has it.
 func cell(c evidence.Collection, b band, sex, group string) (evidence.Cell, bool) {
 	i := slices.IndexFunc(c.Cells, func(x evidence.Cell) bool {
 		return x.From == b.from && x.To == b.to && x.Sex == sex && x.Group == group

@@ -1,7 +1,7 @@
 // Command expect writes the pictures and tables of docs/expect.md from the
-// measurement by age, sex and group that the release ships, models/fairness.json.
-// It runs in the root of the repository; with -check it writes nothing and fails
-// when a file differs from its source.
+// shipped measurement by age, sex and group, models/fairness.json. Run it in the
+// root of the repository. With -check it writes nothing and fails if a file
+// differs from its source.
 package main
 
 import (
@@ -21,7 +21,7 @@ const (
 	measured = "models/" + evidence.FairnessFile
 	document = "docs/expect.md"
 	pictures = "docs/pictures/"
-	// Between these, the document is generated.
+	// The document is generated between these lines.
 	begin, end = "<!-- begin of what internal/tools/expect writes -->\n", "<!-- end of it -->\n"
 	publicFile = 0o644
 )
@@ -62,7 +62,8 @@ func run(check bool) error {
 	return write(made, check)
 }
 
-// write writes what differs from the files, or reports it.
+// write writes the files whose content has changed. With check it reports them
+// instead.
 func write(made map[string][]byte, check bool) error {
 	var stale []error
 	for _, path := range slices.Sorted(maps.Keys(made)) {

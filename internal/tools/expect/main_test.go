@@ -55,7 +55,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// The tables hold what is drawn: 15 of 40 pass at 25 years.
+// The tables contain the drawn numbers: 15 of 40 pass at 25 years.
 func TestTables(t *testing.T) {
 	text := string(generated(sample()))
 	for _, want := range []string{

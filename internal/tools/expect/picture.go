@@ -19,7 +19,7 @@ var themes = []theme{
 	{"dark", "#0d1117", "#f0f6fc", "#9ea7b3", "#30363d", "#adb5bf", "#ff8cc0", "#79b8ff"},
 }
 
-// colour is that of a sex.
+// colour returns the colour for a sex.
 func (t theme) colour(sex string) string {
 	switch sex {
 	case "female":
@@ -32,7 +32,7 @@ func (t theme) colour(sex string) string {
 
 const width = 840
 
-// drawing is a picture in the making.
+// drawing is a picture that is being drawn.
 type drawing struct {
 	strings.Builder
 	theme
@@ -46,8 +46,8 @@ func (d *drawing) stroke(x1, y1, x2, y2 float64, colour string, thick float64) {
 	fmt.Fprintf(d, `<path d="M%.1f %.1fL%.1f %.1f" stroke="%s" stroke-width="%.1f"/>`+"\n", x1, y1, x2, y2, colour, thick)
 }
 
-// mark draws a point of a sex: all a disc, women a square, men a diamond, so that
-// colour is not needed to tell them apart.
+// mark draws a point for a sex: a disc for all, a square for women, a diamond for
+// men, so that they differ not only in colour.
 func (d *drawing) mark(x, y float64, sex string) {
 	colour := d.colour(sex)
 	switch sex {
@@ -76,7 +76,7 @@ func (t theme) picture(height float64, title string, draw func(d *drawing)) []by
 	return []byte(d.String())
 }
 
-// legend draws what the marks stand for.
+// legend draws the meaning of the marks.
 func (d *drawing) legend(y float64) {
 	for i, of := range []struct{ sex, name string }{{"", "all"}, {"female", "women"}, {"male", "men"}} {
 		x := 60 + 90*float64(i)
@@ -86,16 +86,17 @@ func (d *drawing) legend(y float64) {
 	d.text(width-20, y, "end", d.muted, 13, "lines: 95 % bounds")
 }
 
-// Of the picture of years.
+// For the picture of years.
 const (
 	yearsTitle = "Mean absolute error of the estimate by single year of age from 18 to 30, and sex, for each collection"
-	mostError  = 10.0 // years, at the upper edge
+	mostError  = 10.0 // years, at the upper edge of the picture
 	plotHeight = 190.0
 	plotLeft   = 50.0
 	panelGap   = 70.0
 )
 
-// yearsPicture draws the error by single year and sex, a panel for each collection.
+// yearsPicture draws the error by single year and sex, with a panel for each
+// collection.
 func yearsPicture(f evidence.Fairness, t theme) []byte {
 	panel := plotHeight + panelGap
 	return t.picture(50+panel*float64(len(f.Collections)), yearsTitle, func(d *drawing) {
@@ -133,7 +134,7 @@ func (d *drawing) yearsPanel(c evidence.Collection, top float64) {
 	}
 }
 
-// Of the picture of groups.
+// For the picture of groups.
 const (
 	groupsTitle = "Share that passes a target age of 18 at the default margin of 7 years, by group and sex, for each collection: ages 13 to 17 and ages 25 to 35"
 	rowHeight   = 26.0
@@ -141,7 +142,7 @@ const (
 	columnGap   = 40.0
 )
 
-// groupsPicture draws who passes by group and sex, in two columns of ages.
+// groupsPicture draws the pass rates by group and sex, in two columns of ages.
 func groupsPicture(f evidence.Fairness, t theme) []byte {
 	height := 60.0
 	for _, c := range f.Collections {

@@ -8,7 +8,7 @@ import (
 )
 
 // generated returns the pictures and tables of the document. The tables are the
-// pictures' text alternative: every number drawn is in them.
+// text alternative of the pictures: they contain every number drawn.
 func generated(f evidence.Fairness) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Estimator `%s`. ", f.Estimator)
@@ -55,7 +55,7 @@ func generated(f evidence.Fairness) []byte {
 	return []byte(b.String())
 }
 
-// show writes a picture in its two themes.
+// show writes a picture in both themes.
 func show(b *strings.Builder, name, alt string) {
 	fmt.Fprintf(b, "<picture>\n  <source media=\"(prefers-color-scheme: dark)\" srcset=\"pictures/%s-dark.svg\">\n  <img src=\"pictures/%s-light.svg\" alt=\"%s\" width=\"%d\">\n</picture>\n", name, name, alt, width)
 }
