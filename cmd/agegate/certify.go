@@ -28,7 +28,10 @@ It signs with the tenant's test secrets only, and about test sessions that the s
 makes for the run. It reaches only hosts that the tenant has registered, under the
 rules for webhooks (AGEGATE_WEBHOOK_ALLOW_NETS), follows no redirect, shows nothing
 of an answer, and tests a tenant's host once in ten minutes. Every run is in the
-tenant's audit log. Run it while the gateway runs, with the gateway's configuration.`
+tenant's audit log. Run it while the gateway runs, with the gateway's configuration.
+
+With --gateway and a test key in AGEGATE_API_KEY it needs neither database nor
+configuration, and tries the redirects and lookups that need no secret.`
 
 const certifyRunHelp = `Attack a shop, and say which forgery it let in and how to mend it. The file of
 --target describes the shop:
@@ -37,7 +40,7 @@ const certifyRunHelp = `Attack a shop, and say which forgery it let in and how t
   releases_on: [redirect, webhook, polling]  # the ways that release an order
   order:        # begins an order; leads to the verification URL, by a redirect
     url: https://shop.example/buy            #   or as verification_url in JSON
-    form: {age: "18"}
+    form: {age: "18"}                        # or json: {age: 18}
   poll:         # lets the shop look the status up; leave it out if it polls by itself
     url: https://shop.example/orders/{session}
   probe:        # answers {"released": 0}: how often the order was released
@@ -46,6 +49,9 @@ const certifyRunHelp = `Attack a shop, and say which forgery it let in and how t
   headers: {}   # of every request but webhooks, such as a staging site's password
 
 Each order begins in its own browser, whose cookies its other requests carry.
+
+With --gateway, tenant is not needed, and the answer to an order must name its
+session: the header Agegate-Session, or session_id in JSON.
 
 The exit status is 0 when every case passed, 1 when one failed, and 2 when the shop
 could not be tested.`
@@ -84,7 +90,7 @@ func certifyPlan() *cobra.Command {
 }
 
 func (c *cli) certifyRun() *cobra.Command {
-	var path, report, out string
+	var path, report, out, gateway string
 	var cases []string
 	cmd := &cobra.Command{
 		Use: "run --target FILE", Short: "Attack a shop and report what it let in", Long: certifyRunHelp,
@@ -94,6 +100,7 @@ func (c *cli) certifyRun() *cobra.Command {
 	cmd.Flags().StringVar(&path, "target", "", "description of the shop, a YAML file")
 	cmd.Flags().StringArrayVar(&cases, "case", nil, "try only the cases of this name or pattern, such as redirect.*; may be repeated")
 	cmd.Flags().StringVar(&report, "report", "text", "text, json or junit")
+	cmd.Flags().StringVar(&gateway, "gateway", "", "address of the gateway's API, to run with the test key of AGEGATE_API_KEY alone")
 	cmd.Flags().StringVar(&out, "out", "", "write the report into this file instead of standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if path == "" {
@@ -109,7 +116,11 @@ func (c *cli) certifyRun() *cobra.Command {
 		if err != nil {
 			return cannotRun(err)
 		}
-		found, err := c.certify(cmd.Context(), target, cases, cmd.ErrOrStderr())
+		attack := c.certify
+		if gateway != "" {
+			attack = c.certifyByKey(gateway)
+		}
+		found, err := attack(cmd.Context(), target, cases, cmd.ErrOrStderr())
 		if err != nil {
 			return cannotRun(missing("tenant", err))
 		}

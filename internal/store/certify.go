@@ -86,6 +86,9 @@ func (tx *Tx) claimHosts(tenantID uuid.UUID, hosts []string, now time.Time) erro
 	if recent > 0 {
 		return certify.ErrTooSoon
 	}
+	if len(hosts) == 0 {
+		return nil
+	}
 	rows := make([]certifiedHostRow, len(hosts))
 	for i, host := range hosts {
 		rows[i] = certifiedHostRow{tenantID, host, now}

@@ -42,7 +42,7 @@ var pollingCases = []testCase{
 			if err != nil {
 				return err
 			}
-			if err := t.Expire(t.ctx, t.actor, t.tenant.ID, o.session.ID); err != nil {
+			if err := t.expire(o); err != nil {
 				return errors.Join(ErrCannotRun, err)
 			}
 			t.poll(o)
@@ -66,12 +66,15 @@ func (t *trial) otherPassed() error {
 	if err := t.resolve(other, session.ResultVerified); err != nil {
 		return err
 	}
+	token, err := t.goodToken(other)
+	if err != nil {
+		return err
+	}
 	own, err := t.order()
 	if err != nil {
 		return err
 	}
-	values := pass(other)
-	address, err := successURL(own, values, t.token(values))
+	address, err := successURL(own, pass(other), token)
 	if err != nil {
 		return err
 	}
@@ -98,6 +101,9 @@ func (t *trial) resolved(result session.Result) error {
 
 // resolve forces the result of an order's session.
 func (t *trial) resolve(o *order, result session.Result) error {
+	if t.gateway != nil {
+		return t.force(t.ctx, o, result)
+	}
 	after, err := t.Sessions.Resolve(t.ctx, o.session, session.CheckResult{Result: result, Source: session.SourceForced})
 	if err != nil {
 		return fmt.Errorf("%w: the session could not be given a result: %w", ErrCannotRun, err)
@@ -108,6 +114,14 @@ func (t *trial) resolve(o *order, result session.Result) error {
 		}
 	}
 	return nil
+}
+
+// expire makes an order's session expire.
+func (t *trial) expire(o *order) error {
+	if t.gateway != nil {
+		return t.gateway.Expire(t.ctx, o.session.ID)
+	}
+	return t.Expire(t.ctx, t.actor, t.tenant.ID, o.session.ID)
 }
 
 // poll makes the shop look up the status of an order's session now.

@@ -27,6 +27,9 @@ const maxAnswer = 64 << 10
 type order struct {
 	session session.Session
 	browser http.CookieJar // the buyer's cookies
+
+	link     string // the verification URL; only in a run with a test key
+	redirect string // where the gateway redirected the browser after a pass; only in a run with a test key
 }
 
 // visit is the result of opening an address of the shop in an order's browser.
@@ -34,6 +37,7 @@ type visit struct {
 	class   webhook.Class // empty for an answer, of any status
 	status  int
 	onward  string // the Location header
+	session string // the header that names the order's session
 	body    []byte // only for an order or a probe
 	latency time.Duration
 }
@@ -73,7 +77,7 @@ func (r *run) open(ctx context.Context, browser http.CookieJar, method, address 
 		return visit{class: webhook.Classify(err), latency: time.Since(start)}
 	}
 	defer func() { _ = res.Body.Close() }() // closing cannot change what was read
-	v := visit{status: res.StatusCode, onward: res.Header.Get("Location"), latency: time.Since(start)}
+	v := visit{status: res.StatusCode, onward: res.Header.Get("Location"), session: res.Header.Get(sessionHeader), latency: time.Since(start)}
 	if keep {
 		if v.body, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer)); err != nil {
 			return visit{class: webhook.Classify(err), latency: v.latency}
@@ -95,11 +99,14 @@ func (r *run) order(ctx context.Context) (*order, error) {
 	o := &order{browser: jar}
 	v := r.open(ctx, jar, r.target.Order.Method, r.target.Order.URL, &r.target.Order, true)
 	if v.class != "" || v.status >= 400 {
-		return nil, fmt.Errorf("%w: the shop took no order: %s", ErrCannotRun, v)
+		return nil, fmt.Errorf("%w: the shop took no order: %s; give in order what the shop's own page sends, with form or json", ErrCannotRun, v)
 	}
 	link := v.link()
 	if link == "" {
-		return nil, fmt.Errorf("%w: the shop's answer to an order (%d) leads to no verification URL", ErrCannotRun, v.status)
+		return nil, fmt.Errorf("%w: the shop's answer to an order (%d) leads to no verification URL; redirect to it, or answer with JSON that has verification_url", ErrCannotRun, v.status)
+	}
+	if r.gateway != nil {
+		return o, r.adopt(ctx, o, v)
 	}
 	if o.session, err = r.Sessions.ByLink(ctx, link); err != nil {
 		return nil, fmt.Errorf("%w: the verification URL of the order is not one of this gateway", ErrCannotRun)
@@ -109,20 +116,24 @@ func (r *run) order(ctx context.Context) (*order, error) {
 
 // link returns the token of the verification URL to which an answer leads, or "".
 func (v visit) link() string {
-	address := v.onward
-	if address == "" {
-		var made struct {
-			URL string `json:"verification_url"`
-		}
-		_ = json.Unmarshal(v.body, &made) // text that is not JSON has no link
-		address = made.URL
-	}
-	u, err := url.Parse(address)
+	u, err := url.Parse(v.address())
 	if err != nil {
 		return ""
 	}
 	_, token, _ := strings.Cut(u.Path, "/v/")
 	return token
+}
+
+// address returns the verification URL to which an answer leads, or "".
+func (v visit) address() string {
+	if v.onward != "" {
+		return v.onward
+	}
+	var made struct {
+		URL string `json:"verification_url"`
+	}
+	_ = json.Unmarshal(v.body, &made) // text that is not JSON has no link
+	return made.URL
 }
 
 var errForeign = fmt.Errorf("%w: the order's session is not an open test session that the tenant has made for this run", ErrCannotRun)
@@ -150,7 +161,7 @@ func (r *run) mayName(s session.Session) error {
 func (r *run) released(ctx context.Context, o *order) (int, error) {
 	v := r.open(ctx, o.browser, r.target.Probe.Method, r.target.Probe.at(o.session.ID), &r.target.Probe, true)
 	if v.class != "" || v.status != http.StatusOK {
-		return 0, fmt.Errorf("%w: the probe got no answer 200: %s", ErrCannotRun, v)
+		return 0, fmt.Errorf("%w: the probe got no answer 200: %s; probe.url must answer for each order that was begun", ErrCannotRun, v)
 	}
 	var said struct {
 		Released *int `json:"released"`

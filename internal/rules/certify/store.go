@@ -12,7 +12,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Pause is the shortest time between two runs of a tenant against one host.
+// Pause is the shortest time between two runs of a tenant against one host. A
+// run of the command does not wait for a host of this machine or of a private
+// network.
 const Pause = 10 * time.Minute
 
 // MaxKept is how many runs of a tenant are stored; older ones are deleted.

@@ -2,6 +2,7 @@ package certify
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,14 +35,16 @@ var ways = []Way{WayRedirect, WayWebhook, WayPolling}
 // Request is a request to the shop. {session} in the URL stands for the ID of
 // the order's session.
 type Request struct {
-	Method string            `yaml:"method"` // GET or POST; POST by default if there is a form
+	Method string            `yaml:"method"` // GET or POST; POST by default if there is a form or JSON
 	URL    string            `yaml:"url"`
 	Form   map[string]string `yaml:"form"`
+	JSON   map[string]any    `yaml:"json"` // the body as JSON, in place of a form
 }
 
 // Target describes a shop: the content of the file given by --target.
 type Target struct {
-	Tenant     uuid.UUID         `yaml:"-"`           // tenant in the file
+	Tenant     uuid.UUID         `yaml:"-"`           // tenant in the file; zero if it is left out
+	SuccessURL string            `yaml:"success_url"` // of a run with a test key; learned from a first order if it is left out
 	ReleasesOn []Way             `yaml:"releases_on"` // the ways that release an order
 	Headers    map[string]string `yaml:"headers"`     // sent with every request except webhooks, for example a password of the staging site
 	Order      Request           `yaml:"order"`       // begins an order: answered with a redirect to the verification URL, or JSON with verification_url
@@ -82,8 +85,10 @@ func ReadTarget(r io.Reader) (Target, error) {
 	if err := in.Decode(new(any)); !errors.Is(err, io.EOF) {
 		return Target{}, errors.New("it must be one YAML document")
 	}
-	if t.Tenant, err = uuid.Parse(t.ID); err != nil {
-		return Target{}, errors.New("tenant must be the ID of the tenant")
+	if t.ID != "" {
+		if t.Tenant, err = uuid.Parse(t.ID); err != nil {
+			return Target{}, errors.New("tenant must be the ID of the tenant")
+		}
 	}
 	return t.Target, t.check()
 }
@@ -181,15 +186,20 @@ func (r *Request) check() error {
 	}
 	if r.Method == "" {
 		r.Method = http.MethodGet
-		if r.Form != nil {
+		if r.Form != nil || r.JSON != nil {
 			r.Method = http.MethodPost
 		}
 	}
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodPost:
 		return errors.New("method must be GET or POST")
-	case r.Method == http.MethodGet && r.Form != nil:
-		return errors.New("form needs the method POST")
+	case r.Method == http.MethodGet && (r.Form != nil || r.JSON != nil):
+		return errors.New("form and json need the method POST")
+	case r.Form != nil && r.JSON != nil:
+		return errors.New("form and json cannot both be given")
+	}
+	if _, err := json.Marshal(r.JSON); err != nil {
+		return errors.New("json has a value that JSON cannot have")
 	}
 	return nil
 }
@@ -225,10 +235,16 @@ func (r *Request) at(id uuid.UUID) string {
 	return strings.ReplaceAll(r.URL, sessionParam, id.String())
 }
 
-// body returns the encoded form and its content type.
+// body returns the encoded form or JSON and its content type.
 func (r *Request) body() (io.Reader, string) {
 	if r.Method != http.MethodPost {
 		return nil, ""
+	}
+	if r.JSON != nil {
+		text, err := json.Marshal(r.JSON)
+		if err == nil { // check has encoded it before
+			return bytes.NewReader(text), "application/json"
+		}
 	}
 	values := url.Values{}
 	for name, value := range r.Form {

@@ -35,7 +35,10 @@ func TestReadTarget(t *testing.T) {
 		{with("/buy", "/{session}"), "order.url must not have {session}: the order has none yet"},
 		{with("{session}", ""), "probe.url must have {session}"},
 		{goodTarget + "poll: {url: \"https://shop.example\", method: PUT}\n", "poll.method must be GET or POST"},
-		{goodTarget + "poll: {url: \"https://shop.example\", method: GET, form: {a: b}}\n", "poll.form needs the method POST"},
+		{goodTarget + "poll: {url: \"https://shop.example\", method: GET, form: {a: b}}\n", "poll.form and json need the method POST"},
+		{goodTarget + "poll: {url: \"https://shop.example\", form: {a: b}, json: {a: b}}\n", "poll.form and json cannot both be given"},
+		{goodTarget + "poll: {url: \"https://shop.example\", json: {a: [1, {b: null}]}}\n", ""},
+		{with("tenant: 0190c0de-5a3b-7c1d-9e2f-4b6a8d0c1e3f", "success_url: https://shop.example/"), ""},
 		{"#" + strings.Repeat("x", 64<<10), "it is larger than 64 KiB"},
 	} {
 		got := ""

@@ -2,7 +2,9 @@ package certify
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -22,6 +24,8 @@ type testCase struct {
 
 	releases bool // the case is a pass, which must release the order
 	silent   bool // only a release can show the result, so a run without a shop leaves the case out
+	signs    bool // needs the redirect secret: the gateway never signs what the case sends
+	passes   bool // without the redirect secret, the order's own session must pass, although the case is no pass
 	act      func(t *trial) error
 }
 
@@ -191,9 +195,38 @@ func (t *trial) token(v credential.Redirect) string {
 	return v.Token(t.redirectKey, t.Now().Add(tokenTTL))
 }
 
-// goodURL returns the address to which the gateway would redirect the browser
-// after a pass.
-func (t *trial) goodURL(o *order) (string, error) { return successURL(o, pass(o), t.token(pass(o))) }
+// goodURL returns the address to which the gateway redirects the browser after a
+// pass.
+func (t *trial) goodURL(o *order) (string, error) {
+	if t.gateway != nil {
+		return t.redirectOf(t.ctx, o)
+	}
+	return successURL(o, pass(o), t.token(pass(o)))
+}
+
+// expiredURL is goodURL with a token that has expired.
+func (t *trial) expiredURL(o *order) (string, error) {
+	if t.gateway == nil {
+		return successURL(o, pass(o), pass(o).Token(t.redirectKey, t.Now().Add(-time.Minute)))
+	}
+	if err := t.gateway.ExpireRedirect(t.ctx, o.session.ID); err != nil {
+		return "", errors.Join(ErrCannotRun, err)
+	}
+	return t.redirectOf(t.ctx, o)
+}
+
+// goodToken returns the token of goodURL.
+func (t *trial) goodToken(o *order) (string, error) {
+	address, err := t.goodURL(o)
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	return u.Query().Get("token"), nil
+}
 
 func successURL(o *order, v credential.Redirect, token string) (string, error) {
 	return credential.RedirectURL(o.session.SuccessURL, v, token)

@@ -1,0 +1,163 @@
+package certify
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
+)
+
+// Gateway is a running gateway as a test key sees it. Its errors hold no input
+// of the shop.
+type Gateway interface {
+	// Registered reports whether a session may redirect to the address, that is
+	// whether the tenant has registered its host and port.
+	Registered(ctx context.Context, address string) (bool, error)
+	// Pending reports whether the key's tenant has an open session of this ID.
+	Pending(ctx context.Context, id uuid.UUID) (bool, error)
+	// Force gives the test session of a verification URL of this gateway a result,
+	// and returns where the page then redirects, or "".
+	Force(ctx context.Context, verificationURL string, result session.Result) (redirect string, err error)
+	// Expire makes an open test session expire.
+	Expire(ctx context.Context, id uuid.UUID) error
+	// ExpireRedirect makes the next redirect of a test session carry an expired
+	// token.
+	ExpireRedirect(ctx context.Context, id uuid.UUID) error
+}
+
+// sessionHeader is a header of a shop's answer to an order: the ID of its
+// session. JSON has it as session_id.
+const sessionHeader = "Agegate-Session"
+
+// RunByKey attacks a shop with a test key alone. It tries the cases that need no
+// secret of the tenant (NotByKey are the others): the tokens are those of the
+// gateway's own redirects, or signed with made-up keys. It stores nothing. Its
+// errors wrap ErrCannotRun.
+func (s *Service) RunByKey(ctx context.Context, g Gateway, target Target, o Options) (*Report, error) {
+	r := &run{Service: s, Options: o, gateway: g, target: &target, named: map[uuid.UUID]bool{}}
+	r.Limit = cmp.Or(r.Limit, AnswerLimit)
+	r.stored.StartedAt = s.Now()
+	var err error
+	if r.chosen, err = r.choose(); err != nil {
+		return nil, err
+	}
+	if r.foreignKey, err = credential.NewSecret(s.Random); err != nil {
+		return nil, err
+	}
+	if err := r.reach(ctx); err != nil {
+		return nil, err
+	}
+	return r.finish(ctx)
+}
+
+// reach checks that the run reaches only addresses of the tenant, and learns the
+// Success URL.
+func (r *run) reach(ctx context.Context) error {
+	for _, q := range r.target.requests() {
+		if err := r.permit(ctx, q.name+".url", q.at(uuid.Nil)); err != nil {
+			return err
+		}
+	}
+	if r.target.SuccessURL == "" {
+		o, err := r.order(ctx)
+		if err != nil {
+			return err
+		}
+		address, err := r.redirectOf(ctx, o)
+		if err != nil {
+			return err
+		}
+		if r.target.SuccessURL, err = withoutResult(address); err != nil {
+			return fmt.Errorf("%w: the gateway's redirect cannot be read", ErrCannotRun)
+		}
+	}
+	return r.permit(ctx, "success_url", r.target.SuccessURL)
+}
+
+// permit returns an error that names the field if the tenant has not registered
+// the address's host and port.
+func (r *run) permit(ctx context.Context, field, address string) error {
+	e, err := (tenant.CallbackRule{AllowInsecure: true}).Parse(address)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrCannotRun, field, err)
+	}
+	ok, err := r.gateway.Registered(ctx, address)
+	if err != nil {
+		return errors.Join(ErrCannotRun, err)
+	}
+	if !ok {
+		return fmt.Errorf("%w: %s: its host and port are not those of a URL that the tenant has registered; register them, or write them as registered (localhost and 127.0.0.1 are two hosts)", ErrCannotRun, field)
+	}
+	if !slices.Contains(r.hosts, e.Host) {
+		r.hosts = append(r.hosts, e.Host)
+	}
+	return nil
+}
+
+// adopt takes the session of an order from the shop's answer.
+func (r *run) adopt(ctx context.Context, o *order, v visit) error {
+	var said struct {
+		ID string `json:"session_id"`
+	}
+	_ = json.Unmarshal(v.body, &said) // text that is not JSON names no session
+	id, err := uuid.Parse(cmp.Or(v.session, said.ID))
+	if err != nil {
+		return fmt.Errorf("%w: the shop's answer to an order does not name its session; add the header %s with the session's ID, or session_id to the JSON", ErrCannotRun, sessionHeader)
+	}
+	pending, err := r.gateway.Pending(ctx, id)
+	if err != nil {
+		return errors.Join(ErrCannotRun, err)
+	}
+	if !pending || r.named[id] {
+		return fmt.Errorf("%w: the order's session is not a new, open session of the key's tenant; the shop must create one for each order", ErrCannotRun)
+	}
+	r.named[id] = true
+	o.link = v.address()
+	o.session = session.Session{ID: id, Status: session.StatusPending, SuccessURL: strings.ReplaceAll(r.target.SuccessURL, sessionParam, id.String())}
+	return nil
+}
+
+// force gives an order's session a result.
+func (r *run) force(ctx context.Context, o *order, result session.Result) (err error) {
+	if o.redirect, err = r.gateway.Force(ctx, o.link, result); err != nil {
+		return fmt.Errorf("%w: the session could not be given a result: %w", ErrCannotRun, err)
+	}
+	return nil
+}
+
+// redirectOf returns where the gateway redirects an order's browser after a pass.
+func (r *run) redirectOf(ctx context.Context, o *order) (string, error) {
+	if o.redirect == "" {
+		if err := r.force(ctx, o, session.ResultVerified); err != nil {
+			return "", err
+		}
+	}
+	if o.redirect == "" {
+		return "", fmt.Errorf("%w: the gateway does not redirect after a pass", ErrCannotRun)
+	}
+	return o.redirect, nil
+}
+
+// withoutResult removes the parameters of a result from an address.
+func withoutResult(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	values := u.Query()
+	for _, name := range resultParams {
+		values.Del(name)
+	}
+	u.RawQuery = values.Encode()
+	return u.String(), nil
+}
