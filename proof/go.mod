@@ -26,6 +26,8 @@ require (
 	gonum.org/v1/gonum v0.17.0
 )
 
+require github.com/wneessen/go-mail v0.8.1 // indirect
+
 require (
 	code.dny.dev/ssrf v0.3.0 // indirect
 	github.com/agegate/agegate/sdk/go v0.0.0

@@ -29,6 +29,7 @@ import (
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/drift"
 	"agegate/internal/rules/insight"
+	"agegate/internal/rules/mail"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
@@ -65,6 +66,8 @@ type App struct {
 	dispatcher *webhook.Dispatcher
 	dashboard  *dashboard.Pages    // nil when it is off
 	certifier  *certify.Background // nil when the dashboard is off
+	mails      *mail.Deliverer     // nil when no mail is sent
+	alerts     *alerts             // the same
 	apart      bool                // the dashboard has its own listener
 	lab        dashboard.Lab
 
@@ -188,6 +191,12 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 // buildServices builds the services that the API's part needs.
 func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 	accounts := account.Config{Store: a.Store, URL: cfg.DashboardURL, Sealer: sealer, Random: rand.Reader, Now: a.now}
+	if cfg.SMTP != nil {
+		outbox := mail.NewOutbox(sealer, a.now)
+		accounts.Outbox = outbox
+		a.mails = mail.NewDeliverer(a.Store, outbox, *cfg.SMTP, a.log)
+		a.alerts = &alerts{store: a.Store, tenants: a.Tenants, insight: a.Insight, outbox: outbox, url: cfg.DashboardURL, wake: outbox.Wake}
+	}
 	// Without passkeys, the dashboard says why there are none.
 	if verifier, err := passkey.New(cfg.DashboardURL); err == nil {
 		accounts.Passkeys = verifier
@@ -302,6 +311,9 @@ func (a *App) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	if a.dispatcher != nil {
 		workers.Go(func() { a.dispatcher.Run(ctx) })
+	}
+	if a.mails != nil {
+		workers.Go(func() { a.mails.Run(ctx) })
 	}
 	workers.Go(func() { a.keepHouse(ctx) })
 	failed := make(chan error, len(a.servers))

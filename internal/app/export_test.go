@@ -1,5 +1,7 @@
 package app
 
+import "context"
+
 // The housekeeping jobs, for tests to run at once.
 var (
 	PruneSessions = (*App).pruneSessions
@@ -8,3 +10,6 @@ var (
 
 // RecordDeciding is what a process with models calls when it starts.
 var RecordDeciding = recordDeciding
+
+// LookForAlerts tells staff of what does not work, as it happens every few minutes.
+func LookForAlerts(ctx context.Context, a *App) error { return a.alerts.look(ctx) }

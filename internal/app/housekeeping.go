@@ -25,6 +25,7 @@ const (
 	tenantBatch = 100
 	foldEvery   = 5 * time.Minute
 	flushEvery  = 5 * time.Second
+	alertEvery  = 5 * time.Minute
 	// raisedEvery is how often a replica reads what the governor of drift and people
 	// did on others.
 	raisedEvery = 2 * time.Second
@@ -51,6 +52,9 @@ func (a *App) keepHouse(ctx context.Context) {
 	jobs.Go(func() { a.repeat(ctx, foldEvery, "folding figures failed", a.fold) })
 	jobs.Go(func() { a.repeat(ctx, flushEvery, "writing refusals failed", a.refusals.Flush) })
 	jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old refusals failed", a.pruneRefusals) })
+	if a.alerts != nil {
+		jobs.Go(func() { a.repeat(ctx, alertEvery, "sending alerts failed", a.alerts.look) })
+	}
 	if a.retention > 0 {
 		jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old sessions failed", a.pruneSessions) })
 	}

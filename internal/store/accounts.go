@@ -158,6 +158,7 @@ func (s *Store) PruneAccounts(ctx context.Context, now time.Time, limit int) (in
 		{"links", "hash", "expires_at", now.Add(-keepLinks)},
 		{"login_flows", "hash", "expires_at", now},
 		{"throttles", "bucket", "updated_at", now.Add(-keepThrottles)},
+		{"mails", "id", "expires_at", now.Add(-keepMails)},
 	} {
 		n, err := update(ctx, s, func(tx *Tx) (int, error) {
 			return tx.deleteChosen(old.table, old.key, old.column+" <= ? ORDER BY "+old.column+" LIMIT ?", old.before, limit)

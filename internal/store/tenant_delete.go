@@ -51,7 +51,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) e
 		}
 		for _, table := range []string{
 			"webhook_endpoints", "ledger_days", "api_refusals", "brands", "tenant_secrets", "api_keys", "usage_counters", "credit_balances",
-			"memberships", "links", "notices", "certifications", "certified_hosts", "qa_cards", "verifiers",
+			"memberships", "links", "notices", "mails", "certifications", "certified_hosts", "qa_cards", "verifiers",
 		} {
 			if err := tx.db.Exec("DELETE FROM "+table+" WHERE tenant_id = ?", id).Error; err != nil {
 				return err

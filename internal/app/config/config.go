@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/rules/mail"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )
@@ -61,6 +62,8 @@ type Config struct {
 	DocumentWays           []session.Way // of the document check: those that the operator allows, in the order offered
 	OperatorName           string        // operator's name as shown to shoppers; empty: not shown
 	OperatorLinks          tenant.Links  // shown where the tenant has set none
+	SMTP                   *mail.Server  // sends mails to staff; nil: none are sent
+	MailFrom               string        // their sender
 	Estimator              string        // EstimatorONNX or EstimatorOff
 	InferenceWorkers       int
 	MetricsListen          string // empty: no metrics
@@ -79,7 +82,7 @@ func (c Config) ServesPages() bool { return c.Role != RoleAPI }
 // secrets.
 func (c Config) Fingerprint() string {
 	c.Listen, c.DashboardListen, c.MetricsListen, c.DatabaseURL, c.MigrationURL, c.ModelsDir, c.Version = "", "", "", "", "", "", ""
-	c.SecretKey, c.NewSecretKey, c.InferenceWorkers, c.LogLevel, c.Role = nil, nil, 0, 0, ""
+	c.SecretKey, c.NewSecretKey, c.InferenceWorkers, c.LogLevel, c.Role, c.SMTP = nil, nil, 0, 0, "", nil
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	return hex.EncodeToString(sum[:6])
 }
@@ -127,6 +130,7 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 		errs = append(errs, fmt.Errorf("%s must not be set where %s is a SQLite file", MigrationURLName, DatabaseURLName))
 	}
 	errs = append(errs, c.checkLinks()...)
+	errs = append(errs, c.checkMail()...)
 	for _, name := range required {
 		if value, _ := lookup(name); value == "" {
 			errs = append(errs, fmt.Errorf("%s must be set%s", name, hint(name)))
@@ -137,6 +141,17 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	}
 	c.deriveURLs()
 	return c, nil
+}
+
+// checkMail names the sender of mails, where a server sends any.
+func (c *Config) checkMail() []error {
+	if c.SMTP == nil {
+		return nil
+	}
+	if c.SMTP.From = c.MailFrom; c.MailFrom == "" {
+		return []error{fmt.Errorf("%s must be set where %s is: the sender of mails", mailFromName, smtpURLName)}
+	}
+	return nil
 }
 
 // checkLinks checks the operator's links, whose rule depends on another variable.

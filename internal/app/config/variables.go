@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"agegate/internal/rules/mail"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )
@@ -36,6 +37,8 @@ const NewSecretKeyName = "AGEGATE_NEW_SECRET_KEY" //nolint:gosec // a name, no s
 const (
 	privacyURLName = "AGEGATE_PRIVACY_URL"
 	helpURLName    = "AGEGATE_HELP_URL"
+	smtpURLName    = "AGEGATE_SMTP_URL"
+	mailFromName   = "AGEGATE_MAIL_FROM"
 	termsURLName   = "AGEGATE_TERMS_URL"
 )
 
@@ -109,6 +112,10 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { c.OperatorLinks.HelpURL = v; return nil }},
 	{Name: termsURLName, Help: "terms that the hosted page links to",
 		set: func(c *Config, v string) error { c.OperatorLinks.TermsURL = v; return nil }},
+	{Name: smtpURLName, Help: "mail server for invitations, recovery links and alerts: smtp:// (with STARTTLS) or smtps://, user:password@host:port; empty: no mail is sent", Secret: true,
+		set: setSMTP},
+	{Name: mailFromName, Help: "sender of mails, such as agegate <no-reply@example.com>",
+		set: setMailFrom},
 	{Name: "AGEGATE_ESTIMATOR", Default: EstimatorONNX, Help: "onnx, or off: no live checks",
 		set: setEstimator},
 	{Name: "AGEGATE_INFERENCE_WORKERS", Default: "0", Help: "frames estimated at the same time; 0 for the number of cores that it may use",
@@ -117,6 +124,23 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { return setOptionalAddress(&c.MetricsListen, v) }},
 	{Name: "AGEGATE_LOG_LEVEL", Default: "info", Help: "debug, info, warn or error",
 		set: setLogLevel},
+}
+
+func setSMTP(c *Config, v string) error {
+	if v == "" {
+		return nil
+	}
+	server, err := mail.ParseServer(v)
+	c.SMTP = &server
+	return err
+}
+
+func setMailFrom(c *Config, v string) error {
+	if v == "" {
+		return nil
+	}
+	c.MailFrom = v
+	return mail.CheckFrom(v)
 }
 
 func setRole(c *Config, v string) error {

@@ -42,8 +42,12 @@ var userActs = []operatorAct[account.User]{
 		if err != nil {
 			return err
 		}
+		hint := page.Say("users.recovery_hint")
+		if r.pages.cfg.Accounts.SendsMail() {
+			hint = page.Say("users.recovery_mailed", "email", u.Email)
+		}
 		return r.render(http.StatusOK, "operator_link", &madeLinkView{
-			Title: page.Say("users.recovery"), Name: u.Name, Hint: page.Say("users.recovery_hint"), Link: link, Back: usersPath,
+			Title: page.Say("users.recovery"), Name: u.Name, Hint: hint, Link: link, Back: usersPath,
 		})
 	}},
 }

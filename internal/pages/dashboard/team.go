@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"agegate/internal/rules/account"
+	"agegate/internal/rules/mail"
 )
 
 const (
@@ -24,6 +25,13 @@ var inviteForm = &form{
 	problems: map[error]string{account.ErrInvitedRole: "role"},
 }
 
+// inviteMailForm is inviteForm where mail is sent.
+var inviteMailForm = &form{
+	name:     "invite",
+	fields:   []field{inviteForm.fields[0], {name: "email", kind: "email", max: account.MaxEmail, optional: true, hint: true}},
+	problems: map[error]string{account.ErrInvitedRole: "role", account.ErrEmail: "email", mail.ErrTooMany: "too_many"},
+}
+
 var memberForm = &form{
 	name: "member", again: true,
 	fields:   []field{{name: "role", kind: "select", options: roleNames, hint: true}},
@@ -37,13 +45,17 @@ var (
 
 func (p *Pages) team() feature {
 	at := func(path string) route { return route{path: path, minRole: owner, stepUp: always} }
+	inviting := inviteForm
+	if p.cfg.Accounts.SendsMail() {
+		inviting = inviteMailForm
+	}
 	f := feature{
 		routes: []route{
-			{method: http.MethodGet, path: teamPath, minRole: owner, handle: inviteForm.asks(p.invite)},
-			{method: http.MethodPost, path: teamPath, minRole: owner, stepUp: always, handle: inviteForm.does(p.invite)},
+			{method: http.MethodGet, path: teamPath, minRole: owner, handle: inviting.asks(p.invite)},
+			{method: http.MethodPost, path: teamPath, minRole: owner, stepUp: always, handle: inviting.does(p.invite)},
 		},
 		screens: []string{"team", "member"},
-		forms:   []*form{inviteForm},
+		forms:   []*form{inviteForm, inviteMailForm},
 		keys:    roleKeys("role.may_"),
 	}
 	f.fill(at(memberPath), memberForm, p.setRole)
@@ -60,6 +72,8 @@ type teamView struct {
 	Form        *formView
 	Confirm     string // address of the confirmation that the form needs first; may be empty
 	Link        string // link of the invitation that was just created
+	Mailed      string // the address that it is sent to, or empty
+	SendsMail   bool
 }
 
 type memberView struct {
@@ -74,7 +88,7 @@ type invitationView struct {
 	Href string // address that revokes it
 }
 
-func (p *Pages) renderTeam(r *request, status int, f *formView, link string) error {
+func (p *Pages) renderTeam(r *request, status int, f *formView, link, mailed string) error {
 	members, err := p.cfg.Accounts.Members(r.ctx(), r.access)
 	if err != nil {
 		return err
@@ -83,7 +97,7 @@ func (p *Pages) renderTeam(r *request, status int, f *formView, link string) err
 	if err != nil {
 		return err
 	}
-	v := &teamView{Form: f, Link: link, Roles: inviteForm.fields[0].options}
+	v := &teamView{Form: f, Link: link, Mailed: mailed, SendsMail: p.cfg.Accounts.SendsMail(), Roles: inviteForm.fields[0].options}
 	if r.who.Strong() && !r.who.SteppedUp(p.cfg.Now()) {
 		v.Confirm = stepUpPath + "?next=" + url.QueryEscape(r.path(teamPath))
 	}
@@ -105,13 +119,23 @@ func (p *Pages) renderTeam(r *request, status int, f *formView, link string) err
 // invite shows the link, in this answer only.
 func (p *Pages) invite(r *request) (*question, error) {
 	return &question{
-		show: func(status int, f *formView) error { return p.renderTeam(r, status, f, "") },
+		show: func(status int, f *formView) error { return p.renderTeam(r, status, f, "", "") },
 		do: func(f *formView) error {
-			link, err := p.cfg.Accounts.Invite(r.ctx(), r.access, account.Role(f.Value("role")))
+			role, email := account.Role(f.Value("role")), ""
+			if p.cfg.Accounts.SendsMail() {
+				email = f.Value("email")
+			}
+			var link string
+			var err error
+			if email == "" {
+				link, err = p.cfg.Accounts.Invite(r.ctx(), r.access, role)
+			} else {
+				link, err = p.cfg.Accounts.InviteByMail(r.ctx(), r.access, role, email, r.tenant.Name)
+			}
 			if err != nil {
 				return err
 			}
-			return p.renderTeam(r, http.StatusOK, f, link)
+			return p.renderTeam(r, http.StatusOK, f, link, email)
 		},
 	}, nil
 }

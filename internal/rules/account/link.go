@@ -8,6 +8,7 @@ import (
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/mail"
 
 	"github.com/google/uuid"
 )
@@ -75,10 +76,15 @@ func (l Link) ID() string { return hex.EncodeToString(l.Hash[:len(l.Hash)/2]) }
 // Invite creates an invitation to the tenant and returns its address. It returns
 // fault.Invalid with the field role.
 func (s *Service) Invite(ctx context.Context, access Access, role Role) (string, error) {
+	return s.inviteMember(ctx, access, role, nil)
+}
+
+// inviteMember makes an invitation and sends it with a message, unless that is nil.
+func (s *Service) inviteMember(ctx context.Context, access Access, role Role, message *mail.Message) (string, error) {
 	if role == Owner || !role.May(BeMember) {
 		return "", fault.InvalidFields(fault.FieldError{Field: "role", Err: ErrInvitedRole})
 	}
-	return s.invite(ctx, access.Actor(), access.tenantID, role, func(tx Tx, by uuid.UUID) error {
+	return s.invite(ctx, access.Actor(), access.tenantID, role, message, func(tx Tx, by uuid.UUID) error {
 		member, err := tx.Membership(access.tenantID, by)
 		if err == nil && !member.Role.May(Own) {
 			return ErrNoSuchTenant
@@ -90,7 +96,7 @@ func (s *Service) Invite(ctx context.Context, access Access, role Role) (string,
 // InviteOwner creates the invitation for a tenant's first owner, which replaces
 // any earlier one, and returns its address. It returns ErrOwnerExists.
 func (s *Service) InviteOwner(ctx context.Context, actor audit.Actor, tenantID uuid.UUID) (string, error) {
-	return s.invite(ctx, actor, tenantID, Owner, func(tx Tx, _ uuid.UUID) error {
+	return s.invite(ctx, actor, tenantID, Owner, nil, func(tx Tx, _ uuid.UUID) error {
 		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
 			return err
 		}
@@ -125,9 +131,9 @@ func (s *Service) takeInvitation(tx Tx, link Link) (Link, error) {
 // invite creates an invitation. An invitation ends when its maker loses the right
 // to make it: check looks for the right while no other transaction can take it
 // away.
-func (s *Service) invite(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, role Role, check func(tx Tx, by uuid.UUID) error) (string, error) {
+func (s *Service) invite(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, role Role, message *mail.Message, check func(tx Tx, by uuid.UUID) error) (string, error) {
 	link := Link{Kind: LinkInvitation, TenantID: &tenantID, Role: role, CreatedBy: makerOf(actor), ExpiresAt: s.now().Add(InvitationTTL)}
-	return s.newLink(ctx, link, func(tx Tx, link Link) error {
+	return s.newLink(ctx, link, func(tx Tx, link Link, address string) error {
 		if err := tx.LockOwners(tenantID); err != nil {
 			return err
 		}
@@ -140,6 +146,13 @@ func (s *Service) invite(ctx context.Context, actor audit.Actor, tenantID uuid.U
 		}
 		if err := tx.InsertLink(link); err != nil {
 			return err
+		}
+		if message != nil {
+			sent := *message
+			sent.Link = address
+			if err := s.post(tx, sent, InvitationTTL); err != nil {
+				return err
+			}
 		}
 		return s.logInvitation(tx, actor, audit.InvitationCreate, link)
 	})

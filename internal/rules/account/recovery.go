@@ -6,6 +6,7 @@ import (
 
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/mail"
 
 	"github.com/google/uuid"
 )
@@ -19,17 +20,21 @@ var ErrDisabled = fault.New(fault.Conflict, "the user is disabled")
 // tenants. It returns fault.NotFound or ErrDisabled.
 func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID uuid.UUID) (string, error) {
 	link := Link{Kind: LinkRecovery, UserID: &userID, CreatedBy: makerOf(actor), ExpiresAt: s.now().Add(RecoveryTTL)}
-	return s.newLink(ctx, link, func(tx Tx, link Link) error {
+	return s.newLink(ctx, link, func(tx Tx, link Link, address string) error {
 		if _, err := lockMaker(tx, link); err != nil {
 			return err
 		}
-		if user, err := tx.LockUser(userID); err != nil || user.DisabledAt != nil {
+		user, err := tx.LockUser(userID)
+		if err != nil || user.DisabledAt != nil {
 			return orElse(err, ErrDisabled)
 		}
 		if err := tx.DeleteRecoveryLinks(userID); err != nil {
 			return err
 		}
 		if err := tx.InsertLink(link); err != nil {
+			return err
+		}
+		if err := s.post(tx, mail.Message{Kind: mail.Recovery, To: user.Email, Locale: user.Locale, Link: address}, RecoveryTTL); err != nil {
 			return err
 		}
 		return tx.AppendAudit(s.userAct(actor, audit.UserRecoveryLink, userID))

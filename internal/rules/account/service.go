@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agegate/internal/rules/credential"
+	"agegate/internal/rules/mail"
 
 	"github.com/google/uuid"
 )
@@ -26,8 +27,11 @@ type Config struct {
 	// Passkeys is nil if browsers cannot make passkeys for the dashboard; see
 	// package passkey.
 	Passkeys PasskeyVerifier
-	Random   io.Reader // cryptographically secure
-	Now      func() time.Time
+	// Outbox makes mails with links. It is nil if no mail is sent; people then pass
+	// on the links themselves.
+	Outbox *mail.Outbox
+	Random io.Reader // cryptographically secure
+	Now    func() time.Time
 }
 
 // Service manages users and their log-ins.
@@ -36,6 +40,7 @@ type Service struct {
 	url      string
 	sealer   *credential.Sealer
 	passkeys PasskeyVerifier
+	outbox   *mail.Outbox
 	random   io.Reader
 	now      func() time.Time
 	hasher   hasher
@@ -44,10 +49,13 @@ type Service struct {
 // NewService returns a service.
 func NewService(cfg Config) *Service {
 	return &Service{
-		store: cfg.Store, url: cfg.URL, sealer: cfg.Sealer, passkeys: cfg.Passkeys,
+		store: cfg.Store, url: cfg.URL, sealer: cfg.Sealer, passkeys: cfg.Passkeys, outbox: cfg.Outbox,
 		random: cfg.Random, now: cfg.Now, hasher: newHasher(cfg.Random),
 	}
 }
+
+// SendsMail reports whether links are sent by mail, too.
+func (s *Service) SendsMail() bool { return s != nil && s.outbox != nil }
 
 // host is the dashboard's host, as shown to people.
 func (s *Service) host() string {

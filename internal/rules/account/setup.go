@@ -17,7 +17,7 @@ var ErrOperatorExists = fault.New(fault.Conflict, "there is an operator already"
 // which is valid for SetupTTL. The operator created with it will own the tenant,
 // unless owned is nil. It returns ErrOperatorExists.
 func (s *Service) NewSetupLink(ctx context.Context, owned *uuid.UUID) (string, error) {
-	return s.newLink(ctx, Link{Kind: LinkSetup, TenantID: owned, ExpiresAt: s.now().Add(SetupTTL)}, func(tx Tx, link Link) error {
+	return s.newLink(ctx, Link{Kind: LinkSetup, TenantID: owned, ExpiresAt: s.now().Add(SetupTTL)}, func(tx Tx, link Link, _ string) error {
 		if exists, err := tx.OperatorExists(); err != nil || exists {
 			return orElse(err, ErrOperatorExists)
 		}
@@ -108,13 +108,17 @@ func (s *Service) SetUpOptions() (string, error) {
 	return s.createOptions(User{ID: id}, nil)
 }
 
-// newLink stores a link with put and returns its address.
-func (s *Service) newLink(ctx context.Context, link Link, put func(tx Tx, link Link) error) (string, error) {
+// newLink stores a link with put, which is given its address, and returns that.
+func (s *Service) newLink(ctx context.Context, link Link, put func(tx Tx, link Link, address string) error) (string, error) {
 	token, err := credential.NewLinkToken(s.random)
 	if err != nil {
 		return "", err
 	}
 	link.Hash, link.CreatedAt = credential.HashToken(token), s.now()
-	err = s.store.UpdateAccounts(ctx, func(tx Tx) error { return put(tx, link) })
-	return s.url + LinkPath + token, err
+	address := s.url + LinkPath + token
+	err = s.store.UpdateAccounts(ctx, func(tx Tx) error { return put(tx, link, address) })
+	if s.outbox != nil && err == nil {
+		s.outbox.Wake()
+	}
+	return address, err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"agegate/internal/rules/audit"
+	"agegate/internal/rules/mail"
 
 	"github.com/google/uuid"
 )
@@ -63,6 +64,8 @@ type Tx interface {
 	SetPassword(userID uuid.UUID, phc string) error
 	SetLocale(userID uuid.UUID, locale string) error
 	SetZone(userID uuid.UUID, zone string) error
+	// InsertMail stores a mail, or returns mail.ErrTooMany.
+	InsertMail(m mail.Mail) error
 	// SetDisabled disables a user, or enables one with nil, and reports whether
 	// that changed anything.
 	SetDisabled(userID uuid.UUID, at *time.Time) (bool, error)

@@ -1,0 +1,130 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/insight"
+	"agegate/internal/rules/mail"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// alertLife is how long the mail of an alert is tried.
+const alertLife = 24 * time.Hour
+
+// mostTold is how many members are told of one thing.
+const mostTold = 20
+
+// alertStore is what alerts need of the database.
+type alertStore interface {
+	Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Endpoint, error)
+	Members(ctx context.Context, tenantID uuid.UUID) ([]account.Member, error)
+	Alert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string, since time.Time, mails []mail.Mail) (bool, error)
+	EndAlert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string) error
+}
+
+// alerts tells a tenant's staff by mail, once, of what does not work.
+type alerts struct {
+	store   alertStore
+	tenants *tenant.Service
+	insight *insight.Service
+	outbox  *mail.Outbox
+	url     string
+	wake    func()
+}
+
+// look finds what is new. If it fails for one tenant, it goes on with the others.
+func (a *alerts) look(ctx context.Context) error {
+	failed := []error{a.endpoints(ctx)}
+	for batch, err := range a.tenants.All(ctx) {
+		if err != nil {
+			failed = append(failed, err)
+			break
+		}
+		for _, t := range batch {
+			if err := a.credit(ctx, t); err != nil {
+				failed = append(failed, fmt.Errorf("tenant %s: %w", t.ID, err))
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// endpoints tells of endpoints that are disabled.
+func (a *alerts) endpoints(ctx context.Context) error {
+	all, err := a.store.Endpoints(ctx, webhook.OfAll())
+	failed := []error{err}
+	for _, e := range all {
+		if e.DisabledAt == nil {
+			continue
+		}
+		host := ""
+		if u, err := url.Parse(e.URL); err == nil {
+			host = u.Host // the path may hold a secret
+		}
+		err := a.tell(ctx, e.TenantID, account.Develop, e.ID, *e.DisabledAt, mail.Message{
+			Kind: mail.EndpointDisabled, Host: host, Link: a.url + "/dashboard/" + e.TenantID.String() + "/" + audit.Mode(e.Livemode) + "/webhooks",
+		})
+		if err != nil {
+			failed = append(failed, fmt.Errorf("tenant %s: %w", e.TenantID, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// credit tells that fewer checks are left than the tenant wants.
+func (a *alerts) credit(ctx context.Context, t tenant.Tenant) error {
+	if t.AlertBelow == nil || t.Disabled {
+		return nil
+	}
+	allowance, err := a.insight.Allowance(ctx, t.ID)
+	if err != nil {
+		return err
+	}
+	left := allowance.FreeLeft + allowance.Credit
+	if allowance.Unlimited || left >= *t.AlertBelow {
+		return a.store.EndAlert(ctx, t.ID, mail.CreditLow, "")
+	}
+	// Of one shortage, the time is always the same.
+	return a.tell(ctx, t.ID, account.Own, "", t.CreatedAt, mail.Message{
+		Kind: mail.CreditLow, Left: left, Link: a.url + "/dashboard/" + t.ID.String() + "/billing",
+	})
+}
+
+// tell sends a message to the members who have a right, unless they were told of
+// the same before.
+func (a *alerts) tell(ctx context.Context, tenantID uuid.UUID, right account.Right, subject string, since time.Time, m mail.Message) error {
+	t, err := a.tenants.Tenant(ctx, tenantID)
+	if err != nil {
+		return err
+	}
+	members, err := a.store.Members(ctx, tenantID)
+	if err != nil {
+		return err
+	}
+	var mails []mail.Mail
+	for _, member := range members {
+		if !member.Role.May(right) || member.User.DisabledAt != nil || len(mails) == mostTold {
+			continue
+		}
+		m.TenantID, m.Tenant, m.To, m.Locale = &tenantID, t.Name, member.User.Email, member.User.Locale
+		made, err := a.outbox.Compose(m, alertLife)
+		if err != nil {
+			return err
+		}
+		mails = append(mails, made)
+	}
+	told, err := a.store.Alert(ctx, tenantID, m.Kind, subject, since, mails)
+	if told {
+		a.wake()
+	}
+	return err
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm/clause"
+
+	"agegate/internal/rules/mail"
+)
+
+var _ mail.Store = (*Store)(nil)
+
+// keepMails is how long a mail that was sent or given up still counts.
+const keepMails = 24 * time.Hour
+
+// InsertMail implements account.Tx. The tenant is locked, so that its mails are
+// counted one after the other.
+func (tx *Tx) InsertMail(m mail.Mail) error {
+	made := tx.db.Table("mails").Where("created_at > ?", m.CreatedAt.Add(-keepMails))
+	if m.TenantID == nil {
+		made = made.Where("tenant_id IS NULL")
+	} else {
+		if _, err := tx.lockTenant(*m.TenantID); err != nil {
+			return err
+		}
+		made = made.Where("tenant_id = ?", *m.TenantID)
+	}
+	var n int64
+	if err := made.Count(&n).Error; err != nil {
+		return err
+	}
+	if n >= mail.MaxADay {
+		return mail.ErrTooMany
+	}
+	return tx.db.Create(&m).Error
+}
+
+// ClaimMails implements mail.Store. The number of the mail among its tenant's
+// decides first, so that nobody waits for all mails of another.
+func (s *Store) ClaimMails(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]mail.Mail, error) {
+	return update(ctx, s, func(tx *Tx) (mails []mail.Mail, err error) {
+		err = tx.db.Raw(`UPDATE mails SET attempts = attempts + 1, due_at = ?
+			WHERE sealed IS NOT NULL AND due_at <= ? AND id IN (
+				SELECT id FROM (
+					SELECT id, due_at, row_number() OVER (PARTITION BY tenant_id ORDER BY due_at, id) AS turn
+					FROM mails WHERE sealed IS NOT NULL AND due_at <= ?
+				) AS due ORDER BY turn, due_at, id LIMIT ?)
+			RETURNING *`, now.Add(lease), now, now, limit).Find(&mails).Error
+		return mails, err
+	})
+}
+
+// PostponeMail implements mail.Store.
+func (s *Store) PostponeMail(ctx context.Context, m mail.Mail, due time.Time) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		return tx.db.Exec("UPDATE mails SET due_at = ? WHERE id = ? AND attempts = ?", due, m.ID, m.Attempts).Error
+	})
+}
+
+// EndMail implements mail.Store.
+func (s *Store) EndMail(ctx context.Context, m mail.Mail) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		return tx.db.Exec("UPDATE mails SET sealed = NULL WHERE id = ? AND attempts = ?", m.ID, m.Attempts).Error
+	})
+}
+
+// Alert stores mails about something that has been so since a time, unless the
+// tenant's staff were told before, and reports whether it stored any.
+func (s *Store) Alert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string, since time.Time, mails []mail.Mail) (bool, error) {
+	return update(ctx, s, func(tx *Tx) (bool, error) {
+		type notice struct {
+			TenantID uuid.UUID
+			Kind     string
+			Subject  string
+			Since    time.Time
+		}
+		res := tx.db.Table("notices").Clauses(clause.OnConflict{
+			Columns:   []clause.Column{{Name: "tenant_id"}, {Name: "kind"}, {Name: "subject"}},
+			Where:     clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "notices.since < excluded.since"}}},
+			DoUpdates: clause.AssignmentColumns([]string{"since"}),
+		}).Create(&notice{tenantID, string(kind), subject, since})
+		if told, err := changed(res); err != nil || !told {
+			return false, err
+		}
+		for _, m := range mails {
+			if err := tx.InsertMail(m); err != nil {
+				return false, err
+			}
+		}
+		return len(mails) > 0, nil
+	})
+}
+
+// EndAlert forgets that the tenant's staff were told of something that is over.
+func (s *Store) EndAlert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		return tx.db.Exec("DELETE FROM notices WHERE tenant_id = ? AND kind = ? AND subject = ?", tenantID, string(kind), subject).Error
+	})
+}
