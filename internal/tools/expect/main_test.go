@@ -59,9 +59,9 @@ func TestPictures(t *testing.T) {
 func TestTables(t *testing.T) {
 	text := string(generated(sample()))
 	for _, want := range []string{
-		"| all | 40 | 37.5 (24.2–53.0) | 4.2 (3.0 to 12.0) | 0.0 (-1.0 to +1.0) | < 20 | – | – | – |",
+		"| all | 40 | 37.5 (24.2–53.0) | 4.3 (3.0 to 12.0) | 0.0 (-1.0 to +1.0) | < 20 | – | – | – |",
 		"| Blue, women | < 20 | – | – | – | 40 | 37.5 (24.2–53.0) |",
-		"| 20 | < 20 | – | 40 | 4.2 (3.0 to 12.0) | < 20 | – |",
+		"| 20 | < 20 | – | 40 | 4.3 (3.0 to 12.0) | < 20 | – |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"agegate/internal/rules/evidence"
@@ -61,6 +62,7 @@ func show(b *strings.Builder, name, alt string) {
 }
 
 func bounds(v evidence.Bounds, format string) string {
-	text := fmt.Sprintf(format+" ("+format+" to "+format+")", v.Value, v.Low, v.High)
+	tenth := func(years float64) float64 { return math.Round(10*years) / 10 } // as a pack of evidence rounds
+	text := fmt.Sprintf(format+" ("+format+" to "+format+")", tenth(v.Value), tenth(v.Low), tenth(v.High))
 	return strings.ReplaceAll(strings.ReplaceAll(text, "-0.0", "0.0"), "+0.0", "0.0")
 }
