@@ -24,6 +24,25 @@ type operation struct {
 	Samples          samples
 }
 
+// fieldText returns the names, types with their values, and descriptions of all
+// fields, for the search.
+func (o operation) fieldText() string {
+	var words []string
+	add := func(fields []field) {
+		for _, f := range fields {
+			words = append(words, f.Name, f.Type, f.Text)
+		}
+	}
+	add(o.Parameters)
+	add(o.Body)
+	for _, a := range o.Answers {
+		words = append(words, a.About)
+		add(a.Fields)
+		add(a.Headers)
+	}
+	return strings.Join(words, " ")
+}
+
 // field is a parameter, a header or a member of a JSON object.
 type field struct {
 	Name, In, Type, Text string
@@ -32,6 +51,7 @@ type field struct {
 
 type answer struct {
 	Status, Text string
+	About        string // the description of the JSON object
 	Headers      []field
 	Fields       []field
 	Examples     []example
@@ -106,7 +126,7 @@ func readOperation(op node, method, path string) (operation, error) {
 			a.Headers = append(a.Headers, readField(name, header, header.get("required").text() == "true"))
 		}
 		media := response.get("content", "application/json")
-		a.Fields = readFields(media.get("schema"))
+		a.About, a.Fields = media.get("schema", "description").text(), readFields(media.get("schema"))
 		if a.Examples, err = readExamples(media); err != nil {
 			return o, err
 		}

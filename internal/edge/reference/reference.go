@@ -193,7 +193,7 @@ func readReference(baseURL string) (*view, error) {
 	for _, o := range v.Operations {
 		m.ids.Put([]byte(o.ID))
 		v.Calls = append(v.Calls, link{Title: o.Summary, URL: Path + "#" + o.ID, Method: o.Method})
-		v.sections = append(v.sections, section{ID: o.ID, Title: o.Summary, Text: strings.Join([]string{o.ID, o.Method, o.Path, o.Text}, " ")})
+		v.sections = append(v.sections, section{ID: o.ID, Title: o.Summary, Text: strings.Join([]string{o.ID, o.Method, o.Path, o.Text, o.fieldText()}, " ")})
 	}
 	description := contract.get("info", "description").text()
 	var topics []section
@@ -204,7 +204,10 @@ func readReference(baseURL string) (*view, error) {
 		v.Topics = append(v.Topics, link{Title: s.Title, URL: Path + "#" + s.ID})
 	}
 	v.sections = append(v.sections, topics...)
-	layout, err := texttemplate.ParseFS(templates.Reference(), "reference.md")
+	layout, err := texttemplate.New("reference.md").Funcs(texttemplate.FuncMap{
+		// oneLine makes a text fit an item of a list.
+		"oneLine": func(text string) string { return strings.Join(strings.Fields(text), " ") },
+	}).ParseFS(templates.Reference(), "reference.md")
 	if err != nil {
 		return nil, err
 	}

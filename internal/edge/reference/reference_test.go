@@ -153,7 +153,7 @@ func TestMarkdown(t *testing.T) {
 			get(t, base+m[1])
 		}
 	}
-	for _, id := range []string{"/api/v1/sessions/create", "/status", "/detected-age", "webhook-signature", "Known answer"} {
+	for _, id := range []string{"/api/v1/sessions/create", "/status", "/detected-age", "webhook-signature", "Known answer", "- `session_id` (string, uuid, required): The session's ID.", "`status_at` is when it took effect"} {
 		if !strings.Contains(get(t, base+"/docs/reference.md"), id) {
 			t.Errorf("the reference in Markdown lacks %q", id)
 		}

@@ -96,7 +96,7 @@ for (const input of choices) {
   });
 }
 
-for (const block of document.querySelectorAll(".samples, .prose > pre")) {
+for (const block of document.querySelectorAll(".samples, .prose > pre, figure > pre, .shown > pre")) {
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = "Copy";
