@@ -115,7 +115,7 @@ func detailText(d audit.Detail) string {
 func (c *cli) auditExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export TENANT_ID|--instance", Short: "Print a whole log as JSON lines, oldest first", Args: cobra.MaximumNArgs(1),
-		Long: "Print a whole log as JSON lines, oldest first, for agegate audit verify FILE. The\nlog is verified on the way, and the command fails where it does not hold.",
+		Long: "Print a whole log as JSON lines, oldest first, for agegate audit verify FILE. The\ncommand verifies the log at the same time, and fails if an entry was changed.",
 	}
 	scope := logFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -38,7 +38,7 @@ func documentReadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read FILE|DIR",
 		Short: "Print the dates and the issuing state of documents in pictures",
-		Long: "Print one line for each picture: the format of its machine-readable zone, whether\nit is valid, the birth and expiry dates, the issuing state, and what does not hold.\nA zone is valid when its format, its check digits and its dates hold; whether the\ndocument is genuine or expired is not judged. Nothing else of the person is printed.\n\n" +
+		Long: "Print one line for each picture: the format of its machine-readable zone, whether\nit is valid, the birth and expiry dates, the issuing state, and what is wrong.\nA zone is valid if its format, its check digits and its dates are correct; the\ncommand does not judge whether the document is genuine or expired. It prints nothing\nelse about the person.\n\n" +
 			picturesHelp + "\n\nA picture without a zone is no error: its line says so.",
 		Example: "  agegate document read passport.jpg\n  agegate document read --json pictures/ | jq 'select(.valid)'",
 		Args:    onePicture,

@@ -106,7 +106,7 @@ func (c *cli) userRecover() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover EMAIL|ID",
 		Short: "Print a link with which a user sets a new passkey or password",
-		Long:  "Print a link for a user who cannot sign in. It is good for an hour, works once and\nreplaces the link printed before. Using it removes the user's password, passkeys,\nauthenticator app and recovery codes, and ends all their log-ins. Give it to the\nuser only: anybody who has it becomes that user.",
+		Long:  "Print a link for a user who cannot sign in. It is valid for an hour, works once and\nreplaces the link printed before. Using it removes the user's password, passkeys,\nauthenticator app and recovery codes, and ends all their log-ins. Give it\nonly to the user: anyone who has it can sign in as that user.",
 		Args:  exactlyOneUser,
 	}
 	out := outputFlag(cmd, oneObject)
@@ -160,7 +160,7 @@ func (c *cli) userSetupLink() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "setup-link",
 		Short: "Print the link that makes the first operator",
-		Long:  "Print a link to the page on which the first operator makes their account. It is\ngood for an hour, works once and replaces the link printed before. Once there is\nan operator, there is none.",
+		Long:  "Print a link to the page on which the first operator makes their account. It is\nvalid for an hour, works once and replaces the link printed before. Once there is\nan operator, no link is printed.",
 		Args:  cobra.NoArgs,
 	}
 	out := outputFlag(cmd, oneObject)

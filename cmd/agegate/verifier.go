@@ -129,7 +129,7 @@ func (c *cli) verifierCSR() *cobra.Command {
 func (c *cli) verifierImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import ID FILE", Short: "Use a key, given its certificates in PEM",
-		Long: "Use a key. FILE holds its certificate and those that lead to the authority, in\nthis order. The key replaces an earlier one.",
+		Long: "Use a key. FILE holds its certificate and those up to the authority's, in this\norder. The key replaces an earlier one.",
 		Args: cobra.ExactArgs(2),
 	}
 	out := outputFlag(cmd, oneObject)
@@ -174,7 +174,7 @@ func (c *cli) verifierRotate() *cobra.Command {
 	var tenant string
 	cmd := &cobra.Command{
 		Use: "rotate", Short: "Make the next key and print a request for its certificate", Args: cobra.NoArgs,
-		Long: "Make a key like the one in use, which signs on until the certificate of the new\none is imported. A shopper whose wallet is being asked at that moment asks again.",
+		Long: "Make a key like the one in use. The one in use signs until the certificate of the\nnew one is imported. A shopper whose wallet is being asked at that moment has to\nask again.",
 	}
 	cmd.Flags().StringVar(&tenant, "tenant", "", "ID of the tenant whose key it is (default: that of the instance)")
 	out := outputFlag(cmd, oneObject)
