@@ -49,7 +49,9 @@ func TestStrictTypeScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range declared {
-		if filepath.Base(path) == "types.d.ts" { // which the JavaScript refers to
+		// The JavaScript refers to the types. redirect.js is also shown in the contract's
+		// description, where generators put comments around it, so it has no types itself.
+		if name := filepath.Base(path); name == "types.d.ts" || name == "redirect.d.ts" {
 			continue
 		}
 		if err := os.Remove(path); err != nil {
