@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"agegate/internal/app"
@@ -33,15 +34,9 @@ func (c *cli) tenantCopy() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			look, err := op.tenants.Brand(ctx, id)
+			look, err := brandToCopy(ctx, op, id)
 			if err != nil {
 				return err
-			}
-			var logo []byte
-			if look.LogoHash != "" {
-				if logo, err = op.tenants.Logo(ctx, look.LogoHash); err != nil {
-					return err
-				}
 			}
 			from.ID, from.Disabled = uuid.Nil, false
 			created, err := op.tenants.Create(ctx, op.actor, changes.Apply(from))
@@ -49,18 +44,31 @@ func (c *cli) tenantCopy() *cobra.Command {
 				return err
 			}
 			// The keys are shown also if the brand cannot be set: they exist.
-			if err := printCreated(out, created); err != nil || look == (brand.Brand{}) {
+			if err := printCreated(out, created); err != nil || look == nil {
 				return err
 			}
-			colour := string(look.Colour)
-			_, err = op.tenants.Update(ctx, op.actor, created.Tenant.ID, tenant.Changes{
-				Brand: &tenant.BrandChanges{Name: &look.Name, Colour: &colour, Logo: &logo},
-			})
-			if err != nil {
+			if _, err = op.tenants.Update(ctx, op.actor, created.Tenant.ID, tenant.Changes{Brand: look}); err != nil {
 				return fmt.Errorf("the tenant is created, but its brand is not set: %w", err)
 			}
 			return nil
 		})
 	}
 	return cmd
+}
+
+// brandToCopy returns the brand of a tenant as changes to another one, or nil if
+// it has none.
+func brandToCopy(ctx context.Context, op operator, id uuid.UUID) (*tenant.BrandChanges, error) {
+	look, err := op.tenants.Brand(ctx, id)
+	if err != nil || look == (brand.Brand{}) {
+		return nil, err
+	}
+	var logo []byte
+	if look.LogoHash != "" {
+		if logo, err = op.tenants.Logo(ctx, look.LogoHash); err != nil {
+			return nil, err
+		}
+	}
+	colour := string(look.Colour)
+	return &tenant.BrandChanges{Name: &look.Name, Colour: &colour, Logo: &logo}, nil
 }

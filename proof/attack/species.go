@@ -218,7 +218,7 @@ func sweeping(c *cast, seed uint64) *take {
 	actions, turn := len(liveness.Actions), 1+2*k.random.IntN(2) // turn leads to the next direction, or to the opposite one
 	var order []liveness.Prompt
 	for i := range 4 * actions {
-		order = append(order, liveness.Actions[(int(seed%uint64(actions))+i*turn)%actions])
+		order = append(order, liveness.Actions[(int(seed%8)+i*turn)%actions])
 	}
 	each, direct := 0.5+0.5*k.random.Float64(), k.random.IntN(2) == 0
 	if direct {

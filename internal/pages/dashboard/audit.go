@@ -24,9 +24,9 @@ const (
 
 const (
 	auditPage = 50
-	// maximum number of entries of a log that is verified each time it is shown
+	// maximum number of entries of a log that is verified each time it is shown.
 	checkedAtOnce = 1000
-	// time limit for verifying a longer log
+	// time limit for verifying a longer log.
 	checkTime = 15 * time.Second
 )
 

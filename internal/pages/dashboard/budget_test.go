@@ -22,7 +22,7 @@ import (
 // all style sheets and all scripts of the dashboard together.
 const (
 	mostPage    = 16 << 10
-	mostStyles  = 8 << 10
+	mostStyles  = 9 << 10
 	mostScripts = 8 << 10
 )
 

@@ -197,8 +197,7 @@ func (p *Pages) useCard(r *request) (*question, error) {
 	}
 	return &question{show: show, do: func(f *formView) error {
 		link, err := p.cfg.Cards.Use(r.ctx(), card, p.returnURL(card.TenantID))
-		switch fault.CodeOf(err) {
-		case fault.TooMany: // the card's share, or the tenant's cap
+		if fault.CodeOf(err) == fault.TooMany { // the card's share, or the tenant's cap
 			if f.refuse(err) != nil {
 				f.Fault = new(page.Say("card.problem.refused"))
 			}
