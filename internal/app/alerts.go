@@ -122,6 +122,9 @@ func (a *alerts) tell(ctx context.Context, tenantID uuid.UUID, right account.Rig
 		}
 		mails = append(mails, made)
 	}
+	if len(mails) == 0 {
+		return nil // whoever joins later is told
+	}
 	told, err := a.store.Alert(ctx, tenantID, m.Kind, subject, since, mails)
 	if told {
 		a.wake()

@@ -86,6 +86,9 @@ func TestMailCarriesLinksAndAlerts(t *testing.T) {
 		receiver.Answer(410)
 		below := int64(1000)
 		shop := g.Shop(t, receiver.URL, func(s *tenant.Tenant) { s.AlertBelow = &below })
+		if err := app.LookForAlerts(t.Context(), g.App); err != nil { // nobody is there to be told
+			t.Fatal(err)
+		}
 		boss, dev, looker := g.SignIn(t, false, account.ByPasskey), g.SignIn(t, false, account.ByPasskey), g.SignIn(t, false, account.ByPasskey)
 		g.Join(t, boss, shop.Tenant.ID, account.Owner)
 		g.Join(t, dev, shop.Tenant.ID, account.Developer)
