@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -277,18 +279,20 @@ func start(t *testing.T, dir string, env, args []string) *gatewaytest.Log {
 	return log
 }
 
+// freePort returns a port of localhost for a server that starts later. No other
+// program takes it meanwhile: it is outside the range that the system assigns to
+// clients and listeners.
 func freePort(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := strconv.Itoa(10_000 + rand.N(20_000)) //nolint:gosec // no secret
+		if listener, err := net.Listen("tcp", "localhost:"+port); err == nil {
+			_ = listener.Close()
+			return port
+		}
 	}
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	t.Fatal("no free port on localhost")
+	return ""
 }
 
 func copyFile(t *testing.T, from, to string) {
