@@ -1,0 +1,299 @@
+package config
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"agegate/internal/rules/mail"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+)
+
+func setSMTP(c *Config, v string) error {
+	if v == "" {
+		return nil
+	}
+	server, err := mail.ParseServer(v)
+	c.SMTP = &server
+	return err
+}
+
+func setMailFrom(c *Config, v string) error {
+	if v == "" {
+		return nil
+	}
+	c.MailFrom = v
+	return mail.CheckFrom(v)
+}
+
+func setRole(c *Config, v string) error {
+	if v != RoleAll && v != RoleAPI && v != RolePages {
+		return errors.New("must be api, pages or all")
+	}
+	c.Role = v
+	return nil
+}
+
+func setAddress(dst *string, v string) error {
+	if _, port, err := net.SplitHostPort(v); err != nil || port == "" {
+		return errors.New("must be host:port or :port")
+	}
+	*dst = v
+	return nil
+}
+
+func setOptionalAddress(dst *string, v string) error {
+	if v == "" {
+		return nil
+	}
+	return setAddress(dst, v)
+}
+
+func setDatabaseURL(c *Config, v string) error {
+	path, isSQLite := strings.CutPrefix(v, "sqlite:")
+	if isSQLite && path != "" || strings.HasPrefix(v, "postgres://") || strings.HasPrefix(v, "postgresql://") {
+		c.DatabaseURL = v
+		return nil
+	}
+	return errors.New("must be sqlite:PATH or postgres://…")
+}
+
+func setMigrationURL(c *Config, v string) error {
+	if v != "" && !strings.HasPrefix(v, "postgres://") && !strings.HasPrefix(v, "postgresql://") {
+		return errors.New("must be postgres://…")
+	}
+	c.MigrationURL = v
+	return nil
+}
+
+// HasPassword reports whether a database URL contains a password, or might,
+// because it cannot be parsed.
+func HasPassword(databaseURL string) bool {
+	if !strings.HasPrefix(databaseURL, "postgres") {
+		return false
+	}
+	u, err := url.Parse(databaseURL)
+	if err != nil || strings.Contains(u.Path, "@") { // the text before it may be an unescaped password
+		return true
+	}
+	for name, values := range u.Query() {
+		if strings.Contains(strings.ToLower(name), "password") && strings.Join(values, "") != "" {
+			return true
+		}
+	}
+	password, _ := u.User.Password()
+	return password != ""
+}
+
+func setOrigin(dst *string, v string) error {
+	if v == "" {
+		return nil
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
+		u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/" {
+		return errors.New("must be an http or https address without a path, such as https://age.example.com")
+	}
+	*dst = u.Scheme + "://" + u.Host
+	return nil
+}
+
+func setDashboard(c *Config, v string) error {
+	if v != "on" && v != "off" {
+		return errors.New("must be on or off")
+	}
+	c.Dashboard = v == "on"
+	return nil
+}
+
+func setDashboardURL(c *Config, v string) error {
+	if err := setOrigin(&c.DashboardURL, v); err != nil {
+		return err
+	}
+	if v != "" && !Private(c.DashboardURL) {
+		return errors.New("must be an https address, or http on localhost")
+	}
+	return nil
+}
+
+func setOperatorName(c *Config, v string) error {
+	if v == "" {
+		return nil
+	}
+	if strings.TrimSpace(v) == "" || !utf8.ValidString(v) || utf8.RuneCountInString(v) > maxOperatorName || strings.ContainsFunc(v, tenant.IsHidden) {
+		return fmt.Errorf("must be a name of at most %d visible characters", maxOperatorName)
+	}
+	c.OperatorName = v
+	return nil
+}
+
+func setSecretKey(dst *[]byte, v string) error {
+	if v == "" {
+		return nil
+	}
+	key, err := base64.StdEncoding.DecodeString(v)
+	if err != nil || len(key) != 32 {
+		return errors.New("must be 32 bytes in base64")
+	}
+	*dst = key
+	return nil
+}
+
+func setDuration(dst *time.Duration, v string, least, most time.Duration) error {
+	d, err := time.ParseDuration(v)
+	if err != nil || d < least || d > most {
+		return fmt.Errorf("must be a duration from %s to %s, such as 30m", least, most)
+	}
+	*dst = d
+	return nil
+}
+
+func setDays(dst *time.Duration, v string) error {
+	if v == "" {
+		return nil
+	}
+	const most = 3650
+	number, isDays := strings.CutSuffix(v, "d")
+	n, err := strconv.Atoi(number)
+	if err != nil || !isDays || n < 1 || n > most {
+		return fmt.Errorf("must be days from 1d to %dd, such as 90d", most)
+	}
+	*dst = time.Duration(n) * 24 * time.Hour
+	return nil
+}
+
+func setDurations(dst *[]time.Duration, v string) error {
+	var all []time.Duration
+	for part := range strings.SplitSeq(v, ",") {
+		d, err := time.ParseDuration(strings.TrimSpace(part))
+		if err != nil || d < 0 {
+			return errors.New("must be durations separated by commas, such as 5s,5m,30m")
+		}
+		all = append(all, d)
+	}
+	*dst = all
+	return nil
+}
+
+func setLimit(dst *int64, v string) error {
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < -1 {
+		return errors.New("must be a whole number, -1 for no limit")
+	}
+	*dst = n
+	return nil
+}
+
+func setDriftStep(c *Config, v string) error {
+	if v == "" {
+		return nil
+	}
+	f, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(f >= 0.5 && f <= 20) {
+		return errors.New("must be a number of years from 0.5 to 20, or empty for no governor")
+	}
+	c.DriftStep = f
+	return nil
+}
+
+func setAgeMargin(c *Config, v string) error {
+	f, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(f >= 0 && f <= 50) {
+		return errors.New("must be a number of years from 0 to 50: a margin below 0 would pass people younger than the target age")
+	}
+	c.AgeMargin = f
+	return nil
+}
+
+func setNets(dst *[]netip.Prefix, v string) error {
+	for part := range strings.SplitSeq(v, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		prefix, err := netip.ParsePrefix(part)
+		if err != nil {
+			return errors.New("must be CIDRs separated by commas, such as 127.0.0.0/8,::1/128")
+		}
+		*dst = append(*dst, prefix)
+	}
+	return nil
+}
+
+func setTrustedProxies(c *Config, v string) error {
+	if err := setNets(&c.TrustedProxies, v); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return p.Bits() == 0 }) {
+		return errors.New("must be the networks of the proxies alone, without their clients'")
+	}
+	return nil
+}
+
+func setDocumentWays(c *Config, v string) error {
+	if strings.TrimSpace(v) == "none" {
+		return nil
+	}
+	for part := range strings.SplitSeq(v, ",") {
+		way := session.Way(strings.TrimSpace(part))
+		if !slices.Contains(tenant.DocumentWays, string(way)) || slices.Contains(c.DocumentWays, way) {
+			return errors.New("must be wallet, photo, or both separated by a comma, or none")
+		}
+		c.DocumentWays = append(c.DocumentWays, way)
+	}
+	return nil
+}
+
+func parseBool(v string) (bool, error) {
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		return false, errors.New("must be true or false")
+	}
+	return b, nil
+}
+
+func setEstimator(c *Config, v string) error {
+	if v != EstimatorONNX && v != EstimatorOff {
+		return errors.New("must be onnx or off")
+	}
+	c.Estimator = v
+	return nil
+}
+
+// cores is how many cores the process had when it started: a container's limit,
+// where the machine has more. App raises GOMAXPROCS afterwards.
+var cores = runtime.GOMAXPROCS(0)
+
+func setWorkers(c *Config, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 || n > 1024 {
+		return errors.New("must be a whole number from 0 to 1024")
+	}
+	if n == 0 {
+		n = cores
+	}
+	c.InferenceWorkers = n
+	return nil
+}
+
+func setLogLevel(c *Config, v string) error {
+	levels := map[string]slog.Level{
+		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+	}
+	level, ok := levels[strings.ToLower(v)]
+	if !ok {
+		return errors.New("must be debug, info, warn or error")
+	}
+	c.LogLevel = level
+	return nil
+}
