@@ -285,7 +285,7 @@ func start(t *testing.T, dir string, env, args []string) *gatewaytest.Log {
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 100 {
-		port := strconv.Itoa(10_000 + rand.N(20_000)) //nolint:gosec // no secret
+		port := strconv.Itoa(10_000 + rand.N(20_000))
 		if listener, err := net.Listen("tcp", "localhost:"+port); err == nil {
 			_ = listener.Close()
 			return port
