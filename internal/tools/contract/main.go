@@ -6,20 +6,19 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+
+	"agegate/internal/tools/settle"
 )
 
 const (
 	document   = "openapi.yaml"
 	edition30  = "gen/openapi-3.0.yaml"
 	guideFiles = "docs/guides/*.md"
-	publicFile = 0o644
 )
 
 // samplePaths are the files that the documents show. Those of the SDKs are what
@@ -77,26 +76,7 @@ func run(check bool) error {
 	if derived[vectorFile], err = vectors(); err != nil {
 		return err
 	}
-	return settle(derived, check)
-}
-
-// settle writes the files that differ from their sources. With -check it reports
-// them instead.
-func settle(derived map[string][]byte, check bool) error {
-	var errs []error
-	for path, want := range derived {
-		got, err := os.ReadFile(path)
-		switch {
-		case err != nil && !errors.Is(err, os.ErrNotExist):
-			errs = append(errs, err)
-		case err == nil && bytes.Equal(got, want):
-		case check:
-			errs = append(errs, fmt.Errorf("%s differs from its source: run make generate", path))
-		default:
-			errs = append(errs, os.WriteFile(path, want, publicFile))
-		}
-	}
-	return errors.Join(errs...)
+	return settle.Files(derived, check)
 }
 
 // readSamples returns the text of each sample by file name. The folders in

@@ -149,41 +149,44 @@ func (t sdkType) goType() string {
 
 // script is the type in TypeScript.
 func (t sdkType) script() string {
-	name := map[string]string{"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}[t.Simple]
-	var either []string
-	for _, one := range t.Either {
-		either = append(either, one.script())
-	}
-	switch {
-	case t.Ref != "":
-		name = t.Ref
-	case t.Items != nil:
-		name = "(" + t.Items.script() + ")[]"
-	case either != nil:
-		name = strings.Join(either, " | ")
-	}
-	if t.Nullable {
-		name += " | null"
-	}
-	return name
+	return t.union(sdkTypes{
+		simple: map[string]string{"string": "string", "integer": "number", "number": "number", "boolean": "boolean"},
+		list:   "(%s)[]", null: "null",
+	})
 }
 
+// python is the type in Python.
 func (t sdkType) python() string {
-	name := map[string]string{"string": "str", "integer": "int", "number": "float", "boolean": "bool"}[t.Simple]
-	var either []string
-	for _, one := range t.Either {
-		either = append(either, one.python())
-	}
+	return t.union(sdkTypes{
+		simple: map[string]string{"string": "str", "integer": "int", "number": "float", "boolean": "bool"},
+		list:   "list[%s]", null: "None",
+	})
+}
+
+// sdkTypes are the types of a language that has unions.
+type sdkTypes struct {
+	simple map[string]string
+	list   string // a format with the type of the items
+	null   string
+}
+
+// union is the type in a language that writes either of two types as "a | b".
+func (t sdkType) union(of sdkTypes) string {
+	name := of.simple[t.Simple]
 	switch {
 	case t.Ref != "":
 		name = t.Ref
 	case t.Items != nil:
-		name = "list[" + t.Items.python() + "]"
-	case either != nil:
+		name = fmt.Sprintf(of.list, t.Items.union(of))
+	case t.Either != nil:
+		var either []string
+		for _, one := range t.Either {
+			either = append(either, one.union(of))
+		}
 		name = strings.Join(either, " | ")
 	}
 	if t.Nullable {
-		name += " | None"
+		name += " | " + of.null
 	}
 	return name
 }

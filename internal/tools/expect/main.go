@@ -7,14 +7,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 
 	"agegate/internal/rules/evidence"
+	"agegate/internal/tools/settle"
 )
 
 const (
@@ -23,7 +22,6 @@ const (
 	pictures = "docs/pictures/"
 	// The document is generated between these lines.
 	begin, end = "<!-- begin of what internal/tools/expect writes -->\n", "<!-- end of it -->\n"
-	publicFile = 0o644
 )
 
 func main() {
@@ -59,24 +57,5 @@ func run(check bool) error {
 		return fmt.Errorf("%s: the marks of the generated part are missing", document)
 	}
 	made[document] = slices.Concat(before, []byte(begin), generated(f), []byte(end), after)
-	return write(made, check)
-}
-
-// write writes the files whose content has changed. With check it reports them
-// instead.
-func write(made map[string][]byte, check bool) error {
-	var stale []error
-	for _, path := range slices.Sorted(maps.Keys(made)) {
-		text, err := os.ReadFile(path) //nolint:gosec // a file of the repository
-		switch {
-		case err == nil && bytes.Equal(text, made[path]):
-		case check:
-			stale = append(stale, fmt.Errorf("%s differs from %s: run make generate", path, measured))
-		default:
-			if err := os.WriteFile(path, made[path], publicFile); err != nil {
-				return err
-			}
-		}
-	}
-	return errors.Join(stale...)
+	return settle.Files(made, check)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -66,25 +65,5 @@ func TestTables(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
-	}
-}
-
-func TestStaleFilesAreReported(t *testing.T) {
-	t.Chdir(t.TempDir())
-	made := map[string][]byte{"a.svg": []byte("new")}
-	if err := write(made, true); err == nil {
-		t.Error("a missing file is not reported")
-	}
-	if err := write(made, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := write(made, true); err != nil {
-		t.Error(err)
-	}
-	if err := os.WriteFile("a.svg", []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := write(made, true); err == nil {
-		t.Error("a stale file is not reported")
 	}
 }
