@@ -211,17 +211,8 @@ func (p *Pages) responseURI(path, request string, f walletForm) string {
 // signedRequest answers GET and POST /v/{token}/r, where wallets fetch a signed
 // request (OpenID4VP 1.0, 5.10).
 func (p *Pages) signedRequest(f walletForm) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		c.Response().Header().Set("Cache-Control", "no-store")
+	return p.fromWallet(maxRequestQuestion, func(c echo.Context, v visit) error {
 		req := c.Request()
-		req.Body = http.MaxBytesReader(c.Response(), req.Body, maxRequestQuestion)
-		v, err := p.visit(c)
-		if err != nil {
-			return err
-		}
-		if !v.tenant.Allows(string(session.WayWallet)) || req.ParseForm() != nil {
-			return refuseAnswer(c)
-		}
 		object, err := p.cfg.Wallets.SignedRequest(req.Context(), v.sess, req.PostForm.Get("wallet_nonce"), func(id string) string {
 			return p.responseURI(v.path, id, f)
 		})
@@ -232,6 +223,24 @@ func (p *Pages) signedRequest(f walletForm) echo.HandlerFunc {
 			return err
 		}
 		return c.Blob(http.StatusOK, wallet.RequestObjectType, []byte(object))
+	})
+}
+
+// fromWallet reads a request of a wallet about a session, with its form of at
+// most limit bytes, and refuses one that the tenant does not allow.
+func (p *Pages) fromWallet(limit int64, answer func(c echo.Context, v visit) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Header().Set("Cache-Control", "no-store")
+		req := c.Request()
+		req.Body = http.MaxBytesReader(c.Response(), req.Body, limit)
+		v, err := p.visit(c)
+		if err != nil {
+			return err
+		}
+		if !v.tenant.Allows(string(session.WayWallet)) || req.ParseForm() != nil {
+			return refuseAnswer(c)
+		}
+		return answer(c, v)
 	}
 }
 
@@ -335,38 +344,25 @@ func (p *Pages) presentInBrowser(c echo.Context) error {
 // answers to links with a scheme (OpenID4VP 1.0, 8.2). It needs no cookie and
 // decides nothing: the session's own browser does when it returns.
 func (p *Pages) receive(f walletForm) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		c.Response().Header().Set("Cache-Control", "no-store")
-		return p.received(c, f)
-	}
-}
-
-func (p *Pages) received(c echo.Context, f walletForm) error {
-	req := c.Request()
-	req.Body = http.MaxBytesReader(c.Response(), req.Body, maxPresentation)
-	v, err := p.visit(c)
-	if err != nil {
-		return err
-	}
-	if !v.tenant.Allows(string(session.WayWallet)) || req.ParseForm() != nil {
-		return refuseAnswer(c)
-	}
-	id := c.Param("request")
-	code, err := p.cfg.Wallets.Receive(req.Context(), v.sess, document.Post{
-		ID: id, Scheme: f.scheme, Here: f.here, ResponseURI: p.responseURI(v.path, id, f), Form: req.PostForm,
-	})
-	switch reason := wallet.ReasonOf(err); {
-	case err == nil, reason.Genuine(), reason.WalletError(): // the page shows the consequence
-		back := p.cfg.VerifyURL + v.path + "/wallet"
-		if code != "" {
-			back += "?response_code=" + code
+	return p.fromWallet(maxPresentation, func(c echo.Context, v visit) error {
+		req := c.Request()
+		id := c.Param("request")
+		code, err := p.cfg.Wallets.Receive(req.Context(), v.sess, document.Post{
+			ID: id, Scheme: f.scheme, Here: f.here, ResponseURI: p.responseURI(v.path, id, f), Form: req.PostForm,
+		})
+		switch reason := wallet.ReasonOf(err); {
+		case err == nil, reason.Genuine(), reason.WalletError(): // the page shows the consequence
+			back := p.cfg.VerifyURL + v.path + "/wallet"
+			if code != "" {
+				back += "?response_code=" + code
+			}
+			return c.JSON(http.StatusOK, map[string]string{"redirect_uri": back})
+		case reason != "", isLate(err):
+			return refuseAnswer(c)
+		default:
+			return err
 		}
-		return c.JSON(http.StatusOK, map[string]string{"redirect_uri": back})
-	case reason != "", isLate(err):
-		return refuseAnswer(c)
-	default:
-		return err
-	}
+	})
 }
 
 func refuseAnswer(c echo.Context) error {
