@@ -84,9 +84,8 @@ func (v *operatorView) readInstance(r *request) error {
 	}
 	v.Decided = tileFigure{figure(decided), page.Say("operator.decided_note")}
 	v.Passed = tileFigure{"–", page.Say("overview.nothing_decided")}
-	if rate := insight.RateOf(passed, decided); decided > 0 {
-		v.Passed = tileFigure{percent(rate.Share), page.Say("overview.interval",
-			"of", figure(decided), "low", percent(rate.Low), "high", percent(rate.High))}
+	if decided > 0 {
+		v.Passed = rateTile(insight.RateOf(passed, decided))
 	}
 	return nil
 }

@@ -141,7 +141,8 @@ func (v *tenantPage) readActivity(r *request, scope insight.Scope) error {
 	if err != nil {
 		return err
 	}
-	figures := newFigures(o, r.zone())
+	var figures figuresView
+	figures.tiles(o)
 	v.Sessions, v.PassRate = figures.Sessions, figures.PassRate
 	newest, err := r.pages.cfg.Insight.Recent(r.ctx(), scope, 1)
 	if len(newest) > 0 {

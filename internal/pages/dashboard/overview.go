@@ -204,8 +204,7 @@ func (v *figuresView) tiles(o insight.Overview) {
 		v.PassRate.Note = page.Say("overview.only_forced", "forced", figure(forced))
 	}
 	if earned > 0 {
-		v.PassRate = tileFigure{percent(o.PassRate.Share), page.Say("overview.interval",
-			"of", figure(earned), "low", percent(o.PassRate.Low), "high", percent(o.PassRate.High))}
+		v.PassRate = rateTile(o.PassRate)
 	}
 	v.FirstTry = tileFigure{"–", page.Say("overview.nothing_delivered")}
 	if rate := o.Webhooks.FirstTry; rate.Of > 0 {
@@ -219,6 +218,12 @@ func (v *figuresView) tiles(o insight.Overview) {
 	if o.Allowance != nil {
 		v.Last = allowanceTile(*o.Allowance)
 	}
+}
+
+// rateTile is a rate with its interval. Its total is not 0.
+func rateTile(rate insight.Rate) tileFigure {
+	return tileFigure{percent(rate.Share), page.Say("overview.interval",
+		"of", figure(rate.Of), "low", percent(rate.Low), "high", percent(rate.High))}
 }
 
 func allowanceTile(a insight.Allowance) tileFigure {
