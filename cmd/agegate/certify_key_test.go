@@ -91,7 +91,7 @@ func (s *jsonShop) verified(r *http.Request, session string) bool {
 }
 
 // TestCertifyByKey: a JSON shop on this machine is certified with a test key
-// alone, twice without a wait, and a careless one is told what to mend.
+// alone, twice without a wait, and the report on a careless one says what to mend.
 func TestCertifyByKey(t *testing.T) {
 	var pages http.Handler // the gateway, at the address of its verification URLs
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pages.ServeHTTP(w, r) }))

@@ -20,8 +20,8 @@ import (
 // alertLife is how long the mail of an alert is tried.
 const alertLife = 24 * time.Hour
 
-// mostTold is how many members are told of one thing.
-const mostTold = 20
+// maxRecipients is the largest number of members who get the mail of one alert.
+const maxRecipients = 20
 
 // alertStore is what alerts need of the database.
 type alertStore interface {
@@ -31,7 +31,7 @@ type alertStore interface {
 	EndAlert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string) error
 }
 
-// alerts tells a tenant's staff by mail, once, of what does not work.
+// alerts mails a tenant's staff once about each thing that does not work.
 type alerts struct {
 	store   alertStore
 	tenants *tenant.Service
@@ -58,7 +58,7 @@ func (a *alerts) look(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// endpoints tells of endpoints that are disabled.
+// endpoints sends the alerts about disabled endpoints.
 func (a *alerts) endpoints(ctx context.Context) error {
 	all, err := a.store.Endpoints(ctx, webhook.OfAll())
 	failed := []error{err}
@@ -70,7 +70,12 @@ func (a *alerts) endpoints(ctx context.Context) error {
 		if u, err := url.Parse(e.URL); err == nil {
 			host = u.Host // the path may hold a secret
 		}
-		err := a.tell(ctx, e.TenantID, account.Develop, e.ID, *e.DisabledAt, mail.Message{
+		t, err := a.tenants.Tenant(ctx, e.TenantID)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("tenant %s: %w", e.TenantID, err))
+			continue
+		}
+		err = a.send(ctx, t, account.Develop, e.ID, *e.DisabledAt, mail.Message{
 			Kind: mail.EndpointDisabled, Host: host, Link: a.url + "/dashboard/" + e.TenantID.String() + "/" + audit.Mode(e.Livemode) + "/webhooks",
 		})
 		if err != nil {
@@ -80,7 +85,7 @@ func (a *alerts) endpoints(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// credit tells that fewer checks are left than the tenant wants.
+// credit sends the alert that fewer checks are left than the tenant wants.
 func (a *alerts) credit(ctx context.Context, t tenant.Tenant) error {
 	if t.AlertBelow == nil || t.Disabled {
 		return nil
@@ -94,28 +99,24 @@ func (a *alerts) credit(ctx context.Context, t tenant.Tenant) error {
 		return a.store.EndAlert(ctx, t.ID, mail.CreditLow, "")
 	}
 	// Of one shortage, the time is always the same.
-	return a.tell(ctx, t.ID, account.Own, "", t.CreatedAt, mail.Message{
+	return a.send(ctx, t, account.Own, "", t.CreatedAt, mail.Message{
 		Kind: mail.CreditLow, Left: left, Link: a.url + "/dashboard/" + t.ID.String() + "/billing",
 	})
 }
 
-// tell sends a message to the members who have a right, unless they were told of
-// the same before.
-func (a *alerts) tell(ctx context.Context, tenantID uuid.UUID, right account.Right, subject string, since time.Time, m mail.Message) error {
-	t, err := a.tenants.Tenant(ctx, tenantID)
-	if err != nil {
-		return err
-	}
-	members, err := a.store.Members(ctx, tenantID)
+// send mails a message to the members who have a right, unless the same alert
+// was sent before.
+func (a *alerts) send(ctx context.Context, t tenant.Tenant, right account.Right, subject string, since time.Time, m mail.Message) error {
+	members, err := a.store.Members(ctx, t.ID)
 	if err != nil {
 		return err
 	}
 	var mails []mail.Mail
 	for _, member := range members {
-		if !member.Role.May(right) || member.User.DisabledAt != nil || len(mails) == mostTold {
+		if !member.Role.May(right) || member.User.DisabledAt != nil || len(mails) == maxRecipients {
 			continue
 		}
-		m.TenantID, m.Tenant, m.To, m.Locale = &tenantID, t.Name, member.User.Email, member.User.Locale
+		m.TenantID, m.Tenant, m.To, m.Locale = &t.ID, t.Name, member.User.Email, member.User.Locale
 		made, err := a.outbox.Compose(m, alertLife)
 		if err != nil {
 			return err
@@ -123,10 +124,10 @@ func (a *alerts) tell(ctx context.Context, tenantID uuid.UUID, right account.Rig
 		mails = append(mails, made)
 	}
 	if len(mails) == 0 {
-		return nil // whoever joins later is told
+		return nil // nothing is recorded, so that a member who joins later still gets it
 	}
-	told, err := a.store.Alert(ctx, tenantID, m.Kind, subject, since, mails)
-	if told {
+	sent, err := a.store.Alert(ctx, t.ID, m.Kind, subject, since, mails)
+	if sent {
 		a.wake()
 	}
 	return err

@@ -78,7 +78,7 @@ func (b *letterBox) wait(t *testing.T, to string, n int) []string {
 }
 
 // TestMailCarriesLinksAndAlerts: an invitation and a recovery link arrive and work;
-// staff are told once, by right, of an endpoint that is disabled and of low credit.
+// staff with the right get one mail about a disabled endpoint, and one about low credit.
 func TestMailCarriesLinksAndAlerts(t *testing.T) {
 	box, address := openLetterBox(t)
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {

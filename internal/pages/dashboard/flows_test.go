@@ -73,7 +73,7 @@ func TestReplicasShareLogins(t *testing.T) {
 var tokens = regexp.MustCompile(`(name="nonce" value|data-options)="[^"]*"`)
 
 // TestRefusedLogInsAreAlike: refused log-ins have the same status, headers and
-// page, whoever the address belongs to. For the time that they take, see
+// page, with or without an account of that address. For the time that they take, see
 // account.TestLogInCostsTheSame.
 func TestRefusedLogInsAreAlike(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {

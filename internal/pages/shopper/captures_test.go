@@ -65,7 +65,7 @@ func TestASecondTabTakesOver(t *testing.T) {
 }
 
 // The frame of a tab that was taken over is dropped, whether the models are
-// looking at it or it waits for its turn. The tab is told why.
+// looking at it or it waits for its turn. The close code tells the tab why.
 func TestATakeOverCancelsTheOldWork(t *testing.T) {
 	old := &stuck{begun: make(chan struct{}), ended: make(chan error, 1)}
 	checks := []Capture{old, &script{steps: []age.Step{stepFraming}}}

@@ -23,7 +23,7 @@ const (
 	MinWindow    = 500
 	WindowTime   = 15 * time.Minute
 	MinReference = 2000 // estimates
-	Warn         = 0.1  // stability index from which people are told
+	Warn         = 0.1  // stability index from which a warning is logged
 	Act          = 0.25 // from which the margin is raised
 	InARow       = 2    // windows that must agree: the audience of an afternoon is another one
 )

@@ -77,7 +77,7 @@ func after(inARow int, over bool) int {
 // restart forgets the windows so far, not the reference.
 func (m *Measure) restart() { *m = Measure{Reference: m.Reference} }
 
-// Event is something that people are told.
+// Event is a warning or a raise, which is logged.
 type Event struct {
 	Family   Family
 	Outcomes bool    // it is about how checks end, not about estimates
