@@ -74,7 +74,7 @@ $(call fetched,chromium): $(addprefix internal/tools/chromium/,package.json pack
 
 # What proves and what makes the product has a Makefile of its own; its targets
 # are called from here.
-proofs := attack bench chaos conformance documents marks model pictures scale security
+proofs := attack bench chaos conformance documents marks model pictures scale security wallets
 makers := deb deps face-match image mrz-model test-packages train
 
 .PHONY: $(proofs) $(makers) dist/agegate
@@ -166,4 +166,4 @@ fuzz: ## fuzz every parser of foreign input, FUZZTIME each
 	done
 
 clean: ## remove what was built; data/ stays
-	rm -rf bin dist .tools $(filter-out models/agetail.onnx,$(wildcard models/*.onnx)) models/libonnxruntime* models/manifest.json node_modules internal/tools/*/node_modules
+	rm -rf bin dist .tools $(filter-out models/agetail.onnx,$(wildcard models/*.onnx)) models/libonnxruntime* models/manifest.json node_modules internal/tools/*/node_modules proof/wallets/npm/node_modules
