@@ -1,0 +1,403 @@
+package trustlist
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/rsa"
+	_ "crypto/sha512" // SHA-384 and SHA-512
+	"crypto/x509"
+	"encoding/base64"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beevik/etree"
+	dsig "github.com/russellhaering/goxmldsig"
+	"github.com/russellhaering/goxmldsig/etreeutils"
+)
+
+// The only canonicalisation and transforms that a signature may name.
+const (
+	exclusiveC14N    = string(dsig.CanonicalXML10ExclusiveAlgorithmId)
+	enveloped        = string(dsig.EnvelopedSignatureAltorithmId)
+	signedProperties = "http://uri.etsi.org/01903#SignedProperties"
+)
+
+// hashes are the allowed digests, by their identifiers.
+var hashes = map[string]crypto.Hash{
+	"http://www.w3.org/2001/04/xmlenc#sha256":       crypto.SHA256,
+	"http://www.w3.org/2001/04/xmldsig-more#sha384": crypto.SHA384,
+	"http://www.w3.org/2001/04/xmlenc#sha512":       crypto.SHA512,
+}
+
+// method is a signature algorithm.
+type method struct {
+	hash       crypto.Hash
+	ecdsa, pss bool
+}
+
+// methods are the allowed signature algorithms, by their identifiers.
+var methods = map[string]method{
+	dsig.RSASHA256SignatureMethod:                            {hash: crypto.SHA256},
+	dsig.RSASHA384SignatureMethod:                            {hash: crypto.SHA384},
+	dsig.RSASHA512SignatureMethod:                            {hash: crypto.SHA512},
+	"http://www.w3.org/2007/05/xmldsig-more#sha256-rsa-MGF1": {hash: crypto.SHA256, pss: true},
+	"http://www.w3.org/2007/05/xmldsig-more#sha384-rsa-MGF1": {hash: crypto.SHA384, pss: true},
+	"http://www.w3.org/2007/05/xmldsig-more#sha512-rsa-MGF1": {hash: crypto.SHA512, pss: true},
+	dsig.ECDSASHA256SignatureMethod:                          {hash: crypto.SHA256, ecdsa: true},
+	dsig.ECDSASHA384SignatureMethod:                          {hash: crypto.SHA384, ecdsa: true},
+	dsig.ECDSASHA512SignatureMethod:                          {hash: crypto.SHA512, ecdsa: true},
+}
+
+// verifyXAdES checks the enveloped XAdES signature of a list (ETSI EN 319 132-1,
+// baseline B) and returns the list in canonical form without the signature: the
+// bytes whose digest is signed.
+//
+// The library canonicalises only. Its own validation is not used: it accepts
+// SHA-1, other transforms and further references, takes ECDSA signatures in the
+// wrong encoding, does not know XAdES, and refuses lists of over 1,000 elements.
+func verifyXAdES(raw []byte, signers []*x509.Certificate, now time.Time) ([]byte, error) {
+	doc := etree.NewDocument()
+	doc.ReadSettings = etree.ReadSettings{MaxDepth: maxDepth + 1, PreserveDuplicateAttrs: true}
+	if doc.ReadFromBytes(raw) != nil || doc.Root() == nil {
+		return nil, refuse(ReasonMalformed)
+	}
+	root := doc.Root()
+	element, err := onlySignature(root)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := canonicalIn(root, element)
+	if err != nil {
+		return nil, err
+	}
+	s, err := readSignature(whole)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := s.signer(signers)
+	if err != nil {
+		return nil, err
+	}
+	// Everything that decides from here on is decoded from bytes that are signed.
+	infoBytes, err := canonicalAt(root, element, "SignedInfo")
+	if err != nil {
+		return nil, err
+	}
+	if err := s.method.verify(signer, infoBytes, s.value); err != nil {
+		return nil, err
+	}
+	info, err := parseNode(infoBytes)
+	if err != nil {
+		return nil, err
+	}
+	list, properties, err := references(info, root.SelectAttrValue("Id", ""), s.propertiesID)
+	if err != nil {
+		return nil, err
+	}
+	propertyBytes, err := canonicalAt(root, element, "Object", "QualifyingProperties", "SignedProperties")
+	if err != nil {
+		return nil, err
+	}
+	if !properties.matches(propertyBytes) {
+		return nil, refuse(ReasonDigest)
+	}
+	if err := checkProperties(propertyBytes, signer, now); err != nil {
+		return nil, err
+	}
+	root.RemoveChild(element)
+	content, err := canonical(root)
+	if err != nil {
+		return nil, err
+	}
+	if !list.matches(content) {
+		return nil, refuse(ReasonDigest)
+	}
+	return content, nil
+}
+
+// onlySignature returns the list's signature: the only Signature element of the
+// whole tree, directly below the root.
+func onlySignature(root *etree.Element) (*etree.Element, error) {
+	var found []*etree.Element
+	var walk func(*etree.Element)
+	walk = func(e *etree.Element) {
+		if e.Tag == "Signature" {
+			found = append(found, e)
+		}
+		for _, child := range e.ChildElements() {
+			walk(child)
+		}
+	}
+	walk(root)
+	if len(found) != 1 || found[0].Parent() != root || found[0].NamespaceURI() != nsDSig {
+		return nil, refuse(ReasonSignature)
+	}
+	return found[0], nil
+}
+
+// canonical returns an element without ancestors in exclusive canonical form. It
+// changes the element.
+func canonical(e *etree.Element) ([]byte, error) {
+	bytes, err := dsig.MakeC14N10ExclusiveCanonicalizerWithPrefixList("").Canonicalize(e)
+	if err != nil {
+		return nil, refuse(ReasonMalformed)
+	}
+	return bytes, nil
+}
+
+// canonicalIn returns a child of the root in exclusive canonical form.
+func canonicalIn(root, child *etree.Element) ([]byte, error) {
+	scope, err := etreeutils.NewDefaultNSContext().SubContext(root)
+	if err != nil {
+		return nil, refuse(ReasonMalformed)
+	}
+	return detached(scope, child)
+}
+
+// canonicalAt returns the element at the end of a path below the signature in
+// exclusive canonical form. readSignature has checked that each name on the path
+// occurs once.
+func canonicalAt(root, signature *etree.Element, path ...string) ([]byte, error) {
+	scope, err := etreeutils.NewDefaultNSContext().SubContext(root)
+	e := signature
+	for _, tag := range path {
+		if err == nil {
+			scope, err = scope.SubContext(e)
+		}
+		if err != nil {
+			return nil, refuse(ReasonMalformed)
+		}
+		children := e.ChildElements()
+		at := slices.IndexFunc(children, func(child *etree.Element) bool { return child.Tag == tag })
+		if at < 0 {
+			return nil, refuse(ReasonSignature)
+		}
+		e = children[at]
+	}
+	return detached(scope, e)
+}
+
+func detached(scope etreeutils.NSContext, e *etree.Element) ([]byte, error) {
+	alone, err := etreeutils.NSDetatch(scope, e)
+	if err != nil {
+		return nil, refuse(ReasonMalformed)
+	}
+	return canonical(alone)
+}
+
+// signature is a Signature element. Only what it needs to find the signed parts is
+// read from it: what the parts say is decoded from their own verified bytes.
+type signature struct {
+	method       method
+	value        []byte
+	certificates [][]byte // DER, of KeyInfo
+	propertiesID string
+}
+
+func readSignature(canonical []byte) (s signature, err error) {
+	n, err := parseNode(canonical)
+	if err != nil {
+		return s, err
+	}
+	info, ok := n.one(nsDSig, "SignedInfo")
+	if !ok || !n.consists(nsDSig, "SignedInfo", "SignatureValue", "KeyInfo", "Object") {
+		return s, refuse(ReasonSignature)
+	}
+	name, _ := info.one(nsDSig, "SignatureMethod")
+	if s.method, ok = methods[name.attr("Algorithm")]; !ok {
+		return s, refuse(ReasonAlgorithm)
+	}
+	if s.value, err = decodeBase64(n.text(nsDSig, "SignatureValue")); err != nil {
+		return s, err
+	}
+	data, _ := n.one(nsDSig, "KeyInfo", "X509Data")
+	for _, certificate := range data.all(nsDSig, "X509Certificate") {
+		der, err := decodeBase64(certificate.Chardata)
+		if err != nil {
+			return s, err
+		}
+		s.certificates = append(s.certificates, der)
+	}
+	object, _ := n.one(nsDSig, "Object")
+	qualifying, found := object.one(nsXAdES, "QualifyingProperties")
+	properties, signed := qualifying.one(nsXAdES, "SignedProperties")
+	id := n.attr("Id")
+	if !found || !signed || len(object.Children) != 1 || id == "" || qualifying.attr("Target") != "#"+id {
+		return s, refuse(ReasonSignature)
+	}
+	s.propertiesID = properties.attr("Id")
+	return s, nil
+}
+
+// signer returns the pinned certificate that the signature names first.
+func (s signature) signer(pinned []*x509.Certificate) (*x509.Certificate, error) {
+	if len(s.certificates) == 0 {
+		return nil, refuse(ReasonSignature)
+	}
+	for _, c := range pinned {
+		if bytes.Equal(c.Raw, s.certificates[0]) {
+			return c, nil
+		}
+	}
+	return nil, refuse(ReasonSigner)
+}
+
+// verify checks the signature of a message.
+func (m method) verify(signer *x509.Certificate, message, value []byte) error {
+	hash := m.hash.New()
+	hash.Write(message)
+	digest := hash.Sum(nil)
+	good := false
+	switch key := signer.PublicKey.(type) {
+	case *rsa.PublicKey:
+		switch {
+		case m.ecdsa:
+			return refuse(ReasonAlgorithm)
+		case m.pss:
+			good = rsa.VerifyPSS(key, m.hash, digest, value, &rsa.PSSOptions{SaltLength: m.hash.Size()}) == nil
+		default:
+			good = rsa.VerifyPKCS1v15(key, m.hash, digest, value) == nil
+		}
+	case *ecdsa.PublicKey:
+		if !m.ecdsa {
+			return refuse(ReasonAlgorithm)
+		}
+		half := (key.Curve.Params().BitSize + 7) / 8 // r and s, each of this length (RFC 6931, 2.3.6)
+		if len(value) == 2*half {
+			good = ecdsa.Verify(key, digest, new(big.Int).SetBytes(value[:half]), new(big.Int).SetBytes(value[half:]))
+		}
+	default:
+		return refuse(ReasonAlgorithm)
+	}
+	if !good {
+		return refuse(ReasonDigest)
+	}
+	return nil
+}
+
+// reference is a digest that is signed.
+type reference struct {
+	hash  crypto.Hash
+	value []byte
+}
+
+// references returns the references to the list and to the signed properties.
+// There must be these two only, in this order, with exactly the transforms that
+// leave nothing out but the signature.
+func references(info node, rootID, propertiesID string) (list, properties reference, err error) {
+	if !info.consists(nsDSig, "CanonicalizationMethod", "SignatureMethod", "Reference", "Reference") {
+		return list, properties, refuse(ReasonReference)
+	}
+	method := info.Children[0]
+	if method.attr("Algorithm") != exclusiveC14N || len(method.Children) > 0 || len(info.Children[1].Children) > 0 {
+		return list, properties, refuse(ReasonAlgorithm)
+	}
+	first, second := info.Children[2], info.Children[3]
+	if first.attr("Type") == signedProperties {
+		first, second = second, first
+	}
+	uri := first.attr("URI")
+	if uri != "" && (rootID == "" || uri != "#"+rootID) || first.attr("Type") != "" || !hasURI(first) {
+		return list, properties, refuse(ReasonReference)
+	}
+	if second.attr("Type") != signedProperties || propertiesID == "" || second.attr("URI") != "#"+propertiesID {
+		return list, properties, refuse(ReasonReference)
+	}
+	if list, err = readReference(first, enveloped, exclusiveC14N); err != nil {
+		return list, properties, err
+	}
+	properties, err = readReference(second, exclusiveC14N)
+	return list, properties, err
+}
+
+// hasURI reports whether a reference has a URI: without one it names nothing.
+func hasURI(n node) bool {
+	for _, a := range n.Attrs {
+		if a.Name.Space == "" && a.Name.Local == "URI" {
+			return true
+		}
+	}
+	return false
+}
+
+// readReference reads a reference that must have exactly these transforms.
+func readReference(n node, transforms ...string) (r reference, err error) {
+	if !n.consists(nsDSig, "Transforms", "DigestMethod", "DigestValue") {
+		return r, refuse(ReasonReference)
+	}
+	listed := n.Children[0]
+	if len(listed.Children) != len(transforms) {
+		return r, refuse(ReasonReference)
+	}
+	for i, algorithm := range transforms {
+		if t := listed.Children[i]; !t.is(nsDSig, "Transform") || t.attr("Algorithm") != algorithm || len(t.Children) > 0 {
+			return r, refuse(ReasonReference)
+		}
+	}
+	return readDigest(n)
+}
+
+// readDigest reads the digest among an element's children.
+func readDigest(n node) (r reference, err error) {
+	algorithm, _ := n.one(nsDSig, "DigestMethod")
+	hash, ok := hashes[algorithm.attr("Algorithm")]
+	if !ok {
+		return r, refuse(ReasonAlgorithm)
+	}
+	value, err := decodeBase64(n.text(nsDSig, "DigestValue"))
+	return reference{hash, value}, err
+}
+
+func (r reference) matches(content []byte) bool {
+	hash := r.hash.New()
+	hash.Write(content)
+	return bytes.Equal(hash.Sum(nil), r.value)
+}
+
+// checkProperties checks the signed properties: they name the signer's
+// certificate by its digest, and when it signed.
+func checkProperties(canonical []byte, signer *x509.Certificate, now time.Time) error {
+	n, err := parseNode(canonical)
+	if err != nil {
+		return err
+	}
+	signed, ok := n.one(nsXAdES, "SignedSignatureProperties")
+	if !ok {
+		return refuse(ReasonSignature)
+	}
+	at, err := time.Parse(time.RFC3339, signed.text(nsXAdES, "SigningTime"))
+	if err != nil || at.After(now.Add(clockSkew)) {
+		return refuse(ReasonSignature)
+	}
+	named := append(signed.all(nsXAdES, "SigningCertificateV2"), signed.all(nsXAdES, "SigningCertificate")...)
+	if len(named) != 1 {
+		return refuse(ReasonSignature)
+	}
+	certificates := named[0].all(nsXAdES, "Cert")
+	if len(certificates) == 0 {
+		return refuse(ReasonSignature)
+	}
+	digest, ok := certificates[0].one(nsXAdES, "CertDigest")
+	if !ok {
+		return refuse(ReasonSignature)
+	}
+	expected, err := readDigest(digest)
+	if err != nil {
+		return err
+	}
+	if !expected.matches(signer.Raw) {
+		return refuse(ReasonSigner)
+	}
+	return nil
+}
+
+func decodeBase64(text string) ([]byte, error) {
+	decoded, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
+	if err != nil || len(decoded) == 0 {
+		return nil, refuse(ReasonMalformed)
+	}
+	return decoded, nil
+}
