@@ -4,9 +4,11 @@
 package attack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"image"
+	"io"
 	"math/rand/v2"
 	"time"
 
@@ -37,6 +39,7 @@ type take struct {
 	shoot func(n int, frame *image.RGBA) ([]byte, error)
 	// send changes the message; if nil, it is sent as the page sends it.
 	send func(f *age.Frame)
+	dice io.Reader // of the capture; if nil, random
 }
 
 // cast holds the heads and pictures that can be shown.
@@ -93,7 +96,7 @@ const guiding = 0.6
 func (k *take) play(ctx context.Context, engine *age.Engine) (result, error) {
 	t := 0.0
 	clock := func() time.Time { return time.Unix(0, int64(t*float64(time.Second))) }
-	capture := engine.NewCapture(age.Options{TargetAge: 13, Assisted: k.assisted, Now: clock, Rand: chance{k.random}})
+	capture := engine.NewCapture(age.Options{TargetAge: 13, Assisted: k.assisted, Now: clock, Rand: cmp.Or[io.Reader](k.dice, chance{k.random})})
 	var last age.Step
 	sent := 0
 	for n := 0; ; n++ {
