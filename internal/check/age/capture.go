@@ -304,7 +304,7 @@ func (c *Capture) follow(o *vision.Observation) vision.Guidance {
 // confirm checks that a prompt was fulfilled by a solid head, and by the same
 // person as before.
 func (c *Capture) confirm(ctx context.Context, o *vision.Observation, prompt liveness.Prompt) (Step, error) {
-	f, err := c.engine.analyzer.Features(ctx, c.challenge.Reached())
+	f, err := c.engine.analyzer.Describe(ctx, c.challenge.Reached())
 	if err != nil {
 		return Step{}, err
 	}

@@ -278,6 +278,19 @@ func (w watched) Features(ctx context.Context, o *vision.Observation) (*vision.F
 	return w.Analyzer.Features(ctx, o)
 }
 
+// TestAgeOfCountingFramesOnly: the age model runs for the frames that count, and
+// for no other: those with which the person is only recognized need no age.
+func TestAgeOfCountingFramesOnly(t *testing.T) {
+	p := honest(plain, 40)
+	steps := p.play(t)
+	if last := steps[len(steps)-1]; last.Verdict != age.VerdictMet || p.asked != len(last.Faces) {
+		t.Errorf("verdict %q; the age of %d frames was computed, %d count", last.Verdict, p.asked, len(last.Faces))
+	}
+	if p.named <= p.asked {
+		t.Errorf("the person was recognized in %d frames, of which %d count", p.named, p.asked)
+	}
+}
+
 // TestNonceIsFresh: two captures never share a nonce.
 func TestNonceIsFresh(t *testing.T) {
 	engine := age.NewEngine(honest(plain, 40), age.ExpectedValue{}, nil)

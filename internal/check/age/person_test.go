@@ -37,7 +37,8 @@ type person struct {
 	prompt liveness.Prompt
 	since  time.Time // of the prompt
 	from   stance
-	asked  int                             // deciding frames
+	asked  int                             // frames whose age was computed
+	named  int                             // frames in which the person was recognized
 	seen   map[*vision.Observation]glimpse // the frames for which Features may be called
 }
 
@@ -45,7 +46,6 @@ type person struct {
 type glimpse struct {
 	face  int
 	alike float64 // likeness to the original face, 0 to 1
-	level bool
 }
 
 // stance is how a head is held, in degrees.
@@ -143,7 +143,7 @@ func (p *person) Follow(context.Context, []byte, *vision.Observation) (*vision.O
 		y = y*cosPitch + z*sinPitch
 		o.Landmarks = append(o.Landmarks, vision.Point{X: o.Face.X + x*o.Face.Width/2, Y: o.Face.Y + y*o.Face.Width/2})
 	}
-	shown := glimpse{face: p.face(n), alike: 1, level: s == stance{}}
+	shown := glimpse{face: p.face(n), alike: 1}
 	if o.Eyes = eyes(false); n%15 == 14 && p.blinks {
 		o.Eyes, shown.alike = eyes(true), p.shut
 	}
@@ -152,12 +152,16 @@ func (p *person) Follow(context.Context, []byte, *vision.Observation) (*vision.O
 	return o, nil
 }
 
-func (p *person) Features(_ context.Context, o *vision.Observation) (*vision.Features, error) {
-	f, shown := new(vision.Features), p.seen[o]
+func (p *person) Features(ctx context.Context, o *vision.Observation) (*vision.Features, error) {
+	f, err := p.Describe(ctx, o)
 	f.Whole.Distribution[p.years[min(p.asked, len(p.years)-1)]] = 1
-	if shown.level {
-		p.asked++
-	}
+	p.asked++
+	return f, err
+}
+
+func (p *person) Describe(_ context.Context, o *vision.Observation) (*vision.Features, error) {
+	f, shown := new(vision.Features), p.seen[o]
+	p.named++
 	for _, view := range []*vision.View{&f.Whole, &f.Inner} {
 		view.Descriptor[shown.face] = float32(shown.alike)
 		view.Descriptor[inference.DescriptorSize-1] = float32(math.Sqrt(1 - shown.alike*shown.alike))

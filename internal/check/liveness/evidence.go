@@ -84,7 +84,7 @@ func (e *Evidence) Glance(ctx context.Context, analyzer vision.Analyzer, o *visi
 	if o == nil || o.Guidance == vision.GuidanceCovered {
 		return nil
 	}
-	f, err := analyzer.Features(ctx, o)
+	f, err := analyzer.Describe(ctx, o)
 	if err != nil {
 		return err
 	}

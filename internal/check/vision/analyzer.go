@@ -69,8 +69,11 @@ type Analyzer interface {
 	Score(ctx context.Context, o *Observation) error
 	// Features computes the input of the age estimate, Whole and Tuned, for an
 	// observation that has a face. It costs more than everything else together,
-	// so call it only for the frames that count.
+	// so call it only for the frames that count, and Describe for others.
 	Features(ctx context.Context, o *Observation) (*Features, error)
+	// Describe computes only the descriptor of Whole, for recognizing the person of
+	// an observation that has a face. It costs half of Features.
+	Describe(ctx context.Context, o *Observation) (*Features, error)
 	// Views computes the input for comparing a face with a document's portrait,
 	// Whole and Inner, for an observation that has a face.
 	Views(ctx context.Context, o *Observation) (*Features, error)
@@ -126,6 +129,15 @@ func (a *analyzer) Features(ctx context.Context, o *Observation) (*Features, err
 	}
 	defer w.Release()
 	return features(w, o.picture, o.crop)
+}
+
+func (a *analyzer) Describe(ctx context.Context, o *Observation) (*Features, error) {
+	w, err := a.models.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Release()
+	return described(w, o.picture, o.crop)
 }
 
 func (a *analyzer) Views(ctx context.Context, o *Observation) (*Features, error) {

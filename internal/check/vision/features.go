@@ -21,17 +21,23 @@ type View struct {
 
 // features runs the age model on the whole crop, and the tail if there is one.
 func features(w inference.Worker, p *picture, c crop) (*Features, error) {
-	f := new(Features)
-	if err := f.Whole.read(w, p, c, 0, 0, 1, 1); err != nil {
+	f, err := described(w, p, c)
+	if err != nil {
 		return nil, err
 	}
 	return f, f.tune(w)
 }
 
+// described runs the age model on the whole crop.
+func described(w inference.Worker, p *picture, c crop) (*Features, error) {
+	f := new(Features)
+	return f, f.Whole.read(w, p, c, 0, 0, 1, 1)
+}
+
 // views runs the age model on both crops.
 func views(w inference.Worker, p *picture, c crop) (*Features, error) {
-	f := new(Features)
-	if err := f.Whole.read(w, p, c, 0, 0, 1, 1); err != nil {
+	f, err := described(w, p, c)
+	if err != nil {
 		return nil, err
 	}
 	return f, f.Inner.read(w, p, c, 0.15, 0.05, 0.85, 0.85)
