@@ -44,6 +44,9 @@ func (g grid) point(u, v float64) (x, y float64) {
 	return g.x + u*g.columnX + v*g.rowX, g.y + u*g.columnY + v*g.rowY
 }
 
+// one is a level of luma in the fixed point of samples.
+const one = 1 << 16
+
 // Chroma contributions of the JFIF conversion to RGB, by chroma byte.
 var (
 	redFromRed    = chromaTable(1.402)
@@ -52,9 +55,9 @@ var (
 	blueFromBlue  = chromaTable(1.772)
 )
 
-func chromaTable(factor float32) (table [256]float32) {
+func chromaTable(factor float64) (table [256]int32) {
 	for i := range table {
-		table[i] = factor * (float32(i) - 128)
+		table[i] = int32(math.Round(factor * (float64(i) - 128) * one))
 	}
 	return table
 }
@@ -64,62 +67,105 @@ func chromaTable(factor float32) (table [256]float32) {
 // places outside the picture are black.
 func (p *picture) fill(g grid, in inference.Input, tensor []float32) {
 	size := g.width * g.height
-	red, green, blue := tensor[:size], tensor[size:2*size], tensor[2*size:3*size]
-	p.each(g, func(i, x, y int, luma float32) {
-		r, gr, b := luma, luma, luma
-		if p.blue != nil && x >= 0 {
-			at := (y>>p.shiftY)*p.chromaStride + x>>p.shiftX
-			cb, cr := p.blue[at], p.red[at]
-			r = clamp(luma + redFromRed[cr])
-			gr = clamp(luma + greenFromRed[cr] + greenFromBlue[cb])
-			b = clamp(luma + blueFromBlue[cb])
+	for row := range g.height {
+		red := tensor[row*g.width:][:g.width]
+		green := tensor[size+row*g.width:][:len(red)]
+		blue := tensor[2*size+row*g.width:][:len(red)]
+		p.fillRow(g, row, in, red, green, blue)
+	}
+}
+
+// fillRow samples one row. It has everything in local variables, because it runs
+// for each sample of each model's input.
+func (p *picture) fillRow(g grid, row int, in inference.Input, red, green, blue []float32) {
+	scale, offset := in.Scale/one, in.Offset
+	stepX, stepY := fixed(g.columnX), fixed(g.columnY)
+	fx, fy := g.start(row)
+	luma, stride, width, height := p.luma, p.lumaStride, p.width, p.height
+	cbs, crs, chromaStride := p.blue, p.red, p.chromaStride
+	shiftX, shiftY := p.shiftX&1, p.shiftY&1 // they are 0 or 1; the compiler does not know
+	green, blue = green[:len(red)], blue[:len(red)]
+	for i := range red {
+		x, y := nearest(fx), nearest(fy)
+		if uint(x) >= uint(width) || uint(y) >= uint(height) {
+			red[i], green[i], blue[i] = offset, offset, offset
+			fx, fy = fx+stepX, fy+stepY
+			continue
 		}
-		red[i] = r*in.Scale + in.Offset
-		green[i] = gr*in.Scale + in.Offset
-		blue[i] = b*in.Scale + in.Offset
-	})
+		var v int32
+		if left, top := fx>>16, fy>>16; uint(left) < uint(width-1) && uint(top) < uint(height-1) {
+			at := top*stride + left
+			upper, lower := luma[at:at+2], luma[at+stride:at+stride+2]
+			v = blend(upper[0], upper[1], lower[0], lower[1], int32(fx&0xffff>>8), int32(fy&0xffff>>8))
+		} else {
+			v = p.atEdge(left, top, int32(fx&0xffff>>8), int32(fy&0xffff>>8))
+		}
+		fx, fy = fx+stepX, fy+stepY
+		if cbs == nil {
+			grey := float32(v)*scale + offset
+			red[i], green[i], blue[i] = grey, grey, grey
+			continue
+		}
+		at := (y>>shiftY)*chromaStride + x>>shiftX
+		cb, cr := cbs[at], crs[at]
+		red[i] = float32(clamp(v+redFromRed[cr]))*scale + offset
+		green[i] = float32(clamp(v+greenFromRed[cr]+greenFromBlue[cb]))*scale + offset
+		blue[i] = float32(clamp(v+blueFromBlue[cb]))*scale + offset
+	}
 }
 
 // grey samples the luma over the grid, 0 to 255.
 func (p *picture) grey(g grid) []float32 {
 	out := make([]float32, g.width*g.height)
-	p.each(g, func(i, _, _ int, luma float32) { out[i] = luma })
-	return out
-}
-
-// each calls visit for every sample with its index, the pixel it falls on (-1
-// outside the picture) and the luma interpolated there.
-func (p *picture) each(g grid, visit func(i, x, y int, luma float32)) {
+	stepX, stepY := fixed(g.columnX), fixed(g.columnY)
 	for row := range g.height {
-		// Positions are 16.16 fixed point, half a pixel back so that the
-		// whole part names the upper left of the four neighbours.
-		fx := fixed(g.x + float64(row)*g.rowX - 0.5)
-		fy := fixed(g.y + float64(row)*g.rowY - 0.5)
-		stepX, stepY := fixed(g.columnX), fixed(g.columnY)
+		fx, fy := g.start(row)
 		for i := row * g.width; i < (row+1)*g.width; i++ {
-			x, y := (fx+1<<15)>>16, (fy+1<<15)>>16
-			if x < 0 || y < 0 || x >= p.width || y >= p.height {
-				visit(i, -1, -1, 0)
-			} else {
-				visit(i, x, y, p.interpolate(fx, fy))
+			if uint(nearest(fx)) < uint(p.width) && uint(nearest(fy)) < uint(p.height) {
+				out[i] = float32(p.interpolate(fx, fy)) * (1.0 / one)
 			}
 			fx, fy = fx+stepX, fy+stepY
 		}
 	}
+	return out
 }
 
-// interpolate blends the four luma samples around a position.
-func (p *picture) interpolate(fx, fy int) float32 {
-	x0, y0 := fx>>16, fy>>16
-	x1, y1 := min(x0+1, p.width-1), min(y0+1, p.height-1)
-	x0, y0 = max(x0, 0), max(y0, 0)
+// start returns the position of a row's first sample in 16.16 fixed point, half a
+// pixel back so that the whole part names the upper left of its four neighbours.
+func (g grid) start(row int) (fx, fy int) {
+	return fixed(g.x + float64(row)*g.rowX - 0.5), fixed(g.y + float64(row)*g.rowY - 0.5)
+}
+
+// nearest returns the pixel on which a position falls.
+func nearest(f int) int { return (f + 1<<15) >> 16 }
+
+// interpolate blends the four luma samples around a position, which falls on a
+// pixel of the picture, in units of 1/one. Beyond the edge the outermost pixels go on.
+func (p *picture) interpolate(fx, fy int) int32 {
+	x, y := fx>>16, fy>>16
 	wx, wy := int32(fx&0xffff>>8), int32(fy&0xffff>>8)
-	upper, lower := p.luma[y0*p.lumaStride:], p.luma[y1*p.lumaStride:]
-	top := int32(upper[x0])*(256-wx) + int32(upper[x1])*wx
-	bottom := int32(lower[x0])*(256-wx) + int32(lower[x1])*wx
-	return float32(top*(256-wy)+bottom*wy) * (1.0 / 65536)
+	if uint(x) >= uint(p.width-1) || uint(y) >= uint(p.height-1) {
+		return p.atEdge(x, y, wx, wy)
+	}
+	at := y*p.lumaStride + x
+	upper, lower := p.luma[at:at+2], p.luma[at+p.lumaStride:at+p.lumaStride+2]
+	return blend(upper[0], upper[1], lower[0], lower[1], wx, wy)
+}
+
+func (p *picture) atEdge(x, y int, wx, wy int32) int32 {
+	x0, x1 := max(x, 0), min(x+1, p.width-1)
+	upper, lower := p.luma[max(y, 0)*p.lumaStride:], p.luma[min(y+1, p.height-1)*p.lumaStride:]
+	return blend(upper[x0], upper[x1], lower[x0], lower[x1], wx, wy)
+}
+
+// blend weighs four samples by 8-bit fractions: wx of the right, wy of the lower.
+func blend(upperLeft, upperRight, lowerLeft, lowerRight uint8, wx, wy int32) int32 {
+	top := int32(upperLeft)*(256-wx) + int32(upperRight)*wx
+	bottom := int32(lowerLeft)*(256-wx) + int32(lowerRight)*wx
+	return top*(256-wy) + bottom*wy
 }
 
 func fixed(v float64) int { return int(math.Floor(v*65536 + 0.5)) }
 
-func clamp(v float32) float32 { return min(max(v, 0), 255) }
+// clamp limits a value to the levels from 0 to 255.
+func clamp(v int32) int32 { return min(max(v, 0), 255*one) }
