@@ -156,7 +156,7 @@ var secretKey = bytes.Repeat([]byte{7}, credential.SecretLen)
 func start(t *testing.T) *gatewaytest.Gateway {
 	t.Helper()
 	return gatewaytest.Start(t, gatewaytest.SQLite(t),
-		"AGEGATE_VERIFY_URL="+verifyURL, "AGEGATE_SECRET_KEY="+base64.StdEncoding.EncodeToString(secretKey))
+		"AGEGATE_VERIFY_URL="+verifyURL, "AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_SECRET_KEY="+base64.StdEncoding.EncodeToString(secretKey))
 }
 
 // register gives the gateway a verifier's key whose certificate the operator's

@@ -2,6 +2,7 @@ package wallet
 
 import (
 	"crypto"
+	"strings"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
@@ -100,7 +101,7 @@ func parseDocuments(raw []byte) ([]document, error) {
 		return nil, refuse(ReasonMalformed)
 	}
 	var response deviceResponse
-	if err := decoder.Unmarshal(raw, &response); err != nil || response.Status != 0 {
+	if err := decoder.Unmarshal(raw, &response); err != nil || response.Status != 0 || !strings.HasPrefix(response.Version, "1.") {
 		return nil, refuse(ReasonMalformed)
 	}
 	return response.Documents, nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -296,7 +297,7 @@ func (e Exchange) decrypt(response string, transcript []byte) (Presentation, err
 		return Presentation{}, refuse(ReasonMalformed)
 	}
 	message, err := jose.ParseEncryptedCompact(response, []jose.KeyAlgorithm{jose.ECDH_ES}, encodings)
-	if err != nil {
+	if parts := strings.Split(response, "."); err != nil || parts[1] != "" { // ECDH-ES agrees on the key itself (RFC 7516, 5.2)
 		return Presentation{}, refuse(ReasonMalformed)
 	}
 	key, err := signatureKey(e.key)
