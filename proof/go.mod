@@ -26,7 +26,12 @@ require (
 	gonum.org/v1/gonum v0.17.0
 )
 
-require github.com/wneessen/go-mail v0.8.1 // indirect
+require (
+	github.com/beevik/etree v1.8.1 // indirect
+	github.com/jonboulle/clockwork v0.5.0 // indirect
+	github.com/russellhaering/goxmldsig v1.6.1 // indirect
+	github.com/wneessen/go-mail v0.8.1 // indirect
+)
 
 require (
 	code.dny.dev/ssrf v0.3.0 // indirect

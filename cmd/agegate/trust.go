@@ -21,7 +21,7 @@ import (
 func (c *cli) trustCommand() *cobra.Command {
 	return group("trust", "Manage the issuers whose documents wallets may present",
 		"Manage the issuers whose documents wallets may present. None is trusted at first:\nget the certificate of each issuer from a source that you trust, such as the\nissuer's own pages or a published trust list.",
-		c.trustAdd(), c.trustList(), c.trustRemove())
+		c.trustAdd(), c.trustList(), c.trustRemove(), c.trustSource(), c.trustSync())
 }
 
 // withTrust runs fn on the trusted issuers of the configured database.
@@ -48,10 +48,24 @@ type listedIssuer struct {
 	SignerUsage string    `json:"signer_usage"` // empty: no usage is required
 	NotBefore   time.Time `json:"not_before"`
 	NotAfter    time.Time `json:"not_after"`
+	// List is the published list from which the issuer comes; null: an operator
+	// added it.
+	List *issuerList `json:"list"`
+}
+
+// issuerList is the list of an issuer.
+type issuerList struct {
+	ID    uuid.UUID `json:"id"`
+	Name  string    `json:"name"`
+	Until time.Time `json:"until"` // from then on the issuer is not trusted
 }
 
 func fromIssuer(i document.TrustedIssuer) listedIssuer {
-	return listedIssuer{i.ID, i.Name, i.Country, i.DocType, fmt.Sprintf("%x", i.Fingerprint), i.SignerUsage, i.NotBefore, i.NotAfter}
+	listed := listedIssuer{i.ID, i.Name, i.Country, i.DocType, fmt.Sprintf("%x", i.Fingerprint), i.SignerUsage, i.NotBefore, i.NotAfter, nil}
+	if i.List.ID != uuid.Nil {
+		listed.List = &issuerList{i.List.ID, i.List.Name, i.List.Until}
+	}
+	return listed
 }
 
 func (c *cli) trustAdd() *cobra.Command {
@@ -116,12 +130,23 @@ func (c *cli) trustList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printList(out, issuers, fromIssuer, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL", func(i listedIssuer) []any {
-				return []any{i.ID, i.Country, strings.ReplaceAll(i.Name, "\t", " "), i.DocType, i.NotBefore.Format(time.DateOnly), untilOf(i.NotAfter)}
+			return printList(out, issuers, fromIssuer, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL\tLIST", func(i listedIssuer) []any {
+				return []any{i.ID, i.Country, strings.ReplaceAll(i.Name, "\t", " "), i.DocType, i.NotBefore.Format(time.DateOnly), untilOf(i.NotAfter), listOf(i)}
 			})
 		})
 	}
 	return cmd
+}
+
+// listOf names the list of an issuer.
+func listOf(i listedIssuer) string {
+	switch {
+	case i.List == nil:
+		return "-"
+	case !now().Before(i.List.Until):
+		return i.List.Name + " (expired)"
+	}
+	return i.List.Name
 }
 
 func untilOf(t time.Time) string {

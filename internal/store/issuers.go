@@ -19,7 +19,12 @@ func (s *Store) AddIssuer(ctx context.Context, i document.TrustedIssuer, act aud
 // Issuers implements document.TrustStore.
 func (s *Store) Issuers(ctx context.Context) ([]document.TrustedIssuer, error) {
 	return view(ctx, s, func(tx *Tx) ([]document.TrustedIssuer, error) {
-		return find[document.TrustedIssuer](tx.db.Order("created_at, id"))
+		issuers, err := find[document.TrustedIssuer](tx.db.Order("created_at, id"))
+		if err != nil {
+			return nil, err
+		}
+		listed, err := tx.listedIssuers(uuid.Nil)
+		return append(issuers, listed...), err
 	})
 }
 

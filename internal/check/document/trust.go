@@ -40,6 +40,13 @@ type TrustedIssuer struct {
 	NotBefore   time.Time
 	NotAfter    time.Time
 	CreatedAt   time.Time
+	List        IssuerList `gorm:"-"` // from which it comes
+}
+
+// usable reports whether documents of the issuer are accepted now, as far as its
+// list decides it.
+func (i TrustedIssuer) usable(now time.Time) bool {
+	return i.List.ID == uuid.Nil || now.Before(i.List.Until)
 }
 
 // TrustStore stores the trust list. A method that takes an audit.Act writes the
@@ -48,7 +55,8 @@ type TrustStore interface {
 	// AddIssuer adds an entry. It returns fault.Conflict if the certificate is
 	// already trusted for the kind of document.
 	AddIssuer(ctx context.Context, i TrustedIssuer, act audit.Act) error
-	// Issuers returns the trust list, oldest first.
+	// Issuers returns the trust list, oldest first: first the issuers that operators
+	// added, then those of published lists, including lists that have ended.
 	Issuers(ctx context.Context) ([]TrustedIssuer, error)
 	// RemoveIssuer removes an entry, or returns fault.NotFound.
 	RemoveIssuer(ctx context.Context, id uuid.UUID, act audit.Act) error
@@ -182,8 +190,9 @@ func parseOID(text string) (asn1.ObjectIdentifier, error) {
 // List returns the trust list, oldest first.
 func (t *Trust) List(ctx context.Context) ([]TrustedIssuer, error) { return t.store.Issuers(ctx) }
 
-// Remove ends the trust in an issuer and writes an entry to the instance's audit
-// log. It returns fault.NotFound for an unknown issuer.
+// Remove ends the trust in an issuer that an operator added, and writes an entry
+// to the instance's audit log. It returns fault.NotFound for another issuer: those
+// of a list go with the list.
 func (t *Trust) Remove(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
 	return t.store.RemoveIssuer(ctx, id, audit.Act{
 		Scope: audit.Instance, At: t.now(), Actor: actor, Action: audit.IssuerDistrust, Target: id.String(),

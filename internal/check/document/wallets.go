@@ -97,7 +97,7 @@ func (w *Wallets) Available(ctx context.Context, sess session.Session) (bool, er
 }
 
 // issuers returns the issuers that the session's mode trusts, without those whose
-// key is not used: their documents are not asked for.
+// list has ended or whose key is not used: their documents are not asked for.
 func (w *Wallets) issuers(ctx context.Context, sess session.Session) ([]wallet.Issuer, error) {
 	listed, err := w.store.Issuers(ctx)
 	if err != nil {
@@ -105,6 +105,9 @@ func (w *Wallets) issuers(ctx context.Context, sess session.Session) ([]wallet.I
 	}
 	var issuers []wallet.Issuer
 	for _, entry := range listed {
+		if !entry.usable(w.now()) {
+			continue
+		}
 		issuer, err := entry.verified()
 		if errors.Is(err, credential.ErrPublicKey) {
 			continue

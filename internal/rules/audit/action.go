@@ -43,6 +43,9 @@ const (
 	DriftFreeze           Action = "drift.freeze"            // a person froze the reference; as DriftRaise
 	IssuerTrust           Action = "trusted_issuer.add"      // in the log of the instance; target: the entry of the trust list
 	IssuerDistrust        Action = "trusted_issuer.remove"   // as IssuerTrust
+	TrustListAdd          Action = "trust_list.add"          // in the log of the instance; target: the list
+	TrustListUpdate       Action = "trust_list.update"       // a newer list was verified; as TrustListAdd
+	TrustListRemove       Action = "trust_list.remove"       // as TrustListAdd
 	VerifierAdd           Action = "verifier.add"            // in the log of the instance; target: the key
 	VerifierActivate      Action = "verifier.activate"       // as VerifierAdd
 	VerifierRemove        Action = "verifier.remove"         // as VerifierAdd
@@ -80,7 +83,7 @@ var actions = []Action{
 	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
 	SessionExpire, SessionExpireRedirect, EventRetry,
 	CertifyRun, QACardCreate, QACardRevoke, GatewayConfigure, DriftRaise, DriftLower, DriftFreeze,
-	IssuerTrust, IssuerDistrust, VerifierAdd, VerifierActivate, VerifierRemove,
+	IssuerTrust, IssuerDistrust, TrustListAdd, TrustListUpdate, TrustListRemove, VerifierAdd, VerifierActivate, VerifierRemove,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
 	UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,
 	PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginEnd, LoginsEnd,

@@ -7,12 +7,13 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"agegate/internal/check/document"
+	"agegate/internal/check/document/trustlist"
+	"agegate/internal/check/document/trustlist/trustlisttest"
 	"agegate/internal/check/document/wallet"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
@@ -174,6 +175,8 @@ func TestActs(t *testing.T) {
 		o.must(err)
 		certificate := sample.Trusted()[0].Certificate.Raw
 		trust, issuer := document.NewTrust(db, now), document.TrustedIssuer{}
+		lists, list, publisher := document.NewLists(db, tenant.CallbackRule{}, nil, now), document.TrustList{}, trustlisttest.NewPublisher("Publisher")
+		published, updated := publishedList(publisher)
 		cards, card := session.NewCards(db, o.sessions, rand.Reader, now), session.MadeCard{}
 
 		stranger := o.hire()
@@ -295,6 +298,17 @@ func TestActs(t *testing.T) {
 			{audit.IssuerDistrust, audit.Instance, func() string { return issuer.ID.String() }, audit.Detail{}, func(a audit.Actor) error {
 				return trust.Remove(ctx, a, issuer.ID)
 			}},
+			{audit.TrustListAdd, audit.Instance, func() string { return list.ID.String() }, params("name", "AV", "format", "av", "signers", fmt.Sprintf("%x", sha256.Sum256(publisher.Certificate.Raw))), func(a audit.Actor) (err error) {
+				list, err = lists.Add(ctx, a, document.NewList{Name: "AV", Format: trustlist.FormatAV, PEM: publisher.PEM()})
+				return err
+			}},
+			{audit.TrustListUpdate, audit.Instance, func() string { return list.ID.String() }, updated, func(a audit.Actor) error {
+				_, err := lists.Import(ctx, a, list.ID, published)
+				return err
+			}},
+			{audit.TrustListRemove, audit.Instance, func() string { return list.ID.String() }, params("name", "AV"), func(a audit.Actor) error {
+				return lists.Remove(ctx, a, list.ID)
+			}},
 			{audit.TenantDisable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, true, "") }},
 			{audit.TenantEnable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, false, "") }},
 		} {
@@ -307,39 +321,6 @@ func TestActs(t *testing.T) {
 		}
 		o.checkCanaries(own, audit.Instance)
 	})
-}
-
-// wrote performs an act without and with an actor, and compares the entry.
-func (o *fixture) wrote(action audit.Action, scope audit.Scope, owner uuid.UUID, do func(audit.Actor) error, target func() string, detail audit.Detail) {
-	o.t.Helper()
-	ctx, actor := o.t.Context(), audit.User(owner, "Zoë")
-	head, err := o.AuditHead(ctx, scope)
-	o.must(err)
-	before := o.state(owner)
-	if err := do(audit.Actor{}); err == nil {
-		o.t.Errorf("%s by nobody succeeded", action)
-	}
-	if after := o.state(owner); after != before {
-		o.t.Errorf("%s by nobody changed what is stored", action)
-	}
-	start := now()
-	if err := do(actor); err != nil {
-		o.t.Errorf("%s: %v", action, err)
-		return
-	}
-	entries, err := o.AuditChain(ctx, scope, head.Seq, 9)
-	o.must(err)
-	if len(entries) != 1 {
-		o.t.Errorf("%s wrote %d entries", action, len(entries))
-		return
-	}
-	e, want := entries[0], owner.String()
-	if target != nil {
-		want = target()
-	}
-	if e.Action != action || e.Actor != actor || e.Target != want || e.At.Before(start) || !reflect.DeepEqual(e.Details(), detail) {
-		o.t.Errorf("entry %+v with %s\nwant %s of %s with %+v", e, e.Detail, action, want, detail)
-	}
 }
 
 // deleteTenant delivers due events, disables the tenant and deletes its sessions,

@@ -15,6 +15,7 @@ import (
 var changing = []audit.Action{
 	audit.TenantCreate, audit.TenantUpdate, audit.TenantEnable, audit.TenantDisable,
 	audit.GatewayConfigure, audit.DriftRaise, audit.DriftLower, audit.DriftFreeze, audit.IssuerTrust, audit.IssuerDistrust,
+	audit.TrustListAdd, audit.TrustListRemove,
 }
 
 // settings are the tenant's settings that affect these checks. Others, such as

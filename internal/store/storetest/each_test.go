@@ -35,6 +35,7 @@ type Store interface {
 	account.Store
 	insight.Store
 	document.TrustStore
+	document.ListStore
 	document.WalletStore
 	certify.Store
 	session.CardStore

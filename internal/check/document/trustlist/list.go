@@ -23,7 +23,7 @@ const MaxBytes = 4 << 20
 
 // Limits of a list's content.
 const (
-	maxEntries = 500 // each request to a wallet goes through all issuers
+	maxEntries = 300 // each request to a wallet goes through all issuers
 	maxName    = 100 // characters of an issuer's name
 )
 

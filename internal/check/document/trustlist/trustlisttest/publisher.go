@@ -22,19 +22,19 @@ type Publisher struct {
 }
 
 // Start is the time at which the certificates of this package begin. They are
-// valid for ten years.
-var Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+// valid for a hundred years.
+var Start = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // NewPublisher returns a publisher with a new key on P-256.
 func NewPublisher(name string) Publisher {
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
-	return Publisher{key, Certify(name, key, Start.AddDate(10, 0, 0))}
+	return Publisher{key, Certify(name, key, Start.AddDate(100, 0, 0))}
 }
 
 // NewRSAPublisher returns a publisher with a new RSA key.
 func NewRSAPublisher(name string, bits int) Publisher {
 	key := must(rsa.GenerateKey(rand.Reader, bits))
-	return Publisher{key, Certify(name, key, Start.AddDate(10, 0, 0))}
+	return Publisher{key, Certify(name, key, Start.AddDate(100, 0, 0))}
 }
 
 // PEM returns the publisher's certificate.

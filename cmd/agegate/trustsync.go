@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"agegate/internal/check/document"
+	"agegate/internal/check/document/trustlist"
+	"agegate/internal/rules/audit"
+
+	"github.com/google/uuid"
+)
+
+// importing returns a function like Lists.Sync for a list that was read from a
+// file.
+func importing(lists *document.Lists, raw []byte) func(context.Context, audit.Actor, uuid.UUID) (document.Synced, error) {
+	return func(ctx context.Context, actor audit.Actor, id uuid.UUID) (document.Synced, error) {
+		return lists.Import(ctx, actor, id, raw)
+	}
+}
+
+// readList reads a published list from a file.
+func readList(path string) ([]byte, error) {
+	file, err := os.Open(path) //nolint:gosec // a file that the operator names
+	if err != nil {
+		return nil, errors.New("the list's file cannot be read")
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	raw, err := io.ReadAll(io.LimitReader(file, trustlist.MaxBytes+1))
+	if err != nil {
+		return nil, errors.New("the list's file cannot be read")
+	}
+	return raw, nil
+}
+
+// syncResult is the result of a synchronisation as the commands print it.
+type syncResult struct {
+	ID         uuid.UUID `json:"id"`
+	Name       string    `json:"name"`
+	Sequence   int64     `json:"sequence"`
+	NextUpdate time.Time `json:"next_update"`
+	Issuers    int       `json:"issuers"`
+	Added      int       `json:"added"`
+	Removed    int       `json:"removed"`
+	Skipped    int       `json:"skipped"` // entries that cannot be used
+}
+
+func fromSynced(s document.Synced) syncResult {
+	return syncResult{s.List.ID, s.List.Name, s.List.Sequence, *s.List.NextUpdate, s.Issuers, s.Added, s.Removed, s.Skipped}
+}
+
+func printSynced(w io.Writer, results []syncResult) {
+	for _, r := range results {
+		fmt.Fprintf(w, "%s: number %d, valid until %s. %d issuers are trusted: %d added, %d removed, %d cannot be used.\n",
+			r.Name, r.Sequence, r.NextUpdate.Format(time.DateOnly), r.Issuers, r.Added, r.Removed, r.Skipped)
+	}
+}

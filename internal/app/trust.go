@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"agegate/internal/app/config"
+	"agegate/internal/check/document"
+	"agegate/internal/check/document/trustlist"
+	"agegate/internal/rules/webhook"
+	"agegate/internal/store"
+)
+
+// trustListTypes are the media types of published lists, as an Accept header.
+const trustListTypes = "application/vnd.etsi.tsl+xml, application/xml, application/jose, application/jwt, */*;q=0.1"
+
+// NewLists returns the service that follows published lists of issuers. It fetches
+// them from public addresses, and from the networks that webhooks may reach.
+func NewLists(db *store.Store, cfg config.Config, now func() time.Time) *document.Lists {
+	client := webhook.NewClient(cfg.WebhookAllowNets)
+	return document.NewLists(db, callbackRule(cfg), func(ctx context.Context, url string) ([]byte, error) {
+		raw, err := client.Get(ctx, url, trustListTypes, trustlist.MaxBytes)
+		if err != nil {
+			return nil, errors.New("the list cannot be fetched: " + fetchFailure(webhook.Classify(err)))
+		}
+		return raw, nil
+	}, now)
+}
+
+// fetchFailure says what a class of failures means for a list. The raw error could
+// reveal more of the network than a log should hold.
+func fetchFailure(class webhook.Class) string {
+	switch class {
+	case webhook.ClassDNS:
+		return "its host's name was not found"
+	case webhook.ClassBlocked:
+		return "its address is not public"
+	case webhook.ClassTLS:
+		return "the server's certificate is not accepted"
+	case webhook.ClassTimeout:
+		return "the server did not answer in time"
+	default:
+		return "there was no connection, or the answer was not a list: the status must be 200, redirects are not followed"
+	}
+}
