@@ -92,7 +92,7 @@ func documentMisbehaviours() (all []misbehaviour) {
 		add(name, otherKind, func(a *answer) { a.document = edit })
 	}
 	add("a document without the issuer's part", malformed, func(a *answer) { a.document = func(d map[string]any) { delete(d, "issuerSigned") } })
-	return all
+	return sorted(all)
 }
 
 // contentOf returns the content of an embedded item.
