@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"gorm.io/gorm"
 
 	"agegate/internal/rules/billing"
@@ -21,8 +22,13 @@ var errNotAll = errors.New("store: a unit or an idempotency key is not free")
 
 // CreateSessions implements session.Store.
 func (s *Store) CreateSessions(ctx context.Context, sessions []session.Session, claims []session.IdempotencyClaim, p billing.Purchase) (bool, error) {
-	if s.postgres != nil && len(claims) == 0 {
+	switch {
+	case len(claims) > 0:
+	case s.postgres != nil:
 		return s.createAtOnce(ctx, sessions, p)
+	default:
+		created, err := s.batches.Do(ctx, struct{}{}, batch{sessions, p})
+		return created[sessions[0].ID], err
 	}
 	err := s.Update(ctx, func(tx *Tx) error {
 		for i, c := range claims {
@@ -53,6 +59,33 @@ func (s *Store) createAtOnce(ctx context.Context, sessions []session.Session, p 
 	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
 		created, err = s.tx(s.writer.WithContext(ctx)).createSessions(sessions, p)
 		return rolledBack(err), err
+	})
+	return created, err
+}
+
+// batch is new sessions of one tenant with what they cost.
+type batch struct {
+	sessions []session.Session
+	purchase billing.Purchase
+}
+
+// maxBatches is the maximum number of batches in one transaction.
+const maxBatches = 64
+
+// createBatches writes batches in one transaction: SQLite runs one at a time, and
+// most of its time is its commit. It returns the IDs of the first sessions of the
+// batches that are written; each is written completely or not at all.
+func (s *Store) createBatches(ctx context.Context, _ struct{}, batches []batch) (created map[uuid.UUID]bool, err error) {
+	err = s.Update(ctx, func(tx *Tx) error {
+		created = map[uuid.UUID]bool{}
+		for _, b := range batches {
+			ok, err := tx.createSessions(b.sessions, b.purchase)
+			if err != nil {
+				return err
+			}
+			created[b.sessions[0].ID] = ok
+		}
+		return nil
 	})
 	return created, err
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/glebarez/sqlite"
+
+	"agegate/internal/rules/gather"
 )
 
 // sqliteFile is the file behind a SQLite store.
@@ -55,6 +57,7 @@ func openSQLite(path string) (*Store, error) {
 		return nil, errors.Join(err, writer.Close())
 	}
 	s := &Store{sqlite: &sqliteFile{path: path}}
+	s.batches = gather.New(maxBatches, s.createBatches)
 	// The writer first: it creates the file that the readers need.
 	if s.writer, err = openGORM(&sqlite.Dialector{Conn: newPool(writer)}); err == nil {
 		s.reader, err = openGORM(&sqlite.Dialector{Conn: newPool(reader)})

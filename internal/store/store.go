@@ -14,10 +14,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/gather"
 )
 
 // Timeout is the default of Config.Timeout.
@@ -50,6 +52,7 @@ type Store struct {
 	lock     *os.File    // held from LockServe to Close
 	timeout  time.Duration
 	now      func() time.Time
+	batches  *gather.Group[struct{}, batch, map[uuid.UUID]bool] // of SQLite
 }
 
 // Open connects to the database and checks that it answers. On SQLite it

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 
@@ -126,6 +127,44 @@ func TestSessionsAreCreatedTogetherOrNotAtAll(t *testing.T) {
 			}
 			if left, err := s.Credit(t.Context(), owner.ID); err != nil || left != step.credit {
 				t.Errorf("%s: credit %d, %v, want %d", step.name, left, err, step.credit)
+			}
+		}
+	})
+}
+
+// TestTenantsCreateAtTheSameTime: creations of several tenants may share a
+// transaction, but what one tenant lacks does not concern another.
+func TestTenantsCreateAtTheSameTime(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		const tenants = 30
+		var all [tenants][]session.Session
+		var ways [tenants]int
+		var wg sync.WaitGroup
+		for i := range tenants {
+			owner := newTenant(t, s)
+			all[i] = newSessions(t, owner, 3)
+			addCredit(t, s, owner.ID, 3*int64(i%2))
+			wg.Go(func() { // one in three has enough free units, of the others every second enough credit
+				terms := billing.Terms{TenantID: owner.ID, Livemode: true, Period: "2026-03", Limit: int64(i % 3 / 2 * 3)}
+				ways[i] = buy(t, s, terms, all[i])
+			})
+		}
+		wg.Wait()
+		for i, way := range ways {
+			want := 0
+			switch {
+			case i%3 == 2:
+				want = 1
+			case i%2 == 1:
+				want = 2
+			}
+			if way != want {
+				t.Errorf("tenant %d: way %d, want %d", i, way, want)
+			}
+			for _, sess := range all[i] {
+				if _, err := s.SessionByID(t.Context(), sess.TenantID, sess.ID); (err == nil) != (want != 0) {
+					t.Errorf("tenant %d: session is there: %v", i, err)
+				}
 			}
 		}
 	})
