@@ -68,6 +68,7 @@ type App struct {
 	certifier  *certify.Background // nil when the dashboard is off
 	mails      *mail.Deliverer     // nil when no mail is sent
 	alerts     *alerts             // the same
+	lists      *document.Lists     // published lists of issuers
 	apart      bool                // the dashboard has its own listener
 	lab        dashboard.Lab
 
@@ -136,6 +137,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	}
 	a.metrics.WatchDatabase(a.Store.Stats)
 	a.metrics.WatchQueue(a.Store)
+	a.metrics.WatchTrust(a.trustState)
 	if a.Drift != nil {
 		a.metrics.WatchDrift(a.driftIndexes)
 	}
@@ -202,6 +204,7 @@ func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 		accounts.Passkeys = verifier
 	}
 	a.Accounts = account.NewService(accounts)
+	a.lists = NewLists(a.Store, cfg, a.now)
 	a.refusals = insight.NewRecorder(a.Store, a.now)
 	a.dispatcher = webhook.NewDispatcher(a.Store, a.Tenants, webhook.NewClient(cfg.WebhookAllowNets), webhook.Config{
 		Live: cfg.WebhookRetryLive, Test: cfg.WebhookRetryTest, Logger: a.log,

@@ -26,6 +26,7 @@ const (
 	foldEvery   = 5 * time.Minute
 	flushEvery  = 5 * time.Second
 	alertEvery  = 5 * time.Minute
+	listsEvery  = 5 * time.Minute // looks which lists are due; each is fetched every few hours
 	// raisedEvery is how often a replica reads what the governor of drift and people
 	// did on others.
 	raisedEvery = 2 * time.Second
@@ -52,6 +53,7 @@ func (a *App) keepHouse(ctx context.Context) {
 	jobs.Go(func() { a.repeat(ctx, foldEvery, "folding figures failed", a.fold) })
 	jobs.Go(func() { a.repeat(ctx, flushEvery, "writing refusals failed", a.refusals.Flush) })
 	jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old refusals failed", a.pruneRefusals) })
+	jobs.Go(func() { a.repeat(ctx, listsEvery, "updating published lists of issuers failed", a.lists.SyncDue) })
 	if a.alerts != nil {
 		jobs.Go(func() { a.repeat(ctx, alertEvery, "sending alerts failed", a.alerts.look) })
 	}

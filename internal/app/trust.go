@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
+	"agegate/internal/app/metrics"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/trustlist"
 	"agegate/internal/rules/webhook"
@@ -43,4 +44,24 @@ func fetchFailure(class webhook.Class) string {
 	default:
 		return "there was no connection, or the answer was not a list: the status must be 200, redirects are not followed"
 	}
+}
+
+// endingSoon is how long before its end something is counted. agegate doctor uses
+// the same.
+const endingSoon = 14 * 24 * time.Hour
+
+// trustState returns what the metrics say of what wallets' checks depend on.
+func (a *App) trustState(ctx context.Context) (metrics.Trust, error) {
+	found, err := document.DependenciesOf(ctx, a.Store)
+	if err != nil {
+		return metrics.Trust{}, err
+	}
+	state := metrics.Trust{Ending: map[string]int{}, Failing: len(found.Failing)}
+	for _, kind := range document.EndingKinds() {
+		state.Ending[string(kind)] = 0
+	}
+	for _, e := range found.Before(a.now().Add(endingSoon)) {
+		state.Ending[string(e.Kind)]++
+	}
+	return state, nil
 }

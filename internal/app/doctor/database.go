@@ -47,6 +47,7 @@ func (e *examiner) database(ctx context.Context) {
 	tenants := tenant.NewService(db, e.Sealer, tenant.CallbackRule{}, rand.Reader, e.Now)
 	e.within(ctx, "secret key", func(ctx context.Context) { e.secretKey(ctx, tenants) })
 	e.within(ctx, "drift", func(ctx context.Context) { e.drift(ctx, db) })
+	e.within(ctx, "trust", func(ctx context.Context) { e.trust(ctx, db) })
 	e.callbacks(ctx, tenants)
 }
 

@@ -183,6 +183,45 @@ func (c *driftCollector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.raised, prometheus.GaugeValue, raised)
 }
 
+// Trust is the state of what wallets' checks depend on.
+type Trust struct {
+	Ending  map[string]int // of each kind, how many end soon or have ended
+	Failing int            // published lists whose last update failed
+}
+
+// WatchTrust publishes the state of what wallets' checks depend on. If reading it
+// fails, the scrape omits these metrics.
+func (m *Metrics) WatchTrust(read func(context.Context) (Trust, error)) {
+	m.registry.MustRegister(&trustCollector{
+		read: read,
+		ending: prometheus.NewDesc("agegate_trust_ending",
+			"Published lists (list), their pinned certificates (signer), issuers' certificates (issuer) and own certificates (verifier) that end within 14 days or have ended.", []string{"of"}, nil),
+		failing: prometheus.NewDesc("agegate_trust_lists_failing", "Published lists of issuers whose last update failed.", nil, nil),
+	})
+}
+
+type trustCollector struct {
+	read            func(context.Context) (Trust, error)
+	ending, failing *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (c *trustCollector) Describe(out chan<- *prometheus.Desc) { out <- c.ending; out <- c.failing }
+
+// Collect implements prometheus.Collector.
+func (c *trustCollector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+	defer cancel()
+	trust, err := c.read(ctx)
+	if err != nil {
+		return
+	}
+	for of, n := range trust.Ending {
+		out <- prometheus.MustNewConstMetric(c.ending, prometheus.GaugeValue, float64(n), of)
+	}
+	out <- prometheus.MustNewConstMetric(c.failing, prometheus.GaugeValue, float64(trust.Failing))
+}
+
 // WatchDatabase publishes the state of the connection pool.
 func (m *Metrics) WatchDatabase(stats func() sql.DBStats) {
 	m.gauge("agegate_database_connections_in_use", "Database connections in use.", func() float64 { return float64(stats().InUse) })

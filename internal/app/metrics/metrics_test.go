@@ -9,7 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/check/document"
+	"agegate/internal/check/document/trustlist"
+	"agegate/internal/check/document/trustlist/trustlisttest"
+	"agegate/internal/check/document/wallet"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/audit"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 
@@ -30,6 +35,8 @@ func TestMetrics(t *testing.T) {
 		if status := g.StatusOf(t, shop.Test.APIKey, expired); status != "EXPIRED" {
 			t.Fatalf("the last session is %s", status)
 		}
+		endingIssuer(t, g)
+		failingList(t, g)
 		want := []string{
 			`agegate_sessions_total{mode="test",status="PENDING"} 7`,
 			`agegate_sessions_total{mode="test",status="PASSED"} 2`,
@@ -47,6 +54,11 @@ func TestMetrics(t *testing.T) {
 			`agegate_http_request_duration_seconds_count{method="POST",route="/api/v1/sessions/create",status="201"} 7`,
 			`agegate_webhook_queue_depth 0`,
 			`agegate_webhook_oldest_due_seconds 0`,
+			`agegate_trust_ending{of="list"} 0`,
+			`agegate_trust_ending{of="signer"} 0`,
+			`agegate_trust_ending{of="issuer"} 1`,
+			`agegate_trust_ending{of="verifier"} 0`,
+			`agegate_trust_lists_failing 1`,
 			`agegate_database_connections_open `,
 			`go_goroutines `,
 		}
@@ -95,6 +107,37 @@ func documents(t *testing.T, g *gatewaytest.Gateway) {
 		if err := errors.Join(err, act(s)); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// endingIssuer trusts an issuer whose certificate ends within 14 days, and one
+// whose certificate does not.
+func endingIssuer(t *testing.T, g *gatewaytest.Gateway) {
+	t.Helper()
+	trust, publisher := document.NewTrust(g.App.Store, g.Clock.Now), trustlisttest.NewPublisher("Issuer")
+	for _, days := range []int{13, 15} {
+		certificate := trustlisttest.Certify("Issuer", publisher.Key, g.Clock.Now().AddDate(0, 0, days))
+		_, err := trust.Add(t.Context(), audit.System("test"), document.NewIssuer{
+			Name: "Issuer", DocType: wallet.DocTypeMDL, PEM: trustlisttest.Publisher{Certificate: certificate}.PEM(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// failingList follows a list that cannot be read.
+func failingList(t *testing.T, g *gatewaytest.Gateway) {
+	t.Helper()
+	lists := document.NewLists(g.App.Store, tenant.CallbackRule{}, nil, g.Clock.Now)
+	l, err := lists.Add(t.Context(), audit.System("test"), document.NewList{
+		Name: "AV", Format: trustlist.FormatAV, PEM: trustlisttest.NewPublisher("Publisher").PEM(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lists.Import(t.Context(), audit.System("test"), l.ID, nil); trustlist.ReasonOf(err) == "" {
+		t.Fatal(err)
 	}
 }
 

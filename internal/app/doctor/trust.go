@@ -1,0 +1,75 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"agegate/internal/check/document"
+	"agegate/internal/store"
+)
+
+// trust reports what of the issuers, their lists and the gateway's own
+// certificates has ended or ends soon.
+func (e *examiner) trust(ctx context.Context, db *store.Store) {
+	found, err := document.DependenciesOf(ctx, db)
+	if err != nil {
+		e.problem("trust", err.Error(), "look for the cause in the database's own log")
+		return
+	}
+	for _, f := range trustFindings(found, e.Now()) {
+		e.Tell(f)
+	}
+}
+
+// ending says in a finding what ends, what then happens, and what to do.
+var ending = map[document.EndingKind]struct{ name, then, advice string }{
+	document.EndingList: {
+		"published list", "its issuers are not trusted from then on",
+		"run agegate trust sync; if the publisher has no newer list, ask it",
+	},
+	document.EndingSigner: {
+		"pinned certificate of the list", "the list cannot be updated from then on",
+		"get the signer's next certificate, remove the list, and add it again with both",
+	},
+	document.EndingIssuer: {
+		"certificate of the issuer", "its documents are not accepted from then on",
+		"if the issuer has a new one, add it; then run agegate trust remove",
+	},
+	document.EndingVerifier: {
+		"certificate of the verifier's key", "requests are not signed with it from then on",
+		"run agegate verifier rotate, or agegate verifier remove if it is not needed",
+	},
+}
+
+// trustFindings judges what wallets' checks depend on.
+func trustFindings(d document.Dependencies, now time.Time) (findings []Finding) {
+	const check = "trust"
+	for _, e := range d.Before(now.Add(expirySoon)) {
+		text, grade, verb := ending[e.Kind], Warning, "ends"
+		if !now.Before(e.At) {
+			verb = "ended"
+			if e.Kind == document.EndingList {
+				grade = Problem
+			}
+		}
+		found := fmt.Sprintf("the %s %q %s on %s: %s", text.name, e.Name, verb, e.At.Format("2006-01-02 15:04"), text.then)
+		findings = append(findings, Finding{check, grade, found, text.advice})
+	}
+	for _, l := range d.Failing {
+		found := fmt.Sprintf("the last attempt to update the published list %q failed: %s", l.Name, strings.ReplaceAll(l.Failure, "\n", "; "))
+		findings = append(findings, Finding{check, Warning, found, "run agegate trust sync to try again; the issuers of the list before it stay trusted until its end"})
+	}
+	for _, l := range d.Empty {
+		advice := "run agegate trust sync, or start the gateway, which fetches it"
+		if l.URL == "" {
+			advice = "import it from a file"
+		}
+		findings = append(findings, Finding{check, Warning, fmt.Sprintf("the published list %q was not applied yet", l.Name), advice})
+	}
+	if findings == nil {
+		findings = []Finding{{Check: check, Grade: OK, Found: "no list, issuer or certificate ends within 14 days"}}
+	}
+	return findings
+}
